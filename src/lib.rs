@@ -1,0 +1,13 @@
+//! The root of mpitrace: the trace format, the clock models and the mathematics of repetitions.
+//!
+//! Nothing in here knows MPI or C. The preloaded library (`interpose/`) fills the arrays that [`trace`] describes,
+//! the companion (`tools/`) reads them back; the two meet here and nowhere else. A datum goes one way:
+//!
+//! call -> record -> [`trace`] -> [`operations`] (repetitions) -> [`categories`] -> a table or a picture.
+
+pub mod categories;
+pub mod clock;
+pub mod operations;
+pub mod run_time;
+pub mod statistics;
+pub mod trace;

@@ -1,0 +1,408 @@
+//! The fixed structures of a live segment and of a trace file. All integers are little-endian.
+//!
+//! The structures are plain old data: they are stored by the preloaded library while the program runs and read in
+//! place from a memory-mapped file. Adding a field means taking it from the reserved bytes and raising [`VERSION`].
+
+use bytemuck::{Pod, Zeroable};
+
+/// The version of every structure here. A reader refuses a newer one.
+pub const VERSION: u32 = 1;
+/// Parts of a trace, and regions of a segment, start at multiples of this many bytes.
+pub const PAGE: u64 = 4096;
+/// Sections within a part start at multiples of this many bytes, so that each column can be used where it lies.
+pub const SECTION_ALIGNMENT: u64 = 64;
+
+/// First bytes of a trace file.
+pub const FILE_MAGIC: [u8; 8] = *b"MPITRACE";
+/// First bytes of a rank's part within a trace file.
+pub const PART_MAGIC: [u8; 8] = *b"MPITPART";
+/// First bytes of a live segment.
+pub const SEGMENT_MAGIC: [u8; 8] = *b"MPITLIVE";
+/// Reads back as this value on a little-endian machine only.
+pub const BYTE_ORDER_MARK: u32 = 0x0102_0304;
+
+/// [`OperationEntry::root`] of a function without a root.
+pub const NO_ROOT: i32 = i32::MIN;
+/// [`OperationEntry::root`] on the rank that passed `MPI_ROOT` (intercommunicators).
+pub const THIS_IS_ROOT: i32 = -1;
+/// [`OperationEntry::root`] on a rank that passed `MPI_PROC_NULL` (intercommunicators).
+pub const BESIDE_ROOT: i32 = -2;
+/// [`OperationEntry::bytes`] of an operation that could not be described yet, for example since its first call,
+/// with a data type unknown to the tracer, has not returned.
+pub const UNKNOWN_BYTES: u64 = u64::MAX;
+/// [`RankHeader::rank`] before `MPI_Init` has returned.
+pub const NO_RANK: u32 = u32::MAX;
+
+/// Set in the operation column for a record whose call the tracer itself may have delayed.
+pub const DISTURBED: u32 = 1 << 31;
+/// The operation's number within the operation column.
+pub const OPERATION_MASK: u32 = DISTURBED - 1;
+
+/// The columns that every record has, in the order in which a stretch holds them.
+pub const COLUMNS: [(&str, u32); 5] = [
+    ("enter", 8),
+    ("exit", 8),
+    ("position", 8),
+    ("repetition", 8),
+    ("operation", 4),
+];
+/// How many columns (counters included) a segment can describe.
+pub const MAX_COLUMNS: usize = 64;
+
+/// One pair of readings, taken as close together as could be, of the rank's tick counter and two system clocks.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
+pub struct Anchor {
+    /// Ticks of the rank's counter.
+    pub tick: u64,
+    /// CLOCK_MONOTONIC_RAW, ns.
+    pub raw_ns: u64,
+    /// CLOCK_REALTIME, ns since 1970.
+    pub realtime_ns: u64,
+    /// How many ticks lay between the readings before and after: the uncertainty of the pair.
+    pub width: u64,
+}
+
+/// Which counter the ticks of a rank come from: values of [`RankHeader::clock_source`].
+pub mod clock_source {
+    /// `rdtscp` of an invariant TSC.
+    pub const TSC: u32 = 0;
+    /// `cntvct_el0`.
+    pub const CNTVCT: u32 = 1;
+    /// CLOCK_MONOTONIC_RAW in ns, where the TSC cannot be trusted.
+    pub const MONOTONIC_RAW: u32 = 2;
+}
+
+/// How far a rank got: values of [`RankHeader::state`].
+pub mod state {
+    /// The segment exists, `MPI_Init` has not returned.
+    pub const STARTING: u32 = 0;
+    /// Between Init and Finalize.
+    pub const RUNNING: u32 = 1;
+    /// `MPI_Finalize` was called.
+    pub const FINALIZED: u32 = 2;
+    /// `MPI_Abort` was called on this rank.
+    pub const ABORTED: u32 = 3;
+}
+
+/// The application binary interface of the MPI library: values of [`RankHeader::abi`].
+pub mod abi {
+    /// Open MPI.
+    pub const OPENMPI: u32 = 0;
+    /// MPICH, Intel MPI, MVAPICH, Cray MPI.
+    pub const MPICH: u32 = 1;
+    /// The standard ABI of MPI 5.
+    pub const STANDARD: u32 = 2;
+}
+
+/// What is known of one rank; the first thing in a segment and in a part.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
+pub struct RankHeader {
+    /// A token that all ranks of one run share.
+    pub job: [u8; 16],
+    /// Identifies the running kernel (`/proc/sys/kernel/random/boot_id`); zeros if unknown.
+    pub boot_id: [u8; 16],
+    /// The rank in MPI_COMM_WORLD, or [`NO_RANK`].
+    pub rank: u32,
+    /// The size of MPI_COMM_WORLD.
+    pub world_size: u32,
+    /// The process.
+    pub pid: u32,
+    /// One of [`state`].
+    pub state: u32,
+    /// One of [`abi`].
+    pub abi: u32,
+    /// One of [`clock_source`].
+    pub clock_source: u32,
+    /// 0: full arrays keep the first records (`stop`); 1: the last (`ring`).
+    pub ring: u32,
+    /// How many columns a record has.
+    pub columns: u32,
+    /// `MPITRACE_CAPACITY`: the records that may be kept.
+    pub capacity: u64,
+    /// Ticks per second as the machine states them, 0 where it does not.
+    pub nominal_hz: u64,
+    /// Taken when `MPI_Init` was entered.
+    pub first_anchor: Anchor,
+    /// Taken last: at Finalize, or when a stretch of the arrays was drawn.
+    pub last_anchor: Anchor,
+    /// For later versions.
+    pub reserved: [u8; 64],
+}
+
+/// One communicator as one rank knows it.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
+pub struct CommunicatorEntry {
+    /// The same on all ranks of the communicator and on no other: a hash of how it came to be.
+    pub key: [u64; 2],
+    /// Collective calls begun on it by this rank, recorded or not; the next one's position.
+    pub calls: u64,
+    /// Ranks in it (for an intercommunicator, in both groups).
+    pub size: u32,
+    /// This rank's rank in it.
+    pub rank: u32,
+    /// The name that the program gave it, a [`super::strings`] reference; 0: none.
+    pub name: u32,
+    /// Bits of [`communicator_flags`].
+    pub flags: u32,
+    /// For later versions.
+    pub reserved: [u64; 2],
+}
+
+/// Bits of [`CommunicatorEntry::flags`].
+pub mod communicator_flags {
+    /// MPI_COMM_WORLD.
+    pub const WORLD: u32 = 1;
+    /// MPI_COMM_SELF.
+    pub const SELF: u32 = 2;
+    /// An intercommunicator.
+    pub const INTER: u32 = 4;
+    /// The key, size and rank are known.
+    pub const IDENTIFIED: u32 = 8;
+}
+
+/// One operation as one rank sees it.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
+pub struct OperationEntry {
+    /// Calls begun by this rank, recorded or not; the next one's repetition.
+    pub calls: u64,
+    /// This rank's message size in bytes, or [`UNKNOWN_BYTES`].
+    pub bytes: u64,
+    /// Index into this rank's communicators.
+    pub communicator: u32,
+    /// The root, or [`NO_ROOT`], [`THIS_IS_ROOT`], [`BESIDE_ROOT`].
+    pub root: i32,
+    /// The function's plain C name, a [`super::strings`] reference.
+    pub function: u32,
+    /// The data type's name, a reference; 0: the function has none.
+    pub datatype: u32,
+    /// The reduction operator's name, a reference; 0: the function has none.
+    pub reduction: u32,
+    /// For later versions.
+    pub reserved: [u32; 5],
+}
+
+/// One thread of a rank.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
+pub struct ThreadEntry {
+    /// The kernel's thread number.
+    pub tid: u32,
+    /// For later versions.
+    pub padding: u32,
+    /// Calls not kept because the program had paused recording.
+    pub paused: u64,
+    /// Calls that returned an error, which are not kept.
+    pub failed: u64,
+    /// For later versions.
+    pub reserved: [u64; 5],
+}
+
+/// One stretch of a live segment's arrays.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
+pub struct StretchEntry {
+    /// The number of its draw, from 1; 0: never drawn. Under `ring` a stretch is drawn again.
+    pub draw: u64,
+    /// Index of the thread that fills it.
+    pub thread: u32,
+    /// 1 where the stretch lies in private memory, since the folder was full: lost with the process.
+    pub private: u32,
+}
+
+/// A table in a live segment: where it lies, how many entries it can hold and how many it holds.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
+pub struct Region {
+    /// Bytes from the start of the segment.
+    pub offset: u64,
+    /// Entries (bytes, for strings) that fit.
+    pub capacity: u64,
+    /// Entries (bytes, for strings) in use.
+    pub used: u64,
+}
+
+/// A column of the records.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
+pub struct ColumnEntry {
+    /// UTF-8, zero-padded.
+    pub name: [u8; 32],
+    /// Bytes per record.
+    pub element_size: u32,
+    /// For later versions.
+    pub padding: u32,
+    /// Bytes from the start of a stretch.
+    pub offset: u64,
+}
+
+/// The first page of a live segment.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+pub struct SegmentHeader {
+    /// [`SEGMENT_MAGIC`].
+    pub magic: [u8; 8],
+    /// [`VERSION`].
+    pub version: u32,
+    /// [`BYTE_ORDER_MARK`].
+    pub byte_order: u32,
+    /// What is known of the rank.
+    pub rank: RankHeader,
+    /// The string area.
+    pub strings: Region,
+    /// [`CommunicatorEntry`]s.
+    pub communicators: Region,
+    /// [`OperationEntry`]s.
+    pub operations: Region,
+    /// [`ThreadEntry`]s.
+    pub threads: Region,
+    /// [`StretchEntry`]s.
+    pub stretches: Region,
+    /// Where the first stretch lies, bytes from the start of the segment.
+    pub records_offset: u64,
+    /// Records per stretch.
+    pub stretch_records: u64,
+    /// Bytes per stretch.
+    pub stretch_bytes: u64,
+    /// String reference of the factors (postcard), 0 until they are known.
+    pub factors: u32,
+    /// For later versions.
+    pub padding: u32,
+    /// The first [`RankHeader::columns`] are in use.
+    pub columns: [ColumnEntry; MAX_COLUMNS],
+}
+
+/// What a section of a part holds: values of [`SectionEntry::kind`].
+pub mod section {
+    /// Factors of the experiment: postcard of a list of (name, value).
+    pub const FACTORS: u32 = 1;
+    /// The string area.
+    pub const STRINGS: u32 = 2;
+    /// [`super::CommunicatorEntry`]s.
+    pub const COMMUNICATORS: u32 = 3;
+    /// [`super::OperationEntry`]s.
+    pub const OPERATIONS: u32 = 4;
+    /// [`super::ThreadEntry`]s.
+    pub const THREADS: u32 = 5;
+    /// [`super::RunEntry`]s.
+    pub const RUNS: u32 = 6;
+    /// A column of the records, named in [`super::SectionEntry::name`].
+    pub const COLUMN: u32 = 7;
+}
+
+/// One section of a part.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
+pub struct SectionEntry {
+    /// One of [`section`]; a reader skips kinds that it does not know.
+    pub kind: u32,
+    /// Bytes per element.
+    pub element_size: u32,
+    /// How the elements are stored; 0: as they are.
+    pub encoding: u32,
+    /// CRC-32 (IEEE 802.3, as in zlib) of the section's bytes.
+    pub crc: u32,
+    /// Bytes from the start of the part.
+    pub offset: u64,
+    /// Elements.
+    pub count: u64,
+    /// UTF-8, zero-padded; columns only.
+    pub name: [u8; 32],
+}
+
+/// Consecutive records of one thread.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
+pub struct RunEntry {
+    /// Records in the run.
+    pub count: u64,
+    /// Index of the thread.
+    pub thread: u32,
+    /// For later versions.
+    pub padding: u32,
+}
+
+/// The start of a part.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+pub struct PartHeader {
+    /// [`PART_MAGIC`].
+    pub magic: [u8; 8],
+    /// [`VERSION`].
+    pub version: u32,
+    /// CRC-32 of this header, with this field as 0, and of the sections' directory behind it.
+    pub crc: u32,
+    /// Bytes of the part, a multiple of [`PAGE`].
+    pub length: u64,
+    /// Sections in the directory that follows.
+    pub sections: u32,
+    /// 1 where the rank ended in another way than by `MPI_Finalize`, or records of it were lost.
+    pub incomplete: u32,
+    /// Records kept.
+    pub records: u64,
+    /// What is known of the rank.
+    pub rank: RankHeader,
+}
+
+/// Where a rank's part lies.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
+pub struct PartEntry {
+    /// Bytes from the start of the file, a multiple of [`PAGE`].
+    pub offset: u64,
+    /// Bytes.
+    pub length: u64,
+    /// World rank.
+    pub rank: u32,
+    /// For later versions.
+    pub padding: u32,
+}
+
+/// The start of a trace file.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+pub struct FileHeader {
+    /// [`FILE_MAGIC`].
+    pub magic: [u8; 8],
+    /// [`VERSION`].
+    pub version: u32,
+    /// [`BYTE_ORDER_MARK`].
+    pub byte_order: u32,
+    /// The run's token.
+    pub job: [u8; 16],
+    /// The size of MPI_COMM_WORLD.
+    pub world_size: u32,
+    /// Parts in this file.
+    pub parts: u32,
+    /// Bytes of the file.
+    pub length: u64,
+    /// 1 where every rank of the run reached `MPI_Finalize`.
+    pub complete: u32,
+    /// CRC-32 of this header with this field as 0.
+    pub crc: u32,
+}
+
+/// A fixed-size name as text.
+pub fn name_of(name: &[u8; 32]) -> &str {
+    let end = name.iter().position(|&byte| byte == 0).unwrap_or(name.len());
+    std::str::from_utf8(&name[..end]).unwrap_or("?")
+}
+
+/// Text as a fixed-size name, cut at a character's boundary.
+pub fn name_bytes(text: &str) -> [u8; 32] {
+    let mut end = text.len().min(32);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    let mut name = [0; 32];
+    name[..end].copy_from_slice(&text.as_bytes()[..end]);
+    name
+}
+
+/// `value` rounded up to a multiple of `step`.
+pub const fn round_up(value: u64, step: u64) -> u64 {
+    value.div_ceil(step) * step
+}

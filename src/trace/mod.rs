@@ -1,0 +1,71 @@
+//! The trace: what a run leaves behind, live in node-local memory and afterwards in one file.
+//!
+//! [`layout`] holds the fixed structures of both, [`segment`] reads the live file of one rank, [`part`] writes a rank's
+//! part of the trace, [`file`] is the frame around the parts, [`reader`] opens a trace and checks everything,
+//! [`recover`] makes a trace out of the segments that a killed job left. docs/trace-format.md describes every byte.
+
+pub mod factors;
+pub mod file;
+pub mod layout;
+pub mod part;
+pub mod reader;
+pub mod recover;
+pub mod segment;
+pub mod strings;
+
+pub use reader::{Part, Trace};
+
+use std::path::PathBuf;
+
+/// Why a trace or a segment cannot be used. Each message names the file and what is wrong with it.
+#[derive(Debug, thiserror::Error)]
+pub enum TraceError {
+    /// The operating system refused.
+    #[error("{path}: {source}")]
+    Io {
+        /// The file or folder.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// The bytes are not those of a trace, or not all of them.
+    #[error("{path}: {what}")]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong, in words that complete "the file ...".
+        what: String,
+    },
+    /// Several files were given that are not of one run.
+    #[error("{path}: belongs to another run than {first}")]
+    Foreign {
+        /// The file that does not fit.
+        path: PathBuf,
+        /// The file that it was given together with.
+        first: PathBuf,
+    },
+    /// There was nothing to recover.
+    #[error(
+        "no left-over segments of a job that has ended in {folders}; name the folder that MPITRACE_SEGMENT_DIR named"
+    )]
+    NothingLeft {
+        /// The folders that were searched.
+        folders: String,
+    },
+}
+
+impl TraceError {
+    pub(crate) fn damaged(path: &std::path::Path, what: impl Into<String>) -> Self {
+        TraceError::Damaged {
+            path: path.to_owned(),
+            what: what.into(),
+        }
+    }
+
+    pub(crate) fn io(path: &std::path::Path, source: std::io::Error) -> Self {
+        TraceError::Io {
+            path: path.to_owned(),
+            source,
+        }
+    }
+}

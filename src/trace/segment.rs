@@ -1,0 +1,166 @@
+//! Reads a live segment: what the preloaded library keeps in node-local memory while the program runs.
+//!
+//! The same reading serves Finalize, where the segment is the library's own mapping, and `recover`, where it is a file
+//! that a killed process left. Nothing in it is trusted: every offset and count is checked against the bytes there are.
+
+use std::path::Path;
+
+use super::TraceError;
+use super::layout::*;
+use super::part::{Column, Content};
+
+/// What a segment holds, in the order in which a part stores it.
+///
+/// `path` only names the segment in errors. Records that lie in `private` stretches count as lost unless `own` says that
+/// this process is the one that filled them.
+pub fn read<'a>(path: &Path, bytes: &'a [u8], own: bool) -> Result<Content<'a>, TraceError> {
+    let damaged = |what: &str| TraceError::damaged(path, what);
+    let header = header(path, bytes)?;
+    let table = |region: &Region, size: usize, what: &str| -> Result<&'a [u8], TraceError> {
+        let length = region.used.min(region.capacity).checked_mul(size as u64);
+        length
+            .and_then(|length| slice(bytes, region.offset, length))
+            .ok_or_else(|| damaged(&format!("the table of {what} leads out of the segment")))
+    };
+
+    let strings = table(&header.strings, 1, "strings")?;
+    let communicators = table(&header.communicators, size_of::<CommunicatorEntry>(), "communicators")?;
+    let operations = table(&header.operations, size_of::<OperationEntry>(), "operations")?;
+    let threads = table(&header.threads, size_of::<ThreadEntry>(), "threads")?;
+    let stretches = table(&header.stretches, size_of::<StretchEntry>(), "stretches")?;
+    let stretches: &[StretchEntry] =
+        bytemuck::try_cast_slice(stretches).map_err(|_| damaged("the table of stretches is not aligned"))?;
+
+    let mut kept = Vec::new();
+    let mut lost = false;
+    for (index, entry) in stretches.iter().enumerate().filter(|(_, entry)| entry.draw != 0) {
+        if entry.private != 0 && !own {
+            lost = true;
+            continue;
+        }
+        let start = (index as u64)
+            .checked_mul(header.stretch_bytes)
+            .and_then(|offset| offset.checked_add(header.records_offset));
+        let Some(stretch) = start.and_then(|start| slice(bytes, start, header.stretch_bytes)) else {
+            // Drawn, but the process was killed before the file had grown.
+            lost = true;
+            continue;
+        };
+        let enter = column(stretch, &header.columns[0], header.stretch_records);
+        let enter: &[u64] = enter
+            .and_then(|bytes| bytemuck::try_cast_slice(bytes).ok())
+            .ok_or_else(|| damaged("a stretch does not hold its columns"))?;
+        // The entry is stored before the call is forwarded, and records are filled in order.
+        let records = enter.partition_point(|&tick| tick != 0) as u64;
+        kept.push(Kept {
+            draw: entry.draw,
+            thread: entry.thread,
+            stretch,
+            first: 0,
+            records,
+        });
+    }
+    if header.rank.ring != 0 {
+        trim(&mut kept, header.rank.capacity);
+    }
+    kept.sort_by_key(|kept| (kept.thread, kept.draw));
+    kept.retain(|kept| kept.records > 0);
+
+    let mut columns = Vec::new();
+    for entry in header.columns.iter().take(header.rank.columns as usize) {
+        let mut slices = Vec::with_capacity(kept.len());
+        for kept in &kept {
+            let all = column(kept.stretch, entry, header.stretch_records)
+                .ok_or_else(|| damaged("a stretch does not hold its columns"))?;
+            let size = entry.element_size as usize;
+            slices.push(&all[kept.first as usize * size..(kept.first + kept.records) as usize * size]);
+        }
+        columns.push(Column {
+            name: entry.name,
+            element_size: entry.element_size,
+            slices,
+        });
+    }
+
+    Ok(Content {
+        rank: header.rank,
+        incomplete: lost || header.rank.state != state::FINALIZED,
+        factors: super::strings::bytes(strings, header.factors).unwrap_or_default(),
+        strings,
+        communicators,
+        operations,
+        threads,
+        runs: kept
+            .iter()
+            .map(|kept| RunEntry {
+                count: kept.records,
+                thread: kept.thread,
+                padding: 0,
+            })
+            .collect(),
+        columns,
+    })
+}
+
+/// The checked header of a segment.
+pub fn header<'a>(path: &Path, bytes: &'a [u8]) -> Result<&'a SegmentHeader, TraceError> {
+    let damaged = |what: &str| TraceError::damaged(path, what);
+    let header: &SegmentHeader = bytes
+        .get(..size_of::<SegmentHeader>())
+        .and_then(|bytes| bytemuck::try_from_bytes(bytes).ok())
+        .ok_or_else(|| damaged("is too short to be a segment"))?;
+    if header.magic != SEGMENT_MAGIC || header.byte_order != BYTE_ORDER_MARK {
+        return Err(damaged("is not a segment of mpitrace"));
+    }
+    if header.version != VERSION {
+        return Err(damaged(&format!(
+            "is of format version {}, this program reads {VERSION}",
+            header.version
+        )));
+    }
+    let columns = header.rank.columns as usize;
+    if columns > MAX_COLUMNS || columns < COLUMNS.len() {
+        return Err(damaged("describes an impossible number of columns"));
+    }
+    for (entry, (name, size)) in header.columns.iter().zip(COLUMNS) {
+        if name_of(&entry.name) != name || entry.element_size != size {
+            return Err(damaged("does not have the columns that every record has"));
+        }
+    }
+    Ok(header)
+}
+
+/// The records of one stretch that are kept.
+struct Kept<'a> {
+    draw: u64,
+    thread: u32,
+    stretch: &'a [u8],
+    first: u64,
+    records: u64,
+}
+
+/// Leaves the last `capacity` records: under `ring` there is one stretch more than the capacity needs, so that the
+/// records of the stretch being refilled are not missed.
+fn trim(kept: &mut [Kept], capacity: u64) {
+    kept.sort_by_key(|kept| kept.draw);
+    let mut excess = kept
+        .iter()
+        .map(|kept| kept.records)
+        .sum::<u64>()
+        .saturating_sub(capacity);
+    for kept in kept {
+        let cut = excess.min(kept.records);
+        kept.first += cut;
+        kept.records -= cut;
+        excess -= cut;
+    }
+}
+
+fn slice(bytes: &[u8], offset: u64, length: u64) -> Option<&[u8]> {
+    let start = usize::try_from(offset).ok()?;
+    bytes.get(start..start.checked_add(usize::try_from(length).ok()?)?)
+}
+
+fn column<'a>(stretch: &'a [u8], entry: &ColumnEntry, records: u64) -> Option<&'a [u8]> {
+    slice(stretch, entry.offset, records.checked_mul(entry.element_size as u64)?)
+}
