@@ -1,1 +1,33 @@
-//! libmpitrace.so
+//! `libmpitrace.so`: preloaded into the ranks of an unmodified MPI program, it records every collective call.
+//!
+//! [`table`] declares every function once; [`wrappers`] makes the exported functions from it. A call of a collective goes
+//! through [`recorder`]: [`message`] finds its size, [`lookup`] its operation, and two time stamps go into the arrays of
+//! [`live`]. [`lifecycle`] starts at Init and ends at Finalize, where [`output`] writes the trace.
+
+#![warn(clippy::undocumented_unsafe_blocks)]
+#![allow(
+    missing_docs,
+    reason = "a cdylib has no Rust interface; what C programs see is in include/"
+)]
+
+mod abi;
+mod communicator;
+mod datatype;
+mod factors;
+mod large_count;
+mod lifecycle;
+mod live;
+mod lookup;
+mod message;
+mod mpi;
+mod output;
+mod presence;
+mod recorder;
+mod registry;
+mod say;
+mod settings;
+mod symbol;
+mod table;
+mod thread;
+mod ticks;
+mod wrappers;

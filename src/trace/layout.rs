@@ -197,8 +197,10 @@ pub struct ThreadEntry {
     pub paused: u64,
     /// Calls that returned an error, which are not kept.
     pub failed: u64,
+    /// Calls that could not even be counted, since a table had no room for their operation.
+    pub untracked: u64,
     /// For later versions.
-    pub reserved: [u64; 5],
+    pub reserved: [u64; 4],
 }
 
 /// One stretch of a live segment's arrays.

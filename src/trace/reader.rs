@@ -139,15 +139,28 @@ impl Part {
         self.header.records as usize
     }
 
-    /// Calls not kept since the arrays were full: those counted, less those kept and those made while paused.
+    /// Calls not kept since the arrays were full: those counted, less those kept and those made while paused; and those
+    /// that could not be counted since the tables were full.
     pub fn dropped(&self) -> u64 {
-        let calls: u64 = self.operations().iter().map(|operation| operation.calls).sum();
-        calls.saturating_sub(self.header.records).saturating_sub(self.paused())
+        let calls = self
+            .operations()
+            .iter()
+            .fold(0u64, |sum, operation| sum.saturating_add(operation.calls));
+        let untracked = self
+            .threads()
+            .iter()
+            .fold(0u64, |sum, thread| sum.saturating_add(thread.untracked));
+        calls
+            .saturating_sub(self.header.records)
+            .saturating_sub(self.paused())
+            .saturating_add(untracked)
     }
 
     /// Calls made while the program had paused recording.
     pub fn paused(&self) -> u64 {
-        self.threads().iter().map(|thread| thread.paused).sum()
+        self.threads()
+            .iter()
+            .fold(0, |sum, thread| sum.saturating_add(thread.paused))
     }
 
     /// The experimental factors as this rank saw them.

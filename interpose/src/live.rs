@@ -1,0 +1,493 @@
+//! The live segment: a rank's tables and arrays in a shared mapping of a file in node-local memory, so that they survive
+//! the process.
+//!
+//! Address space is set aside for all of it at once; memory is taken stretch by stretch, and always before it is touched: a
+//! sparse file on a full file system would be a SIGBUS waiting to happen. What finds no room there is put into private
+//! memory in its place, and one line says so.
+
+use std::ffi::CString;
+use std::fs::File;
+use std::os::fd::{AsRawFd, FromRawFd};
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use bytemuck::Zeroable;
+use trace::trace::layout::*;
+use trace::trace::{recover, strings};
+
+use crate::say;
+use crate::thread::Columns;
+use crate::ticks;
+
+/// The segment of this rank.
+pub struct Live {
+    base: *mut u8,
+    length: u64,
+    /// `None`: the whole segment lies in private memory.
+    file: Option<(File, PathBuf)>,
+    stretches: u64,
+    state: Mutex<State>,
+    /// Nothing more can be drawn: looked at before the lock is taken.
+    full: AtomicBool,
+}
+
+// SAFETY: the tables are changed under `state` only; a stretch belongs to the thread that has drawn it.
+unsafe impl Send for Live {}
+// SAFETY: as above.
+unsafe impl Sync for Live {}
+
+#[derive(Default)]
+struct State {
+    /// Bytes of each region that have memory: strings, communicators, operations, threads, stretches.
+    reserved: [u64; REGIONS],
+    draws: u64,
+    /// For each stretch, whether a thread is filling it.
+    in_use: Vec<bool>,
+}
+
+const REGIONS: usize = 5;
+const STRINGS: usize = 0;
+const COMMUNICATORS: usize = 1;
+const OPERATIONS: usize = 2;
+const THREADS: usize = 3;
+const STRETCHES: usize = 4;
+
+/// How many entries (bytes, for strings) each region can hold: address space only.
+const CAPACITIES: [u64; STRETCHES] = [64 << 20, 1 << 20, 1 << 20, 1 << 12];
+const ENTRY_SIZES: [usize; REGIONS] = [
+    1,
+    size_of::<CommunicatorEntry>(),
+    size_of::<OperationEntry>(),
+    size_of::<ThreadEntry>(),
+    size_of::<StretchEntry>(),
+];
+/// Memory for a table is taken in steps of this many bytes.
+const STEP: u64 = 64 << 10;
+
+/// Records of a stretch: a 64th of all, so that several threads get their share and the memory taken stays close to what
+/// is used; 16384 at most (576 KiB: 0.35 ms to take, measured at 12 ms for 20 MiB).
+fn stretch_records(capacity: u64) -> u64 {
+    (capacity / 64).next_power_of_two().clamp(16, 16384)
+}
+
+impl Live {
+    /// Makes a segment in the first of `folders` that takes one, else in private memory.
+    pub fn create(folders: &[PathBuf], name: &str, rank: RankHeader, columns: &[(&str, u32)]) -> Option<Live> {
+        let mut header = SegmentHeader {
+            magic: SEGMENT_MAGIC,
+            version: VERSION,
+            byte_order: BYTE_ORDER_MARK,
+            rank: RankHeader {
+                columns: columns.len() as u32,
+                ..rank
+            },
+            stretch_records: stretch_records(rank.capacity),
+            ..SegmentHeader::zeroed()
+        };
+        let mut offset = 0;
+        for (entry, (name, size)) in header.columns.iter_mut().zip(columns) {
+            *entry = ColumnEntry {
+                name: name_bytes(name),
+                element_size: *size,
+                padding: 0,
+                offset,
+            };
+            offset = round_up(offset + header.stretch_records * u64::from(*size), SECTION_ALIGNMENT);
+        }
+        header.stretch_bytes = round_up(offset, PAGE);
+        // Under `ring` one stretch is always being refilled.
+        let stretches = rank.capacity.div_ceil(header.stretch_records) + u64::from(rank.ring);
+        let capacities = [CAPACITIES[0], CAPACITIES[1], CAPACITIES[2], CAPACITIES[3], stretches];
+        let mut end = round_up(size_of::<SegmentHeader>() as u64, PAGE);
+        let regions = capacities.map(|capacity| Region {
+            offset: 0,
+            capacity,
+            used: 0,
+        });
+        let mut placed = regions;
+        for (region, size) in placed.iter_mut().zip(ENTRY_SIZES) {
+            region.offset = end;
+            end = round_up(end + region.capacity * size as u64, PAGE);
+        }
+        placed[STRINGS].used = strings::FIRST;
+        [
+            header.strings,
+            header.communicators,
+            header.operations,
+            header.threads,
+            header.stretches,
+        ] = placed;
+        header.records_offset = end;
+        let length = end + stretches.checked_mul(header.stretch_bytes)?;
+
+        let in_folder = folders.iter().find_map(|folder| map_file(&folder.join(name), length));
+        let (base, file) = match in_folder {
+            Some((base, file, path)) => (base, Some((file, path))),
+            None => (map(None, std::ptr::null_mut(), length)?, None),
+        };
+        let state = State {
+            in_use: vec![false; stretches as usize],
+            ..State::default()
+        };
+        let live = Live {
+            base,
+            length,
+            file,
+            stretches,
+            state: Mutex::new(state),
+            full: AtomicBool::new(stretches == 0),
+        };
+        // SAFETY: the mapping is at least a header long; its first page was given memory by `map_file`.
+        unsafe { base.cast::<SegmentHeader>().write(header) };
+        Some(live)
+    }
+
+    /// The folder that the segment lies in; `None`: private memory.
+    pub fn folder(&self) -> Option<&Path> {
+        self.file.as_ref().and_then(|(_, path)| path.parent())
+    }
+
+    /// The segment's header.
+    pub fn header(&self) -> *mut SegmentHeader {
+        self.base.cast()
+    }
+
+    /// All bytes of the segment.
+    ///
+    /// # Safety
+    /// Nothing may be recorded while they are in use. Bytes that have no memory must not be read: those of the tables'
+    /// used entries and of the stretches drawn have.
+    pub unsafe fn bytes(&self) -> &[u8] {
+        // SAFETY: the mapping has this length.
+        unsafe { std::slice::from_raw_parts(self.base, self.length as usize) }
+    }
+
+    /// Removes the file: what it held is safe elsewhere, or not wanted.
+    pub fn remove(&self) {
+        if let Some((_, path)) = &self.file {
+            let _ = std::fs::remove_file(path);
+        }
+    }
+
+    /// Adds a text to the string area. 0 where it is full.
+    pub fn add_string(&self, text: &[u8]) -> u32 {
+        let Some(start) = self.extend(STRINGS, strings::space(text.len())) else {
+            return 0;
+        };
+        // SAFETY: `extend` has given these bytes memory, and nobody else has them.
+        unsafe {
+            let place = self.base.add((self.region(STRINGS).offset + start) as usize);
+            place.cast::<u32>().write(text.len() as u32);
+            place.add(4).copy_from_nonoverlapping(text.as_ptr(), text.len());
+        }
+        self.use_up_to(STRINGS, start + strings::space(text.len()));
+        start as u32
+    }
+
+    /// Adds a communicator: its number and its place.
+    pub fn add_communicator(&self, entry: CommunicatorEntry) -> Option<(u32, *mut CommunicatorEntry)> {
+        self.add(COMMUNICATORS, entry)
+    }
+
+    /// Adds an operation: its number.
+    pub fn add_operation(&self, entry: OperationEntry) -> Option<u32> {
+        self.add(OPERATIONS, entry).map(|(number, _)| number)
+    }
+
+    /// The place of an operation.
+    pub fn operation(&self, number: u32) -> *mut OperationEntry {
+        // SAFETY: the number came from `add_operation`.
+        unsafe { self.entry(OPERATIONS, number.into()) }
+    }
+
+    /// Adds a thread: its number and its place.
+    pub fn add_thread(&self, entry: ThreadEntry) -> Option<(u32, *mut ThreadEntry)> {
+        self.add(THREADS, entry)
+    }
+
+    /// Draws a stretch for a thread that has filled the one before (if any): its columns and how many records it holds.
+    /// `None`: the arrays are full.
+    pub fn draw(&self, thread: u32, filled: Option<u32>) -> Option<(u32, Columns, usize)> {
+        if self.full.load(Ordering::Relaxed) {
+            return None;
+        }
+        let mut state = self.lock();
+        // SAFETY: the header was written when the segment was made; these fields never change.
+        let header = unsafe { &*self.header() };
+        if let Some(filled) = filled {
+            state.in_use[filled as usize] = false;
+        }
+        let ring = header.rank.ring != 0;
+        let index = if state.draws < self.stretches {
+            state.draws
+        } else if ring {
+            let oldest = (0..self.stretches).filter(|&index| !state.in_use[index as usize]);
+            // SAFETY: the index is below the number of stretches; entries are changed under this lock only.
+            oldest.min_by_key(|&index| unsafe { (*self.entry::<StretchEntry>(STRETCHES, index)).draw })?
+        } else {
+            self.full.store(true, Ordering::Relaxed);
+            return None;
+        };
+
+        let start = header.records_offset + index * header.stretch_bytes;
+        // SAFETY: the stretch lies within the mapping.
+        let place = unsafe { self.base.add(start as usize) };
+        let first_time = state.draws < self.stretches;
+        let mut private = false;
+        if first_time {
+            let reserved = self.reserve(&mut state, STRETCHES, (index + 1) * ENTRY_SIZES[STRETCHES] as u64);
+            if !reserved || !self.give_memory(start, header.stretch_bytes, &mut private) {
+                self.full.store(true, Ordering::Relaxed);
+                return None;
+            }
+        }
+        // SAFETY: as above.
+        let entry: *mut StretchEntry = unsafe { self.entry(STRETCHES, index) };
+        let columns = columns_at(place, header);
+        // SAFETY: entry and stretch have memory, and belong to nobody at this moment. The entry counts as never drawn
+        // until what the stretch held is gone: a kill in between leaves no record twice.
+        unsafe {
+            if !first_time {
+                private = (*entry).private != 0;
+                (*entry).draw = 0;
+                columns.enter.write_bytes(0, header.stretch_records as usize);
+                columns.exit.write_bytes(0, header.stretch_records as usize);
+            }
+            state.draws += 1;
+            entry.write(StretchEntry {
+                draw: state.draws,
+                thread,
+                private: private.into(),
+            });
+            let used = &raw mut (*self.header()).stretches.used;
+            used.write(used.read().max(index + 1));
+            (*self.header()).rank.last_anchor = ticks::anchor();
+        }
+        state.in_use[index as usize] = true;
+        let records = if ring {
+            header.stretch_records
+        } else {
+            header
+                .stretch_records
+                .min(header.rank.capacity - index * header.stretch_records)
+        };
+        Some((index as u32, columns, records as usize))
+    }
+
+    fn add<T>(&self, region: usize, entry: T) -> Option<(u32, *mut T)> {
+        let number = self.extend(region, 1)?;
+        // SAFETY: `extend` has given the entry memory, and nobody else has it. It counts only when it is written.
+        let place = unsafe {
+            let place: *mut T = self.entry(region, number);
+            place.write(entry);
+            place
+        };
+        self.use_up_to(region, number + 1);
+        Some((number as u32, place))
+    }
+
+    /// Takes memory for `more` entries: the first one's number. They count as used only after [`Live::use_up_to`]; the
+    /// callers hold the registry's lock in between.
+    fn extend(&self, region: usize, more: u64) -> Option<u64> {
+        let mut state = self.lock();
+        let Region { used, capacity, .. } = self.region(region);
+        if used + more > capacity || !self.reserve(&mut state, region, (used + more) * ENTRY_SIZES[region] as u64) {
+            return None;
+        }
+        Some(used)
+    }
+
+    fn use_up_to(&self, region: usize, used: u64) {
+        // SAFETY: the header is mapped; each table is extended by one thread at a time (see `extend`).
+        unsafe { (*self.region_place(region)).used = used };
+    }
+
+    /// Gives the first `bytes` of a region memory.
+    fn reserve(&self, state: &mut State, region: usize, bytes: u64) -> bool {
+        if bytes <= state.reserved[region] {
+            return true;
+        }
+        let Region { offset, capacity, .. } = self.region(region);
+        let whole = round_up(capacity * ENTRY_SIZES[region] as u64, PAGE);
+        let target = round_up(bytes, STEP).min(whole);
+        let from = state.reserved[region];
+        let mut private = false;
+        let given = self.give_memory(offset + from, target - from, &mut private);
+        if given {
+            state.reserved[region] = target;
+        }
+        given
+    }
+
+    /// Gives a range, of whole pages, memory: in the file, else private in its place.
+    fn give_memory(&self, offset: u64, length: u64, private: &mut bool) -> bool {
+        // SAFETY: the range lies within the mapping.
+        let place = unsafe { self.base.add(offset as usize) };
+        match &self.file {
+            Some((file, _)) if allocate(file, offset, length) => {}
+            Some(_) => {
+                if map(None, place, length).is_none() {
+                    return false;
+                }
+                *private = true;
+                static SAID: AtomicBool = AtomicBool::new(false);
+                if !SAID.swap(true, Ordering::Relaxed) {
+                    say::warn(
+                        "no room left for the live records: what comes now would be lost if the program were killed (MPITRACE_SEGMENT_DIR names another folder)",
+                    );
+                }
+            }
+            None => {}
+        }
+        touch(place, length);
+        true
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+
+    fn region(&self, region: usize) -> Region {
+        // SAFETY: the header is mapped and initialised.
+        unsafe { *self.region_place(region) }
+    }
+
+    fn region_place(&self, region: usize) -> *mut Region {
+        let header = self.header();
+        // SAFETY: the header is mapped.
+        unsafe {
+            match region {
+                STRINGS => &raw mut (*header).strings,
+                COMMUNICATORS => &raw mut (*header).communicators,
+                OPERATIONS => &raw mut (*header).operations,
+                THREADS => &raw mut (*header).threads,
+                _ => &raw mut (*header).stretches,
+            }
+        }
+    }
+
+    /// # Safety
+    /// The region holds entries of this type, and the number is below its capacity.
+    unsafe fn entry<T>(&self, region: usize, number: u64) -> *mut T {
+        let start = self.region(region).offset + number * size_of::<T>() as u64;
+        // SAFETY: the caller's promise.
+        unsafe { self.base.add(start as usize).cast() }
+    }
+}
+
+fn columns_at(stretch: *mut u8, header: &SegmentHeader) -> Columns {
+    // SAFETY: the first columns are those of `COLUMNS`, in that order, and lie within the stretch.
+    let at = |column: usize| unsafe { stretch.add(header.columns[column].offset as usize) };
+    Columns {
+        enter: at(0).cast(),
+        exit: at(1).cast(),
+        position: at(2).cast(),
+        repetition: at(3).cast(),
+        operation: at(4).cast(),
+    }
+}
+
+/// Makes and maps the file, with memory for the header.
+fn map_file(path: &Path, length: u64) -> Option<(*mut u8, File, PathBuf)> {
+    let name = CString::new(path.as_os_str().as_encoded_bytes()).ok()?;
+    let flags = libc::O_RDWR | libc::O_CREAT | libc::O_EXCL | libc::O_CLOEXEC | libc::O_NOFOLLOW;
+    // SAFETY: `name` is a C string.
+    let descriptor = unsafe { libc::open(name.as_ptr(), flags, 0o600 as libc::c_uint) };
+    if descriptor < 0 {
+        return None;
+    }
+    // SAFETY: the descriptor was opened just now and is nobody else's.
+    let file = unsafe { File::from_raw_fd(descriptor) };
+    let base = if allocate(&file, 0, PAGE) {
+        map(Some(&file), std::ptr::null_mut(), length)
+    } else {
+        None
+    };
+    match base {
+        Some(base) => {
+            hold_lock(&file);
+            Some((base, file, path.to_owned()))
+        }
+        None => {
+            let _ = std::fs::remove_file(path);
+            None
+        }
+    }
+}
+
+/// Marks the segment as being of a living process; the kernel takes the mark off when the process ends, in whatever way.
+fn hold_lock(file: &File) {
+    let lock = libc::flock {
+        l_type: libc::F_WRLCK as libc::c_short,
+        l_whence: libc::SEEK_SET as libc::c_short,
+        l_start: 0,
+        l_len: 0,
+        l_pid: 0,
+    };
+    // SAFETY: the descriptor is open, `lock` outlives the call.
+    unsafe { libc::fcntl(file.as_raw_fd(), libc::F_SETLK, &raw const lock) };
+}
+
+/// Takes memory for a range of the file. False where there is none, or the process may not have so large a file.
+fn allocate(file: &File, offset: u64, length: u64) -> bool {
+    if say::file_size_limit().is_some_and(|limit| offset + length > limit) {
+        // Beyond RLIMIT_FSIZE the kernel would send SIGXFSZ, which ends the program.
+        return false;
+    }
+    loop {
+        // SAFETY: the descriptor is open.
+        match unsafe { libc::posix_fallocate(file.as_raw_fd(), offset as libc::off_t, length as libc::off_t) } {
+            0 => return true,
+            libc::EINTR => {}
+            _ => return false,
+        }
+    }
+}
+
+/// Maps `length` bytes of the file, or of private memory, at `place` or (null) anywhere.
+fn map(file: Option<&File>, place: *mut u8, length: u64) -> Option<*mut u8> {
+    let kind = match file {
+        Some(_) => libc::MAP_SHARED,
+        None => libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
+    };
+    let fixed = if place.is_null() { 0 } else { libc::MAP_FIXED };
+    // SAFETY: a fixed place lies within our own mapping, in a range that has no memory yet, so nothing is lost.
+    let base = unsafe {
+        libc::mmap(
+            place.cast(),
+            length as usize,
+            libc::PROT_READ | libc::PROT_WRITE,
+            kind | fixed | libc::MAP_NORESERVE,
+            file.map_or(-1, AsRawFd::as_raw_fd),
+            0,
+        )
+    };
+    (base != libc::MAP_FAILED).then(|| base.cast())
+}
+
+/// Makes the kernel map the pages now, so that no page fault falls into a call.
+fn touch(place: *mut u8, length: u64) {
+    const MADV_POPULATE_WRITE: libc::c_int = 23;
+    // SAFETY: the range is mapped and has memory.
+    if unsafe { libc::madvise(place.cast(), length as usize, MADV_POPULATE_WRITE) } == 0 {
+        return;
+    }
+    // Linux before 5.14.
+    for page in (0..length).step_by(PAGE as usize) {
+        // SAFETY: as above; nothing has been stored in the range yet.
+        unsafe { place.add(page as usize).write_volatile(0) };
+    }
+}
+
+/// The name of the segment of this process for a job.
+pub fn segment_name(job_key: u64) -> String {
+    // SAFETY: has no preconditions.
+    let uid = unsafe { libc::getuid() };
+    format!(
+        "{}{job_key:016x}-{}{}",
+        recover::name_prefix(uid),
+        std::process::id(),
+        recover::NAME_ENDING
+    )
+}

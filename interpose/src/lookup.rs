@@ -1,0 +1,198 @@
+//! Which operation a call belongs to, found without asking MPI: a small table per thread, keyed by what the program passed.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use trace::trace::layout::{CommunicatorEntry, OperationEntry};
+
+use crate::communicator::Communicator;
+use crate::table::Function;
+use crate::thread::Thread;
+use crate::{recorder, registry};
+
+/// What the program passed, as far as it makes the operation. Two calls with the same key and with no handle freed in
+/// between belong to the same operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Key {
+    /// Address of the function's declaration.
+    pub function: usize,
+    /// Handle.
+    pub communicator: usize,
+    /// Handle; 0: the function has none, or one for each peer.
+    pub datatype: usize,
+    /// Handle; 0: the function has none.
+    pub reduction: usize,
+    /// Elements of `datatype`; where there is one for each peer a hash of all that makes the size.
+    pub count: u64,
+    /// As it was passed; [`trace::trace::layout::NO_ROOT`]: the function has none.
+    pub root: i32,
+}
+
+/// A call as its wrapper sees it.
+#[derive(Clone, Copy, Debug)]
+pub struct Call {
+    pub key: Key,
+    /// Whether `key` is all that there is to know: false where the communicator had to be known and was not.
+    pub known: bool,
+    /// Where each peer has a data type of its own (`MPI_Alltoallw`).
+    pub by_peer: Option<ByPeer>,
+}
+
+/// Counts and data types, one for each peer, in the program's memory.
+#[derive(Clone, Copy, Debug)]
+pub struct ByPeer {
+    pub counts: usize,
+    pub datatypes: usize,
+    pub peers: usize,
+    /// Whether counts are MPI_Count rather than int.
+    pub large: bool,
+}
+
+/// The operation of a call.
+#[derive(Clone, Copy)]
+pub struct Found {
+    /// What is counted for it; null where the tables are full and nothing can be recorded.
+    pub operation: *mut OperationEntry,
+    pub communicator: *mut CommunicatorEntry,
+    /// Its number on this rank.
+    pub number: u32,
+    /// Whether the call must have returned well before its handles may be asked about.
+    pub open: bool,
+}
+
+/// Counts what makes handles mean something else: a data type or communicator freed.
+pub static GENERATION: AtomicU64 = AtomicU64::new(1);
+
+/// The generation of an entry whose handles are all predefined: these are never freed.
+pub const ETERNAL: u64 = u64::MAX;
+
+/// Invalidates what is cached by handle.
+pub fn next_generation() {
+    GENERATION.fetch_add(1, Ordering::Relaxed);
+}
+
+const ENTRIES: usize = 256;
+const COMMUNICATORS: usize = 8;
+
+/// The operations and communicators that a thread used lately. 256 entries of 88 bytes: 22 KiB, within a first-level cache
+/// for a program that calls few operations, and no more than they touch.
+pub struct Cache {
+    entries: [Entry; ENTRIES],
+    communicators: [(usize, u64, Option<&'static Communicator>); COMMUNICATORS],
+}
+
+#[derive(Clone, Copy)]
+struct Entry {
+    key: Key,
+    /// 0: empty.
+    generation: u64,
+    found: Found,
+}
+
+impl Cache {
+    /// An empty cache.
+    pub const fn new() -> Cache {
+        let key = Key {
+            function: 0,
+            communicator: 0,
+            datatype: 0,
+            reduction: 0,
+            count: 0,
+            root: 0,
+        };
+        let found = Found {
+            operation: std::ptr::null_mut(),
+            communicator: std::ptr::null_mut(),
+            number: 0,
+            open: false,
+        };
+        Cache {
+            entries: [Entry {
+                key,
+                generation: 0,
+                found,
+            }; ENTRIES],
+            communicators: [(0, 0, None); COMMUNICATORS],
+        }
+    }
+
+    #[inline(always)]
+    fn find(&self, key: &Key) -> Option<Found> {
+        let entry = &self.entries[index(key)];
+        let fresh = entry.generation == ETERNAL || entry.generation == GENERATION.load(Ordering::Relaxed);
+        (entry.key == *key && fresh).then_some(entry.found)
+    }
+
+    /// Keeps what was found for a key; `eternal` where all its handles are predefined.
+    pub fn keep(&mut self, key: &Key, found: Found, eternal: bool) {
+        let generation = if eternal {
+            ETERNAL
+        } else {
+            GENERATION.load(Ordering::Relaxed)
+        };
+        self.entries[index(key)] = Entry {
+            key: *key,
+            generation,
+            found,
+        };
+    }
+
+    /// The communicator behind a handle, where it is known.
+    #[inline(always)]
+    pub fn communicator(&mut self, handle: usize) -> Option<&'static Communicator> {
+        let generation = GENERATION.load(Ordering::Relaxed);
+        // Handles of the MPICH family differ in their lowest bits, pointers from the fourth bit on.
+        let slot = &mut self.communicators[(handle ^ handle >> 6) % COMMUNICATORS];
+        if slot.0 == handle && slot.1 == generation {
+            return slot.2;
+        }
+        let known = registry::communicator(handle);
+        // "Unknown" is not kept: the handle becomes known without anything being freed.
+        if known.is_some() {
+            *slot = (handle, generation, known);
+        }
+        known
+    }
+}
+
+#[inline(always)]
+fn index(key: &Key) -> usize {
+    let mixed = key.communicator
+        ^ key.datatype.rotate_left(20)
+        ^ key.reduction.rotate_left(40)
+        ^ key.function.rotate_left(52)
+        ^ (key.count as usize).rotate_left(8)
+        ^ (key.root as u32 as usize) << 32;
+    // The golden ratio's multiplier spreads what differs into the upper bits.
+    mixed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (usize::BITS - ENTRIES.trailing_zeros())
+}
+
+/// The operation of a call.
+///
+/// # Safety
+/// `thread` is this thread's state.
+#[inline(always)]
+pub unsafe fn find(thread: *mut Thread, call: &Call) -> Found {
+    // SAFETY: nobody else touches a thread's state.
+    let found = if call.known {
+        unsafe { (*thread).cache.find(&call.key) }
+    } else {
+        None
+    };
+    match found {
+        Some(found) => found,
+        None => recorder::sheltered(|| registry::find(thread, call)).unwrap_or(Found {
+            operation: std::ptr::null_mut(),
+            communicator: std::ptr::null_mut(),
+            number: 0,
+            open: false,
+        }),
+    }
+}
+
+impl Key {
+    /// The declaration of the function.
+    pub fn declaration(&self) -> &'static Function {
+        // SAFETY: `function` is made from a `&'static Function` in `message`, the only place that makes keys of calls.
+        unsafe { &*std::ptr::with_exposed_provenance::<Function>(self.function) }
+    }
+}

@@ -1,0 +1,298 @@
+//! The way of a call: two time stamps and a few stores.
+
+use std::ffi::c_int;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU8, Ordering, compiler_fence};
+
+use trace::trace::layout::{DISTURBED, ThreadEntry};
+
+use crate::live::Live;
+use crate::lookup::{self, Cache, Call, Found};
+use crate::thread::{self, Columns, Guard, Thread};
+use crate::{registry, say, ticks};
+
+/// Whether calls are recorded: one of the modes below.
+static MODE: AtomicU8 = AtomicU8::new(OFF);
+
+/// Before Init, after Finalize, disabled: calls are only forwarded.
+const OFF: u8 = 0;
+/// Calls are recorded.
+const RECORDING: u8 = 1;
+/// Calls are counted and matched, not kept (`MPI_Pcontrol(0)`).
+const PAUSED: u8 = 2;
+
+static THREADS: Mutex<Threads> = Mutex::new(Threads {
+    live: None,
+    idle: Vec::new(),
+});
+
+struct Threads {
+    live: Option<&'static Live>,
+    /// States of threads that have ended, with what is left of their stretches.
+    idle: Vec<Idle>,
+}
+
+struct Idle(*mut Thread);
+
+// SAFETY: an idle state belongs to no thread.
+unsafe impl Send for Idle {}
+
+/// Starts recording into a segment, at the end of Init.
+pub fn start(live: &'static Live) {
+    threads().live = Some(live);
+    // The first stretch is drawn here and not within the first call.
+    let mut current = thread::current();
+    if current.is_null() {
+        current = thread::create();
+    }
+    // SAFETY: the state is this thread's own.
+    unsafe { draw(current) };
+    MODE.store(RECORDING, Ordering::Release);
+}
+
+/// Ends recording. Calls that other threads are in still store their exits.
+pub fn stop() {
+    MODE.store(OFF, Ordering::Release);
+}
+
+/// Pauses or resumes recording on this rank.
+pub fn pause(paused: bool) {
+    let (from, to) = if paused {
+        (RECORDING, PAUSED)
+    } else {
+        (PAUSED, RECORDING)
+    };
+    let _ = MODE.compare_exchange(from, to, Ordering::AcqRel, Ordering::Relaxed);
+}
+
+/// Whether calls are counted.
+#[inline(always)]
+pub fn is_on() -> bool {
+    MODE.load(Ordering::Relaxed) != OFF
+}
+
+/// Whether a call made from the frame at `here` is none of the program's own, or comes when nothing is traced.
+#[inline(always)]
+pub fn is_passing(here: usize) -> bool {
+    !is_on() || thread::is_nested(here)
+}
+
+/// Forwards a collective, and records it.
+///
+/// `message` tells what the call is; it may be asked twice. No lock, no allocation, no system call and no MPI call lie on
+/// the way, but for an operation that the thread has not called lately and for a full stretch.
+#[inline(always)]
+pub fn collective(message: impl Fn(*mut Thread) -> Call, forward: impl FnOnce() -> c_int) -> c_int {
+    let mode = MODE.load(Ordering::Relaxed);
+    if mode == OFF {
+        return forward();
+    }
+    let here = thread::frame();
+    let mut thread = thread::current();
+    if thread.is_null() {
+        thread = thread::create();
+    }
+    // SAFETY: `thread` is this thread's own state, which only wrappers on this thread touch: those nested in `forward`
+    // see the guard and leave it alone.
+    unsafe {
+        if here < (*thread).guard {
+            return forward();
+        }
+        let call = message(thread);
+        let found = lookup::find(thread, &call);
+        if found.operation.is_null() {
+            (*(*thread).entry).untracked += 1;
+            return thread::guarded(forward);
+        }
+        let position = (*found.communicator).calls;
+        (*found.communicator).calls = position + 1;
+        let repetition = (*found.operation).calls;
+        (*found.operation).calls = repetition + 1;
+
+        let mut operation = found.number;
+        if mode == PAUSED {
+            return paused(thread, &found, here, forward);
+        }
+        if (*thread).next == (*thread).end {
+            if !draw(thread) {
+                return unkept(thread, &found, here, forward);
+            }
+            operation |= DISTURBED;
+        }
+
+        let record = (*thread).next;
+        let columns = (*thread).columns;
+        columns.position.add(record).write(position);
+        columns.repetition.add(record).write(repetition);
+        columns.operation.add(record).write(operation);
+        let guard = Guard::hold(thread, here);
+        // The entry makes the record count, so it comes after the rest: a kill in between leaves no half record.
+        compiler_fence(Ordering::Release);
+        let enter = ticks::now();
+        columns.enter.add(record).write_volatile(enter);
+
+        let result = forward();
+
+        let exit = ticks::now();
+        columns.exit.add(record).write_volatile(exit);
+        drop(guard);
+        (*thread).next = record + 1;
+        if result != 0 || found.open {
+            afterwards(thread, &found, &call, &message, result == 0);
+        }
+        result
+    }
+}
+
+/// What is left to do after a call that failed, or whose operation could not be told before.
+///
+/// # Safety
+/// `thread` is this thread's own; its last record is the call's.
+#[cold]
+#[inline(never)]
+unsafe fn afterwards(
+    thread: *mut Thread,
+    found: &Found,
+    call: &Call,
+    message: &dyn Fn(*mut Thread) -> Call,
+    succeeded: bool,
+) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let record = (*thread).next - 1;
+        let columns = (*thread).columns;
+        if !succeeded {
+            // A call that the library refused was matched with nothing on the other ranks.
+            columns.enter.add(record).write_volatile(0);
+            columns.exit.add(record).write_volatile(0);
+            (*thread).next = record;
+            refused(thread, found);
+            return;
+        }
+        if let Some((number, repetition)) = sheltered(|| registry::settle(found, &call.key, || message(thread))) {
+            let disturbed = columns.operation.add(record).read() & DISTURBED;
+            columns.operation.add(record).write(number | disturbed);
+            columns.repetition.add(record).write(repetition);
+        }
+    }
+}
+
+/// Takes back the count of a call that the library refused.
+///
+/// # Safety
+/// `thread` is this thread's own; `found` has been counted.
+unsafe fn refused(thread: *mut Thread, found: &Found) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        (*found.communicator).calls -= 1;
+        (*found.operation).calls -= 1;
+        (*(*thread).entry).failed += 1;
+    }
+}
+
+/// Forwards a call that is counted and not kept, since the program has paused recording.
+///
+/// # Safety
+/// `thread` is this thread's own; `found` has been counted.
+#[inline(always)]
+unsafe fn paused(thread: *mut Thread, found: &Found, here: usize, forward: impl FnOnce() -> c_int) -> c_int {
+    // SAFETY: the caller's promise.
+    unsafe {
+        (*(*thread).entry).paused += 1;
+        let result = unkept(thread, found, here, forward);
+        if result != 0 {
+            (*(*thread).entry).paused -= 1;
+        }
+        result
+    }
+}
+
+/// Forwards a call that is counted and not kept.
+///
+/// # Safety
+/// `thread` is this thread's own; `found` has been counted.
+#[inline(always)]
+unsafe fn unkept(thread: *mut Thread, found: &Found, here: usize, forward: impl FnOnce() -> c_int) -> c_int {
+    let guard = Guard::hold(thread, here);
+    let result = forward();
+    drop(guard);
+    if result != 0 {
+        // SAFETY: the caller's promise.
+        unsafe { refused(thread, found) };
+    }
+    result
+}
+
+/// Gives a thread its next stretch. False: the arrays are full.
+///
+/// # Safety
+/// `thread` is this thread's own.
+#[cold]
+#[inline(never)]
+unsafe fn draw(thread: *mut Thread) -> bool {
+    // SAFETY: the caller's promise.
+    let thread = unsafe { &mut *thread };
+    let Some(live) = thread.live else { return false };
+    let Some((stretch, columns, records)) = live.draw(thread.index, thread.stretch) else {
+        return false;
+    };
+    thread.stretch = Some(stretch);
+    thread.columns = columns;
+    thread.next = 0;
+    thread.end = records;
+    true
+}
+
+/// The state for a thread that makes its first call: that of one that has ended, else a new one.
+pub fn adopt_thread() -> *mut Thread {
+    // SAFETY: has no preconditions.
+    let tid = unsafe { libc::syscall(libc::SYS_gettid) } as u32;
+    let mut threads = threads();
+    if let Some(Idle(idle)) = threads.idle.pop() {
+        // SAFETY: an idle state belongs to no thread; its entry stays mapped.
+        unsafe { (*(*idle).entry).tid = tid };
+        return idle;
+    }
+    let live = threads.live;
+    let added = live.and_then(|live| {
+        live.add_thread(ThreadEntry {
+            tid,
+            ..ThreadEntry::default()
+        })
+    });
+    // More threads at once than the table holds: their calls are counted, not kept.
+    let (index, entry) = added.unwrap_or_else(|| (0, Box::into_raw(Box::default())));
+    Box::into_raw(Box::new(Thread {
+        guard: 0,
+        next: 0,
+        end: 0,
+        columns: Columns::NONE,
+        stretch: None,
+        live: live.filter(|_| added.is_some()),
+        cache: Cache::new(),
+        entry,
+        index,
+    }))
+}
+
+/// Takes the state of a thread that has ended.
+pub fn release_thread(thread: *mut Thread) {
+    // SAFETY: the thread has given its state up.
+    unsafe { (*thread).guard = 0 };
+    threads().idle.push(Idle(thread));
+}
+
+fn threads() -> std::sync::MutexGuard<'static, Threads> {
+    THREADS.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
+/// Runs what must not harm the program: MPI calls that it makes are not recorded, and a fault in the tracer ends the
+/// tracing and not the program.
+pub fn sheltered<R>(work: impl FnOnce() -> Option<R>) -> Option<R> {
+    let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| thread::guarded(work)));
+    caught.unwrap_or_else(|_| {
+        stop();
+        say::warn("internal error; the program goes on untraced");
+        None
+    })
+}

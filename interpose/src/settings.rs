@@ -1,0 +1,159 @@
+//! The `MPITRACE_` variables of the environment.
+
+use std::path::PathBuf;
+
+/// What the user asked for.
+#[derive(Debug)]
+pub struct Settings {
+    /// `MPITRACE_DISABLE`.
+    pub disabled: bool,
+    /// `MPITRACE_OUTPUT` as it was given, with its `%` signs.
+    pub output: Option<String>,
+    /// `MPITRACE_CAPACITY`.
+    pub capacity: u64,
+    /// `MPITRACE_FULL=ring`.
+    pub ring: bool,
+    /// `MPITRACE_SEGMENT_DIR`.
+    pub segment_folder: Option<PathBuf>,
+    /// `MPITRACE_VERBOSE`.
+    pub verbose: u8,
+    /// What rank 0 warns of, a line each.
+    pub warnings: Vec<String>,
+}
+
+/// The most records that a rank may be asked to keep: the index of a record is 32 bits wide in the companion.
+const MOST_RECORDS: u64 = u32::MAX as u64 - 1;
+
+/// Variables that a later version acts on: known, and said to be without effect.
+const WITHOUT_EFFECT: [&str; 5] = [
+    "MPITRACE_EVENTS",
+    "MPITRACE_PVARS",
+    "MPITRACE_CLOCKSYNC",
+    "MPITRACE_RESYNC",
+    "MPITRACE_TEST_CLOCK",
+];
+
+impl Settings {
+    /// Reads the environment. What is unknown or unreadable becomes a warning and the default.
+    pub fn read() -> Settings {
+        let variables = std::env::vars_os().filter_map(|(name, value)| {
+            let name = name.to_string_lossy().into_owned();
+            name.starts_with("MPITRACE_")
+                .then(|| (name, value.to_string_lossy().into_owned()))
+        });
+        Settings::of(variables)
+    }
+
+    fn of(variables: impl Iterator<Item = (String, String)>) -> Settings {
+        let mut settings = Settings {
+            disabled: false,
+            output: None,
+            capacity: 1 << 20,
+            ring: false,
+            segment_folder: None,
+            verbose: 1,
+            warnings: Vec::new(),
+        };
+        for (name, value) in variables.filter(|(_, value)| !value.is_empty()) {
+            let expected = match name.as_str() {
+                "MPITRACE_OUTPUT" => {
+                    settings.output = Some(value);
+                    continue;
+                }
+                "MPITRACE_SEGMENT_DIR" => {
+                    settings.segment_folder = Some(PathBuf::from(value));
+                    continue;
+                }
+                "MPITRACE_DISABLE" => choose(&value, &[("0", false), ("1", true)], &mut settings.disabled, "0 or 1"),
+                "MPITRACE_FULL" => choose(
+                    &value,
+                    &[("stop", false), ("ring", true)],
+                    &mut settings.ring,
+                    "stop or ring",
+                ),
+                "MPITRACE_VERBOSE" => choose(
+                    &value,
+                    &[("0", 0), ("1", 1), ("2", 2)],
+                    &mut settings.verbose,
+                    "0, 1 or 2",
+                ),
+                "MPITRACE_CAPACITY" => match value.trim().parse() {
+                    Ok(records) if (1..=MOST_RECORDS).contains(&records) => {
+                        settings.capacity = records;
+                        None
+                    }
+                    _ => Some("a number of records from 1 to 4294967294"),
+                },
+                known if WITHOUT_EFFECT.contains(&known) => {
+                    settings.warnings.push(format!("{known} has no effect in this version"));
+                    continue;
+                }
+                unknown => {
+                    settings
+                        .warnings
+                        .push(format!("{unknown} is not a setting of mpitrace; it is ignored"));
+                    continue;
+                }
+            };
+            if let Some(expected) = expected {
+                settings
+                    .warnings
+                    .push(format!("{name}={value} is not {expected}; the default is used"));
+            }
+        }
+        settings
+    }
+
+    /// The folders to try for the live segment, in order.
+    pub fn segment_folders(&self) -> Vec<PathBuf> {
+        let mut folders: Vec<PathBuf> = self.segment_folder.iter().cloned().collect();
+        folders.extend([PathBuf::from("/dev/shm"), std::env::temp_dir()]);
+        folders
+    }
+}
+
+/// Takes the value that the text stands for; what was expected, if it stands for none.
+fn choose<T: Copy>(text: &str, choices: &[(&str, T)], value: &mut T, expected: &'static str) -> Option<&'static str> {
+    match choices.iter().find(|(name, _)| *name == text.trim()) {
+        Some((_, choice)) => {
+            *value = *choice;
+            None
+        }
+        None => Some(expected),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn settings(variables: &[(&str, &str)]) -> Settings {
+        Settings::of(
+            variables
+                .iter()
+                .map(|(name, value)| (name.to_string(), value.to_string())),
+        )
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_warned_about_once_and_the_default_stands() {
+        let read = settings(&[
+            ("MPITRACE_CAPACITY", "many"),
+            ("MPITRACE_FULL", "ring"),
+            ("MPITRACE_COLOUR", "1"),
+        ]);
+        assert_eq!((read.capacity, read.ring), (1 << 20, true));
+        assert_eq!(
+            read.warnings,
+            [
+                "MPITRACE_CAPACITY=many is not a number of records from 1 to 4294967294; the default is used",
+                "MPITRACE_COLOUR is not a setting of mpitrace; it is ignored",
+            ]
+        );
+    }
+
+    #[test]
+    fn an_empty_variable_is_as_good_as_none() {
+        assert!(settings(&[("MPITRACE_CAPACITY", "")]).warnings.is_empty());
+    }
+}

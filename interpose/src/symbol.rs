@@ -1,0 +1,136 @@
+//! Finds the definition of an MPI function beyond our own.
+
+use std::ffi::{CStr, CString, c_char, c_int, c_void};
+use std::sync::atomic::{AtomicPtr, Ordering};
+
+/// An MPI function as somebody below us defines it.
+///
+/// Each exported name is forwarded to the next definition of the same name: so another tool that exports only `MPI_X` keeps
+/// seeing its calls, above us or below.
+pub struct Symbol {
+    name: &'static CStr,
+    address: AtomicPtr<c_void>,
+}
+
+/// In [`Symbol::address`]: looked for, and not found.
+const ABSENT: *mut c_void = std::ptr::without_provenance_mut(1);
+
+impl Symbol {
+    /// A function that has not been looked for yet. The name ends in a zero byte.
+    pub const fn new(name_with_nul: &'static str) -> Symbol {
+        match CStr::from_bytes_with_nul(name_with_nul.as_bytes()) {
+            Ok(name) => Symbol {
+                name,
+                address: AtomicPtr::new(std::ptr::null_mut()),
+            },
+            Err(_) => panic!("a symbol's name ends in one zero byte"),
+        }
+    }
+
+    /// The function's address. `None` where the MPI library at hand does not have it.
+    #[inline(always)]
+    pub fn get(&self) -> Option<*mut c_void> {
+        let address = self.address.load(Ordering::Relaxed);
+        if address.addr() > ABSENT.addr() {
+            Some(address)
+        } else {
+            self.find()
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn find(&self) -> Option<*mut c_void> {
+        if self.address.load(Ordering::Relaxed) == ABSENT {
+            return None;
+        }
+        let found = next_definition(self.name);
+        // An absence is remembered only when a library was there to be searched: mpi4py and Julia load theirs late.
+        if !found.is_null() {
+            self.address.store(found, Ordering::Relaxed);
+        } else if any_library() {
+            self.address.store(ABSENT, Ordering::Relaxed);
+        }
+        (!found.is_null()).then_some(found)
+    }
+}
+
+/// The next definition of `name` in the search order behind this library, else one in an MPI library that was loaded with
+/// `dlopen`. Never through RTLD_DEFAULT, which would find ourselves.
+fn next_definition(name: &CStr) -> *mut c_void {
+    // SAFETY: `name` is a C string.
+    let found = unsafe { libc::dlsym(libc::RTLD_NEXT, name.as_ptr()) };
+    if !found.is_null() {
+        return found;
+    }
+    let mut found = std::ptr::null_mut();
+    for_each_library(&mut |path| {
+        // SAFETY: NOLOAD gives a handle only of what is in the process already.
+        let handle = unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_LAZY | libc::RTLD_NOLOAD) };
+        if !handle.is_null() {
+            // SAFETY: the handle is valid, `name` is a C string.
+            found = unsafe { libc::dlsym(handle, name.as_ptr()) };
+            // SAFETY: gives back the reference that dlopen has just taken.
+            unsafe { libc::dlclose(handle) };
+        }
+        found.is_null()
+    });
+    found
+}
+
+/// A data symbol of the MPI library, such as the objects behind Open MPI's predefined handles. The program may hold a
+/// copy (copy relocation), which is then the one that counts.
+pub fn data(name: &CStr) -> *mut c_void {
+    // SAFETY: `name` is a C string.
+    let found = unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) };
+    if found.is_null() { next_definition(name) } else { found }
+}
+
+/// The name of the symbol that starts exactly at this address, and the file that it is in.
+pub fn at(address: usize) -> Option<(&'static CStr, &'static CStr)> {
+    // SAFETY: a Dl_info of zeros is a valid value.
+    let mut info: libc::Dl_info = unsafe { std::mem::zeroed() };
+    // SAFETY: dladdr takes any address; `info` outlives the call.
+    let found = unsafe { libc::dladdr(std::ptr::without_provenance(address), &raw mut info) } != 0;
+    if !found || info.dli_sname.is_null() || info.dli_saddr.addr() != address {
+        return None;
+    }
+    // SAFETY: both point into the loaded object, which stays: MPI libraries are not unloaded while MPI is in use.
+    Some(unsafe { (CStr::from_ptr(info.dli_sname), CStr::from_ptr(info.dli_fname)) })
+}
+
+fn any_library() -> bool {
+    let mut any = false;
+    for_each_library(&mut |_| {
+        any = true;
+        false
+    });
+    any
+}
+
+/// Calls `visit` with the file of each loaded MPI library until it returns false.
+fn for_each_library(visit: &mut dyn FnMut(&CStr) -> bool) {
+    unsafe extern "C" fn step(info: *mut libc::dl_phdr_info, _: usize, paths: *mut c_void) -> c_int {
+        // SAFETY: `paths` is the vector below, which outlives the iteration.
+        let paths = unsafe { &mut *paths.cast::<Vec<CString>>() };
+        // SAFETY: the loader hands over a valid entry.
+        let name: *const c_char = unsafe { (*info).dlpi_name };
+        if !name.is_null() {
+            // SAFETY: the loader's names are C strings.
+            paths.push(unsafe { CStr::from_ptr(name) }.to_owned());
+        }
+        0
+    }
+    let mut paths: Vec<CString> = Vec::new();
+    // SAFETY: `step` is as dl_iterate_phdr wants it. The loader's lock is held meanwhile: nothing is opened in there.
+    unsafe { libc::dl_iterate_phdr(Some(step), (&raw mut paths).cast()) };
+    for path in paths {
+        let file = path.to_bytes().rsplit(|&byte| byte == b'/').next().unwrap_or_default();
+        let is_mpi = [&b"libmpi.so"[..], b"libmpich.so", b"libmpi_abi.so"]
+            .iter()
+            .any(|name| file.starts_with(name));
+        if is_mpi && !visit(&path) {
+            return;
+        }
+    }
+}

@@ -1,0 +1,182 @@
+//! THE table: every MPI function that this library stands in front of, declared once, with all that is known of it.
+//!
+//! A line gives the kind, the name without `MPI_`, the parameters under the names that the standard gives them (these say
+//! what each one is), and what the function means:
+//!
+//! * `collective`: recorded. `=>` names the rule of [`crate::message`] that finds the message size; `root` and `reduction`
+//!   name the parameters with that role; `on` the communicator. `collective+c` has a variant with large counts.
+//! * `guarded`: only forwarded, but MPI calls that the library makes inside are not the program's own. `guarded+c` as above.
+//! * `observed`: handed to a function of ours, with a closure that forwards; not when called from inside another.
+//! * `lifecycle`: the same, always.
+//!
+//! Each line makes `MPI_X` and `PMPI_X` (and `MPI_X_c`, `PMPI_X_c`). Adding a function is adding a line.
+
+/// What is declared of a recorded function.
+#[derive(Debug)]
+pub struct Function {
+    /// The plain C name, also for the variant with large counts.
+    pub name: &'static str,
+}
+
+macro_rules! for_each_function {
+    ($declare:ident) => {
+        $declare! {
+            // Life and death.
+            lifecycle Init(argc, argv) => lifecycle::init();
+            lifecycle Init_thread(argc, argv, required, provided) => lifecycle::init();
+            lifecycle Finalize() => lifecycle::finalize();
+            lifecycle Abort(comm, errorcode) => lifecycle::abort();
+            lifecycle Pcontrol(level) => lifecycle::pcontrol(level);
+
+            // Blocking collectives.
+            collective Barrier(comm) => nothing() on comm;
+            collective+c Bcast(buffer, count, datatype, root, comm) => uniform(count, datatype) root root on comm;
+            collective+c Gather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm)
+                => gathered(sendcount, sendtype, recvcount, recvtype) root root on comm;
+            collective+c Gatherv(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm)
+                => gathered_by_rank(sendbuf, sendcount, sendtype, recvcounts, recvtype) root root on comm;
+            collective+c Scatter(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm)
+                => scattered(sendcount, sendtype, recvcount, recvtype) root root on comm;
+            collective+c Scatterv(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm)
+                => scattered_by_rank(sendcounts, sendtype, recvcount, recvtype) root root on comm;
+            collective+c Allgather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm)
+                => uniform(recvcount, recvtype) on comm;
+            collective+c Allgatherv(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm)
+                => contributed(sendbuf, sendcount, sendtype, recvcounts, recvtype) on comm;
+            collective+c Alltoall(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm)
+                => uniform(recvcount, recvtype) on comm;
+            collective+c Alltoallv(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm)
+                => exchanged(sendbuf, sendcounts, sendtype, recvcounts, recvtype) on comm;
+            collective+c Alltoallw(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm)
+                => exchanged_by_type(sendbuf, sendcounts, sendtypes, recvcounts, recvtypes) on comm;
+            collective+c Reduce(sendbuf, recvbuf, count, datatype, op, root, comm)
+                => uniform(count, datatype) root root reduction op on comm;
+            collective+c Allreduce(sendbuf, recvbuf, count, datatype, op, comm)
+                => uniform(count, datatype) reduction op on comm;
+            collective+c Reduce_scatter_block(sendbuf, recvbuf, recvcount, datatype, op, comm)
+                => uniform(recvcount, datatype) reduction op on comm;
+            collective+c Reduce_scatter(sendbuf, recvbuf, recvcounts, datatype, op, comm)
+                => summed(recvcounts, datatype) reduction op on comm;
+            collective+c Scan(sendbuf, recvbuf, count, datatype, op, comm)
+                => uniform(count, datatype) reduction op on comm;
+            collective+c Exscan(sendbuf, recvbuf, count, datatype, op, comm)
+                => uniform(count, datatype) reduction op on comm;
+
+            // What makes, names and frees communicators.
+            observed Comm_dup(comm, newcomm) => communicator::created(comm, newcomm);
+            observed Comm_dup_with_info(comm, info, newcomm) => communicator::created(comm, newcomm);
+            observed Comm_idup(comm, newcomm, request) => communicator::duplicating(comm, newcomm);
+            observed Comm_idup_with_info(comm, info, newcomm, request) => communicator::duplicating(comm, newcomm);
+            observed Comm_create(comm, group, newcomm) => communicator::created(comm, newcomm);
+            observed Comm_create_group(comm, group, tag, newcomm)
+                => communicator::created_by_group(comm, tag, newcomm);
+            observed Comm_split(comm, color, key, newcomm) => communicator::created(comm, newcomm);
+            observed Comm_split_type(comm, split_type, key, info, newcomm) => communicator::created(comm, newcomm);
+            observed Cart_create(comm, ndims, dims, periods, reorder, newcomm) => communicator::created(comm, newcomm);
+            observed Cart_sub(comm, remain_dims, newcomm) => communicator::created(comm, newcomm);
+            observed Graph_create(comm, nnodes, index, edges, reorder, newcomm)
+                => communicator::created(comm, newcomm);
+            observed Dist_graph_create(comm, n, sources, degrees, destinations, weights, info, reorder, newcomm)
+                => communicator::created(comm, newcomm);
+            observed Dist_graph_create_adjacent(
+                comm, indegree, sources, sourceweights, outdegree, destinations, destweights, info, reorder, newcomm
+            ) => communicator::created(comm, newcomm);
+            observed Intercomm_create(local_comm, local_leader, peer_comm, remote_leader, tag, newintercomm)
+                => communicator::connected(tag, newintercomm);
+            observed Intercomm_merge(intercomm, high, newintracomm) => communicator::created(intercomm, newintracomm);
+            observed Comm_spawn(command, argv, maxprocs, info, root, comm, intercomm, array_of_errcodes)
+                => communicator::created(comm, intercomm);
+            observed Comm_spawn_multiple(
+                count, commands, argvs, maxprocs, infos, root, comm, intercomm, array_of_errcodes
+            ) => communicator::created(comm, intercomm);
+            observed Comm_accept(port_name, info, root, comm, newcomm) => communicator::met(newcomm);
+            observed Comm_connect(port_name, info, root, comm, newcomm) => communicator::met(newcomm);
+            observed Comm_join(fd, intercomm) => communicator::met(intercomm);
+            observed Comm_get_parent(parent) => communicator::met(parent);
+            observed Comm_set_name(comm, comm_name) => communicator::named(comm, comm_name);
+            observed Comm_free(comm) => communicator::freed(comm);
+            observed Comm_disconnect(comm) => communicator::freed(comm);
+
+            // What makes and frees data types.
+            observed Type_commit(datatype) => datatype::commit(datatype);
+            observed Type_dup(oldtype, newtype) => datatype::dup(oldtype, newtype);
+            observed Type_free(datatype) => datatype::free(datatype);
+
+            // Input and output: ROMIO calls PMPI_Allreduce and its like through the symbol table.
+            guarded File_open(comm, filename, amode, info, fh);
+            guarded File_close(fh);
+            guarded File_delete(filename, info);
+            guarded File_set_size(fh, size);
+            guarded File_preallocate(fh, size);
+            guarded File_get_size(fh, size);
+            guarded File_set_info(fh, info);
+            guarded File_get_info(fh, info_used);
+            guarded File_set_view(fh, disp, etype, filetype, datarep, info);
+            guarded File_set_atomicity(fh, flag);
+            guarded File_sync(fh);
+            guarded File_seek(fh, offset, whence);
+            guarded File_seek_shared(fh, offset, whence);
+            guarded File_get_position_shared(fh, offset);
+            guarded+c File_read(fh, buf, count, datatype, status);
+            guarded+c File_read_all(fh, buf, count, datatype, status);
+            guarded+c File_read_all_begin(fh, buf, count, datatype);
+            guarded File_read_all_end(fh, buf, status);
+            guarded+c File_read_at(fh, offset, buf, count, datatype, status);
+            guarded+c File_read_at_all(fh, offset, buf, count, datatype, status);
+            guarded+c File_read_at_all_begin(fh, offset, buf, count, datatype);
+            guarded File_read_at_all_end(fh, buf, status);
+            guarded+c File_read_ordered(fh, buf, count, datatype, status);
+            guarded+c File_read_ordered_begin(fh, buf, count, datatype);
+            guarded File_read_ordered_end(fh, buf, status);
+            guarded+c File_read_shared(fh, buf, count, datatype, status);
+            guarded+c File_write(fh, buf, count, datatype, status);
+            guarded+c File_write_all(fh, buf, count, datatype, status);
+            guarded+c File_write_all_begin(fh, buf, count, datatype);
+            guarded File_write_all_end(fh, buf, status);
+            guarded+c File_write_at(fh, offset, buf, count, datatype, status);
+            guarded+c File_write_at_all(fh, offset, buf, count, datatype, status);
+            guarded+c File_write_at_all_begin(fh, offset, buf, count, datatype);
+            guarded File_write_at_all_end(fh, buf, status);
+            guarded+c File_write_ordered(fh, buf, count, datatype, status);
+            guarded+c File_write_ordered_begin(fh, buf, count, datatype);
+            guarded File_write_ordered_end(fh, buf, status);
+            guarded+c File_write_shared(fh, buf, count, datatype, status);
+            guarded+c File_iread(fh, buf, count, datatype, request);
+            guarded+c File_iread_all(fh, buf, count, datatype, request);
+            guarded+c File_iread_at(fh, offset, buf, count, datatype, request);
+            guarded+c File_iread_at_all(fh, offset, buf, count, datatype, request);
+            guarded+c File_iread_shared(fh, buf, count, datatype, request);
+            guarded+c File_iwrite(fh, buf, count, datatype, request);
+            guarded+c File_iwrite_all(fh, buf, count, datatype, request);
+            guarded+c File_iwrite_at(fh, offset, buf, count, datatype, request);
+            guarded+c File_iwrite_at_all(fh, offset, buf, count, datatype, request);
+            guarded+c File_iwrite_shared(fh, buf, count, datatype, request);
+
+            // One-sided: making, fencing and freeing a window synchronises its ranks.
+            guarded+c Win_create(base, size, disp_unit, info, comm, win);
+            guarded+c Win_allocate(size, disp_unit, info, comm, baseptr, win);
+            guarded+c Win_allocate_shared(size, disp_unit, info, comm, baseptr, win);
+            guarded Win_create_dynamic(info, comm, win);
+            guarded Win_attach(win, base, size);
+            guarded Win_detach(win, base);
+            guarded Win_free(win);
+            guarded Win_fence(assert, win);
+            guarded Win_post(group, assert, win);
+            guarded Win_start(group, assert, win);
+            guarded Win_complete(win);
+            guarded Win_wait(win);
+            guarded Win_test(win, flag);
+            guarded Win_lock(lock_type, rank, assert, win);
+            guarded Win_unlock(rank, win);
+            guarded Win_lock_all(assert, win);
+            guarded Win_unlock_all(win);
+            guarded Win_flush(rank, win);
+            guarded Win_flush_all(win);
+            guarded Win_flush_local(rank, win);
+            guarded Win_flush_local_all(win);
+            guarded Win_sync(win);
+            guarded Win_set_info(win, info);
+        }
+    };
+}
+pub(crate) use for_each_function;
