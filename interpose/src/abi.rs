@@ -155,6 +155,18 @@ impl Abi {
         }
     }
 
+    /// The handle that lies at `place`, 0 for a null pointer: what the library will say of that is its own business.
+    ///
+    /// # Safety
+    /// As [`Abi::read`], unless `place` is null.
+    pub unsafe fn read_if_any(&self, place: usize) -> usize {
+        match place {
+            0 => 0,
+            // SAFETY: the caller's promise.
+            _ => unsafe { self.read(place) },
+        }
+    }
+
     /// The name of a predefined reduction operator; `None` for one that the program made.
     pub fn reduction_name(&self, handle: usize) -> Option<String> {
         /// In the order of MPICH's numbers, from 0x58000001.
@@ -192,14 +204,10 @@ impl Abi {
             (0x3d, "MPI_NO_OP"),
         ];
         match self.family {
-            family::MPICH => handle
-                .checked_sub(0x5800_0001)
-                .and_then(|index| MPICH.get(index))
-                .map(|name| (*name).to_owned()),
-            family::STANDARD => STANDARD
-                .iter()
-                .find(|(value, _)| *value == handle)
-                .map(|(_, name)| (*name).to_owned()),
+            family::MPICH => {
+                handle.checked_sub(0x5800_0001).and_then(|index| MPICH.get(index)).map(|name| (*name).to_owned())
+            }
+            family::STANDARD => STANDARD.iter().find(|(value, _)| *value == handle).map(|(_, name)| (*name).to_owned()),
             _ => openmpi_symbol(handle, "ompi_mpi_op_").map(|name| format!("MPI_{}", name.to_ascii_uppercase())),
         }
     }

@@ -71,11 +71,7 @@ impl Communicator {
     /// The ranks that a call exchanges blocks with.
     #[inline(always)]
     pub fn peers(&self) -> usize {
-        if self.is_inter() {
-            self.remote as usize
-        } else {
-            self.size as usize
-        }
+        if self.is_inter() { self.remote as usize } else { self.size as usize }
     }
 
     /// MPI_COMM_WORLD and MPI_COMM_SELF, which are never freed.
@@ -93,28 +89,10 @@ impl Communicator {
 pub fn start(rank: u32, size: u32) -> Option<()> {
     let abi = abi::get();
     let mut registry = registry::lock()?;
-    let group = Group {
-        rank,
-        size,
-        remote: 0,
-        remote_here: 0,
-        leader: 0,
-        members: [0; 2],
-    };
+    let group = Group { rank, size, remote: 0, remote_here: 0, leader: 0, members: [0; 2] };
     add(&mut registry, abi.comm_world, mix(&[1]), &group, flags::WORLD)?;
-    let alone = Group {
-        rank: 0,
-        size: 1,
-        leader: rank.into(),
-        ..group
-    };
-    add(
-        &mut registry,
-        abi.comm_self,
-        mix(&[2, rank.into()]),
-        &alone,
-        flags::SELF,
-    )?;
+    let alone = Group { rank: 0, size: 1, leader: rank.into(), ..group };
+    add(&mut registry, abi.comm_self, mix(&[2, rank.into()]), &alone, flags::SELF)?;
     Some(())
 }
 
@@ -144,11 +122,7 @@ pub fn duplicating(forward: impl FnOnce() -> c_int, comm: usize, newcomm: usize)
             let (parent, nth) = next_child(&mut registry, comm)?;
             let group = group(abi::get().handle(comm))?;
             let key = mix(&[3, parent[0], parent[1], nth, group.leader]);
-            registry.pending.push(Pending {
-                key,
-                place: newcomm,
-                group,
-            });
+            registry.pending.push(Pending { key, place: newcomm, group });
             Some(())
         });
     }
@@ -175,10 +149,7 @@ fn created_by_members(forward: impl FnOnce() -> c_int, comm: usize, tag: usize, 
             let handle = unsafe { new_handle(newcomm) }?;
             let group = group(handle)?;
             let [low, high] = sorted(group.members);
-            let key = nth_of(
-                &mut registry,
-                mix(&[recipe, parent[0], parent[1], tag as u32 as u64, low, high]),
-            );
+            let key = nth_of(&mut registry, mix(&[recipe, parent[0], parent[1], tag as u32 as u64, low, high]));
             add(&mut registry, handle, key, &group, 0)
         });
     }
@@ -207,8 +178,8 @@ pub fn met(forward: impl FnOnce() -> c_int, newcomm: usize) -> c_int {
 
 /// `MPI_Comm_free` and `MPI_Comm_disconnect`: the handle may come back as another communicator.
 pub fn freed(forward: impl FnOnce() -> c_int, comm: usize) -> c_int {
-    // SAFETY: a null pointer is not read; any other is what the program says is a handle's address.
-    let handle = if comm == 0 { 0 } else { unsafe { abi::get().read(comm) } };
+    // SAFETY: any address but null is what the program says is a handle's.
+    let handle = unsafe { abi::get().read_if_any(comm) };
     let result = thread::guarded(forward);
     if result == 0
         && let Some(mut registry) = registry::lock()
@@ -239,14 +210,7 @@ pub fn named(forward: impl FnOnce() -> c_int, comm: usize, name: usize) -> c_int
 
 /// A communicator for a handle that nobody saw being made, before MPI may be asked about it.
 pub fn provisional(registry: &mut Registry, handle: usize) -> Option<&'static Communicator> {
-    let group = Group {
-        rank: 0,
-        size: 0,
-        remote: 0,
-        remote_here: 0,
-        leader: 0,
-        members: [0; 2],
-    };
+    let group = Group { rank: 0, size: 0, remote: 0, remote_here: 0, leader: 0, members: [0; 2] };
     let known = add(registry, handle, [0; 2], &group, 0)?;
     known.identified.store(false, Ordering::Relaxed);
     // SAFETY: the entry was made just now.
@@ -257,9 +221,7 @@ pub fn provisional(registry: &mut Registry, handle: usize) -> Option<&'static Co
 /// Asks MPI about a communicator that a call has just succeeded on, and replaces the provisional one.
 pub fn identify(registry: &mut Registry, provisional: &'static Communicator) -> Option<()> {
     let mut handles = registry.communicators.iter();
-    let handle = handles
-        .find(|(_, known)| known.number == provisional.number)
-        .map(|(&handle, _)| handle)?;
+    let handle = handles.find(|(_, known)| known.number == provisional.number).map(|(&handle, _)| handle)?;
     let group = group(handle)?;
     let idup = registry
         .pending
@@ -334,11 +296,7 @@ fn leak(
 /// The key of a parent and the number of the child that was made of it just now. Counted also for ranks that get none.
 fn next_child(registry: &mut Registry, parent: usize) -> Option<([u64; 2], u64)> {
     let handle = abi::get().handle(parent);
-    if !registry
-        .communicators
-        .get(&handle)
-        .is_some_and(|known| known.is_identified())
-    {
+    if !registry.communicators.get(&handle).is_some_and(|known| known.is_identified()) {
         let unknown = match registry.communicators.get(&handle) {
             Some(unknown) => unknown,
             None => provisional(registry, handle)?,
@@ -371,14 +329,8 @@ unsafe fn new_handle(place: usize) -> Option<usize> {
 fn handle_if_mapped(place: usize) -> Option<usize> {
     let size = abi::get().handle_size;
     let mut handle = 0usize;
-    let to = libc::iovec {
-        iov_base: (&raw mut handle).cast(),
-        iov_len: size,
-    };
-    let from = libc::iovec {
-        iov_base: std::ptr::with_exposed_provenance_mut(place),
-        iov_len: size,
-    };
+    let to = libc::iovec { iov_base: (&raw mut handle).cast(), iov_len: size };
+    let from = libc::iovec { iov_base: std::ptr::with_exposed_provenance_mut(place), iov_len: size };
     // SAFETY: the kernel checks `from`; `to` is `handle`, at least as long as `size`.
     let read = unsafe { libc::process_vm_readv(libc::getpid(), &raw const to, 1, &raw const from, 1, 0) };
     (read == size as isize).then_some(handle)
@@ -391,14 +343,7 @@ fn group(handle: usize) -> Option<Group> {
     let size = u32::try_from(word(mpi::comm_size)?).ok()?;
     let inter = word(mpi::comm_test_inter)? != 0;
     let local = members(handle, mpi::comm_group, size)?;
-    let mut group = Group {
-        rank,
-        size,
-        remote: 0,
-        remote_here: 0,
-        leader: local.0,
-        members: [local.1, 0],
-    };
+    let mut group = Group { rank, size, remote: 0, remote_here: 0, leader: local.0, members: [local.1, 0] };
     if inter {
         group.remote = u32::try_from(word(mpi::comm_remote_size)?).ok()?;
         let remote = members(handle, mpi::comm_remote_group, group.remote)?;
@@ -416,10 +361,7 @@ fn members(handle: usize, which: unsafe fn(usize, usize) -> bool, size: u32) -> 
     let abi = abi::get();
     // SAFETY: both handles are communicators.
     let (mut group, mut world) = unsafe {
-        (
-            mpi::handle(|place| which(handle, place))?,
-            mpi::handle(|place| mpi::comm_group(abi.comm_world, place))?,
-        )
+        (mpi::handle(|place| which(handle, place))?, mpi::handle(|place| mpi::comm_group(abi.comm_world, place))?)
     };
     let ranks: Vec<c_int> = (0..size as c_int).collect();
     let mut translated = vec![-1 as c_int; size as usize];

@@ -23,17 +23,12 @@ impl Datatype {
     pub fn ask(registry: &mut Registry, handle: usize, predefined: bool) -> Option<Datatype> {
         // SAFETY: predefined, committed, or used in a call that has returned well.
         let size = unsafe { mpi::size_of_type(handle) }?;
-        // SAFETY: as above.
-        let name = if predefined {
-            unsafe { mpi::name_of_type(handle) }
-        } else {
-            None
+        let name = match predefined {
+            // SAFETY: as above.
+            true => unsafe { mpi::name_of_type(handle) },
+            false => None,
         };
-        Some(Datatype {
-            size,
-            name: registry.string(name.as_deref().unwrap_or(DERIVED)),
-            predefined,
-        })
+        Some(Datatype { size, name: registry.string(name.as_deref().unwrap_or(DERIVED)), predefined })
     }
 }
 
@@ -63,12 +58,8 @@ pub fn dup(forward: impl FnOnce() -> c_int, datatype: usize, newtype: usize) -> 
 
 /// `MPI_Type_free`: the handle may come back as another type.
 pub fn free(forward: impl FnOnce() -> c_int, datatype: usize) -> c_int {
-    // SAFETY: a null pointer is not read; any other is what the program says is a handle's address.
-    let handle = if datatype == 0 {
-        0
-    } else {
-        unsafe { abi::get().read(datatype) }
-    };
+    // SAFETY: any address but null is what the program says is a handle's.
+    let handle = unsafe { abi::get().read_if_any(datatype) };
     let result = thread::guarded(forward);
     if result == 0
         && let Some(mut registry) = registry::lock()

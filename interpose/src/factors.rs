@@ -42,12 +42,7 @@ const PLUMBING: [&str; 7] = [
 pub fn all(settings: &Settings, first: bool) -> Factors {
     let mut factors = Factors::new();
     let mut add = |name: &str, value: Option<String>| {
-        factors.push((
-            name.to_owned(),
-            value
-                .filter(|value| !value.is_empty())
-                .unwrap_or_else(|| UNKNOWN.to_owned()),
-        ));
+        factors.push((name.to_owned(), value.filter(|value| !value.is_empty()).unwrap_or_else(|| UNKNOWN.to_owned())));
     };
     add("host", Some(host()));
     add("affinity", affinity());
@@ -55,10 +50,7 @@ pub fn all(settings: &Settings, first: bool) -> Factors {
     if !first {
         return factors;
     }
-    add(
-        "library",
-        mpi::library_version().map(|version| version.lines().next().unwrap_or_default().to_owned()),
-    );
+    add("library", mpi::library_version().map(|version| version.lines().next().unwrap_or_default().to_owned()));
     add("library_file", library_file());
     add("abi", Some(abi_name().to_owned()));
     let version = mpi::library_version().unwrap_or_default();
@@ -69,39 +61,19 @@ pub fn all(settings: &Settings, first: bool) -> Factors {
     add("launcher", launcher());
     add("synchronisation", None);
     add("cache_control", None);
-    add(
-        "cpu_model",
-        line_of(&read("/proc/cpuinfo"), &["model name\t:", "Model\t\t:"]),
-    );
-    add(
-        "governor",
-        Some(read("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")),
-    );
-    add(
-        "frequency_khz",
-        Some(read("/sys/devices/system/cpu/cpu0/cpufreq/scaling_cur_freq")),
-    );
+    add("cpu_model", line_of(&read("/proc/cpuinfo"), &["model name\t:", "Model\t\t:"]));
+    add("governor", Some(read("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")));
+    add("frequency_khz", Some(read("/sys/devices/system/cpu/cpu0/cpufreq/scaling_cur_freq")));
     add("frequency_mhz", line_of(&read("/proc/cpuinfo"), &["cpu MHz\t\t:"]));
     add("turbo", turbo());
     add("tsc_flags", tsc_flags());
-    add(
-        "clocksource",
-        Some(read("/sys/devices/system/clocksource/clocksource0/current_clocksource")),
-    );
+    add("clocksource", Some(read("/sys/devices/system/clocksource/clocksource0/current_clocksource")));
     add("kernel", Some(read("/proc/sys/kernel/osrelease")));
-    add(
-        "perf_event_paranoid",
-        Some(read("/proc/sys/kernel/perf_event_paranoid")),
-    );
+    add("perf_event_paranoid", Some(read("/proc/sys/kernel/perf_event_paranoid")));
     add("capacity", Some(settings.capacity.to_string()));
     add("full", Some(if settings.ring { "ring" } else { "stop" }.to_owned()));
     let mut variables: Vec<(String, String)> = std::env::vars_os()
-        .map(|(name, value)| {
-            (
-                name.to_string_lossy().into_owned(),
-                value.to_string_lossy().into_owned(),
-            )
-        })
+        .map(|(name, value)| (name.to_string_lossy().into_owned(), value.to_string_lossy().into_owned()))
         .filter(|(name, _)| is_recorded(name))
         .collect();
     variables.sort();
@@ -128,23 +100,17 @@ pub fn host() -> String {
 /// The identity of the running kernel; zeros where it does not tell.
 pub fn boot_id() -> [u8; 16] {
     let text = read("/proc/sys/kernel/random/boot_id").replace('-', "");
-    u128::from_str_radix(&text, 16)
-        .map(u128::to_be_bytes)
-        .unwrap_or_default()
+    u128::from_str_radix(&text, 16).map(u128::to_be_bytes).unwrap_or_default()
 }
 
 fn read(path: &str) -> String {
-    fs::read_to_string(path)
-        .map(|text| text.trim_end().to_owned())
-        .unwrap_or_default()
+    fs::read_to_string(path).map(|text| text.trim_end().to_owned()).unwrap_or_default()
 }
 
 /// What follows the first of these beginnings that a line has.
 fn line_of(text: &str, beginnings: &[&str]) -> Option<String> {
     beginnings.iter().find_map(|beginning| {
-        text.lines()
-            .find_map(|line| line.trim_start().strip_prefix(beginning))
-            .map(|rest| rest.trim().to_owned())
+        text.lines().find_map(|line| line.trim_start().strip_prefix(beginning)).map(|rest| rest.trim().to_owned())
     })
 }
 
@@ -179,12 +145,7 @@ fn thread_level() -> Option<String> {
     // SAFETY: int MPI_Query_thread(int *).
     let level = mpi::int(|level| unsafe { mpi::query_thread(level) })?;
     // 0 to 3 in all families but the standard, which counts 0, 1024, 2048, 4096.
-    let names = [
-        "MPI_THREAD_SINGLE",
-        "MPI_THREAD_FUNNELED",
-        "MPI_THREAD_SERIALIZED",
-        "MPI_THREAD_MULTIPLE",
-    ];
+    let names = ["MPI_THREAD_SINGLE", "MPI_THREAD_FUNNELED", "MPI_THREAD_SERIALIZED", "MPI_THREAD_MULTIPLE"];
     let index = match level {
         0..=3 => level as usize,
         1024 => 1,
@@ -202,9 +163,7 @@ fn network(version: &str) -> Option<String> {
     }
     let names = |folder: &str| -> Vec<String> {
         let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-        entries
-            .map(|entry| entry.file_name().to_string_lossy().into_owned())
-            .collect()
+        entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
     };
     let mut devices = names("/sys/class/infiniband");
     devices.extend(names("/sys/class/cxi"));
@@ -221,11 +180,9 @@ fn launcher() -> Option<String> {
         let line = fs::read(format!("/proc/{process}/cmdline")).ok()?;
         let words: Vec<_> = line.split(|&byte| byte == 0).map(String::from_utf8_lossy).collect();
         let file = words.first()?.rsplit('/').next().unwrap_or_default().to_owned();
-        if [
-            "mpirun", "mpiexec", "orterun", "prterun", "srun", "prun", "aprun", "jsrun",
-        ]
-        .iter()
-        .any(|name| file.starts_with(name))
+        if ["mpirun", "mpiexec", "orterun", "prterun", "srun", "prun", "aprun", "jsrun"]
+            .iter()
+            .any(|name| file.starts_with(name))
         {
             found = Some(words.join(" ").trim_end().chars().take(4096).collect());
             break;
@@ -251,9 +208,6 @@ fn turbo() -> Option<String> {
 
 fn tsc_flags() -> Option<String> {
     let flags = line_of(&read("/proc/cpuinfo"), &["flags\t\t:"])?;
-    let of_clock: Vec<_> = flags
-        .split(' ')
-        .filter(|flag| flag.contains("tsc") || *flag == "art")
-        .collect();
+    let of_clock: Vec<_> = flags.split(' ').filter(|flag| flag.contains("tsc") || *flag == "art").collect();
     Some(of_clock.join(" "))
 }

@@ -19,12 +19,7 @@ impl Narrowed {
     /// # Safety
     /// `arguments` are those of a call of the function whose parameters have these names.
     pub unsafe fn narrow(&mut self, names: &[&str], arguments: &mut [usize]) -> bool {
-        let argument = |name: &str| {
-            names
-                .iter()
-                .position(|other| *other == name)
-                .map(|index| arguments[index])
-        };
+        let argument = |name: &str| names.iter().position(|other| *other == name).map(|index| arguments[index]);
         let abi = abi::get();
         let in_place = argument("sendbuf") == Some(abi.in_place);
         let arrays = names.iter().any(|name| is_array(name));
@@ -33,10 +28,8 @@ impl Narrowed {
         let root = argument("root").map(|root| root as i32);
         for (name, argument) in names.iter().zip(arguments) {
             match *name {
-                "count" | "sendcount" | "recvcount" | "disp_unit" => {
-                    if i32::try_from(*argument as i64).is_err() {
-                        return false;
-                    }
+                "count" | "sendcount" | "recvcount" | "disp_unit" if i32::try_from(*argument as i64).is_err() => {
+                    return false;
                 }
                 name if is_array(name) => {
                     let Some(Some(ranks)) = &ranks else { continue };
@@ -47,11 +40,7 @@ impl Narrowed {
                         continue;
                     }
                     // MPI_Reduce_scatter has a count for each rank of the own group.
-                    let length = if names.contains(&"op") {
-                        ranks.group
-                    } else {
-                        ranks.peers
-                    };
+                    let length = if names.contains(&"op") { ranks.group } else { ranks.peers };
                     // SAFETY: a significant array has an element for each peer.
                     let Some(narrow) = (unsafe { narrow_array(*argument, length) }) else {
                         return false;
@@ -101,11 +90,7 @@ unsafe fn ranks(comm: usize) -> Option<Ranks> {
         0 => group,
         _ => usize::try_from(word(mpi::comm_remote_size)?).ok()?,
     };
-    Some(Ranks {
-        own: word(mpi::comm_rank)?,
-        group,
-        peers,
-    })
+    Some(Ranks { own: word(mpi::comm_rank)?, group, peers })
 }
 
 /// # Safety
@@ -113,7 +98,5 @@ unsafe fn ranks(comm: usize) -> Option<Ranks> {
 unsafe fn narrow_array(array: usize, length: usize) -> Option<Vec<c_int>> {
     let array = std::ptr::with_exposed_provenance::<i64>(array);
     // SAFETY: the caller's promise.
-    (0..length)
-        .map(|index| unsafe { array.add(index).read() }.try_into().ok())
-        .collect()
+    (0..length).map(|index| unsafe { array.add(index).read() }.try_into().ok()).collect()
 }

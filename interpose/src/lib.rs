@@ -5,10 +5,7 @@
 //! [`live`]. [`lifecycle`] starts at Init and ends at Finalize, where [`output`] writes the trace.
 
 #![warn(clippy::undocumented_unsafe_blocks)]
-#![allow(
-    missing_docs,
-    reason = "a cdylib has no Rust interface; what C programs see is in include/"
-)]
+#![allow(missing_docs, reason = "a cdylib has no Rust interface; what C programs see is in include/")]
 
 mod abi;
 mod communicator;

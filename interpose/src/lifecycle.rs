@@ -17,11 +17,14 @@ use crate::{abi, communicator, factors, mpi, output, recorder, registry, say, ti
 /// What lasts from Init to Finalize.
 pub struct Run {
     pub settings: Settings,
-    pub live: &'static Live,
+    /// Empty where there was no memory for it: then this rank only takes part at Finalize.
+    pub live: OnceLock<&'static Live>,
     pub rank: u32,
     pub world_size: u32,
     /// The run's token.
     pub job: [u8; 16],
+    /// Holds, where not all ranks are traced, what tells the others so.
+    pub presence: Presence,
     /// The tracer's own duplicate of MPI_COMM_WORLD; `None` where not all ranks are traced, so that none may be asked.
     pub world: Option<usize>,
     /// Where a relative output path starts: the working directory at Init.
@@ -39,14 +42,10 @@ pub fn init(forward: impl FnOnce() -> c_int) -> c_int {
     }
     let prepared = recorder::sheltered(prepare);
     let result = forward();
-    if let Some(mut prepared) = prepared {
-        if result == 0 {
-            recorder::sheltered(|| start(&mut prepared));
-        }
-        // Whoever waits for the markers of this job has its answer by now, or never will.
-        prepared
-            .presence
-            .withdraw(RUN.get().is_some_and(|run| run.world.is_some()));
+    if let Some(mut prepared) = prepared
+        && result == 0
+    {
+        recorder::sheltered(|| start(&mut prepared));
     }
     result
 }
@@ -54,7 +53,7 @@ pub fn init(forward: impl FnOnce() -> c_int) -> c_int {
 /// What is done before the library's own Init.
 struct Prepared {
     settings: Settings,
-    presence: Presence,
+    presence: Option<Presence>,
     header: RankHeader,
     folder: PathBuf,
 }
@@ -78,14 +77,9 @@ fn prepare() -> Option<Prepared> {
         first_anchor: ticks::anchor(),
         ..RankHeader::zeroed()
     };
-    let presence = Presence::announce(Job::read(), &settings.segment_folders());
+    let presence = Some(Presence::announce(Job::read(), &settings.segment_folders()));
     let folder = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("."));
-    Some(Prepared {
-        settings,
-        presence,
-        header,
-        folder,
-    })
+    Some(Prepared { settings, presence, header, folder })
 }
 
 fn start(prepared: &mut Prepared) -> Option<()> {
@@ -97,51 +91,56 @@ fn start(prepared: &mut Prepared) -> Option<()> {
     say::set_rank(rank);
 
     let settings = std::mem::replace(&mut prepared.settings, Settings::read());
+    let mut presence = prepared.presence.take()?;
     let output = output::path_of(&settings, &prepared.folder);
-    let all_traced = prepared
-        .presence
-        .all_traced(world_size, output.parent().unwrap_or(Path::new(".")));
-    let world = if all_traced && world_size > 1 {
-        own_world()
-    } else {
-        None
-    };
-    let job = token(world, prepared.presence.job.key, rank);
-    if rank == 0 || world.is_none() && world_size > 1 {
-        for warning in &settings.warnings {
-            say::line(warning);
-        }
+    let all_traced = presence.all_traced(world_size, output.parent().unwrap_or(Path::new(".")));
+    presence.withdraw_markers();
+    let world = if all_traced && world_size > 1 { own_world() } else { None };
+    if world.is_some() {
+        // Making a communicator needed every rank: all have read what was settled.
+        presence.withdraw_settlements();
     }
-    if rank == 0 {
-        say_leftovers(&settings);
+    let job_key = presence.job.key;
+    let run = Run {
+        settings,
+        live: OnceLock::new(),
+        rank,
+        world_size,
+        job: token(world, job_key, rank),
+        world,
+        presence,
+        folder: std::mem::take(&mut prepared.folder),
+    };
+    // From here on this rank takes part at Finalize, whatever else fails: the others will wait for it there.
+    RUN.set(run).ok()?;
+    let run = RUN.get()?;
+
+    let speaks = rank == 0 || world.is_none() && world_size > 1;
+    if speaks {
+        run.settings.warnings.iter().for_each(|warning| say::line(warning));
+        say_leftovers(&run.settings);
     }
     if !all_traced {
         say::warn(
             "some ranks of this program run without the tracer; each traced rank writes a file of its own, and their clocks and numbers stand alone",
         );
     }
-
-    let header = RankHeader {
-        job,
-        rank,
-        world_size,
-        abi: abi.family,
-        ..prepared.header
-    };
-    let name = live::segment_name(prepared.presence.job.key);
-    let Some(live) = Live::create(&settings.segment_folders(), &name, header, &COLUMNS) else {
-        say::warn("no memory for the records; the program runs untraced");
+    let header = RankHeader { job: run.job, rank, world_size, abi: abi.family, ..prepared.header };
+    let name = live::segment_name(job_key);
+    let Some(live) = Live::create(&run.settings.segment_folders(), &name, header, &COLUMNS) else {
+        say::warn("no memory for the records; this rank runs untraced");
         return None;
     };
-    if let (None, 0) = (live.folder(), rank) {
+    if live.folder().is_none() && speaks {
         say::line(
             "no folder takes the live records, they lie in private memory: a kill loses them (MPITRACE_SEGMENT_DIR names a folder)",
         );
     }
     let live: &'static Live = Box::leak(Box::new(live));
+    run.live.set(live).ok()?;
     registry::start(live);
     communicator::start(rank, world_size)?;
-    let recorded = factors::all(&settings, rank == 0);
+    let recorded = factors::all(&run.settings, rank == 0);
     let reference = live.add_string(&trace::trace::factors::encode(&recorded));
     // SAFETY: the header is mapped, and nobody else writes to it yet.
     unsafe {
@@ -150,17 +149,6 @@ fn start(prepared: &mut Prepared) -> Option<()> {
         header.rank.last_anchor = ticks::anchor();
         header.rank.state = state::RUNNING;
     }
-    let folder = std::mem::take(&mut prepared.folder);
-    RUN.set(Run {
-        settings,
-        live,
-        rank,
-        world_size,
-        job,
-        world,
-        folder,
-    })
-    .ok()?;
     recorder::start(live);
     Some(())
 }
@@ -179,9 +167,7 @@ fn own_world() -> Option<usize> {
 /// The run's token: rank 0's, or where the ranks cannot be asked what the launcher gives them in common.
 fn token(world: Option<usize>, job_key: u64, rank: u32) -> [u8; 16] {
     let mut token = [0; 16];
-    let now = std::time::SystemTime::now()
-        .duration_since(std::time::UNIX_EPOCH)
-        .unwrap_or_default();
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
     match world {
         Some(world) => {
             if rank == 0 {
@@ -189,15 +175,7 @@ fn token(world: Option<usize>, job_key: u64, rank: u32) -> [u8; 16] {
                 token[8..].copy_from_slice(&(job_key ^ u64::from(std::process::id()) << 32).to_le_bytes());
             }
             // SAFETY: all ranks come here with a buffer of 16 bytes.
-            unsafe {
-                mpi::bcast(
-                    token.as_mut_ptr().expose_provenance(),
-                    token.len(),
-                    abi::get().byte,
-                    0,
-                    world,
-                )
-            };
+            unsafe { mpi::bcast(token.as_mut_ptr().expose_provenance(), token.len(), abi::get().byte, 0, world) };
         }
         None => {
             token[..8].copy_from_slice(&job_key.to_le_bytes());
@@ -211,15 +189,9 @@ fn say_leftovers(settings: &Settings) {
     // SAFETY: has no preconditions.
     let uid = unsafe { libc::getuid() };
     for folder in settings.segment_folders() {
-        let jobs = recover::leftovers(std::slice::from_ref(&folder), uid)
-            .map(recover::by_job)
-            .unwrap_or_default();
+        let jobs = recover::leftovers(std::slice::from_ref(&folder), uid).map(recover::by_job).unwrap_or_default();
         if !jobs.is_empty() {
-            let what = if jobs.len() == 1 {
-                "a killed job".to_owned()
-            } else {
-                format!("{} killed jobs", jobs.len())
-            };
+            let what = if jobs.len() == 1 { "a killed job".to_owned() } else { format!("{} killed jobs", jobs.len()) };
             say::line(&format!(
                 "{} holds the records of {what}: mpitrace recover {0} -o FILE makes a trace of them",
                 folder.display()
@@ -230,18 +202,22 @@ fn say_leftovers(settings: &Settings) {
 
 /// `MPI_Finalize`: writes the trace, and always reaches the library's own.
 pub fn finalize(forward: impl FnOnce() -> c_int) -> c_int {
-    if recorder::is_on()
-        && let Some(run) = RUN.get()
+    static ENTERED: AtomicBool = AtomicBool::new(false);
+    if let Some(run) = RUN.get()
+        && !ENTERED.swap(true, Ordering::AcqRel)
     {
         recorder::stop();
-        // SAFETY: the header is mapped; recording has ended.
-        unsafe {
-            let header = &mut *run.live.header();
-            header.rank.last_anchor = ticks::anchor();
-            header.rank.state = state::FINALIZED;
+        if let Some(live) = run.live.get() {
+            // SAFETY: the header is mapped; recording has ended.
+            unsafe {
+                let header = &mut *live.header();
+                header.rank.last_anchor = ticks::anchor();
+                header.rank.state = state::FINALIZED;
+            }
         }
         recorder::sheltered(|| {
             output::write(run);
+            run.presence.withdraw_settlements();
             Some(())
         });
     }
@@ -251,15 +227,15 @@ pub fn finalize(forward: impl FnOnce() -> c_int) -> c_int {
 /// `MPI_Abort`: the records lie safe already; the other ranks may be dead before they know.
 pub fn abort(forward: impl FnOnce() -> c_int) -> c_int {
     if recorder::is_on()
-        && let Some(run) = RUN.get()
+        && let Some(live) = RUN.get().and_then(|run| run.live.get())
     {
         // SAFETY: the header is mapped.
         unsafe {
-            let header = &mut *run.live.header();
+            let header = &mut *live.header();
             header.rank.last_anchor = ticks::anchor();
             header.rank.state = state::ABORTED;
         }
-        if let Some(folder) = run.live.folder() {
+        if let Some(folder) = live.folder() {
             say::warn(&format!(
                 "MPI_Abort: the records are kept; mpitrace recover {} -o FILE makes a trace of them",
                 folder.display()

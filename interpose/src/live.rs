@@ -78,21 +78,13 @@ impl Live {
             magic: SEGMENT_MAGIC,
             version: VERSION,
             byte_order: BYTE_ORDER_MARK,
-            rank: RankHeader {
-                columns: columns.len() as u32,
-                ..rank
-            },
+            rank: RankHeader { columns: columns.len() as u32, ..rank },
             stretch_records: stretch_records(rank.capacity),
             ..SegmentHeader::zeroed()
         };
         let mut offset = 0;
         for (entry, (name, size)) in header.columns.iter_mut().zip(columns) {
-            *entry = ColumnEntry {
-                name: name_bytes(name),
-                element_size: *size,
-                padding: 0,
-                offset,
-            };
+            *entry = ColumnEntry { name: name_bytes(name), element_size: *size, padding: 0, offset };
             offset = round_up(offset + header.stretch_records * u64::from(*size), SECTION_ALIGNMENT);
         }
         header.stretch_bytes = round_up(offset, PAGE);
@@ -100,24 +92,14 @@ impl Live {
         let stretches = rank.capacity.div_ceil(header.stretch_records) + u64::from(rank.ring);
         let capacities = [CAPACITIES[0], CAPACITIES[1], CAPACITIES[2], CAPACITIES[3], stretches];
         let mut end = round_up(size_of::<SegmentHeader>() as u64, PAGE);
-        let regions = capacities.map(|capacity| Region {
-            offset: 0,
-            capacity,
-            used: 0,
-        });
+        let regions = capacities.map(|capacity| Region { offset: 0, capacity, used: 0 });
         let mut placed = regions;
         for (region, size) in placed.iter_mut().zip(ENTRY_SIZES) {
             region.offset = end;
             end = round_up(end + region.capacity * size as u64, PAGE);
         }
         placed[STRINGS].used = strings::FIRST;
-        [
-            header.strings,
-            header.communicators,
-            header.operations,
-            header.threads,
-            header.stretches,
-        ] = placed;
+        [header.strings, header.communicators, header.operations, header.threads, header.stretches] = placed;
         header.records_offset = end;
         let length = end + stretches.checked_mul(header.stretch_bytes)?;
 
@@ -126,18 +108,9 @@ impl Live {
             Some((base, file, path)) => (base, Some((file, path))),
             None => (map(None, std::ptr::null_mut(), length)?, None),
         };
-        let state = State {
-            in_use: vec![false; stretches as usize],
-            ..State::default()
-        };
-        let live = Live {
-            base,
-            length,
-            file,
-            stretches,
-            state: Mutex::new(state),
-            full: AtomicBool::new(stretches == 0),
-        };
+        let state = State { in_use: vec![false; stretches as usize], ..State::default() };
+        let live =
+            Live { base, length, file, stretches, state: Mutex::new(state), full: AtomicBool::new(stretches == 0) };
         // SAFETY: the mapping is at least a header long; its first page was given memory by `map_file`.
         unsafe { base.cast::<SegmentHeader>().write(header) };
         Some(live)
@@ -255,11 +228,7 @@ impl Live {
                 columns.exit.write_bytes(0, header.stretch_records as usize);
             }
             state.draws += 1;
-            entry.write(StretchEntry {
-                draw: state.draws,
-                thread,
-                private: private.into(),
-            });
+            entry.write(StretchEntry { draw: state.draws, thread, private: private.into() });
             let used = &raw mut (*self.header()).stretches.used;
             used.write(used.read().max(index + 1));
             (*self.header()).rank.last_anchor = ticks::anchor();
@@ -268,9 +237,7 @@ impl Live {
         let records = if ring {
             header.stretch_records
         } else {
-            header
-                .stretch_records
-                .min(header.rank.capacity - index * header.stretch_records)
+            header.stretch_records.min(header.rank.capacity - index * header.stretch_records)
         };
         Some((index as u32, columns, records as usize))
     }
@@ -399,11 +366,7 @@ fn map_file(path: &Path, length: u64) -> Option<(*mut u8, File, PathBuf)> {
     }
     // SAFETY: the descriptor was opened just now and is nobody else's.
     let file = unsafe { File::from_raw_fd(descriptor) };
-    let base = if allocate(&file, 0, PAGE) {
-        map(Some(&file), std::ptr::null_mut(), length)
-    } else {
-        None
-    };
+    let base = if allocate(&file, 0, PAGE) { map(Some(&file), std::ptr::null_mut(), length) } else { None };
     match base {
         Some(base) => {
             hold_lock(&file);
@@ -484,10 +447,5 @@ fn touch(place: *mut u8, length: u64) {
 pub fn segment_name(job_key: u64) -> String {
     // SAFETY: has no preconditions.
     let uid = unsafe { libc::getuid() };
-    format!(
-        "{}{job_key:016x}-{}{}",
-        recover::name_prefix(uid),
-        std::process::id(),
-        recover::NAME_ENDING
-    )
+    format!("{}{job_key:016x}-{}{}", recover::name_prefix(uid), std::process::id(), recover::NAME_ENDING)
 }

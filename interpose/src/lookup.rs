@@ -91,28 +91,10 @@ struct Entry {
 impl Cache {
     /// An empty cache.
     pub const fn new() -> Cache {
-        let key = Key {
-            function: 0,
-            communicator: 0,
-            datatype: 0,
-            reduction: 0,
-            count: 0,
-            root: 0,
-        };
-        let found = Found {
-            operation: std::ptr::null_mut(),
-            communicator: std::ptr::null_mut(),
-            number: 0,
-            open: false,
-        };
-        Cache {
-            entries: [Entry {
-                key,
-                generation: 0,
-                found,
-            }; ENTRIES],
-            communicators: [(0, 0, None); COMMUNICATORS],
-        }
+        let key = Key { function: 0, communicator: 0, datatype: 0, reduction: 0, count: 0, root: 0 };
+        let found =
+            Found { operation: std::ptr::null_mut(), communicator: std::ptr::null_mut(), number: 0, open: false };
+        Cache { entries: [Entry { key, generation: 0, found }; ENTRIES], communicators: [(0, 0, None); COMMUNICATORS] }
     }
 
     #[inline(always)]
@@ -124,16 +106,8 @@ impl Cache {
 
     /// Keeps what was found for a key; `eternal` where all its handles are predefined.
     pub fn keep(&mut self, key: &Key, found: Found, eternal: bool) {
-        let generation = if eternal {
-            ETERNAL
-        } else {
-            GENERATION.load(Ordering::Relaxed)
-        };
-        self.entries[index(key)] = Entry {
-            key: *key,
-            generation,
-            found,
-        };
+        let generation = if eternal { ETERNAL } else { GENERATION.load(Ordering::Relaxed) };
+        self.entries[index(key)] = Entry { key: *key, generation, found };
     }
 
     /// The communicator behind a handle, where it is known.
@@ -172,11 +146,10 @@ fn index(key: &Key) -> usize {
 /// `thread` is this thread's state.
 #[inline(always)]
 pub unsafe fn find(thread: *mut Thread, call: &Call) -> Found {
-    // SAFETY: nobody else touches a thread's state.
-    let found = if call.known {
-        unsafe { (*thread).cache.find(&call.key) }
-    } else {
-        None
+    let found = match call.known {
+        // SAFETY: nobody else touches a thread's state.
+        true => unsafe { (*thread).cache.find(&call.key) },
+        false => None,
     };
     match found {
         Some(found) => found,

@@ -75,33 +75,19 @@ impl<W: Width> Message<W> {
     pub fn on(function: &'static Function, thread: *mut Thread, communicator: usize) -> Self {
         let abi = abi::get();
         let communicator = abi.handle(communicator);
-        Message {
-            abi,
-            function,
-            thread,
-            communicator,
-            root: NO_ROOT,
-            reduction: 0,
-            width: PhantomData,
-        }
+        Message { abi, function, thread, communicator, root: NO_ROOT, reduction: 0, width: PhantomData }
     }
 
     /// With a root.
     #[inline(always)]
     pub fn root(self, root: usize) -> Self {
-        Message {
-            root: root as i32,
-            ..self
-        }
+        Message { root: root as i32, ..self }
     }
 
     /// With a reduction operator.
     #[inline(always)]
     pub fn reduction(self, reduction: usize) -> Self {
-        Message {
-            reduction: self.abi.handle(reduction),
-            ..self
-        }
+        Message { reduction: self.abi.handle(reduction), ..self }
     }
 
     /// No data.
@@ -204,11 +190,7 @@ impl<W: Width> Message<W> {
         recvtype: usize,
     ) -> Call {
         let in_place = sendbuf == self.abi.in_place;
-        let (counts, datatype) = if in_place {
-            (recvcounts, recvtype)
-        } else {
-            (sendcounts, sendtype)
-        };
+        let (counts, datatype) = if in_place { (recvcounts, recvtype) } else { (sendcounts, sendtype) };
         match self.known() {
             Some(known) => self.sum(counts, datatype, known.peers()),
             None => self.unknown(),
@@ -226,11 +208,7 @@ impl<W: Width> Message<W> {
         recvtypes: usize,
     ) -> Call {
         let in_place = sendbuf == self.abi.in_place;
-        let (counts, datatypes) = if in_place {
-            (recvcounts, recvtypes)
-        } else {
-            (sendcounts, sendtypes)
-        };
+        let (counts, datatypes) = if in_place { (recvcounts, recvtypes) } else { (sendcounts, sendtypes) };
         match self.known() {
             Some(known) => self.by_peer(counts, datatypes, known.peers()),
             None => self.unknown(),
@@ -290,16 +268,8 @@ impl<W: Width> Message<W> {
             hash = (hash ^ count as u64).wrapping_mul(0xbf58_476d_1ce4_e5b9);
             hash = (hash ^ hash >> 29 ^ datatype).wrapping_mul(0x94d0_49bb_1331_11eb);
         }
-        let by_peer = Some(ByPeer {
-            counts,
-            datatypes,
-            peers,
-            large: W::LARGE,
-        });
-        Call {
-            by_peer,
-            ..self.elements(hash as i64, 0)
-        }
+        let by_peer = Some(ByPeer { counts, datatypes, peers, large: W::LARGE });
+        Call { by_peer, ..self.elements(hash as i64, 0) }
     }
 
     #[inline(always)]
@@ -312,20 +282,13 @@ impl<W: Width> Message<W> {
             count: count as u64,
             root: self.root,
         };
-        Call {
-            key,
-            known: true,
-            by_peer: None,
-        }
+        Call { key, known: true, by_peer: None }
     }
 
     /// What cannot be told before the communicator is known.
     #[inline(always)]
     fn unknown(self) -> Call {
-        Call {
-            known: false,
-            ..self.nothing()
-        }
+        Call { known: false, ..self.nothing() }
     }
 }
 

@@ -109,10 +109,7 @@ pub unsafe fn name_of_type(datatype: usize) -> Option<String> {
     // SAFETY: int MPI_Type_get_name(MPI_Datatype, char *, int *); the buffer holds the longest name.
     let length = int(|length| unsafe { type_get_name(datatype, name.as_mut_ptr().expose_provenance(), length) })?;
     let name = name.get(..usize::try_from(length).ok()?)?;
-    std::str::from_utf8(name)
-        .ok()
-        .filter(|name| !name.is_empty())
-        .map(str::to_owned)
+    std::str::from_utf8(name).ok().filter(|name| !name.is_empty()).map(str::to_owned)
 }
 
 /// What the library calls itself, the first line of it.

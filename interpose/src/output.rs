@@ -26,36 +26,20 @@ struct Writers {
 
 /// Writes this rank's part. Where that fails on any rank there is no file, the segments stay, and one line says why.
 pub fn write(run: &Run) {
-    // SAFETY: recording has ended, and only what has memory is read.
-    let bytes = unsafe { run.live.bytes() };
-    let content = match segment::read(Path::new("the live records"), bytes, true) {
-        Ok(content) => Some(content),
-        Err(error) => {
-            say::warn(&error.to_string());
-            None
-        }
-    };
+    let content = run.live.get().and_then(|live| {
+        // SAFETY: recording has ended, and only what has memory is read.
+        let read = segment::read(Path::new("the live records"), unsafe { live.bytes() }, true);
+        read.inspect_err(|error| say::warn(&error.to_string())).ok()
+    });
     let Some(world) = run.world else {
         let path = path_of(&run.settings, &run.folder);
         // One of several ranks that cannot agree on anything: each takes a name of its own.
-        let path = if run.world_size > 1 {
-            with_name(&path, &format!("rank{}", run.rank))
-        } else {
-            path
-        };
-        let alone = Writers {
-            comm: None,
-            rank: 0,
-            size: 1,
-        };
+        let path = if run.world_size > 1 { with_name(&path, &format!("rank{}", run.rank)) } else { path };
+        let alone = Writers { comm: None, rank: 0, size: 1 };
         finish(run, write_together(run, &alone, &path, content.as_ref()));
         return;
     };
-    let all = Writers {
-        comm: Some(world),
-        rank: run.rank,
-        size: run.world_size,
-    };
+    let all = Writers { comm: Some(world), rank: run.rank, size: run.world_size };
     let path = all.agree_on(path_of(&run.settings, &run.folder));
     let result = match write_together(run, &all, &path, content.as_ref()) {
         Written::NotShared => {
@@ -85,18 +69,14 @@ enum Written {
 fn finish(run: &Run, written: Written) {
     match written {
         Written::Whole { path, records } => {
-            run.live.remove();
+            run.live.get().inspect(|live| live.remove());
             if run.rank == 0 || run.world.is_none() {
                 let shown = path.strip_prefix(&run.folder).unwrap_or(&path);
-                say::line(&format!(
-                    "{records} calls of {} ranks traced into {}",
-                    run.world_size,
-                    shown.display()
-                ));
+                say::line(&format!("{records} calls of {} ranks traced into {}", run.world_size, shown.display()));
             }
         }
         Written::Failed { path, why } => {
-            let keeps = match run.live.folder() {
+            let keeps = match run.live.get().and_then(|live| live.folder()) {
                 Some(folder) => format!("the records are kept: mpitrace recover {} -o FILE", folder.display()),
                 None => "the records are lost".to_owned(),
             };
@@ -113,10 +93,7 @@ fn finish(run: &Run, written: Written) {
 }
 
 fn write_together(run: &Run, writers: &Writers, path: &Path, content: Option<&Content<'_>>) -> Written {
-    let fail = |why| Written::Failed {
-        path: path.to_owned(),
-        why,
-    };
+    let fail = |why| Written::Failed { path: path.to_owned(), why };
     // The first rank makes the file and marks it with the run's token.
     let mut created = None;
     let mut why = None;
@@ -142,11 +119,7 @@ fn write_together(run: &Run, writers: &Writers, path: &Path, content: Option<&Co
         if writers.rank == 0 {
             let _ = std::fs::remove_file(file::partial_name(&taken));
         }
-        return if writers.size == 1 {
-            fail(why)
-        } else {
-            Written::NotShared
-        };
+        return if writers.size == 1 { fail(why) } else { Written::NotShared };
     }
 
     let length = content.map_or(0, Content::length);
@@ -156,19 +129,14 @@ fn write_together(run: &Run, writers: &Writers, path: &Path, content: Option<&Co
     let complete = writers.all(content.is_some_and(|content| content.rank.state == state::FINALIZED));
     let start = file::parts_start(writers.size);
     let mut wrote = Ok(());
-    if let (Some(file), Some(content)) = (&opened, content) {
-        wrote = check_size(start + before + length).and_then(|()| {
-            let entry = PartEntry {
-                offset: start + before,
-                length,
-                rank: run.rank,
-                padding: 0,
-            };
-            content.write_at(file, start + before)?;
-            file::write_part_entry(file, writers.rank, &entry)
-        });
+    if let Some(file) = &opened {
+        let offset = start + before;
+        let entry = PartEntry { offset, length, rank: run.rank, padding: 0 };
+        wrote = check_size(offset + length)
+            .and_then(|()| content.map_or(Ok(()), |content| content.write_at(file, offset)))
+            .and_then(|()| file::write_part_entry(file, writers.rank, &entry));
     }
-    if !writers.all(wrote.is_ok() && content.is_some()) {
+    if !writers.all(wrote.is_ok()) {
         if writers.rank == 0 {
             let _ = std::fs::remove_file(file::partial_name(&taken));
         }
@@ -183,19 +151,12 @@ fn write_together(run: &Run, writers: &Writers, path: &Path, content: Option<&Co
     if !writers.all(published.is_ok()) {
         return fail(published.err());
     }
-    Written::Whole {
-        path: published.unwrap_or(taken),
-        records,
-    }
+    Written::Whole { path: published.unwrap_or(taken), records }
 }
 
 /// Opens the file that the first rank made; `None` where this rank sees another folder under the same name.
 fn open(taken: &Path, job: &[u8; 16]) -> Option<File> {
-    let mut file = OpenOptions::new()
-        .read(true)
-        .write(true)
-        .open(file::partial_name(taken))
-        .ok()?;
+    let mut file = OpenOptions::new().read(true).write(true).open(file::partial_name(taken)).ok()?;
     let mut token = [0; 16];
     file.read_exact(&mut token).ok()?;
     (token == *job).then_some(file)
@@ -213,31 +174,17 @@ impl Writers {
     /// The ranks of this node, by shared memory.
     fn of_node(&self) -> Writers {
         let abi = abi::get();
-        let alone = || Writers {
-            comm: None,
-            rank: 0,
-            size: 1,
-        };
+        let alone = || Writers { comm: None, rank: 0, size: 1 };
         let Some(comm) = self.comm else { return alone() };
         // SAFETY: all ranks come here; what is returned is a communicator.
         let node = mpi::handle(|place| unsafe {
-            mpi::comm_split_type(
-                comm,
-                abi.comm_type_shared as u32 as usize,
-                self.rank as usize,
-                abi.info_null,
-                place,
-            )
+            mpi::comm_split_type(comm, abi.comm_type_shared as u32 as usize, self.rank as usize, abi.info_null, place)
         });
         let Some(node) = node else { return alone() };
         // SAFETY: `node` is a communicator.
         let word = |function: unsafe fn(usize, usize) -> bool| mpi::int(|place| unsafe { function(node, place) });
         match (word(mpi::comm_rank), word(mpi::comm_size)) {
-            (Some(rank), Some(size)) => Writers {
-                comm: Some(node),
-                rank: rank as u32,
-                size: size as u32,
-            },
+            (Some(rank), Some(size)) => Writers { comm: Some(node), rank: rank as u32, size: size as u32 },
             _ => alone(),
         }
     }
@@ -281,10 +228,7 @@ impl Writers {
         let abi = abi::get();
         // SAFETY: all ranks come here, each with one 64-bit integer.
         unsafe {
-            let (send, receive) = (
-                (&raw const send).expose_provenance(),
-                (&raw mut receive).expose_provenance(),
-            );
+            let (send, receive) = ((&raw const send).expose_provenance(), (&raw mut receive).expose_provenance());
             mpi::exscan(send, receive, 1, abi.int64, abi.sum, comm);
         }
         // What the first rank receives is not defined.
@@ -296,10 +240,7 @@ impl Writers {
         let mut result = 0i64;
         // SAFETY: all ranks come here, each with one 64-bit integer.
         let done = unsafe {
-            let (send, receive) = (
-                (&raw const here).expose_provenance(),
-                (&raw mut result).expose_provenance(),
-            );
+            let (send, receive) = ((&raw const here).expose_provenance(), (&raw mut result).expose_provenance());
             mpi::allreduce(send, receive, 1, abi::get().int64, operator, comm)
         };
         if done { result } else { 0 }
@@ -308,30 +249,16 @@ impl Writers {
 
 /// `MPITRACE_OUTPUT` with its `%` signs replaced, absolute.
 pub fn path_of(settings: &Settings, folder: &Path) -> PathBuf {
-    let job = [
-        "SLURM_JOB_ID",
-        "PBS_JOBID",
-        "LSB_JOBID",
-        "OAR_JOB_ID",
-        "JOB_ID",
-        "FLUX_JOB_ID",
-    ]
-    .iter()
-    .find_map(|name| std::env::var(name).ok().filter(|value| !value.is_empty()));
+    let job = ["SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "OAR_JOB_ID", "JOB_ID", "FLUX_JOB_ID"]
+        .iter()
+        .find_map(|name| std::env::var(name).ok().filter(|value| !value.is_empty()));
     let pid = std::process::id().to_string();
     let job = job.unwrap_or_else(|| pid.clone());
     let pattern = settings.output.as_deref().unwrap_or("mpitrace-%j.mpitrace");
     let mut path = String::with_capacity(pattern.len());
     let mut characters = pattern.chars();
     while let Some(character) = characters.next() {
-        match (
-            character,
-            if character == '%' {
-                characters.clone().next()
-            } else {
-                None
-            },
-        ) {
+        match (character, if character == '%' { characters.clone().next() } else { None }) {
             ('%', Some(sign @ ('h' | 'p' | 'j' | 't' | '%'))) => {
                 characters.next();
                 match sign {
@@ -350,10 +277,7 @@ pub fn path_of(settings: &Settings, folder: &Path) -> PathBuf {
 
 /// Local time as in a file name.
 fn start_time() -> String {
-    let now = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .unwrap_or_default()
-        .as_secs() as libc::time_t;
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs() as libc::time_t;
     // SAFETY: a tm of zeros is a valid value, and both outlive the call.
     let mut local: libc::tm = unsafe { std::mem::zeroed() };
     // SAFETY: as above.
@@ -367,9 +291,7 @@ fn start_time() -> String {
 
 /// `a.mpitrace` -> `a.NAME.mpitrace`.
 fn with_name(path: &Path, name: &str) -> PathBuf {
-    let ending = path
-        .extension()
-        .map_or_else(String::new, |ending| format!(".{}", ending.to_string_lossy()));
+    let ending = path.extension().map_or_else(String::new, |ending| format!(".{}", ending.to_string_lossy()));
     path.with_extension(format!("{name}{ending}"))
 }
 
@@ -383,18 +305,12 @@ mod tests {
         let pid = unsafe { libc::getpid() };
         let mut settings = Settings::read();
         settings.output = Some("a%%b-%p-%x%".to_owned());
-        assert_eq!(
-            path_of(&settings, Path::new("/x")),
-            PathBuf::from(format!("/x/a%b-{pid}-%x%"))
-        );
+        assert_eq!(path_of(&settings, Path::new("/x")), PathBuf::from(format!("/x/a%b-{pid}-%x%")));
     }
 
     #[test]
     fn a_name_goes_before_the_ending() {
-        assert_eq!(
-            with_name(Path::new("x/a.b.mpitrace"), "node1"),
-            Path::new("x/a.b.node1.mpitrace")
-        );
+        assert_eq!(with_name(Path::new("x/a.b.mpitrace"), "node1"), Path::new("x/a.b.node1.mpitrace"));
         assert_eq!(with_name(Path::new("a"), "rank1"), Path::new("a.rank1"));
     }
 }

@@ -18,6 +18,7 @@ pub struct Presence {
     /// The same for all ranks of the job on this node.
     pub job: Job,
     markers: Vec<PathBuf>,
+    settlements: Vec<PathBuf>,
     folders: Vec<PathBuf>,
 }
 
@@ -36,14 +37,10 @@ impl Job {
     pub fn read() -> Job {
         let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
         let number = |name: &str| variable(name).and_then(|value| value.parse().ok());
-        let local_ranks = [
-            "OMPI_COMM_WORLD_LOCAL_SIZE",
-            "MPI_LOCALNRANKS",
-            "MV2_COMM_WORLD_LOCAL_SIZE",
-            "PALS_LOCAL_SIZE",
-        ]
-        .iter()
-        .find_map(|name| number(name));
+        let local_ranks =
+            ["OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "MV2_COMM_WORLD_LOCAL_SIZE", "PALS_LOCAL_SIZE"]
+                .iter()
+                .find_map(|name| number(name));
         let slurm = variable("SLURM_STEP_ID").and_then(|step| Some(format!("{}.{step}", variable("SLURM_JOB_ID")?)));
         // PMIx first: a launcher within a Slurm job sees the variables of the batch step.
         let (name, uniform) = match (variable("PMIX_NAMESPACE"), slurm) {
@@ -53,25 +50,17 @@ impl Job {
             (None, None) => (launcher_above(), true),
         };
         // FNV-1a.
-        let key = name.bytes().fold(0xcbf2_9ce4_8422_2325u64, |hash, byte| {
-            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-        });
-        Job {
-            key,
-            local_ranks,
-            uniform,
-        }
+        let key = name
+            .bytes()
+            .fold(0xcbf2_9ce4_8422_2325u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
+        Job { key, local_ranks, uniform }
     }
 }
 
 impl Presence {
     /// Leaves this process' marker in the first of the folders that takes one, before `MPI_Init` is entered.
     pub fn announce(job: Job, folders: &[PathBuf]) -> Presence {
-        let mut presence = Presence {
-            job,
-            markers: Vec::new(),
-            folders: folders.to_vec(),
-        };
+        let mut presence = Presence { job, markers: Vec::new(), settlements: Vec::new(), folders: folders.to_vec() };
         folders.iter().any(|folder| presence.mark(folder));
         presence
     }
@@ -101,13 +90,17 @@ impl Presence {
         self.mark(shared) && self.settled(&[shared.to_owned()], world_size)
     }
 
-    /// Removes this process' markers, and the settlement of the job, when nobody waits for them any more.
-    pub fn withdraw(&mut self, settlements: bool) {
-        for marker in std::mem::take(&mut self.markers) {
-            if settlements && let Some(folder) = marker.parent() {
-                let _ = std::fs::remove_file(self.settlement(folder));
-            }
+    /// Removes this process' markers: who counts them has done so.
+    pub fn withdraw_markers(&mut self) {
+        for marker in self.markers.drain(..) {
             let _ = std::fs::remove_file(&marker);
+        }
+    }
+
+    /// Removes what was settled, when no rank can ask any more.
+    pub fn withdraw_settlements(&self) {
+        for settlement in &self.settlements {
+            let _ = std::fs::remove_file(settlement);
         }
     }
 
@@ -121,11 +114,12 @@ impl Presence {
     }
 
     /// Whether `expected` markers were there in time, the same answer for all who ask in these folders.
-    fn settled(&self, folders: &[PathBuf], expected: u32) -> bool {
+    fn settled(&mut self, folders: &[PathBuf], expected: u32) -> bool {
         let Some(folder) = self.markers.last().and_then(|marker| marker.parent()) else {
             return false;
         };
-        let settlement = self.settlement(folder);
+        let settlement = folder.join(format!("{}settled", self.prefix()));
+        self.settlements.push(settlement.clone());
         let started = Instant::now();
         loop {
             let answer = if self.count(folders) >= expected as usize {
@@ -150,11 +144,7 @@ impl Presence {
 
     fn count(&self, folders: &[PathBuf]) -> usize {
         let prefix = self.prefix();
-        let entries = folders
-            .iter()
-            .filter_map(|folder| std::fs::read_dir(folder).ok())
-            .flatten()
-            .flatten();
+        let entries = folders.iter().filter_map(|folder| std::fs::read_dir(folder).ok()).flatten().flatten();
         let names = entries.map(|entry| entry.file_name());
         // A folder may stand in the list twice.
         let markers: std::collections::HashSet<_> = names
@@ -171,10 +161,6 @@ impl Presence {
         let uid = unsafe { libc::getuid() };
         format!("{}{:016x}-", trace::trace::recover::name_prefix(uid), self.job.key)
     }
-
-    fn settlement(&self, folder: &Path) -> PathBuf {
-        folder.join(format!("{}settled", self.prefix()))
-    }
 }
 
 /// The nearest process above this one that is a launcher's proxy on this node, else the parent: its number and when it
@@ -187,18 +173,9 @@ fn launcher_above() -> String {
         let Some((name, above, _)) = process_status(process) else {
             break;
         };
-        if [
-            "hydra_",
-            "pmi_proxy",
-            "orted",
-            "prted",
-            "slurmstepd",
-            "mpirun",
-            "mpiexec",
-            "palsd",
-        ]
-        .iter()
-        .any(|launcher| name.starts_with(launcher))
+        if ["hydra_", "pmi_proxy", "orted", "prted", "slurmstepd", "mpirun", "mpiexec", "palsd"]
+            .iter()
+            .any(|launcher| name.starts_with(launcher))
         {
             break;
         }

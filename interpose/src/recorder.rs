@@ -21,10 +21,7 @@ const RECORDING: u8 = 1;
 /// Calls are counted and matched, not kept (`MPI_Pcontrol(0)`).
 const PAUSED: u8 = 2;
 
-static THREADS: Mutex<Threads> = Mutex::new(Threads {
-    live: None,
-    idle: Vec::new(),
-});
+static THREADS: Mutex<Threads> = Mutex::new(Threads { live: None, idle: Vec::new() });
 
 struct Threads {
     live: Option<&'static Live>,
@@ -57,11 +54,7 @@ pub fn stop() {
 
 /// Pauses or resumes recording on this rank.
 pub fn pause(paused: bool) {
-    let (from, to) = if paused {
-        (RECORDING, PAUSED)
-    } else {
-        (PAUSED, RECORDING)
-    };
+    let (from, to) = if paused { (RECORDING, PAUSED) } else { (PAUSED, RECORDING) };
     let _ = MODE.compare_exchange(from, to, Ordering::AcqRel, Ordering::Relaxed);
 }
 
@@ -111,11 +104,14 @@ pub fn collective(message: impl Fn(*mut Thread) -> Call, forward: impl FnOnce() 
 
         let mut operation = found.number;
         if mode == PAUSED {
-            return paused(thread, &found, here, forward);
+            (*(*thread).entry).paused += 1;
+            let result = unkept(thread, &found, &call, &message, forward);
+            (*(*thread).entry).paused -= u64::from(result != 0);
+            return result;
         }
         if (*thread).next == (*thread).end {
             if !draw(thread) {
-                return unkept(thread, &found, here, forward);
+                return unkept(thread, &found, &call, &message, forward);
             }
             operation |= DISTURBED;
         }
@@ -190,35 +186,24 @@ unsafe fn refused(thread: *mut Thread, found: &Found) {
     }
 }
 
-/// Forwards a call that is counted and not kept, since the program has paused recording.
+/// Forwards a call that is counted and not kept: paused, or the arrays are full.
 ///
 /// # Safety
 /// `thread` is this thread's own; `found` has been counted.
 #[inline(always)]
-unsafe fn paused(thread: *mut Thread, found: &Found, here: usize, forward: impl FnOnce() -> c_int) -> c_int {
-    // SAFETY: the caller's promise.
-    unsafe {
-        (*(*thread).entry).paused += 1;
-        let result = unkept(thread, found, here, forward);
-        if result != 0 {
-            (*(*thread).entry).paused -= 1;
-        }
-        result
-    }
-}
-
-/// Forwards a call that is counted and not kept.
-///
-/// # Safety
-/// `thread` is this thread's own; `found` has been counted.
-#[inline(always)]
-unsafe fn unkept(thread: *mut Thread, found: &Found, here: usize, forward: impl FnOnce() -> c_int) -> c_int {
-    let guard = Guard::hold(thread, here);
-    let result = forward();
-    drop(guard);
+unsafe fn unkept(
+    thread: *mut Thread,
+    found: &Found,
+    call: &Call,
+    message: &dyn Fn(*mut Thread) -> Call,
+    forward: impl FnOnce() -> c_int,
+) -> c_int {
+    let result = thread::guarded(forward);
     if result != 0 {
         // SAFETY: the caller's promise.
         unsafe { refused(thread, found) };
+    } else if found.open {
+        sheltered(|| registry::settle(found, &call.key, || message(thread)));
     }
     result
 }
@@ -254,12 +239,7 @@ pub fn adopt_thread() -> *mut Thread {
         return idle;
     }
     let live = threads.live;
-    let added = live.and_then(|live| {
-        live.add_thread(ThreadEntry {
-            tid,
-            ..ThreadEntry::default()
-        })
-    });
+    let added = live.and_then(|live| live.add_thread(ThreadEntry { tid, ..ThreadEntry::default() }));
     // More threads at once than the table holds: their calls are counted, not kept.
     let (index, entry) = added.unwrap_or_else(|| (0, Box::into_raw(Box::default())));
     Box::into_raw(Box::new(Thread {

@@ -64,9 +64,7 @@ pub fn start(live: &'static Live) {
 /// The registry, where tracing has started.
 pub fn lock() -> Option<MutexGuard<'static, Registry>> {
     // A panic while it was held has ended the tracing; what it holds is still whole enough to be written.
-    REGISTRY
-        .get()
-        .map(|registry| registry.lock().unwrap_or_else(std::sync::PoisonError::into_inner))
+    REGISTRY.get().map(|registry| registry.lock().unwrap_or_else(std::sync::PoisonError::into_inner))
 }
 
 /// The communicator behind a handle, where it is known.
@@ -148,12 +146,7 @@ impl Registry {
     }
 
     fn found(&self, known: &'static Communicator, number: u32, open: bool) -> Found {
-        Found {
-            operation: self.live.operation(number),
-            communicator: known.entry,
-            number,
-            open,
-        }
+        Found { operation: self.live.operation(number), communicator: known.entry, number, open }
     }
 
     /// The message size and the name of the data type (0: none); `None` where a data type is not known and may not be
@@ -177,11 +170,7 @@ impl Registry {
             // SAFETY: the program's arrays have an element for each peer; they are its arguments of a call that has not
             // returned to it yet.
             let (count, handle) = unsafe {
-                let count = if by_peer.large {
-                    Large::at(by_peer.counts, peer)
-                } else {
-                    Int::at(by_peer.counts, peer)
-                };
+                let count = if by_peer.large { Large::at(by_peer.counts, peer) } else { Int::at(by_peer.counts, peer) };
                 (count, abi.read(by_peer.datatypes + peer * abi.handle_size))
             };
             if count == 0 {

@@ -25,21 +25,15 @@ pub struct Settings {
 const MOST_RECORDS: u64 = u32::MAX as u64 - 1;
 
 /// Variables that a later version acts on: known, and said to be without effect.
-const WITHOUT_EFFECT: [&str; 5] = [
-    "MPITRACE_EVENTS",
-    "MPITRACE_PVARS",
-    "MPITRACE_CLOCKSYNC",
-    "MPITRACE_RESYNC",
-    "MPITRACE_TEST_CLOCK",
-];
+const WITHOUT_EFFECT: [&str; 5] =
+    ["MPITRACE_EVENTS", "MPITRACE_PVARS", "MPITRACE_CLOCKSYNC", "MPITRACE_RESYNC", "MPITRACE_TEST_CLOCK"];
 
 impl Settings {
     /// Reads the environment. What is unknown or unreadable becomes a warning and the default.
     pub fn read() -> Settings {
         let variables = std::env::vars_os().filter_map(|(name, value)| {
             let name = name.to_string_lossy().into_owned();
-            name.starts_with("MPITRACE_")
-                .then(|| (name, value.to_string_lossy().into_owned()))
+            name.starts_with("MPITRACE_").then(|| (name, value.to_string_lossy().into_owned()))
         });
         Settings::of(variables)
     }
@@ -65,18 +59,12 @@ impl Settings {
                     continue;
                 }
                 "MPITRACE_DISABLE" => choose(&value, &[("0", false), ("1", true)], &mut settings.disabled, "0 or 1"),
-                "MPITRACE_FULL" => choose(
-                    &value,
-                    &[("stop", false), ("ring", true)],
-                    &mut settings.ring,
-                    "stop or ring",
-                ),
-                "MPITRACE_VERBOSE" => choose(
-                    &value,
-                    &[("0", 0), ("1", 1), ("2", 2)],
-                    &mut settings.verbose,
-                    "0, 1 or 2",
-                ),
+                "MPITRACE_FULL" => {
+                    choose(&value, &[("stop", false), ("ring", true)], &mut settings.ring, "stop or ring")
+                }
+                "MPITRACE_VERBOSE" => {
+                    choose(&value, &[("0", 0), ("1", 1), ("2", 2)], &mut settings.verbose, "0, 1 or 2")
+                }
                 "MPITRACE_CAPACITY" => match value.trim().parse() {
                     Ok(records) if (1..=MOST_RECORDS).contains(&records) => {
                         settings.capacity = records;
@@ -89,16 +77,12 @@ impl Settings {
                     continue;
                 }
                 unknown => {
-                    settings
-                        .warnings
-                        .push(format!("{unknown} is not a setting of mpitrace; it is ignored"));
+                    settings.warnings.push(format!("{unknown} is not a setting of mpitrace; it is ignored"));
                     continue;
                 }
             };
             if let Some(expected) = expected {
-                settings
-                    .warnings
-                    .push(format!("{name}={value} is not {expected}; the default is used"));
+                settings.warnings.push(format!("{name}={value} is not {expected}; the default is used"));
             }
         }
         settings
@@ -128,20 +112,12 @@ mod tests {
     use super::*;
 
     fn settings(variables: &[(&str, &str)]) -> Settings {
-        Settings::of(
-            variables
-                .iter()
-                .map(|(name, value)| (name.to_string(), value.to_string())),
-        )
+        Settings::of(variables.iter().map(|(name, value)| (name.to_string(), value.to_string())))
     }
 
     #[test]
     fn what_cannot_be_read_is_warned_about_once_and_the_default_stands() {
-        let read = settings(&[
-            ("MPITRACE_CAPACITY", "many"),
-            ("MPITRACE_FULL", "ring"),
-            ("MPITRACE_COLOUR", "1"),
-        ]);
+        let read = settings(&[("MPITRACE_CAPACITY", "many"), ("MPITRACE_FULL", "ring"), ("MPITRACE_COLOUR", "1")]);
         assert_eq!((read.capacity, read.ring), (1 << 20, true));
         assert_eq!(
             read.warnings,

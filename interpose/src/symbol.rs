@@ -19,10 +19,7 @@ impl Symbol {
     /// A function that has not been looked for yet. The name ends in a zero byte.
     pub const fn new(name_with_nul: &'static str) -> Symbol {
         match CStr::from_bytes_with_nul(name_with_nul.as_bytes()) {
-            Ok(name) => Symbol {
-                name,
-                address: AtomicPtr::new(std::ptr::null_mut()),
-            },
+            Ok(name) => Symbol { name, address: AtomicPtr::new(std::ptr::null_mut()) },
             Err(_) => panic!("a symbol's name ends in one zero byte"),
         }
     }
@@ -31,11 +28,7 @@ impl Symbol {
     #[inline(always)]
     pub fn get(&self) -> Option<*mut c_void> {
         let address = self.address.load(Ordering::Relaxed);
-        if address.addr() > ABSENT.addr() {
-            Some(address)
-        } else {
-            self.find()
-        }
+        if address.addr() > ABSENT.addr() { Some(address) } else { self.find() }
     }
 
     #[cold]
@@ -126,9 +119,7 @@ fn for_each_library(visit: &mut dyn FnMut(&CStr) -> bool) {
     unsafe { libc::dl_iterate_phdr(Some(step), (&raw mut paths).cast()) };
     for path in paths {
         let file = path.to_bytes().rsplit(|&byte| byte == b'/').next().unwrap_or_default();
-        let is_mpi = [&b"libmpi.so"[..], b"libmpich.so", b"libmpi_abi.so"]
-            .iter()
-            .any(|name| file.starts_with(name));
+        let is_mpi = [&b"libmpi.so"[..], b"libmpich.so", b"libmpi_abi.so"].iter().any(|name| file.starts_with(name));
         if is_mpi && !visit(&path) {
             return;
         }

@@ -105,21 +105,13 @@ pub fn nominal_hz() -> u64 {
 
 /// Reads the counter and the system's clocks together: of 16 tries the one that took the fewest ticks.
 pub fn anchor() -> Anchor {
-    let mut best = Anchor {
-        width: u64::MAX,
-        ..Anchor::default()
-    };
+    let mut best = Anchor { width: u64::MAX, ..Anchor::default() };
     for _ in 0..16 {
         let before = now();
         let raw_ns = nanoseconds(libc::CLOCK_MONOTONIC_RAW);
         let width = now().wrapping_sub(before);
         if width < best.width {
-            best = Anchor {
-                tick: before + width / 2,
-                raw_ns,
-                realtime_ns: 0,
-                width,
-            };
+            best = Anchor { tick: before + width / 2, raw_ns, realtime_ns: 0, width };
         }
     }
     let since = nanoseconds(libc::CLOCK_MONOTONIC_RAW).wrapping_sub(best.raw_ns);

@@ -167,9 +167,7 @@ macro_rules! absent {
 /// The result of a function that the MPI library at hand does not have: the program asked for it, and hears so.
 #[cold]
 fn missing(symbol: &str) -> c_int {
-    crate::say::warn(&format!(
-        "the MPI library of this program has no {symbol}; the call returns MPI_ERR_OTHER"
-    ));
+    crate::say::warn(&format!("the MPI library of this program has no {symbol}; the call returns MPI_ERR_OTHER"));
     abi::get().err_other
 }
 

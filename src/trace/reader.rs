@@ -276,6 +276,9 @@ fn open_file(path: &Path, problems: &mut Vec<String>) -> Result<(FileHeader, Vec
 
 /// Checks everything about one part. The error completes "the part of rank N ...".
 fn open_part(map: &Arc<Mmap>, entry: &PartEntry) -> Result<Part, &'static str> {
+    if entry.length == 0 {
+        return Err("is empty: the rank had no memory for its records");
+    }
     let start = usize::try_from(entry.offset).map_err(|_| "leads out of the file")?;
     let length = usize::try_from(entry.length).map_err(|_| "leads out of the file")?;
     let bytes = start

@@ -1,0 +1,81 @@
+//! What a traced call costs: `cargo build --release --workspace && cargo bench --bench call_cost`.
+//!
+//! For each MPI compiler on the path, one process runs the same loop untraced, traced, paused, with full arrays and
+//! disabled, in turn; what a column adds is the median of the differences to the untraced run of the same turn, and stands
+//! beside two bare time stamps of the same process. `MPICC` names other compilers.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+const TURNS: usize = 7;
+
+/// Name, argument of the program, environment.
+const CASES: [(&str, Option<&str>, &[(&str, &str)]); 5] = [
+    ("untraced", None, &[]),
+    ("traced", None, &[]),
+    ("paused", Some("paused"), &[]),
+    ("full", None, &[("MPITRACE_CAPACITY", "1000")]),
+    ("disabled", None, &[("MPITRACE_DISABLE", "1")]),
+];
+
+fn main() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let library = root.join("target/release/libmpitrace.so");
+    assert!(library.exists(), "{} is missing: cargo build --release --workspace", library.display());
+    let scratch = std::env::temp_dir().join(format!("mpitrace-call-cost-{}", std::process::id()));
+    std::fs::create_dir_all(&scratch).expect("a temporary folder");
+    let compilers = std::env::var("MPICC").unwrap_or_else(|_| "mpicc.openmpi mpicc.mpich".to_owned());
+    println!("ns per MPI_Allreduce of 8 bytes on MPI_COMM_SELF, medians of {TURNS} turns");
+    for compiler in compilers.split_whitespace() {
+        match compile(compiler, root, &scratch) {
+            Some(program) => measure(compiler, &program, &library, &scratch),
+            None => println!("{compiler}: skipped, it does not compile an MPI program here"),
+        }
+    }
+    let _ = std::fs::remove_dir_all(&scratch);
+}
+
+fn compile(compiler: &str, root: &Path, scratch: &Path) -> Option<PathBuf> {
+    let program = scratch.join("call_cost");
+    let done = Command::new(compiler).arg("-O2").arg("-o").arg(&program).arg(root.join("benches/call_cost.c")).status();
+    done.is_ok_and(|status| status.success()).then_some(program)
+}
+
+fn measure(compiler: &str, program: &Path, library: &Path, scratch: &Path) {
+    let mut calls: [Vec<f64>; CASES.len()] = Default::default();
+    let mut pairs = Vec::new();
+    for _ in 0..TURNS {
+        for (case, calls) in CASES.iter().zip(&mut calls) {
+            let (call, pair) = run(case, program, library, scratch);
+            calls.push(call);
+            pairs.push(pair);
+        }
+    }
+    let pair = median(pairs);
+    println!("{compiler}: two bare time stamps {pair:.1}, untraced call {:.1}", median(calls[0].clone()));
+    for ((name, _, _), with) in CASES.iter().zip(&calls).skip(1) {
+        let added = median(with.iter().zip(&calls[0]).map(|(with, without)| with - without).collect());
+        println!("  {name:9} adds {added:5.1}, {:.2} of two time stamps", added / pair);
+    }
+}
+
+/// ns of a call and of two time stamps.
+fn run((name, argument, settings): &(&str, Option<&str>, &[(&str, &str)]), program: &Path, library: &Path, scratch: &Path) -> (f64, f64) {
+    let mut command = Command::new(program);
+    command.args(argument);
+    if *name != "untraced" {
+        command.env("LD_PRELOAD", library).env("MPITRACE_VERBOSE", "0");
+        command.env("MPITRACE_OUTPUT", scratch.join("%p.mpitrace")).envs(settings.iter().copied());
+    }
+    let output = command.output().expect("the program starts");
+    let text = String::from_utf8_lossy(&output.stdout);
+    let mut numbers = text.split_whitespace().filter_map(|word| word.parse().ok());
+    match (numbers.next(), numbers.next()) {
+        (Some(call), Some(pair)) => (call, pair),
+        _ => panic!("{name}: {text}{}", String::from_utf8_lossy(&output.stderr)),
+    }
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    mpitrace::statistics::median(&mut values).expect("at least one turn")
+}
