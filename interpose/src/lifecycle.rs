@@ -149,6 +149,15 @@ fn start(prepared: &mut Prepared) -> Option<()> {
         header.rank.last_anchor = ticks::anchor();
         header.rank.state = state::RUNNING;
     }
+    if speaks {
+        let library = mpi::library_version().unwrap_or_default();
+        say::detail(&format!(
+            "tracing {world_size} ranks on {}, {} records per rank, live in {}",
+            library.lines().next().unwrap_or("an MPI library that does not tell its name"),
+            run.settings.capacity,
+            live.folder().unwrap_or(Path::new("private memory")).display()
+        ));
+    }
     recorder::start(live);
     Some(())
 }

@@ -266,7 +266,7 @@ impl Registry {
             function,
             datatype: description.datatype,
             reduction: description.reduction,
-            reserved: [0; 5],
+            reserved: [0; 7],
         })
     }
 }

@@ -22,7 +22,16 @@ pub fn set_rank(rank: u32) {
 
 /// One line, from this rank.
 pub fn line(text: &str) {
-    if VERBOSE.load(Ordering::Relaxed) > 0 {
+    at_level(1, text);
+}
+
+/// One line for those who want to hear more (`MPITRACE_VERBOSE=2`).
+pub fn detail(text: &str) {
+    at_level(2, text);
+}
+
+fn at_level(level: u8, text: &str) {
+    if VERBOSE.load(Ordering::Relaxed) >= level {
         // One write, so that lines of several ranks do not mix; a closed standard error is nobody's problem.
         let _ = std::io::stderr().write_all(format!("mpitrace: {text}\n").as_bytes());
     }

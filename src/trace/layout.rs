@@ -131,7 +131,8 @@ pub struct RankHeader {
     pub reserved: [u8; 64],
 }
 
-/// One communicator as one rank knows it.
+/// One communicator as one rank knows it. A cache line, like all tables' entries: the counts of two communicators that two
+/// threads use do not share one.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
 pub struct CommunicatorEntry {
@@ -148,7 +149,7 @@ pub struct CommunicatorEntry {
     /// Bits of [`communicator_flags`].
     pub flags: u32,
     /// For later versions.
-    pub reserved: [u64; 2],
+    pub reserved: [u64; 3],
 }
 
 /// Bits of [`CommunicatorEntry::flags`].
@@ -182,7 +183,7 @@ pub struct OperationEntry {
     /// The reduction operator's name, a reference; 0: the function has none.
     pub reduction: u32,
     /// For later versions.
-    pub reserved: [u32; 5],
+    pub reserved: [u32; 7],
 }
 
 /// One thread of a rank.
