@@ -73,7 +73,22 @@ fn stretch_records(capacity: u64) -> u64 {
 
 impl Live {
     /// Makes a segment in the first of `folders` that takes one, else in private memory.
+    ///
+    /// Where the process may not have so much address space (`ulimit -v`) the tables are made smaller.
     pub fn create(folders: &[PathBuf], name: &str, rank: RankHeader, columns: &[(&str, u32)]) -> Option<Live> {
+        [1, 16, 256].iter().find_map(|divisor| {
+            let capacities = CAPACITIES.map(|capacity| capacity / divisor);
+            Live::create_sized(folders, name, rank, columns, capacities)
+        })
+    }
+
+    fn create_sized(
+        folders: &[PathBuf],
+        name: &str,
+        rank: RankHeader,
+        columns: &[(&str, u32)],
+        capacities: [u64; STRETCHES],
+    ) -> Option<Live> {
         let mut header = SegmentHeader {
             magic: SEGMENT_MAGIC,
             version: VERSION,
@@ -90,7 +105,8 @@ impl Live {
         header.stretch_bytes = round_up(offset, PAGE);
         // Under `ring` one stretch is always being refilled.
         let stretches = rank.capacity.div_ceil(header.stretch_records) + u64::from(rank.ring);
-        let capacities = [CAPACITIES[0], CAPACITIES[1], CAPACITIES[2], CAPACITIES[3], stretches];
+        let [strings, communicators, operations, threads] = capacities;
+        let capacities = [strings, communicators, operations, threads, stretches];
         let mut end = round_up(size_of::<SegmentHeader>() as u64, PAGE);
         let regions = capacities.map(|capacity| Region { offset: 0, capacity, used: 0 });
         let mut placed = regions;
@@ -300,7 +316,7 @@ impl Live {
                 *private = true;
                 static SAID: AtomicBool = AtomicBool::new(false);
                 if !SAID.swap(true, Ordering::Relaxed) {
-                    say::warn(
+                    say::warn_on_node(
                         "no room left for the live records: what comes now would be lost if the program were killed (MPITRACE_SEGMENT_DIR names another folder)",
                     );
                 }

@@ -62,7 +62,7 @@ enum Written {
     Whole { path: PathBuf, records: u64 },
     /// Not all ranks see the folder.
     NotShared,
-    /// It could not be written; why, on the rank where it failed.
+    /// It could not be written; why, on the first rank where it failed.
     Failed { path: PathBuf, why: Option<io::Error> },
 }
 
@@ -136,11 +136,11 @@ fn write_together(run: &Run, writers: &Writers, path: &Path, content: Option<&Co
             .and_then(|()| content.map_or(Ok(()), |content| content.write_at(file, offset)))
             .and_then(|()| file::write_part_entry(file, writers.rank, &entry));
     }
-    if !writers.all(wrote.is_ok()) {
+    if let Some(first) = writers.first_without(wrote.is_ok()) {
         if writers.rank == 0 {
             let _ = std::fs::remove_file(file::partial_name(&taken));
         }
-        return fail(wrote.err());
+        return fail(wrote.err().filter(|_| first == writers.rank));
     }
 
     let mut published = Ok(taken.clone());
@@ -215,6 +215,13 @@ impl Writers {
     /// Whether it is so on all ranks.
     fn all(&self, here: bool) -> bool {
         self.allreduce(here.into(), abi::get().min) != 0
+    }
+
+    /// The first rank on which it is not so.
+    fn first_without(&self, here: bool) -> Option<u32> {
+        let size = i64::from(self.size);
+        let first = self.allreduce(if here { size } else { self.rank.into() }, abi::get().min);
+        (first < size).then_some(first as u32)
     }
 
     fn sum(&self, here: u64) -> u64 {

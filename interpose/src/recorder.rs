@@ -8,7 +8,7 @@ use trace::trace::layout::{DISTURBED, ThreadEntry};
 
 use crate::live::Live;
 use crate::lookup::{self, Cache, Call, Found};
-use crate::thread::{self, Columns, Guard, Thread};
+use crate::thread::{self, Columns, Thread};
 use crate::{registry, say, ticks};
 
 /// Whether calls are recorded: one of the modes below.
@@ -121,22 +121,42 @@ pub fn collective(message: impl Fn(*mut Thread) -> Call, forward: impl FnOnce() 
         columns.position.add(record).write(position);
         columns.repetition.add(record).write(repetition);
         columns.operation.add(record).write(operation);
-        let guard = Guard::hold(thread, here);
+        (*thread).guard = here;
         // The entry makes the record count, so it comes after the rest: a kill in between leaves no half record.
         compiler_fence(Ordering::Release);
         let enter = ticks::now();
         columns.enter.add(record).write_volatile(enter);
 
+        let left_by_exception = LeftByException { thread, found };
         let result = forward();
+        std::mem::forget(left_by_exception);
 
         let exit = ticks::now();
         columns.exit.add(record).write_volatile(exit);
-        drop(guard);
+        (*thread).guard = 0;
         (*thread).next = record + 1;
         if result != 0 || found.open {
             afterwards(thread, &found, &call, &message, result == 0);
         }
         result
+    }
+}
+
+/// Dropped only where a C++ exception (an error handler's) passes through a call: it counts as refused.
+struct LeftByException {
+    thread: *mut Thread,
+    found: Found,
+}
+
+impl Drop for LeftByException {
+    #[cold]
+    fn drop(&mut self) {
+        // SAFETY: made and dropped in `collective`, on the thread itself, with the record that `next` leads to begun.
+        unsafe {
+            (*self.thread).guard = 0;
+            (*self.thread).columns.enter.add((*self.thread).next).write_volatile(0);
+            refused(self.thread, &self.found);
+        }
     }
 }
 

@@ -45,6 +45,16 @@ pub fn warn(text: &str) {
     }
 }
 
+/// As [`warn`], for what all ranks of a node are likely to meet: from one of them.
+pub fn warn_on_node(text: &str) {
+    let local = ["OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID"]
+        .iter()
+        .find_map(|name| std::env::var(name).ok()?.parse::<u32>().ok());
+    if local.unwrap_or(0) == 0 {
+        warn(text);
+    }
+}
+
 /// How large a file this process may write, bytes; `None`: any.
 pub fn file_size_limit() -> Option<u64> {
     let mut limit = libc::rlimit { rlim_cur: libc::RLIM_INFINITY, rlim_max: libc::RLIM_INFINITY };

@@ -187,12 +187,12 @@ pub fn is_nested(here: usize) -> bool {
 }
 
 /// Holds [`Thread::guard`] until it is dropped, also where a C++ exception passes through.
-pub struct Guard(*mut Thread);
+struct Guard(*mut Thread);
 
 impl Guard {
     /// Marks the thread as being inside a call made from the frame at `here`.
     #[inline(always)]
-    pub fn hold(thread: *mut Thread, here: usize) -> Guard {
+    fn hold(thread: *mut Thread, here: usize) -> Guard {
         // SAFETY: the caller passes its own thread's state.
         unsafe { (*thread).guard = here };
         Guard(thread)

@@ -2,17 +2,15 @@
 
 use std::collections::{BTreeSet, HashMap};
 
+use super::calls::{self, ABSENT, Calls, Cursor};
 use super::communicators::{self, Communicator};
 use super::{NO_RECORD, Operation, OperationKey, Operations};
-use crate::trace::Trace;
-use crate::trace::layout::{NO_ROOT, OPERATION_MASK, OperationEntry, UNKNOWN_BYTES};
-
-/// The operation of a rank that is not in a tuple.
-const ABSENT: u32 = u32::MAX;
+use crate::trace::layout::{NO_ROOT, OperationEntry, UNKNOWN_BYTES};
+use crate::trace::{Part, Trace};
 
 pub(super) fn operations(trace: &Trace) -> Operations {
     let (communicators, numbers) = communicators::number(trace);
-    let mut calls = calls_by_communicator(trace, &numbers, communicators.len());
+    let mut calls = calls::by_communicator(trace, &numbers, communicators.len());
     let mut operations = Vec::new();
     for communicator in &communicators {
         let calls = std::mem::take(&mut calls[communicator.id]);
@@ -23,28 +21,6 @@ pub(super) fn operations(trace: &Trace) -> Operations {
         communicators,
         operations: operations.into_iter().map(|(_, operation)| operation).collect(),
     }
-}
-
-/// For each communicator, for each of its members: the indices of the member's records on it, by position.
-fn calls_by_communicator(trace: &Trace, numbers: &[Vec<usize>], communicators: usize) -> Vec<Vec<Vec<u32>>> {
-    let mut calls: Vec<Vec<Vec<u32>>> = vec![Vec::new(); communicators];
-    for (part, content) in trace.parts.iter().enumerate() {
-        let mut local: Vec<Vec<u32>> = vec![Vec::new(); content.communicators().len()];
-        let entries = content.operations();
-        for (record, operation) in (0u32..).zip(content.operation()) {
-            let entry = &entries[(operation & OPERATION_MASK) as usize];
-            local[entry.communicator as usize].push(record);
-        }
-        let position = content.position();
-        for (index, mut records) in local.into_iter().enumerate() {
-            // Out of order where several threads took turns on one communicator.
-            if !records.is_sorted_by_key(|&record| position[record as usize]) {
-                records.sort_by_key(|&record| position[record as usize]);
-            }
-            calls[numbers[part][index]].push(records);
-        }
-    }
-    calls
 }
 
 /// Where an operation comes in the numbering: the lowest rank that takes part, then that rank's first call.
@@ -64,15 +40,13 @@ struct Matching<'a> {
 /// An operation in the making.
 struct Found {
     key: OperationKey,
-    rows: Vec<Row>,
     first_call: FirstCall,
     /// The tuples that it consists of.
     tuples: Vec<Box<[u32]>>,
-}
-
-struct Row {
-    position: u64,
-    records: Box<[u32]>,
+    /// The records of the repetitions that all members kept, as many for each as there are members, by position.
+    whole: Vec<u32>,
+    /// The same of those that some lack, with [`NO_RECORD`].
+    partial: Vec<u32>,
 }
 
 impl<'a> Matching<'a> {
@@ -87,40 +61,46 @@ impl<'a> Matching<'a> {
         }
     }
 
-    fn run(mut self, calls: &[Vec<u32>]) -> Vec<(FirstCall, Operation)> {
-        let members = self.communicator.members.len();
-        let mut cursors = vec![0; members];
-        let mut partial: Vec<(Box<[u32]>, Row)> = Vec::new();
-        let mut tuple = vec![ABSENT; members];
-        let mut records = vec![NO_RECORD; members];
-        while let Some(position) = self.next_position(calls, &cursors) {
-            for (member, &(part, _)) in self.communicator.members.iter().enumerate() {
-                let content = &self.trace.parts[part];
-                let record = calls[member].get(cursors[member]).copied();
-                match record.filter(|&record| content.position()[record as usize] == position) {
-                    Some(record) => {
-                        tuple[member] = content.operation()[record as usize] & OPERATION_MASK;
-                        records[member] = record;
-                        cursors[member] += 1;
-                    }
-                    None => (tuple[member], records[member]) = (ABSENT, NO_RECORD),
-                }
+    fn run(mut self, calls: &[Calls]) -> Vec<(FirstCall, Operation)> {
+        let parts = self
+            .communicator
+            .members
+            .iter()
+            .map(|&(part, _)| &self.trace.parts[part]);
+        let mut cursors: Vec<Cursor> = parts.zip(calls).map(|(part, calls)| Cursor::new(part, calls)).collect();
+        // Positions at which a member has no record; what the others called there, and their records.
+        let mut gaps: Vec<u64> = Vec::new();
+        let mut beside_gaps: Vec<u32> = Vec::new();
+        let mut tuple = vec![ABSENT; cursors.len()];
+        let mut records = vec![NO_RECORD; cursors.len()];
+        // For each operation of the first member the tuple that it last was in, with its operation: seldom another one.
+        let mut last: Vec<(Box<[u32]>, usize)> = Vec::new();
+        while let Some(position) = cursors.iter().filter_map(|cursor| Some(cursor.next?.1)).min() {
+            for (cursor, (operation, record)) in cursors.iter_mut().zip(tuple.iter_mut().zip(&mut records)) {
+                (*operation, *record) = cursor.take(position);
             }
-            let row = Row {
-                position,
-                records: records.clone().into(),
-            };
             if tuple.contains(&ABSENT) {
-                partial.push((tuple.clone().into(), row));
-            } else {
-                let operation = self.of_tuple(&tuple, position);
-                self.found[operation].rows.push(row);
+                gaps.push(position);
+                beside_gaps.extend_from_slice(&tuple);
+                beside_gaps.extend_from_slice(&records);
+                continue;
             }
+            let first = tuple[0] as usize;
+            // Compared one by one: shorter than a call of memcmp for most numbers of ranks.
+            if last.get(first).is_none_or(|(known, _)| !known.iter().eq(&tuple)) {
+                let operation = self.of_tuple(&tuple, position);
+                if last.len() <= first {
+                    last.resize(first + 1, Default::default());
+                }
+                last[first] = (tuple.as_slice().into(), operation);
+            }
+            self.found[last[first].1].whole.extend_from_slice(&records);
         }
         // What some ranks lack is sorted in last, when it is known what their calls can belong to.
-        for (tuple, row) in partial {
-            let operation = self.of_partial_tuple(&tuple, row.position);
-            self.found[operation].rows.push(row);
+        for (gap, beside) in gaps.iter().zip(beside_gaps.chunks_exact(2 * tuple.len())) {
+            let (tuple, records) = beside.split_at(tuple.len());
+            let operation = self.of_partial_tuple(tuple, *gap);
+            self.found[operation].partial.extend_from_slice(records);
         }
         self.add_operations_without_records();
         let Matching {
@@ -136,17 +116,6 @@ impl<'a> Matching<'a> {
             .collect()
     }
 
-    /// The lowest position that any member's next record has.
-    fn next_position(&self, calls: &[Vec<u32>], cursors: &[usize]) -> Option<u64> {
-        let next = self.communicator.members.iter().zip(calls).zip(cursors);
-        next.filter_map(|((&(part, _), calls), &cursor)| {
-            calls
-                .get(cursor)
-                .map(|&record| self.trace.parts[part].position()[record as usize])
-        })
-        .min()
-    }
-
     fn of_tuple(&mut self, tuple: &[u32], position: u64) -> usize {
         if let Some(&operation) = self.by_tuple.get(tuple) {
             return operation;
@@ -158,9 +127,10 @@ impl<'a> Matching<'a> {
         if operation == self.found.len() {
             self.found.push(Found {
                 key,
-                rows: Vec::new(),
                 first_call,
                 tuples: Vec::new(),
+                whole: Vec::new(),
+                partial: Vec::new(),
             });
         }
         let found = &mut self.found[operation];
@@ -178,6 +148,9 @@ impl<'a> Matching<'a> {
     /// The operation that all calls of an incomplete tuple are known to be shares of, if there is exactly one; else one
     /// made of what is there.
     fn of_partial_tuple(&mut self, tuple: &[u32], position: u64) -> usize {
+        if let Some(&operation) = self.by_tuple.get(tuple) {
+            return operation;
+        }
         let present = self.shares.iter().zip(tuple).filter(|(_, local)| **local != ABSENT);
         let mut candidates: Option<BTreeSet<usize>> = None;
         for (shares, local) in present {
@@ -188,7 +161,11 @@ impl<'a> Matching<'a> {
             });
         }
         match candidates {
-            Some(candidates) if candidates.len() == 1 => candidates.into_iter().next().unwrap_or(0),
+            Some(candidates) if candidates.len() == 1 => {
+                let operation = candidates.into_iter().next().unwrap_or(0);
+                self.by_tuple.insert(tuple.into(), operation);
+                operation
+            }
             _ => self.of_tuple(tuple, position),
         }
     }
@@ -247,13 +224,17 @@ fn finish(
     trace: &Trace,
     communicator: &Communicator,
     shares: &[HashMap<u32, BTreeSet<usize>>],
-    mut found: Found,
+    found: Found,
 ) -> (FirstCall, Operation) {
-    found.rows.sort_by_key(|row| row.position);
+    let parts: Vec<&Part> = communicator
+        .members
+        .iter()
+        .map(|&(part, _)| &trace.parts[part])
+        .collect();
     // A member that calls this operation in one way only, and no other in that way, has itself counted the repetitions,
     // those that it did not keep included.
-    let counting: Vec<Option<u32>> = (0..communicator.members.len())
-        .map(|member| {
+    let counting: Vec<(usize, u32)> = (0..parts.len())
+        .filter_map(|member| {
             let mut ways = found
                 .tuples
                 .iter()
@@ -261,46 +242,31 @@ fn finish(
                 .filter(|&local| local != ABSENT);
             let way = ways.next()?;
             let alone = ways.all(|other| other == way) && shares[member].get(&way).is_some_and(|all| all.len() == 1);
-            alone.then_some(way)
+            alone.then_some((member, way))
         })
         .collect();
-    let calls = communicator
-        .members
+    let calls = counting
         .iter()
-        .zip(&counting)
-        .filter_map(|(&(part, _), way)| way.map(|local| trace.parts[part].operations()[local as usize].calls));
+        .map(|&(member, way)| parts[member].operations()[way as usize].calls);
     let total = calls.max().unwrap_or(0);
+    let counts: Vec<(usize, &[u64])> = counting
+        .iter()
+        .map(|&(member, _)| (member, parts[member].repetition()))
+        .collect();
 
-    let mut repetition = Vec::with_capacity(found.rows.len());
-    let mut complete = Vec::with_capacity(found.rows.len());
-    let mut records = Vec::with_capacity(found.rows.len() * communicator.members.len());
+    let records = by_position(&parts, found.whole, &found.partial);
+    let rows = records.len() / parts.len();
+    let exits: Vec<&[u64]> = parts.iter().map(|part| part.exit()).collect();
+    let all_here = parts.len() == communicator.size as usize;
+    let mut repetition = Vec::with_capacity(rows);
+    let mut complete = Vec::with_capacity(rows);
     let mut next = 0;
-    let all_here = communicator.members.len() == communicator.size as usize;
-    for row in &found.rows {
-        let members = || {
-            communicator
-                .members
-                .iter()
-                .zip(&row.records)
-                .filter(|(_, record)| **record != NO_RECORD)
-        };
-        let counted =
-            communicator
-                .members
-                .iter()
-                .zip(&row.records)
-                .zip(&counting)
-                .find_map(|((member, &record), way)| {
-                    way.filter(|_| record != NO_RECORD)
-                        .map(|_| trace.parts[member.0].repetition()[record as usize])
-                });
-        let number = counted.unwrap_or(next);
-        let finished = members()
-            .filter(|&(&(part, _), &record)| trace.parts[part].exit()[record as usize] != 0)
-            .count();
-        complete.push(all_here && finished == communicator.members.len());
+    for row in records.chunks_exact(parts.len()) {
+        let counted = counts.iter().find(|(member, _)| row[*member] != NO_RECORD);
+        let number = counted.map_or(next, |(member, counts)| counts[row[*member] as usize]);
+        let finished = |(&record, exit): (&u32, &&[u64])| record != NO_RECORD && exit[record as usize] != 0;
+        complete.push(all_here && row.iter().zip(&exits).all(finished));
         repetition.push(number);
-        records.extend_from_slice(&row.records);
         next = number.saturating_add(1);
     }
     let whole = complete.iter().filter(|&&complete| complete).count() as u64;
@@ -308,10 +274,32 @@ fn finish(
         key: found.key,
         parts: communicator.members.iter().map(|&(part, _)| part).collect(),
         size: communicator.size,
-        incomplete: total.max(found.rows.len() as u64).saturating_sub(whole),
+        incomplete: total.max(rows as u64).saturating_sub(whole),
         repetition,
         records,
         complete,
     };
     (found.first_call, operation)
+}
+
+/// The whole and the partial rows, each by position, in one list by position.
+fn by_position(parts: &[&Part], whole: Vec<u32>, partial: &[u32]) -> Vec<u32> {
+    if partial.is_empty() {
+        return whole;
+    }
+    let position = |row: &[u32]| {
+        let mut kept = parts.iter().zip(row).filter(|(_, record)| **record != NO_RECORD);
+        kept.next().map(|(part, &record)| part.position()[record as usize])
+    };
+    let mut all = Vec::with_capacity(whole.len() + partial.len());
+    let mut partial = partial.chunks_exact(parts.len()).peekable();
+    for row in whole.chunks_exact(parts.len()) {
+        let here = position(row);
+        while let Some(before) = partial.next_if(|row| position(row) < here) {
+            all.extend_from_slice(before);
+        }
+        all.extend_from_slice(row);
+    }
+    partial.for_each(|row| all.extend_from_slice(row));
+    all
 }

@@ -4,10 +4,15 @@
 //! it on every other. What the ranks passed there makes the operation; the calls of one operation, counted from the start
 //! of the program, are its repetitions.
 
+mod calls;
 mod communicators;
 mod matching;
+#[cfg(test)]
+mod tests;
+mod unfinished;
 
 pub use communicators::Communicator;
+pub use unfinished::Unfinished;
 
 use crate::clock::Clock;
 use crate::run_time::{RunTime, Span};

@@ -12,6 +12,7 @@ pub mod reader;
 pub mod recover;
 pub mod segment;
 pub mod strings;
+pub mod synthetic;
 
 pub use reader::{Part, Trace};
 
@@ -21,12 +22,12 @@ use std::path::PathBuf;
 #[derive(Debug, thiserror::Error)]
 pub enum TraceError {
     /// The operating system refused.
-    #[error("{path}: {source}")]
+    #[error("{path}: {reason}")]
     Io {
         /// The file or folder.
         path: PathBuf,
         /// What the system said.
-        source: std::io::Error,
+        reason: std::io::Error,
     },
     /// The bytes are not those of a trace, or not all of them.
     #[error("{path}: {what}")]
@@ -62,10 +63,7 @@ impl TraceError {
         }
     }
 
-    pub(crate) fn io(path: &std::path::Path, source: std::io::Error) -> Self {
-        TraceError::Io {
-            path: path.to_owned(),
-            source,
-        }
+    pub(crate) fn io(path: &std::path::Path, reason: std::io::Error) -> Self {
+        TraceError::Io { path: path.to_owned(), reason }
     }
 }

@@ -134,13 +134,15 @@ fn write(job: &[&Leftover], first: &Leftover, output: &Path) -> Result<Recovered
 
 fn leftover(path: &Path) -> Option<Leftover> {
     let file = File::options().read(true).write(true).open(path).ok()?;
+    let metadata = file.metadata().ok()?;
+    // SAFETY: read-only and private to this process. Only the header is looked at before it is known that the process
+    // that wrote the segment has ended.
+    let map = unsafe { Mmap::map(&file) }.ok()?;
+    let rank = segment::header(path, &map).ok()?.rank;
+    // Asked after the header was found: a process takes the lock before it writes one.
     if is_locked(&file) {
         return None;
     }
-    let metadata = file.metadata().ok()?;
-    // SAFETY: read-only and private to this process; nobody holds the segment's lock, so its process has ended.
-    let map = unsafe { Mmap::map(&file) }.ok()?;
-    let rank = segment::header(path, &map).ok()?.rank;
     Some(Leftover {
         path: path.to_owned(),
         modified: metadata.mtime(),
