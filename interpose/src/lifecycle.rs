@@ -131,10 +131,8 @@ fn start(prepared: &mut Prepared) -> Option<()> {
         say::warn("no memory for the records; this rank runs untraced");
         return None;
     };
-    if live.folder().is_none() && speaks {
-        say::line(
-            "no folder takes the live records, they lie in private memory: a kill loses them (MPITRACE_SEGMENT_DIR names a folder)",
-        );
+    if speaks {
+        say_other_folder(&run.settings, live.folder());
     }
     let live: &'static Live = Box::leak(Box::new(live));
     run.live.set(live).ok()?;
@@ -192,6 +190,21 @@ fn token(world: Option<usize>, job_key: u64, rank: u32) -> [u8; 16] {
         }
     }
     token
+}
+
+/// Says so where the live records do not lie where they should.
+fn say_other_folder(settings: &Settings, folder: Option<&Path>) {
+    match (folder, &settings.segment_folder) {
+        (None, _) => say::line(
+            "no folder takes the live records, they lie in private memory: a kill loses them (MPITRACE_SEGMENT_DIR names a folder)",
+        ),
+        (Some(folder), Some(asked)) if folder != asked => say::line(&format!(
+            "MPITRACE_SEGMENT_DIR={} takes no records, they lie in {}",
+            asked.display(),
+            folder.display()
+        )),
+        _ => {}
+    }
 }
 
 fn say_leftovers(settings: &Settings) {
