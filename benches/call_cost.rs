@@ -60,7 +60,12 @@ fn measure(compiler: &str, program: &Path, library: &Path, scratch: &Path) {
 }
 
 /// ns of a call and of two time stamps.
-fn run((name, argument, settings): &(&str, Option<&str>, &[(&str, &str)]), program: &Path, library: &Path, scratch: &Path) -> (f64, f64) {
+fn run(
+    (name, argument, settings): &(&str, Option<&str>, &[(&str, &str)]),
+    program: &Path,
+    library: &Path,
+    scratch: &Path,
+) -> (f64, f64) {
     let mut command = Command::new(program);
     command.args(argument);
     if *name != "untraced" {

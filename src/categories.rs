@@ -45,11 +45,7 @@ impl Default for Roth {
     /// The values of the thesis: "the 10 % of the median were chosen because we obtained the most reliable detection with
     /// it"; double the median is "again based on trial and error to find a good value".
     fn default() -> Self {
-        Roth {
-            earliest_end: 10,
-            cliff: 0.1,
-            outlier: 2.0,
-        }
+        Roth { earliest_end: 10, cliff: 0.1, outlier: 2.0 }
     }
 }
 
@@ -84,19 +80,10 @@ impl Roth {
     pub fn categorize(&self, repetition: &[u64], run_time_ns: &[f64]) -> Categories {
         assert_eq!(repetition.len(), run_time_ns.len(), "one run time for each repetition");
         let Some(median_ns) = median(&mut run_time_ns.to_vec()) else {
-            return Categories {
-                category: Vec::new(),
-                warmup_end: None,
-                median_ns: None,
-                overlaps: 0,
-            };
+            return Categories { category: Vec::new(), warmup_end: None, median_ns: None, overlaps: 0 };
         };
         let from_the_start = repetition[0] == 0;
-        let warmup_end = if from_the_start {
-            self.warmup_end(repetition, run_time_ns, median_ns)
-        } else {
-            None
-        };
+        let warmup_end = if from_the_start { self.warmup_end(repetition, run_time_ns, median_ns) } else { None };
 
         let mut overlaps = 0;
         let category = repetition
@@ -113,12 +100,7 @@ impl Roth {
                 early.unwrap_or(if slow { Category::Outlier } else { Category::Good })
             })
             .collect();
-        Categories {
-            category,
-            warmup_end,
-            median_ns: Some(median_ns),
-            overlaps,
-        }
+        Categories { category, warmup_end, median_ns: Some(median_ns), overlaps }
     }
 
     fn warmup_end(&self, repetition: &[u64], run_time_ns: &[f64], median_ns: f64) -> Option<u64> {

@@ -47,31 +47,14 @@ impl Clock {
             }
         }
 
-        let mut ranks = vec![
-            RankClock {
-                origin: 0,
-                origin_ns: 0.0,
-                period_ns: 1.0
-            };
-            trace.parts.len()
-        ];
+        let mut ranks = vec![RankClock { origin: 0, origin_ns: 0.0, period_ns: 1.0 }; trace.parts.len()];
         let mut reference: Option<(RankClock, Anchor)> = None;
         for domain in &members {
-            let longest = domain
-                .iter()
-                .map(|&index| trace.parts[index].info())
-                .max_by_key(|info| span_ns(info));
+            let longest = domain.iter().map(|&index| trace.parts[index].info()).max_by_key(|info| span_ns(info));
             let Some(info) = longest else { continue };
-            let earliest = domain
-                .iter()
-                .filter_map(|&index| trace.parts[index].enter().iter().min())
-                .min();
+            let earliest = domain.iter().filter_map(|&index| trace.parts[index].enter().iter().min()).min();
             let origin = earliest.copied().unwrap_or(info.first_anchor.tick);
-            let mut clock = RankClock {
-                origin,
-                origin_ns: 0.0,
-                period_ns: period_ns(info),
-            };
+            let mut clock = RankClock { origin, origin_ns: 0.0, period_ns: period_ns(info) };
             match &reference {
                 None => reference = Some((clock, info.first_anchor)),
                 Some((first, anchor)) => {
@@ -85,10 +68,8 @@ impl Clock {
                 ranks[index] = clock;
             }
         }
-        let domains = members
-            .iter()
-            .map(|domain| domain.iter().map(|&index| trace.parts[index].rank()).collect())
-            .collect();
+        let domains =
+            members.iter().map(|domain| domain.iter().map(|&index| trace.parts[index].rank()).collect()).collect();
         Clock { domains, ranks }
     }
 
@@ -99,6 +80,11 @@ impl Clock {
 }
 
 impl RankClock {
+    /// How fast the counter ticks, as the two anchors or the machine tell.
+    pub fn frequency_hz(&self) -> f64 {
+        1e9 / self.period_ns
+    }
+
     /// Global time of a tick of this rank, ns.
     pub fn nanoseconds(&self, tick: u64) -> f64 {
         self.origin_ns + self.duration_ns(self.origin, tick)
@@ -136,11 +122,7 @@ mod tests {
 
     #[test]
     fn differences_of_large_ticks_are_exact() {
-        let clock = RankClock {
-            origin: 1 << 62,
-            origin_ns: 0.0,
-            period_ns: 0.5,
-        };
+        let clock = RankClock { origin: 1 << 62, origin_ns: 0.0, period_ns: 0.5 };
         assert_eq!(clock.nanoseconds((1 << 62) + 3), 1.5);
         assert_eq!(clock.nanoseconds((1 << 62) - 1), -0.5);
     }

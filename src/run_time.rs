@@ -65,10 +65,7 @@ mod tests {
             duration_ns: exit_ns - enter_ns,
         });
         let of = |run_time: RunTime| run_time.of(spans.into_iter());
-        assert_eq!(
-            [of(RunTime::Local), of(RunTime::Global), of(RunTime::Last)],
-            [50.0, 50.0, 20.0]
-        );
+        assert_eq!([of(RunTime::Local), of(RunTime::Global), of(RunTime::Last)], [50.0, 50.0, 20.0]);
         assert!(RunTime::Local.of(std::iter::empty()).is_nan());
     }
 }

@@ -45,9 +45,7 @@ fn of_part(part: &Part) -> Vec<Calls> {
     if one_communicator && position.is_sorted() {
         // The most common program, and the largest list, are spared.
         let count = |index| if Some(index) == only { part.records() as u32 } else { 0 };
-        return (0..records.len() as u32)
-            .map(|index| Calls::All(count(index)))
-            .collect();
+        return (0..records.len() as u32).map(|index| Calls::All(count(index))).collect();
     }
     for (record, operation) in (0u32..).zip(part.operation()) {
         let entry = &entries[(operation & OPERATION_MASK) as usize];
@@ -74,22 +72,13 @@ pub(super) struct Cursor<'a> {
 
 impl<'a> Cursor<'a> {
     pub(super) fn new(part: &'a Part, calls: &'a Calls) -> Self {
-        let mut cursor = Cursor {
-            calls,
-            position: part.position(),
-            operation: part.operation(),
-            at: 0,
-            next: None,
-        };
+        let mut cursor = Cursor { calls, position: part.position(), operation: part.operation(), at: 0, next: None };
         cursor.load();
         cursor
     }
 
     fn load(&mut self) {
-        self.next = self
-            .calls
-            .get(self.at)
-            .map(|record| (record, self.position[record as usize]));
+        self.next = self.calls.get(self.at).map(|record| (record, self.position[record as usize]));
     }
 
     /// The operation and the record of the member's call at this position, if that is the next, and on to the one after.

@@ -43,28 +43,18 @@ pub(super) fn number(trace: &Trace) -> (Vec<Communicator>, Vec<Vec<usize>>) {
     // Parts were visited in the order of their ranks, so a group's first member is of its lowest rank.
     found.sort_by_key(|members| {
         let flags = entry(&members[0]).flags;
-        let class = if flags & flags::WORLD != 0 {
-            0
-        } else {
-            1 + u8::from(flags & flags::SELF != 0)
-        };
+        let class = if flags & flags::WORLD != 0 { 0 } else { 1 + u8::from(flags & flags::SELF != 0) };
         (class, members[0])
     });
 
-    let mut numbers: Vec<Vec<usize>> = trace
-        .parts
-        .iter()
-        .map(|part| vec![0; part.communicators().len()])
-        .collect();
+    let mut numbers: Vec<Vec<usize>> = trace.parts.iter().map(|part| vec![0; part.communicators().len()]).collect();
     let mut communicators = Vec::with_capacity(found.len());
     // Without a part of any rank that knew MPI_COMM_WORLD there is no number 0.
     for (id, members) in found.into_iter().enumerate() {
         for &(part, index) in &members {
             numbers[part][index] = id;
         }
-        let given = members
-            .iter()
-            .find_map(|member| trace.parts[member.0].text(entry(member).name));
+        let given = members.iter().find_map(|member| trace.parts[member.0].text(entry(member).name));
         let first = entry(&members[0]);
         let name = given.unwrap_or_else(|| match first.flags {
             bits if bits & flags::WORLD != 0 => "MPI_COMM_WORLD".to_owned(),
@@ -72,12 +62,7 @@ pub(super) fn number(trace: &Trace) -> (Vec<Communicator>, Vec<Vec<usize>>) {
             _ => format!("comm-{id}"),
         });
         let size = members.iter().map(|member| entry(member).size).max().unwrap_or(0);
-        communicators.push(Communicator {
-            id,
-            name,
-            size,
-            members,
-        });
+        communicators.push(Communicator { id, name, size, members });
     }
     (communicators, numbers)
 }

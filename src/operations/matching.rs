@@ -17,10 +17,7 @@ pub(super) fn operations(trace: &Trace) -> Operations {
         operations.extend(Matching::new(trace, communicator).run(&calls));
     }
     operations.sort_by_key(|(first_call, _)| *first_call);
-    Operations {
-        communicators,
-        operations: operations.into_iter().map(|(_, operation)| operation).collect(),
-    }
+    Operations { communicators, operations: operations.into_iter().map(|(_, operation)| operation).collect() }
 }
 
 /// Where an operation comes in the numbering: the lowest rank that takes part, then that rank's first call.
@@ -62,11 +59,7 @@ impl<'a> Matching<'a> {
     }
 
     fn run(mut self, calls: &[Calls]) -> Vec<(FirstCall, Operation)> {
-        let parts = self
-            .communicator
-            .members
-            .iter()
-            .map(|&(part, _)| &self.trace.parts[part]);
+        let parts = self.communicator.members.iter().map(|&(part, _)| &self.trace.parts[part]);
         let mut cursors: Vec<Cursor> = parts.zip(calls).map(|(part, calls)| Cursor::new(part, calls)).collect();
         // Positions at which a member has no record; what the others called there, and their records.
         let mut gaps: Vec<u64> = Vec::new();
@@ -103,17 +96,8 @@ impl<'a> Matching<'a> {
             self.found[operation].partial.extend_from_slice(records);
         }
         self.add_operations_without_records();
-        let Matching {
-            trace,
-            communicator,
-            found,
-            shares,
-            ..
-        } = self;
-        found
-            .into_iter()
-            .map(|found| finish(trace, communicator, &shares, found))
-            .collect()
+        let Matching { trace, communicator, found, shares, .. } = self;
+        found.into_iter().map(|found| finish(trace, communicator, &shares, found)).collect()
     }
 
     fn of_tuple(&mut self, tuple: &[u32], position: u64) -> usize {
@@ -125,13 +109,7 @@ impl<'a> Matching<'a> {
         let first_call = (self.communicator.members[first].0, tuple[first], position);
         let operation = *self.by_key.entry(key.clone()).or_insert(self.found.len());
         if operation == self.found.len() {
-            self.found.push(Found {
-                key,
-                first_call,
-                tuples: Vec::new(),
-                whole: Vec::new(),
-                partial: Vec::new(),
-            });
+            self.found.push(Found { key, first_call, tuples: Vec::new(), whole: Vec::new(), partial: Vec::new() });
         }
         let found = &mut self.found[operation];
         found.first_call = found.first_call.min(first_call);
@@ -187,12 +165,7 @@ impl<'a> Matching<'a> {
 
     fn key(&self, tuple: &[u32]) -> OperationKey {
         let present = || {
-            let members = self
-                .communicator
-                .members
-                .iter()
-                .zip(tuple)
-                .filter(|(_, local)| **local != ABSENT);
+            let members = self.communicator.members.iter().zip(tuple).filter(|(_, local)| **local != ABSENT);
             members.map(|(&(part, _), &local)| {
                 let content = &self.trace.parts[part];
                 (content, content.operations()[local as usize])
@@ -204,15 +177,9 @@ impl<'a> Matching<'a> {
         OperationKey {
             function: text(|entry| entry.function).unwrap_or_else(|| "?".to_owned()),
             communicator: self.communicator.id,
-            bytes: present()
-                .map(|(_, entry)| entry.bytes)
-                .filter(|&bytes| bytes != UNKNOWN_BYTES)
-                .max(),
+            bytes: present().map(|(_, entry)| entry.bytes).filter(|&bytes| bytes != UNKNOWN_BYTES).max(),
             // On an intercommunicator only the group that does not hold the root passes its rank.
-            root: present()
-                .map(|(_, entry)| entry.root)
-                .filter(|&root| root != NO_ROOT)
-                .max(),
+            root: present().map(|(_, entry)| entry.root).filter(|&root| root != NO_ROOT).max(),
             datatype: text(|entry| entry.datatype),
             reduction: text(|entry| entry.reduction),
         }
@@ -226,33 +193,21 @@ fn finish(
     shares: &[HashMap<u32, BTreeSet<usize>>],
     found: Found,
 ) -> (FirstCall, Operation) {
-    let parts: Vec<&Part> = communicator
-        .members
-        .iter()
-        .map(|&(part, _)| &trace.parts[part])
-        .collect();
+    let parts: Vec<&Part> = communicator.members.iter().map(|&(part, _)| &trace.parts[part]).collect();
     // A member that calls this operation in one way only, and no other in that way, has itself counted the repetitions,
     // those that it did not keep included.
     let counting: Vec<(usize, u32)> = (0..parts.len())
         .filter_map(|member| {
-            let mut ways = found
-                .tuples
-                .iter()
-                .map(|tuple| tuple[member])
-                .filter(|&local| local != ABSENT);
+            let mut ways = found.tuples.iter().map(|tuple| tuple[member]).filter(|&local| local != ABSENT);
             let way = ways.next()?;
             let alone = ways.all(|other| other == way) && shares[member].get(&way).is_some_and(|all| all.len() == 1);
             alone.then_some((member, way))
         })
         .collect();
-    let calls = counting
-        .iter()
-        .map(|&(member, way)| parts[member].operations()[way as usize].calls);
+    let calls = counting.iter().map(|&(member, way)| parts[member].operations()[way as usize].calls);
     let total = calls.max().unwrap_or(0);
-    let counts: Vec<(usize, &[u64])> = counting
-        .iter()
-        .map(|&(member, _)| (member, parts[member].repetition()))
-        .collect();
+    let counts: Vec<(usize, &[u64])> =
+        counting.iter().map(|&(member, _)| (member, parts[member].repetition())).collect();
 
     let records = by_position(&parts, found.whole, &found.partial);
     let rows = records.len() / parts.len();

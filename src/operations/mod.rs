@@ -81,11 +81,7 @@ impl Operation {
 
     /// The rows of the repetitions that every rank finished and kept: those that count in statistics.
     pub fn complete_rows(&self) -> impl Iterator<Item = usize> + '_ {
-        self.complete
-            .iter()
-            .enumerate()
-            .filter(|(_, complete)| **complete)
-            .map(|(row, _)| row)
+        self.complete.iter().enumerate().filter(|(_, complete)| **complete).map(|(row, _)| row)
     }
 
     /// How many repetitions every rank finished and kept.
@@ -102,18 +98,14 @@ impl Operation {
             .collect();
         self.complete_rows()
             .map(|row| {
-                let spans = self
-                    .records(row)
-                    .iter()
-                    .zip(&columns)
-                    .map(|(&record, (enter, exit, clock))| {
-                        let (enter, exit) = (enter[record as usize], exit[record as usize]);
-                        Span {
-                            enter_ns: clock.nanoseconds(enter),
-                            exit_ns: clock.nanoseconds(exit),
-                            duration_ns: clock.duration_ns(enter, exit),
-                        }
-                    });
+                let spans = self.records(row).iter().zip(&columns).map(|(&record, (enter, exit, clock))| {
+                    let (enter, exit) = (enter[record as usize], exit[record as usize]);
+                    Span {
+                        enter_ns: clock.nanoseconds(enter),
+                        exit_ns: clock.nanoseconds(exit),
+                        duration_ns: clock.duration_ns(enter, exit),
+                    }
+                });
                 (self.repetition[row], run_time.of(spans))
             })
             .unzip()

@@ -43,9 +43,7 @@ fn names(operations: &Operations) -> Vec<(&str, &str, Option<u64>, usize, u64)> 
 }
 
 fn all_records(operation: &Operation) -> Vec<&[u32]> {
-    (0..operation.repetition.len())
-        .map(|row| operation.records(row))
-        .collect()
+    (0..operation.repetition.len()).map(|row| operation.records(row)).collect()
 }
 
 #[test]
@@ -61,16 +59,11 @@ fn calls_of_a_regular_program() {
         }
     }
     let found = operations("regular", &ranks);
-    let expected = [
-        ("MPI_Allreduce", "MPI_COMM_WORLD", Some(8), 20, 0),
-        ("MPI_Barrier", "MPI_COMM_WORLD", Some(0), 20, 0),
-    ];
+    let expected =
+        [("MPI_Allreduce", "MPI_COMM_WORLD", Some(8), 20, 0), ("MPI_Barrier", "MPI_COMM_WORLD", Some(0), 20, 0)];
     assert_eq!(names(&found), expected);
     let key = &found.operations[0].key;
-    assert_eq!(
-        (key.datatype.as_deref(), key.reduction.as_deref()),
-        (Some("MPI_DOUBLE"), Some("MPI_SUM"))
-    );
+    assert_eq!((key.datatype.as_deref(), key.reduction.as_deref()), (Some("MPI_DOUBLE"), Some("MPI_SUM")));
     assert_eq!(found.operations[1].key.datatype, None);
     assert_eq!(found.operations[1].repetition, (0..20).collect::<Vec<u64>>());
     assert_eq!(found.operations[1].records(7), [15, 15, 15]);
@@ -94,11 +87,7 @@ fn two_operations_of_one_rank_can_be_one_of_all() {
     let mut ranks = world(2);
     for (rank, sizes) in ranks.iter_mut().zip([[100, 100], [50, 60]]) {
         let first = rank.operation("MPI_Gatherv", 0, sizes[0]);
-        let second = if sizes[0] == sizes[1] {
-            first
-        } else {
-            rank.operation("MPI_Gatherv", 0, sizes[1])
-        };
+        let second = if sizes[0] == sizes[1] { first } else { rank.operation("MPI_Gatherv", 0, sizes[1]) };
         for i in 0..6 {
             rank.call([first, second][i % 2], 10 * i as u64 + 1, 10 * i as u64 + 5);
         }
@@ -114,20 +103,14 @@ fn one_operation_of_one_rank_can_be_two_of_all() {
     let mut ranks = world(2);
     for (rank, sizes) in ranks.iter_mut().zip([[50, 50], [100, 200]]) {
         let first = rank.operation("MPI_Gatherv", 0, sizes[0]);
-        let second = if sizes[0] == sizes[1] {
-            first
-        } else {
-            rank.operation("MPI_Gatherv", 0, sizes[1])
-        };
+        let second = if sizes[0] == sizes[1] { first } else { rank.operation("MPI_Gatherv", 0, sizes[1]) };
         for i in 0..6 {
             rank.call([first, second][i % 2], 10 * i as u64 + 1, 10 * i as u64 + 5);
         }
     }
     let found = operations("one-in-two", &ranks);
-    let expected = [
-        ("MPI_Gatherv", "MPI_COMM_WORLD", Some(100), 3, 0),
-        ("MPI_Gatherv", "MPI_COMM_WORLD", Some(200), 3, 0),
-    ];
+    let expected =
+        [("MPI_Gatherv", "MPI_COMM_WORLD", Some(100), 3, 0), ("MPI_Gatherv", "MPI_COMM_WORLD", Some(200), 3, 0)];
     assert_eq!(names(&found), expected);
     // Rank 0's own count goes through both; rank 1 counts each.
     assert_eq!(found.operations[1].repetition, [0, 1, 2]);
@@ -213,10 +196,8 @@ fn a_killed_rank_leaves_rows_that_are_incomplete() {
     }
     ranks[2].call(1, 550, 0);
     let found = operations("killed", &ranks);
-    let expected = [
-        ("MPI_Allreduce", "MPI_COMM_WORLD", Some(8), 4, 1),
-        ("MPI_Barrier", "MPI_COMM_WORLD", Some(0), 4, 1),
-    ];
+    let expected =
+        [("MPI_Allreduce", "MPI_COMM_WORLD", Some(8), 4, 1), ("MPI_Barrier", "MPI_COMM_WORLD", Some(0), 4, 1)];
     assert_eq!(names(&found), expected);
     assert_eq!(found.operations[0].records(4), [8, NO_RECORD, 8]);
     assert_eq!(found.operations[1].records(4), [NO_RECORD, NO_RECORD, 9]);
@@ -233,31 +214,19 @@ fn a_missing_part_leaves_no_repetition_complete() {
     ranks.remove(1);
     let found = operations("missing", &ranks);
     assert_eq!(names(&found), [("MPI_Barrier", "MPI_COMM_WORLD", Some(0), 0, 3)]);
-    assert_eq!(
-        (found.operations[0].size, &found.operations[0].parts[..]),
-        (3, &[0, 1][..])
-    );
+    assert_eq!((found.operations[0].size, &found.operations[0].parts[..]), (3, &[0, 1][..]));
 }
 
 #[test]
 fn each_communicator_has_its_own_positions() {
     let mut ranks = world(4);
     for (number, rank) in (0u32..).zip(&mut ranks) {
-        let half = rank.communicator(
-            10 + u64::from(number % 2),
-            2,
-            number / 2,
-            (number % 2 == 1).then_some("odd"),
-        );
+        let half = rank.communicator(10 + u64::from(number % 2), 2, number / 2, (number % 2 == 1).then_some("odd"));
         let on_half = rank.operation("MPI_Bcast", half, 16);
         let on_world = rank.operation("MPI_Bcast", 0, 16);
         for i in 0..6 {
             // The odd ranks call on their half first.
-            let [first, second] = if number % 2 == 1 {
-                [on_half, on_world]
-            } else {
-                [on_world, on_half]
-            };
+            let [first, second] = if number % 2 == 1 { [on_half, on_world] } else { [on_world, on_half] };
             rank.call(first, 100 * i + 1, 100 * i + 5);
             rank.call(second, 100 * i + 20, 100 * i + 25);
         }
@@ -305,10 +274,7 @@ fn operations_that_were_never_kept_are_still_counted() {
     let found = operations("never-kept", &ranks);
     let mut names = names(&found);
     names.sort_unstable();
-    let expected = [
-        ("MPI_Barrier", "MPI_COMM_WORLD", Some(0), 1, 0),
-        ("MPI_Bcast", "MPI_COMM_WORLD", Some(4), 0, 3),
-    ];
+    let expected = [("MPI_Barrier", "MPI_COMM_WORLD", Some(0), 1, 0), ("MPI_Bcast", "MPI_COMM_WORLD", Some(4), 0, 3)];
     assert_eq!(names, expected);
 }
 
@@ -340,10 +306,6 @@ fn an_unfinished_call_tells_who_is_in_it_and_who_never_came() {
 
     ranks.pop();
     let (trace, operations) = opened("unfinished-missing", &ranks);
-    let expected = Unfinished {
-        never_entered: Vec::new(),
-        missing: 1,
-        ..expected
-    };
+    let expected = Unfinished { never_entered: Vec::new(), missing: 1, ..expected };
     assert_eq!(operations.unfinished(&trace), [expected]);
 }

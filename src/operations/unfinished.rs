@@ -26,9 +26,7 @@ impl Operations {
     /// The unfinished repetitions, by operation and number.
     pub fn unfinished(&self, trace: &Trace) -> Vec<Unfinished> {
         let numbered = self.operations.iter().enumerate();
-        numbered
-            .flat_map(|(number, operation)| self.of_operation(trace, number, operation))
-            .collect()
+        numbered.flat_map(|(number, operation)| self.of_operation(trace, number, operation)).collect()
     }
 
     fn of_operation(&self, trace: &Trace, number: usize, operation: &Operation) -> Vec<Unfinished> {

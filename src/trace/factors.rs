@@ -33,10 +33,7 @@ pub fn decode(bytes: &[u8]) -> Option<Factors> {
 
 /// The value of the factor with this name.
 pub fn get<'a>(factors: &'a [(String, String)], name: &str) -> Option<&'a str> {
-    factors
-        .iter()
-        .find(|(key, _)| key == name)
-        .map(|(_, value)| value.as_str())
+    factors.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
 }
 
 #[cfg(test)]
@@ -45,10 +42,7 @@ mod tests {
 
     #[test]
     fn factors_come_back_as_they_were() {
-        let factors = vec![
-            ("library".into(), "Open MPI 4.1".into()),
-            ("env.X".into(), String::new()),
-        ];
+        let factors = vec![("library".into(), "Open MPI 4.1".into()), ("env.X".into(), String::new())];
         assert_eq!(decode(&encode(&factors)), Some(factors));
     }
 

@@ -66,22 +66,12 @@ pub fn partial_name(path: &Path) -> PathBuf {
 /// does not; creates its partial file, so that no two runs take the same name.
 pub fn create_new(path: &Path) -> io::Result<(PathBuf, File)> {
     for number in 1.. {
-        let candidate = if number == 1 {
-            path.to_owned()
-        } else {
-            numbered(path, number)
-        };
+        let candidate = if number == 1 { path.to_owned() } else { numbered(path, number) };
         if candidate.symlink_metadata().is_ok() {
             continue;
         }
         let partial = partial_name(&candidate);
-        match OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create_new(true)
-            .mode(0o666)
-            .open(&partial)
-        {
+        match OpenOptions::new().read(true).write(true).create_new(true).mode(0o666).open(&partial) {
             Ok(file) => return Ok((candidate, file)),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             Err(error) => return Err(error),
@@ -94,13 +84,7 @@ pub fn create_new(path: &Path) -> io::Result<(PathBuf, File)> {
 /// the next free number of `wanted`, the name that was asked for, is taken.
 pub fn publish(wanted: &Path, taken: &Path) -> io::Result<PathBuf> {
     let partial = partial_name(taken);
-    let numbers = (1..).map(|number| {
-        if number == 1 {
-            wanted.to_owned()
-        } else {
-            numbered(wanted, number)
-        }
-    });
+    let numbers = (1..).map(|number| if number == 1 { wanted.to_owned() } else { numbered(wanted, number) });
     for candidate in std::iter::once(taken.to_owned()).chain(numbers) {
         match std::fs::hard_link(&partial, &candidate) {
             Ok(()) => {

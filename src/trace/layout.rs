@@ -39,13 +39,7 @@ pub const DISTURBED: u32 = 1 << 31;
 pub const OPERATION_MASK: u32 = DISTURBED - 1;
 
 /// The columns that every record has, in the order in which a stretch holds them.
-pub const COLUMNS: [(&str, u32); 5] = [
-    ("enter", 8),
-    ("exit", 8),
-    ("position", 8),
-    ("repetition", 8),
-    ("operation", 4),
-];
+pub const COLUMNS: [(&str, u32); 5] = [("enter", 8), ("exit", 8), ("position", 8), ("repetition", 8), ("operation", 4)];
 /// How many columns (counters included) a segment can describe.
 pub const MAX_COLUMNS: usize = 64;
 

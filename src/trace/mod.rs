@@ -1,7 +1,7 @@
 //! The trace: what a run leaves behind, live in node-local memory and afterwards in one file.
 //!
 //! [`layout`] holds the fixed structures of both, [`segment`] reads the live file of one rank, [`part`] writes a rank's
-//! part of the trace, [`file`] is the frame around the parts, [`reader`] opens a trace and checks everything,
+//! part of the trace, [`mod@file`] is the frame around the parts, [`reader`] opens a trace and checks everything,
 //! [`recover`] makes a trace out of the segments that a killed job left. docs/trace-format.md describes every byte.
 
 pub mod factors;
@@ -57,10 +57,7 @@ pub enum TraceError {
 
 impl TraceError {
     pub(crate) fn damaged(path: &std::path::Path, what: impl Into<String>) -> Self {
-        TraceError::Damaged {
-            path: path.to_owned(),
-            what: what.into(),
-        }
+        TraceError::Damaged { path: path.to_owned(), what: what.into() }
     }
 
     pub(crate) fn io(path: &std::path::Path, reason: std::io::Error) -> Self {

@@ -81,9 +81,9 @@ impl Content<'_> {
         start.extend_from_slice(bytemuck::cast_slice(&directory));
         file.write_all_at(&start, offset)?;
         // The last page is written to its end, so that a part is never cut short by a sparse tail.
-        let end = directory.last().map_or(start.len() as u64, |entry| {
-            entry.offset + entry.count * u64::from(entry.element_size)
-        });
+        let end = directory
+            .last()
+            .map_or(start.len() as u64, |entry| entry.offset + entry.count * u64::from(entry.element_size));
         file.write_all_at(&vec![0; (length - end) as usize], offset + end)
     }
 
@@ -114,21 +114,13 @@ impl Content<'_> {
         let mut sections = vec![
             table(section::FACTORS, 1, self.factors),
             table(section::STRINGS, 1, self.strings),
-            table(
-                section::COMMUNICATORS,
-                size_of::<CommunicatorEntry>(),
-                self.communicators,
-            ),
+            table(section::COMMUNICATORS, size_of::<CommunicatorEntry>(), self.communicators),
             table(section::OPERATIONS, size_of::<OperationEntry>(), self.operations),
             table(section::THREADS, size_of::<ThreadEntry>(), self.threads),
             table(section::RUNS, size_of::<RunEntry>(), bytemuck::cast_slice(&self.runs)),
         ];
         for column in &self.columns {
-            sections.push((
-                (section::COLUMN, column.element_size),
-                column.name,
-                column.slices.clone(),
-            ));
+            sections.push(((section::COLUMN, column.element_size), column.name, column.slices.clone()));
         }
         sections
     }

@@ -61,10 +61,7 @@ impl Trace {
             let (header, found) = open_file(path, &mut problems)?;
             match &first {
                 Some((first, expected)) if expected.job != header.job => {
-                    return Err(TraceError::Foreign {
-                        path: path.to_owned(),
-                        first: first.clone(),
-                    });
+                    return Err(TraceError::Foreign { path: path.to_owned(), first: first.clone() });
                 }
                 Some(_) => {}
                 None => first = Some((path.to_owned(), header)),
@@ -72,10 +69,7 @@ impl Trace {
             complete &= header.complete != 0;
             for part in found {
                 if parts.iter().any(|other| other.rank() == part.rank()) {
-                    return Err(TraceError::damaged(
-                        path,
-                        format!("rank {} comes a second time", part.rank()),
-                    ));
+                    return Err(TraceError::damaged(path, format!("rank {} comes a second time", part.rank())));
                 }
                 parts.push(part);
             }
@@ -94,17 +88,10 @@ impl Trace {
         }
         let missing = u64::from(world_size) - (parts.len() as u64).min(u64::from(world_size));
         if missing > 0 {
-            problems.push(format!(
-                "{missing} of {world_size} ranks have left nothing in this trace"
-            ));
+            problems.push(format!("{missing} of {world_size} ranks have left nothing in this trace"));
         }
         complete &= problems.is_empty();
-        Ok(Trace {
-            parts,
-            world_size,
-            complete,
-            problems,
-        })
+        Ok(Trace { parts, world_size, complete, problems })
     }
 
     /// Calls kept on all ranks.
@@ -142,25 +129,14 @@ impl Part {
     /// Calls not kept since the arrays were full: those counted, less those kept and those made while paused; and those
     /// that could not be counted since the tables were full.
     pub fn dropped(&self) -> u64 {
-        let calls = self
-            .operations()
-            .iter()
-            .fold(0u64, |sum, operation| sum.saturating_add(operation.calls));
-        let untracked = self
-            .threads()
-            .iter()
-            .fold(0u64, |sum, thread| sum.saturating_add(thread.untracked));
-        calls
-            .saturating_sub(self.header.records)
-            .saturating_sub(self.paused())
-            .saturating_add(untracked)
+        let calls = self.operations().iter().fold(0u64, |sum, operation| sum.saturating_add(operation.calls));
+        let untracked = self.threads().iter().fold(0u64, |sum, thread| sum.saturating_add(thread.untracked));
+        calls.saturating_sub(self.header.records).saturating_sub(self.paused()).saturating_add(untracked)
     }
 
     /// Calls made while the program had paused recording.
     pub fn paused(&self) -> u64 {
-        self.threads()
-            .iter()
-            .fold(0, |sum, thread| sum.saturating_add(thread.paused))
+        self.threads().iter().fold(0, |sum, thread| sum.saturating_add(thread.paused))
     }
 
     /// The experimental factors as this rank saw them.
@@ -281,10 +257,7 @@ fn open_part(map: &Arc<Mmap>, entry: &PartEntry) -> Result<Part, &'static str> {
     }
     let start = usize::try_from(entry.offset).map_err(|_| "leads out of the file")?;
     let length = usize::try_from(entry.length).map_err(|_| "leads out of the file")?;
-    let bytes = start
-        .checked_add(length)
-        .and_then(|end| map.get(start..end))
-        .ok_or("leads out of the file")?;
+    let bytes = start.checked_add(length).and_then(|end| map.get(start..end)).ok_or("leads out of the file")?;
     if !entry.offset.is_multiple_of(PAGE) || length < size_of::<PartHeader>() {
         return Err("is misplaced");
     }
@@ -296,19 +269,14 @@ fn open_part(map: &Arc<Mmap>, entry: &PartEntry) -> Result<Part, &'static str> {
         .checked_mul(size_of::<SectionEntry>())
         .and_then(|length| bytes.get(size_of::<PartHeader>()..size_of::<PartHeader>() + length))
         .ok_or("has no directory")?;
-    let directory: Vec<SectionEntry> = directory
-        .chunks_exact(size_of::<SectionEntry>())
-        .map(bytemuck::pod_read_unaligned)
-        .collect();
+    let directory: Vec<SectionEntry> =
+        directory.chunks_exact(size_of::<SectionEntry>()).map(bytemuck::pod_read_unaligned).collect();
     if header.version != VERSION || part::checksum(&header, &directory) != header.crc {
         return Err("has a damaged header (checksum)");
     }
 
     let find = |kind: u32, size: usize| -> Result<Range<usize>, &'static str> {
-        let entry = directory
-            .iter()
-            .find(|entry| entry.kind == kind)
-            .ok_or("lacks a section")?;
+        let entry = directory.iter().find(|entry| entry.kind == kind).ok_or("lacks a section")?;
         if entry.element_size as usize != size {
             return Err("has a section of unknown shape");
         }
@@ -327,9 +295,7 @@ fn open_part(map: &Arc<Mmap>, entry: &PartEntry) -> Result<Part, &'static str> {
     }
     let expected = COLUMNS.iter().enumerate();
     if !expected.clone().all(|(index, (name, size))| {
-        columns
-            .get(index)
-            .is_some_and(|column| column.name == *name && column.element_size == *size)
+        columns.get(index).is_some_and(|column| column.name == *name && column.element_size == *size)
     }) {
         return Err("lacks a column");
     }
@@ -372,19 +338,11 @@ fn section(part: &[u8], start: usize, entry: &SectionEntry) -> Result<Range<usiz
 /// Every index in the tables and columns must lead to an entry.
 fn check_indices(part: &Part) -> Result<(), &'static str> {
     let communicators = part.communicators().len();
-    if part
-        .operations()
-        .iter()
-        .any(|operation| operation.communicator as usize >= communicators)
-    {
+    if part.operations().iter().any(|operation| operation.communicator as usize >= communicators) {
         return Err("has an operation on no communicator");
     }
     let operations = part.operations().len();
-    if part
-        .operation()
-        .iter()
-        .any(|&operation| (operation & OPERATION_MASK) as usize >= operations)
-    {
+    if part.operation().iter().any(|&operation| (operation & OPERATION_MASK) as usize >= operations) {
         return Err("has a call of no operation");
     }
     let threads = part.threads().len();

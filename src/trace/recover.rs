@@ -104,12 +104,7 @@ fn write(job: &[&Leftover], first: &Leftover, output: &Path) -> Result<Recovered
         let mut offset = file::parts_start(parts);
         for (index, content) in (0..).zip(&contents) {
             let length = content.length();
-            let entry = PartEntry {
-                offset,
-                length,
-                rank: content.rank.rank,
-                padding: 0,
-            };
+            let entry = PartEntry { offset, length, rank: content.rank.rank, padding: 0 };
             content.write_at(&trace, offset)?;
             file::write_part_entry(&trace, index, &entry)?;
             offset += length;
@@ -119,12 +114,9 @@ fn write(job: &[&Leftover], first: &Leftover, output: &Path) -> Result<Recovered
         file::publish(output, &taken)
     })();
     match written {
-        Ok(path) => Ok(Recovered {
-            path,
-            ranks: parts,
-            world_size,
-            records: contents.iter().map(part::Content::records).sum(),
-        }),
+        Ok(path) => {
+            Ok(Recovered { path, ranks: parts, world_size, records: contents.iter().map(part::Content::records).sum() })
+        }
         Err(error) => {
             let _ = std::fs::remove_file(file::partial_name(&taken));
             Err(TraceError::io(output, error))
@@ -143,12 +135,7 @@ fn leftover(path: &Path) -> Option<Leftover> {
     if is_locked(&file) {
         return None;
     }
-    Some(Leftover {
-        path: path.to_owned(),
-        modified: metadata.mtime(),
-        rank,
-        map,
-    })
+    Some(Leftover { path: path.to_owned(), modified: metadata.mtime(), rank, map })
 }
 
 /// Whether a living process holds the lock that it takes on its segment. The lock ends with its process, however that

@@ -52,13 +52,7 @@ pub fn read<'a>(path: &Path, bytes: &'a [u8], own: bool) -> Result<Content<'a>, 
             .ok_or_else(|| damaged("a stretch does not hold its columns"))?;
         // The entry is stored before the call is forwarded, and records are filled in order.
         let records = enter.partition_point(|&tick| tick != 0) as u64;
-        kept.push(Kept {
-            draw: entry.draw,
-            thread: entry.thread,
-            stretch,
-            first: 0,
-            records,
-        });
+        kept.push(Kept { draw: entry.draw, thread: entry.thread, stretch, first: 0, records });
     }
     if header.rank.ring != 0 {
         trim(&mut kept, header.rank.capacity);
@@ -75,11 +69,7 @@ pub fn read<'a>(path: &Path, bytes: &'a [u8], own: bool) -> Result<Content<'a>, 
             let size = entry.element_size as usize;
             slices.push(&all[kept.first as usize * size..(kept.first + kept.records) as usize * size]);
         }
-        columns.push(Column {
-            name: entry.name,
-            element_size: entry.element_size,
-            slices,
-        });
+        columns.push(Column { name: entry.name, element_size: entry.element_size, slices });
     }
 
     Ok(Content {
@@ -90,14 +80,7 @@ pub fn read<'a>(path: &Path, bytes: &'a [u8], own: bool) -> Result<Content<'a>, 
         communicators,
         operations,
         threads,
-        runs: kept
-            .iter()
-            .map(|kept| RunEntry {
-                count: kept.records,
-                thread: kept.thread,
-                padding: 0,
-            })
-            .collect(),
+        runs: kept.iter().map(|kept| RunEntry { count: kept.records, thread: kept.thread, padding: 0 }).collect(),
         columns,
     })
 }
@@ -113,10 +96,7 @@ pub fn header<'a>(path: &Path, bytes: &'a [u8]) -> Result<&'a SegmentHeader, Tra
         return Err(damaged("is not a segment of mpitrace"));
     }
     if header.version != VERSION {
-        return Err(damaged(&format!(
-            "is of format version {}, this program reads {VERSION}",
-            header.version
-        )));
+        return Err(damaged(&format!("is of format version {}, this program reads {VERSION}", header.version)));
     }
     let columns = header.rank.columns as usize;
     if columns > MAX_COLUMNS || columns < COLUMNS.len() {
@@ -143,11 +123,7 @@ struct Kept<'a> {
 /// records of the stretch being refilled are not missed.
 fn trim(kept: &mut [Kept], capacity: u64) {
     kept.sort_by_key(|kept| kept.draw);
-    let mut excess = kept
-        .iter()
-        .map(|kept| kept.records)
-        .sum::<u64>()
-        .saturating_sub(capacity);
+    let mut excess = kept.iter().map(|kept| kept.records).sum::<u64>().saturating_sub(capacity);
     for kept in kept {
         let cut = excess.min(kept.records);
         kept.first += cut;

@@ -108,11 +108,7 @@ impl SyntheticRank {
     /// Lets the calls that follow be made by another thread.
     pub fn thread(&mut self) {
         self.threads.push(ThreadEntry::default());
-        self.runs.push(RunEntry {
-            count: 0,
-            thread: self.threads.len() as u32 - 1,
-            padding: 0,
-        });
+        self.runs.push(RunEntry { count: 0, thread: self.threads.len() as u32 - 1, padding: 0 });
     }
 
     /// A call that is kept. `exit` 0: it does not return.
@@ -155,12 +151,7 @@ impl SyntheticRank {
         self.header.ring = 1;
         self.header.capacity = capacity as u64;
         let excess = self.enter.len().saturating_sub(capacity);
-        for column in [
-            &mut self.enter,
-            &mut self.exit,
-            &mut self.position,
-            &mut self.repetition,
-        ] {
+        for column in [&mut self.enter, &mut self.exit, &mut self.position, &mut self.repetition] {
             column.drain(..excess);
         }
         self.operation.drain(..excess);
@@ -178,12 +169,7 @@ impl SyntheticRank {
             return;
         };
         self.runs.rotate_right(1);
-        for column in [
-            &mut self.enter,
-            &mut self.exit,
-            &mut self.position,
-            &mut self.repetition,
-        ] {
+        for column in [&mut self.enter, &mut self.exit, &mut self.position, &mut self.repetition] {
             column.rotate_right(count);
         }
         self.operation.rotate_right(count);
@@ -243,12 +229,7 @@ pub fn write(path: &Path, ranks: &[SyntheticRank]) -> io::Result<()> {
         let factors = factors::encode(&rank.factors);
         let content = rank.content(&factors);
         complete &= !content.incomplete;
-        let entry = PartEntry {
-            offset,
-            length: content.length(),
-            rank: rank.header.rank,
-            padding: 0,
-        };
+        let entry = PartEntry { offset, length: content.length(), rank: rank.header.rank, padding: 0 };
         content.write_at(&file, offset)?;
         file::write_part_entry(&file, index, &entry)?;
         offset += entry.length;

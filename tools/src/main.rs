@@ -1,1 +1,49 @@
-fn main() {}
+//! `mpitrace`, the companion of libmpitrace.so: starts programs under it and shows what it recorded.
+//!
+//! This file parses and calls; each command is one file of [`commands`], and the mathematics is in the library `mpitrace`.
+
+mod cli;
+mod commands;
+mod launcher;
+mod markers;
+mod output;
+mod process;
+mod table;
+mod text;
+mod usage;
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use output::Output;
+
+fn main() -> ExitCode {
+    let cli = match cli::Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            if let Some(line) = usage::wrong(&error) {
+                eprintln!("mpitrace: {line}");
+                return ExitCode::from(commands::UNUSABLE);
+            }
+            let _ = error.print();
+            return ExitCode::SUCCESS;
+        }
+    };
+    let mut output = Output::stdout();
+    let result = cli.command.run(&mut output).and_then(|code| {
+        output.flush()?;
+        Ok(code)
+    });
+    match result {
+        Ok(code) => code,
+        // The reader (`| head`) has seen enough.
+        Err(error) if output::is_broken_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) => {
+            // One line, whatever a file is called.
+            eprintln!("mpitrace: {}", text::printable(&format!("{error:#}")));
+            ExitCode::from(commands::UNUSABLE)
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! What can be typed. The options of a command are declared beside it.
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::{Parser, Subcommand};
+
+use crate::commands::{categorize, completions, dump, info, man, recover, run};
+use crate::output::Output;
+
+/// Traces the repetitions of MPI operations: starts unmodified programs under the tracer and shows what it recorded.
+#[derive(Debug, Parser)]
+#[command(
+    name = "mpitrace",
+    version,
+    subcommand_required = true,
+    arg_required_else_help = false,
+    after_help = "Exit codes: 0 done; 1 after the output, where the trace is incomplete; 2 wrong usage or a file that cannot be \
+                  read. `run` ends as the job does."
+)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    Run(run::Arguments),
+    Info(info::Arguments),
+    Dump(dump::Arguments),
+    Categorize(categorize::Arguments),
+    Recover(recover::Arguments),
+    Completions(completions::Arguments),
+    Man(man::Arguments),
+}
+
+impl Command {
+    /// Does it.
+    pub fn run(self, output: &mut Output) -> Result<ExitCode> {
+        match self {
+            Command::Run(arguments) => run::run(&arguments),
+            Command::Info(arguments) => info::run(&arguments, output),
+            Command::Dump(arguments) => dump::run(&arguments, output),
+            Command::Categorize(arguments) => categorize::run(&arguments, output),
+            Command::Recover(arguments) => recover::run(&arguments, output),
+            Command::Completions(arguments) => completions::run(&arguments, output),
+            Command::Man(arguments) => man::run(&arguments, output),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_declared_options_do_not_contradict_each_other() {
+        super::Cli::command().debug_assert();
+    }
+}

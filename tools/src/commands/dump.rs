@@ -1,0 +1,277 @@
+//! `mpitrace dump`: the calls, one a row.
+
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use anyhow::{Result, ensure};
+use clap::Args;
+use mpitrace::clock::Clock;
+use mpitrace::operations::{NO_RECORD, Operations};
+use mpitrace::trace::layout::{DISTURBED, OPERATION_MASK, UNKNOWN_BYTES};
+use mpitrace::trace::{Part, Trace};
+use serde::Serialize;
+
+use super::Input;
+use crate::output::{JsonList, Output, Style};
+use crate::table::{Rows, number, text};
+use crate::text;
+
+/// List the calls, one a row, rank by rank
+#[derive(Debug, Args)]
+pub struct Arguments {
+    #[command(flatten)]
+    input: Input,
+    /// Only the calls of this operation
+    #[arg(long, value_name = "N")]
+    operation: Option<usize>,
+    /// Only the calls of this rank
+    #[arg(long, value_name = "R")]
+    rank: Option<u32>,
+    /// At most this many rows
+    #[arg(long, value_name = "N")]
+    limit: Option<usize>,
+    /// As CSV
+    #[arg(long, conflicts_with = "json")]
+    csv: bool,
+    /// As JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Lists them.
+pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
+    let trace = arguments.input.open()?;
+    if let Some(rank) = arguments.rank {
+        let known: Vec<u32> = trace.parts.iter().map(Part::rank).collect();
+        ensure!(known.contains(&rank), "no rank {rank}: this trace has ranks {}", text::ranks(&known));
+    }
+    let operations = Operations::of(&trace);
+    super::check_operation(arguments.operation, operations.operations.len())?;
+    super::warn_if_incomplete(&trace);
+    let calls = Calls {
+        trace: &trace,
+        clock: &Clock::of(&trace),
+        operations: &operations,
+        operation: arguments.operation,
+        rank: arguments.rank,
+        limit: arguments.limit.unwrap_or(usize::MAX),
+    };
+    if arguments.json {
+        let mut list = JsonList::new(output)?;
+        calls.each(|row| list.push(&row))?;
+        list.end()?;
+    } else if arguments.csv {
+        calls.write_csv(output)?;
+    } else {
+        let style = output.style;
+        calls.write_table(output, style)?;
+    }
+    Ok(super::shown(&trace))
+}
+
+/// One call on one rank.
+#[derive(Debug, Serialize)]
+struct Row<'a> {
+    rank: u32,
+    thread: u32,
+    operation: u32,
+    repetition: u64,
+    function: &'a str,
+    communicator: &'a str,
+    bytes: Option<u64>,
+    root: Option<i32>,
+    enter_ns: f64,
+    exit_ns: Option<f64>,
+    /// No clock model states an error yet.
+    error_ns: Option<f64>,
+    /// Whether the tracer itself may have delayed the call.
+    disturbed: bool,
+    counters: BTreeMap<&'a str, u64>,
+}
+
+/// The calls that are asked for.
+struct Calls<'a> {
+    trace: &'a Trace,
+    clock: &'a Clock,
+    operations: &'a Operations,
+    operation: Option<usize>,
+    rank: Option<u32>,
+    limit: usize,
+}
+
+/// The operation and the row in it that a record belongs to.
+#[derive(Clone, Copy)]
+struct Place {
+    operation: u32,
+    row: u32,
+}
+
+/// The place of a record of an operation that is not asked for.
+const NOWHERE: Place = Place { operation: u32::MAX, row: 0 };
+
+impl Calls<'_> {
+    /// Visits the rows in the order of the ranks, and each rank's in the order in which it kept them.
+    fn each<'s>(&'s self, mut visit: impl FnMut(Row<'s>) -> Result<()>) -> Result<()> {
+        let mut left = self.limit;
+        for (index, part) in self.trace.parts.iter().enumerate() {
+            if left == 0 || self.rank.is_some_and(|rank| rank != part.rank()) {
+                continue;
+            }
+            let places = self.places(index);
+            let mut record = 0;
+            for run in part.runs() {
+                for _ in 0..run.count {
+                    let place = places[record];
+                    if place.operation != NOWHERE.operation && left > 0 {
+                        visit(self.row(index, record, run.thread, place))?;
+                        left -= 1;
+                    }
+                    record += 1;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// For each record of a part where it belongs.
+    fn places(&self, index: usize) -> Vec<Place> {
+        let mut places = vec![NOWHERE; self.trace.parts[index].records()];
+        for (number, operation) in (0u32..).zip(&self.operations.operations) {
+            if self.operation.is_some_and(|wanted| wanted != number as usize) {
+                continue;
+            }
+            let members = operation.parts.iter().enumerate().filter(|(_, part)| **part == index);
+            for (member, _) in members {
+                for row in 0..operation.repetition.len() {
+                    let record = operation.records(row)[member];
+                    if record != NO_RECORD {
+                        places[record as usize] = Place { operation: number, row: row as u32 };
+                    }
+                }
+            }
+        }
+        places
+    }
+
+    fn row(&self, index: usize, record: usize, thread: u32, place: Place) -> Row<'_> {
+        let (part, clock) = (&self.trace.parts[index], self.clock.of_part(index));
+        let operation = &self.operations.operations[place.operation as usize];
+        let own = part.operation()[record];
+        let own_bytes = part.operations()[(own & OPERATION_MASK) as usize].bytes;
+        let exit = Some(part.exit()[record]).filter(|&tick| tick != 0);
+        Row {
+            rank: part.rank(),
+            thread,
+            operation: place.operation,
+            repetition: operation.repetition[place.row as usize],
+            function: &operation.key.function,
+            communicator: &self.operations.communicators[operation.key.communicator].name,
+            bytes: Some(own_bytes).filter(|&bytes| bytes != UNKNOWN_BYTES),
+            root: super::root(&operation.key),
+            enter_ns: clock.nanoseconds(part.enter()[record]),
+            exit_ns: exit.map(|tick| clock.nanoseconds(tick)),
+            error_ns: None,
+            disturbed: own & DISTURBED != 0,
+            // No source of counters exists yet.
+            counters: BTreeMap::new(),
+        }
+    }
+
+    fn write_csv(&self, output: &mut dyn Write) -> Result<()> {
+        writeln!(
+            output,
+            "rank,thread,operation,repetition,function,communicator,bytes,root,enter_ns,exit_ns,error_ns,disturbed"
+        )?;
+        self.each(|row| Ok(row.write_csv(output)?))
+    }
+
+    fn write_table(&self, output: &mut dyn Write, style: Style) -> Result<()> {
+        let operations = &self.operations.operations;
+        let digits = |value: u64| value.to_string().len();
+        let widest =
+            |text: fn(&Self, usize) -> usize| (0..operations.len()).map(|number| text(self, number)).max().unwrap_or(0);
+        // 15 digits before the point: eleven days.
+        let time = 16;
+        let columns = [
+            (number("rank"), digits(self.trace.world_size.into())),
+            (number("thread"), 0),
+            (number("operation"), 0),
+            (
+                number("repetition"),
+                widest(|calls, number| {
+                    let last = calls.operations.operations[number].repetition.last();
+                    last.map_or(0, |last| last.to_string().len())
+                }),
+            ),
+            (text("function"), widest(|calls, number| calls.function(number).chars().count())),
+            (text("communicator"), widest(|calls, number| calls.communicator(number).chars().count())),
+            (number("bytes"), 8),
+            (number("root"), 0),
+            (number("enter_ns"), time),
+            (number("exit_ns"), time),
+            (number("took_ns"), 12),
+            (text("disturbed"), 0),
+        ];
+        let mut rows = Rows::begin(&columns, output, style)?;
+        self.each(|row| {
+            let exit = row.exit_ns.map(|exit| format!("{exit:.1}"));
+            let took = row.exit_ns.map(|exit| format!("{:.1}", exit - row.enter_ns));
+            rows.row(
+                output,
+                &[
+                    &row.rank.to_string(),
+                    &row.thread.to_string(),
+                    &row.operation.to_string(),
+                    &row.repetition.to_string(),
+                    &text::printable(row.function),
+                    &text::printable(row.communicator),
+                    &text::optional(row.bytes),
+                    &text::optional(row.root),
+                    &format!("{:.1}", row.enter_ns),
+                    exit.as_deref().unwrap_or("not returned"),
+                    took.as_deref().unwrap_or_default(),
+                    if row.disturbed { "yes" } else { "" },
+                ],
+            )?;
+            Ok(())
+        })
+    }
+
+    fn function(&self, number: usize) -> &str {
+        &self.operations.operations[number].key.function
+    }
+
+    fn communicator(&self, number: usize) -> &str {
+        &self.operations.communicators[self.operations.operations[number].key.communicator].name
+    }
+}
+
+impl Row<'_> {
+    fn write_csv(&self, output: &mut dyn Write) -> io::Result<()> {
+        write!(output, "{},{},{},{},", self.rank, self.thread, self.operation, self.repetition)?;
+        write!(output, "{},{},", csv_field(self.function), csv_field(self.communicator))?;
+        write!(output, "{},{},", text::optional(self.bytes), text::optional(self.root))?;
+        write!(output, "{},{},", self.enter_ns, text::optional(self.exit_ns))?;
+        writeln!(output, "{},{}", text::optional(self.error_ns), self.disturbed)
+    }
+}
+
+/// The text as a field of CSV (RFC 4180).
+fn csv_field(text: &str) -> std::borrow::Cow<'_, str> {
+    match text.contains([',', '"', '\n', '\r']) {
+        true => format!("\"{}\"", text.replace('"', "\"\"")).into(),
+        false => text.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn csv_quotes_what_would_divide_a_row() {
+        assert_eq!(csv_field("MPI_COMM_WORLD"), "MPI_COMM_WORLD");
+        assert_eq!(csv_field("a,\"b\"\n"), "\"a,\"\"b\"\"\n\"");
+    }
+}

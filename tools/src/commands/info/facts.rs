@@ -1,0 +1,218 @@
+//! What `info` tells, as the keys of its JSON.
+
+use std::collections::BTreeMap;
+
+use mpitrace::clock::Clock;
+use mpitrace::operations::{Operation, Operations, Unfinished};
+use mpitrace::trace::Trace;
+use mpitrace::trace::factors::{self, Factors, UNKNOWN};
+use mpitrace::trace::layout::{DISTURBED, RankHeader, abi, clock_source};
+use serde::Serialize;
+
+/// All of it.
+#[derive(Debug, Serialize)]
+pub struct Facts {
+    pub ranks: u32,
+    pub world_size: u32,
+    pub records: u64,
+    pub dropped: u64,
+    pub paused: u64,
+    pub failed: u64,
+    pub disturbed: u64,
+    pub complete: bool,
+    pub problems: Vec<String>,
+    pub abi: Option<&'static str>,
+    pub library: String,
+    pub counters: Vec<String>,
+    pub clock: ClockFacts,
+    pub hosts: BTreeMap<String, Vec<u32>>,
+    pub affinity: BTreeMap<String, Vec<u32>>,
+    pub settings: Settings,
+    pub factors: BTreeMap<String, String>,
+    pub operations: Vec<OperationFacts>,
+    pub unfinished: Vec<UnfinishedFacts>,
+    /// Ranks that did not end well and are in no recorded call.
+    pub outside: Vec<u32>,
+}
+
+/// How time was measured.
+#[derive(Debug, Serialize)]
+pub struct ClockFacts {
+    pub source: Option<&'static str>,
+    pub frequency_hz: Option<f64>,
+    pub domains: Vec<Vec<u32>>,
+    /// From MPI_Init to MPI_Finalize on the lowest rank.
+    pub duration_ns: Option<f64>,
+}
+
+/// How the tracer was set.
+#[derive(Debug, Serialize)]
+pub struct Settings {
+    pub capacity: u64,
+    pub full: &'static str,
+}
+
+/// An operation and what there is of it.
+#[derive(Debug, Serialize)]
+pub struct OperationFacts {
+    pub operation: usize,
+    pub function: String,
+    pub communicator: String,
+    pub communicator_id: usize,
+    pub bytes: Option<u64>,
+    pub root: Option<i32>,
+    pub datatype: Option<String>,
+    pub reduction: Option<String>,
+    pub ranks: u32,
+    pub repetitions: usize,
+    pub incomplete: u64,
+}
+
+/// A call that some ranks did not leave.
+#[derive(Debug, Serialize)]
+pub struct UnfinishedFacts {
+    pub operation: usize,
+    pub repetition: u64,
+    pub function: String,
+    pub communicator: String,
+    pub inside: Vec<u32>,
+    pub returned: Vec<u32>,
+    pub never_entered: Vec<u32>,
+    pub not_kept: Vec<u32>,
+    pub missing: u32,
+}
+
+impl Facts {
+    /// Collects them. What differs between ranks is that of the lowest.
+    pub fn of(trace: &Trace, operations: &Operations, clock: &Clock) -> Facts {
+        let first = trace.parts.first();
+        let factors = first.map(|part| part.factors()).unwrap_or_default();
+        let unfinished = operations.unfinished(trace);
+        let sum = |of_thread: fn(&mpitrace::trace::layout::ThreadEntry) -> u64| -> u64 {
+            trace.parts.iter().flat_map(|part| part.threads()).map(of_thread).sum()
+        };
+        Facts {
+            ranks: trace.world_size,
+            world_size: trace.world_size,
+            records: trace.records(),
+            dropped: trace.dropped(),
+            paused: sum(|thread| thread.paused),
+            failed: sum(|thread| thread.failed),
+            disturbed: disturbed(trace),
+            complete: trace.complete,
+            problems: trace.problems.clone(),
+            abi: first.and_then(|part| abi_name(part.info().abi)),
+            library: factors::get(&factors, "library").unwrap_or(UNKNOWN).to_owned(),
+            counters: first.map(|part| part.counters().map(str::to_owned).collect()).unwrap_or_default(),
+            clock: ClockFacts::of(trace, clock),
+            hosts: by_rank(trace, "host"),
+            affinity: by_rank(trace, "affinity"),
+            settings: first.map_or(Settings::DEFAULT, |part| Settings::of(part.info())),
+            factors: factors.into_iter().collect(),
+            operations: operation_facts(operations),
+            outside: outside(trace, &unfinished),
+            unfinished: unfinished.into_iter().map(|unfinished| UnfinishedFacts::of(unfinished, operations)).collect(),
+        }
+    }
+}
+
+impl Settings {
+    /// Where nothing is set.
+    pub const DEFAULT: Settings = Settings { capacity: 1 << 20, full: "stop" };
+
+    fn of(info: &RankHeader) -> Settings {
+        Settings { capacity: info.capacity, full: if info.ring == 0 { "stop" } else { "ring" } }
+    }
+}
+
+impl ClockFacts {
+    fn of(trace: &Trace, clock: &Clock) -> ClockFacts {
+        let info = trace.parts.first().map(|part| part.info());
+        let source = info.and_then(|info| match info.clock_source {
+            clock_source::TSC => Some("tsc"),
+            clock_source::CNTVCT => Some("cntvct"),
+            clock_source::MONOTONIC_RAW => Some("monotonic_raw"),
+            _ => None,
+        });
+        let duration = info
+            .filter(|_| !trace.parts[0].incomplete())
+            .map(|info| clock.of_part(0).duration_ns(info.first_anchor.tick, info.last_anchor.tick));
+        ClockFacts {
+            source,
+            frequency_hz: info.map(|_| clock.of_part(0).frequency_hz()),
+            domains: clock.domains.clone(),
+            duration_ns: duration.filter(|&duration| duration > 0.0),
+        }
+    }
+}
+
+impl UnfinishedFacts {
+    fn of(unfinished: Unfinished, operations: &Operations) -> UnfinishedFacts {
+        let key = &operations.operations[unfinished.operation].key;
+        UnfinishedFacts {
+            operation: unfinished.operation,
+            repetition: unfinished.repetition,
+            function: key.function.clone(),
+            communicator: operations.communicators[key.communicator].name.clone(),
+            inside: unfinished.inside,
+            returned: unfinished.returned,
+            never_entered: unfinished.never_entered,
+            not_kept: unfinished.not_kept,
+            missing: unfinished.missing,
+        }
+    }
+}
+
+fn operation_facts(operations: &Operations) -> Vec<OperationFacts> {
+    let of = |(number, operation): (usize, &Operation)| {
+        let key = &operation.key;
+        let communicator = &operations.communicators[key.communicator];
+        OperationFacts {
+            operation: number,
+            function: key.function.clone(),
+            communicator: communicator.name.clone(),
+            communicator_id: communicator.id,
+            bytes: key.bytes,
+            root: super::super::root(key),
+            datatype: key.datatype.clone(),
+            reduction: key.reduction.clone(),
+            ranks: operation.size,
+            repetitions: operation.repetitions(),
+            incomplete: operation.incomplete,
+        }
+    };
+    operations.operations.iter().enumerate().map(of).collect()
+}
+
+fn abi_name(number: u32) -> Option<&'static str> {
+    match number {
+        abi::OPENMPI => Some("openmpi"),
+        abi::MPICH => Some("mpich"),
+        abi::STANDARD => Some("standard"),
+        _ => None,
+    }
+}
+
+fn disturbed(trace: &Trace) -> u64 {
+    let of_part = |operation: &[u32]| operation.iter().filter(|&&operation| operation & DISTURBED != 0).count() as u64;
+    trace.parts.iter().map(|part| of_part(part.operation())).sum()
+}
+
+/// The values of a factor that every rank has of its own, with the ranks that have them.
+fn by_rank(trace: &Trace, name: &str) -> BTreeMap<String, Vec<u32>> {
+    let mut values: BTreeMap<String, Vec<u32>> = BTreeMap::new();
+    for part in &trace.parts {
+        let factors: Factors = part.factors();
+        let value = factors::get(&factors, name).unwrap_or(UNKNOWN);
+        values.entry(value.to_owned()).or_default().push(part.rank());
+    }
+    values
+}
+
+fn outside(trace: &Trace, unfinished: &[Unfinished]) -> Vec<u32> {
+    let mut ranks: Vec<u32> = trace.parts.iter().filter(|part| part.incomplete()).map(|part| part.rank()).collect();
+    let inside: std::collections::HashSet<u32> =
+        unfinished.iter().flat_map(|call| call.inside.iter().copied()).collect();
+    ranks.retain(|rank| !inside.contains(rank));
+    ranks
+}

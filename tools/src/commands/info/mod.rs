@@ -1,0 +1,39 @@
+//! `mpitrace info`: what a trace is.
+
+mod facts;
+mod page;
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::Args;
+use mpitrace::clock::Clock;
+use mpitrace::operations::Operations;
+
+use super::Input;
+use crate::output::{self, Output};
+
+/// Show what a trace is: library, ranks, settings, operations
+///
+/// For an incomplete trace also which rank was in which call, and which never entered it.
+#[derive(Debug, Args)]
+pub struct Arguments {
+    #[command(flatten)]
+    input: Input,
+    /// As JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Shows it.
+pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
+    let trace = arguments.input.open()?;
+    let facts = facts::Facts::of(&trace, &Operations::of(&trace), &Clock::of(&trace));
+    if arguments.json {
+        output::json(output, &facts)?;
+    } else {
+        let style = output.style;
+        page::write(&facts, output, style)?;
+    }
+    Ok(super::shown(&trace))
+}

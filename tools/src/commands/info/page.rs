@@ -1,0 +1,275 @@
+//! `info` for people: a page of lines and a table.
+
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+
+use mpitrace::trace::factors::UNKNOWN;
+
+use super::facts::{Facts, Settings, UnfinishedFacts};
+use crate::output::{Attribute, Style};
+use crate::table::{Table, number, text};
+use crate::text;
+
+/// Problems and unfinished calls that are listed; the others are counted.
+const LISTED: usize = 20;
+
+/// Characters of a line that are shown; command lines and lists of variables can be as long as they like.
+const LONGEST: usize = 240;
+
+/// Different values of a factor that are listed.
+const FEW: usize = 8;
+
+const PRELOAD: &str = "LD_PRELOAD";
+
+/// Titles of the lines are set in a column of this width.
+const TITLE: usize = 11;
+
+/// Writes the page.
+pub fn write(facts: &Facts, output: &mut dyn Write, style: Style) -> io::Result<()> {
+    for (title, line) in lines(facts) {
+        let title = style.paint(Attribute::Bold, &format!("{title:TITLE$}"));
+        writeln!(output, "{title} {}", text::shortened(&text::printable(&line), LONGEST))?;
+    }
+    if !facts.operations.is_empty() {
+        writeln!(output)?;
+        operations(facts).write(output, style)?;
+    }
+    if !facts.complete {
+        writeln!(output, "\n{}", style.paint(Attribute::Red, "This trace is incomplete:"))?;
+        for problem in problems(facts) {
+            writeln!(output, "{}", text::printable(&problem))?;
+        }
+    }
+    Ok(())
+}
+
+/// The lines above the table: only what is known, and of the settings only what is not as it always is.
+fn lines(facts: &Facts) -> Vec<(&'static str, String)> {
+    let factors = Known(&facts.factors);
+    let mut lines = vec![("ranks", ranks(facts)), ("records", records(facts))];
+    let mut add = |title, line: Option<String>| lines.extend(line.map(|line| (title, line)));
+    add("started", started(facts, &factors));
+    add("command", factors.get("command"));
+    add("launcher", factors.get("launcher"));
+    let abi = facts.abi.map_or_else(String::new, |abi| format!(" ({abi} ABI)"));
+    let library = facts.library.lines().next().unwrap_or_default();
+    let library: Vec<&str> = library.split_whitespace().collect();
+    add("library", Some(format!("{}{abi}", library.join(" "))));
+    add("", factors.get("library_file"));
+    add("threads", factors.get("thread_level"));
+    let frequency = if factors.get("frequency_khz").is_some() { "frequency_khz" } else { "frequency_mhz" };
+    add("processor", factors.join(&["cpu_model", frequency, "governor", "turbo"]));
+    add("pinning", pinning(facts));
+    add("network", factors.get("network"));
+    add("kernel", factors.get("kernel"));
+    add("compiler", factors.get("compiler"));
+    add("cache", factors.get("cache_control"));
+    add("clock", clock(facts, &factors));
+    add("counters", Some(facts.counters.join(", ")).filter(|counters| !counters.is_empty()));
+    add("settings", settings(facts));
+    add("tuning", environment(&facts.factors, |name| !name.starts_with("MPITRACE_") && name != PRELOAD));
+    add("preloaded", preloaded(&factors));
+    add("not seen", factors.not_seen());
+    lines
+}
+
+/// The factors whose values could be seen.
+struct Known<'a>(&'a BTreeMap<String, String>);
+
+impl Known<'_> {
+    fn get(&self, name: &str) -> Option<String> {
+        let value = self.0.get(name).filter(|value| *value != UNKNOWN && !value.is_empty())?;
+        Some(match name {
+            "governor" | "turbo" => format!("{name} {value}"),
+            "frequency_khz" => gigahertz(value, 1e6),
+            "frequency_mhz" => gigahertz(value, 1e3),
+            _ => value.clone(),
+        })
+    }
+
+    fn join(&self, names: &[&str]) -> Option<String> {
+        let values: Vec<String> = names.iter().filter_map(|name| self.get(name)).collect();
+        Some(values.join(", ")).filter(|values| !values.is_empty())
+    }
+
+    fn not_seen(&self) -> Option<String> {
+        // The frequency stands under one of two names.
+        let elsewhere = |name: &str| name == "frequency_khz" && self.get("frequency_mhz").is_some();
+        let unknown = self.0.iter().filter(|(name, value)| *value == UNKNOWN && !elsewhere(name));
+        let names: Vec<String> = unknown.map(|(name, _)| name.replace('_', " ")).collect();
+        Some(names.join(", ")).filter(|names| !names.is_empty())
+    }
+}
+
+fn gigahertz(value: &str, per_gigahertz: f64) -> String {
+    value.parse::<f64>().map_or_else(|_| value.to_owned(), |value| format!("{:.2} GHz", value / per_gigahertz))
+}
+
+fn ranks(facts: &Facts) -> String {
+    let hosts = &facts.hosts;
+    let mut line = facts.world_size.to_string();
+    match &hosts.keys().collect::<Vec<_>>()[..] {
+        [] => {}
+        [host] if *host == UNKNOWN => {}
+        [host] => line.push_str(&format!(" on {host}")),
+        several => {
+            line.push_str(&format!(" on {}", text::count(several.len() as u64, "host")));
+            if several.len() <= FEW {
+                let texts: Vec<String> =
+                    hosts.iter().map(|(host, ranks)| format!("{host}: {}", text::ranks(ranks))).collect();
+                line.push_str(&format!(" ({})", texts.join("; ")));
+            }
+        }
+    }
+    line
+}
+
+/// The processors on which ranks may run: of each rank, as long as there are few different sets of them.
+fn pinning(facts: &Facts) -> Option<String> {
+    let sets: Vec<(&String, &Vec<u32>)> = facts.affinity.iter().filter(|(set, _)| *set != UNKNOWN).collect();
+    match &sets[..] {
+        [] => None,
+        [(set, _)] => Some(format!("processors {set}")),
+        few if few.len() <= FEW => {
+            let texts: Vec<String> =
+                few.iter().map(|(set, ranks)| format!("{}: processors {set}", text::named_ranks(ranks))).collect();
+            Some(texts.join("; "))
+        }
+        many => Some(format!("{} different sets of processors (--json has them)", many.len())),
+    }
+}
+
+/// Other libraries that were preloaded.
+fn preloaded(factors: &Known) -> Option<String> {
+    let list = factors.get(&format!("env.{PRELOAD}"))?;
+    let others: Vec<&str> = list.split([':', ' ']).filter(|path| !path.ends_with("libmpitrace.so")).collect();
+    Some(others.join(" ")).filter(|others| !others.is_empty())
+}
+
+fn records(facts: &Facts) -> String {
+    let others = [
+        (facts.dropped, "dropped since the arrays were full"),
+        (facts.paused, "not kept while paused"),
+        (facts.failed, "failed"),
+        (facts.disturbed, "disturbed by the tracer"),
+    ];
+    let mut line = facts.records.to_string();
+    for (number, what) in others.iter().filter(|(number, _)| *number > 0) {
+        line.push_str(&format!(", {number} {what}"));
+    }
+    line
+}
+
+fn started(facts: &Facts, factors: &Known) -> Option<String> {
+    let duration = facts.clock.duration_ns.map(|ns| format!("{} from MPI_Init to MPI_Finalize", text::time(ns)));
+    let parts: Vec<String> = factors.get("start_time").into_iter().chain(duration).collect();
+    Some(parts.join(", ")).filter(|line| !line.is_empty())
+}
+
+fn clock(facts: &Facts, factors: &Known) -> Option<String> {
+    let source = facts.clock.source?;
+    let mut line = source.to_owned();
+    if let Some(hz) = facts.clock.frequency_hz {
+        line.push_str(&format!(" at {:.3} GHz", hz / 1e9));
+    }
+    if let Some(kernels) = factors.get("clocksource").filter(|kernels| kernels != source) {
+        line.push_str(&format!(", the kernel's is {kernels}"));
+    }
+    let domains = &facts.clock.domains;
+    if domains.len() > 1 {
+        let texts: Vec<String> = domains.iter().map(|domain| text::named_ranks(domain)).collect();
+        let list = if domains.len() <= FEW { format!(" ({})", texts.join("; ")) } else { String::new() };
+        line.push_str(&format!("; {} clock domains{list}, set against each other by the hosts' clocks", domains.len()));
+    }
+    Some(line)
+}
+
+/// The MPITRACE_ variables as they were given; those that change what is kept also where the environment is not known.
+fn settings(facts: &Facts) -> Option<String> {
+    let mut parts: Vec<String> =
+        environment(&facts.factors, |name| name.starts_with("MPITRACE_")).into_iter().collect();
+    if parts.is_empty() {
+        let Settings { capacity, full } = facts.settings;
+        parts.extend((capacity != Settings::DEFAULT.capacity).then(|| format!("MPITRACE_CAPACITY={capacity}")));
+        parts.extend((full != Settings::DEFAULT.full).then(|| format!("MPITRACE_FULL={full}")));
+    }
+    Some(parts.join(" ")).filter(|line| !line.is_empty())
+}
+
+fn environment(factors: &BTreeMap<String, String>, wanted: impl Fn(&str) -> bool) -> Option<String> {
+    let variables = factors.iter().filter_map(|(name, value)| Some((name.strip_prefix("env.")?, value)));
+    let texts: Vec<String> =
+        variables.filter(|(name, _)| wanted(name)).map(|(name, value)| format!("{name}={value}")).collect();
+    Some(texts.join(" ")).filter(|line| !line.is_empty())
+}
+
+fn operations(facts: &Facts) -> Table {
+    let mut table = Table::new(&[
+        number("operation"),
+        text("function"),
+        text("communicator"),
+        number("bytes"),
+        number("root").optional(),
+        text("datatype").optional(),
+        text("reduction").optional(),
+        number("ranks"),
+        number("repetitions"),
+        number("incomplete").optional(),
+    ]);
+    for operation in &facts.operations {
+        table.row(vec![
+            operation.operation.to_string(),
+            text::printable(&operation.function).into_owned(),
+            text::printable(&operation.communicator).into_owned(),
+            text::optional(operation.bytes),
+            text::optional(operation.root),
+            text::printable(operation.datatype.as_deref().unwrap_or_default()).into_owned(),
+            text::printable(operation.reduction.as_deref().unwrap_or_default()).into_owned(),
+            operation.ranks.to_string(),
+            operation.repetitions.to_string(),
+            text::optional(Some(operation.incomplete).filter(|&incomplete| incomplete > 0)),
+        ]);
+    }
+    table
+}
+
+/// What is missing, and who waits for whom.
+fn problems(facts: &Facts) -> Vec<String> {
+    let mut lines: Vec<String> = facts.problems.iter().take(LISTED).cloned().collect();
+    if facts.problems.len() > LISTED {
+        lines.push(format!("... and {} more (--json has them all)", facts.problems.len() - LISTED));
+    }
+    lines.extend(facts.unfinished.iter().take(LISTED).map(waiting));
+    if facts.unfinished.len() > LISTED {
+        lines.push(format!("... and {} more unfinished calls (--json has them all)", facts.unfinished.len() - LISTED));
+    }
+    if !facts.outside.is_empty() {
+        let verb = if facts.outside.len() == 1 { "is" } else { "are" };
+        lines.push(format!("{} {verb} in no recorded call", text::named_ranks(&facts.outside)));
+    }
+    lines
+}
+
+fn waiting(call: &UnfinishedFacts) -> String {
+    let verb = if call.inside.len() == 1 { "is" } else { "are" };
+    let mut line = format!(
+        "{} {verb} in {} on {} (operation {}, repetition {})",
+        text::named_ranks(&call.inside),
+        call.function,
+        call.communicator,
+        call.operation,
+        call.repetition
+    );
+    let others = [
+        ("never entered by", &call.never_entered),
+        ("already left by", &call.returned),
+        ("not recorded by", &call.not_kept),
+    ];
+    for (what, ranks) in others.iter().filter(|(_, ranks)| !ranks.is_empty()) {
+        line.push_str(&format!("; {what} {}", text::named_ranks(ranks)));
+    }
+    if call.missing > 0 {
+        line.push_str(&format!("; {} left nothing in this trace", text::count(call.missing.into(), "rank")));
+    }
+    line
+}

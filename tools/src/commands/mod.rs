@@ -1,0 +1,66 @@
+//! One file for each command: its options, and what it does.
+
+pub mod categorize;
+pub mod completions;
+pub mod dump;
+pub mod info;
+pub mod man;
+pub mod recover;
+pub mod run;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::{Result, ensure};
+use clap::Args;
+use mpitrace::operations::OperationKey;
+use mpitrace::trace::Trace;
+
+/// The exit code for an incomplete trace.
+pub const FINDING: u8 = 1;
+/// The exit code for wrong usage and for a file that cannot be read.
+pub const UNUSABLE: u8 = 2;
+
+/// The trace that a command reads.
+#[derive(Debug, Args)]
+pub struct Input {
+    /// The trace; several files where one run left several
+    #[arg(value_name = "FILE", required = true)]
+    files: Vec<PathBuf>,
+}
+
+impl Input {
+    /// Opens it.
+    pub fn open(&self) -> Result<Trace> {
+        Ok(Trace::open(&self.files)?)
+    }
+}
+
+/// The exit code of a command that has shown a trace.
+fn shown(trace: &Trace) -> ExitCode {
+    match trace.complete {
+        true => ExitCode::SUCCESS,
+        false => ExitCode::from(FINDING),
+    }
+}
+
+/// Tells on stderr that a trace is incomplete: for commands whose output does not say so.
+fn warn_if_incomplete(trace: &Trace) {
+    if !trace.complete {
+        eprintln!("mpitrace: this trace is incomplete; `mpitrace info` tells why");
+    }
+}
+
+/// Refuses the number of an operation that the trace does not have.
+fn check_operation(number: Option<usize>, operations: usize) -> Result<()> {
+    if let Some(number) = number {
+        ensure!(operations > 0, "no operation {number}: this trace has none");
+        ensure!(number < operations, "no operation {number}: this trace has operations 0 to {}", operations - 1);
+    }
+    Ok(())
+}
+
+/// The root of an operation, where it has one that has a number.
+fn root(key: &OperationKey) -> Option<i32> {
+    key.root.filter(|&root| root >= 0)
+}

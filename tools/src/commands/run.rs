@@ -1,0 +1,164 @@
+//! `mpitrace run`: runs a job with the tracer in its ranks.
+
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+
+use anyhow::{Result, bail};
+use clap::builder::PossibleValuesParser;
+use clap::{Args, value_parser};
+
+use crate::launcher::{self, Flavour, Tracer};
+use crate::process;
+
+/// What all of the tracer's variables begin with.
+const PREFIX: &str = "MPITRACE_";
+
+/// Run a job with the tracer preloaded into its ranks
+///
+/// The launcher may stand behind other commands (timeout 60 mpirun ...). All MPITRACE_ variables of the environment reach
+/// the ranks; an option goes before its variable. A program without a launcher is preloaded itself. The exit code is the
+/// job's.
+#[derive(Debug, Args)]
+#[command(override_usage = "mpitrace run [OPTIONS] -- LAUNCHER ...")]
+pub struct Arguments {
+    /// The trace to write; %h host, %p process of rank 0, %j job, %t start time [MPITRACE_OUTPUT]
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Counters to read with each call, comma separated: instructions,cache-misses,... [MPITRACE_EVENTS]
+    #[arg(short, long, value_name = "EVENTS")]
+    events: Option<OsString>,
+    /// How clocks are synchronised [MPITRACE_CLOCKSYNC]
+    #[arg(long, value_name = "METHOD", value_parser = PossibleValuesParser::new(CLOCKS))]
+    clock: Option<String>,
+    /// Records kept per rank [MPITRACE_CAPACITY]
+    #[arg(long, value_name = "N", value_parser = value_parser!(u64).range(1..))]
+    capacity: Option<u64>,
+    /// When that is full: keep the first records (stop) or the last (ring) [MPITRACE_FULL]
+    #[arg(long, value_parser = PossibleValuesParser::new(["stop", "ring"]))]
+    full: Option<String>,
+    /// MPI_T performance variables to read, comma separated, * allowed [MPITRACE_PVARS]
+    #[arg(long, value_name = "NAMES")]
+    pvars: Option<OsString>,
+    /// 0: the tracer is silent; 1: one line at the end; 2: more [MPITRACE_VERBOSE]
+    #[arg(long, value_name = "N", value_parser = value_parser!(u8).range(0..=2))]
+    verbose: Option<u8>,
+    /// The tracer's library, where it does not lie beside this program
+    #[arg(long, value_name = "FILE")]
+    library: Option<PathBuf>,
+    /// The command that starts the job
+    #[arg(value_name = "LAUNCHER", required = true, trailing_var_arg = true)]
+    command: Vec<OsString>,
+}
+
+/// The values of MPITRACE_CLOCKSYNC.
+const CLOCKS: [&str; 11] =
+    ["auto", "none", "skampi", "netgauge", "jk", "hca", "hca2", "hca3", "h2hca", "linear", "joint"];
+
+/// Runs the job to its end; the exit code is the job's.
+pub fn run(arguments: &Arguments) -> Result<ExitCode> {
+    let tracer = Tracer {
+        library: launcher::locate(arguments.library.as_deref())?,
+        preloaded: std::env::var_os("LD_PRELOAD"),
+        variables: variables(arguments, std::env::vars_os())?,
+        slurm_export: std::env::var_os("SLURM_EXPORT_ENV").filter(|list| !list.is_empty()),
+    };
+    let launcher = launcher::find(&arguments.command).and_then(|word| Some((word, flavour(&arguments.command[word])?)));
+    let job = launcher::job(&arguments.command, launcher, &tracer);
+    if let Some(note) = &job.note {
+        eprintln!("mpitrace: {note}");
+    }
+    let [program, rest @ ..] = &job.command[..] else {
+        bail!("no command");
+    };
+    let mut command = Command::new(program);
+    command.args(rest).envs(job.environment);
+    Ok(ExitCode::from(process::run(&mut command)?))
+}
+
+fn flavour(launcher: &OsStr) -> Option<Flavour> {
+    match launcher::ask(launcher) {
+        Ok(Some(flavour)) => Some(flavour),
+        Ok(None) => {
+            let name = launcher.to_string_lossy();
+            eprintln!("mpitrace: cannot tell whose launcher {name} is: ranks on other hosts may not be traced");
+            None
+        }
+        // That it cannot be started is said when it is to be started.
+        Err(_) => None,
+    }
+}
+
+/// The tracer's variables: those of the environment, and over them those of the options.
+fn variables(
+    arguments: &Arguments,
+    environment: impl Iterator<Item = (OsString, OsString)>,
+) -> Result<Vec<(OsString, OsString)>> {
+    let output = arguments.output.as_deref().map(output).transpose()?;
+    let number = |value: u64| OsString::from(value.to_string());
+    let options = [
+        ("OUTPUT", output),
+        ("EVENTS", arguments.events.clone()),
+        ("CLOCKSYNC", arguments.clock.clone().map(OsString::from)),
+        ("CAPACITY", arguments.capacity.map(number)),
+        ("FULL", arguments.full.clone().map(OsString::from)),
+        ("PVARS", arguments.pvars.clone()),
+        ("VERBOSE", arguments.verbose.map(|level| number(level.into()))),
+    ];
+    let options =
+        options.into_iter().filter_map(|(name, value)| Some((OsString::from(format!("{PREFIX}{name}")), value?)));
+    let mut variables: Vec<(OsString, OsString)> =
+        environment.filter(|(name, _)| name.as_encoded_bytes().starts_with(PREFIX.as_bytes())).collect();
+    for (name, value) in options {
+        variables.retain(|(other, _)| *other != name);
+        variables.push((name, value));
+    }
+    variables.sort();
+    Ok(variables)
+}
+
+/// The trace's name as the ranks need it, who may start in another folder.
+fn output(path: &Path) -> Result<OsString> {
+    let absolute = std::path::absolute(path)?;
+    let folder = absolute.parent().unwrap_or(Path::new("/"));
+    // Of a name that is yet to be filled in nothing can be said here.
+    if !folder.to_string_lossy().contains('%') && !folder.is_dir() {
+        bail!("{}: no folder {} to write it to", path.display(), folder.display());
+    }
+    if absolute.is_dir() || path.as_os_str() == OsStr::new("") {
+        bail!("{}: is a folder, not the name of a trace", path.display());
+    }
+    Ok(absolute.into_os_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        arguments: Arguments,
+    }
+
+    #[test]
+    fn options_go_before_variables_and_all_variables_are_passed_on() {
+        let line = Line::parse_from(["run", "--capacity", "5", "-e", "cycles,r01", "--", "mpirun", "-np", "2"]);
+        let environment = [("MPITRACE_CAPACITY", "9"), ("MPITRACE_FUTURE", "x"), ("HOME", "/")];
+        let environment = environment.map(|(name, value)| (name.into(), value.into()));
+        let expected = [("MPITRACE_CAPACITY", "5"), ("MPITRACE_EVENTS", "cycles,r01"), ("MPITRACE_FUTURE", "x")];
+        let found = variables(&line.arguments, environment.into_iter()).unwrap();
+        assert_eq!(found, expected.map(|(name, value)| (name.into(), value.into())));
+        assert_eq!(line.arguments.command, ["mpirun", "-np", "2"]);
+    }
+
+    #[test]
+    fn the_name_of_the_trace_is_made_absolute() {
+        let here = std::env::current_dir().unwrap();
+        assert_eq!(output(Path::new("a-%p.mpitrace")).unwrap(), here.join("a-%p.mpitrace"));
+        assert!(output(Path::new("/nonexistent/a")).is_err());
+        assert!(output(Path::new("/nonexistent/%h/a")).is_ok());
+        assert!(output(Path::new("/")).is_err());
+    }
+}

@@ -1,0 +1,44 @@
+//! How a job is started with the tracer in its ranks, and in nothing but its ranks where the launcher can do that.
+
+mod flavour;
+mod library;
+mod rewrite;
+mod slurm;
+
+pub use flavour::{Flavour, ask, find};
+pub use library::locate;
+pub use rewrite::{Job, job};
+
+use std::ffi::{OsStr, OsString};
+
+/// The variable that names the libraries to preload.
+const PRELOAD: &str = "LD_PRELOAD";
+
+/// What the ranks must have in their environment.
+#[derive(Clone, Debug)]
+pub struct Tracer {
+    /// The file libmpitrace.so.
+    pub library: OsString,
+    /// What is preloaded already.
+    pub preloaded: Option<OsString>,
+    /// The tracer's settings: names and values.
+    pub variables: Vec<(OsString, OsString)>,
+    /// What srun exports where it is not told: the value of SLURM_EXPORT_ENV.
+    pub slurm_export: Option<OsString>,
+}
+
+impl Tracer {
+    /// The value of LD_PRELOAD: the tracer before all else, so that it sees the calls that other tools see.
+    fn preload(&self) -> OsString {
+        self.preload_before(self.preloaded.as_deref())
+    }
+
+    fn preload_before(&self, others: Option<&OsStr>) -> OsString {
+        let mut value = self.library.clone();
+        if let Some(others) = others.filter(|others| !others.is_empty() && *others != self.library) {
+            value.push(":");
+            value.push(others);
+        }
+        value
+    }
+}

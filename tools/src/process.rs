@@ -1,0 +1,79 @@
+//! Runs a job the way a shell does: same process group, same standard streams, its exit code.
+
+use std::io;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::process::Command;
+use std::sync::atomic::{AtomicI32, Ordering};
+
+/// What a shell returns for a command that does not exist, and for one that cannot be executed.
+const NOT_FOUND: u8 = 127;
+const NOT_EXECUTABLE: u8 = 126;
+/// What a shell adds to the number of the signal that ended a command.
+const SIGNAL: i32 = 128;
+
+/// The signals that ask a job to end, or that jobs give a meaning of their own.
+const FORWARDED: [libc::c_int; 6] =
+    [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT, libc::SIGUSR1, libc::SIGUSR2];
+
+/// The job's process, for the signal handler.
+static JOB: AtomicI32 = AtomicI32::new(0);
+
+/// Runs the command to its end; the exit code that a shell would have for it.
+pub fn run(command: &mut Command) -> io::Result<u8> {
+    let parent = std::process::id();
+    // SAFETY: prctl, getppid and raise are async-signal-safe, and nothing else happens between fork and exec.
+    unsafe {
+        command.pre_exec(move || {
+            // A job must not outlive whoever was to wait for it.
+            libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGTERM);
+            if libc::getppid() != parent as libc::pid_t {
+                libc::raise(libc::SIGTERM);
+            }
+            Ok(())
+        });
+    }
+    let mut job = match command.spawn() {
+        Ok(job) => job,
+        Err(error) => {
+            let name = command.get_program().to_string_lossy();
+            eprintln!("mpitrace: cannot start {name}: {error}");
+            return Ok(match error.kind() {
+                io::ErrorKind::NotFound => NOT_FOUND,
+                _ => NOT_EXECUTABLE,
+            });
+        }
+    };
+    JOB.store(job.id() as libc::pid_t, Ordering::Relaxed);
+    forward_signals();
+    let status = job.wait()?;
+    // An exit code has 8 bits, and so has 128 + a signal.
+    Ok(status.code().or(status.signal().map(|signal| SIGNAL + signal)).unwrap_or(1) as u8)
+}
+
+/// Hands the signals that this process is sent on to the job. Those that it ignores (nohup) the job ignores as well.
+fn forward_signals() {
+    for signal in FORWARDED {
+        // SAFETY: zeros are a valid sigaction, and `forward` does nothing that is not async-signal-safe.
+        unsafe {
+            let mut action: libc::sigaction = std::mem::zeroed();
+            libc::sigaction(signal, std::ptr::null(), &mut action);
+            if action.sa_sigaction == libc::SIG_IGN {
+                continue;
+            }
+            action.sa_sigaction = forward as *const () as usize;
+            action.sa_flags = libc::SA_SIGINFO | libc::SA_RESTART;
+            libc::sigaction(signal, &action, std::ptr::null_mut());
+        }
+    }
+}
+
+extern "C" fn forward(signal: libc::c_int, info: *mut libc::siginfo_t, _: *mut libc::c_void) {
+    // SAFETY: with SA_SIGINFO the kernel passes a valid siginfo.
+    let from_the_kernel = unsafe { (*info).si_code } > 0;
+    // Ctrl-C at the terminal has reached the whole process group already; twice would be once too often for launchers
+    // that kill their ranks at the second.
+    if !from_the_kernel {
+        // SAFETY: kill is async-signal-safe.
+        unsafe { libc::kill(JOB.load(Ordering::Relaxed), signal) };
+    }
+}

@@ -1,0 +1,112 @@
+//! Words and numbers as people read them.
+
+use std::borrow::Cow;
+
+/// World ranks as ranges: `0-3, 5`.
+pub fn ranks(ranks: &[u32]) -> String {
+    let mut ranges: Vec<(u32, u32)> = Vec::new();
+    for &rank in ranks {
+        match ranges.last_mut() {
+            Some((_, last)) if last.checked_add(1) == Some(rank) => *last = rank,
+            _ => ranges.push((rank, rank)),
+        }
+    }
+    let texts: Vec<String> = ranges
+        .iter()
+        .map(|(first, last)| if first == last { first.to_string() } else { format!("{first}-{last}") })
+        .collect();
+    texts.join(", ")
+}
+
+/// `rank 3`, `ranks 0-3, 5`.
+pub fn named_ranks(list: &[u32]) -> String {
+    format!("{} {}", if list.len() == 1 { "rank" } else { "ranks" }, ranks(list))
+}
+
+/// `1 rank`, `2 ranks`.
+pub fn count(number: u64, noun: &str) -> String {
+    let ending = if number == 1 { "" } else { "s" };
+    format!("{number} {noun}{ending}")
+}
+
+/// A time in the unit that suits it, four digits: `812 ns`, `3.214 µs`, `1.200 s`.
+pub fn time(ns: f64) -> String {
+    // The limits lie where rounding would give a fifth digit.
+    let (value, unit) = match ns.abs() {
+        below if below < 999.95 => (ns, "ns"),
+        below if below < 999.95e3 => (ns / 1e3, "µs"),
+        below if below < 999.95e6 => (ns / 1e6, "ms"),
+        _ => (ns / 1e9, "s"),
+    };
+    let digits = match value.abs() {
+        below if below < 9.9995 => 3,
+        below if below < 99.995 => 2,
+        _ => 1,
+    };
+    format!("{value:.digits$} {unit}")
+}
+
+/// The text with what would move a terminal's cursor or change its state written out.
+pub fn printable(text: &str) -> Cow<'_, str> {
+    if !text.contains(char::is_control) {
+        return Cow::Borrowed(text);
+    }
+    let escape = |character: char| match character.is_control() {
+        true => character.escape_default().to_string(),
+        false => character.to_string(),
+    };
+    Cow::Owned(text.chars().map(escape).collect())
+}
+
+/// The text, of which no more than this many characters are shown.
+pub fn shortened(text: &str, longest: usize) -> Cow<'_, str> {
+    match text.char_indices().nth(longest) {
+        Some((end, _)) => Cow::Owned(format!("{} ... (--json has all of it)", &text[..end])),
+        None => Cow::Borrowed(text),
+    }
+}
+
+/// A number, or nothing where there is none.
+pub fn optional<T: ToString>(value: Option<T>) -> String {
+    value.map_or_else(String::new, |value| value.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranks_come_as_ranges() {
+        assert_eq!(ranks(&[0, 1, 2, 3, 5, 7, 8]), "0-3, 5, 7-8");
+        assert_eq!(named_ranks(&[4]), "rank 4");
+        assert_eq!(named_ranks(&[4, 5]), "ranks 4-5");
+    }
+
+    #[test]
+    fn times_have_four_digits() {
+        let cases = [
+            (0.0, "0.000 ns"),
+            (812.34, "812.3 ns"),
+            (999.96, "1.000 µs"),
+            (12_345.6, "12.35 µs"),
+            (99_996.0, "100.0 µs"),
+            (1.2e9, "1.200 s"),
+            (-1500.0, "-1.500 µs"),
+        ];
+        for (ns, expected) in cases {
+            assert_eq!(time(ns), expected);
+        }
+    }
+
+    #[test]
+    fn long_texts_are_cut_between_characters() {
+        assert_eq!(shortened("größe", 5), "größe");
+        assert_eq!(shortened("größe", 3), "grö ... (--json has all of it)");
+    }
+
+    #[test]
+    fn escapes_do_not_reach_the_terminal() {
+        assert_eq!(printable("a\x1b[2J\nb"), "a\\u{1b}[2J\\nb");
+        assert_eq!(printable("größe"), "größe");
+    }
+}

@@ -1,0 +1,5 @@
+//! The companion run over small traces of programs that never ran.
+
+mod commands;
+mod damage;
+mod support;
