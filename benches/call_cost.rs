@@ -10,7 +10,9 @@ use std::process::Command;
 const TURNS: usize = 7;
 
 /// Name, argument of the program, environment.
-const CASES: [(&str, Option<&str>, &[(&str, &str)]); 5] = [
+type Case = (&'static str, Option<&'static str>, &'static [(&'static str, &'static str)]);
+
+const CASES: [Case; 5] = [
     ("untraced", None, &[]),
     ("traced", None, &[]),
     ("paused", Some("paused"), &[]),
@@ -60,12 +62,7 @@ fn measure(compiler: &str, program: &Path, library: &Path, scratch: &Path) {
 }
 
 /// ns of a call and of two time stamps.
-fn run(
-    (name, argument, settings): &(&str, Option<&str>, &[(&str, &str)]),
-    program: &Path,
-    library: &Path,
-    scratch: &Path,
-) -> (f64, f64) {
+fn run((name, argument, settings): &Case, program: &Path, library: &Path, scratch: &Path) -> (f64, f64) {
     let mut command = Command::new(program);
     command.args(argument);
     if *name != "untraced" {

@@ -1,7 +1,9 @@
 //! The experimental factors of the run, as far as they can be seen from inside the program (seed paper of Hunold &
 //! Carpen-Amarie, table VI).
 
+use std::ffi::CStr;
 use std::fs;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use trace::trace::factors::{Factors, UNKNOWN};
 use trace::trace::layout::abi as family;
@@ -50,6 +52,7 @@ pub fn all(settings: &Settings, first: bool) -> Factors {
     if !first {
         return factors;
     }
+    add("start_time", Some(local_time(c"%Y-%m-%dT%H:%M:%S%z")));
     add("library", mpi::library_version().map(|version| version.lines().next().unwrap_or_default().to_owned()));
     add("library_file", library_file());
     add("abi", Some(abi_name().to_owned()));
@@ -95,6 +98,19 @@ pub fn host() -> String {
     unsafe { libc::gethostname(name.as_mut_ptr().cast(), name.len()) };
     let end = name.iter().position(|&byte| byte == 0).unwrap_or(name.len());
     String::from_utf8_lossy(&name[..end]).into_owned()
+}
+
+/// The time now, where the program runs, in a format of strftime.
+pub fn local_time(format: &CStr) -> String {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs() as libc::time_t;
+    // SAFETY: a tm of zeros is a valid value.
+    let mut local: libc::tm = unsafe { std::mem::zeroed() };
+    // SAFETY: both outlive the call.
+    unsafe { libc::localtime_r(&raw const now, &raw mut local) };
+    let mut text = [0u8; 64];
+    // SAFETY: the buffer is as long as it says, the format is a C string.
+    let length = unsafe { libc::strftime(text.as_mut_ptr().cast(), text.len(), format.as_ptr(), &raw const local) };
+    String::from_utf8_lossy(&text[..length]).into_owned()
 }
 
 /// The identity of the running kernel; zeros where it does not tell.

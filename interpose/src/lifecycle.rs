@@ -211,7 +211,8 @@ fn say_leftovers(settings: &Settings) {
     // SAFETY: has no preconditions.
     let uid = unsafe { libc::getuid() };
     for folder in settings.segment_folders() {
-        let jobs = recover::leftovers(std::slice::from_ref(&folder), uid).map(recover::by_job).unwrap_or_default();
+        let jobs =
+            recover::leftovers(std::slice::from_ref(&folder), Some(uid)).map(recover::by_job).unwrap_or_default();
         if !jobs.is_empty() {
             let what = if jobs.len() == 1 { "a killed job".to_owned() } else { format!("{} killed jobs", jobs.len()) };
             say::line(&format!(

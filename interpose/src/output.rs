@@ -1,12 +1,10 @@
 //! Writes the trace at Finalize: one file, each rank its own part of it, at offsets that the ranks agree on.
 
-use std::ffi::CString;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read};
 use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use trace::trace::layout::{PartEntry, state};
 use trace::trace::part::Content;
@@ -272,7 +270,7 @@ pub fn path_of(settings: &Settings, folder: &Path) -> PathBuf {
                     'h' => path.push_str(&factors::host()),
                     'p' => path.push_str(&pid),
                     'j' => path.push_str(&job.replace('/', "_")),
-                    't' => path.push_str(&start_time()),
+                    't' => path.push_str(&factors::local_time(c"%Y%m%d-%H%M%S")),
                     _ => path.push('%'),
                 }
             }
@@ -280,20 +278,6 @@ pub fn path_of(settings: &Settings, folder: &Path) -> PathBuf {
         }
     }
     folder.join(path)
-}
-
-/// Local time as in a file name.
-fn start_time() -> String {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs() as libc::time_t;
-    // SAFETY: a tm of zeros is a valid value, and both outlive the call.
-    let mut local: libc::tm = unsafe { std::mem::zeroed() };
-    // SAFETY: as above.
-    unsafe { libc::localtime_r(&raw const now, &raw mut local) };
-    let mut text = [0u8; 32];
-    let format = CString::new("%Y%m%d-%H%M%S").unwrap_or_default();
-    // SAFETY: the buffer is longer than the text, the format is a C string.
-    let length = unsafe { libc::strftime(text.as_mut_ptr().cast(), text.len(), format.as_ptr(), &raw const local) };
-    String::from_utf8_lossy(&text[..length]).into_owned()
 }
 
 /// `a.mpitrace` -> `a.NAME.mpitrace`.

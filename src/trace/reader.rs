@@ -6,6 +6,7 @@
 
 use std::fs::File;
 use std::ops::Range;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -206,7 +207,9 @@ impl Part {
 }
 
 fn open_file(path: &Path, problems: &mut Vec<String>) -> Result<(FileHeader, Vec<Part>), TraceError> {
-    let file = File::open(path).map_err(|error| TraceError::io(path, error))?;
+    // Not blocking: a pipe without a writer would hold us here.
+    let opened = File::options().read(true).custom_flags(libc::O_NONBLOCK).open(path);
+    let file = opened.map_err(|error| TraceError::io(path, error))?;
     let metadata = file.metadata().map_err(|error| TraceError::io(path, error))?;
     if !metadata.is_file() {
         return Err(TraceError::damaged(path, "is not a file"));
@@ -275,6 +278,9 @@ fn open_part(map: &Arc<Mmap>, entry: &PartEntry) -> Result<Part, &'static str> {
         return Err("has a damaged header (checksum)");
     }
 
+    if header.records >= u64::from(u32::MAX) {
+        return Err("holds more records than this program can number");
+    }
     let find = |kind: u32, size: usize| -> Result<Range<usize>, &'static str> {
         let entry = directory.iter().find(|entry| entry.kind == kind).ok_or("lacks a section")?;
         if entry.element_size as usize != size {

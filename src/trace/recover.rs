@@ -34,6 +34,8 @@ pub struct Recovered {
     pub world_size: u32,
     /// The calls in it.
     pub records: u64,
+    /// Segments that cannot be read, and why: they were left where they are.
+    pub damaged: Vec<TraceError>,
 }
 
 /// How the name of every segment of the user `uid` starts.
@@ -44,10 +46,12 @@ pub fn name_prefix(uid: u32) -> String {
 /// How the name of every segment ends.
 pub const NAME_ENDING: &str = ".segment";
 
-/// The segments in these folders that the user left behind: those whose process has ended. A folder that does not exist
-/// holds none; what is not a segment is passed over.
-pub fn leftovers(folders: &[PathBuf], uid: u32) -> Result<Vec<Leftover>, TraceError> {
+/// The segments in these folders that jobs left behind of which no process lives any more; of the user `uid`, or of any.
+/// A folder that does not exist holds none; what is not a segment is passed over.
+pub fn leftovers(folders: &[PathBuf], uid: Option<u32>) -> Result<Vec<Leftover>, TraceError> {
+    let prefix = uid.map_or_else(|| "mpitrace-".to_owned(), name_prefix);
     let mut found = Vec::new();
+    let mut living = Vec::new();
     for folder in folders {
         let entries = match std::fs::read_dir(folder) {
             Ok(entries) => entries,
@@ -57,12 +61,17 @@ pub fn leftovers(folders: &[PathBuf], uid: u32) -> Result<Vec<Leftover>, TraceEr
         for entry in entries.flatten() {
             let name = entry.file_name();
             let name = name.to_string_lossy();
-            if name.starts_with(&name_prefix(uid)) && name.ends_with(NAME_ENDING) {
-                found.extend(leftover(&entry.path()));
+            if name.starts_with(&prefix) && name.ends_with(NAME_ENDING) {
+                match look_at(&entry.path()) {
+                    Some((leftover, false)) => found.push(leftover),
+                    Some((of_living, true)) => living.push(of_living.rank.job),
+                    None => {}
+                }
             }
         }
     }
-    found.sort_by_key(|leftover| (leftover.rank.job, leftover.rank.rank));
+    found.retain(|leftover| !living.contains(&leftover.rank.job));
+    found.sort_by_key(|leftover| (leftover.rank.job, leftover.rank.rank, leftover.modified));
     Ok(found)
 }
 
@@ -85,17 +94,33 @@ pub fn recover_job(job: &[Leftover], output: &Path) -> Result<Option<Recovered>,
         None => None,
         Some(first) => Some(write(&known, first, output)?),
     };
-    for leftover in job {
+    let damaged = recovered.iter().flat_map(|recovered| &recovered.damaged);
+    let kept: Vec<&Path> = damaged
+        .filter_map(|error| match error {
+            TraceError::Damaged { path, .. } => Some(path.as_path()),
+            _ => None,
+        })
+        .collect();
+    for leftover in job.iter().filter(|leftover| !kept.contains(&leftover.path.as_path())) {
         std::fs::remove_file(&leftover.path).map_err(|error| TraceError::io(&leftover.path, error))?;
     }
     Ok(recovered)
 }
 
 fn write(job: &[&Leftover], first: &Leftover, output: &Path) -> Result<Recovered, TraceError> {
-    let contents = job
-        .iter()
-        .map(|leftover| segment::read(&leftover.path, &leftover.map, false))
-        .collect::<Result<Vec<part::Content<'_>>, TraceError>>()?;
+    let mut contents: Vec<part::Content<'_>> = Vec::new();
+    let mut damaged = Vec::new();
+    for leftover in job {
+        match segment::read(&leftover.path, &leftover.map, false) {
+            // A copy of the same rank's segment, from another folder.
+            Ok(content) if contents.last().is_some_and(|last| last.rank.rank == content.rank.rank) => {}
+            Ok(content) => contents.push(content),
+            Err(error) => damaged.push(error),
+        }
+    }
+    if contents.is_empty() {
+        return Err(damaged.swap_remove(0));
+    }
     let (taken, trace) = file::create_new(output).map_err(|error| TraceError::io(output, error))?;
     let parts = contents.len() as u32;
     let world_size = first.rank.world_size;
@@ -115,7 +140,8 @@ fn write(job: &[&Leftover], first: &Leftover, output: &Path) -> Result<Recovered
     })();
     match written {
         Ok(path) => {
-            Ok(Recovered { path, ranks: parts, world_size, records: contents.iter().map(part::Content::records).sum() })
+            let records = contents.iter().map(part::Content::records).sum();
+            Ok(Recovered { path, ranks: parts, world_size, records, damaged })
         }
         Err(error) => {
             let _ = std::fs::remove_file(file::partial_name(&taken));
@@ -124,7 +150,8 @@ fn write(job: &[&Leftover], first: &Leftover, output: &Path) -> Result<Recovered
     }
 }
 
-fn leftover(path: &Path) -> Option<Leftover> {
+/// A segment, and whether its process lives.
+fn look_at(path: &Path) -> Option<(Leftover, bool)> {
     let file = File::options().read(true).write(true).open(path).ok()?;
     let metadata = file.metadata().ok()?;
     // SAFETY: read-only and private to this process. Only the header is looked at before it is known that the process
@@ -132,10 +159,8 @@ fn leftover(path: &Path) -> Option<Leftover> {
     let map = unsafe { Mmap::map(&file) }.ok()?;
     let rank = segment::header(path, &map).ok()?.rank;
     // Asked after the header was found: a process takes the lock before it writes one.
-    if is_locked(&file) {
-        return None;
-    }
-    Some(Leftover { path: path.to_owned(), modified: metadata.mtime(), rank, map })
+    let lives = is_locked(&file);
+    Some((Leftover { path: path.to_owned(), modified: metadata.mtime(), rank, map }, lives))
 }
 
 /// Whether a living process holds the lock that it takes on its segment. The lock ends with its process, however that

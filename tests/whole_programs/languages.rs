@@ -1,0 +1,44 @@
+//! Fortran by its three bindings, and Python: each reaches the library by other symbols.
+
+use crate::support::want::WORLD;
+use crate::support::{Case, On, Test, want};
+
+pub const TESTS: &[Test] = &[
+    Test::new("fortran_with_mpif_h", |case| fortran(case, "fortran_mpif.f90")).on(On::Fortran),
+    Test::new("fortran_with_use_mpi", |case| fortran(case, "fortran_use_mpi.f90")).on(On::Fortran),
+    Test::new("fortran_with_use_mpi_f08", |case| fortran(case, "fortran_f08.f90")).on(On::Fortran08),
+    Test::new("python_with_mpi4py", python).on(On::Python),
+];
+
+fn fortran(case: &Case, program: &str) {
+    let double = |function, bytes| want(function, WORLD, 3).of(bytes, "MPI_DOUBLE_PRECISION");
+    let integer = |function, bytes| want(function, WORLD, 3).of(bytes, "MPI_INTEGER");
+    case.traced(3, program).info().assert_is(&[
+        double("MPI_Allreduce", 32).by("MPI_SUM").times(20),
+        integer("MPI_Bcast", 12).root(0).times(10),
+        want("MPI_Barrier", WORLD, 3).times(3),
+        integer("MPI_Allgather", 8).times(4),
+        double("MPI_Reduce", 8).by("MPI_MAX").root(0).times(5),
+        integer("MPI_Scatter", 4).root(0).times(6),
+        want("MPI_Allreduce", "reversed", 3).of(16, "MPI_DOUBLE_PRECISION").by("MPI_MIN").times(7),
+    ]);
+}
+
+/// mpi4py opens the library at run time, and calls MPI_Allreduce_c wherever that exists: the plain name is recorded.
+fn python(case: &Case) {
+    let on_world = |function, bytes, datatype| want(function, WORLD, 3).of(bytes, datatype);
+    case.traced(3, "collectives.py").info().assert_is(&[
+        on_world("MPI_Allreduce", 32, "MPI_DOUBLE").by("MPI_SUM").times(20),
+        on_world("MPI_Bcast", 12, "MPI_INT").root(0).times(10),
+        want("MPI_Barrier", WORLD, 3).times(3),
+        on_world("MPI_Alltoall", 4, "MPI_INT").times(5),
+        on_world("MPI_Alltoallv", 12, "MPI_INT").times(4),
+        on_world("MPI_Alltoallw", 12, "any").times(2),
+        on_world("MPI_Allgatherv", 3, "MPI_BYTE").times(6),
+        on_world("MPI_Gatherv", 3, "MPI_BYTE").root(1).times(7),
+        on_world("MPI_Scatterv", 6, "MPI_BYTE").root(1).times(8),
+        on_world("MPI_Reduce_scatter", 48, "MPI_DOUBLE").by("MPI_MAX").times(9),
+        on_world("MPI_Scan", 8, "MPI_DOUBLE").by("MPI_SUM").times(11),
+        want("MPI_Allreduce", "from python", 3).of(16, "MPI_DOUBLE").by("MPI_MAX").times(12),
+    ]);
+}

@@ -1,0 +1,71 @@
+//! Where the trace goes.
+
+use crate::support::{Case, Test, Trace};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+pub const TESTS: &[Test] = &[
+    Test::new("that_exists_is_never_overwritten", never_overwritten),
+    Test::new("is_named_by_host_and_process", placeholders),
+    Test::new("is_in_the_working_directory_by_default", default_name),
+    Test::new("that_cannot_be_written_harms_nobody", unwritable),
+];
+
+/// The traces in the folder of the test.
+fn traces(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).expect("the folder").flatten().map(|entry| entry.path());
+    let mut traces: Vec<_> = entries.filter(|path| path.extension().is_some_and(|e| e == "mpitrace")).collect();
+    traces.sort();
+    traces
+}
+
+fn never_overwritten(case: &Case) {
+    let first = case.folder.join("mine.mpitrace");
+    fs::write(&first, "somebody's").expect("a file of that name");
+    for _ in 0..2 {
+        let traced = case.launch(2, "repeat.c").set("MPITRACE_OUTPUT", &first).trace().run();
+        assert_eq!(traced.code, 0, "{}", traced.stderr);
+    }
+    assert_eq!(fs::read_to_string(&first).expect("the file"), "somebody's");
+    let others = ["mine.2.mpitrace", "mine.3.mpitrace"].map(|name| case.folder.join(name));
+    assert_eq!(traces(&case.folder), [others[0].clone(), others[1].clone(), first]);
+    for path in others {
+        assert_eq!(Trace::at(path).info().records, 20);
+    }
+}
+
+fn placeholders(case: &Case) {
+    let pattern = case.folder.join("of-%h-%p.mpitrace");
+    let traced = case.launch(2, "repeat.c").set("MPITRACE_OUTPUT", &pattern).trace().run();
+    assert_eq!(traced.code, 0, "{}", traced.stderr);
+    let found = traces(&case.folder);
+    assert_eq!(found.len(), 1, "{found:?}");
+    let name = found[0].file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let host = fs::read_to_string("/proc/sys/kernel/hostname").expect("the host's name");
+    let process = name.strip_prefix(&format!("of-{}-", host.trim())).and_then(|rest| rest.strip_suffix(".mpitrace"));
+    assert!(process.is_some_and(|pid| pid.parse::<u32>().is_ok()), "{name}");
+    assert_eq!(Trace::at(found[0].clone()).info().records, 20);
+}
+
+fn default_name(case: &Case) {
+    let traced = case.launch(2, "repeat.c").preload(crate::support::tracer()).run();
+    assert_eq!(traced.code, 0, "{}", traced.stderr);
+    let found = traces(&case.folder);
+    assert_eq!(found.len(), 1, "{found:?}");
+    let name = found[0].file_name().unwrap_or_default().to_string_lossy().into_owned();
+    assert!(name.starts_with("mpitrace-"), "{name}");
+    assert_eq!(Trace::at(found[0].clone()).info().records, 20);
+}
+
+fn unwritable(case: &Case) {
+    let file = case.folder.join("file");
+    fs::write(&file, "").expect("a file where a folder is asked for");
+    let plain = case.launch(2, "repeat.c").run();
+    for output in [file.join("run.mpitrace"), PathBuf::from("/proc/no-such-folder/run.mpitrace")] {
+        let traced = case.launch(2, "repeat.c").set("MPITRACE_OUTPUT", &output).trace().run();
+        traced.same_as(&plain);
+        let said = traced.lines_with(&output.display().to_string());
+        assert_eq!(said.len(), 1, "one line that names {}:\n{}", output.display(), traced.stderr);
+        assert_eq!(case.recover().info().records, 20, "nothing is lost");
+    }
+}

@@ -1,0 +1,81 @@
+//! Where the preloaded library meets something else than one MPI program with the tracer on every rank.
+
+use crate::support::want::{NUMBERED, WORLD};
+use crate::support::{Case, On, Test, build, process, tracer, want};
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+pub const TESTS: &[Test] = &[
+    Test::new("into_what_is_no_mpi_program_is_silent", not_mpi).on(On::Any),
+    Test::new("into_the_launcher_too_makes_no_difference", launcher_too),
+    Test::new("into_rank_0_alone_makes_no_difference", |case| one_rank(case, 0)),
+    Test::new("into_rank_1_alone_makes_no_difference", |case| one_rank(case, 1)),
+    Test::new("beside_another_tool_lets_both_see_each_call_once", another_tool),
+];
+
+fn not_mpi(case: &Case) {
+    let commands: [(&[&str], i32, &str); 5] = [
+        (&["/bin/true"], 0, ""),
+        (&["/bin/false"], 1, ""),
+        (&["sh", "-c", "echo out; exit 3"], 3, "out\n"),
+        (&["python3", "-c", "print(6 * 7)"], 0, "42\n"),
+        (&["env", "-i", "/bin/echo", "bare"], 0, "bare\n"),
+    ];
+    for (words, code, output) in commands {
+        let mut command = Command::new(words[0]);
+        command.args(&words[1..]).env("LD_PRELOAD", tracer()).current_dir(&case.folder);
+        let finished = process::run(command, &case.folder.join("output"), Duration::from_secs(30));
+        let got = (finished.code, finished.stdout.as_str(), finished.stderr.as_str());
+        assert_eq!(got, (code, output, ""), "{words:?}");
+    }
+    let left: Vec<_> = fs::read_dir(&case.folder).expect("the folder").flatten().map(|e| e.file_name()).collect();
+    assert_eq!(left, ["output"], "nothing is written");
+}
+
+/// `LD_PRELOAD=... mpirun`, as somebody types it first: mpirun, its daemons and shells carry the library too.
+fn launcher_too(case: &Case) {
+    let plain = case.launch(2, "repeat.c").run();
+    let preload = format!("LD_PRELOAD={}", tracer().display());
+    let launch = case.launch(2, "repeat.c").set("MPITRACE_OUTPUT", case.folder.join("all.mpitrace"));
+    let everywhere = launch.run_under(&["env".into(), preload.into()]);
+    everywhere.same_as(&plain);
+    let traces = fs::read_dir(&case.folder).expect("the folder").flatten();
+    let traces = traces.filter(|entry| entry.path().extension().is_some_and(|e| e == "mpitrace")).count();
+    assert_eq!(traces, 1, "one trace of one world\n{}", everywhere.stderr);
+}
+
+fn one_rank(case: &Case, rank: u32) {
+    let plain = case.launch(2, "counts.c").run();
+    let mixed = case.launch(2, "counts.c").only_rank(rank).trace().run();
+    mixed.same_as(&plain);
+}
+
+fn another_tool(case: &Case) {
+    let tally = build::shared_library(case.mpi, "tally.c");
+    let plain = case.launch(2, "counts.c").run();
+    for above in [true, false] {
+        let launch = case.launch(2, "counts.c").set("TALLY_OUTPUT", case.folder.join("tally"));
+        let launch = if above { launch.trace().preload(tally.clone()) } else { launch.preload(tally.clone()).trace() };
+        let both = launch.run();
+        both.same_as(&plain);
+        for rank in 0..2 {
+            let path = case.folder.join(format!("tally.{rank}"));
+            assert_eq!(tally_of(&path), "MPI_Barrier 6\nMPI_Bcast 20\nMPI_Allreduce 40\n", "above us: {above}");
+            fs::remove_file(path).expect("the tally");
+        }
+        let on = |communicator, root| {
+            [
+                want("MPI_Allreduce", communicator, 2).of(64, "MPI_DOUBLE").by("MPI_SUM").times(20),
+                want("MPI_Bcast", communicator, 2).of(16, "MPI_INT").root(root).times(10),
+                want("MPI_Barrier", communicator, 2).times(3),
+            ]
+        };
+        both.trace.info().assert_is(&[on(WORLD, 1), on(NUMBERED, 0)].concat());
+    }
+}
+
+fn tally_of(path: &Path) -> String {
+    fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}

@@ -1,0 +1,64 @@
+//! The variables that the tracer reads, and what it says.
+
+use crate::support::{Case, Test};
+use std::fs;
+
+pub const TESTS: &[Test] = &[
+    Test::new("disable_writes_nothing", disable),
+    Test::new("unknown_names_are_named_once", unknown_name),
+    Test::new("unreadable_values_are_named_once", unreadable_value),
+    Test::new("verbose_0_is_silent_and_1_is_one_line", verbose),
+    Test::new("segment_folder_that_cannot_be_used_is_said_once", no_segment_folder),
+];
+
+fn disable(case: &Case) {
+    let plain = case.launch(2, "repeat.c").run();
+    let disabled = case.launch(2, "repeat.c").set("MPITRACE_DISABLE", "1").trace().run();
+    disabled.same_as(&plain);
+    assert!(!disabled.trace.path.exists());
+    assert!(disabled.lines_with("mpitrace").is_empty(), "{}", disabled.stderr);
+}
+
+/// The program runs on and is traced, and exactly one line names what is wrong.
+fn warned(case: &Case, name: &str, value: &str) {
+    let plain = case.launch(2, "repeat.c").run();
+    let warned = case.launch(2, "repeat.c").set(name, value).trace().run();
+    warned.same_as(&plain);
+    assert_eq!(warned.lines_with(name).len(), 1, "one line about {name}={value}:\n{}", warned.stderr);
+    let info = warned.trace.info();
+    assert_eq!((info.complete, info.records), (true, 20));
+}
+
+fn unknown_name(case: &Case) {
+    warned(case, "MPITRACE_FOO", "1");
+}
+
+fn unreadable_value(case: &Case) {
+    for (name, value) in [("MPITRACE_CAPACITY", "abc"), ("MPITRACE_CAPACITY", "-5"), ("MPITRACE_FULL", "maybe")] {
+        warned(case, name, value);
+    }
+}
+
+fn verbose(case: &Case) {
+    let plain = case.launch(2, "repeat.c").run();
+    for (level, lines) in [("0", 0), ("1", 1)] {
+        let traced = case.launch(2, "repeat.c").set("MPITRACE_VERBOSE", level).trace().run();
+        traced.same_as(&plain);
+        assert_eq!(traced.lines_with("mpitrace").len(), lines, "at level {level}:\n{}", traced.stderr);
+        assert!(traced.trace.info().complete);
+    }
+}
+
+/// Then the records lie elsewhere, which is worth one line, and the trace is as good as ever.
+fn no_segment_folder(case: &Case) {
+    let file = case.folder.join("file");
+    fs::write(&file, "").expect("a file where a folder is asked for");
+    let plain = case.launch(2, "repeat.c").run();
+    let unusable = file.join("below");
+    let traced = case.launch(2, "repeat.c").set("MPITRACE_SEGMENT_DIR", &unusable).trace().run();
+    traced.same_as(&plain);
+    let said = traced.lines_with(&unusable.display().to_string());
+    assert_eq!(said.len(), 1, "one line that names the folder:\n{}", traced.stderr);
+    let info = traced.trace.info();
+    assert_eq!((info.complete, info.records), (true, 20));
+}

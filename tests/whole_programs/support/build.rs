@@ -1,0 +1,57 @@
+//! Compiling the test programs, once for each library: what was built before is found again by what it was built from.
+
+use super::library::{Compiler, Mpi};
+use super::{TARGET, root};
+use std::collections::hash_map::DefaultHasher;
+use std::fs;
+use std::hash::{Hash, Hasher};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// The path of a file in tests/programs.
+pub fn source(name: &str) -> PathBuf {
+    root().join("tests/programs").join(name)
+}
+
+/// The program of that source for this library.
+pub fn program(mpi: &Mpi, name: &str) -> PathBuf {
+    if name.ends_with(".f90") {
+        let fortran = mpi.fortran.as_ref().expect("a Fortran compiler, as the test asked for one");
+        compile(mpi, name, fortran, &["-O1", "-w", "-fallow-argument-mismatch"])
+    } else {
+        compile(mpi, name, &mpi.c, &["-O1", "-Wall", "-Wextra", "-Werror", "-pthread"])
+    }
+}
+
+/// The source as a library to be preloaded.
+pub fn shared_library(mpi: &Mpi, name: &str) -> PathBuf {
+    compile(mpi, name, &mpi.c, &["-O1", "-Wall", "-shared", "-fPIC"])
+}
+
+fn compile(mpi: &Mpi, name: &str, compiler: &Compiler, options: &[&str]) -> PathBuf {
+    let source = source(name);
+    let mut hasher = DefaultHasher::new();
+    (&compiler, options).hash(&mut hasher);
+    for path in [source.as_path(), &root().join("tests/programs/report.h")] {
+        fs::read(path).unwrap_or_else(|error| panic!("{}: {error}", path.display())).hash(&mut hasher);
+    }
+    let folder = TARGET.join("tests/programs").join(mpi.name);
+    let stem = Path::new(name).file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let program = folder.join(format!("{stem}-{:016x}", hasher.finish()));
+    if program.exists() {
+        return program;
+    }
+    fs::create_dir_all(&folder).expect("a folder for programs");
+    // Under another name first: a second test that wants the same program must not find half of it.
+    static BUILDS: AtomicU32 = AtomicU32::new(0);
+    let number = BUILDS.fetch_add(1, Ordering::Relaxed);
+    let unfinished = folder.join(format!("{stem}.{}.{number}", std::process::id()));
+    let Compiler { before, after } = compiler;
+    let mut command = Command::new(&before[0]);
+    command.args(&before[1..]).args(options).arg("-o").arg(&unfinished).arg(&source).args(after).current_dir(&folder);
+    let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
+    assert!(output.status.success(), "{command:?}\n{}", String::from_utf8_lossy(&output.stderr));
+    fs::rename(&unfinished, &program).expect("the program");
+    program
+}

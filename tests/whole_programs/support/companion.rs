@@ -1,0 +1,46 @@
+//! Calling `mpitrace`, the companion.
+
+use super::process::{self, Finished};
+use super::{BINARIES, TARGET};
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::Command;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+/// None of the traces here is large: whoever needs more than this was led astray by a damaged file.
+const ADDRESS_SPACE: u64 = 2 << 30;
+
+pub fn path() -> PathBuf {
+    BINARIES.join("mpitrace")
+}
+
+/// Runs `mpitrace` with these arguments.
+pub fn mpitrace<A: AsRef<OsStr>>(arguments: &[A]) -> Finished {
+    static CALLS: AtomicU32 = AtomicU32::new(0);
+    let number = CALLS.fetch_add(1, Ordering::Relaxed);
+    let folder = TARGET.join(format!("tests/companion/{}-{number}", std::process::id()));
+    let mut command = Command::new(path());
+    command.args(arguments);
+    let limit = libc::rlimit { rlim_cur: ADDRESS_SPACE, rlim_max: ADDRESS_SPACE };
+    // SAFETY: between fork and exec only setrlimit is called, which is async-signal-safe.
+    unsafe {
+        command.pre_exec(move || {
+            if libc::setrlimit(libc::RLIMIT_AS, &limit) == 0 { Ok(()) } else { Err(std::io::Error::last_os_error()) }
+        })
+    };
+    let finished = process::run(command, &folder, Duration::from_secs(60));
+    let _ = fs::remove_dir_all(folder);
+    finished
+}
+
+/// What the contract says of a command that could not do its work: exit code 2, nothing on stdout, one line on stderr.
+#[track_caller]
+pub fn assert_refused(finished: &Finished, what: &str) {
+    let Finished { code, stdout, stderr } = finished;
+    assert_eq!(*code, 2, "exit code for {what}; stdout:\n{stdout}\nstderr:\n{stderr}");
+    assert_eq!(stdout, "", "stdout for {what}");
+    assert_eq!(stderr.lines().count(), 1, "one line on stderr for {what}, not:\n{stderr}");
+}

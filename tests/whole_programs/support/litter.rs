@@ -1,0 +1,31 @@
+//! MPICH and Intel MPI leave their shared memory in /dev/shm when a rank is killed: 2 MiB or more each time, where a
+//! container has 64 MiB in all. The tests that kill ranks clean up after them.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::time::{Duration, SystemTime};
+
+/// Removes what jobs of this user made since `started` and no process has mapped. What is younger than a moment stays:
+/// another test's job may be about to map it.
+pub fn sweep(started: SystemTime) {
+    let Some(before) = SystemTime::now().checked_sub(Duration::from_millis(300)) else { return };
+    // SAFETY: geteuid takes nothing and cannot fail.
+    let me = unsafe { libc::geteuid() };
+    for entry in fs::read_dir("/dev/shm").into_iter().flatten().flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let theirs = name.starts_with("mpich_shm_") || name.starts_with("Intel_MPI_");
+        let Ok(metadata) = entry.metadata() else { continue };
+        let made = metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH);
+        if theirs && metadata.uid() == me && (started..before).contains(&made) && !is_mapped(&entry.path()) {
+            let _ = fs::remove_file(entry.path());
+        }
+    }
+}
+
+fn is_mapped(path: &Path) -> bool {
+    let path = path.to_string_lossy();
+    let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let maps = processes.filter_map(|process| fs::read_to_string(process.path().join("maps")).ok());
+    maps.into_iter().any(|map| map.contains(&*path))
+}

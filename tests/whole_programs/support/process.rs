@@ -1,0 +1,61 @@
+//! Running a command under a time limit, with nothing on stdin and its output in files: whoever outlives it holds no pipe
+//! of ours open.
+
+use std::fs::{self, File};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+/// What is left of a command.
+pub struct Finished {
+    /// The exit code, or 128 and the signal, as a shell gives it.
+    pub code: i32,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+/// Runs `command` with its output in `folder`, in a process group of its own; panics if it takes longer than `limit`.
+pub fn run(mut command: Command, folder: &Path, limit: Duration) -> Finished {
+    fs::create_dir_all(folder).expect("a folder for the output");
+    let (out, err) = (folder.join("stdout"), folder.join("stderr"));
+    command
+        .stdin(Stdio::null())
+        .stdout(File::create(&out).expect("stdout"))
+        .stderr(File::create(&err).expect("stderr"));
+    let started = Instant::now();
+    let mut child =
+        command.process_group(0).spawn().unwrap_or_else(|error| panic!("{command:?} does not start: {error}"));
+    let status = wait(&mut child, limit);
+    let read = |path| String::from_utf8_lossy(&fs::read(path).unwrap_or_default()).into_owned();
+    let (stdout, stderr) = (read(out), read(err));
+    let Some(status) = status else {
+        end(&mut child);
+        panic!("not finished after {:?}: {command:?}\n{stdout}{stderr}", started.elapsed());
+    };
+    Finished { code: status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0)), stdout, stderr }
+}
+
+fn wait(child: &mut Child, limit: Duration) -> Option<ExitStatus> {
+    let started = Instant::now();
+    while started.elapsed() < limit {
+        if let Some(status) = child.try_wait().expect("the state of a child") {
+            return Some(status);
+        }
+        sleep(Duration::from_millis(3));
+    }
+    None
+}
+
+/// SIGTERM first: a launcher then ends its ranks, which may have left its process group.
+fn end(child: &mut Child) {
+    let group = -i32::try_from(child.id()).expect("a process id");
+    // SAFETY: kill takes two integers; the group is one that this function's caller made.
+    unsafe { libc::kill(group, libc::SIGTERM) };
+    if wait(child, Duration::from_secs(5)).is_none() {
+        // SAFETY: as above.
+        unsafe { libc::kill(group, libc::SIGKILL) };
+        let _ = child.wait();
+    }
+}

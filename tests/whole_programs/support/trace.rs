@@ -1,0 +1,132 @@
+//! A trace as the companion shows it, by the keys of its JSON that others rely on.
+
+use super::companion::mpitrace;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use std::ffi::OsStr;
+use std::path::PathBuf;
+
+pub struct Trace {
+    pub path: PathBuf,
+}
+
+#[derive(Deserialize, Debug)]
+pub struct Info {
+    pub ranks: u64,
+    pub records: u64,
+    pub dropped: u64,
+    pub complete: bool,
+    pub abi: String,
+    pub library: String,
+    pub counters: Vec<String>,
+    pub operations: Vec<Operation>,
+}
+
+#[derive(Deserialize, Debug, Clone)]
+pub struct Operation {
+    pub operation: u64,
+    pub function: String,
+    pub communicator: String,
+    pub communicator_id: u64,
+    pub bytes: u64,
+    pub root: Option<i64>,
+    pub datatype: Option<String>,
+    pub reduction: Option<String>,
+    pub ranks: u64,
+    pub repetitions: u64,
+    pub incomplete: u64,
+}
+
+/// A row of `dump`.
+#[derive(Deserialize, Debug)]
+pub struct Row {
+    pub rank: u64,
+    pub thread: u64,
+    pub operation: u64,
+    pub repetition: u64,
+    pub function: String,
+    pub communicator: String,
+    pub bytes: u64,
+    pub enter_ns: f64,
+    pub exit_ns: Option<f64>,
+}
+
+#[derive(Deserialize, Debug)]
+pub struct Categories {
+    pub operation: u64,
+    pub function: String,
+    pub repetitions: u64,
+    pub method: String,
+    pub time: String,
+    pub first_repetition: u64,
+    pub median_ns: f64,
+    pub warmup_end: Option<u64>,
+    pub counts: Counts,
+    pub category: Vec<String>,
+    pub run_time_ns: Vec<f64>,
+}
+
+#[derive(Deserialize, Debug)]
+pub struct Counts {
+    pub first: u64,
+    pub warmup: u64,
+    pub outlier: u64,
+    pub good: u64,
+}
+
+impl Trace {
+    pub fn at(path: PathBuf) -> Self {
+        Self { path }
+    }
+
+    #[track_caller]
+    pub fn info(&self) -> Info {
+        let (code, info) = self.json::<Info>("info", &[]);
+        assert_eq!(code, i32::from(!info.complete), "info's exit code for {info:?}");
+        info
+    }
+
+    #[track_caller]
+    pub fn dump(&self, options: &[&str]) -> Vec<Row> {
+        self.json("dump", options).1
+    }
+
+    #[track_caller]
+    pub fn categorize(&self, options: &[&str]) -> Vec<Categories> {
+        self.json("categorize", options).1
+    }
+
+    /// The numbers of the repetitions whose call returned on this rank, and of those whose call did not.
+    #[track_caller]
+    pub fn repetitions(&self, operation: u64, rank: u64) -> (Vec<u64>, Vec<u64>) {
+        let (operation, rank) = (operation.to_string(), rank.to_string());
+        let rows = self.dump(&["--operation", &operation, "--rank", &rank]);
+        let (returned, not): (Vec<_>, Vec<_>) = rows.iter().partition(|row| row.exit_ns.is_some());
+        let numbers = |rows: Vec<&Row>| rows.iter().map(|row| row.repetition).collect();
+        (numbers(returned), numbers(not))
+    }
+
+    #[track_caller]
+    fn json<T: DeserializeOwned>(&self, command: &str, options: &[&str]) -> (i32, T) {
+        let mut arguments: Vec<&OsStr> = vec![command.as_ref(), self.path.as_ref(), "--json".as_ref()];
+        arguments.extend(options.iter().map(OsStr::new));
+        let finished = mpitrace(&arguments);
+        let context = || format!("mpitrace {arguments:?}: exit code {}\n{}", finished.code, finished.stderr);
+        assert!(matches!(finished.code, 0 | 1), "{}", context());
+        let value = serde_json::from_str(&finished.stdout)
+            .unwrap_or_else(|error| panic!("{error} in the output of {}{:.2000}", context(), finished.stdout));
+        (finished.code, value)
+    }
+}
+
+impl Info {
+    /// The one operation of this function.
+    #[track_caller]
+    pub fn only(&self, function: &str) -> &Operation {
+        let mut found = self.operations.iter().filter(|operation| operation.function == function);
+        match (found.next(), found.next()) {
+            (Some(operation), None) => operation,
+            _ => panic!("not exactly one operation {function} in {:#?}", self.operations),
+        }
+    }
+}
