@@ -31,11 +31,16 @@ fn recovered(case: &Case, ranks: u32, how: &str) -> Trace {
     let traced = die(case, ranks, how, true);
     let mut codes = vec![die(case, ranks, how, false).code];
     if case.mpi.library == "MPICH" {
-        // Its launcher kills the ranks that are left, if they are, and reports all ends in one, or-ed: 14 and 9 make 15.
-        codes.extend([9, codes[0] | 9]);
-        if traced.code != codes[0] {
-            codes.push(die(case, ranks, how, false).code);
-        }
+        // Its launcher kills the ranks that are left, if there are any by then, and reports how all of them ended in one
+        // number, or-ed: an alarm, 14, is 14, 15 or 9 by turns, without the tracer too.
+        let own = match how {
+            "kill" => libc::SIGKILL,
+            "segv" => libc::SIGSEGV,
+            "timeout" => libc::SIGALRM,
+            "abort" => 3,
+            _ => 4,
+        };
+        codes.extend([own, libc::SIGKILL, own | libc::SIGKILL]);
     }
     assert!(codes.contains(&traced.code), "exit code {}, without the tracer {codes:?}\n{}", traced.code, traced.stderr);
     if traced.trace.path.exists() { traced.trace } else { case.recover() }
