@@ -90,6 +90,11 @@ impl RankClock {
         self.origin_ns + self.duration_ns(self.origin, tick)
     }
 
+    /// So many ticks, ns.
+    pub fn ticks_ns(&self, ticks: u64) -> f64 {
+        self.duration_ns(0, ticks)
+    }
+
     /// From one tick of this rank to another, ns; negative if `to` lies before `from`.
     pub fn duration_ns(&self, from: u64, to: u64) -> f64 {
         to.wrapping_sub(from) as i64 as f64 * self.period_ns

@@ -32,8 +32,10 @@ pub struct Abi {
     pub errors_return: usize,
     pub comm_type_shared: i32,
     pub info_null: usize,
+    pub request_null: usize,
+    /// MPI_CART, MPI_GRAPH, MPI_DIST_GRAPH.
+    pub topologies: [i32; 3],
     pub err_count: c_int,
-    pub err_other: c_int,
 }
 
 static ABI: OnceLock<Abi> = OnceLock::new();
@@ -84,8 +86,9 @@ impl Abi {
             errors_return: address(c"ompi_mpi_errors_return"),
             comm_type_shared: 0,
             info_null: address(c"ompi_mpi_info_null"),
+            request_null: address(c"ompi_request_null"),
+            topologies: [1, 2, 3],
             err_count: 2,
-            err_other: 16,
         }
     }
 
@@ -107,8 +110,9 @@ impl Abi {
             errors_return: 0x5400_0001,
             comm_type_shared: 1,
             info_null: 0x1c00_0000,
+            request_null: 0x2c00_0000,
+            topologies: [2, 1, 3],
             err_count: 2,
-            err_other: 15,
         }
     }
 
@@ -130,8 +134,9 @@ impl Abi {
             errors_return: 0x143,
             comm_type_shared: 221,
             info_null: 0x130,
+            request_null: 0x180,
+            topologies: [211, 212, 213],
             err_count: 2,
-            err_other: 16,
         }
     }
 
@@ -209,6 +214,17 @@ impl Abi {
             }
             family::STANDARD => STANDARD.iter().find(|(value, _)| *value == handle).map(|(_, name)| (*name).to_owned()),
             _ => openmpi_symbol(handle, "ompi_mpi_op_").map(|name| format!("MPI_{}", name.to_ascii_uppercase())),
+        }
+    }
+
+    /// Whether this request, as a starting call has stored it, stands for any call that is complete already: these share
+    /// one.
+    pub fn is_complete_request(&self, handle: usize) -> bool {
+        match self.family {
+            family::OPENMPI => handle == self.request_null || handle == symbol::data(c"ompi_request_empty").addr(),
+            // Built in, and not made for the call.
+            family::MPICH => handle == self.request_null || handle & 0xc000_0000 == 0x4000_0000,
+            _ => handle == self.request_null,
         }
     }
 

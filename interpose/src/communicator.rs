@@ -27,11 +27,15 @@ pub struct Communicator {
     pub size: u32,
     /// Ranks in the remote group; 0: an intracommunicator.
     remote: u32,
+    /// Neighbours that this rank sends to in the communicator's topology.
+    destinations: u32,
     key: [u64; 2],
     predefined: bool,
     identified: AtomicBool,
     /// Communicators made from this one.
     children: AtomicU64,
+    /// Persistent collectives made on it.
+    persistent: AtomicU64,
 }
 
 // SAFETY: `entry` points into the segment, which stays mapped; MPI orders the collective calls on one communicator, so no
@@ -55,6 +59,8 @@ struct Group {
     remote: u32,
     /// Ranks of the remote group that are of this world.
     remote_here: u32,
+    /// Neighbours that this rank sends to in the communicator's topology.
+    destinations: u32,
     /// World rank of the first member; u64::MAX: of another world.
     leader: u64,
     /// A hash of all members' world ranks, of each group.
@@ -74,6 +80,17 @@ impl Communicator {
         if self.is_inter() { self.remote as usize } else { self.size as usize }
     }
 
+    /// Neighbours that this rank sends to, where the communicator has a topology.
+    #[inline(always)]
+    pub fn destinations(&self) -> usize {
+        self.destinations as usize
+    }
+
+    /// The number of a persistent collective that is made on it now. Making them is ordered, as all collective calls are.
+    pub fn next_persistent(&self) -> u64 {
+        self.persistent.fetch_add(1, Ordering::Relaxed)
+    }
+
     /// MPI_COMM_WORLD and MPI_COMM_SELF, which are never freed.
     pub fn is_predefined(&self) -> bool {
         self.predefined
@@ -89,7 +106,7 @@ impl Communicator {
 pub fn start(rank: u32, size: u32) -> Option<()> {
     let abi = abi::get();
     let mut registry = registry::lock()?;
-    let group = Group { rank, size, remote: 0, remote_here: 0, leader: 0, members: [0; 2] };
+    let group = Group { rank, size, remote: 0, remote_here: 0, destinations: 0, leader: 0, members: [0; 2] };
     add(&mut registry, abi.comm_world, mix(&[1]), &group, flags::WORLD)?;
     let alone = Group { rank: 0, size: 1, leader: rank.into(), ..group };
     add(&mut registry, abi.comm_self, mix(&[2, rank.into()]), &alone, flags::SELF)?;
@@ -210,7 +227,7 @@ pub fn named(forward: impl FnOnce() -> c_int, comm: usize, name: usize) -> c_int
 
 /// A communicator for a handle that nobody saw being made, before MPI may be asked about it.
 pub fn provisional(registry: &mut Registry, handle: usize) -> Option<&'static Communicator> {
-    let group = Group { rank: 0, size: 0, remote: 0, remote_here: 0, leader: 0, members: [0; 2] };
+    let group = Group { rank: 0, size: 0, remote: 0, remote_here: 0, destinations: 0, leader: 0, members: [0; 2] };
     let known = add(registry, handle, [0; 2], &group, 0)?;
     known.identified.store(false, Ordering::Relaxed);
     // SAFETY: the entry was made just now.
@@ -286,10 +303,12 @@ fn leak(
         rank: group.rank,
         size: group.size,
         remote: group.remote,
+        destinations: group.destinations,
         key,
         predefined: predefined != 0,
         identified: AtomicBool::new(true),
         children: AtomicU64::new(0),
+        persistent: AtomicU64::new(0),
     }))
 }
 
@@ -343,7 +362,8 @@ fn group(handle: usize) -> Option<Group> {
     let size = u32::try_from(word(mpi::comm_size)?).ok()?;
     let inter = word(mpi::comm_test_inter)? != 0;
     let local = members(handle, mpi::comm_group, size)?;
-    let mut group = Group { rank, size, remote: 0, remote_here: 0, leader: local.0, members: [local.1, 0] };
+    let mut group =
+        Group { rank, size, remote: 0, remote_here: 0, destinations: 0, leader: local.0, members: [local.1, 0] };
     if inter {
         group.remote = u32::try_from(word(mpi::comm_remote_size)?).ok()?;
         let remote = members(handle, mpi::comm_remote_group, group.remote)?;
@@ -351,6 +371,9 @@ fn group(handle: usize) -> Option<Group> {
         group.members[1] = remote.1;
         // The same on both sides.
         group.leader = group.leader.min(remote.0);
+    } else {
+        // SAFETY: as above.
+        group.destinations = unsafe { mpi::neighbours(handle) }.1;
     }
     Some(group)
 }

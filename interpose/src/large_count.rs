@@ -8,23 +8,28 @@ use std::ffi::c_int;
 
 use crate::{abi, mpi};
 
-/// The arrays that stand in for the program's until the call has returned.
+/// The arrays that stand in for the program's until the call has returned, or its request is complete.
 #[derive(Default)]
 pub struct Narrowed(Vec<Vec<c_int>>);
 
 impl Narrowed {
-    /// Turns the arguments of `MPI_X_c` into those of `MPI_X`, by the names that the standard gives them. False: a count or
+    /// Whether there is nothing to be kept.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Turns the arguments of `MPI_X_c` into those of `MPI_X` (`plain`), by the names that the standard gives them. False: a count or
     /// displacement does not fit into an int.
     ///
     /// # Safety
     /// `arguments` are those of a call of the function whose parameters have these names.
-    pub unsafe fn narrow(&mut self, names: &[&str], arguments: &mut [usize]) -> bool {
+    pub unsafe fn narrow(&mut self, plain: &str, names: &[&str], arguments: &mut [usize]) -> bool {
         let argument = |name: &str| names.iter().position(|other| *other == name).map(|index| arguments[index]);
         let abi = abi::get();
         let in_place = argument("sendbuf") == Some(abi.in_place);
         let arrays = names.iter().any(|name| is_array(name));
         // SAFETY: the communicator is as good as the program's argument; the library judges it.
-        let ranks = argument("comm").filter(|_| arrays).map(|comm| unsafe { ranks(comm) });
+        let ranks = argument("comm").filter(|_| arrays).map(|comm| unsafe { ranks(comm, plain.contains("eighbor_")) });
         let root = argument("root").map(|root| root as i32);
         for (name, argument) in names.iter().zip(arguments) {
             match *name {
@@ -39,8 +44,13 @@ impl Narrowed {
                     if !at_root || *argument == 0 || in_place && name.starts_with('s') {
                         continue;
                     }
-                    // MPI_Reduce_scatter has a count for each rank of the own group.
-                    let length = if names.contains(&"op") { ranks.group } else { ranks.peers };
+                    let length = match name {
+                        // MPI_Reduce_scatter has a count for each rank of the own group.
+                        _ if names.contains(&"op") => ranks.group,
+                        "sendcounts" | "sdispls" => ranks.destinations,
+                        // MPI_Scatterv calls the displacements of what the root sends `displs`.
+                        _ => ranks.sources,
+                    };
                     // SAFETY: a significant array has an element for each peer.
                     let Some(narrow) = (unsafe { narrow_array(*argument, length) }) else {
                         return false;
@@ -76,21 +86,31 @@ struct Ranks {
     own: i32,
     /// Ranks of the own group.
     group: usize,
-    /// Ranks that blocks are exchanged with: of the remote group, if there is one.
-    peers: usize,
+    /// Ranks that blocks come from: all, those of the remote group, or the neighbours.
+    sources: usize,
+    /// Ranks that blocks go to.
+    destinations: usize,
 }
 
 /// # Safety
 /// `comm` may be asked about.
-unsafe fn ranks(comm: usize) -> Option<Ranks> {
+unsafe fn ranks(comm: usize, neighbours: bool) -> Option<Ranks> {
     // SAFETY: the caller's promise.
     let word = |function: unsafe fn(usize, usize) -> bool| mpi::int(|place| unsafe { function(comm, place) });
     let group = usize::try_from(word(mpi::comm_size)?).ok()?;
-    let peers = match word(mpi::comm_test_inter)? {
-        0 => group,
-        _ => usize::try_from(word(mpi::comm_remote_size)?).ok()?,
+    let (sources, destinations) = match (neighbours, word(mpi::comm_test_inter)?) {
+        (true, _) => {
+            // SAFETY: as above.
+            let (sources, destinations) = unsafe { mpi::neighbours(comm) };
+            (sources as usize, destinations as usize)
+        }
+        (false, 0) => (group, group),
+        (false, _) => {
+            let remote = usize::try_from(word(mpi::comm_remote_size)?).ok()?;
+            (remote, remote)
+        }
     };
-    Some(Ranks { own: word(mpi::comm_rank)?, group, peers })
+    Some(Ranks { own: word(mpi::comm_rank)?, group, sources, destinations })
 }
 
 /// # Safety

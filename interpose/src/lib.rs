@@ -5,6 +5,8 @@
 //! [`live`]. [`lifecycle`] starts at Init and ends at Finalize, where [`output`] writes the trace.
 
 #![warn(clippy::undocumented_unsafe_blocks)]
+// The table is taken line by line, one macro expansion within the other.
+#![recursion_limit = "1024"]
 #![allow(missing_docs, reason = "a cdylib has no Rust interface; what C programs see is in include/")]
 
 mod abi;
@@ -21,6 +23,7 @@ mod output;
 mod presence;
 mod recorder;
 mod registry;
+mod requests;
 mod say;
 mod settings;
 mod symbol;

@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use bytemuck::Zeroable;
-use trace::trace::layout::{COLUMNS, NO_RANK, RankHeader, state};
+use trace::trace::layout::{COLUMNS, NO_RANK, REQUEST_COLUMNS, RankHeader, state};
 use trace::trace::recover;
 
 use crate::live::{self, Live};
@@ -127,7 +127,8 @@ fn start(prepared: &mut Prepared) -> Option<()> {
     }
     let header = RankHeader { job: run.job, rank, world_size, abi: abi.family, ..prepared.header };
     let name = live::segment_name(job_key);
-    let Some(live) = Live::create(&run.settings.segment_folders(), &name, header, &COLUMNS) else {
+    let columns: Vec<(&str, u32)> = COLUMNS.into_iter().chain(REQUEST_COLUMNS).collect();
+    let Some(live) = Live::create(&run.settings.segment_folders(), &name, header, &columns) else {
         say::warn("no memory for the records; this rank runs untraced");
         return None;
     };

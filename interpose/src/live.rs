@@ -44,6 +44,8 @@ struct State {
     draws: u64,
     /// For each stretch, whether a thread is filling it.
     in_use: Vec<bool>,
+    /// For each stretch, whether the columns that not every record uses have memory.
+    extended: Vec<bool>,
 }
 
 const REGIONS: usize = 5;
@@ -68,7 +70,7 @@ const STEP: u64 = 64 << 10;
 /// Records of a stretch: a 64th of all, so that several threads get their share and the memory taken stays close to what
 /// is used; 16384 at most (576 KiB: 0.35 ms to take, measured at 12 ms for 20 MiB).
 fn stretch_records(capacity: u64) -> u64 {
-    (capacity / 64).next_power_of_two().clamp(16, 16384)
+    (capacity / 64).next_power_of_two().clamp(16, MAX_STRETCH_RECORDS)
 }
 
 impl Live {
@@ -98,9 +100,11 @@ impl Live {
             ..SegmentHeader::zeroed()
         };
         let mut offset = 0;
-        for (entry, (name, size)) in header.columns.iter_mut().zip(columns) {
+        for (index, (entry, (name, size))) in header.columns.iter_mut().zip(columns).enumerate() {
+            // What is used on demand starts on a page of its own.
+            offset = round_up(offset, if index == COLUMNS.len() { PAGE } else { SECTION_ALIGNMENT });
             *entry = ColumnEntry { name: name_bytes(name), element_size: *size, padding: 0, offset };
-            offset = round_up(offset + header.stretch_records * u64::from(*size), SECTION_ALIGNMENT);
+            offset += header.stretch_records * u64::from(*size);
         }
         header.stretch_bytes = round_up(offset, PAGE);
         // Under `ring` one stretch is always being refilled.
@@ -124,7 +128,11 @@ impl Live {
             Some((base, file, path)) => (base, Some((file, path))),
             None => (map(None, std::ptr::null_mut(), length)?, None),
         };
-        let state = State { in_use: vec![false; stretches as usize], ..State::default() };
+        let state = State {
+            in_use: vec![false; stretches as usize],
+            extended: vec![false; stretches as usize],
+            ..State::default()
+        };
         let live =
             Live { base, length, file, stretches, state: Mutex::new(state), full: AtomicBool::new(stretches == 0) };
         // SAFETY: the mapping is at least a header long; its first page was given memory by `map_file`.
@@ -226,7 +234,7 @@ impl Live {
         let mut private = false;
         if first_time {
             let reserved = self.reserve(&mut state, STRETCHES, (index + 1) * ENTRY_SIZES[STRETCHES] as u64);
-            if !reserved || !self.give_memory(start, header.stretch_bytes, &mut private) {
+            if !reserved || !self.give_memory(start, on_demand(header), &mut private) {
                 self.full.store(true, Ordering::Relaxed);
                 return None;
             }
@@ -238,13 +246,14 @@ impl Live {
         // until what the stretch held is gone: a kill in between leaves no record twice.
         unsafe {
             if !first_time {
-                private = (*entry).private != 0;
+                private = (*entry).flags & stretch_flags::PRIVATE != 0;
                 (*entry).draw = 0;
                 columns.enter.write_bytes(0, header.stretch_records as usize);
                 columns.exit.write_bytes(0, header.stretch_records as usize);
             }
             state.draws += 1;
-            entry.write(StretchEntry { draw: state.draws, thread, private: private.into() });
+            let flags = if private { stretch_flags::PRIVATE } else { 0 };
+            entry.write(StretchEntry { draw: state.draws, thread, flags });
             let used = &raw mut (*self.header()).stretches.used;
             used.write(used.read().max(index + 1));
             (*self.header()).rank.last_anchor = ticks::anchor();
@@ -256,6 +265,36 @@ impl Live {
             header.stretch_records.min(header.rank.capacity - index * header.stretch_records)
         };
         Some((index as u32, columns, records as usize))
+    }
+
+    /// Gives the columns of a stretch that not every record uses memory, and clears them. False: there is none.
+    pub fn extend_stretch(&self, stretch: u32) -> bool {
+        let mut state = self.lock();
+        // SAFETY: the header never changes in these fields; the stretch belongs to the caller.
+        let header = unsafe { &*self.header() };
+        let start = header.records_offset + u64::from(stretch) * header.stretch_bytes;
+        let length = header.stretch_bytes - on_demand(header);
+        let mut private = false;
+        if state.extended[stretch as usize] {
+            // Drawn again, under `ring`: what it held is gone.
+            // SAFETY: the columns have memory, and belong to the caller.
+            unsafe { self.base.add((start + on_demand(header)) as usize).write_bytes(0, length as usize) };
+        } else if !self.give_memory(start + on_demand(header), length, &mut private) {
+            return false;
+        }
+        state.extended[stretch as usize] = true;
+        // SAFETY: as above.
+        unsafe {
+            let entry = self.stretch(stretch);
+            (*entry).flags |= stretch_flags::EXTENDED | if private { stretch_flags::PRIVATE } else { 0 };
+        }
+        true
+    }
+
+    /// The entry of a stretch.
+    pub fn stretch(&self, stretch: u32) -> *mut StretchEntry {
+        // SAFETY: the number came from `draw`.
+        unsafe { self.entry(STRETCHES, stretch.into()) }
     }
 
     fn add<T>(&self, region: usize, entry: T) -> Option<(u32, *mut T)> {
@@ -359,8 +398,16 @@ impl Live {
     }
 }
 
+/// Bytes of a stretch that every record uses; the rest gets memory on demand.
+fn on_demand(header: &SegmentHeader) -> u64 {
+    match header.rank.columns as usize > COLUMNS.len() {
+        true => header.columns[COLUMNS.len()].offset,
+        false => header.stretch_bytes,
+    }
+}
+
 fn columns_at(stretch: *mut u8, header: &SegmentHeader) -> Columns {
-    // SAFETY: the first columns are those of `COLUMNS`, in that order, and lie within the stretch.
+    // SAFETY: the first columns are those of `COLUMNS` and `REQUEST_COLUMNS`, in that order, within the stretch.
     let at = |column: usize| unsafe { stretch.add(header.columns[column].offset as usize) };
     Columns {
         enter: at(0).cast(),
@@ -368,6 +415,10 @@ fn columns_at(stretch: *mut u8, header: &SegmentHeader) -> Columns {
         position: at(2).cast(),
         repetition: at(3).cast(),
         operation: at(4).cast(),
+        init: at(5).cast(),
+        test: at(6).cast(),
+        wait: at(7).cast(),
+        tests: at(8).cast(),
     }
 }
 

@@ -215,6 +215,24 @@ impl<W: Width> Message<W> {
         }
     }
 
+    /// What this rank sends to its neighbours in a topology.
+    #[inline(always)]
+    pub fn sent_to_neighbours(self, sendcounts: usize, sendtype: usize) -> Call {
+        match self.known() {
+            Some(known) => self.sum(sendcounts, sendtype, known.destinations()),
+            None => self.unknown(),
+        }
+    }
+
+    /// As [`Message::sent_to_neighbours`], with a data type for each.
+    #[inline(always)]
+    pub fn sent_to_neighbours_by_type(self, sendcounts: usize, sendtypes: usize) -> Call {
+        match self.known() {
+            Some(known) => self.by_peer(sendcounts, sendtypes, known.destinations()),
+            None => self.unknown(),
+        }
+    }
+
     /// The sum of what all ranks of the group get.
     #[inline(always)]
     pub fn summed(self, recvcounts: usize, datatype: usize) -> Call {

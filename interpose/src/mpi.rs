@@ -39,6 +39,14 @@ functions! {
     fn comm_group = "PMPI_Comm_group"(comm, group);
     /// The remote group.
     fn comm_remote_group = "PMPI_Comm_remote_group"(comm, group);
+    /// The kind of topology.
+    fn topo_test = "PMPI_Topo_test"(comm, kind);
+    /// The dimensions of a Cartesian topology.
+    fn cartdim_get = "PMPI_Cartdim_get"(comm, dimensions);
+    /// The neighbours of a rank in a graph.
+    fn graph_neighbors_count = "PMPI_Graph_neighbors_count"(comm, rank, neighbors);
+    /// The neighbours in a distributed graph.
+    fn dist_graph_neighbors_count = "PMPI_Dist_graph_neighbors_count"(comm, sources, destinations, weighted);
     /// Duplicates.
     fn comm_dup = "PMPI_Comm_dup"(comm, new);
     /// Splits by what ranks share.
@@ -82,6 +90,41 @@ pub fn handle(function: impl FnOnce(usize) -> bool) -> Option<usize> {
     // Zeroed, so that a 4-byte handle reads back as its value (little-endian).
     let mut value: usize = 0;
     function((&raw mut value).expose_provenance()).then_some(abi::get().handle(value))
+}
+
+/// From how many neighbours this rank receives and to how many it sends in the topology of a communicator; none where it has
+/// no topology.
+///
+/// # Safety
+/// The handle is a communicator.
+pub unsafe fn neighbours(comm: usize) -> (u32, u32) {
+    let find = || -> Option<(c_int, c_int)> {
+        // SAFETY: the caller's promise, for all calls here.
+        let kind = int(|kind| unsafe { topo_test(comm, kind) })?;
+        let [cartesian, graph, distributed] = abi::get().topologies;
+        if kind == cartesian {
+            // SAFETY: as above.
+            let dimensions = int(|dimensions| unsafe { cartdim_get(comm, dimensions) })?;
+            return Some((2 * dimensions, 2 * dimensions));
+        }
+        if kind == graph {
+            // SAFETY: as above.
+            let rank = int(|rank| unsafe { comm_rank(comm, rank) })?;
+            // SAFETY: as above.
+            let neighbours = int(|count| unsafe { graph_neighbors_count(comm, rank as usize, count) })?;
+            return Some((neighbours, neighbours));
+        }
+        if kind == distributed {
+            let (mut destinations, mut weighted): (c_int, c_int) = (0, 0);
+            let (to, flag) = ((&raw mut destinations).expose_provenance(), (&raw mut weighted).expose_provenance());
+            // SAFETY: as above; both outlive the call.
+            let sources = int(|from| unsafe { dist_graph_neighbors_count(comm, from, to, flag) })?;
+            return Some((sources, destinations));
+        }
+        None
+    };
+    let (sources, destinations) = find().unwrap_or((0, 0));
+    (sources.max(0) as u32, destinations.max(0) as u32)
 }
 
 /// The bytes of a data type's elements. `None` where they do not fit.

@@ -4,11 +4,11 @@ use std::ffi::c_int;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU8, Ordering, compiler_fence};
 
-use trace::trace::layout::{DISTURBED, ThreadEntry};
+use trace::trace::layout::{DISTURBED, OperationEntry, ThreadEntry};
 
 use crate::live::Live;
 use crate::lookup::{self, Cache, Call, Found};
-use crate::thread::{self, Columns, Thread};
+use crate::thread::{self, Columns, Drawn, Thread};
 use crate::{registry, say, ticks};
 
 /// Whether calls are recorded: one of the modes below.
@@ -70,32 +70,43 @@ pub fn is_passing(here: usize) -> bool {
     !is_on() || thread::is_nested(here)
 }
 
-/// Forwards a collective, and records it.
+/// What is to be done with a call.
+enum Begin {
+    /// None of the program's own, or nothing is traced: it is only forwarded.
+    Pass,
+    /// The tables have no room for its operation.
+    Untracked,
+    /// It is counted, and not kept.
+    Unkept { thread: *mut Thread, call: Call, found: Found, paused: bool },
+    /// It is counted, and its record begun.
+    Record { thread: *mut Thread, call: Call, found: Found, record: usize, columns: Columns },
+}
+
+/// Counts a call and begins its record; all that comes before the time stamp of the entry.
 ///
-/// `message` tells what the call is; it may be asked twice. No lock, no allocation, no system call and no MPI call lie on
-/// the way, but for an operation that the thread has not called lately and for a full stretch.
+/// No lock, no allocation, no system call and no MPI call lie on this way, but for an operation that the thread has not
+/// called lately and for a full stretch.
 #[inline(always)]
-pub fn collective(message: impl Fn(*mut Thread) -> Call, forward: impl FnOnce() -> c_int) -> c_int {
+fn begin(message: &impl Fn(*mut Thread) -> Call, here: usize) -> Begin {
     let mode = MODE.load(Ordering::Relaxed);
     if mode == OFF {
-        return forward();
+        return Begin::Pass;
     }
-    let here = thread::frame();
     let mut thread = thread::current();
     if thread.is_null() {
         thread = thread::create();
     }
-    // SAFETY: `thread` is this thread's own state, which only wrappers on this thread touch: those nested in `forward`
-    // see the guard and leave it alone.
+    // SAFETY: `thread` is this thread's own state, which only wrappers on this thread touch: those nested in the call see
+    // the guard and leave it alone. A found operation's entries lie in the segment, and MPI orders the calls on them.
     unsafe {
         if here < (*thread).guard {
-            return forward();
+            return Begin::Pass;
         }
         let call = message(thread);
         let found = lookup::find(thread, &call);
         if found.operation.is_null() {
             (*(*thread).entry).untracked += 1;
-            return thread::guarded(forward);
+            return Begin::Untracked;
         }
         let position = (*found.communicator).calls;
         (*found.communicator).calls = position + 1;
@@ -104,26 +115,41 @@ pub fn collective(message: impl Fn(*mut Thread) -> Call, forward: impl FnOnce() 
 
         let mut operation = found.number;
         if mode == PAUSED {
-            (*(*thread).entry).paused += 1;
-            let result = unkept(thread, &found, &call, &message, forward);
-            (*(*thread).entry).paused -= u64::from(result != 0);
-            return result;
+            return Begin::Unkept { thread, call, found, paused: true };
         }
         if (*thread).next == (*thread).end {
             if !draw(thread) {
-                return unkept(thread, &found, &call, &message, forward);
+                return Begin::Unkept { thread, call, found, paused: false };
             }
             operation |= DISTURBED;
         }
-
         let record = (*thread).next;
         let columns = (*thread).columns;
         columns.position.add(record).write(position);
         columns.repetition.add(record).write(repetition);
         columns.operation.add(record).write(operation);
-        (*thread).guard = here;
         // The entry makes the record count, so it comes after the rest: a kill in between leaves no half record.
         compiler_fence(Ordering::Release);
+        Begin::Record { thread, call, found, record, columns }
+    }
+}
+
+/// Forwards a blocking collective, and records it. `message` tells what the call is; it may be asked twice.
+#[inline(always)]
+pub fn collective(message: impl Fn(*mut Thread) -> Call, forward: impl FnOnce() -> c_int) -> c_int {
+    let here = thread::frame();
+    let (thread, call, found, record, columns) = match begin(&message, here) {
+        Begin::Pass => return forward(),
+        Begin::Untracked => return thread::guarded(forward),
+        // SAFETY: the thread is this one, and the call has been counted.
+        Begin::Unkept { thread, call, found, paused } => unsafe {
+            return unkept(thread, &found, &call, &message, paused, forward);
+        },
+        Begin::Record { thread, call, found, record, columns } => (thread, call, found, record, columns),
+    };
+    // SAFETY: the record lies in this thread's stretch.
+    unsafe {
+        (*thread).guard = here;
         let enter = ticks::now();
         columns.enter.add(record).write_volatile(enter);
 
@@ -140,6 +166,185 @@ pub fn collective(message: impl Fn(*mut Thread) -> Call, forward: impl FnOnce() 
         }
         result
     }
+}
+
+/// Forwards what starts a non-blocking collective, and begins its record: the result, and what is left to be recorded when
+/// the request is found complete.
+#[inline(always)]
+pub fn starting(message: impl Fn(*mut Thread) -> Call, forward: impl FnOnce() -> c_int) -> (c_int, Option<Started>) {
+    let here = thread::frame();
+    let (thread, call, found, record, columns) = match begin(&message, here) {
+        Begin::Pass => return (forward(), None),
+        Begin::Untracked => return (thread::guarded(forward), None),
+        // SAFETY: the thread is this one, and the call has been counted.
+        Begin::Unkept { thread, call, found, paused } => unsafe {
+            return (unkept(thread, &found, &call, &message, paused, forward), None);
+        },
+        Begin::Record { thread, call, found, record, columns } => (thread, call, found, record, columns),
+    };
+    // SAFETY: the record lies in this thread's stretch; the columns of requests are used only where they have memory.
+    unsafe {
+        let extended = extend(thread);
+        (*thread).guard = here;
+        let enter = ticks::now();
+        columns.enter.add(record).write_volatile(enter);
+
+        let left_by_exception = LeftByException { thread, found };
+        let result = forward();
+        std::mem::forget(left_by_exception);
+
+        let returned = ticks::now();
+        (*thread).guard = 0;
+        (*thread).next = record + 1;
+        if extended {
+            columns.init.add(record).write(returned.wrapping_sub(enter));
+        }
+        if result != 0 || found.open {
+            afterwards(thread, &found, &call, &message, result == 0);
+        }
+        let started = Started { columns, record, extended, returned, stretch: (*thread).stretch_entry() };
+        (result, (result == 0).then_some(started))
+    }
+}
+
+/// Counts a start of a persistent collective and begins its record; `None` where it is not kept. The call that starts it
+/// comes next, then [`Begun::started`] or [`Begun::take_back`].
+pub fn prepared(found: &Found, position: u64) -> Option<Begun> {
+    let mode = MODE.load(Ordering::Relaxed);
+    let mut thread = thread::current();
+    if mode == OFF {
+        return None;
+    }
+    if thread.is_null() {
+        thread = thread::create();
+    }
+    // SAFETY: `thread` is this thread's own; the operation's entry lies in the segment, and MPI lets no two threads start
+    // the same request.
+    unsafe {
+        let repetition = (*found.operation).calls;
+        (*found.operation).calls = repetition + 1;
+        if mode == PAUSED {
+            (*(*thread).entry).paused += 1;
+            return None;
+        }
+        let full = (*thread).next == (*thread).end;
+        if full && !draw(thread) {
+            return None;
+        }
+        let record = (*thread).next;
+        let columns = (*thread).columns;
+        columns.position.add(record).write(position);
+        columns.repetition.add(record).write(repetition);
+        columns.operation.add(record).write(found.number | if full { DISTURBED } else { 0 });
+        let extended = extend(thread);
+        compiler_fence(Ordering::Release);
+        columns.enter.add(record).write_volatile(ticks::now());
+        (*thread).next = record + 1;
+        let stretch = (*thread).stretch_entry();
+        Some(Begun { thread, operation: found.operation, columns, record, extended, stretch })
+    }
+}
+
+/// The record of a persistent collective that is being started.
+pub struct Begun {
+    thread: *mut Thread,
+    operation: *mut OperationEntry,
+    columns: Columns,
+    record: usize,
+    extended: bool,
+    stretch: Drawn,
+}
+
+impl Begun {
+    /// The starting call has returned well, at this tick.
+    pub fn started(self, returned: u64) -> Started {
+        let Begun { columns, record, extended, stretch, .. } = self;
+        if extended {
+            // SAFETY: the record lies in this thread's stretch, whose columns of requests have memory.
+            unsafe {
+                let enter = columns.enter.add(record).read();
+                columns.init.add(record).write(returned.wrapping_sub(enter));
+            }
+        }
+        Started { columns, record, extended, returned, stretch }
+    }
+
+    /// The starting call has failed. To be called for the last one begun first.
+    pub fn take_back(self) {
+        // SAFETY: this thread began the record; it is its last one, unless a stretch was drawn in between.
+        unsafe {
+            (*self.operation).calls -= 1;
+            (*(*self.thread).entry).failed += 1;
+            if self.stretch.is_current() && (*self.thread).next == self.record + 1 {
+                self.columns.enter.add(self.record).write_volatile(0);
+                (*self.thread).next = self.record;
+            }
+        }
+    }
+}
+
+/// A non-blocking collective under way.
+pub struct Started {
+    columns: Columns,
+    record: usize,
+    /// Whether the columns of requests have memory.
+    extended: bool,
+    /// When the starting call returned, ticks.
+    pub returned: u64,
+    /// Tells whether the stretch is still the one in which the record was begun.
+    stretch: Drawn,
+}
+
+// SAFETY: the pointers lead into the segment, which stays mapped; one thread at a time completes a request.
+unsafe impl Send for Started {}
+
+impl Started {
+    /// Adds time that the program spent in a Wait for it, ticks.
+    pub fn add_wait(&self, ticks: u64) {
+        if self.extended && self.stretch.is_current() {
+            // SAFETY: the stretch is still this one's, and its columns of requests have memory.
+            unsafe { *self.columns.wait.add(self.record) += ticks };
+        }
+    }
+
+    /// Adds a Test for it and the time that it took, ticks.
+    pub fn add_test(&self, ticks: u64) {
+        if self.extended && self.stretch.is_current() {
+            // SAFETY: as above.
+            unsafe {
+                *self.columns.test.add(self.record) += ticks;
+                *self.columns.tests.add(self.record) += 1;
+            }
+        }
+    }
+
+    /// It was found complete at this tick; the first time counts.
+    pub fn complete(&self, tick: u64) {
+        if self.stretch.is_current() {
+            // SAFETY: as above.
+            unsafe {
+                let exit = self.columns.exit.add(self.record);
+                if exit.read() == 0 {
+                    exit.write_volatile(tick);
+                }
+            }
+        }
+    }
+}
+
+/// Gives the columns of requests memory in this thread's stretch, where they have none yet. False: there is none.
+///
+/// # Safety
+/// `thread` is this thread's own, and has a stretch.
+#[inline(always)]
+unsafe fn extend(thread: *mut Thread) -> bool {
+    // SAFETY: the caller's promise.
+    let thread = unsafe { &mut *thread };
+    if !thread.extended {
+        thread.extended =
+            matches!((thread.live, thread.stretch), (Some(live), Some(stretch)) if live.extend_stretch(stretch));
+    }
+    thread.extended
 }
 
 /// Dropped only where a C++ exception (an error handler's) passes through a call: it counts as refused.
@@ -216,13 +421,18 @@ unsafe fn unkept(
     found: &Found,
     call: &Call,
     message: &dyn Fn(*mut Thread) -> Call,
+    paused: bool,
     forward: impl FnOnce() -> c_int,
 ) -> c_int {
     let result = thread::guarded(forward);
     if result != 0 {
         // SAFETY: the caller's promise.
         unsafe { refused(thread, found) };
-    } else if found.open {
+        return result;
+    }
+    // SAFETY: as above.
+    unsafe { (*(*thread).entry).paused += u64::from(paused) };
+    if found.open {
         sheltered(|| registry::settle(found, &call.key, || message(thread)));
     }
     result
@@ -245,6 +455,7 @@ unsafe fn draw(thread: *mut Thread) -> bool {
     thread.columns = columns;
     thread.next = 0;
     thread.end = records;
+    thread.extended = false;
     true
 }
 
@@ -268,6 +479,7 @@ pub fn adopt_thread() -> *mut Thread {
         end: 0,
         columns: Columns::NONE,
         stretch: None,
+        extended: false,
         live: live.filter(|_| added.is_some()),
         cache: Cache::new(),
         entry,

@@ -134,6 +134,28 @@ pub fn settle(open: &Found, first: &Key, call: impl FnOnce() -> Call) -> Option<
     }
 }
 
+/// The operation of a persistent collective that was made just now, well, so that MPI may be asked about its handles; and
+/// the how-manieth of its communicator it is. `call` is asked when the communicator is known.
+#[cold]
+pub fn prepare(communicator: usize, call: impl FnOnce() -> Call) -> Option<(Found, u64)> {
+    {
+        let mut registry = lock()?;
+        let known = match registry.communicators.get(&communicator) {
+            Some(known) => known,
+            None => communicator::provisional(&mut registry, communicator)?,
+        };
+        if !known.is_identified() {
+            communicator::identify(&mut registry, known);
+        }
+    }
+    let call = call();
+    let mut registry = lock()?;
+    let known = registry.communicators.get(&call.key.communicator).copied()?;
+    let size = registry.size(&call, true)?;
+    let number = registry.operation(known, &call, size)?;
+    Some((registry.found(known, number, false), known.next_persistent()))
+}
+
 impl Registry {
     /// The reference of a text, stored once.
     pub fn string(&mut self, text: &str) -> u32 {

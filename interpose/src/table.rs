@@ -3,13 +3,16 @@
 //! A line gives the kind, the name without `MPI_`, the parameters under the names that the standard gives them (these say
 //! what each one is), and what the function means:
 //!
-//! * `collective`: recorded. `=>` names the rule of [`crate::message`] that finds the message size; `root` and `reduction`
+//! * `collective`: recorded, with its non-blocking form, which has one parameter more, the request, and its
+//!   persistent form (`X_init`), which has two more, info and request. `=>` names the rule of [`crate::message`] that finds the message size; `root` and `reduction`
 //!   name the parameters with that role; `on` the communicator. `collective+c` has a variant with large counts.
 //! * `guarded`: only forwarded, but MPI calls that the library makes inside are not the program's own. `guarded+c` as above.
 //! * `observed`: handed to a function of ours, with a closure that forwards; not when called from inside another.
+//! * `completing`: the same, only while a request of a collective is outstanding or prepared.
+//! * `starting`: the same, only while a persistent collective exists.
 //! * `lifecycle`: the same, always.
 //!
-//! Each line makes `MPI_X` and `PMPI_X` (and `MPI_X_c`, `PMPI_X_c`). Adding a function is adding a line.
+//! Each line makes `MPI_X` and `PMPI_X` (and those with `_c`, and those of the non-blocking form). Adding a function is adding a line.
 
 /// What is declared of a recorded function.
 #[derive(Debug)]
@@ -28,39 +31,73 @@ macro_rules! for_each_function {
             lifecycle Abort(comm, errorcode) => lifecycle::abort();
             lifecycle Pcontrol(level) => lifecycle::pcontrol(level);
 
-            // Blocking collectives.
-            collective Barrier(comm) => nothing() on comm;
-            collective+c Bcast(buffer, count, datatype, root, comm) => uniform(count, datatype) root root on comm;
-            collective+c Gather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm)
+            // Collectives, blocking and non-blocking.
+            collective Barrier, Ibarrier(comm) => nothing() on comm;
+            collective+c Bcast, Ibcast(buffer, count, datatype, root, comm) => uniform(count, datatype) root root on comm;
+            collective+c Gather, Igather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm)
                 => gathered(sendcount, sendtype, recvcount, recvtype) root root on comm;
-            collective+c Gatherv(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm)
+            collective+c Gatherv, Igatherv(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm)
                 => gathered_by_rank(sendbuf, sendcount, sendtype, recvcounts, recvtype) root root on comm;
-            collective+c Scatter(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm)
+            collective+c Scatter, Iscatter(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm)
                 => scattered(sendcount, sendtype, recvcount, recvtype) root root on comm;
-            collective+c Scatterv(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm)
+            collective+c Scatterv, Iscatterv(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm)
                 => scattered_by_rank(sendcounts, sendtype, recvcount, recvtype) root root on comm;
-            collective+c Allgather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm)
+            collective+c Allgather, Iallgather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm)
                 => uniform(recvcount, recvtype) on comm;
-            collective+c Allgatherv(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm)
+            collective+c Allgatherv, Iallgatherv(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm)
                 => contributed(sendbuf, sendcount, sendtype, recvcounts, recvtype) on comm;
-            collective+c Alltoall(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm)
+            collective+c Alltoall, Ialltoall(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm)
                 => uniform(recvcount, recvtype) on comm;
-            collective+c Alltoallv(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm)
+            collective+c Alltoallv, Ialltoallv(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm)
                 => exchanged(sendbuf, sendcounts, sendtype, recvcounts, recvtype) on comm;
-            collective+c Alltoallw(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm)
+            collective+c Alltoallw, Ialltoallw(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm)
                 => exchanged_by_type(sendbuf, sendcounts, sendtypes, recvcounts, recvtypes) on comm;
-            collective+c Reduce(sendbuf, recvbuf, count, datatype, op, root, comm)
+            collective+c Reduce, Ireduce(sendbuf, recvbuf, count, datatype, op, root, comm)
                 => uniform(count, datatype) root root reduction op on comm;
-            collective+c Allreduce(sendbuf, recvbuf, count, datatype, op, comm)
+            collective+c Allreduce, Iallreduce(sendbuf, recvbuf, count, datatype, op, comm)
                 => uniform(count, datatype) reduction op on comm;
-            collective+c Reduce_scatter_block(sendbuf, recvbuf, recvcount, datatype, op, comm)
+            collective+c Reduce_scatter_block, Ireduce_scatter_block(sendbuf, recvbuf, recvcount, datatype, op, comm)
                 => uniform(recvcount, datatype) reduction op on comm;
-            collective+c Reduce_scatter(sendbuf, recvbuf, recvcounts, datatype, op, comm)
+            collective+c Reduce_scatter, Ireduce_scatter(sendbuf, recvbuf, recvcounts, datatype, op, comm)
                 => summed(recvcounts, datatype) reduction op on comm;
-            collective+c Scan(sendbuf, recvbuf, count, datatype, op, comm)
+            collective+c Scan, Iscan(sendbuf, recvbuf, count, datatype, op, comm)
                 => uniform(count, datatype) reduction op on comm;
-            collective+c Exscan(sendbuf, recvbuf, count, datatype, op, comm)
+            collective+c Exscan, Iexscan(sendbuf, recvbuf, count, datatype, op, comm)
                 => uniform(count, datatype) reduction op on comm;
+
+            // Collectives over the neighbours of a topology. Displacements of the w-variant are in bytes in both widths.
+            collective+c Neighbor_allgather, Ineighbor_allgather(
+                sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm
+            ) => uniform(recvcount, recvtype) on comm;
+            collective+c Neighbor_allgatherv, Ineighbor_allgatherv(
+                sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm
+            ) => uniform(sendcount, sendtype) on comm;
+            collective+c Neighbor_alltoall, Ineighbor_alltoall(
+                sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm
+            ) => uniform(recvcount, recvtype) on comm;
+            collective+c Neighbor_alltoallv, Ineighbor_alltoallv(
+                sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm
+            ) => sent_to_neighbours(sendcounts, sendtype) on comm;
+            collective+c Neighbor_alltoallw, Ineighbor_alltoallw(
+                sendbuf, sendcounts, sdispls_in_bytes, sendtypes, recvbuf, recvcounts, rdispls_in_bytes, recvtypes, comm
+            ) => sent_to_neighbours_by_type(sendcounts, sendtypes) on comm;
+
+            // What completes a request. With nothing outstanding these cost one branch.
+            completing Wait(request, status) => requests::wait(request);
+            completing Waitall(count, requests, statuses) => requests::wait_all(count, requests);
+            completing Waitany(count, requests, index, status) => requests::wait_any(count, requests, index);
+            completing Waitsome(count, requests, outcount, indices, statuses)
+                => requests::wait_some(count, requests, outcount, indices);
+            completing Test(request, flag, status) => requests::test(request, flag);
+            completing Testall(count, requests, flag, statuses) => requests::test_all(count, requests, flag);
+            completing Testany(count, requests, index, flag, status)
+                => requests::test_any(count, requests, index, flag);
+            completing Testsome(count, requests, outcount, indices, statuses)
+                => requests::test_some(count, requests, outcount, indices);
+            completing Request_get_status(request, flag, status) => requests::get_status(request, flag);
+            completing Request_free(request) => requests::free(request);
+            starting Start(request) => requests::start_prepared(request);
+            starting Startall(count, requests) => requests::start_all_prepared(count, requests);
 
             // What makes, names and frees communicators.
             observed Comm_dup(comm, newcomm) => communicator::created(comm, newcomm);

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use trace::trace::layout::ThreadEntry;
+use trace::trace::layout::{StretchEntry, ThreadEntry};
 
 use crate::live::Live;
 use crate::lookup::Cache;
@@ -23,6 +23,8 @@ pub struct Thread {
     pub columns: Columns,
     /// The stretch's number; `None` before the first.
     pub stretch: Option<u32>,
+    /// Whether the stretch's columns of requests have memory.
+    pub extended: bool,
     /// Where stretches are drawn from; `None`: this thread's calls cannot be kept.
     pub live: Option<&'static Live>,
     /// Operations that this thread called lately.
@@ -46,6 +48,41 @@ pub struct Columns {
     pub repetition: *mut u64,
     /// Operations.
     pub operation: *mut u32,
+    /// Of non-blocking calls: ticks that starting took.
+    pub init: *mut u64,
+    /// Ticks spent in Test calls.
+    pub test: *mut u64,
+    /// Ticks spent in Wait calls.
+    pub wait: *mut u64,
+    /// Test calls.
+    pub tests: *mut u32,
+}
+
+/// A stretch as it was drawn once: under `ring` it may be drawn again.
+#[derive(Clone, Copy)]
+pub struct Drawn {
+    entry: *const StretchEntry,
+    draw: u64,
+}
+
+impl Drawn {
+    /// Whether the stretch still holds the same records.
+    pub fn is_current(&self) -> bool {
+        // SAFETY: entries lie in the segment, which stays mapped; a number that is just being changed differs from ours.
+        unsafe { self.entry.read_volatile().draw == self.draw }
+    }
+}
+
+impl Thread {
+    /// The stretch that the thread fills now, which must exist.
+    pub fn stretch_entry(&self) -> Drawn {
+        let entry = match (self.live, self.stretch) {
+            (Some(live), Some(stretch)) => live.stretch(stretch),
+            _ => unreachable!("a record lies in a stretch"),
+        };
+        // SAFETY: the entry lies in the segment, and this thread has drawn it.
+        Drawn { entry, draw: unsafe { (*entry).draw } }
+    }
 }
 
 impl Columns {
@@ -56,6 +93,10 @@ impl Columns {
         position: std::ptr::null_mut(),
         repetition: std::ptr::null_mut(),
         operation: std::ptr::null_mut(),
+        init: std::ptr::null_mut(),
+        test: std::ptr::null_mut(),
+        wait: std::ptr::null_mut(),
+        tests: std::ptr::null_mut(),
     };
 }
 
@@ -127,6 +168,12 @@ pub fn current() -> *mut Thread {
 }
 
 /// This thread's state, made where there is none yet.
+pub fn current_or_new() -> *mut Thread {
+    let thread = current();
+    if thread.is_null() { create() } else { thread }
+}
+
+/// Makes this thread's state.
 #[cold]
 #[inline(never)]
 pub fn create() -> *mut Thread {

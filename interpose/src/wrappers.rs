@@ -5,7 +5,7 @@ use std::ffi::c_int;
 use crate::message::{Int, Large, Message};
 use crate::symbol::Symbol;
 use crate::table::{Function, for_each_function};
-use crate::{abi, communicator, datatype, large_count, lifecycle, recorder, thread};
+use crate::{communicator, datatype, large_count, lifecycle, recorder, requests, thread};
 
 /// Exports one function: `$body` runs with `$forward!()` standing for the call of the next definition of the same name.
 ///
@@ -39,19 +39,19 @@ macro_rules! export {
 ///
 /// In place of `$forward`, runs `$body` with the arguments narrowed and forwards to the symbol `$plain`.
 macro_rules! with_plain {
-    ($plain:expr, ($($argument:ident),*), $forward:ident => $body:expr) => {{
+    ($plain:expr, ($($argument:ident),*), ($forward:ident, $arrays:ident) => $body:expr) => {{
         static PLAIN: Symbol = Symbol::new(concat!($plain, "\0"));
         let Some(plain) = PLAIN.get() else { return missing($plain) };
         let names = [$(stringify!($argument)),*];
         let given = [$($argument),*];
         let mut arguments = given;
-        let mut narrowed = large_count::Narrowed::default();
+        let mut $arrays = large_count::Narrowed::default();
         // SAFETY: the arguments are those of a call of this function.
-        if !unsafe { narrowed.narrow(&names, &mut arguments) } {
+        if !unsafe { $arrays.narrow($plain, &names, &mut arguments) } {
             // SAFETY: as above.
             return unsafe { large_count::refuse(&names, &given) };
         }
-        // SAFETY: as in `export`; the narrowed arrays live until the call has returned.
+        // SAFETY: as in `export`; the narrowed arrays live until the call has returned, or its request is complete.
         let $forward = || unsafe {
             let [$($argument),*] = arguments;
             let plain: unsafe extern "C-unwind" fn($($argument: usize),*) -> c_int = std::mem::transmute(plain);
@@ -64,32 +64,24 @@ macro_rules! with_plain {
 macro_rules! declare {
     () => {};
 
-    (collective $name:ident($($argument:ident),*) => $rule:ident($($significant:ident),*)
+    (collective $name:ident, $started:ident($($argument:ident),*) => $rule:ident($($significant:ident),*)
         $(root $root:ident)? $(reduction $reduction:ident)? on $comm:ident; $($rest:tt)*) => {
-        const _: () = {
-            static FUNCTION: Function = Function { name: concat!("MPI_", stringify!($name)) };
-            collective!(concat!("MPI_", stringify!($name)), Int, ($($argument),*),
-                $rule($($significant),*), ($(root $root)? $(reduction $reduction)?), $comm);
-            collective!(concat!("PMPI_", stringify!($name)), Int, ($($argument),*),
-                $rule($($significant),*), ($(root $root)? $(reduction $reduction)?), $comm);
-        };
+        collective!(blocking $name, "", ($($argument),*),
+            $rule($($significant),*), ($(root $root)? $(reduction $reduction)?), $comm);
+        collective!(starting $started, "", ($($argument,)* request),
+            $rule($($significant),*), ($(root $root)? $(reduction $reduction)?), $comm);
+        collective!(preparing $name, "_init", ($($argument,)* info, request),
+            $rule($($significant),*), ($(root $root)? $(reduction $reduction)?), $comm);
         declare! { $($rest)* }
     };
-    (collective+c $name:ident($($argument:ident),*) => $rule:ident($($significant:ident),*)
+    (collective+c $name:ident, $started:ident($($argument:ident),*) => $rule:ident($($significant:ident),*)
         $(root $root:ident)? $(reduction $reduction:ident)? on $comm:ident; $($rest:tt)*) => {
-        const _: () = {
-            static FUNCTION: Function = Function { name: concat!("MPI_", stringify!($name)) };
-            collective!(concat!("MPI_", stringify!($name)), Int, ($($argument),*),
-                $rule($($significant),*), ($(root $root)? $(reduction $reduction)?), $comm);
-            collective!(concat!("PMPI_", stringify!($name)), Int, ($($argument),*),
-                $rule($($significant),*), ($(root $root)? $(reduction $reduction)?), $comm);
-            collective!(concat!("MPI_", stringify!($name), "_c"), Large, ($($argument),*),
-                $rule($($significant),*), ($(root $root)? $(reduction $reduction)?), $comm,
-                concat!("MPI_", stringify!($name)));
-            collective!(concat!("PMPI_", stringify!($name), "_c"), Large, ($($argument),*),
-                $rule($($significant),*), ($(root $root)? $(reduction $reduction)?), $comm,
-                concat!("PMPI_", stringify!($name)));
-        };
+        collective!(blocking+c $name, "", ($($argument),*),
+            $rule($($significant),*), ($(root $root)? $(reduction $reduction)?), $comm);
+        collective!(starting+c $started, "", ($($argument,)* request),
+            $rule($($significant),*), ($(root $root)? $(reduction $reduction)?), $comm);
+        collective!(preparing+c $name, "_init", ($($argument,)* info, request),
+            $rule($($significant),*), ($(root $root)? $(reduction $reduction)?), $comm);
         declare! { $($rest)* }
     };
 
@@ -112,6 +104,21 @@ macro_rules! declare {
         declare! { $($rest)* }
     };
 
+    (completing $name:ident($($argument:ident),*) => $module:ident::$function:ident($($handed:ident),*); $($rest:tt)*) => {
+        of_requests!(concat!("MPI_", stringify!($name)), ($($argument),*),
+            any_outstanding, $module::$function($($handed),*));
+        of_requests!(concat!("PMPI_", stringify!($name)), ($($argument),*),
+            any_outstanding, $module::$function($($handed),*));
+        declare! { $($rest)* }
+    };
+    (starting $name:ident($($argument:ident),*) => $module:ident::$function:ident($($handed:ident),*); $($rest:tt)*) => {
+        of_requests!(concat!("MPI_", stringify!($name)), ($($argument),*),
+            any_prepared, $module::$function($($handed),*));
+        of_requests!(concat!("PMPI_", stringify!($name)), ($($argument),*),
+            any_prepared, $module::$function($($handed),*));
+        declare! { $($rest)* }
+    };
+
     (lifecycle $name:ident($($argument:ident),*) => $module:ident::$function:ident($($handed:ident),*); $($rest:tt)*) => {
         lifecycle!(concat!("MPI_", stringify!($name)), ($($argument),*), $module::$function($($handed),*));
         lifecycle!(concat!("PMPI_", stringify!($name)), ($($argument),*), $module::$function($($handed),*));
@@ -119,25 +126,76 @@ macro_rules! declare {
     };
 }
 
+/// One form of a collective: both of its names, in both widths with `+c`. The form's name is the given one with `$ending`.
 macro_rules! collective {
-    ($symbol:expr, $width:ident, ($($argument:ident),*), $rule:ident($($significant:ident),*),
+    ($form:ident $name:ident, $ending:literal, $arguments:tt, $rule:ident $significant:tt, $roles:tt, $comm:ident) => {
+        const _: () = {
+            static FUNCTION: Function = Function { name: concat!("MPI_", stringify!($name), $ending) };
+    recorded!($form, concat!("MPI_", stringify!($name), $ending), Int, $arguments, $rule $significant, $roles,
+                $comm);
+    recorded!($form, concat!("PMPI_", stringify!($name), $ending), Int, $arguments, $rule $significant, $roles,
+                $comm);
+        };
+    };
+    ($form:ident+c $name:ident, $ending:literal, $arguments:tt, $rule:ident $significant:tt, $roles:tt, $comm:ident) => {
+        const _: () = {
+            static FUNCTION: Function = Function { name: concat!("MPI_", stringify!($name), $ending) };
+    recorded!($form, concat!("MPI_", stringify!($name), $ending), Int, $arguments, $rule $significant, $roles,
+                $comm);
+    recorded!($form, concat!("PMPI_", stringify!($name), $ending), Int, $arguments, $rule $significant, $roles,
+                $comm);
+    recorded!($form, concat!("MPI_", stringify!($name), $ending, "_c"), Large, $arguments, $rule $significant,
+                $roles, $comm, concat!("MPI_", stringify!($name), $ending));
+    recorded!($form, concat!("PMPI_", stringify!($name), $ending, "_c"), Large, $arguments, $rule $significant,
+                $roles, $comm, concat!("PMPI_", stringify!($name), $ending));
+        };
+    };
+}
+
+/// One exported name of a collective.
+macro_rules! recorded {
+    ($form:ident, $symbol:expr, $width:ident, ($($argument:ident),*), $rule:ident($($significant:ident),*),
         ($(root $root:ident)? $(reduction $reduction:ident)?), $comm:ident $(, $plain:expr)?) => {
-        export!($symbol, ($($argument),*), real => absent!(($($argument),*), forward => {
+        export!($symbol, ($($argument),*), real => absent!(($($argument),*), (forward, arrays) => {
             let message = |thread| Message::<$width>::on(&FUNCTION, thread, $comm)
                 $(.root($root))? $(.reduction($reduction))? .$rule($($significant),*);
-            recorder::collective(message, forward)
+            record!($form, message, forward, arrays, $comm, ($($argument),*))
         }, $symbol $(, $plain)?), forward => {
             let message = |thread| Message::<$width>::on(&FUNCTION, thread, $comm)
                 $(.root($root))? $(.reduction($reduction))? .$rule($($significant),*);
-            recorder::collective(message, forward)
+            record!($form, message, forward, large_count::Narrowed::default(), $comm, ($($argument),*))
         });
     };
+}
+
+/// How a form is recorded.
+macro_rules! record {
+    (blocking, $message:expr, $forward:expr, $arrays:expr, $comm:ident, $arguments:tt) => {{
+        // The arrays live until the call has returned.
+        let _arrays = $arrays;
+        recorder::collective($message, $forward)
+    }};
+    (starting, $message:expr, $forward:expr, $arrays:expr, $comm:ident, ($($argument:ident),*)) => {
+        requests::start($message, $forward, $arrays, last!($($argument),*))
+    };
+    (preparing, $message:expr, $forward:expr, $arrays:expr, $comm:ident, ($($argument:ident),*)) => {
+        requests::prepare($message, $forward, $arrays, $comm, last!($($argument),*))
+    };
+}
+
+macro_rules! last {
+    ($last:ident) => { $last };
+    ($first:ident, $($rest:ident),+) => { last!($($rest),+) };
 }
 
 macro_rules! guarded {
     ($symbol:expr, ($($argument:ident),*) $(, $plain:expr)?) => {
         export!($symbol, ($($argument),*),
-            real => absent!(($($argument),*), forward => thread::guarded(forward), $symbol $(, $plain)?),
+            real => absent!(($($argument),*), (forward, arrays) => {
+                // Only counts are narrowed here: input and output and windows take no arrays of them.
+                drop(arrays);
+                thread::guarded(forward)
+            }, $symbol $(, $plain)?),
             forward => thread::guarded(forward));
     };
 }
@@ -150,6 +208,18 @@ macro_rules! observed {
     };
 }
 
+macro_rules! of_requests {
+    ($symbol:expr, ($($argument:ident),*), $any:ident, $module:ident::$function:ident($($handed:ident),*)) => {
+        export!($symbol, ($($argument),*), real => missing($symbol), forward => {
+            if requests::$any() && !thread::is_nested(thread::frame()) {
+                $module::$function(forward, $($handed),*)
+            } else {
+                forward()
+            }
+        });
+    };
+}
+
 macro_rules! lifecycle {
     ($symbol:expr, ($($argument:ident),*), $module:ident::$function:ident($($handed:ident),*)) => {
         export!($symbol, ($($argument),*), real => missing($symbol), forward => $module::$function(forward, $($handed),*));
@@ -158,17 +228,21 @@ macro_rules! lifecycle {
 
 /// What stands for a function that the library at hand lacks: its plain form where it has one.
 macro_rules! absent {
-    (($($argument:ident),*), $forward:ident => $body:expr, $symbol:expr) => { missing($symbol) };
-    (($($argument:ident),*), $forward:ident => $body:expr, $symbol:expr, $plain:expr) => {
-        with_plain!($plain, ($($argument),*), $forward => $body)
+    (($($argument:ident),*), ($forward:ident, $arrays:ident) => $body:expr, $symbol:expr) => { missing($symbol) };
+    (($($argument:ident),*), ($forward:ident, $arrays:ident) => $body:expr, $symbol:expr, $plain:expr) => {
+        with_plain!($plain, ($($argument),*), ($forward, $arrays) => $body)
     };
 }
 
-/// The result of a function that the MPI library at hand does not have: the program asked for it, and hears so.
+/// The result of a function that the MPI library at hand does not have. Any result but 0 is an error; this one is what mpi4py
+/// stands for "the library lacks it" with, and turns into the exception that it raises without the tracer.
+const LACKING: c_int = 0xaaaa_aaaa_u32 as c_int;
+
+/// Stands for a function that the MPI library at hand does not have: the program asked for it, and hears so.
 #[cold]
 fn missing(symbol: &str) -> c_int {
-    crate::say::warn(&format!("the MPI library of this program has no {symbol}; the call returns MPI_ERR_OTHER"));
-    abi::get().err_other
+    crate::say::detail(&format!("the MPI library of this program has no {symbol}; the call returns an error"));
+    LACKING
 }
 
 for_each_function!(declare);

@@ -224,6 +224,15 @@ fn finish(
         repetition.push(number);
         next = number.saturating_add(1);
     }
+    let (mut repetition, mut records, mut complete) = (repetition, records, complete);
+    if !repetition.is_sorted() {
+        // Persistent collectives that were started in turn: their positions are apart.
+        let mut order: Vec<usize> = (0..rows).collect();
+        order.sort_by_key(|&row| repetition[row]);
+        repetition = order.iter().map(|&row| repetition[row]).collect();
+        complete = order.iter().map(|&row| complete[row]).collect();
+        records = order.iter().flat_map(|&row| &records[row * parts.len()..(row + 1) * parts.len()]).copied().collect();
+    }
     let whole = complete.iter().filter(|&&complete| complete).count() as u64;
     let operation = Operation {
         key: found.key,

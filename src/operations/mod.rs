@@ -73,6 +73,14 @@ impl Operations {
     }
 }
 
+impl OperationKey {
+    /// Whether a call of it only starts it, and a request stands for it until it is complete.
+    pub fn has_request(&self) -> bool {
+        let name = self.function.strip_prefix("MPI_").unwrap_or_default();
+        name.starts_with('I') || name.ends_with("_init")
+    }
+}
+
 impl Operation {
     /// The records of the `row`-th repetition, one for each of `parts`.
     pub fn records(&self, row: usize) -> &[u32] {

@@ -40,6 +40,11 @@ pub const OPERATION_MASK: u32 = DISTURBED - 1;
 
 /// The columns that every record has, in the order in which a stretch holds them.
 pub const COLUMNS: [(&str, u32); 5] = [("enter", 8), ("exit", 8), ("position", 8), ("repetition", 8), ("operation", 4)];
+/// A stretch holds this many records at most.
+pub const MAX_STRETCH_RECORDS: u64 = 16384;
+/// The columns of requests, present where the program made non-blocking calls; 0 for all others: ticks that starting took,
+/// ticks spent in Test and in Wait calls for the request, and Test calls.
+pub const REQUEST_COLUMNS: [(&str, u32); 4] = [("init", 8), ("test", 8), ("wait", 8), ("tests", 4)];
 /// How many columns (counters included) a segment can describe.
 pub const MAX_COLUMNS: usize = 64;
 
@@ -206,8 +211,16 @@ pub struct StretchEntry {
     pub draw: u64,
     /// Index of the thread that fills it.
     pub thread: u32,
-    /// 1 where the stretch lies in private memory, since the folder was full: lost with the process.
-    pub private: u32,
+    /// Bits of [`stretch_flags`].
+    pub flags: u32,
+}
+
+/// Bits of [`StretchEntry::flags`].
+pub mod stretch_flags {
+    /// The stretch lies in private memory, since the folder was full: lost with the process.
+    pub const PRIVATE: u32 = 1;
+    /// The columns behind those that every record has are in use; without it they count as 0 and are not read.
+    pub const EXTENDED: u32 = 2;
 }
 
 /// A table in a live segment: where it lies, how many entries it can hold and how many it holds.

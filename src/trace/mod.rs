@@ -14,7 +14,7 @@ pub mod segment;
 pub mod strings;
 pub mod synthetic;
 
-pub use reader::{Part, Trace};
+pub use reader::{Part, Requests, Trace};
 
 use std::path::PathBuf;
 

@@ -43,6 +43,19 @@ pub struct Part {
     columns: Vec<ColumnPlace>,
 }
 
+/// What became of the requests of non-blocking calls, a value for each record; 0 for the other calls.
+#[derive(Clone, Copy, Debug)]
+pub struct Requests<'a> {
+    /// Ticks that the starting call took.
+    pub init: &'a [u64],
+    /// Ticks spent in Test calls for the request.
+    pub test: &'a [u64],
+    /// Ticks spent in Wait calls for the request.
+    pub wait: &'a [u64],
+    /// Test calls for the request.
+    pub tests: &'a [u32],
+}
+
 #[derive(Debug)]
 struct ColumnPlace {
     name: String,
@@ -190,9 +203,24 @@ impl Part {
         self.typed(&self.columns[4].bytes)
     }
 
-    /// The names of the columns beyond those that every record has: counters.
+    /// What is known of the request of each call; `None` where no call of this rank had one.
+    pub fn requests(&self) -> Option<Requests<'_>> {
+        let column = |index: usize| {
+            let (name, size) = REQUEST_COLUMNS[index];
+            self.columns.iter().find(|column| column.name == name && column.element_size == size)
+        };
+        Some(Requests {
+            init: self.typed(&column(0)?.bytes),
+            test: self.typed(&column(1)?.bytes),
+            wait: self.typed(&column(2)?.bytes),
+            tests: self.typed(&column(3)?.bytes),
+        })
+    }
+
+    /// The names of the other columns: counters.
     pub fn counters(&self) -> impl Iterator<Item = &str> {
-        self.columns[COLUMNS.len()..].iter().map(|column| column.name.as_str())
+        let names = self.columns[COLUMNS.len()..].iter().map(|column| column.name.as_str());
+        names.filter(|name| REQUEST_COLUMNS.iter().all(|(known, _)| known != name))
     }
 
     /// The text behind a string reference.

@@ -34,25 +34,34 @@ pub fn read<'a>(path: &Path, bytes: &'a [u8], own: bool) -> Result<Content<'a>, 
     let mut kept = Vec::new();
     let mut lost = false;
     for (index, entry) in stretches.iter().enumerate().filter(|(_, entry)| entry.draw != 0) {
-        if entry.private != 0 && !own {
+        if entry.flags & stretch_flags::PRIVATE != 0 && !own {
             lost = true;
             continue;
         }
         let start = (index as u64)
             .checked_mul(header.stretch_bytes)
             .and_then(|offset| offset.checked_add(header.records_offset));
-        let Some(stretch) = start.and_then(|start| slice(bytes, start, header.stretch_bytes)) else {
+        // The last stretch of the file may end before columns that are not in use.
+        let end = start.map(|start| start.saturating_add(header.stretch_bytes).min(bytes.len() as u64));
+        let stretch = start.zip(end).and_then(|(start, end)| slice(bytes, start, end.checked_sub(start)?));
+        let enter = stretch.and_then(|stretch| column(stretch, &header.columns[0], header.stretch_records));
+        let (Some(stretch), Some(enter)) = (stretch, enter) else {
             // Drawn, but the process was killed before the file had grown.
             lost = true;
             continue;
         };
-        let enter = column(stretch, &header.columns[0], header.stretch_records);
-        let enter: &[u64] = enter
-            .and_then(|bytes| bytemuck::try_cast_slice(bytes).ok())
-            .ok_or_else(|| damaged("a stretch does not hold its columns"))?;
+        let enter: &[u64] =
+            bytemuck::try_cast_slice(enter).map_err(|_| damaged("a stretch does not hold its columns"))?;
         // The entry is stored before the call is forwarded, and records are filled in order.
         let records = enter.partition_point(|&tick| tick != 0) as u64;
-        kept.push(Kept { draw: entry.draw, thread: entry.thread, stretch, first: 0, records });
+        kept.push(Kept {
+            draw: entry.draw,
+            thread: entry.thread,
+            extended: entry.flags & stretch_flags::EXTENDED != 0,
+            stretch,
+            first: 0,
+            records,
+        });
     }
     if header.rank.ring != 0 {
         trim(&mut kept, header.rank.capacity);
@@ -61,13 +70,24 @@ pub fn read<'a>(path: &Path, bytes: &'a [u8], own: bool) -> Result<Content<'a>, 
     kept.retain(|kept| kept.records > 0);
 
     let mut columns = Vec::new();
-    for entry in header.columns.iter().take(header.rank.columns as usize) {
+    let any_extended = kept.iter().any(|kept| kept.extended);
+    for (index, entry) in header.columns.iter().take(header.rank.columns as usize).enumerate() {
+        let of_all = index < COLUMNS.len();
+        if !of_all && !any_extended {
+            continue;
+        }
         let mut slices = Vec::with_capacity(kept.len());
         for kept in &kept {
-            let all = column(kept.stretch, entry, header.stretch_records)
-                .ok_or_else(|| damaged("a stretch does not hold its columns"))?;
             let size = entry.element_size as usize;
-            slices.push(&all[kept.first as usize * size..(kept.first + kept.records) as usize * size]);
+            let range = kept.first as usize * size..(kept.first + kept.records) as usize * size;
+            let all = match of_all || kept.extended {
+                true => column(kept.stretch, entry, header.stretch_records),
+                // Memory that was never taken is not read: that would take it.
+                false => ZEROS.get(..header.stretch_records as usize * size),
+            };
+            slices.push(
+                all.and_then(|all| all.get(range)).ok_or_else(|| damaged("a stretch does not hold its columns"))?,
+            );
         }
         columns.push(Column { name: entry.name, element_size: entry.element_size, slices });
     }
@@ -110,10 +130,14 @@ pub fn header<'a>(path: &Path, bytes: &'a [u8]) -> Result<&'a SegmentHeader, Tra
     Ok(header)
 }
 
+/// Stands for a column that is not in use, of the longest stretch and the widest element.
+static ZEROS: [u8; MAX_STRETCH_RECORDS as usize * 8] = [0; MAX_STRETCH_RECORDS as usize * 8];
+
 /// The records of one stretch that are kept.
 struct Kept<'a> {
     draw: u64,
     thread: u32,
+    extended: bool,
     stretch: &'a [u8],
     first: u64,
     records: u64,

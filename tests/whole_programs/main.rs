@@ -18,6 +18,7 @@ mod inside;
 mod languages;
 mod output;
 mod preload;
+mod requests;
 mod settings;
 mod support;
 mod threads;
@@ -50,6 +51,7 @@ fn main() {
         ("counts", counts::TESTS),
         ("communicators", communicators::TESTS),
         ("collectives", collectives::TESTS),
+        ("requests", requests::TESTS),
         ("handles", handles::TESTS),
         ("languages", languages::TESTS),
         ("threads", threads::TESTS),

@@ -49,6 +49,10 @@ pub struct Row {
     pub bytes: u64,
     pub enter_ns: f64,
     pub exit_ns: Option<f64>,
+    pub init_ns: Option<f64>,
+    pub test_ns: Option<f64>,
+    pub wait_ns: Option<f64>,
+    pub tests: Option<u64>,
 }
 
 #[derive(Deserialize, Debug)]

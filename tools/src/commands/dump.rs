@@ -85,9 +85,20 @@ struct Row<'a> {
     exit_ns: Option<f64>,
     /// No clock model states an error yet.
     error_ns: Option<f64>,
+    #[serde(flatten)]
+    request: Option<RequestTimes>,
     /// Whether the tracer itself may have delayed the call.
     disturbed: bool,
     counters: BTreeMap<&'a str, u64>,
+}
+
+/// What a non-blocking call cost beside its own time (Hoefler et al.: overhead = init + sum of test + wait).
+#[derive(Debug, Serialize)]
+struct RequestTimes {
+    init_ns: f64,
+    test_ns: f64,
+    wait_ns: f64,
+    tests: u32,
 }
 
 /// The calls that are asked for.
@@ -172,6 +183,12 @@ impl Calls<'_> {
             enter_ns: clock.nanoseconds(part.enter()[record]),
             exit_ns: exit.map(|tick| clock.nanoseconds(tick)),
             error_ns: None,
+            request: part.requests().filter(|_| operation.key.has_request()).map(|requests| RequestTimes {
+                init_ns: clock.ticks_ns(requests.init[record]),
+                test_ns: clock.ticks_ns(requests.test[record]),
+                wait_ns: clock.ticks_ns(requests.wait[record]),
+                tests: requests.tests[record],
+            }),
             disturbed: own & DISTURBED != 0,
             // No source of counters exists yet.
             counters: BTreeMap::new(),
@@ -181,7 +198,8 @@ impl Calls<'_> {
     fn write_csv(&self, output: &mut dyn Write) -> Result<()> {
         writeln!(
             output,
-            "rank,thread,operation,repetition,function,communicator,bytes,root,enter_ns,exit_ns,error_ns,disturbed"
+            "rank,thread,operation,repetition,function,communicator,bytes,root,enter_ns,exit_ns,error_ns,disturbed,\
+             init_ns,test_ns,wait_ns,tests"
         )?;
         self.each(|row| Ok(row.write_csv(output)?))
     }
@@ -253,7 +271,13 @@ impl Row<'_> {
         write!(output, "{},{},", csv_field(self.function), csv_field(self.communicator))?;
         write!(output, "{},{},", text::optional(self.bytes), text::optional(self.root))?;
         write!(output, "{},{},", self.enter_ns, text::optional(self.exit_ns))?;
-        writeln!(output, "{},{}", text::optional(self.error_ns), self.disturbed)
+        write!(output, "{},{},", text::optional(self.error_ns), self.disturbed)?;
+        match &self.request {
+            Some(RequestTimes { init_ns, test_ns, wait_ns, tests }) => {
+                writeln!(output, "{init_ns},{test_ns},{wait_ns},{tests}")
+            }
+            None => writeln!(output, ",,,"),
+        }
     }
 }
 
