@@ -70,27 +70,23 @@ pub fn is_passing(here: usize) -> bool {
     !is_on() || thread::is_nested(here)
 }
 
-/// What is to be done with a call.
-enum Begin {
-    /// None of the program's own, or nothing is traced: it is only forwarded.
-    Pass,
-    /// The tables have no room for its operation.
-    Untracked,
-    /// It is counted, and not kept.
-    Unkept { thread: *mut Thread, call: Call, found: Found, paused: bool },
-    /// It is counted, and its record begun.
-    Record { thread: *mut Thread, call: Call, found: Found, record: usize, columns: Columns },
-}
-
-/// Counts a call and begins its record; all that comes before the time stamp of the entry.
+/// Counts a call and begins its record, all that comes before the time stamp of the entry; then goes on with `recorded`,
+/// which gets the thread, the call, its operation, the number of the record and `forward`. Where there is no record the call
+/// is forwarded, and `unrecorded` gets its result.
 ///
 /// No lock, no allocation, no system call and no MPI call lie on this way, but for an operation that the thread has not
 /// called lately and for a full stretch.
 #[inline(always)]
-fn begin(message: &impl Fn(*mut Thread) -> Call, here: usize) -> Begin {
+fn begin<F: FnOnce() -> c_int, R>(
+    here: usize,
+    message: &impl Fn(*mut Thread) -> Call,
+    forward: F,
+    unrecorded: impl FnOnce(c_int) -> R,
+    recorded: impl FnOnce(*mut Thread, &Call, Found, usize, F) -> R,
+) -> R {
     let mode = MODE.load(Ordering::Relaxed);
     if mode == OFF {
-        return Begin::Pass;
+        return unrecorded(forward());
     }
     let mut thread = thread::current();
     if thread.is_null() {
@@ -100,13 +96,13 @@ fn begin(message: &impl Fn(*mut Thread) -> Call, here: usize) -> Begin {
     // the guard and leave it alone. A found operation's entries lie in the segment, and MPI orders the calls on them.
     unsafe {
         if here < (*thread).guard {
-            return Begin::Pass;
+            return unrecorded(forward());
         }
         let call = message(thread);
-        let found = lookup::find(thread, &call);
+        let found = *lookup::find(thread, &call);
         if found.operation.is_null() {
             (*(*thread).entry).untracked += 1;
-            return Begin::Untracked;
+            return unrecorded(thread::guarded(forward));
         }
         let position = (*found.communicator).calls;
         (*found.communicator).calls = position + 1;
@@ -115,96 +111,84 @@ fn begin(message: &impl Fn(*mut Thread) -> Call, here: usize) -> Begin {
 
         let mut operation = found.number;
         if mode == PAUSED {
-            return Begin::Unkept { thread, call, found, paused: true };
+            return unrecorded(unkept(thread, &found, &call, message, true, forward));
         }
         if (*thread).next == (*thread).end {
             if !draw(thread) {
-                return Begin::Unkept { thread, call, found, paused: false };
+                return unrecorded(unkept(thread, &found, &call, message, false, forward));
             }
             operation |= DISTURBED;
         }
         let record = (*thread).next;
-        let columns = (*thread).columns;
-        columns.position.add(record).write(position);
-        columns.repetition.add(record).write(repetition);
-        columns.operation.add(record).write(operation);
+        (*thread).columns.position.add(record).write(position);
+        (*thread).columns.repetition.add(record).write(repetition);
+        (*thread).columns.operation.add(record).write(operation);
+        (*thread).guard = here;
         // The entry makes the record count, so it comes after the rest: a kill in between leaves no half record.
         compiler_fence(Ordering::Release);
-        Begin::Record { thread, call, found, record, columns }
+        recorded(thread, &call, found, record, forward)
     }
 }
 
 /// Forwards a blocking collective, and records it. `message` tells what the call is; it may be asked twice.
 #[inline(always)]
 pub fn collective(message: impl Fn(*mut Thread) -> Call, forward: impl FnOnce() -> c_int) -> c_int {
-    let here = thread::frame();
-    let (thread, call, found, record, columns) = match begin(&message, here) {
-        Begin::Pass => return forward(),
-        Begin::Untracked => return thread::guarded(forward),
-        // SAFETY: the thread is this one, and the call has been counted.
-        Begin::Unkept { thread, call, found, paused } => unsafe {
-            return unkept(thread, &found, &call, &message, paused, forward);
-        },
-        Begin::Record { thread, call, found, record, columns } => (thread, call, found, record, columns),
-    };
-    // SAFETY: the record lies in this thread's stretch.
-    unsafe {
-        (*thread).guard = here;
-        let enter = ticks::now();
-        columns.enter.add(record).write_volatile(enter);
-
-        let left_by_exception = LeftByException { thread, found };
-        let result = forward();
-        std::mem::forget(left_by_exception);
-
-        let exit = ticks::now();
-        columns.exit.add(record).write_volatile(exit);
-        (*thread).guard = 0;
-        (*thread).next = record + 1;
-        if result != 0 || found.open {
-            afterwards(thread, &found, &call, &message, result == 0);
+    let recorded = |thread: *mut Thread, call: &Call, found: Found, record: usize, forward: _| {
+        // SAFETY: the record lies in this thread's stretch.
+        unsafe {
+            let Columns { enter, exit, .. } = (*thread).columns;
+            enter.add(record).write_volatile(ticks::now());
+            let result = uncaught(thread, found, forward);
+            exit.add(record).write_volatile(ticks::now());
+            (*thread).guard = 0;
+            (*thread).next = record + 1;
+            if result != 0 || found.open {
+                afterwards(thread, &found, call, &message, result == 0);
+            }
+            result
         }
-        result
-    }
+    };
+    begin(thread::frame(), &message, forward, |result| result, recorded)
 }
 
 /// Forwards what starts a non-blocking collective, and begins its record: the result, and what is left to be recorded when
 /// the request is found complete.
 #[inline(always)]
 pub fn starting(message: impl Fn(*mut Thread) -> Call, forward: impl FnOnce() -> c_int) -> (c_int, Option<Started>) {
-    let here = thread::frame();
-    let (thread, call, found, record, columns) = match begin(&message, here) {
-        Begin::Pass => return (forward(), None),
-        Begin::Untracked => return (thread::guarded(forward), None),
-        // SAFETY: the thread is this one, and the call has been counted.
-        Begin::Unkept { thread, call, found, paused } => unsafe {
-            return (unkept(thread, &found, &call, &message, paused, forward), None);
-        },
-        Begin::Record { thread, call, found, record, columns } => (thread, call, found, record, columns),
+    let recorded = |thread: *mut Thread, call: &Call, found: Found, record: usize, forward: _| {
+        // SAFETY: the record lies in this thread's stretch; the columns of requests are used only where they have memory.
+        unsafe {
+            let extended = extend(thread);
+            let columns = (*thread).columns;
+            let enter = ticks::now();
+            columns.enter.add(record).write_volatile(enter);
+            let result = uncaught(thread, found, forward);
+            let returned = ticks::now();
+            (*thread).guard = 0;
+            (*thread).next = record + 1;
+            if extended {
+                columns.init.add(record).write(returned.wrapping_sub(enter));
+            }
+            if result != 0 || found.open {
+                afterwards(thread, &found, call, &message, result == 0);
+            }
+            let started = Started { columns, record, extended, returned, stretch: (*thread).stretch_entry() };
+            (result, (result == 0).then_some(started))
+        }
     };
-    // SAFETY: the record lies in this thread's stretch; the columns of requests are used only where they have memory.
-    unsafe {
-        let extended = extend(thread);
-        (*thread).guard = here;
-        let enter = ticks::now();
-        columns.enter.add(record).write_volatile(enter);
+    begin(thread::frame(), &message, forward, |result| (result, None), recorded)
+}
 
-        let left_by_exception = LeftByException { thread, found };
-        let result = forward();
-        std::mem::forget(left_by_exception);
-
-        let returned = ticks::now();
-        (*thread).guard = 0;
-        (*thread).next = record + 1;
-        if extended {
-            columns.init.add(record).write(returned.wrapping_sub(enter));
-        }
-        if result != 0 || found.open {
-            afterwards(thread, &found, &call, &message, result == 0);
-        }
-        let started = Started { columns, record, extended, returned, stretch: (*thread).stretch_entry() };
-        (result, (result == 0).then_some(started))
-    }
+/// Forwards; a C++ exception passes through, and takes the count of the call back.
+///
+/// # Safety
+/// `thread` is this thread's own; `found` has been counted, and the record that `next` leads to is its.
+#[inline(always)]
+unsafe fn uncaught(thread: *mut Thread, found: Found, forward: impl FnOnce() -> c_int) -> c_int {
+    let left_by_exception = LeftByException { thread, found };
+    let result = forward();
+    std::mem::forget(left_by_exception);
+    result
 }
 
 /// Counts a start of a persistent collective and begins its record; `None` where it is not kept. The call that starts it
@@ -481,6 +465,7 @@ pub fn adopt_thread() -> *mut Thread {
         stretch: None,
         extended: false,
         live: live.filter(|_| added.is_some()),
+        found_anew: Found::NONE,
         cache: Cache::new(),
         entry,
         index,

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use trace::trace::layout::{StretchEntry, ThreadEntry};
 
 use crate::live::Live;
-use crate::lookup::Cache;
+use crate::lookup::{Cache, Found};
 use crate::recorder;
 
 /// The state of one thread. Only that thread touches it.
@@ -27,6 +27,8 @@ pub struct Thread {
     pub extended: bool,
     /// Where stretches are drawn from; `None`: this thread's calls cannot be kept.
     pub live: Option<&'static Live>,
+    /// The operation that was last looked for in vain in `cache`.
+    pub found_anew: Found,
     /// Operations that this thread called lately.
     pub cache: Cache,
     /// What is counted for the thread in the segment.

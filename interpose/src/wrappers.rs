@@ -24,7 +24,7 @@ macro_rules! export {
                 let Some($real) = REAL.get() else { return $absent };
                 // SAFETY: the next definition of an MPI function takes the same words and returns an int; the arguments
                 // are the program's own.
-                let $forward = || unsafe {
+                let $forward = move || unsafe {
                     let real: unsafe extern "C-unwind" fn($($argument: usize),*) -> c_int =
                         std::mem::transmute($real);
                     real($($argument),*)
@@ -52,7 +52,7 @@ macro_rules! with_plain {
             return unsafe { large_count::refuse(&names, &given) };
         }
         // SAFETY: as in `export`; the narrowed arrays live until the call has returned, or its request is complete.
-        let $forward = || unsafe {
+        let $forward = move || unsafe {
             let [$($argument),*] = arguments;
             let plain: unsafe extern "C-unwind" fn($($argument: usize),*) -> c_int = std::mem::transmute(plain);
             plain($($argument),*)
@@ -157,13 +157,13 @@ macro_rules! recorded {
     ($form:ident, $symbol:expr, $width:ident, ($($argument:ident),*), $rule:ident($($significant:ident),*),
         ($(root $root:ident)? $(reduction $reduction:ident)?), $comm:ident $(, $plain:expr)?) => {
         export!($symbol, ($($argument),*), real => absent!(($($argument),*), (forward, arrays) => {
-            let message = |thread| Message::<$width>::on(&FUNCTION, thread, $comm)
+            let message = move |thread| Message::<$width>::on(&FUNCTION, thread, $comm)
                 $(.root($root))? $(.reduction($reduction))? .$rule($($significant),*);
             record!($form, message, forward, arrays, $comm, ($($argument),*))
         }, $symbol $(, $plain)?), forward => {
-            let message = |thread| Message::<$width>::on(&FUNCTION, thread, $comm)
+            let message = move |thread| Message::<$width>::on(&FUNCTION, thread, $comm)
                 $(.root($root))? $(.reduction($reduction))? .$rule($($significant),*);
-            record!($form, message, forward, large_count::Narrowed::default(), $comm, ($($argument),*))
+            record!($form, message, forward, no_arrays!($form), $comm, ($($argument),*))
         });
     };
 }
@@ -180,6 +180,16 @@ macro_rules! record {
     };
     (preparing, $message:expr, $forward:expr, $arrays:expr, $comm:ident, ($($argument:ident),*)) => {
         requests::prepare($message, $forward, $arrays, $comm, last!($($argument),*))
+    };
+}
+
+/// What stands for narrowed arrays where none are needed: nothing that a blocking call would have to carry about.
+macro_rules! no_arrays {
+    (blocking) => {
+        ()
+    };
+    ($form:ident) => {
+        large_count::Narrowed::default()
     };
 }
 
