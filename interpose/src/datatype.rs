@@ -2,34 +2,22 @@
 
 use std::ffi::c_int;
 
-use crate::registry::{self, Registry};
-use crate::{abi, lookup, mpi, recorder, thread};
+use crate::registry::{self, Datatype, Registry};
+use crate::{abi, lookup, mpi, thread};
 
 /// The name of every data type that the program made.
 pub const DERIVED: &str = "derived";
 
-/// What is known of a data type.
-#[derive(Clone, Copy)]
-pub struct Datatype {
-    /// Bytes of an element.
-    pub size: u64,
-    /// String reference.
-    pub name: u32,
-    pub predefined: bool,
-}
-
-impl Datatype {
-    /// Asks MPI. The handle must be known to be a data type.
-    pub fn ask(registry: &mut Registry, handle: usize, predefined: bool) -> Option<Datatype> {
-        // SAFETY: predefined, committed, or used in a call that has returned well.
-        let size = unsafe { mpi::size_of_type(handle) }?;
-        let name = match predefined {
-            // SAFETY: as above.
-            true => unsafe { mpi::name_of_type(handle) },
-            false => None,
-        };
-        Some(Datatype { size, name: registry.string(name.as_deref().unwrap_or(DERIVED)), predefined })
-    }
+/// Asks MPI about a data type. The handle must be known to be one.
+fn ask(registry: &mut Registry, handle: usize, predefined: bool) -> Option<Datatype> {
+    // SAFETY: predefined, committed, or used in a call that has returned well.
+    let size = unsafe { mpi::size_of_type(handle) }?;
+    let name = match predefined {
+        // SAFETY: as above.
+        true => unsafe { mpi::name_of_type(handle) },
+        false => None,
+    };
+    Some(Datatype { size, name: registry.string(name.as_deref().unwrap_or(DERIVED)), predefined })
 }
 
 /// `MPI_Type_commit`: from here on the type may be used in a call, so its size is looked up now.
@@ -71,11 +59,28 @@ pub fn free(forward: impl FnOnce() -> c_int, datatype: usize) -> c_int {
 }
 
 fn remember(handle: usize) {
-    recorder::sheltered(|| {
+    thread::sheltered(|| {
         let mut registry = registry::lock()?;
         let predefined = abi::get().is_predefined_type(handle);
-        let datatype = Datatype::ask(&mut registry, handle, predefined)?;
+        let datatype = ask(&mut registry, handle, predefined)?;
         registry.datatypes.insert(handle, datatype);
         Some(())
     });
+}
+
+/// A data type's size and name; `None` where it is not known and MPI may not be asked about it.
+pub fn find(registry: &mut Registry, handle: usize, may_ask: bool) -> Option<Datatype> {
+    if let Some(&known) = registry.datatypes.get(&handle) {
+        return Some(known);
+    }
+    let predefined = abi::get().is_predefined_type(handle);
+    if !predefined && !may_ask {
+        return None;
+    }
+    let datatype = ask(registry, handle, predefined)?;
+    // A type that was committed where nobody saw it may be freed where nobody sees it: asked about anew each time.
+    if predefined {
+        registry.datatypes.insert(handle, datatype);
+    }
+    Some(datatype)
 }

@@ -1,7 +1,7 @@
 //! `libmpitrace.so`: preloaded into the ranks of an unmodified MPI program, it records every collective call.
 //!
 //! [`table`] declares every function once; [`wrappers`] makes the exported functions from it. A call of a collective goes
-//! through [`recorder`]: [`message`] finds its size, [`lookup`] its operation, and two time stamps go into the arrays of
+//! through [`recorder`]: [`message`] finds its size, [`operations`] its operation, and two time stamps go into the arrays of
 //! [`live`]. [`lifecycle`] starts at Init and ends at Finalize, where [`output`] writes the trace.
 
 #![warn(clippy::undocumented_unsafe_blocks)]
@@ -11,23 +11,31 @@
 
 mod abi;
 mod communicator;
+mod communicators;
 mod datatype;
 mod factors;
 mod large_count;
 mod lifecycle;
 mod live;
 mod lookup;
+mod memory;
 mod message;
+mod mode;
 mod mpi;
+mod operations;
 mod output;
 mod presence;
 mod recorder;
 mod registry;
 mod requests;
+mod run;
 mod say;
 mod settings;
+mod slot;
+mod stretch;
 mod symbol;
 mod table;
 mod thread;
 mod ticks;
+mod width;
 mod wrappers;

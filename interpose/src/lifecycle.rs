@@ -11,25 +11,9 @@ use trace::trace::recover;
 
 use crate::live::{self, Live};
 use crate::presence::{Job, Presence};
+use crate::run::Run;
 use crate::settings::Settings;
-use crate::{abi, communicator, factors, mpi, output, recorder, registry, say, ticks};
-
-/// What lasts from Init to Finalize.
-pub struct Run {
-    pub settings: Settings,
-    /// Empty where there was no memory for it: then this rank only takes part at Finalize.
-    pub live: OnceLock<&'static Live>,
-    pub rank: u32,
-    pub world_size: u32,
-    /// The run's token.
-    pub job: [u8; 16],
-    /// Holds, where not all ranks are traced, what tells the others so.
-    pub presence: Presence,
-    /// The tracer's own duplicate of MPI_COMM_WORLD; `None` where not all ranks are traced, so that none may be asked.
-    pub world: Option<usize>,
-    /// Where a relative output path starts: the working directory at Init.
-    pub folder: PathBuf,
-}
+use crate::{abi, communicators, factors, mode, mpi, output, registry, say, thread, ticks};
 
 static RUN: OnceLock<Run> = OnceLock::new();
 
@@ -40,12 +24,12 @@ pub fn init(forward: impl FnOnce() -> c_int) -> c_int {
         // A second Init is the library's to refuse.
         return forward();
     }
-    let prepared = recorder::sheltered(prepare);
+    let prepared = thread::sheltered(prepare);
     let result = forward();
     if let Some(mut prepared) = prepared
         && result == 0
     {
-        recorder::sheltered(|| start(&mut prepared));
+        thread::sheltered(|| start(&mut prepared));
     }
     result
 }
@@ -138,7 +122,7 @@ fn start(prepared: &mut Prepared) -> Option<()> {
     let live: &'static Live = Box::leak(Box::new(live));
     run.live.set(live).ok()?;
     registry::start(live);
-    communicator::start(rank, world_size)?;
+    communicators::start(rank, world_size)?;
     let recorded = factors::all(&run.settings, rank == 0);
     let reference = live.add_string(&trace::trace::factors::encode(&recorded));
     // SAFETY: the header is mapped, and nobody else writes to it yet.
@@ -157,7 +141,8 @@ fn start(prepared: &mut Prepared) -> Option<()> {
             live.folder().unwrap_or(Path::new("private memory")).display()
         ));
     }
-    recorder::start(live);
+    thread::start(live);
+    mode::start();
     Some(())
 }
 
@@ -230,7 +215,7 @@ pub fn finalize(forward: impl FnOnce() -> c_int) -> c_int {
     if let Some(run) = RUN.get()
         && !ENTERED.swap(true, Ordering::AcqRel)
     {
-        recorder::stop();
+        mode::stop();
         if let Some(live) = run.live.get() {
             // SAFETY: the header is mapped; recording has ended.
             unsafe {
@@ -239,7 +224,7 @@ pub fn finalize(forward: impl FnOnce() -> c_int) -> c_int {
                 header.rank.state = state::FINALIZED;
             }
         }
-        recorder::sheltered(|| {
+        thread::sheltered(|| {
             output::write(run);
             run.presence.withdraw_settlements();
             Some(())
@@ -250,7 +235,7 @@ pub fn finalize(forward: impl FnOnce() -> c_int) -> c_int {
 
 /// `MPI_Abort`: the records lie safe already; the other ranks may be dead before they know.
 pub fn abort(forward: impl FnOnce() -> c_int) -> c_int {
-    if recorder::is_on()
+    if mode::is_on()
         && let Some(live) = RUN.get().and_then(|run| run.live.get())
     {
         // SAFETY: the header is mapped.
@@ -272,8 +257,8 @@ pub fn abort(forward: impl FnOnce() -> c_int) -> c_int {
 /// `MPI_Pcontrol`: 0 pauses recording on this rank, 1 resumes it.
 pub fn pcontrol(forward: impl FnOnce() -> c_int, level: usize) -> c_int {
     match level as c_int {
-        0 => recorder::pause(true),
-        1 => recorder::pause(false),
+        0 => mode::pause(true),
+        1 => mode::pause(false),
         _ => {}
     }
     forward()

@@ -6,8 +6,6 @@ use trace::trace::layout::{CommunicatorEntry, OperationEntry};
 
 use crate::communicator::Communicator;
 use crate::table::Function;
-use crate::thread::Thread;
-use crate::{recorder, registry};
 
 /// What the program passed, as far as it makes the operation. Two calls with the same key and with no handle freed in
 /// between belong to the same operation.
@@ -101,7 +99,7 @@ impl Cache {
     /// A reference and not a value: moving the value through memory costs 3 ns of the 5 that a call may cost beside its time
     /// stamps.
     #[inline(always)]
-    fn find(&self, key: &Key) -> Option<&Found> {
+    pub fn find(&self, key: &Key) -> Option<&Found> {
         let entry = &self.entries[index(key)];
         let fresh = entry.generation == ETERNAL || entry.generation == GENERATION.load(Ordering::Relaxed);
         if entry.key == *key && fresh { Some(&entry.found) } else { None }
@@ -113,22 +111,24 @@ impl Cache {
         self.entries[index(key)] = Entry { key: *key, generation, found };
     }
 
-    /// The communicator behind a handle, where it is known.
+    /// The communicator behind a handle, where it was kept lately.
     #[inline(always)]
-    pub fn communicator(&mut self, handle: usize) -> Option<&'static Communicator> {
-        let generation = GENERATION.load(Ordering::Relaxed);
-        // Handles of the MPICH family differ in their lowest bits, pointers from the fourth bit on.
-        let slot = &mut self.communicators[(handle ^ handle >> 6) % COMMUNICATORS];
-        if slot.0 == handle && slot.1 == generation {
-            return slot.2;
-        }
-        let known = registry::communicator(handle);
-        // "Unknown" is not kept: the handle becomes known without anything being freed.
-        if known.is_some() {
-            *slot = (handle, generation, known);
-        }
-        known
+    pub fn communicator(&self, handle: usize) -> Option<&'static Communicator> {
+        let slot = &self.communicators[communicator_index(handle)];
+        let fresh = slot.0 == handle && slot.1 == GENERATION.load(Ordering::Relaxed);
+        slot.2.filter(|_| fresh)
     }
+
+    /// Keeps the communicator behind a handle.
+    pub fn keep_communicator(&mut self, handle: usize, known: &'static Communicator) {
+        self.communicators[communicator_index(handle)] = (handle, GENERATION.load(Ordering::Relaxed), Some(known));
+    }
+}
+
+#[inline(always)]
+fn communicator_index(handle: usize) -> usize {
+    // Handles of the MPICH family differ in their lowest bits, pointers from the fourth bit on.
+    (handle ^ handle >> 6) % COMMUNICATORS
 }
 
 #[inline(always)]
@@ -141,35 +141,6 @@ fn index(key: &Key) -> usize {
         ^ (key.root as u32 as usize) << 32;
     // The golden ratio's multiplier spreads what differs into the upper bits.
     mixed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (usize::BITS - ENTRIES.trailing_zeros())
-}
-
-/// The operation of a call; its place is good until the thread makes another call.
-///
-/// # Safety
-/// `thread` is this thread's state.
-#[inline(always)]
-pub unsafe fn find(thread: *mut Thread, call: &Call) -> *const Found {
-    if call.known {
-        // SAFETY: nobody else touches a thread's state.
-        if let Some(found) = unsafe { (*thread).cache.find(&call.key) } {
-            return found;
-        }
-    }
-    // SAFETY: as above.
-    unsafe { find_anew(thread, call) }
-}
-
-/// # Safety
-/// `thread` is this thread's state.
-#[cold]
-#[inline(never)]
-unsafe fn find_anew(thread: *mut Thread, call: &Call) -> *const Found {
-    let found = recorder::sheltered(|| registry::find(thread, call)).unwrap_or(Found::NONE);
-    // SAFETY: nobody else touches a thread's state.
-    unsafe {
-        (*thread).found_anew = found;
-        &raw const (*thread).found_anew
-    }
 }
 
 impl Found {

@@ -10,53 +10,10 @@ use trace::trace::layout::NO_ROOT;
 use crate::abi::{self, Abi};
 use crate::communicator::Communicator;
 use crate::lookup::{ByPeer, Call, Key};
+use crate::registry;
 use crate::table::Function;
 use crate::thread::Thread;
-
-/// How counts are passed.
-pub trait Width {
-    /// Whether counts are MPI_Count.
-    const LARGE: bool;
-    /// A count in a register.
-    fn count(register: usize) -> i64;
-    /// The `index`-th count of an array in the program's memory.
-    ///
-    /// # Safety
-    /// The array holds more than `index` counts.
-    unsafe fn at(array: usize, index: usize) -> i64;
-}
-
-/// `int`.
-pub struct Int;
-/// `MPI_Count`, in functions whose names end in `_c`.
-pub struct Large;
-
-impl Width for Int {
-    const LARGE: bool = false;
-    #[inline(always)]
-    fn count(register: usize) -> i64 {
-        // The upper half of the register is undefined.
-        i64::from(register as i32)
-    }
-    #[inline(always)]
-    unsafe fn at(array: usize, index: usize) -> i64 {
-        // SAFETY: the caller's promise.
-        i64::from(unsafe { std::ptr::with_exposed_provenance::<i32>(array).add(index).read() })
-    }
-}
-
-impl Width for Large {
-    const LARGE: bool = true;
-    #[inline(always)]
-    fn count(register: usize) -> i64 {
-        register as i64
-    }
-    #[inline(always)]
-    unsafe fn at(array: usize, index: usize) -> i64 {
-        // SAFETY: the caller's promise.
-        unsafe { std::ptr::with_exposed_provenance::<i64>(array).add(index).read() }
-    }
-}
+use crate::width::Width;
 
 /// A call of a collective whose size is being found.
 pub struct Message<W> {
@@ -245,7 +202,15 @@ impl<W: Width> Message<W> {
     #[inline(always)]
     fn known(&self) -> Option<&'static Communicator> {
         // SAFETY: `thread` is this thread's state, made by the wrapper that made this message.
-        unsafe { (*self.thread).cache.communicator(self.communicator) }
+        let cache = unsafe { &mut (*self.thread).cache };
+        let kept = cache.communicator(self.communicator);
+        if kept.is_none() {
+            // "Unknown" is not kept: the handle becomes known without anything being freed.
+            let known = registry::communicator(self.communicator)?;
+            cache.keep_communicator(self.communicator, known);
+            return Some(known);
+        }
+        kept
     }
 
     #[inline(always)]

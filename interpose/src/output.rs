@@ -10,7 +10,7 @@ use trace::trace::layout::{PartEntry, state};
 use trace::trace::part::Content;
 use trace::trace::{file, segment};
 
-use crate::lifecycle::Run;
+use crate::run::Run;
 use crate::settings::Settings;
 use crate::{abi, factors, mpi, say};
 

@@ -1,74 +1,14 @@
 //! The way of a call: two time stamps and a few stores.
 
 use std::ffi::c_int;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicU8, Ordering, compiler_fence};
+use std::sync::atomic::{Ordering, compiler_fence};
 
-use trace::trace::layout::{DISTURBED, OperationEntry, ThreadEntry};
+use trace::trace::layout::{DISTURBED, OperationEntry};
 
-use crate::live::Live;
-use crate::lookup::{self, Cache, Call, Found};
-use crate::thread::{self, Columns, Drawn, Thread};
-use crate::{registry, say, ticks};
-
-/// Whether calls are recorded: one of the modes below.
-static MODE: AtomicU8 = AtomicU8::new(OFF);
-
-/// Before Init, after Finalize, disabled: calls are only forwarded.
-const OFF: u8 = 0;
-/// Calls are recorded.
-const RECORDING: u8 = 1;
-/// Calls are counted and matched, not kept (`MPI_Pcontrol(0)`).
-const PAUSED: u8 = 2;
-
-static THREADS: Mutex<Threads> = Mutex::new(Threads { live: None, idle: Vec::new() });
-
-struct Threads {
-    live: Option<&'static Live>,
-    /// States of threads that have ended, with what is left of their stretches.
-    idle: Vec<Idle>,
-}
-
-struct Idle(*mut Thread);
-
-// SAFETY: an idle state belongs to no thread.
-unsafe impl Send for Idle {}
-
-/// Starts recording into a segment, at the end of Init.
-pub fn start(live: &'static Live) {
-    threads().live = Some(live);
-    // The first stretch is drawn here and not within the first call.
-    let mut current = thread::current();
-    if current.is_null() {
-        current = thread::create();
-    }
-    // SAFETY: the state is this thread's own.
-    unsafe { draw(current) };
-    MODE.store(RECORDING, Ordering::Release);
-}
-
-/// Ends recording. Calls that other threads are in still store their exits.
-pub fn stop() {
-    MODE.store(OFF, Ordering::Release);
-}
-
-/// Pauses or resumes recording on this rank.
-pub fn pause(paused: bool) {
-    let (from, to) = if paused { (RECORDING, PAUSED) } else { (PAUSED, RECORDING) };
-    let _ = MODE.compare_exchange(from, to, Ordering::AcqRel, Ordering::Relaxed);
-}
-
-/// Whether calls are counted.
-#[inline(always)]
-pub fn is_on() -> bool {
-    MODE.load(Ordering::Relaxed) != OFF
-}
-
-/// Whether a call made from the frame at `here` is none of the program's own, or comes when nothing is traced.
-#[inline(always)]
-pub fn is_passing(here: usize) -> bool {
-    !is_on() || thread::is_nested(here)
-}
+use crate::lookup::{Call, Found};
+use crate::stretch::{Columns, Drawn};
+use crate::thread::{self, Thread};
+use crate::{mode, operations, ticks};
 
 /// Counts a call and begins its record, all that comes before the time stamp of the entry; then goes on with `recorded`,
 /// which gets the thread, the call, its operation, the number of the record and `forward`. Where there is no record the call
@@ -84,8 +24,8 @@ fn begin<F: FnOnce() -> c_int, R>(
     unrecorded: impl FnOnce(c_int) -> R,
     recorded: impl FnOnce(*mut Thread, &Call, Found, usize, F) -> R,
 ) -> R {
-    let mode = MODE.load(Ordering::Relaxed);
-    if mode == OFF {
+    let mode = mode::get();
+    if mode == mode::OFF {
         return unrecorded(forward());
     }
     let mut thread = thread::current();
@@ -99,7 +39,7 @@ fn begin<F: FnOnce() -> c_int, R>(
             return unrecorded(forward());
         }
         let call = message(thread);
-        let found = *lookup::find(thread, &call);
+        let found = *operations::find(thread, &call);
         if found.operation.is_null() {
             (*(*thread).entry).untracked += 1;
             return unrecorded(thread::guarded(forward));
@@ -110,11 +50,11 @@ fn begin<F: FnOnce() -> c_int, R>(
         (*found.operation).calls = repetition + 1;
 
         let mut operation = found.number;
-        if mode == PAUSED {
+        if mode == mode::PAUSED {
             return unrecorded(unkept(thread, &found, &call, message, true, forward));
         }
         if (*thread).next == (*thread).end {
-            if !draw(thread) {
+            if !(*thread).draw() {
                 return unrecorded(unkept(thread, &found, &call, message, false, forward));
             }
             operation |= DISTURBED;
@@ -158,7 +98,7 @@ pub fn starting(message: impl Fn(*mut Thread) -> Call, forward: impl FnOnce() ->
     let recorded = |thread: *mut Thread, call: &Call, found: Found, record: usize, forward: _| {
         // SAFETY: the record lies in this thread's stretch; the columns of requests are used only where they have memory.
         unsafe {
-            let extended = extend(thread);
+            let extended = (*thread).extend_at(record);
             let columns = (*thread).columns;
             let enter = ticks::now();
             columns.enter.add(record).write_volatile(enter);
@@ -194,9 +134,9 @@ unsafe fn uncaught(thread: *mut Thread, found: Found, forward: impl FnOnce() -> 
 /// Counts a start of a persistent collective and begins its record; `None` where it is not kept. The call that starts it
 /// comes next, then [`Begun::started`] or [`Begun::take_back`].
 pub fn prepared(found: &Found, position: u64) -> Option<Begun> {
-    let mode = MODE.load(Ordering::Relaxed);
+    let mode = mode::get();
     let mut thread = thread::current();
-    if mode == OFF {
+    if mode == mode::OFF {
         return None;
     }
     if thread.is_null() {
@@ -207,12 +147,12 @@ pub fn prepared(found: &Found, position: u64) -> Option<Begun> {
     unsafe {
         let repetition = (*found.operation).calls;
         (*found.operation).calls = repetition + 1;
-        if mode == PAUSED {
+        if mode == mode::PAUSED {
             (*(*thread).entry).paused += 1;
             return None;
         }
         let full = (*thread).next == (*thread).end;
-        if full && !draw(thread) {
+        if full && !(*thread).draw() {
             return None;
         }
         let record = (*thread).next;
@@ -220,7 +160,7 @@ pub fn prepared(found: &Found, position: u64) -> Option<Begun> {
         columns.position.add(record).write(position);
         columns.repetition.add(record).write(repetition);
         columns.operation.add(record).write(found.number | if full { DISTURBED } else { 0 });
-        let extended = extend(thread);
+        let extended = (*thread).extend_at(record);
         compiler_fence(Ordering::Release);
         columns.enter.add(record).write_volatile(ticks::now());
         (*thread).next = record + 1;
@@ -316,21 +256,6 @@ impl Started {
     }
 }
 
-/// Gives the columns of requests memory in this thread's stretch, where they have none yet. False: there is none.
-///
-/// # Safety
-/// `thread` is this thread's own, and has a stretch.
-#[inline(always)]
-unsafe fn extend(thread: *mut Thread) -> bool {
-    // SAFETY: the caller's promise.
-    let thread = unsafe { &mut *thread };
-    if !thread.extended {
-        thread.extended =
-            matches!((thread.live, thread.stretch), (Some(live), Some(stretch)) if live.extend_stretch(stretch));
-    }
-    thread.extended
-}
-
 /// Dropped only where a C++ exception (an error handler's) passes through a call: it counts as refused.
 struct LeftByException {
     thread: *mut Thread,
@@ -374,7 +299,9 @@ unsafe fn afterwards(
             refused(thread, found);
             return;
         }
-        if let Some((number, repetition)) = sheltered(|| registry::settle(found, &call.key, || message(thread))) {
+        if let Some((number, repetition)) =
+            thread::sheltered(|| operations::settle(found, &call.key, || message(thread)))
+        {
             let disturbed = columns.operation.add(record).read() & DISTURBED;
             columns.operation.add(record).write(number | disturbed);
             columns.repetition.add(record).write(repetition);
@@ -417,79 +344,7 @@ unsafe fn unkept(
     // SAFETY: as above.
     unsafe { (*(*thread).entry).paused += u64::from(paused) };
     if found.open {
-        sheltered(|| registry::settle(found, &call.key, || message(thread)));
+        thread::sheltered(|| operations::settle(found, &call.key, || message(thread)));
     }
     result
-}
-
-/// Gives a thread its next stretch. False: the arrays are full.
-///
-/// # Safety
-/// `thread` is this thread's own.
-#[cold]
-#[inline(never)]
-unsafe fn draw(thread: *mut Thread) -> bool {
-    // SAFETY: the caller's promise.
-    let thread = unsafe { &mut *thread };
-    let Some(live) = thread.live else { return false };
-    let Some((stretch, columns, records)) = live.draw(thread.index, thread.stretch) else {
-        return false;
-    };
-    thread.stretch = Some(stretch);
-    thread.columns = columns;
-    thread.next = 0;
-    thread.end = records;
-    thread.extended = false;
-    true
-}
-
-/// The state for a thread that makes its first call: that of one that has ended, else a new one.
-pub fn adopt_thread() -> *mut Thread {
-    // SAFETY: has no preconditions.
-    let tid = unsafe { libc::syscall(libc::SYS_gettid) } as u32;
-    let mut threads = threads();
-    if let Some(Idle(idle)) = threads.idle.pop() {
-        // SAFETY: an idle state belongs to no thread; its entry stays mapped.
-        unsafe { (*(*idle).entry).tid = tid };
-        return idle;
-    }
-    let live = threads.live;
-    let added = live.and_then(|live| live.add_thread(ThreadEntry { tid, ..ThreadEntry::default() }));
-    // More threads at once than the table holds: their calls are counted, not kept.
-    let (index, entry) = added.unwrap_or_else(|| (0, Box::into_raw(Box::default())));
-    Box::into_raw(Box::new(Thread {
-        guard: 0,
-        next: 0,
-        end: 0,
-        columns: Columns::NONE,
-        stretch: None,
-        extended: false,
-        live: live.filter(|_| added.is_some()),
-        found_anew: Found::NONE,
-        cache: Cache::new(),
-        entry,
-        index,
-    }))
-}
-
-/// Takes the state of a thread that has ended.
-pub fn release_thread(thread: *mut Thread) {
-    // SAFETY: the thread has given its state up.
-    unsafe { (*thread).guard = 0 };
-    threads().idle.push(Idle(thread));
-}
-
-fn threads() -> std::sync::MutexGuard<'static, Threads> {
-    THREADS.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
-}
-
-/// Runs what must not harm the program: MPI calls that it makes are not recorded, and a fault in the tracer ends the
-/// tracing and not the program.
-pub fn sheltered<R>(work: impl FnOnce() -> Option<R>) -> Option<R> {
-    let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| thread::guarded(work)));
-    caught.unwrap_or_else(|_| {
-        stop();
-        say::warn("internal error; the program goes on untraced");
-        None
-    })
 }

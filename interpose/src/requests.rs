@@ -15,9 +15,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use crate::large_count::Narrowed;
 use crate::lookup::{Call, Found};
 use crate::recorder::Started;
-use crate::registry::{self, FastMap};
+use crate::registry::FastMap;
 use crate::thread::Thread;
-use crate::{abi, recorder, thread, ticks};
+use crate::{abi, operations, recorder, thread, ticks};
 
 /// MPI_UNDEFINED, the same in all three interfaces.
 const UNDEFINED: c_int = -32766;
@@ -65,11 +65,11 @@ pub fn prepare(
     comm: usize,
     request: usize,
 ) -> c_int {
-    let ours = !recorder::is_passing(thread::frame());
+    let ours = !thread::is_passing(thread::frame());
     let result = thread::guarded(forward);
     if result == 0 && (ours || !arrays.is_empty()) {
         let operation = ours.then(|| {
-            recorder::sheltered(|| registry::prepare(abi::get().handle(comm), || message(thread::current_or_new())))
+            thread::sheltered(|| operations::prepare(abi::get().handle(comm), || message(thread::current_or_new())))
         });
         // SAFETY: the call has returned well, so this is the address of a request's handle.
         let handle = unsafe { abi::get().read(request) };

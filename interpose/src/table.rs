@@ -100,39 +100,39 @@ macro_rules! for_each_function {
             starting Startall(count, requests) => requests::start_all_prepared(count, requests);
 
             // What makes, names and frees communicators.
-            observed Comm_dup(comm, newcomm) => communicator::created(comm, newcomm);
-            observed Comm_dup_with_info(comm, info, newcomm) => communicator::created(comm, newcomm);
-            observed Comm_idup(comm, newcomm, request) => communicator::duplicating(comm, newcomm);
-            observed Comm_idup_with_info(comm, info, newcomm, request) => communicator::duplicating(comm, newcomm);
-            observed Comm_create(comm, group, newcomm) => communicator::created(comm, newcomm);
+            observed Comm_dup(comm, newcomm) => communicators::created(comm, newcomm);
+            observed Comm_dup_with_info(comm, info, newcomm) => communicators::created(comm, newcomm);
+            observed Comm_idup(comm, newcomm, request) => communicators::duplicating(comm, newcomm);
+            observed Comm_idup_with_info(comm, info, newcomm, request) => communicators::duplicating(comm, newcomm);
+            observed Comm_create(comm, group, newcomm) => communicators::created(comm, newcomm);
             observed Comm_create_group(comm, group, tag, newcomm)
-                => communicator::created_by_group(comm, tag, newcomm);
-            observed Comm_split(comm, color, key, newcomm) => communicator::created(comm, newcomm);
-            observed Comm_split_type(comm, split_type, key, info, newcomm) => communicator::created(comm, newcomm);
-            observed Cart_create(comm, ndims, dims, periods, reorder, newcomm) => communicator::created(comm, newcomm);
-            observed Cart_sub(comm, remain_dims, newcomm) => communicator::created(comm, newcomm);
+                => communicators::created_by_group(comm, tag, newcomm);
+            observed Comm_split(comm, color, key, newcomm) => communicators::created(comm, newcomm);
+            observed Comm_split_type(comm, split_type, key, info, newcomm) => communicators::created(comm, newcomm);
+            observed Cart_create(comm, ndims, dims, periods, reorder, newcomm) => communicators::created(comm, newcomm);
+            observed Cart_sub(comm, remain_dims, newcomm) => communicators::created(comm, newcomm);
             observed Graph_create(comm, nnodes, index, edges, reorder, newcomm)
-                => communicator::created(comm, newcomm);
+                => communicators::created(comm, newcomm);
             observed Dist_graph_create(comm, n, sources, degrees, destinations, weights, info, reorder, newcomm)
-                => communicator::created(comm, newcomm);
+                => communicators::created(comm, newcomm);
             observed Dist_graph_create_adjacent(
                 comm, indegree, sources, sourceweights, outdegree, destinations, destweights, info, reorder, newcomm
-            ) => communicator::created(comm, newcomm);
+            ) => communicators::created(comm, newcomm);
             observed Intercomm_create(local_comm, local_leader, peer_comm, remote_leader, tag, newintercomm)
-                => communicator::connected(tag, newintercomm);
-            observed Intercomm_merge(intercomm, high, newintracomm) => communicator::created(intercomm, newintracomm);
+                => communicators::connected(tag, newintercomm);
+            observed Intercomm_merge(intercomm, high, newintracomm) => communicators::created(intercomm, newintracomm);
             observed Comm_spawn(command, argv, maxprocs, info, root, comm, intercomm, array_of_errcodes)
-                => communicator::created(comm, intercomm);
+                => communicators::created(comm, intercomm);
             observed Comm_spawn_multiple(
                 count, commands, argvs, maxprocs, infos, root, comm, intercomm, array_of_errcodes
-            ) => communicator::created(comm, intercomm);
-            observed Comm_accept(port_name, info, root, comm, newcomm) => communicator::met(newcomm);
-            observed Comm_connect(port_name, info, root, comm, newcomm) => communicator::met(newcomm);
-            observed Comm_join(fd, intercomm) => communicator::met(intercomm);
-            observed Comm_get_parent(parent) => communicator::met(parent);
-            observed Comm_set_name(comm, comm_name) => communicator::named(comm, comm_name);
-            observed Comm_free(comm) => communicator::freed(comm);
-            observed Comm_disconnect(comm) => communicator::freed(comm);
+            ) => communicators::created(comm, intercomm);
+            observed Comm_accept(port_name, info, root, comm, newcomm) => communicators::met(newcomm);
+            observed Comm_connect(port_name, info, root, comm, newcomm) => communicators::met(newcomm);
+            observed Comm_join(fd, intercomm) => communicators::met(intercomm);
+            observed Comm_get_parent(parent) => communicators::met(parent);
+            observed Comm_set_name(comm, comm_name) => communicators::named(comm, comm_name);
+            observed Comm_free(comm) => communicators::freed(comm);
+            observed Comm_disconnect(comm) => communicators::freed(comm);
 
             // What makes and frees data types.
             observed Type_commit(datatype) => datatype::commit(datatype);

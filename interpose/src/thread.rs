@@ -1,12 +1,14 @@
 //! What a thread keeps: where its next record goes, and whether it is inside an MPI call already.
 
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use trace::trace::layout::{StretchEntry, ThreadEntry};
+use trace::trace::layout::{DISTURBED, ThreadEntry};
 
 use crate::live::Live;
 use crate::lookup::{Cache, Found};
-use crate::recorder;
+use crate::stretch::{Columns, Drawn};
+use crate::{mode, say, slot};
 
 /// The state of one thread. Only that thread touches it.
 pub struct Thread {
@@ -37,44 +39,6 @@ pub struct Thread {
     pub index: u32,
 }
 
-/// Where the columns of a stretch start.
-#[derive(Clone, Copy)]
-pub struct Columns {
-    /// Ticks at the entry.
-    pub enter: *mut u64,
-    /// Ticks at the exit.
-    pub exit: *mut u64,
-    /// Positions on the communicator.
-    pub position: *mut u64,
-    /// Calls of the operation before.
-    pub repetition: *mut u64,
-    /// Operations.
-    pub operation: *mut u32,
-    /// Of non-blocking calls: ticks that starting took.
-    pub init: *mut u64,
-    /// Ticks spent in Test calls.
-    pub test: *mut u64,
-    /// Ticks spent in Wait calls.
-    pub wait: *mut u64,
-    /// Test calls.
-    pub tests: *mut u32,
-}
-
-/// A stretch as it was drawn once: under `ring` it may be drawn again.
-#[derive(Clone, Copy)]
-pub struct Drawn {
-    entry: *const StretchEntry,
-    draw: u64,
-}
-
-impl Drawn {
-    /// Whether the stretch still holds the same records.
-    pub fn is_current(&self) -> bool {
-        // SAFETY: entries lie in the segment, which stays mapped; a number that is just being changed differs from ours.
-        unsafe { self.entry.read_volatile().draw == self.draw }
-    }
-}
-
 impl Thread {
     /// The stretch that the thread fills now, which must exist.
     pub fn stretch_entry(&self) -> Drawn {
@@ -83,90 +47,43 @@ impl Thread {
             _ => unreachable!("a record lies in a stretch"),
         };
         // SAFETY: the entry lies in the segment, and this thread has drawn it.
-        Drawn { entry, draw: unsafe { (*entry).draw } }
+        unsafe { Drawn::now(entry) }
     }
-}
 
-impl Columns {
-    /// No stretch.
-    pub const NONE: Columns = Columns {
-        enter: std::ptr::null_mut(),
-        exit: std::ptr::null_mut(),
-        position: std::ptr::null_mut(),
-        repetition: std::ptr::null_mut(),
-        operation: std::ptr::null_mut(),
-        init: std::ptr::null_mut(),
-        test: std::ptr::null_mut(),
-        wait: std::ptr::null_mut(),
-        tests: std::ptr::null_mut(),
-    };
-}
+    /// Takes the next stretch. False: the arrays are full.
+    #[cold]
+    #[inline(never)]
+    pub fn draw(&mut self) -> bool {
+        let Some(live) = self.live else { return false };
+        let Some((stretch, columns, records)) = live.draw(self.index, self.stretch) else {
+            return false;
+        };
+        self.stretch = Some(stretch);
+        self.columns = columns;
+        self.next = 0;
+        self.end = records;
+        self.extended = false;
+        true
+    }
 
-// One word of thread-local storage, reached with two instructions. A `thread_local!` of a shared library goes through
-// __tls_get_addr, 2 to 5 ns a call; the initial-exec model that a preloaded library may use cannot be asked for in Rust.
-#[cfg(target_arch = "x86_64")]
-mod slot {
-    use super::Thread;
-
-    core::arch::global_asm!(
-        ".pushsection .tbss.mpitrace_thread,\"awT\",@nobits",
-        ".p2align 3",
-        ".globl mpitrace_thread",
-        ".hidden mpitrace_thread",
-        ".type mpitrace_thread, @object",
-        "mpitrace_thread:",
-        ".zero 8",
-        ".size mpitrace_thread, 8",
-        ".popsection",
-    );
-
+    /// Gives the columns of requests memory in the stretch, where they have none yet; the record at which that is done is
+    /// disturbed by it. False: there is none.
     #[inline(always)]
-    fn place() -> *mut *mut Thread {
-        let place;
-        // SAFETY: computes the address of this thread's copy of the word above (ELF TLS, initial-exec).
-        unsafe {
-            core::arch::asm!(
-                "mov {0}, qword ptr fs:[0]",
-                "add {0}, qword ptr [rip + mpitrace_thread@GOTTPOFF]",
-                out(reg) place,
-                options(pure, nomem, nostack)
-            );
+    pub fn extend_at(&mut self, record: usize) -> bool {
+        if !self.extended {
+            self.extended =
+                matches!((self.live, self.stretch), (Some(live), Some(stretch)) if live.extend_stretch(stretch));
+            // SAFETY: the record lies in this thread's stretch.
+            unsafe { *self.columns.operation.add(record) |= DISTURBED };
         }
-        place
-    }
-
-    #[inline(always)]
-    pub fn get() -> *mut Thread {
-        // SAFETY: the word exists as long as its thread runs, and starts as null.
-        unsafe { *place() }
-    }
-
-    pub fn set(thread: *mut Thread) {
-        // SAFETY: as above; no other thread can reach it.
-        unsafe { *place() = thread };
-    }
-}
-
-#[cfg(not(target_arch = "x86_64"))]
-mod slot {
-    use super::Thread;
-
-    thread_local!(static SLOT: std::cell::Cell<*mut Thread> = const { std::cell::Cell::new(std::ptr::null_mut()) });
-
-    #[inline(always)]
-    pub fn get() -> *mut Thread {
-        SLOT.with(std::cell::Cell::get)
-    }
-
-    pub fn set(thread: *mut Thread) {
-        SLOT.with(|slot| slot.set(thread));
+        self.extended
     }
 }
 
 /// This thread's state; null before its first call, and after the thread-local storage is gone.
 #[inline(always)]
 pub fn current() -> *mut Thread {
-    slot::get()
+    slot::get().cast()
 }
 
 /// This thread's state, made where there is none yet.
@@ -179,8 +96,8 @@ pub fn current_or_new() -> *mut Thread {
 #[cold]
 #[inline(never)]
 pub fn create() -> *mut Thread {
-    let thread = recorder::adopt_thread();
-    slot::set(thread);
+    let thread = adopt();
+    slot::set(thread.cast());
     let key = exit_key();
     // SAFETY: the key was made by pthread_key_create; the destructor takes what is stored here.
     unsafe { libc::pthread_setspecific(key, thread.cast()) };
@@ -218,7 +135,7 @@ pub fn guarded<R>(call: impl FnOnce() -> R) -> R {
     }
     let mut thread = current();
     if thread.is_null() {
-        if !recorder::is_on() {
+        if !mode::is_on() {
             return call();
         }
         thread = create();
@@ -262,7 +179,7 @@ fn exit_key() -> libc::pthread_key_t {
     static KEY: AtomicU32 = AtomicU32::new(UNMADE);
     unsafe extern "C" fn ended(thread: *mut libc::c_void) {
         slot::set(std::ptr::null_mut());
-        recorder::release_thread(thread.cast());
+        release(thread.cast());
     }
     let known = KEY.load(Ordering::Acquire);
     if known != UNMADE {
@@ -279,4 +196,81 @@ fn exit_key() -> libc::pthread_key_t {
             other
         }
     }
+}
+
+static THREADS: Mutex<Threads> = Mutex::new(Threads { live: None, idle: Vec::new() });
+
+struct Threads {
+    live: Option<&'static Live>,
+    /// States of threads that have ended, with what is left of their stretches.
+    idle: Vec<Idle>,
+}
+
+struct Idle(*mut Thread);
+
+// SAFETY: an idle state belongs to no thread.
+unsafe impl Send for Idle {}
+
+/// Gives threads a segment to draw their stretches from, this one the first: not within its first call.
+pub fn start(live: &'static Live) {
+    threads().live = Some(live);
+    // SAFETY: the state is this thread's own.
+    unsafe { (*current_or_new()).draw() };
+}
+
+/// The state for a thread that makes its first call: that of one that has ended, else a new one.
+fn adopt() -> *mut Thread {
+    // SAFETY: has no preconditions.
+    let tid = unsafe { libc::syscall(libc::SYS_gettid) } as u32;
+    let mut threads = threads();
+    if let Some(Idle(idle)) = threads.idle.pop() {
+        // SAFETY: an idle state belongs to no thread; its entry stays mapped.
+        unsafe { (*(*idle).entry).tid = tid };
+        return idle;
+    }
+    let live = threads.live;
+    let added = live.and_then(|live| live.add_thread(ThreadEntry { tid, ..ThreadEntry::default() }));
+    // More threads at once than the table holds: their calls are counted, not kept.
+    let (index, entry) = added.unwrap_or_else(|| (0, Box::into_raw(Box::default())));
+    Box::into_raw(Box::new(Thread {
+        guard: 0,
+        next: 0,
+        end: 0,
+        columns: Columns::NONE,
+        stretch: None,
+        extended: false,
+        live: live.filter(|_| added.is_some()),
+        found_anew: Found::NONE,
+        cache: Cache::new(),
+        entry,
+        index,
+    }))
+}
+
+/// Takes the state of a thread that has ended.
+fn release(thread: *mut Thread) {
+    // SAFETY: the thread has given its state up.
+    unsafe { (*thread).guard = 0 };
+    threads().idle.push(Idle(thread));
+}
+
+fn threads() -> std::sync::MutexGuard<'static, Threads> {
+    THREADS.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
+/// Whether a call made from the frame at `here` is none of the program's own, or comes when nothing is traced.
+#[inline(always)]
+pub fn is_passing(here: usize) -> bool {
+    !mode::is_on() || is_nested(here)
+}
+
+/// Runs what must not harm the program: MPI calls that it makes are not recorded, and a fault in the tracer ends the
+/// tracing and not the program.
+pub fn sheltered<R>(work: impl FnOnce() -> Option<R>) -> Option<R> {
+    let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| guarded(work)));
+    caught.unwrap_or_else(|_| {
+        mode::stop();
+        say::warn("internal error; the program goes on untraced");
+        None
+    })
 }

@@ -2,10 +2,11 @@
 
 use std::ffi::c_int;
 
-use crate::message::{Int, Large, Message};
+use crate::message::Message;
 use crate::symbol::Symbol;
 use crate::table::{Function, for_each_function};
-use crate::{communicator, datatype, large_count, lifecycle, recorder, requests, thread};
+use crate::width::{Int, Large};
+use crate::{communicators, datatype, large_count, lifecycle, recorder, requests, thread};
 
 /// Exports one function: `$body` runs with `$forward!()` standing for the call of the next definition of the same name.
 ///
@@ -213,7 +214,7 @@ macro_rules! guarded {
 macro_rules! observed {
     ($symbol:expr, ($($argument:ident),*), $module:ident::$function:ident($($handed:ident),*)) => {
         export!($symbol, ($($argument),*), real => missing($symbol), forward => {
-            if recorder::is_passing(thread::frame()) { forward() } else { $module::$function(forward, $($handed),*) }
+            if thread::is_passing(thread::frame()) { forward() } else { $module::$function(forward, $($handed),*) }
         });
     };
 }

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use anyhow::Result;
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::commands::{categorize, completions, dump, info, man, recover, run};
 use crate::output::Output;
@@ -45,8 +45,8 @@ impl Command {
             Command::Dump(arguments) => dump::run(&arguments, output),
             Command::Categorize(arguments) => categorize::run(&arguments, output),
             Command::Recover(arguments) => recover::run(&arguments, output),
-            Command::Completions(arguments) => completions::run(&arguments, output),
-            Command::Man(arguments) => man::run(&arguments, output),
+            Command::Completions(arguments) => completions::run(&arguments, Cli::command(), output),
+            Command::Man(arguments) => man::run(&arguments, Cli::command(), output),
         }
     }
 }

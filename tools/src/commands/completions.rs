@@ -3,10 +3,9 @@
 use std::process::ExitCode;
 
 use anyhow::Result;
-use clap::{Args, CommandFactory};
+use clap::{Args, Command};
 use clap_complete::Shell;
 
-use crate::cli::Cli;
 use crate::output::Output;
 
 /// Print the completions for a shell
@@ -17,10 +16,10 @@ pub struct Arguments {
     shell: Shell,
 }
 
-/// Prints them.
-pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
+/// Prints those of the program with these options.
+pub fn run(arguments: &Arguments, mut program: Command, output: &mut Output) -> Result<ExitCode> {
     let mut script = Vec::new();
-    clap_complete::generate(arguments.shell, &mut Cli::command(), "mpitrace", &mut script);
+    clap_complete::generate(arguments.shell, &mut program, "mpitrace", &mut script);
     std::io::Write::write_all(output, &script)?;
     Ok(ExitCode::SUCCESS)
 }

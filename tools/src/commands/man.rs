@@ -3,9 +3,8 @@
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
-use clap::{Args, CommandFactory};
+use clap::{Args, Command};
 
-use crate::cli::Cli;
 use crate::output::Output;
 
 /// Print a manual page, as roff
@@ -16,9 +15,8 @@ pub struct Arguments {
     command: Option<String>,
 }
 
-/// Prints it.
-pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
-    let mut program = Cli::command();
+/// Prints that of the program with these options.
+pub fn run(arguments: &Arguments, mut program: Command, output: &mut Output) -> Result<ExitCode> {
     program.build();
     let page = match &arguments.command {
         None => program,

@@ -4,10 +4,11 @@ mod flavour;
 mod library;
 mod rewrite;
 mod slurm;
+mod words;
 
 pub use flavour::{Flavour, ask, find};
 pub use library::locate;
-pub use rewrite::{Job, job};
+pub use rewrite::job;
 
 use std::ffi::{OsStr, OsString};
 

@@ -1,20 +1,9 @@
 //! The command line and the environment that bring the tracer into the ranks.
 
-use std::ffi::{OsStr, OsString};
-use std::os::unix::ffi::OsStrExt;
+use std::ffi::OsString;
 
+use super::words::{Job, assignment, options, split};
 use super::{Flavour, PRELOAD, Tracer, slurm};
-
-/// What is to be started.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Job {
-    /// The program and its arguments.
-    pub command: Vec<OsString>,
-    /// What is set in the environment of the program itself.
-    pub environment: Vec<(OsString, OsString)>,
-    /// What the user should know.
-    pub note: Option<String>,
-}
 
 /// Prepares a command line in which the word at `launcher.0` is a launcher of the flavour `launcher.1`. Without one the
 /// variables go into the environment of the program itself, and from there to whatever it starts on this host.
@@ -31,22 +20,6 @@ pub fn job(command: &[OsString], launcher: Option<(usize, Flavour)>, tracer: &Tr
             Job { command: command.to_vec(), environment, note: None }
         }
     }
-}
-
-/// Rewrites what follows the launcher, context by context: a lone `:` divides the programs of one job.
-pub(super) fn options(
-    command: &[OsString],
-    launcher: usize,
-    rewrite: impl Fn(&[OsString], bool) -> Vec<OsString>,
-) -> Job {
-    let mut rewritten = command[..=launcher].to_vec();
-    for (number, context) in command[launcher + 1..].split(|word| word == ":").enumerate() {
-        if number > 0 {
-            rewritten.push(":".into());
-        }
-        rewritten.extend(rewrite(context, number == 0));
-    }
-    Job { command: rewritten, environment: Vec::new(), note: None }
 }
 
 /// Open MPI 4 takes `-x` for the context in which it stands, Open MPI 5 for all; of a name that is given twice the former
@@ -94,27 +67,10 @@ fn hydra(context: &[OsString], first: bool, tracer: &Tracer) -> Vec<OsString> {
     rewritten
 }
 
-/// `NAME=VALUE` or `NAME`.
-pub(super) fn split(word: &OsStr) -> (OsString, Option<OsString>) {
-    let bytes = word.as_bytes();
-    match bytes.iter().position(|&byte| byte == b'=') {
-        Some(at) => {
-            let [name, value] = [&bytes[..at], &bytes[at + 1..]].map(|part| OsStr::from_bytes(part).to_owned());
-            (name, Some(value))
-        }
-        None => (word.to_owned(), None),
-    }
-}
-
-pub(super) fn assignment(name: &OsStr, value: &OsStr) -> OsString {
-    let mut assignment = name.to_owned();
-    assignment.push("=");
-    assignment.push(value);
-    assignment
-}
-
 #[cfg(test)]
 mod tests {
+    use std::ffi::OsStr;
+
     use super::*;
 
     fn words(line: &str) -> Vec<OsString> {

@@ -3,8 +3,8 @@
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 
-use super::rewrite::{assignment, options, split};
-use super::{Job, PRELOAD, Tracer};
+use super::words::{Job, assignment, options, split};
+use super::{PRELOAD, Tracer};
 
 const EXPORT: &str = "--export";
 
