@@ -8,6 +8,7 @@
 //!   name the parameters with that role; `on` the communicator. `collective+c` has a variant with large counts.
 //! * `guarded`: only forwarded, but MPI calls that the library makes inside are not the program's own. `guarded+c` as above.
 //! * `observed`: handed to a function of ours, with a closure that forwards; not when called from inside another.
+//!   `or` names what is called over a library that lacks the function: hints may be ignored.
 //! * `completing`: the same, only while a request of a collective is outstanding or prepared.
 //! * `starting`: the same, only while a persistent collective exists.
 //! * `lifecycle`: the same, always.
@@ -103,7 +104,8 @@ macro_rules! for_each_function {
             observed Comm_dup(comm, newcomm) => communicators::created(comm, newcomm);
             observed Comm_dup_with_info(comm, info, newcomm) => communicators::created(comm, newcomm);
             observed Comm_idup(comm, newcomm, request) => communicators::duplicating(comm, newcomm);
-            observed Comm_idup_with_info(comm, info, newcomm, request) => communicators::duplicating(comm, newcomm);
+            observed Comm_idup_with_info(comm, info, newcomm, request) or Comm_idup(comm, newcomm, request)
+                => communicators::duplicating(comm, newcomm);
             observed Comm_create(comm, group, newcomm) => communicators::created(comm, newcomm);
             observed Comm_create_group(comm, group, tag, newcomm)
                 => communicators::created_by_group(comm, tag, newcomm);

@@ -99,6 +99,14 @@ macro_rules! declare {
         declare! { $($rest)* }
     };
 
+    (observed $name:ident($($argument:ident),*) or $other:ident($($passed:ident),*)
+        => $module:ident::$function:ident($($handed:ident),*); $($rest:tt)*) => {
+        observed!(concat!("MPI_", stringify!($name)), ($($argument),*), $module::$function($($handed),*),
+            concat!("MPI_", stringify!($other)), ($($passed),*));
+        observed!(concat!("PMPI_", stringify!($name)), ($($argument),*), $module::$function($($handed),*),
+            concat!("PMPI_", stringify!($other)), ($($passed),*));
+        declare! { $($rest)* }
+    };
     (observed $name:ident($($argument:ident),*) => $module:ident::$function:ident($($handed:ident),*); $($rest:tt)*) => {
         observed!(concat!("MPI_", stringify!($name)), ($($argument),*), $module::$function($($handed),*));
         observed!(concat!("PMPI_", stringify!($name)), ($($argument),*), $module::$function($($handed),*));
@@ -212,11 +220,28 @@ macro_rules! guarded {
 }
 
 macro_rules! observed {
-    ($symbol:expr, ($($argument:ident),*), $module:ident::$function:ident($($handed:ident),*)) => {
-        export!($symbol, ($($argument),*), real => missing($symbol), forward => {
+    ($symbol:expr, ($($argument:ident),*), $module:ident::$function:ident($($handed:ident),*)
+        $(, $other:expr, ($($passed:ident),*))?) => {
+        export!($symbol, ($($argument),*), real => instead!($symbol, $module::$function($($handed),*)
+            $(, $other, ($($passed),*))?), forward => {
             if thread::is_passing(thread::frame()) { forward() } else { $module::$function(forward, $($handed),*) }
         });
     };
+}
+
+/// What stands for an observed function that the library at hand lacks: another one, where the table names one.
+macro_rules! instead {
+    ($symbol:expr, $module:ident::$function:ident($($handed:ident),*)) => { missing($symbol) };
+    ($symbol:expr, $module:ident::$function:ident($($handed:ident),*), $other:expr, ($($passed:ident),*)) => {{
+        static OTHER: Symbol = Symbol::new(concat!($other, "\0"));
+        let Some(other) = OTHER.get() else { return missing($symbol) };
+        // SAFETY: as in `export`.
+        let forward = move || unsafe {
+            let other: unsafe extern "C-unwind" fn($($passed: usize),*) -> c_int = std::mem::transmute(other);
+            other($($passed),*)
+        };
+        if thread::is_passing(thread::frame()) { forward() } else { $module::$function(forward, $($handed),*) }
+    }};
 }
 
 macro_rules! of_requests {

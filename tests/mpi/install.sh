@@ -3,7 +3,7 @@
 #
 #   Debian packages   Open MPI 4, MPICH 4, Fortran and LAMMPS; need root or sudo
 #   PyPI wheels       MPICH 5, Open MPI 5 and Intel MPI, each in a virtual environment below target/mpi
-#   mpi4py            beside each of them, and for the libraries that have no wheel of their own
+#   mpi4py            beside each of them, and for the libraries that have no wheel of their own; its test-suite
 #   cargo-deny        below target/tools
 #
 # Where something cannot be had, one line says so and the tests that need it report that they were skipped.
@@ -81,6 +81,15 @@ standard_abi() {
     unset CFLAGS MPI4PY_BUILD_MPICC
 }
 
+# mpi4py's own test-suite, which comes with its source only.
+mpi4py_tests() {
+    folder=$mpi/mpi4py-${mpi4py#*==}
+    [ ! -e "$folder/test/main.py" ] || return 0
+    say "fetching the test-suite of $mpi4py"
+    quietly "$mpi/debian/bin/python" -m pip download --disable-pip-version-check --no-deps --no-binary mpi4py \
+        --dest "$mpi" "$mpi4py" && tar -xzf "$folder.tar.gz" -C "$mpi"
+}
+
 if command -v dpkg-query >/dev/null && command -v apt-get >/dev/null; then
     debian_packages
 else
@@ -99,6 +108,7 @@ if [ "$(uname -m)" = x86_64 ]; then
 fi
 environment debian "$mpi4py" || true
 standard_abi || true
+mpi4py_tests || true
 
 # mpi4py's wheel asks for libmpi.so.12; Debian's MPICH, which has the same ABI, is called libmpich.so.12.
 mpich4=$(ldconfig -p 2>/dev/null | awk '$1 == "libmpich.so.12" { print $NF; exit }')

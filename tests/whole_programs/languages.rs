@@ -1,14 +1,18 @@
 //! Fortran by its three bindings, and Python: each reaches the library by other symbols.
 
 use crate::support::want::WORLD;
-use crate::support::{Case, On, Test, want};
+use crate::support::{Case, On, TARGET, Test, want};
 
 pub const TESTS: &[Test] = &[
     Test::new("fortran_with_mpif_h", |case| fortran(case, "fortran_mpif.f90")).on(On::Fortran),
     Test::new("fortran_with_use_mpi", |case| fortran(case, "fortran_use_mpi.f90")).on(On::Fortran),
     Test::new("fortran_with_use_mpi_f08", |case| fortran(case, "fortran_f08.f90")).on(On::Fortran08),
     Test::new("python_with_mpi4py", python).on(On::Python),
+    Test::new("mpi4py_passes_skips_and_fails_the_same_tests", suite).on(On::Python).alone(),
 ];
+
+/// The version that tests/mpi/install.sh fetches.
+const SUITE: &str = "mpi/mpi4py-4.1.2/test";
 
 fn fortran(case: &Case, program: &str) {
     let double = |function, bytes| want(function, WORLD, 3).of(bytes, "MPI_DOUBLE_PRECISION");
@@ -41,4 +45,25 @@ fn python(case: &Case) {
         on_world("MPI_Scan", 8, "MPI_DOUBLE").by("MPI_SUM").times(11),
         want("MPI_Allreduce", "from python", 3).of(16, "MPI_DOUBLE").by("MPI_MAX").times(12),
     ]);
+}
+
+/// mpi4py's own tests of collectives; with MPI4PY_WHOLE_SUITE=1 all but those that start processes. mpi4py takes every
+/// symbol that it finds for a function that works.
+fn suite(case: &Case) {
+    let whole = std::env::var_os("MPI4PY_WHOLE_SUITE").is_some_and(|value| value == "1");
+    let patterns: &[&str] = match (whole, case.mpi.name) {
+        (true, _) => &["test_"],
+        // Intel's standard ABI ends the process in the one that is left out here (_cco_obj), tracer or not.
+        (_, "impi-abi") => &["_cco_buf", "_cco_nb", "_cco_ngh", "_cco_pr", "_cco_vec", "_comm", "_request"],
+        _ => &["_cco", "_comm", "_request"],
+    };
+    let launch = || {
+        let launch = case.launch(2, "mpi4py_suite.py").arg(TARGET.join(SUITE));
+        patterns.iter().fold(launch, |launch, pattern| launch.arg(*pattern))
+    };
+    let plain = launch().run();
+    assert!(plain.stdout.contains(" tests\n"), "{}{}", plain.stdout, plain.stderr);
+    let traced = launch().trace().run();
+    traced.same_as(&plain);
+    assert!(traced.trace.info().records > 1000, "the suite's calls are recorded");
 }
