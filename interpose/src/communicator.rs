@@ -48,8 +48,8 @@ pub struct Group {
     pub rank: u32,
     pub size: u32,
     pub remote: u32,
-    /// Ranks of the remote group that are of this world.
-    pub remote_here: u32,
+    /// Ranks of both groups that are of this world: a spawned one writes a trace of its own.
+    pub here: u32,
     /// Neighbours that this rank sends to in the communicator's topology.
     pub destinations: u32,
     /// World rank of the first member; u64::MAX: of another world.

@@ -18,9 +18,9 @@ use crate::{abi, lookup, mpi, thread};
 pub fn start(rank: u32, size: u32) -> Option<()> {
     let abi = abi::get();
     let mut registry = registry::lock()?;
-    let group = Group { rank, size, remote: 0, remote_here: 0, destinations: 0, leader: 0, members: [0; 2] };
+    let group = Group { rank, size, remote: 0, here: size, destinations: 0, leader: 0, members: [0; 2] };
     add(&mut registry, abi.comm_world, mix(&[1]), &group, flags::WORLD)?;
-    let alone = Group { rank: 0, size: 1, leader: rank.into(), ..group };
+    let alone = Group { rank: 0, size: 1, here: 1, leader: rank.into(), ..group };
     add(&mut registry, abi.comm_self, mix(&[2, rank.into()]), &alone, flags::SELF)?;
     Some(())
 }
@@ -139,7 +139,7 @@ pub fn named(forward: impl FnOnce() -> c_int, comm: usize, name: usize) -> c_int
 
 /// A communicator for a handle that nobody saw being made, before MPI may be asked about it.
 pub fn provisional(registry: &mut Registry, handle: usize) -> Option<&'static Communicator> {
-    let group = Group { rank: 0, size: 0, remote: 0, remote_here: 0, destinations: 0, leader: 0, members: [0; 2] };
+    let group = Group { rank: 0, size: 0, remote: 0, here: 0, destinations: 0, leader: 0, members: [0; 2] };
     let known = add(registry, handle, [0; 2], &group, 0)?;
     known.set_unidentified();
     // SAFETY: the entry was made just now.
@@ -169,7 +169,7 @@ pub fn identify(registry: &mut Registry, provisional: &'static Communicator) -> 
     // SAFETY: the entry lies in the segment, and only this communicator's calls, which MPI orders, touch it.
     unsafe {
         (*entry).key = key;
-        (*entry).size = group.size + group.remote_here;
+        (*entry).size = group.here;
         (*entry).rank = group.rank;
         (*entry).flags |= flags::IDENTIFIED | if group.remote > 0 { flags::INTER } else { 0 };
     }
@@ -189,7 +189,7 @@ fn add(
     let inter = if group.remote > 0 { flags::INTER } else { 0 };
     let (number, entry) = registry.live.add_communicator(CommunicatorEntry {
         key,
-        size: group.size + group.remote_here,
+        size: group.here,
         rank: group.rank,
         flags: flags::IDENTIFIED | inter | predefined,
         ..CommunicatorEntry::default()
@@ -253,11 +253,11 @@ fn group(handle: usize) -> Option<Group> {
     let inter = word(mpi::comm_test_inter)? != 0;
     let local = members(handle, mpi::comm_group, size)?;
     let mut group =
-        Group { rank, size, remote: 0, remote_here: 0, destinations: 0, leader: local.0, members: [local.1, 0] };
+        Group { rank, size, remote: 0, here: local.2, destinations: 0, leader: local.0, members: [local.1, 0] };
     if inter {
         group.remote = u32::try_from(word(mpi::comm_remote_size)?).ok()?;
         let remote = members(handle, mpi::comm_remote_group, group.remote)?;
-        group.remote_here = remote.2;
+        group.here += remote.2;
         group.members[1] = remote.1;
         // The same on both sides.
         group.leader = group.leader.min(remote.0);

@@ -196,7 +196,12 @@ fn say_other_folder(settings: &Settings, folder: Option<&Path>) {
 fn say_leftovers(settings: &Settings) {
     // SAFETY: has no preconditions.
     let uid = unsafe { libc::getuid() };
-    for folder in settings.segment_folders() {
+    // Where this run's own records would be left; who names a folder is told of that one.
+    let folders = match &settings.segment_folder {
+        Some(folder) => vec![folder.clone()],
+        None => settings.segment_folders(),
+    };
+    for folder in folders {
         let jobs =
             recover::leftovers(std::slice::from_ref(&folder), Some(uid)).map(recover::by_job).unwrap_or_default();
         if !jobs.is_empty() {

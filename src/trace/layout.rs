@@ -139,7 +139,7 @@ pub struct CommunicatorEntry {
     pub key: [u64; 2],
     /// Collective calls begun on it by this rank, recorded or not; the next one's position.
     pub calls: u64,
-    /// Ranks in it (for an intercommunicator, in both groups).
+    /// Ranks in it that are of this world (for an intercommunicator, in both groups): another world has a trace of its own.
     pub size: u32,
     /// This rank's rank in it.
     pub rank: u32,

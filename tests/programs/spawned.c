@@ -1,0 +1,24 @@
+/* Two ranks spawn two more of the same program: each world meets the other on the intercommunicator, and on the
+ * communicator that it is merged into. */
+#include <mpi.h>
+#include <stdio.h>
+
+int main(int argc, char **argv)
+{
+    MPI_Comm parent, other, merged;
+    int rank, one = 1, sum;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_get_parent(&parent);
+    other = parent;
+    if (parent == MPI_COMM_NULL)
+        MPI_Comm_spawn(argv[0], MPI_ARGV_NULL, 2, MPI_INFO_NULL, 0, MPI_COMM_WORLD, &other, MPI_ERRCODES_IGNORE);
+    MPI_Barrier(other);
+    MPI_Intercomm_merge(other, parent != MPI_COMM_NULL, &merged);
+    for (int i = 0; i < 3; i++) MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, merged);
+    if (rank == 0 && parent == MPI_COMM_NULL) printf("%d ranks\n", sum);
+    MPI_Comm_free(&merged);
+    MPI_Comm_disconnect(&other);
+    MPI_Finalize();
+    return 0;
+}
