@@ -148,7 +148,7 @@ pub fn provisional(registry: &mut Registry, handle: usize) -> Option<&'static Co
 }
 
 /// Asks MPI about a communicator that a call has just succeeded on, and replaces the provisional one.
-pub fn identify(registry: &mut Registry, provisional: &'static Communicator) -> Option<()> {
+fn identify(registry: &mut Registry, provisional: &'static Communicator) -> Option<()> {
     let mut handles = registry.communicators.iter();
     let handle = handles.find(|(_, known)| known.number == provisional.number).map(|(&handle, _)| handle)?;
     let group = group(handle)?;
@@ -204,16 +204,25 @@ fn add(
 
 /// The key of a parent and the number of the child that was made of it just now. Counted also for ranks that get none.
 fn next_child(registry: &mut Registry, parent: usize) -> Option<([u64; 2], u64)> {
-    let handle = abi::get().handle(parent);
-    if !registry.communicators.get(&handle).is_some_and(|known| known.is_identified()) {
-        let unknown = match registry.communicators.get(&handle) {
-            Some(unknown) => unknown,
-            None => provisional(registry, handle)?,
-        };
-        identify(registry, unknown)?;
-    }
-    let parent = registry.communicators.get(&handle)?;
+    let parent = identified_in(registry, abi::get().handle(parent))?;
     Some((parent.key(), parent.next_child()))
+}
+
+/// The communicator behind a handle that a call has just succeeded on: MPI is asked about it if it is new.
+pub fn identified(handle: usize) -> Option<&'static Communicator> {
+    let mut registry = registry::lock()?;
+    identified_in(&mut registry, handle)
+}
+
+fn identified_in(registry: &mut Registry, handle: usize) -> Option<&'static Communicator> {
+    let known = match registry.communicators.get(&handle) {
+        Some(known) => known,
+        None => provisional(registry, handle)?,
+    };
+    if !known.is_identified() {
+        identify(registry, known)?;
+    }
+    registry.communicators.get(&handle).copied()
 }
 
 fn nth_of(registry: &mut Registry, recipe: [u64; 2]) -> [u64; 2] {

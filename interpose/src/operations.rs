@@ -75,13 +75,7 @@ fn find_slowly(thread: *mut Thread, call: &Call) -> Option<Found> {
 /// `call` is made again now that the communicator is known; returns the operation and the repetition.
 #[cold]
 pub fn settle(open: &Found, first: &Key, call: impl FnOnce() -> Call) -> Option<(u32, u64)> {
-    {
-        let mut registry = registry::lock()?;
-        let known = registry.communicators.get(&first.communicator).copied()?;
-        if !known.is_identified() {
-            communicators::identify(&mut registry, known);
-        }
-    }
+    communicators::identified(first.communicator)?;
     let call = call();
     let mut registry = registry::lock()?;
     let known = registry.communicators.get(&call.key.communicator).copied()?;
@@ -101,16 +95,7 @@ pub fn settle(open: &Found, first: &Key, call: impl FnOnce() -> Call) -> Option<
 /// the how-manieth of its communicator it is. `call` is asked when the communicator is known.
 #[cold]
 pub fn prepare(communicator: usize, call: impl FnOnce() -> Call) -> Option<(Found, u64)> {
-    {
-        let mut registry = registry::lock()?;
-        let known = match registry.communicators.get(&communicator) {
-            Some(known) => known,
-            None => communicators::provisional(&mut registry, communicator)?,
-        };
-        if !known.is_identified() {
-            communicators::identify(&mut registry, known);
-        }
-    }
+    communicators::identified(communicator)?;
     let call = call();
     let mut registry = registry::lock()?;
     let known = registry.communicators.get(&call.key.communicator).copied()?;

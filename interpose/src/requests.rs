@@ -180,36 +180,20 @@ impl Request {
 
 /// `MPI_Wait`.
 pub fn wait(forward: impl FnOnce() -> c_int, request: usize) -> c_int {
-    let followed = Followed::of(1, request);
-    let (result, spent, tick) = timed(forward);
-    followed.waited(spent);
-    if result == 0 {
-        followed.finish_all(tick);
-    }
-    result
+    wait_all(forward, 1, request)
 }
 
 /// `MPI_Waitall`.
 pub fn wait_all(forward: impl FnOnce() -> c_int, count: usize, requests: usize) -> c_int {
-    let followed = Followed::of(count as c_int, requests);
-    let (result, spent, tick) = timed(forward);
-    followed.waited(spent);
-    if result == 0 {
-        followed.finish_all(tick);
-    }
-    result
+    completing(forward, count, requests, Followed::waited, Followed::finish_all)
 }
 
 /// `MPI_Waitany`.
 pub fn wait_any(forward: impl FnOnce() -> c_int, count: usize, requests: usize, index: usize) -> c_int {
-    let followed = Followed::of(count as c_int, requests);
-    let (result, spent, tick) = timed(forward);
-    followed.waited(spent);
-    if result == 0 {
+    completing(forward, count, requests, Followed::waited, |followed, tick| {
         // SAFETY: the call has returned well: `index` is the address of an int.
         followed.finish(unsafe { int_at(index, 0) }, tick);
-    }
-    result
+    })
 }
 
 /// `MPI_Waitsome`.
@@ -220,13 +204,8 @@ pub fn wait_some(
     outcount: usize,
     indices: usize,
 ) -> c_int {
-    let followed = Followed::of(count as c_int, requests);
-    let (result, spent, tick) = timed(forward);
-    followed.waited(spent);
-    if result == 0 {
-        followed.finish_some(outcount, indices, tick);
-    }
-    result
+    let finish = |followed: &Followed, tick| followed.finish_some(outcount, indices, tick);
+    completing(forward, count, requests, Followed::waited, finish)
 }
 
 /// `MPI_Test`.
@@ -236,27 +215,23 @@ pub fn test(forward: impl FnOnce() -> c_int, request: usize, flag: usize) -> c_i
 
 /// `MPI_Testall`.
 pub fn test_all(forward: impl FnOnce() -> c_int, count: usize, requests: usize, flag: usize) -> c_int {
-    let followed = Followed::of(count as c_int, requests);
-    let (result, spent, tick) = timed(forward);
-    followed.tested(spent);
-    // SAFETY: after a call that has returned well `flag` is the address of an int.
-    if result == 0 && unsafe { int_at(flag, 0) } != 0 {
-        followed.finish_all(tick);
-    }
-    result
+    completing(forward, count, requests, Followed::tested, |followed, tick| {
+        // SAFETY: the call has returned well: `flag` is the address of an int.
+        if unsafe { int_at(flag, 0) } != 0 {
+            followed.finish_all(tick);
+        }
+    })
 }
 
 /// `MPI_Testany`.
 pub fn test_any(forward: impl FnOnce() -> c_int, count: usize, requests: usize, index: usize, flag: usize) -> c_int {
-    let followed = Followed::of(count as c_int, requests);
-    let (result, spent, tick) = timed(forward);
-    followed.tested(spent);
-    // SAFETY: after a call that has returned well both are addresses of ints.
-    if result == 0 && unsafe { int_at(flag, 0) } != 0 {
-        // SAFETY: as above.
-        followed.finish(unsafe { int_at(index, 0) }, tick);
-    }
-    result
+    completing(forward, count, requests, Followed::tested, |followed, tick| {
+        // SAFETY: the call has returned well: both are addresses of ints.
+        if unsafe { int_at(flag, 0) } != 0 {
+            // SAFETY: as above.
+            followed.finish(unsafe { int_at(index, 0) }, tick);
+        }
+    })
 }
 
 /// `MPI_Testsome`.
@@ -267,11 +242,24 @@ pub fn test_some(
     outcount: usize,
     indices: usize,
 ) -> c_int {
+    let finish = |followed: &Followed, tick| followed.finish_some(outcount, indices, tick);
+    completing(forward, count, requests, Followed::tested, finish)
+}
+
+/// Forwards a call that may find requests of an array complete: `spent` gets the ticks that it took, and `finish`, if it
+/// has returned well, the tick at its end.
+fn completing(
+    forward: impl FnOnce() -> c_int,
+    count: usize,
+    requests: usize,
+    spent: impl FnOnce(&Followed, u64),
+    finish: impl FnOnce(&Followed, u64),
+) -> c_int {
     let followed = Followed::of(count as c_int, requests);
-    let (result, spent, tick) = timed(forward);
-    followed.tested(spent);
+    let (result, ticks, tick) = timed(forward);
+    spent(&followed, ticks);
     if result == 0 {
-        followed.finish_some(outcount, indices, tick);
+        finish(&followed, tick);
     }
     result
 }
