@@ -28,12 +28,11 @@ fn die(case: &Case, ranks: u32, how: &str, traced: bool) -> Outcome {
 
 /// The trace of death.c, recovered where no rank could write it.
 fn recovered(case: &Case, ranks: u32, how: &str) -> Trace {
-    let traced = die(case, ranks, how, true);
+    let mut traced = die(case, ranks, how, true);
     let mut codes = vec![die(case, ranks, how, false).code];
     if case.mpi.library == "MPICH" {
         // Its launcher kills the ranks that are left, if there are any by then, and reports how all of them ended in one
-        // number, or-ed: an alarm, 14, is 14, 15 or 9 by turns, without the tracer too. Where it loses a proxy on a busy
-        // machine it ends with 1 and not a word (once in some hundred runs).
+        // number, or-ed: an alarm, 14, is 14, 15 or 9 by turns, without the tracer too.
         let own = match how {
             "kill" => libc::SIGKILL,
             "segv" => libc::SIGSEGV,
@@ -41,7 +40,16 @@ fn recovered(case: &Case, ranks: u32, how: &str) -> Trace {
             "abort" => 3,
             _ => 4,
         };
-        codes.extend([own, libc::SIGKILL, own | libc::SIGKILL, 1]);
+        codes.extend([own, libc::SIGKILL, own | libc::SIGKILL]);
+        if !codes.contains(&traced.code) {
+            // Once in some hundred runs, on a busy machine, it was 1 with nothing on stderr; why is not known. Another run
+            // tells that from a tracer that changes the code.
+            println!("{how}: exit code {} and not one of {codes:?}; once more\n{}", traced.code, traced.stderr);
+            if !traced.trace.path.exists() {
+                case.recover();
+            }
+            traced = die(case, ranks, how, true);
+        }
     }
     assert!(codes.contains(&traced.code), "exit code {}, without the tracer {codes:?}\n{}", traced.code, traced.stderr);
     if traced.trace.path.exists() { traced.trace } else { case.recover() }
