@@ -12,7 +12,8 @@ use trace::trace::layout::{CommunicatorEntry, communicator_flags as flags};
 
 use crate::communicator::{Communicator, Group, Pending, mix};
 use crate::registry::{self, Registry};
-use crate::{abi, lookup, mpi, thread};
+use crate::run::RUN;
+use crate::{abi, lookup, mpi, sessions, thread};
 
 /// Registers MPI_COMM_WORLD and MPI_COMM_SELF, at Init.
 pub fn start(rank: u32, size: u32) -> Option<()> {
@@ -23,6 +24,14 @@ pub fn start(rank: u32, size: u32) -> Option<()> {
     let alone = Group { rank: 0, size: 1, here: 1, leader: rank.into(), ..group };
     add(&mut registry, abi.comm_self, mix(&[2, rank.into()]), &alone, flags::SELF)?;
     Some(())
+}
+
+/// MPI_COMM_WORLD and MPI_COMM_SELF are gone, while sessions go on.
+pub fn end_of_world() {
+    if let Some(mut registry) = registry::lock() {
+        registry.communicators.remove(&abi::get().comm_world);
+        registry.communicators.remove(&abi::get().comm_self);
+    }
 }
 
 /// A function that all ranks of `comm` call, and that gives them, or some of them, a new communicator.
@@ -60,25 +69,41 @@ pub fn duplicating(forward: impl FnOnce() -> c_int, comm: usize, newcomm: usize)
 
 /// `MPI_Comm_create_group`: only the group's ranks call it.
 pub fn created_by_group(forward: impl FnOnce() -> c_int, comm: usize, tag: usize, newcomm: usize) -> c_int {
-    created_by_members(forward, comm, tag, newcomm, 4)
+    let parent = |registry: &mut Registry| Some(identified_in(registry, abi::get().handle(comm))?.key());
+    created_by_members(forward, newcomm, |registry| Some((4, parent(registry)?, tag as u32 as u64)))
 }
 
 /// `MPI_Intercomm_create`: both groups call it, each with a communicator of its own.
 pub fn connected(forward: impl FnOnce() -> c_int, tag: usize, newcomm: usize) -> c_int {
-    created_by_members(forward, abi::get().comm_world, tag, newcomm, 5)
+    created_by_members(forward, newcomm, |_| Some((5, [0; 2], tag as u32 as u64)))
 }
 
-fn created_by_members(forward: impl FnOnce() -> c_int, comm: usize, tag: usize, newcomm: usize, recipe: u64) -> c_int {
+/// `MPI_Comm_create_from_group` and `MPI_Intercomm_create_from_groups`, which have no parent and a text for a tag.
+pub fn created_from_groups(forward: impl FnOnce() -> c_int, text: usize, newcomm: usize) -> c_int {
+    created_by_members(forward, newcomm, |_| {
+        // SAFETY: the call has returned well, so this is a C string.
+        let text = unsafe { CStr::from_ptr(std::ptr::with_exposed_provenance(text)) };
+        let words: Vec<u64> = text.to_bytes().iter().map(|&byte| byte.into()).collect();
+        Some((9, [0; 2], mix(&words)[0]))
+    })
+}
+
+/// What only the members call. `recipe` tells how it came to be: a number for the kind of call, the parent's key and a tag.
+fn created_by_members(
+    forward: impl FnOnce() -> c_int,
+    newcomm: usize,
+    recipe: impl FnOnce(&mut Registry) -> Option<(u64, [u64; 2], u64)>,
+) -> c_int {
     let result = thread::guarded(forward);
     if result == 0 {
         thread::sheltered(|| {
             let mut registry = registry::lock()?;
-            let parent = registry.communicators.get(&abi::get().handle(comm))?.key();
+            let (kind, parent, tag) = recipe(&mut registry)?;
             // SAFETY: the call has returned well, so this is the address of a handle.
             let handle = unsafe { new_handle(newcomm) }?;
             let group = group(handle)?;
             let [low, high] = sorted(group.members);
-            let key = nth_of(&mut registry, mix(&[recipe, parent[0], parent[1], tag as u32 as u64, low, high]));
+            let key = nth_of(&mut registry, mix(&[kind, parent[0], parent[1], tag, low, high]));
             add(&mut registry, handle, key, &group, 0)
         });
     }
@@ -280,35 +305,35 @@ fn group(handle: usize) -> Option<Group> {
 /// Of one group of a communicator: the world rank of its first member, a hash of all members' world ranks, and how many
 /// of them are of this world.
 fn members(handle: usize, which: unsafe fn(usize, usize) -> bool, size: u32) -> Option<(u64, u64, u32)> {
-    let abi = abi::get();
-    // SAFETY: both handles are communicators.
-    let (mut group, mut world) = unsafe {
-        (mpi::handle(|place| which(handle, place))?, mpi::handle(|place| mpi::comm_group(abi.comm_world, place))?)
-    };
+    // SAFETY: the handle is a communicator.
+    let mut group = mpi::handle(|place| unsafe { which(handle, place) })?;
     let ranks: Vec<c_int> = (0..size as c_int).collect();
     let mut translated = vec![-1 as c_int; size as usize];
-    // SAFETY: both groups are valid, both arrays have `size` elements.
-    let done = unsafe {
-        mpi::group_translate_ranks(
-            group,
-            size as usize,
-            ranks.as_ptr().expose_provenance(),
-            world,
-            translated.as_mut_ptr().expose_provenance(),
-        )
-    };
-    // SAFETY: both were made above, and nobody else has them. A 4-byte handle lies in the word's first 4 bytes.
-    unsafe {
-        mpi::group_free((&raw mut group).expose_provenance());
-        mpi::group_free((&raw mut world).expose_provenance());
-    }
-    if !done {
-        return None;
-    }
+    let done = with_world_group(|world| {
+        let (from, to) = (ranks.as_ptr().expose_provenance(), translated.as_mut_ptr().expose_provenance());
+        // SAFETY: both groups are valid, both arrays have `size` elements.
+        unsafe { mpi::group_translate_ranks(group, size as usize, from, world, to) }.then_some(())
+    });
+    // SAFETY: the group was made above, and nobody else has it. A 4-byte handle lies in the word's first 4 bytes.
+    unsafe { mpi::group_free((&raw mut group).expose_provenance()) };
+    done?;
     let world_rank = |rank: c_int| u64::try_from(rank).unwrap_or(u64::MAX);
     let here = translated.iter().filter(|&&rank| rank >= 0).count() as u32;
     let words: Vec<u64> = translated.iter().map(|&rank| world_rank(rank)).collect();
     Some((words.first().copied().unwrap_or(u64::MAX), mix(&words)[0], here))
+}
+
+/// Calls `work` with a group of all ranks of the world, MPI_COMM_WORLD's or a session's.
+fn with_world_group<R>(work: impl FnOnce(usize) -> Option<R>) -> Option<R> {
+    if !RUN.get().is_some_and(sessions::is_in_world) {
+        return sessions::with_world_group(work);
+    }
+    // SAFETY: the handle is MPI_COMM_WORLD, between Init and Finalize.
+    let mut world = mpi::handle(|place| unsafe { mpi::comm_group(abi::get().comm_world, place) })?;
+    let result = work(world);
+    // SAFETY: as above in `members`.
+    unsafe { mpi::group_free((&raw mut world).expose_provenance()) };
+    result
 }
 
 fn sorted([a, b]: [u64; 2]) -> [u64; 2] {

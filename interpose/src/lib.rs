@@ -10,9 +10,11 @@
 #![allow(missing_docs, reason = "a cdylib has no Rust interface; what C programs see is in include/")]
 
 mod abi;
+mod beginning;
 mod communicator;
 mod communicators;
 mod datatype;
+mod ending;
 mod factors;
 mod large_count;
 mod lifecycle;
@@ -24,12 +26,14 @@ mod mode;
 mod mpi;
 mod operations;
 mod output;
+mod preloaded;
 mod presence;
 mod recorder;
 mod registry;
 mod requests;
 mod run;
 mod say;
+mod sessions;
 mod settings;
 mod slot;
 mod stretch;

@@ -39,6 +39,12 @@ functions! {
     fn comm_group = "PMPI_Comm_group"(comm, group);
     /// The remote group.
     fn comm_remote_group = "PMPI_Comm_remote_group"(comm, group);
+    /// The ranks of a process set.
+    fn group_from_session_pset = "PMPI_Group_from_session_pset"(session, name, group);
+    /// This process' rank in a group.
+    fn group_rank = "PMPI_Group_rank"(group, rank);
+    /// The size of a group.
+    fn group_size = "PMPI_Group_size"(group, size);
     /// The kind of topology.
     fn topo_test = "PMPI_Topo_test"(comm, kind);
     /// The dimensions of a Cartesian topology.

@@ -10,7 +10,7 @@ use trace::trace::layout::{PartEntry, state};
 use trace::trace::part::Content;
 use trace::trace::{file, segment};
 
-use crate::run::Run;
+use crate::run::{Run, World};
 use crate::settings::Settings;
 use crate::{abi, factors, mpi, say};
 
@@ -22,40 +22,62 @@ struct Writers {
     size: u32,
 }
 
-/// Writes this rank's part. Where that fails on any rank there is no file, the segments stay, and one line says why.
-pub fn write(run: &Run) {
-    let content = run.live.get().and_then(|live| {
-        // SAFETY: recording has ended, and only what has memory is read.
-        let read = segment::read(Path::new("the live records"), unsafe { live.bytes() }, true);
-        read.inspect_err(|error| say::warn(&error.to_string())).ok()
-    });
-    let Some(world) = run.world else {
-        let path = path_of(&run.settings, &run.folder);
+/// Writes this rank's part, together with the other ranks of the world. Where that fails on any rank there is no file, the
+/// segments stay, and one line says why.
+pub fn write(run: &Run, world: &World) {
+    let content = content_of(run);
+    let path = path_of(&run.settings, &run.folder, run.process);
+    let Some(comm) = world.comm else {
         // One of several ranks that cannot agree on anything: each takes a name of its own.
         let path = if run.world_size > 1 { with_name(&path, &format!("rank{}", run.rank)) } else { path };
         let alone = Writers { comm: None, rank: 0, size: 1 };
-        finish(run, write_together(run, &alone, &path, content.as_ref()));
+        say_result(
+            run,
+            run.rank == 0 || run.world_size > 1,
+            write_together(run, world, &alone, &path, content.as_ref()),
+        );
         return;
     };
-    let all = Writers { comm: Some(world), rank: run.rank, size: run.world_size };
-    let path = all.agree_on(path_of(&run.settings, &run.folder));
-    let result = match write_together(run, &all, &path, content.as_ref()) {
+    let all = Writers { comm: Some(comm), rank: run.rank, size: run.world_size };
+    let path = all.agree_on(path);
+    let result = match write_together(run, world, &all, &path, content.as_ref()) {
         Written::NotShared => {
             // The folder is another one on some node: a file for each node.
             let by_node = all.of_node();
             let path = by_node.agree_on(with_name(&path, &factors::host()));
-            let written = write_together(run, &by_node, &path, content.as_ref());
+            let written = write_together(run, world, &by_node, &path, content.as_ref());
             by_node.free();
             written
         }
         other => other,
     };
-    finish(run, result);
+    say_result(run, run.rank == 0, result);
     all.free();
 }
 
+/// Whether it is so on any rank of the world; where the ranks cannot be asked, on this one.
+pub fn any_rank(run: &Run, world: &World, here: bool) -> bool {
+    match world.comm {
+        Some(comm) => !Writers { comm: Some(comm), rank: run.rank, size: run.world_size }.all(!here),
+        None => here,
+    }
+}
+
+/// Gives the tracer's own communicator back where the trace is not written together.
+pub fn free_world(world: &World) {
+    Writers { comm: world.comm, rank: 0, size: 1 }.free();
+}
+
+/// What this rank has recorded.
+pub fn content_of(run: &Run) -> Option<Content<'static>> {
+    let live = run.live.get()?;
+    // SAFETY: recording has ended, and only what has memory is read.
+    let read = segment::read(Path::new("the live records"), unsafe { live.bytes() }, true);
+    read.inspect_err(|error| say::warn(&error.to_string())).ok()
+}
+
 /// What became of a file.
-enum Written {
+pub enum Written {
     /// It is whole.
     Whole { path: PathBuf, records: u64 },
     /// Not all ranks see the folder.
@@ -64,11 +86,12 @@ enum Written {
     Failed { path: PathBuf, why: Option<io::Error> },
 }
 
-fn finish(run: &Run, written: Written) {
+/// Says how it went, and lets the live records go where they are safe.
+pub fn say_result(run: &Run, speaks: bool, written: Written) {
     match written {
         Written::Whole { path, records } => {
             run.live.get().inspect(|live| live.remove());
-            if run.rank == 0 || run.world.is_none() {
+            if speaks {
                 let shown = path.strip_prefix(&run.folder).unwrap_or(&path);
                 say::line(&format!("{records} calls of {} ranks traced into {}", run.world_size, shown.display()));
             }
@@ -80,9 +103,7 @@ fn finish(run: &Run, written: Written) {
             };
             match why {
                 Some(why) => say::warn(&format!("{}: {why}; {keeps}", path.display())),
-                None if run.rank == 0 => {
-                    say::line(&format!("{}: another rank could not write; {keeps}", path.display()))
-                }
+                None if speaks => say::line(&format!("{}: another rank could not write; {keeps}", path.display())),
                 None => {}
             }
         }
@@ -90,14 +111,14 @@ fn finish(run: &Run, written: Written) {
     }
 }
 
-fn write_together(run: &Run, writers: &Writers, path: &Path, content: Option<&Content<'_>>) -> Written {
+fn write_together(run: &Run, world: &World, writers: &Writers, path: &Path, content: Option<&Content<'_>>) -> Written {
     let fail = |why| Written::Failed { path: path.to_owned(), why };
     // The first rank makes the file and marks it with the run's token.
     let mut created = None;
     let mut why = None;
     if writers.rank == 0 {
         let made = file::create_new(path).and_then(|(taken, file)| {
-            file.write_all_at(&run.job, 0)?;
+            file.write_all_at(&world.job, 0)?;
             Ok((taken, file))
         });
         match made {
@@ -111,7 +132,7 @@ fn write_together(run: &Run, writers: &Writers, path: &Path, content: Option<&Co
     }
     let opened = match created {
         Some((_, file)) => Some(file),
-        None => open(&taken, &run.job),
+        None => open(&taken, &world.job),
     };
     if !writers.all(opened.is_some()) {
         if writers.rank == 0 {
@@ -143,7 +164,7 @@ fn write_together(run: &Run, writers: &Writers, path: &Path, content: Option<&Co
 
     let mut published = Ok(taken.clone());
     if let (0, Some(file)) = (writers.rank, &opened) {
-        published = file::write_header(file, run.job, run.world_size, writers.size, start + total, complete)
+        published = file::write_header(file, world.job, run.world_size, writers.size, start + total, complete)
             .and_then(|()| file::publish(path, &taken));
     }
     if !writers.all(published.is_ok()) {
@@ -161,7 +182,7 @@ fn open(taken: &Path, job: &[u8; 16]) -> Option<File> {
 }
 
 /// Beyond RLIMIT_FSIZE the kernel would send SIGXFSZ, which ends the program.
-fn check_size(end: u64) -> io::Result<()> {
+pub fn check_size(end: u64) -> io::Result<()> {
     match say::file_size_limit() {
         Some(limit) if end > limit => Err(io::Error::from_raw_os_error(libc::EFBIG)),
         _ => Ok(()),
@@ -252,12 +273,12 @@ impl Writers {
     }
 }
 
-/// `MPITRACE_OUTPUT` with its `%` signs replaced, absolute.
-pub fn path_of(settings: &Settings, folder: &Path) -> PathBuf {
+/// `MPITRACE_OUTPUT` with its `%` signs replaced, absolute; `process` stands for `%p`.
+pub fn path_of(settings: &Settings, folder: &Path, process: u32) -> PathBuf {
     let job = ["SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "OAR_JOB_ID", "JOB_ID", "FLUX_JOB_ID"]
         .iter()
         .find_map(|name| std::env::var(name).ok().filter(|value| !value.is_empty()));
-    let pid = std::process::id().to_string();
+    let pid = process.to_string();
     let job = job.unwrap_or_else(|| pid.clone());
     let pattern = settings.output.as_deref().unwrap_or("mpitrace-%j.mpitrace");
     let mut path = String::with_capacity(pattern.len());
@@ -292,11 +313,9 @@ mod tests {
 
     #[test]
     fn the_signs_of_an_output_name_are_replaced() {
-        // SAFETY: has no preconditions.
-        let pid = unsafe { libc::getpid() };
         let mut settings = Settings::read();
         settings.output = Some("a%%b-%p-%x%".to_owned());
-        assert_eq!(path_of(&settings, Path::new("/x")), PathBuf::from(format!("/x/a%b-{pid}-%x%")));
+        assert_eq!(path_of(&settings, Path::new("/x"), 7), Path::new("/x/a%b-7-%x%"));
     }
 
     #[test]

@@ -163,9 +163,16 @@ impl Presence {
     }
 }
 
-/// The nearest process above this one that is a launcher's proxy on this node, else the parent: its number and when it
-/// started, which no other process of this node ever shares.
+/// The launcher's number and when it started, which no other process of this node ever shares.
 fn launcher_above() -> String {
+    let found = launcher();
+    let started = process_status(found).map_or(0, |(_, _, started)| started);
+    let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+    format!("{boot}{found}.{started}")
+}
+
+/// The nearest process above this one that is a launcher's proxy on this node, else the parent.
+pub fn launcher() -> u32 {
     // SAFETY: has no preconditions.
     let parent = unsafe { libc::getppid() } as u32;
     let mut process = parent;
@@ -181,10 +188,7 @@ fn launcher_above() -> String {
         }
         process = above;
     }
-    let found = if process > 1 { process } else { parent };
-    let started = process_status(found).map_or(0, |(_, _, started)| started);
-    let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
-    format!("{boot}{found}.{started}")
+    if process > 1 { process } else { parent }
 }
 
 /// Name, parent and start time (in clock ticks since boot) of a process.

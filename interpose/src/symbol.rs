@@ -58,14 +58,7 @@ fn next_definition(name: &CStr) -> *mut c_void {
     }
     let mut found = std::ptr::null_mut();
     for_each_library(&mut |path| {
-        // SAFETY: NOLOAD gives a handle only of what is in the process already.
-        let handle = unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_LAZY | libc::RTLD_NOLOAD) };
-        if !handle.is_null() {
-            // SAFETY: the handle is valid, `name` is a C string.
-            found = unsafe { libc::dlsym(handle, name.as_ptr()) };
-            // SAFETY: gives back the reference that dlopen has just taken.
-            unsafe { libc::dlclose(handle) };
-        }
+        found = look_up_in(path, name);
         found.is_null()
     });
     found
@@ -103,25 +96,68 @@ fn any_library() -> bool {
 
 /// Calls `visit` with the file of each loaded MPI library until it returns false.
 fn for_each_library(visit: &mut dyn FnMut(&CStr) -> bool) {
-    unsafe extern "C" fn step(info: *mut libc::dl_phdr_info, _: usize, paths: *mut c_void) -> c_int {
-        // SAFETY: `paths` is the vector below, which outlives the iteration.
-        let paths = unsafe { &mut *paths.cast::<Vec<CString>>() };
-        // SAFETY: the loader hands over a valid entry.
-        let name: *const c_char = unsafe { (*info).dlpi_name };
-        if !name.is_null() {
-            // SAFETY: the loader's names are C strings.
-            paths.push(unsafe { CStr::from_ptr(name) }.to_owned());
-        }
-        0
-    }
-    let mut paths: Vec<CString> = Vec::new();
-    // SAFETY: `step` is as dl_iterate_phdr wants it. The loader's lock is held meanwhile: nothing is opened in there.
-    unsafe { libc::dl_iterate_phdr(Some(step), (&raw mut paths).cast()) };
-    for path in paths {
-        let file = path.to_bytes().rsplit(|&byte| byte == b'/').next().unwrap_or_default();
+    for object in loaded_objects() {
+        let file = object.path.to_bytes().rsplit(|&byte| byte == b'/').next().unwrap_or_default();
         let is_mpi = [&b"libmpi.so"[..], b"libmpich.so", b"libmpi_abi.so"].iter().any(|name| file.starts_with(name));
-        if is_mpi && !visit(&path) {
+        if is_mpi && !visit(&object.path) {
             return;
         }
     }
+}
+
+/// An object that the loader has mapped.
+pub struct Object {
+    /// Its file; empty for the program itself.
+    pub path: CString,
+    /// What is added to its addresses.
+    pub base: usize,
+}
+
+/// All that the loader has mapped, in its order.
+pub fn loaded_objects() -> Vec<Object> {
+    unsafe extern "C" fn step(info: *mut libc::dl_phdr_info, _: usize, objects: *mut c_void) -> c_int {
+        // SAFETY: `objects` is the vector below, which outlives the iteration.
+        let objects = unsafe { &mut *objects.cast::<Vec<Object>>() };
+        // SAFETY: the loader hands over a valid entry.
+        let (name, base): (*const c_char, _) = unsafe { ((*info).dlpi_name, (*info).dlpi_addr) };
+        if !name.is_null() {
+            // SAFETY: the loader's names are C strings.
+            objects.push(Object { path: unsafe { CStr::from_ptr(name) }.to_owned(), base: base as usize });
+        }
+        0
+    }
+    let mut objects: Vec<Object> = Vec::new();
+    // SAFETY: `step` is as dl_iterate_phdr wants it. The loader's lock is held meanwhile: nothing is opened in there.
+    unsafe { libc::dl_iterate_phdr(Some(step), (&raw mut objects).cast()) };
+    objects
+}
+
+/// The base of the object that holds this address.
+pub fn object_of(address: usize) -> Option<usize> {
+    // SAFETY: a Dl_info of zeros is a valid value.
+    let mut info: libc::Dl_info = unsafe { std::mem::zeroed() };
+    // SAFETY: dladdr takes any address; `info` outlives the call.
+    let found = unsafe { libc::dladdr(std::ptr::without_provenance(address), &raw mut info) } != 0;
+    found.then(|| info.dli_fbase.addr())
+}
+
+/// Whether this loaded object itself defines the symbol, and not one that it depends on.
+pub fn defines(path: &CStr, name: &CStr) -> bool {
+    let base = loaded_objects().into_iter().find(|object| object.path.as_c_str() == path).map(|object| object.base);
+    let found = look_up_in(path, name);
+    !found.is_null() && object_of(found.addr()) == base
+}
+
+/// Looks a symbol up in an object that is loaded already, and what it depends on.
+fn look_up_in(path: &CStr, name: &CStr) -> *mut c_void {
+    // SAFETY: NOLOAD gives a handle only of what is in the process already.
+    let handle = unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_LAZY | libc::RTLD_NOLOAD) };
+    if handle.is_null() {
+        return handle;
+    }
+    // SAFETY: the handle is valid, `name` is a C string.
+    let found = unsafe { libc::dlsym(handle, name.as_ptr()) };
+    // SAFETY: gives back the reference that dlopen has just taken.
+    unsafe { libc::dlclose(handle) };
+    found
 }

@@ -29,6 +29,8 @@ macro_rules! for_each_function {
             lifecycle Init(argc, argv) => lifecycle::init();
             lifecycle Init_thread(argc, argv, required, provided) => lifecycle::init();
             lifecycle Finalize() => lifecycle::finalize();
+            lifecycle Session_init(info, errhandler, session) => sessions::init(session);
+            lifecycle Session_finalize(session) => sessions::finalize(session);
             lifecycle Abort(comm, errorcode) => lifecycle::abort();
             lifecycle Pcontrol(level) => lifecycle::pcontrol(level);
 
@@ -109,6 +111,11 @@ macro_rules! for_each_function {
             observed Comm_create(comm, group, newcomm) => communicators::created(comm, newcomm);
             observed Comm_create_group(comm, group, tag, newcomm)
                 => communicators::created_by_group(comm, tag, newcomm);
+            observed Comm_create_from_group(group, stringtag, info, errhandler, newcomm)
+                => communicators::created_from_groups(stringtag, newcomm);
+            observed Intercomm_create_from_groups(
+                local_group, local_leader, remote_group, remote_leader, stringtag, info, errhandler, newintercomm
+            ) => communicators::created_from_groups(stringtag, newintercomm);
             observed Comm_split(comm, color, key, newcomm) => communicators::created(comm, newcomm);
             observed Comm_split_type(comm, split_type, key, info, newcomm) => communicators::created(comm, newcomm);
             observed Cart_create(comm, ndims, dims, periods, reorder, newcomm) => communicators::created(comm, newcomm);

@@ -6,7 +6,7 @@ use crate::message::Message;
 use crate::symbol::Symbol;
 use crate::table::{Function, for_each_function};
 use crate::width::{Int, Large};
-use crate::{communicators, datatype, large_count, lifecycle, recorder, requests, thread};
+use crate::{communicators, datatype, large_count, lifecycle, recorder, requests, sessions, thread};
 
 /// Exports one function: `$body` runs with `$forward!()` standing for the call of the next definition of the same name.
 ///

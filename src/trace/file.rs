@@ -8,6 +8,8 @@ use std::io;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
+use bytemuck::Zeroable;
+
 use super::layout::*;
 
 /// Where the first part may lie in a file with this many parts.
@@ -23,6 +25,17 @@ pub fn part_entry_offset(index: u32) -> u64 {
 /// Writes the entry of the `index`-th part.
 pub fn write_part_entry(file: &File, index: u32, entry: &PartEntry) -> io::Result<()> {
     file.write_all_at(bytemuck::bytes_of(entry), part_entry_offset(index))
+}
+
+/// The headers of the first `parts` parts.
+pub fn parts(file: &File, parts: u32) -> io::Result<Vec<PartHeader>> {
+    let read = |index| {
+        let (mut entry, mut header) = (PartEntry::zeroed(), PartHeader::zeroed());
+        file.read_exact_at(bytemuck::bytes_of_mut(&mut entry), part_entry_offset(index))?;
+        file.read_exact_at(bytemuck::bytes_of_mut(&mut header), entry.offset)?;
+        Ok(header)
+    };
+    (0..parts).map(read).collect()
 }
 
 /// Writes the file's header.
@@ -66,7 +79,7 @@ pub fn partial_name(path: &Path) -> PathBuf {
 /// does not; creates its partial file, so that no two runs take the same name.
 pub fn create_new(path: &Path) -> io::Result<(PathBuf, File)> {
     for number in 1.. {
-        let candidate = if number == 1 { path.to_owned() } else { numbered(path, number) };
+        let candidate = numbered(path, number);
         if candidate.symlink_metadata().is_ok() {
             continue;
         }
@@ -84,7 +97,7 @@ pub fn create_new(path: &Path) -> io::Result<(PathBuf, File)> {
 /// the next free number of `wanted`, the name that was asked for, is taken.
 pub fn publish(wanted: &Path, taken: &Path) -> io::Result<PathBuf> {
     let partial = partial_name(taken);
-    let numbers = (1..).map(|number| if number == 1 { wanted.to_owned() } else { numbered(wanted, number) });
+    let numbers = (1..).map(|number| numbered(wanted, number));
     for candidate in std::iter::once(taken.to_owned()).chain(numbers) {
         match std::fs::hard_link(&partial, &candidate) {
             Ok(()) => {
@@ -103,9 +116,11 @@ pub fn publish(wanted: &Path, taken: &Path) -> io::Result<PathBuf> {
     unreachable!("the numbers have no end")
 }
 
-/// `a.mpitrace` -> `a.2.mpitrace`; a name without that ending gets the number at its end.
-fn numbered(path: &Path, number: u32) -> PathBuf {
+/// The `number`-th of the names that a trace may take: `a.mpitrace`, `a.2.mpitrace`, ...; a name without an ending gets the
+/// number at its end.
+pub fn numbered(path: &Path, number: u32) -> PathBuf {
     match path.extension() {
+        _ if number == 1 => path.to_owned(),
         Some(extension) => path.with_extension(format!("{number}.{}", extension.to_string_lossy())),
         None => {
             let mut name = path.file_name().unwrap_or_default().to_owned();

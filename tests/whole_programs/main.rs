@@ -19,6 +19,7 @@ mod languages;
 mod output;
 mod preload;
 mod requests;
+mod sessions;
 mod settings;
 mod support;
 mod threads;
@@ -52,6 +53,7 @@ fn main() {
         ("communicators", communicators::TESTS),
         ("collectives", collectives::TESTS),
         ("requests", requests::TESTS),
+        ("sessions", sessions::TESTS),
         ("handles", handles::TESTS),
         ("languages", languages::TESTS),
         ("threads", threads::TESTS),

@@ -13,6 +13,8 @@ pub const TESTS: &[Test] = &[
     Test::new("into_rank_0_alone_makes_no_difference", |case| one_rank(case, 0)),
     Test::new("into_rank_1_alone_makes_no_difference", |case| one_rank(case, 1)),
     Test::new("beside_another_tool_lets_both_see_each_call_once", another_tool),
+    Test::new("from_two_places_records_once_and_says_so", second_copy),
+    Test::new("beside_another_library_of_its_name_says_so", namesake),
 ];
 
 fn not_mpi(case: &Case) {
@@ -78,4 +80,35 @@ fn another_tool(case: &Case) {
 
 fn tally_of(path: &Path) -> String {
     fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// Two modules of an environment may both bring the tracer.
+fn second_copy(case: &Case) {
+    let copy = case.folder.join("libmpitrace.so");
+    fs::copy(tracer(), &copy).expect("a copy of the tracer");
+    let plain = case.launch(2, "repeat.c").run();
+    for above in [true, false] {
+        let launch = case.launch(2, "repeat.c");
+        let launch = if above { launch.trace().preload(copy.clone()) } else { launch.preload(copy.clone()).trace() };
+        let both = launch.run();
+        both.same_as(&plain);
+        let second = if above { tracer() } else { copy.clone() };
+        assert_eq!(both.lines_with("a second copy").len(), 1, "{}", both.stderr);
+        assert_eq!(both.lines_with(&second.display().to_string()).len(), 1, "it is named\n{}", both.stderr);
+        assert_eq!(both.lines_with("traced into").len(), 1, "one trace\n{}", both.stderr);
+        assert!(both.trace.info().complete);
+    }
+}
+
+/// Extrae and IBM's tracer have a libmpitrace.so too.
+fn namesake(case: &Case) {
+    let other = case.folder.join("libmpitrace.so");
+    fs::copy(build::shared_library(case.mpi, "tally.c"), &other).expect("another tool's library");
+    let plain = case.launch(2, "repeat.c").run();
+    let tally = case.folder.join("tally");
+    let both = case.launch(2, "repeat.c").set("TALLY_OUTPUT", tally).preload(other.clone()).trace().run();
+    both.same_as(&plain);
+    let named = format!("{} is another tool's library of the same name", other.display());
+    assert_eq!(both.lines_with(&named).len(), 1, "{}", both.stderr);
+    assert!(both.trace.info().complete);
 }

@@ -1,0 +1,151 @@
+//! The beginning of the tracing: what both ways into MPI, `MPI_Init` and `MPI_Session_init`, have in common.
+
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+use std::sync::atomic::AtomicBool;
+
+use bytemuck::Zeroable;
+use trace::trace::layout::{COLUMNS, NO_RANK, REQUEST_COLUMNS, RankHeader, state};
+use trace::trace::recover;
+
+use crate::live::{self, Live};
+use crate::run::{RUN, Run, World};
+use crate::settings::Settings;
+use crate::{abi, factors, mode, mpi, preloaded, registry, say, thread, ticks};
+
+/// What is found out before the library initialises MPI.
+pub struct Prepared {
+    pub settings: Settings,
+    pub folder: PathBuf,
+    header: RankHeader,
+}
+
+/// `None` where nothing is to be traced.
+pub fn prepare() -> Option<Prepared> {
+    let settings = Settings::read();
+    say::set_verbose(settings.verbose);
+    if settings.disabled || preloaded::another_traces() {
+        return None;
+    }
+    let source = ticks::choose_source();
+    let header = RankHeader {
+        boot_id: factors::boot_id(),
+        rank: NO_RANK,
+        pid: std::process::id(),
+        state: state::STARTING,
+        clock_source: source,
+        ring: settings.ring.into(),
+        capacity: settings.capacity,
+        nominal_hz: ticks::nominal_hz(),
+        first_anchor: ticks::anchor(),
+        ..RankHeader::zeroed()
+    };
+    let folder = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("."));
+    Some(Prepared { settings, header, folder })
+}
+
+/// Who this is, as the way into MPI has told.
+pub struct Identity {
+    pub rank: u32,
+    pub world_size: u32,
+    pub job_key: u64,
+    /// The run's token.
+    pub job: [u8; 16],
+    /// Whether this rank says what concerns all ranks.
+    pub speaks: bool,
+}
+
+/// Makes the run, its segment and its registry, and starts recording. `None` where the run exists already, and where there
+/// is no memory for the records.
+pub fn begin(prepared: Prepared, who: &Identity, world: OnceLock<World>) -> Option<&'static Run> {
+    let run = Run {
+        settings: prepared.settings,
+        live: OnceLock::new(),
+        rank: who.rank,
+        world_size: who.world_size,
+        world,
+        folder: prepared.folder,
+        process: std::process::id(),
+        ended: AtomicBool::new(false),
+    };
+    // From here on this rank takes part at Finalize, whatever else fails: the others will wait for it there.
+    RUN.set(run).ok()?;
+    let run = RUN.get()?;
+    say::set_rank(who.rank);
+    preloaded::say_namesakes(who.speaks);
+    if who.speaks {
+        run.settings.warnings.iter().for_each(|warning| say::line(warning));
+        say_leftovers(&run.settings);
+    }
+    let (rank, world_size, abi) = (who.rank, who.world_size, abi::get().family);
+    let header = RankHeader { job: who.job, rank, world_size, abi, ..prepared.header };
+    let name = live::segment_name(who.job_key);
+    let columns: Vec<(&str, u32)> = COLUMNS.into_iter().chain(REQUEST_COLUMNS).collect();
+    let Some(live) = Live::create(&run.settings.segment_folders(), &name, header, &columns) else {
+        say::warn("no memory for the records; this rank runs untraced");
+        return None;
+    };
+    if who.speaks {
+        say_other_folder(&run.settings, live.folder());
+    }
+    let live: &'static Live = Box::leak(Box::new(live));
+    run.live.set(live).ok()?;
+    registry::start(live);
+    let recorded = factors::all(&run.settings, rank == 0);
+    let reference = live.add_string(&trace::trace::factors::encode(&recorded));
+    // SAFETY: the header is mapped, and nobody else writes to it yet.
+    unsafe {
+        let header = &mut *live.header();
+        header.factors = reference;
+        header.rank.last_anchor = ticks::anchor();
+        header.rank.state = state::RUNNING;
+    }
+    if who.speaks {
+        let library = mpi::library_version().unwrap_or_default();
+        say::detail(&format!(
+            "tracing {world_size} ranks on {}, {} records per rank, live in {}",
+            library.lines().next().unwrap_or("an MPI library that does not tell its name"),
+            run.settings.capacity,
+            live.folder().unwrap_or(Path::new("private memory")).display()
+        ));
+    }
+    thread::start(live);
+    mode::start();
+    Some(run)
+}
+
+/// Says so where the live records do not lie where they should.
+fn say_other_folder(settings: &Settings, folder: Option<&Path>) {
+    match (folder, &settings.segment_folder) {
+        (None, _) => say::line(
+            "no folder takes the live records, they lie in private memory: a kill loses them (MPITRACE_SEGMENT_DIR names a folder)",
+        ),
+        (Some(folder), Some(asked)) if folder != asked => say::line(&format!(
+            "MPITRACE_SEGMENT_DIR={} takes no records, they lie in {}",
+            asked.display(),
+            folder.display()
+        )),
+        _ => {}
+    }
+}
+
+fn say_leftovers(settings: &Settings) {
+    // SAFETY: has no preconditions.
+    let uid = unsafe { libc::getuid() };
+    // Where this run's own records would be left; who names a folder is told of that one.
+    let folders = match &settings.segment_folder {
+        Some(folder) => vec![folder.clone()],
+        None => settings.segment_folders(),
+    };
+    for folder in folders {
+        let jobs =
+            recover::leftovers(std::slice::from_ref(&folder), Some(uid)).map(recover::by_job).unwrap_or_default();
+        if !jobs.is_empty() {
+            let what = if jobs.len() == 1 { "a killed job".to_owned() } else { format!("{} killed jobs", jobs.len()) };
+            say::line(&format!(
+                "{} holds the records of {what}: mpitrace recover {0} -o FILE makes a trace of them",
+                folder.display()
+            ));
+        }
+    }
+}
