@@ -1,6 +1,6 @@
 # Chores; each is a script or a cargo command that can be called as well without make.
 
-.PHONY: build test first-run libraries
+.PHONY: build test first-run libraries functions
 
 build:
 	cargo build --release --workspace
@@ -13,3 +13,6 @@ first-run:
 
 libraries:
 	tests/mpi/install.sh
+
+functions:
+	cargo run -q -p mpitrace-headers --example functions > docs/functions.md

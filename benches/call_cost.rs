@@ -1,7 +1,7 @@
 //! What a traced call costs: `cargo build --release --workspace && cargo bench --bench call_cost`.
 //!
-//! For each MPI compiler on the path, one process runs the same loop untraced, traced, paused, with full arrays and
-//! disabled, in turn; what a column adds is the median of the differences to the untraced run of the same turn, and stands
+//! For each MPI compiler on the path, one process runs the same loop untraced, traced, paused, with full arrays,
+//! disabled, and with messages counted, in turn; what a column adds is the median of the differences to the untraced run of the same turn, and stands
 //! beside two bare time stamps of the same process. `MPICC` names other compilers.
 
 use std::path::{Path, PathBuf};
@@ -12,12 +12,13 @@ const TURNS: usize = 7;
 /// Name, argument of the program, environment.
 type Case = (&'static str, Option<&'static str>, &'static [(&'static str, &'static str)]);
 
-const CASES: [Case; 5] = [
+const CASES: [Case; 6] = [
     ("untraced", None, &[]),
     ("traced", None, &[]),
     ("paused", Some("paused"), &[]),
     ("full", None, &[("MPITRACE_CAPACITY", "1000")]),
     ("disabled", None, &[("MPITRACE_DISABLE", "1")]),
+    ("counting", None, &[("MPITRACE_EVENTS", "messages")]),
 ];
 
 fn main() {
@@ -43,26 +44,45 @@ fn compile(compiler: &str, root: &Path, scratch: &Path) -> Option<PathBuf> {
     done.is_ok_and(|status| status.success()).then_some(program)
 }
 
+/// What the program measures, ns.
+#[derive(Clone, Copy)]
+struct Times {
+    call: f64,
+    pair: f64,
+    /// A send to nobody, and one to the rank itself with its receive.
+    messages: [f64; 2],
+}
+
 fn measure(compiler: &str, program: &Path, library: &Path, scratch: &Path) {
-    let mut calls: [Vec<f64>; CASES.len()] = Default::default();
-    let mut pairs = Vec::new();
+    let mut runs: [Vec<Times>; CASES.len()] = Default::default();
     for _ in 0..TURNS {
-        for (case, calls) in CASES.iter().zip(&mut calls) {
-            let (call, pair) = run(case, program, library, scratch);
-            calls.push(call);
-            pairs.push(pair);
+        for (case, runs) in CASES.iter().zip(&mut runs) {
+            runs.push(run(case, program, library, scratch));
         }
     }
-    let pair = median(pairs);
-    println!("{compiler}: two bare time stamps {pair:.1}, untraced call {:.1}", median(calls[0].clone()));
-    for ((name, _, _), with) in CASES.iter().zip(&calls).skip(1) {
-        let added = median(with.iter().zip(&calls[0]).map(|(with, without)| with - without).collect());
-        println!("  {name:9} adds {added:5.1}, {:.2} of two time stamps", added / pair);
+    let pair = median(runs.iter().flatten().map(|times| times.pair).collect());
+    let untraced = |what: fn(&Times) -> f64| median(runs[0].iter().map(what).collect());
+    println!(
+        "{compiler}: two bare time stamps {pair:.1}, untraced call {:.1}, send to nobody {:.1}, message to itself {:.1}",
+        untraced(|times| times.call),
+        untraced(|times| times.messages[0]),
+        untraced(|times| times.messages[1])
+    );
+    for ((name, _, _), runs_with) in CASES.iter().zip(&runs).skip(1) {
+        let added = |what: fn(&Times) -> f64| {
+            median(runs_with.iter().zip(&runs[0]).map(|(with, without)| what(with) - what(without)).collect())
+        };
+        let call = added(|times| times.call);
+        println!(
+            "  {name:9} adds {call:5.1}, {:.2} of two time stamps; to a send {:4.1}, to a message {:5.1}",
+            call / pair,
+            added(|times| times.messages[0]),
+            added(|times| times.messages[1])
+        );
     }
 }
 
-/// ns of a call and of two time stamps.
-fn run((name, argument, settings): &Case, program: &Path, library: &Path, scratch: &Path) -> (f64, f64) {
+fn run((name, argument, settings): &Case, program: &Path, library: &Path, scratch: &Path) -> Times {
     let mut command = Command::new(program);
     command.args(argument);
     if *name != "untraced" {
@@ -71,9 +91,9 @@ fn run((name, argument, settings): &Case, program: &Path, library: &Path, scratc
     }
     let output = command.output().expect("the program starts");
     let text = String::from_utf8_lossy(&output.stdout);
-    let mut numbers = text.split_whitespace().filter_map(|word| word.parse().ok());
-    match (numbers.next(), numbers.next()) {
-        (Some(call), Some(pair)) => (call, pair),
+    let numbers: Vec<f64> = text.split_whitespace().filter_map(|word| word.parse().ok()).collect();
+    match numbers[..] {
+        [call, pair, nobody, itself] => Times { call, pair, messages: [nobody, itself] },
         _ => panic!("{name}: {text}{}", String::from_utf8_lossy(&output.stderr)),
     }
 }

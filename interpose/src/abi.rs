@@ -33,6 +33,12 @@ pub struct Abi {
     pub comm_type_shared: i32,
     pub info_null: usize,
     pub request_null: usize,
+    /// MPI_STATUS_IGNORE and MPI_STATUSES_IGNORE as addresses.
+    pub status_ignore: usize,
+    /// Bytes of a status.
+    pub status_size: usize,
+    /// Where MPI_SOURCE lies in a status.
+    pub status_source: usize,
     /// MPI_CART, MPI_GRAPH, MPI_DIST_GRAPH.
     pub topologies: [i32; 3],
     pub err_count: c_int,
@@ -87,6 +93,9 @@ impl Abi {
             comm_type_shared: 0,
             info_null: address(c"ompi_mpi_info_null"),
             request_null: address(c"ompi_request_null"),
+            status_ignore: 0,
+            status_size: 24,
+            status_source: 0,
             topologies: [1, 2, 3],
             err_count: 2,
         }
@@ -111,6 +120,9 @@ impl Abi {
             comm_type_shared: 1,
             info_null: 0x1c00_0000,
             request_null: 0x2c00_0000,
+            status_ignore: 1,
+            status_size: 20,
+            status_source: 8,
             topologies: [2, 1, 3],
             err_count: 2,
         }
@@ -135,6 +147,9 @@ impl Abi {
             comm_type_shared: 221,
             info_null: 0x130,
             request_null: 0x180,
+            status_ignore: 0,
+            status_size: 32,
+            status_source: 0,
             topologies: [211, 212, 213],
             err_count: 2,
         }

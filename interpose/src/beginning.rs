@@ -5,13 +5,15 @@ use std::sync::OnceLock;
 use std::sync::atomic::AtomicBool;
 
 use bytemuck::Zeroable;
-use trace::trace::layout::{COLUMNS, NO_RANK, REQUEST_COLUMNS, RankHeader, state};
+use trace::trace::layout::{
+    COLUMNS, ColumnEntry, NO_RANK, REQUEST_COLUMNS, RankHeader, counter_column, name_bytes, state,
+};
 use trace::trace::recover;
 
 use crate::live::{self, Live};
 use crate::run::{RUN, Run, World};
 use crate::settings::Settings;
-use crate::{abi, factors, mode, mpi, preloaded, registry, say, thread, ticks};
+use crate::{abi, counters, factors, mode, mpi, preloaded, registry, say, thread, ticks};
 
 /// What is found out before the library initialises MPI.
 pub struct Prepared {
@@ -80,7 +82,7 @@ pub fn begin(prepared: Prepared, who: &Identity, world: OnceLock<World>) -> Opti
     let (rank, world_size, abi) = (who.rank, who.world_size, abi::get().family);
     let header = RankHeader { job: who.job, rank, world_size, abi, ..prepared.header };
     let name = live::segment_name(who.job_key);
-    let columns: Vec<(&str, u32)> = COLUMNS.into_iter().chain(REQUEST_COLUMNS).collect();
+    let columns = columns(run.settings.counters.len());
     let Some(live) = Live::create(&run.settings.segment_folders(), &name, header, &columns) else {
         say::warn("no memory for the records; this rank runs untraced");
         return None;
@@ -91,6 +93,7 @@ pub fn begin(prepared: Prepared, who: &Identity, world: OnceLock<World>) -> Opti
     let live: &'static Live = Box::leak(Box::new(live));
     run.live.set(live).ok()?;
     registry::start(live);
+    counters::start(live, &run.settings.counters);
     let recorded = factors::all(&run.settings, rank == 0);
     let reference = live.add_string(&trace::trace::factors::encode(&recorded));
     // SAFETY: the header is mapped, and nobody else writes to it yet.
@@ -112,6 +115,20 @@ pub fn begin(prepared: Prepared, who: &Identity, world: OnceLock<World>) -> Opti
     thread::start(live);
     mode::start();
     Some(run)
+}
+
+/// The columns of a stretch: those that every record has, the counters, and what only non-blocking calls use.
+fn columns(counters: usize) -> Vec<ColumnEntry> {
+    let column = |name: &str, element_size, on_demand| ColumnEntry {
+        name: name_bytes(name),
+        element_size,
+        on_demand,
+        offset: 0,
+    };
+    let common = COLUMNS.iter().map(|&(name, size)| column(name, size, 0));
+    let counters = (0..counters).map(|index| column(&counter_column(index), 8, 0));
+    let requests = REQUEST_COLUMNS.iter().map(|&(name, size)| column(name, size, 1));
+    common.chain(counters).chain(requests).collect()
 }
 
 /// Says so where the live records do not lie where they should.

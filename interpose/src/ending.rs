@@ -17,16 +17,20 @@ use trace::trace::part::Content;
 
 use crate::output::{self, Written};
 use crate::run::{RUN, Run};
-use crate::{mode, presence, sessions, thread, ticks};
+use crate::{counters, mode, presence, sessions, thread, ticks};
 
 /// How far this rank got, at this tick.
-pub fn mark(run: &Run, state: u32) {
+pub fn mark(run: &Run, reached: u32) {
     if let Some(live) = run.live.get() {
         // SAFETY: the header is mapped; the fields belong to this rank.
         unsafe {
+            if reached == state::FINALIZED {
+                // What came after the last call is in the totals.
+                counters::skipped();
+            }
             let header = &mut *live.header();
             header.rank.last_anchor = ticks::anchor();
-            header.rank.state = state;
+            header.rank.state = reached;
         }
     }
 }

@@ -33,7 +33,10 @@ impl Narrowed {
         let root = argument("root").map(|root| root as i32);
         for (name, argument) in names.iter().zip(arguments) {
             match *name {
-                "count" | "sendcount" | "recvcount" | "disp_unit" if i32::try_from(*argument as i64).is_err() => {
+                "count" | "sendcount" | "recvcount" | "origin_count" | "target_count" | "result_count"
+                | "disp_unit"
+                    if i32::try_from(*argument as i64).is_err() =>
+                {
                     return false;
                 }
                 name if is_array(name) => {

@@ -38,7 +38,7 @@ unsafe impl Sync for Live {}
 
 #[derive(Default)]
 struct State {
-    /// Bytes of each region that have memory: strings, communicators, operations, threads, stretches.
+    /// Bytes of each region that have memory: strings, communicators, operations, threads, counters, stretches.
     reserved: [u64; REGIONS],
     draws: u64,
     /// For each stretch, whether a thread is filling it.
@@ -47,20 +47,22 @@ struct State {
     extended: Vec<bool>,
 }
 
-const REGIONS: usize = 5;
+const REGIONS: usize = 6;
 const STRINGS: usize = 0;
 const COMMUNICATORS: usize = 1;
 const OPERATIONS: usize = 2;
 const THREADS: usize = 3;
-const STRETCHES: usize = 4;
+const COUNTERS: usize = 4;
+const STRETCHES: usize = 5;
 
 /// How many entries (bytes, for strings) each region can hold: address space only.
-const CAPACITIES: [u64; STRETCHES] = [64 << 20, 1 << 20, 1 << 20, 1 << 12];
+const CAPACITIES: [u64; STRETCHES] = [64 << 20, 1 << 20, 1 << 20, 1 << 12, 1 << 12];
 const ENTRY_SIZES: [usize; REGIONS] = [
     1,
     size_of::<CommunicatorEntry>(),
     size_of::<OperationEntry>(),
     size_of::<ThreadEntry>(),
+    size_of::<CounterEntry>(),
     size_of::<StretchEntry>(),
 ];
 /// Memory for a table is taken in steps of this many bytes.
@@ -76,7 +78,7 @@ impl Live {
     /// Makes a segment in the first of `folders` that takes one, else in private memory.
     ///
     /// Where the process may not have so much address space (`ulimit -v`) the tables are made smaller.
-    pub fn create(folders: &[PathBuf], name: &str, rank: RankHeader, columns: &[(&str, u32)]) -> Option<Live> {
+    pub fn create(folders: &[PathBuf], name: &str, rank: RankHeader, columns: &[ColumnEntry]) -> Option<Live> {
         [1, 16, 256].iter().find_map(|divisor| {
             let capacities = CAPACITIES.map(|capacity| capacity / divisor);
             Live::create_sized(folders, name, rank, columns, capacities)
@@ -87,7 +89,7 @@ impl Live {
         folders: &[PathBuf],
         name: &str,
         rank: RankHeader,
-        columns: &[(&str, u32)],
+        columns: &[ColumnEntry],
         capacities: [u64; STRETCHES],
     ) -> Option<Live> {
         let mut header = SegmentHeader {
@@ -99,17 +101,19 @@ impl Live {
             ..SegmentHeader::zeroed()
         };
         let mut offset = 0;
-        for (index, (entry, (name, size))) in header.columns.iter_mut().zip(columns).enumerate() {
+        let mut before = 0;
+        for (entry, column) in header.columns.iter_mut().zip(columns) {
             // What is used on demand starts on a page of its own.
-            offset = round_up(offset, if index == COLUMNS.len() { PAGE } else { SECTION_ALIGNMENT });
-            *entry = ColumnEntry { name: name_bytes(name), element_size: *size, padding: 0, offset };
-            offset += header.stretch_records * u64::from(*size);
+            offset = round_up(offset, if column.on_demand == before { SECTION_ALIGNMENT } else { PAGE });
+            *entry = ColumnEntry { offset, ..*column };
+            offset += header.stretch_records * u64::from(column.element_size);
+            before = column.on_demand;
         }
         header.stretch_bytes = round_up(offset, PAGE);
         // Under `ring` one stretch is always being refilled.
         let stretches = rank.capacity.div_ceil(header.stretch_records) + u64::from(rank.ring);
-        let [strings, communicators, operations, threads] = capacities;
-        let capacities = [strings, communicators, operations, threads, stretches];
+        let [strings, communicators, operations, threads, counters] = capacities;
+        let capacities = [strings, communicators, operations, threads, counters, stretches];
         let mut end = round_up(size_of::<SegmentHeader>() as u64, PAGE);
         let regions = capacities.map(|capacity| Region { offset: 0, capacity, used: 0 });
         let mut placed = regions;
@@ -118,7 +122,8 @@ impl Live {
             end = round_up(end + region.capacity * size as u64, PAGE);
         }
         placed[STRINGS].used = strings::FIRST;
-        [header.strings, header.communicators, header.operations, header.threads, header.stretches] = placed;
+        [header.strings, header.communicators, header.operations, header.threads, header.counters, header.stretches] =
+            placed;
         header.records_offset = end;
         let length = end + stretches.checked_mul(header.stretch_bytes)?;
 
@@ -200,6 +205,11 @@ impl Live {
     /// Adds a thread: its number and its place.
     pub fn add_thread(&self, entry: ThreadEntry) -> Option<(u32, *mut ThreadEntry)> {
         self.add(THREADS, entry)
+    }
+
+    /// Adds a counter: its place.
+    pub fn add_counter(&self, entry: CounterEntry) -> Option<*mut CounterEntry> {
+        self.add(COUNTERS, entry).map(|(_, place)| place)
     }
 
     /// Draws a stretch for a thread that has filled the one before (if any): its columns and how many records it holds.
@@ -383,6 +393,7 @@ impl Live {
                 COMMUNICATORS => &raw mut (*header).communicators,
                 OPERATIONS => &raw mut (*header).operations,
                 THREADS => &raw mut (*header).threads,
+                COUNTERS => &raw mut (*header).counters,
                 _ => &raw mut (*header).stretches,
             }
         }
@@ -399,25 +410,27 @@ impl Live {
 
 /// Bytes of a stretch that every record uses; the rest gets memory on demand.
 fn on_demand(header: &SegmentHeader) -> u64 {
-    match header.rank.columns as usize > COLUMNS.len() {
-        true => header.columns[COLUMNS.len()].offset,
-        false => header.stretch_bytes,
-    }
+    let columns = &header.columns[..header.rank.columns as usize];
+    columns.iter().find(|column| column.on_demand != 0).map_or(header.stretch_bytes, |column| column.offset)
 }
 
 fn columns_at(stretch: *mut u8, header: &SegmentHeader) -> Columns {
-    // SAFETY: the first columns are those of `COLUMNS` and `REQUEST_COLUMNS`, in that order, within the stretch.
+    // SAFETY: a column lies within the stretch. They are `COLUMNS`, the counters and `REQUEST_COLUMNS`, in that order.
     let at = |column: usize| unsafe { stretch.add(header.columns[column].offset as usize) };
+    let requests = header.rank.columns as usize - REQUEST_COLUMNS.len();
     Columns {
         enter: at(0).cast(),
         exit: at(1).cast(),
         position: at(2).cast(),
         repetition: at(3).cast(),
         operation: at(4).cast(),
-        init: at(5).cast(),
-        test: at(6).cast(),
-        wait: at(7).cast(),
-        tests: at(8).cast(),
+        counters: at(COLUMNS.len()).cast(),
+        // A stretch has 16 records or more, so a column of 8 bytes a record is aligned as the next one has to be.
+        stride: header.stretch_records as usize,
+        init: at(requests).cast(),
+        test: at(requests + 1).cast(),
+        wait: at(requests + 2).cast(),
+        tests: at(requests + 3).cast(),
     }
 }
 

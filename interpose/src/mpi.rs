@@ -71,6 +71,12 @@ functions! {
     fn type_size = "PMPI_Type_size"(datatype, size);
     /// The bytes of a data type's elements, also beyond what an int holds.
     fn type_size_x = "PMPI_Type_size_x"(datatype, size);
+    /// Elements in the message of a status.
+    fn get_count = "PMPI_Get_count"(status, datatype, count);
+    /// Elements in the message of a status, also beyond what an int holds.
+    fn get_elements_x = "PMPI_Get_elements_x"(status, datatype, count);
+    /// Whether a status is of a call that was cancelled.
+    fn test_cancelled = "PMPI_Test_cancelled"(status, flag);
     /// The name of a data type.
     fn type_get_name = "PMPI_Type_get_name"(datatype, name, length);
     /// What the library calls itself.

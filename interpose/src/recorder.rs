@@ -8,7 +8,7 @@ use trace::trace::layout::{DISTURBED, OperationEntry};
 use crate::lookup::{Call, Found};
 use crate::stretch::{Columns, Drawn};
 use crate::thread::{self, Thread};
-use crate::{mode, operations, ticks};
+use crate::{counters, mode, operations, ticks};
 
 /// Counts a call and begins its record, all that comes before the time stamp of the entry; then goes on with `recorded`,
 /// which gets the thread, the call, its operation, the number of the record and `forward`. Where there is no record the call
@@ -63,6 +63,9 @@ fn begin<F: FnOnce() -> c_int, R>(
         (*thread).columns.position.add(record).write(position);
         (*thread).columns.repetition.add(record).write(repetition);
         (*thread).columns.operation.add(record).write(operation);
+        if (*thread).counted {
+            counters::before(&(*thread).columns, record);
+        }
         (*thread).guard = here;
         // The entry makes the record count, so it comes after the rest: a kill in between leaves no half record.
         compiler_fence(Ordering::Release);
@@ -147,12 +150,12 @@ pub fn prepared(found: &Found, position: u64) -> Option<Begun> {
     unsafe {
         let repetition = (*found.operation).calls;
         (*found.operation).calls = repetition + 1;
-        if mode == mode::PAUSED {
-            (*(*thread).entry).paused += 1;
-            return None;
-        }
         let full = (*thread).next == (*thread).end;
-        if full && !(*thread).draw() {
+        if mode == mode::PAUSED || full && !(*thread).draw() {
+            (*(*thread).entry).paused += u64::from(mode == mode::PAUSED);
+            if (*thread).counted {
+                counters::skipped();
+            }
             return None;
         }
         let record = (*thread).next;
@@ -161,6 +164,9 @@ pub fn prepared(found: &Found, position: u64) -> Option<Begun> {
         columns.repetition.add(record).write(repetition);
         columns.operation.add(record).write(found.number | if full { DISTURBED } else { 0 });
         let extended = (*thread).extend_at(record);
+        if (*thread).counted {
+            counters::before(&columns, record);
+        }
         compiler_fence(Ordering::Release);
         columns.enter.add(record).write_volatile(ticks::now());
         (*thread).next = record + 1;
@@ -335,6 +341,10 @@ unsafe fn unkept(
     paused: bool,
     forward: impl FnOnce() -> c_int,
 ) -> c_int {
+    // SAFETY: the caller's promise.
+    if unsafe { (*thread).counted } {
+        counters::skipped();
+    }
     let result = thread::guarded(forward);
     if result != 0 {
         // SAFETY: the caller's promise.

@@ -2,6 +2,9 @@
 
 use std::path::PathBuf;
 
+use crate::counters::{self, Counter};
+use crate::messages;
+
 /// What the user asked for.
 #[derive(Debug)]
 pub struct Settings {
@@ -15,6 +18,8 @@ pub struct Settings {
     pub ring: bool,
     /// `MPITRACE_SEGMENT_DIR`.
     pub segment_folder: Option<PathBuf>,
+    /// `MPITRACE_EVENTS`.
+    pub counters: Vec<Counter>,
     /// `MPITRACE_VERBOSE`.
     pub verbose: u8,
     /// What rank 0 warns of, a line each.
@@ -25,8 +30,7 @@ pub struct Settings {
 const MOST_RECORDS: u64 = u32::MAX as u64 - 1;
 
 /// Variables that a later version acts on: known, and said to be without effect.
-const WITHOUT_EFFECT: [&str; 5] =
-    ["MPITRACE_EVENTS", "MPITRACE_PVARS", "MPITRACE_CLOCKSYNC", "MPITRACE_RESYNC", "MPITRACE_TEST_CLOCK"];
+const WITHOUT_EFFECT: [&str; 4] = ["MPITRACE_PVARS", "MPITRACE_CLOCKSYNC", "MPITRACE_RESYNC", "MPITRACE_TEST_CLOCK"];
 
 impl Settings {
     /// Reads the environment. What is unknown or unreadable becomes a warning and the default.
@@ -45,6 +49,7 @@ impl Settings {
             capacity: 1 << 20,
             ring: false,
             segment_folder: None,
+            counters: Vec::new(),
             verbose: 1,
             warnings: Vec::new(),
         };
@@ -56,6 +61,18 @@ impl Settings {
                 }
                 "MPITRACE_SEGMENT_DIR" => {
                     settings.segment_folder = Some(PathBuf::from(value));
+                    continue;
+                }
+                "MPITRACE_EVENTS" => {
+                    let names = value.split(',').map(|name| name.trim().to_owned()).filter(|name| !name.is_empty());
+                    let (chosen, unknown) = counters::choose(&names.collect::<Vec<_>>());
+                    settings.counters = chosen;
+                    settings.warnings.extend(unknown.iter().map(|name| {
+                        format!(
+                            "MPITRACE_EVENTS: there is no counter named {name}; there are messages (all of them), {}",
+                            messages::NAMES.join(", ")
+                        )
+                    }));
                     continue;
                 }
                 "MPITRACE_DISABLE" => choose(&value, &[("0", false), ("1", true)], &mut settings.disabled, "0 or 1"),

@@ -15,6 +15,10 @@ pub struct Columns {
     pub repetition: *mut u64,
     /// Operations.
     pub operation: *mut u32,
+    /// The first counter, the others behind it.
+    pub counters: *mut u64,
+    /// Records from one counter's column to the next one's.
+    pub stride: usize,
     /// Of non-blocking calls: ticks that starting took.
     pub init: *mut u64,
     /// Ticks spent in Test calls.
@@ -33,6 +37,8 @@ impl Columns {
         position: std::ptr::null_mut(),
         repetition: std::ptr::null_mut(),
         operation: std::ptr::null_mut(),
+        counters: std::ptr::null_mut(),
+        stride: 0,
         init: std::ptr::null_mut(),
         test: std::ptr::null_mut(),
         wait: std::ptr::null_mut(),

@@ -9,9 +9,12 @@
 //! * `guarded`: only forwarded, but MPI calls that the library makes inside are not the program's own. `guarded+c` as above.
 //! * `observed`: handed to a function of ours, with a closure that forwards; not when called from inside another.
 //!   `or` names what is called over a library that lacks the function: hints may be ignored.
-//! * `completing`: the same, only while a request of a collective is outstanding or prepared.
+//! * `completing`: the same, only while a request that is followed is outstanding or prepared.
+//! * `counted`: the same, only where messages are counted. `counted+c` as above.
 //! * `starting`: the same, only while a persistent collective exists.
 //! * `lifecycle`: the same, always.
+//!
+//! `into` names a parameter in whose place ours may pass something of its own: a status that the program does not want.
 //!
 //! Each line makes `MPI_X` and `PMPI_X` (and those with `_c`, and those of the non-blocking form). Adding a function is adding a line.
 
@@ -86,21 +89,104 @@ macro_rules! for_each_function {
             ) => sent_to_neighbours_by_type(sendcounts, sendtypes) on comm;
 
             // What completes a request. With nothing outstanding these cost one branch.
-            completing Wait(request, status) => requests::wait(request);
-            completing Waitall(count, requests, statuses) => requests::wait_all(count, requests);
-            completing Waitany(count, requests, index, status) => requests::wait_any(count, requests, index);
-            completing Waitsome(count, requests, outcount, indices, statuses)
-                => requests::wait_some(count, requests, outcount, indices);
-            completing Test(request, flag, status) => requests::test(request, flag);
-            completing Testall(count, requests, flag, statuses) => requests::test_all(count, requests, flag);
-            completing Testany(count, requests, index, flag, status)
-                => requests::test_any(count, requests, index, flag);
-            completing Testsome(count, requests, outcount, indices, statuses)
-                => requests::test_some(count, requests, outcount, indices);
-            completing Request_get_status(request, flag, status) => requests::get_status(request, flag);
+            completing Wait(request, status) into status => completion::wait(request, status);
+            completing Waitall(count, requests, statuses) into statuses
+                => completion::wait_all(count, requests, statuses);
+            completing Waitany(count, requests, index, status) into status
+                => completion::wait_any(count, requests, index, status);
+            completing Waitsome(count, requests, outcount, indices, statuses) into statuses
+                => completion::wait_some(count, requests, outcount, indices, statuses);
+            completing Test(request, flag, status) into status => completion::test(request, flag, status);
+            completing Testall(count, requests, flag, statuses) into statuses
+                => completion::test_all(count, requests, flag, statuses);
+            completing Testany(count, requests, index, flag, status) into status
+                => completion::test_any(count, requests, index, flag, status);
+            completing Testsome(count, requests, outcount, indices, statuses) into statuses
+                => completion::test_some(count, requests, outcount, indices, statuses);
+            completing Request_get_status(request, flag, status) into status
+                => completion::get_status(request, flag, status);
+            completing Request_get_status_all(count, requests, flag, statuses) into statuses
+                => completion::get_status_all(count, requests, flag, statuses);
+            completing Request_get_status_any(count, requests, index, flag, status) into status
+                => completion::get_status_any(count, requests, index, flag, status);
+            completing Request_get_status_some(count, requests, outcount, indices, statuses) into statuses
+                => completion::get_status_some(count, requests, outcount, indices, statuses);
             completing Request_free(request) => requests::free(request);
             starting Start(request) => requests::start_prepared(request);
             starting Startall(count, requests) => requests::start_all_prepared(count, requests);
+
+            // Point-to-point messages.
+            counted+c Send(buf, count, datatype, dest, tag, comm) => messages::sent(count, datatype, dest);
+            counted+c Bsend(buf, count, datatype, dest, tag, comm) => messages::sent(count, datatype, dest);
+            counted+c Ssend(buf, count, datatype, dest, tag, comm) => messages::sent(count, datatype, dest);
+            counted+c Rsend(buf, count, datatype, dest, tag, comm) => messages::sent(count, datatype, dest);
+            counted+c Isend(buf, count, datatype, dest, tag, comm, request) => messages::sent(count, datatype, dest);
+            counted+c Ibsend(buf, count, datatype, dest, tag, comm, request) => messages::sent(count, datatype, dest);
+            counted+c Issend(buf, count, datatype, dest, tag, comm, request) => messages::sent(count, datatype, dest);
+            counted+c Irsend(buf, count, datatype, dest, tag, comm, request) => messages::sent(count, datatype, dest);
+            counted+c Recv(buf, count, datatype, source, tag, comm, status) into status => messages::received(status);
+            counted+c Mrecv(buf, count, datatype, message, status) into status => messages::received(status);
+            counted+c Irecv(buf, count, datatype, source, tag, comm, request) => messages::receiving(request);
+            counted+c Imrecv(buf, count, datatype, message, request) => messages::receiving(request);
+            counted+c Sendrecv(
+                sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, status
+            ) into status => messages::exchanged(sendcount, sendtype, dest, status);
+            counted+c Sendrecv_replace(buf, count, datatype, dest, sendtag, source, recvtag, comm, status) into status
+                => messages::exchanged(count, datatype, dest, status);
+            counted+c Isendrecv(
+                sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, request
+            ) => messages::exchanging(sendcount, sendtype, dest, request);
+            counted+c Isendrecv_replace(buf, count, datatype, dest, sendtag, source, recvtag, comm, request)
+                => messages::exchanging(count, datatype, dest, request);
+            counted+c Send_init(buf, count, datatype, dest, tag, comm, request)
+                => messages::preparing_send(count, datatype, dest, request);
+            counted+c Bsend_init(buf, count, datatype, dest, tag, comm, request)
+                => messages::preparing_send(count, datatype, dest, request);
+            counted+c Ssend_init(buf, count, datatype, dest, tag, comm, request)
+                => messages::preparing_send(count, datatype, dest, request);
+            counted+c Rsend_init(buf, count, datatype, dest, tag, comm, request)
+                => messages::preparing_send(count, datatype, dest, request);
+            counted+c Recv_init(buf, count, datatype, source, tag, comm, request)
+                => messages::preparing_receive(request);
+            counted Psend_init(buf, partitions, count, datatype, dest, tag, comm, info, request)
+                => messages::preparing_partitions(partitions, count, datatype, dest, request);
+            counted Precv_init(buf, partitions, count, datatype, source, tag, comm, info, request)
+                => messages::preparing_receive(request);
+
+            // One-sided messages.
+            counted+c Put(
+                origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win
+            ) => messages::put(origin_count, origin_datatype, target_rank);
+            counted+c Rput(
+                origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win,
+                request
+            ) => messages::put(origin_count, origin_datatype, target_rank);
+            counted+c Get(
+                origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win
+            ) => messages::got(origin_count, origin_datatype, target_rank);
+            counted+c Rget(
+                origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win,
+                request
+            ) => messages::got(origin_count, origin_datatype, target_rank);
+            counted+c Accumulate(
+                origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, op, win
+            ) => messages::put(origin_count, origin_datatype, target_rank);
+            counted+c Raccumulate(
+                origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, op, win,
+                request
+            ) => messages::put(origin_count, origin_datatype, target_rank);
+            counted+c Get_accumulate(
+                origin_addr, origin_count, origin_datatype, result_addr, result_count, result_datatype, target_rank,
+                target_disp, target_count, target_datatype, op, win
+            ) => messages::fetched(origin_count, origin_datatype, result_count, result_datatype, target_rank, op);
+            counted+c Rget_accumulate(
+                origin_addr, origin_count, origin_datatype, result_addr, result_count, result_datatype, target_rank,
+                target_disp, target_count, target_datatype, op, win, request
+            ) => messages::fetched(origin_count, origin_datatype, result_count, result_datatype, target_rank, op);
+            counted Fetch_and_op(origin_addr, result_addr, datatype, target_rank, target_disp, op, win)
+                => messages::fetched_one(datatype, target_rank, op);
+            counted Compare_and_swap(origin_addr, compare_addr, result_addr, datatype, target_rank, target_disp, win)
+                => messages::swapped(datatype, target_rank);
 
             // What makes, names and frees communicators.
             observed Comm_dup(comm, newcomm) => communicators::created(comm, newcomm);
@@ -139,6 +225,7 @@ macro_rules! for_each_function {
             observed Comm_connect(port_name, info, root, comm, newcomm) => communicators::met(newcomm);
             observed Comm_join(fd, intercomm) => communicators::met(intercomm);
             observed Comm_get_parent(parent) => communicators::met(parent);
+            guarded Comm_set_info(comm, info);
             observed Comm_set_name(comm, comm_name) => communicators::named(comm, comm_name);
             observed Comm_free(comm) => communicators::freed(comm);
             observed Comm_disconnect(comm) => communicators::freed(comm);

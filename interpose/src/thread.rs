@@ -8,7 +8,7 @@ use trace::trace::layout::{DISTURBED, ThreadEntry};
 use crate::live::Live;
 use crate::lookup::{Cache, Found};
 use crate::stretch::{Columns, Drawn};
-use crate::{mode, say, slot};
+use crate::{counters, mode, say, slot};
 
 /// The state of one thread. Only that thread touches it.
 pub struct Thread {
@@ -27,6 +27,8 @@ pub struct Thread {
     pub stretch: Option<u32>,
     /// Whether the stretch's columns of requests have memory.
     pub extended: bool,
+    /// Whether calls have counters.
+    pub counted: bool,
     /// Where stretches are drawn from; `None`: this thread's calls cannot be kept.
     pub live: Option<&'static Live>,
     /// The operation that was last looked for in vain in `cache`.
@@ -239,6 +241,7 @@ fn adopt() -> *mut Thread {
         columns: Columns::NONE,
         stretch: None,
         extended: false,
+        counted: counters::any(),
         live: live.filter(|_| added.is_some()),
         found_anew: Found::NONE,
         cache: Cache::new(),

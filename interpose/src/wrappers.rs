@@ -6,14 +6,17 @@ use crate::message::Message;
 use crate::symbol::Symbol;
 use crate::table::{Function, for_each_function};
 use crate::width::{Int, Large};
-use crate::{communicators, datatype, large_count, lifecycle, recorder, requests, sessions, thread};
+use crate::{
+    communicators, completion, datatype, large_count, lifecycle, messages, recorder, requests, sessions, thread,
+};
 
-/// Exports one function: `$body` runs with `$forward!()` standing for the call of the next definition of the same name.
+/// Exports one function: `$body` runs with `$forward` calling the next definition of the same name. With `$into`, `$forward`
+/// takes what is passed in place of that argument.
 ///
 /// Every argument is a machine word, which is passed on as it came: in its register or on the stack. C++ exceptions that an
 /// error handler throws pass through (`C-unwind`).
 macro_rules! export {
-    ($symbol:expr, ($($argument:ident),*), $real:ident => $absent:expr, $forward:ident => $body:expr) => {
+    ($symbol:expr, ($($argument:ident),*), $real:ident => $absent:expr, $forward:ident($($into:ident)?) => $body:expr) => {
         const _: () = {
             /// See the MPI standard.
             ///
@@ -25,7 +28,7 @@ macro_rules! export {
                 let Some($real) = REAL.get() else { return $absent };
                 // SAFETY: the next definition of an MPI function takes the same words and returns an int; the arguments
                 // are the program's own.
-                let $forward = move || unsafe {
+                let $forward = move |$($into: usize)?| unsafe {
                     let real: unsafe extern "C-unwind" fn($($argument: usize),*) -> c_int =
                         std::mem::transmute($real);
                     real($($argument),*)
@@ -40,7 +43,7 @@ macro_rules! export {
 ///
 /// In place of `$forward`, runs `$body` with the arguments narrowed and forwards to the symbol `$plain`.
 macro_rules! with_plain {
-    ($plain:expr, ($($argument:ident),*), ($forward:ident, $arrays:ident) => $body:expr) => {{
+    ($plain:expr, ($($argument:ident),*), ($forward:ident($($into:ident)?), $arrays:ident) => $body:expr) => {{
         static PLAIN: Symbol = Symbol::new(concat!($plain, "\0"));
         let Some(plain) = PLAIN.get() else { return missing($plain) };
         let names = [$(stringify!($argument)),*];
@@ -53,8 +56,11 @@ macro_rules! with_plain {
             return unsafe { large_count::refuse(&names, &given) };
         }
         // SAFETY: as in `export`; the narrowed arrays live until the call has returned, or its request is complete.
-        let $forward = move || unsafe {
+        #[allow(unused_variables, reason = "one of them may be replaced")]
+        let $forward = move |$($into: usize)?| unsafe {
+            let replaced = ($($into)?);
             let [$($argument),*] = arguments;
+            $(let $into: usize = replaced;)?
             let plain: unsafe extern "C-unwind" fn($($argument: usize),*) -> c_int = std::mem::transmute(plain);
             plain($($argument),*)
         };
@@ -113,18 +119,36 @@ macro_rules! declare {
         declare! { $($rest)* }
     };
 
-    (completing $name:ident($($argument:ident),*) => $module:ident::$function:ident($($handed:ident),*); $($rest:tt)*) => {
-        of_requests!(concat!("MPI_", stringify!($name)), ($($argument),*),
-            any_outstanding, $module::$function($($handed),*));
-        of_requests!(concat!("PMPI_", stringify!($name)), ($($argument),*),
-            any_outstanding, $module::$function($($handed),*));
+    (completing $name:ident($($argument:ident),*) $(into $into:ident)?
+        => $module:ident::$function:ident($($handed:ident),*); $($rest:tt)*) => {
+        of_requests!(concat!("MPI_", stringify!($name)), ($($argument),*), ($($into)?),
+            completion::any_outstanding, $module::$function($($handed),*));
+        of_requests!(concat!("PMPI_", stringify!($name)), ($($argument),*), ($($into)?),
+            completion::any_outstanding, $module::$function($($handed),*));
         declare! { $($rest)* }
     };
     (starting $name:ident($($argument:ident),*) => $module:ident::$function:ident($($handed:ident),*); $($rest:tt)*) => {
-        of_requests!(concat!("MPI_", stringify!($name)), ($($argument),*),
-            any_prepared, $module::$function($($handed),*));
-        of_requests!(concat!("PMPI_", stringify!($name)), ($($argument),*),
-            any_prepared, $module::$function($($handed),*));
+        of_requests!(concat!("MPI_", stringify!($name)), ($($argument),*), (),
+            requests::any_prepared, $module::$function($($handed),*));
+        of_requests!(concat!("PMPI_", stringify!($name)), ($($argument),*), (),
+            requests::any_prepared, $module::$function($($handed),*));
+        declare! { $($rest)* }
+    };
+
+    (counted $name:ident($($argument:ident),*) $(into $into:ident)?
+        => $module:ident::$function:ident($($handed:ident),*); $($rest:tt)*) => {
+        counted!(concat!("MPI_", stringify!($name)), Int, ($($argument),*), ($($into)?), $module::$function($($handed),*));
+        counted!(concat!("PMPI_", stringify!($name)), Int, ($($argument),*), ($($into)?), $module::$function($($handed),*));
+        declare! { $($rest)* }
+    };
+    (counted+c $name:ident($($argument:ident),*) $(into $into:ident)?
+        => $module:ident::$function:ident($($handed:ident),*); $($rest:tt)*) => {
+        counted!(concat!("MPI_", stringify!($name)), Int, ($($argument),*), ($($into)?), $module::$function($($handed),*));
+        counted!(concat!("PMPI_", stringify!($name)), Int, ($($argument),*), ($($into)?), $module::$function($($handed),*));
+        counted!(concat!("MPI_", stringify!($name), "_c"), Large, ($($argument),*), ($($into)?),
+            $module::$function($($handed),*), concat!("MPI_", stringify!($name)));
+        counted!(concat!("PMPI_", stringify!($name), "_c"), Large, ($($argument),*), ($($into)?),
+            $module::$function($($handed),*), concat!("PMPI_", stringify!($name)));
         declare! { $($rest)* }
     };
 
@@ -165,11 +189,11 @@ macro_rules! collective {
 macro_rules! recorded {
     ($form:ident, $symbol:expr, $width:ident, ($($argument:ident),*), $rule:ident($($significant:ident),*),
         ($(root $root:ident)? $(reduction $reduction:ident)?), $comm:ident $(, $plain:expr)?) => {
-        export!($symbol, ($($argument),*), real => absent!(($($argument),*), (forward, arrays) => {
+        export!($symbol, ($($argument),*), real => absent!(($($argument),*), (forward(), arrays) => {
             let message = move |thread| Message::<$width>::on(&FUNCTION, thread, $comm)
                 $(.root($root))? $(.reduction($reduction))? .$rule($($significant),*);
             record!($form, message, forward, arrays, $comm, ($($argument),*))
-        }, $symbol $(, $plain)?), forward => {
+        }, $symbol $(, $plain)?), forward() => {
             let message = move |thread| Message::<$width>::on(&FUNCTION, thread, $comm)
                 $(.root($root))? $(.reduction($reduction))? .$rule($($significant),*);
             record!($form, message, forward, no_arrays!($form), $comm, ($($argument),*))
@@ -210,12 +234,12 @@ macro_rules! last {
 macro_rules! guarded {
     ($symbol:expr, ($($argument:ident),*) $(, $plain:expr)?) => {
         export!($symbol, ($($argument),*),
-            real => absent!(($($argument),*), (forward, arrays) => {
+            real => absent!(($($argument),*), (forward(), arrays) => {
                 // Only counts are narrowed here: input and output and windows take no arrays of them.
                 drop(arrays);
                 thread::guarded(forward)
             }, $symbol $(, $plain)?),
-            forward => thread::guarded(forward));
+            forward() => thread::guarded(forward));
     };
 }
 
@@ -223,7 +247,7 @@ macro_rules! observed {
     ($symbol:expr, ($($argument:ident),*), $module:ident::$function:ident($($handed:ident),*)
         $(, $other:expr, ($($passed:ident),*))?) => {
         export!($symbol, ($($argument),*), real => instead!($symbol, $module::$function($($handed),*)
-            $(, $other, ($($passed),*))?), forward => {
+            $(, $other, ($($passed),*))?), forward() => {
             if thread::is_passing(thread::frame()) { forward() } else { $module::$function(forward, $($handed),*) }
         });
     };
@@ -245,28 +269,52 @@ macro_rules! instead {
 }
 
 macro_rules! of_requests {
-    ($symbol:expr, ($($argument:ident),*), $any:ident, $module:ident::$function:ident($($handed:ident),*)) => {
-        export!($symbol, ($($argument),*), real => missing($symbol), forward => {
-            if requests::$any() && !thread::is_nested(thread::frame()) {
+    ($symbol:expr, ($($argument:ident),*), ($($into:ident)?), $any:ident::$outstanding:ident,
+        $module:ident::$function:ident($($handed:ident),*)) => {
+        export!($symbol, ($($argument),*), real => missing($symbol), forward($($into)?) => {
+            if $any::$outstanding() && !thread::is_nested(thread::frame()) {
                 $module::$function(forward, $($handed),*)
             } else {
-                forward()
+                forward($($into)?)
             }
         });
     };
 }
 
+macro_rules! counted {
+    ($symbol:expr, $width:ident, ($($argument:ident),*), ($($into:ident)?),
+        $module:ident::$function:ident($($handed:ident),*) $(, $plain:expr)?) => {
+        export!($symbol, ($($argument),*), real => absent!(($($argument),*), (forward($($into)?), arrays) => {
+            // There are none.
+            drop(arrays);
+            if_counting!($width, forward($($into)?), $module::$function($($handed),*))
+        }, $symbol $(, $plain)?), forward($($into)?) => {
+            if_counting!($width, forward($($into)?), $module::$function($($handed),*))
+        });
+    };
+}
+
+macro_rules! if_counting {
+    ($width:ident, $forward:ident($($into:ident)?), $module:ident::$function:ident($($handed:ident),*)) => {
+        if messages::counting() && !thread::is_nested(thread::frame()) {
+            $module::$function::<$width>($forward, $($handed),*)
+        } else {
+            $forward($($into)?)
+        }
+    };
+}
+
 macro_rules! lifecycle {
     ($symbol:expr, ($($argument:ident),*), $module:ident::$function:ident($($handed:ident),*)) => {
-        export!($symbol, ($($argument),*), real => missing($symbol), forward => $module::$function(forward, $($handed),*));
+        export!($symbol, ($($argument),*), real => missing($symbol), forward() => $module::$function(forward, $($handed),*));
     };
 }
 
 /// What stands for a function that the library at hand lacks: its plain form where it has one.
 macro_rules! absent {
-    (($($argument:ident),*), ($forward:ident, $arrays:ident) => $body:expr, $symbol:expr) => { missing($symbol) };
-    (($($argument:ident),*), ($forward:ident, $arrays:ident) => $body:expr, $symbol:expr, $plain:expr) => {
-        with_plain!($plain, ($($argument),*), ($forward, $arrays) => $body)
+    ($arguments:tt, $given:tt => $body:expr, $symbol:expr) => { missing($symbol) };
+    ($arguments:tt, $given:tt => $body:expr, $symbol:expr, $plain:expr) => {
+        with_plain!($plain, $arguments, $given => $body)
     };
 }
 

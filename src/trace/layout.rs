@@ -45,6 +45,10 @@ pub const MAX_STRETCH_RECORDS: u64 = 16384;
 /// The columns of requests, present where the program made non-blocking calls; 0 for all others: ticks that starting took,
 /// ticks spent in Test and in Wait calls for the request, and Test calls.
 pub const REQUEST_COLUMNS: [(&str, u32); 4] = [("init", 8), ("test", 8), ("wait", 8), ("tests", 4)];
+/// The name of the column of the `index`-th counter, of 8 bytes per record: [`CounterEntry`] has the counter's own.
+pub fn counter_column(index: usize) -> String {
+    format!("counter {index}")
+}
 /// How many columns (counters included) a segment can describe.
 pub const MAX_COLUMNS: usize = 64;
 
@@ -203,6 +207,34 @@ pub struct ThreadEntry {
     pub reserved: [u64; 4],
 }
 
+/// One counter that was asked for.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
+pub struct CounterEntry {
+    /// What came together over the whole run, in the calls that were kept and outside of them.
+    pub total: u64,
+    /// The counter's name, a [`super::strings`] reference.
+    pub name: u32,
+    /// What it counts in, a reference.
+    pub unit: u32,
+    /// One of [`counter_source`].
+    pub source: u32,
+    /// 1 + the number of its column ([`counter_column`]); 0: it has none, since it could not be had.
+    pub column: u32,
+    /// Why it could not be had, a reference; 0: it could.
+    pub reason: u32,
+    /// For later versions.
+    pub padding: u32,
+    /// For later versions.
+    pub reserved: [u64; 4],
+}
+
+/// Where the values of a counter come from: values of [`CounterEntry::source`].
+pub mod counter_source {
+    /// Point-to-point and one-sided calls, counted by the tracer: a value is what came together since the call before.
+    pub const MESSAGES: u32 = 0;
+}
+
 /// One stretch of a live segment's arrays.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
@@ -243,8 +275,9 @@ pub struct ColumnEntry {
     pub name: [u8; 32],
     /// Bytes per record.
     pub element_size: u32,
-    /// For later versions.
-    pub padding: u32,
+    /// 1: not every record uses it, and it has memory only in stretches with [`stretch_flags::EXTENDED`]. Such columns come
+    /// last.
+    pub on_demand: u32,
     /// Bytes from the start of a stretch.
     pub offset: u64,
 }
@@ -269,6 +302,8 @@ pub struct SegmentHeader {
     pub operations: Region,
     /// [`ThreadEntry`]s.
     pub threads: Region,
+    /// [`CounterEntry`]s.
+    pub counters: Region,
     /// [`StretchEntry`]s.
     pub stretches: Region,
     /// Where the first stretch lies, bytes from the start of the segment.
@@ -301,6 +336,8 @@ pub mod section {
     pub const RUNS: u32 = 6;
     /// A column of the records, named in [`super::SectionEntry::name`].
     pub const COLUMN: u32 = 7;
+    /// [`super::CounterEntry`]s; not in traces without counters.
+    pub const COUNTERS: u32 = 8;
 }
 
 /// One section of a part.

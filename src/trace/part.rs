@@ -25,6 +25,8 @@ pub struct Content<'a> {
     pub operations: &'a [u8],
     /// [`ThreadEntry`]s.
     pub threads: &'a [u8],
+    /// [`CounterEntry`]s.
+    pub counters: &'a [u8],
     /// Which thread each stretch of records is of.
     pub runs: Vec<RunEntry>,
     /// The columns, all with the same number of elements.
@@ -119,6 +121,9 @@ impl Content<'_> {
             table(section::THREADS, size_of::<ThreadEntry>(), self.threads),
             table(section::RUNS, size_of::<RunEntry>(), bytemuck::cast_slice(&self.runs)),
         ];
+        if !self.counters.is_empty() {
+            sections.push(table(section::COUNTERS, size_of::<CounterEntry>(), self.counters));
+        }
         for column in &self.columns {
             sections.push(((section::COLUMN, column.element_size), column.name, column.slices.clone()));
         }

@@ -40,6 +40,7 @@ pub struct Part {
     operations: Range<usize>,
     threads: Range<usize>,
     runs: Range<usize>,
+    counters: Range<usize>,
     columns: Vec<ColumnPlace>,
 }
 
@@ -217,10 +218,21 @@ impl Part {
         })
     }
 
-    /// The names of the other columns: counters.
-    pub fn counters(&self) -> impl Iterator<Item = &str> {
-        let names = self.columns[COLUMNS.len()..].iter().map(|column| column.name.as_str());
-        names.filter(|name| REQUEST_COLUMNS.iter().all(|(known, _)| known != name))
+    /// The counters that this rank was asked for.
+    pub fn counters(&self) -> &[CounterEntry] {
+        self.typed(&self.counters)
+    }
+
+    /// The counters that could be had: their names, and a value for each call.
+    pub fn counter_values(&self) -> impl Iterator<Item = (String, &[u64])> {
+        self.counters().iter().filter_map(|counter| Some((self.text(counter.name)?, self.counter(counter)?)))
+    }
+
+    /// The values of a counter, one for each call; `None` where it could not be had.
+    pub fn counter(&self, counter: &CounterEntry) -> Option<&[u64]> {
+        let name = counter_column(counter.column.checked_sub(1)? as usize);
+        let column = self.columns.iter().find(|column| column.name == name && column.element_size == 8)?;
+        Some(self.typed(&column.bytes))
     }
 
     /// The text behind a string reference.
@@ -333,8 +345,13 @@ fn open_part(map: &Arc<Mmap>, entry: &PartEntry) -> Result<Part, &'static str> {
     }) {
         return Err("lacks a column");
     }
+    let counters = match directory.iter().any(|entry| entry.kind == section::COUNTERS) {
+        true => find(section::COUNTERS, size_of::<CounterEntry>())?,
+        false => 0..0,
+    };
     let part = Part {
         map: map.clone(),
+        counters,
         factors: find(section::FACTORS, 1)?,
         strings: find(section::STRINGS, 1)?,
         communicators: find(section::COMMUNICATORS, size_of::<CommunicatorEntry>())?,

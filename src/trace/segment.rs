@@ -27,6 +27,7 @@ pub fn read<'a>(path: &Path, bytes: &'a [u8], own: bool) -> Result<Content<'a>, 
     let communicators = table(&header.communicators, size_of::<CommunicatorEntry>(), "communicators")?;
     let operations = table(&header.operations, size_of::<OperationEntry>(), "operations")?;
     let threads = table(&header.threads, size_of::<ThreadEntry>(), "threads")?;
+    let counters = table(&header.counters, size_of::<CounterEntry>(), "counters")?;
     let stretches = table(&header.stretches, size_of::<StretchEntry>(), "stretches")?;
     let stretches: &[StretchEntry] =
         bytemuck::try_cast_slice(stretches).map_err(|_| damaged("the table of stretches is not aligned"))?;
@@ -71,8 +72,8 @@ pub fn read<'a>(path: &Path, bytes: &'a [u8], own: bool) -> Result<Content<'a>, 
 
     let mut columns = Vec::new();
     let any_extended = kept.iter().any(|kept| kept.extended);
-    for (index, entry) in header.columns.iter().take(header.rank.columns as usize).enumerate() {
-        let of_all = index < COLUMNS.len();
+    for entry in header.columns.iter().take(header.rank.columns as usize) {
+        let of_all = entry.on_demand == 0;
         if !of_all && !any_extended {
             continue;
         }
@@ -100,6 +101,7 @@ pub fn read<'a>(path: &Path, bytes: &'a [u8], own: bool) -> Result<Content<'a>, 
         communicators,
         operations,
         threads,
+        counters,
         runs: kept.iter().map(|kept| RunEntry { count: kept.records, thread: kept.thread, padding: 0 }).collect(),
         columns,
     })

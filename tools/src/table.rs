@@ -11,40 +11,40 @@ const GAP: usize = 2;
 
 /// A column's title and the side to which its cells are set.
 #[derive(Clone, Copy, Debug)]
-pub struct Column {
-    title: &'static str,
+pub struct Column<'t> {
+    title: &'t str,
     right: bool,
     /// Left out where all cells are empty.
     optional: bool,
 }
 
 /// A column of text.
-pub const fn text(title: &'static str) -> Column {
+pub const fn text(title: &str) -> Column<'_> {
     Column { title, right: false, optional: false }
 }
 
 /// A column of numbers.
-pub const fn number(title: &'static str) -> Column {
+pub const fn number(title: &str) -> Column<'_> {
     Column { title, right: true, optional: false }
 }
 
-impl Column {
+impl<'t> Column<'t> {
     /// The same, left out of a table in which all of its cells are empty.
-    pub const fn optional(self) -> Column {
+    pub const fn optional(self) -> Column<'t> {
         Column { optional: true, ..self }
     }
 }
 
 /// A table that is laid out when all of its rows are known.
 #[derive(Debug)]
-pub struct Table {
-    columns: Vec<Column>,
+pub struct Table<'t> {
+    columns: Vec<Column<'t>>,
     rows: Vec<Vec<String>>,
 }
 
-impl Table {
+impl<'t> Table<'t> {
     /// An empty table.
-    pub fn new(columns: &[Column]) -> Self {
+    pub fn new(columns: &[Column<'t>]) -> Self {
         Table { columns: columns.to_vec(), rows: Vec::new() }
     }
 
@@ -59,7 +59,7 @@ impl Table {
         let shown: Vec<usize> = (0..self.columns.len())
             .filter(|&index| !self.columns[index].optional || self.rows.iter().any(|row| !row[index].is_empty()))
             .collect();
-        let columns: Vec<(Column, usize)> = shown
+        let columns: Vec<(Column<'_>, usize)> = shown
             .iter()
             .map(|&index| {
                 let widest = self.rows.iter().map(|row| row[index].width()).max();
@@ -77,14 +77,14 @@ impl Table {
 
 /// The rows of a table too long to be laid out as a whole: how wide its columns are is stated beforehand.
 #[derive(Debug)]
-pub struct Rows {
-    columns: Vec<(Column, usize)>,
+pub struct Rows<'t> {
+    columns: Vec<(Column<'t>, usize)>,
     line: String,
 }
 
-impl Rows {
+impl<'t> Rows<'t> {
     /// Writes the titles.
-    pub fn begin(columns: &[(Column, usize)], output: &mut dyn Write, style: Style) -> io::Result<Rows> {
+    pub fn begin(columns: &[(Column<'t>, usize)], output: &mut dyn Write, style: Style) -> io::Result<Rows<'t>> {
         let columns = columns.iter().map(|&(column, width)| (column, width.max(column.title.width()))).collect();
         let mut rows = Rows { columns, line: String::new() };
         let titles: Vec<&str> = rows.columns.iter().map(|(column, _)| column.title).collect();

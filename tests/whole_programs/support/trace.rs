@@ -3,6 +3,7 @@
 use super::companion::mpitrace;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::path::PathBuf;
 
@@ -53,6 +54,7 @@ pub struct Row {
     pub test_ns: Option<f64>,
     pub wait_ns: Option<f64>,
     pub tests: Option<u64>,
+    pub counters: BTreeMap<String, u64>,
 }
 
 #[derive(Deserialize, Debug)]

@@ -237,7 +237,7 @@ impl<'a> Categorized<'a> {
     }
 }
 
-fn table() -> Table {
+fn table() -> Table<'static> {
     Table::new(&[
         number("operation"),
         text("function"),

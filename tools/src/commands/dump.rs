@@ -49,8 +49,10 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
     let operations = Operations::of(&trace);
     super::check_operation(arguments.operation, operations.operations.len())?;
     super::warn_if_incomplete(&trace);
+    let counters: Vec<Vec<(String, &[u64])>> = trace.parts.iter().map(|part| part.counter_values().collect()).collect();
     let calls = Calls {
         trace: &trace,
+        counters: &counters,
         clock: &Clock::of(&trace),
         operations: &operations,
         operation: arguments.operation,
@@ -104,6 +106,8 @@ struct RequestTimes {
 /// The calls that are asked for.
 struct Calls<'a> {
     trace: &'a Trace,
+    /// For each part the counters' names and values, one for each record.
+    counters: &'a [Vec<(String, &'a [u64])>],
     clock: &'a Clock,
     operations: &'a Operations,
     operation: Option<usize>,
@@ -190,18 +194,20 @@ impl Calls<'_> {
                 tests: requests.tests[record],
             }),
             disturbed: own & DISTURBED != 0,
-            // No source of counters exists yet.
-            counters: BTreeMap::new(),
+            counters: self.counters[index].iter().map(|(name, values)| (name.as_str(), values[record])).collect(),
         }
     }
 
     fn write_csv(&self, output: &mut dyn Write) -> Result<()> {
-        writeln!(
+        write!(
             output,
             "rank,thread,operation,repetition,function,communicator,bytes,root,enter_ns,exit_ns,error_ns,disturbed,\
              init_ns,test_ns,wait_ns,tests"
         )?;
-        self.each(|row| Ok(row.write_csv(output)?))
+        let counters = self.counter_names();
+        counters.iter().try_for_each(|name| write!(output, ",{}", csv_field(name)))?;
+        writeln!(output)?;
+        self.each(|row| Ok(row.write_csv(&counters, output)?))
     }
 
     fn write_table(&self, output: &mut dyn Write, style: Style) -> Result<()> {
@@ -211,7 +217,8 @@ impl Calls<'_> {
             |text: fn(&Self, usize) -> usize| (0..operations.len()).map(|number| text(self, number)).max().unwrap_or(0);
         // 15 digits before the point: eleven days.
         let time = 16;
-        let columns = [
+        let counters = self.counter_names();
+        let mut columns = vec![
             (number("rank"), digits(self.trace.world_size.into())),
             (number("thread"), 0),
             (number("operation"), 0),
@@ -231,29 +238,40 @@ impl Calls<'_> {
             (number("took_ns"), 12),
             (text("disturbed"), 0),
         ];
+        columns.extend(counters.iter().map(|name| (number(name), 8)));
         let mut rows = Rows::begin(&columns, output, style)?;
         self.each(|row| {
             let exit = row.exit_ns.map(|exit| format!("{exit:.1}"));
             let took = row.exit_ns.map(|exit| format!("{:.1}", exit - row.enter_ns));
-            rows.row(
-                output,
-                &[
-                    &row.rank.to_string(),
-                    &row.thread.to_string(),
-                    &row.operation.to_string(),
-                    &row.repetition.to_string(),
-                    &text::printable(row.function),
-                    &text::printable(row.communicator),
-                    &text::optional(row.bytes),
-                    &text::optional(row.root),
-                    &format!("{:.1}", row.enter_ns),
-                    exit.as_deref().unwrap_or("not returned"),
-                    took.as_deref().unwrap_or_default(),
-                    if row.disturbed { "yes" } else { "" },
-                ],
-            )?;
+            let mut cells = vec![
+                row.rank.to_string(),
+                row.thread.to_string(),
+                row.operation.to_string(),
+                row.repetition.to_string(),
+                text::printable(row.function).to_string(),
+                text::printable(row.communicator).to_string(),
+                text::optional(row.bytes),
+                text::optional(row.root),
+                format!("{:.1}", row.enter_ns),
+                exit.unwrap_or_else(|| "not returned".to_owned()),
+                took.unwrap_or_default(),
+                if row.disturbed { "yes" } else { "" }.to_owned(),
+            ];
+            cells.extend(counters.iter().map(|name| text::optional(row.counters.get(name))));
+            rows.row(output, &cells.iter().map(String::as_str).collect::<Vec<_>>())?;
             Ok(())
         })
+    }
+
+    /// The counters of the trace; a rank may lack one of them.
+    fn counter_names(&self) -> Vec<&str> {
+        let mut names: Vec<&str> = Vec::new();
+        for (name, _) in self.counters.iter().flatten() {
+            if !names.contains(&name.as_str()) {
+                names.push(name);
+            }
+        }
+        names
     }
 
     fn function(&self, number: usize) -> &str {
@@ -266,7 +284,7 @@ impl Calls<'_> {
 }
 
 impl Row<'_> {
-    fn write_csv(&self, output: &mut dyn Write) -> io::Result<()> {
+    fn write_csv(&self, counters: &[&str], output: &mut dyn Write) -> io::Result<()> {
         write!(output, "{},{},{},{},", self.rank, self.thread, self.operation, self.repetition)?;
         write!(output, "{},{},", csv_field(self.function), csv_field(self.communicator))?;
         write!(output, "{},{},", text::optional(self.bytes), text::optional(self.root))?;
@@ -274,10 +292,12 @@ impl Row<'_> {
         write!(output, "{},{},", text::optional(self.error_ns), self.disturbed)?;
         match &self.request {
             Some(RequestTimes { init_ns, test_ns, wait_ns, tests }) => {
-                writeln!(output, "{init_ns},{test_ns},{wait_ns},{tests}")
+                write!(output, "{init_ns},{test_ns},{wait_ns},{tests}")?;
             }
-            None => writeln!(output, ",,,"),
+            None => write!(output, ",,,")?,
         }
+        counters.iter().try_for_each(|name| write!(output, ",{}", text::optional(self.counters.get(name))))?;
+        writeln!(output)
     }
 }
 

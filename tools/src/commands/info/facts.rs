@@ -103,7 +103,7 @@ impl Facts {
             problems: trace.problems.clone(),
             abi: first.and_then(|part| abi_name(part.info().abi)),
             library: factors::get(&factors, "library").unwrap_or(UNKNOWN).to_owned(),
-            counters: first.map(|part| part.counters().map(str::to_owned).collect()).unwrap_or_default(),
+            counters: first.map(|part| part.counter_values().map(|(name, _)| name).collect()).unwrap_or_default(),
             clock: ClockFacts::of(trace, clock),
             hosts: by_rank(trace, "host"),
             affinity: by_rank(trace, "affinity"),

@@ -203,7 +203,7 @@ fn environment(factors: &BTreeMap<String, String>, wanted: impl Fn(&str) -> bool
     Some(texts.join(" ")).filter(|line| !line.is_empty())
 }
 
-fn operations(facts: &Facts) -> Table {
+fn operations(facts: &Facts) -> Table<'_> {
     let mut table = Table::new(&[
         number("operation"),
         text("function"),

@@ -1,0 +1,145 @@
+//! The table as a list: its lines, and the functions that each of them makes.
+
+use syn::ext::IdentExt;
+use syn::parse::{Parse, ParseStream};
+use syn::punctuated::Punctuated;
+use syn::{Ident, Result, Token, parenthesized};
+
+use crate::table::for_each_function;
+
+/// The kind of the lines that declare a collective in all its forms.
+const COLLECTIVE: &str = "collective";
+
+/// One line of the table. What it says of the function's meaning is not looked at: lines of any kind can be read.
+#[derive(Debug)]
+pub struct Line {
+    /// The first word: `collective`, `observed` and so on.
+    pub kind: String,
+    /// The name without `MPI_`.
+    pub name: String,
+    /// The name of the non-blocking form, without `MPI_`.
+    pub started: Option<String>,
+    /// The parameters under the names that the table gives them, which say what each one is.
+    pub parameters: Vec<String>,
+    /// Whether there is a variant with large counts, `_c`.
+    pub large: bool,
+}
+
+/// One function that a line makes.
+#[derive(Debug)]
+pub struct Function {
+    /// The whole name, `MPI_Ibcast_c`.
+    pub name: String,
+    /// The name without `MPI_`, its form and its width: what the line calls it.
+    pub line: String,
+    /// The form that it is of a collective; [`Form::Blocking`] for all else.
+    pub form: Form,
+    /// Whether it takes large counts.
+    pub large: bool,
+    /// Its parameters, with those that the form adds.
+    pub parameters: Vec<String>,
+}
+
+/// The three forms of a collective.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// `MPI_X`.
+    Blocking,
+    /// `MPI_IX`.
+    NonBlocking,
+    /// `MPI_X_init`.
+    Persistent,
+}
+
+/// All lines of the table, in its order.
+///
+/// # Panics
+/// If a line begins otherwise than with its kind, name and parameters.
+#[must_use]
+pub fn lines() -> Vec<Line> {
+    // The lines are taken apart when this runs: matching them with a macro would take a recursion for each token.
+    macro_rules! text {
+        ($($token:tt)*) => { stringify!($($token)*) };
+    }
+    let table: Table = syn::parse_str(for_each_function!(text)).expect("lines of the table");
+    table.0
+}
+
+impl Line {
+    /// Whether it is a collective, so that the forms follow from the line.
+    #[must_use]
+    pub fn is_collective(&self) -> bool {
+        self.kind == COLLECTIVE
+    }
+
+    /// Every function that the line makes.
+    #[must_use]
+    pub fn functions(&self) -> Vec<Function> {
+        let mut forms = vec![(Form::Blocking, self.name.clone(), &[][..])];
+        if let Some(started) = &self.started {
+            forms.push((Form::NonBlocking, started.clone(), &["request"]));
+        }
+        if self.is_collective() {
+            forms.push((Form::Persistent, format!("{}_init", self.name), &["info", "request"]));
+        }
+        let widths = if self.large { &["", "_c"][..] } else { &[""] };
+        let mut functions = Vec::new();
+        for (form, name, added) in forms {
+            let parameters: Vec<String> =
+                self.parameters.iter().cloned().chain(added.iter().map(|&name| name.to_owned())).collect();
+            functions.extend(widths.iter().map(|ending| Function {
+                name: format!("MPI_{name}{ending}"),
+                line: self.name.clone(),
+                form,
+                large: !ending.is_empty(),
+                parameters: parameters.clone(),
+            }));
+        }
+        functions
+    }
+}
+
+struct Table(Vec<Line>);
+
+impl Parse for Table {
+    fn parse(input: ParseStream) -> Result<Self> {
+        let mut lines = Vec::new();
+        while !input.is_empty() {
+            lines.push(input.parse()?);
+        }
+        Ok(Self(lines))
+    }
+}
+
+impl Parse for Line {
+    fn parse(input: ParseStream) -> Result<Self> {
+        let word = |input: ParseStream| input.call(Ident::parse_any).map(|word| word.to_string());
+        let kind = word(input)?;
+        let large = input.parse::<Option<Token![+]>>()?.is_some();
+        if large && word(input)? != "c" {
+            return Err(input.error("only `c` comes after a `+`"));
+        }
+        let name = word(input)?;
+        let started = if input.parse::<Option<Token![,]>>()?.is_some() { Some(word(input)?) } else { None };
+        let parameters;
+        parenthesized!(parameters in input);
+        let parameters = Punctuated::<Ident, Token![,]>::parse_terminated_with(&parameters, Ident::parse_any)?;
+        let parameters = parameters.iter().map(Ident::to_string).collect();
+        skip_meaning(input)?;
+        Ok(Self { kind, name, started, parameters, large })
+    }
+}
+
+/// Goes beyond the semicolon that ends a line.
+fn skip_meaning(input: ParseStream) -> Result<()> {
+    input.step(|cursor| {
+        let mut rest = *cursor;
+        while let Some((token, next)) = rest.token_tree() {
+            rest = next;
+            if token.to_string() == ";" {
+                return Ok(((), rest));
+            }
+        }
+        Err(cursor.error("a line ends with a semicolon"))
+    })
+}

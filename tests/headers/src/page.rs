@@ -1,0 +1,109 @@
+//! `docs/functions.md`, made of the table.
+
+use crate::declared::{Form, Line, lines};
+
+/// The command that writes the page anew.
+pub const COMMAND: &str = "cargo run -q -p mpitrace-headers --example functions > docs/functions.md";
+
+/// The page.
+#[must_use]
+pub fn page() -> String {
+    let lines = lines();
+    let (collectives, others): (Vec<Line>, Vec<Line>) = lines.into_iter().partition(Line::is_collective);
+    format!(
+        "{}{}\n{}{}",
+        above_collectives(&collectives),
+        of_collectives(collectives),
+        ABOVE_OTHERS,
+        of_others(&others)
+    )
+}
+
+fn above_collectives(collectives: &[Line]) -> String {
+    let functions: usize = collectives.iter().map(|line| line.functions().len()).sum();
+    format!(
+        "# The functions
+
+Made of `interpose/src/table.rs`, not written by hand. A test fails while the two differ; this makes them the same:
+
+```
+{COMMAND}
+```
+
+## Collectives
+
+Every collective of MPI-5.0: {} in {functions} functions. `_c` stands for the variant with large counts beside the plain
+one. Each function is exported as `MPI_X` and as `PMPI_X`, and a call is recorded once, whichever of the two it came by.
+
+No language needs wrappers of its own. The Fortran bindings of Open MPI call `PMPI_X` for each of their procedures, those
+of MPICH and Intel MPI `MPI_X` or `PMPI_X`, and both of them lead here; the same goes for C++ and mpi4py, which are C
+programs in this respect. Large counts exist in C and in `mpi_f08` only, where the same name takes them.
+
+",
+        collectives.len()
+    )
+}
+
+fn of_collectives(mut collectives: Vec<Line>) -> String {
+    collectives.sort_by(|one, other| one.name.cmp(&other.name));
+    let mut table = String::from(
+        "| collective | blocking | non-blocking | persistent | C | `mpif.h` | `use mpi` | `use mpi_f08` |\n\
+         |---|---|---|---|---|---|---|---|\n",
+    );
+    for line in &collectives {
+        let form = |form| of_form(line, form);
+        let (plain, both) = if line.large { ("int counts", "int and large counts") } else { ("yes", "yes") };
+        table += &format!(
+            "| {} | {} | {} | {} | {both} | {plain} | {plain} | {both} |\n",
+            line.name,
+            form(Form::Blocking),
+            form(Form::NonBlocking),
+            form(Form::Persistent)
+        );
+    }
+    table
+}
+
+/// The functions of one form, `MPI_Ibcast` and its variant.
+fn of_form(line: &Line, form: Form) -> String {
+    let functions = line.functions();
+    let mut names = functions.iter().filter(|function| function.form == form);
+    match (names.next(), names.next()) {
+        (None, _) => "-".to_owned(),
+        (Some(plain), None) => format!("`{}`", plain.name),
+        (Some(plain), Some(_)) => format!("`{}`, `_c`", plain.name),
+    }
+}
+
+const ABOVE_OTHERS: &str = "## The rest
+
+Followed for other reasons than to be recorded, in all languages as well. `_c` is said where there is the variant too.
+";
+
+fn of_others(others: &[Line]) -> String {
+    if let Some(line) = others.iter().find(|line| REASONS.iter().all(|(kind, _)| *kind != line.kind)) {
+        panic!("MPI_{}: tests/headers/src/page.rs has no reason for a line of the kind `{}`", line.name, line.kind);
+    }
+    let mut page = String::new();
+    for (kind, reason) in REASONS {
+        let lines: Vec<&Line> = others.iter().filter(|line| line.kind == kind).collect();
+        if lines.is_empty() {
+            continue;
+        }
+        page += &format!("\n### {reason}\n\n| function | large counts |\n|---|---|\n");
+        for line in lines {
+            page += &format!("| `MPI_{}` | {} |\n", line.name, if line.large { "`_c`" } else { "" });
+        }
+    }
+    page
+}
+
+/// What a function of each kind is followed for, in the order of the page.
+const REASONS: [(&str, &str); 6] = [
+    ("lifecycle", "Begins, ends or marks what is recorded"),
+    ("completing", "Finds requests complete"),
+    ("starting", "Starts persistent requests"),
+    ("observed", "Makes, names or frees a communicator or a data type"),
+    ("counted", "Counted, not recorded"),
+    ("guarded", "Input, output and windows: what the library calls inside is not the program's own"),
+];

@@ -1,0 +1,33 @@
+//! The dynamic symbols of the built library.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+use object::{Object, ObjectSymbol};
+
+/// What a program or mpi4py asks before it decides what else to call: the library at hand answers.
+pub const NEVER: [&str; 2] = ["MPI_Get_version", "MPI_Abi_get_version"];
+
+/// Our own functions, which programs may look up.
+const OWN: [&str; 2] = ["mpitrace_", "roth_"];
+
+/// The names that this library defines for others.
+pub fn of(library: &Path) -> BTreeSet<String> {
+    let bytes = fs::read(library).unwrap_or_else(|error| {
+        panic!("{}: {error}; run `cargo build --release --workspace` first", library.display())
+    });
+    let object = object::File::parse(&*bytes).expect("a shared library");
+    let symbols = object.dynamic_symbols().filter(|symbol| symbol.is_definition());
+    symbols.map(|symbol| symbol.name().expect("a name").to_owned()).collect()
+}
+
+/// Whether a name is one of MPI's.
+pub fn is_of_mpi(name: &str) -> bool {
+    name.starts_with("MPI_") || name.starts_with("PMPI_")
+}
+
+/// Whether a name is one that the library may export beside those of MPI.
+pub fn is_own(name: &str) -> bool {
+    OWN.iter().any(|prefix| name.starts_with(prefix))
+}

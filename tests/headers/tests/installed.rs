@@ -1,0 +1,61 @@
+//! Where the headers of the MPI libraries lie here, and what it takes to read them.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::LazyLock;
+use std::{env, fs};
+
+use library::Mpi;
+pub use library::NAMES;
+
+#[allow(dead_code, reason = "to find a header takes less than to launch a job")]
+#[path = "../../whole_programs/support/library.rs"]
+mod library;
+
+/// The folder of this profile's binaries, `target/release`: this test runs from its `deps`.
+pub static BINARIES: LazyLock<PathBuf> = LazyLock::new(|| {
+    let me = env::current_exe().expect("the path of this test");
+    me.parent().and_then(Path::parent).expect("a folder above deps").to_path_buf()
+});
+
+static TARGET: LazyLock<PathBuf> = LazyLock::new(|| BINARIES.parent().expect("a folder above release").to_path_buf());
+
+/// The options with which clang finds the `mpi.h` of a library, or why it cannot be read here.
+pub fn options(name: &'static str) -> Result<Vec<String>, String> {
+    let compiler = Mpi::find(name)?.c.before;
+    let builtin = printed("gcc", &["-print-file-name=include".into()])?;
+    // The compiler of most libraries can tell what it hands to the real one; Intel's is gcc with options.
+    let words = match compiler.split_first() {
+        Some((gcc, options)) if gcc == "gcc" => {
+            options.iter().map(|word| word.to_string_lossy().into_owned()).collect()
+        }
+        Some((script, _)) => printed(script, &["-show".into()])?.split_whitespace().map(str::to_owned).collect(),
+        None => Vec::new(),
+    };
+    let wanted = |word: &String| word.starts_with("-I") || word.starts_with("-D");
+    // The wheel of libclang comes without the headers that belong to a compiler, stddef.h and its like.
+    let builtin = ["-isystem".to_owned(), builtin.trim().to_owned()];
+    Ok(words.into_iter().filter(wanted).chain(builtin).collect())
+}
+
+/// The folder of `libclang.so`, in the wheel that tests/mpi/install.sh installs.
+pub fn libclang() -> Result<PathBuf, String> {
+    let packages = TARGET.join("mpi/libclang/lib");
+    let versions = fs::read_dir(packages).map(|folder| folder.flatten().collect()).unwrap_or_else(|_| Vec::new());
+    versions
+        .into_iter()
+        .map(|python| python.path().join("site-packages/clang/native"))
+        .find(|folder| folder.join("libclang.so").is_file())
+        .ok_or_else(|| "no target/mpi/libclang, see tests/mpi/install.sh".to_owned())
+}
+
+fn printed(program: impl AsRef<std::ffi::OsStr>, options: &[OsString]) -> Result<String, String> {
+    let program = program.as_ref();
+    let output = Command::new(program).args(options).output();
+    match output {
+        Ok(output) if output.status.success() => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
+        Ok(output) => Err(format!("{} {options:?}: {}", program.display(), String::from_utf8_lossy(&output.stderr))),
+        Err(error) => Err(format!("{}: {error}", program.display())),
+    }
+}

@@ -1,0 +1,149 @@
+//! The table of `libmpitrace.so` is complete and true: held against the headers of real MPI libraries, the exported
+//! symbols, and the page in docs/ that is made of it.
+//!
+//! `tests/mpi/install.sh` installs the libraries, and libclang to read their headers. What cannot be run is listed as
+//! ignored, with the reason in its name; with `NOTHING_SKIPPED=1` in the environment, as tests/run.sh sets it on Debian,
+//! it fails instead.
+
+mod collectives;
+mod completeness;
+mod exports;
+mod header;
+mod installed;
+mod pattern;
+mod roles;
+mod signatures;
+mod spelling;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::sync::{Arc, LazyLock};
+use std::{env, fs};
+
+use header::Header;
+use installed::BINARIES;
+use libtest_mimic::{Arguments, Failed, Trial};
+use mpitrace_headers::{COMMAND, Line, lines, page};
+
+/// The library whose header has all of MPI-5.0.
+const NEWEST: &str = "mpich5-abi";
+
+type Headers = BTreeMap<&'static str, Result<Arc<Header>, String>>;
+
+static LINES: LazyLock<Vec<Line>> = LazyLock::new(lines);
+
+fn main() {
+    let arguments = Arguments::from_args();
+    let headers: Headers = installed::NAMES.map(|name| (name, read(name))).into();
+    let mut trials = vec![
+        trial("the_library_exports_what_the_table_declares_and_nothing_else", exports),
+        trial("the_library_never_answers_for_the_version_of_another", versions),
+        trial("the_page_of_all_functions_is_what_the_table_gives", page_in_docs),
+    ];
+    for (name, header) in &headers {
+        trials.push(with(&format!("every_function_is_declared_as_in_the_header::{name}"), header, |header| {
+            none("the table says otherwise than the header", signatures::differences(header, &LINES))
+        }));
+        trials.push(with(&format!("every_function_of_the_header_is_wrapped_or_listed::{name}"), header, |header| {
+            let forgotten = completeness::forgotten(header, &wrapped());
+            none("neither in interpose/src/table.rs nor in tests/headers/not-wrapped.txt", forgotten)
+        }));
+    }
+    trials.push(with("the_table_has_every_collective_of_the_standard", &headers[NEWEST], collectives_of_the_standard));
+    trials.push(with_all("the_table_has_no_function_that_no_library_has", &headers, |headers| {
+        none("names that no MPI library has", completeness::unknown(headers, &wrapped()))
+    }));
+    trials.push(with_all("the_list_of_functions_without_a_wrapper_is_up_to_date", &headers, |headers| {
+        none("stale in tests/headers/not-wrapped.txt", completeness::stale(headers, &wrapped()))
+    }));
+    libtest_mimic::run(&arguments, trials).exit();
+}
+
+fn exports() -> Result<(), Failed> {
+    let exported = exports::of(&BINARIES.join("libmpitrace.so"));
+    let declared: BTreeSet<String> = wrapped().into_iter().flat_map(|name| [format!("P{name}"), name]).collect();
+    let of_mpi = exported.iter().filter(|name| exports::is_of_mpi(name)).cloned().collect();
+    let missing = (&declared - &of_mpi).into_iter().map(|name| format!("{name} is declared, but not exported"));
+    let excess = (&of_mpi - &declared).into_iter().map(|name| format!("{name} is exported, but not declared"));
+    let foreign = exported.iter().filter(|name| !exports::is_of_mpi(name) && !exports::is_own(name));
+    let foreign = foreign.map(|name| format!("{name} is exported, and neither of MPI nor of ours"));
+    none("the table is not what the library was built from", missing.chain(excess).chain(foreign))
+}
+
+fn versions() -> Result<(), Failed> {
+    let exported = exports::of(&BINARIES.join("libmpitrace.so"));
+    let names = exports::NEVER.into_iter().flat_map(|name| [name.to_owned(), format!("P{name}")]);
+    none("exported", names.filter(|name| exported.contains(name)))
+}
+
+fn page_in_docs() -> Result<(), Failed> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/functions.md");
+    match fs::read_to_string(path) {
+        Ok(there) if there == page() => Ok(()),
+        _ => Err(format!("docs/functions.md is not what the table gives; this writes it: {COMMAND}").into()),
+    }
+}
+
+fn collectives_of_the_standard(header: &Header) -> Result<(), Failed> {
+    let (standard, table) = (collectives::of_the_standard(header), collectives::of_the_table(&LINES));
+    let missing = (&standard - &table).into_iter().map(|name| format!("{name} is not in the table"));
+    let excess = (&table - &standard).into_iter().map(|name| format!("{name} is no collective of the standard"));
+    none("the table and the standard differ", missing.chain(excess))
+}
+
+/// The names of all functions that the table makes, without their twins that begin with `P`.
+fn wrapped() -> BTreeSet<String> {
+    LINES.iter().flat_map(Line::functions).map(|function| function.name).collect()
+}
+
+/// Fails with these, a line each, if there are any.
+fn none(complaint: &str, found: impl IntoIterator<Item = String>) -> Result<(), Failed> {
+    let found: Vec<String> = found.into_iter().collect();
+    if found.is_empty() { Ok(()) } else { Err(format!("{complaint}:\n  {}", found.join("\n  ")).into()) }
+}
+
+/// The header of a library, or why it cannot be read here. One that is there and cannot be read is a failure.
+fn read(name: &'static str) -> Result<Arc<Header>, String> {
+    let libclang = installed::libclang()?;
+    let options = installed::options(name)?;
+    // SAFETY: no other thread runs yet.
+    unsafe { env::set_var("LIBCLANG_PATH", libclang) };
+    Ok(Arc::new(Header::read(name, &options).unwrap_or_else(|error| panic!("the header of {name}: {error}"))))
+}
+
+fn trial(name: &str, run: impl FnOnce() -> Result<(), Failed> + Send + 'static) -> Trial {
+    Trial::test(name, run)
+}
+
+fn with(
+    name: &str,
+    header: &Result<Arc<Header>, String>,
+    run: impl FnOnce(&Header) -> Result<(), Failed> + Send + 'static,
+) -> Trial {
+    match header {
+        Ok(header) => {
+            let header = Arc::clone(header);
+            trial(name, move || run(&header))
+        }
+        Err(reason) => skipped(name, reason),
+    }
+}
+
+/// Only where every header is here: a function may be in the one that is not.
+fn with_all(
+    name: &str,
+    headers: &Headers,
+    run: impl FnOnce(&[&Header]) -> Result<(), Failed> + Send + 'static,
+) -> Trial {
+    let all: Result<Vec<Arc<Header>>, String> = headers.values().cloned().collect();
+    match all {
+        Ok(headers) => trial(name, move || run(&headers.iter().map(Arc::as_ref).collect::<Vec<_>>())),
+        Err(reason) => skipped(name, &reason),
+    }
+}
+
+fn skipped(name: &str, reason: &str) -> Trial {
+    let reason = reason.to_owned();
+    let fails = env::var_os("NOTHING_SKIPPED").is_some();
+    Trial::test(format!("{name} skipped: {reason}"), move || Err(Failed::from(reason))).with_ignored_flag(!fails)
+}

@@ -1,0 +1,111 @@
+//! What a parameter's name in the table says of its type.
+//!
+//! The library passes every argument on as a machine word, so its compiler checks none of them. It takes them by their
+//! names though: a `count` that is an address, or a `request` that is no address, is a wrong trace or a crash. So each
+//! name stands for one type, and the headers have to agree.
+
+use crate::pattern;
+
+/// The types of the parameters of some names.
+pub struct Role {
+    names: &'static str,
+    /// The functions in which they have these types, without `MPI_`, form and width.
+    functions: &'static str,
+    plain: &'static str,
+    /// The type in the variant with large counts.
+    large: &'static str,
+}
+
+/// The type in the spelling of C that a parameter of this name has, `A | B` where libraries differ; `None` for a name
+/// that stands for nothing.
+pub fn kind(function: &str, parameter: &str, large: bool) -> Option<&'static str> {
+    let among = |list: &str, name: &str| list.split_whitespace().any(|pattern| pattern::matches(pattern, name));
+    let role = ROLES.iter().find(|role| among(role.names, parameter) && among(role.functions, function))?;
+    Some(if large { role.large } else { role.plain })
+}
+
+const fn role(names: &'static str, kind: &'static str) -> Role {
+    Role { names, functions: "*", plain: kind, large: kind }
+}
+
+impl Role {
+    /// Only in these functions. The first role that fits counts, so it stands before the general one.
+    const fn of(self, functions: &'static str) -> Self {
+        Self { functions, ..self }
+    }
+
+    const fn large(self, large: &'static str) -> Self {
+        Self { large, ..self }
+    }
+}
+
+const ROLES: &[Role] = &[
+    // Communicators, groups and sessions.
+    role("comm", "MPI_Comm *").of("Comm_free Comm_disconnect"),
+    role("intercomm", "MPI_Comm").of("Intercomm_merge"),
+    role("comm local_comm peer_comm", "MPI_Comm"),
+    role("newcomm newintercomm newintracomm intercomm parent", "MPI_Comm *"),
+    role("group local_group remote_group", "MPI_Group"),
+    role("session", "MPI_Session *"),
+    // Data types and operators.
+    role("datatype", "MPI_Datatype *").of("Type_commit Type_free"),
+    role("datatype sendtype recvtype oldtype etype filetype *_datatype", "MPI_Datatype"),
+    role("sendtypes recvtypes", "const MPI_Datatype *"),
+    role("newtype", "MPI_Datatype *"),
+    role("op", "MPI_Op"),
+    // Requests, messages and what became of them.
+    role("request", "MPI_Request").of("Request_get_status Grequest_complete Pready Pready_* Parrived"),
+    role("request", "MPI_Request *"),
+    // Intel MPI has no `const` there.
+    role("requests", "const MPI_Request * | MPI_Request *").of("Request_get_status_*"),
+    role("requests", "MPI_Request *"),
+    role("message", "MPI_Message *"),
+    role("status statuses", "MPI_Status *"),
+    // Windows, files and hints.
+    role("win", "MPI_Win *").of("Win_create Win_create_dynamic Win_allocate Win_allocate_shared Win_free"),
+    role("win", "MPI_Win"),
+    role("fh", "MPI_File *").of("File_open File_close"),
+    role("fh", "MPI_File"),
+    role("info", "MPI_Info"),
+    role("info_used", "MPI_Info *"),
+    role("infos", "const MPI_Info *"),
+    role("errhandler", "MPI_Errhandler"),
+    // Counts and places, which are wider in a variant with large counts.
+    role("count", "MPI_Count").of("Psend_init Precv_init"),
+    role("count sendcount recvcount origin_count target_count result_count", "int").large("MPI_Count"),
+    role("sendcounts recvcounts", "const int *").large("const MPI_Count *"),
+    role("displs sdispls rdispls", "const int *").large("const MPI_Aint *"),
+    role("sdispls_in_bytes rdispls_in_bytes", "const MPI_Aint *"),
+    role("target_disp", "MPI_Aint"),
+    role("disp_unit", "int").large("MPI_Aint"),
+    role("size", "MPI_Offset").of("File_set_size File_preallocate"),
+    role("size", "MPI_Offset *").of("File_get_size"),
+    role("size", "MPI_Aint").of("Win_*"),
+    role("offset", "MPI_Offset *").of("File_get_position_shared"),
+    role("offset disp", "MPI_Offset"),
+    // What a call finds. These stand before the numbers, as some of the names do for both.
+    role("flag", "int").of("File_set_atomicity"),
+    role("index", "const int *").of("Graph_create"),
+    role("flag index outcount indices provided array_of_errcodes", "int *"),
+    // Numbers.
+    role("tag", "const char *").of("*_from_group *_from_groups"),
+    role("root dest source tag sendtag recvtag rank target_rank local_leader remote_leader", "int"),
+    role("color key split_type reorder high assert lock_type amode whence required level errorcode fd", "int"),
+    role("maxprocs", "const int *").of("Comm_spawn_multiple"),
+    // MPICH 4 and Open MPI have no `const` there.
+    role("partitions", "const int * | int *").of("Pready_list"),
+    role("maxprocs n ndims nnodes indegree outdegree partitions partition partition_* length", "int"),
+    role("dims periods remain_dims edges sources degrees destinations *weights", "const int *"),
+    // Words.
+    role("argc", "int *"),
+    role("argv", "char ***").of("Init Init_thread"),
+    role("argv commands", "char **"),
+    role("argvs", "char ***"),
+    role("comm_name filename datarep command port_name stringtag", "const char *"),
+    // Buffers: what is only read may not be written by the library either.
+    role("origin_addr", "void *").of("Get Rget"),
+    role("sendbuf origin_addr compare_addr", "const void *"),
+    role("buf", "const void *").of("Send *send Send_init *send_init File_*write*"),
+    role("base", "const void *").of("Win_detach"),
+    role("buffer buf recvbuf result_addr base baseptr", "void *"),
+];
