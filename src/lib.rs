@@ -6,6 +6,7 @@
 //! call -> record -> [`trace`] -> [`operations`] (repetitions) -> [`categories`] -> a table or a picture.
 
 pub mod categories;
+pub mod causality;
 pub mod clock;
 pub mod operations;
 pub mod run_time;

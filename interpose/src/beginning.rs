@@ -13,7 +13,7 @@ use trace::trace::recover;
 use crate::live::{self, Live};
 use crate::run::{RUN, Run, World};
 use crate::settings::Settings;
-use crate::{abi, counters, factors, mode, mpi, preloaded, registry, say, thread, ticks};
+use crate::{abi, counters, factors, mpi, preloaded, registry, say, thread, ticks};
 
 /// What is found out before the library initialises MPI.
 pub struct Prepared {
@@ -57,7 +57,7 @@ pub struct Identity {
     pub speaks: bool,
 }
 
-/// Makes the run, its segment and its registry, and starts recording. `None` where the run exists already, and where there
+/// Makes the run, its segment and its registry. `None` where the run exists already, and where there
 /// is no memory for the records.
 pub fn begin(prepared: Prepared, who: &Identity, world: OnceLock<World>) -> Option<&'static Run> {
     let run = Run {
@@ -113,7 +113,6 @@ pub fn begin(prepared: Prepared, who: &Identity, world: OnceLock<World>) -> Opti
         ));
     }
     thread::start(live);
-    mode::start();
     Some(run)
 }
 

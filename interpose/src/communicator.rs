@@ -34,14 +34,6 @@ unsafe impl Sync for Communicator {}
 // SAFETY: as above.
 unsafe impl Send for Communicator {}
 
-/// A communicator of `MPI_Comm_idup` whose handle was not there yet when the call returned.
-pub struct Pending {
-    pub key: [u64; 2],
-    /// Address of the handle in the program's memory.
-    pub place: usize,
-    pub group: Group,
-}
-
 /// What MPI tells of a communicator's ranks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Group {

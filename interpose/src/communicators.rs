@@ -10,7 +10,7 @@ use std::ffi::{CStr, c_int};
 
 use trace::trace::layout::{CommunicatorEntry, communicator_flags as flags};
 
-use crate::communicator::{Communicator, Group, Pending, mix};
+use crate::communicator::{Communicator, Group, mix};
 use crate::registry::{self, Registry};
 use crate::run::RUN;
 use crate::{abi, lookup, mpi, sessions, thread};
@@ -51,7 +51,8 @@ pub fn created(forward: impl FnOnce() -> c_int, comm: usize, newcomm: usize) -> 
     result
 }
 
-/// `MPI_Comm_idup`: the handle may be there only when the request is complete, and may not be used before.
+/// `MPI_Comm_idup`: the handle may not be used before the request is complete, but every library has stored it by now. Nothing
+/// is asked about it: the group is the parent's.
 pub fn duplicating(forward: impl FnOnce() -> c_int, comm: usize, newcomm: usize) -> c_int {
     let result = thread::guarded(forward);
     if result == 0 {
@@ -60,8 +61,9 @@ pub fn duplicating(forward: impl FnOnce() -> c_int, comm: usize, newcomm: usize)
             let (parent, nth) = next_child(&mut registry, comm)?;
             let group = group(abi::get().handle(comm))?;
             let key = mix(&[3, parent[0], parent[1], nth, group.leader]);
-            registry.pending.push(Pending { key, place: newcomm, group });
-            Some(())
+            // SAFETY: the call has returned well, so this is the address of a handle.
+            let handle = unsafe { new_handle(newcomm) }?;
+            add(&mut registry, handle, key, &group, 0)
         });
     }
     result
@@ -134,12 +136,12 @@ pub fn met(forward: impl FnOnce() -> c_int, newcomm: usize) -> c_int {
 pub fn freed(forward: impl FnOnce() -> c_int, comm: usize) -> c_int {
     // SAFETY: any address but null is what the program says is a handle's.
     let handle = unsafe { abi::get().read_if_any(comm) };
+    // Before the call: behind it the handle may be another thread's new communicator.
+    let known = registry::lock().and_then(|mut registry| registry.communicators.remove(&handle));
+    lookup::next_generation();
     let result = thread::guarded(forward);
-    if result == 0
-        && let Some(mut registry) = registry::lock()
-    {
-        registry.communicators.remove(&handle);
-        lookup::next_generation();
+    if let (Some(known), Some(mut registry)) = (known.filter(|_| result != 0), registry::lock()) {
+        registry.communicators.insert(handle, known);
     }
     result
 }
@@ -177,19 +179,8 @@ fn identify(registry: &mut Registry, provisional: &'static Communicator) -> Opti
     let mut handles = registry.communicators.iter();
     let handle = handles.find(|(_, known)| known.number == provisional.number).map(|(&handle, _)| handle)?;
     let group = group(handle)?;
-    let idup = registry
-        .pending
-        .iter()
-        .position(|pending| pending.group == group && handle_if_mapped(pending.place) == Some(handle));
-    // The variable may have gone out of scope: then the oldest of the same ranks.
-    let idup = idup.or_else(|| registry.pending.iter().position(|pending| pending.group == group));
-    let key = match idup {
-        Some(index) => registry.pending.remove(index).key,
-        None => {
-            let [low, high] = sorted(group.members);
-            nth_of(registry, mix(&[7, low, high]))
-        }
-    };
+    let [low, high] = sorted(group.members);
+    let key = nth_of(registry, mix(&[7, low, high]));
     let entry = provisional.entry;
     // SAFETY: the entry lies in the segment, and only this communicator's calls, which MPI orders, touch it.
     unsafe {
@@ -217,6 +208,7 @@ fn add(
         size: group.here,
         rank: group.rank,
         flags: flags::IDENTIFIED | inter | predefined,
+        sync_at: u64::MAX,
         ..CommunicatorEntry::default()
     })?;
     let known = Communicator::leak(number, entry, key, group, predefined != 0);
@@ -265,18 +257,6 @@ unsafe fn new_handle(place: usize) -> Option<usize> {
     // SAFETY: the caller's promise.
     let handle = unsafe { abi::get().read(place) };
     (handle != abi::get().comm_null).then_some(handle)
-}
-
-/// The handle at a place in the program's memory that may be gone by now: the kernel reads it, and reports what is not
-/// mapped instead of ending the process.
-fn handle_if_mapped(place: usize) -> Option<usize> {
-    let size = abi::get().handle_size;
-    let mut handle = 0usize;
-    let to = libc::iovec { iov_base: (&raw mut handle).cast(), iov_len: size };
-    let from = libc::iovec { iov_base: std::ptr::with_exposed_provenance_mut(place), iov_len: size };
-    // SAFETY: the kernel checks `from`; `to` is `handle`, at least as long as `size`.
-    let read = unsafe { libc::process_vm_readv(libc::getpid(), &raw const to, 1, &raw const from, 1, 0) };
-    (read == size as isize).then_some(handle)
 }
 
 fn group(handle: usize) -> Option<Group> {

@@ -4,7 +4,6 @@
 
 use std::ffi::c_int;
 
-use crate::recorder::Started;
 use crate::status::Statuses;
 use crate::{abi, messages, receives, requests, thread, ticks};
 
@@ -140,19 +139,23 @@ pub fn get_status_some(
 
 /// Forwards a call that tells which requests are complete, and leaves them as they are.
 fn look(
-    followed: Followed,
+    mut followed: Followed,
     forward: impl FnOnce(usize) -> c_int,
     count: usize,
     statuses: usize,
     completed: impl FnOnce() -> Completed,
 ) -> c_int {
-    let statuses = Statuses::of(statuses, count, !followed.receives.is_empty());
+    let statuses = Statuses::of(statuses, int(count), !followed.receives.is_empty());
     let (result, spent, tick) = timed(|| forward(statuses.address()));
     followed.tested(spent);
     if result == 0 {
         for (place, status) in completed().places(followed.count) {
-            followed.collective_at(place, |handle| requests::with(handle, |started| started.complete(tick)));
-            followed.receive_at(place, |handle| receives::seen(handle, statuses.at(status)));
+            if let Some(request) = at(&mut followed.collectives, place) {
+                request.complete(tick);
+            }
+            if let Some(request) = at(&mut followed.receives, place) {
+                request.seen(statuses.at(status));
+            }
         }
     }
     result
@@ -176,19 +179,44 @@ impl Array {
         spent: impl FnOnce(&Followed, u64),
         completed: impl FnOnce() -> Completed,
     ) -> c_int {
-        let followed = Followed::of(self.count, self.requests);
-        let count = if self.of_all { self.count } else { 1 };
+        let mut followed = Followed::of(self.count, self.requests);
+        let count = if self.of_all { int(self.count) } else { 1 };
         let statuses = Statuses::of(self.statuses, count, !followed.receives.is_empty());
         let (result, ticks, tick) = timed(|| forward(statuses.address()));
         spent(&followed, ticks);
-        if result == 0 && !followed.is_empty() {
+        if followed.is_empty() {
+            return result;
+        }
+        if result == 0 {
             for (place, status) in completed().places(followed.count) {
-                followed.collective_at(place, |handle| requests::finish(handle, tick));
-                followed.receive_at(place, |handle| receives::finish(handle, statuses.at(status)));
+                if let Some(request) = take_at(&mut followed.collectives, place) {
+                    request.complete(tick);
+                }
+                if let Some(request) = take_at(&mut followed.receives, place) {
+                    // A persistent one stays.
+                    put_at(&mut followed.receives, place, request.finish(statuses.at(status)));
+                }
+            }
+        } else {
+            // Some may be complete all the same (MPI_ERR_IN_STATUS): those whose handle is gone.
+            for place in 0..followed.count {
+                let abi = abi::get();
+                // SAFETY: the program has passed as many handles there.
+                if unsafe { abi.read(self.requests + place * abi.handle_size) } == abi.request_null {
+                    if let Some(request) = take_at(&mut followed.collectives, place) {
+                        request.complete(tick);
+                    }
+                    drop(take_at(&mut followed.receives, place));
+                }
             }
         }
         result
     }
+}
+
+/// An int argument that counts, as its register holds it.
+fn int(register: usize) -> usize {
+    (register as c_int).max(0) as usize
 }
 
 /// Which requests of an array a call has found complete. Addresses are of ints that the call has stored.
@@ -228,19 +256,29 @@ impl Completed {
     }
 }
 
-/// The requests of an array that are followed.
+/// The requests of an array that are followed, taken out of the tables for as long as the call lasts: when it returns the
+/// library may have given the handle of a complete one to another thread.
 struct Followed {
     /// How many requests the array has.
     count: usize,
-    /// Place in the array, handle.
-    collectives: Vec<(usize, usize)>,
+    collectives: Vec<Taken<requests::Request>>,
     /// The same of receives, where messages are counted.
-    receives: Vec<(usize, usize)>,
+    receives: Vec<Taken<receives::Request>>,
+}
+
+/// A request taken out of its table.
+pub struct Taken<R> {
+    /// Its place in the array.
+    pub place: usize,
+    /// Its handle before the call.
+    pub handle: usize,
+    /// Empty when it is complete.
+    pub request: Option<R>,
 }
 
 impl Followed {
     fn of(count: usize, requests: usize) -> Followed {
-        let count = if requests == 0 { 0 } else { (count as c_int).max(0) as usize };
+        let count = if requests == 0 { 0 } else { int(count) };
         let abi = abi::get();
         // SAFETY: the program passes `count` handles there.
         Followed::of_handles((0..count).map(|place| unsafe { abi.read(requests + place * abi.handle_size) }).collect())
@@ -251,8 +289,8 @@ impl Followed {
         let counting = messages::counting();
         Followed {
             count: handles.len(),
-            collectives: requests::known(places()),
-            receives: if counting { receives::known(places()) } else { Vec::new() },
+            collectives: requests::take_known(places()),
+            receives: if counting { receives::take_active(places()) } else { Vec::new() },
         }
     }
 
@@ -260,33 +298,39 @@ impl Followed {
         self.collectives.is_empty() && self.receives.is_empty()
     }
 
-    fn each(&self, visit: impl Fn(&Started)) {
-        for &(_, handle) in &self.collectives {
-            requests::with(handle, &visit);
-        }
-    }
-
     /// The program waited for all of them that long.
     fn waited(&self, spent: u64) {
-        self.each(|started| started.add_wait(spent));
+        self.collectives.iter().filter_map(|taken| taken.request.as_ref()).for_each(|request| request.add_wait(spent));
     }
 
     fn tested(&self, spent: u64) {
-        self.each(|started| started.add_test(spent));
-    }
-
-    fn collective_at(&self, place: usize, work: impl FnOnce(usize)) {
-        at(&self.collectives, place).map(work);
-    }
-
-    fn receive_at(&self, place: usize, work: impl FnOnce(usize)) {
-        at(&self.receives, place).map(work);
+        self.collectives.iter().filter_map(|taken| taken.request.as_ref()).for_each(|request| request.add_test(spent));
     }
 }
 
-/// The handle at this place of the array. Places are in order.
-fn at(followed: &[(usize, usize)], place: usize) -> Option<usize> {
-    followed.binary_search_by_key(&place, |&(place, _)| place).ok().map(|index| followed[index].1)
+impl Drop for Followed {
+    /// What is not complete goes back.
+    fn drop(&mut self) {
+        requests::put_back(&mut self.collectives);
+        receives::put_back(&mut self.receives);
+    }
+}
+
+/// The request at this place of the array. Places are in order.
+fn at<R>(taken: &mut [Taken<R>], place: usize) -> Option<&mut R> {
+    let index = taken.binary_search_by_key(&place, |taken| taken.place).ok()?;
+    taken[index].request.as_mut()
+}
+
+fn take_at<R>(taken: &mut [Taken<R>], place: usize) -> Option<R> {
+    let index = taken.binary_search_by_key(&place, |taken| taken.place).ok()?;
+    taken[index].request.take()
+}
+
+fn put_at<R>(taken: &mut [Taken<R>], place: usize, request: Option<R>) {
+    if let Ok(index) = taken.binary_search_by_key(&place, |taken| taken.place) {
+        taken[index].request = request;
+    }
 }
 
 /// Forwards; the result, how many ticks that took, and the tick at its end.

@@ -48,12 +48,12 @@ pub fn dup(forward: impl FnOnce() -> c_int, datatype: usize, newtype: usize) -> 
 pub fn free(forward: impl FnOnce() -> c_int, datatype: usize) -> c_int {
     // SAFETY: any address but null is what the program says is a handle's.
     let handle = unsafe { abi::get().read_if_any(datatype) };
+    // Before the call: behind it the handle may be another thread's new data type.
+    let known = registry::lock().and_then(|mut registry| registry.datatypes.remove(&handle));
+    lookup::next_generation();
     let result = thread::guarded(forward);
-    if result == 0
-        && let Some(mut registry) = registry::lock()
-    {
-        registry.datatypes.remove(&handle);
-        lookup::next_generation();
+    if let (Some(known), Some(mut registry)) = (known.filter(|_| result != 0), registry::lock()) {
+        registry.datatypes.insert(handle, known);
     }
     result
 }

@@ -11,6 +11,7 @@
 
 mod abi;
 mod beginning;
+mod clocks;
 mod communicator;
 mod communicators;
 mod completion;

@@ -10,7 +10,7 @@ use trace::trace::layout::state;
 use crate::beginning::{self, Identity, Prepared};
 use crate::presence::{Job, Presence};
 use crate::run::{RUN, Run, World};
-use crate::{abi, communicators, ending, mode, mpi, output, say, sessions, thread};
+use crate::{abi, clocks, communicators, ending, mode, mpi, output, say, sessions, thread};
 
 /// `MPI_Init` and `MPI_Init_thread`.
 pub fn init(forward: impl FnOnce() -> c_int) -> c_int {
@@ -59,14 +59,25 @@ fn start(prepared: Prepared, mut presence: Presence) -> Option<()> {
         join(run, world);
     } else {
         let who = Identity { rank, world_size, job_key, job, speaks: rank == 0 || comm.is_none() && world_size > 1 };
-        beginning::begin(prepared, &who, OnceLock::from(world))?;
+        beginning::begin(prepared, &who, OnceLock::from(world));
     }
+    let run = RUN.get()?;
+    let live = run.live.get();
+    if let Some(comm) = comm
+        && output::all_ranks(run, run.world.get()?, live.is_some())
+    {
+        clocks::start(run, live?, comm);
+    }
+    live?;
     if !all_traced {
         say::warn(
             "some ranks of this program run without the tracer; each traced rank writes a file of its own, and their clocks and numbers stand alone",
         );
     }
-    communicators::start(rank, world_size)
+    communicators::start(rank, world_size)?;
+    clocks::watch_world();
+    mode::start();
+    Some(())
 }
 
 /// The world comes to a run that began with a session.
@@ -127,6 +138,7 @@ pub fn finalize(forward: impl FnOnce() -> c_int) -> c_int {
 fn finish(run: &Run, world: &World) {
     // Where a rank still has sessions open there is more to come, and every rank writes when it ends.
     if output::any_rank(run, world, sessions::any_open()) {
+        clocks::finish();
         communicators::end_of_world();
         output::free_world(world);
         ending::write_at_exit();
@@ -136,6 +148,7 @@ fn finish(run: &Run, world: &World) {
         return;
     }
     mode::stop();
+    clocks::finish();
     ending::mark(run, state::FINALIZED);
     run.ended.store(true, Ordering::Release);
     output::write(run, world);

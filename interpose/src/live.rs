@@ -38,7 +38,7 @@ unsafe impl Sync for Live {}
 
 #[derive(Default)]
 struct State {
-    /// Bytes of each region that have memory: strings, communicators, operations, threads, counters, stretches.
+    /// Bytes of each region that have memory: strings, communicators, operations, threads, counters, syncs, probes, stretches.
     reserved: [u64; REGIONS],
     draws: u64,
     /// For each stretch, whether a thread is filling it.
@@ -47,22 +47,26 @@ struct State {
     extended: Vec<bool>,
 }
 
-const REGIONS: usize = 6;
+const REGIONS: usize = 8;
 const STRINGS: usize = 0;
 const COMMUNICATORS: usize = 1;
 const OPERATIONS: usize = 2;
 const THREADS: usize = 3;
 const COUNTERS: usize = 4;
-const STRETCHES: usize = 5;
+const SYNCS: usize = 5;
+const PROBES: usize = 6;
+const STRETCHES: usize = 7;
 
 /// How many entries (bytes, for strings) each region can hold: address space only.
-const CAPACITIES: [u64; STRETCHES] = [64 << 20, 1 << 20, 1 << 20, 1 << 12, 1 << 12];
+const CAPACITIES: [u64; STRETCHES] = [64 << 20, 1 << 20, 1 << 20, 1 << 12, 1 << 12, 1 << 16, 1 << 20];
 const ENTRY_SIZES: [usize; REGIONS] = [
     1,
     size_of::<CommunicatorEntry>(),
     size_of::<OperationEntry>(),
     size_of::<ThreadEntry>(),
     size_of::<CounterEntry>(),
+    size_of::<SyncEntry>(),
+    size_of::<ProbeEntry>(),
     size_of::<StretchEntry>(),
 ];
 /// Memory for a table is taken in steps of this many bytes.
@@ -112,8 +116,9 @@ impl Live {
         header.stretch_bytes = round_up(offset, PAGE);
         // Under `ring` one stretch is always being refilled.
         let stretches = rank.capacity.div_ceil(header.stretch_records) + u64::from(rank.ring);
-        let [strings, communicators, operations, threads, counters] = capacities;
-        let capacities = [strings, communicators, operations, threads, counters, stretches];
+        let mut all = [stretches; REGIONS];
+        all[..STRETCHES].copy_from_slice(&capacities);
+        let capacities = all;
         let mut end = round_up(size_of::<SegmentHeader>() as u64, PAGE);
         let regions = capacities.map(|capacity| Region { offset: 0, capacity, used: 0 });
         let mut placed = regions;
@@ -122,8 +127,16 @@ impl Live {
             end = round_up(end + region.capacity * size as u64, PAGE);
         }
         placed[STRINGS].used = strings::FIRST;
-        [header.strings, header.communicators, header.operations, header.threads, header.counters, header.stretches] =
-            placed;
+        [
+            header.strings,
+            header.communicators,
+            header.operations,
+            header.threads,
+            header.counters,
+            header.syncs,
+            header.probes,
+            header.stretches,
+        ] = placed;
         header.records_offset = end;
         let length = end + stretches.checked_mul(header.stretch_bytes)?;
 
@@ -210,6 +223,16 @@ impl Live {
     /// Adds a counter: its place.
     pub fn add_counter(&self, entry: CounterEntry) -> Option<*mut CounterEntry> {
         self.add(COUNTERS, entry).map(|(_, place)| place)
+    }
+
+    /// Adds a synchronisation.
+    pub fn add_sync(&self, entry: SyncEntry) {
+        self.add(SYNCS, entry);
+    }
+
+    /// Adds what a synchronisation has learnt of a pair.
+    pub fn add_probe(&self, entry: ProbeEntry) {
+        self.add(PROBES, entry);
     }
 
     /// Draws a stretch for a thread that has filled the one before (if any): its columns and how many records it holds.
@@ -394,6 +417,8 @@ impl Live {
                 OPERATIONS => &raw mut (*header).operations,
                 THREADS => &raw mut (*header).threads,
                 COUNTERS => &raw mut (*header).counters,
+                SYNCS => &raw mut (*header).syncs,
+                PROBES => &raw mut (*header).probes,
                 _ => &raw mut (*header).stretches,
             }
         }

@@ -97,3 +97,9 @@ pub fn touch(place: *mut u8, length: u64) {
         unsafe { place.add(page as usize).write_volatile(0) };
     }
 }
+
+/// Takes a mapping of [`map`] back.
+pub fn unmap(place: *mut u8, length: u64) {
+    // SAFETY: the caller made the mapping, and nobody uses it any more.
+    unsafe { libc::munmap(place.cast(), length as usize) };
+}

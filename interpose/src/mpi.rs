@@ -55,6 +55,12 @@ functions! {
     fn dist_graph_neighbors_count = "PMPI_Dist_graph_neighbors_count"(comm, sources, destinations, weighted);
     /// Duplicates.
     fn comm_dup = "PMPI_Comm_dup"(comm, new);
+    /// Splits by colour.
+    fn comm_split = "PMPI_Comm_split"(comm, color, key, new);
+    /// Sends.
+    fn send = "PMPI_Send"(buffer, count, datatype, dest, tag, comm);
+    /// Receives.
+    fn recv = "PMPI_Recv"(buffer, count, datatype, source, tag, comm, status);
     /// Splits by what ranks share.
     fn comm_split_type = "PMPI_Comm_split_type"(comm, kind, key, info, new);
     /// Frees.

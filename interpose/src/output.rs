@@ -63,6 +63,11 @@ pub fn any_rank(run: &Run, world: &World, here: bool) -> bool {
     }
 }
 
+/// Whether it is so on all ranks of the world; where the ranks cannot be asked, on this one.
+pub fn all_ranks(run: &Run, world: &World, here: bool) -> bool {
+    !any_rank(run, world, !here)
+}
+
 /// Gives the tracer's own communicator back where the trace is not written together.
 pub fn free_world(world: &World) {
     Writers { comm: world.comm, rank: 0, size: 1 }.free();

@@ -4,11 +4,12 @@
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use crate::completion::Taken;
 use crate::registry::FastMap;
 use crate::{abi, messages, status};
 
 /// A request that is followed.
-enum Request {
+pub enum Request {
     /// A receive. Persistent ones stay when they are complete.
     Receive { persistent: bool, active: bool },
     /// A persistent send of so many bytes, counted at each start.
@@ -43,15 +44,29 @@ fn insert(request: usize, new: Request) {
     }
 }
 
-/// Those of the requests that are receives under way, in order.
-pub fn known(places: impl Iterator<Item = (usize, usize)>) -> Vec<(usize, usize)> {
+/// Those of the requests that are receives under way, in order, taken out of the table.
+pub fn take_active(places: impl Iterator<Item = (usize, usize)>) -> Vec<Taken<Request>> {
     if !any_outstanding() {
         return Vec::new();
     }
     with_requests(|requests| {
-        let is_active = |handle: &usize| matches!(requests.get(handle), Some(Request::Receive { active: true, .. }));
-        places.filter(|(_, handle)| is_active(handle)).collect()
+        let mut taken = Vec::new();
+        for (place, handle) in places {
+            if matches!(requests.get(&handle), Some(Request::Receive { .. })) {
+                taken.push(Taken { place, handle, request: requests.remove(&handle) });
+            }
+        }
+        taken
     })
+}
+
+/// Those that are still there go back, and persistent ones in any case.
+pub fn put_back(taken: &mut Vec<Taken<Request>>) {
+    if !taken.is_empty() {
+        with_requests(|requests| {
+            requests.extend(taken.drain(..).filter_map(|taken| Some((taken.handle, taken.request?))));
+        });
+    }
 }
 
 /// The program has started these persistent requests.
@@ -67,39 +82,33 @@ pub fn start(handles: impl Iterator<Item = usize>) {
     });
 }
 
-/// A receive is complete, with the status at this address.
-pub fn finish(handle: usize, status: usize) {
-    let was_active = with_requests(|requests| match requests.get_mut(&handle) {
-        Some(Request::Receive { persistent: true, active }) => std::mem::replace(active, false),
-        Some(Request::Receive { persistent: false, active }) => {
-            let active = *active;
-            requests.remove(&handle);
-            active
+impl Request {
+    /// A receive is complete, with the status at this address. What is to be followed further.
+    pub fn finish(mut self, status: usize) -> Option<Request> {
+        self.seen(status);
+        matches!(self, Request::Receive { persistent: true, .. }).then_some(self)
+    }
+
+    /// A receive is seen to be complete, and left there: it counts now, and not again.
+    pub fn seen(&mut self, status: usize) {
+        if let Request::Receive { active, .. } = self
+            && std::mem::replace(active, false)
+        {
+            // SAFETY: the call that found it complete has set the status.
+            messages::count_received(unsafe { status::bytes_of(status) });
         }
-        _ => false,
-    });
-    if was_active {
-        // SAFETY: the call that found it complete has set the status.
-        messages::count_received(unsafe { status::bytes_of(status) });
     }
 }
 
-/// A receive is seen to be complete, and left there: it counts now, and not again.
-pub fn seen(handle: usize, status: usize) {
-    let was_active = with_requests(|requests| match requests.get_mut(&handle) {
-        Some(Request::Receive { active, .. }) => std::mem::replace(active, false),
-        _ => false,
-    });
-    if was_active {
-        // SAFETY: as above.
-        messages::count_received(unsafe { status::bytes_of(status) });
-    }
+/// Takes a request out of the table.
+pub fn take(handle: usize) -> Option<Request> {
+    if any_outstanding() { with_requests(|requests| requests.remove(&handle)) } else { None }
 }
 
-/// The program has freed a request.
-pub fn forget(handle: usize) {
-    if any_outstanding() {
-        with_requests(|requests| requests.remove(&handle));
+/// Puts one back that [`take`] has taken out.
+pub fn restore(handle: usize, request: Option<Request>) {
+    if let Some(request) = request {
+        with_requests(|requests| requests.insert(handle, request));
     }
 }
 

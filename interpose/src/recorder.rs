@@ -7,18 +7,19 @@ use trace::trace::layout::{DISTURBED, OperationEntry};
 
 use crate::lookup::{Call, Found};
 use crate::stretch::{Columns, Drawn};
-use crate::thread::{self, Thread};
-use crate::{counters, mode, operations, ticks};
+use crate::thread::{self, Thread, attention};
+use crate::{clocks, counters, mode, operations, ticks};
 
 /// Counts a call and begins its record, all that comes before the time stamp of the entry; then goes on with `recorded`,
 /// which gets the thread, the call, its operation, the number of the record and `forward`. Where there is no record the call
-/// is forwarded, and `unrecorded` gets its result.
+/// is forwarded, and `unrecorded` gets its result. Clocks are synchronised after `blocking` calls only.
 ///
 /// No lock, no allocation, no system call and no MPI call lie on this way, but for an operation that the thread has not
 /// called lately and for a full stretch.
 #[inline(always)]
 fn begin<F: FnOnce() -> c_int, R>(
     here: usize,
+    blocking: bool,
     message: &impl Fn(*mut Thread) -> Call,
     forward: F,
     unrecorded: impl FnOnce(c_int) -> R,
@@ -51,11 +52,11 @@ fn begin<F: FnOnce() -> c_int, R>(
 
         let mut operation = found.number;
         if mode == mode::PAUSED {
-            return unrecorded(unkept(thread, &found, &call, message, true, forward));
+            return unrecorded(unkept(thread, &found, &call, message, true, blocking, forward));
         }
         if (*thread).next == (*thread).end {
             if !(*thread).draw() {
-                return unrecorded(unkept(thread, &found, &call, message, false, forward));
+                return unrecorded(unkept(thread, &found, &call, message, false, blocking, forward));
             }
             operation |= DISTURBED;
         }
@@ -63,8 +64,8 @@ fn begin<F: FnOnce() -> c_int, R>(
         (*thread).columns.position.add(record).write(position);
         (*thread).columns.repetition.add(record).write(repetition);
         (*thread).columns.operation.add(record).write(operation);
-        if (*thread).counted {
-            counters::before(&(*thread).columns, record);
+        if (*thread).attention != 0 {
+            attend(thread, record);
         }
         (*thread).guard = here;
         // The entry makes the record count, so it comes after the rest: a kill in between leaves no half record.
@@ -88,10 +89,33 @@ pub fn collective(message: impl Fn(*mut Thread) -> Call, forward: impl FnOnce() 
             if result != 0 || found.open {
                 afterwards(thread, &found, call, &message, result == 0);
             }
+            if (*found.communicator).calls >= (*found.communicator).sync_at {
+                synchronise(thread, &found);
+            }
             result
         }
     };
-    begin(thread::frame(), &message, forward, |result| result, recorded)
+    begin(thread::frame(), true, &message, forward, |result| result, recorded)
+}
+
+/// What a record needs beside the usual.
+///
+/// # Safety
+/// `thread` is this thread's own, and has begun the record.
+#[cold]
+#[inline(never)]
+unsafe fn attend(thread: *mut Thread, record: usize) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let columns = &(*thread).columns;
+        if (*thread).attention & attention::COUNTERS != 0 {
+            counters::before(columns, record);
+        }
+        if (*thread).attention & attention::DISTURBED != 0 {
+            *columns.operation.add(record) |= DISTURBED;
+            (*thread).attention &= !attention::DISTURBED;
+        }
+    }
 }
 
 /// Forwards what starts a non-blocking collective, and begins its record: the result, and what is left to be recorded when
@@ -119,7 +143,7 @@ pub fn starting(message: impl Fn(*mut Thread) -> Call, forward: impl FnOnce() ->
             (result, (result == 0).then_some(started))
         }
     };
-    begin(thread::frame(), &message, forward, |result| (result, None), recorded)
+    begin(thread::frame(), false, &message, forward, |result| (result, None), recorded)
 }
 
 /// Forwards; a C++ exception passes through, and takes the count of the call back.
@@ -153,7 +177,7 @@ pub fn prepared(found: &Found, position: u64) -> Option<Begun> {
         let full = (*thread).next == (*thread).end;
         if mode == mode::PAUSED || full && !(*thread).draw() {
             (*(*thread).entry).paused += u64::from(mode == mode::PAUSED);
-            if (*thread).counted {
+            if (*thread).attention & attention::COUNTERS != 0 {
                 counters::skipped();
             }
             return None;
@@ -164,8 +188,8 @@ pub fn prepared(found: &Found, position: u64) -> Option<Begun> {
         columns.repetition.add(record).write(repetition);
         columns.operation.add(record).write(found.number | if full { DISTURBED } else { 0 });
         let extended = (*thread).extend_at(record);
-        if (*thread).counted {
-            counters::before(&columns, record);
+        if (*thread).attention != 0 {
+            attend(thread, record);
         }
         compiler_fence(Ordering::Release);
         columns.enter.add(record).write_volatile(ticks::now());
@@ -315,6 +339,20 @@ unsafe fn afterwards(
     }
 }
 
+/// The clocks are synchronised after this call, and the next one of this thread counts as disturbed by it.
+///
+/// # Safety
+/// `thread` is this thread's own; `found` is of a call that it has just made.
+#[cold]
+#[inline(never)]
+unsafe fn synchronise(thread: *mut Thread, found: &Found) {
+    // SAFETY: the caller's promise; MPI orders the calls of a communicator.
+    unsafe {
+        clocks::after_call(found.communicator);
+        (*thread).attention |= attention::DISTURBED;
+    }
+}
+
 /// Takes back the count of a call that the library refused.
 ///
 /// # Safety
@@ -339,10 +377,11 @@ unsafe fn unkept(
     call: &Call,
     message: &dyn Fn(*mut Thread) -> Call,
     paused: bool,
+    blocking: bool,
     forward: impl FnOnce() -> c_int,
 ) -> c_int {
     // SAFETY: the caller's promise.
-    if unsafe { (*thread).counted } {
+    if unsafe { (*thread).attention } & attention::COUNTERS != 0 {
         counters::skipped();
     }
     let result = thread::guarded(forward);
@@ -355,6 +394,12 @@ unsafe fn unkept(
     unsafe { (*(*thread).entry).paused += u64::from(paused) };
     if found.open {
         thread::sheltered(|| operations::settle(found, &call.key, || message(thread)));
+    }
+    // SAFETY: as above.
+    unsafe {
+        if blocking && (*found.communicator).calls >= (*found.communicator).sync_at {
+            synchronise(thread, found);
+        }
     }
     result
 }

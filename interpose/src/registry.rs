@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::{Mutex, MutexGuard, OnceLock};
 
-use crate::communicator::{Communicator, Pending};
+use crate::communicator::Communicator;
 use crate::live::Live;
 use crate::lookup::Key;
 
@@ -18,8 +18,6 @@ pub struct Registry {
     pub datatypes: FastMap<usize, Datatype>,
     /// How often the same recipe has made a communicator.
     pub recipes: FastMap<[u64; 2], u64>,
-    /// Communicators of `MPI_Comm_idup` whose handles are not known yet.
-    pub pending: Vec<Pending>,
     pub operations: FastMap<Description, u32>,
     /// Operations that are open, by key.
     pub open: FastMap<Key, u32>,
@@ -57,7 +55,6 @@ pub fn start(live: &'static Live) {
         communicators: FastMap::default(),
         datatypes: FastMap::default(),
         recipes: FastMap::default(),
-        pending: Vec::new(),
         operations: FastMap::default(),
         open: FastMap::default(),
         strings: HashMap::new(),

@@ -12,6 +12,7 @@ use std::ffi::c_int;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use crate::completion::Taken;
 use crate::large_count::Narrowed;
 use crate::lookup::{Call, Found};
 use crate::recorder::Started;
@@ -24,7 +25,8 @@ static PREPARED_COUNT: AtomicUsize = AtomicUsize::new(0);
 static PREPARED: Mutex<Option<FastMap<usize, Prepared>>> = Mutex::new(None);
 static REQUESTS: Mutex<Option<FastMap<usize, Request>>> = Mutex::new(None);
 
-struct Request {
+/// A request that is followed.
+pub struct Request {
     /// `None` for a call that is not recorded, whose arrays must live on all the same.
     started: Option<Started>,
     /// What stands in for the program's arrays.
@@ -163,11 +165,7 @@ fn follow(request: usize, new: Request) {
 }
 
 fn follow_handle(handle: usize, new: Request) {
-    let replaced = with_requests(|requests| {
-        let replaced = requests.insert(handle, new);
-        OUTSTANDING.store(requests.len(), Ordering::Relaxed);
-        replaced
-    });
+    let replaced = with_requests(|requests| requests.insert(handle, new));
     // Two at once behind one handle: it is one that the library shares among calls that were complete at their start.
     if let Some(earlier) = replaced {
         earlier.complete_at_start();
@@ -178,6 +176,27 @@ fn follow_handle(handle: usize, new: Request) {
 }
 
 impl Request {
+    /// It was found complete at this tick.
+    pub fn complete(&self, tick: u64) {
+        if let Some(started) = &self.started {
+            started.complete(tick);
+        }
+    }
+
+    /// The program waited for it that long, ticks.
+    pub fn add_wait(&self, spent: u64) {
+        if let Some(started) = &self.started {
+            started.add_wait(spent);
+        }
+    }
+
+    /// The program tested it, which took that long, ticks.
+    pub fn add_test(&self, spent: u64) {
+        if let Some(started) = &self.started {
+            started.add_test(spent);
+        }
+    }
+
     fn complete_at_start(&self) {
         if let Some(started) = &self.started {
             started.complete(started.returned);
@@ -189,48 +208,48 @@ impl Request {
 pub fn free(forward: impl FnOnce() -> c_int, request: usize) -> c_int {
     // SAFETY: any address but null is what the program says is a handle's.
     let freed = unsafe { abi::get().read_if_any(request) };
+    // Before the call: behind it the handle may be another thread's new request.
+    let prepared = with_prepared(|known| known.remove(&freed));
+    let under_way = take(freed);
+    let receive = receives::take(freed);
     let result = thread::guarded(forward);
     if result == 0 {
         // The library may still read the arrays that stand in for the program's.
-        std::mem::forget(with_prepared(|known| known.remove(&freed)));
-        std::mem::forget(take(freed));
-        receives::forget(freed);
+        std::mem::forget((prepared, under_way));
+    } else {
+        with_prepared(|known| known.extend(prepared.map(|prepared| (freed, prepared))));
+        with_requests(|known| known.extend(under_way.map(|request| (freed, request))));
+        receives::restore(freed, receive);
     }
     result
 }
 
-/// Those of the requests that are followed, in order.
-pub fn known(places: impl Iterator<Item = (usize, usize)>) -> Vec<(usize, usize)> {
-    with_requests(|known| places.filter(|(_, handle)| known.contains_key(handle)).collect())
-}
-
-/// Shows the call of a request.
-pub fn with(handle: usize, visit: impl FnOnce(&Started)) {
+/// Those of the requests that are followed, in order, taken out of the table.
+pub fn take_known(places: impl Iterator<Item = (usize, usize)>) -> Vec<Taken<Request>> {
     with_requests(|known| {
-        if let Some(started) = known.get(&handle).and_then(|request| request.started.as_ref()) {
-            visit(started);
-        }
-    });
+        let take =
+            |(place, handle)| known.remove(&handle).map(|request| Taken { place, handle, request: Some(request) });
+        places.filter_map(take).collect()
+    })
 }
 
-/// A request was found complete at this tick.
-pub fn finish(handle: usize, tick: u64) {
-    if let Some(request) = take(handle)
-        && let Some(started) = &request.started
-    {
-        started.complete(tick);
+/// Those that are still there go back.
+pub fn put_back(taken: &mut Vec<Taken<Request>>) {
+    if !taken.is_empty() {
+        with_requests(|known| {
+            known.extend(taken.drain(..).filter_map(|taken| Some((taken.handle, taken.request?))));
+        });
     }
 }
 
 fn take(handle: usize) -> Option<Request> {
-    with_requests(|requests| {
-        let taken = requests.remove(&handle);
-        OUTSTANDING.store(requests.len(), Ordering::Relaxed);
-        taken
-    })
+    with_requests(|requests| requests.remove(&handle))
 }
 
 fn with_requests<R>(work: impl FnOnce(&mut FastMap<usize, Request>) -> R) -> R {
     let mut requests = REQUESTS.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-    work(requests.get_or_insert_default())
+    let requests = requests.get_or_insert_default();
+    let result = work(requests);
+    OUTSTANDING.store(requests.len(), Ordering::Relaxed);
+    result
 }

@@ -13,7 +13,7 @@ use trace::trace::layout::state;
 use crate::beginning::{self, Identity};
 use crate::presence::Job;
 use crate::run::{RUN, Run};
-use crate::{abi, ending, lifecycle, mpi, say, thread};
+use crate::{abi, ending, lifecycle, mode, mpi, say, thread};
 
 /// A session that the program has open.
 struct Session {
@@ -75,6 +75,7 @@ fn opened(handle: usize) -> Option<()> {
         let job = lifecycle::token(job_key, world_size);
         let who = Identity { rank, world_size, job_key, job, speaks: rank == 0 };
         beginning::begin(prepared, &who, OnceLock::new())?;
+        mode::start();
     } else {
         ending::mark(RUN.get()?, state::RUNNING);
     }

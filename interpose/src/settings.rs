@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use trace::clock::{Groups, Method, Synchronisation};
+
 use crate::counters::{self, Counter};
 use crate::messages;
 
@@ -18,6 +20,12 @@ pub struct Settings {
     pub ring: bool,
     /// `MPITRACE_SEGMENT_DIR`.
     pub segment_folder: Option<PathBuf>,
+    /// `MPITRACE_CLOCKSYNC`.
+    pub synchronisation: Synchronisation,
+    /// `MPITRACE_RESYNC`, s; 0: only at Init and Finalize.
+    pub resync_seconds: f64,
+    /// `MPITRACE_TEST_CLOCK`.
+    pub test_clock: Groups,
     /// `MPITRACE_EVENTS`.
     pub counters: Vec<Counter>,
     /// `MPITRACE_VERBOSE`.
@@ -30,7 +38,10 @@ pub struct Settings {
 const MOST_RECORDS: u64 = u32::MAX as u64 - 1;
 
 /// Variables that a later version acts on: known, and said to be without effect.
-const WITHOUT_EFFECT: [&str; 4] = ["MPITRACE_PVARS", "MPITRACE_CLOCKSYNC", "MPITRACE_RESYNC", "MPITRACE_TEST_CLOCK"];
+const WITHOUT_EFFECT: [&str; 1] = ["MPITRACE_PVARS"];
+
+/// `MPITRACE_RESYNC=auto`, s.
+const AUTOMATIC_RESYNC: f64 = 10.0;
 
 impl Settings {
     /// Reads the environment. What is unknown or unreadable becomes a warning and the default.
@@ -49,6 +60,9 @@ impl Settings {
             capacity: 1 << 20,
             ring: false,
             segment_folder: None,
+            synchronisation: Synchronisation::of(Method::Joint),
+            resync_seconds: AUTOMATIC_RESYNC,
+            test_clock: Groups::default(),
             counters: Vec::new(),
             verbose: 1,
             warnings: Vec::new(),
@@ -75,6 +89,28 @@ impl Settings {
                     }));
                     continue;
                 }
+                "MPITRACE_CLOCKSYNC" => match Synchronisation::parse(&value) {
+                    Ok(parsed) => {
+                        settings.synchronisation = parsed;
+                        None
+                    }
+                    Err(expected) => Some(expected),
+                },
+                "MPITRACE_RESYNC" => match (value.trim(), value.trim().parse::<f64>()) {
+                    ("auto", _) => None,
+                    (_, Ok(seconds)) if seconds >= 0.0 && seconds.is_finite() => {
+                        settings.resync_seconds = seconds;
+                        None
+                    }
+                    _ => Some("a number of seconds, 0 or auto"),
+                },
+                "MPITRACE_TEST_CLOCK" => match Groups::parse(&value) {
+                    Some(groups) => {
+                        settings.test_clock = groups;
+                        None
+                    }
+                    None => Some("a list such as 1:offset_ns=1.5e9,ppm=37;2-3:offset_ns=-2e9,step_ns=40000@30"),
+                },
                 "MPITRACE_DISABLE" => choose(&value, &[("0", false), ("1", true)], &mut settings.disabled, "0 or 1"),
                 "MPITRACE_FULL" => {
                     choose(&value, &[("stop", false), ("ring", true)], &mut settings.ring, "stop or ring")

@@ -27,8 +27,8 @@ pub struct Thread {
     pub stretch: Option<u32>,
     /// Whether the stretch's columns of requests have memory.
     pub extended: bool,
-    /// Whether calls have counters.
-    pub counted: bool,
+    /// What a record needs beside the usual, bits of [`attention`].
+    pub attention: u8,
     /// Where stretches are drawn from; `None`: this thread's calls cannot be kept.
     pub live: Option<&'static Live>,
     /// The operation that was last looked for in vain in `cache`.
@@ -39,6 +39,14 @@ pub struct Thread {
     pub entry: *mut ThreadEntry,
     /// Index of `entry`.
     pub index: u32,
+}
+
+/// Bits of [`Thread::attention`].
+pub mod attention {
+    /// Calls have counters.
+    pub const COUNTERS: u8 = 1;
+    /// The tracer has delayed the next call.
+    pub const DISTURBED: u8 = 2;
 }
 
 impl Thread {
@@ -241,7 +249,7 @@ fn adopt() -> *mut Thread {
         columns: Columns::NONE,
         stretch: None,
         extended: false,
-        counted: counters::any(),
+        attention: if counters::any() { attention::COUNTERS } else { 0 },
         live: live.filter(|_| added.is_some()),
         found_anew: Found::NONE,
         cache: Cache::new(),

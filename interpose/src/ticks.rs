@@ -70,7 +70,8 @@ fn has_invariant_tsc() -> bool {
     has("constant_tsc") && has("nonstop_tsc") && has("rdtscp") && kept
 }
 
-/// Ticks per second as the machine states them; 0 where it does not.
+/// Ticks per second as the machine states them: the processor, the hypervisor, or the kernel that has measured them for long;
+/// 0 where none does.
 pub fn nominal_hz() -> u64 {
     #[cfg(target_arch = "x86_64")]
     {
@@ -86,9 +87,12 @@ pub fn nominal_hz() -> u64 {
         let hypervisor = __cpuid_count(1, 0).ecx & (1 << 31) != 0;
         if hypervisor && __cpuid_count(0x4000_0000, 0).eax >= 0x4000_0010 {
             // The timing leaf of VMware, which KVM and others follow: TSC in kHz.
-            return u64::from(__cpuid_count(0x4000_0010, 0).eax) * 1000;
+            let khz = __cpuid_count(0x4000_0010, 0).eax;
+            if khz != 0 {
+                return u64::from(khz) * 1000;
+            }
         }
-        0
+        hz_of_kernel().unwrap_or(0)
     }
     #[cfg(target_arch = "aarch64")]
     {
@@ -100,6 +104,57 @@ pub fn nominal_hz() -> u64 {
     #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
     {
         1_000_000_000
+    }
+}
+
+/// Ticks per second as the kernel has them, from the page of a perf event that counts nothing (perf_event_open(2), time_mult
+/// and time_shift: ns = ticks * mult >> shift). Known to some 1e-9, as far as the kernel's own measurement goes.
+#[cfg(target_arch = "x86_64")]
+fn hz_of_kernel() -> Option<u64> {
+    const PERF_TYPE_SOFTWARE: u32 = 1;
+    const PERF_COUNT_SW_DUMMY: u64 = 9;
+    /// Of perf_event_attr, version 1: type, size, config, ..., flags at byte 40.
+    const ATTR_SIZE: usize = 64;
+    /// disabled, exclude_kernel, exclude_hv.
+    const FLAGS: u64 = 1 | 1 << 5 | 1 << 6;
+    let mut attr = [0u64; ATTR_SIZE / 8];
+    attr[0] = u64::from(PERF_TYPE_SOFTWARE) | (ATTR_SIZE as u64) << 32;
+    attr[1] = PERF_COUNT_SW_DUMMY;
+    attr[5] = FLAGS;
+    // SAFETY: the structure is as long as it says; the event is of this process, on any processor.
+    let event = unsafe { libc::syscall(libc::SYS_perf_event_open, attr.as_ptr(), 0, -1, -1, 0) } as libc::c_int;
+    if event < 0 {
+        return None;
+    }
+    let size = trace::trace::layout::PAGE as usize;
+    // SAFETY: maps the first page of the event, and reads it as the kernel lays it out.
+    unsafe {
+        let page = libc::mmap(std::ptr::null_mut(), size, libc::PROT_READ, libc::MAP_SHARED, event, 0);
+        libc::close(event);
+        if page == libc::MAP_FAILED {
+            return None;
+        }
+        let at = |offset: usize| page.cast::<u8>().add(offset);
+        let capabilities = at(40).cast::<u64>().read_volatile();
+        let shift = at(50).cast::<u16>().read_volatile();
+        let mult = at(52).cast::<u32>().read_volatile();
+        libc::munmap(page, size);
+        // cap_user_time is bit 3.
+        let known = capabilities & 1 << 3 != 0 && mult != 0 && shift < 64;
+        known.then(|| (1e9 * (1u64 << shift) as f64 / f64::from(mult)).round() as u64)
+    }
+}
+
+/// Ticks per second, known to 100 ppm at least.
+pub fn roughly_hz() -> f64 {
+    match nominal_hz() {
+        0 => {
+            let before = anchor();
+            std::thread::sleep(std::time::Duration::from_millis(2));
+            let after = anchor();
+            (after.tick - before.tick) as f64 * 1e9 / (after.raw_ns - before.raw_ns).max(1) as f64
+        }
+        hz => hz as f64,
     }
 }
 

@@ -5,6 +5,8 @@
 
 use bytemuck::{Pod, Zeroable};
 
+use crate::clock::AffineMap;
+
 /// The version of every structure here. A reader refuses a newer one.
 pub const VERSION: u32 = 1;
 /// Parts of a trace, and regions of a segment, start at multiples of this many bytes.
@@ -49,6 +51,8 @@ pub const REQUEST_COLUMNS: [(&str, u32); 4] = [("init", 8), ("test", 8), ("wait"
 pub fn counter_column(index: usize) -> String {
     format!("counter {index}")
 }
+/// The columns with the true ticks of the entry and the exit, in traces with pretended clocks.
+pub const TRUE_COLUMNS: [(&str, u32); 2] = [("true enter", 8), ("true exit", 8)];
 /// How many columns (counters included) a segment can describe.
 pub const MAX_COLUMNS: usize = 64;
 
@@ -100,7 +104,7 @@ pub mod abi {
 
 /// What is known of one rank; the first thing in a segment and in a part.
 #[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
+#[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
 pub struct RankHeader {
     /// A token that all ranks of one run share.
     pub job: [u8; 16],
@@ -130,8 +134,30 @@ pub struct RankHeader {
     pub first_anchor: Anchor,
     /// Taken last: at Finalize, or when a stretch of the arrays was drawn.
     pub last_anchor: Anchor,
+    /// World rank of the leader of the ranks that share this one's clock; [`NO_RANK`]: not found out.
+    pub leader: u32,
+    /// The leader's number among the leaders.
+    pub domain: u32,
+    /// How clocks were synchronised: [`crate::clock::Method::number`].
+    pub clock_method: u32,
+    /// The pretended clock of this rank (`MPITRACE_TEST_CLOCK`), a [`super::strings`] reference; 0: the true one. The records
+    /// of a live segment are in true ticks, those of a part in pretended ones.
+    pub pretended: u32,
+    /// The true tick at which pretended clocks begin.
+    pub pretended_epoch: u64,
+    /// Ticks per second that they go by.
+    pub pretended_hz: f64,
+    /// By how much two clocks of the domain can differ at most without it having shown when they were tested against each
+    /// other, ticks; 0: not tested.
+    pub domain_error: u64,
+    /// The largest step back from one rank's clock to another's that was seen then, ticks.
+    pub domain_step: u64,
+    /// No clock is faster than another by more, ppm.
+    pub max_ppm: f32,
+    /// No clock's rate changes faster, ppb per second.
+    pub wander_ppb: f32,
     /// For later versions.
-    pub reserved: [u8; 64],
+    pub reserved: [u8; 8],
 }
 
 /// One communicator as one rank knows it. A cache line, like all tables' entries: the counts of two communicators that two
@@ -151,8 +177,10 @@ pub struct CommunicatorEntry {
     pub name: u32,
     /// Bits of [`communicator_flags`].
     pub flags: u32,
+    /// Clocks are synchronised after the first blocking call with which `calls` has come this far; u64::MAX: never.
+    pub sync_at: u64,
     /// For later versions.
-    pub reserved: [u64; 3],
+    pub reserved: [u64; 2],
 }
 
 /// Bits of [`CommunicatorEntry::flags`].
@@ -235,6 +263,64 @@ pub mod counter_source {
     pub const MESSAGES: u32 = 0;
 }
 
+/// One synchronisation, as the leader of a clock domain has it.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
+pub struct SyncEntry {
+    /// The how-manieth of the run, from 0.
+    pub index: u32,
+    /// One of [`sync_kind`].
+    pub kind: u32,
+    /// 1: `map` is what the method has found; 0: it finds it after the run.
+    pub has_map: u32,
+    /// For later versions.
+    pub padding: u32,
+    /// Ticks of the leader's clock when it began.
+    pub begin: u64,
+    /// Ticks when it ended.
+    pub end: u64,
+    /// From the leader's clock to the reference domain's.
+    pub map: AffineMap,
+    /// For later versions.
+    pub reserved: u64,
+}
+
+/// Values of [`SyncEntry::kind`].
+pub mod sync_kind {
+    /// In MPI_Init.
+    pub const INIT: u32 = 0;
+    /// After a call, while the program runs.
+    pub const RUNNING: u32 = 1;
+    /// In MPI_Finalize.
+    pub const FINALIZE: u32 = 2;
+}
+
+/// What a synchronisation has learnt of one pair of leaders, kept by one of them.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
+pub struct ProbeEntry {
+    /// [`SyncEntry::index`].
+    pub sync: u32,
+    /// The other leader's number among the leaders.
+    pub peer: u32,
+    /// The least that the other clock can have been ahead of this one, ticks...
+    pub lower: i64,
+    /// ... at this tick of this clock.
+    pub lower_at: u64,
+    /// The most that it can have been ahead...
+    pub upper: i64,
+    /// ... at this tick.
+    pub upper_at: u64,
+    /// The shortest exchange, ticks.
+    pub least_round_trip: u32,
+    /// By how much the quicker half of the exchanges took longer on average, ticks.
+    pub spread: u32,
+    /// Exchanges.
+    pub exchanges: u32,
+    /// For later versions.
+    pub reserved: [u32; 3],
+}
+
 /// One stretch of a live segment's arrays.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
@@ -304,6 +390,10 @@ pub struct SegmentHeader {
     pub threads: Region,
     /// [`CounterEntry`]s.
     pub counters: Region,
+    /// [`SyncEntry`]s.
+    pub syncs: Region,
+    /// [`ProbeEntry`]s.
+    pub probes: Region,
     /// [`StretchEntry`]s.
     pub stretches: Region,
     /// Where the first stretch lies, bytes from the start of the segment.
@@ -338,6 +428,10 @@ pub mod section {
     pub const COLUMN: u32 = 7;
     /// [`super::CounterEntry`]s; not in traces without counters.
     pub const COUNTERS: u32 = 8;
+    /// [`super::SyncEntry`]s, of leaders.
+    pub const SYNCS: u32 = 9;
+    /// [`super::ProbeEntry`]s, of leaders.
+    pub const PROBES: u32 = 10;
 }
 
 /// One section of a part.

@@ -1,5 +1,6 @@
 //! Writes a rank's part of a trace: its header, a directory, and page-aligned sections with a checksum each.
 
+use std::borrow::Cow;
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
@@ -27,6 +28,10 @@ pub struct Content<'a> {
     pub threads: &'a [u8],
     /// [`CounterEntry`]s.
     pub counters: &'a [u8],
+    /// [`SyncEntry`]s.
+    pub syncs: &'a [u8],
+    /// [`ProbeEntry`]s.
+    pub probes: &'a [u8],
     /// Which thread each stretch of records is of.
     pub runs: Vec<RunEntry>,
     /// The columns, all with the same number of elements.
@@ -41,7 +46,7 @@ pub struct Column<'a> {
     /// Bytes per record.
     pub element_size: u32,
     /// The values, in order.
-    pub slices: Vec<&'a [u8]>,
+    pub slices: Vec<Cow<'a, [u8]>>,
 }
 
 impl Content<'_> {
@@ -121,11 +126,20 @@ impl Content<'_> {
             table(section::THREADS, size_of::<ThreadEntry>(), self.threads),
             table(section::RUNS, size_of::<RunEntry>(), bytemuck::cast_slice(&self.runs)),
         ];
-        if !self.counters.is_empty() {
-            sections.push(table(section::COUNTERS, size_of::<CounterEntry>(), self.counters));
-        }
+        let optional = [
+            (section::COUNTERS, size_of::<CounterEntry>(), self.counters),
+            (section::SYNCS, size_of::<SyncEntry>(), self.syncs),
+            (section::PROBES, size_of::<ProbeEntry>(), self.probes),
+        ];
+        sections.extend(
+            optional
+                .into_iter()
+                .filter(|(_, _, bytes)| !bytes.is_empty())
+                .map(|(kind, size, bytes)| table(kind, size, bytes)),
+        );
         for column in &self.columns {
-            sections.push(((section::COLUMN, column.element_size), column.name, column.slices.clone()));
+            let slices = column.slices.iter().map(AsRef::as_ref).collect();
+            sections.push(((section::COLUMN, column.element_size), column.name, slices));
         }
         sections
     }

@@ -41,6 +41,8 @@ pub struct Part {
     threads: Range<usize>,
     runs: Range<usize>,
     counters: Range<usize>,
+    syncs: Range<usize>,
+    probes: Range<usize>,
     columns: Vec<ColumnPlace>,
 }
 
@@ -235,6 +237,25 @@ impl Part {
         Some(self.typed(&column.bytes))
     }
 
+    /// The synchronisations of the clocks, on leaders of a clock domain.
+    pub fn syncs(&self) -> &[SyncEntry] {
+        self.typed(&self.syncs)
+    }
+
+    /// What they have learnt of the pairs that this rank keeps.
+    pub fn probes(&self) -> &[ProbeEntry] {
+        self.typed(&self.probes)
+    }
+
+    /// Under a pretended clock the true ticks of each call's entry and exit.
+    pub fn true_ticks(&self) -> Option<[&[u64]; 2]> {
+        let column = |index: usize| {
+            let (name, size) = TRUE_COLUMNS[index];
+            self.columns.iter().find(|column| column.name == name && column.element_size == size)
+        };
+        Some([self.typed(&column(0)?.bytes), self.typed(&column(1)?.bytes)])
+    }
+
     /// The text behind a string reference.
     pub fn text(&self, reference: u32) -> Option<String> {
         strings::text(&self.map[self.strings.clone()], reference)
@@ -345,13 +366,15 @@ fn open_part(map: &Arc<Mmap>, entry: &PartEntry) -> Result<Part, &'static str> {
     }) {
         return Err("lacks a column");
     }
-    let counters = match directory.iter().any(|entry| entry.kind == section::COUNTERS) {
-        true => find(section::COUNTERS, size_of::<CounterEntry>())?,
-        false => 0..0,
+    let find_any = |kind: u32, size: usize| match directory.iter().any(|entry| entry.kind == kind) {
+        true => find(kind, size),
+        false => Ok(0..0),
     };
     let part = Part {
         map: map.clone(),
-        counters,
+        counters: find_any(section::COUNTERS, size_of::<CounterEntry>())?,
+        syncs: find_any(section::SYNCS, size_of::<SyncEntry>())?,
+        probes: find_any(section::PROBES, size_of::<ProbeEntry>())?,
         factors: find(section::FACTORS, 1)?,
         strings: find(section::STRINGS, 1)?,
         communicators: find(section::COMMUNICATORS, size_of::<CommunicatorEntry>())?,

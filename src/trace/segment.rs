@@ -3,11 +3,13 @@
 //! The same reading serves Finalize, where the segment is the library's own mapping, and `recover`, where it is a file
 //! that a killed process left. Nothing in it is trusted: every offset and count is checked against the bytes there are.
 
+use std::borrow::Cow;
 use std::path::Path;
 
 use super::TraceError;
 use super::layout::*;
 use super::part::{Column, Content};
+use crate::clock::Pretended;
 
 /// What a segment holds, in the order in which a part stores it.
 ///
@@ -28,6 +30,8 @@ pub fn read<'a>(path: &Path, bytes: &'a [u8], own: bool) -> Result<Content<'a>, 
     let operations = table(&header.operations, size_of::<OperationEntry>(), "operations")?;
     let threads = table(&header.threads, size_of::<ThreadEntry>(), "threads")?;
     let counters = table(&header.counters, size_of::<CounterEntry>(), "counters")?;
+    let syncs = table(&header.syncs, size_of::<SyncEntry>(), "synchronisations")?;
+    let probes = table(&header.probes, size_of::<ProbeEntry>(), "probes")?;
     let stretches = table(&header.stretches, size_of::<StretchEntry>(), "stretches")?;
     let stretches: &[StretchEntry] =
         bytemuck::try_cast_slice(stretches).map_err(|_| damaged("the table of stretches is not aligned"))?;
@@ -86,15 +90,19 @@ pub fn read<'a>(path: &Path, bytes: &'a [u8], own: bool) -> Result<Content<'a>, 
                 // Memory that was never taken is not read: that would take it.
                 false => ZEROS.get(..header.stretch_records as usize * size),
             };
-            slices.push(
-                all.and_then(|all| all.get(range)).ok_or_else(|| damaged("a stretch does not hold its columns"))?,
-            );
+            let slice = all.and_then(|all| all.get(range));
+            slices.push(Cow::Borrowed(slice.ok_or_else(|| damaged("a stretch does not hold its columns"))?));
         }
         columns.push(Column { name: entry.name, element_size: entry.element_size, slices });
     }
+    let mut rank = header.rank;
+    if rank.pretended != 0 {
+        pretend(&mut rank, strings, &mut columns)
+            .ok_or_else(|| damaged("has a pretended clock that cannot be read"))?;
+    }
 
     Ok(Content {
-        rank: header.rank,
+        rank,
         incomplete: lost || header.rank.state != state::FINALIZED,
         factors: super::strings::bytes(strings, header.factors).unwrap_or_default(),
         strings,
@@ -102,9 +110,35 @@ pub fn read<'a>(path: &Path, bytes: &'a [u8], own: bool) -> Result<Content<'a>, 
         operations,
         threads,
         counters,
+        syncs,
+        probes,
         runs: kept.iter().map(|kept| RunEntry { count: kept.records, thread: kept.thread, padding: 0 }).collect(),
         columns,
     })
+}
+
+/// Turns true ticks into those of the rank's pretended clock, and keeps the true ones beside them. The way of a call knows
+/// nothing of pretended clocks; what is probed reads them already.
+fn pretend(rank: &mut RankHeader, strings: &[u8], columns: &mut Vec<Column<'_>>) -> Option<()> {
+    let clock = super::strings::text(strings, rank.pretended).and_then(|text| Pretended::parse(&text))?;
+    let (epoch, hz) = (rank.pretended_epoch, rank.pretended_hz);
+    let local = |tick: u64| if tick == 0 { 0 } else { clock.local(tick, epoch, hz) };
+    let mut kept = Vec::new();
+    for (column, (name, element_size)) in columns.iter_mut().zip(TRUE_COLUMNS) {
+        // The first two: enter and exit.
+        let converted = column.slices.iter().map(|slice| {
+            let ticks = slice.chunks_exact(8).map(bytemuck::pod_read_unaligned);
+            Cow::Owned(ticks.flat_map(|tick| local(tick).to_le_bytes()).collect())
+        });
+        let converted = converted.collect();
+        let slices = std::mem::replace(&mut column.slices, converted);
+        kept.push(Column { name: name_bytes(name), element_size, slices });
+    }
+    columns.extend(kept);
+    for anchor in [&mut rank.first_anchor, &mut rank.last_anchor] {
+        anchor.tick = local(anchor.tick);
+    }
+    Some(())
 }
 
 /// The checked header of a segment.

@@ -48,7 +48,8 @@ impl SyntheticRank {
             nominal_hz: 1_000_000_000,
             first_anchor: Anchor::default(),
             last_anchor: Anchor::default(),
-            reserved: [0; 64],
+            leader: NO_RANK,
+            ..RankHeader::zeroed()
         };
         let mut new = SyntheticRank {
             header,
@@ -203,7 +204,7 @@ impl SyntheticRank {
         let columns = COLUMNS.iter().zip(values).map(|((name, element_size), values)| Column {
             name: name_bytes(name),
             element_size: *element_size,
-            slices: vec![values],
+            slices: vec![values.into()],
         });
         Content {
             rank: self.header,
@@ -214,6 +215,8 @@ impl SyntheticRank {
             operations: bytemuck::cast_slice(&self.operations),
             threads: bytemuck::cast_slice(&self.threads),
             counters: &[],
+            syncs: &[],
+            probes: &[],
             runs: self.runs.clone(),
             columns: columns.collect(),
         }

@@ -11,6 +11,11 @@ const SPAWNING: On = On::Only(&["ompi4", "mpich5", "mpich5-abi", "ompi5"]);
 
 pub const TESTS: &[Test] = &[
     Test::new("of_every_origin_are_told_apart", every_origin),
+    Test::new("of_further_origins_keep_their_names", further_origins),
+    Test::new("of_idup_are_told_apart_in_any_order_of_use", |case| any_order(case, "kept")),
+    Test::new("of_idup_are_told_apart_when_its_variable_is_gone", |case| any_order(case, "gone")),
+    Test::new("of_idup_keep_a_name_from_before_their_first_use", named_idup),
+    Test::new("made_of_one_of_idup_are_the_same_on_all_ranks", made_of_idup),
     Test::new("with_a_spawned_world_are_traced_on_both_sides", spawned).on(SPAWNING),
 ];
 
@@ -35,6 +40,56 @@ fn every_origin(case: &Case) {
     let ids: BTreeSet<u64> = info.operations.iter().map(|operation| operation.communicator_id).collect();
     assert_eq!(ids.len(), wants.len(), "a number for each communicator: {ids:?}");
     assert!(info.operations.iter().all(|operation| operation.communicator != WORLD));
+}
+
+/// On four ranks, each communicator under a name of its own; rank 0's in the order of its calls.
+fn further_origins(case: &Case) {
+    let on = |communicator, ranks| want("MPI_Allreduce", communicator, ranks).of(4, "MPI_INT").by("MPI_SUM");
+    // Without a name those of MPI_Comm_idup. Open MPI 4 has no MPI_Comm_idup_with_info.
+    let mut wants = vec![on(NUMBERED, 4); if case.mpi.name == "ompi4" { 3 } else { 4 }];
+    wants.push(on("dup of an idup", 4));
+    for pair in [["lower pair", "lower group 0", "lower group 1", "lower group 2"], UPPER] {
+        wants.extend(pair.map(|name| on(name, 2)));
+    }
+    wants.extend(["rank 0 alone", "rank 1 alone", "rank 2 alone", "rank 3 alone"].map(|name| on(name, 1)));
+    wants.push(on("node without rank 2", 3));
+    wants.extend(["colour 0", "colour 1", "colour 2", "colour 3"].map(|name| on(name, 1)));
+    wants.extend([on("grid of three", 3), on("graph of two", 2), on("first column", 2), on("second column", 2)]);
+    wants.extend(["whole grid", "grid", "distributed graph", "two sides again", "two sides"].map(|name| on(name, 4)));
+    wants.extend(["merged, lower half last", "merged, upper half last"].map(|name| on(name, 4)));
+    wants.push(on("dup of two sides", 4));
+    wants.extend(["even ranks of two sides", "odd ranks of two sides", "first ranks of two sides"].map(|n| on(n, 2)));
+    wants.push(on("after mistakes", 4));
+    case.traced(4, "descent.c").info().assert_is_in_any_order(&wants);
+}
+
+const UPPER: [&str; 4] = ["upper pair", "upper group 0", "upper group 1", "upper group 2"];
+
+/// Runs orders.c, whose ranks use communicators for the first time in different orders.
+fn orders(case: &Case, what: &str, wants: &[Want]) {
+    let launch = || case.launch(3, "orders.c").arg(what);
+    let traced = launch().trace().run();
+    traced.same_as(&launch().run());
+    assert_eq!(traced.code, 0, "{}", traced.stderr);
+    traced.trace.info().assert_is_in_any_order(wants);
+}
+
+fn any_order(case: &Case, what: &str) {
+    let wants = [
+        want("MPI_Ibarrier", NUMBERED, 3),
+        want("MPI_Iallreduce", NUMBERED, 3).of(4, "MPI_INT").by("MPI_SUM"),
+        want("MPI_Ibcast", NUMBERED, 3).of(4, "MPI_INT").root(0),
+    ];
+    orders(case, what, &wants);
+}
+
+fn named_idup(case: &Case) {
+    orders(case, "named", &[want("MPI_Barrier", "named before its use", 3)]);
+}
+
+fn made_of_idup(case: &Case) {
+    let wants = [want("MPI_Ibarrier", NUMBERED, 3), want("MPI_Allreduce", NUMBERED, 3).of(4, "MPI_INT").by("MPI_SUM")];
+    orders(case, "parent", &wants);
 }
 
 /// The spawned ranks get their environment from the launcher, and write a trace of their own.

@@ -1,9 +1,13 @@
 //! A program's mistakes come back to it as they would without the tracer.
 
 use crate::support::want::WORLD;
-use crate::support::{Case, Test};
+use crate::support::{Case, Outcome, Test, want};
 
-pub const TESTS: &[Test] = &[Test::new("that_mpi_returns_are_the_same", same_classes)];
+pub const TESTS: &[Test] = &[
+    Test::new("that_mpi_returns_are_the_same", same_classes),
+    Test::new("of_every_kind_are_the_same_and_leave_the_trace_whole", every_kind),
+    Test::new("of_a_message_do_not_hide_that_a_collective_is_complete", in_status),
+];
 
 fn same_classes(case: &Case) {
     let info = case.traced(2, "errors.c").info();
@@ -13,4 +17,91 @@ fn same_classes(case: &Case) {
     });
     let good = good.unwrap_or_else(|| panic!("no Allreduce among {:#?}", info.operations));
     assert_eq!((good.repetitions, good.ranks), (5, 2), "{good:?}");
+}
+
+/// What a library does not report but crashes or hangs over.
+fn fatal(name: &str) -> Vec<&'static str> {
+    let mut fatal = Vec::new();
+    if name.starts_with("ompi") {
+        fatal.extend(["bcast-buffer", "allgatherv-counts", "barrier-freed-communicator", "ibarrier-no-request"]);
+        fatal.extend(["wait-completed-request", "free-nothing"]);
+    } else {
+        fatal.extend(["alltoallv-no-counts", "alltoallw-no-types", "commit-nothing", "type-free-nothing"]);
+    }
+    if name.starts_with("mpich") {
+        fatal.extend(["reduce-scatter-block-count", "merge-of-one-side"]);
+    }
+    if name == "mpich4" {
+        fatal.extend(["neighbours-without-topology", "wait-completed-request"]);
+    }
+    if name.starts_with("mpich5") {
+        fatal.extend(["allreduce-type", "exscan-type"]);
+    }
+    if name.ends_with("-abi") {
+        fatal.extend(["waitall-no-requests", "waitany-no-index", "testany-no-requests"]);
+    }
+    fatal
+}
+
+fn every_kind(case: &Case) {
+    let fatal = fatal(case.mpi.name);
+    let launch = || fatal.iter().fold(case.launch(2, "mistakes.c"), |launch, name| launch.arg(*name));
+    let plain = launch().run();
+    for events in ["messages", ""] {
+        let traced = launch().trace().set("MPITRACE_EVENTS", events).run();
+        traced.same_as(&plain);
+        assert_eq!(traced.code, 0, "{}", traced.stderr);
+        assert_whole(&traced, !fatal.contains(&"wait-completed-request"));
+    }
+}
+
+/// The trace of mistakes.c has all good calls and no refused one.
+fn assert_whole(traced: &Outcome, waits_for_completed: bool) {
+    // "rank 0: good 77 refused 36 done 1"
+    let last: Vec<u64> = traced.stdout.lines().last().map(numbers).unwrap_or_default();
+    let [_, good, refused, done] = last[..] else { panic!("no numbers at the end of:\n{}", traced.stdout) };
+    assert!(good > 70 && refused > 30, "so many mistakes can be made: {last:?}");
+    let info = traced.trace.info();
+    assert_eq!(info.failed, 2 * refused, "calls that returned an error, on both ranks");
+    // Open MPI takes two equal buffers for none.
+    let mut wants = vec![want("MPI_Allreduce", "good", 2).of(4, "MPI_INT").by("MPI_SUM").times(good)];
+    if done > 0 {
+        wants.push(want("MPI_Allreduce", "mistakes", 2).of(4, "MPI_INT").by("MPI_SUM").times(done));
+    }
+    if waits_for_completed {
+        wants.push(want("MPI_Ibarrier", "good", 2));
+    }
+    info.assert_is(&wants);
+}
+
+fn numbers(line: &str) -> Vec<u64> {
+    line.split(|c: char| !c.is_ascii_digit()).filter_map(|word| word.parse().ok()).collect()
+}
+
+/// Six ways to complete a message that fails and a barrier, a reduction after each.
+fn in_status(case: &Case) {
+    let plain = case.launch(2, "errors_in_status.c").run();
+    let traced = case.launch(2, "errors_in_status.c").trace().set("MPITRACE_EVENTS", "messages").run();
+    traced.same_as(&plain);
+    assert_eq!(traced.code, 0, "{}", traced.stderr);
+    let trace = traced.trace;
+    trace.info().assert_is(&[
+        want("MPI_Ibarrier", "collectives", 2).times(6),
+        want("MPI_Iallreduce", "collectives", 2).of(4, "MPI_INT").by("MPI_SUM").times(6),
+    ]);
+    for rank in 0..2 {
+        let mut rows = trace.dump(&["--rank", &rank.to_string()]);
+        rows.sort_by(|a, b| a.enter_ns.total_cmp(&b.enter_ns));
+        for row in &rows {
+            row.assert_followed();
+            if row.function == "MPI_Iallreduce" {
+                // What was sent before it, and could not be received.
+                let counted = ["messages-sent", "messages-received"].map(|name| row.counters[name]);
+                assert_eq!(counted, [1, 0], "{row:?}");
+            }
+        }
+        for (one, next) in rows.iter().zip(rows.iter().skip(1)) {
+            assert!(one.exit_ns <= Some(next.enter_ns), "found complete too late:\n{one:?}\n{next:?}");
+        }
+    }
 }

@@ -5,6 +5,7 @@
 
 mod applications;
 mod benchmarks;
+mod bitwise;
 mod capacity;
 mod collectives;
 mod command_line;
@@ -58,6 +59,7 @@ fn main() {
         ("messages", messages::TESTS),
         ("handles", handles::TESTS),
         ("languages", languages::TESTS),
+        ("bitwise", bitwise::TESTS),
         ("threads", threads::TESTS),
         ("inside", inside::TESTS),
         ("capacity", capacity::TESTS),

@@ -1,10 +1,21 @@
 //! Threads that call collectives at the same time, each on a communicator of its own.
 
 use crate::support::want::WORLD;
-use crate::support::{Case, Test, want};
+use crate::support::{Case, On, Test, Trace, Want, build, want};
 use std::collections::{BTreeMap, BTreeSet};
 
-pub const TESTS: &[Test] = &[Test::new("that_call_at_the_same_time_are_recorded_apart", at_the_same_time)];
+/// Open MPI 4.1 has no persistent collectives.
+const PERSISTENT: On = On::Only(&["mpich4", "mpich5", "mpich5-abi", "ompi5", "impi", "impi-abi"]);
+
+pub const TESTS: &[Test] = &[
+    Test::new("that_call_at_the_same_time_are_recorded_apart", at_the_same_time),
+    Test::new("that_complete_requests_at_the_same_time_are_recorded_apart", requests),
+    Test::new("do_not_take_a_request_for_the_one_that_another_completes", request_completed),
+    Test::new("do_not_take_a_message_for_the_one_that_another_completes", message_completed),
+    Test::new("do_not_take_a_request_for_the_one_that_another_frees", request_freed).on(PERSISTENT),
+    Test::new("do_not_take_a_communicator_for_the_one_that_another_frees", communicator_freed),
+    Test::new("do_not_take_a_data_type_for_the_one_that_another_frees", datatype_freed),
+];
 
 fn at_the_same_time(case: &Case) {
     let trace = case.traced(2, "threads.c");
@@ -25,4 +36,84 @@ fn at_the_same_time(case: &Case) {
         let threads: BTreeSet<_> = callers.iter().filter(|((r, _), _)| *r == rank).flat_map(|(_, t)| t).collect();
         assert_eq!(threads.len(), 4, "three threads and the main one on rank {rank}: {callers:?}");
     }
+}
+
+/// Three threads complete requests in every way; then one completes what another one started.
+fn requests(case: &Case) {
+    let trace = case.traced(2, "thread_requests.c");
+    let reduce = |communicator| want("MPI_Iallreduce", communicator, 2).of(8, "MPI_DOUBLE").by("MPI_SUM");
+    let mut wants = vec![reduce("handed over").times(60)];
+    let threads = [("thread 0", 60), ("thread 1", 65), ("thread 2", 70)];
+    for (communicator, rounds) in threads {
+        wants.push(reduce(communicator).times(3 * rounds));
+        wants.push(want("MPI_Ibarrier", communicator, 2).times(rounds));
+    }
+    trace.info().assert_is_in_any_order(&wants);
+    let rows = trace.dump(&[]);
+    for row in &rows {
+        row.assert_followed();
+    }
+    for (communicator, _) in threads {
+        for rank in 0..2 {
+            let of = || rows.iter().filter(|row| row.rank == rank && row.communicator == communicator);
+            assert_eq!(of().map(|row| row.thread).collect::<BTreeSet<_>>().len(), 1, "threads on {communicator}");
+            assert!(of().any(|row| row.tests > Some(0)) && of().any(|row| row.wait_ns > Some(0.0)), "{communicator}");
+        }
+    }
+    for row in rows.iter().filter(|row| row.communicator == "handed over") {
+        // In turn by MPI_Test and MPI_Wait.
+        let tested = row.repetition % 2 == 0;
+        assert_eq!((row.tests > Some(0), row.wait_ns > Some(0.0)), (tested, !tested), "{row:?}");
+    }
+}
+
+/// One thread is in a call that completes or frees a handle and returns late; another one uses a new handle, which may have
+/// the same value.
+fn meanwhile(case: &Case, what: &str, wants: &[Want]) -> Trace {
+    let slow = build::shared_library(case.mpi, "slow_return.c");
+    let launch = || case.launch(2, "meanwhile.c").arg(what).preload(slow.clone());
+    let traced = launch().trace().set("MPITRACE_EVENTS", if what == "receive" { "messages" } else { "" }).run();
+    traced.same_as(&launch().run());
+    assert_eq!(traced.code, 0, "{}", traced.stderr);
+    traced.trace.info().assert_is(wants);
+    traced.trace
+}
+
+fn request_completed(case: &Case) {
+    let trace = meanwhile(
+        case,
+        "request",
+        &[
+            want("MPI_Ibarrier", "first", 2),
+            want("MPI_Iallreduce", "second", 2).of(4, "MPI_INT").by("MPI_SUM").times(5),
+        ],
+    );
+    for row in trace.dump(&[]) {
+        row.assert_followed();
+    }
+}
+
+/// Each rank has got six messages by the time of the barrier.
+fn message_completed(case: &Case) {
+    for row in meanwhile(case, "receive", &[want("MPI_Barrier", "second", 2)]).dump(&[]) {
+        let got = ["messages-sent", "messages-received", "bytes-received"].map(|name| row.counters[name]);
+        assert_eq!(got, [6, 6, 24], "{row:?}");
+    }
+}
+
+fn request_freed(case: &Case) {
+    let reduce = want("MPI_Allreduce_init", "second", 2).of(4, "MPI_INT").by("MPI_SUM").times(5);
+    for row in meanwhile(case, "persistent", &[reduce]).dump(&[]) {
+        row.assert_followed();
+    }
+}
+
+fn communicator_freed(case: &Case) {
+    let reduce = want("MPI_Allreduce", "made meanwhile", 2).of(4, "MPI_INT").by("MPI_SUM").times(5);
+    meanwhile(case, "communicator", &[reduce]);
+}
+
+fn datatype_freed(case: &Case) {
+    let of = |bytes| want("MPI_Bcast", "second", 2).of(bytes, "derived").root(0);
+    meanwhile(case, "datatype", &[of(16), of(32)]);
 }

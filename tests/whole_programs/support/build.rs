@@ -9,6 +9,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+/// What sources include.
+const INCLUDED: [&str; 3] = ["report.h", "checksum.h", "bitwise.inc"];
+
 /// The path of a file in tests/programs.
 pub fn source(name: &str) -> PathBuf {
     root().join("tests/programs").join(name)
@@ -16,7 +19,7 @@ pub fn source(name: &str) -> PathBuf {
 
 /// The program of that source for this library.
 pub fn program(mpi: &Mpi, name: &str) -> PathBuf {
-    if name.ends_with(".f90") {
+    if name.ends_with(".f90") || name.ends_with(".F90") {
         let fortran = mpi.fortran.as_ref().expect("a Fortran compiler, as the test asked for one");
         compile(mpi, name, fortran, &["-O1", "-w", "-fallow-argument-mismatch"])
     } else {
@@ -35,8 +38,8 @@ fn compile(mpi: &Mpi, name: &str, compiler: &Compiler, options: &[&str]) -> Path
     let source = source(name);
     let mut hasher = DefaultHasher::new();
     (&compiler, options).hash(&mut hasher);
-    for path in [source.as_path(), &root().join("tests/programs/report.h")] {
-        fs::read(path).unwrap_or_else(|error| panic!("{}: {error}", path.display())).hash(&mut hasher);
+    for path in std::iter::once(source.clone()).chain(INCLUDED.map(self::source)) {
+        fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display())).hash(&mut hasher);
     }
     let folder = TARGET.join("tests/programs").join(mpi.name);
     let stem = Path::new(name).file_stem().unwrap_or_default().to_string_lossy().into_owned();

@@ -16,6 +16,7 @@ pub struct Info {
     pub ranks: u64,
     pub records: u64,
     pub dropped: u64,
+    pub failed: u64,
     pub complete: bool,
     pub abi: String,
     pub library: String,
@@ -122,6 +123,18 @@ impl Trace {
         let value = serde_json::from_str(&finished.stdout)
             .unwrap_or_else(|error| panic!("{error} in the output of {}{:.2000}", context(), finished.stdout));
         (finished.code, value)
+    }
+}
+
+impl Row {
+    /// A non-blocking call was found complete, and the calls that started, tested for and waited for it lie within it.
+    #[track_caller]
+    pub fn assert_followed(&self) {
+        let took = self.exit_ns.unwrap_or_else(|| panic!("never found complete: {self:?}")) - self.enter_ns;
+        let [init, test, wait] = [self.init_ns, self.test_ns, self.wait_ns].map(|time| time.unwrap_or(0.0));
+        // Times are divided by a rounded frequency.
+        assert!(init > 0.0 && init + test + wait <= took + 1.0, "more time in calls than it took: {self:?}");
+        assert!(self.tests > Some(0) || wait > 0.0, "neither tested for nor waited for: {self:?}");
     }
 }
 

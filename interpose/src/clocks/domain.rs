@@ -1,0 +1,109 @@
+//! Which ranks read one and the same clock: same running kernel, same counter, and a page that they can share, through which
+//! their clocks are tested against each other.
+
+use std::os::unix::fs::MetadataExt;
+
+use super::warp::{self, Test};
+use crate::communicator::mix;
+use crate::live::Live;
+use crate::{abi, mpi};
+
+/// The ranks that share this one's clock.
+pub struct Domain {
+    /// Empty where this rank is alone.
+    comm: Option<usize>,
+    leader: u32,
+    tested: Test,
+    folder: Option<std::path::PathBuf>,
+}
+
+impl Domain {
+    /// All ranks of the world come here. `group` tells pretended clocks apart.
+    pub fn find(world: usize, live: &Live, rank: u32, group: u32) -> Option<Domain> {
+        // SAFETY: the header is mapped.
+        let header = unsafe { (*live.header()).rank };
+        let folder = live.folder().map(std::path::Path::to_owned);
+        let place = folder.as_ref().and_then(|folder| folder.metadata().ok()).map(|known| (known.dev(), known.ino()));
+        // Without a folder there is no page to share, and a rank is alone with its clock; so it is on a kernel that does not
+        // tell who it is.
+        let alone = place.is_none() || header.boot_id == [0; 16];
+        let (device, inode) = place.unwrap_or((rank.into(), u64::MAX));
+        let boot: [u64; 2] = bytemuck::cast(header.boot_id);
+        let own = if alone { u64::from(rank) + 1 } else { 0 };
+        let key = mix(&[boot[0], boot[1], header.clock_source.into(), group.into(), device, inode, own])[0];
+        let comm = split(world, (key & 0x7fff_ffff) as u32, rank)?;
+        // Two domains of one colour: not one in 2^31 pairs, but then nothing of what follows would be true.
+        let same = allreduce(comm, key as i64, abi::get().min) == Some(key as i64);
+        let all_same = allreduce(comm, same.into(), abi::get().min) == Some(1);
+        let test = if all_same { warp::test(comm, folder.as_deref()) } else { None };
+        // Who cannot be tested, or was seen to step back, is alone.
+        let fits = test.is_some_and(|test| test.step == 0);
+        let mine = split(comm, if fits { 0 } else { rank + 1 }, rank)?;
+        free(comm);
+        let leader = allreduce(mine, rank.into(), abi::get().min)? as u32;
+        let alone = size(mine)? == 1;
+        if alone {
+            free(mine);
+        }
+        let tested = test.filter(|_| fits && !alone).unwrap_or_default();
+        Some(Domain { comm: (!alone).then_some(mine), leader, tested, folder })
+    }
+
+    /// The lowest world rank.
+    pub fn leader(&self) -> u32 {
+        self.leader
+    }
+
+    /// What the test has shown: the most that clocks can differ, and the largest step back, ticks.
+    pub fn tested(&self) -> (u64, u64) {
+        (self.tested.bound, self.tested.step)
+    }
+
+    /// The leader's number among the leaders, on all ranks of the domain.
+    pub fn number(&self, leaders: Option<&super::peers::Leaders>) -> Option<u32> {
+        let mine = leaders.map_or(0, |leaders| trace::clock::Peers::rank(leaders) as i64);
+        match self.comm {
+            // All but the leader add nothing.
+            Some(comm) => allreduce(comm, mine, abi::get().sum).map(|number| number as u32),
+            None => Some(mine as u32),
+        }
+    }
+
+    /// The test once more, when the program ends.
+    pub fn test_again(&self) -> (u64, u64) {
+        let again = self.comm.and_then(|comm| warp::test(comm, self.folder.as_deref())).unwrap_or_default();
+        (again.bound, again.step)
+    }
+
+    /// Gives the communicator back.
+    pub fn free(&self) {
+        self.comm.map(free);
+    }
+}
+
+fn split(comm: usize, color: u32, key: u32) -> Option<usize> {
+    // SAFETY: all ranks of the communicator come here.
+    mpi::handle(|place| unsafe { mpi::comm_split(comm, color as usize, key as usize, place) })
+}
+
+fn free(comm: usize) {
+    let mut comm = comm;
+    // SAFETY: it is the tracer's own. A 4-byte handle lies in the word's first 4 bytes.
+    unsafe { mpi::comm_free((&raw mut comm).expose_provenance()) };
+}
+
+fn size(comm: usize) -> Option<i32> {
+    // SAFETY: `comm` is a communicator.
+    mpi::int(|place| unsafe { mpi::comm_size(comm, place) })
+}
+
+/// One 64-bit integer of each rank, reduced for all.
+pub fn allreduce(comm: usize, here: i64, operator: usize) -> Option<i64> {
+    let mut result = 0i64;
+    // SAFETY: all ranks of the communicator come here, each with one 64-bit integer.
+    let done = unsafe {
+        let (send, receive) = ((&raw const here).expose_provenance(), (&raw mut result).expose_provenance());
+        mpi::allreduce(send, receive, 1, abi::get().int64, operator, comm)
+    };
+    done.then_some(result)
+}

@@ -1,0 +1,190 @@
+//! The clocks of the ranks: which ranks read one and the same, and how the others are probed.
+//!
+//! Ranks that share a clock are tested against each other, never synchronised: that would only add error. One leader for each
+//! clock takes part in the rest, which is the method's affair ([`trace::clock`]).
+
+mod domain;
+mod peers;
+mod schedule;
+mod warp;
+
+use std::sync::{Mutex, OnceLock};
+
+use trace::clock::{Method, Pretended, Synchronisation};
+use trace::trace::layout::{CommunicatorEntry, sync_kind};
+
+use crate::live::Live;
+use crate::run::Run;
+use crate::{abi, mpi, registry, ticks};
+use domain::Domain;
+use peers::Leaders;
+use schedule::Schedule;
+
+/// What this rank has to do with the clocks.
+struct Clocks {
+    live: &'static Live,
+    how: Synchronisation,
+    domain: Domain,
+    /// Empty on ranks that lead no domain, and where there is but one.
+    leaders: Option<Mutex<Leaders>>,
+    schedule: Mutex<Schedule>,
+}
+
+static CLOCKS: OnceLock<Clocks> = OnceLock::new();
+
+/// The clock of this process as the synchronisation sees it: the tick counter, or what is pretended in its place.
+#[derive(Clone, Copy)]
+struct LocalClock {
+    pretended: Option<(Pretended, u64, f64)>,
+}
+
+impl LocalClock {
+    /// What it shows at a reading of the tick counter.
+    fn shown(&self, reading: u64) -> u64 {
+        match &self.pretended {
+            Some((clock, epoch, hz)) => clock.local(reading, *epoch, *hz),
+            None => reading,
+        }
+    }
+}
+
+/// Finds the clock domains and synchronises them, at the end of Init. All ranks of the world come here together.
+pub fn start(run: &Run, live: &'static Live, world: usize) -> Option<()> {
+    let mut how = run.settings.synchronisation;
+    let mut resync = run.settings.resync_seconds;
+    let (epoch, hz) = agree(world, run.rank, &mut how, &mut resync)?;
+    // SAFETY: the header is mapped, and this rank's own.
+    let header = unsafe { &mut (*live.header()).rank };
+    let (group, text) = run.settings.test_clock.of_rank(run.rank);
+    let pretended = Pretended::parse(text).filter(|_| group > 0);
+    if pretended.is_some() {
+        header.pretended = registry::lock()?.string(text);
+        header.pretended_epoch = epoch;
+        header.pretended_hz = hz;
+    }
+    let domain = Domain::find(world, live, run.rank, group)?;
+    (header.domain_error, header.domain_step) = domain.tested();
+    (header.clock_method, header.max_ppm, header.wander_ppb) = (how.method.number(), how.max_ppm, how.wander_ppb);
+    header.leader = domain.leader();
+    let clock = LocalClock { pretended: pretended.map(|clock| (clock, epoch, hz)) };
+    let leaders = Leaders::gather(world, run.rank, &domain, clock)?;
+    header.domain = domain.number(leaders.as_ref())?;
+    let leaders = leaders.filter(|leaders| leaders.count() > 1 && how.method != Method::None);
+    let schedule = Schedule::new(resync, hz);
+    let clocks = Clocks { live, how, domain, leaders: leaders.map(Mutex::new), schedule: Mutex::new(schedule) };
+    CLOCKS.set(clocks).ok()?;
+    CLOCKS.get()?.synchronise(sync_kind::INIT);
+    Some(())
+}
+
+/// Lets the first call after which clocks are synchronised be known: once MPI_COMM_WORLD is registered.
+pub fn watch_world() -> Option<()> {
+    let clocks = CLOCKS.get()?;
+    let first =
+        clocks.lock_schedule().first().filter(|_| clocks.leaders.is_some() && !clocks.how.method.extrapolates())?;
+    // SAFETY: the entry lies in the segment; no call on MPI_COMM_WORLD can be under way before Init has returned.
+    unsafe { (*world_entry()?).sync_at = first };
+    Some(())
+}
+
+fn world_entry() -> Option<*mut CommunicatorEntry> {
+    Some(registry::lock()?.communicators.get(&abi::get().comm_world)?.entry)
+}
+
+/// Rank 0's parameters for all; the tick at which pretended clocks begin, and ticks per second.
+fn agree(world: usize, rank: u32, how: &mut Synchronisation, resync: &mut f64) -> Option<(u64, f64)> {
+    let mut words = [0u64; 8];
+    if rank == 0 {
+        words = [
+            how.method.number().into(),
+            how.fit_points.into(),
+            how.exchanges.into(),
+            how.max_ppm.to_bits().into(),
+            how.wander_ppb.to_bits().into(),
+            resync.to_bits(),
+            ticks::now(),
+            ticks::roughly_hz().to_bits(),
+        ];
+    }
+    // SAFETY: all ranks come here with a buffer of as many bytes.
+    let done =
+        unsafe { mpi::bcast(words.as_mut_ptr().expose_provenance(), size_of_val(&words), abi::get().byte, 0, world) };
+    if !done {
+        return None;
+    }
+    *how = Synchronisation {
+        method: Method::numbered(words[0] as u32)?,
+        fit_points: words[1] as u32,
+        exchanges: words[2] as u32,
+        max_ppm: f32::from_bits(words[3] as u32),
+        wander_ppb: f32::from_bits(words[4] as u32),
+    };
+    *resync = f64::from_bits(words[5]);
+    Some((words[6], f64::from_bits(words[7])))
+}
+
+impl Clocks {
+    fn lock_schedule(&self) -> std::sync::MutexGuard<'_, Schedule> {
+        self.schedule.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+
+    /// Synchronises with the other leaders, who all come here.
+    fn synchronise(&self, kind: u32) {
+        let Some(leaders) = &self.leaders else { return };
+        let mut leaders = leaders.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let index = self.lock_schedule().next_index();
+        let begin = leaders.clock.shown(ticks::now());
+        let found = trace::clock::synchronise(&mut *leaders, &self.how);
+        let end = leaders.clock.shown(ticks::now());
+        for probe in &found.probes {
+            self.live.add_probe(trace::trace::layout::ProbeEntry { sync: index, ..*probe });
+        }
+        self.live.add_sync(trace::clock::entry(index, kind, begin, end, &found));
+    }
+}
+
+/// After a blocking call on MPI_COMM_WORLD with which its `sync_at` is reached: the leaders agree on the next one, and
+/// synchronise if it is time.
+///
+/// # Safety
+/// `entry` is MPI_COMM_WORLD's in the segment, whose calls come one after the other.
+#[cold]
+#[inline(never)]
+pub unsafe fn after_call(entry: *mut CommunicatorEntry) {
+    let synchronise = || {
+        let clocks = CLOCKS.get()?;
+        // SAFETY: the caller's promise.
+        let calls = unsafe { (*entry).calls };
+        let plan = {
+            let leaders = clocks.leaders.as_ref()?.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+            let plan = clocks.lock_schedule().plan(calls);
+            leaders.agree(plan)?
+        };
+        if plan.now {
+            clocks.synchronise(sync_kind::RUNNING);
+            clocks.lock_schedule().done();
+        }
+        Some(plan.next)
+    };
+    let next = crate::thread::sheltered(synchronise);
+    // SAFETY: as above.
+    unsafe { (*entry).sync_at = next.unwrap_or(u64::MAX) };
+}
+
+/// The last synchronisation, in Finalize, where all ranks of the world come together.
+pub fn finish() -> Option<()> {
+    let clocks = CLOCKS.get()?;
+    if !clocks.how.method.extrapolates() {
+        clocks.synchronise(sync_kind::FINALIZE);
+    }
+    // SAFETY: the header is mapped, and this rank's own.
+    let header = unsafe { &mut (*clocks.live.header()).rank };
+    let (error, step) = clocks.domain.test_again();
+    header.domain_error = header.domain_error.max(error);
+    header.domain_step = header.domain_step.max(step);
+    if let Some(leaders) = &clocks.leaders {
+        leaders.lock().unwrap_or_else(std::sync::PoisonError::into_inner).free();
+    }
+    clocks.domain.free();
+    Some(())
+}

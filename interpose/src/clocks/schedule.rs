@@ -1,0 +1,107 @@
+//! When clocks are synchronised while the program runs: every so many seconds, at a call of MPI_COMM_WORLD that the leaders have
+//! agreed on the time before. So no message is needed to find that all of them have come there.
+
+use crate::ticks;
+
+/// What the leaders agree on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Plan {
+    /// How many calls on MPI_COMM_WORLD are to be made until they meet again.
+    pub next: u64,
+    /// Whether they synchronise now.
+    pub now: bool,
+}
+
+/// What is known of the pace of the calls.
+pub struct Schedule {
+    /// Ticks between two synchronisations; 0: none.
+    interval: u64,
+    /// Synchronisations so far.
+    index: u32,
+    last_sync: u64,
+    /// Calls and tick when the leaders met last.
+    met: (u64, u64),
+}
+
+/// The first meeting comes after so many calls. Too early a meeting costs a broadcast, too late a one seconds.
+const FIRST: u64 = 16;
+/// The way to the next meeting is at most this many times the way so far.
+const GROWTH: u64 = 8;
+
+impl Schedule {
+    pub fn new(seconds: f64, hz: f64) -> Schedule {
+        let now = ticks::now();
+        Schedule { interval: (seconds * hz) as u64, index: 0, last_sync: now, met: (0, now) }
+    }
+
+    /// The number of the synchronisation that comes now.
+    pub fn next_index(&mut self) -> u32 {
+        let index = self.index;
+        self.index += 1;
+        index
+    }
+
+    /// After how many calls the leaders meet first; `None`: never.
+    pub fn first(&self) -> Option<u64> {
+        (self.interval > 0).then_some(FIRST)
+    }
+
+    /// What this leader would do, after so many calls.
+    pub fn plan(&mut self, calls: u64) -> Plan {
+        let now = ticks::now();
+        let plan = self.plan_at(calls, now);
+        self.met = (calls, now);
+        plan
+    }
+
+    fn plan_at(&self, calls: u64, now: u64) -> Plan {
+        let elapsed = now.wrapping_sub(self.last_sync);
+        // A meeting that comes a little early is as good as one that comes late.
+        let sync = elapsed >= self.interval - self.interval / 8;
+        let left = if sync { self.interval } else { self.interval - elapsed };
+        let (met_calls, met_at) = self.met;
+        let per_call = now.wrapping_sub(met_at) / (calls - met_calls).max(1);
+        let ahead = (left / per_call.max(1)).clamp(1, (calls * GROWTH).max(FIRST));
+        Plan { next: calls + ahead, now: sync }
+    }
+
+    /// Clocks have been synchronised just now.
+    pub fn done(&mut self) {
+        self.last_sync = ticks::now();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Calls of a steady pace, ticks each, an interval of a million ticks: when clocks are synchronised.
+    fn syncs(per_call: u64, until: u64) -> Vec<u64> {
+        let mut schedule = Schedule { interval: 1_000_000, index: 0, last_sync: 0, met: (0, 0) };
+        let (mut next, mut synced) = (FIRST, Vec::new());
+        while next * per_call < until {
+            let now = next * per_call;
+            let plan = schedule.plan_at(next, now);
+            schedule.met = (next, now);
+            if plan.now {
+                synced.push(now);
+                schedule.last_sync = now;
+            }
+            next = plan.next;
+        }
+        synced
+    }
+
+    #[test]
+    fn quick_calls_are_synchronised_every_interval() {
+        let synced = syncs(10, 10_000_000);
+        assert!((9..=11).contains(&synced.len()), "{synced:?}");
+        let gaps = synced.windows(2).map(|pair| pair[1] - pair[0]);
+        assert!(gaps.clone().all(|gap| (870_000..=1_000_100).contains(&gap)), "{:?}", gaps.collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn slow_calls_are_synchronised_as_soon_as_there_is_one() {
+        assert_eq!(syncs(400_000, 9_000_000).first(), Some(&6_400_000));
+    }
+}
