@@ -206,7 +206,8 @@ impl Array {
                     if let Some(request) = take_at(&mut followed.collectives, place) {
                         request.complete(tick);
                     }
-                    drop(take_at(&mut followed.receives, place));
+                    // How large its message was is not known.
+                    let _ = take_at(&mut followed.receives, place);
                 }
             }
         }

@@ -24,7 +24,7 @@ impl AffineMap {
 
     /// The map of a clock that showed `local` when the reference showed `local - difference`, and runs as fast.
     pub fn with_offset(local: u64, difference: i64) -> AffineMap {
-        AffineMap { local0: local, reference0: local.wrapping_sub_signed(difference), skew: 0.0 }
+        AffineMap { local0: local, reference0: local.wrapping_add_signed(difference.wrapping_neg()), skew: 0.0 }
     }
 
     /// The reference clock when the local one shows `local`, rounded to a tick.

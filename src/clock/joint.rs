@@ -3,11 +3,14 @@
 //! The offsets of one synchronisation are the weighted least-squares solution over its edges; the offsets of one clock are then
 //! smoothed over time. What the probes prove under the stated limits of the clocks is carried along as hard bounds.
 
+use std::collections::HashMap;
+
 use super::Leader;
 use super::affine::AffineMap;
 use super::curve::{Curve, Knot, Limits, Variance};
 use super::smoother::{self, Measured};
 use super::solve::{self, Edge};
+use super::steps;
 use crate::trace::layout::ProbeEntry;
 
 /// What the middle of two bounds is off by because the two ways are not equally quick, as a share of half the distance between
@@ -16,6 +19,10 @@ use crate::trace::layout::ProbeEntry;
 const ASYMMETRY: f64 = 0.05;
 /// A tick counter read twice in a row, out of order as it may be, differs by some ns.
 const READING_NS: f64 = 1.0;
+/// Two nominal frequencies measured to some 100 ppm are the same if they differ by less.
+const SAME_FREQUENCY: f64 = 3e-4;
+/// Rates that differ by less are those of one steady clock.
+const ALIKE: f64 = 2e-6;
 
 /// The curve of each leader's clock against the first one's. `max_ppm` and `wander_ppb` (per second) limit the clocks.
 pub fn curves(leaders: &[Leader<'_>], max_ppm: f64, wander_ppb: f64) -> Vec<Curve> {
@@ -26,8 +33,11 @@ pub fn curves(leaders: &[Leader<'_>], max_ppm: f64, wander_ppb: f64) -> Vec<Curv
         scales: leaders.iter().map(|leader| scale(leader, reference)).collect(),
         bases: bases(leaders, reference),
         hz: reference.hz,
+        epochs: Vec::new(),
+        narrowest: HashMap::new(),
         syncs,
     };
+    let problem = Problem { epochs: problem.epochs(), narrowest: problem.narrowest(), ..problem };
     // The first pass knows no rates; what it finds is good enough to move the bounds of one synchronisation, which lie a few
     // milliseconds apart, to one moment.
     let flat = vec![vec![0.0; leaders.len()]; syncs];
@@ -53,7 +63,8 @@ pub fn curves(leaders: &[Leader<'_>], max_ppm: f64, wander_ppb: f64) -> Vec<Curv
 fn scale(leader: &Leader<'_>, reference: &Leader<'_>) -> AffineMap {
     let ratio = reference.hz / leader.hz;
     let around = leader.syncs.first().map_or(0, |sync| sync.begin);
-    let skew = if (ratio - 1.0).abs() < 1e-9 { 0.0 } else { ratio - 1.0 };
+    // The same nominal frequency, as exactly as it is known: then ticks are left as they are.
+    let skew = if (ratio - 1.0).abs() < SAME_FREQUENCY { 0.0 } else { ratio - 1.0 };
     AffineMap { local0: around, reference0: around, skew }
 }
 
@@ -87,6 +98,10 @@ struct Problem<'a> {
     bases: Vec<i64>,
     /// Nominal ticks per second of the reference.
     hz: f64,
+    /// For each synchronisation and leader the moment that its offset is told for: the middle of its probes.
+    epochs: Vec<Vec<u64>>,
+    /// For each edge the least distance of its bounds at any synchronisation.
+    narrowest: HashMap<(usize, usize), f64>,
     syncs: usize,
 }
 
@@ -100,7 +115,7 @@ struct Solved {
     contradiction: (f64, f64),
 }
 
-/// What an edge says of `x[from] - x[to]` at the beginning of its synchronisation on both sides, ticks.
+/// What an edge says of `x[from] - x[to]` at the epochs of both sides, ticks.
 struct Bounds {
     from: usize,
     to: usize,
@@ -115,8 +130,43 @@ struct Bounds {
 }
 
 impl Problem<'_> {
-    fn begin(&self, node: usize, sync: usize) -> u64 {
-        self.scales[node].apply(self.leaders[node].syncs[sync].begin)
+    fn epoch(&self, node: usize, sync: usize) -> u64 {
+        self.epochs[sync][node]
+    }
+
+    fn epochs(&self) -> Vec<Vec<u64>> {
+        let mut sums = vec![vec![(0i128, 0i128); self.leaders.len()]; self.syncs];
+        for (from, leader) in self.leaders.iter().enumerate() {
+            for probe in leader.probes.iter().filter(|probe| (probe.sync as usize) < self.syncs) {
+                let to = probe.peer as usize;
+                let sums = &mut sums[probe.sync as usize];
+                for (at, ahead) in [(probe.lower_at, probe.lower), (probe.upper_at, probe.upper)] {
+                    sums[from] = (sums[from].0 + i128::from(at), sums[from].1 + 1);
+                    if let Some(sum) = sums.get_mut(to) {
+                        *sum = (sum.0 + i128::from(at.wrapping_add_signed(ahead)), sum.1 + 1);
+                    }
+                }
+            }
+        }
+        let epoch = |sync: usize, node: usize| match sums[sync][node] {
+            (_, 0) => self.leaders[node].syncs[sync].begin,
+            (sum, count) => (sum / count) as u64,
+        };
+        (0..self.syncs)
+            .map(|sync| (0..self.leaders.len()).map(|node| self.scales[node].apply(epoch(sync, node))).collect())
+            .collect()
+    }
+
+    fn narrowest(&self) -> HashMap<(usize, usize), f64> {
+        let mut narrowest = HashMap::new();
+        for (from, leader) in self.leaders.iter().enumerate() {
+            for probe in leader.probes {
+                let width = probe.upper.wrapping_sub(probe.lower) as f64;
+                let known = narrowest.entry((from, probe.peer as usize)).or_insert(width);
+                *known = width.min(*known);
+            }
+        }
+        narrowest
     }
 
     fn bounds<'s>(&'s self, sync: usize, rates: &'s [f64]) -> impl Iterator<Item = Bounds> + 's {
@@ -130,12 +180,12 @@ impl Problem<'_> {
         let to = probe.peer as usize;
         let to_scale = self.scales.get(to)?;
         let base = self.bases[from].wrapping_sub(self.bases[to]);
-        let (begin_from, begin_to) = (self.begin(from, sync), self.begin(to, sync));
+        let (epoch_from, epoch_to) = (self.epoch(from, sync), self.epoch(to, sync));
         let moved = |at: u64, ahead: i64| {
             let other = to_scale.apply(at.wrapping_add_signed(ahead));
             let own = self.scales[from].apply(at);
-            let since = own.wrapping_sub(begin_from) as i64 as f64;
-            let other_since = other.wrapping_sub(begin_to) as i64 as f64;
+            let since = own.wrapping_sub(epoch_from) as i64 as f64;
+            let other_since = other.wrapping_sub(epoch_to) as i64 as f64;
             let difference = (other.wrapping_sub(own) as i64).wrapping_sub(base) as f64;
             (difference - rates[from] * since + rates[to] * other_since, since.abs().max(other_since.abs()))
         };
@@ -144,14 +194,17 @@ impl Problem<'_> {
         let reading = READING_NS * 1e-9 * self.hz;
         // The tightest of n bounds whose excess is exponential with mean `spread` is off by spread / n.
         let excess = f64::from(probe.spread) / f64::from(probe.exchanges.max(1));
-        let asymmetry = ASYMMETRY * (upper - lower) / 2.0;
+        // Bounds that are wider than they could be have room for the truth to lie anywhere.
+        let narrowest = self.narrowest.get(&(from, to)).copied().unwrap_or(0.0);
+        let room = (upper - lower - narrowest).max(0.0);
+        let asymmetry = ASYMMETRY * narrowest / 2.0;
         Some(Bounds {
             from,
             to,
             lower,
             upper,
             reach: lower_reach.max(upper_reach),
-            passing: reading * reading + excess * excess,
+            passing: reading * reading + excess * excess + room * room / 12.0,
             lasting: asymmetry * asymmetry,
         })
     }
@@ -187,12 +240,30 @@ impl Problem<'_> {
 
     /// The rate of each clock's offset at each synchronisation, from those around it.
     fn rates(&self, solved: &[Solved]) -> Vec<Vec<f64>> {
-        let rate = |node: usize, sync: usize| {
-            let (before, after) = (sync.saturating_sub(1), (sync + 1).min(self.syncs - 1));
-            let length = self.begin(node, after).wrapping_sub(self.begin(node, before)) as i64 as f64;
-            if length > 0.0 { (solved[after].offsets[node] - solved[before].offsets[node]) / length } else { 0.0 }
+        let slopes = |node: usize| -> Vec<f64> {
+            let slope = |sync: usize| {
+                let length = self.epoch(node, sync + 1).wrapping_sub(self.epoch(node, sync)) as i64 as f64;
+                (solved[sync + 1].offsets[node] - solved[sync].offsets[node]) / length.max(1.0)
+            };
+            (0..self.syncs.saturating_sub(1)).map(slope).collect()
         };
-        (0..self.syncs).map(|sync| (0..self.leaders.len()).map(|node| rate(node, sync)).collect()).collect()
+        let mut rates = vec![vec![0.0; self.leaders.len()]; self.syncs];
+        for node in 0..self.leaders.len() {
+            let slopes = slopes(node);
+            let usual = crate::statistics::median(&mut slopes.clone()).unwrap_or(0.0);
+            for (sync, rates) in rates.iter_mut().enumerate() {
+                let around = &slopes[sync.saturating_sub(1)..(sync + 1).min(slopes.len())];
+                // Beside a step the slope of the other side counts.
+                let nearest = around.iter().copied().min_by(|a, b| (a - usual).abs().total_cmp(&(b - usual).abs()));
+                let alike = around.iter().all(|slope| (slope - usual).abs() < ALIKE);
+                rates[node] = match nearest {
+                    Some(_) if alike => around.iter().sum::<f64>() / around.len() as f64,
+                    Some(nearest) => nearest,
+                    None => 0.0,
+                };
+            }
+        }
+        rates
     }
 
     /// For each synchronisation and clock what its offset must lie between.
@@ -204,8 +275,9 @@ impl Problem<'_> {
                     0 | 1 => 2.0 * limits.max_rate,
                     _ => {
                         let (before, after) = (sync.saturating_sub(1), (sync + 1).min(self.syncs - 1));
-                        let length = self.begin(0, after).wrapping_sub(self.begin(0, before)) as i64 as f64;
-                        2.0 * limits.wander * length + 2.0 * self.widest(sync, &rates[sync]) / length.max(1.0)
+                        let length = self.epoch(0, after).wrapping_sub(self.epoch(0, before)) as i64 as f64;
+                        let widths = self.widest(before, &rates[before]) + self.widest(after, &rates[after]);
+                        2.0 * limits.wander * length + widths / length.max(1.0)
                     }
                 };
                 self.constraints(sync, &rates[sync], slack)
@@ -245,7 +317,7 @@ impl Problem<'_> {
 
     fn curve(&self, node: usize, solved: &[Solved], hard: &[Vec<(f64, f64)>], limits: Limits) -> Curve {
         let ns = 1e9 / self.hz;
-        let zero = if self.syncs > 0 { self.begin(node, 0) } else { 0 };
+        let zero = if self.syncs > 0 { self.epoch(node, 0) } else { 0 };
         let kept: Vec<usize> = (0..self.syncs).filter(|&sync| solved[sync].variances[node].is_finite()).collect();
         // Where the edges contradict each other by more than their errors, these are larger than they seemed.
         let (squares, count) = solved
@@ -258,20 +330,20 @@ impl Problem<'_> {
         let mut measured: Vec<Measured> = kept
             .iter()
             .map(|&sync| Measured {
-                at: self.begin(node, sync).wrapping_sub(zero) as i64 as f64 / self.hz,
+                at: self.epoch(node, sync).wrapping_sub(zero) as i64 as f64 / self.hz,
                 offset: solved[sync].offsets[node] * ns,
                 variance: variance(sync) * (1.0 - solved[sync].lasting) * ns * ns,
                 step: 0.0,
             })
             .collect();
-        mark_steps(&mut measured, &limits, self.hz);
+        steps::mark(&mut measured, &limits, self.hz);
         let (states, walk) = smoother::smooth(&measured);
         let knots = kept
             .iter()
             .zip(&states)
             .zip(&measured)
             .map(|((&sync, state), measured)| Knot {
-                local: self.begin(node, sync),
+                local: self.epoch(node, sync),
                 offset: state.mean[0] / ns,
                 rate: state.mean[1] * 1e-9,
                 variance: Variance {
@@ -293,28 +365,5 @@ impl Problem<'_> {
         // (ns/s)^2 per s, to a variance of the rate per tick.
         let limits = Limits { walk: walk * 1e-18 / self.hz, ..limits };
         Curve::new(self.scales[node], self.bases[node], knots, limits, true)
-    }
-}
-
-/// Marks what cannot be drift: an offset that changes faster than any clock may run, or a rate that changes faster than any
-/// may wander, and back again.
-fn mark_steps(measured: &mut [Measured], limits: &Limits, hz: f64) {
-    let slopes: Vec<f64> =
-        measured.windows(2).map(|pair| (pair[1].offset - pair[0].offset) / (pair[1].at - pair[0].at)).collect();
-    let mut sorted = slopes.clone();
-    let Some(usual) = crate::statistics::median(&mut sorted) else { return };
-    // ns per s, and ns per s^2.
-    let (fastest, wander) = (limits.max_rate * 1e9, limits.wander * 1e9 * hz);
-    let whole = measured.last().map_or(0.0, |last| last.at - measured[0].at);
-    for (index, &slope) in slopes.iter().enumerate() {
-        let (from, to) = (measured[index], measured[index + 1]);
-        let length = to.at - from.at;
-        let noise = 4.0 * (from.variance + to.variance).sqrt() / length;
-        let too_fast = slope.abs() > fastest + noise;
-        // With two intervals nobody can tell which one is the odd one out.
-        let odd = slopes.len() > 2 && (slope - usual).abs() > wander * whole.min(4.0 * length) + 2.0 * noise;
-        if too_fast || odd {
-            measured[index].step = (slope - if too_fast && slopes.len() < 3 { 0.0 } else { usual }) * length;
-        }
     }
 }

@@ -13,6 +13,7 @@ mod method;
 mod pretended;
 mod smoother;
 mod solve;
+mod steps;
 mod synchronise;
 mod truth;
 
@@ -99,7 +100,9 @@ impl Clock {
         for (domain, curve) in members.iter().zip(&curves) {
             for &index in domain {
                 let info = trace.parts[index].info();
-                let tested = (info.domain_error > 0 || domain.len() == 1).then_some(info.domain_error);
+                // Alone with its clock as the run has found out, or as there is nobody else.
+                let alone = info.leader != NO_RANK || info.world_size == 1;
+                let tested = (info.domain_error > 0 || alone).then_some(info.domain_error);
                 ranks[index] = Some(RankClock {
                     curve: curve.clone(),
                     zero,
@@ -162,7 +165,7 @@ fn curves(method: Method, leaders: &[&Part]) -> Vec<Curve> {
     for number in 0..leaders.len() {
         let part = leaders.iter().find(|part| part.info().domain as usize == number);
         known.extend(part.map(|part| Leader {
-            hz: 1e9 / period_ns(part.info()),
+            hz: nominal_hz(part.info()),
             syncs: part.syncs(),
             probes: part.probes(),
         }));
@@ -250,6 +253,16 @@ impl RankClock {
 
 fn span_ns(info: &RankHeader) -> u64 {
     info.last_anchor.raw_ns.saturating_sub(info.first_anchor.raw_ns)
+}
+
+/// Ticks per second as the machine states them, else as they were measured at Init: what is left is in the clock's curve. The two
+/// anchors tell more exactly, but a step of the clock would spoil that.
+fn nominal_hz(info: &RankHeader) -> f64 {
+    match (info.nominal_hz, info.measured_hz) {
+        (0, hz) if hz > 0.0 => hz,
+        (0, _) => 1e9 / period_ns(info),
+        (hz, _) => hz as f64,
+    }
 }
 
 /// ns per tick: the line through the two anchors, or where they lie close together what the machine states.

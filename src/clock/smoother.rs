@@ -47,7 +47,46 @@ pub fn smooth(measured: &[Measured]) -> (Vec<State>, f64) {
         .max_by(|a, b| a.0.total_cmp(&b.0))
         .map_or(USUAL_WALK, |(_, walk)| walk);
     let walk = walk * walk;
-    (backward(&filter(measured, walk)), walk)
+    (smooth_with(measured, walk), walk)
+}
+
+fn smooth_with(measured: &[Measured], walk: f64) -> Vec<State> {
+    let mut smoothed = backward(&filter(measured, walk));
+    // At the first measurement the filter hardly knows the rate, and what the smoother takes off its variance drowns in it. Run
+    // from the other end, that state is the last one, which needs no smoothing.
+    let mirrored = backward(&filter(&mirrored(measured), walk));
+    if let (Some(first), [.., before, last]) = (smoothed.first_mut(), &mirrored[..]) {
+        let [c0, c1, c2, c3] = before.with_next;
+        *first = State {
+            mean: [last.mean[0], -last.mean[1]],
+            variance: [last.variance[0], -last.variance[1], last.variance[2]],
+            with_next: if measured.len() == 2 { of_two(measured, walk) } else { [c0, -c2, -c1, c3] },
+        };
+    }
+    smoothed
+}
+
+/// The same measurements with time running backwards.
+fn mirrored(measured: &[Measured]) -> Vec<Measured> {
+    let before = |index: usize| index.checked_sub(1).map_or(0.0, |index| measured[index].step);
+    let mirror = |(index, now): (usize, &Measured)| Measured { at: -now.at, step: before(index), ..*now };
+    measured.iter().enumerate().map(mirror).rev().collect()
+}
+
+/// The covariances between the two states of two measurements: all four quantities together, the second measurement taken in
+/// last, without a difference of large numbers.
+fn of_two(measured: &[Measured], walk: f64) -> [f64; 4] {
+    let (first, second) = (&measured[0], &measured[1]);
+    let length = second.at - first.at;
+    let rate = PRIOR_RATE * PRIOR_RATE;
+    let (offset_noise, both) = (walk * length.powi(3) / 3.0 + first.step.powi(2), walk * length * length / 2.0);
+    let total = first.variance + second.variance + length * length * rate + offset_noise;
+    [
+        first.variance * second.variance / total,
+        -first.variance * (length * rate + both) / total,
+        length * rate * second.variance / total,
+        rate * (first.variance + second.variance + offset_noise - length * both) / total,
+    ]
 }
 
 struct Filtered {
@@ -55,13 +94,23 @@ struct Filtered {
     filtered: Vec<State>,
     /// Seconds from each measurement to the next.
     steps: Vec<f64>,
+    /// The determinants of the predicted variances, carried along: computed from the variances they would drown where a rate is
+    /// hardly known.
+    determinants: Vec<f64>,
     /// The logarithm of how likely the measurements are.
     likelihood: f64,
 }
 
 fn filter(measured: &[Measured], walk: f64) -> Filtered {
-    let mut result = Filtered { predicted: Vec::new(), filtered: Vec::new(), steps: Vec::new(), likelihood: 0.0 };
+    let mut result = Filtered {
+        predicted: Vec::new(),
+        filtered: Vec::new(),
+        steps: Vec::new(),
+        determinants: Vec::new(),
+        likelihood: 0.0,
+    };
     let mut state = State::default();
+    let mut determinant = 0.0;
     for (index, now) in measured.iter().enumerate() {
         let predicted = match index {
             0 => {
@@ -71,14 +120,17 @@ fn filter(measured: &[Measured], walk: f64) -> Filtered {
                     variance: [now.variance, 0.0, PRIOR_RATE * PRIOR_RATE],
                     ..State::default()
                 };
+                determinant = now.variance * PRIOR_RATE * PRIOR_RATE;
                 result.predicted.push(state);
                 result.filtered.push(state);
+                result.determinants.push(determinant);
                 continue;
             }
             _ => {
                 let before = &measured[index - 1];
                 let length = now.at - before.at;
                 result.steps.push(length);
+                determinant += growth(&state, length, walk, before.step);
                 predict(&state, length, walk, before.step)
             }
         };
@@ -94,6 +146,8 @@ fn filter(measured: &[Measured], walk: f64) -> Filtered {
         };
         result.predicted.push(predicted);
         result.filtered.push(state);
+        result.determinants.push(determinant);
+        determinant *= now.variance / total;
     }
     result
 }
@@ -111,6 +165,14 @@ fn predict(state: &State, length: f64, walk: f64, step: f64) -> State {
     }
 }
 
+/// By how much the determinant of a state's variance grows in a prediction: det(A + Q) - det A, where det A is that of the state,
+/// since moving it on does not change it.
+fn growth(state: &State, length: f64, walk: f64, step: f64) -> f64 {
+    let moved = predict(state, length, 0.0, 0.0).variance;
+    let noise = [walk * length.powi(3) / 3.0 + step * step, walk * length * length / 2.0, walk * length];
+    noise[0] * noise[2] - noise[1] * noise[1] + moved[0] * noise[2] + moved[2] * noise[0] - 2.0 * moved[1] * noise[1]
+}
+
 fn backward(filtered: &Filtered) -> Vec<State> {
     let mut smoothed = filtered.filtered.clone();
     for index in (0..smoothed.len().saturating_sub(1)).rev() {
@@ -118,7 +180,7 @@ fn backward(filtered: &Filtered) -> Vec<State> {
         let length = filtered.steps[index];
         let [xx, xv, vv] = now.variance;
         let [pxx, pxv, pvv] = predicted.variance;
-        let determinant = pxx * pvv - pxv * pxv;
+        let determinant = filtered.determinants[index + 1];
         // C = P F' (P predicted)^-1, with F = [1 length; 0 1].
         let cross = [xx + length * xv, xv, xv + length * vv, vv];
         let gain = [
@@ -172,6 +234,36 @@ mod tests {
             assert!(state.variance[0] < 100.0, "{index}: {:?}", state.variance);
         }
         assert!((states[6].mean[1] - 37_000.0).abs() < 1.0);
+    }
+
+    #[test]
+    fn half_way_between_two_measurements_the_error_is_that_of_their_mean() {
+        let two = [0.0, 0.5].map(|at| Measured { at, offset: 37_000.0 * at, variance: 16.0, step: 0.0 });
+        let (states, _) = smooth(&two);
+        let (from, to) = (states[0], states[1]);
+        // The cubic's weights half way: 1/2, h/8, 1/2, -h/8.
+        let weights = [0.5, 0.5 / 8.0, 0.5, -0.5 / 8.0];
+        let [xx, xv, vx, vv] = from.with_next;
+        let rows = [
+            [from.variance[0], from.variance[1], xx, xv],
+            [from.variance[1], from.variance[2], vx, vv],
+            [xx, vx, to.variance[0], to.variance[1]],
+            [xv, vv, to.variance[1], to.variance[2]],
+        ];
+        let sum: f64 = (0..4).map(|i| (0..4).map(|j| weights[i] * rows[i][j] * weights[j]).sum::<f64>()).sum();
+        assert!((sum - 8.0).abs() < 0.1, "{sum}, {states:?}");
+    }
+
+    #[test]
+    fn the_first_state_is_as_well_known_as_the_last() {
+        let steady: Vec<Measured> = (0..7)
+            .map(|k| Measured { at: f64::from(k) * 10.0, offset: 5.0 * f64::from(k), variance: 1.0, step: 0.0 })
+            .collect();
+        let (states, _) = smooth(&steady);
+        let (first, last) = (states[0].variance, states[6].variance);
+        assert!((first[2] / last[2] - 1.0).abs() < 0.01, "{first:?} {last:?}");
+        assert!((first[0] / last[0] - 1.0).abs() < 0.01, "{first:?} {last:?}");
+        assert!((first[1] / last[1] + 1.0).abs() < 0.01, "{first:?} {last:?}");
     }
 
     #[test]

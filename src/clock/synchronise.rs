@@ -112,7 +112,7 @@ fn pong(peers: &mut impl Peers, client: usize, count: u32, map: &AffineMap) {
 
 /// SKaMPI: the root with each in turn.
 fn offsets_in_turn(peers: &mut impl Peers, exchanges: u32) -> AffineMap {
-    in_turn(peers, exchanges, |found| exchange::skampi(found))
+    in_turn(peers, exchanges, exchange::skampi)
 }
 
 fn in_turn(peers: &mut impl Peers, count: u32, offset: impl Fn(&[Exchange]) -> Option<Offset>) -> AffineMap {

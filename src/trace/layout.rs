@@ -156,8 +156,8 @@ pub struct RankHeader {
     pub max_ppm: f32,
     /// No clock's rate changes faster, ppb per second.
     pub wander_ppb: f32,
-    /// For later versions.
-    pub reserved: [u8; 8],
+    /// Ticks per second as they were measured within a few ms of Init, to some 100 ppm; 0: not measured.
+    pub measured_hz: f64,
 }
 
 /// One communicator as one rank knows it. A cache line, like all tables' entries: the counts of two communicators that two

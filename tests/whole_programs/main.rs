@@ -7,6 +7,7 @@ mod applications;
 mod benchmarks;
 mod bitwise;
 mod capacity;
+mod clocks;
 mod collectives;
 mod command_line;
 mod communicators;
@@ -56,6 +57,7 @@ fn main() {
         ("collectives", collectives::TESTS),
         ("requests", requests::TESTS),
         ("sessions", sessions::TESTS),
+        ("clocks", clocks::TESTS),
         ("messages", messages::TESTS),
         ("handles", handles::TESTS),
         ("languages", languages::TESTS),

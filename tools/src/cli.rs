@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::{CommandFactory, Parser, Subcommand};
 
-use crate::commands::{categorize, completions, dump, info, man, recover, run};
+use crate::commands::{categorize, clock, completions, dump, info, man, recover, run};
 use crate::output::Output;
 
 /// Traces the repetitions of MPI operations: starts unmodified programs under the tracer and shows what it recorded.
@@ -15,8 +15,8 @@ use crate::output::Output;
     version,
     subcommand_required = true,
     arg_required_else_help = false,
-    after_help = "Exit codes: 0 done; 1 after the output, where the trace is incomplete; 2 wrong usage or a file that cannot be \
-                  read. `run` ends as the job does."
+    after_help = "Exit codes: 0 done; 1 after the output, where the trace is incomplete, or its times contradict themselves \
+                  (clock); 2 wrong usage or a file that cannot be read. `run` ends as the job does."
 )]
 pub struct Cli {
     /// What to do.
@@ -31,6 +31,7 @@ pub enum Command {
     Info(info::Arguments),
     Dump(dump::Arguments),
     Categorize(categorize::Arguments),
+    Clock(clock::Arguments),
     Recover(recover::Arguments),
     Completions(completions::Arguments),
     Man(man::Arguments),
@@ -44,6 +45,7 @@ impl Command {
             Command::Info(arguments) => info::run(&arguments, output),
             Command::Dump(arguments) => dump::run(&arguments, output),
             Command::Categorize(arguments) => categorize::run(&arguments, output),
+            Command::Clock(arguments) => clock::run(&arguments, output),
             Command::Recover(arguments) => recover::run(&arguments, output),
             Command::Completions(arguments) => completions::run(&arguments, Cli::command(), output),
             Command::Man(arguments) => man::run(&arguments, Cli::command(), output),

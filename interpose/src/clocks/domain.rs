@@ -45,7 +45,8 @@ impl Domain {
         if alone {
             free(mine);
         }
-        let tested = test.filter(|_| fits && !alone).unwrap_or_default();
+        // Where a test has split a domain, what it saw stays known.
+        let tested = test.filter(|test| !alone || test.step > 0).unwrap_or_default();
         Some(Domain { comm: (!alone).then_some(mine), leader, tested, folder })
     }
 
@@ -77,7 +78,9 @@ impl Domain {
 
     /// Gives the communicator back.
     pub fn free(&self) {
-        self.comm.map(free);
+        if let Some(comm) = self.comm {
+            free(comm);
+        }
     }
 }
 

@@ -66,6 +66,7 @@ pub fn start(run: &Run, live: &'static Live, world: usize) -> Option<()> {
     (header.domain_error, header.domain_step) = domain.tested();
     (header.clock_method, header.max_ppm, header.wander_ppb) = (how.method.number(), how.max_ppm, how.wander_ppb);
     header.leader = domain.leader();
+    header.measured_hz = ticks::roughly_hz();
     let clock = LocalClock { pretended: pretended.map(|clock| (clock, epoch, hz)) };
     let leaders = Leaders::gather(world, run.rank, &domain, clock)?;
     header.domain = domain.number(leaders.as_ref())?;

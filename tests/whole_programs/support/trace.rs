@@ -51,6 +51,8 @@ pub struct Row {
     pub bytes: u64,
     pub enter_ns: f64,
     pub exit_ns: Option<f64>,
+    pub error_ns: Option<f64>,
+    pub disturbed: bool,
     pub init_ns: Option<f64>,
     pub test_ns: Option<f64>,
     pub wait_ns: Option<f64>,
@@ -81,6 +83,44 @@ pub struct Counts {
     pub good: u64,
 }
 
+/// What `mpitrace clock` tells.
+#[derive(Deserialize, Debug)]
+pub struct Synchronised {
+    pub method: String,
+    pub domains: Vec<Vec<u64>>,
+    pub sync_ns: f64,
+    pub synchronisations: u64,
+    pub error_ns: ClockError,
+    pub causality: Causality,
+    pub truth: Option<Truth>,
+    pub steps: Vec<Step>,
+}
+
+#[derive(Deserialize, Debug)]
+pub struct ClockError {
+    pub max: Option<f64>,
+}
+
+#[derive(Deserialize, Debug)]
+pub struct Causality {
+    pub checked: u64,
+    pub violated: u64,
+}
+
+#[derive(Deserialize, Debug)]
+pub struct Truth {
+    pub rms_ns: f64,
+    pub hard_bounds_held: Option<bool>,
+}
+
+#[derive(Deserialize, Debug)]
+pub struct Step {
+    pub domain: u64,
+    pub after_s: f64,
+    pub before_s: f64,
+    pub size_ns: f64,
+}
+
 impl Trace {
     pub fn at(path: PathBuf) -> Self {
         Self { path }
@@ -96,6 +136,12 @@ impl Trace {
     #[track_caller]
     pub fn dump(&self, options: &[&str]) -> Vec<Row> {
         self.json("dump", options).1
+    }
+
+    /// The exit code, and what was told.
+    #[track_caller]
+    pub fn clock(&self) -> (i32, Synchronised) {
+        self.json("clock", &[])
     }
 
     #[track_caller]

@@ -118,7 +118,7 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
     super::check_operation(arguments.operation, operations.operations.len())?;
     let clock = Clock::of(&trace);
     super::warn_if_incomplete(&trace);
-    if arguments.time != Time::Local && clock.domains.len() > 1 {
+    if arguments.time != Time::Local && clock.domains.len() > 1 && clock.method == mpitrace::clock::Method::None {
         eprintln!(
             "mpitrace: the ranks read {} clocks that nothing has synchronised: only --time local is to be trusted",
             clock.domains.len()

@@ -85,7 +85,7 @@ struct Row<'a> {
     root: Option<i32>,
     enter_ns: f64,
     exit_ns: Option<f64>,
-    /// No clock model states an error yet.
+    /// Of the entry, the half width of its 95 % interval.
     error_ns: Option<f64>,
     #[serde(flatten)]
     request: Option<RequestTimes>,
@@ -186,7 +186,7 @@ impl Calls<'_> {
             root: super::root(&operation.key),
             enter_ns: clock.nanoseconds(part.enter()[record]),
             exit_ns: exit.map(|tick| clock.nanoseconds(tick)),
-            error_ns: None,
+            error_ns: clock.error_ns(part.enter()[record]),
             request: part.requests().filter(|_| operation.key.has_request()).map(|requests| RequestTimes {
                 init_ns: clock.ticks_ns(requests.init[record]),
                 test_ns: clock.ticks_ns(requests.test[record]),

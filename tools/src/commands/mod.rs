@@ -1,6 +1,7 @@
 //! One file for each command: its options, and what it does.
 
 pub mod categorize;
+pub mod clock;
 pub mod completions;
 pub mod dump;
 pub mod info;
@@ -16,7 +17,7 @@ use clap::Args;
 use mpitrace::operations::OperationKey;
 use mpitrace::trace::Trace;
 
-/// The exit code for an incomplete trace.
+/// The exit code for an incomplete trace, and for one whose times contradict themselves.
 pub const FINDING: u8 = 1;
 /// The exit code for wrong usage and for a file that cannot be read.
 pub const UNUSABLE: u8 = 2;

@@ -40,7 +40,12 @@ pub struct Facts {
 pub struct ClockFacts {
     pub source: Option<&'static str>,
     pub frequency_hz: Option<f64>,
+    /// How the clocks of the domains were synchronised.
+    pub method: &'static str,
+    /// The ranks that read one and the same clock.
     pub domains: Vec<Vec<u32>>,
+    /// How far the clocks of the first domain's ranks can be apart without its having shown.
+    pub tested_ns: Option<f64>,
     /// From MPI_Init to MPI_Finalize on the lowest rank.
     pub duration_ns: Option<f64>,
 }
@@ -140,7 +145,11 @@ impl ClockFacts {
         ClockFacts {
             source,
             frequency_hz: info.map(|_| clock.of_part(0).frequency_hz()),
+            method: clock.method.name(),
             domains: clock.domains.clone(),
+            tested_ns: info
+                .filter(|info| info.domain_error > 0)
+                .map(|info| clock.of_part(0).ticks_ns(info.domain_error)),
             duration_ns: duration.filter(|&duration| duration > 0.0),
         }
     }

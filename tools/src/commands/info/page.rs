@@ -179,7 +179,13 @@ fn clock(facts: &Facts, factors: &Known) -> Option<String> {
     if domains.len() > 1 {
         let texts: Vec<String> = domains.iter().map(|domain| text::named_ranks(domain)).collect();
         let list = if domains.len() <= FEW { format!(" ({})", texts.join("; ")) } else { String::new() };
-        line.push_str(&format!("; {} clock domains{list}, set against each other by the hosts' clocks", domains.len()));
+        let how = match facts.clock.method {
+            "none" => "set against each other by the hosts' clocks".to_owned(),
+            method => format!("synchronised by {method}"),
+        };
+        line.push_str(&format!("; {} clock domains{list}, {how}", domains.len()));
+    } else if let Some(tested) = facts.clock.tested_ns {
+        line.push_str(&format!(", one clock tested to {}", text::time(tested)));
     }
     Some(line)
 }

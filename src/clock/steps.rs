@@ -1,0 +1,105 @@
+//! Steps of a clock between two synchronisations: what cannot be drift.
+
+use super::curve::Limits;
+use super::smoother::Measured;
+
+/// Marks intervals in which an offset changes faster than any clock may run, or at a rate that the intervals beside it do not
+/// have and that no clock wanders to. A smaller step cannot be told from drift.
+pub fn mark(measured: &mut [Measured], limits: &Limits, hz: f64) {
+    let intervals: Vec<Interval> = measured
+        .windows(2)
+        .map(|pair| {
+            let length = pair[1].at - pair[0].at;
+            Interval {
+                length,
+                slope: (pair[1].offset - pair[0].offset) / length,
+                noise: 4.0 * (pair[0].variance + pair[1].variance).sqrt() / length,
+            }
+        })
+        .collect();
+    // ns per s, and ns per s^2.
+    let (fastest, wander) = (limits.max_rate * 1e9, limits.wander * 1e9 * hz);
+    let differ = |one: &Interval, other: &Interval| {
+        (one.slope - other.slope).abs() > wander * (one.length + other.length) / 2.0 + one.noise + other.noise
+    };
+    for (index, interval) in intervals.iter().enumerate() {
+        let before = index.checked_sub(1).and_then(|index| intervals.get(index));
+        let after = intervals.get(index + 1);
+        let usual = match (before, after) {
+            (Some(before), Some(after)) => Some((before.slope + after.slope) / 2.0),
+            (Some(beside), None) | (None, Some(beside)) => Some(beside.slope),
+            (None, None) => None,
+        };
+        let odd = match (before, after) {
+            (Some(before), Some(after)) => {
+                differ(interval, before)
+                    && differ(interval, after)
+                    && (interval.slope > before.slope) == (interval.slope > after.slope)
+            }
+            // At an end nobody can tell which of two is the odd one, unless the next one agrees with its own neighbour.
+            (None, Some(beside)) => {
+                intervals.get(2).is_some_and(|third| differ(interval, beside) && !differ(beside, third))
+            }
+            (Some(beside), None) => {
+                let third = index.checked_sub(2).and_then(|index| intervals.get(index));
+                third.is_some_and(|third| differ(interval, beside) && !differ(beside, third))
+            }
+            (None, None) => false,
+        };
+        if odd || interval.slope.abs() > fastest + interval.noise {
+            let usual = usual.filter(|usual| usual.abs() <= fastest).unwrap_or(0.0);
+            measured[index].step = (interval.slope - usual) * interval.length;
+        }
+    }
+}
+
+struct Interval {
+    /// s.
+    length: f64,
+    /// ns per s.
+    slope: f64,
+    noise: f64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Limits of 500 ppm and 100 ppb per second, a tick a nanosecond; measurements every 10 s, 5 ns exact.
+    fn steps(offset: impl Fn(f64) -> f64) -> Vec<f64> {
+        let limits = Limits { walk: 0.0, wander: 100e-9 / 1e9, max_rate: 500e-6 };
+        let measure = |index: u32| {
+            let at = f64::from(index) * 10.0;
+            Measured { at, offset: offset(at), variance: 25.0, step: 0.0 }
+        };
+        let mut measured: Vec<Measured> = (0..8).map(measure).collect();
+        mark(&mut measured, &limits, 1e9);
+        measured.iter().map(|measured| measured.step).collect()
+    }
+
+    #[test]
+    fn a_step_is_found_in_its_interval_with_its_size() {
+        for at in [5.0, 35.0, 65.0] {
+            let found = steps(|t| 3000.0 * t + if t > at { 40_000.0 } else { 0.0 });
+            let interval = (at / 10.0) as usize;
+            assert!((found[interval] - 40_000.0).abs() < 1.0, "{at}: {found:?}");
+            assert_eq!(found.iter().filter(|step| **step != 0.0).count(), 1, "{at}: {found:?}");
+        }
+    }
+
+    #[test]
+    fn drift_and_wander_are_no_steps() {
+        assert!(steps(|t| 50_000.0 * t).iter().all(|step| *step == 0.0));
+        let swing = |t: f64| 500.0 * 60.0 / std::f64::consts::TAU * (1.0 - (std::f64::consts::TAU * t / 60.0).cos());
+        assert!(steps(swing).iter().all(|step| *step == 0.0));
+    }
+
+    #[test]
+    fn what_is_faster_than_any_clock_is_a_step_even_between_two_measurements() {
+        let limits = Limits { walk: 0.0, wander: 1e-16, max_rate: 500e-6 };
+        let mut measured =
+            [(0.0, 0.0), (1.0, 5e6)].map(|(at, offset)| Measured { at, offset, variance: 25.0, step: 0.0 });
+        mark(&mut measured, &limits, 1e9);
+        assert_eq!(measured[0].step, 5e6);
+    }
+}

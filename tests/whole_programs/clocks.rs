@@ -1,0 +1,161 @@
+//! Global time: which ranks share a clock, and how wrong the time of the others is where the truth is known.
+//!
+//! How exact a method is, benches/clock_methods.rs measures. Here an error of a millisecond is a failure: the pretended clocks are
+//! seconds apart, so a wrong sign, a lost map or a wrong scale shows, and a busy machine does not.
+
+use crate::support::trace::{Row, Synchronised};
+use crate::support::{Case, On, Outcome, Test};
+
+/// One library of each family, and the one whose ranks wait without spinning.
+const FAMILIES: On = On::Only(&["ompi4", "mpich4", "mpich5-abi"]);
+
+pub const TESTS: &[Test] = &[
+    Test::new("of_one_machine_are_one_that_is_tested", one_machine),
+    Test::new("that_are_pretended_are_found_by_every_method", every_method).on(FAMILIES),
+    Test::new("of_four_ranks_in_three_domains_are_found", three_domains),
+    Test::new("of_eight_ranks_are_found_by_every_tree", eight_ranks).on(On::Only(&["ompi4", "ompi5"])),
+    Test::new("are_synchronised_while_the_program_runs", resync).on(FAMILIES),
+    Test::new("are_synchronised_also_by_a_rank_that_is_paused", paused).on(FAMILIES),
+    Test::new("that_step_are_caught", step).on(FAMILIES),
+    Test::new("of_a_killed_run_stand_by_what_init_found", killed).on(On::Only(&["ompi4", "mpich4"])),
+    Test::new("are_not_synchronised_where_none_is_asked_for", none).on(On::Any),
+    Test::new("of_one_rank_need_nothing", one_rank),
+    Test::new("by_a_method_that_does_not_exist_are_joint_and_one_line_says_so", no_such_method).on(On::Any),
+];
+
+const TWO: &str = "1:offset_ns=1.5e9,ppm=37";
+/// A millisecond.
+const WRONG_NS: f64 = 1e6;
+
+fn ticking(case: &Case, ranks: u32, seconds: f64, clock: &str, settings: &[(&str, &str)], what: &str) -> Outcome {
+    let launch = case.launch(ranks, "ticking.c").arg(seconds.to_string()).arg(what).trace();
+    let launch = settings.iter().fold(launch, |launch, (name, value)| launch.set(name, value));
+    launch.set("MPITRACE_TEST_CLOCK", clock).run()
+}
+
+#[track_caller]
+fn found(outcome: &Outcome) -> Synchronised {
+    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+    outcome.trace.clock().1
+}
+
+/// The truth is known, and the global time is not far from it.
+#[track_caller]
+fn assert_right(clock: &Synchronised) {
+    let truth = clock.truth.as_ref().unwrap_or_else(|| panic!("no truth in {clock:?}"));
+    assert!(truth.rms_ns < WRONG_NS, "{clock:?}");
+    assert_ne!(truth.hard_bounds_held, Some(false), "{clock:?}");
+    assert_eq!(clock.causality.violated, 0, "{clock:?}");
+}
+
+fn one_machine(case: &Case) {
+    let trace = case.traced(2, "counts.c");
+    let (code, clock) = trace.clock();
+    assert_eq!((code, clock.domains.as_slice()), (0, &[vec![0, 1]][..]), "{clock:?}");
+    let error = clock.error_ns.max.unwrap_or_else(|| panic!("the test of the clocks states an error: {clock:?}"));
+    assert!(error > 0.0 && error < WRONG_NS, "{clock:?}");
+    assert!(clock.causality.checked > 0 && clock.causality.violated == 0, "{clock:?}");
+    assert!(clock.truth.is_none());
+    assert!(trace.dump(&[]).iter().all(|row| row.error_ns.is_some_and(|error| error > 0.0)));
+}
+
+fn every_method(case: &Case) {
+    let methods = ["skampi", "netgauge", "jk", "hca", "hca2", "hca3", "h2hca", "linear", "joint"];
+    for method in methods {
+        let drifts = matches!(method, "jk" | "hca" | "hca2" | "hca3" | "h2hca");
+        let setting = if drifts { format!("{method},fit_points=200,exchanges=20") } else { method.to_owned() };
+        let outcome = ticking(case, 2, 0.2, TWO, &[("MPITRACE_CLOCKSYNC", &setting)], "");
+        let clock = found(&outcome);
+        assert_eq!((clock.method.as_str(), clock.domains.len()), (method, 2));
+        assert!(clock.sync_ns > 0.0, "{clock:?}");
+        // 37 ppm of a fifth of a second are 7 us. A rate out of a few milliseconds of a busy machine may be far off.
+        let truth = clock.truth.as_ref().unwrap_or_else(|| panic!("no truth in {clock:?}"));
+        let limit = if drifts { 50.0 * WRONG_NS } else { WRONG_NS };
+        assert!(truth.rms_ns < limit, "{clock:?}");
+        let states_error = method == "joint";
+        assert_eq!((clock.error_ns.max.is_some(), truth.hard_bounds_held.is_some()), (states_error, states_error));
+        assert_ne!(truth.hard_bounds_held, Some(false), "{clock:?}");
+    }
+}
+
+fn three_domains(case: &Case) {
+    let clocks = "1:offset_ns=1.5e9,ppm=37;2-3:offset_ns=-2e9,ppm=-12";
+    let clock = found(&ticking(case, 4, 0.2, clocks, &[], ""));
+    assert_eq!(clock.domains, [vec![0], vec![1], vec![2, 3]]);
+    assert_right(&clock);
+}
+
+fn eight_ranks(case: &Case) {
+    let clocks = (1..7).map(|rank| format!("{rank}:offset_ns={},ppm={}", rank * 100_000_000, 10 * rank - 30));
+    let clocks = clocks.collect::<Vec<_>>().join(";");
+    for method in ["joint", "netgauge", "hca3,fit_points=5,exchanges=5"] {
+        let clock = found(&ticking(case, 8, 0.1, &clocks, &[("MPITRACE_CLOCKSYNC", method)], ""));
+        assert_eq!(clock.domains.len(), 7, "ranks 0 and 7 have the true clock: {clock:?}");
+        let truth = clock.truth.as_ref().unwrap_or_else(|| panic!("no truth in {clock:?}"));
+        // Eight ranks on two processors: a round trip is as long as a time slice at times.
+        assert!(truth.rms_ns < 100.0 * WRONG_NS, "{clock:?}");
+        assert_ne!(truth.hard_bounds_held, Some(false), "{clock:?}");
+    }
+}
+
+/// The repetitions that the tracer says it has delayed.
+fn disturbed(rows: &[Row], rank: u64) -> usize {
+    rows.iter().filter(|row| row.rank == rank && row.disturbed).count()
+}
+
+fn resync(case: &Case) {
+    let outcome = ticking(case, 2, 1.0, TWO, &[("MPITRACE_RESYNC", "0.1")], "");
+    let clock = found(&outcome);
+    assert_right(&clock);
+    // Init, Finalize, and in a second of calls some in between; how many depends on how busy the machine is.
+    assert!(clock.synchronisations >= 4, "{clock:?}");
+    let rows = outcome.trace.dump(&[]);
+    for rank in 0..2 {
+        let marked = disturbed(&rows, rank) as u64;
+        assert!(marked >= clock.synchronisations - 2, "{marked} disturbed on rank {rank}: {clock:?}");
+    }
+}
+
+fn paused(case: &Case) {
+    let outcome = ticking(case, 2, 0.5, TWO, &[("MPITRACE_RESYNC", "0.1")], "pause");
+    let clock = found(&outcome);
+    assert!(clock.synchronisations >= 3, "{clock:?}");
+    assert!(outcome.trace.dump(&[]).iter().all(|row| row.rank == 0), "rank 1 keeps nothing");
+}
+
+fn step(case: &Case) {
+    let clock = "1:offset_ns=1e9,ppm=20,step_ns=5e6@0.6";
+    let (code, clock) = ticking(case, 2, 1.2, clock, &[("MPITRACE_RESYNC", "0.1")], "").trace.clock();
+    assert_eq!(code, 1, "a step is a finding: {clock:?}");
+    let [step] = clock.steps.as_slice() else { panic!("one step: {clock:?}") };
+    assert_eq!(step.domain, 1);
+    assert!(step.after_s < 0.7 && step.before_s > 0.5 && step.size_ns.abs() > 4e6, "{step:?}");
+}
+
+fn killed(case: &Case) {
+    ticking(case, 2, 0.4, TWO, &[], "kill");
+    let trace = case.recover();
+    let clock = trace.clock().1;
+    assert_eq!((clock.method.as_str(), clock.domains.len(), clock.synchronisations), ("joint", 2, 1));
+    let truth = clock.truth.as_ref().unwrap_or_else(|| panic!("no truth in {clock:?}"));
+    assert_eq!(truth.hard_bounds_held, Some(true), "{clock:?}");
+    let error = clock.error_ns.max.unwrap_or_default();
+    assert!(error > 1000.0, "an unknown drift over a fifth of a second is in the error: {clock:?}");
+}
+
+fn none(case: &Case) {
+    let clock = found(&ticking(case, 2, 0.1, TWO, &[("MPITRACE_CLOCKSYNC", "none")], ""));
+    assert_eq!((clock.method.as_str(), clock.domains.len()), ("none", 2));
+    assert_eq!((clock.sync_ns, clock.error_ns.max), (0.0, None));
+}
+
+fn one_rank(case: &Case) {
+    let (code, clock) = case.traced(1, "repeat.c").clock();
+    assert_eq!((code, clock.domains.as_slice(), clock.sync_ns), (0, &[vec![0]][..], 0.0));
+}
+
+fn no_such_method(case: &Case) {
+    let outcome = ticking(case, 2, 0.1, TWO, &[("MPITRACE_CLOCKSYNC", "hca4")], "");
+    assert_eq!(outcome.lines_with("MPITRACE_CLOCKSYNC=hca4").len(), 1, "{}", outcome.stderr);
+    assert_eq!(found(&outcome).method, "joint");
+}

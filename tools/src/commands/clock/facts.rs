@@ -1,0 +1,166 @@
+//! What `clock` tells, as the keys of its JSON.
+
+use mpitrace::causality::{Causality, Violation};
+use mpitrace::clock::{Clock, Truth};
+use mpitrace::operations::Operations;
+use mpitrace::trace::Trace;
+use mpitrace::trace::layout::RankHeader;
+use serde::Serialize;
+
+use super::domain::{self, Domain, Step};
+use super::errors::Errors;
+
+/// All of it. Lists that belong to the domains are in the same order.
+#[derive(Debug, Serialize)]
+pub struct Facts {
+    pub method: &'static str,
+    /// The ranks that read one and the same clock.
+    pub domains: Vec<Vec<u32>>,
+    /// By how much each clock was ahead of the first one at the first synchronisation.
+    pub offset_ns: Vec<f64>,
+    /// How much faster than the first one each clock ran over the run, steps left out.
+    pub drift_ppm: Vec<f64>,
+    /// How far the clocks of a domain's ranks can be apart without its having shown; `None`: not tested.
+    pub tested_ns: Vec<Option<f64>>,
+    /// How long the synchronisations took, all together.
+    pub sync_ns: f64,
+    pub synchronisations: usize,
+    pub max_ppm: Option<f32>,
+    pub wander_ppb: Option<f32>,
+    pub error_ns: ErrorFacts,
+    pub causality: CausalityFacts,
+    /// Where the order is broken furthest, by the plain times.
+    pub worst_violation: Option<ViolationFacts>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub truth: Option<TruthFacts>,
+    pub steps: Vec<StepFacts>,
+}
+
+/// The 95 % errors over every entry and exit kept; `None` where the method states none.
+#[derive(Debug, Default, Serialize)]
+pub struct ErrorFacts {
+    pub max: Option<f64>,
+    pub median: Option<f64>,
+}
+
+/// The order of entries and exits.
+#[derive(Debug, Serialize)]
+pub struct CausalityFacts {
+    pub checked: u64,
+    pub violated: u64,
+    pub violated_raw: u64,
+}
+
+/// An exit before an entry that it depends on.
+#[derive(Debug, Serialize)]
+pub struct ViolationFacts {
+    pub by_ns: f64,
+    pub operation: usize,
+    pub function: String,
+    pub repetition: u64,
+    pub left: u32,
+    pub entered: u32,
+}
+
+/// The true errors, where clocks are pretended.
+#[derive(Debug, Serialize)]
+pub struct TruthFacts {
+    pub max_ns: f64,
+    pub rms_ns: f64,
+    pub coverage_95: Option<f64>,
+    pub hard_bounds_held: Option<bool>,
+}
+
+/// A step of a clock between two synchronisations.
+#[derive(Debug, Serialize)]
+pub struct StepFacts {
+    /// The lowest rank of the domain.
+    pub domain: u32,
+    pub after_s: f64,
+    pub before_s: f64,
+    /// Positive: it jumped ahead.
+    pub size_ns: f64,
+}
+
+impl Facts {
+    /// Collects them.
+    pub fn of(trace: &Trace, clock: &Clock, operations: &Operations) -> Facts {
+        let causality = Causality::of(trace, clock, operations);
+        let domains = domain::all(trace, clock);
+        let reference = domains.first();
+        let limit = |value: fn(&RankHeader) -> f32| {
+            reference.map(|domain| value(domain.part.info())).filter(|&value| value > 0.0)
+        };
+        Facts {
+            method: clock.method.name(),
+            domains: clock.domains.clone(),
+            offset_ns: domains.iter().map(Domain::offset_ns).collect(),
+            drift_ppm: domains.iter().map(|domain| reference.map_or(0.0, |first| domain.drift_ppm(first))).collect(),
+            tested_ns: domains.iter().map(Domain::tested_ns).collect(),
+            sync_ns: clock.sync_ns,
+            synchronisations: reference.map_or(0, |domain| domain.part.syncs().len()),
+            max_ppm: limit(|info| info.max_ppm),
+            wander_ppb: limit(|info| info.wander_ppb),
+            error_ns: ErrorFacts::of(trace, clock),
+            worst_violation: causality.worst.map(|worst| ViolationFacts::of(worst, operations)),
+            causality: CausalityFacts {
+                checked: causality.checked,
+                violated: causality.violated,
+                violated_raw: causality.violated_raw,
+            },
+            truth: Truth::of(trace, clock).map(TruthFacts::from),
+            steps: domains.iter().flat_map(StepFacts::of).collect(),
+        }
+    }
+
+    /// Whether the global time can be relied on within its errors.
+    pub fn is_good(&self) -> bool {
+        self.causality.violated == 0 && self.steps.is_empty()
+    }
+}
+
+impl ErrorFacts {
+    fn of(trace: &Trace, clock: &Clock) -> ErrorFacts {
+        if clock.curves.iter().any(|curve| !curve.states_error) {
+            return ErrorFacts::default();
+        }
+        let mut errors = Errors::default();
+        // The reference clock is right by definition: of one rank's nothing is left open, and a median with as many zeros says
+        // nothing of the others.
+        let certain = clock.domains.len() > 1 && clock.domains[0].len() == 1;
+        for (index, part) in trace.parts.iter().enumerate().skip(certain.into()) {
+            let own = clock.of_part(index);
+            // The exit of a call that did not return is 0.
+            let ticks = part.enter().iter().chain(part.exit().iter().filter(|&&tick| tick != 0));
+            ticks.filter_map(|&tick| own.error_ns(tick)).for_each(|error| errors.add(error));
+        }
+        let summary = errors.summary();
+        ErrorFacts { max: summary.map(|(max, _)| max), median: summary.map(|(_, median)| median) }
+    }
+}
+
+impl ViolationFacts {
+    fn of(violation: Violation, operations: &Operations) -> ViolationFacts {
+        let Violation { by_ns, operation, repetition, left, entered } = violation;
+        let function = operations.operations[operation].key.function.clone();
+        ViolationFacts { by_ns, operation, function, repetition, left, entered }
+    }
+}
+
+impl From<Truth> for TruthFacts {
+    fn from(truth: Truth) -> TruthFacts {
+        let Truth { max_ns, rms_ns, coverage_95, hard_bounds_held } = truth;
+        TruthFacts { max_ns, rms_ns, coverage_95, hard_bounds_held }
+    }
+}
+
+impl StepFacts {
+    fn of<'d>(domain: &'d Domain) -> impl Iterator<Item = StepFacts> + 'd {
+        domain.steps().into_iter().map(|Step { after_s, before_s, size_ns }| StepFacts {
+            domain: domain.ranks[0],
+            after_s,
+            before_s,
+            size_ns,
+        })
+    }
+}

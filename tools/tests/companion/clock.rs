@@ -1,0 +1,355 @@
+//! `mpitrace clock`, and what other commands tell of clocks.
+
+use std::f64::consts::TAU;
+use std::fs::File;
+
+use mpitrace::clock::{Exchange, Method, Pretended, probe};
+use mpitrace::trace::file;
+use mpitrace::trace::layout::{
+    COLUMNS, CommunicatorEntry, NO_ROOT, OperationEntry, PartEntry, ProbeEntry, RankHeader, RunEntry, SyncEntry,
+    TRUE_COLUMNS, ThreadEntry, communicator_flags, name_bytes,
+};
+use mpitrace::trace::part::{Column, Content};
+use mpitrace::trace::strings;
+use mpitrace::trace::synthetic::SyntheticRank;
+use serde_json::{Value, json};
+
+use crate::support::{Folder, mpitrace, plain};
+
+#[test]
+fn ranks_that_read_one_clock_have_no_offset_and_the_error_of_its_test() {
+    let folder = Folder::new();
+    let mut ranks = plain();
+    let ran = mpitrace(&["clock", &folder.trace(&ranks)]);
+    assert_eq!((ran.code, ran.stderr.as_str()), (0, ""));
+    let expected = "\
+method   none: all ranks read one clock
+errors   not known: the ranks' clocks were not tested against each other
+order    kept by all of 120 exits checked
+
+clock  ranks  ahead at start  drift   tested to
+    0  0-1         reference         not tested
+";
+    assert_eq!(ran.stdout, expected);
+
+    ranks.iter_mut().for_each(|rank| rank.header.domain_error = 45);
+    let trace = folder.trace(&ranks);
+    let expected = json!({
+        "method": "none", "domains": [[0, 1]], "offset_ns": [0.0], "drift_ppm": [0.0], "tested_ns": [45.0],
+        "sync_ns": 0.0, "synchronisations": 0, "max_ppm": null, "wander_ppb": null,
+        "error_ns": {"max": 45.0, "median": 45.0},
+        "causality": {"checked": 120, "violated": 0, "violated_raw": 0}, "worst_violation": null, "steps": []
+    });
+    assert_eq!(mpitrace(&["clock", "--json", &trace]).json(), expected);
+    assert_eq!(mpitrace(&["dump", "--json", &trace]).json()[0]["error_ns"], 45.0);
+    let info = mpitrace(&["info", &trace]).stdout;
+    assert!(info.contains("\nclock       tsc at 1.000 GHz, one clock tested to 45.00 ns\n"), "{info}");
+}
+
+/// Two ranks that meet in three barriers; the clock of rank 1 is behind by this, ns.
+fn behind(nanoseconds: u64) -> [SyntheticRank; 2] {
+    [0, 1].map(|number| {
+        let mut rank = SyntheticRank::new(number, 2);
+        rank.header.domain_error = 45;
+        let barrier = rank.operation("MPI_Barrier", 0, 0);
+        for enter in [1000, 20_000, 30_000].map(|enter| enter + 10_000 - u64::from(number) * nanoseconds) {
+            rank.call(barrier, enter, enter + 800);
+        }
+        rank
+    })
+}
+
+#[test]
+fn times_that_break_the_order_of_calls_end_with_1() {
+    let folder = Folder::new();
+    let ran = mpitrace(&["clock", &folder.trace(&behind(1000))]);
+    assert_eq!((ran.code, ran.stderr.as_str()), (1, ""));
+    let expected = "\
+order    broken: of 6 exits checked 3 came before an entry they depend on by more than the errors, 3 by the plain times
+         the worst by 200.0 ns: rank 1 left MPI_Barrier (operation 0, repetition 0) before rank 0 had entered
+";
+    assert!(ran.stdout.contains(expected), "{}", ran.stdout);
+
+    // Within the errors of both.
+    let trace = folder.trace(&behind(870));
+    let ran = mpitrace(&["clock", &trace]);
+    assert_eq!(ran.code, 0);
+    assert!(ran.stdout.contains("kept by all of 6 exits checked within the errors; by the plain times 3 broke it\n"));
+    let found = mpitrace(&["clock", "--json", &trace]).json();
+    assert_eq!(found["causality"], json!({"checked": 6, "violated": 0, "violated_raw": 3}));
+    let worst = json!({
+        "by_ns": 70.0, "operation": 0, "function": "MPI_Barrier", "repetition": 0, "left": 1, "entered": 0
+    });
+    assert_eq!(found["worst_violation"], worst);
+}
+
+#[test]
+fn synchronised_clocks_are_told_with_their_offsets_drifts_and_errors() {
+    let folder = Folder::new();
+    let clocks = ["", "offset_ns=1.5e9,ppm=37", "offset_ns=-2e6,ppm=-12.5,wander_ppb=50,wander_period_s=40"];
+    let trace = run(&folder, Method::Joint, &clocks);
+    let ran = mpitrace(&["clock", "--json", &trace]);
+    assert_eq!((ran.code, ran.stderr.as_str()), (0, ""));
+    let found = ran.json();
+    assert_eq!((&found["method"], &found["domains"]), (&json!("joint"), &json!([[0], [1], [2]])));
+    let near = |value: &Value, expected: f64, by: f64| {
+        let value = value.as_f64().unwrap();
+        assert!((value - expected).abs() <= by, "{value} is not {expected}");
+    };
+    // The first synchronisation comes after 10 ms, and 37 ppm of that are 370 ns.
+    near(&found["offset_ns"][1], 1.5e9 + 370.0, 20.0);
+    near(&found["drift_ppm"][1], 37.0, 0.01);
+    // What a swing adds to the mean is below its height.
+    near(&found["drift_ppm"][2], -12.5, 0.05);
+    assert_eq!((&found["sync_ns"], &found["synchronisations"]), (&json!(7.0 * SYNC as f64), &json!(7)));
+    assert_eq!((&found["max_ppm"], &found["wander_ppb"]), (&json!(500.0), &json!(100.0)));
+    let [median, max] = ["median", "max"].map(|key| found["error_ns"][key].as_f64().unwrap());
+    assert!(0.0 < median && median <= max && max < 500.0, "{median} {max}");
+    assert_eq!(found["causality"], json!({"checked": 3 * CALLS, "violated": 0, "violated_raw": 0}));
+    let truth = &found["truth"];
+    let [off, rms] = ["max_ns", "rms_ns"].map(|key| truth[key].as_f64().unwrap());
+    assert!(rms <= off && off < 200.0, "{off} {rms}");
+    assert!(truth["coverage_95"].is_number() && truth["hard_bounds_held"].is_boolean());
+    assert_eq!(found["steps"], json!([]));
+
+    let page = mpitrace(&["clock", &trace]).stdout;
+    assert!(page.starts_with("method   joint: 3 clocks in 7 synchronisations, 7.000 ms in all\n"), "{page}");
+    let row: Vec<&str> = page.lines().find(|line| line.starts_with("    1")).unwrap().split_whitespace().collect();
+    assert_eq!(row, ["1", "1", "1.500", "s", "37.000", "ppm", "one", "rank"]);
+    let errors: Vec<Value> = mpitrace(&["dump", "--json", "--rank", "1", &trace]).json().as_array().unwrap().to_vec();
+    assert!(errors.iter().all(|row| row["error_ns"].as_f64().unwrap() <= max));
+    let info = mpitrace(&["info", &trace]).stdout;
+    assert!(info.contains("; 3 clock domains (rank 0; rank 1; rank 2), synchronised by joint\n"), "{info}");
+}
+
+#[test]
+fn a_clock_that_stepped_is_told_with_the_times_around_it() {
+    let folder = Folder::new();
+    let trace = run(&folder, Method::Joint, &["", "offset_ns=1000,ppm=3,step_ns=2e5@35"]);
+    let ran = mpitrace(&["clock", "--json", &trace]);
+    assert_eq!(ran.code, 1);
+    let found = ran.json();
+    let steps = found["steps"].as_array().unwrap();
+    assert_eq!((steps.len(), &steps[0]["domain"]), (1, &json!(1)));
+    let number = |key: &str| steps[0][key].as_f64().unwrap();
+    assert!((29.0..31.0).contains(&number("after_s")) && (39.0..41.0).contains(&number("before_s")), "{steps:?}");
+    assert!((number("size_ns") - 200_000.0).abs() < 500.0, "{steps:?}");
+    assert!((found["drift_ppm"][1].as_f64().unwrap() - 3.0).abs() < 0.02, "the step is no drift");
+    let page = mpitrace(&["clock", &trace]).stdout;
+    let line = page.lines().last().unwrap();
+    assert!(line.starts_with("the clock of rank 1 jumped ahead by ") && line.ends_with(": split the trace there"));
+    assert_eq!(mpitrace(&["clock", &run(&folder, Method::Joint, &["", "ppm=3,step_ns=-2e5@35"])]).code, 1);
+}
+
+#[test]
+fn a_method_that_states_no_error_has_none() {
+    let folder = Folder::new();
+    let found = mpitrace(&["clock", "--json", &run(&folder, Method::Linear, &["", "ppm=37"])]).json();
+    assert_eq!((&found["method"], &found["error_ns"]), (&json!("linear"), &json!({"max": null, "median": null})));
+    assert!((found["drift_ppm"][1].as_f64().unwrap() - 37.0).abs() < 0.01);
+    let page = mpitrace(&["clock", &folder.path("a.mpitrace")]).stdout;
+    assert!(page.contains("\nerrors   not known: the method states none\n"), "{page}");
+}
+
+#[test]
+fn a_picture_shows_each_clock_but_the_reference() {
+    let folder = Folder::new();
+    let drawn = |trace: &str| {
+        let picture = folder.path("clocks.svg");
+        mpitrace(&["clock", "--json", "--picture", &picture, trace]).json();
+        let text = std::fs::read_to_string(&picture).unwrap();
+        assert!(text.starts_with("<svg ") && text.ends_with("</svg>\n"));
+        assert!(!text.contains("NaN") && !text.contains("inf"), "{text}");
+        for element in ["g", "text", "clipPath"] {
+            let count = |tag: &str| text.matches(tag).count();
+            assert_eq!(count(&format!("<{element} ")), count(&format!("</{element}>")), "{element}");
+        }
+        text
+    };
+    let clocks = ["", "offset_ns=1.5e9,ppm=37", "offset_ns=-2e6,ppm=-12.5,step_ns=2e5@35"];
+    let joint = drawn(&run(&folder, Method::Joint, &clocks));
+    assert_eq!(joint.matches("<polyline ").count(), 2);
+    assert!(joint.contains(">rank 1: 1.500 s ahead at the start, 37.0"), "{joint}");
+    let legend = ["95 % interval", "hard bounds", "the clock stepped in between", "time since the first call, s"];
+    assert!(legend.iter().all(|text| joint.contains(text)));
+    let linear = drawn(&run(&folder, Method::Linear, &clocks));
+    assert!(legend[..3].iter().all(|text| !linear.contains(text)), "{linear}");
+    assert!(drawn(&folder.trace(&plain())).contains("All ranks read one clock"));
+}
+
+#[test]
+fn a_picture_that_cannot_be_written_ends_with_2_and_prints_nothing_but_a_line() {
+    let folder = Folder::new();
+    let trace = folder.trace(&plain());
+    let cases = [
+        (["--picture", "/nonexistent/a.svg", &trace], "/nonexistent/a.svg: No such file"),
+        (["--picture", "a.png", &trace], "a.png: does not end in .svg"),
+        (["--json", "--json", &trace], "cannot be used multiple times"),
+    ];
+    for (options, message) in cases {
+        let ran = mpitrace(&[&["clock"][..], &options].concat());
+        assert_eq!((ran.code, ran.stdout.as_str(), ran.stderr.lines().count()), (2, "", 1), "{}", ran.stderr);
+        assert!(ran.stderr.contains(message), "{}", ran.stderr);
+    }
+    let ran = mpitrace(&["clock", &folder.file("text", b"no trace")]);
+    assert_eq!((ran.code, ran.stdout.as_str(), ran.stderr.lines().count()), (2, "", 1));
+}
+
+/// Barriers of a run, one every 20 ms.
+const CALLS: u64 = 3000;
+/// When clocks are synchronised: soon after the start, every 10 s, and at the end, ns.
+const SYNCS: [u64; 7] =
+    [10_000_000, 10_000_000_000, 20_000_000_000, 30_000_000_000, 40_000_000_000, 50_000_000_000, 60_010_000_000];
+/// How long a synchronisation takes on the reference clock, ns.
+const SYNC: u64 = 1_000_000;
+/// The true tick at which pretended clocks begin. A tick is 1 ns.
+const EPOCH: u64 = 1 << 40;
+
+/// Writes the trace of a minute in which ranks with these clocks ("": the true one) meet in barriers, each in a domain of its
+/// own, synchronised by a method that probes.
+fn run(folder: &Folder, method: Method, clocks: &[&str]) -> String {
+    let path = folder.path("a.mpitrace");
+    let file = File::create(&path).unwrap();
+    let parts = clocks.len() as u32;
+    let mut offset = file::parts_start(parts);
+    let mut job = [0; 16];
+    for (rank, text) in (0..parts).zip(clocks) {
+        let recorded = Recorded::new(rank, parts, method, text);
+        let content = recorded.content();
+        let entry = PartEntry { offset, length: content.length(), rank, padding: 0 };
+        content.write_at(&file, offset).unwrap();
+        file::write_part_entry(&file, rank, &entry).unwrap();
+        offset += entry.length;
+        job = recorded.header.job;
+    }
+    file::write_header(&file, job, parts, parts, offset, true).unwrap();
+    path
+}
+
+/// What one rank leaves behind.
+struct Recorded {
+    header: RankHeader,
+    strings: Vec<u8>,
+    communicator: CommunicatorEntry,
+    operation: OperationEntry,
+    syncs: Vec<SyncEntry>,
+    probes: Vec<ProbeEntry>,
+    /// Each entry, each exit; as the clock shows them, and truly.
+    shown: [Vec<u64>; 2],
+    truth: [Vec<u64>; 2],
+}
+
+impl Recorded {
+    fn new(rank: u32, size: u32, method: Method, text: &str) -> Recorded {
+        let clock = Pretended::parse(text).unwrap();
+        let show = |since: u64| clock.local(EPOCH + since, EPOCH, 1e9);
+        let mut strings = vec![0; strings::FIRST as usize];
+        let mut header = SyntheticRank::new(rank, size).header;
+        (header.leader, header.domain) = (rank, rank);
+        (header.clock_method, header.max_ppm, header.wander_ppb) = (method.number(), 500.0, 100.0);
+        if !text.is_empty() {
+            (header.pretended, header.pretended_epoch) = (add(&mut strings, text), EPOCH);
+            header.pretended_hz = 1e9;
+        }
+        for (anchor, since) in [(&mut header.first_anchor, 0), (&mut header.last_anchor, SYNCS[6] + SYNC)] {
+            (anchor.tick, anchor.raw_ns, anchor.realtime_ns) = (show(since), since, EPOCH + since);
+        }
+        let syncs = (0..).zip(SYNCS).map(|(index, since)| SyncEntry {
+            index,
+            begin: show(since),
+            end: show(since).wrapping_add(SYNC),
+            ..SyncEntry::default()
+        });
+        let probes = (0..).zip(SYNCS).filter(|_| rank > 0).map(|(sync, since)| {
+            // Ticks of the reference, which is the true clock, and of this rank, in turn.
+            let exchange = |number: u64, there: bool| {
+                // 400 ns each way, and what looks like chance.
+                let delay = |salt: u64| 400 + (number * 7919 + salt * 104_729 + since % 1_000_003) % 211;
+                let sent = since + SYNC / 8 + 5000 * number + if there { 0 } else { 2500 };
+                let (remote, received) = (sent + delay(1), sent + delay(1) + delay(2));
+                let tick = |own: bool, since: u64| if own { show(since) } else { EPOCH + since };
+                Exchange { sent: tick(there, sent), remote: tick(!there, remote), received: tick(there, received) }
+            };
+            let [forth, back] =
+                [true, false].map(|there| (0..100).map(|number| exchange(number, there)).collect::<Vec<_>>());
+            ProbeEntry { sync, ..probe(0, &forth, &back) }
+        });
+        // Ranks come one after the other, and leave 1 µs after the last has come.
+        let calls = (1..=CALLS).map(|call| 20_000_000 * call);
+        let late = |call: u64| (100.0 * (1.0 + (TAU * call as f64 / 1e9).sin())) as u64 * u64::from(rank);
+        let truth = [
+            calls.clone().map(|call| EPOCH + call + late(call)).collect::<Vec<_>>(),
+            calls.map(|call| EPOCH + call + 1000 + 10 * u64::from(rank)).collect(),
+        ];
+        let communicator = CommunicatorEntry {
+            key: [1, 2],
+            calls: CALLS,
+            size,
+            rank,
+            flags: communicator_flags::WORLD | communicator_flags::IDENTIFIED,
+            ..CommunicatorEntry::default()
+        };
+        let function = add(&mut strings, "MPI_Barrier");
+        Recorded {
+            header,
+            communicator,
+            operation: OperationEntry { calls: CALLS, root: NO_ROOT, function, ..OperationEntry::default() },
+            syncs: syncs.collect(),
+            probes: probes.collect(),
+            shown: truth.each_ref().map(|ticks| ticks.iter().map(|tick| show(tick - EPOCH)).collect()),
+            truth,
+            strings,
+        }
+    }
+
+    fn content(&self) -> Content<'_> {
+        let column = |(name, element_size): (&str, u32), bytes: Vec<u8>| Column {
+            name: name_bytes(name),
+            element_size,
+            slices: vec![bytes.into()],
+        };
+        let numbers: Vec<u64> = (0..CALLS).collect();
+        let values = [&self.shown[0], &self.shown[1], &numbers, &numbers].map(|values| bytes(values).to_vec());
+        let operations = vec![0; 4 * CALLS as usize];
+        let mut columns: Vec<Column> = COLUMNS
+            .into_iter()
+            .zip(values.into_iter().chain([operations]))
+            .map(|(name, bytes)| column(name, bytes))
+            .collect();
+        if self.header.pretended != 0 {
+            let truth = TRUE_COLUMNS.into_iter().zip(&self.truth);
+            columns.extend(truth.map(|(name, ticks)| column(name, bytes(ticks).to_vec())));
+        }
+        static THREAD: [ThreadEntry; 1] =
+            [ThreadEntry { tid: 0, padding: 0, paused: 0, failed: 0, untracked: 0, reserved: [0; 4] }];
+        Content {
+            rank: self.header,
+            incomplete: false,
+            factors: &[0],
+            strings: &self.strings,
+            communicators: bytes(std::slice::from_ref(&self.communicator)),
+            operations: bytes(std::slice::from_ref(&self.operation)),
+            threads: bytes(&THREAD),
+            counters: &[],
+            syncs: bytes(&self.syncs),
+            probes: bytes(&self.probes),
+            runs: vec![RunEntry { count: CALLS, thread: 0, padding: 0 }],
+            columns,
+        }
+    }
+}
+
+/// Adds a text to a string area.
+fn add(strings: &mut Vec<u8>, text: &str) -> u32 {
+    let reference = strings.len();
+    strings.extend_from_slice(&(text.len() as u32).to_le_bytes());
+    strings.extend_from_slice(text.as_bytes());
+    strings.resize(reference + strings::space(text.len()) as usize, 0);
+    reference as u32
+}
+
+/// The bytes of numbers, or of entries of a trace's tables.
+fn bytes<T: Copy>(values: &[T]) -> &[u8] {
+    // SAFETY: of the types that come here every byte is set: they have no padding, or the reader could not check them.
+    unsafe { std::slice::from_raw_parts(values.as_ptr().cast(), size_of_val(values)) }
+}
