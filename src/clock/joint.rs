@@ -54,7 +54,7 @@ pub fn curves(leaders: &[Leader<'_>], max_ppm: f64, wander_ppb: f64) -> Vec<Curv
     (0..leaders.len())
         .map(|node| match node {
             0 => Curve::identity(),
-            _ => problem.curve(node, &solved, &hard, limits),
+            _ => problem.curve(node, &solved, &rates, &hard, limits),
         })
         .collect()
 }
@@ -123,6 +123,8 @@ struct Bounds {
     upper: f64,
     /// How far from there the bounds were taken, ticks.
     reach: f64,
+    /// By how much the least lay above the most, ticks.
+    contradiction: f64,
     /// Of this synchronisation alone.
     passing: f64,
     /// Of all of them.
@@ -162,8 +164,10 @@ impl Problem<'_> {
         for (from, leader) in self.leaders.iter().enumerate() {
             for probe in leader.probes {
                 let width = probe.upper.wrapping_sub(probe.lower) as f64;
-                let known = narrowest.entry((from, probe.peer as usize)).or_insert(width);
-                *known = width.min(*known);
+                if width > 0.0 {
+                    let known = narrowest.entry((from, probe.peer as usize)).or_insert(width);
+                    *known = width.min(*known);
+                }
             }
         }
         narrowest
@@ -196,14 +200,19 @@ impl Problem<'_> {
         let excess = f64::from(probe.spread) / f64::from(probe.exchanges.max(1));
         // Bounds that are wider than they could be have room for the truth to lie anywhere.
         let narrowest = self.narrowest.get(&(from, to)).copied().unwrap_or(0.0);
-        let room = (upper - lower - narrowest).max(0.0);
+        let room = (upper - lower - narrowest).max(lower - upper).max(0.0);
+        // Only a clock that stepped between the two can put the least above the most.
+        let reach = lower_reach.max(upper_reach);
+        let contradiction = lower - upper - 2.0 * ALIKE * reach - 4.0 * reading;
+        let (lower, upper) = (lower.min(upper), lower.max(upper));
         let asymmetry = ASYMMETRY * narrowest / 2.0;
         Some(Bounds {
             from,
             to,
             lower,
             upper,
-            reach: lower_reach.max(upper_reach),
+            reach,
+            contradiction: contradiction.max(0.0),
             passing: reading * reading + excess * excess + room * room / 12.0,
             lasting: asymmetry * asymmetry,
         })
@@ -315,7 +324,14 @@ impl Problem<'_> {
         hard
     }
 
-    fn curve(&self, node: usize, solved: &[Solved], hard: &[Vec<(f64, f64)>], limits: Limits) -> Curve {
+    fn curve(
+        &self,
+        node: usize,
+        solved: &[Solved],
+        rates: &[Vec<f64>],
+        hard: &[Vec<(f64, f64)>],
+        limits: Limits,
+    ) -> Curve {
         let ns = 1e9 / self.hz;
         let zero = if self.syncs > 0 { self.epoch(node, 0) } else { 0 };
         let kept: Vec<usize> = (0..self.syncs).filter(|&sync| solved[sync].variances[node].is_finite()).collect();
@@ -337,6 +353,14 @@ impl Problem<'_> {
             })
             .collect();
         steps::mark(&mut measured, &limits, self.hz);
+        for (&sync, measured) in kept.iter().zip(&mut measured) {
+            let edges = self.bounds(sync, &rates[sync]);
+            let within = edges.filter(|edge| edge.from == node || edge.to == node).map(|edge| edge.contradiction);
+            let within = within.fold(0.0, f64::max) * ns;
+            if measured.step == 0.0 && within > 0.0 {
+                measured.step = within;
+            }
+        }
         let (states, walk) = smoother::smooth(&measured);
         let knots = kept
             .iter()

@@ -18,11 +18,13 @@ mod synchronise;
 mod truth;
 
 pub use affine::AffineMap;
-pub use curve::{Curve, Knot};
+pub use curve::{Curve, Knot, Limits};
 pub use exchange::Exchange;
 pub use method::{Method, Synchronisation};
 pub use pretended::{Groups, Pretended};
-pub use synchronise::{Peers, Synchronised, entry, probe, synchronise};
+pub use smoother::{Measured, State, smooth};
+pub use solve::{Edge, least_squares};
+pub use synchronise::{Peers, Synchronised, entry, live_map, probe, synchronise};
 pub use truth::Truth;
 
 use std::sync::Arc;

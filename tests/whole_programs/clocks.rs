@@ -14,11 +14,12 @@ pub const TESTS: &[Test] = &[
     Test::new("that_are_pretended_are_found_by_every_method", every_method).on(FAMILIES),
     Test::new("of_four_ranks_in_three_domains_are_found", three_domains),
     Test::new("of_eight_ranks_are_found_by_every_tree", eight_ranks).on(On::Only(&["ompi4", "ompi5"])),
-    Test::new("are_synchronised_while_the_program_runs", resync).on(FAMILIES),
-    Test::new("are_synchronised_also_by_a_rank_that_is_paused", paused).on(FAMILIES),
-    Test::new("that_step_are_caught", step).on(FAMILIES),
+    Test::new("are_synchronised_while_the_program_runs", resync).on(FAMILIES).alone(),
+    Test::new("are_synchronised_also_by_a_rank_that_is_paused", paused).on(FAMILIES).alone(),
+    Test::new("that_step_are_caught", step).on(FAMILIES).alone(),
     Test::new("of_a_killed_run_stand_by_what_init_found", killed).on(On::Only(&["ompi4", "mpich4"])),
     Test::new("are_not_synchronised_where_none_is_asked_for", none).on(On::Any),
+    Test::new("tell_a_program_the_global_time_while_it_runs", live_time),
     Test::new("of_one_rank_need_nothing", one_rank),
     Test::new("by_a_method_that_does_not_exist_are_joint_and_one_line_says_so", no_such_method).on(On::Any),
 ];
@@ -108,7 +109,7 @@ fn resync(case: &Case) {
     let clock = found(&outcome);
     assert_right(&clock);
     // Init, Finalize, and in a second of calls some in between; how many depends on how busy the machine is.
-    assert!(clock.synchronisations >= 4, "{clock:?}");
+    assert!(clock.synchronisations >= 3, "{clock:?}");
     let rows = outcome.trace.dump(&[]);
     for rank in 0..2 {
         let marked = disturbed(&rows, rank) as u64;
@@ -124,12 +125,14 @@ fn paused(case: &Case) {
 }
 
 fn step(case: &Case) {
-    let clock = "1:offset_ns=1e9,ppm=20,step_ns=5e6@0.6";
+    // A tenth of a second: more than a busy machine hides in the middle of a round trip.
+    let clock = "1:offset_ns=1e9,ppm=20,step_ns=1e8@0.6";
     let (code, clock) = ticking(case, 2, 1.2, clock, &[("MPITRACE_RESYNC", "0.1")], "").trace.clock();
     assert_eq!(code, 1, "a step is a finding: {clock:?}");
     let [step] = clock.steps.as_slice() else { panic!("one step: {clock:?}") };
     assert_eq!(step.domain, 1);
-    assert!(step.after_s < 0.7 && step.before_s > 0.5 && step.size_ns.abs() > 4e6, "{step:?}");
+    // Within the two synchronisations around it, whenever these found time to run.
+    assert!(step.after_s < 0.75 && step.before_s > 0.45 && step.size_ns.abs() > 5e7, "{step:?}");
 }
 
 fn killed(case: &Case) {
@@ -141,6 +144,26 @@ fn killed(case: &Case) {
     assert_eq!(truth.hard_bounds_held, Some(true), "{clock:?}");
     let error = clock.error_ns.max.unwrap_or_default();
     assert!(error > 1000.0, "an unknown drift over a fifth of a second is in the error: {clock:?}");
+}
+
+/// Also beyond a synchronisation that corrects the rate.
+fn live_time(case: &Case) {
+    let plain = case.launch(2, "live_time.c").run();
+    assert_eq!(plain.stdout, "rank 0: untraced -1 -1\nrank 1: untraced -1 -1\n", "{}", plain.stderr);
+    for clock in ["", TWO] {
+        let launch = case.launch(2, "live_time.c").arg("0.4").trace().set("MPITRACE_RESYNC", "0.1");
+        let outcome = launch.set("MPITRACE_TEST_CLOCK", clock).run();
+        assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+        for line in outcome.stdout.lines() {
+            let words: Vec<&str> = line.split_whitespace().collect();
+            let [_, _, traced, least, largest] = words[..] else { panic!("{line}") };
+            let (least, largest): (f64, f64) = (least.parse().expect("ns"), largest.parse().expect("ns"));
+            assert_eq!(traced, "traced");
+            assert!(least > 0.0, "time goes forward: {}", outcome.stdout);
+            // A rank may be late after a barrier; the pretended clock is 1.5 s ahead.
+            assert!(largest < 100.0 * WRONG_NS, "{}", outcome.stdout);
+        }
+    }
 }
 
 fn none(case: &Case) {

@@ -14,8 +14,15 @@ pub struct Domain {
     comm: Option<usize>,
     leader: u32,
     tested: Test,
+    /// What the ranks share for as long as the program runs; null: nothing.
+    page: *mut u8,
     folder: Option<std::path::PathBuf>,
 }
+
+// SAFETY: the page stays mapped, and is used through atomics only.
+unsafe impl Sync for Domain {}
+// SAFETY: as above.
+unsafe impl Send for Domain {}
 
 impl Domain {
     /// All ranks of the world come here. `group` tells pretended clocks apart.
@@ -47,7 +54,22 @@ impl Domain {
         }
         // Where a test has split a domain, what it saw stays known.
         let tested = test.filter(|test| !alone || test.step > 0).unwrap_or_default();
-        Some(Domain { comm: (!alone).then_some(mine), leader, tested, folder })
+        let page = if alone { None } else { warp::share(mine, (rank != leader).into(), folder.as_deref()) };
+        let shared = !alone && allreduce(mine, page.is_some().into(), abi::get().min) == Some(1);
+        let page = page.filter(|_| shared).unwrap_or(std::ptr::null_mut());
+        Some(Domain { comm: (!alone).then_some(mine), leader, tested, page, folder })
+    }
+
+    /// A page that the ranks of the domain share, of zeros, or (null) none, as this rank is alone; `None` where they cannot.
+    pub fn page(&self) -> Option<*mut u8> {
+        (self.comm.is_none() || !self.page.is_null()).then_some(self.page)
+    }
+
+    /// Waits for all ranks of the domain.
+    pub fn meet(&self) {
+        if let Some(comm) = self.comm {
+            allreduce(comm, 0, abi::get().min);
+        }
     }
 
     /// The lowest world rank.

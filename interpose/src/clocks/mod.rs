@@ -4,13 +4,14 @@
 //! clock takes part in the rest, which is the method's affair ([`trace::clock`]).
 
 mod domain;
+mod live;
 mod peers;
 mod schedule;
 mod warp;
 
 use std::sync::{Mutex, OnceLock};
 
-use trace::clock::{Method, Pretended, Synchronisation};
+use trace::clock::{AffineMap, Method, Pretended, Synchronisation};
 use trace::trace::layout::{CommunicatorEntry, sync_kind};
 
 use crate::live::Live;
@@ -22,9 +23,11 @@ use schedule::Schedule;
 
 /// What this rank has to do with the clocks.
 struct Clocks {
-    live: &'static Live,
+    segment: &'static Live,
     how: Synchronisation,
     domain: Domain,
+    clock: LocalClock,
+    scale: live::Scale,
     /// Empty on ranks that lead no domain, and where there is but one.
     leaders: Option<Mutex<Leaders>>,
     schedule: Mutex<Schedule>,
@@ -49,12 +52,12 @@ impl LocalClock {
 }
 
 /// Finds the clock domains and synchronises them, at the end of Init. All ranks of the world come here together.
-pub fn start(run: &Run, live: &'static Live, world: usize) -> Option<()> {
+pub fn start(run: &Run, segment: &'static Live, world: usize) -> Option<()> {
     let mut how = run.settings.synchronisation;
     let mut resync = run.settings.resync_seconds;
     let (epoch, hz) = agree(world, run.rank, &mut how, &mut resync)?;
     // SAFETY: the header is mapped, and this rank's own.
-    let header = unsafe { &mut (*live.header()).rank };
+    let header = unsafe { &mut (*segment.header()).rank };
     let (group, text) = run.settings.test_clock.of_rank(run.rank);
     let pretended = Pretended::parse(text).filter(|_| group > 0);
     if pretended.is_some() {
@@ -62,7 +65,7 @@ pub fn start(run: &Run, live: &'static Live, world: usize) -> Option<()> {
         header.pretended_epoch = epoch;
         header.pretended_hz = hz;
     }
-    let domain = Domain::find(world, live, run.rank, group)?;
+    let domain = Domain::find(world, segment, run.rank, group)?;
     (header.domain_error, header.domain_step) = domain.tested();
     (header.clock_method, header.max_ppm, header.wander_ppb) = (how.method.number(), how.max_ppm, how.wander_ppb);
     header.leader = domain.leader();
@@ -72,9 +75,23 @@ pub fn start(run: &Run, live: &'static Live, world: usize) -> Option<()> {
     header.domain = domain.number(leaders.as_ref())?;
     let leaders = leaders.filter(|leaders| leaders.count() > 1 && how.method != Method::None);
     let schedule = Schedule::new(resync, hz);
-    let clocks = Clocks { live, how, domain, leaders: leaders.map(Mutex::new), schedule: Mutex::new(schedule) };
+    if let Some(page) = domain.page() {
+        live::start(page);
+    }
+    let clocks = Clocks {
+        segment,
+        how,
+        domain,
+        clock,
+        scale: live::Scale { zero: epoch, hz },
+        leaders: leaders.map(Mutex::new),
+        schedule: Mutex::new(schedule),
+    };
     CLOCKS.set(clocks).ok()?;
-    CLOCKS.get()?.synchronise(sync_kind::INIT);
+    let clocks = CLOCKS.get()?;
+    clocks.synchronise(sync_kind::INIT);
+    // The others wait until their leader's map is there.
+    clocks.domain.meet();
     Some(())
 }
 
@@ -137,10 +154,12 @@ impl Clocks {
         let begin = leaders.clock.shown(ticks::now());
         let found = trace::clock::synchronise(&mut *leaders, &self.how);
         let end = leaders.clock.shown(ticks::now());
+        let before = live::get().filter(|map| *map != AffineMap::IDENTITY);
+        live::set(&trace::clock::live_map(&mut *leaders, &found, before.as_ref()));
         for probe in &found.probes {
-            self.live.add_probe(trace::trace::layout::ProbeEntry { sync: index, ..*probe });
+            self.segment.add_probe(trace::trace::layout::ProbeEntry { sync: index, ..*probe });
         }
-        self.live.add_sync(trace::clock::entry(index, kind, begin, end, &found));
+        self.segment.add_sync(trace::clock::entry(index, kind, begin, end, &found));
     }
 }
 
@@ -179,7 +198,7 @@ pub fn finish() -> Option<()> {
         clocks.synchronise(sync_kind::FINALIZE);
     }
     // SAFETY: the header is mapped, and this rank's own.
-    let header = unsafe { &mut (*clocks.live.header()).rank };
+    let header = unsafe { &mut (*clocks.segment.header()).rank };
     let (error, step) = clocks.domain.test_again();
     header.domain_error = header.domain_error.max(error);
     header.domain_step = header.domain_step.max(step);

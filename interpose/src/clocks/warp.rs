@@ -53,8 +53,8 @@ pub fn test(comm: usize, folder: Option<&Path>) -> Option<Test> {
     Some(Test { bound: widest * twice, step })
 }
 
-/// The page, the same one for all ranks.
-fn share(comm: usize, rank: i32, folder: Option<&Path>) -> Option<*mut u8> {
+/// A page of zeros, the same one for all ranks of a communicator; rank 0 makes it.
+pub fn share(comm: usize, rank: i32, folder: Option<&Path>) -> Option<*mut u8> {
     // SAFETY: has no preconditions.
     let uid = unsafe { libc::getuid() };
     let mut process = i64::from(std::process::id());

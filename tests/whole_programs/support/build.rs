@@ -24,8 +24,9 @@ pub fn program(mpi: &Mpi, name: &str) -> PathBuf {
         compile(mpi, name, fortran, &["-O1", "-w", "-fallow-argument-mismatch"])
     } else {
         // MPICH's MPI_STATUSES_IGNORE is the address 1, which the compiler takes for an array that is too short.
+        let include = format!("-I{}", root().join("include").display());
         let warnings = ["-Wall", "-Wextra", "-Werror", "-Wno-stringop-overflow"];
-        compile(mpi, name, &mpi.c, &[&["-O1", "-pthread"], &warnings[..]].concat())
+        compile(mpi, name, &mpi.c, &[&["-O1", "-pthread", &include], &warnings[..]].concat())
     }
 }
 
