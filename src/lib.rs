@@ -11,4 +11,5 @@ pub mod clock;
 pub mod operations;
 pub mod run_time;
 pub mod statistics;
+pub mod ticks;
 pub mod trace;

@@ -57,6 +57,19 @@ pub struct Identity {
     pub speaks: bool,
 }
 
+/// The run's token where the ranks cannot be asked: what the launcher gives them in common, or one of this process alone.
+pub fn token(job_key: u64, world_size: u32) -> [u8; 16] {
+    let mut token = [0; 16];
+    if world_size > 1 {
+        token[..8].copy_from_slice(&job_key.to_le_bytes());
+    } else {
+        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+        token[..8].copy_from_slice(&(now.as_nanos() as u64).to_le_bytes());
+        token[8..].copy_from_slice(&(job_key ^ u64::from(std::process::id()) << 32).to_le_bytes());
+    }
+    token
+}
+
 /// Makes the run, its segment and its registry. `None` where the run exists already, and where there
 /// is no memory for the records.
 pub fn begin(prepared: Prepared, who: &Identity, world: OnceLock<World>) -> Option<&'static Run> {

@@ -12,8 +12,7 @@ use trace::trace::layout::{CommunicatorEntry, communicator_flags as flags};
 
 use crate::communicator::{Communicator, Group, mix};
 use crate::registry::{self, Registry};
-use crate::run::RUN;
-use crate::{abi, lookup, mpi, sessions, thread};
+use crate::{abi, lookup, mpi, thread, world};
 
 /// Registers MPI_COMM_WORLD and MPI_COMM_SELF, at Init.
 pub fn start(rank: u32, size: u32) -> Option<()> {
@@ -289,7 +288,7 @@ fn members(handle: usize, which: unsafe fn(usize, usize) -> bool, size: u32) -> 
     let mut group = mpi::handle(|place| unsafe { which(handle, place) })?;
     let ranks: Vec<c_int> = (0..size as c_int).collect();
     let mut translated = vec![-1 as c_int; size as usize];
-    let done = with_world_group(|world| {
+    let done = world::with_group(|world| {
         let (from, to) = (ranks.as_ptr().expose_provenance(), translated.as_mut_ptr().expose_provenance());
         // SAFETY: both groups are valid, both arrays have `size` elements.
         unsafe { mpi::group_translate_ranks(group, size as usize, from, world, to) }.then_some(())
@@ -301,19 +300,6 @@ fn members(handle: usize, which: unsafe fn(usize, usize) -> bool, size: u32) -> 
     let here = translated.iter().filter(|&&rank| rank >= 0).count() as u32;
     let words: Vec<u64> = translated.iter().map(|&rank| world_rank(rank)).collect();
     Some((words.first().copied().unwrap_or(u64::MAX), mix(&words)[0], here))
-}
-
-/// Calls `work` with a group of all ranks of the world, MPI_COMM_WORLD's or a session's.
-fn with_world_group<R>(work: impl FnOnce(usize) -> Option<R>) -> Option<R> {
-    if !RUN.get().is_some_and(sessions::is_in_world) {
-        return sessions::with_world_group(work);
-    }
-    // SAFETY: the handle is MPI_COMM_WORLD, between Init and Finalize.
-    let mut world = mpi::handle(|place| unsafe { mpi::comm_group(abi::get().comm_world, place) })?;
-    let result = work(world);
-    // SAFETY: as above in `members`.
-    unsafe { mpi::group_free((&raw mut world).expose_provenance()) };
-    result
 }
 
 fn sorted([a, b]: [u64; 2]) -> [u64; 2] {

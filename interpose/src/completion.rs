@@ -5,7 +5,8 @@
 use std::ffi::c_int;
 
 use crate::status::Statuses;
-use crate::{abi, messages, receives, requests, thread, ticks};
+use crate::taken::Taken;
+use crate::{abi, receives, requests, tally, thread};
 
 /// MPI_UNDEFINED, the same in all three interfaces.
 const UNDEFINED: c_int = -32766;
@@ -146,7 +147,7 @@ fn look(
     completed: impl FnOnce() -> Completed,
 ) -> c_int {
     let statuses = Statuses::of(statuses, int(count), !followed.receives.is_empty());
-    let (result, spent, tick) = timed(|| forward(statuses.address()));
+    let (result, spent, tick) = thread::timed(|| forward(statuses.address()));
     followed.tested(spent);
     if result == 0 {
         for (place, status) in completed().places(followed.count) {
@@ -182,7 +183,7 @@ impl Array {
         let mut followed = Followed::of(self.count, self.requests);
         let count = if self.of_all { int(self.count) } else { 1 };
         let statuses = Statuses::of(self.statuses, count, !followed.receives.is_empty());
-        let (result, ticks, tick) = timed(|| forward(statuses.address()));
+        let (result, ticks, tick) = thread::timed(|| forward(statuses.address()));
         spent(&followed, ticks);
         if followed.is_empty() {
             return result;
@@ -267,16 +268,6 @@ struct Followed {
     receives: Vec<Taken<receives::Request>>,
 }
 
-/// A request taken out of its table.
-pub struct Taken<R> {
-    /// Its place in the array.
-    pub place: usize,
-    /// Its handle before the call.
-    pub handle: usize,
-    /// Empty when it is complete.
-    pub request: Option<R>,
-}
-
 impl Followed {
     fn of(count: usize, requests: usize) -> Followed {
         let count = if requests == 0 { 0 } else { int(count) };
@@ -287,7 +278,7 @@ impl Followed {
 
     fn of_handles(handles: Vec<usize>) -> Followed {
         let places = || handles.iter().copied().enumerate();
-        let counting = messages::counting();
+        let counting = tally::counting();
         Followed {
             count: handles.len(),
             collectives: requests::take_known(places()),
@@ -332,14 +323,6 @@ fn put_at<R>(taken: &mut [Taken<R>], place: usize, request: Option<R>) {
     if let Ok(index) = taken.binary_search_by_key(&place, |taken| taken.place) {
         taken[index].request = request;
     }
-}
-
-/// Forwards; the result, how many ticks that took, and the tick at its end.
-pub fn timed(forward: impl FnOnce() -> c_int) -> (c_int, u64, u64) {
-    let before = ticks::now();
-    let result = thread::guarded(forward);
-    let after = ticks::now();
-    (result, after.wrapping_sub(before), after)
 }
 
 /// The int at a place of an array in the program's memory.

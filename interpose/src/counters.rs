@@ -8,9 +8,10 @@ use std::sync::OnceLock;
 use trace::trace::layout::{CounterEntry, counter_source};
 
 use crate::live::Live;
-use crate::messages;
 use crate::registry;
 use crate::stretch::Columns;
+use crate::tally;
+use crate::thread::{self, attention};
 
 /// A counter that was asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,7 +19,7 @@ pub struct Counter {
     /// As the user writes it.
     pub name: &'static str,
     unit: &'static str,
-    /// Number among those of [`messages`].
+    /// Number among those of [`crate::tally`].
     index: usize,
 }
 
@@ -42,7 +43,7 @@ const ALL_MESSAGES: &str = "messages";
 pub fn choose(names: &[String]) -> (Vec<Counter>, Vec<String>) {
     let (mut chosen, mut unknown): (Vec<Counter>, Vec<String>) = (Vec::new(), Vec::new());
     for name in names {
-        let named = messages::NAMES.iter().enumerate().filter(|(_, known)| *known == name || name == ALL_MESSAGES);
+        let named = tally::NAMES.iter().enumerate().filter(|(_, known)| *known == name || name == ALL_MESSAGES);
         let before = chosen.len();
         for (index, &name) in named {
             let unit = if name.starts_with("bytes") { "bytes" } else { "messages" };
@@ -74,13 +75,9 @@ pub fn start(live: &'static Live, counters: &[Counter]) {
     }
     if !running.is_empty() {
         let _ = RUNNING.set(running);
-        messages::start();
+        tally::start();
+        thread::attend_to(attention::COUNTERS);
     }
-}
-
-/// Whether calls have counters.
-pub fn any() -> bool {
-    RUNNING.get().is_some()
 }
 
 /// Stores the counters of a call that is about to begin.
@@ -109,7 +106,7 @@ pub fn skipped() {
 impl Running {
     /// What has come together since the last call.
     fn take(&self) -> u64 {
-        let value = messages::take(self.index);
+        let value = tally::take(self.index);
         if value == 0 {
             return 0;
         }
@@ -128,7 +125,7 @@ mod tests {
     fn a_counter_named_twice_is_there_once_and_an_unknown_one_is_handed_back() {
         let names = ["bytes-sent", "messages", "cycles", "bytes-sent"].map(str::to_owned);
         let (chosen, unknown) = choose(&names);
-        assert_eq!(chosen.len(), messages::NAMES.len());
+        assert_eq!(chosen.len(), tally::NAMES.len());
         assert_eq!(chosen[0].name, "bytes-sent");
         assert_eq!(unknown, ["cycles"]);
     }

@@ -17,7 +17,7 @@ use trace::trace::part::Content;
 
 use crate::output::{self, Written};
 use crate::run::{RUN, Run};
-use crate::{counters, mode, presence, sessions, thread, ticks};
+use crate::{counters, mode, presence, thread, ticks, world};
 
 /// How far this rank got, at this tick.
 pub fn mark(run: &Run, reached: u32) {
@@ -50,7 +50,7 @@ pub fn write_at_exit() {
 fn write() -> Option<()> {
     let run = RUN.get()?;
     // Who ends in the middle of MPI leaves its records for `mpitrace recover`; so does a child that was forked off.
-    let in_mpi = sessions::any_open() || sessions::is_in_world(run);
+    let in_mpi = world::any_session() || world::is_in(run);
     if in_mpi || run.process != std::process::id() || run.ended.swap(true, Ordering::AcqRel) {
         return None;
     }

@@ -10,7 +10,7 @@ use trace::trace::layout::state;
 use crate::beginning::{self, Identity, Prepared};
 use crate::presence::{Job, Presence};
 use crate::run::{RUN, Run, World};
-use crate::{abi, clocks, communicators, ending, mode, mpi, output, say, sessions, thread};
+use crate::{abi, clocks, communicators, ending, mode, mpi, output, say, thread, world};
 
 /// `MPI_Init` and `MPI_Init_thread`.
 pub fn init(forward: impl FnOnce() -> c_int) -> c_int {
@@ -52,7 +52,7 @@ fn start(prepared: Prepared, mut presence: Presence) -> Option<()> {
     let job_key = presence.job.key;
     let job = match comm {
         Some(comm) => agreed_token(comm, job_key),
-        None => token(job_key, world_size),
+        None => beginning::token(job_key, world_size),
     };
     let world = World { job, presence, comm, finalized: AtomicBool::new(false) };
     if let Some(run) = RUN.get() {
@@ -102,22 +102,9 @@ fn own_world() -> Option<usize> {
 
 /// The run's token: rank 0's.
 fn agreed_token(comm: usize, job_key: u64) -> [u8; 16] {
-    let mut token = token(job_key, 1);
+    let mut token = beginning::token(job_key, 1);
     // SAFETY: all ranks come here with a buffer of 16 bytes.
     unsafe { mpi::bcast(token.as_mut_ptr().expose_provenance(), token.len(), abi::get().byte, 0, comm) };
-    token
-}
-
-/// The run's token where the ranks cannot be asked: what the launcher gives them in common, or one of this process alone.
-pub fn token(job_key: u64, world_size: u32) -> [u8; 16] {
-    let mut token = [0; 16];
-    if world_size > 1 {
-        token[..8].copy_from_slice(&job_key.to_le_bytes());
-    } else {
-        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
-        token[..8].copy_from_slice(&(now.as_nanos() as u64).to_le_bytes());
-        token[8..].copy_from_slice(&(job_key ^ u64::from(std::process::id()) << 32).to_le_bytes());
-    }
     token
 }
 
@@ -137,12 +124,12 @@ pub fn finalize(forward: impl FnOnce() -> c_int) -> c_int {
 
 fn finish(run: &Run, world: &World) {
     // Where a rank still has sessions open there is more to come, and every rank writes when it ends.
-    if output::any_rank(run, world, sessions::any_open()) {
+    if output::any_rank(run, world, world::any_session()) {
         clocks::finish();
         communicators::end_of_world();
         output::free_world(world);
         ending::write_at_exit();
-        if !sessions::any_open() {
+        if !world::any_session() {
             ending::mark(run, state::FINALIZED);
         }
         return;

@@ -4,60 +4,11 @@
 //! counts when the call that sends it has returned well, and when the call that completes its receive has.
 
 use std::ffi::c_int;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use crate::status::{self, Statuses};
+use crate::tally::{GOT, PUT, SENT, count, count_received};
 use crate::width::Width;
 use crate::{abi, mpi, receives, thread};
-
-/// The counters' names, in the order of [`COUNTS`].
-pub const NAMES: [&str; 8] =
-    ["messages-sent", "bytes-sent", "messages-received", "bytes-received", "puts", "bytes-put", "gets", "bytes-got"];
-
-static COUNTING: AtomicBool = AtomicBool::new(false);
-static COUNTS: [AtomicU64; NAMES.len()] = [const { AtomicU64::new(0) }; NAMES.len()];
-
-const SENT: usize = 0;
-const RECEIVED: usize = 2;
-const PUT: usize = 4;
-const GOT: usize = 6;
-
-/// Whether messages are counted.
-#[inline(always)]
-pub fn counting() -> bool {
-    COUNTING.load(Ordering::Relaxed)
-}
-
-/// From now on messages are counted.
-pub fn start() {
-    COUNTING.store(true, Ordering::Release);
-}
-
-/// What has come together since it was taken last.
-pub fn take(counter: usize) -> u64 {
-    // Most are 0 most of the time, and reading costs a tenth of exchanging.
-    match COUNTS[counter].load(Ordering::Relaxed) {
-        0 => 0,
-        _ => COUNTS[counter].swap(0, Ordering::Relaxed),
-    }
-}
-
-fn count(kind: usize, bytes: u64) {
-    COUNTS[kind].fetch_add(1, Ordering::Relaxed);
-    COUNTS[kind + 1].fetch_add(bytes, Ordering::Relaxed);
-}
-
-/// A message of so many bytes was sent.
-pub fn count_sent(bytes: u64) {
-    count(SENT, bytes);
-}
-
-/// A message was received, if one was.
-pub fn count_received(bytes: Option<u64>) {
-    if let Some(bytes) = bytes {
-        count(RECEIVED, bytes);
-    }
-}
 
 /// The bytes of a message to this rank; `None` where it goes nowhere.
 ///

@@ -4,9 +4,9 @@
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::completion::Taken;
 use crate::registry::FastMap;
-use crate::{abi, messages, status};
+use crate::taken::Taken;
+use crate::{abi, status, tally};
 
 /// A request that is followed.
 pub enum Request {
@@ -75,7 +75,7 @@ pub fn start(handles: impl Iterator<Item = usize>) {
         for handle in handles {
             match requests.get_mut(&handle) {
                 Some(Request::Receive { active, .. }) => *active = true,
-                Some(Request::Send { bytes }) => messages::count_sent(*bytes),
+                Some(Request::Send { bytes }) => tally::count_sent(*bytes),
                 None => {}
             }
         }
@@ -95,7 +95,7 @@ impl Request {
             && std::mem::replace(active, false)
         {
             // SAFETY: the call that found it complete has set the status.
-            messages::count_received(unsafe { status::bytes_of(status) });
+            tally::count_received(unsafe { status::bytes_of(status) });
         }
     }
 }

@@ -12,13 +12,13 @@ use std::ffi::c_int;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::completion::Taken;
 use crate::large_count::Narrowed;
 use crate::lookup::{Call, Found};
 use crate::recorder::Started;
 use crate::registry::FastMap;
+use crate::taken::Taken;
 use crate::thread::Thread;
-use crate::{abi, completion, operations, receives, recorder, thread};
+use crate::{abi, operations, receives, recorder, thread};
 
 static OUTSTANDING: AtomicUsize = AtomicUsize::new(0);
 static PREPARED_COUNT: AtomicUsize = AtomicUsize::new(0);
@@ -110,7 +110,7 @@ pub fn start_all_prepared(forward: impl FnOnce() -> c_int, count: usize, request
     for (handle, found, position) in &starts {
         begun.extend(recorder::prepared(found, *position).map(|record| (*handle, record)));
     }
-    let (result, _, returned) = completion::timed(forward);
+    let (result, _, returned) = thread::timed(forward);
     if result == 0 {
         if receives::any_outstanding() {
             receives::start(handles);

@@ -5,39 +5,16 @@
 //! ([`crate::ending`]), since a session may be opened after the last one was closed.
 
 use std::ffi::c_int;
+use std::sync::OnceLock;
 use std::sync::atomic::Ordering;
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use trace::trace::layout::state;
 
 use crate::beginning::{self, Identity};
 use crate::presence::Job;
-use crate::run::{RUN, Run};
-use crate::{abi, ending, lifecycle, mode, mpi, say, thread};
-
-/// A session that the program has open.
-struct Session {
-    handle: usize,
-    /// The group of all ranks of the world.
-    world: usize,
-}
-
-static OPEN: Mutex<Vec<Session>> = Mutex::new(Vec::new());
-
-fn open() -> MutexGuard<'static, Vec<Session>> {
-    OPEN.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Whether the program has a session open.
-pub fn any_open() -> bool {
-    !open().is_empty()
-}
-
-/// Calls `work` with a group of all ranks of the world that an open session has.
-pub fn with_world_group<R>(work: impl FnOnce(usize) -> Option<R>) -> Option<R> {
-    let sessions = open();
-    work(sessions.last()?.world)
-}
+use crate::run::RUN;
+use crate::world::{self, Session};
+use crate::{abi, ending, mode, mpi, say, thread};
 
 /// `MPI_Session_init`.
 pub fn init(forward: impl FnOnce() -> c_int, session: usize) -> c_int {
@@ -62,17 +39,17 @@ fn opened(handle: usize) -> Option<()> {
         None => Some(beginning::prepare()?),
     };
     // SAFETY: the handle is a session, the name a C string.
-    let world = mpi::handle(|group| unsafe {
+    let group = mpi::handle(|group| unsafe {
         mpi::group_from_session_pset(handle, c"mpi://WORLD".as_ptr().expose_provenance(), group)
     })?;
-    open().push(Session { handle, world });
+    world::sessions().push(Session { handle, world: group });
     if let Some(prepared) = prepared {
         // SAFETY: the group was made just now.
-        let word = |function: unsafe fn(usize, usize) -> bool| mpi::int(|place| unsafe { function(world, place) });
+        let word = |function: unsafe fn(usize, usize) -> bool| mpi::int(|place| unsafe { function(group, place) });
         let rank = u32::try_from(word(mpi::group_rank)?).ok()?;
         let world_size = u32::try_from(word(mpi::group_size)?).ok()?;
         let job_key = Job::read().key;
-        let job = lifecycle::token(job_key, world_size);
+        let job = beginning::token(job_key, world_size);
         let who = Identity { rank, world_size, job_key, job, speaks: rank == 0 };
         beginning::begin(prepared, &who, OnceLock::new())?;
         mode::start();
@@ -88,21 +65,16 @@ pub fn finalize(forward: impl FnOnce() -> c_int, session: usize) -> c_int {
     // SAFETY: any address but null is what the program says is a handle's.
     let handle = unsafe { abi::get().read_if_any(session) };
     thread::sheltered(|| {
-        let mut sessions = open();
+        let mut sessions = world::sessions();
         let index = sessions.iter().position(|session| session.handle == handle)?;
         let mut closed = sessions.swap_remove(index);
         // SAFETY: the group is the tracer's own. A 4-byte handle lies in the word's first 4 bytes.
         unsafe { mpi::group_free((&raw mut closed.world).expose_provenance()) };
         let run = RUN.get()?;
-        if sessions.is_empty() && !is_in_world(run) {
+        if sessions.is_empty() && !world::is_in(run) {
             ending::mark(run, state::FINALIZED);
         }
         Some(())
     });
     thread::guarded(forward)
-}
-
-/// Whether the rank is between `MPI_Init` and `MPI_Finalize`.
-pub fn is_in_world(run: &Run) -> bool {
-    run.world.get().is_some_and(|world| !world.finalized.load(Ordering::Acquire))
 }

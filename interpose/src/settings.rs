@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use trace::clock::{Groups, Method, Synchronisation};
 
 use crate::counters::{self, Counter};
-use crate::messages;
+use crate::tally;
 
 /// What the user asked for.
 #[derive(Debug)]
@@ -84,7 +84,7 @@ impl Settings {
                     settings.warnings.extend(unknown.iter().map(|name| {
                         format!(
                             "MPITRACE_EVENTS: there is no counter named {name}; there are messages (all of them), {}",
-                            messages::NAMES.join(", ")
+                            tally::NAMES.join(", ")
                         )
                     }));
                     continue;

@@ -1,14 +1,14 @@
 //! What a thread keeps: where its next record goes, and whether it is inside an MPI call already.
 
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 
 use trace::trace::layout::{DISTURBED, ThreadEntry};
 
 use crate::live::Live;
 use crate::lookup::{Cache, Found};
 use crate::stretch::{Columns, Drawn};
-use crate::{counters, mode, say, slot};
+use crate::{mode, say, slot, ticks};
 
 /// The state of one thread. Only that thread touches it.
 pub struct Thread {
@@ -39,6 +39,14 @@ pub struct Thread {
     pub entry: *mut ThreadEntry,
     /// Index of `entry`.
     pub index: u32,
+}
+
+/// What records of all threads need.
+static ATTENTION: AtomicU8 = AtomicU8::new(0);
+
+/// From now on the records of threads that make their first call need this too.
+pub fn attend_to(attention: u8) {
+    ATTENTION.fetch_or(attention, Ordering::Relaxed);
 }
 
 /// Bits of [`Thread::attention`].
@@ -249,7 +257,7 @@ fn adopt() -> *mut Thread {
         columns: Columns::NONE,
         stretch: None,
         extended: false,
-        attention: if counters::any() { attention::COUNTERS } else { 0 },
+        attention: ATTENTION.load(Ordering::Relaxed),
         live: live.filter(|_| added.is_some()),
         found_anew: Found::NONE,
         cache: Cache::new(),
@@ -267,6 +275,14 @@ fn release(thread: *mut Thread) {
 
 fn threads() -> std::sync::MutexGuard<'static, Threads> {
     THREADS.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
+/// Forwards, guarded; the result, how many ticks that took, and the tick at its end.
+pub fn timed(forward: impl FnOnce() -> std::ffi::c_int) -> (std::ffi::c_int, u64, u64) {
+    let before = ticks::now();
+    let result = guarded(forward);
+    let after = ticks::now();
+    (result, after.wrapping_sub(before), after)
 }
 
 /// Whether a call made from the frame at `here` is none of the program's own, or comes when nothing is traced.

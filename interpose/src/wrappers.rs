@@ -7,7 +7,7 @@ use crate::symbol::Symbol;
 use crate::table::{Function, for_each_function};
 use crate::width::{Int, Large};
 use crate::{
-    communicators, completion, datatype, large_count, lifecycle, messages, recorder, requests, sessions, thread,
+    communicators, completion, datatype, large_count, lifecycle, messages, recorder, requests, sessions, tally, thread,
 };
 
 /// Exports one function: `$body` runs with `$forward` calling the next definition of the same name. With `$into`, `$forward`
@@ -296,7 +296,7 @@ macro_rules! counted {
 
 macro_rules! if_counting {
     ($width:ident, $forward:ident($($into:ident)?), $module:ident::$function:ident($($handed:ident),*)) => {
-        if messages::counting() && !thread::is_nested(thread::frame()) {
+        if tally::counting() && !thread::is_nested(thread::frame()) {
             $module::$function::<$width>($forward, $($handed),*)
         } else {
             $forward($($into)?)

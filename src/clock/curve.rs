@@ -1,6 +1,6 @@
 //! The offset of a clock to the reference over the whole run, with its error.
 
-use super::affine::AffineMap;
+use crate::ticks::AffineMap;
 
 /// What is known of an offset at one moment: `reference - local - base`, ticks.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

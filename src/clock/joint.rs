@@ -6,11 +6,11 @@
 use std::collections::HashMap;
 
 use super::Leader;
-use super::affine::AffineMap;
 use super::curve::{Curve, Knot, Limits, Variance};
 use super::smoother::{self, Measured};
 use super::solve::{self, Edge};
 use super::steps;
+use crate::ticks::AffineMap;
 use crate::trace::layout::ProbeEntry;
 
 /// What the middle of two bounds is off by because the two ways are not equally quick, as a share of half the distance between

@@ -1,8 +1,8 @@
 //! Score-P's way: offsets at Init and at Finalize, and a straight line between them. States no error.
 
 use super::Leader;
-use super::affine::AffineMap;
 use super::curve::{Curve, Knot, Limits};
+use crate::ticks::AffineMap;
 
 /// The curve of each leader's clock against the first one's.
 pub fn curves(leaders: &[Leader<'_>]) -> Vec<Curve> {

@@ -4,24 +4,21 @@
 //! synchronisations have left in the trace: maps that a method has found while the program ran, or probes out of which it is
 //! found here. Global time is that of the first domain, world rank 0's.
 
-mod affine;
 mod curve;
 mod exchange;
 mod joint;
 mod linear;
 mod method;
-mod pretended;
 mod smoother;
 mod solve;
 mod steps;
 mod synchronise;
 mod truth;
 
-pub use affine::AffineMap;
+pub use crate::ticks::{AffineMap, Groups, Pretended};
 pub use curve::{Curve, Knot, Limits};
 pub use exchange::Exchange;
 pub use method::{Method, Synchronisation};
-pub use pretended::{Groups, Pretended};
 pub use smoother::{Measured, State, smooth};
 pub use solve::{Edge, least_squares};
 pub use synchronise::{Peers, Synchronised, entry, live_map, probe, synchronise};

@@ -2,9 +2,9 @@
 //!
 //! They stand on [`Peers`] alone: MPI in the traced program, threads in the tests.
 
-use super::affine::AffineMap;
 use super::exchange::{self, Exchange, Offset};
 use super::method::{Method, Synchronisation};
+use crate::ticks::AffineMap;
 use crate::trace::layout::{ProbeEntry, SyncEntry};
 
 /// What a method needs of the other leaders. Messages between two of them keep their order.

@@ -1,6 +1,7 @@
 //! How wrong the global time is, where the true one is known: under pretended clocks.
 
-use super::{Clock, Pretended};
+use super::Clock;
+use crate::ticks::Pretended;
 use crate::trace::{Part, Trace};
 
 /// The errors over every entry and exit kept.

@@ -5,7 +5,7 @@
 
 use bytemuck::{Pod, Zeroable};
 
-use crate::clock::AffineMap;
+use crate::ticks::AffineMap;
 
 /// The version of every structure here. A reader refuses a newer one.
 pub const VERSION: u32 = 1;

@@ -9,7 +9,7 @@ use std::path::Path;
 use super::TraceError;
 use super::layout::*;
 use super::part::{Column, Content};
-use crate::clock::Pretended;
+use crate::ticks::Pretended;
 
 /// What a segment holds, in the order in which a part stores it.
 ///

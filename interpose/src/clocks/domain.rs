@@ -3,10 +3,11 @@
 
 use std::os::unix::fs::MetadataExt;
 
+use super::together::{allreduce, free, size, split};
 use super::warp::{self, Test};
+use crate::abi;
 use crate::communicator::mix;
 use crate::live::Live;
-use crate::{abi, mpi};
 
 /// The ranks that share this one's clock.
 pub struct Domain {
@@ -82,12 +83,10 @@ impl Domain {
         (self.tested.bound, self.tested.step)
     }
 
-    /// The leader's number among the leaders, on all ranks of the domain.
-    pub fn number(&self, leaders: Option<&super::peers::Leaders>) -> Option<u32> {
-        let mine = leaders.map_or(0, |leaders| trace::clock::Peers::rank(leaders) as i64);
+    /// The leader's number among the leaders, on all ranks of the domain; `mine` is 0 on all but the leader.
+    pub fn number(&self, mine: usize) -> Option<u32> {
         match self.comm {
-            // All but the leader add nothing.
-            Some(comm) => allreduce(comm, mine, abi::get().sum).map(|number| number as u32),
+            Some(comm) => allreduce(comm, mine as i64, abi::get().sum).map(|number| number as u32),
             None => Some(mine as u32),
         }
     }
@@ -104,31 +103,4 @@ impl Domain {
             free(comm);
         }
     }
-}
-
-fn split(comm: usize, color: u32, key: u32) -> Option<usize> {
-    // SAFETY: all ranks of the communicator come here.
-    mpi::handle(|place| unsafe { mpi::comm_split(comm, color as usize, key as usize, place) })
-}
-
-fn free(comm: usize) {
-    let mut comm = comm;
-    // SAFETY: it is the tracer's own. A 4-byte handle lies in the word's first 4 bytes.
-    unsafe { mpi::comm_free((&raw mut comm).expose_provenance()) };
-}
-
-fn size(comm: usize) -> Option<i32> {
-    // SAFETY: `comm` is a communicator.
-    mpi::int(|place| unsafe { mpi::comm_size(comm, place) })
-}
-
-/// One 64-bit integer of each rank, reduced for all.
-pub fn allreduce(comm: usize, here: i64, operator: usize) -> Option<i64> {
-    let mut result = 0i64;
-    // SAFETY: all ranks of the communicator come here, each with one 64-bit integer.
-    let done = unsafe {
-        let (send, receive) = ((&raw const here).expose_provenance(), (&raw mut result).expose_provenance());
-        mpi::allreduce(send, receive, 1, abi::get().int64, operator, comm)
-    };
-    done.then_some(result)
 }

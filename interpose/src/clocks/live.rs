@@ -5,9 +5,6 @@ use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering, fence};
 
 use trace::clock::AffineMap;
 
-use super::{CLOCKS, LocalClock};
-use crate::ticks;
-
 /// From the domain's clock to the reference. The leader writes, all ranks of the domain read.
 #[repr(C)]
 #[derive(Default)]
@@ -58,27 +55,4 @@ pub fn get() -> Option<AffineMap> {
         }
         std::hint::spin_loop();
     }
-}
-
-/// Where global time begins, and how fast the reference ticks.
-#[derive(Clone, Copy)]
-pub struct Scale {
-    /// The reference's tick at which it is 0.
-    pub zero: u64,
-    /// Ticks per second.
-    pub hz: f64,
-}
-
-/// Global time at a reading of this rank's clock, ns.
-fn nanoseconds(clock: &LocalClock, scale: Scale, reading: u64) -> Option<i64> {
-    let reference = get()?.apply(clock.shown(reading));
-    let since = reference.wrapping_sub(scale.zero) as i64 as f64;
-    Some((since * 1e9 / scale.hz) as i64)
-}
-
-/// Global time in ns since MPI_Init on world rank 0; -1 where there is none.
-#[unsafe(no_mangle)]
-pub extern "C" fn mpitrace_global_time_ns() -> i64 {
-    let reading = ticks::now();
-    CLOCKS.get().and_then(|clocks| nanoseconds(&clocks.clock, clocks.scale, reading)).unwrap_or(-1)
 }

@@ -5,19 +5,23 @@
 
 mod domain;
 mod live;
+mod local;
 mod peers;
 mod schedule;
+mod time;
+mod together;
 mod warp;
 
 use std::sync::{Mutex, OnceLock};
 
-use trace::clock::{AffineMap, Method, Pretended, Synchronisation};
+use trace::clock::{AffineMap, Method, Peers, Pretended, Synchronisation};
 use trace::trace::layout::{CommunicatorEntry, sync_kind};
 
 use crate::live::Live;
 use crate::run::Run;
 use crate::{abi, mpi, registry, ticks};
 use domain::Domain;
+use local::LocalClock;
 use peers::Leaders;
 use schedule::Schedule;
 
@@ -27,7 +31,7 @@ struct Clocks {
     how: Synchronisation,
     domain: Domain,
     clock: LocalClock,
-    scale: live::Scale,
+    scale: Scale,
     /// Empty on ranks that lead no domain, and where there is but one.
     leaders: Option<Mutex<Leaders>>,
     schedule: Mutex<Schedule>,
@@ -35,20 +39,13 @@ struct Clocks {
 
 static CLOCKS: OnceLock<Clocks> = OnceLock::new();
 
-/// The clock of this process as the synchronisation sees it: the tick counter, or what is pretended in its place.
+/// Where global time begins, and how fast the reference ticks.
 #[derive(Clone, Copy)]
-struct LocalClock {
-    pretended: Option<(Pretended, u64, f64)>,
-}
-
-impl LocalClock {
-    /// What it shows at a reading of the tick counter.
-    fn shown(&self, reading: u64) -> u64 {
-        match &self.pretended {
-            Some((clock, epoch, hz)) => clock.local(reading, *epoch, *hz),
-            None => reading,
-        }
-    }
+struct Scale {
+    /// The reference's tick at which it is 0.
+    zero: u64,
+    /// Ticks per second.
+    hz: f64,
 }
 
 /// Finds the clock domains and synchronises them, at the end of Init. All ranks of the world come here together.
@@ -71,8 +68,8 @@ pub fn start(run: &Run, segment: &'static Live, world: usize) -> Option<()> {
     header.leader = domain.leader();
     header.measured_hz = ticks::roughly_hz();
     let clock = LocalClock { pretended: pretended.map(|clock| (clock, epoch, hz)) };
-    let leaders = Leaders::gather(world, run.rank, &domain, clock)?;
-    header.domain = domain.number(leaders.as_ref())?;
+    let leaders = Leaders::gather(world, run.rank, domain.leader() == run.rank, clock)?;
+    header.domain = domain.number(leaders.as_ref().map_or(0, Peers::rank))?;
     let leaders = leaders.filter(|leaders| leaders.count() > 1 && how.method != Method::None);
     let schedule = Schedule::new(resync, hz);
     if let Some(page) = domain.page() {
@@ -83,7 +80,7 @@ pub fn start(run: &Run, segment: &'static Live, world: usize) -> Option<()> {
         how,
         domain,
         clock,
-        scale: live::Scale { zero: epoch, hz },
+        scale: Scale { zero: epoch, hz },
         leaders: leaders.map(Mutex::new),
         schedule: Mutex::new(schedule),
     };

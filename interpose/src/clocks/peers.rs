@@ -2,8 +2,7 @@
 
 use trace::clock::Peers;
 
-use super::LocalClock;
-use super::domain::Domain;
+use super::local::LocalClock;
 use super::schedule::Plan;
 use crate::{abi, mpi, ticks};
 
@@ -23,8 +22,7 @@ pub struct Leaders {
 impl Leaders {
     /// All ranks of the world come here; the answer is empty on those that lead no domain.
     #[allow(clippy::option_option, reason = "the outer one is a failure, the inner one an answer")]
-    pub fn gather(world: usize, rank: u32, domain: &Domain, clock: LocalClock) -> Option<Option<Leaders>> {
-        let leads = domain.leader() == rank;
+    pub fn gather(world: usize, rank: u32, leads: bool, clock: LocalClock) -> Option<Option<Leaders>> {
         let color = if leads { 0 } else { UNDEFINED };
         // SAFETY: all ranks of the world come here.
         let comm = mpi::handle(|place| unsafe { mpi::comm_split(world, color as usize, rank as usize, place) })?;

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use trace::trace::layout::PAGE;
 use trace::trace::recover;
 
-use super::domain::allreduce;
+use super::together::allreduce;
 use crate::memory;
 use crate::{abi, mpi, ticks};
 

@@ -1,0 +1,20 @@
+//! The clock of this rank.
+
+use trace::clock::Pretended;
+
+/// The clock of this process as the synchronisation sees it: the tick counter, or what is pretended in its place.
+#[derive(Clone, Copy)]
+pub struct LocalClock {
+    /// The clock, the tick at which it begins, ticks per second.
+    pub pretended: Option<(Pretended, u64, f64)>,
+}
+
+impl LocalClock {
+    /// What it shows at a reading of the tick counter.
+    pub fn shown(&self, reading: u64) -> u64 {
+        match &self.pretended {
+            Some((clock, epoch, hz)) => clock.local(reading, *epoch, *hz),
+            None => reading,
+        }
+    }
+}
