@@ -16,7 +16,7 @@ use crate::trace::layout::ProbeEntry;
 /// What the middle of two bounds is off by because the two ways are not equally quick, as a share of half the distance between
 /// the bounds: the standard deviation over many runs (docs/clocks.md has the figures). The same pair of processors has the same
 /// asymmetry all through a run, so it does not average out.
-const ASYMMETRY: f64 = 0.05;
+const ASYMMETRY: f64 = 0.085;
 /// A tick counter read twice in a row, out of order as it may be, differs by some ns.
 const READING_NS: f64 = 1.0;
 /// Two nominal frequencies measured to some 100 ppm are the same if they differ by less.
