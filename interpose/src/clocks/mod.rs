@@ -96,7 +96,7 @@ pub fn start(run: &Run, segment: &'static Live, world: usize) -> Option<()> {
 pub fn watch_world() -> Option<()> {
     let clocks = CLOCKS.get()?;
     let first =
-        clocks.lock_schedule().first().filter(|_| clocks.leaders.is_some() && !clocks.how.method.extrapolates())?;
+        clocks.lock_schedule().first().filter(|_| clocks.leaders.is_some() && clocks.how.method == Method::Joint)?;
     // SAFETY: the entry lies in the segment; no call on MPI_COMM_WORLD can be under way before Init has returned.
     unsafe { (*world_entry()?).sync_at = first };
     Some(())
