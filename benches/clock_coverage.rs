@@ -1,12 +1,12 @@
 //! How often the stated errors hold: `cargo build --release --workspace && cargo bench --bench clock_coverage`.
 //!
 //! The errors of one run are nearly one draw, so each run counts once: `RUNS` (2000) short ones of two ranks, one of them with a
-//! pretended clock, and of each the error in the middle of its calls. Prints how many lay within their 95 % interval, and within
+//! pretended clock, and of each the error of the entry in the middle of its calls. Prints how many lay within their 95 % interval, and within
 //! their hard bounds. `MPICC` and `MPIRUN` name another MPI.
 
 mod pretending;
 
-use mpitrace::clock::{Clock, Truth};
+use mpitrace::clock::{Clock, error_of_entry};
 use mpitrace::trace::Trace;
 use pretending::{Program, variable};
 
@@ -48,17 +48,16 @@ fn draw(run: u32, program: &Program) -> Option<Draw> {
     let trace = Trace::open(&[&path]).expect("a trace");
     let clock = Clock::of(&trace);
     let part = trace.parts.iter().position(|part| part.info().pretended != 0)?;
-    let enter = trace.parts[part].enter();
+    let middle = trace.parts[part].enter().len() / 2;
+    let tick = *trace.parts[part].enter().get(middle)?;
     let own = clock.of_part(part);
-    let middle = *enter.get(enter.len() / 2)?;
-    // What is true in the microsecond around it is true of it.
-    let at = own.nanoseconds(middle);
-    let truth = Truth::between(&trace, &clock, at - 500.0, at + 500.0)?;
-    let stated_ns = own.error_ns(middle)?;
+    let error = error_of_entry(&trace, &clock, part, middle)?;
+    let (stated_ns, (lower, upper)) = (own.error_ns(tick)?, own.hard_bounds_ns(tick)?);
     Some(Draw {
-        error_ns: truth.max_ns,
+        error_ns: error.abs(),
         stated_ns,
-        covered: truth.max_ns <= stated_ns,
-        held: truth.hard_bounds_held.unwrap_or(false),
+        covered: error.abs() <= stated_ns,
+        // The truth lies at -error from the estimate. A tick is as fine as it gets.
+        held: -error >= lower - 1.0 && -error <= upper + 1.0,
     })
 }

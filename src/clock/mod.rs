@@ -9,6 +9,8 @@ mod exchange;
 mod joint;
 mod linear;
 mod method;
+#[cfg(test)]
+mod one_way_delay;
 mod smoother;
 mod solve;
 mod steps;
@@ -22,7 +24,7 @@ pub use method::{Method, Synchronisation};
 pub use smoother::{Measured, State, smooth};
 pub use solve::{Edge, least_squares};
 pub use synchronise::{Peers, Synchronised, entry, live_map, probe, synchronise};
-pub use truth::Truth;
+pub use truth::{Truth, error_of_entry};
 
 use std::sync::Arc;
 
@@ -56,6 +58,15 @@ pub struct RankClock {
     domain_error_ns: Option<f64>,
 }
 
+/// A method that the trace does not have what it needs for.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("no {method} out of a run that was synchronised by {run}: it can be {possible}")]
+pub struct NotInTheTrace {
+    method: &'static str,
+    run: &'static str,
+    possible: String,
+}
+
 /// What a domain's leader knows.
 #[derive(Clone, Copy, Debug)]
 pub struct Leader<'a> {
@@ -77,10 +88,32 @@ const TWO_SIDED_95: f64 = 1.959_964;
 impl Clock {
     /// Finds the clocks. Time 0 is the earliest entry of a call in the domain of the lowest rank.
     pub fn of(trace: &Trace) -> Clock {
+        let method = trace.parts.first().and_then(|part| Method::numbered(part.info().clock_method));
+        Clock::by(trace, method.unwrap_or(Method::None))
+    }
+
+    /// The same by another method than the run's, out of the same probes.
+    ///
+    /// # Errors
+    /// The run has not left what the method needs: `joint`, `linear` and `skampi` can be had of the probes of a `joint` or a
+    /// `linear` run, `none` of every one; the others follow messages of their own.
+    pub fn estimated_by(trace: &Trace, method: Method) -> Result<Clock, NotInTheTrace> {
+        let run = trace.parts.first().and_then(|part| Method::numbered(part.info().clock_method));
+        let run = run.unwrap_or(Method::None);
+        let probed = matches!(run, Method::Joint | Method::Linear);
+        let from_probes = matches!(method, Method::Joint | Method::Linear | Method::Skampi);
+        if method == run || method == Method::None || probed && from_probes {
+            return Ok(Clock::by(trace, method));
+        }
+        let possible =
+            if probed { "joint, linear, skampi or none".to_owned() } else { format!("{} or none", run.name()) };
+        Err(NotInTheTrace { method: method.name(), run: run.name(), possible })
+    }
+
+    fn by(trace: &Trace, method: Method) -> Clock {
         let members = domains(trace);
         let parts = |domain: &[usize]| domain.iter().map(|&index| &trace.parts[index]).collect::<Vec<_>>();
-        let method = trace.parts.first().and_then(|part| Method::numbered(part.info().clock_method));
-        let method = method.filter(|_| members.len() > 1).unwrap_or(Method::None);
+        let method = if members.len() > 1 { method } else { Method::None };
         let leaders: Option<Vec<&Part>> = members.iter().map(|domain| leader(&parts(domain))).collect();
         let (curves, method) = match (leaders.filter(|_| method != Method::None), members.first()) {
             (Some(leaders), _) => (curves(method, &leaders), method),
@@ -175,7 +208,9 @@ fn curves(method: Method, leaders: &[&Part]) -> Vec<Curve> {
     let info = leaders[0].info();
     match method {
         Method::Joint => joint::curves(&known, info.max_ppm.into(), info.wander_ppb.into()),
-        Method::Linear => linear::curves(&known),
+        Method::Linear => linear::curves(&known, linear::Line::FirstAndLast),
+        // Its own run has left maps; another's probes tell the same.
+        Method::Skampi if info.clock_method != method.number() => linear::curves(&known, linear::Line::First),
         _ => known
             .iter()
             .map(|leader| leader.syncs.first().map_or(Curve::identity(), |sync| Curve::line(sync.map)))

@@ -64,6 +64,17 @@ impl Truth {
     }
 }
 
+/// By how much the global time of one entry is wrong, ns: of the `record`-th call of the `part`-th part. `None` where no rank
+/// had a pretended clock.
+pub fn error_of_entry(trace: &Trace, clock: &Clock, part: usize, record: usize) -> Option<f64> {
+    let content = trace.parts.get(part)?;
+    let true_tick = content.true_ticks().unwrap_or([content.enter(), content.exit()])[0].get(record)?;
+    let own = clock.of_part(part);
+    let right = own.reference_ns(local_clock(trace.parts.first()?)(*true_tick));
+    let pretended = trace.parts.iter().any(|part| part.info().pretended != 0);
+    pretended.then(|| own.nanoseconds(content.enter()[record]) - right)
+}
+
 #[derive(Default)]
 struct Errors {
     count: u64,

@@ -36,7 +36,7 @@ quietly() {
 }
 
 debian_packages() {
-    wanted='gcc libc6-dev gfortran openmpi-bin libopenmpi-dev mpich libmpich-dev lammps'
+    wanted='gcc libc6-dev gfortran openmpi-bin libopenmpi-dev mpich libmpich-dev lammps iproute2'
     # The headers of Python are for mpi4py on the standard ABI, of which there is no wheel.
     case $(command -v python3 || echo /usr/bin/python3) in
         /usr/bin/python3) wanted="$wanted python3 python3-venv python3-dev" ;;

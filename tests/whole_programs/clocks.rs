@@ -4,7 +4,8 @@
 //! seconds apart, so a wrong sign, a lost map or a wrong scale shows, and a busy machine does not.
 
 use crate::support::trace::{Row, Synchronised};
-use crate::support::{Case, On, Outcome, Test};
+use crate::support::{Case, On, Outcome, Test, companion};
+use std::ffi::OsStr;
 
 /// One library of each family, and the one whose ranks wait without spinning.
 const FAMILIES: On = On::Only(&["ompi4", "mpich4", "mpich5-abi"]);
@@ -12,6 +13,7 @@ const FAMILIES: On = On::Only(&["ompi4", "mpich4", "mpich5-abi"]);
 pub const TESTS: &[Test] = &[
     Test::new("of_one_machine_are_one_that_is_tested", one_machine),
     Test::new("that_are_pretended_are_found_by_every_method", every_method).on(FAMILIES),
+    Test::new("are_estimated_again_by_other_methods_out_of_the_same_probes", again).on(FAMILIES),
     Test::new("of_four_ranks_in_three_domains_are_found", three_domains),
     Test::new("of_eight_ranks_are_found_by_every_tree", eight_ranks).on(On::Only(&["ompi4", "ompi5"])),
     Test::new("are_synchronised_while_the_program_runs", resync).on(FAMILIES).alone(),
@@ -77,6 +79,24 @@ fn every_method(case: &Case) {
         assert_eq!((clock.error_ns.max.is_some(), truth.hard_bounds_held.is_some()), (states_error, states_error));
         assert_ne!(truth.hard_bounds_held, Some(false), "{clock:?}");
     }
+}
+
+fn again(case: &Case) {
+    // Three clocks: the third is known to the first through a hypercube.
+    let clocks = "1:offset_ns=1.5e9,ppm=37;2:offset_ns=-2e9,ppm=-12";
+    let trace = ticking(case, 3, 0.3, clocks, &[], "").trace;
+    for method in ["joint", "linear", "skampi", "none"] {
+        let (_, clock) = trace.clock_by(method);
+        assert_eq!(clock.method, method);
+        let truth = clock.truth.as_ref().unwrap_or_else(|| panic!("no truth in {clock:?}"));
+        // CLOCK_REALTIME, too, is one on one machine.
+        assert!(truth.rms_ns < 10.0 * WRONG_NS, "{clock:?}");
+    }
+    let told =
+        companion::mpitrace::<&OsStr>(&["clock".as_ref(), trace.path.as_ref(), "--method".as_ref(), "hca3".as_ref()]);
+    let line =
+        "mpitrace: no hca3 out of a run that was synchronised by joint: it can be joint, linear, skampi or none\n";
+    assert_eq!((told.code, told.stdout.as_str(), told.stderr.as_str()), (2, "", line));
 }
 
 fn three_domains(case: &Case) {

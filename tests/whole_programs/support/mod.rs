@@ -63,12 +63,14 @@ pub struct Test {
     pub alone: bool,
     /// A program that has to be installed.
     pub needs: Option<&'static str>,
+    /// Whether this machine permits it, which no installation can help; the reason why not.
+    pub permitted: Option<fn() -> Result<(), String>>,
     pub run: fn(&Case),
 }
 
 impl Test {
     pub const fn new(name: &'static str, run: fn(&Case)) -> Self {
-        Self { name, on: On::Every, alone: false, needs: None, run }
+        Self { name, on: On::Every, alone: false, needs: None, permitted: None, run }
     }
 
     pub const fn on(self, on: On) -> Self {
@@ -81,5 +83,8 @@ impl Test {
 
     pub const fn needs(self, program: &'static str) -> Self {
         Self { needs: Some(program), ..self }
+    }
+    pub const fn where_permitted(self, permitted: fn() -> Result<(), String>) -> Self {
+        Self { permitted: Some(permitted), ..self }
     }
 }

@@ -21,6 +21,8 @@ pub struct Info {
     pub abi: String,
     pub library: String,
     pub counters: Vec<String>,
+    /// The ranks of each.
+    pub hosts: BTreeMap<String, Vec<u64>>,
     pub operations: Vec<Operation>,
 }
 
@@ -142,6 +144,12 @@ impl Trace {
     #[track_caller]
     pub fn clock(&self) -> (i32, Synchronised) {
         self.json("clock", &[])
+    }
+
+    /// The same, estimated by another method than the run's.
+    #[track_caller]
+    pub fn clock_by(&self, method: &str) -> (i32, Synchronised) {
+        self.json("clock", &["--method", method])
     }
 
     #[track_caller]

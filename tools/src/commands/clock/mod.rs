@@ -12,7 +12,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result, ensure};
 use clap::Args;
-use mpitrace::clock::Clock;
+use mpitrace::clock::{Clock, Method};
 use mpitrace::operations::Operations;
 
 use super::Input;
@@ -27,12 +27,19 @@ use crate::output::{self, Output};
 pub struct Arguments {
     #[command(flatten)]
     input: Input,
+    /// Estimate the clocks again, by another method, out of the same probes (joint, linear, skampi, none)
+    #[arg(long, value_name = "METHOD", value_parser = method)]
+    method: Option<Method>,
     /// Also draw the offset of each clock over the run, with its errors
     #[arg(long, value_name = "OUT.svg")]
     picture: Option<PathBuf>,
     /// As JSON
     #[arg(long)]
     json: bool,
+}
+
+fn method(name: &str) -> Result<Method, &'static str> {
+    Method::named(name).ok_or("one of joint, linear, skampi, none, or the run's own")
 }
 
 /// Shows it.
@@ -42,7 +49,10 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
         ensure!(path.extension().is_some_and(|ending| ending == "svg"), "{}: does not end in .svg", path.display());
     }
     let trace = arguments.input.open()?;
-    let clock = Clock::of(&trace);
+    let clock = match arguments.method {
+        Some(method) => Clock::estimated_by(&trace, method)?,
+        None => Clock::of(&trace),
+    };
     let facts = facts::Facts::of(&trace, &clock, &Operations::of(&trace));
     picture.map_or(Ok(()), |path| write(path, &picture::svg(&trace, &clock)))?;
     super::warn_if_incomplete(&trace);

@@ -1,0 +1,57 @@
+//! Two hosts, each a network namespace with a name and a /dev/shm of its own, joined by TCP: tests/hosts/two.sh.
+
+use crate::support::trace::Synchronised;
+use crate::support::{Case, On, Test, root};
+use std::ffi::OsString;
+use std::process::Command;
+
+pub const TESTS: &[Test] = &[
+    Test::new("that_share_a_kernel_but_no_memory_have_a_clock_each", separate_memory)
+        .on(On::Only(&["ompi4"]))
+        .where_permitted(two_hosts),
+    Test::new("with_pretended_clocks_are_synchronised_over_tcp", pretended)
+        .on(On::Only(&["ompi4"]))
+        .where_permitted(two_hosts)
+        .alone(),
+];
+
+fn script() -> OsString {
+    root().join("tests/hosts/two.sh").into()
+}
+
+fn two_hosts() -> Result<(), String> {
+    let tried = Command::new(script()).arg("true").output();
+    match tried {
+        Ok(output) if output.status.success() => Ok(()),
+        _ => Err("no network namespaces may be made here".to_owned()),
+    }
+}
+
+fn synchronised(case: &Case, settings: &[(&str, &str)]) -> Synchronised {
+    let launch = case.launch(2, "ticking.c").arg("1").trace().set("MPITRACE_RESYNC", "0.2");
+    // The second host cannot see the first one's /dev/shm.
+    let launch = launch.set("MPITRACE_SEGMENT_DIR", "/dev/shm");
+    let launch = settings.iter().fold(launch, |launch, (name, value)| launch.set(name, value));
+    let outcome = launch.run_under(&[script()]);
+    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+    let hosts: Vec<_> = outcome.trace.info().hosts.into_iter().collect();
+    assert_eq!(hosts, [("first".to_owned(), vec![0]), ("second".to_owned(), vec![1])]);
+    let (code, clock) = outcome.trace.clock();
+    assert_eq!((code, clock.domains.as_slice()), (0, &[vec![0], vec![1]][..]), "{clock:?}");
+    assert!(clock.synchronisations >= 3, "{clock:?}");
+    assert!(clock.causality.checked > 0 && clock.causality.violated == 0, "{clock:?}");
+    clock
+}
+
+/// They read one counter, but cannot show each other that they do.
+fn separate_memory(case: &Case) {
+    assert!(synchronised(case, &[]).error_ns.max.is_some_and(|error| error > 0.0));
+}
+
+fn pretended(case: &Case) {
+    let clock = synchronised(case, &[("MPITRACE_TEST_CLOCK", "1:offset_ns=1.5e9,ppm=37")]);
+    let truth = clock.truth.as_ref().unwrap_or_else(|| panic!("no truth in {clock:?}"));
+    assert_eq!(truth.hard_bounds_held, Some(true), "{clock:?}");
+    // Through two network stacks of a busy machine; the clocks are 1.5 s apart.
+    assert!(truth.rms_ns < 1e6, "{clock:?}");
+}
