@@ -8,6 +8,8 @@
 pub mod categories;
 pub mod causality;
 pub mod clock;
+#[cfg(feature = "analysis")]
+pub mod foreign;
 pub mod operations;
 pub mod run_time;
 pub mod statistics;

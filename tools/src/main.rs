@@ -8,6 +8,7 @@ mod launcher;
 mod markers;
 mod output;
 mod process;
+mod source;
 mod table;
 mod text;
 mod usage;

@@ -17,6 +17,8 @@ use clap::Args;
 use mpitrace::operations::OperationKey;
 use mpitrace::trace::Trace;
 
+use crate::source::Source;
+
 /// The exit code for an incomplete trace, and for one whose times contradict themselves.
 pub const FINDING: u8 = 1;
 /// The exit code for wrong usage and for a file that cannot be read.
@@ -40,6 +42,14 @@ impl Input {
 /// The exit code of a command that has shown a trace.
 fn shown(trace: &Trace) -> ExitCode {
     match trace.complete {
+        true => ExitCode::SUCCESS,
+        false => ExitCode::from(FINDING),
+    }
+}
+
+/// The exit code of a command that has shown run times.
+fn shown_source(source: &Source) -> ExitCode {
+    match source.complete() {
         true => ExitCode::SUCCESS,
         false => ExitCode::from(FINDING),
     }

@@ -1,0 +1,271 @@
+//! Rows of iteration id, MPI rank, metric name and value: what Roth's scripts write (seed thesis, section 4.1).
+//!
+//! A line of titles may come first. The metric `runtime` is the run time in ns, any other is a counter. One file is one
+//! operation. Rows may stand in any order, as long as the repetitions of each metric ascend on each rank.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use ::csv::{ByteRecord, ErrorKind, ReaderBuilder, Trim};
+
+use super::series::{self, Series};
+use super::{Counter, ForeignError, Measured, Member, input, number, whole};
+
+/// The metric that is the run time.
+const RUN_TIME: &str = "runtime";
+/// The columns, for messages.
+const COLUMNS: &str = "iteration id, MPI rank, metric name, value";
+
+/// Reads the file, compressed with gzip or not.
+///
+/// # Errors
+/// The file cannot be read; a row has another number of columns, or something in it that is no (finite) number; repetitions
+/// come twice or out of order; there is no run time at all, or not of a rank that has counters.
+pub fn read(path: &Path) -> Result<Measured, ForeignError> {
+    let mut reader =
+        ReaderBuilder::new().has_headers(false).flexible(true).trim(Trim::All).from_reader(input::open(path)?);
+    let mut record = ByteRecord::new();
+    let mut metrics = Metrics::default();
+    let mut rows = 0u64;
+    loop {
+        match reader.read_byte_record(&mut record) {
+            Ok(false) => break,
+            Ok(true) => {}
+            Err(error) => return Err(of_reading(path, error)),
+        }
+        rows += 1;
+        let outcome = Row::of(&record).and_then(|row| match row {
+            Row::Titles if rows == 1 => Ok(()),
+            Row::Titles => Err("the iteration id is not a whole number from 0 on".to_owned()),
+            Row::Value { repetition, rank, metric, value } => metrics.push(repetition, rank, metric, value),
+        });
+        if let Err(what) = outcome {
+            let begin = record.position().map_or(0, |position| position.byte());
+            return Err(ForeignError::line(path, input::line_at(path, begin)?, what));
+        }
+    }
+    metrics.measured(path)
+}
+
+fn of_reading(path: &Path, error: ::csv::Error) -> ForeignError {
+    match error.into_kind() {
+        ErrorKind::Io(error) => input::of_reading(path, error),
+        other => ForeignError::unusable(path, format!("cannot be read as csv ({other:?})")),
+    }
+}
+
+/// What a line says.
+enum Row<'r> {
+    Titles,
+    Value { repetition: u64, rank: u32, metric: &'r str, value: f64 },
+}
+
+impl<'r> Row<'r> {
+    fn of(record: &'r ByteRecord) -> Result<Row<'r>, String> {
+        let columns = record.len();
+        let fields: [&[u8]; 4] = match columns {
+            4 => std::array::from_fn(|index| &record[index]),
+            1 => return Err(format!("there is 1 column, not the four {COLUMNS}")),
+            _ => return Err(format!("there are {columns} columns, not the four {COLUMNS}")),
+        };
+        let mut texts = [""; 4];
+        for (text, field) in texts.iter_mut().zip(fields) {
+            *text = std::str::from_utf8(field).map_err(|_| "this is not text (UTF-8)".to_owned())?;
+        }
+        let [repetition, rank, metric, value] = texts;
+        let is_number = |text: &str| text.parse::<f64>().is_ok();
+        // Titles have no number where numbers stand: a row that is wrong in one place is not taken for titles.
+        if [repetition, rank, value].iter().all(|text| !is_number(text) && !text.is_empty()) {
+            return Ok(Row::Titles);
+        }
+        if metric.is_empty() {
+            return Err("the metric has no name".to_owned());
+        }
+        let value = number(value, "the value")?;
+        if metric == RUN_TIME && value < 0.0 {
+            return Err(format!("the run time {value} is negative"));
+        }
+        let (repetition, rank) = (whole(repetition, "the iteration id")?, whole(rank, "the rank")?);
+        Ok(Row::Value { repetition, rank, metric, value })
+    }
+}
+
+/// The values by metric and rank.
+#[derive(Debug, Default)]
+struct Metrics {
+    names: Vec<String>,
+    /// By metric and rank.
+    place: HashMap<(usize, u32), usize>,
+    series: Vec<Series<f64>>,
+    /// Where the row before has gone: the next one often goes there too.
+    last: Option<(usize, u32, usize)>,
+}
+
+impl Metrics {
+    fn push(&mut self, repetition: u64, rank: u32, metric: &str, value: f64) -> Result<(), String> {
+        let known = self.last.filter(|&(name, of, _)| of == rank && self.names[name] == metric);
+        let (name, _, place) = known.unwrap_or_else(|| {
+            let name = self.names.iter().position(|name| name == metric).unwrap_or_else(|| {
+                self.names.push(metric.to_owned());
+                self.names.len() - 1
+            });
+            let place = *self.place.entry((name, rank)).or_insert_with(|| {
+                self.series.push(Series::default());
+                self.series.len() - 1
+            });
+            (name, rank, place)
+        });
+        self.last = Some((name, rank, place));
+        self.series[place].push(repetition, value).map_err(|what| format!("{metric} of rank {rank} {what}"))
+    }
+
+    fn measured(self, path: &Path) -> Result<Measured, ForeignError> {
+        let Some(run_time) = self.names.iter().position(|name| name == RUN_TIME) else {
+            let what = match self.names.len() {
+                0 => "has no rows".to_owned(),
+                _ => format!("has no row of the metric {RUN_TIME}, the run time in ns"),
+            };
+            return Err(ForeignError::unusable(path, what));
+        };
+        let of = |name: usize, rank: u32| self.place.get(&(name, rank)).map(|&place| &self.series[place]);
+        let mut ranks: Vec<u32> = self.place.keys().map(|&(_, rank)| rank).collect();
+        ranks.sort_unstable();
+        ranks.dedup();
+        if let Some(rank) = ranks.iter().find(|&&rank| of(run_time, rank).is_none()) {
+            return Err(ForeignError::unusable(path, format!("has counters of rank {rank}, and no {RUN_TIME} of it")));
+        }
+        let times: Vec<&Series<f64>> = ranks.iter().filter_map(|&rank| of(run_time, rank)).collect();
+        let common = series::common(&times);
+        let mut notes = Vec::new();
+        let member = |(&rank, times): (&u32, &&Series<f64>)| Member {
+            rank,
+            duration_ns: common.of(times, f64::NAN),
+            stamps: None,
+        };
+        let members: Vec<Member> = ranks.iter().zip(&times).map(member).collect();
+        let mut counters = Vec::new();
+        for (name, text) in self.names.iter().enumerate().filter(|&(name, _)| name != run_time) {
+            let values = ranks.iter().map(|&rank| of(name, rank).map(|series| common.of(series, f64::NAN)));
+            let values: Vec<Option<Vec<f64>>> = values.collect();
+            let missing = values.iter().flatten().flatten().filter(|value| value.is_nan()).count();
+            let without = values.iter().filter(|values| values.is_none()).count();
+            if missing > 0 {
+                notes.push(format!("{text} has no value in {missing} of the rows that have a {RUN_TIME}"));
+            }
+            if without > 0 {
+                notes.push(format!("{text} is missing on {without} of {} ranks", ranks.len()));
+            }
+            counters.push(Counter { name: text.clone(), values });
+        }
+        let rows = 0..common.repetition.len();
+        let longest = |row: usize| members.iter().map(|member| member.duration_ns[row]).fold(f64::NAN, f64::max);
+        Ok(Measured {
+            path: path.to_owned(),
+            ranks: ranks.len() as u32,
+            run_time_ns: rows.map(longest).collect(),
+            repetition: common.repetition,
+            incomplete: common.incomplete,
+            members,
+            counters,
+            notes,
+            ..Measured::default()
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Result<Measured, String> {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.csv");
+        std::fs::write(&path, text).unwrap();
+        super::read(&path).map_err(|error| {
+            error.to_string().strip_prefix(path.to_str().unwrap()).expect("the file is named").to_owned()
+        })
+    }
+
+    #[test]
+    fn blanks_and_titles_do_not_matter_and_values_are_not_rounded() {
+        let titled =
+            "iteration id, MPI rank, metric name, value\n 0 , 0 ,runtime, 26.940000000000001 \n\n0,1,runtime,3e1\n";
+        let found = read(titled).unwrap();
+        assert_eq!(found.repetition, [0]);
+        assert_eq!(found.run_time_ns, [30.0]);
+        assert_eq!(found.members[0].duration_ns, [26.940000000000001]);
+        assert_eq!(read("0,0,runtime,26.940000000000001\n0,1,runtime,30").unwrap().run_time_ns, [30.0]);
+    }
+
+    #[test]
+    fn ranks_that_ended_earlier_leave_incomplete_repetitions() {
+        let found =
+            read("0,0,runtime,1\n1,0,runtime,2\n2,0,runtime,3\n0,7,runtime,4\n0,7,L3,9\n1,7,runtime,1\n").unwrap();
+        assert_eq!((found.ranks, found.incomplete), (2, 1));
+        assert_eq!(found.repetition, [0, 1]);
+        assert_eq!(found.run_time_ns, [4.0, 2.0]);
+        assert_eq!(found.counters[0].values[0], None);
+        let of_seven = found.counters[0].values[1].as_ref().unwrap();
+        assert!(of_seven[0] == 9.0 && of_seven[1].is_nan());
+        let notes = ["L3 has no value in 1 of the rows that have a runtime", "L3 is missing on 1 of 2 ranks"];
+        assert_eq!(found.notes, notes);
+    }
+
+    #[test]
+    fn every_mistake_names_its_line() {
+        let four = "iteration id, MPI rank, metric name, value";
+        let cases = [
+            ("", ": is empty".to_owned()),
+            ("a,b,c,d\n", ": has no rows".to_owned()),
+            ("0,0,runtime\n", format!(", line 1: there are 3 columns, not the four {four}")),
+            ("0,0,runtime,1\n1\n", format!(", line 2: there is 1 column, not the four {four}")),
+            ("0,0,runtime,1\n\n1,0,runtime,2,\n", format!(", line 3: there are 5 columns, not the four {four}")),
+            ("0,0,runtime,nan\n", ", line 1: the value 'nan' is not finite".to_owned()),
+            ("h,h,h,h\n0,0,runtime,-inf\n", ", line 2: the value '-inf' is not finite".to_owned()),
+            ("0,0,runtime,1e999\n", ", line 1: the value '1e999' is not finite".to_owned()),
+            ("0,0,runtime,fast\n", ", line 1: the value 'fast' is not a number".to_owned()),
+            ("0,0,runtime,\n", ", line 1: the value '' is not a number".to_owned()),
+            ("0,0,runtime,-1\n", ", line 1: the run time -1 is negative".to_owned()),
+            ("0,0,,1\n", ", line 1: the metric has no name".to_owned()),
+            ("0.5,0,runtime,1\n", ", line 1: the iteration id '0.5' is not a whole number from 0 on".to_owned()),
+            ("x,0,runtime,1\n", ", line 1: the iteration id 'x' is not a whole number from 0 on".to_owned()),
+            ("0,-1,runtime,1\n", ", line 1: the rank '-1' is not a whole number from 0 on".to_owned()),
+            ("0,0,runtime,1\na,b,c,d\n", ", line 2: the iteration id is not a whole number from 0 on".to_owned()),
+            (
+                "0,0,runtime,1\n0,0,runtime,1\n",
+                ", line 2: runtime of rank 0 comes a second time for repetition 0".to_owned(),
+            ),
+            (
+                "5,1,L3,1\n3,1,L3,1\n",
+                ", line 2: L3 of rank 1 is out of order: repetition 3 comes after repetition 5".to_owned(),
+            ),
+            ("0,0,L3,1\n", ": has no row of the metric runtime, the run time in ns".to_owned()),
+            ("0,0,runtime,1\n0,4,L3,1\n", ": has counters of rank 4, and no runtime of it".to_owned()),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(read(text).expect_err(text), expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_compressed_is_read_and_damage_is_told() {
+        use std::io::Write;
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.csv.gz");
+        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+        (0..1000).for_each(|i| writeln!(encoder, "{i},0,runtime,{}", i * 7919 % 1000).unwrap());
+        let bytes = encoder.finish().unwrap();
+        std::fs::write(&path, &bytes).unwrap();
+        assert_eq!(super::read(&path).unwrap().repetition.len(), 1000);
+        let mut damaged = bytes.clone();
+        damaged[bytes.len() / 2] ^= 0xff;
+        for bad in [&bytes[..bytes.len() / 2], &damaged, &bytes[..4]] {
+            std::fs::write(&path, bad).unwrap();
+            let told = super::read(&path).unwrap_err().to_string();
+            let begin = format!("{}: is damaged, or was cut short, as a gzip file (", path.display());
+            // Damage in the middle makes other rows, until the checksum at the end tells.
+            let other_rows = bad.len() == bytes.len() && told.contains(", line ");
+            assert!((told.starts_with(&begin) || other_rows) && !told.contains('\n'), "{told}");
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! Run times that were not traced: what other tools have written as text.
+//!
+//! [`csv`] has the four columns of Roth's thesis (section 4.1), [`reprompi`] is what ReproMPI prints. Both come to the same
+//! thing: the repetitions of an operation that all ranks have, with the run time, and where the file tells it the times and
+//! counters of each rank. Nothing is guessed: a row that cannot be what it should be is named.
+
+pub mod csv;
+mod input;
+pub mod reprompi;
+mod series;
+
+use std::path::{Path, PathBuf};
+
+/// Why a file cannot be used. Each message names the file, and the line where there is one.
+#[derive(Debug, thiserror::Error)]
+pub enum ForeignError {
+    /// The operating system refused, or what is compressed is damaged.
+    #[error("{path}: {reason}")]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        reason: std::io::Error,
+    },
+    /// The file as a whole is not what it should be.
+    #[error("{path}: {what}")]
+    Unusable {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong, in words that complete "the file ...".
+        what: String,
+    },
+    /// A line is not what it should be.
+    #[error("{path}, line {line}: {what}")]
+    Line {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1.
+        line: u64,
+        /// What is wrong with it.
+        what: String,
+    },
+}
+
+/// The repetitions of one operation, as a file has them.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Measured {
+    /// The file.
+    pub path: PathBuf,
+    /// The function's name, where the file tells it.
+    pub function: Option<String>,
+    /// The message size, bytes.
+    pub bytes: Option<u64>,
+    /// The root's rank, where the function has one.
+    pub root: Option<i32>,
+    /// The data type, where the function has one.
+    pub datatype: Option<String>,
+    /// The reduction operator, where the function has one.
+    pub reduction: Option<String>,
+    /// How many ranks took part; 0: the file does not tell.
+    pub ranks: u32,
+    /// The numbers of the repetitions that every rank has, ascending.
+    pub repetition: Vec<u64>,
+    /// The run time of each: as the file states it, else the longest on any rank, ns.
+    pub run_time_ns: Vec<f64>,
+    /// The times of each rank, in the order of the ranks; empty where the file has run times only.
+    pub members: Vec<Member>,
+    /// What else was counted.
+    pub counters: Vec<Counter>,
+    /// Repetitions between the first and the last that are not there on every rank.
+    pub incomplete: u64,
+    /// What is to be said about the file: lines that were skipped, repetitions that were left out.
+    pub notes: Vec<String>,
+}
+
+/// One rank's times, an element for each repetition.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Member {
+    /// The rank.
+    pub rank: u32,
+    /// How long it was in the call, by its own clock, ns.
+    pub duration_ns: Vec<f64>,
+    /// When it entered and left the call, ns of global time, where the file has one.
+    pub stamps: Option<Stamps>,
+}
+
+/// When a rank entered and left each repetition, ns of global time since the first entry of any rank.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Stamps {
+    /// s_r.
+    pub enter_ns: Vec<f64>,
+    /// e_r.
+    pub exit_ns: Vec<f64>,
+}
+
+/// Values of one metric.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Counter {
+    /// Its name.
+    pub name: String,
+    /// For each of the members a value for each repetition, not a number where the file has none; `None`: a rank without
+    /// this metric.
+    pub values: Vec<Option<Vec<f64>>>,
+}
+
+impl ForeignError {
+    fn io(path: &Path, reason: std::io::Error) -> Self {
+        ForeignError::Io { path: path.to_owned(), reason }
+    }
+
+    fn unusable(path: &Path, what: impl Into<String>) -> Self {
+        ForeignError::Unusable { path: path.to_owned(), what: what.into() }
+    }
+
+    fn line(path: &Path, line: u64, what: impl Into<String>) -> Self {
+        ForeignError::Line { path: path.to_owned(), line, what: what.into() }
+    }
+}
+
+/// A finite number.
+fn number(text: &str, name: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(value) if value.is_finite() => Ok(value),
+        Ok(_) => Err(format!("{name} '{text}' is not finite")),
+        Err(_) => Err(format!("{name} '{text}' is not a number")),
+    }
+}
+
+/// A whole number from 0 on.
+fn whole<T: std::str::FromStr>(text: &str, name: &str) -> Result<T, String> {
+    text.parse().map_err(|_| format!("{name} '{text}' is not a whole number from 0 on"))
+}

@@ -1,0 +1,33 @@
+//! What an operation is.
+
+use serde::Serialize;
+
+/// An operation, as `info --json` has it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Description {
+    /// Its number.
+    pub operation: usize,
+    /// The function's plain C name; `unknown` where nothing tells.
+    pub function: String,
+    /// The communicator's name; `unknown` where nothing tells.
+    pub communicator: String,
+    /// Its number in the trace.
+    pub communicator_id: Option<usize>,
+    /// The message size, bytes.
+    pub bytes: Option<u64>,
+    /// The root's rank in the communicator, where it has one that has a number.
+    pub root: Option<i32>,
+    /// The data type.
+    pub datatype: Option<String>,
+    /// The reduction operator.
+    pub reduction: Option<String>,
+    /// How many ranks the communicator has; 0 where nothing tells.
+    pub ranks: u32,
+    /// Repetitions that every rank finished and kept.
+    pub repetitions: usize,
+    /// Those that were begun and that not every rank finished and kept.
+    pub incomplete: u64,
+    /// The file, where it is not a trace.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
+}

@@ -1,0 +1,186 @@
+//! Run times behind one interface, whether they were traced or come from another tool.
+//!
+//! ```text
+//! let source = Source::open(&arguments.input)?;
+//! let time = RunTime::from(arguments.time);
+//! source.check(arguments.operation, time)?;
+//! source.warn(time);
+//! for operation in source.wanted(arguments.operation) {
+//!     let description = &source.operations()[operation];
+//!     let RunTimes { repetition, run_time_ns } = source.run_times(operation, time)?;
+//! }
+//! Ok(commands::shown_source(&source))
+//! ```
+//!
+//! One operation's columns are made at a time, those of a rank each by itself: memory is for what is looked at, not for the
+//! trace.
+
+mod arguments;
+mod columns;
+mod description;
+#[cfg(test)]
+mod tests;
+mod traced;
+mod untraced;
+
+pub use arguments::{Format, Input, Time, TimeArgument};
+pub use columns::{Counter, Kind, Ranks, RunTimes};
+pub use description::Description;
+pub use traced::Traced;
+
+use std::path::PathBuf;
+
+use anyhow::{Result, ensure};
+use mpitrace::clock::Method;
+use mpitrace::run_time::RunTime;
+
+use untraced::Untraced;
+
+/// Where run times come from.
+#[derive(Debug)]
+pub struct Source {
+    data: Data,
+    operations: Vec<Description>,
+}
+
+#[derive(Debug)]
+enum Data {
+    Traced(Traced),
+    Untraced(Untraced),
+}
+
+impl Source {
+    /// Opens what the arguments name.
+    ///
+    /// # Errors
+    /// A file that cannot be read or used; the message names it, and the line where there is one.
+    pub fn open(input: &Input) -> Result<Source> {
+        Source::read(&input.files, input.from)
+    }
+
+    /// Opens these files: the trace of one run in one file or several, or with a format the files of another tool, each of
+    /// which is read by itself.
+    pub fn read(files: &[PathBuf], from: Option<Format>) -> Result<Source> {
+        let data = match from {
+            None => Data::Traced(Traced::open(files)?),
+            Some(format) => Data::Untraced(Untraced::read(files, format)?),
+        };
+        let operations = match &data {
+            Data::Traced(traced) => traced.descriptions(),
+            Data::Untraced(untraced) => untraced.descriptions(),
+        };
+        Ok(Source { data, operations })
+    }
+
+    /// The operations, by number.
+    pub fn operations(&self) -> &[Description] {
+        &self.operations
+    }
+
+    /// The numbers of the operations that are asked for: one, or all.
+    pub fn wanted(&self, operation: Option<usize>) -> impl Iterator<Item = usize> + use<> {
+        (0..self.operations.len()).filter(move |number| operation.is_none_or(|wanted| wanted == *number))
+    }
+
+    /// Whether there is such an operation, and whether there are such run times: to be asked before anything is written.
+    ///
+    /// # Errors
+    /// A number beyond the operations; run times that need time stamps where there are none.
+    pub fn check(&self, operation: Option<usize>, time: RunTime) -> Result<()> {
+        if let Some(number) = operation {
+            let count = self.operations.len();
+            ensure!(count > 0, "no operation {number}: there is none");
+            ensure!(number < count, "no operation {number}: there are operations 0 to {}", count - 1);
+        }
+        if let (Data::Untraced(untraced), true) = (&self.data, time != RunTime::Local) {
+            let lacks = self.wanted(operation).find(|&number| !untraced.has_stamps(number));
+            if let Some(number) = lacks {
+                let path = untraced.measured(number).path.display();
+                anyhow::bail!("{path}: has no time stamps of one clock: only --time local exists, not {}", time.name());
+            }
+        }
+        Ok(())
+    }
+
+    /// Tells on stderr what is to be known beside the numbers: that something is incomplete or was left out, and that clocks
+    /// which nothing has synchronised stand behind times of several ranks.
+    pub fn warn(&self, time: RunTime) {
+        match &self.data {
+            Data::Traced(traced) => {
+                if !traced.trace.complete {
+                    eprintln!("mpitrace: this trace is incomplete; `mpitrace info` tells why");
+                }
+                let clock = &traced.clock;
+                if time != RunTime::Local && clock.domains.len() > 1 && clock.method == Method::None {
+                    eprintln!(
+                        "mpitrace: the ranks read {} clocks that nothing has synchronised: only --time local is to be trusted",
+                        clock.domains.len()
+                    );
+                }
+            }
+            Data::Untraced(untraced) => untraced.notes().for_each(|note| eprintln!("mpitrace: {note}")),
+        }
+    }
+
+    /// Whether every repetition that was begun is there on every rank.
+    pub fn complete(&self) -> bool {
+        match &self.data {
+            Data::Traced(traced) => traced.trace.complete,
+            Data::Untraced(_) => self.operations.iter().all(|operation| operation.incomplete == 0),
+        }
+    }
+
+    /// What is to be said about an operation: lines that were skipped, repetitions that were left out.
+    pub fn notes(&self, operation: usize) -> &[String] {
+        match &self.data {
+            Data::Traced(_) => &[],
+            Data::Untraced(untraced) => &untraced.measured(operation).notes,
+        }
+    }
+
+    /// The numbers and the run times of the repetitions that every rank finished and kept.
+    ///
+    /// # Errors
+    /// Run times that need time stamps where there are none.
+    pub fn run_times(&self, operation: usize, time: RunTime) -> Result<RunTimes<'_>> {
+        match &self.data {
+            Data::Traced(traced) => Ok(traced.run_times(operation, time)),
+            Data::Untraced(untraced) => {
+                self.check(Some(operation), time)?;
+                Ok(untraced.run_times(operation, time))
+            }
+        }
+    }
+
+    /// The times of each rank in these repetitions; of no rank where only run times are known.
+    pub fn ranks(&self, operation: usize) -> Ranks<'_> {
+        match &self.data {
+            Data::Traced(traced) => traced.ranks(operation),
+            Data::Untraced(untraced) => untraced.ranks(operation),
+        }
+    }
+
+    /// What was counted in these repetitions. For non-blocking operations also what their requests cost.
+    pub fn counters(&self, operation: usize) -> Vec<Counter<'_>> {
+        match &self.data {
+            Data::Traced(traced) => traced.counters(operation),
+            Data::Untraced(untraced) => untraced.counters(operation),
+        }
+    }
+
+    /// For each of these repetitions whether the tracer itself may have delayed it on some rank. `None`: nothing tells.
+    pub fn disturbed(&self, operation: usize) -> Option<Vec<bool>> {
+        match &self.data {
+            Data::Traced(traced) => Some(traced.disturbed(operation)),
+            Data::Untraced(_) => None,
+        }
+    }
+
+    /// The trace, its operations and its clocks, where it was traced.
+    pub fn traced(&self) -> Option<&Traced> {
+        match &self.data {
+            Data::Traced(traced) => Some(traced),
+            Data::Untraced(_) => None,
+        }
+    }
+}

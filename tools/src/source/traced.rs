@@ -1,0 +1,252 @@
+//! Operations of a trace: its columns are read where they lie, on all processors.
+
+use std::borrow::Cow;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use anyhow::Result;
+use mpitrace::clock::{Clock, RankClock};
+use mpitrace::operations::{Operation, Operations};
+use mpitrace::run_time::{RunTime, Span};
+use mpitrace::trace::layout::DISTURBED;
+use mpitrace::trace::{Part, Trace};
+use rayon::prelude::*;
+
+use super::columns::{Counter, Kind, Ranks, RunTimes, Times, Values};
+use super::description::Description;
+
+/// Rows that one processor takes at least: below, sharing them out costs more than it gains.
+const ROWS_AT_ONCE: usize = 1 << 14;
+
+/// A trace, matched and with its clocks.
+#[derive(Debug)]
+pub struct Traced {
+    /// What was recorded.
+    pub trace: Trace,
+    /// Its operations.
+    pub operations: Operations,
+    /// Its clocks.
+    pub clock: Clock,
+}
+
+/// The rows of an operation that every rank finished and kept.
+#[derive(Debug)]
+pub(super) struct Rows<'s> {
+    operation: &'s Operation,
+    /// `None`: all of them.
+    some: Option<Vec<u32>>,
+    count: usize,
+}
+
+impl<'s> Rows<'s> {
+    fn of(operation: &'s Operation) -> Rows<'s> {
+        let count = operation.repetitions();
+        let all = count == operation.repetition.len();
+        let some = (!all).then(|| operation.complete_rows().map(|row| row as u32).collect());
+        Rows { operation, some, count }
+    }
+
+    /// The records of the `index`-th of them, one for each rank.
+    fn records(&self, index: usize) -> &'s [u32] {
+        self.operation.records(self.some.as_ref().map_or(index, |some| some[index] as usize))
+    }
+
+    /// A value for each of them, in order.
+    fn map<T: Send>(&self, value: impl Fn(&[u32]) -> T + Sync) -> Vec<T> {
+        let indices = (0..self.count).into_par_iter().with_min_len(ROWS_AT_ONCE);
+        indices.map(|index| value(self.records(index))).collect()
+    }
+
+    fn repetition(&self) -> Cow<'s, [u64]> {
+        let all = &self.operation.repetition;
+        match &self.some {
+            None => Cow::Borrowed(all),
+            Some(some) => some.iter().map(|&row| all[row as usize]).collect(),
+        }
+    }
+}
+
+/// What times one rank has.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct MemberTimes<'s> {
+    /// The how-manieth of the ranks.
+    index: usize,
+    enter: &'s [u64],
+    exit: &'s [u64],
+    clock: &'s RankClock,
+}
+
+impl MemberTimes<'_> {
+    pub(super) fn enter_ns(&self, rows: &Rows<'_>) -> Vec<f64> {
+        rows.map(|records| self.clock.nanoseconds(self.enter[records[self.index] as usize]))
+    }
+
+    pub(super) fn exit_ns(&self, rows: &Rows<'_>) -> Vec<f64> {
+        rows.map(|records| self.clock.nanoseconds(self.exit[records[self.index] as usize]))
+    }
+
+    pub(super) fn duration_ns(&self, rows: &Rows<'_>) -> Vec<f64> {
+        rows.map(|records| self.duration_of(records[self.index]))
+    }
+
+    fn duration_of(&self, record: u32) -> f64 {
+        self.clock.duration_ns(self.enter[record as usize], self.exit[record as usize])
+    }
+
+    fn span(&self, records: &[u32]) -> Span {
+        let record = records[self.index] as usize;
+        Span {
+            enter_ns: self.clock.nanoseconds(self.enter[record]),
+            exit_ns: self.clock.nanoseconds(self.exit[record]),
+            duration_ns: self.duration_of(record as u32),
+        }
+    }
+}
+
+/// A metric of one rank, as the trace has it.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum MemberColumn<'s> {
+    /// Numbers.
+    Numbers(&'s [u64]),
+    /// Small numbers.
+    Small(&'s [u32]),
+    /// Times, ticks.
+    Ticks(&'s [u64], &'s RankClock),
+}
+
+impl MemberColumn<'_> {
+    /// The values of the `index`-th rank.
+    pub(super) fn values(&self, rows: &Rows<'_>, index: usize) -> Vec<f64> {
+        let at = |records: &[u32]| records[index] as usize;
+        match *self {
+            MemberColumn::Numbers(values) => rows.map(|records| values[at(records)] as f64),
+            MemberColumn::Small(values) => rows.map(|records| values[at(records)].into()),
+            MemberColumn::Ticks(values, clock) => rows.map(|records| clock.ticks_ns(values[at(records)])),
+        }
+    }
+}
+
+impl Traced {
+    /// Opens the trace.
+    pub fn open(files: &[PathBuf]) -> Result<Traced> {
+        let trace = Trace::open(files)?;
+        let (operations, clock) = (Operations::of(&trace), Clock::of(&trace));
+        Ok(Traced { trace, operations, clock })
+    }
+
+    pub(super) fn descriptions(&self) -> Vec<Description> {
+        let of = |(number, operation): (usize, &Operation)| {
+            let key = &operation.key;
+            Description {
+                operation: number,
+                function: key.function.clone(),
+                communicator: self.operations.communicators[key.communicator].name.clone(),
+                communicator_id: Some(key.communicator),
+                bytes: key.bytes,
+                root: key.root.filter(|&root| root >= 0),
+                datatype: key.datatype.clone(),
+                reduction: key.reduction.clone(),
+                ranks: operation.size,
+                repetitions: operation.repetitions(),
+                incomplete: operation.incomplete,
+                file: None,
+            }
+        };
+        self.operations.operations.iter().enumerate().map(of).collect()
+    }
+
+    fn operation(&self, number: usize) -> &Operation {
+        &self.operations.operations[number]
+    }
+
+    fn parts(&self, number: usize) -> impl Iterator<Item = (&Part, &RankClock)> {
+        self.operation(number).parts.iter().map(|&part| (&self.trace.parts[part], self.clock.of_part(part)))
+    }
+
+    fn members(&self, number: usize) -> Vec<MemberTimes<'_>> {
+        let member = |(index, (part, clock)): (usize, (_, _))| {
+            let part: &Part = part;
+            MemberTimes { index, enter: part.enter(), exit: part.exit(), clock }
+        };
+        self.parts(number).enumerate().map(member).collect()
+    }
+
+    pub(super) fn run_times(&self, number: usize, time: RunTime) -> RunTimes<'_> {
+        let rows = Rows::of(self.operation(number));
+        let members = self.members(number);
+        let longest = |records: &[u32]| {
+            let durations = members.iter().zip(records).map(|(member, &record)| member.duration_of(record));
+            durations.fold(f64::NAN, f64::max)
+        };
+        let run_time_ns = match time {
+            // Needs no global time, which is most of the work.
+            RunTime::Local => rows.map(longest),
+            RunTime::Global | RunTime::Last => {
+                rows.map(|records| time.of(members.iter().map(|member| member.span(records))))
+            }
+        };
+        RunTimes { repetition: rows.repetition(), run_time_ns }
+    }
+
+    pub(super) fn ranks(&self, number: usize) -> Ranks<'_> {
+        let rows = Arc::new(Rows::of(self.operation(number)));
+        let numbers = self.parts(number).map(|(part, _)| part.rank()).collect();
+        Ranks { numbers, times: Times::Traced { rows, members: self.members(number) } }
+    }
+
+    pub(super) fn counters(&self, number: usize) -> Vec<Counter<'_>> {
+        let rows = Arc::new(Rows::of(self.operation(number)));
+        let parts: Vec<(&Part, &RankClock)> = self.parts(number).collect();
+        let mut counters: Vec<Counter<'_>> = Vec::new();
+        for (index, (part, _)) in parts.iter().enumerate() {
+            for entry in part.counters() {
+                let (Some(name), Some(values)) = (part.text(entry.name), part.counter(entry)) else { continue };
+                // Ranks may differ in which counters could be had.
+                let known = counters.iter().position(|counter| counter.name == name);
+                let place = known.unwrap_or_else(|| {
+                    let unit = part.text(entry.unit).unwrap_or_default();
+                    let kind = if unit == "ns" { Kind::Timer } else { Kind::Counter };
+                    let values = Values::Traced { rows: rows.clone(), members: vec![None; parts.len()] };
+                    counters.push(Counter { name, kind, unit, values });
+                    counters.len() - 1
+                });
+                if let Values::Traced { members, .. } = &mut counters[place].values {
+                    members[index] = Some(MemberColumn::Numbers(values));
+                }
+            }
+        }
+        if self.operation(number).key.has_request() {
+            counters.extend(requests(&rows, &parts));
+        }
+        counters
+    }
+
+    pub(super) fn disturbed(&self, number: usize) -> Vec<bool> {
+        let operations: Vec<&[u32]> = self.parts(number).map(|(part, _)| part.operation()).collect();
+        let is_disturbed = |(operation, &record): (&&[u32], &u32)| operation[record as usize] & DISTURBED != 0;
+        Rows::of(self.operation(number)).map(|records| operations.iter().zip(records).any(is_disturbed))
+    }
+}
+
+/// What the requests of a non-blocking operation cost (seed 001, section 2: overhead = init + sum of test + wait).
+fn requests<'s>(rows: &Arc<Rows<'s>>, parts: &[(&'s Part, &'s RankClock)]) -> Vec<Counter<'s>> {
+    let times = |part: &'s Part, clock: &'s RankClock, index: usize| {
+        let requests = part.requests()?;
+        Some(match index {
+            0 => MemberColumn::Ticks(requests.init, clock),
+            1 => MemberColumn::Ticks(requests.test, clock),
+            2 => MemberColumn::Ticks(requests.wait, clock),
+            _ => MemberColumn::Small(requests.tests),
+        })
+    };
+    let column = |(index, (name, unit)): (usize, (&str, &str))| Counter {
+        name: name.to_owned(),
+        kind: Kind::Request,
+        unit: unit.to_owned(),
+        values: Values::Traced {
+            rows: rows.clone(),
+            members: parts.iter().map(|&(part, clock)| times(part, clock, index)).collect(),
+        },
+    };
+    [("init", "ns"), ("test", "ns"), ("wait", "ns"), ("tests", "")].into_iter().enumerate().map(column).collect()
+}
