@@ -1,0 +1,161 @@
+//! How much the repetitions depend on each other, and how many independent ones they are worth.
+
+use rayon::prelude::*;
+use statrs::distribution::{ChiSquared, ContinuousCDF};
+
+use super::moments;
+
+/// The test of Ljung and Box (1978) that all autocorrelations up to a lag are 0.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LjungBox {
+    /// Up to this lag.
+    pub lags: usize,
+    /// Q = n (n + 2) sum r_k^2 / (n - k).
+    pub statistic: f64,
+    /// The probability of such a Q or a larger one for independent values: chi-squared with `lags` degrees of freedom.
+    pub p: f64,
+}
+
+/// What a series of dependent values is worth.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Dependence {
+    /// How many independent values would give a mean as exact: n / (1 + 2 sum r_k).
+    pub effective: f64,
+    /// Whether the correlation died out within the series; if not, `effective` is too high.
+    pub settled: bool,
+}
+
+/// Lags looked at before the series is averaged in blocks.
+const LAGS: usize = 64;
+/// Values averaged in a block.
+const BLOCK: usize = 16;
+
+/// r_1 to r_lags: autocovariances over n, divided by the variance over n, as R's `acf` and statsmodels have them. Empty for
+/// fewer than two values and for values that are all equal; lags of n and more are left out.
+pub fn autocorrelation(values: &[f64], lags: usize) -> Vec<f64> {
+    let Some(moments) = moments(values) else { return Vec::new() };
+    if values.len() < 2 || moments.standard_deviation.is_none_or(|deviation| deviation == 0.0) {
+        return Vec::new();
+    }
+    let centred: Vec<f64> = values.iter().map(|value| value - moments.mean).collect();
+    let variance = product(&centred, &centred);
+    let lags = lags.min(values.len() - 1);
+    (1..=lags).into_par_iter().map(|lag| product(&centred[lag..], &centred) / variance).collect()
+}
+
+/// The sum of the products of two series, the longer cut to the shorter.
+fn product(left: &[f64], right: &[f64]) -> f64 {
+    // Eight sums side by side: a single one would wait for each addition before the next.
+    let mut sums = [0.0; 8];
+    let n = left.len().min(right.len());
+    let (left, right) = (&left[..n], &right[..n]);
+    let (left_eights, left_rest) = left.as_chunks::<8>();
+    let (right_eights, right_rest) = right.as_chunks::<8>();
+    for (a, b) in left_eights.iter().zip(right_eights) {
+        for i in 0..8 {
+            sums[i] += a[i] * b[i];
+        }
+    }
+    let rest: f64 = left_rest.iter().zip(right_rest).map(|(a, b)| a * b).sum();
+    sums.iter().sum::<f64>() + rest
+}
+
+/// The test over `lags` autocorrelations. `None` where there are none (fewer than `lags` + 1 values, or all equal).
+pub fn ljung_box(values: &[f64], lags: usize) -> Option<LjungBox> {
+    let found = autocorrelation(values, lags);
+    if lags == 0 || found.len() < lags {
+        return None;
+    }
+    let n = values.len() as f64;
+    let terms = found.iter().enumerate().map(|(index, r)| r * r / (n - (index + 1) as f64));
+    let statistic = n * (n + 2.0) * terms.sum::<f64>();
+    let p = ChiSquared::new(lags as f64).ok()?.sf(statistic);
+    Some(LjungBox { lags, statistic, p })
+}
+
+/// How many independent values a series is worth.
+///
+/// The sum of the autocorrelations ends as Geyer's (1992) initial positive sequence does: before the first pair
+/// r_2k + r_(2k+1) that is not positive. Where that takes more than 64 lags, means of 16 values each are looked at instead:
+/// the variance of the mean of all is the same, and the cost stays that of 64 lags. Never more than n: negatively correlated
+/// values are better than independent ones, but that is not relied on. `None` for fewer than 4 values, or all equal.
+pub fn dependence(values: &[f64]) -> Option<Dependence> {
+    let n = values.len() as f64;
+    let variance = moments(values)?.standard_deviation?.powi(2);
+    if values.len() < 4 || variance == 0.0 {
+        return None;
+    }
+    let mut blocks: std::borrow::Cow<'_, [f64]> = values.into();
+    loop {
+        let lags = LAGS.min(blocks.len() / 2);
+        let mut found = autocorrelation(&blocks, lags);
+        let own = moments(&blocks)?.standard_deviation?.powi(2);
+        if found.is_empty() {
+            // All blocks are equal: the correlation within them is all that there is.
+            return Some(Dependence { effective: n, settled: true });
+        }
+        found.insert(0, 1.0);
+        let end = found.chunks(2).position(|pair| pair.iter().sum::<f64>() <= 0.0);
+        let last = blocks.len() < BLOCK * 16;
+        if end.is_some() || last {
+            let taken = end.map_or(found.len(), |pairs| 2 * pairs).max(1);
+            let factor = (2.0 * found[..taken].iter().sum::<f64>() - 1.0).max(f64::MIN_POSITIVE);
+            let of_mean = own * factor / blocks.len() as f64;
+            let effective = (variance / of_mean).clamp(1.0, n);
+            return Some(Dependence { effective, settled: end.is_some() });
+        }
+        let means = blocks.par_chunks_exact(BLOCK).map(|block| block.iter().sum::<f64>() / BLOCK as f64).collect();
+        blocks = std::borrow::Cow::Owned(means);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::statistics::Random;
+
+    /// x_i = phi x_(i-1) + noise: worth n (1 - phi) / (1 + phi).
+    fn autoregressive(n: usize, phi: f64, seed: u64) -> Vec<f64> {
+        let mut random = Random::new(seed);
+        let mut x = 0.0;
+        (0..n)
+            .map(|_| {
+                x = phi * x + random.normal();
+                x
+            })
+            .collect()
+    }
+
+    #[test]
+    fn too_few_and_equal_values_have_no_autocorrelation() {
+        assert!(autocorrelation(&[], 5).is_empty());
+        assert!(autocorrelation(&[1.0], 5).is_empty());
+        assert!(autocorrelation(&[2.0; 50], 5).is_empty());
+        assert_eq!(ljung_box(&[1.0, 2.0, 3.0], 10), None);
+        assert_eq!(dependence(&[2.0; 50]), None);
+    }
+
+    #[test]
+    fn correlated_values_are_worth_as_many_as_theory_tells() {
+        for (phi, n) in [(0.0, 20_000), (0.5, 20_000), (0.9, 100_000), (0.99, 1_000_000)] {
+            let found: Vec<f64> =
+                (0..5).map(|seed| dependence(&autoregressive(n, phi, seed)).unwrap().effective / n as f64).collect();
+            let mean = found.iter().sum::<f64>() / found.len() as f64;
+            let expected = (1.0 - phi) / (1.0 + phi);
+            assert!((mean / expected - 1.0).abs() < 0.15, "phi {phi}: {mean}, not {expected}");
+        }
+    }
+
+    #[test]
+    fn a_trend_over_the_whole_series_never_settles_or_leaves_next_to_nothing() {
+        let trend: Vec<f64> = (0..1000).map(f64::from).collect();
+        let found = dependence(&trend).unwrap();
+        assert!(!found.settled || found.effective < 10.0, "{found:?}");
+    }
+
+    #[test]
+    fn independent_values_pass_the_test_and_dependent_ones_do_not() {
+        assert!(ljung_box(&autoregressive(1000, 0.0, 1), 10).unwrap().p > 0.01);
+        assert!(ljung_box(&autoregressive(1000, 0.3, 1), 10).unwrap().p < 1e-6);
+    }
+}

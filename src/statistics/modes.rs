@@ -1,0 +1,354 @@
+//! The clusters of the run times: how many there are, how much each holds, and when each occurs.
+
+use super::Sample;
+
+/// A cluster of values around a maximum of their density.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Mode {
+    /// Where the density is highest.
+    pub peak: f64,
+    /// From the antimode below it to the one above, or to the ends of the series.
+    pub range: [f64; 2],
+    /// The share of all values that lie in the range.
+    pub share: f64,
+    /// How many they are.
+    pub count: usize,
+    /// The places in the series (from 0) of the first and the last of them, and the quartiles of all their places: equal
+    /// spacing over the whole series is a mode that comes and goes, a narrow range is a phase.
+    pub first: usize,
+    /// See `first`.
+    pub last: usize,
+    /// See `first`.
+    pub quartiles: [usize; 3],
+    /// How many times in a row, on average, a value of this mode follows another one of it: 1 / (1 - share) for a mode that
+    /// comes at random.
+    pub run_length: f64,
+}
+
+/// Cells of the grid for each bandwidth.
+const CELLS_PER_BANDWIDTH: f64 = 4.0;
+/// The grid has no more cells; what lies outside belongs to the outermost modes.
+const MOST_CELLS: usize = 1 << 16;
+/// Bandwidths after which the kernel is 0 (3e-4 of its middle).
+const KERNEL_REACH: f64 = 4.0;
+/// A valley must be this deep against the lower of its two peaks...
+const VALLEY: f64 = 0.75;
+/// ... and by this many standard errors of the counts, taken as independent.
+const ERRORS: f64 = 4.0;
+/// A mode holds this share of the values at least, ...
+const LEAST_SHARE: f64 = 0.005;
+/// ... and this many.
+const LEAST_COUNT: usize = 5;
+
+/// The modes of a series, by their values; one where the density has a single maximum. `sample` is the same series, sorted.
+///
+/// The density is that of a Gaussian kernel (on the logarithms, where all values are positive: the noise of run times grows
+/// with them) with Silverman's (1986, equation 3.31) bandwidth 0.9 sigma n^(-1/5). Its sigma is the length of the shortest
+/// half of the values over 1.349, so that modes far apart do not widen it. Two maxima are two modes if the valley between them
+/// is below 3/4 of the lower one, by more than 4 standard errors, and each holds 0.5 % of the values and 5 of them.
+pub fn modes(values: &[f64], sample: &Sample) -> Vec<Mode> {
+    let Some(ranges) = ranges(sample) else { return Vec::new() };
+    let mut modes: Vec<Place> = ranges.iter().map(|_| Place::default()).collect();
+    let mut previous = usize::MAX;
+    for (place, value) in values.iter().enumerate().filter(|(_, value)| value.is_finite()) {
+        // The last range has no upper end.
+        let mode = ranges[..ranges.len() - 1].partition_point(|range| range.end <= *value);
+        modes[mode].add(place, mode == previous);
+        previous = mode;
+    }
+    let n = sample.len();
+    let sorted = sample.sorted();
+    let mut found = Vec::with_capacity(ranges.len());
+    for (range, place) in ranges.iter().zip(&modes) {
+        let Some(&first) = place.places.first() else { continue };
+        let count = place.places.len();
+        let lowest = sorted.partition_point(|&value| value < range.start);
+        found.push(Mode {
+            peak: range.peak,
+            range: [sorted[lowest], sorted[lowest + count - 1]],
+            share: count as f64 / n as f64,
+            count,
+            first: first as usize,
+            last: *place.places.last().unwrap_or(&first) as usize,
+            quartiles: [1, 2, 3].map(|quarter| place.places[(count - 1) * quarter / 4] as usize),
+            run_length: count as f64 / place.runs as f64,
+        });
+    }
+    found
+}
+
+/// Where the values of a mode are in the series.
+#[derive(Default)]
+struct Place {
+    places: Vec<u32>,
+    runs: usize,
+}
+
+impl Place {
+    fn add(&mut self, place: usize, continued: bool) {
+        self.places.push(place as u32);
+        self.runs += usize::from(!continued);
+    }
+}
+
+struct Range {
+    start: f64,
+    end: f64,
+    peak: f64,
+}
+
+/// A maximum of the density and the minimum above it, as cells of the grid.
+#[derive(Clone, Copy)]
+struct Peak {
+    at: usize,
+    valley: usize,
+}
+
+fn ranges(sample: &Sample) -> Option<Vec<Range>> {
+    let (minimum, maximum) = (sample.minimum()?, sample.maximum()?);
+    let whole = |peak| Some(vec![Range { start: minimum, end: f64::INFINITY, peak }]);
+    let logarithmic = minimum > 0.0;
+    let scale = |value: f64| if logarithmic { value.ln() } else { value };
+    let unscale = |value: f64| if logarithmic { value.exp() } else { value };
+    let bandwidth = bandwidth(sample, &scale);
+    if bandwidth <= 0.0 || sample.len() < 2 * LEAST_COUNT {
+        return whole(sample.median()?);
+    }
+    let cell = bandwidth / CELLS_PER_BANDWIDTH;
+    // Centred on the median where the range is too wide: beyond lie outliers that are no cluster.
+    let span = MOST_CELLS as f64 * cell;
+    let middle = scale(sample.median()?);
+    let start = scale(minimum).max(middle - span / 2.0) - KERNEL_REACH * bandwidth;
+    let end = scale(maximum).min(middle + span / 2.0) + KERNEL_REACH * bandwidth;
+    let cells = ((end - start) / cell).ceil() as usize + 1;
+    let mut counts = vec![0.0f64; cells];
+    for &value in sample.sorted() {
+        let place = (scale(value) - start) / cell;
+        if place >= 0.0 && place < (cells - 1) as f64 {
+            // Shared between the two nearest grid points by their distance (linear binning).
+            let below = place.floor();
+            counts[below as usize] += below + 1.0 - place;
+            counts[below as usize + 1] += place - below;
+        }
+    }
+    let density = smooth(&counts);
+    let peaks = significant(peaks(&density), &density);
+    let mut found = Vec::with_capacity(peaks.len());
+    let mut from = f64::NEG_INFINITY;
+    for (index, peak) in peaks.iter().enumerate() {
+        let last = index + 1 == peaks.len();
+        let end = if last { f64::INFINITY } else { unscale(start + peak.valley as f64 * cell) };
+        found.push(Range { start: from.max(minimum), end, peak: unscale(start + peak.at as f64 * cell) });
+        from = end;
+    }
+    merge_small(&mut found, sample);
+    if found.is_empty() { whole(sample.median()?) } else { Some(found) }
+}
+
+/// Silverman's bandwidth, from the spread of the shortest half where that is narrower (1.349 sigma of a normal distribution lie
+/// in its shortest half), and not below half of the clock's step where values come in steps.
+fn bandwidth(sample: &Sample, scale: &impl Fn(f64) -> f64) -> f64 {
+    let sorted = sample.sorted();
+    let n = sorted.len();
+    let half = n.div_ceil(2);
+    let quartile = |p: f64| sample.quantile(p).map_or(0.0, scale);
+    let shortest = (0..=n - half).map(|from| scale(sorted[from + half - 1]) - scale(sorted[from]));
+    // On few of the positions: the shortest half is smooth in its place.
+    let shortest = shortest.step_by((n / 4096).max(1)).fold(f64::INFINITY, f64::min);
+    let spread = shortest.min(quartile(0.75) - quartile(0.25)) / 1.349;
+    let spread = if spread > 0.0 { spread } else { deviation(sorted, scale) };
+    let silverman = 0.9 * spread * (n as f64).powf(-0.2);
+    let step = step(sorted).map_or(0.0, |step| {
+        let median = sorted[n / 2];
+        (scale(median + step) - scale(median)).abs()
+    });
+    silverman.max(step)
+}
+
+/// The standard deviation within the middle 98 %, on the scale.
+fn deviation(sorted: &[f64], scale: &impl Fn(f64) -> f64) -> f64 {
+    let cut = sorted.len() / 100;
+    let scaled: Vec<f64> = sorted[cut..sorted.len() - cut].iter().map(|&value| scale(value)).collect();
+    super::moments(&scaled).and_then(|moments| moments.standard_deviation).unwrap_or(0.0)
+}
+
+/// The distance of neighbouring values where a coarse clock lets them come in steps: the median distance of different values,
+/// where ten values or more share each on average.
+fn step(sorted: &[f64]) -> Option<f64> {
+    let mut distances: Vec<f64> = Vec::new();
+    for pair in sorted.windows(2) {
+        if pair[1] > pair[0] {
+            distances.push(pair[1] - pair[0]);
+            if distances.len() * 10 > sorted.len() {
+                return None;
+            }
+        }
+    }
+    super::median(&mut distances)
+}
+
+/// The counts under a Gaussian kernel whose sum is 1: how many values there are in a cell.
+fn smooth(counts: &[f64]) -> Vec<f64> {
+    let reach = (KERNEL_REACH * CELLS_PER_BANDWIDTH) as usize;
+    let kernel: Vec<f64> = (0..=reach).map(|i| (-0.5 * (i as f64 / CELLS_PER_BANDWIDTH).powi(2)).exp()).collect();
+    let sum = kernel[0] + 2.0 * kernel[1..].iter().sum::<f64>();
+    let mut density = vec![0.0; counts.len()];
+    for (place, &count) in counts.iter().enumerate().filter(|(_, count)| **count > 0.0) {
+        for (distance, weight) in kernel.iter().enumerate() {
+            let share = count * weight / sum;
+            if let Some(below) = place.checked_sub(distance).filter(|_| distance > 0) {
+                density[below] += share;
+            }
+            if let Some(above) = density.get_mut(place + distance) {
+                *above += share;
+            }
+        }
+    }
+    density
+}
+
+/// The maxima and the minima between them.
+fn peaks(density: &[f64]) -> Vec<Peak> {
+    let mut peaks: Vec<Peak> = Vec::new();
+    let (mut rising, mut highest, mut lowest) = (true, 0, 0);
+    for place in 1..density.len() {
+        if rising {
+            if density[place] > density[highest] {
+                highest = place;
+            } else if density[place] < density[highest] {
+                peaks.push(Peak { at: highest, valley: place });
+                (rising, lowest) = (false, place);
+            }
+        } else if density[place] < density[lowest] {
+            lowest = place;
+        } else if density[place] > density[lowest] {
+            if let Some(peak) = peaks.last_mut() {
+                // In the middle of a stretch without values.
+                peak.valley = usize::midpoint(lowest, place - 1);
+            }
+            (rising, highest) = (true, place);
+        }
+    }
+    peaks
+}
+
+/// Takes away the valleys that are noise, the shallowest first.
+fn significant(mut peaks: Vec<Peak>, density: &[f64]) -> Vec<Peak> {
+    // What a kernel of this width averages over: 2 sqrt(pi) bandwidths of a Gaussian.
+    let window = 2.0 * std::f64::consts::PI.sqrt() * CELLS_PER_BANDWIDTH;
+    loop {
+        let depth = |index: usize| {
+            let (valley, lower) = (
+                density[peaks[index].valley] * window,
+                density[peaks[index].at].min(density[peaks[index + 1].at]) * window,
+            );
+            let errors = (lower - valley) / (lower + valley).max(1.0).sqrt();
+            // Both demands as one number: 1 or more fulfils them.
+            let ratio = (1.0 - valley / lower) / (1.0 - VALLEY);
+            // A mode of many values far apart from others has no noise to speak of between.
+            let errors = if valley <= 0.02 * lower && lower >= LEAST_COUNT as f64 { f64::INFINITY } else { errors };
+            ratio.min(errors / ERRORS)
+        };
+        let shallowest = (0..peaks.len().saturating_sub(1)).min_by(|&a, &b| depth(a).total_cmp(&depth(b)));
+        match shallowest {
+            Some(index) if depth(index) < 1.0 => {
+                let (left, right) = (peaks[index], peaks[index + 1]);
+                let at = if density[left.at] >= density[right.at] { left.at } else { right.at };
+                peaks[index] = Peak { at, valley: right.valley };
+                peaks.remove(index + 1);
+            }
+            _ => return peaks,
+        }
+    }
+}
+
+/// Gives what holds too few values to its neighbour: the nearer one by the peak.
+fn merge_small(ranges: &mut Vec<Range>, sample: &Sample) {
+    let least = ((sample.len() as f64 * LEAST_SHARE) as usize).max(LEAST_COUNT);
+    let sorted = sample.sorted();
+    let count = |range: &Range| {
+        sorted.partition_point(|&value| value < range.end) - sorted.partition_point(|&value| value < range.start)
+    };
+    while ranges.len() > 1 {
+        let Some(index) = (0..ranges.len()).find(|&index| count(&ranges[index]) < least) else { return };
+        let removed = ranges.remove(index);
+        let below = index.checked_sub(1).map(|below| removed.peak - ranges[below].peak);
+        let above = ranges.get(index).map(|above| above.peak - removed.peak);
+        match (below, above) {
+            (Some(below), Some(above)) if above < below => ranges[index].start = removed.start,
+            (Some(_), _) => ranges[index - 1].end = removed.end,
+            (None, _) => ranges[index].start = removed.start,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::statistics::Random;
+
+    fn found(values: &[f64]) -> Vec<Mode> {
+        modes(values, &Sample::new(values))
+    }
+
+    /// Each value comes from the centre that `of` names, with 3 % of noise.
+    fn mixed(n: usize, seed: u64, mut of: impl FnMut(usize, &mut Random) -> f64) -> Vec<f64> {
+        let mut random = Random::new(seed);
+        (0..n).map(|i| of(i, &mut random) * (1.0 + 0.03 * random.normal())).collect()
+    }
+
+    #[test]
+    fn one_centre_is_one_mode_whatever_its_tail() {
+        for seed in 0..200 {
+            let n = [30, 100, 1000, 10_000][seed as usize % 4];
+            let plain = mixed(n, seed, |_, _| 26.0);
+            assert_eq!(found(&plain).len(), 1, "seed {seed}");
+            let tailed = mixed(n, seed, |_, random| 26.0 * (1.0 + 0.2 * random.gamma(1.0)));
+            assert_eq!(found(&tailed).len(), 1, "seed {seed} with a tail");
+        }
+    }
+
+    #[test]
+    fn two_centres_are_found_with_their_shares() {
+        for seed in 0..50 {
+            let found = found(&mixed(1000, seed, |_, random| if random.uniform() < 0.3 { 20.0 } else { 26.0 }));
+            assert_eq!(found.len(), 2, "seed {seed}");
+            assert!((found[0].share - 0.3).abs() < 0.06 && (found[0].peak - 20.0).abs() < 1.0, "{found:?}");
+            assert!((found[1].peak - 26.0).abs() < 1.0, "{found:?}");
+            // At random: runs as long as chance makes them.
+            assert!(found[1].run_length < 4.5 && found[1].run_length > 2.5, "{found:?}");
+        }
+    }
+
+    #[test]
+    fn a_few_lucky_ones_are_a_mode() {
+        let found = found(&mixed(2000, 1, |i, _| if i % 50 == 7 { 15.0 } else { 26.0 }));
+        assert_eq!(found.iter().map(|mode| mode.count).collect::<Vec<_>>(), [40, 1960]);
+    }
+
+    #[test]
+    fn a_phase_is_told_from_a_mode_that_comes_and_goes() {
+        let found = found(&mixed(1000, 2, |i, _| if (400..600).contains(&i) { 40.0 } else { 26.0 }));
+        let slow = &found[1];
+        assert_eq!((slow.first, slow.last, slow.count, slow.run_length), (400, 599, 200, 200.0));
+        assert_eq!(found[0].quartiles, [199, 399, 799]);
+    }
+
+    #[test]
+    fn the_steps_of_a_coarse_clock_are_no_modes() {
+        let coarse: Vec<f64> = mixed(5000, 3, |_, _| 26_000.0).iter().map(|x| (x / 500.0).round() * 500.0).collect();
+        assert_eq!(found(&coarse).len(), 1);
+    }
+
+    #[test]
+    fn odd_series_have_one_mode_or_none() {
+        assert!(found(&[]).is_empty());
+        assert!(found(&[f64::NAN, f64::INFINITY]).is_empty());
+        for values in [vec![1.0], vec![5.0; 100], vec![0.0; 30], vec![-1.0, 2.0, 3.0]] {
+            assert_eq!(found(&values).len(), 1, "{values:?}");
+        }
+        let mut mostly_equal = vec![5.0; 1000];
+        mostly_equal.push(1e300);
+        assert_eq!(found(&mostly_equal).iter().map(|mode| mode.count).sum::<usize>(), 1001);
+    }
+}

@@ -1,0 +1,158 @@
+//! Whether events come in step: outliers that a timer or a daemon makes.
+
+use super::median;
+
+/// The period that events follow.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Period {
+    /// In the unit of the times.
+    pub length: f64,
+    /// How well the events keep to it: 1 for all at the same phase, 0 for any.
+    pub strength: f64,
+    /// The probability that events at random would keep to any of the periods tried so well or better.
+    pub p: f64,
+    /// How many events were looked at.
+    pub events: usize,
+}
+
+/// Events looked at: the cost grows with their square.
+const MOST_EVENTS: usize = 512;
+/// Fewer tell nothing.
+const FEWEST_EVENTS: usize = 8;
+/// Worse ones are no period.
+const LEAST_STRENGTH: f64 = 0.5;
+/// A larger probability is chance.
+const SIGNIFICANCE: f64 = 0.001;
+
+/// The period of events at these times, ascending. `None` where they follow none, or are fewer than 8.
+///
+/// Candidates are the median distance of neighbouring events and the distance that most others are near to, as they are and
+/// 2, 3 and 4 times divided. Around each the Rayleigh statistic K R^2, R being the length of the mean of
+/// exp(2 pi i t / length), is maximised; for events at random it is exponential with mean 1 (Mardia 1972), here at 0.001 with
+/// Bonferroni's correction for all periods tried. Of periods that fit equally well the longest is taken: events at every
+/// 10 ms also keep to 5 ms. The first 512 events are looked at.
+pub fn period(times: &[f64]) -> Option<Period> {
+    let times = &times[..times.len().min(MOST_EVENTS)];
+    if times.len() < FEWEST_EVENTS {
+        return None;
+    }
+    let span = times[times.len() - 1] - times[0];
+    let mut gaps: Vec<f64> = times.windows(2).map(|pair| pair[1] - pair[0]).filter(|gap| *gap > 0.0).collect();
+    gaps.sort_by(f64::total_cmp);
+    let middle = median(&mut gaps.clone())?;
+    let common = densest(&gaps)?;
+    let mut tried = 0;
+    let mut best: Option<(f64, f64)> = None;
+    for gap in [middle, common] {
+        for divisor in 1..=4 {
+            let (length, strength) = refine(times, span, gap / f64::from(divisor), &mut tried);
+            // Longer ones come first and stay, unless another one fits clearly better.
+            if best.is_none_or(|(_, known)| strength > known + 0.05) {
+                best = Some((length, strength));
+            }
+        }
+    }
+    let (length, strength) = best?;
+    let statistic = times.len() as f64 * strength * strength;
+    let p = -(f64::from(tried) * (-(-statistic).exp()).ln_1p()).exp_m1();
+    // A length at which everything is in phase by its size alone is no period.
+    let several = span / length >= FEWEST_EVENTS as f64 / 2.0;
+    (strength >= LEAST_STRENGTH && p <= SIGNIFICANCE && several).then_some(Period {
+        length,
+        strength,
+        p,
+        events: times.len(),
+    })
+}
+
+/// The middle of the shortest stretch that holds a third of the gaps.
+fn densest(gaps: &[f64]) -> Option<f64> {
+    let third = gaps.len().div_ceil(3).max(1);
+    let shortest = gaps.windows(third).min_by(|a, b| (a[third - 1] - a[0]).total_cmp(&(b[third - 1] - b[0])))?;
+    Some(f64::midpoint(shortest[0], shortest[third - 1]))
+}
+
+/// The best length within a tenth of `length`, and its strength.
+fn refine(times: &[f64], span: f64, length: f64, tried: &mut u32) -> (f64, f64) {
+    // A quarter of a turn over the whole span from one frequency to the next, so that no maximum is missed.
+    let step = 0.25 / span;
+    let (from, to) = (1.0 / (1.1 * length), 1.0 / (0.9 * length));
+    let count = (((to - from) / step) as u32).clamp(1, 20_000);
+    let mut best = (0.0, -1.0);
+    for index in 0..=count {
+        let frequency = from + (to - from) * f64::from(index) / f64::from(count);
+        let strength = strength(times, frequency);
+        if strength > best.1 {
+            best = (frequency, strength);
+        }
+        *tried += 1;
+    }
+    // Between the grid's points: halving steps, uphill.
+    let mut around = (to - from) / f64::from(count);
+    for _ in 0..12 {
+        around /= 2.0;
+        for frequency in [best.0 - around, best.0 + around] {
+            let strength = strength(times, frequency);
+            if strength > best.1 {
+                best = (frequency, strength);
+            }
+        }
+    }
+    (1.0 / best.0, best.1)
+}
+
+fn strength(times: &[f64], frequency: f64) -> f64 {
+    let (mut cosine, mut sine) = (0.0, 0.0);
+    for time in times {
+        let (s, c) = (std::f64::consts::TAU * ((time - times[0]) * frequency).fract()).sin_cos();
+        cosine += c;
+        sine += s;
+    }
+    f64::hypot(cosine, sine) / times.len() as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::statistics::Random;
+
+    #[test]
+    fn a_tick_that_is_sometimes_missed_has_its_period() {
+        for (seed, noise) in [(1, 0.0), (2, 0.02), (3, 0.05)] {
+            let mut random = Random::new(seed);
+            let mut times: Vec<f64> = Vec::new();
+            for tick in 0..200 {
+                // One in four goes by between two repetitions.
+                if random.uniform() > 0.25 {
+                    times.push(4e6 * (f64::from(tick) + noise * random.normal()));
+                }
+            }
+            times.sort_by(f64::total_cmp);
+            let found = period(&times).unwrap();
+            assert!((found.length / 4e6 - 1.0).abs() < 0.002, "{found:?}");
+            assert!(found.p < 1e-9, "{found:?}");
+        }
+    }
+
+    #[test]
+    fn events_at_random_have_none() {
+        for seed in 0..200 {
+            let mut random = Random::new(seed);
+            let mut time = 0.0;
+            let times: Vec<f64> = (0..[10, 50, 400][seed as usize % 3])
+                .map(|_| {
+                    time += random.gamma(1.0);
+                    time
+                })
+                .collect();
+            assert_eq!(period(&times), None, "seed {seed}");
+        }
+    }
+
+    #[test]
+    fn few_and_simultaneous_events_have_none() {
+        assert_eq!(period(&[]), None);
+        assert_eq!(period(&[1.0, 2.0, 3.0]), None);
+        assert_eq!(period(&[5.0; 100]), None);
+    }
+}

@@ -1,0 +1,220 @@
+//! A series, sorted, and the numbers that need no more than that.
+
+use rayon::prelude::*;
+
+use super::order::{Interval, interval_ranks};
+
+/// Values in ascending order, all of them finite.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Sample {
+    sorted: Vec<f64>,
+    not_finite: usize,
+}
+
+/// Mean and standard deviation, in the unit of the values.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Moments {
+    /// The arithmetic mean.
+    pub mean: f64,
+    /// With n - 1 in the denominator; `None` for one value.
+    pub standard_deviation: Option<f64>,
+}
+
+/// The numbers of a box plot (Tukey 1977), in the unit of the values.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct BoxPlot {
+    /// First quartile, median and third quartile.
+    pub quartiles: [f64; 3],
+    /// Q1 - 1.5 IQR and Q3 + 1.5 IQR.
+    pub fences: [f64; 2],
+    /// The lowest and the highest value within the fences.
+    pub whiskers: [f64; 2],
+    /// How many values lie below the lower and above the upper fence.
+    pub outside: [usize; 2],
+}
+
+impl Sample {
+    /// Sorts the values. Those that are infinite or not a number are left out and counted.
+    pub fn new(values: &[f64]) -> Self {
+        let mut sorted: Vec<f64> = values.iter().copied().filter(|value| value.is_finite()).collect();
+        let not_finite = values.len() - sorted.len();
+        sorted.par_sort_unstable_by(f64::total_cmp);
+        Sample { sorted, not_finite }
+    }
+
+    /// The values, ascending.
+    pub fn sorted(&self) -> &[f64] {
+        &self.sorted
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.sorted.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.sorted.is_empty()
+    }
+
+    /// How many of the values given were infinite or not a number.
+    pub fn not_finite(&self) -> usize {
+        self.not_finite
+    }
+
+    /// The lowest value.
+    pub fn minimum(&self) -> Option<f64> {
+        self.sorted.first().copied()
+    }
+
+    /// The highest value.
+    pub fn maximum(&self) -> Option<f64> {
+        self.sorted.last().copied()
+    }
+
+    /// The quantile at `p` (0 to 1) of R's type 7 (Hyndman and Fan 1996), which NumPy has by default too: linear between
+    /// the order statistics around 1 + (n - 1) p.
+    pub fn quantile(&self, p: f64) -> Option<f64> {
+        let last = self.sorted.len().checked_sub(1)?;
+        let place = p.clamp(0.0, 1.0) * last as f64;
+        let below = place.floor() as usize;
+        let (lower, upper) = (self.sorted[below], self.sorted[(below + 1).min(last)]);
+        Some(lower + (upper - lower) * (place - below as f64))
+    }
+
+    /// The median.
+    pub fn median(&self) -> Option<f64> {
+        self.quantile(0.5)
+    }
+
+    /// The interval of the quantile at `p` between two order statistics, whose coverage is `confidence` or more whatever
+    /// the distribution; `None` where the sample is too small for one (the median at 95 % needs 6 values).
+    pub fn quantile_interval(&self, p: f64, confidence: f64) -> Option<Interval> {
+        let (lower, upper, coverage) = interval_ranks(self.len() as u64, p, confidence)?;
+        let at = |rank: u64| self.sorted[rank as usize - 1];
+        Some(Interval { lower: at(lower), upper: at(upper), coverage })
+    }
+
+    /// Mean and standard deviation.
+    pub fn moments(&self) -> Option<Moments> {
+        moments(&self.sorted)
+    }
+
+    /// The median absolute deviation from the median, without a factor. Times 1.4826 it estimates the standard deviation
+    /// of a normal distribution.
+    ///
+    /// The deviations below and above the median are sorted already, so that their median is found by bisection, without
+    /// another sort.
+    pub fn median_absolute_deviation(&self) -> Option<f64> {
+        let median = self.median()?;
+        let split = self.sorted.partition_point(|&value| value < median);
+        let (below, above) = self.sorted.split_at(split);
+        // The k-th smallest of both deviations together, k from 0.
+        let smallest = |k: usize| {
+            let deviation = |from_below: usize| {
+                let lower = from_below.checked_sub(1).map(|index| median - below[below.len() - 1 - index]);
+                let upper = (k + 1 - from_below).checked_sub(1).map(|index| above[index] - median);
+                lower.unwrap_or(0.0).max(upper.unwrap_or(0.0))
+            };
+            // So many of the k + 1 smallest come from below: the least number that leaves none out that is smaller.
+            let (mut low, mut high) = ((k + 1).saturating_sub(above.len()), (k + 1).min(below.len()));
+            while low < high {
+                let middle = (low + high) / 2;
+                let next_below = median - below[below.len() - 1 - middle];
+                let last_above = above[k - middle] - median;
+                if next_below < last_above {
+                    low = middle + 1;
+                } else {
+                    high = middle;
+                }
+            }
+            deviation(low)
+        };
+        let n = self.len();
+        let upper = smallest(n / 2);
+        Some(if n.is_multiple_of(2) { (smallest(n / 2 - 1) + upper) / 2.0 } else { upper })
+    }
+
+    /// The numbers of a box plot.
+    pub fn box_plot(&self) -> Option<BoxPlot> {
+        let quartiles = [self.quantile(0.25)?, self.quantile(0.5)?, self.quantile(0.75)?];
+        let reach = 1.5 * (quartiles[2] - quartiles[0]);
+        let fences = [quartiles[0] - reach, quartiles[2] + reach];
+        let below = self.sorted.partition_point(|&value| value < fences[0]);
+        let within = self.sorted.partition_point(|&value| value <= fences[1]);
+        // The quartiles lie within the fences, and so does some value.
+        let whiskers = [*self.sorted.get(below)?, *self.sorted.get(within.checked_sub(1)?)?];
+        Some(BoxPlot { quartiles, fences, whiskers, outside: [below, self.len() - within] })
+    }
+}
+
+/// Mean and standard deviation of values in any order. In two passes, each summed pairwise by halves: the error grows with
+/// the logarithm of their number.
+pub fn moments(values: &[f64]) -> Option<Moments> {
+    if values.is_empty() {
+        return None;
+    }
+    let n = values.len() as f64;
+    let mean = sum(values, &|value| value) / n;
+    let squares = sum(values, &|value| (value - mean) * (value - mean));
+    let standard_deviation = (values.len() > 1).then(|| (squares / (n - 1.0)).sqrt());
+    Some(Moments { mean, standard_deviation })
+}
+
+fn sum(values: &[f64], term: &(impl Fn(f64) -> f64 + Sync)) -> f64 {
+    // Long enough to be worth another processor, short enough for a plain sum.
+    match values.len() {
+        0..=1024 => values.iter().map(|&value| term(value)).sum(),
+        1025..=65_536 => {
+            let (left, right) = values.split_at(values.len() / 2);
+            sum(left, term) + sum(right, term)
+        }
+        _ => {
+            let (left, right) = values.split_at(values.len() / 2);
+            let (left, right) = rayon::join(|| sum(left, term), || sum(right, term));
+            left + right
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::statistics::Random;
+
+    #[test]
+    fn nothing_one_value_and_equal_values() {
+        let empty = Sample::new(&[]);
+        assert_eq!((empty.median(), empty.moments(), empty.box_plot()), (None, None, None));
+        assert_eq!(empty.median_absolute_deviation(), None);
+        let one = Sample::new(&[3.0]);
+        assert_eq!(one.quantile(0.99), Some(3.0));
+        assert_eq!(one.moments(), Some(Moments { mean: 3.0, standard_deviation: None }));
+        assert_eq!(one.quantile_interval(0.5, 0.95), None);
+        let equal = Sample::new(&[7.0; 100]);
+        assert_eq!(equal.moments(), Some(Moments { mean: 7.0, standard_deviation: Some(0.0) }));
+        assert_eq!(equal.median_absolute_deviation(), Some(0.0));
+        let plot = equal.box_plot().unwrap();
+        assert_eq!((plot.whiskers, plot.outside), ([7.0, 7.0], [0, 0]));
+    }
+
+    #[test]
+    fn what_is_not_finite_is_left_out_and_counted() {
+        let sample = Sample::new(&[f64::NAN, 2.0, f64::INFINITY, 1.0, f64::NEG_INFINITY]);
+        assert_eq!((sample.sorted(), sample.not_finite()), (&[1.0, 2.0][..], 3));
+        assert_eq!(Sample::new(&[f64::NAN]).median(), None);
+    }
+
+    #[test]
+    fn the_deviation_found_by_bisection_is_that_of_sorted_deviations() {
+        let mut random = Random::new(3);
+        for n in 1..60 {
+            // Few different values: many ties.
+            let values: Vec<f64> = (0..n).map(|_| (random.bits() % 12) as f64).collect();
+            let sample = Sample::new(&values);
+            let median = sample.median().unwrap();
+            let deviations: Vec<f64> = values.iter().map(|value| (value - median).abs()).collect();
+            assert_eq!(sample.median_absolute_deviation(), Sample::new(&deviations).median(), "{values:?}");
+        }
+    }
+}
