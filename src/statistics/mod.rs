@@ -22,6 +22,8 @@ mod outliers;
 mod periodicity;
 #[cfg(feature = "analysis")]
 mod random;
+#[cfg(all(test, feature = "analysis"))]
+mod reference;
 #[cfg(feature = "analysis")]
 mod sample;
 #[cfg(feature = "analysis")]
