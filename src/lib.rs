@@ -10,6 +10,7 @@ pub mod causality;
 pub mod clock;
 #[cfg(feature = "analysis")]
 pub mod foreign;
+pub mod completion_times;
 pub mod operations;
 pub mod run_time;
 pub mod statistics;
