@@ -11,6 +11,7 @@ pub mod clock;
 #[cfg(feature = "analysis")]
 pub mod foreign;
 pub mod completion_times;
+pub mod comparison;
 pub mod operations;
 pub mod run_time;
 pub mod statistics;

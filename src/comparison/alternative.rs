@@ -1,0 +1,33 @@
+//! What a test holds against "no difference".
+
+/// The alternative hypothesis (seed 000, section 6.2).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Alternative {
+    /// The run times of A and B differ.
+    #[default]
+    TwoSided,
+    /// The run times of A are less than those of B.
+    Less,
+    /// The run times of A are greater than those of B.
+    Greater,
+}
+
+impl Alternative {
+    /// The name in options and in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Alternative::TwoSided => "two-sided",
+            Alternative::Less => "less",
+            Alternative::Greater => "greater",
+        }
+    }
+
+    /// The p-value, out of those of the two one-sided tests.
+    pub(super) fn p(self, less: f64, greater: f64) -> f64 {
+        match self {
+            Alternative::TwoSided => (2.0 * less.min(greater)).min(1.0),
+            Alternative::Less => less.min(1.0),
+            Alternative::Greater => greater.min(1.0),
+        }
+    }
+}

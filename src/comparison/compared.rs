@@ -1,0 +1,156 @@
+//! One operation on two sides: the averages of the runs, tested, and what comes of it.
+
+use super::{Alternative, Average, Crossing, Effect, Run, SIGNIFICANCE};
+use super::{crossing, hodges_lehmann, holm, mean, rank_sum, superiority, welch};
+use crate::statistics::median;
+
+/// Which test is made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Test {
+    /// Of Wilcoxon, Mann and Whitney: on the ranks, so it asks nothing of the distribution.
+    #[default]
+    Wilcoxon,
+    /// Of Welch: on the means, for normally distributed averages.
+    Welch,
+}
+
+impl Test {
+    /// The name in options and in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Test::Wilcoxon => "wilcoxon",
+            Test::Welch => "welch",
+        }
+    }
+}
+
+/// How the sides are compared.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Settings {
+    /// The test.
+    pub test: Test,
+    /// What it holds against "no difference".
+    pub alternative: Alternative,
+    /// What stands for a run.
+    pub average: Average,
+}
+
+/// Which side is faster.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// A.
+    A,
+    /// B.
+    B,
+    /// One in the median, the other in the 95th percentile.
+    Crossing,
+    /// Neither, as far as these runs tell.
+    None,
+}
+
+impl Verdict {
+    /// The name in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Verdict::A => "a",
+            Verdict::B => "b",
+            Verdict::Crossing => "crossing",
+            Verdict::None => "none",
+        }
+    }
+}
+
+/// What a comparison of two sides came to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Comparison {
+    settings: Settings,
+    /// The averages of the runs of A and B, ns.
+    pub averages_ns: [Vec<f64>; 2],
+    /// What the test gave. `None` where a side has less than two runs, or where Welch's test finds no scatter at all.
+    pub p_raw: Option<f64>,
+    /// The same after [`correct`]: Holm's correction for all operations that were compared.
+    pub p: Option<f64>,
+    /// How much longer B takes: the shift of Hodges and Lehmann, with Welch's test the difference of the means.
+    pub effect: Effect,
+    /// The probability that a run of A is faster than one of B.
+    pub superiority: f64,
+    /// The median and the 95th percentile.
+    pub crossing: Crossing,
+}
+
+/// Compares the runs of an operation on two sides. `None` where a side has none.
+pub fn compare(a: &[Run], b: &[Run], settings: Settings) -> Option<Comparison> {
+    let averages_ns = [a, b].map(|runs| runs.iter().map(|run| run.average_ns(settings.average)).collect::<Vec<_>>());
+    let [of_a, of_b] = &averages_ns;
+    let crossing = crossing(a, b)?;
+    let enough = of_a.len().min(of_b.len()) > 1;
+    let (p_raw, effect) = match settings.test {
+        Test::Wilcoxon => {
+            let tested = rank_sum(of_a, of_b, settings.alternative).filter(|_| enough);
+            (tested.map(|tested| tested.p), hodges_lehmann(of_a, of_b)?)
+        }
+        Test::Welch => {
+            let tested = welch(of_a, of_b, settings.alternative);
+            let interval_ns = tested.map(|tested| tested.interval);
+            (tested.map(|tested| tested.p), Effect { shift_ns: mean(of_b) - mean(of_a), interval_ns })
+        }
+    };
+    let superiority = superiority(of_a, of_b);
+    Some(Comparison { settings, averages_ns, p_raw, p: p_raw, effect, superiority, crossing })
+}
+
+/// Corrects the p-values of all operations for their number, by Holm's method.
+pub fn correct<'c>(comparisons: impl Iterator<Item = &'c mut Comparison>) {
+    let (mut tested, mut raw): (Vec<&mut Comparison>, Vec<f64>) =
+        comparisons.filter_map(|comparison| comparison.p_raw.map(|p| (comparison, p))).unzip();
+    raw = holm(&raw);
+    for (comparison, p) in tested.iter_mut().zip(raw) {
+        comparison.p = Some(p);
+    }
+}
+
+impl Comparison {
+    /// The average over the runs of A against which the effect is told, ns: their median, or mean.
+    pub fn reference_ns(&self) -> f64 {
+        let of_a = &self.averages_ns[0];
+        match self.settings.test {
+            Test::Wilcoxon => median(&mut of_a.clone()).unwrap_or(f64::NAN),
+            Test::Welch => mean(of_a),
+        }
+    }
+
+    /// A length of time (ns) as a share of what A takes. `None` where A takes no time, or less than none, as the run time
+    /// from the last entry to the last exit may if clocks disagree.
+    pub fn relative(&self, ns: f64) -> Option<f64> {
+        let reference = self.reference_ns();
+        (reference > 0.0).then(|| ns / reference)
+    }
+
+    /// Which side is faster. A crossing goes before what the test says of the averages.
+    pub fn verdict(&self) -> Verdict {
+        if self.crossing.crosses() == Some(true) {
+            return Verdict::Crossing;
+        }
+        if self.p.is_none_or(|p| p > SIGNIFICANCE) {
+            return Verdict::None;
+        }
+        // Two-sided: the side on which the test saw the extreme.
+        let a_is_lower = match (self.settings.alternative, self.settings.test) {
+            (Alternative::Less, _) => true,
+            (Alternative::Greater, _) => false,
+            (Alternative::TwoSided, Test::Wilcoxon) => self.superiority > 0.5,
+            (Alternative::TwoSided, Test::Welch) => self.effect.shift_ns > 0.0,
+        };
+        if a_is_lower { Verdict::A } else { Verdict::B }
+    }
+}
+
+/// The stars of a p-value (seed 000, section 6.2): * at most 0.05, ** 0.01, *** 0.001.
+pub fn stars(p: Option<f64>) -> &'static str {
+    match p {
+        Some(p) if p <= 0.001 => "***",
+        Some(p) if p <= 0.01 => "**",
+        Some(p) if p <= SIGNIFICANCE => "*",
+        _ => "",
+    }
+}

@@ -1,0 +1,48 @@
+//! Faster in the middle, slower in the tail: where no single number tells which side is better.
+
+use super::{Quantile, Run, over_runs};
+
+/// How the two sides lie in the median and in the 95th percentile, outliers included. None of it is a test: one run on each
+/// side is enough.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Crossing {
+    /// The medians of A and B.
+    pub median: [Quantile; 2],
+    /// Their 95th percentiles.
+    pub p95: [Quantile; 2],
+}
+
+/// Which side is below the other, by intervals that do not meet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Lower {
+    A,
+    B,
+}
+
+/// Looks at the two sides. `None` where one has no runs.
+pub fn crossing(a: &[Run], b: &[Run]) -> Option<Crossing> {
+    let of = |runs: &[Run], of_run: fn(&Run) -> Quantile| over_runs(&runs.iter().map(of_run).collect::<Vec<_>>());
+    Some(Crossing {
+        median: [of(a, |run| run.settled_median)?, of(b, |run| run.settled_median)?],
+        p95: [of(a, |run| run.settled_p95)?, of(b, |run| run.settled_p95)?],
+    })
+}
+
+impl Crossing {
+    /// Whether the medians and the 95th percentiles differ in opposite directions, the intervals of both being disjoint. `None`
+    /// where an interval does not exist: the 95th percentile of a run has one from 72 repetitions on.
+    pub fn crosses(&self) -> Option<bool> {
+        let [median, p95] = [lower(&self.median)?, lower(&self.p95)?];
+        Some(median.zip(p95).is_some_and(|(median, p95)| median != p95))
+    }
+}
+
+/// The inner `None`: the intervals meet.
+fn lower([a, b]: &[Quantile; 2]) -> Option<Option<Lower>> {
+    let ([a_low, a_high], [b_low, b_high]) = (a.interval_ns?, b.interval_ns?);
+    Some(match () {
+        () if a_high < b_low => Some(Lower::A),
+        () if b_high < a_low => Some(Lower::B),
+        () => None,
+    })
+}

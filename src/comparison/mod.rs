@@ -1,0 +1,65 @@
+//! Two sets of runs of one operation, compared as Hunold and Carpen-Amarie ask for (seed 000, section 6.2): each run is
+//! reduced to one average, and the averages of the two sides are tested, since a call of mpirun is itself a factor of the
+//! experiment (section 5.2). Beside the test stand an effect size with its interval, and what needs no test: whether one side
+//! is faster in the median and slower in the tail.
+//!
+//! Run times are in ns and finite; whoever reads them sees to that.
+
+mod alternative;
+mod compared;
+mod crossing;
+pub mod drift;
+mod effect;
+mod holm;
+mod needed;
+mod normality;
+mod quantile;
+mod rank_sum;
+#[cfg(test)]
+mod reference_tests;
+mod reproducibility;
+mod run;
+#[cfg(test)]
+mod verdict_tests;
+mod welch;
+
+pub use alternative::Alternative;
+pub use compared::{Comparison, Settings, Test, Verdict, compare, correct, stars};
+pub use crossing::{Crossing, crossing};
+pub use effect::{Effect, hodges_lehmann, superiority};
+pub use holm::holm;
+pub use needed::runs_needed;
+pub use normality::{ShapiroWilk, q_q, shapiro_wilk};
+pub use quantile::{Quantile, over_runs, quantile};
+pub use rank_sum::{RankSum, rank_sum};
+pub use reproducibility::{Reproducibility, reproducibility};
+pub use run::{Average, Run};
+pub use welch::{Welch, welch};
+
+/// The level of every interval.
+pub const CONFIDENCE: f64 = 0.95;
+/// The level at which a test decides.
+pub const SIGNIFICANCE: f64 = 0.05;
+
+/// The standard normal distribution.
+fn normal() -> statrs::distribution::Normal {
+    statrs::distribution::Normal::standard()
+}
+
+/// The mean. Not a number for no values.
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
+/// The variance of a sample, its divisor n - 1. Not a number for less than two values.
+fn variance(values: &[f64]) -> f64 {
+    let mean = mean(values);
+    values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (values.len() as f64 - 1.0)
+}
+
+/// The values in ascending order.
+fn sorted(values: &[f64]) -> Vec<f64> {
+    let mut sorted = values.to_vec();
+    sorted.sort_unstable_by(f64::total_cmp);
+    sorted
+}

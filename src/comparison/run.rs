@@ -1,0 +1,57 @@
+//! What one run of an operation comes to.
+
+use super::{Quantile, mean, quantile};
+use crate::statistics::median;
+
+/// Which average stands for a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Average {
+    /// The median.
+    #[default]
+    Median,
+    /// The mean.
+    Mean,
+}
+
+impl Average {
+    /// The name in options and in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Average::Median => "median",
+            Average::Mean => "mean",
+        }
+    }
+}
+
+/// The averages and quantiles of one run, ns.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Run {
+    /// The median of the good repetitions.
+    pub median_ns: f64,
+    /// Their mean.
+    pub mean_ns: f64,
+    /// The median of the settled repetitions: the good ones and the outliers.
+    pub settled_median: Quantile,
+    /// Their 95th percentile. The outliers belong to it: they are the tail.
+    pub settled_p95: Quantile,
+}
+
+impl Run {
+    /// Of the run times of the good repetitions, and of the good ones and the outliers. `None` where none is good.
+    pub fn of(good_ns: &[f64], settled_ns: &[f64]) -> Option<Run> {
+        Some(Run {
+            median_ns: median(&mut good_ns.to_vec())?,
+            mean_ns: mean(good_ns),
+            settled_median: quantile(settled_ns, 0.5)?,
+            settled_p95: quantile(settled_ns, 0.95)?,
+        })
+    }
+
+    /// What the tests take for this run, ns.
+    pub fn average_ns(&self, average: Average) -> f64 {
+        match average {
+            Average::Median => self.median_ns,
+            Average::Mean => self.mean_ns,
+        }
+    }
+}
