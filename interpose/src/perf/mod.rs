@@ -1,0 +1,139 @@
+//! perf_event: counters of the processor and of the kernel for the calling thread.
+//!
+//! ```text
+//! names (presets) -> event -> opening (system, reasons) -> group (mapping, page, instructions) -> Counters
+//! ```
+//!
+//! The interface is [`parse`] and [`Counters`]. Once, at Init: `parse` each name, [`Counters::open`] on each thread that is to
+//! be counted, say the notes. Around each call: [`Counters::read_before`] and [`Counters::read_after`] into two buffers of
+//! [`Counters::words`] words, then [`Counters::difference`], which gives one value for each event of the list. None of these
+//! allocates or panics.
+//!
+//! A [`Counters`] belongs to the thread that opened it (it is neither Send nor Sync), and must not be used in a child that was
+//! forked off: the kernel does not map the pages there.
+
+mod event;
+mod group;
+mod instructions;
+mod mapping;
+mod names;
+mod opening;
+mod page;
+mod presets;
+mod reasons;
+mod system;
+
+#[cfg(test)]
+mod machine_tests;
+#[cfg(test)]
+mod page_tests;
+
+pub use event::Event;
+pub use group::Quality;
+pub use names::parse;
+pub use opening::Note;
+
+use group::Group;
+
+/// The counters of a thread: one group of hardware events and one of software events. In one group of both, a hardware event for
+/// which there is no counter would silence the software events too.
+pub struct Counters {
+    hardware: Group,
+    software: Group,
+    events: usize,
+}
+
+/// How long the hardware group was to count and how long it did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Times {
+    /// ns.
+    pub enabled_ns: u64,
+    /// ns; 0: its values mean nothing. Less than `enabled_ns`: others shared the counters, and values are scaled.
+    pub running_ns: u64,
+}
+
+impl Counters {
+    /// Opens the events for the calling thread and starts them. What cannot be opened is left out, with a note that names it,
+    /// the reason and the setting that would help.
+    pub fn open(events: &[Event]) -> (Counters, Vec<Note>) {
+        let of = |hardware: bool| {
+            events.iter().enumerate().filter(|(_, event)| event.is_hardware() == hardware).collect::<Vec<_>>()
+        };
+        let (hardware, mut notes) = Group::open(&of(true));
+        let (software, more) = Group::open(&of(false));
+        notes.extend(more);
+        notes.sort_by_key(|note| note.event);
+        (Counters { hardware, software, events: events.len() }, notes)
+    }
+
+    /// How many values [`Counters::difference`] gives: one for each event of the list, also for those left out.
+    pub fn len(&self) -> usize {
+        self.events
+    }
+
+    /// Whether nothing is counted.
+    pub fn is_empty(&self) -> bool {
+        self.words() == 0
+    }
+
+    /// The events that are counted, as places in the list.
+    pub fn counted(&self) -> impl Iterator<Item = usize> {
+        self.hardware.events().chain(self.software.events())
+    }
+
+    /// How many words a reading takes.
+    pub fn words(&self) -> usize {
+        self.hardware.words() + self.software.words()
+    }
+
+    /// How many system calls a reading takes, unless the hardware group shares its counters with others and the processor's
+    /// clock is not the kernel's: then one more.
+    pub fn system_calls(&self) -> usize {
+        let hardware = self.hardware.words() != 0 && !self.hardware.is_read_by_pages();
+        usize::from(hardware) + usize::from(self.software.words() != 0)
+    }
+
+    /// Reads all counters before a call into `reading`, which has [`Counters::words`] words; else it is left as it is. At most
+    /// one system call a group. To be called on the thread that opened them.
+    ///
+    /// Hardware events come last here and first after the call, so that they do not count the other group's system call.
+    #[inline(always)]
+    pub fn read_before(&self, reading: &mut [u64]) {
+        if let Some((hardware, software)) = self.parts(reading) {
+            self.software.read_into(software);
+            self.hardware.read_into(hardware);
+        }
+    }
+
+    /// As [`Counters::read_before`], after the call.
+    #[inline(always)]
+    pub fn read_after(&self, reading: &mut [u64]) {
+        if let Some((hardware, software)) = self.parts(reading) {
+            self.hardware.read_into(hardware);
+            self.software.read_into(software);
+        }
+    }
+
+    #[inline(always)]
+    fn parts<'a>(&self, reading: &'a mut [u64]) -> Option<(&'a mut [u64], &'a mut [u64])> {
+        let words = self.hardware.words();
+        (reading.len() == words + self.software.words()).then(|| reading.split_at_mut_checked(words))?
+    }
+
+    /// Stores what came together between two readings in `values`, one for each event of the list; one that is left out keeps
+    /// what is there. The quality is that of the hardware events: software events are always exact.
+    #[inline(always)]
+    pub fn difference(&self, before: &[u64], after: &[u64], values: &mut [u64]) -> Quality {
+        let words = self.hardware.words();
+        let (Some(before), Some(after)) = (before.split_at_checked(words), after.split_at_checked(words)) else {
+            return Quality::Silent;
+        };
+        self.software.difference(before.1, after.1, values);
+        self.hardware.difference(before.0, after.0, values)
+    }
+
+    /// How long the hardware events were to count and did, with a system call; `None` where there are none.
+    pub fn hardware_times(&self) -> Option<Times> {
+        self.hardware.times().map(|(enabled_ns, running_ns)| Times { enabled_ns, running_ns })
+    }
+}
