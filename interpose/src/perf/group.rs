@@ -13,6 +13,9 @@ use crate::perf::system::{self, Kernel};
 /// Words of a reading before the counts: time enabled and time running, ns.
 const TIMES: usize = 2;
 
+/// What stands for a reading that could not be made: the program has closed our descriptors.
+const UNREADABLE: u64 = u64::MAX;
+
 /// How much the values of one reading to the next can be trusted; the worse the greater.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Quality {
@@ -64,8 +67,7 @@ impl Group {
         !self.pages.is_empty()
     }
 
-    /// Stores the times and counts in `words`, which must be as long as [`Group::words`] says: a longer or shorter one, and
-    /// what cannot be read, is left as it is.
+    /// Stores the times and counts in `words`, which are as many as [`Group::words`] says.
     #[inline(always)]
     pub fn read_into(&self, words: &mut [u64]) {
         if !self.pages.is_empty() && self.read_pages(words).is_some() {
@@ -94,11 +96,13 @@ impl Group {
         else {
             return;
         };
-        if let Some(reading) = system::read(leader) {
-            times.copy_from_slice(&[reading.enabled, reading.running]);
-            for (count, read) in counts.iter_mut().zip(reading.counts).take(self.descriptors.len()) {
-                *count = read;
-            }
+        let Some(reading) = system::read(leader) else {
+            times.fill(UNREADABLE);
+            return;
+        };
+        times.copy_from_slice(&[reading.enabled, reading.running]);
+        for (count, read) in counts.iter_mut().zip(reading.counts) {
+            *count = read;
         }
     }
 
@@ -127,7 +131,9 @@ impl Group {
             (Some(before), Some(after)) => after.wrapping_sub(*before),
             _ => 0,
         };
-        let (enabled, running) = (since(0), since(1));
+        let unreadable = [before, after].iter().any(|words| words.first().is_none_or(|&word| word == UNREADABLE));
+        // A reading that is missing is as good as a group that did not run.
+        let (enabled, running) = if unreadable { (UNREADABLE, 0) } else { (since(0), since(1)) };
         let scale = |count: u64| match () {
             () if enabled == running => count,
             () if running == 0 => 0,
@@ -203,6 +209,15 @@ mod tests {
         let mut values = [9; 3];
         let quality = group().difference(&[1000, 400, 5, 7], &[2000, 400, 5, 7], &mut values);
         assert_eq!((quality, values), (Quality::Silent, [0; 3]));
+    }
+
+    #[test]
+    fn readings_that_could_not_be_made_are_silent() {
+        let (good, bad) = ([1, 1, 5, 7], [UNREADABLE, UNREADABLE, 5, 7]);
+        for (before, after) in [(&good, &bad), (&bad, &good), (&bad, &bad)] {
+            let mut values = [9; 3];
+            assert_eq!((group().difference(before, after, &mut values), values), (Quality::Silent, [0; 3]));
+        }
     }
 
     #[test]

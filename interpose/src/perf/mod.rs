@@ -121,15 +121,16 @@ impl Counters {
     }
 
     /// Stores what came together between two readings in `values`, one for each event of the list; one that is left out keeps
-    /// what is there. The quality is that of the hardware events: software events are always exact.
+    /// what is there. The quality is that of the hardware events; software events are exact, unless the program has closed our
+    /// descriptors.
     #[inline(always)]
     pub fn difference(&self, before: &[u64], after: &[u64], values: &mut [u64]) -> Quality {
         let words = self.hardware.words();
         let (Some(before), Some(after)) = (before.split_at_checked(words), after.split_at_checked(words)) else {
             return Quality::Silent;
         };
-        self.software.difference(before.1, after.1, values);
-        self.hardware.difference(before.0, after.0, values)
+        let software = self.software.difference(before.1, after.1, values);
+        self.hardware.difference(before.0, after.0, values).max(software)
     }
 
     /// How long the hardware events were to count and did, with a system call; `None` where there are none.

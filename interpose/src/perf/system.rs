@@ -44,8 +44,8 @@ pub const MOST: usize = 32;
 /// `PERF_FLAG_FD_CLOEXEC`.
 const CLOSE_ON_EXEC: libc::c_ulong = 8;
 /// `_IO('$', 0)` and `_IO('$', 1)`.
-const ENABLE: libc::c_ulong = 0x2400;
-const DISABLE: libc::c_ulong = 0x2401;
+const ENABLE: libc::Ioctl = 0x2400;
+const DISABLE: libc::Ioctl = 0x2401;
 /// `PERF_IOC_FLAG_GROUP`.
 const WHOLE_GROUP: c_int = 1;
 
@@ -117,7 +117,7 @@ impl System for Kernel {
                 CLOSE_ON_EXEC,
             )
         };
-        if event < 0 { Err(errno()) } else { Ok(event as c_int) }
+        if event < 0 { Err(errno()) } else { Ok(out_of_the_way(event as c_int)) }
     }
 
     fn close(&self, event: c_int) {
@@ -159,13 +159,31 @@ impl System for Kernel {
     }
 }
 
-/// Reads a group in one system call; `None`: it has none of the form that was asked for.
+/// The same descriptor with a high number. A program that closes all descriptors closes ours too, and what it opens next gets the
+/// lowest numbers: a later `read` must not take away what comes from that.
+fn out_of_the_way(event: c_int) -> c_int {
+    const HIGH: libc::rlim_t = 4096;
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: `limit` outlives the call; the descriptor is ours, and is closed when there is another one for the same event.
+    unsafe {
+        libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit);
+        let high = libc::fcntl(event, libc::F_DUPFD_CLOEXEC, HIGH.min(limit.rlim_cur / 4 * 3) as c_int);
+        if high < 0 {
+            return event;
+        }
+        libc::close(event);
+        high
+    }
+}
+
+/// Reads a group in one system call; `None`: the descriptor is none of a group any more.
 pub fn read(leader: c_int) -> Option<Reading> {
     let mut words = [0u64; HEAD + MOST];
     // SAFETY: the kernel writes within the array.
     let bytes = unsafe { libc::read(leader, words.as_mut_ptr().cast(), size_of_val(&words)) };
-    let [_, enabled, running, ref counts @ ..] = words;
-    (bytes >= size_of::<[u64; HEAD]>() as isize).then_some(Reading { enabled, running, counts: *counts })
+    let [members, enabled, running, ref counts @ ..] = words;
+    let expected = (HEAD as u64).wrapping_add(members).wrapping_mul(size_of::<u64>() as u64);
+    (bytes > 0 && bytes as u64 == expected).then_some(Reading { enabled, running, counts: *counts })
 }
 
 fn errno() -> c_int {
