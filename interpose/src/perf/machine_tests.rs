@@ -1,9 +1,13 @@
 //! The counters of the machine that the tests run on: the kernel's on every one, the processor's where there is a PMU.
 
+use std::hint::black_box;
 use std::process::Command;
+use std::sync::atomic::Ordering;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use crate::perf::instructions::Processor;
+use crate::perf::page::{self, Instructions, Page, capability};
 use crate::perf::{Counters, Event, Note, Quality, parse};
 
 /// One test at a time: what a process has open is looked at.
@@ -265,6 +269,19 @@ fn a_loop_of_known_length_counts_as_perf_stat_has_it() {
     assert!(near(ours, theirs), "{ours} by us, {theirs} by perf stat");
 }
 
+/// The time stamp counter in the place of a counter: where there is no PMU, what the loop adds can still be measured.
+struct Clock;
+
+impl Instructions for Clock {
+    fn counter(&self, _: u32) -> Option<u64> {
+        Some(Processor.ticks())
+    }
+
+    fn ticks(&self) -> u64 {
+        Processor.ticks()
+    }
+}
+
 /// What a reading costs beside the least that could be had: prints the ratios.
 #[test]
 #[ignore = "measures, and asserts nothing; with --release and --nocapture"]
@@ -284,6 +301,20 @@ fn cost() {
         unsafe { libc::syscall(libc::SYS_getppid) };
     });
     println!("a system call that does nothing {call:.0} ns");
+    let (page, clock) = (Page::default(), Clock);
+    page.capabilities.store(capability::COUNTER, Ordering::Relaxed);
+    page.counter_width.store(64, Ordering::Relaxed);
+    page.index.store(1, Ordering::Relaxed);
+    let bare = per_reading(&mut || {
+        black_box(clock.counter(0));
+    });
+    let loops = per_reading(&mut || {
+        black_box(page::read(black_box(&page), &clock));
+    });
+    println!(
+        "the time stamp counter {bare:.1} ns; read as a counter by the page's loop {:.2} times that",
+        loops / bare
+    );
     for names in [
         &["page-faults"][..],
         &["page-faults", "context-switches", "cpu-migrations"],
