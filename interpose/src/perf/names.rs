@@ -3,7 +3,7 @@
 //! [`parse`] is the interface. Names are told apart without regard to capitals, as `perf` does for caches.
 
 use crate::perf::event::{CACHE, Encoding, Event, Formula, HARDWARE, RAW, SOFTWARE};
-use crate::perf::presets::{PRESETS, Preset};
+use crate::perf::presets::{self, PRESETS, Preset};
 
 /// Generic hardware events: `PERF_COUNT_HW_*` in linux/perf_event.h.
 const HARDWARE_NAMES: [(&str, u64); 14] = [
@@ -65,7 +65,7 @@ pub fn parse(text: &str) -> Result<Event, String> {
     let (name, modifiers) = text.split_once(':').map_or((text, None), |(name, modifiers)| (name, Some(modifiers)));
     let domain = modifiers.map(|modifiers| domain(text, modifiers)).transpose()?;
     let formula = match preset(name) {
-        Some(preset) => of_preset(text, preset, domain.unwrap_or((true, false)))?,
+        Some(preset) => of_preset(text, preset, domain.unwrap_or((true, false)), presets::is_intel())?,
         None => Formula::Count(of_name(name, domain.unwrap_or((true, true))).ok_or_else(|| unknown(name))?),
     };
     let event = Event { name: text.to_owned(), unit: unit(&formula), formula };
@@ -104,10 +104,11 @@ fn preset(name: &str) -> Option<Preset> {
     PRESETS.iter().find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, preset)| *preset)
 }
 
-fn of_preset(text: &str, preset: Preset, domain: (bool, bool)) -> Result<Formula, String> {
+fn of_preset(text: &str, preset: Preset, domain: (bool, bool), intel: bool) -> Result<Formula, String> {
     let of = |name: &str| of_name(name, domain).ok_or_else(|| unknown(name));
     Ok(match preset {
         Preset::Is(name) => Formula::Count(of(name)?),
+        Preset::LastLevel(on_intel, elsewhere) => Formula::Count(of(if intel { on_intel } else { elsewhere })?),
         Preset::Sum(first, second) => Formula::Sum(of(first)?, of(second)?),
         Preset::Difference(first, second) => Formula::Difference(of(first)?, of(second)?),
         Preset::Raw(codes) => {
@@ -222,6 +223,13 @@ mod tests {
         assert_eq!(count("PAPI_TOT_INS:uk"), count("instructions"));
         let branches = |config| Encoding { kind: HARDWARE, config, user: true, kernel: false };
         assert_eq!(parse("PAPI_BR_PRC").unwrap().formula, Formula::Difference(branches(4), branches(5)));
+    }
+
+    #[test]
+    fn the_third_level_is_never_another_one() {
+        let preset = preset("PAPI_L3_TCM").unwrap();
+        let on = |intel| of_preset("PAPI_L3_TCM", preset, (true, true), intel).unwrap();
+        assert_eq!([on(true), on(false)], ["cache-misses", "LLC-load-misses"].map(|name| parse(name).unwrap().formula));
     }
 
     #[test]

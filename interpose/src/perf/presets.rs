@@ -8,6 +8,9 @@
 pub enum Preset {
     /// It is this event.
     Is(&'static str),
+    /// It is the first on Intel's processors, and elsewhere the second: the generic events of caches count the last level there,
+    /// the second level on AMD Zen (PMCx064) and the first on Arm (L1D_CACHE_REFILL).
+    LastLevel(&'static str, &'static str),
     /// Both together.
     Sum(&'static str, &'static str),
     /// The first without the second.
@@ -16,7 +19,7 @@ pub enum Preset {
     Raw(&'static str),
 }
 
-use Preset::{Difference, Is, Raw, Sum};
+use Preset::{Difference, Is, LastLevel, Raw, Sum};
 
 /// The names of the presets, and what they are.
 ///
@@ -26,7 +29,7 @@ use Preset::{Difference, Is, Raw, Sum};
 pub const PRESETS: [(&str, Preset); 29] = [
     ("PAPI_L1_TCM", Sum("L1-dcache-load-misses", "L1-icache-load-misses")),
     ("PAPI_L2_TCM", Raw("r3f24 on Intel since Skylake, r964 on AMD Zen, r17 on Arm (data and unified)")),
-    ("PAPI_L3_TCM", Is("cache-misses")),
+    ("PAPI_L3_TCM", LastLevel("cache-misses", "LLC-load-misses")),
     ("PAPI_L1_ICM", Is("L1-icache-load-misses")),
     ("PAPI_L2_ICM", Raw("r2424 on Intel since Skylake, r164 on AMD Zen")),
     ("PAPI_L1_DCM", Is("L1-dcache-load-misses")),
@@ -37,7 +40,7 @@ pub const PRESETS: [(&str, Preset); 29] = [
     ("PAPI_TOT_CYC", Is("cpu-cycles")),
     ("PAPI_REF_CYC", Is("ref-cycles")),
     ("PAPI_BR_INS", Is("branch-instructions")),
-    ("PAPI_L3_TCA", Is("cache-references")),
+    ("PAPI_L3_TCA", LastLevel("cache-references", "LLC-loads")),
     ("PAPI_L1_LDM", Is("L1-dcache-load-misses")),
     ("PAPI_L1_STM", Is("L1-dcache-store-misses")),
     ("PAPI_L1_DCR", Is("L1-dcache-loads")),
@@ -54,3 +57,16 @@ pub const PRESETS: [(&str, Preset); 29] = [
     ("PAPI_RES_STL", Is("stalled-cycles-backend")),
     ("PAPI_BR_CN", Raw("r1c4 on Intel Skylake, r11c4 since Ice Lake")),
 ];
+
+/// Whether the processor is one of Intel's.
+pub fn is_intel() -> bool {
+    #[cfg(target_arch = "x86_64")]
+    {
+        let vendor = core::arch::x86_64::__cpuid(0);
+        [vendor.ebx, vendor.edx, vendor.ecx].map(u32::to_le_bytes).concat() == b"GenuineIntel"
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    {
+        false
+    }
+}
