@@ -1,8 +1,10 @@
-/* What a program, a library or a transport can ask of the tracer that it runs under. Nothing has to be linked: without the
- * tracer the functions say so. C, C++; from Fortran by ISO_C_BINDING after a C function of one's own. */
+/* What a program, an MPI library or a transport below it can tell the tracer that it runs under, and ask of it. Nothing has to be
+ * linked: without the tracer the functions say so, or do nothing. C and C++; for Fortran see mpitrace.f90. docs/inner-counters.md
+ * has an example. */
 #ifndef MPITRACE_H
 #define MPITRACE_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #ifdef __cplusplus
@@ -11,6 +13,15 @@ extern "C" {
 
 extern const char *mpitrace_version_(void) __asm__("mpitrace_version") __attribute__((weak));
 extern int64_t mpitrace_global_time_ns_(void) __asm__("mpitrace_global_time_ns") __attribute__((weak));
+extern int mpitrace_counter_(const char *, const char *) __asm__("mpitrace_counter") __attribute__((weak));
+extern int mpitrace_timer_(const char *) __asm__("mpitrace_timer") __attribute__((weak));
+extern int mpitrace_region_(const char *) __asm__("mpitrace_region") __attribute__((weak));
+extern void mpitrace_add_(int, uint64_t) __asm__("mpitrace_add") __attribute__((weak));
+extern void mpitrace_timer_start_(int) __asm__("mpitrace_timer_start") __attribute__((weak));
+extern void mpitrace_timer_stop_(int) __asm__("mpitrace_timer_stop") __attribute__((weak));
+extern void mpitrace_region_begin_(int) __asm__("mpitrace_region_begin") __attribute__((weak));
+extern void mpitrace_region_end_(int) __asm__("mpitrace_region_end") __attribute__((weak));
+extern size_t mpitrace_values_(int, int, uint64_t *, size_t) __asm__("mpitrace_values") __attribute__((weak));
 
 /* The version of the tracer; NULL without one. */
 static inline const char *mpitrace_version(void) { return mpitrace_version_ ? mpitrace_version_() : 0; }
@@ -21,6 +32,57 @@ static inline const char *mpitrace_version(void) { return mpitrace_version_ ? mp
 static inline int64_t mpitrace_global_time_ns(void)
 {
     return mpitrace_global_time_ns_ ? mpitrace_global_time_ns_() : -1;
+}
+
+/* Counters and timers: 32 of both together. What a thread adds belongs to the MPI call or region that it is in (to both, where a
+ * call lies within a region): each repetition has its value in a fixed-size array, which the trace shows beside the time stamps.
+ *
+ * The number of the counter or timer of this name, the same for the same name at any time, before MPI_Init too; -1 without the
+ * tracer and where there is no room. `unit` is what it counts in (NULL: times). */
+static inline int mpitrace_counter(const char *name, const char *unit)
+{
+    return mpitrace_counter_ ? mpitrace_counter_(name, unit) : -1;
+}
+
+static inline int mpitrace_timer(const char *name) { return mpitrace_timer_ ? mpitrace_timer_(name) : -1; }
+
+/* Adds to a counter. Costs a call and an addition. */
+static inline void mpitrace_add(int counter, uint64_t value)
+{
+    if (mpitrace_add_) mpitrace_add_(counter, value);
+}
+
+/* Starts a timer, and stops it: the time in between is added. Costs a reading of the tick counter each. */
+static inline void mpitrace_timer_start(int timer)
+{
+    if (mpitrace_timer_start_) mpitrace_timer_start_(timer);
+}
+
+static inline void mpitrace_timer_stop(int timer)
+{
+    if (mpitrace_timer_stop_) mpitrace_timer_stop_(timer);
+}
+
+/* Regions, for programs whose repetition is not one MPI call: what lies between begin and end, on one thread, is a repetition of an
+ * operation that bears the region's name, on MPI_COMM_WORLD. The k-th one of each rank belong together. Regions may lie within each
+ * other, and around MPI calls, which are recorded too. */
+static inline int mpitrace_region(const char *name) { return mpitrace_region_ ? mpitrace_region_(name) : -1; }
+
+static inline void mpitrace_region_begin(int region)
+{
+    if (mpitrace_region_begin_) mpitrace_region_begin_(region);
+}
+
+static inline void mpitrace_region_end(int region)
+{
+    if (mpitrace_region_end_) mpitrace_region_end_(region);
+}
+
+/* The array of a counter, or of a timer in ns: its values in the repetitions of a region that this rank has kept so far. Returns how
+ * many there are, and stores the first `capacity` of them. 0 without the tracer. */
+static inline size_t mpitrace_values(int region, int counter, uint64_t *values, size_t capacity)
+{
+    return mpitrace_values_ ? mpitrace_values_(region, counter, values, capacity) : 0;
 }
 
 #ifdef __cplusplus

@@ -9,9 +9,10 @@ pub mod categories;
 pub mod causality;
 pub mod clock;
 #[cfg(feature = "analysis")]
-pub mod foreign;
-pub mod completion_times;
 pub mod comparison;
+pub mod completion_times;
+#[cfg(feature = "analysis")]
+pub mod foreign;
 pub mod operations;
 pub mod run_time;
 pub mod statistics;

@@ -6,14 +6,15 @@ use std::sync::atomic::AtomicBool;
 
 use bytemuck::Zeroable;
 use trace::trace::layout::{
-    COLUMNS, ColumnEntry, NO_RANK, REQUEST_COLUMNS, RankHeader, counter_column, name_bytes, state,
+    COLUMNS, ColumnEntry, INNER_COUNTERS, NO_RANK, REQUEST_COLUMNS, RankHeader, counter_column, name_bytes, state,
+    stretch_flags,
 };
 use trace::trace::recover;
 
 use crate::live::{self, Live};
 use crate::run::{RUN, Run, World};
 use crate::settings::Settings;
-use crate::{abi, counters, factors, mpi, preloaded, registry, say, thread, ticks};
+use crate::{abi, counters, factors, inner, mode, mpi, preloaded, registry, say, thread, ticks};
 
 /// What is found out before the library initialises MPI.
 pub struct Prepared {
@@ -95,7 +96,12 @@ pub fn begin(prepared: Prepared, who: &Identity, world: OnceLock<World>) -> Opti
     let (rank, world_size, abi) = (who.rank, who.world_size, abi::get().family);
     let header = RankHeader { job: who.job, rank, world_size, abi, ..prepared.header };
     let name = live::segment_name(who.job_key);
-    let columns = columns(run.settings.counters.len());
+    let planned = counters::plan(&run.settings.counters);
+    if who.speaks {
+        planned.notes().for_each(say::line);
+    }
+    let planned_columns = planned.columns();
+    let columns = columns(planned_columns);
     let Some(live) = Live::create(&run.settings.segment_folders(), &name, header, &columns) else {
         say::warn("no memory for the records; this rank runs untraced");
         return None;
@@ -106,7 +112,8 @@ pub fn begin(prepared: Prepared, who: &Identity, world: OnceLock<World>) -> Opti
     let live: &'static Live = Box::leak(Box::new(live));
     run.live.set(live).ok()?;
     registry::start(live);
-    counters::start(live, &run.settings.counters);
+    counters::start(live, planned);
+    inner::start(live, planned_columns, 1e9 / ticks::roughly_hz());
     let recorded = factors::all(&run.settings, rank == 0);
     let reference = live.add_string(&trace::trace::factors::encode(&recorded));
     // SAFETY: the header is mapped, and nobody else writes to it yet.
@@ -125,11 +132,13 @@ pub fn begin(prepared: Prepared, who: &Identity, world: OnceLock<World>) -> Opti
             live.folder().unwrap_or(Path::new("private memory")).display()
         ));
     }
+    mode::stop_in_children();
     thread::start(live);
     Some(run)
 }
 
-/// The columns of a stretch: those that every record has, the counters, and what only non-blocking calls use.
+/// The columns of a stretch: those that every record has, the counters, what only non-blocking calls use, and the counters of code
+/// inside the stack, whose number is not known beforehand.
 fn columns(counters: usize) -> Vec<ColumnEntry> {
     let column = |name: &str, element_size, on_demand| ColumnEntry {
         name: name_bytes(name),
@@ -138,9 +147,10 @@ fn columns(counters: usize) -> Vec<ColumnEntry> {
         offset: 0,
     };
     let common = COLUMNS.iter().map(|&(name, size)| column(name, size, 0));
-    let counters = (0..counters).map(|index| column(&counter_column(index), 8, 0));
-    let requests = REQUEST_COLUMNS.iter().map(|&(name, size)| column(name, size, 1));
-    common.chain(counters).chain(requests).collect()
+    let before_all = (0..counters).map(|index| column(&counter_column(index), 8, 0));
+    let requests = REQUEST_COLUMNS.iter().map(|&(name, size)| column(name, size, stretch_flags::EXTENDED));
+    let inner = (0..INNER_COUNTERS).map(|slot| column(&counter_column(counters + slot), 8, stretch_flags::INNER));
+    common.chain(before_all).chain(requests).chain(inner).collect()
 }
 
 /// Says so where the live records do not lie where they should.

@@ -1,29 +1,38 @@
 //! Counters per call: which ones the run has, where their columns lie, and when they are read.
 //!
 //! A counter has a fixed-size array of its own beside the time stamps, one value per call. Without counters a call pays one
-//! branch for them.
+//! branch for them before it and one after it.
 
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
 
-use trace::trace::layout::{CounterEntry, counter_source};
+use trace::trace::layout::{CounterEntry, DISTURBED, NO_VALUE, counter_flags, counter_source, stretch_flags};
 
 use crate::live::Live;
-use crate::registry;
+use crate::perf::{self, Event};
+use crate::sample::{self, Plan, Reading, Sampler};
 use crate::stretch::Columns;
 use crate::tally;
-use crate::thread::{self, attention};
+use crate::thread::{self, Thread, attention};
+use crate::{registry, variables};
 
-/// A counter that was asked for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Counter {
-    /// As the user writes it.
-    pub name: &'static str,
-    unit: &'static str,
-    /// Number among those of [`crate::tally`].
-    index: usize,
+/// What was asked for.
+#[derive(Clone, Debug, Default)]
+pub struct Wanted {
+    /// Numbers among those of [`crate::tally`].
+    pub messages: Vec<usize>,
+    /// Events of perf_event.
+    pub events: Vec<Event>,
 }
 
-/// A counter that is read, with what is said of it in the segment.
+/// What the run has.
+pub struct Planned {
+    messages: Vec<usize>,
+    events: Vec<Event>,
+    notes: Vec<(Event, perf::Note)>,
+}
+
+/// A counter of messages that is read, with what is said of it in the segment.
 struct Running {
     index: usize,
     entry: *mut CounterEntry,
@@ -36,51 +45,113 @@ unsafe impl Send for Running {}
 
 static RUNNING: OnceLock<Vec<Running>> = OnceLock::new();
 
+/// The entries of hardware events, for what becomes known of them at the end.
+struct Hardware(Vec<*mut CounterEntry>);
+
+// SAFETY: the entries lie in the segment, which stays mapped; one thread writes to them, at the end.
+unsafe impl Sync for Hardware {}
+// SAFETY: as above.
+unsafe impl Send for Hardware {}
+
+static HARDWARE: OnceLock<Hardware> = OnceLock::new();
+
 /// The name that stands for all counters of messages.
 const ALL_MESSAGES: &str = "messages";
 
-/// The counters that a list of names stands for, and the names that stand for none.
-pub fn choose(names: &[String]) -> (Vec<Counter>, Vec<String>) {
-    let (mut chosen, mut unknown): (Vec<Counter>, Vec<String>) = (Vec::new(), Vec::new());
+/// The counters that a list of names stands for, and a sentence for each name that stands for none.
+pub fn choose(names: &[String]) -> (Wanted, Vec<String>) {
+    let (mut wanted, mut wrong) = (Wanted::default(), Vec::new());
     for name in names {
-        let named = tally::NAMES.iter().enumerate().filter(|(_, known)| *known == name || name == ALL_MESSAGES);
-        let before = chosen.len();
-        for (index, &name) in named {
-            let unit = if name.starts_with("bytes") { "bytes" } else { "messages" };
-            chosen.push(Counter { name, unit, index });
+        let mut named = tally::NAMES.iter().enumerate().filter(|(_, known)| *known == name || name == ALL_MESSAGES);
+        if let Some((first, _)) = named.next() {
+            for index in std::iter::once(first).chain(named.map(|(index, _)| index)) {
+                if !wanted.messages.contains(&index) {
+                    wanted.messages.push(index);
+                }
+            }
+            continue;
         }
-        if chosen.len() == before {
-            unknown.push(name.clone());
+        match perf::parse(name) {
+            Ok(event) if wanted.events.contains(&event) => {}
+            Ok(event) => wanted.events.push(event),
+            Err(what) => wrong.push(what),
         }
     }
-    let mut seen = Vec::new();
-    chosen.retain(|counter| {
-        !seen.contains(&counter.index) && {
-            seen.push(counter.index);
-            true
-        }
-    });
-    (chosen, unknown)
+    (wanted, wrong)
+}
+
+/// What of it can be had here: by opening the events once, on the calling thread.
+pub fn plan(wanted: &Wanted) -> Planned {
+    let (mut events, mut notes) = (wanted.events.clone(), Vec::new());
+    if !events.is_empty() {
+        let (counters, said) = perf::Counters::open(&events);
+        let counted: Vec<usize> = counters.counted().collect();
+        notes = said.into_iter().map(|note| (wanted.events[note.event].clone(), note)).collect();
+        events = counted.into_iter().map(|index| wanted.events[index].clone()).collect();
+    }
+    Planned { messages: wanted.messages.clone(), events, notes }
+}
+
+impl Planned {
+    /// How many columns they take.
+    pub fn columns(&self) -> usize {
+        self.messages.len() + self.events.len() + variables::count()
+    }
+
+    /// What is to be said, a sentence each.
+    pub fn notes(&self) -> impl Iterator<Item = &str> {
+        self.notes.iter().map(|(_, note)| note.text.as_str())
+    }
 }
 
 /// Enters the counters in the segment's table and starts them. To be called once, before the first call is recorded.
-pub fn start(live: &'static Live, counters: &[Counter]) {
+pub fn start(live: &'static Live, planned: Planned) {
+    let add = |name: &str, unit: &str, source: u32, column: usize, flags: u32, reason: &str| {
+        let mut registry = registry::lock()?;
+        let (name, unit) = (registry.string(name), registry.string(unit));
+        let reason = if reason.is_empty() { 0 } else { registry.string(reason) };
+        let column = column as u32;
+        live.add_counter(CounterEntry { name, unit, source, column, reason, flags, ..CounterEntry::default() })
+    };
     let mut running = Vec::new();
-    for (column, counter) in (1..).zip(counters) {
-        let Some(mut registry) = registry::lock() else { return };
-        let (name, unit) = (registry.string(counter.name), registry.string(counter.unit));
-        let source = counter_source::MESSAGES;
-        let entry = live.add_counter(CounterEntry { name, unit, source, column, ..CounterEntry::default() });
-        running.extend(entry.map(|entry| Running { index: counter.index, entry }));
+    for (column, &index) in (1..).zip(&planned.messages) {
+        let name = tally::NAMES[index];
+        let unit = if name.starts_with("bytes") { "bytes" } else { "messages" };
+        let entry = add(name, unit, counter_source::MESSAGES, column, 0, "");
+        running.extend(entry.map(|entry| Running { index, entry }));
+    }
+    let source = |event: &Event| match event.is_hardware() {
+        true => counter_source::HARDWARE,
+        false => counter_source::SOFTWARE,
+    };
+    let first = planned.messages.len();
+    let mut hardware = Vec::new();
+    for (column, event) in (first + 1..).zip(&planned.events) {
+        // One that is counted in part has a reason too.
+        let said = planned.notes.iter().find(|(of, _)| of == event).map_or("", |(_, note)| &note.text);
+        let entry = add(&event.name, event.unit, source(event), column, 0, said);
+        hardware.extend(entry.filter(|_| event.is_hardware()));
+    }
+    for (event, note) in planned.notes.iter().filter(|(_, note)| note.left_out) {
+        add(&event.name, event.unit, source(event), 0, 0, &note.text);
+    }
+    for (column, variable) in (first + planned.events.len() + 1..).zip(variables::all()) {
+        let flags = if variable.level { counter_flags::LEVEL } else { 0 };
+        add(&variable.name, variable.unit, counter_source::VARIABLE, column, flags, "");
     }
     if !running.is_empty() {
         let _ = RUNNING.set(running);
         tally::start();
         thread::attend_to(attention::COUNTERS);
     }
+    let _ = HARDWARE.set(Hardware(hardware));
+    if !planned.events.is_empty() || variables::count() > 0 {
+        sample::start(Plan { events: planned.events, column: first });
+        thread::attend_to(attention::SAMPLED);
+    }
 }
 
-/// Stores the counters of a call that is about to begin.
+/// Stores the counters of messages of a call that is about to begin.
 ///
 /// # Safety
 /// The columns are those of the calling thread's stretch, and the record lies in it.
@@ -94,6 +165,111 @@ pub unsafe fn before(columns: &Columns, record: usize) {
     }
 }
 
+/// Reads what is read around the call that is about to begin, the last thing before its time stamp.
+///
+/// # Safety
+/// `thread` is the calling thread's own, and the record lies in its stretch.
+pub unsafe fn begin(thread: *mut Thread, record: usize, communicator: usize) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        if (*thread).attention & attention::INNER != 0 {
+            (*thread).extend_at(record, stretch_flags::INNER);
+        }
+        if (*thread).sampler.is_none() {
+            open(thread);
+            *(*thread).columns.operation.add(record) |= DISTURBED;
+        }
+        if let Some(sampler) = &mut (*thread).sampler {
+            sampler.begin(&(*thread).sums, communicator);
+        }
+    }
+}
+
+/// Reads them again, the first thing after the call's second time stamp, and stores the values.
+///
+/// # Safety
+/// As of [`begin`].
+#[cold]
+#[inline(never)]
+pub unsafe fn end(thread: *mut Thread, record: usize, communicator: usize) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        if (*thread).sampler.is_none() {
+            // The call is the first one within which code inside the stack has added something.
+            open(thread);
+        }
+        let inner = (*thread).attention & attention::INNER != 0 && (*thread).extend_at(record, stretch_flags::INNER);
+        if let Some(sampler) = &mut (*thread).sampler {
+            sampler.end(&(*thread).sums, communicator, &(*thread).columns, record, inner);
+        }
+    }
+}
+
+/// Reads what is read around a region that is about to begin. Messages belong to the collectives within it.
+///
+/// # Safety
+/// As of [`begin`].
+pub unsafe fn begin_region(thread: *mut Thread, record: usize) -> Option<Reading> {
+    // SAFETY: the caller's promise; the stretch has a column for each counter.
+    unsafe {
+        let columns = (*thread).columns;
+        for column in 0..RUNNING.get().map_or(0, Vec::len) {
+            columns.counters.add(column * columns.stride + record).write(NO_VALUE);
+        }
+        if (*thread).attention & attention::AFTER == 0 {
+            return None;
+        }
+        if (*thread).sampler.is_none() {
+            open(thread);
+            *columns.operation.add(record) |= DISTURBED;
+        }
+        let sampler = (*thread).sampler.as_ref()?;
+        let mut reading = sampler.reading();
+        sampler.begin_into(&mut reading, &(*thread).sums, 0);
+        Some(reading)
+    }
+}
+
+/// Reads it again, and stores the values of the region in its record, which lies in the columns of the stretch of this number.
+///
+/// # Safety
+/// `thread` is the calling thread's own, and has drawn the stretch.
+pub unsafe fn end_region(thread: *mut Thread, before: Option<Reading>, stretch: u32, columns: &Columns, record: usize) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        if (*thread).attention & attention::AFTER == 0 {
+            return;
+        }
+        if (*thread).sampler.is_none() {
+            open(thread);
+        }
+        let inner = (*thread).attention & attention::INNER != 0
+            && match (*thread).live {
+                _ if (*thread).stretch == Some(stretch) => (*thread).extend_at(record, stretch_flags::INNER),
+                Some(live) => {
+                    (*live.stretch(stretch)).flags & stretch_flags::INNER != 0
+                        || live.extend_stretch(stretch, stretch_flags::INNER)
+                }
+                None => false,
+            };
+        if let Some(sampler) = &mut (*thread).sampler {
+            // Where nothing was read before, nothing had been added.
+            let before = before.unwrap_or_else(|| sampler.reading());
+            sampler.end_of(&before, &(*thread).sums, 0, columns, record, inner);
+        }
+    }
+}
+
+/// Opens the counters of the calling thread.
+///
+/// # Safety
+/// `thread` is the calling thread's own.
+#[cold]
+unsafe fn open(thread: *mut Thread) {
+    // SAFETY: the caller's promise. What there is to say was said when the run began.
+    unsafe { (*thread).sampler = Some(Sampler::open()) };
+}
+
 /// A call is not kept: what its counters would have held is only in their totals.
 #[cold]
 #[inline(never)]
@@ -101,6 +277,18 @@ pub fn skipped() {
     for counter in RUNNING.get().into_iter().flatten() {
         counter.take();
     }
+}
+
+/// What has become known of hardware events while they ran, at the end of the run: what there is to say.
+pub fn finish() -> Option<&'static str> {
+    let (scaled, silent) = sample::quality();
+    let flags = if scaled { counter_flags::SCALED } else { 0 };
+    for &entry in &HARDWARE.get()?.0 {
+        // SAFETY: the entry lies in the segment; nobody else writes to it.
+        unsafe { (*entry).flags |= flags };
+    }
+    silent
+        .then_some("the hardware events did not run during some calls, which have no value then: ask for fewer at once")
 }
 
 impl Running {
@@ -111,8 +299,8 @@ impl Running {
             return 0;
         }
         // SAFETY: the entry lies in the segment, aligned; nobody reads it in another way while the program runs.
-        let total = unsafe { std::sync::atomic::AtomicU64::from_ptr(&raw mut (*self.entry).total) };
-        total.fetch_add(value, std::sync::atomic::Ordering::Relaxed);
+        let total = unsafe { AtomicU64::from_ptr(&raw mut (*self.entry).total) };
+        total.fetch_add(value, Ordering::Relaxed);
         value
     }
 }
@@ -122,11 +310,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_counter_named_twice_is_there_once_and_an_unknown_one_is_handed_back() {
-        let names = ["bytes-sent", "messages", "cycles", "bytes-sent"].map(str::to_owned);
-        let (chosen, unknown) = choose(&names);
-        assert_eq!(chosen.len(), tally::NAMES.len());
-        assert_eq!(chosen[0].name, "bytes-sent");
-        assert_eq!(unknown, ["cycles"]);
+    fn a_counter_named_twice_is_there_once_and_an_unknown_one_is_told() {
+        let names = ["bytes-sent", "messages", "cycles", "bytes-sent", "cycles", "cycels"].map(str::to_owned);
+        let (wanted, wrong) = choose(&names);
+        assert_eq!(wanted.messages.len(), tally::NAMES.len());
+        assert_eq!(wanted.messages[0], 1);
+        assert_eq!(wanted.events.len(), 1);
+        assert!(matches!(&wrong[..], [what] if what.contains("cycels")), "{wrong:?}");
+    }
+
+    #[test]
+    fn what_can_be_counted_has_a_column_and_what_cannot_a_reason() {
+        let (wanted, _) = choose(&["page-faults", "bytes-put"].map(str::to_owned));
+        let planned = plan(&wanted);
+        let left_out = planned.notes.iter().filter(|(_, note)| note.left_out).count();
+        assert_eq!(planned.columns() + left_out, 2);
     }
 }

@@ -17,7 +17,7 @@ use trace::trace::part::Content;
 
 use crate::output::{self, Written};
 use crate::run::{RUN, Run};
-use crate::{counters, mode, presence, thread, ticks, world};
+use crate::{counters, mode, presence, say, thread, ticks, world};
 
 /// How far this rank got, at this tick.
 pub fn mark(run: &Run, reached: u32) {
@@ -27,6 +27,9 @@ pub fn mark(run: &Run, reached: u32) {
             if reached == state::FINALIZED {
                 // What came after the last call is in the totals.
                 counters::skipped();
+                if let Some(what) = counters::finish() {
+                    say::warn_on_node(what);
+                }
             }
             let header = &mut *live.header();
             header.rank.last_anchor = ticks::anchor();

@@ -16,7 +16,7 @@ use trace::trace::{recover, strings};
 
 use crate::memory::{allocate, map, map_file, touch};
 use crate::say;
-use crate::stretch::Columns;
+use crate::stretch::{Columns, range_of};
 use crate::ticks;
 
 /// The segment of this rank.
@@ -43,8 +43,8 @@ struct State {
     draws: u64,
     /// For each stretch, whether a thread is filling it.
     in_use: Vec<bool>,
-    /// For each stretch, whether the columns that not every record uses have memory.
-    extended: Vec<bool>,
+    /// For each stretch, which of the columns that not every record uses have memory: `stretch_flags`.
+    extended: Vec<u32>,
 }
 
 const REGIONS: usize = 8;
@@ -147,7 +147,7 @@ impl Live {
         };
         let state = State {
             in_use: vec![false; stretches as usize],
-            extended: vec![false; stretches as usize],
+            extended: vec![0; stretches as usize],
             ..State::default()
         };
         let live =
@@ -266,14 +266,15 @@ impl Live {
         let mut private = false;
         if first_time {
             let reserved = self.reserve(&mut state, STRETCHES, (index + 1) * ENTRY_SIZES[STRETCHES] as u64);
-            if !reserved || !self.give_memory(start, on_demand(header), &mut private) {
+            if !reserved || !self.give_memory(start, range_of(header, 0).1, &mut private) {
                 self.full.store(true, Ordering::Relaxed);
                 return None;
             }
         }
         // SAFETY: as above.
         let entry: *mut StretchEntry = unsafe { self.entry(STRETCHES, index) };
-        let columns = columns_at(place, header);
+        // SAFETY: the whole stretch lies there.
+        let columns = unsafe { Columns::at(place, header) };
         // SAFETY: entry and stretch have memory, and belong to nobody at this moment. The entry counts as never drawn
         // until what the stretch held is gone: a kill in between leaves no record twice.
         unsafe {
@@ -299,26 +300,27 @@ impl Live {
         Some((index as u32, columns, records as usize))
     }
 
-    /// Gives the columns of a stretch that not every record uses memory, and clears them. False: there is none.
-    pub fn extend_stretch(&self, stretch: u32) -> bool {
+    /// Gives the columns of a stretch that are used with this one of the `stretch_flags` memory, and clears them. False: there
+    /// is none.
+    pub fn extend_stretch(&self, stretch: u32, flag: u32) -> bool {
         let mut state = self.lock();
         // SAFETY: the header never changes in these fields; the stretch belongs to the caller.
         let header = unsafe { &*self.header() };
-        let start = header.records_offset + u64::from(stretch) * header.stretch_bytes;
-        let length = header.stretch_bytes - on_demand(header);
+        let (offset, length) = range_of(header, flag);
+        let start = header.records_offset + u64::from(stretch) * header.stretch_bytes + offset;
         let mut private = false;
-        if state.extended[stretch as usize] {
+        if state.extended[stretch as usize] & flag != 0 {
             // Drawn again, under `ring`: what it held is gone.
             // SAFETY: the columns have memory, and belong to the caller.
-            unsafe { self.base.add((start + on_demand(header)) as usize).write_bytes(0, length as usize) };
-        } else if !self.give_memory(start + on_demand(header), length, &mut private) {
+            unsafe { self.base.add(start as usize).write_bytes(0, length as usize) };
+        } else if !self.give_memory(start, length, &mut private) {
             return false;
         }
-        state.extended[stretch as usize] = true;
+        state.extended[stretch as usize] |= flag;
         // SAFETY: as above.
         unsafe {
             let entry = self.stretch(stretch);
-            (*entry).flags |= stretch_flags::EXTENDED | if private { stretch_flags::PRIVATE } else { 0 };
+            (*entry).flags |= flag | if private { stretch_flags::PRIVATE } else { 0 };
         }
         true
     }
@@ -430,32 +432,6 @@ impl Live {
         let start = self.region(region).offset + number * size_of::<T>() as u64;
         // SAFETY: the caller's promise.
         unsafe { self.base.add(start as usize).cast() }
-    }
-}
-
-/// Bytes of a stretch that every record uses; the rest gets memory on demand.
-fn on_demand(header: &SegmentHeader) -> u64 {
-    let columns = &header.columns[..header.rank.columns as usize];
-    columns.iter().find(|column| column.on_demand != 0).map_or(header.stretch_bytes, |column| column.offset)
-}
-
-fn columns_at(stretch: *mut u8, header: &SegmentHeader) -> Columns {
-    // SAFETY: a column lies within the stretch. They are `COLUMNS`, the counters and `REQUEST_COLUMNS`, in that order.
-    let at = |column: usize| unsafe { stretch.add(header.columns[column].offset as usize) };
-    let requests = header.rank.columns as usize - REQUEST_COLUMNS.len();
-    Columns {
-        enter: at(0).cast(),
-        exit: at(1).cast(),
-        position: at(2).cast(),
-        repetition: at(3).cast(),
-        operation: at(4).cast(),
-        counters: at(COLUMNS.len()).cast(),
-        // A stretch has 16 records or more, so a column of 8 bytes a record is aligned as the next one has to be.
-        stride: header.stretch_records as usize,
-        init: at(requests).cast(),
-        test: at(requests + 1).cast(),
-        wait: at(requests + 2).cast(),
-        tests: at(requests + 3).cast(),
     }
 }
 

@@ -38,3 +38,13 @@ pub fn pause(paused: bool) {
 pub fn is_on() -> bool {
     MODE.load(Ordering::Relaxed) != OFF
 }
+
+/// A child that the program forks off shares the live records, and the kernel does not map the pages of its counters there: it goes
+/// on untraced.
+pub fn stop_in_children() {
+    unsafe extern "C" fn in_child() {
+        stop();
+    }
+    // SAFETY: the function stores to a static, which is all that a child of a process with threads may do.
+    unsafe { libc::pthread_atfork(None, None, Some(in_child)) };
+}

@@ -209,7 +209,7 @@ impl Registry {
             function,
             datatype: description.datatype,
             reduction: description.reduction,
-            reserved: [0; 7],
+            ..OperationEntry::default()
         })
     }
 }

@@ -3,9 +3,10 @@
 use std::ffi::c_int;
 use std::sync::atomic::{Ordering, compiler_fence};
 
-use trace::trace::layout::{DISTURBED, OperationEntry};
+use trace::trace::layout::{DISTURBED, OperationEntry, stretch_flags};
 
 use crate::lookup::{Call, Found};
+use crate::sample::Reading;
 use crate::stretch::{Columns, Drawn};
 use crate::thread::{self, Thread, attention};
 use crate::{clocks, counters, mode, operations, ticks};
@@ -65,7 +66,7 @@ fn begin<F: FnOnce() -> c_int, R>(
         (*thread).columns.repetition.add(record).write(repetition);
         (*thread).columns.operation.add(record).write(operation);
         if (*thread).attention != 0 {
-            attend(thread, record);
+            attend(thread, record, call.key.communicator);
         }
         (*thread).guard = here;
         // The entry makes the record count, so it comes after the rest: a kill in between leaves no half record.
@@ -86,6 +87,9 @@ pub fn collective(message: impl Fn(*mut Thread) -> Call, forward: impl FnOnce() 
             exit.add(record).write_volatile(ticks::now());
             (*thread).guard = 0;
             (*thread).next = record + 1;
+            if (*thread).attention & attention::AFTER != 0 {
+                counters::end(thread, record, call.key.communicator);
+            }
             if result != 0 || found.open {
                 afterwards(thread, &found, call, &message, result == 0);
             }
@@ -104,7 +108,7 @@ pub fn collective(message: impl Fn(*mut Thread) -> Call, forward: impl FnOnce() 
 /// `thread` is this thread's own, and has begun the record.
 #[cold]
 #[inline(never)]
-unsafe fn attend(thread: *mut Thread, record: usize) {
+unsafe fn attend(thread: *mut Thread, record: usize, communicator: usize) {
     // SAFETY: the caller's promise.
     unsafe {
         let columns = &(*thread).columns;
@@ -114,6 +118,9 @@ unsafe fn attend(thread: *mut Thread, record: usize) {
         if (*thread).attention & attention::DISTURBED != 0 {
             *columns.operation.add(record) |= DISTURBED;
             (*thread).attention &= !attention::DISTURBED;
+        }
+        if (*thread).attention & attention::AFTER != 0 {
+            counters::begin(thread, record, communicator);
         }
     }
 }
@@ -125,7 +132,7 @@ pub fn starting(message: impl Fn(*mut Thread) -> Call, forward: impl FnOnce() ->
     let recorded = |thread: *mut Thread, call: &Call, found: Found, record: usize, forward: _| {
         // SAFETY: the record lies in this thread's stretch; the columns of requests are used only where they have memory.
         unsafe {
-            let extended = (*thread).extend_at(record);
+            let extended = (*thread).extend_at(record, stretch_flags::EXTENDED);
             let columns = (*thread).columns;
             let enter = ticks::now();
             columns.enter.add(record).write_volatile(enter);
@@ -135,6 +142,9 @@ pub fn starting(message: impl Fn(*mut Thread) -> Call, forward: impl FnOnce() ->
             (*thread).next = record + 1;
             if extended {
                 columns.init.add(record).write(returned.wrapping_sub(enter));
+            }
+            if (*thread).attention & attention::AFTER != 0 {
+                counters::end(thread, record, call.key.communicator);
             }
             if result != 0 || found.open {
                 afterwards(thread, &found, call, &message, result == 0);
@@ -157,6 +167,9 @@ unsafe fn uncaught(thread: *mut Thread, found: Found, forward: impl FnOnce() -> 
     std::mem::forget(left_by_exception);
     result
 }
+
+/// Stands where the communicator's handle is not at hand: no variable is bound to it.
+const NO_COMMUNICATOR: usize = 0;
 
 /// Counts a start of a persistent collective and begins its record; `None` where it is not kept. The call that starts it
 /// comes next, then [`Begun::started`] or [`Begun::take_back`].
@@ -187,9 +200,9 @@ pub fn prepared(found: &Found, position: u64) -> Option<Begun> {
         columns.position.add(record).write(position);
         columns.repetition.add(record).write(repetition);
         columns.operation.add(record).write(found.number | if full { DISTURBED } else { 0 });
-        let extended = (*thread).extend_at(record);
+        let extended = (*thread).extend_at(record, stretch_flags::EXTENDED);
         if (*thread).attention != 0 {
-            attend(thread, record);
+            attend(thread, record, NO_COMMUNICATOR);
         }
         compiler_fence(Ordering::Release);
         columns.enter.add(record).write_volatile(ticks::now());
@@ -212,12 +225,16 @@ pub struct Begun {
 impl Begun {
     /// The starting call has returned well, at this tick.
     pub fn started(self, returned: u64) -> Started {
-        let Begun { columns, record, extended, stretch, .. } = self;
-        if extended {
-            // SAFETY: the record lies in this thread's stretch, whose columns of requests have memory.
-            unsafe {
+        let Begun { thread, columns, record, extended, stretch, .. } = self;
+        // SAFETY: the record lies in this thread's stretch, whose columns of requests have memory if it says so; the thread is
+        // the one that has begun it.
+        unsafe {
+            if extended {
                 let enter = columns.enter.add(record).read();
                 columns.init.add(record).write(returned.wrapping_sub(enter));
+            }
+            if (*thread).attention & attention::AFTER != 0 && columns.enter == (*thread).columns.enter {
+                counters::end(thread, record, NO_COMMUNICATOR);
             }
         }
         Started { columns, record, extended, returned, stretch }
@@ -233,6 +250,64 @@ impl Begun {
                 self.columns.enter.add(self.record).write_volatile(0);
                 (*self.thread).next = self.record;
             }
+        }
+    }
+}
+
+/// Counts a repetition of a region and begins its record; `None` where it is not kept.
+pub fn begin_region(found: &Found, position: u64) -> Option<Region> {
+    let mode = mode::get();
+    if mode == mode::OFF {
+        return None;
+    }
+    let thread = thread::current_or_new();
+    // SAFETY: `thread` is this thread's own; the operation's entry lies in the segment, and the caller has numbered the
+    // repetition.
+    unsafe {
+        let repetition = (*found.operation).calls;
+        (*found.operation).calls = repetition + 1;
+        let full = (*thread).next == (*thread).end;
+        if mode == mode::PAUSED || full && !(*thread).draw() {
+            (*(*thread).entry).paused += u64::from(mode == mode::PAUSED);
+            return None;
+        }
+        let record = (*thread).next;
+        let columns = (*thread).columns;
+        columns.position.add(record).write(position);
+        columns.repetition.add(record).write(repetition);
+        columns.operation.add(record).write(found.number | if full { DISTURBED } else { 0 });
+        let reading = counters::begin_region(thread, record);
+        let number = (*thread).stretch?;
+        compiler_fence(Ordering::Release);
+        columns.enter.add(record).write_volatile(ticks::now());
+        (*thread).next = record + 1;
+        Some(Region { columns, record, reading, number, stretch: (*thread).stretch_entry() })
+    }
+}
+
+/// A repetition of a region in progress. It ends on the thread that has begun it.
+pub struct Region {
+    columns: Columns,
+    record: usize,
+    /// What the counters stood at; `None`: there were none yet.
+    reading: Option<Reading>,
+    /// The stretch's number.
+    number: u32,
+    stretch: Drawn,
+}
+
+impl Region {
+    /// Ends it.
+    pub fn end(self) {
+        let exit = ticks::now();
+        if !self.stretch.is_current() {
+            return;
+        }
+        let thread = thread::current_or_new();
+        // SAFETY: the record lies in a stretch that this thread has drawn.
+        unsafe {
+            counters::end_region(thread, self.reading, self.number, &self.columns, self.record);
+            self.columns.exit.add(self.record).write_volatile(exit);
         }
     }
 }

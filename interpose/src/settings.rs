@@ -4,8 +4,7 @@ use std::path::PathBuf;
 
 use trace::clock::{Groups, Method, Synchronisation};
 
-use crate::counters::{self, Counter};
-use crate::tally;
+use crate::counters::{self, Wanted};
 
 /// What the user asked for.
 #[derive(Debug)]
@@ -27,7 +26,7 @@ pub struct Settings {
     /// `MPITRACE_TEST_CLOCK`.
     pub test_clock: Groups,
     /// `MPITRACE_EVENTS`.
-    pub counters: Vec<Counter>,
+    pub counters: Wanted,
     /// `MPITRACE_VERBOSE`.
     pub verbose: u8,
     /// What rank 0 warns of, a line each.
@@ -63,7 +62,7 @@ impl Settings {
             synchronisation: Synchronisation::of(Method::Joint),
             resync_seconds: AUTOMATIC_RESYNC,
             test_clock: Groups::default(),
-            counters: Vec::new(),
+            counters: Wanted::default(),
             verbose: 1,
             warnings: Vec::new(),
         };
@@ -79,14 +78,9 @@ impl Settings {
                 }
                 "MPITRACE_EVENTS" => {
                     let names = value.split(',').map(|name| name.trim().to_owned()).filter(|name| !name.is_empty());
-                    let (chosen, unknown) = counters::choose(&names.collect::<Vec<_>>());
+                    let (chosen, wrong) = counters::choose(&names.collect::<Vec<_>>());
                     settings.counters = chosen;
-                    settings.warnings.extend(unknown.iter().map(|name| {
-                        format!(
-                            "MPITRACE_EVENTS: there is no counter named {name}; there are messages (all of them), {}",
-                            tally::NAMES.join(", ")
-                        )
-                    }));
+                    settings.warnings.extend(wrong.iter().map(|what| format!("MPITRACE_EVENTS: {what}")));
                     continue;
                 }
                 "MPITRACE_CLOCKSYNC" => match Synchronisation::parse(&value) {

@@ -1,6 +1,6 @@
 //! A stretch of the arrays, as the thread that fills it sees it.
 
-use trace::trace::layout::StretchEntry;
+use trace::trace::layout::{COLUMNS, INNER_COUNTERS, REQUEST_COLUMNS, SegmentHeader, StretchEntry};
 
 /// Where the columns of a stretch start.
 #[derive(Clone, Copy)]
@@ -19,6 +19,8 @@ pub struct Columns {
     pub counters: *mut u64,
     /// Records from one counter's column to the next one's.
     pub stride: usize,
+    /// The first counter of code inside the stack, the others behind it; only with [`stretch_flags::INNER`].
+    pub inner: *mut u64,
     /// Of non-blocking calls: ticks that starting took.
     pub init: *mut u64,
     /// Ticks spent in Test calls.
@@ -39,11 +41,48 @@ impl Columns {
         operation: std::ptr::null_mut(),
         counters: std::ptr::null_mut(),
         stride: 0,
+        inner: std::ptr::null_mut(),
         init: std::ptr::null_mut(),
         test: std::ptr::null_mut(),
         wait: std::ptr::null_mut(),
         tests: std::ptr::null_mut(),
     };
+
+    /// The columns of the stretch that lies at `place`.
+    ///
+    /// # Safety
+    /// A whole stretch of the segment lies there.
+    pub unsafe fn at(place: *mut u8, header: &SegmentHeader) -> Columns {
+        // SAFETY: a column lies within the stretch. They are `COLUMNS`, the counters, `REQUEST_COLUMNS` and the counters of code
+        // inside the stack, in that order.
+        let at = |column: usize| unsafe { place.add(header.columns[column].offset as usize) };
+        let inner = header.rank.columns as usize - INNER_COUNTERS;
+        let requests = inner - REQUEST_COLUMNS.len();
+        Columns {
+            enter: at(0).cast(),
+            exit: at(1).cast(),
+            position: at(2).cast(),
+            repetition: at(3).cast(),
+            operation: at(4).cast(),
+            counters: at(COLUMNS.len()).cast(),
+            // A stretch has 16 records or more, so a column of 8 bytes a record is aligned as the next one has to be.
+            stride: header.stretch_records as usize,
+            inner: at(inner).cast(),
+            init: at(requests).cast(),
+            test: at(requests + 1).cast(),
+            wait: at(requests + 2).cast(),
+            tests: at(requests + 3).cast(),
+        }
+    }
+}
+
+/// Offset and bytes of the columns of a stretch that get memory with this one of the `stretch_flags` (0: with the stretch).
+pub fn range_of(header: &SegmentHeader, flag: u32) -> (u64, u64) {
+    let columns = &header.columns[..header.rank.columns as usize];
+    let first = columns.iter().position(|column| column.on_demand == flag).unwrap_or(columns.len());
+    let behind = columns.iter().skip(first).find(|column| column.on_demand != flag);
+    let start = columns.get(first).map_or(header.stretch_bytes, |column| column.offset);
+    (start, behind.map_or(header.stretch_bytes, |column| column.offset) - start)
 }
 
 /// A stretch as it was drawn once: under `ring` it may be drawn again.

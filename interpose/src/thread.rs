@@ -7,6 +7,7 @@ use trace::trace::layout::{DISTURBED, ThreadEntry};
 
 use crate::live::Live;
 use crate::lookup::{Cache, Found};
+use crate::sample::{Sampler, Sums};
 use crate::stretch::{Columns, Drawn};
 use crate::{mode, say, slot, ticks};
 
@@ -25,10 +26,14 @@ pub struct Thread {
     pub columns: Columns,
     /// The stretch's number; `None` before the first.
     pub stretch: Option<u32>,
-    /// Whether the stretch's columns of requests have memory.
-    pub extended: bool,
+    /// Which of the columns that not every record uses have memory in the stretch: `stretch_flags`.
+    pub extended: u32,
     /// What a record needs beside the usual, bits of [`attention`].
     pub attention: u8,
+    /// Reads the counters around a call; `None` before they are needed.
+    pub sampler: Option<Box<Sampler>>,
+    /// What code inside the stack has added on this thread.
+    pub sums: Sums,
     /// Where stretches are drawn from; `None`: this thread's calls cannot be kept.
     pub live: Option<&'static Live>,
     /// The operation that was last looked for in vain in `cache`.
@@ -55,6 +60,12 @@ pub mod attention {
     pub const COUNTERS: u8 = 1;
     /// The tracer has delayed the next call.
     pub const DISTURBED: u8 = 2;
+    /// Counters are read before and after each call.
+    pub const SAMPLED: u8 = 4;
+    /// Code inside the stack has added something on this thread.
+    pub const INNER: u8 = 8;
+    /// What there is to do after a call.
+    pub const AFTER: u8 = SAMPLED | INNER;
 }
 
 impl Thread {
@@ -80,21 +91,22 @@ impl Thread {
         self.columns = columns;
         self.next = 0;
         self.end = records;
-        self.extended = false;
+        self.extended = 0;
         true
     }
 
-    /// Gives the columns of requests memory in the stretch, where they have none yet; the record at which that is done is
-    /// disturbed by it. False: there is none.
+    /// Gives the columns that are used with this one of the `stretch_flags` memory in the stretch, where they have none yet; the
+    /// record at which that is done is disturbed by it. False: there is none.
     #[inline(always)]
-    pub fn extend_at(&mut self, record: usize) -> bool {
-        if !self.extended {
-            self.extended =
-                matches!((self.live, self.stretch), (Some(live), Some(stretch)) if live.extend_stretch(stretch));
+    pub fn extend_at(&mut self, record: usize, flag: u32) -> bool {
+        if self.extended & flag == 0 {
+            if matches!((self.live, self.stretch), (Some(live), Some(stretch)) if live.extend_stretch(stretch, flag)) {
+                self.extended |= flag;
+            }
             // SAFETY: the record lies in this thread's stretch.
             unsafe { *self.columns.operation.add(record) |= DISTURBED };
         }
-        self.extended
+        self.extended & flag != 0
     }
 }
 
@@ -256,8 +268,10 @@ fn adopt() -> *mut Thread {
         end: 0,
         columns: Columns::NONE,
         stretch: None,
-        extended: false,
+        extended: 0,
         attention: ATTENTION.load(Ordering::Relaxed),
+        sampler: None,
+        sums: Sums::ZERO,
         live: live.filter(|_| added.is_some()),
         found_anew: Found::NONE,
         cache: Cache::new(),
@@ -268,8 +282,11 @@ fn adopt() -> *mut Thread {
 
 /// Takes the state of a thread that has ended.
 fn release(thread: *mut Thread) {
-    // SAFETY: the thread has given its state up.
-    unsafe { (*thread).guard = 0 };
+    // SAFETY: the thread has given its state up. Its counters count nobody else.
+    unsafe {
+        (*thread).guard = 0;
+        (*thread).sampler = None;
+    }
     threads().idle.push(Idle(thread));
 }
 

@@ -51,8 +51,13 @@ pub const REQUEST_COLUMNS: [(&str, u32); 4] = [("init", 8), ("test", 8), ("wait"
 pub fn counter_column(index: usize) -> String {
     format!("counter {index}")
 }
+/// The value of a counter in a call for which it could not be read.
+pub const NO_VALUE: u64 = u64::MAX;
 /// The columns with the true ticks of the entry and the exit, in traces with pretended clocks.
 pub const TRUE_COLUMNS: [(&str, u32); 2] = [("true enter", 8), ("true exit", 8)];
+/// The most counters and timers that code inside the stack can have: each has a column in every segment, without memory until it
+/// is used.
+pub const INNER_COUNTERS: usize = 32;
 /// How many columns (counters included) a segment can describe.
 pub const MAX_COLUMNS: usize = 64;
 
@@ -213,8 +218,11 @@ pub struct OperationEntry {
     pub datatype: u32,
     /// The reduction operator's name, a reference; 0: the function has none.
     pub reduction: u32,
+    /// The place in the program that calls it, where that is part of what makes an operation, a reference: the module's path, its
+    /// build id in hexadecimal (empty: it has none) and the offset in it that the call returns to, with a space between.
+    pub call_site: u32,
     /// For later versions.
-    pub reserved: [u32; 7],
+    pub reserved: [u32; 6],
 }
 
 /// One thread of a rank.
@@ -251,8 +259,8 @@ pub struct CounterEntry {
     pub column: u32,
     /// Why it could not be had, a reference; 0: it could.
     pub reason: u32,
-    /// For later versions.
-    pub padding: u32,
+    /// Bits of [`counter_flags`].
+    pub flags: u32,
     /// For later versions.
     pub reserved: [u64; 4],
 }
@@ -261,6 +269,25 @@ pub struct CounterEntry {
 pub mod counter_source {
     /// Point-to-point and one-sided calls, counted by the tracer: a value is what came together since the call before.
     pub const MESSAGES: u32 = 0;
+    /// A counter of the processor, by perf_event: the difference over the call, on its thread.
+    pub const HARDWARE: u32 = 1;
+    /// A counter of the kernel, by perf_event: the same.
+    pub const SOFTWARE: u32 = 2;
+    /// A performance variable of the MPI library (MPI_T): the difference over the call, or with [`super::counter_flags::LEVEL`]
+    /// its value after it.
+    pub const VARIABLE: u32 = 3;
+    /// A counter that code inside the stack adds to (`mpitrace_counter_add`): what its thread added during the call or region.
+    pub const INNER: u32 = 4;
+    /// A timer of such code (`mpitrace_timer_start`), ns: what its thread spent between start and stop during the call or region.
+    pub const TIMER: u32 = 5;
+}
+
+/// Bits of [`CounterEntry::flags`].
+pub mod counter_flags {
+    /// A value is what the counter stood at after the call, not what the call added.
+    pub const LEVEL: u32 = 1;
+    /// The event shared its counter with others, and values are scaled up by the share of time that it ran.
+    pub const SCALED: u32 = 2;
 }
 
 /// One synchronisation, as the leader of a clock domain has it.
@@ -339,6 +366,8 @@ pub mod stretch_flags {
     pub const PRIVATE: u32 = 1;
     /// The columns behind those that every record has are in use; without it they count as 0 and are not read.
     pub const EXTENDED: u32 = 2;
+    /// The columns of counters inside the stack are in use, as above.
+    pub const INNER: u32 = 4;
 }
 
 /// A table in a live segment: where it lies, how many entries it can hold and how many it holds.
@@ -361,8 +390,8 @@ pub struct ColumnEntry {
     pub name: [u8; 32],
     /// Bytes per record.
     pub element_size: u32,
-    /// 1: not every record uses it, and it has memory only in stretches with [`stretch_flags::EXTENDED`]. Such columns come
-    /// last.
+    /// Not 0: not every record uses it, and it has memory only in stretches with this one of [`stretch_flags`]. Such columns
+    /// come last.
     pub on_demand: u32,
     /// Bytes from the start of a stretch.
     pub offset: u64,

@@ -59,14 +59,7 @@ pub fn read<'a>(path: &Path, bytes: &'a [u8], own: bool) -> Result<Content<'a>, 
             bytemuck::try_cast_slice(enter).map_err(|_| damaged("a stretch does not hold its columns"))?;
         // The entry is stored before the call is forwarded, and records are filled in order.
         let records = enter.partition_point(|&tick| tick != 0) as u64;
-        kept.push(Kept {
-            draw: entry.draw,
-            thread: entry.thread,
-            extended: entry.flags & stretch_flags::EXTENDED != 0,
-            stretch,
-            first: 0,
-            records,
-        });
+        kept.push(Kept { draw: entry.draw, thread: entry.thread, flags: entry.flags, stretch, first: 0, records });
     }
     if header.rank.ring != 0 {
         trim(&mut kept, header.rank.capacity);
@@ -75,17 +68,17 @@ pub fn read<'a>(path: &Path, bytes: &'a [u8], own: bool) -> Result<Content<'a>, 
     kept.retain(|kept| kept.records > 0);
 
     let mut columns = Vec::new();
-    let any_extended = kept.iter().any(|kept| kept.extended);
+    let any = kept.iter().fold(0, |flags, kept| flags | kept.flags);
     for entry in header.columns.iter().take(header.rank.columns as usize) {
-        let of_all = entry.on_demand == 0;
-        if !of_all && !any_extended {
+        let in_use = |flags: u32| entry.on_demand == 0 || flags & entry.on_demand != 0;
+        if !in_use(any) {
             continue;
         }
         let mut slices = Vec::with_capacity(kept.len());
         for kept in &kept {
             let size = entry.element_size as usize;
             let range = kept.first as usize * size..(kept.first + kept.records) as usize * size;
-            let all = match of_all || kept.extended {
+            let all = match in_use(kept.flags) {
                 true => column(kept.stretch, entry, header.stretch_records),
                 // Memory that was never taken is not read: that would take it.
                 false => ZEROS.get(..header.stretch_records as usize * size),
@@ -173,7 +166,7 @@ static ZEROS: [u8; MAX_STRETCH_RECORDS as usize * 8] = [0; MAX_STRETCH_RECORDS a
 struct Kept<'a> {
     draw: u64,
     thread: u32,
-    extended: bool,
+    flags: u32,
     stretch: &'a [u8],
     first: u64,
     records: u64,

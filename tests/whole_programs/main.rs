@@ -12,6 +12,7 @@ mod clocks;
 mod collectives;
 mod command_line;
 mod communicators;
+mod counters;
 mod counts;
 mod damage;
 mod death;
@@ -62,6 +63,7 @@ fn main() {
         ("clocks", clocks::TESTS),
         ("hosts", hosts::TESTS),
         ("messages", messages::TESTS),
+        ("counters", counters::TESTS),
         ("handles", handles::TESTS),
         ("languages", languages::TESTS),
         ("bitwise", bitwise::TESTS),

@@ -63,6 +63,7 @@ impl Group {
     }
 
     /// Whether it is read without a system call.
+    #[cfg(test)]
     pub fn is_read_by_pages(&self) -> bool {
         !self.pages.is_empty()
     }
@@ -159,6 +160,7 @@ impl Group {
     }
 
     /// How long it was to count and how long it counted since it was opened, ns; `None` where nothing is open.
+    #[cfg(test)]
     pub fn times(&self) -> Option<(u64, u64)> {
         let reading = system::read(*self.descriptors.first()?)?;
         Some((reading.enabled, reading.running))

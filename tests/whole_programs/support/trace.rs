@@ -21,6 +21,8 @@ pub struct Info {
     pub abi: String,
     pub library: String,
     pub counters: Vec<String>,
+    /// By name, the reason.
+    pub counters_limited: BTreeMap<String, String>,
     /// The ranks of each.
     pub hosts: BTreeMap<String, Vec<u64>>,
     pub operations: Vec<Operation>,
@@ -59,7 +61,8 @@ pub struct Row {
     pub test_ns: Option<f64>,
     pub wait_ns: Option<f64>,
     pub tests: Option<u64>,
-    pub counters: BTreeMap<String, u64>,
+    /// `None`: it could not be read.
+    pub counters: BTreeMap<String, Option<u64>>,
 }
 
 #[derive(Deserialize, Debug)]

@@ -8,7 +8,7 @@ use anyhow::{Result, ensure};
 use clap::Args;
 use mpitrace::clock::Clock;
 use mpitrace::operations::{NO_RECORD, Operations};
-use mpitrace::trace::layout::{DISTURBED, OPERATION_MASK, UNKNOWN_BYTES};
+use mpitrace::trace::layout::{DISTURBED, NO_VALUE, OPERATION_MASK, UNKNOWN_BYTES};
 use mpitrace::trace::{Part, Trace};
 use serde::Serialize;
 
@@ -91,7 +91,8 @@ struct Row<'a> {
     request: Option<RequestTimes>,
     /// Whether the tracer itself may have delayed the call.
     disturbed: bool,
-    counters: BTreeMap<&'a str, u64>,
+    /// `None`: it could not be read in this call.
+    counters: BTreeMap<&'a str, Option<u64>>,
 }
 
 /// What a non-blocking call cost beside its own time (Hoefler et al.: overhead = init + sum of test + wait).
@@ -194,7 +195,10 @@ impl Calls<'_> {
                 tests: requests.tests[record],
             }),
             disturbed: own & DISTURBED != 0,
-            counters: self.counters[index].iter().map(|(name, values)| (name.as_str(), values[record])).collect(),
+            counters: self.counters[index]
+                .iter()
+                .map(|(name, values)| (name.as_str(), Some(values[record]).filter(|&value| value != NO_VALUE)))
+                .collect(),
         }
     }
 
@@ -257,7 +261,7 @@ impl Calls<'_> {
                 took.unwrap_or_default(),
                 if row.disturbed { "yes" } else { "" }.to_owned(),
             ];
-            cells.extend(counters.iter().map(|name| text::optional(row.counters.get(name))));
+            cells.extend(counters.iter().map(|name| text::optional(row.counters.get(name).copied().flatten())));
             rows.row(output, &cells.iter().map(String::as_str).collect::<Vec<_>>())?;
             Ok(())
         })
@@ -296,7 +300,9 @@ impl Row<'_> {
             }
             None => write!(output, ",,,")?,
         }
-        counters.iter().try_for_each(|name| write!(output, ",{}", text::optional(self.counters.get(name))))?;
+        counters
+            .iter()
+            .try_for_each(|name| write!(output, ",{}", text::optional(self.counters.get(name).copied().flatten())))?;
         writeln!(output)
     }
 }

@@ -8,7 +8,7 @@ use anyhow::Result;
 use mpitrace::clock::{Clock, RankClock};
 use mpitrace::operations::{Operation, Operations};
 use mpitrace::run_time::{RunTime, Span};
-use mpitrace::trace::layout::DISTURBED;
+use mpitrace::trace::layout::{DISTURBED, NO_VALUE};
 use mpitrace::trace::{Part, Trace};
 use rayon::prelude::*;
 
@@ -106,7 +106,7 @@ impl MemberTimes<'_> {
 /// A metric of one rank, as the trace has it.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum MemberColumn<'s> {
-    /// Numbers.
+    /// Numbers; [`NO_VALUE`] is none.
     Numbers(&'s [u64]),
     /// Small numbers.
     Small(&'s [u32]),
@@ -119,7 +119,10 @@ impl MemberColumn<'_> {
     pub(super) fn values(&self, rows: &Rows<'_>, index: usize) -> Vec<f64> {
         let at = |records: &[u32]| records[index] as usize;
         match *self {
-            MemberColumn::Numbers(values) => rows.map(|records| values[at(records)] as f64),
+            MemberColumn::Numbers(values) => rows.map(|records| match values[at(records)] {
+                NO_VALUE => f64::NAN,
+                value => value as f64,
+            }),
             MemberColumn::Small(values) => rows.map(|records| values[at(records)].into()),
             MemberColumn::Ticks(values, clock) => rows.map(|records| clock.ticks_ns(values[at(records)])),
         }

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use mpitrace::clock::Clock;
 use mpitrace::operations::{Operation, Operations, Unfinished};
-use mpitrace::trace::Trace;
 use mpitrace::trace::factors::{self, Factors, UNKNOWN};
-use mpitrace::trace::layout::{DISTURBED, RankHeader, abi, clock_source};
+use mpitrace::trace::layout::{DISTURBED, RankHeader, abi, clock_source, counter_flags};
+use mpitrace::trace::{Part, Trace};
 use serde::Serialize;
 
 /// All of it.
@@ -24,6 +24,10 @@ pub struct Facts {
     pub abi: Option<&'static str>,
     pub library: String,
     pub counters: Vec<String>,
+    /// Of all ranks: what was asked for and not counted or not in full, and why.
+    pub counters_limited: BTreeMap<String, String>,
+    /// Events that shared their counter with others: values are scaled up.
+    pub counters_scaled: Vec<String>,
     pub clock: ClockFacts,
     pub hosts: BTreeMap<String, Vec<u32>>,
     pub affinity: BTreeMap<String, Vec<u32>>,
@@ -109,6 +113,8 @@ impl Facts {
             abi: first.and_then(|part| abi_name(part.info().abi)),
             library: factors::get(&factors, "library").unwrap_or(UNKNOWN).to_owned(),
             counters: first.map(|part| part.counter_values().map(|(name, _)| name).collect()).unwrap_or_default(),
+            counters_limited: limited(trace),
+            counters_scaled: scaled(trace),
             clock: ClockFacts::of(trace, clock),
             hosts: by_rank(trace, "host"),
             affinity: by_rank(trace, "affinity"),
@@ -224,4 +230,25 @@ fn outside(trace: &Trace, unfinished: &[Unfinished]) -> Vec<u32> {
         unfinished.iter().flat_map(|call| call.inside.iter().copied()).collect();
     ranks.retain(|rank| !inside.contains(rank));
     ranks
+}
+
+fn limited(trace: &Trace) -> BTreeMap<String, String> {
+    let of_part = |part: &Part| -> Vec<(String, String)> {
+        let entries = part.counters().iter().filter(|entry| entry.reason != 0);
+        entries.filter_map(|entry| Some((part.text(entry.name)?, part.text(entry.reason)?))).collect()
+    };
+    trace.parts.iter().flat_map(of_part).collect()
+}
+
+fn scaled(trace: &Trace) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for part in &trace.parts {
+        let entries = part.counters().iter().filter(|entry| entry.flags & counter_flags::SCALED != 0);
+        for name in entries.filter_map(|entry| part.text(entry.name)) {
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
+    }
+    names
 }

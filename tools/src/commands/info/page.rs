@@ -66,6 +66,10 @@ fn lines(facts: &Facts) -> Vec<(&'static str, String)> {
     add("cache", factors.get("cache_control"));
     add("clock", clock(facts, &factors));
     add("counters", Some(facts.counters.join(", ")).filter(|counters| !counters.is_empty()));
+    for reason in facts.counters_limited.values() {
+        add("", Some(reason.clone()));
+    }
+    add("scaled", Some(facts.counters_scaled.join(", ")).filter(|counters| !counters.is_empty()));
     add("settings", settings(facts));
     add("tuning", environment(&facts.factors, |name| !name.starts_with("MPITRACE_") && name != PRELOAD));
     add("preloaded", preloaded(&factors));
