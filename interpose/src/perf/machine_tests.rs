@@ -94,6 +94,17 @@ fn each_sleep_is_a_context_switch() {
     assert_eq!(values[0], values[2]);
 }
 
+/// Also the first one, and behind a leader of another kind.
+#[test]
+fn a_member_counts_from_the_start() {
+    let _alone = alone();
+    let sleep = || std::thread::sleep(Duration::from_micros(200));
+    for leader in ["task-clock", "page-faults", "cpu-clock"] {
+        let Some(values) = counted(&[leader, "context-switches"], sleep) else { return };
+        assert!(values[1] >= 1, "behind {leader}: {values:?}");
+    }
+}
+
 #[test]
 fn the_task_clock_runs_while_the_thread_does_and_stands_while_it_sleeps() {
     let _alone = alone();
