@@ -15,6 +15,7 @@ mod communicators;
 mod counts;
 mod damage;
 mod death;
+mod doctor;
 mod errors;
 mod handles;
 mod hosts;
@@ -74,6 +75,7 @@ fn main() {
         ("output", output::TESTS),
         ("errors", errors::TESTS),
         ("command_line", command_line::TESTS),
+        ("doctor", doctor::TESTS),
         ("damage", damage::TESTS),
         ("benchmarks", benchmarks::TESTS),
         ("applications", applications::TESTS),

@@ -16,7 +16,7 @@ use super::variables::{Control, Performance, ToolInterface};
 /// What a library says of itself.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct About {
-    /// Why it cannot be loaded.
+    /// Why it cannot be loaded, or is of no use then.
     pub not_loaded: Option<String>,
     /// Its family.
     pub abi: Option<Family>,
@@ -76,7 +76,11 @@ pub fn ask(path: &Path, initialise: bool, answer: &Path) -> Result<()> {
     };
     let mut about = About::default();
     let library = match Library::open(path) {
-        Ok(library) => library,
+        Ok(library) if library.symbol(c"MPI_Init").is_some() => library,
+        Ok(_) => {
+            about.not_loaded = Some("it is no MPI library: it has no MPI_Init".to_owned());
+            return write(&about);
+        }
         Err(error) => {
             about.not_loaded = Some(error);
             return write(&about);

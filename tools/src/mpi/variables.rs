@@ -51,9 +51,13 @@ impl Control {
         // Open MPI's coll_tuned_allreduce_algorithm, MPICH's MPIR_CVAR_ALLREDUCE_INTRA_ALGORITHM; of other things than
         // collectives there are algorithms too (MPIR_CVAR_NODEMAP_ALGORITHM).
         let collective = name.starts_with("coll_") || name.contains("_intra_") || name.contains("_inter_");
-        // Files and switches that choose for all of them, and Intel's family.
-        const OTHERS: [&str; 4] = ["dynamic_rules", "selection_tuning", "tuning_json", "cvar_adjust_"];
-        collective && name.contains("algorithm") || OTHERS.iter().any(|part| name.contains(part))
+        // Files and switches that choose for all of them.
+        const OTHERS: [&str; 3] = ["dynamic_rules", "selection_tuning", "tuning_json"];
+        // Intel's MPIR_CVAR_USE_ALLREDUCE stands behind I_MPI_ADJUST_ALLREDUCE, and only its description says so.
+        const INTEL: [&str; 2] = ["I_MPI_ADJUST", "Control selection of MPI_"];
+        collective && name.contains("algorithm")
+            || OTHERS.iter().any(|part| name.contains(part))
+            || INTEL.iter().any(|part| self.description.contains(part))
     }
 }
 

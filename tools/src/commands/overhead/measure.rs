@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use mpitrace::statistics::median;
 use serde::Serialize;
 
@@ -108,14 +108,15 @@ struct Case<'e> {
 impl Case<'_> {
     fn run(&mut self, setup: &Setup, first: bool) -> Result<()> {
         let trial = Setup { events: self.events, ..*setup }.run()?;
+        let times = trial.times.map_err(|failure| anyhow!("{}: {failure}", setup.library.display()))?;
+        if let Some(events) = self.events.filter(|_| trial.counters.is_empty()) {
+            let said = trial.said.first().map(|line| format!(": {line}")).unwrap_or_default();
+            bail!("no counter of {events} can be read here{said}");
+        }
         if first {
             trial.said.iter().for_each(|line| eprintln!("mpitrace: {line}"));
         }
-        match (self.events, trial.times) {
-            (Some(events), Ok(_)) if trial.counters.is_empty() => bail!("no counter of {events} can be read here"),
-            (_, Ok(times)) => self.runs.push(times),
-            (_, Err(failure)) => bail!("{}: {failure}", setup.library.display()),
-        }
+        self.runs.push(times);
         self.counters = trial.counters;
         Ok(())
     }
