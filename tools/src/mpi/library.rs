@@ -39,7 +39,10 @@ impl Library {
             return Err("the loader does not say why".to_owned());
         }
         // SAFETY: as above; copied before the next call of the loader.
-        Err(unsafe { CStr::from_ptr(error) }.to_string_lossy().into_owned())
+        let error = unsafe { CStr::from_ptr(error) }.to_string_lossy().into_owned();
+        // The path is said by who says this.
+        let path = format!("{}: ", path.to_string_lossy());
+        Err(error.strip_prefix(&path).unwrap_or(&error).to_owned())
     }
 
     /// The library's own symbol of this name, whatever is preloaded.
