@@ -57,6 +57,13 @@ void cxx(void)
     printf("-\n");
 }
 
+/* For a linker that drops what nobody calls. */
+void never_called(void)
+{
+    traced("never");
+    printf("-\n");
+}
+
 int main(void)
 {
     dl_iterate_phdr(first, NULL);

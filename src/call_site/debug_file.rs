@@ -1,9 +1,10 @@
 //! Which file holds the debug data of a module, and whether it is the module that was traced.
 
 use std::fs::File;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use object::{Object, ReadCache};
+use object::{Object, ObjectSegment, ReadCache};
 
 use super::Unresolved;
 
@@ -62,6 +63,19 @@ pub fn candidates(module: &Path, build_id: Option<&str>, folders: &[PathBuf]) ->
         Err(_) if !separate.is_empty() => Ok(separate),
         Err(why) => Err(why),
     }
+}
+
+/// The addresses of the file's code. Functions that the linker has dropped keep their debug data, at addresses from 0 on.
+pub fn code(path: &Path) -> Vec<Range<u64>> {
+    let Ok(file) = File::open(path) else {
+        return Vec::new();
+    };
+    let cache = ReadCache::new(file);
+    let Ok(object) = object::File::parse(&cache) else {
+        return Vec::new();
+    };
+    let segments = object.segments().filter(|segment| segment.permissions().executable());
+    segments.map(|segment| segment.address()..segment.address().saturating_add(segment.size())).collect()
 }
 
 /// `FOLDER/.build-id/ab/cdef.debug`, as gdb looks for it.

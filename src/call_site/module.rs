@@ -1,6 +1,7 @@
 //! One module's debug data.
 
 use std::cell::OnceCell;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use addr2line::Loader;
@@ -14,6 +15,7 @@ pub struct Module(Result<Vec<Data>, Unresolved>);
 /// What one file has.
 struct Data {
     path: PathBuf,
+    code: Vec<Range<u64>>,
     lines: Loader,
     /// Read where lines are not enough.
     symbols: OnceCell<Symbols>,
@@ -28,7 +30,7 @@ impl Module {
         };
         let data = candidates.into_iter().filter_map(|path| {
             let lines = Loader::new(&path).ok()?;
-            Some(Data { path, lines, symbols: OnceCell::new() })
+            Some(Data { code: debug_file::code(&path), path, lines, symbols: OnceCell::new() })
         });
         let data: Vec<Data> = data.collect();
         Module(if data.is_empty() { Err(Unresolved::Unreadable) } else { Ok(data) })
@@ -41,6 +43,9 @@ impl Module {
             Err(why) => return Site::unresolved(module, offset, *why),
         };
         let address = offset.saturating_sub(1);
+        if !files.iter().any(|file| file.code.iter().any(|range| range.contains(&address))) {
+            return Site::unresolved(module, offset, Unresolved::NoSymbol);
+        }
         let symbol = || files.iter().find_map(|file| file.symbol(address));
         let frames = files.iter().find_map(|file| file.frames(address));
         // Assembler and some runtimes have lines without functions: the symbol table names those.

@@ -158,6 +158,17 @@ fn what_lies_behind_an_exported_function_is_not_taken_for_it() {
 }
 
 #[test]
+fn a_function_that_the_linker_has_dropped_is_nowhere() {
+    let folder = Folder::new("dropped");
+    let program = folder.build(&["-g", "-ffunction-sections", "-Wl,--gc-sections"], BUILD_ID);
+    let mut resolver = Resolver::new();
+    assert_all_are_found(&program, &mut resolver);
+    for offset in 0..64 {
+        assert_eq!(resolver.resolve(&program.path, None, offset).unresolved, Some(Unresolved::NoSymbol));
+    }
+}
+
+#[test]
 fn of_a_stripped_a_missing_a_damaged_and_a_rebuilt_module_the_address_is_told() {
     let folder = Folder::new("fallback");
     let program = folder.build(&["-s"], BUILD_ID);
