@@ -5,6 +5,8 @@
 //!
 //! call -> record -> [`trace`] -> [`operations`] (repetitions) -> [`categories`] -> a table or a picture.
 
+#[cfg(feature = "analysis")]
+pub mod call_site;
 pub mod categories;
 pub mod causality;
 pub mod clock;

@@ -16,6 +16,7 @@ mod counters;
 mod counts;
 mod damage;
 mod death;
+mod doctor;
 mod errors;
 mod handles;
 mod hosts;
@@ -76,6 +77,7 @@ fn main() {
         ("output", output::TESTS),
         ("errors", errors::TESTS),
         ("command_line", command_line::TESTS),
+        ("doctor", doctor::TESTS),
         ("damage", damage::TESTS),
         ("benchmarks", benchmarks::TESTS),
         ("applications", applications::TESTS),

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::{CommandFactory, Parser, Subcommand};
 
-use crate::commands::{categorize, clock, completions, dump, info, man, recover, run};
+use crate::commands::{categorize, clock, completions, doctor, dump, info, man, overhead, recover, run};
 use crate::output::Output;
 
 /// Traces the repetitions of MPI operations: starts unmodified programs under the tracer and shows what it recorded.
@@ -16,7 +16,7 @@ use crate::output::Output;
     subcommand_required = true,
     arg_required_else_help = false,
     after_help = "Exit codes: 0 done; 1 after the output, where the trace is incomplete, or its times contradict themselves \
-                  (clock); 2 wrong usage or a file that cannot be read. `run` ends as the job does."
+                  (clock), or tracing will not work (doctor); 2 wrong usage or a file that cannot be read. `run` ends as the job does."
 )]
 pub struct Cli {
     /// What to do.
@@ -33,6 +33,10 @@ pub enum Command {
     Categorize(categorize::Arguments),
     Clock(clock::Arguments),
     Recover(recover::Arguments),
+    Doctor(doctor::Arguments),
+    Overhead(overhead::Arguments),
+    ProbeMpi(doctor::probe::Arguments),
+    TryMpi(overhead::calls::Arguments),
     Completions(completions::Arguments),
     Man(man::Arguments),
 }
@@ -47,6 +51,10 @@ impl Command {
             Command::Categorize(arguments) => categorize::run(&arguments, output),
             Command::Clock(arguments) => clock::run(&arguments, output),
             Command::Recover(arguments) => recover::run(&arguments, output),
+            Command::Doctor(arguments) => doctor::run(&arguments, output),
+            Command::Overhead(arguments) => overhead::run(&arguments, output),
+            Command::ProbeMpi(arguments) => doctor::probe::run(&arguments),
+            Command::TryMpi(arguments) => overhead::calls::run(&arguments),
             Command::Completions(arguments) => completions::run(&arguments, Cli::command(), output),
             Command::Man(arguments) => man::run(&arguments, Cli::command(), output),
         }

@@ -6,6 +6,7 @@ mod cli;
 mod commands;
 mod launcher;
 mod markers;
+mod mpi;
 mod output;
 mod process;
 mod source;

@@ -3,9 +3,11 @@
 pub mod categorize;
 pub mod clock;
 pub mod completions;
+pub mod doctor;
 pub mod dump;
 pub mod info;
 pub mod man;
+pub mod overhead;
 pub mod recover;
 pub mod run;
 

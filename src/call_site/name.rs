@@ -1,0 +1,58 @@
+//! Names of functions as their programmers wrote them.
+
+use std::borrow::Cow;
+
+use addr2line::gimli::{self, DwLang};
+
+/// The name without what the compiler made of it: C++ and Rust are demangled, a Fortran procedure loses its underscore
+/// (`solve_`), one of a module is named after that (`__halo_MOD_exchange` is `halo::exchange`).
+pub fn readable(raw: &str, language: Option<DwLang>) -> String {
+    if let Some((module, procedure)) = raw.strip_prefix("__").and_then(|rest| rest.split_once("_MOD_")) {
+        return format!("{module}::{procedure}");
+    }
+    if language.is_some_and(is_fortran) {
+        // The main program is MAIN__, whatever it was called.
+        return raw.strip_suffix('_').filter(|name| !name.ends_with('_')).unwrap_or(raw).to_owned();
+    }
+    // Mangled names are told by themselves, and C code may have them too.
+    addr2line::demangle_auto(Cow::Borrowed(raw), None).into_owned()
+}
+
+fn is_fortran(language: DwLang) -> bool {
+    [
+        gimli::DW_LANG_Fortran77,
+        gimli::DW_LANG_Fortran90,
+        gimli::DW_LANG_Fortran95,
+        gimli::DW_LANG_Fortran03,
+        gimli::DW_LANG_Fortran08,
+        gimli::DW_LANG_Fortran18,
+    ]
+    .contains(&language)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_language_gives_its_own_names_back() {
+        let fortran = Some(gimli::DW_LANG_Fortran08);
+        let cases = [
+            ("exchange", Some(gimli::DW_LANG_C11), "exchange"),
+            // A trailing underscore is Fortran's alone.
+            ("exchange_", Some(gimli::DW_LANG_C11), "exchange_"),
+            ("exchange_", fortran, "exchange"),
+            ("MAIN__", fortran, "MAIN__"),
+            ("__halo_MOD_exchange", fortran, "halo::exchange"),
+            ("__halo_MOD_exchange", None, "halo::exchange"),
+            ("_ZN4halo8exchangeEiPd", None, "halo::exchange(int, double*)"),
+            ("_ZN4halo8exchangeEiPd", Some(gimli::DW_LANG_C11), "halo::exchange(int, double*)"),
+            ("_ZN4halo8exchangeEiPd", Some(gimli::DW_LANG_C_plus_plus_14), "halo::exchange(int, double*)"),
+            ("_RNvCs1234_4halo8exchange", None, "halo::exchange"),
+            ("_ZN4halo8exchange17h0123456789abcdefE", Some(gimli::DW_LANG_Rust), "halo::exchange"),
+        ];
+        for (raw, language, expected) in cases {
+            assert_eq!(readable(raw, language), expected);
+        }
+    }
+}

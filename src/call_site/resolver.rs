@@ -1,0 +1,60 @@
+//! Resolves call sites, each once.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::Site;
+use super::module::Module;
+
+/// Where distributions put what they strip off their programs and libraries.
+const DEBUG_FOLDERS: [&str; 1] = ["/usr/lib/debug"];
+
+/// Resolves call sites. A module's debug data are read when its first site is asked for, and kept.
+pub struct Resolver {
+    debug_folders: Vec<PathBuf>,
+    /// By path and build id.
+    modules: HashMap<(String, Option<String>), Known>,
+}
+
+/// A module, and its sites by offset.
+struct Known {
+    module: Module,
+    sites: HashMap<u64, Arc<Site>>,
+}
+
+impl Resolver {
+    /// One that knows nothing yet.
+    pub fn new() -> Resolver {
+        Resolver::with_debug_folders(DEBUG_FOLDERS.map(PathBuf::from).to_vec())
+    }
+
+    /// One that looks for separate debug files below these folders.
+    pub fn with_debug_folders(debug_folders: Vec<PathBuf>) -> Resolver {
+        Resolver { debug_folders, modules: HashMap::new() }
+    }
+
+    /// The site of a call that returns to `offset` in `module`.
+    ///
+    /// `offset` is the return address less what the loader added to the module's own addresses (`dlpi_addr` of
+    /// dl_iterate_phdr(3); 0 for a program that is linked to a fixed address). A return address lies behind the call, which
+    /// may end a line, and even a function that does not return: the byte before it is looked up. `build_id` is the traced
+    /// module's, in hexadecimal: where it is given, a file with another one, or with none, is not believed.
+    ///
+    /// Never fails: what cannot be found is said by [`Site::unresolved`].
+    pub fn resolve(&mut self, module: &str, build_id: Option<&str>, offset: u64) -> Arc<Site> {
+        let build_id = build_id.map(str::to_ascii_lowercase).filter(|id| !id.is_empty());
+        let known = self.modules.entry((module.to_owned(), build_id)).or_insert_with_key(|(path, build_id)| Known {
+            module: Module::open(path, build_id.as_deref(), &self.debug_folders),
+            sites: HashMap::new(),
+        });
+        let site = known.sites.entry(offset).or_insert_with(|| Arc::new(known.module.site(module, offset)));
+        Arc::clone(site)
+    }
+}
+
+impl Default for Resolver {
+    fn default() -> Resolver {
+        Resolver::new()
+    }
+}

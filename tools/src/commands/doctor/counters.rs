@@ -1,0 +1,164 @@
+//! Which of the kernel's performance counters can be had, and what forbids the others.
+
+use serde::Serialize;
+
+/// The counters of the kernel (perf_event_open(2)).
+#[derive(Debug, Serialize)]
+pub struct Counters {
+    /// Those that are tried.
+    pub events: Vec<Event>,
+    /// /proc/sys/kernel/perf_event_paranoid.
+    pub perf_event_paranoid: Option<i64>,
+    /// What would help those that are forbidden.
+    pub hint: Option<String>,
+}
+
+/// One counter.
+#[derive(Debug, Serialize)]
+pub struct Event {
+    /// As perf names it.
+    pub name: &'static str,
+    /// Whether it counts.
+    pub works: bool,
+    /// Whether it counts what the kernel does for the program too.
+    pub kernel: bool,
+    /// Why it does not work.
+    pub error: Option<String>,
+}
+
+const HARDWARE: u32 = 0;
+const SOFTWARE: u32 = 1;
+const CACHE: u32 = 3;
+
+/// Name, type and number (linux/perf_event.h); a cache event's number is cache | operation << 8 | result << 16.
+const EVENTS: [(&str, u32, u64); 15] = [
+    ("instructions", HARDWARE, 1),
+    ("cycles", HARDWARE, 0),
+    ("cache-references", HARDWARE, 2),
+    ("cache-misses", HARDWARE, 3),
+    ("branches", HARDWARE, 4),
+    ("branch-misses", HARDWARE, 5),
+    ("L1-dcache-load-misses", CACHE, 1 << 16),
+    ("LLC-load-misses", CACHE, 2 | 1 << 16),
+    ("dTLB-load-misses", CACHE, 3 | 1 << 16),
+    ("task-clock", SOFTWARE, 1),
+    ("page-faults", SOFTWARE, 2),
+    ("minor-faults", SOFTWARE, 5),
+    ("major-faults", SOFTWARE, 6),
+    ("context-switches", SOFTWARE, 3),
+    ("cpu-migrations", SOFTWARE, 4),
+];
+
+/// Those that happen in the kernel: without it they stay 0.
+const IN_KERNEL: [&str; 2] = ["context-switches", "cpu-migrations"];
+
+impl Counters {
+    /// Tries them all.
+    pub fn of_machine() -> Counters {
+        let paranoid = std::fs::read_to_string("/proc/sys/kernel/perf_event_paranoid");
+        let perf_event_paranoid = paranoid.ok().and_then(|text| text.trim().parse().ok());
+        let mut forbidden = false;
+        let events = EVENTS.map(|(name, kind, number)| {
+            // Without the kernel less is forbidden.
+            let tried = match count(kind, number, true) {
+                Err(error) if is_forbidden(error) && !IN_KERNEL.contains(&name) => {
+                    count(kind, number, false).map(|()| false)
+                }
+                other => other.map(|()| true),
+            };
+            forbidden |= tried.is_ok_and(|kernel| !kernel) || tried.is_err_and(is_forbidden);
+            let error = tried.err().map(why);
+            Event { name, works: error.is_none(), kernel: tried.unwrap_or(false), error }
+        });
+        let hint = forbidden.then(|| hint(perf_event_paranoid));
+        Counters { events: events.into(), perf_event_paranoid, hint }
+    }
+}
+
+fn hint(paranoid: Option<i64>) -> String {
+    match paranoid {
+        Some(level @ 2..) => format!(
+            "kernel.perf_event_paranoid is {level}: `sysctl kernel.perf_event_paranoid=1`, or the capability CAP_PERFMON, \
+             allows counters with what the kernel does for the program"
+        ),
+        Some(level) => format!(
+            "kernel.perf_event_paranoid is {level} and allows this; a container's seccomp profile may forbid \
+             perf_event_open: start it with --security-opt seccomp=unconfined or with CAP_PERFMON"
+        ),
+        None => "this kernel is built without perf events".to_owned(),
+    }
+}
+
+/// Opened, but never put on the processor: no error number of the kernel's.
+const NEVER_RAN: i32 = -1;
+
+fn is_forbidden(error: i32) -> bool {
+    [libc::EACCES, libc::EPERM].contains(&error)
+}
+
+fn why(error: i32) -> String {
+    match error {
+        NEVER_RAN => "opens but never counts: another user holds the counter (the NMI watchdog?)".to_owned(),
+        libc::EACCES | libc::EPERM => "forbidden".to_owned(),
+        libc::ENOENT | libc::ENODEV | libc::EOPNOTSUPP => {
+            "the machine has none (virtual machines often have not)".to_owned()
+        }
+        libc::ENOSYS => "the kernel knows no perf events, or hides them".to_owned(),
+        other => std::io::Error::from_raw_os_error(other).to_string(),
+    }
+}
+
+/// Counts for a moment; the error number where that does not work.
+fn count(kind: u32, number: u64, with_kernel: bool) -> Result<(), i32> {
+    /// Of perf_event_attr, version 1 (PERF_ATTR_SIZE_VER0): type and size, config, sample_period, sample_type, read_format, flags.
+    const WORDS: usize = 8;
+    /// PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING.
+    const TIMES: u64 = 1 | 2;
+    /// exclude_kernel and exclude_hv.
+    const EXCLUDE: u64 = 1 << 5 | 1 << 6;
+    let mut attr = [0u64; WORDS];
+    attr[0] = u64::from(kind) | (size_of_val(&attr) as u64) << 32;
+    attr[1] = number;
+    attr[4] = TIMES;
+    attr[5] = if with_kernel { 0 } else { EXCLUDE };
+    // SAFETY: the structure is as long as it says; the event is of this process, on any processor.
+    let event = unsafe { libc::syscall(libc::SYS_perf_event_open, attr.as_ptr(), 0, -1, -1, 0) } as libc::c_int;
+    if event < 0 {
+        return Err(last_error());
+    }
+    let spun = (0..10_000u64).fold(0, |sum, value| std::hint::black_box(sum ^ value));
+    std::hint::black_box(spun);
+    let mut values = [0u64; 3];
+    // SAFETY: the kernel writes at most as many bytes as it is told.
+    let read = unsafe { libc::read(event, values.as_mut_ptr().cast(), size_of_val(&values)) };
+    let error = last_error();
+    // SAFETY: the descriptor is ours.
+    unsafe { libc::close(event) };
+    match values {
+        _ if read < 0 => Err(error),
+        [_, _, 0] => Err(NEVER_RAN),
+        _ => Ok(()),
+    }
+}
+
+fn last_error() -> i32 {
+    std::io::Error::last_os_error().raw_os_error().unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_event_that_does_not_exist_is_an_error_and_not_a_count() {
+        const UNKNOWN: u64 = 999;
+        assert!(count(SOFTWARE, UNKNOWN, false).is_err());
+    }
+
+    #[test]
+    fn what_forbids_counters_is_named_by_the_setting_that_would_help() {
+        assert!(hint(Some(3)).contains("sysctl kernel.perf_event_paranoid=1"));
+        assert!(hint(Some(-1)).contains("seccomp"));
+        assert!(why(libc::ENOENT).contains("virtual"));
+    }
+}

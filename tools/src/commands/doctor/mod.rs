@@ -1,0 +1,66 @@
+//! `mpitrace doctor`: what works here.
+
+mod clock;
+mod counters;
+mod facts;
+mod page;
+pub mod probe;
+mod variables;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::{Result, ensure};
+use clap::Args;
+
+use crate::launcher;
+use crate::mpi::{self, Installed};
+use crate::output::{self, Output};
+
+/// Tell what works here: MPI libraries, clock, counters and what forbids them, memory, and other tools that are preloaded
+///
+/// Each MPI library is loaded and tried in a process of its own, with the tracer. Ends with exit code 1 where tracing will not
+/// work; the first line says why.
+#[derive(Debug, Args)]
+pub struct Arguments {
+    /// List the variables of the libraries' tool information interface (MPI_T) instead; with a pattern those whose names it
+    /// matches, * allowed, or contain it
+    #[arg(long, value_name = "PATTERN", num_args = 0..=1, default_missing_value = "*")]
+    variables: Option<String>,
+    /// The MPI library; without, all that are found by mpicc and mpirun, LD_LIBRARY_PATH and the loader
+    #[arg(long, value_name = "FILE")]
+    mpi: Option<PathBuf>,
+    /// The tracer's library, where it does not lie beside this program
+    #[arg(long, value_name = "FILE")]
+    library: Option<PathBuf>,
+    /// As JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Finds out and shows it.
+pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
+    let libraries = match &arguments.mpi {
+        Some(path) => {
+            ensure!(path.is_file(), "{}: no such library", path.display());
+            vec![Installed { path: std::path::absolute(path)?, found_by: vec!["--mpi".to_owned()] }]
+        }
+        None => mpi::search(),
+    };
+    let style = output.style;
+    if let Some(pattern) = &arguments.variables {
+        let lists = variables::lists(&libraries, pattern)?;
+        match arguments.json {
+            true => output::json(output, &lists)?,
+            false => variables::write(&lists, output, style)?,
+        }
+        return Ok(ExitCode::SUCCESS);
+    }
+    let tracer = launcher::locate(arguments.library.as_deref()).map_err(|error| format!("{error:#}"));
+    let facts = facts::Facts::find(tracer.as_deref().map_err(Clone::clone), libraries)?;
+    match arguments.json {
+        true => output::json(output, &facts)?,
+        false => page::write(&facts, output, style)?,
+    }
+    Ok(if facts.works { ExitCode::SUCCESS } else { ExitCode::from(super::FINDING) })
+}

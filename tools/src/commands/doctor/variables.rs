@@ -1,0 +1,151 @@
+//! The variables of the libraries' tool information interface, whole.
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+use anyhow::{Result, ensure};
+use serde::Serialize;
+
+use crate::mpi::{self, Control, Installed, Performance};
+use crate::output::{Attribute, Style};
+use crate::table::{Table, text};
+use crate::text;
+
+/// What one library offers.
+#[derive(Debug, Serialize)]
+pub struct List {
+    /// The library.
+    path: PathBuf,
+    /// What it calls itself.
+    library: String,
+    /// Why there may be more than this, or nothing.
+    problem: Option<String>,
+    performance: Vec<Performance>,
+    control: Vec<Control>,
+}
+
+/// Characters of a value and of a description that a table shows.
+const LONGEST: usize = 60;
+
+/// The variables whose names match.
+///
+/// # Errors
+/// No library, or no temporary folder.
+pub fn lists(libraries: &[Installed], pattern: &str) -> Result<Vec<List>> {
+    ensure!(!libraries.is_empty(), "no MPI library was found; put its mpirun on the PATH, or name it with --mpi");
+    let of = |installed: &Installed| {
+        let ending = mpi::about(&installed.path)?;
+        let mut about = ending.answer.unwrap_or_default();
+        about.performance.retain(|variable| matches(pattern, &variable.name));
+        about.control.retain(|variable| matches(pattern, &variable.name));
+        Ok(List {
+            path: installed.path.clone(),
+            library: about.name(),
+            problem: about.not_loaded.or(ending.failure),
+            performance: about.performance,
+            control: about.control,
+        })
+    };
+    libraries.iter().map(of).collect()
+}
+
+/// Writes two tables for each library.
+pub fn write(lists: &[List], output: &mut dyn Write, style: Style) -> io::Result<()> {
+    for (index, list) in lists.iter().enumerate() {
+        if index > 0 {
+            writeln!(output)?;
+        }
+        let title = format!("{} ({})", list.library, list.path.display());
+        writeln!(output, "{}", style.paint(Attribute::Bold, &text::printable(&title)))?;
+        if let Some(problem) = &list.problem {
+            writeln!(output, "{}", style.paint(Attribute::Yellow, &text::printable(problem)))?;
+        }
+        let counts = [("performance variable", list.performance.len()), ("control variable", list.control.len())];
+        writeln!(output, "{}", counts.map(|(noun, number)| text::count(number as u64, noun)).join(", "))?;
+        if !list.performance.is_empty() {
+            performance(&list.performance).write(output, style)?;
+        }
+        if !list.control.is_empty() {
+            control(&list.control).write(output, style)?;
+        }
+    }
+    Ok(())
+}
+
+fn performance(variables: &[Performance]) -> Table<'static> {
+    let titles = ["performance variable", "class", "bound to", "type", "runs", "reset", "description"];
+    let mut table = Table::new(&titles.map(text));
+    for variable in variables {
+        table.row(vec![
+            variable.name.clone(),
+            variable.class.clone(),
+            variable.binding.clone(),
+            variable.datatype.clone(),
+            (if variable.continuous { "always" } else { "when started" }).to_owned(),
+            (if variable.readonly { "no" } else { "yes" }).to_owned(),
+            shown(&variable.description),
+        ]);
+    }
+    table
+}
+
+fn control(variables: &[Control]) -> Table<'static> {
+    let mut table = Table::new(&["control variable", "value", "scope", "type", "description"].map(text));
+    for variable in variables {
+        table.row(vec![
+            variable.name.clone(),
+            shown(variable.value.as_deref().unwrap_or("")),
+            variable.scope.clone(),
+            variable.datatype.clone(),
+            shown(&variable.description),
+        ]);
+    }
+    table
+}
+
+/// One line of what the library says; --json has all of it.
+fn shown(text: &str) -> String {
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    match line.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{} ...", text::printable(&line[..end])),
+        None => text::printable(&line).into_owned(),
+    }
+}
+
+/// Whether a name contains the pattern, or is it where that has a `*`, which stands for any characters. Case makes no
+/// difference.
+fn matches(pattern: &str, name: &str) -> bool {
+    let (pattern, name) = (pattern.to_ascii_lowercase(), name.to_ascii_lowercase());
+    let Some((first, rest)) = pattern.split_once('*') else {
+        return name.contains(&pattern);
+    };
+    let Some(mut name) = name.strip_prefix(first) else {
+        return false;
+    };
+    let mut parts: Vec<&str> = rest.split('*').collect();
+    let last = parts.pop().unwrap_or_default();
+    // Each part at its first place leaves the most for the others.
+    for part in parts {
+        let Some(place) = name.find(part) else {
+            return false;
+        };
+        name = &name[place + part.len()..];
+    }
+    name.ends_with(last)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pattern_is_a_part_of_the_name_or_all_of_it() {
+        let name = "coll_tuned_allreduce_algorithm";
+        for pattern in ["*", "allreduce", "ALLREDUCE", "coll_*", "*algorithm", "coll_*reduce*algo*", name] {
+            assert!(matches(pattern, name), "{pattern}");
+        }
+        for pattern in ["tuned_*", "*allreduce", "coll_*_x*", "reduce_all", "*algorithm*algorithm"] {
+            assert!(!matches(pattern, name), "{pattern}");
+        }
+    }
+}

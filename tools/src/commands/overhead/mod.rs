@@ -1,0 +1,72 @@
+//! `mpitrace overhead`: what the tracer costs here.
+
+pub mod calls;
+mod measure;
+
+use std::ffi::OsString;
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::{Result, bail};
+use clap::Args;
+
+use crate::launcher;
+use crate::mpi;
+use crate::output::{self, Output};
+use crate::table::{Table, number, text};
+
+/// Measure what tracing adds to a call on this machine, beside two bare time stamps
+///
+/// A process of one rank makes MPI_Allreduce calls of 8 bytes on MPI_COMM_SELF, through the tracer and past it in turn, and pairs
+/// of time stamps between them. It needs no compiler, and no launcher where a process by itself may call MPI_Init; else name one
+/// behind `--`. The trace that comes of it is checked for all its calls, and removed.
+#[derive(Debug, Args)]
+#[command(override_usage = "mpitrace overhead [OPTIONS] [-- LAUNCHER ...]")]
+pub struct Arguments {
+    /// Also measure with these counters, as MPITRACE_EVENTS takes them; may be given several times
+    #[arg(short, long, value_name = "EVENTS")]
+    events: Vec<String>,
+    /// The MPI library; without, the first that `doctor` lists and that works
+    #[arg(long, value_name = "FILE")]
+    mpi: Option<PathBuf>,
+    /// The tracer's library, where it does not lie beside this program
+    #[arg(long, value_name = "FILE")]
+    library: Option<PathBuf>,
+    /// As JSON
+    #[arg(long)]
+    json: bool,
+    /// What starts the process, for one rank: srun -n 1
+    #[arg(value_name = "LAUNCHER", last = true)]
+    launcher: Vec<OsString>,
+}
+
+/// Measures and shows it.
+pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
+    let tracer = launcher::locate(arguments.library.as_deref())?;
+    let libraries = match &arguments.mpi {
+        Some(path) => vec![std::path::absolute(path)?],
+        None => mpi::search().into_iter().map(|installed| installed.path).collect(),
+    };
+    if libraries.is_empty() {
+        bail!("no MPI library was found; put its mpirun on the PATH, or name it with --mpi");
+    }
+    let costs = measure::costs(&tracer, &libraries, &arguments.launcher, &arguments.events)?;
+    if arguments.json {
+        output::json(output, &costs)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    writeln!(output, "{} ({})", costs.library, costs.path)?;
+    let mut table = Table::new(&[text("a call"), number("ns"), number("of two time stamps")]);
+    let row = |name: String, ns: f64, ratio: f64| vec![name, format!("{ns:.1}"), format!("{ratio:.2}")];
+    let pair = costs.timestamp_pair_ns;
+    table.row(row("two bare time stamps".to_owned(), pair, 1.0));
+    table.row(row("untraced".to_owned(), costs.untraced_call_ns, costs.untraced_call_ns / pair));
+    table.row(row("traced, added".to_owned(), costs.traced_call_ns, costs.ratio));
+    for (events, cost) in &costs.with_counters {
+        table.row(row(format!("traced with {events}, added"), cost.traced_call_ns, cost.ratio));
+    }
+    let style = output.style;
+    table.write(output, style)?;
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,241 @@
+//! Where MPI libraries are looked for: below the launchers and compilers on the PATH, in LD_LIBRARY_PATH, and in the loader's
+//! cache.
+
+use std::collections::{BTreeMap, HashSet};
+use std::env;
+use std::ffi::OsStr;
+use std::fs::{self, File};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use serde::Serialize;
+
+/// A library that was found.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Installed {
+    /// Its file, under the name that programs ask for (`libmpi.so.40`).
+    pub path: PathBuf,
+    /// What led there.
+    pub found_by: Vec<String>,
+}
+
+/// The compilers whose libraries are looked at; they stand beside the launchers.
+const COMPILERS: [&str; 5] = ["mpicc", "mpicc.openmpi", "mpicc.mpich", "mpicc_abi", "mpiicc"];
+const LAUNCHERS: [&str; 5] = ["mpirun", "mpiexec", "mpiexec.hydra", "mpirun.openmpi", "mpirun.mpich"];
+
+/// Names of MPI libraries before `.so`: the ABIs' own, and the ones that Cray's compilers link.
+const NAMES: [&str; 3] = ["libmpi", "libmpich", "libmpi_abi"];
+const CRAY: [&str; 5] = ["libmpi_cray", "libmpi_gnu", "libmpi_intel", "libmpi_aocc", "libmpi_nvidia"];
+
+/// All that are found, the one that belongs to the first launcher on the PATH first.
+pub fn search() -> Vec<Installed> {
+    let mut found = Found::default();
+    let path = env::var_os("PATH").unwrap_or_default();
+    let mut folders: Vec<PathBuf> = Vec::new();
+    // /bin is /usr/bin on most machines.
+    let mut known = HashSet::new();
+    for folder in env::split_paths(&path).filter(|folder| folder.is_absolute()) {
+        if folder.canonicalize().is_ok_and(|folder| known.insert(folder)) {
+            folders.push(folder);
+        }
+    }
+    let on_path = |names: &[&str]| -> Vec<PathBuf> {
+        let paths = folders.iter().flat_map(|folder| names.iter().map(move |name| folder.join(name)));
+        paths.filter(|path| path.is_file()).collect()
+    };
+    // A compiler names the folder, a launcher only the prefix, which may be /usr with several libraries in it.
+    for compiler in on_path(&COMPILERS) {
+        found.add(&linked_by(&compiler), &compiler.display().to_string());
+    }
+    for launcher in on_path(&LAUNCHERS) {
+        found.add(&below_prefix_of(&launcher), &launcher.display().to_string());
+    }
+    let variable = env::var_os("LD_LIBRARY_PATH").unwrap_or_default();
+    let listed: Vec<PathBuf> = env::split_paths(&variable).filter(|folder| !folder.as_os_str().is_empty()).collect();
+    found.add(&listed.iter().flat_map(|folder| libraries_in(folder)).collect::<Vec<_>>(), "LD_LIBRARY_PATH");
+    found.add(&cached(&cache()), "the loader's cache");
+    found.libraries
+}
+
+#[derive(Default)]
+struct Found {
+    libraries: Vec<Installed>,
+    /// By the files themselves: their places in the list.
+    known: BTreeMap<PathBuf, usize>,
+}
+
+impl Found {
+    fn add(&mut self, paths: &[PathBuf], by: &str) {
+        for path in paths {
+            let Ok(file) = path.canonicalize() else { continue };
+            if !is_elf(&file) {
+                continue;
+            }
+            let place = *self.known.entry(file).or_insert(self.libraries.len());
+            if place == self.libraries.len() {
+                self.libraries.push(Installed { path: path.clone(), found_by: Vec::new() });
+            }
+            let found_by = &mut self.libraries[place].found_by;
+            if !found_by.iter().any(|known| known == by) {
+                found_by.push(by.to_owned());
+            }
+        }
+    }
+}
+
+/// The libraries that an MPI compiler links, by its own word: `-show` is known to all of them.
+fn linked_by(compiler: &Path) -> Vec<PathBuf> {
+    let output = Command::new(compiler).arg("-show").stdin(Stdio::null()).stderr(Stdio::null()).output();
+    let line = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
+    let (folders, names) = link_line(&line);
+    folders
+        .iter()
+        .flat_map(|folder| libraries_in(folder))
+        .filter(|path| names.iter().any(|name| Some(name.as_str()) == stem(path).as_deref()))
+        .collect()
+}
+
+/// The folders and the MPI libraries (`libmpi`) that a command line links.
+fn link_line(line: &str) -> (Vec<PathBuf>, Vec<String>) {
+    let words: Vec<&str> = line.split_whitespace().map(|word| word.trim_matches('"')).collect();
+    let folders = words.iter().filter_map(|word| word.strip_prefix("-L")).map(|word| word.trim_matches('"'));
+    let folders = folders.filter(|folder| folder.starts_with('/')).map(PathBuf::from).collect();
+    let names = words.iter().filter_map(|word| word.strip_prefix("-l")).map(|name| format!("lib{name}"));
+    (folders, names.filter(|name| is_mpi(name)).collect())
+}
+
+/// The libraries of the installation that a launcher belongs to.
+fn below_prefix_of(launcher: &Path) -> Vec<PathBuf> {
+    let file = launcher.canonicalize().unwrap_or_else(|_| launcher.to_owned());
+    // The link and what it leads to may belong to different prefixes: /opt/bin/mpirun -> /opt/mpich/bin/mpirun.
+    let prefixes = [launcher, &file].map(|path| path.parent().and_then(Path::parent).map(Path::to_owned));
+    let folders = prefixes
+        .into_iter()
+        .flatten()
+        .flat_map(|prefix| ["lib", "lib64", "lib/release"].map(|folder| prefix.join(folder)));
+    folders.flat_map(|folder| libraries_in(&folder)).collect()
+}
+
+/// Other libraries of the tracer's name where the loader looks for libraries: Extrae and IBM's tracer bring one.
+pub fn cached_namesakes(own: Option<&Path>) -> Vec<PathBuf> {
+    const NAME: &str = "libmpitrace.so";
+    let variable = env::var_os("LD_LIBRARY_PATH").unwrap_or_default();
+    let mut paths: Vec<PathBuf> = env::split_paths(&variable).map(|folder| folder.join(NAME)).collect();
+    let cache = cache();
+    let lines = cache.lines().filter_map(|line| Some(PathBuf::from(line.split_once(" => ")?.1.trim())));
+    paths.extend(lines.filter(|path| stem(path).is_some_and(|stem| format!("{stem}.so") == NAME)));
+    let own = own.and_then(|own| own.canonicalize().ok());
+    paths.retain(|path| path.canonicalize().is_ok_and(|file| Some(file) != own));
+    paths.sort();
+    paths.dedup();
+    paths
+}
+
+/// What `ldconfig -p` prints: the loader's cache.
+fn cache() -> String {
+    ["ldconfig", "/sbin/ldconfig", "/usr/sbin/ldconfig"]
+        .iter()
+        .find_map(|program| Command::new(program).arg("-p").stdin(Stdio::null()).stderr(Stdio::null()).output().ok())
+        .map(|output| String::from_utf8_lossy(&output.stdout).into_owned())
+        .unwrap_or_default()
+}
+
+/// The MPI libraries among the lines `NAME (KIND) => PATH`, with the version that programs ask for.
+fn cached(lines: &str) -> Vec<PathBuf> {
+    let paths = lines.lines().filter_map(|line| Some(PathBuf::from(line.split_once(" => ")?.1.trim())));
+    by_version(paths.collect())
+}
+
+/// Those in a folder.
+fn libraries_in(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).map(|entries| entries.flatten().map(|entry| entry.path()).collect());
+    by_version(entries.unwrap_or_default())
+}
+
+/// One file of each library and folder: `libmpi.so.12`, which programs ask for, before `libmpi.so.12.0` and `libmpi.so`.
+fn by_version(paths: Vec<PathBuf>) -> Vec<PathBuf> {
+    let mut best: BTreeMap<(PathBuf, String), PathBuf> = BTreeMap::new();
+    // `libmpi.so` links another library's linker script in some installations.
+    let rank = |path: &Path| match versions(path) {
+        0 => usize::MAX,
+        parts => parts,
+    };
+    for path in paths {
+        let Some(name) = stem(&path).filter(|name| is_mpi(name)) else { continue };
+        let key = (path.parent().unwrap_or(Path::new("/")).to_owned(), name);
+        match best.get(&key) {
+            Some(known) if rank(known) <= rank(&path) => {}
+            _ => {
+                best.insert(key, path);
+            }
+        }
+    }
+    best.into_values().collect()
+}
+
+/// `libmpi` of `libmpi.so.40`.
+fn stem(path: &Path) -> Option<String> {
+    let name = path.file_name().and_then(OsStr::to_str)?;
+    let (stem, rest) = name.split_once(".so")?;
+    (rest.is_empty() || rest.starts_with('.')).then(|| stem.to_owned())
+}
+
+/// Numbers behind `.so`.
+fn versions(path: &Path) -> usize {
+    let name = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
+    name.split_once(".so").map_or(0, |(_, rest)| rest.matches('.').count())
+}
+
+fn is_mpi(stem: &str) -> bool {
+    // Cray adds the compiler's version: libmpi_gnu_123.
+    NAMES.contains(&stem) || CRAY.iter().any(|name| stem.strip_prefix(name).is_some_and(|rest| !rest.contains("fort")))
+}
+
+fn is_elf(path: &Path) -> bool {
+    let mut magic = [0; 4];
+    File::open(path).and_then(|mut file| file.read_exact(&mut magic)).is_ok_and(|()| magic == *b"\x7fELF")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_link_line_names_folders_and_libraries() {
+        let debian = "gcc -I/usr/include -L/usr/lib/x86_64-linux-gnu -lmpich";
+        let folders = vec![PathBuf::from("/usr/lib/x86_64-linux-gnu")];
+        assert_eq!(link_line(debian), (folders, vec!["libmpich".to_owned()]));
+        let intel = "gcc -L\"/opt/mpi/lib/release\" -Xlinker -rpath -lmpifort -lmpi -lrt -Wl,-z,now";
+        assert_eq!(link_line(intel), (vec![PathBuf::from("/opt/mpi/lib/release")], vec!["libmpi".to_owned()]));
+    }
+
+    #[test]
+    fn of_a_library_in_a_folder_the_name_that_programs_ask_for_is_taken() {
+        let lines = "\tlibmpi_cxx.so.40 (libc6,x86-64) => /lib/libmpi_cxx.so.40\n\
+                     \tlibmpi.so.40 (libc6,x86-64) => /lib/libmpi.so.40\n\
+                     \tlibmpi.so (libc6,x86-64) => /lib/libmpi.so\n\
+                     \tlibmpichfort.so.12 (libc6,x86-64) => /lib/libmpichfort.so.12\n\
+                     \tlibmpich.so.12 (libc6,x86-64) => /lib/libmpich.so.12\n";
+        assert_eq!(cached(lines), [PathBuf::from("/lib/libmpi.so.40"), PathBuf::from("/lib/libmpich.so.12")]);
+        let intel =
+            ["libmpi.so", "libmpi.so.12", "libmpi.so.12.0", "libmpi.so.12.0.0", "libmpi_abi.so.1", "libmpicxx.so.12"];
+        let intel = intel.map(|name| Path::new("/opt").join(name)).to_vec();
+        assert_eq!(by_version(intel), [PathBuf::from("/opt/libmpi.so.12"), PathBuf::from("/opt/libmpi_abi.so.1")]);
+    }
+
+    #[test]
+    fn what_is_found_twice_is_one_library() {
+        let folder = tempfile::tempdir().unwrap();
+        let lib = folder.path().join("lib");
+        fs::create_dir_all(folder.path().join("bin")).unwrap();
+        fs::create_dir_all(&lib).unwrap();
+        fs::write(lib.join("libmpi.so.12"), b"\x7fELF and so on").unwrap();
+        fs::write(lib.join("libmpi_abi.so.1"), "INPUT(libmpi.so)").unwrap();
+        let mut found = Found::default();
+        found.add(&below_prefix_of(&folder.path().join("bin/mpirun")), "mpirun");
+        found.add(&libraries_in(&lib), "LD_LIBRARY_PATH");
+        let found_by = ["mpirun", "LD_LIBRARY_PATH"].map(str::to_owned).to_vec();
+        assert_eq!(found.libraries, [Installed { path: lib.join("libmpi.so.12"), found_by }]);
+    }
+}

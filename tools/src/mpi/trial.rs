@@ -1,0 +1,107 @@
+//! Whether calls of a library are traced here, tried with a process of one rank, and what that costs.
+
+use std::ffi::{OsStr, OsString};
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use mpitrace::trace::Trace;
+
+use super::child::{self, TRY};
+use super::try_calls::{Request, Tried};
+
+/// MPI_Init of a process by itself takes less than 2 s wherever it works; beyond this it never comes back.
+const LIMIT: Duration = Duration::from_secs(30);
+
+/// How a trial is set up.
+#[derive(Clone, Copy, Debug)]
+pub struct Setup<'s> {
+    /// libmpitrace.so; `None` tries the library by itself.
+    pub tracer: Option<&'s OsStr>,
+    /// The MPI library.
+    pub library: &'s Path,
+    /// What the process is started with; empty: nothing.
+    pub launcher: &'s [OsString],
+    /// The value of MPITRACE_EVENTS.
+    pub events: Option<&'s str>,
+    /// How much is done.
+    pub request: Request,
+}
+
+/// What a trial came to.
+#[derive(Debug)]
+pub struct Trial {
+    /// The times, or why there are none.
+    pub times: Result<Tried, String>,
+    /// The counters in the trace.
+    pub counters: Vec<String>,
+    /// What the tracer said, but for its line on the trace.
+    pub said: Vec<String>,
+}
+
+impl Setup<'_> {
+    /// Tries it, in a temporary folder.
+    ///
+    /// # Errors
+    /// No temporary folder.
+    pub fn run(&self) -> Result<Trial> {
+        // A rank on another host sees the working directory, if anything of this one's.
+        let place = match self.launcher.is_empty() {
+            true => std::env::temp_dir(),
+            false => std::env::current_dir()?,
+        };
+        let folder = tempfile::Builder::new().prefix("mpitrace-trial-").tempdir_in(&place);
+        let folder = folder.with_context(|| format!("no temporary folder in {}", place.display()))?;
+        let trace = folder.path().join("trial.mpitrace");
+        let mut variables: Vec<(OsString, OsString)> = Vec::new();
+        if let Some(tracer) = self.tracer {
+            variables.push(("LD_PRELOAD".into(), tracer.to_owned()));
+            variables.push(("MPITRACE_OUTPUT".into(), trace.clone().into_os_string()));
+            variables.push(("MPITRACE_CAPACITY".into(), self.request.recorded().to_string().into()));
+            variables.extend(self.events.map(|events| ("MPITRACE_EVENTS".into(), events.into())));
+        }
+        let Request { turns, calls } = self.request;
+        let words: Vec<OsString> = vec![
+            TRY.into(),
+            self.library.into(),
+            "--turns".into(),
+            turns.to_string().into(),
+            "--calls".into(),
+            calls.to_string().into(),
+        ];
+        let ending = child::child::<Tried>(self.launcher, &words, &variables, folder.path(), LIMIT)?;
+        let lines = ending.stderr.lines().filter_map(|line| line.strip_prefix("mpitrace: "));
+        let said: Vec<String> = lines.filter(|line| !line.contains(" traced into ")).map(str::to_owned).collect();
+        let mut trial = Trial { times: Err(String::new()), counters: Vec::new(), said };
+        trial.times = match (ending.failure, ending.answer) {
+            (Some(failure), _) => Err(failure),
+            (None, None) => Err("it ended without an answer".to_owned()),
+            (None, Some(tried)) if self.tracer.is_none() => Ok(tried),
+            (None, Some(tried)) => match self.check(tried, &trace) {
+                Ok(counters) => {
+                    trial.counters = counters;
+                    Ok(tried)
+                }
+                Err(reason) => Err(reason),
+            },
+        };
+        Ok(trial)
+    }
+
+    /// The counters of the trace, which must hold every call: times of calls that were not recorded would be none of ours.
+    fn check(&self, tried: Tried, trace: &Path) -> Result<Vec<String>, String> {
+        if !tried.intercepted {
+            return Err("the loader did not preload the tracer".to_owned());
+        }
+        if !trace.exists() {
+            return Err("no trace was written".to_owned());
+        }
+        let trace = Trace::open(&[trace]).map_err(|error| format!("the trace cannot be read: {error}"))?;
+        let (records, expected) = (trace.records(), self.request.recorded());
+        if !trace.complete || records != expected {
+            return Err(format!("{records} of {expected} calls were recorded"));
+        }
+        let counters = trace.parts.iter().flat_map(|part| part.counter_values().map(|(name, _)| name));
+        Ok(counters.collect())
+    }
+}
