@@ -1,8 +1,10 @@
 //! What a traced call costs: `cargo build --release --workspace && cargo bench --bench call_cost`.
 //!
-//! For each MPI compiler on the path, one process runs the same loop untraced, traced, paused, with full arrays,
-//! disabled, and with messages counted, in turn; what a column adds is the median of the differences to the untraced run of the same turn, and stands
-//! beside two bare time stamps of the same process. `MPICC` names other compilers.
+//! For each MPI compiler on the path, one process runs the same loop untraced, traced, paused, with full arrays, disabled, with
+//! messages counted, with three events of the kernel read around each call, with call sites, and with counters
+//! inside the stack, in turn; what a row adds is the
+//! median of the differences to the untraced run of the same turn, and stands beside two bare time stamps of the same process. Then
+//! what code inside the stack pays for its counters, timers and regions. `MPICC` names other compilers.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -12,13 +14,16 @@ const TURNS: usize = 7;
 /// Name, argument of the program, environment.
 type Case = (&'static str, Option<&'static str>, &'static [(&'static str, &'static str)]);
 
-const CASES: [Case; 6] = [
+const CASES: [Case; 9] = [
     ("untraced", None, &[]),
     ("traced", None, &[]),
     ("paused", Some("paused"), &[]),
     ("full", None, &[("MPITRACE_CAPACITY", "1000")]),
     ("disabled", None, &[("MPITRACE_DISABLE", "1")]),
     ("counting", None, &[("MPITRACE_EVENTS", "messages")]),
+    ("events", None, &[("MPITRACE_EVENTS", "task-clock,context-switches,page-faults")]),
+    ("sites", None, &[("MPITRACE_CALLSITE", "1")]),
+    ("inner", Some("inner"), &[]),
 ];
 
 fn main() {
@@ -40,7 +45,14 @@ fn main() {
 
 fn compile(compiler: &str, root: &Path, scratch: &Path) -> Option<PathBuf> {
     let program = scratch.join("call_cost");
-    let done = Command::new(compiler).arg("-O2").arg("-o").arg(&program).arg(root.join("benches/call_cost.c")).status();
+    let done = Command::new(compiler)
+        .arg("-O2")
+        .arg("-o")
+        .arg(&program)
+        .arg("-I")
+        .arg(root.join("include"))
+        .arg(root.join("benches/call_cost.c"))
+        .status();
     done.is_ok_and(|status| status.success()).then_some(program)
 }
 
@@ -51,6 +63,10 @@ struct Times {
     pair: f64,
     /// A send to nobody, and one to the rank itself with its receive.
     messages: [f64; 2],
+    /// Adding to a counter, a timer started and stopped, a region begun and ended.
+    inner: [f64; 3],
+    /// Reading three events of the kernel, bare.
+    reading: f64,
 }
 
 fn measure(compiler: &str, program: &Path, library: &Path, scratch: &Path) {
@@ -80,6 +96,19 @@ fn measure(compiler: &str, program: &Path, library: &Path, scratch: &Path) {
             added(|times| times.messages[1])
         );
     }
+    let of = |case: usize, what: fn(&Times) -> f64| median(runs[case].iter().map(what).collect());
+    let events = median(runs[6].iter().zip(&runs[1]).map(|(with, traced)| with.call - traced.call).collect());
+    let reading = of(6, |times| times.reading);
+    println!(
+        "  three events of the kernel add {events:.1} to the traced call, {:.2} of two bare readings ({reading:.1})",
+        events / reading / 2.0
+    );
+    println!(
+        "  inside the stack: adding to a counter {:.1}, a timer {:.1}, a region {:.1}",
+        of(8, |times| times.inner[0]),
+        of(8, |times| times.inner[1]),
+        of(8, |times| times.inner[2])
+    );
 }
 
 fn run((name, argument, settings): &Case, program: &Path, library: &Path, scratch: &Path) -> Times {
@@ -93,7 +122,9 @@ fn run((name, argument, settings): &Case, program: &Path, library: &Path, scratc
     let text = String::from_utf8_lossy(&output.stdout);
     let numbers: Vec<f64> = text.split_whitespace().filter_map(|word| word.parse().ok()).collect();
     match numbers[..] {
-        [call, pair, nobody, itself] => Times { call, pair, messages: [nobody, itself] },
+        [call, pair, nobody, itself, add, timer, region, reading] => {
+            Times { call, pair, messages: [nobody, itself], inner: [add, timer, region], reading }
+        }
         _ => panic!("{name}: {text}{}", String::from_utf8_lossy(&output.stderr)),
     }
 }

@@ -14,7 +14,7 @@ use trace::trace::recover;
 use crate::live::{self, Live};
 use crate::run::{RUN, Run, World};
 use crate::settings::Settings;
-use crate::{abi, counters, factors, inner, mode, mpi, preloaded, registry, say, thread, ticks};
+use crate::{abi, call_site, counters, factors, inner, mode, mpi, preloaded, registry, say, thread, ticks};
 
 /// What is found out before the library initialises MPI.
 pub struct Prepared {
@@ -131,6 +131,9 @@ pub fn begin(prepared: Prepared, who: &Identity, world: OnceLock<World>) -> Opti
             run.settings.capacity,
             live.folder().unwrap_or(Path::new("private memory")).display()
         ));
+    }
+    if run.settings.call_site {
+        call_site::start();
     }
     mode::stop_in_children();
     thread::start(live);

@@ -11,6 +11,7 @@
 
 mod abi;
 mod beginning;
+mod call_site;
 mod clocks;
 mod communicator;
 mod communicators;

@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use trace::trace::layout::{CommunicatorEntry, OperationEntry};
 
+use crate::call_site;
 use crate::communicator::Communicator;
 use crate::table::Function;
 
@@ -23,6 +24,8 @@ pub struct Key {
     pub count: u64,
     /// As it was passed; [`trace::trace::layout::NO_ROOT`]: the function has none.
     pub root: i32,
+    /// The place in the program, where that is asked for; else 0.
+    pub site: call_site::Number,
 }
 
 /// A call as its wrapper sees it.
@@ -89,7 +92,7 @@ struct Entry {
 impl Cache {
     /// An empty cache.
     pub const fn new() -> Cache {
-        let key = Key { function: 0, communicator: 0, datatype: 0, reduction: 0, count: 0, root: 0 };
+        let key = Key { function: 0, communicator: 0, datatype: 0, reduction: 0, count: 0, root: 0, site: 0 };
         Cache {
             entries: [Entry { key, generation: 0, found: Found::NONE }; ENTRIES],
             communicators: [(0, 0, None); COMMUNICATORS],
@@ -138,7 +141,8 @@ fn index(key: &Key) -> usize {
         ^ key.reduction.rotate_left(40)
         ^ key.function.rotate_left(52)
         ^ (key.count as usize).rotate_left(8)
-        ^ (key.root as u32 as usize) << 32;
+        ^ (key.root as u32 as usize) << 32
+        ^ key.site as usize;
     // The golden ratio's multiplier spreads what differs into the upper bits.
     mixed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (usize::BITS - ENTRIES.trailing_zeros())
 }

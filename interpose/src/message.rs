@@ -8,6 +8,7 @@ use std::marker::PhantomData;
 use trace::trace::layout::NO_ROOT;
 
 use crate::abi::{self, Abi};
+use crate::call_site;
 use crate::communicator::Communicator;
 use crate::lookup::{ByPeer, Call, Key};
 use crate::registry;
@@ -23,6 +24,7 @@ pub struct Message<W> {
     communicator: usize,
     root: i32,
     reduction: usize,
+    site: call_site::Number,
     width: PhantomData<W>,
 }
 
@@ -32,7 +34,13 @@ impl<W: Width> Message<W> {
     pub fn on(function: &'static Function, thread: *mut Thread, communicator: usize) -> Self {
         let abi = abi::get();
         let communicator = abi.handle(communicator);
-        Message { abi, function, thread, communicator, root: NO_ROOT, reduction: 0, width: PhantomData }
+        Message { abi, function, thread, communicator, root: NO_ROOT, reduction: 0, site: 0, width: PhantomData }
+    }
+
+    /// Made at this place of the program.
+    #[inline(always)]
+    pub fn at(self, site: call_site::Number) -> Self {
+        Message { site, ..self }
     }
 
     /// With a root.
@@ -264,6 +272,7 @@ impl<W: Width> Message<W> {
             reduction: self.reduction,
             count: count as u64,
             root: self.root,
+            site: self.site,
         };
         Call { key, known: true, by_peer: None }
     }

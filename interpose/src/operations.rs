@@ -8,7 +8,7 @@ use crate::lookup::{ByPeer, Call, Found, Key};
 use crate::registry::{self, Description, Registry};
 use crate::thread::{self, Thread};
 use crate::width::{Int, Large, Width};
-use crate::{abi, communicators, datatype};
+use crate::{abi, call_site, communicators, datatype};
 
 /// The operation of a call; its place is good until the thread makes another call.
 ///
@@ -195,12 +195,14 @@ impl Registry {
             },
             datatype,
             reduction: self.reduction(call.key.reduction),
+            site: call.key.site,
         }
     }
 
     fn add_operation(&mut self, known: &Communicator, call: &Call, size: (u64, u32)) -> Option<u32> {
         let description = self.describe(known, call, size);
         let function = self.string(call.key.declaration().name);
+        let call_site = call_site::text(description.site).map_or(0, |text| self.string(&text));
         self.live.add_operation(OperationEntry {
             calls: 0,
             bytes: description.bytes,
@@ -209,6 +211,7 @@ impl Registry {
             function,
             datatype: description.datatype,
             reduction: description.reduction,
+            call_site,
             ..OperationEntry::default()
         })
     }

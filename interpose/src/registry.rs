@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::{Mutex, MutexGuard, OnceLock};
 
+use crate::call_site;
 use crate::communicator::Communicator;
 use crate::live::Live;
 use crate::lookup::Key;
@@ -34,6 +35,7 @@ pub struct Description {
     pub root: i32,
     pub datatype: u32,
     pub reduction: u32,
+    pub site: call_site::Number,
 }
 
 /// What is known of a data type.

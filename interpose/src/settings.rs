@@ -27,6 +27,8 @@ pub struct Settings {
     pub test_clock: Groups,
     /// `MPITRACE_EVENTS`.
     pub counters: Wanted,
+    /// `MPITRACE_CALLSITE`.
+    pub call_site: bool,
     /// `MPITRACE_VERBOSE`.
     pub verbose: u8,
     /// What rank 0 warns of, a line each.
@@ -63,6 +65,7 @@ impl Settings {
             resync_seconds: AUTOMATIC_RESYNC,
             test_clock: Groups::default(),
             counters: Wanted::default(),
+            call_site: false,
             verbose: 1,
             warnings: Vec::new(),
         };
@@ -106,6 +109,7 @@ impl Settings {
                     None => Some("a list such as 1:offset_ns=1.5e9,ppm=37;2-3:offset_ns=-2e9,step_ns=40000@30"),
                 },
                 "MPITRACE_DISABLE" => choose(&value, &[("0", false), ("1", true)], &mut settings.disabled, "0 or 1"),
+                "MPITRACE_CALLSITE" => choose(&value, &[("0", false), ("1", true)], &mut settings.call_site, "0 or 1"),
                 "MPITRACE_FULL" => {
                     choose(&value, &[("stop", false), ("ring", true)], &mut settings.ring, "stop or ring")
                 }

@@ -7,7 +7,8 @@ use crate::symbol::Symbol;
 use crate::table::{Function, for_each_function};
 use crate::width::{Int, Large};
 use crate::{
-    communicators, completion, datatype, large_count, lifecycle, messages, recorder, requests, sessions, tally, thread,
+    call_site, communicators, completion, datatype, large_count, lifecycle, messages, recorder, requests, sessions,
+    tally, thread,
 };
 
 /// Exports one function: `$body` runs with `$forward` calling the next definition of the same name. With `$into`, `$forward`
@@ -190,15 +191,26 @@ macro_rules! recorded {
     ($form:ident, $symbol:expr, $width:ident, ($($argument:ident),*), $rule:ident($($significant:ident),*),
         ($(root $root:ident)? $(reduction $reduction:ident)?), $comm:ident $(, $plain:expr)?) => {
         export!($symbol, ($($argument),*), real => absent!(($($argument),*), (forward(), arrays) => {
-            let message = move |thread| Message::<$width>::on(&FUNCTION, thread, $comm)
+            let site = site!();
+            let message = move |thread| Message::<$width>::on(&FUNCTION, thread, $comm).at(site)
                 $(.root($root))? $(.reduction($reduction))? .$rule($($significant),*);
             record!($form, message, forward, arrays, $comm, ($($argument),*))
         }, $symbol $(, $plain)?), forward() => {
-            let message = move |thread| Message::<$width>::on(&FUNCTION, thread, $comm)
+            let site = site!();
+            let message = move |thread| Message::<$width>::on(&FUNCTION, thread, $comm).at(site)
                 $(.root($root))? $(.reduction($reduction))? .$rule($($significant),*);
             record!($form, message, forward, no_arrays!($form), $comm, ($($argument),*))
         });
     };
+}
+
+/// From where in the program this wrapper was called, where that is asked for.
+macro_rules! site {
+    () => {{
+        static DISTANCE: call_site::Distance = call_site::Distance::UNKNOWN;
+        let here = thread::frame();
+        if call_site::asked() && !thread::is_nested(here) { call_site::number(here, &DISTANCE) } else { 0 }
+    }};
 }
 
 /// How a form is recorded.

@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use super::calls::{self, ABSENT, Calls, Cursor};
 use super::communicators::{self, Communicator};
-use super::{NO_RECORD, Operation, OperationKey, Operations};
+use super::{CallSite, NO_RECORD, Operation, OperationKey, Operations};
 use crate::trace::layout::{NO_ROOT, OperationEntry, UNKNOWN_BYTES};
 use crate::trace::{Part, Trace};
 
@@ -182,6 +182,7 @@ impl<'a> Matching<'a> {
             root: present().map(|(_, entry)| entry.root).filter(|&root| root != NO_ROOT).max(),
             datatype: text(|entry| entry.datatype),
             reduction: text(|entry| entry.reduction),
+            call_site: text(|entry| entry.call_site).and_then(|text| CallSite::parse(&text)),
         }
     }
 }

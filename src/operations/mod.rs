@@ -45,6 +45,29 @@ pub struct OperationKey {
     pub datatype: Option<String>,
     /// The reduction operator, where the function has one: `user` if it is not predefined.
     pub reduction: Option<String>,
+    /// The place in the program that calls it, where the run has told places apart.
+    pub call_site: Option<CallSite>,
+}
+
+/// A place in the program: where a call returns to.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct CallSite {
+    /// The module's path.
+    pub module: String,
+    /// In hexadecimal, where the module has one.
+    pub build_id: Option<String>,
+    /// The return address, less what the loader added to the module's addresses (bytes).
+    pub offset: u64,
+}
+
+impl CallSite {
+    /// Out of what a trace has: path, build id and hexadecimal offset, with blanks between; the path may have some too.
+    fn parse(text: &str) -> Option<CallSite> {
+        let mut words = text.rsplitn(3, ' ');
+        let (offset, build_id, module) = (words.next()?, words.next()?, words.next()?);
+        let build_id = Some(build_id.to_owned()).filter(|id| !id.is_empty());
+        Some(CallSite { module: module.to_owned(), build_id, offset: u64::from_str_radix(offset, 16).ok()? })
+    }
 }
 
 /// An operation and where its repetitions are recorded.

@@ -7,6 +7,7 @@
 mod applications;
 mod benchmarks;
 mod bitwise;
+mod call_sites;
 mod capacity;
 mod clocks;
 mod collectives;
@@ -65,6 +66,7 @@ fn main() {
         ("hosts", hosts::TESTS),
         ("messages", messages::TESTS),
         ("counters", counters::TESTS),
+        ("call_sites", call_sites::TESTS),
         ("handles", handles::TESTS),
         ("languages", languages::TESTS),
         ("bitwise", bitwise::TESTS),

@@ -29,7 +29,7 @@ pub fn source(name: &str) -> PathBuf {
 pub fn program(mpi: &Mpi, name: &str) -> PathBuf {
     if name.ends_with(".f90") || name.ends_with(".F90") {
         let fortran = mpi.fortran.as_ref().expect("a Fortran compiler, as the test asked for one");
-        let options = ["-O1", "-w", "-fallow-argument-mismatch"];
+        let options = ["-g", "-O1", "-w", "-fallow-argument-mismatch"];
         if !name.starts_with("inner") {
             return compile(mpi, name, fortran, &options);
         }
@@ -39,7 +39,7 @@ pub fn program(mpi: &Mpi, name: &str) -> PathBuf {
     } else {
         // MPICH's MPI_STATUSES_IGNORE is the address 1, which the compiler takes for an array that is too short.
         let include = format!("-I{}", root().join("include").display());
-        let warnings = ["-Wall", "-Wextra", "-Werror", "-Wno-stringop-overflow"];
+        let warnings = ["-g", "-Wall", "-Wextra", "-Werror", "-Wno-stringop-overflow"];
         compile(mpi, name, &mpi.c, &[&["-O1", "-pthread", &include], &warnings[..]].concat())
     }
 }

@@ -41,6 +41,15 @@ pub struct Operation {
     pub ranks: u64,
     pub repetitions: u64,
     pub incomplete: u64,
+    pub call_site: Option<CallSite>,
+}
+
+/// The place in the program that calls.
+#[derive(Deserialize, Debug, Clone)]
+pub struct CallSite {
+    pub symbol: Option<String>,
+    pub file: Option<String>,
+    pub line: Option<u64>,
 }
 
 /// A row of `dump`.

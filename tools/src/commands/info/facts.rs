@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use mpitrace::call_site::Resolver;
 use mpitrace::clock::Clock;
-use mpitrace::operations::{Operation, Operations, Unfinished};
+use mpitrace::operations::{CallSite, Operation, Operations, Unfinished};
 use mpitrace::trace::factors::{self, Factors, UNKNOWN};
 use mpitrace::trace::layout::{DISTURBED, RankHeader, abi, clock_source, counter_flags};
 use mpitrace::trace::{Part, Trace};
@@ -72,9 +73,44 @@ pub struct OperationFacts {
     pub root: Option<i32>,
     pub datatype: Option<String>,
     pub reduction: Option<String>,
+    /// The place in the program that calls it, where the run has told places apart.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub call_site: Option<SiteFacts>,
     pub ranks: u32,
     pub repetitions: usize,
     pub incomplete: u64,
+}
+
+/// A place in the program.
+#[derive(Debug, Serialize)]
+pub struct SiteFacts {
+    pub module: String,
+    pub offset: u64,
+    pub symbol: Option<String>,
+    pub file: Option<String>,
+    pub line: Option<u32>,
+    /// The functions that the symbol's was inlined into, the innermost first.
+    pub inlined_into: Vec<String>,
+    /// Why there is no line, or no function either.
+    pub unresolved: Option<String>,
+    /// All of it in one.
+    pub text: String,
+}
+
+impl SiteFacts {
+    fn of(site: &CallSite, resolver: &mut Resolver) -> SiteFacts {
+        let found = resolver.resolve(&site.module, site.build_id.as_deref(), site.offset);
+        SiteFacts {
+            module: found.module.clone(),
+            offset: found.offset,
+            symbol: found.symbol.clone(),
+            file: found.file.clone(),
+            line: found.line,
+            inlined_into: found.inlined.iter().map(|frame| frame.symbol.clone()).collect(),
+            unresolved: found.unresolved.map(|why| why.to_string()),
+            text: found.to_string(),
+        }
+    }
 }
 
 /// A call that some ranks did not leave.
@@ -179,6 +215,7 @@ impl UnfinishedFacts {
 }
 
 fn operation_facts(operations: &Operations) -> Vec<OperationFacts> {
+    let mut resolver = Resolver::new();
     let of = |(number, operation): (usize, &Operation)| {
         let key = &operation.key;
         let communicator = &operations.communicators[key.communicator];
@@ -191,6 +228,7 @@ fn operation_facts(operations: &Operations) -> Vec<OperationFacts> {
             root: super::super::root(key),
             datatype: key.datatype.clone(),
             reduction: key.reduction.clone(),
+            call_site: key.call_site.as_ref().map(|site| SiteFacts::of(site, &mut resolver)),
             ranks: operation.size,
             repetitions: operation.repetitions(),
             incomplete: operation.incomplete,

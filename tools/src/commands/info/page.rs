@@ -225,6 +225,7 @@ fn operations(facts: &Facts) -> Table<'_> {
         number("ranks"),
         number("repetitions"),
         number("incomplete").optional(),
+        text("called from").optional(),
     ]);
     for operation in &facts.operations {
         table.row(vec![
@@ -238,6 +239,7 @@ fn operations(facts: &Facts) -> Table<'_> {
             operation.ranks.to_string(),
             operation.repetitions.to_string(),
             text::optional(Some(operation.incomplete).filter(|&incomplete| incomplete > 0)),
+            operation.call_site.as_ref().map(|site| text::printable(&site.text).into_owned()).unwrap_or_default(),
         ]);
     }
     table

@@ -1,0 +1,63 @@
+//! Which line of the program makes a call.
+
+use crate::support::trace::Operation;
+use crate::support::{Case, On, Test};
+
+pub const TESTS: &[Test] = &[
+    Test::new("are_part_of_what_makes_an_operation_where_asked_for", lines),
+    Test::new("of_fortran_are_the_programs_own_and_not_the_librarys", fortran).on(On::Fortran),
+];
+
+/// The function that calls, and the line; lines are known where the program has debug data, and it has.
+fn site(operation: &Operation) -> (&str, u64) {
+    let site = operation.call_site.as_ref().unwrap_or_else(|| panic!("no call site: {operation:?}"));
+    let symbol = site.symbol.as_deref().unwrap_or_else(|| panic!("no function: {operation:?}"));
+    (symbol, site.line.unwrap_or_else(|| panic!("no line: {operation:?}")))
+}
+
+fn lines(case: &Case) {
+    let launch = || case.launch(2, "places.c").trace();
+    let together = launch().run().trace.info();
+    assert_eq!(together.operations.len(), 3, "{together:#?}");
+    assert!(together.operations.iter().all(|operation| operation.call_site.is_none()));
+    let outcome = launch().set("MPITRACE_CALLSITE", "1").run();
+    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+    let apart = outcome.trace.info();
+    let found: Vec<_> = apart
+        .operations
+        .iter()
+        .map(|operation| (operation.function.as_str(), site(operation), operation.repetitions, operation.incomplete))
+        .collect();
+    assert_eq!(
+        found,
+        [
+            ("MPI_Allreduce", ("exchange", 9), 5, 0),
+            ("MPI_Allreduce", ("main", 19), 5, 0),
+            ("MPI_Iallreduce", ("main", 21), 5, 0),
+            // Where ranks call from different lines, that of the lowest one.
+            ("MPI_Bcast", ("main", 24), 5, 0),
+            ("MPI_Allreduce", ("main", 20), 2, 0),
+        ]
+    );
+}
+
+/// Fortran calls reach the C functions through the MPI library's own Fortran library.
+fn fortran(case: &Case) {
+    let outcome = case.launch(3, "fortran_mpif.f90").trace().set("MPITRACE_CALLSITE", "1").run();
+    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+    let info = outcome.trace.info();
+    // Seven operations, one of which, the barrier, is called from three lines.
+    assert_eq!(info.operations.len(), 9, "{info:#?}");
+    let mut lines: Vec<u64> = info
+        .operations
+        .iter()
+        .map(|operation| {
+            let file = operation.call_site.as_ref().and_then(|site| site.file.clone()).unwrap_or_default();
+            assert!(file.ends_with("fortran_mpif.f90"), "{operation:?}");
+            site(operation).1
+        })
+        .collect();
+    lines.sort_unstable();
+    lines.dedup();
+    assert_eq!(lines.len(), 9);
+}
