@@ -10,6 +10,7 @@ pub mod call_site;
 pub mod categories;
 pub mod causality;
 pub mod clock;
+pub mod completion_times;
 #[cfg(feature = "analysis")]
 pub mod comparison;
 pub mod completion_times;

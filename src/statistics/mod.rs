@@ -27,6 +27,8 @@ mod reference;
 #[cfg(feature = "analysis")]
 mod sample;
 #[cfg(feature = "analysis")]
+pub mod schemes;
+#[cfg(feature = "analysis")]
 mod start;
 
 #[cfg(feature = "analysis")]
