@@ -31,7 +31,10 @@ const SIGNIFICANCE: f64 = 0.001;
 /// exp(2 pi i t / length), is maximised; for events at random it is exponential with mean 1 (Mardia 1972), here at 0.001 with
 /// Bonferroni's correction for all periods tried. Of periods that fit equally well the longest is taken: events at every
 /// 10 ms also keep to 5 ms. The first 512 events are looked at.
-pub fn period(times: &[f64]) -> Option<Period> {
+///
+/// No length below `shortest` is tried: events that can be only on a grid, as repetitions at equal distances are, all keep to its
+/// step, whenever they come. Twice the step is the shortest that tells anything.
+pub fn period(times: &[f64], shortest: f64) -> Option<Period> {
     let times = &times[..times.len().min(MOST_EVENTS)];
     if times.len() < FEWEST_EVENTS {
         return None;
@@ -45,7 +48,11 @@ pub fn period(times: &[f64]) -> Option<Period> {
     let mut best: Option<(f64, f64)> = None;
     for gap in [middle, common] {
         for divisor in 1..=4 {
-            let (length, strength) = refine(times, span, gap / f64::from(divisor), &mut tried);
+            let length = gap / f64::from(divisor);
+            if length < shortest {
+                continue;
+            }
+            let (length, strength) = refine(times, span, length, &mut tried);
             // Longer ones come first and stay, unless another one fits clearly better.
             if best.is_none_or(|(_, known)| strength > known + 0.05) {
                 best = Some((length, strength));
@@ -128,7 +135,7 @@ mod tests {
                 }
             }
             times.sort_by(f64::total_cmp);
-            let found = period(&times).unwrap();
+            let found = period(&times, 0.0).unwrap();
             assert!((found.length / 4e6 - 1.0).abs() < 0.002, "{found:?}");
             assert!(found.p < 1e-9, "{found:?}");
         }
@@ -145,14 +152,25 @@ mod tests {
                     time
                 })
                 .collect();
-            assert_eq!(period(&times), None, "seed {seed}");
+            assert_eq!(period(&times, 0.0), None, "seed {seed}");
         }
     }
 
     #[test]
+    fn some_of_many_repetitions_at_equal_distances_have_none() {
+        for seed in 0..50 {
+            let mut random = Random::new(seed);
+            let times: Vec<f64> = (0..2000).filter(|_| random.uniform() < 0.05).map(|i| 1e5 * f64::from(i)).collect();
+            assert_eq!(period(&times, 2e5), None, "seed {seed}");
+        }
+        let every_tenth: Vec<f64> = (0..50).map(|i| 1e6 * f64::from(i)).collect();
+        assert!((period(&every_tenth, 2e5).unwrap().length / 1e6 - 1.0).abs() < 1e-3);
+    }
+
+    #[test]
     fn few_and_simultaneous_events_have_none() {
-        assert_eq!(period(&[]), None);
-        assert_eq!(period(&[1.0, 2.0, 3.0]), None);
-        assert_eq!(period(&[5.0; 100]), None);
+        assert_eq!(period(&[], 0.0), None);
+        assert_eq!(period(&[1.0, 2.0, 3.0], 0.0), None);
+        assert_eq!(period(&[5.0; 100], 0.0), None);
     }
 }

@@ -92,14 +92,19 @@ pub enum SchemeError {
 }
 
 impl Removal {
-    /// What stays of the values, in their order, and how many go. What is not finite always goes.
-    pub fn apply(self, values: &[f64]) -> (Vec<f64>, usize) {
+    /// The lowest and the highest value that stay.
+    pub fn limits(self, values: &[f64]) -> [f64; 2] {
         let limits = match self {
             Removal::None => None,
             Removal::Tukey => tukey_fences(&Sample::new(values)),
             Removal::MpiBench => Sample::new(values).quantile(0.99).map(|p99| [f64::NEG_INFINITY, 2.0 * p99]),
         };
-        let [lower, upper] = limits.unwrap_or([f64::NEG_INFINITY, f64::INFINITY]);
+        limits.unwrap_or([f64::NEG_INFINITY, f64::INFINITY])
+    }
+
+    /// What stays of the values, in their order, and how many go. What is not finite always goes.
+    pub fn apply(self, values: &[f64]) -> (Vec<f64>, usize) {
+        let [lower, upper] = self.limits(values);
         let stays = |value: &f64| value.is_finite() && (lower..=upper).contains(value);
         let kept: Vec<f64> = values.iter().copied().filter(stays).collect();
         let removed = values.len() - kept.len();
