@@ -33,7 +33,7 @@ mod start;
 
 #[cfg(feature = "analysis")]
 pub use {
-    autocorrelation::{Dependence, LjungBox, autocorrelation, dependence, ljung_box},
+    autocorrelation::{Dependence, LjungBox, autocorrelation, dependence, dependence_of_quantile, ljung_box},
     bootstrap::median_interval,
     histogram::{Bins, empirical_distribution, freedman_diaconis},
     modes::{Mode, modes},

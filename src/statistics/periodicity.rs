@@ -143,7 +143,7 @@ mod tests {
 
     #[test]
     fn events_at_random_have_none() {
-        for seed in 0..200 {
+        for seed in 0..45 {
             let mut random = Random::new(seed);
             let mut time = 0.0;
             let times: Vec<f64> = (0..[10, 50, 400][seed as usize % 3])
@@ -158,7 +158,7 @@ mod tests {
 
     #[test]
     fn some_of_many_repetitions_at_equal_distances_have_none() {
-        for seed in 0..50 {
+        for seed in 0..20 {
             let mut random = Random::new(seed);
             let times: Vec<f64> = (0..2000).filter(|_| random.uniform() < 0.05).map(|i| 1e5 * f64::from(i)).collect();
             assert_eq!(period(&times, 2e5), None, "seed {seed}");

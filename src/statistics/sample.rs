@@ -2,6 +2,7 @@
 
 use rayon::prelude::*;
 
+use super::median;
 use super::order::{Interval, interval_ranks};
 
 /// Values in ascending order, all of them finite.
@@ -135,6 +136,23 @@ impl Sample {
         Some(if n.is_multiple_of(2) { (smallest(n / 2 - 1) + upper) / 2.0 } else { upper })
     }
 
+    /// The step in which values come where a coarse clock or a coarse output made them: the median distance of neighbouring
+    /// different values, where ten values or more share each on average. `None` where they do not come in steps.
+    ///
+    /// An interval between order statistics that is narrower than the step is no statement about the value.
+    pub fn step(&self) -> Option<f64> {
+        let mut distances: Vec<f64> = Vec::new();
+        for pair in self.sorted.windows(2) {
+            if pair[1] > pair[0] {
+                distances.push(pair[1] - pair[0]);
+                if distances.len() * 10 > self.len() {
+                    return None;
+                }
+            }
+        }
+        median(&mut distances)
+    }
+
     /// The numbers of a box plot.
     pub fn box_plot(&self) -> Option<BoxPlot> {
         let quartiles = [self.quantile(0.25)?, self.quantile(0.5)?, self.quantile(0.75)?];
@@ -196,6 +214,17 @@ mod tests {
         assert_eq!(equal.median_absolute_deviation(), Some(0.0));
         let plot = equal.box_plot().unwrap();
         assert_eq!((plot.whiskers, plot.outside), ([7.0, 7.0], [0, 0]));
+    }
+
+    #[test]
+    fn a_coarse_clock_shows_in_its_steps() {
+        let mut random = Random::new(4);
+        let fine: Vec<f64> = (0..1000).map(|_| 200.0 + 20.0 * random.normal()).collect();
+        assert_eq!(Sample::new(&fine).step(), None);
+        let coarse: Vec<f64> = fine.iter().map(|value| (value / 10.0).round() * 10.0).collect();
+        assert_eq!(Sample::new(&coarse).step(), Some(10.0));
+        assert_eq!(Sample::new(&[5.0; 100]).step(), None);
+        assert_eq!(Sample::new(&[]).step(), None);
     }
 
     #[test]

@@ -41,7 +41,7 @@ pub struct Arguments {
     #[arg(long)]
     pub per_rank: bool,
     /// Instead: the number that a benchmark would have printed, by the data processing schemes of Hunold and Carpen-Amarie
-    #[arg(long, value_name = "SCHEME", conflicts_with_all = ["time", "timing", "per_rank", "runs"])]
+    #[arg(long, value_name = "SCHEME", conflicts_with_all = ["time", "timing", "per_rank", "runs", "confidence", "half_width", "seed"])]
     pub scheme: Option<SchemeName>,
     /// How the scheme measures: each call (ms1), or a loop from its first entry to its last exit (ms2)
     #[arg(long, value_name = "SCHEME", requires = "scheme")]

@@ -1,6 +1,6 @@
 //! When the ranks came and went: the completion times of an operation, and what barriers around it tell.
 
-use mpitrace::completion_times::{Barriers, CompletionTimes, RankTimes};
+use mpitrace::completion_times::{Barriers, CompletionTimes, NOBODY, RankTimes};
 use mpitrace::statistics::median;
 use serde::Serialize;
 
@@ -25,7 +25,7 @@ pub struct Completion {
     pub barriers: Option<BarrierFacts>,
 }
 
-/// A rank, and in which share of the repetitions it was.
+/// A rank, and in which share of the repetitions it was, alone.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Most {
     pub rank: u32,
@@ -96,7 +96,7 @@ impl Completion {
 /// How often each rank is among `who`, by index.
 pub fn how_often(ranks: usize, who: &[u32]) -> Vec<usize> {
     let mut counts = vec![0; ranks];
-    who.iter().for_each(|&rank| counts[rank as usize] += 1);
+    who.iter().filter(|&&rank| rank != NOBODY).for_each(|&rank| counts[rank as usize] += 1);
     counts
 }
 

@@ -50,12 +50,12 @@ pub fn open_others(arguments: &Arguments) -> Result<Vec<Source>> {
 }
 
 impl EnoughFacts {
-    /// For these values, which are worth `effective` independent ones.
+    /// For these values, which are worth so many independent ones for the mean and for the median.
     pub fn of(
         arguments: &Arguments,
         values: &[f64],
         sample: &Sample,
-        effective: f64,
+        [of_mean, of_median]: [f64; 2],
         runs: Option<Vec<f64>>,
     ) -> EnoughFacts {
         let wish = Wish { half_width: arguments.half_width, confidence: arguments.confidence };
@@ -66,8 +66,8 @@ impl EnoughFacts {
         EnoughFacts {
             half_width: wish.half_width,
             confidence: wish.confidence,
-            mean: needed(enough::mean(values, effective, wish)),
-            median: needed(enough::median(sample, effective, wish)),
+            mean: needed(enough::mean(values, of_mean, wish)),
+            median: needed(enough::median(sample, of_median, wish)),
             runs: runs.map(|median_ns| {
                 let found = enough::runs(&median_ns, wish);
                 Runs { median_ns, half_width: found.half_width, runs: found.needed }

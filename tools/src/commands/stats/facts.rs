@@ -18,6 +18,7 @@ use super::progress::Progress;
 use super::ranks::{self, RankFacts};
 use super::selection::{LeftOut, Selection};
 use crate::source::{Description, Source};
+use crate::text;
 
 /// What [`Progress`] counts for an operation.
 pub const STEPS: u64 = 6;
@@ -76,7 +77,8 @@ impl Facts {
         let mut series = Series::of(values, &sample, &repetition, warmup_end, confidence, arguments.seed);
         series.outlier_period = outlier_period(&selection, &repetition, &sample, times.as_ref());
         progress.step();
-        let effective = series.effective_repetitions.unwrap_or(values.len() as f64);
+        let worth = [series.effective_repetitions, series.effective_repetitions_median];
+        let worth = worth.map(|effective| effective.unwrap_or(values.len() as f64));
         let runs = match others {
             [] => None,
             _ => {
@@ -95,7 +97,7 @@ impl Facts {
             left_out: selection.left_out,
             notes: Vec::new(),
             description: numbers::Description::of(&sample, confidence),
-            enough: EnoughFacts::of(arguments, values, &sample, effective, runs),
+            enough: EnoughFacts::of(arguments, values, &sample, worth, runs),
             series,
             completion: times.as_ref().map(|times| Completion::of(source, number, &of_ranks, times, &selection)),
             non_blocking: non_blocking::of(source, number, &selection)?,
@@ -134,13 +136,22 @@ impl Facts {
         if self.used > 1 && self.description.min_ns == self.description.max_ns {
             note("all run times are equal: no dependence and no modes can be told".to_owned());
         }
-        if let Some(effective) = self.series.effective_repetitions.filter(|&worth| worth < 0.9 * self.used as f64) {
-            let test = self.series.ljung_box.filter(|test| test.p < 0.01);
-            if test.is_some() {
+        if let (Some(step), Some(median)) = (self.series.step_ns, self.description.median_ns) {
+            let share = 100.0 * step / median;
+            note(format!(
+                "the run times come in steps of {} ({share:.1} % of the median): no interval tells more than that",
+                text::time(step)
+            ));
+        }
+        for (of, effective) in
+            [("mean", self.series.effective_repetitions), ("median", self.series.effective_repetitions_median)]
+        {
+            // A tenth is within what the estimate of it varies by.
+            if let Some(effective) = effective.filter(|&worth| worth < 0.9 * self.used as f64) {
+                let factor = (self.used as f64 / effective).sqrt();
                 note(format!(
-                    "the repetitions depend on each other and are worth {effective:.0} independent ones: the intervals of \
-                     the mean, the median and the quantiles are too narrow by a factor of {:.1}",
-                    (self.used as f64 / effective).sqrt()
+                    "the repetitions depend on each other: worth {effective:.0} independent ones for the {of}, whose \
+                     interval is too narrow by a factor of {factor:.1}"
                 ));
             }
         }

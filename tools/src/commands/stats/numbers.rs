@@ -1,8 +1,8 @@
 //! The numbers of one series, as JSON has them.
 
 use mpitrace::statistics::{
-    Chow, Dependence, Interval, LjungBox, Mode, Outliers, Period, Sample, autocorrelation, chow, dependence, enough,
-    ljung_box, median_interval, modes, mser5,
+    Chow, Dependence, Interval, LjungBox, Mode, Outliers, Period, Sample, autocorrelation, chow, dependence,
+    dependence_of_quantile, enough, ljung_box, median_interval, modes, mser5,
 };
 use serde::Serialize;
 
@@ -55,8 +55,13 @@ pub struct Series {
     pub box_plot: Option<BoxNs>,
     pub outliers: Option<OutlierCounts>,
     pub outlier_period: Option<PeriodFacts>,
+    /// The step in which the run times come, where a coarse clock or output lets them.
+    pub step_ns: Option<f64>,
     pub autocorrelation: Vec<f64>,
+    /// How many independent repetitions they are worth for the mean.
     pub effective_repetitions: Option<f64>,
+    /// For the median.
+    pub effective_repetitions_median: Option<f64>,
     /// Whether the correlation died out within the series: if not, they are fewer still.
     pub settled: Option<bool>,
     pub ljung_box: Option<LjungBoxFacts>,
@@ -163,6 +168,7 @@ impl Series {
             Some(Quantile { p, value_ns: sample.quantile(p)?, interval })
         };
         let dependence: Option<Dependence> = dependence(values);
+        let of_median = sample.median().and_then(|median| dependence_of_quantile(values, median));
         let cut = warmup_end.map(|end| repetition.partition_point(|&number| number < end));
         Series {
             median_bootstrap: median_interval(sample, confidence, RESAMPLES, seed).map(IntervalNs::from),
@@ -180,8 +186,10 @@ impl Series {
                 mpibench: found.mpibench.1,
             }),
             outlier_period: None,
+            step_ns: sample.step(),
             autocorrelation: autocorrelation(values, LAGS),
             effective_repetitions: dependence.map(|dependence| dependence.effective),
+            effective_repetitions_median: of_median.map(|dependence| dependence.effective),
             settled: dependence.map(|dependence| dependence.settled),
             ljung_box: ljung_box(values, LAGS.min(values.len() / 5))
                 .map(|LjungBox { lags, statistic, p }| LjungBoxFacts { lags, statistic, p }),

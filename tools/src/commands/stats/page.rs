@@ -56,7 +56,7 @@ pub fn all(all: &[Facts], output: &mut dyn Write, style: Style) -> Result<()> {
             time(d.mean_ns),
             time(d.sd_ns),
             time(d.mad_ns),
-            facts.series.effective_repetitions.map(|worth| format!("{worth:.0}")).unwrap_or_default(),
+            facts.series.effective_repetitions_median.map(|worth| format!("{worth:.0}")).unwrap_or_default(),
             facts.series.modes.len().to_string(),
             text::optional(facts.series.outliers.map(|found| found.twice_median)),
         ]);
@@ -65,7 +65,10 @@ pub fn all(all: &[Facts], output: &mut dyn Write, style: Style) -> Result<()> {
     if let Some(facts) = all.first() {
         writeln!(output)?;
         writeln!(output, "{} run times, {} repetitions; interval: of the median", facts.time, facts.category)?;
-        writeln!(output, "worth: as many independent repetitions; outliers: of twice the median and more")?;
+        writeln!(
+            output,
+            "worth: as many independent repetitions for the median; outliers: of twice the median and more"
+        )?;
     }
     for facts in all {
         for note in &facts.notes {
@@ -167,8 +170,11 @@ fn series(facts: &Facts, output: &mut dyn Write) -> io::Result<()> {
     if let Some(test) = s.ljung_box {
         writeln!(output, "             Ljung-Box Q({}) = {:.1}, p {:.1e}", test.lags, test.statistic, test.p)?;
     }
-    if let Some(worth) = s.effective_repetitions {
-        writeln!(output, "             worth {worth:.0} independent repetitions")?;
+    if let (Some(mean), Some(median)) = (s.effective_repetitions, s.effective_repetitions_median) {
+        writeln!(
+            output,
+            "             worth {mean:.0} independent repetitions for the mean, {median:.0} for the median"
+        )?;
     }
     if let Some(cut) = s.mser5 {
         writeln!(output, "start        MSER-5 cuts off the first {cut}")?;

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::process::ExitCode;
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use mpitrace::run_time::RunTime;
 use mpitrace::statistics::schemes::{Measurement, Outcome, Removal, Scheme, Times};
 use serde::Serialize;
@@ -45,6 +45,9 @@ struct Applied {
 /// Applies the scheme to each operation.
 pub fn run(arguments: &Arguments, source: &Source, output: &mut Output) -> Result<ExitCode> {
     let Some(scheme) = arguments.scheme else { return Ok(ExitCode::SUCCESS) };
+    let loops = matches!(scheme, SchemeName::Ps3 | SchemeName::Ps7 | SchemeName::Ps8);
+    let asked = arguments.in_loop.is_some() || arguments.measurement == Some(MeasurementName::Ms2);
+    ensure!(loops || !asked, "{} takes each call by itself: no --loop and no --measurement ms2", name(&scheme));
     let time = if scheme == SchemeName::Ps4 { RunTime::Global } else { RunTime::Local };
     source.check(arguments.operation, time)?;
     source.warn(time);
@@ -114,7 +117,7 @@ fn times(
         let (enter, exit) = (ranks.enter_ns(index)?, ranks.exit_ns(index)?);
         Some([selection.only(enter), selection.only(exit)])
     };
-    let needs_stamps = measurement == Measurement::Ms2 && matches!(scheme, Scheme::Ps3 | Scheme::Ps7 | Scheme::Ps8);
+    let needs_stamps = measurement == Measurement::Ms2;
     Ok(Times {
         duration_ns: indices.clone().map(|index| selection.only(ranks.duration_ns(index))).collect(),
         global_ns: match scheme {
