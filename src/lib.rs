@@ -10,6 +10,9 @@ pub mod call_site;
 pub mod categories;
 pub mod causality;
 pub mod clock;
+#[cfg(feature = "analysis")]
+pub mod comparison;
+#[cfg(feature = "analysis")]
 pub mod completion_times;
 #[cfg(feature = "analysis")]
 pub mod comparison;
