@@ -1,5 +1,7 @@
 //! How much the repetitions depend on each other, and how many independent ones they are worth.
 
+use std::borrow::Cow;
+
 use rayon::prelude::*;
 use statrs::distribution::{ChiSquared, ContinuousCDF};
 
@@ -25,10 +27,14 @@ pub struct Dependence {
     pub settled: bool,
 }
 
-/// Lags looked at before the series is averaged in blocks.
-const LAGS: usize = 64;
+/// Lags looked at before a series is averaged in blocks, where most are done already.
+const LAGS: usize = 8;
+/// Lags looked at of a series that is too short for blocks.
+const LAST_LAGS: usize = 64;
 /// Values averaged in a block.
 const BLOCK: usize = 16;
+/// Values that stay in the processor's cache while all lags are taken of them.
+const TILE: usize = 2048;
 
 /// r_1 to r_lags: autocovariances over n, divided by the variance over n, as R's `acf` and statsmodels have them. Empty for
 /// fewer than two values and for values that are all equal; lags of n and more are left out.
@@ -37,10 +43,21 @@ pub fn autocorrelation(values: &[f64], lags: usize) -> Vec<f64> {
     if values.len() < 2 || moments.standard_deviation.is_none_or(|deviation| deviation == 0.0) {
         return Vec::new();
     }
-    let centred: Vec<f64> = values.iter().map(|value| value - moments.mean).collect();
-    let variance = product(&centred, &centred);
+    let centred: Vec<f64> = values.par_iter().map(|value| value - moments.mean).collect();
     let lags = lags.min(values.len() - 1);
-    (1..=lags).into_par_iter().map(|lag| product(&centred[lag..], &centred) / variance).collect()
+    let tiles = (0..centred.len().div_ceil(TILE)).into_par_iter().map(|tile| {
+        let start = tile * TILE;
+        let here = &centred[start..(start + TILE).min(centred.len())];
+        let at = |lag: usize| product(here, centred.get(start + lag..).unwrap_or_default());
+        (0..=lags).map(at).collect::<Vec<f64>>()
+    });
+    let add = |mut sums: Vec<f64>, tile: Vec<f64>| {
+        sums.iter_mut().zip(tile).for_each(|(sum, value)| *sum += value);
+        sums
+    };
+    // In the order of the tiles, so that the same series always gives the same sums.
+    let sums = tiles.collect::<Vec<_>>().into_iter().reduce(add).unwrap_or_default();
+    sums[1..].iter().map(|product| product / sums[0]).collect()
 }
 
 /// The sum of the products of two series, the longer cut to the shorter.
@@ -60,14 +77,13 @@ fn product(left: &[f64], right: &[f64]) -> f64 {
     sums.iter().sum::<f64>() + rest
 }
 
-/// The test over `lags` autocorrelations. `None` where there are none (fewer than `lags` + 1 values, or all equal).
-pub fn ljung_box(values: &[f64], lags: usize) -> Option<LjungBox> {
-    let found = autocorrelation(values, lags);
-    if lags == 0 || found.len() < lags {
+/// The test over the autocorrelations r_1, r_2 ... of `n` values. `None` where there are none.
+pub fn ljung_box(autocorrelation: &[f64], n: usize) -> Option<LjungBox> {
+    let (lags, n) = (autocorrelation.len(), n as f64);
+    if lags == 0 {
         return None;
     }
-    let n = values.len() as f64;
-    let terms = found.iter().enumerate().map(|(index, r)| r * r / (n - (index + 1) as f64));
+    let terms = autocorrelation.iter().enumerate().map(|(index, r)| r * r / (n - (index + 1) as f64));
     let statistic = n * (n + 2.0) * terms.sum::<f64>();
     let p = ChiSquared::new(lags as f64).ok()?.sf(statistic);
     Some(LjungBox { lags, statistic, p })
@@ -76,8 +92,8 @@ pub fn ljung_box(values: &[f64], lags: usize) -> Option<LjungBox> {
 /// How many independent values a series is worth.
 ///
 /// The sum of the autocorrelations ends as Geyer's (1992) initial positive sequence does: before the first pair
-/// r_2k + r_(2k+1) that is not positive. Where that takes more than 64 lags, means of 16 values each are looked at instead:
-/// the variance of the mean of all is the same, and the cost stays that of 64 lags. Never more than n: negatively correlated
+/// r_2k + r_(2k+1) that is not positive. Where that takes more than 8 lags, means of 16 values each are looked at instead: the
+/// variance of the mean of all is the same, and the cost stays that of few lags. Never more than n: negatively correlated
 /// values are better than independent ones, but that is not relied on. `None` for fewer than 4 values, or all equal.
 pub fn dependence(values: &[f64]) -> Option<Dependence> {
     let n = values.len() as f64;
@@ -85,18 +101,19 @@ pub fn dependence(values: &[f64]) -> Option<Dependence> {
     if values.len() < 4 || variance == 0.0 {
         return None;
     }
-    let mut blocks: std::borrow::Cow<'_, [f64]> = values.into();
+    let mut blocks = Cow::Borrowed(values);
     loop {
-        let lags = LAGS.min(blocks.len() / 2);
-        let mut found = autocorrelation(&blocks, lags);
         let own = moments(&blocks)?.standard_deviation?.powi(2);
-        if found.is_empty() {
+        if own == 0.0 {
             // All blocks are equal: the correlation within them is all that there is.
             return Some(Dependence { effective: n, settled: true });
         }
-        found.insert(0, 1.0);
-        let end = found.chunks(2).position(|pair| pair.iter().sum::<f64>() <= 0.0);
         let last = blocks.len() < BLOCK * 16;
+        let lags = if last { LAST_LAGS.min(blocks.len() / 2) } else { LAGS };
+        let mut found = autocorrelation(&blocks, lags);
+        found.insert(0, 1.0);
+        // A pair that the last lag leaves single is none.
+        let end = found.chunks_exact(2).position(|pair| pair[0] + pair[1] <= 0.0);
         if end.is_some() || last {
             let taken = end.map_or(found.len(), |pairs| 2 * pairs).max(1);
             let factor = (2.0 * found[..taken].iter().sum::<f64>() - 1.0).max(f64::MIN_POSITIVE);
@@ -105,7 +122,7 @@ pub fn dependence(values: &[f64]) -> Option<Dependence> {
             return Some(Dependence { effective, settled: end.is_some() });
         }
         let means = blocks.par_chunks_exact(BLOCK).map(|block| block.iter().sum::<f64>() / BLOCK as f64).collect();
-        blocks = std::borrow::Cow::Owned(means);
+        blocks = Cow::Owned(means);
     }
 }
 
@@ -139,7 +156,7 @@ mod tests {
         assert!(autocorrelation(&[], 5).is_empty());
         assert!(autocorrelation(&[1.0], 5).is_empty());
         assert!(autocorrelation(&[2.0; 50], 5).is_empty());
-        assert_eq!(ljung_box(&[1.0, 2.0, 3.0], 10), None);
+        assert_eq!(ljung_box(&[], 10), None);
         assert_eq!(dependence(&[2.0; 50]), None);
     }
 
@@ -172,7 +189,7 @@ mod tests {
 
     #[test]
     fn independent_values_pass_the_test_and_dependent_ones_do_not() {
-        assert!(ljung_box(&autoregressive(1000, 0.0, 1), 10).unwrap().p > 0.01);
-        assert!(ljung_box(&autoregressive(1000, 0.3, 1), 10).unwrap().p < 1e-6);
+        assert!(ljung_box(&autocorrelation(&autoregressive(1000, 0.0, 1), 10), 1000).unwrap().p > 0.01);
+        assert!(ljung_box(&autocorrelation(&autoregressive(1000, 0.3, 1), 10), 1000).unwrap().p < 1e-6);
     }
 }

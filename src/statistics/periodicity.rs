@@ -16,7 +16,7 @@ pub struct Period {
 }
 
 /// Events looked at: the cost grows with their square.
-const MOST_EVENTS: usize = 512;
+const MOST_EVENTS: usize = 256;
 /// Fewer tell nothing.
 const FEWEST_EVENTS: usize = 8;
 /// Worse ones are no period.
@@ -30,7 +30,7 @@ const SIGNIFICANCE: f64 = 0.001;
 /// 2, 3 and 4 times divided. Around each the Rayleigh statistic K R^2, R being the length of the mean of
 /// exp(2 pi i t / length), is maximised; for events at random it is exponential with mean 1 (Mardia 1972), here at 0.001 with
 /// Bonferroni's correction for all periods tried. Of periods that fit equally well the longest is taken: events at every
-/// 10 ms also keep to 5 ms. The first 512 events are looked at.
+/// 10 ms also keep to 5 ms. The first 256 events are looked at.
 ///
 /// No length below `shortest` is tried: events that can be only on a grid, as repetitions at equal distances are, all keep to its
 /// step, whenever they come. Twice the step is the shortest that tells anything.
@@ -49,7 +49,8 @@ pub fn period(times: &[f64], shortest: f64) -> Option<Period> {
     for gap in [middle, common] {
         for divisor in 1..=4 {
             let length = gap / f64::from(divisor);
-            if length < shortest {
+            // Far below the usual distance nothing but noise makes gaps, and there are more periods to try than it is worth.
+            if length < shortest.max(middle / 8.0) {
                 continue;
             }
             let (length, strength) = refine(times, span, length, &mut tried);

@@ -169,6 +169,9 @@ impl Series {
         };
         let dependence: Option<Dependence> = dependence(values);
         let of_median = sample.median().and_then(|median| dependence_of_quantile(values, median));
+        let autocorrelation = autocorrelation(values, LAGS);
+        // Of a short series the last ones are noise.
+        let tested = autocorrelation.len().min(values.len() / 5);
         let cut = warmup_end.map(|end| repetition.partition_point(|&number| number < end));
         Series {
             median_bootstrap: median_interval(sample, confidence, RESAMPLES, seed).map(IntervalNs::from),
@@ -187,13 +190,13 @@ impl Series {
             }),
             outlier_period: None,
             step_ns: sample.step(),
-            autocorrelation: autocorrelation(values, LAGS),
             effective_repetitions: dependence.map(|dependence| dependence.effective),
             effective_repetitions_median: of_median.map(|dependence| dependence.effective),
             settled: dependence.map(|dependence| dependence.settled),
-            ljung_box: ljung_box(values, LAGS.min(values.len() / 5))
+            ljung_box: ljung_box(&autocorrelation[..tested], values.len())
                 .map(|LjungBox { lags, statistic, p }| LjungBoxFacts { lags, statistic, p }),
             modes: modes(values, sample).iter().map(|mode| ModeFacts::of(mode, repetition)).collect(),
+            autocorrelation,
             mser5: mser5(values),
             chow: cut.and_then(|at| chow(values, at)).map(|Chow { at, statistic, p }| ChowFacts {
                 at: repetition[at],
