@@ -43,12 +43,13 @@ pub fn autocorrelation(values: &[f64], lags: usize) -> Vec<f64> {
     if values.len() < 2 || moments.standard_deviation.is_none_or(|deviation| deviation == 0.0) {
         return Vec::new();
     }
-    let centred: Vec<f64> = values.par_iter().map(|value| value - moments.mean).collect();
     let lags = lags.min(values.len() - 1);
-    let tiles = (0..centred.len().div_ceil(TILE)).into_par_iter().map(|tile| {
+    let tiles = (0..values.len().div_ceil(TILE)).into_par_iter().with_min_len(8).map(|tile| {
         let start = tile * TILE;
-        let here = &centred[start..(start + TILE).min(centred.len())];
-        let at = |lag: usize| product(here, centred.get(start + lag..).unwrap_or_default());
+        let until = |end: usize| end.min(values.len());
+        let centred: Vec<f64> = values[start..until(start + TILE + lags)].iter().map(|x| x - moments.mean).collect();
+        let here = &centred[..until(start + TILE) - start];
+        let at = |lag: usize| product(here, centred.get(lag..).unwrap_or_default());
         (0..=lags).map(at).collect::<Vec<f64>>()
     });
     let add = |mut sums: Vec<f64>, tile: Vec<f64>| {

@@ -121,15 +121,15 @@ fn ranges(sample: &Sample) -> Option<Vec<Range>> {
     let start = scale(minimum).max(middle - span / 2.0) - KERNEL_REACH * bandwidth;
     let end = scale(maximum).min(middle + span / 2.0) + KERNEL_REACH * bandwidth;
     let cells = ((end - start) / cell).ceil() as usize + 1;
-    let mut counts = vec![0.0f64; cells];
-    for &value in sample.sorted() {
-        let place = (scale(value) - start) / cell;
-        if place >= 0.0 && place < (cells - 1) as f64 {
-            // Shared between the two nearest grid points by their distance (linear binning).
-            let below = place.floor();
-            counts[below as usize] += below + 1.0 - place;
-            counts[below as usize + 1] += place - below;
-        }
+    // The values are sorted: a bisection finds where each cell ends, without the logarithm of any value.
+    let sorted = sample.sorted();
+    let mut before = sorted.partition_point(|&value| value < unscale(start - cell / 2.0));
+    let mut counts = Vec::with_capacity(cells);
+    for index in 0..cells {
+        let edge = unscale(start + (index as f64 + 0.5) * cell);
+        let until = before + sorted[before..].partition_point(|&value| value < edge);
+        counts.push((until - before) as f64);
+        before = until;
     }
     let density = smooth(&counts);
     let peaks = significant(peaks(&density), &density);

@@ -39,7 +39,7 @@ impl Sample {
     pub fn new(values: &[f64]) -> Self {
         let mut sorted: Vec<f64> = values.iter().copied().filter(|value| value.is_finite()).collect();
         let not_finite = values.len() - sorted.len();
-        sorted.par_sort_unstable_by(f64::total_cmp);
+        sort(&mut sorted);
         Sample { sorted, not_finite }
     }
 
@@ -166,6 +166,17 @@ impl Sample {
     }
 }
 
+/// Sorts finite values by [`f64::total_cmp`], on all processors. As integers that have the same order: they are compared in one
+/// instruction, which halves the time.
+fn sort(values: &mut [f64]) {
+    // The bits of negative numbers, but the sign, count backwards. The same turns them back.
+    let turn = |bits: &mut i64| *bits ^= ((*bits >> 63) as u64 >> 1) as i64;
+    let bits: &mut [i64] = bytemuck::cast_slice_mut(values);
+    bits.par_iter_mut().with_min_len(1 << 14).for_each(turn);
+    bits.par_sort_unstable();
+    bits.par_iter_mut().with_min_len(1 << 14).for_each(turn);
+}
+
 /// Mean and standard deviation of values in any order. In two passes, each summed pairwise by halves: the error grows with
 /// the logarithm of their number.
 pub fn moments(values: &[f64]) -> Option<Moments> {
@@ -214,6 +225,16 @@ mod tests {
         assert_eq!(equal.median_absolute_deviation(), Some(0.0));
         let plot = equal.box_plot().unwrap();
         assert_eq!((plot.whiskers, plot.outside), ([7.0, 7.0], [0, 0]));
+    }
+
+    #[test]
+    fn negative_values_and_zeros_are_sorted_too() {
+        let mut random = Random::new(9);
+        let mut values: Vec<f64> = (0..100_000).map(|_| random.normal()).collect();
+        values.extend([0.0, -0.0, 1e300, -1e300, f64::MIN_POSITIVE, -f64::MIN_POSITIVE]);
+        let mut expected = values.clone();
+        expected.sort_by(f64::total_cmp);
+        assert_eq!(Sample::new(&values).sorted(), expected);
     }
 
     #[test]
