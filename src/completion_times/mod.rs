@@ -12,7 +12,7 @@
 mod barriers;
 mod non_blocking;
 
-pub use barriers::{Barriers, Bounds};
+pub use barriers::{Barriers, Bounds, Verdict};
 pub use non_blocking::{Overheads, overlap};
 
 /// No rank alone.

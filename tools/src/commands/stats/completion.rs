@@ -1,6 +1,6 @@
 //! When the ranks came and went: the completion times of an operation, and what barriers around it tell.
 
-use mpitrace::completion_times::{Barriers, CompletionTimes, NOBODY, RankTimes};
+use mpitrace::completion_times::{Barriers, CompletionTimes, NOBODY, RankTimes, Verdict};
 use mpitrace::statistics::median;
 use serde::Serialize;
 
@@ -118,8 +118,8 @@ fn barriers(source: &Source, number: usize, selection: &Selection<'_>) -> Option
         lower.push(bounds.lower_ns);
         global.push(bounds.global_ns);
         upper.push(bounds.upper_ns);
-        contradicted += usize::from(bounds.contradicted(false));
-        contradicted_with_errors += usize::from(bounds.contradicted(true));
+        contradicted += usize::from(bounds.verdict != Verdict::Held);
+        contradicted_with_errors += usize::from(bounds.verdict == Verdict::Contradicted);
     }
     (!lower.is_empty()).then(|| BarrierFacts {
         repetitions: lower.len(),

@@ -23,6 +23,9 @@ use crate::text;
 /// What [`Progress`] counts for an operation.
 pub const STEPS: u64 = 6;
 
+/// Steps of this share of the median and more are told of.
+const COARSE: f64 = 0.002;
+
 /// The numbers of an operation.
 #[derive(Debug, Serialize)]
 pub struct Facts {
@@ -136,7 +139,8 @@ impl Facts {
         if self.used > 1 && self.description.min_ns == self.description.max_ns {
             note("all run times are equal: no dependence and no modes can be told".to_owned());
         }
-        if let (Some(step), Some(median)) = (self.series.step_ns, self.description.median_ns) {
+        let coarse = |step: &f64| self.description.median_ns.is_some_and(|median| step / median >= COARSE);
+        if let (Some(step), Some(median)) = (self.series.step_ns.filter(coarse), self.description.median_ns) {
             let share = 100.0 * step / median;
             note(format!(
                 "the run times come in steps of {} ({share:.1} % of the median): no interval tells more than that",
