@@ -15,9 +15,6 @@ pub mod comparison;
 #[cfg(feature = "analysis")]
 pub mod completion_times;
 #[cfg(feature = "analysis")]
-pub mod comparison;
-pub mod completion_times;
-#[cfg(feature = "analysis")]
 pub mod foreign;
 pub mod operations;
 pub mod run_time;

@@ -5,8 +5,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::{CommandFactory, Parser, Subcommand};
 
-use crate::commands::{categorize, clock, completions, doctor, dump, info, man, overhead, recover, run};
-use crate::commands::{categorize, clock, completions, dump, info, man, recover, run, stats};
+use crate::commands::{categorize, clock, completions, doctor, dump, info, man, overhead, recover, run, stats};
 use crate::output::Output;
 
 /// Traces the repetitions of MPI operations: starts unmodified programs under the tracer and shows what it recorded.
