@@ -12,6 +12,7 @@ pub mod causality;
 pub mod clock;
 #[cfg(feature = "analysis")]
 pub mod comparison;
+#[cfg(feature = "analysis")]
 pub mod completion_times;
 #[cfg(feature = "analysis")]
 pub mod foreign;

@@ -12,8 +12,11 @@
 mod barriers;
 mod non_blocking;
 
-pub use barriers::{Barriers, Bounds};
+pub use barriers::{Barriers, Bounds, Verdict};
 pub use non_blocking::{Overheads, overlap};
+
+/// No rank alone.
+pub const NOBODY: u32 = u32::MAX;
 
 /// The times of one rank, a value for each repetition, ns.
 #[derive(Clone, Copy, Debug)]
@@ -78,7 +81,7 @@ impl CompletionTimes {
             self.first_out = vec![f64::INFINITY; n];
             self.last_out = vec![f64::NEG_INFINITY; n];
             self.longest = vec![f64::NEG_INFINITY; n];
-            (self.who_last_in, self.who_last_out) = (vec![0; n], vec![0; n]);
+            (self.who_last_in, self.who_last_out) = (vec![NOBODY; n], vec![NOBODY; n]);
             self.split = vec![false; n];
         }
         assert_eq!(self.len(), n, "the same repetitions on all ranks");
@@ -87,12 +90,8 @@ impl CompletionTimes {
             self.first_in[row] = self.first_in[row].min(enter);
             self.first_out[row] = self.first_out[row].min(exit);
             self.longest[row] = self.longest[row].max(duration);
-            if enter > self.last_in[row] {
-                (self.last_in[row], self.who_last_in[row]) = (enter, self.ranks);
-            }
-            if exit > self.last_out[row] {
-                (self.last_out[row], self.who_last_out[row]) = (exit, self.ranks);
-            }
+            later(enter, self.ranks, &mut self.last_in[row], &mut self.who_last_in[row]);
+            later(exit, self.ranks, &mut self.last_out[row], &mut self.who_last_out[row]);
             // Also true for what is not a number.
             let fits = (exit - enter - duration).abs() <= tolerance_ns(duration);
             self.split[row] |= !fits;
@@ -140,12 +139,12 @@ impl CompletionTimes {
         &self.first_in
     }
 
-    /// Which rank, counted in the order in which they were added, entered last.
+    /// Which rank, counted in the order in which they were added, entered last; [`NOBODY`] where several did at once.
     pub fn last_in(&self) -> &[u32] {
         &self.who_last_in
     }
 
-    /// Which one left last.
+    /// Which one left last; [`NOBODY`] where several did at once.
     pub fn last_out(&self) -> &[u32] {
         &self.who_last_out
     }
@@ -167,6 +166,15 @@ impl CompletionTimes {
             found.violated += usize::from(!holds);
         }
         found
+    }
+}
+
+/// Notes that `rank` did at `time` what others may have done later, and who was the last.
+fn later(time: f64, rank: u32, latest: &mut f64, who: &mut u32) {
+    if time > *latest {
+        (*latest, *who) = (time, rank);
+    } else if time == *latest {
+        *who = NOBODY;
     }
 }
 
@@ -198,7 +206,7 @@ mod tests {
         assert_eq!(times.last_ns(), [20.0, 40.0]);
         assert_eq!(times.arrival_spread_ns(), [30.0, 0.0]);
         assert_eq!(times.exit_spread_ns(), [5.0, 10.0]);
-        assert_eq!((times.last_in(), times.last_out()), (&[1, 0][..], &[0, 1][..]));
+        assert_eq!((times.last_in(), times.last_out()), (&[1, NOBODY][..], &[0, 1][..]));
         assert_eq!(times.ordering(), Ordering { checked: 2, split: 0, violated: 0 });
     }
 

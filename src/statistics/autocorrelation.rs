@@ -1,5 +1,7 @@
 //! How much the repetitions depend on each other, and how many independent ones they are worth.
 
+use std::borrow::Cow;
+
 use rayon::prelude::*;
 use statrs::distribution::{ChiSquared, ContinuousCDF};
 
@@ -25,10 +27,14 @@ pub struct Dependence {
     pub settled: bool,
 }
 
-/// Lags looked at before the series is averaged in blocks.
-const LAGS: usize = 64;
+/// Lags looked at before a series is averaged in blocks, where most are done already.
+const LAGS: usize = 8;
+/// Lags looked at of a series that is too short for blocks.
+const LAST_LAGS: usize = 64;
 /// Values averaged in a block.
-const BLOCK: usize = 16;
+const BLOCK: usize = 4;
+/// Values that stay in the processor's cache while all lags are taken of them.
+const TILE: usize = 2048;
 
 /// r_1 to r_lags: autocovariances over n, divided by the variance over n, as R's `acf` and statsmodels have them. Empty for
 /// fewer than two values and for values that are all equal; lags of n and more are left out.
@@ -37,10 +43,22 @@ pub fn autocorrelation(values: &[f64], lags: usize) -> Vec<f64> {
     if values.len() < 2 || moments.standard_deviation.is_none_or(|deviation| deviation == 0.0) {
         return Vec::new();
     }
-    let centred: Vec<f64> = values.iter().map(|value| value - moments.mean).collect();
-    let variance = product(&centred, &centred);
     let lags = lags.min(values.len() - 1);
-    (1..=lags).into_par_iter().map(|lag| product(&centred[lag..], &centred) / variance).collect()
+    let tiles = (0..values.len().div_ceil(TILE)).into_par_iter().with_min_len(8).map(|tile| {
+        let start = tile * TILE;
+        let until = |end: usize| end.min(values.len());
+        let centred: Vec<f64> = values[start..until(start + TILE + lags)].iter().map(|x| x - moments.mean).collect();
+        let here = &centred[..until(start + TILE) - start];
+        let at = |lag: usize| product(here, centred.get(lag..).unwrap_or_default());
+        (0..=lags).map(at).collect::<Vec<f64>>()
+    });
+    let add = |mut sums: Vec<f64>, tile: Vec<f64>| {
+        sums.iter_mut().zip(tile).for_each(|(sum, value)| *sum += value);
+        sums
+    };
+    // In the order of the tiles, so that the same series always gives the same sums.
+    let sums = tiles.collect::<Vec<_>>().into_iter().reduce(add).unwrap_or_default();
+    sums[1..].iter().map(|product| product / sums[0]).collect()
 }
 
 /// The sum of the products of two series, the longer cut to the shorter.
@@ -60,14 +78,13 @@ fn product(left: &[f64], right: &[f64]) -> f64 {
     sums.iter().sum::<f64>() + rest
 }
 
-/// The test over `lags` autocorrelations. `None` where there are none (fewer than `lags` + 1 values, or all equal).
-pub fn ljung_box(values: &[f64], lags: usize) -> Option<LjungBox> {
-    let found = autocorrelation(values, lags);
-    if lags == 0 || found.len() < lags {
+/// The test over the autocorrelations r_1, r_2 ... of `n` values. `None` where there are none.
+pub fn ljung_box(autocorrelation: &[f64], n: usize) -> Option<LjungBox> {
+    let (lags, n) = (autocorrelation.len(), n as f64);
+    if lags == 0 {
         return None;
     }
-    let n = values.len() as f64;
-    let terms = found.iter().enumerate().map(|(index, r)| r * r / (n - (index + 1) as f64));
+    let terms = autocorrelation.iter().enumerate().map(|(index, r)| r * r / (n - (index + 1) as f64));
     let statistic = n * (n + 2.0) * terms.sum::<f64>();
     let p = ChiSquared::new(lags as f64).ok()?.sf(statistic);
     Some(LjungBox { lags, statistic, p })
@@ -75,38 +92,52 @@ pub fn ljung_box(values: &[f64], lags: usize) -> Option<LjungBox> {
 
 /// How many independent values a series is worth.
 ///
-/// The sum of the autocorrelations ends as Geyer's (1992) initial positive sequence does: before the first pair
-/// r_2k + r_(2k+1) that is not positive. Where that takes more than 64 lags, means of 16 values each are looked at instead:
-/// the variance of the mean of all is the same, and the cost stays that of 64 lags. Never more than n: negatively correlated
-/// values are better than independent ones, but that is not relied on. `None` for fewer than 4 values, or all equal.
+/// The sum of the autocorrelations is Geyer's (1992) initial monotone sequence: it ends before the first pair r_2k + r_(2k+1) that
+/// is not positive, and no pair counts more than the one before. Where that takes more than 8 lags, means of 4 values each are
+/// looked at instead: the variance of the mean of all is the same, and the cost stays that of few lags. Never more than n:
+/// negatively correlated values are better than independent ones, but that is not relied on. `None` for fewer than 4 values, or all equal.
 pub fn dependence(values: &[f64]) -> Option<Dependence> {
     let n = values.len() as f64;
     let variance = moments(values)?.standard_deviation?.powi(2);
     if values.len() < 4 || variance == 0.0 {
         return None;
     }
-    let mut blocks: std::borrow::Cow<'_, [f64]> = values.into();
+    let mut blocks = Cow::Borrowed(values);
     loop {
-        let lags = LAGS.min(blocks.len() / 2);
-        let mut found = autocorrelation(&blocks, lags);
         let own = moments(&blocks)?.standard_deviation?.powi(2);
-        if found.is_empty() {
+        if own == 0.0 {
             // All blocks are equal: the correlation within them is all that there is.
             return Some(Dependence { effective: n, settled: true });
         }
+        let last = blocks.len() < 4 * LAST_LAGS;
+        let lags = if last { LAST_LAGS.min(blocks.len() / 2) } else { LAGS };
+        let mut found = autocorrelation(&blocks, lags);
         found.insert(0, 1.0);
-        let end = found.chunks(2).position(|pair| pair.iter().sum::<f64>() <= 0.0);
-        let last = blocks.len() < BLOCK * 16;
+        // A pair that the last lag leaves single is none.
+        let pairs: Vec<f64> = found.chunks_exact(2).map(|pair| pair[0] + pair[1]).collect();
+        let end = pairs.iter().position(|pair| *pair <= 0.0);
         if end.is_some() || last {
-            let taken = end.map_or(found.len(), |pairs| 2 * pairs).max(1);
-            let factor = (2.0 * found[..taken].iter().sum::<f64>() - 1.0).max(f64::MIN_POSITIVE);
+            let mut smallest = f64::INFINITY;
+            let monotone = pairs[..end.unwrap_or(pairs.len())].iter().map(|pair| {
+                smallest = smallest.min(*pair);
+                smallest
+            });
+            let factor = (2.0 * monotone.sum::<f64>() - 1.0).max(f64::MIN_POSITIVE);
             let of_mean = own * factor / blocks.len() as f64;
             let effective = (variance / of_mean).clamp(1.0, n);
             return Some(Dependence { effective, settled: end.is_some() });
         }
         let means = blocks.par_chunks_exact(BLOCK).map(|block| block.iter().sum::<f64>() / BLOCK as f64).collect();
-        blocks = std::borrow::Cow::Owned(means);
+        blocks = Cow::Owned(means);
     }
+}
+
+/// The same for the quantile at `value`: of the series of 0 and 1 that tells which values are not above it. That is what the
+/// binomial number behind an order-statistic interval is a sum of, and a few huge values cannot hide the dependence of the
+/// others in it.
+pub fn dependence_of_quantile(values: &[f64], value: f64) -> Option<Dependence> {
+    let below: Vec<f64> = values.par_iter().map(|&other| f64::from(u8::from(other <= value))).collect();
+    dependence(&below)
 }
 
 #[cfg(test)]
@@ -131,19 +162,29 @@ mod tests {
         assert!(autocorrelation(&[], 5).is_empty());
         assert!(autocorrelation(&[1.0], 5).is_empty());
         assert!(autocorrelation(&[2.0; 50], 5).is_empty());
-        assert_eq!(ljung_box(&[1.0, 2.0, 3.0], 10), None);
+        assert_eq!(ljung_box(&[], 10), None);
         assert_eq!(dependence(&[2.0; 50]), None);
     }
 
     #[test]
     fn correlated_values_are_worth_as_many_as_theory_tells() {
-        for (phi, n) in [(0.0, 20_000), (0.5, 20_000), (0.9, 100_000), (0.99, 1_000_000)] {
+        for (phi, n) in [(0.0, 20_000), (0.5, 20_000), (0.9, 100_000), (0.99, 400_000)] {
             let found: Vec<f64> =
                 (0..5).map(|seed| dependence(&autoregressive(n, phi, seed)).unwrap().effective / n as f64).collect();
             let mean = found.iter().sum::<f64>() / found.len() as f64;
             let expected = (1.0 - phi) / (1.0 + phi);
-            assert!((mean / expected - 1.0).abs() < 0.15, "phi {phi}: {mean}, not {expected}");
+            // At 0.99 the estimates scatter by 12 % and are 5 % low on average (60 series).
+            assert!((mean / expected - 1.0).abs() < 0.2, "phi {phi}: {mean}, not {expected}");
         }
+    }
+
+    #[test]
+    fn huge_values_do_not_hide_the_dependence_of_the_others() {
+        let mut values = autoregressive(20_000, 0.9, 1);
+        values.iter_mut().step_by(97).for_each(|value| *value += 1000.0);
+        let of_mean = dependence(&values).unwrap().effective;
+        let of_median = dependence_of_quantile(&values, 0.0).unwrap().effective;
+        assert!(of_mean > 15_000.0 && of_median < 3000.0, "{of_mean}, {of_median}");
     }
 
     #[test]
@@ -155,7 +196,7 @@ mod tests {
 
     #[test]
     fn independent_values_pass_the_test_and_dependent_ones_do_not() {
-        assert!(ljung_box(&autoregressive(1000, 0.0, 1), 10).unwrap().p > 0.01);
-        assert!(ljung_box(&autoregressive(1000, 0.3, 1), 10).unwrap().p < 1e-6);
+        assert!(ljung_box(&autocorrelation(&autoregressive(1000, 0.0, 1), 10), 1000).unwrap().p > 0.01);
+        assert!(ljung_box(&autocorrelation(&autoregressive(1000, 0.3, 1), 10), 1000).unwrap().p < 1e-6);
     }
 }

@@ -52,23 +52,27 @@ pub fn mean_interval(values: &[f64], effective: f64, confidence: f64) -> Option<
 }
 
 /// The order-statistic interval of the median: so many values that it is narrow enough, if the values to come are
-/// distributed as those at hand.
+/// distributed as those at hand. Where a coarse clock lets them come in steps it is never narrower than a step, and no number of
+/// them is enough for a wish below that.
 pub fn median(sample: &Sample, effective: f64, wish: Wish) -> Option<Enough> {
     let median = sample.median()?;
     if median == 0.0 {
         return Some(Enough { half_width: None, needed: None });
     }
+    let step = sample.step().unwrap_or(0.0);
     let half_width = |n: u64| {
         let (lower, upper, _) = interval_ranks(n, 0.5, wish.confidence)?;
         // Where these ranks of n values lie among those at hand.
         let at = |rank: u64| sample.quantile((rank as f64 - 0.5) / n as f64);
-        Some((at(upper)? - at(lower)?) / 2.0 / median.abs())
+        Some((at(upper)? - at(lower)?).max(step) / 2.0 / median.abs())
     };
     let n = sample.len() as f64;
     let effective = effective.clamp(1.0, n);
     let needed = match sample.len() {
         // The quantiles of so few are no distribution.
         0..6 => None,
+        // So fine is not even the clock.
+        _ if step / 2.0 / median.abs() > wish.half_width => None,
         _ => least(|n| half_width(n).is_some_and(|half| half <= wish.half_width), 6),
     };
     Some(Enough {
@@ -143,6 +147,14 @@ mod tests {
         assert_eq!(runs(&[5.0], WISH), nothing);
         assert_eq!(runs(&[], WISH), nothing);
         assert_eq!(mean(&[0.0; 10], 10.0, WISH), Some(nothing));
+    }
+
+    #[test]
+    fn a_coarse_clock_is_never_fine_enough() {
+        let coarse: Vec<f64> = noisy(2000, 3).iter().map(|value| (value / 5.0).round() * 5.0).collect();
+        let found = median(&Sample::new(&coarse), 2000.0, WISH).unwrap();
+        assert_eq!(found.needed, None);
+        assert!(found.half_width.unwrap() >= 0.024, "{found:?}");
     }
 
     #[test]

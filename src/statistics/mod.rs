@@ -27,11 +27,13 @@ mod reference;
 #[cfg(feature = "analysis")]
 mod sample;
 #[cfg(feature = "analysis")]
+pub mod schemes;
+#[cfg(feature = "analysis")]
 mod start;
 
 #[cfg(feature = "analysis")]
 pub use {
-    autocorrelation::{Dependence, LjungBox, autocorrelation, dependence, ljung_box},
+    autocorrelation::{Dependence, LjungBox, autocorrelation, dependence, dependence_of_quantile, ljung_box},
     bootstrap::median_interval,
     histogram::{Bins, empirical_distribution, freedman_diaconis},
     modes::{Mode, modes},

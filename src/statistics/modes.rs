@@ -121,15 +121,15 @@ fn ranges(sample: &Sample) -> Option<Vec<Range>> {
     let start = scale(minimum).max(middle - span / 2.0) - KERNEL_REACH * bandwidth;
     let end = scale(maximum).min(middle + span / 2.0) + KERNEL_REACH * bandwidth;
     let cells = ((end - start) / cell).ceil() as usize + 1;
-    let mut counts = vec![0.0f64; cells];
-    for &value in sample.sorted() {
-        let place = (scale(value) - start) / cell;
-        if place >= 0.0 && place < (cells - 1) as f64 {
-            // Shared between the two nearest grid points by their distance (linear binning).
-            let below = place.floor();
-            counts[below as usize] += below + 1.0 - place;
-            counts[below as usize + 1] += place - below;
-        }
+    // The values are sorted: a bisection finds where each cell ends, without the logarithm of any value.
+    let sorted = sample.sorted();
+    let mut before = sorted.partition_point(|&value| value < unscale(start - cell / 2.0));
+    let mut counts = Vec::with_capacity(cells);
+    for index in 0..cells {
+        let edge = unscale(start + (index as f64 + 0.5) * cell);
+        let until = before + sorted[before..].partition_point(|&value| value < edge);
+        counts.push((until - before) as f64);
+        before = until;
     }
     let density = smooth(&counts);
     let peaks = significant(peaks(&density), &density);
@@ -146,7 +146,7 @@ fn ranges(sample: &Sample) -> Option<Vec<Range>> {
 }
 
 /// Silverman's bandwidth, from the spread of the shortest half where that is narrower (1.349 sigma of a normal distribution lie
-/// in its shortest half), and not below half of the clock's step where values come in steps.
+/// in its shortest half), and not below the clock's step where values come in steps.
 fn bandwidth(sample: &Sample, scale: &impl Fn(f64) -> f64) -> f64 {
     let sorted = sample.sorted();
     let n = sorted.len();
@@ -158,7 +158,7 @@ fn bandwidth(sample: &Sample, scale: &impl Fn(f64) -> f64) -> f64 {
     let spread = shortest.min(quartile(0.75) - quartile(0.25)) / 1.349;
     let spread = if spread > 0.0 { spread } else { deviation(sorted, scale) };
     let silverman = 0.9 * spread * (n as f64).powf(-0.2);
-    let step = step(sorted).map_or(0.0, |step| {
+    let step = sample.step().map_or(0.0, |step| {
         let median = sorted[n / 2];
         (scale(median + step) - scale(median)).abs()
     });
@@ -170,21 +170,6 @@ fn deviation(sorted: &[f64], scale: &impl Fn(f64) -> f64) -> f64 {
     let cut = sorted.len() / 100;
     let scaled: Vec<f64> = sorted[cut..sorted.len() - cut].iter().map(|&value| scale(value)).collect();
     super::moments(&scaled).and_then(|moments| moments.standard_deviation).unwrap_or(0.0)
-}
-
-/// The distance of neighbouring values where a coarse clock lets them come in steps: the median distance of different values,
-/// where ten values or more share each on average.
-fn step(sorted: &[f64]) -> Option<f64> {
-    let mut distances: Vec<f64> = Vec::new();
-    for pair in sorted.windows(2) {
-        if pair[1] > pair[0] {
-            distances.push(pair[1] - pair[0]);
-            if distances.len() * 10 > sorted.len() {
-                return None;
-            }
-        }
-    }
-    super::median(&mut distances)
 }
 
 /// The counts under a Gaussian kernel whose sum is 1: how many values there are in a cell.

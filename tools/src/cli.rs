@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::{CommandFactory, Parser, Subcommand};
 
-use crate::commands::{categorize, clock, completions, doctor, dump, info, man, overhead, recover, run};
+use crate::commands::{categorize, clock, completions, doctor, dump, info, man, overhead, recover, run, stats};
 use crate::output::Output;
 
 /// Traces the repetitions of MPI operations: starts unmodified programs under the tracer and shows what it recorded.
@@ -31,6 +31,7 @@ pub enum Command {
     Info(info::Arguments),
     Dump(dump::Arguments),
     Categorize(categorize::Arguments),
+    Stats(stats::Arguments),
     Clock(clock::Arguments),
     Recover(recover::Arguments),
     Doctor(doctor::Arguments),
@@ -49,6 +50,7 @@ impl Command {
             Command::Info(arguments) => info::run(&arguments, output),
             Command::Dump(arguments) => dump::run(&arguments, output),
             Command::Categorize(arguments) => categorize::run(&arguments, output),
+            Command::Stats(arguments) => stats::run(&arguments, output),
             Command::Clock(arguments) => clock::run(&arguments, output),
             Command::Recover(arguments) => recover::run(&arguments, output),
             Command::Doctor(arguments) => doctor::run(&arguments, output),

@@ -10,6 +10,7 @@ pub mod man;
 pub mod overhead;
 pub mod recover;
 pub mod run;
+pub mod stats;
 
 use std::path::PathBuf;
 use std::process::ExitCode;

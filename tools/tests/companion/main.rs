@@ -3,4 +3,5 @@
 mod clock;
 mod commands;
 mod damage;
+mod stats;
 mod support;

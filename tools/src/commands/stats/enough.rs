@@ -1,0 +1,95 @@
+//! How many repetitions and how many runs are enough.
+
+use anyhow::{Context, Result};
+use mpitrace::statistics::enough::{self, Enough, Wish};
+use mpitrace::statistics::{Sample, median};
+use serde::Serialize;
+
+use super::arguments::Arguments;
+use super::selection::Selection;
+use crate::source::{Description, Source};
+
+/// What the wish takes.
+#[derive(Debug, Serialize)]
+pub struct EnoughFacts {
+    /// Half of the interval against the value.
+    pub half_width: f64,
+    pub confidence: f64,
+    /// By Student's interval of the mean.
+    pub mean: Needed,
+    /// By the order-statistic interval of the median.
+    pub median: Needed,
+    /// By Student's interval of the mean of the runs' medians; `None` without --runs.
+    pub runs: Option<Runs>,
+}
+
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Needed {
+    /// What there is.
+    pub half_width: Option<f64>,
+    /// What it takes.
+    pub repetitions: Option<u64>,
+}
+
+#[derive(Debug, Serialize)]
+pub struct Runs {
+    /// The median of each run, this one first.
+    pub median_ns: Vec<f64>,
+    pub half_width: Option<f64>,
+    pub runs: Option<u64>,
+}
+
+/// The further runs that --runs names.
+pub fn open_others(arguments: &Arguments) -> Result<Vec<Source>> {
+    let open = |path| Source::read(std::slice::from_ref(path), arguments.input.from);
+    let others = arguments.runs.iter().map(open).collect::<Result<Vec<Source>>>()?;
+    for (path, other) in arguments.runs.iter().zip(&others) {
+        other.check(None, arguments.run_time()).with_context(|| path.display().to_string())?;
+    }
+    Ok(others)
+}
+
+impl EnoughFacts {
+    /// For these values, which are worth so many independent ones for the mean and for the median.
+    pub fn of(
+        arguments: &Arguments,
+        values: &[f64],
+        sample: &Sample,
+        [of_mean, of_median]: [f64; 2],
+        runs: Option<Vec<f64>>,
+    ) -> EnoughFacts {
+        let wish = Wish { half_width: arguments.half_width, confidence: arguments.confidence };
+        let needed = |enough: Option<Enough>| Needed {
+            half_width: enough.and_then(|enough| enough.half_width),
+            repetitions: enough.and_then(|enough| enough.needed),
+        };
+        EnoughFacts {
+            half_width: wish.half_width,
+            confidence: wish.confidence,
+            mean: needed(enough::mean(values, of_mean, wish)),
+            median: needed(enough::median(sample, of_median, wish)),
+            runs: runs.map(|median_ns| {
+                let found = enough::runs(&median_ns, wish);
+                Runs { median_ns, half_width: found.half_width, runs: found.needed }
+            }),
+        }
+    }
+}
+
+/// The median run time of the operation in each of the other runs that has it, selected as in this one.
+pub fn medians(arguments: &Arguments, own: &Description, others: &[Source]) -> Result<Vec<f64>> {
+    let mut medians = Vec::new();
+    for other in others {
+        let Some(number) = other.operations().iter().position(|operation| same(own, operation)) else { continue };
+        let mut selection = Selection::of(arguments, other, number)?;
+        medians.extend(median(&mut selection.run_time_ns));
+    }
+    Ok(medians)
+}
+
+/// Whether two operations of different runs are the same thing.
+fn same(own: &Description, other: &Description) -> bool {
+    (&own.function, &own.communicator, own.bytes, own.root, own.ranks)
+        == (&other.function, &other.communicator, other.bytes, other.root, other.ranks)
+        && (&own.datatype, &own.reduction) == (&other.datatype, &other.reduction)
+}

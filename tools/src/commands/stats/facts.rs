@@ -1,0 +1,199 @@
+//! All numbers of one operation.
+
+use std::collections::BTreeMap;
+
+use anyhow::Result;
+use mpitrace::categories::Category;
+use mpitrace::completion_times::CompletionTimes;
+use mpitrace::statistics::{Sample, median, period};
+use serde::Serialize;
+
+use super::arguments::{Arguments, name};
+use super::completion::{self, Completion};
+use super::counters;
+use super::enough::{self, EnoughFacts};
+use super::non_blocking::{self, NonBlocking};
+use super::numbers::{self, PeriodFacts, Series};
+use super::progress::Progress;
+use super::ranks::{self, RankFacts};
+use super::selection::{LeftOut, Selection};
+use crate::source::{Description, Source};
+use crate::text;
+
+/// What [`Progress`] counts for an operation.
+pub const STEPS: u64 = 6;
+
+/// Steps of this share of the median and more are told of.
+const COARSE: f64 = 0.002;
+
+/// The numbers of an operation.
+#[derive(Debug, Serialize)]
+pub struct Facts {
+    #[serde(flatten)]
+    pub operation: Description,
+    pub time: &'static str,
+    pub method: String,
+    pub category: String,
+    pub counts: BTreeMap<&'static str, usize>,
+    pub warmup_end: Option<u64>,
+    /// Repetitions that all that follows is of.
+    pub used: usize,
+    /// Complete repetitions that it is not of.
+    pub left_out: LeftOut,
+    /// What is to be known beside the numbers.
+    pub notes: Vec<String>,
+    #[serde(flatten)]
+    pub description: numbers::Description,
+    #[serde(flatten)]
+    pub series: Series,
+    /// `None` without time stamps.
+    pub completion: Option<Completion>,
+    /// `None` for a blocking operation.
+    pub non_blocking: Option<NonBlocking>,
+    pub enough: EnoughFacts,
+    pub counters: BTreeMap<String, BTreeMap<&'static str, counters::Values>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub per_rank: Option<Vec<RankFacts>>,
+}
+
+impl Facts {
+    /// Of the `number`-th operation.
+    pub fn of(
+        arguments: &Arguments,
+        source: &Source,
+        others: &[Source],
+        number: usize,
+        progress: &mut Progress,
+    ) -> Result<Facts> {
+        let operation = source.operations()[number].clone();
+        let selection = Selection::of(arguments, source, number)?;
+        progress.step();
+        let sample = Sample::new(&selection.run_time_ns);
+        progress.step();
+        let of_ranks = source.ranks(number);
+        let times = completion::times(&of_ranks);
+        progress.step();
+        let repetition = selection.only(selection.repetition.to_vec());
+        let values = &selection.run_time_ns;
+        let warmup_end = selection.categories.warmup_end;
+        let confidence = arguments.confidence;
+        let mut series = Series::of(values, &sample, &repetition, warmup_end, confidence, arguments.seed);
+        series.outlier_period = outlier_period(&selection, &repetition, &sample, times.as_ref());
+        progress.step();
+        let worth = [series.effective_repetitions, series.effective_repetitions_median];
+        let worth = worth.map(|effective| effective.unwrap_or(values.len() as f64));
+        let runs = match others {
+            [] => None,
+            _ => {
+                let mut medians: Vec<f64> = sample.median().into_iter().collect();
+                medians.extend(enough::medians(arguments, &operation, others)?);
+                Some(medians)
+            }
+        };
+        let facts = Facts {
+            time: arguments.time_name(),
+            method: name(&arguments.method),
+            category: name(&arguments.category),
+            counts: Category::ALL.map(|of| (of.name(), selection.categories.count(of))).into_iter().collect(),
+            warmup_end,
+            used: values.len(),
+            left_out: selection.left_out,
+            notes: Vec::new(),
+            description: numbers::Description::of(&sample, confidence),
+            enough: EnoughFacts::of(arguments, values, &sample, worth, runs),
+            series,
+            completion: times.as_ref().map(|times| Completion::of(source, number, &of_ranks, times, &selection)),
+            non_blocking: non_blocking::of(source, number, &selection)?,
+            counters: counters::of(source, number, &selection),
+            per_rank: arguments.per_rank.then(|| ranks::of(&of_ranks, times.as_ref(), &selection, confidence)),
+            operation,
+        };
+        progress.step();
+        let notes = facts.notes(source, number);
+        progress.step();
+        Ok(Facts { notes, ..facts })
+    }
+
+    fn notes(&self, source: &Source, number: usize) -> Vec<String> {
+        let mut notes: Vec<String> = source.notes(number).to_vec();
+        let mut note = |text: String| notes.push(text);
+        if self.operation.incomplete > 0 {
+            note(format!(
+                "{} repetitions that some rank did not finish or keep are left out",
+                self.operation.incomplete
+            ));
+        }
+        if self.left_out.not_finite > 0 {
+            note(format!("{} run times that are infinite or not a number are left out", self.left_out.not_finite));
+        }
+        let disturbed = source.disturbed(number).map_or(0, |all| all.iter().filter(|disturbed| **disturbed).count());
+        if disturbed > 0 {
+            note(format!("the tracer itself may have delayed {disturbed} of the repetitions"));
+        }
+        match self.used {
+            0 => note("no repetition is left: there is nothing to describe".to_owned()),
+            1 => note("one repetition has neither a spread nor intervals".to_owned()),
+            2..6 => note("fewer than 6 repetitions: no interval of the median".to_owned()),
+            _ => {}
+        }
+        if self.used > 1 && self.description.min_ns == self.description.max_ns {
+            note("all run times are equal: no dependence and no modes can be told".to_owned());
+        }
+        let coarse = |step: &f64| self.description.median_ns.is_some_and(|median| step / median >= COARSE);
+        if let (Some(step), Some(median)) = (self.series.step_ns.filter(coarse), self.description.median_ns) {
+            let share = 100.0 * step / median;
+            note(format!(
+                "the run times come in steps of {} ({share:.1} % of the median): no interval tells more than that",
+                text::time(step)
+            ));
+        }
+        for (of, effective) in
+            [("mean", self.series.effective_repetitions), ("median", self.series.effective_repetitions_median)]
+        {
+            // A tenth is within what the estimate of it varies by.
+            if let Some(effective) = effective.filter(|&worth| worth < 0.9 * self.used as f64) {
+                let factor = (self.used as f64 / effective).sqrt();
+                note(format!(
+                    "the repetitions depend on each other: worth {effective:.0} independent ones for the {of}, whose \
+                     interval is too narrow by a factor of {factor:.1}"
+                ));
+            }
+        }
+        if self.series.settled == Some(false) {
+            note("the dependence does not end within the series: they are worth fewer still".to_owned());
+        }
+        if let Some(completion) = &self.completion {
+            if completion.ordering.violated > 0 {
+                note(format!("{} repetitions contradict T_last <= T_loc <= T_glob", completion.ordering.violated));
+            }
+            if completion.ordering.split > 0 {
+                note(format!("a clock stepped within {} repetitions", completion.ordering.split));
+            }
+        }
+        notes
+    }
+}
+
+/// The period of the repetitions of twice the median and more, in time or else in their numbers.
+fn outlier_period(
+    selection: &Selection<'_>,
+    repetition: &[u64],
+    sample: &Sample,
+    times: Option<&CompletionTimes>,
+) -> Option<PeriodFacts> {
+    let limit = 2.0 * sample.median()?;
+    let slow = |row: &usize| selection.run_time_ns[*row] >= limit;
+    let slow: Vec<usize> = (0..selection.run_time_ns.len()).filter(slow).collect();
+    match times {
+        Some(times) => {
+            let begin = selection.only(times.begin_ns().to_vec());
+            let at: Vec<f64> = slow.iter().map(|&row| begin[row]).collect();
+            let mut steps: Vec<f64> = begin.windows(2).map(|pair| pair[1] - pair[0]).collect();
+            period(&at, 2.0 * median(&mut steps)?).map(PeriodFacts::in_time)
+        }
+        None => {
+            let at: Vec<f64> = slow.iter().map(|&row| repetition[row] as f64).collect();
+            period(&at, 2.0).map(PeriodFacts::in_repetitions)
+        }
+    }
+}

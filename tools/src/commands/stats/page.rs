@@ -1,0 +1,351 @@
+//! The numbers for people: a row for each operation, or all of one.
+
+use std::io::{self, Write};
+
+use anyhow::Result;
+use mpitrace::categories::Category;
+
+use super::facts::Facts;
+use super::numbers::{IntervalNs, ModeFacts};
+use crate::output::{Attribute, Style};
+use crate::table::{Table, number, text};
+use crate::text;
+
+/// A row for each operation.
+pub fn all(all: &[Facts], output: &mut dyn Write, style: Style) -> Result<()> {
+    let mut table = Table::new(&[
+        number("operation"),
+        text("function"),
+        text("communicator"),
+        number("bytes"),
+        number("ranks"),
+        number("used"),
+        number("left out").optional(),
+        number("incomplete").optional(),
+        number("min"),
+        number("median"),
+        text("interval"),
+        number("p95"),
+        number("p99"),
+        number("max"),
+        number("mean"),
+        number("sd"),
+        number("mad"),
+        number("worth"),
+        number("modes"),
+        number("outliers"),
+    ]);
+    for facts in all {
+        let d = &facts.description;
+        let left_out = facts.left_out.category + facts.left_out.removed + facts.left_out.not_finite;
+        table.row(vec![
+            facts.operation.operation.to_string(),
+            text::printable(&facts.operation.function).into_owned(),
+            text::printable(&facts.operation.communicator).into_owned(),
+            text::optional(facts.operation.bytes),
+            facts.operation.ranks.to_string(),
+            facts.used.to_string(),
+            positive(left_out as u64),
+            positive(facts.operation.incomplete),
+            time(d.min_ns),
+            time(d.median_ns),
+            d.median_interval.map(ends).unwrap_or_default(),
+            time(d.p95_ns),
+            time(d.p99_ns),
+            time(d.max_ns),
+            time(d.mean_ns),
+            time(d.sd_ns),
+            time(d.mad_ns),
+            facts.series.effective_repetitions_median.map(|worth| format!("{worth:.0}")).unwrap_or_default(),
+            facts.series.modes.len().to_string(),
+            text::optional(facts.series.outliers.map(|found| found.twice_median)),
+        ]);
+    }
+    table.write(output, style)?;
+    if let Some(facts) = all.first() {
+        writeln!(output)?;
+        writeln!(output, "{} run times, {} repetitions; interval: of the median", facts.time, facts.category)?;
+        writeln!(
+            output,
+            "worth: as many independent repetitions for the median; outliers: of twice the median and more"
+        )?;
+    }
+    for facts in all {
+        for note in &facts.notes {
+            writeln!(output, "operation {}: {}", facts.operation.operation, text::printable(note))?;
+        }
+    }
+    Ok(())
+}
+
+/// Everything about one operation.
+pub fn one(facts: &Facts, output: &mut dyn Write, style: Style) -> Result<()> {
+    head(facts, output)?;
+    values(facts, output, style)?;
+    series(facts, output)?;
+    modes(&facts.series.modes, output, style)?;
+    times_together(facts, output)?;
+    enough(facts, output)?;
+    counters(facts, output, style)?;
+    per_rank(facts, output, style)?;
+    if !facts.notes.is_empty() {
+        writeln!(output)?;
+    }
+    for note in &facts.notes {
+        writeln!(output, "{}", style.paint(Attribute::Yellow, &text::printable(note)))?;
+    }
+    Ok(())
+}
+
+fn head(facts: &Facts, output: &mut dyn Write) -> io::Result<()> {
+    let operation = &facts.operation;
+    let bytes = operation.bytes.map(|bytes| format!(", {bytes} bytes")).unwrap_or_default();
+    let (function, communicator) = (text::printable(&operation.function), text::printable(&operation.communicator));
+    writeln!(output, "{function} on {communicator}{bytes}, {}", text::count(operation.ranks.into(), "rank"))?;
+    let counts = Category::ALL.map(|category| format!("{} {}", facts.counts[category.name()], category.name()));
+    let counts = counts.join(", ");
+    writeln!(output, "repetitions  {}: {counts} ({})", operation.repetitions, facts.method)?;
+    writeln!(output, "used         {} ({}), {} run times", facts.used, facts.category, facts.time)?;
+    let left = &facts.left_out;
+    writeln!(
+        output,
+        "left out     {} of other categories, {} removed, {} not finite, {} incomplete",
+        left.category, left.removed, left.not_finite, operation.incomplete
+    )
+}
+
+fn values(facts: &Facts, output: &mut dyn Write, style: Style) -> io::Result<()> {
+    let d = &facts.description;
+    if facts.used == 0 {
+        return Ok(());
+    }
+    writeln!(output)?;
+    let mut table = Table::new(&[text("run time"), number("value"), text("interval"), text("of").optional()]);
+    let mut row = |name: &str, value: Option<f64>, interval: Option<IntervalNs>, of: &str| {
+        let of = interval.map(|interval| format!("{:.1} %{of}", 100.0 * interval.coverage)).unwrap_or_default();
+        table.row(vec![name.to_owned(), time(value), interval.map(ends).unwrap_or_default(), of]);
+    };
+    row("min", d.min_ns, None, "");
+    for quantile in &facts.series.quantiles {
+        match quantile.p {
+            0.5 => row("median", Some(quantile.value_ns), quantile.interval, ", order statistics"),
+            p => row(&format!("p{:.0}", 100.0 * p), Some(quantile.value_ns), quantile.interval, ""),
+        }
+        if quantile.p == 0.5 {
+            row("", None, facts.series.median_bootstrap, ", bootstrap");
+        }
+    }
+    row("max", d.max_ns, None, "");
+    row("mean", d.mean_ns, d.mean_interval, ", Student");
+    row("sd", d.sd_ns, None, "");
+    row("mad", d.mad_ns, None, "");
+    if let Some(plot) = facts.series.box_plot {
+        row("lower whisker", Some(plot.whiskers_ns[0]), None, "");
+        row("upper whisker", Some(plot.whiskers_ns[1]), None, "");
+    }
+    table.write(output, style)
+}
+
+fn series(facts: &Facts, output: &mut dyn Write) -> io::Result<()> {
+    writeln!(output)?;
+    let s = &facts.series;
+    if let Some(found) = s.outliers {
+        writeln!(
+            output,
+            "outliers     {} of twice the median, {} above Tukey's fence, {} by 3.5 MAD, {} above twice p99",
+            found.twice_median, found.tukey, found.mad, found.mpibench
+        )?;
+    }
+    if let Some(period) = s.outlier_period {
+        let length = match (period.period_ns, period.period_repetitions) {
+            (Some(ns), _) => text::time(ns),
+            (None, repetitions) => format!("{:.1} repetitions", repetitions.unwrap_or(f64::NAN)),
+        };
+        writeln!(output, "             every {length} (strength {:.2}, p {:.1e})", period.strength, period.p)?;
+    }
+    if !s.autocorrelation.is_empty() {
+        let listed: Vec<String> = s.autocorrelation.iter().take(5).map(|r| format!("{r:.2}")).collect();
+        writeln!(output, "dependence   autocorrelation {}", listed.join(" "))?;
+    }
+    if let Some(test) = s.ljung_box {
+        writeln!(output, "             Ljung-Box Q({}) = {:.1}, p {:.1e}", test.lags, test.statistic, test.p)?;
+    }
+    if let (Some(mean), Some(median)) = (s.effective_repetitions, s.effective_repetitions_median) {
+        writeln!(
+            output,
+            "             worth {mean:.0} independent repetitions for the mean, {median:.0} for the median"
+        )?;
+    }
+    if let Some(cut) = s.mser5 {
+        writeln!(output, "start        MSER-5 cuts off the first {cut}")?;
+    } else if facts.used >= 10 {
+        writeln!(output, "start        MSER-5 finds no place to cut in the first half")?;
+    }
+    if let Some(chow) = s.chow {
+        writeln!(output, "             Chow at {}: F = {:.1}, p {:.1e}", chow.at, chow.statistic, chow.p)?;
+    }
+    Ok(())
+}
+
+fn modes(modes: &[ModeFacts], output: &mut dyn Write, style: Style) -> io::Result<()> {
+    if modes.len() < 2 {
+        return Ok(());
+    }
+    writeln!(output)?;
+    let mut table = Table::new(&[
+        number("mode"),
+        number("share"),
+        number("from"),
+        number("to"),
+        number("first"),
+        number("quartiles of its places"),
+        number("last"),
+        number("in a row"),
+    ]);
+    for mode in modes {
+        table.row(vec![
+            text::time(mode.peak_ns),
+            format!("{:.1} %", 100.0 * mode.share),
+            text::time(mode.range_ns[0]),
+            text::time(mode.range_ns[1]),
+            mode.first.to_string(),
+            mode.quartiles.map(|place| place.to_string()).join(" "),
+            mode.last.to_string(),
+            format!("{:.1}", mode.run_length),
+        ]);
+    }
+    table.write(output, style)
+}
+
+fn times_together(facts: &Facts, output: &mut dyn Write) -> io::Result<()> {
+    if let Some(c) = &facts.completion {
+        let (local, global, last) = (time(c.local_ns), time(c.global_ns), time(c.last_ns));
+        writeln!(output, "\ncompletion   local {local}, global {global}, last {last}")?;
+        let (arrival, exit) = (time(c.arrival_spread_ns), time(c.exit_spread_ns));
+        writeln!(output, "             arrival spread {arrival}, exit spread {exit} (all medians)")?;
+        if let (Some(last_in), Some(last_out)) = (c.last_in, c.last_out) {
+            writeln!(
+                output,
+                "             last in: rank {} ({:.0} %), last out: rank {} ({:.0} %)",
+                last_in.rank,
+                100.0 * last_in.share,
+                last_out.rank,
+                100.0 * last_out.share
+            )?;
+        }
+        if let Some(b) = c.barriers {
+            let (lower, global, upper) = (time(b.lower_ns), time(b.global_ns), time(b.upper_ns));
+            writeln!(
+                output,
+                "barriers     around {}: work of {lower} to {upper} without a clock, {global} with; contradicted {}, \
+                 beyond the clocks' errors {}",
+                b.repetitions, b.contradicted, b.contradicted_with_errors
+            )?;
+        }
+    }
+    if let Some(n) = &facts.non_blocking {
+        let overhead = time(n.overhead_ns);
+        let (init, test, wait) = (time(n.init_ns), time(n.test_ns), time(n.wait_ns));
+        writeln!(output, "\nnon-blocking overhead {overhead}: start {init}, tests {test}, wait {wait} (medians)")?;
+        match (n.overlap, n.blocking_ns) {
+            (Some(overlap), Some(blocking)) => {
+                writeln!(output, "             overlap {:.0} % of {} blocking", 100.0 * overlap, text::time(blocking))?;
+            }
+            _ => writeln!(output, "             overlap unknown: no blocking call of the same kind in this trace")?,
+        }
+    }
+    Ok(())
+}
+
+fn enough(facts: &Facts, output: &mut dyn Write) -> io::Result<()> {
+    if facts.used == 0 {
+        return Ok(());
+    }
+    let e = &facts.enough;
+    let count = |needed: Option<u64>| needed.map_or("cannot be told".to_owned(), |needed| needed.to_string());
+    let now = |half: Option<f64>| half.map(|half| format!(", now {:.2} %", 100.0 * half)).unwrap_or_default();
+    writeln!(output, "\nenough for   +- {} % at {} %", 100.0 * e.half_width, 100.0 * e.confidence)?;
+    writeln!(output, "             median: {} repetitions{}", count(e.median.repetitions), now(e.median.half_width))?;
+    writeln!(output, "             mean: {} repetitions{}", count(e.mean.repetitions), now(e.mean.half_width))?;
+    match &e.runs {
+        Some(runs) => writeln!(
+            output,
+            "             runs: {}, by the medians of {}{}",
+            count(runs.runs),
+            text::count(runs.median_ns.len() as u64, "run"),
+            now(runs.half_width)
+        ),
+        None => writeln!(output, "             runs: cannot be told from one; --runs names others"),
+    }
+}
+
+fn counters(facts: &Facts, output: &mut dyn Write, style: Style) -> io::Result<()> {
+    if facts.counters.is_empty() {
+        return Ok(());
+    }
+    writeln!(output)?;
+    let columns = [text("counter"), text("category"), number("values"), number("median"), number("min"), number("max")];
+    let mut table = Table::new(&columns);
+    for (name, categories) in &facts.counters {
+        for (category, values) in Category::ALL.iter().filter_map(|of| categories.get_key_value(of.name())) {
+            table.row(vec![
+                text::printable(name).into_owned(),
+                (*category).to_owned(),
+                values.values.to_string(),
+                text::optional(values.median),
+                text::optional(values.min),
+                text::optional(values.max),
+            ]);
+        }
+    }
+    table.write(output, style)
+}
+
+fn per_rank(facts: &Facts, output: &mut dyn Write, style: Style) -> io::Result<()> {
+    let Some(ranks) = &facts.per_rank else { return Ok(()) };
+    writeln!(output)?;
+    let mut table = Table::new(&[
+        number("rank"),
+        number("min"),
+        number("median"),
+        text("interval"),
+        number("p95"),
+        number("p99"),
+        number("max"),
+        number("mean"),
+        number("sd"),
+        number("mad"),
+        number("last in").optional(),
+        number("last out").optional(),
+    ]);
+    for rank in ranks {
+        let d = &rank.description;
+        table.row(vec![
+            rank.rank.to_string(),
+            time(d.min_ns),
+            time(d.median_ns),
+            d.median_interval.map(ends).unwrap_or_default(),
+            time(d.p95_ns),
+            time(d.p99_ns),
+            time(d.max_ns),
+            time(d.mean_ns),
+            time(d.sd_ns),
+            time(d.mad_ns),
+            text::optional(rank.last_in),
+            text::optional(rank.last_out),
+        ]);
+    }
+    table.write(output, style)
+}
+
+fn time(ns: Option<f64>) -> String {
+    ns.map(text::time).unwrap_or_default()
+}
+
+fn ends(interval: IntervalNs) -> String {
+    format!("{} to {}", text::time(interval.lower_ns), text::time(interval.upper_ns))
+}
+
+fn positive(number: u64) -> String {
+    text::optional(Some(number).filter(|&number| number > 0))
+}

@@ -1,0 +1,264 @@
+//! `mpitrace stats`: its numbers, what it counts beside them, and what it says where there are none.
+
+use crate::support::{Folder, killed, mpitrace, plain};
+use mpitrace::statistics::Random;
+use mpitrace::trace::synthetic::SyntheticRank;
+use serde_json::{Value, json};
+
+/// Two ranks and an operation whose calls begin every 100 µs; `took` is how long a repetition takes on a rank, ns.
+fn trace(repetitions: u64, mut took: impl FnMut(u32, u64) -> u64) -> [SyntheticRank; 2] {
+    [0, 1].map(|number| {
+        let mut rank = SyntheticRank::new(number, 2);
+        let allreduce = rank.operation("MPI_Allreduce", 0, 8);
+        rank.describe(allreduce, None, "MPI_DOUBLE", Some("MPI_SUM"));
+        for i in 0..repetitions {
+            // Rank 1 comes 50 ns later.
+            let enter = 1_000_000 + 100_000 * i + 50 * u64::from(number);
+            rank.call(allreduce, enter, enter + took(number, i));
+        }
+        rank
+    })
+}
+
+fn stats(folder: &Folder, ranks: &[SyntheticRank], more: &[&str]) -> Value {
+    let ran = mpitrace(&[&["stats", "--json", &folder.trace(ranks)], more].concat());
+    assert_eq!((ran.code, ran.stderr.as_str()), (0, ""));
+    ran.json()[0].clone()
+}
+
+#[test]
+fn the_numbers_are_those_of_the_run_times() {
+    let folder = Folder::new();
+    // 1001, 1002 ... 1101 ns on rank 0, 10 ns more on rank 1.
+    let found =
+        stats(&folder, &trace(101, |rank, i| 1000 + (i * 37) % 101 + 1 + 10 * u64::from(rank)), &["--per-rank"]);
+    assert_eq!((&found["repetitions"], &found["used"], &found["incomplete"]), (&json!(101), &json!(101), &json!(0)));
+    for (key, value) in [
+        ("min_ns", 1011.0),
+        ("max_ns", 1111.0),
+        ("median_ns", 1061.0),
+        ("mean_ns", 1061.0),
+        ("mad_ns", 25.0),
+        ("p95_ns", 1106.0),
+        ("p99_ns", 1110.0),
+    ] {
+        assert_eq!(found[key], value, "{key}");
+    }
+    // Ranks 41 and 61 of 101 values, as R and SciPy have it.
+    assert_eq!(
+        (&found["median_interval"]["lower_ns"], &found["median_interval"]["upper_ns"]),
+        (&json!(1051.0), &json!(1071.0))
+    );
+    assert!(found["median_interval"]["coverage"].as_f64().unwrap() >= 0.95);
+    let completion = &found["completion"];
+    // T_glob = A + T_last: rank 1 comes 50 ns later and stays 10 ns longer.
+    assert_eq!(
+        (&completion["local_ns"], &completion["global_ns"], &completion["last_ns"]),
+        (&json!(1061.0), &json!(1111.0), &json!(1061.0))
+    );
+    assert_eq!((&completion["arrival_spread_ns"], &completion["exit_spread_ns"]), (&json!(50.0), &json!(60.0)));
+    assert_eq!(completion["last_in"], json!({"rank": 1, "share": 1.0}));
+    assert_eq!(completion["ordering"], json!({"checked": 101, "split": 0, "violated": 0}));
+    assert_eq!(found["per_rank"][0]["median_ns"], 1051.0);
+    assert_eq!((&found["per_rank"][0]["last_in"], &found["per_rank"][1]["last_in"]), (&json!(0), &json!(101)));
+    assert_eq!(found["non_blocking"], json!(null));
+}
+
+#[test]
+fn what_is_left_out_is_counted_beside_the_numbers() {
+    let folder = Folder::new();
+    let all = stats(&folder, &plain(), &["--operation", "0"]);
+    assert_eq!(all["counts"], json!({"first": 1, "warmup": 19, "outlier": 1, "good": 39}));
+    assert_eq!((&all["used"], &all["max_ns"]), (&json!(60), &json!(50_000.0)));
+    let good = stats(&folder, &plain(), &["--operation", "0", "--category", "good"]);
+    assert_eq!((&good["used"], &good["max_ns"]), (&json!(39), &json!(2000.0)));
+    assert_eq!(good["left_out"], json!({"category": 21, "removed": 0, "not_finite": 0}));
+    let noisy = |rank: u32, i: u64| 1000 + (i * 37) % 101 + if (rank, i) == (0, 50) { 5000 } else { 0 };
+    let tukey = stats(&folder, &trace(200, noisy), &["--remove", "tukey"]);
+    assert_eq!(
+        (&tukey["used"], &tukey["left_out"]["removed"], &tukey["max_ns"]),
+        (&json!(199), &json!(1), &json!(1100.0))
+    );
+    let page = mpitrace(&["stats", "--operation", "0", "--remove", "mpibench", &folder.trace(&trace(200, noisy))]);
+    assert!(
+        page.stdout.contains("left out     0 of other categories, 1 removed, 0 not finite, 0 incomplete"),
+        "{}",
+        page.stdout
+    );
+}
+
+#[test]
+fn a_period_two_modes_and_the_first_of_them_are_found() {
+    let folder = Folder::new();
+    let mut random = Random::new(1);
+    // Every 40th repetition, 4 ms, takes ten times as long; every third is of another mode.
+    let ranks = trace(3000, |_, i| {
+        let base = if i % 3 == 0 { 1300.0 } else { 1000.0 };
+        (base * (1.0 + 0.02 * random.normal())) as u64 + if i % 40 == 20 { 9000 } else { 0 }
+    });
+    let found = stats(&folder, &ranks, &[]);
+    let period = found["outlier_period"]["period_ns"].as_f64().unwrap();
+    assert!((period / 4e6 - 1.0).abs() < 0.01, "{period}");
+    let modes = found["modes"].as_array().unwrap();
+    assert!(modes.len() >= 2, "{modes:?}");
+    assert!((modes[0]["share"].as_f64().unwrap() - 2.0 / 3.0).abs() < 0.05, "{modes:?}");
+    // Without the outliers, which are most of the variance.
+    let good = stats(&folder, &ranks, &["--category", "good"]);
+    assert!(good["ljung_box"]["p"].as_f64().unwrap() < 1e-6);
+}
+
+#[test]
+fn schemes_print_what_the_benchmarks_would() {
+    let folder = Folder::new();
+    let ranks = trace(100, |rank, i| 1000 + 10 * i + 100 * u64::from(rank));
+    let apply = |scheme: &str, more: &[&str]| stats(&folder, &ranks, &[&["--scheme", scheme], more].concat());
+    // The longest is rank 1's: 1100 to 2090.
+    let ps2 = apply("ps2", &[]);
+    assert_eq!((&ps2["mean_ns"], &ps2["used"], &ps2["removed"]), (&json!(1595.0), &json!(100), &json!(0)));
+    assert!(ps2["mean_interval"]["lower_ns"].as_f64().unwrap() < 1595.0);
+    let ps3 = apply("ps3", &[]);
+    assert_eq!((&ps3["min_ns"], &ps3["max_ns"], &ps3["mean_ns"]), (&json!(1495.0), &json!(1595.0), &json!(1545.0)));
+    assert_eq!(apply("ps4", &[])["mean_ns"], 1645.0);
+    let ps5 = apply("ps5", &[]);
+    assert_eq!((&ps5["min_ns"], &ps5["max_ns"], &ps5["used"]), (&json!(1000.0), &json!(2090.0), &json!(200)));
+    assert_eq!(apply("ps6", &[])["median_ns"], 1595.0);
+    // The loop of rank 0 lasts 99 x 100 us and the last call.
+    assert_eq!(apply("ps7", &[])["min_ns"], (99.0 * 100_000.0 + 1990.0) / 100.0);
+    // The root's first loop of two: one step, and the second call.
+    assert_eq!(apply("ps8", &["--loop", "2"])["min_ns"], (100_000.0 + 1010.0) / 2.0);
+    assert_eq!(apply("ps8", &["--loop", "30"])["removed"], 10);
+    let root = stats(&folder, &ranks, &["--timing", "root"]);
+    assert_eq!((&root["time"], &root["mean_ns"]), (&json!("root"), &json!(1495.0)));
+    assert_eq!(stats(&folder, &ranks, &["--timing", "global"])["mean_ns"], 1645.0);
+}
+
+#[test]
+fn barriers_around_the_work_bound_it_without_a_clock() {
+    let folder = Folder::new();
+    let ranks = [0, 1].map(|number: u32| {
+        let mut rank = SyntheticRank::new(number, 2);
+        let barrier = rank.operation("MPI_Barrier", 0, 0);
+        let bcast = rank.operation("MPI_Bcast", 0, 8);
+        for i in 0..20 {
+            let at = 1_000_000 + 10_000 * i;
+            rank.call(barrier, at + 40 * u64::from(number), at + 100);
+            rank.call(bcast, at + 110, at + 600);
+        }
+        rank
+    });
+    let found = stats(&folder, &ranks, &["--operation", "1"]);
+    // The last call has no barrier behind it.
+    let expected = json!({
+        "repetitions": 19, "lower_ns": 9940.0, "global_ns": 9940.0, "upper_ns": 10_060.0, "contradicted": 0,
+        "contradicted_with_errors": 0
+    });
+    assert_eq!(found["completion"]["barriers"], expected);
+    assert_eq!(stats(&folder, &ranks, &["--operation", "0"])["completion"]["barriers"], json!(null));
+}
+
+#[test]
+fn the_clocks_step_is_told_and_no_number_of_repetitions_beats_it() {
+    let folder = Folder::new();
+    let found = stats(&folder, &trace(500, |_, i| 200 + 10 * ((i * 7) % 5)), &[]);
+    assert_eq!(found["step_ns"], 10.0);
+    assert_eq!(found["enough"]["median"]["repetitions"], json!(null));
+    assert!(found["notes"].to_string().contains("steps of 10.00 ns"), "{}", found["notes"]);
+}
+
+#[test]
+fn more_runs_tell_how_many_are_enough() {
+    let folder = Folder::new();
+    let first = folder.trace(&trace(50, |_, i| 1000 + i));
+    let second = folder.path("second.mpitrace");
+    std::fs::rename(&first, &second).unwrap();
+    let first = folder.trace(&trace(50, |_, i| 1100 + i));
+    let found = mpitrace(&["stats", "--json", &first, "--runs", &second]).json();
+    let runs = &found[0]["enough"]["runs"];
+    assert_eq!(runs["median_ns"], json!([1124.5, 1024.5]));
+    // Student's t at 0.975: 100 / sqrt(2) is 6.6 % of the mean, and 1 % of it takes (1.974 x 6.581)^2 = 168.8 runs.
+    assert_eq!(runs["runs"], 169);
+    assert_eq!(mpitrace(&["stats", "--json", &first]).json()[0]["enough"]["runs"], json!(null));
+}
+
+#[test]
+fn nothing_one_and_equal_repetitions_have_a_note_and_nulls() {
+    let folder = Folder::new();
+    let mut empty = trace(0, |_, _| 0);
+    empty.iter_mut().for_each(|rank| rank.paused_call(0));
+    let found = stats(&folder, &empty, &[]);
+    assert_eq!((&found["used"], &found["median_ns"], &found["mean_ns"]), (&json!(0), &json!(null), &json!(null)));
+    assert!(found["notes"].to_string().contains("nothing to describe"), "{}", found["notes"]);
+    let one = stats(&folder, &trace(1, |_, _| 500), &[]);
+    assert_eq!(
+        (&one["median_ns"], &one["sd_ns"], &one["median_interval"]),
+        (&json!(500.0), &json!(null), &json!(null))
+    );
+    assert!(one["notes"].to_string().contains("one repetition"), "{}", one["notes"]);
+    let equal = stats(&folder, &trace(100, |_, _| 500), &[]);
+    assert_eq!((&equal["sd_ns"], &equal["effective_repetitions"]), (&json!(0.0), &json!(null)));
+    assert!(equal["notes"].to_string().contains("all run times are equal"), "{}", equal["notes"]);
+    for more in [&["--operation", "0"][..], &["--scheme", "ps5"], &["--scheme", "ps8"], &["--per-rank"]] {
+        for ranks in [&empty, &trace(1, |_, _| 500), &trace(100, |_, _| 0)] {
+            let ran = mpitrace(&[&["stats", &folder.trace(ranks)], more].concat());
+            assert_eq!((ran.code, ran.stderr.as_str()), (0, ""), "{more:?}");
+            assert!(!ran.stdout.contains("NaN") && !ran.stdout.contains("inf "), "{}", ran.stdout);
+        }
+    }
+}
+
+#[test]
+fn ranks_with_different_numbers_of_repetitions_are_told() {
+    let folder = Folder::new();
+    let trace = folder.trace(&killed());
+    let ran = mpitrace(&["stats", "--json", &trace]);
+    assert_eq!((ran.code, ran.stderr.lines().count()), (1, 1));
+    let found = &ran.json()[0];
+    assert_eq!((&found["used"], &found["incomplete"], &found["median_ns"]), (&json!(4), &json!(1), &json!(50.0)));
+    assert!(found["notes"].to_string().contains("1 repetitions that some rank"), "{}", found["notes"]);
+}
+
+#[test]
+fn run_times_of_another_tool_have_the_same_numbers_where_they_can() {
+    let folder = Folder::new();
+    let mut csv = String::from("iteration,rank,metric,value\n");
+    for i in 0..50 {
+        for rank in 0..2 {
+            csv += &format!("{i}, {rank}, runtime, {}\n{i}, {rank}, L3, {i}\n", 1000 + i + 10 * rank);
+        }
+    }
+    csv += "50, 0, runtime, 1000\n";
+    let file = folder.file("a.csv", csv.as_bytes());
+    let ran = mpitrace(&["stats", "--from", "csv", "--json", &file]);
+    let found = &ran.json()[0];
+    assert_eq!(
+        (&found["median_ns"], &found["max_ns"], &found["completion"]),
+        (&json!(1034.5), &json!(1059.0), &json!(null))
+    );
+    assert!(found["notes"].as_array().is_some_and(|notes| !notes.is_empty()), "{found}");
+    assert_eq!(found["counters"]["L3"]["good"]["max"], 49.0);
+    csv += "50, 1, runtime, NaN\n";
+    let ran = mpitrace(&["stats", "--from", "csv", &folder.file("nan.csv", csv.as_bytes())]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (2, ""));
+    assert!(ran.stderr.contains("line 203"), "{}", ran.stderr);
+    let ran = mpitrace(&["stats", "--from", "csv", "--scheme", "ps7", &file]);
+    assert!(ran.stdout.contains("ps7 needs time stamps"), "{}", ran.stdout);
+}
+
+#[test]
+fn what_cannot_be_done_is_one_line_and_exit_2() {
+    let folder = Folder::new();
+    let trace = folder.trace(&plain());
+    for wrong in [
+        &["--operation", "7"][..],
+        &["--scheme", "ps2", "--loop", "5"],
+        &["--scheme", "ps9"],
+        &["--loop", "5"],
+        &["--confidence", "1"],
+        &["--time", "local", "--timing", "root"],
+        &["--runs", "/nonexistent"],
+    ] {
+        let ran = mpitrace(&[&["stats", &trace], wrong].concat());
+        assert_eq!((ran.code, ran.stdout.as_str()), (2, ""), "{wrong:?}");
+        assert_eq!(ran.stderr.lines().count(), 1, "{wrong:?}: {}", ran.stderr);
+    }
+}
