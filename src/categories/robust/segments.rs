@@ -1,0 +1,106 @@
+//! The stretches in which the level stays the same.
+
+use std::ops::Range;
+
+use super::cells::Cells;
+
+/// Candidates are thinned out each time this many cells have been added: more often takes longer than it saves.
+const PRUNING: usize = 16;
+
+/// The cells at which a segment begins, without the first: those that make the sum of all segments' costs, and of a penalty for
+/// each, the least there is. PELT (Killick, Fearnhead, Eckley, Optimal detection of changepoints with a linear computational
+/// cost, 2012): exact, and candidates that no later end can make good again are left out.
+pub fn optimal(cells: &Cells, penalty: f64) -> Vec<usize> {
+    let count = cells.len();
+    let mut last = vec![0; count + 1];
+    // Of each candidate: the cell, the repetitions and sums before it, and the least cost up to it. One array each, so that the
+    // loop over them, which is where all the time goes, takes several at once.
+    let (mut starts, mut weights, mut sums, mut bases) = (vec![0], vec![0.0], vec![0.0], vec![-penalty]);
+    let mut costs = Vec::new();
+    for end in 1..=count {
+        let (weight, sum, squares) = cells.before(end);
+        costs.clear();
+        costs.extend(bases.iter().zip(&sums).zip(&weights).map(|((base, before), earlier)| {
+            let difference = sum - before;
+            base + squares - difference * difference / (weight - earlier)
+        }));
+        let least = least(&costs);
+        let best = costs.iter().position(|&cost| cost == least).unwrap_or(0);
+        last[end] = starts[best];
+        let least = least + penalty;
+        // A candidate that is worse than a fresh start here will be so for good.
+        if end.is_multiple_of(PRUNING) {
+            let mut kept = 0;
+            for index in 0..costs.len() {
+                if costs[index] <= least {
+                    (starts[kept], weights[kept]) = (starts[index], weights[index]);
+                    (sums[kept], bases[kept]) = (sums[index], bases[index]);
+                    kept += 1;
+                }
+            }
+            starts.truncate(kept);
+            weights.truncate(kept);
+            sums.truncate(kept);
+            bases.truncate(kept);
+        }
+        starts.push(end);
+        weights.push(weight);
+        sums.push(sum);
+        bases.push(least - squares);
+    }
+    let mut found = Vec::new();
+    let mut end = count;
+    while end > 0 && last[end] > 0 {
+        end = last[end];
+        found.push(end);
+    }
+    found.reverse();
+    found
+}
+
+/// The smallest value, in lanes that the processor takes at once.
+fn least(values: &[f64]) -> f64 {
+    let mut lanes = [f64::INFINITY; 8];
+    let chunks = values.chunks_exact(lanes.len());
+    let rest = chunks.remainder();
+    for chunk in chunks {
+        lanes.iter_mut().zip(chunk).for_each(|(lane, &value)| *lane = if value < *lane { value } else { *lane });
+    }
+    rest.iter().chain(&lanes).copied().fold(f64::INFINITY, f64::min)
+}
+
+/// Drops, weakest first, the changes that noise can explain or that are too small to matter.
+///
+/// `variance`: of the mean of many repetitions, times their number. `penalty`: in such variances. `smallest`: on the series' scale.
+pub fn significant(cells: &Cells, mut starts: Vec<usize>, variance: f64, penalty: f64, smallest: f64) -> Vec<usize> {
+    loop {
+        let strengths = (0..starts.len()).map(|index| {
+            let (before, after) = beside(&starts, index, cells.len());
+            let difference = (cells.mean(after.clone()) - cells.mean(before.clone())).abs();
+            let spread = variance * (1.0 / cells.weight(before) + 1.0 / cells.weight(after));
+            (difference * difference / (spread * penalty)).min(difference / smallest)
+        });
+        match strengths.enumerate().min_by(|a, b| a.1.total_cmp(&b.1)) {
+            Some((weakest, strength)) if strength < 1.0 => starts.remove(weakest),
+            _ => return starts,
+        };
+    }
+}
+
+/// The mean squared distance of a cell from its segment, over that of independent noise: above 1 where noise is correlated or
+/// has tails.
+pub fn residual(cells: &Cells, starts: &[usize], sigma: f64) -> f64 {
+    let mut from = 0;
+    let mut sum = 0.0;
+    for &to in starts.iter().chain([&cells.len()]) {
+        sum += cells.cost(from..to);
+        from = to;
+    }
+    sum / (sigma * sigma * (cells.len() as f64 - starts.len() as f64 - 1.0).max(1.0))
+}
+
+fn beside(starts: &[usize], index: usize, end: usize) -> (Range<usize>, Range<usize>) {
+    let from = index.checked_sub(1).map_or(0, |before| starts[before]);
+    let to = starts.get(index + 1).copied().unwrap_or(end);
+    (from..starts[index], starts[index]..to)
+}
