@@ -1,8 +1,6 @@
 //! Run times as MPI operations have them, made from seeds: noise of several kinds around levels that are known.
 
-use rand_chacha::ChaCha8Rng;
-use rand_chacha::rand_core::SeedableRng;
-use rand_distr::{Distribution, Exp1, StandardNormal, StandardUniform};
+use fastrand::Rng;
 
 /// The level at which all series settle, ns: that of the thesis' example.
 const LEVEL_NS: f64 = 26_000.0;
@@ -74,7 +72,7 @@ impl Shape {
 
 /// Run times in ns.
 pub fn series(shape: Shape, noise: Noise, length: usize, seed: u64) -> Vec<f64> {
-    let mut random = ChaCha8Rng::seed_from_u64(seed);
+    let mut random = Rng::with_seed(seed);
     let mut disturbance = Disturbance::new(noise, &mut random);
     (0..length).map(|i| LEVEL_NS * shape.level(i, length) * disturbance.next(i, &mut random)).collect()
 }
@@ -88,46 +86,48 @@ struct Disturbance {
 }
 
 impl Disturbance {
-    fn new(noise: Noise, random: &mut ChaCha8Rng) -> Self {
+    fn new(noise: Noise, random: &mut Rng) -> Self {
         let slow = match noise {
-            Noise::Bursts { .. } => uniform(random) < 0.1,
-            _ => uniform(random) < 0.5,
+            Noise::Bursts { .. } => random.f64() < 0.1,
+            _ => random.f64() < 0.5,
         };
-        Disturbance { noise, z: StandardNormal.sample(random), slow }
+        Disturbance { noise, z: normal(random), slow }
     }
 
-    fn next(&mut self, i: usize, random: &mut ChaCha8Rng) -> f64 {
-        let z: f64 = StandardNormal.sample(random);
+    fn next(&mut self, i: usize, random: &mut Rng) -> f64 {
+        let z = normal(random);
         let plain = (self.noise.sigma() * z).exp();
         match self.noise {
             Noise::Lognormal { .. } => plain,
-            Noise::Outliers { share, .. } if uniform(random) < share => {
-                let excess: f64 = Exp1.sample(random);
+            Noise::Outliers { share, .. } if random.f64() < share => {
+                let excess = -(1.0 - random.f64()).ln();
                 plain * (3.0 + 2.0 * excess.min(5.0))
             }
             Noise::Outliers { .. } => plain,
-            Noise::Lucky { .. } => plain * if uniform(random) < 0.01 { 20.0 / 26.0 } else { 1.0 },
+            Noise::Lucky { .. } => plain * if random.f64() < 0.01 { 20.0 / 26.0 } else { 1.0 },
             Noise::Autoregressive { sigma, phi } => {
                 self.z = phi * self.z + (1.0 - phi * phi).sqrt() * z;
                 (sigma * self.z).exp()
             }
             Noise::Bursts { factor, .. } => plain * if self.state(1.0 / 180.0, 1.0 / 20.0, random) { factor } else { 1.0 },
-            Noise::Modes { share, .. } => plain * if uniform(random) < share { 1.3 } else { 1.0 },
+            Noise::Modes { share, .. } => plain * if random.f64() < share { 1.3 } else { 1.0 },
             Noise::Switching { .. } => plain * if self.state(0.2, 0.2, random) { 1.3 } else { 1.0 },
             Noise::SlowFirst { .. } => plain * if i == 0 { 5.0 } else { 1.0 },
         }
     }
 
     /// The state of this repetition; the next one's follows with these chances to begin and to end being slow.
-    fn state(&mut self, begin: f64, end: f64, random: &mut ChaCha8Rng) -> bool {
+    fn state(&mut self, begin: f64, end: f64, random: &mut Rng) -> bool {
         let slow = self.slow;
-        if uniform(random) < if slow { end } else { begin } {
+        if random.f64() < if slow { end } else { begin } {
             self.slow = !slow;
         }
         slow
     }
 }
 
-fn uniform(random: &mut ChaCha8Rng) -> f64 {
-    StandardUniform.sample(random)
+/// A number from the standard normal distribution (Box and Muller, 1958).
+fn normal(random: &mut Rng) -> f64 {
+    let radius = (-2.0 * (1.0 - random.f64()).ln()).sqrt();
+    radius * (std::f64::consts::TAU * random.f64()).cos()
 }

@@ -38,9 +38,9 @@ pub struct Robust {
 }
 
 impl Default for Robust {
-    /// A quarter, 2 %, 1 in 1000; twice the level as in Roth's rule; Tukey's outer fences ("far out"), 5 standard deviations.
+    /// A quarter, 2 %, 1 in 500; twice the level as in Roth's rule; Tukey's outer fences ("far out"), 5 standard deviations.
     fn default() -> Self {
-        Robust { latest_end: 0.25, smallest_change: 0.02, chance: 0.001, outlier: 2.0, fence: 3.0, mad: 5.0 }
+        Robust { latest_end: 0.25, smallest_change: 0.02, chance: 0.002, outlier: 2.0, fence: 3.0, mad: 5.0 }
     }
 }
 
@@ -145,11 +145,23 @@ impl Robust {
         if !from_the_start {
             return (changes, None);
         }
-        if changes.first().is_none_or(|&first| first > latest.min(8)) {
-            if let Some(end) = warmup::short(y, levels[0], noise.sigma, inflation, latest) {
-                changes.insert(0, end);
-                place::refine(y, &mut changes[..1], noise.sigma);
-                levels = place::levels(y, &changes);
+        match changes.first() {
+            // Of few repetitions the median says little: the place once more, against the level that follows alone.
+            Some(&first) if first <= warmup::SHORT => {
+                let next = changes.get(1).copied().unwrap_or(y.len());
+                if let Some(end) = warmup::short(y, levels[1], noise.sigma, inflation, latest.min(next - 1)) {
+                    changes[0] = end;
+                    levels = place::levels(y, &changes);
+                }
+            }
+            _ => {
+                if let Some(end) = warmup::short(y, levels[0], noise.sigma, inflation, latest) {
+                    let with = [&[end], &changes[..]].concat();
+                    let with_levels = place::levels(y, &with);
+                    if warmup::chance(y, end, &with, &with_levels) < self.chance {
+                        (changes, levels) = (with, with_levels);
+                    }
+                }
             }
         }
         while let Some(index) = warmup::end(&changes, &levels, y.len(), latest, smallest, variance) {

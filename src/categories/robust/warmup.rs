@@ -4,16 +4,23 @@ use crate::statistics::median;
 
 /// Beginnings up to this length are looked for one by one: outliers are brought in before segments are sought, and with them
 /// what is no longer than they may be.
-const SHORT: usize = 8;
+pub const SHORT: usize = 8;
 /// No single repetition counts more than this many sigma in them.
 const CLIP: f64 = 5.0;
 /// The sum of a short beginning's repetitions, in standard deviations of such sums.
 const SUM: f64 = 4.0;
-/// The same without the first repetition, which is slow for reasons of its own.
+/// The same without the first repetition, which is slow for reasons of its own as well,
 const SUM_WITHOUT_FIRST: f64 = 2.6;
+/// unless it is by so many sigma slower than the others: then they must be [`SUM`] by themselves.
+const FIRST_APART: f64 = 4.0;
 
 /// What comes before a warm-up's end is slower by so many standard deviations of the difference.
 const SLOWER: f64 = 3.5;
+
+/// Fewer slow repetitions in a row are outliers that happen to be neighbours.
+const BURST: u64 = 5;
+/// Bursts last as long as that by chance: the longest of a few is rarely a fifth of another one.
+const LIKE: u64 = 5;
 
 /// The end of a slow beginning of 2 to 8 repetitions above `level`.
 pub fn short(y: &[f64], level: f64, sigma: f64, inflation: f64, latest: usize) -> Option<usize> {
@@ -29,7 +36,9 @@ pub fn short(y: &[f64], level: f64, sigma: f64, inflation: f64, latest: usize) -
         }
         let strength = sum / deviation(end);
         let own = (sum - z(0)) / deviation(end - 1);
-        let strong = strength > SUM && own > SUM_WITHOUT_FIRST;
+        let others = (sum - z(0)) / (end - 1) as f64;
+        let apart = (y[0] - level) / sigma - others > FIRST_APART;
+        let strong = strength > SUM && own > if apart { SUM } else { SUM_WITHOUT_FIRST };
         if strong && found.is_none_or(|(_, strongest)| strength > strongest) {
             found = Some((end, strength));
         }
@@ -47,44 +56,94 @@ pub fn end(changes: &[usize], levels: &[f64], length: usize, latest: usize, smal
         let spread = variance * (1.0 / repetitions(index) + 1.0 / repetitions(settled));
         difference > smallest && difference * difference > SLOWER * SLOWER * spread
     };
-    let ends = |&index: &usize| changes[index] <= latest && (0..=index).all(|before| slower(before, index + 1));
+    // What begins hardly slower than it settles, and has a burst in between, is a burst's end.
+    let begins_slowly = |index: usize| {
+        let highest = levels[..=index].iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        levels[0] - levels[index + 1] >= (highest - levels[index + 1]) / 4.0
+    };
+    let ends = |&index: &usize| {
+        changes[index] <= latest && begins_slowly(index) && (0..=index).all(|before| slower(before, index + 1))
+    };
     (0..changes.len()).rev().find(ends)
 }
 
 /// How likely a series that goes on like the repetitions from `end` begins as slowly as this one, by chance alone.
 ///
-/// A repetition is slow beyond the middle between the level before `end` and the one after it. How often later ones are, and how
-/// often a slow one is followed by another, makes a Markov chain of two states: bursts, outliers and modes that come and go. What
-/// counts is the chance that such a chain begins with as many slow repetitions as this series does.
+/// A repetition is slow beyond the middle between the level before `end` and the one after it, or, the other way to see it, if it is
+/// as slow as all before `end` are. How often later ones are, and how often a slow one is followed by another, makes a Markov chain
+/// of two states: bursts, outliers and modes that come and go. What counts is the chance that such a chain begins with as many slow
+/// repetitions as this series does.
 pub fn chance(y: &[f64], end: usize, changes: &[usize], levels: &[f64]) -> f64 {
-    let before = changes.partition_point(|&change| change < end);
-    let settled = levels[before + 1];
+    let settled = levels[changes.partition_point(|&change| change < end) + 1];
     let start = median(&mut y[..end].to_vec()).unwrap_or(settled);
     let half = (start - settled) / 2.0;
-    let slow_at_start = y[..end].iter().filter(|&&value| value - settled > half).count();
-    let (mut all, mut slow, mut after_slow, mut stayed) = (0_u64, 0_u64, 0_u64, 0_u64);
-    let mut from = end;
-    let mut last_was_slow = false;
-    for (index, &to) in changes.iter().chain([&y.len()]).enumerate().skip(before + 1) {
-        // A stretch that is long beside the beginning is a level of its own, not a burst; it has its own bursts.
-        let long = to - from >= (4 * end).max(y.len() / 8);
-        let usual = if long { levels[index] } else { settled };
-        for &value in &y[from..to] {
-            let is_slow = value - usual > half;
-            after_slow += u64::from(last_was_slow);
-            stayed += u64::from(last_was_slow && is_slow);
-            slow += u64::from(is_slow);
-            last_was_slow = is_slow;
-        }
-        all += (to - from) as u64;
-        from = to;
+    let least = y[..end].iter().copied().fold(f64::INFINITY, f64::min) - settled;
+    let beyond = |excess: f64| {
+        let later = Later::of(y, end, changes, levels, excess);
+        let slow = y[..end].iter().filter(|&&value| value - settled >= excess).count();
+        later.begins_with(slow, end)
+    };
+    let chance = beyond(half);
+    match least > 0.0 {
+        // The better of two ways, so twice the chance.
+        true => 2.0 * chance.min(beyond(least)),
+        false => chance,
     }
-    // What is known before any is seen: 1 % of all run times are outliers, one in ten of them beside another.
-    let being = (slow as f64 + 0.2) / (all as f64 + 20.0);
-    let left = (after_slow - stayed) as f64;
-    // Of few bursts, the lengths are known badly: they may well be longer than these.
-    let leaving = (left + 1.8) / (after_slow as f64 + 2.0) * (left + 2.0) / (left + 3.0);
-    at_least(slow_at_start, end, being, (1.0 - leaving).max(being))
+}
+
+/// How the repetitions after a slow beginning change between quick and slow.
+#[derive(Debug, Default)]
+struct Later {
+    all: u64,
+    slow: u64,
+    /// That follow a slow one.
+    after_slow: u64,
+    /// Of these, the slow ones.
+    stayed: u64,
+    /// The longest stretch of slow ones; a quick one within it takes two away.
+    longest: u64,
+}
+
+impl Later {
+    /// Counts what is slow by `excess`.
+    fn of(y: &[f64], end: usize, changes: &[usize], levels: &[f64], excess: f64) -> Later {
+        let before = changes.partition_point(|&change| change < end);
+        let settled = levels[before + 1];
+        let mut later = Later::default();
+        let (mut from, mut stretch, mut last_was_slow) = (end, 0_u64, false);
+        for (index, &to) in changes.iter().chain([&y.len()]).enumerate().skip(before + 1) {
+            // A stretch that is long beside the beginning is a level of its own, not a burst; it has its own bursts.
+            let long = to - from >= (4 * end).max(y.len() / 8);
+            let usual = if long { levels[index] } else { settled };
+            for &value in &y[from..to] {
+                let is_slow = value - usual >= excess;
+                later.after_slow += u64::from(last_was_slow);
+                later.stayed += u64::from(last_was_slow && is_slow);
+                later.slow += u64::from(is_slow);
+                stretch = if is_slow { stretch + 1 } else { stretch.saturating_sub(2) };
+                later.longest = later.longest.max(stretch);
+                last_was_slow = is_slow;
+            }
+            later.all += (to - from) as u64;
+            from = to;
+        }
+        later
+    }
+
+    /// The chance that `slow` of the first `steps` are slow, or more.
+    fn begins_with(&self, slow: usize, steps: usize) -> f64 {
+        // Where a burst follows that is not much shorter, a few of them cannot tell how long bursts may be.
+        let distinct = slow as f64 >= 0.95 * steps as f64;
+        if distinct && self.longest >= BURST && LIKE * self.longest >= slow as u64 {
+            return 1.0;
+        }
+        // What is known before any is seen: 1 % of all run times are outliers, one in ten of them beside another.
+        let being = (self.slow as f64 + 0.2) / (self.all as f64 + 20.0);
+        let left = (self.after_slow - self.stayed) as f64;
+        // Of few bursts, the lengths are known badly: they may well be longer than these.
+        let leaving = (left + 1.8) / (self.after_slow as f64 + 2.0) * (left + 2.0) / (left + 3.0);
+        at_least(slow, steps, being, (1.0 - leaving).max(being))
+    }
 }
 
 /// An upper bound of the chance that a Markov chain of two states is slow in at least `slow` of its first `steps` steps (Chernoff's:
@@ -125,7 +184,10 @@ mod tests {
         let mut y = vec![0.0; 100];
         y[0] = 50.0;
         assert_eq!(short(&y, 0.0, 1.0, 1.0, 25), None);
-        y[1] = 5.0;
+        y[1] = 3.0;
+        assert_eq!(short(&y, 0.0, 1.0, 1.0, 25), None);
+        // Alike, they count together.
+        y[0] = 5.0;
         assert_eq!(short(&y, 0.0, 1.0, 1.0, 25), Some(2));
         y[1..5].fill(4.0);
         assert_eq!(short(&y, 0.0, 1.0, 1.0, 25), Some(5));
