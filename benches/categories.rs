@@ -120,11 +120,7 @@ struct Found {
 
 fn roth(x: &[f64]) -> Found {
     let found = Roth::default().categorize(&numbers(x), x);
-    Found {
-        end: found.warmup_end.map(|end| end as usize),
-        class: None,
-        outliers: found.count(Category::Outlier),
-    }
+    Found { end: found.warmup_end.map(|end| end as usize), class: None, outliers: found.count(Category::Outlier) }
 }
 
 fn robust(x: &[f64]) -> Found {
@@ -217,7 +213,8 @@ impl Place {
     }
 
     fn error(&self, found: &[Found]) -> f64 {
-        let ends: Vec<f64> = found.iter().filter_map(|found| found.end).map(|end| end.abs_diff(self.at) as f64).collect();
+        let ends: Vec<f64> =
+            found.iter().filter_map(|found| found.end).map(|end| end.abs_diff(self.at) as f64).collect();
         ends.iter().sum::<f64>() / ends.len() as f64
     }
 

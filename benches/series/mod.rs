@@ -109,7 +109,9 @@ impl Disturbance {
                 self.z = phi * self.z + (1.0 - phi * phi).sqrt() * z;
                 (sigma * self.z).exp()
             }
-            Noise::Bursts { factor, .. } => plain * if self.state(1.0 / 180.0, 1.0 / 20.0, random) { factor } else { 1.0 },
+            Noise::Bursts { factor, .. } => {
+                plain * if self.state(1.0 / 180.0, 1.0 / 20.0, random) { factor } else { 1.0 }
+            }
             Noise::Modes { share, .. } => plain * if random.f64() < share { 1.3 } else { 1.0 },
             Noise::Switching { .. } => plain * if self.state(0.2, 0.2, random) { 1.3 } else { 1.0 },
             Noise::SlowFirst { .. } => plain * if i == 0 { 5.0 } else { 1.0 },

@@ -17,8 +17,7 @@ pub enum Class {
 
 impl Class {
     /// All classes.
-    pub const ALL: [Class; 5] =
-        [Class::Flat, Class::Warmup, Class::Slowdown, Class::LevelShift, Class::NoSteadyState];
+    pub const ALL: [Class; 5] = [Class::Flat, Class::Warmup, Class::Slowdown, Class::LevelShift, Class::NoSteadyState];
 
     /// The name in tables and in JSON.
     pub fn name(self) -> &'static str {

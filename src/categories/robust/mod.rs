@@ -9,6 +9,8 @@ mod outliers;
 mod place;
 mod scale;
 mod segments;
+#[cfg(test)]
+mod tests;
 mod warmup;
 
 pub use class::Class;

@@ -36,13 +36,15 @@ impl Noise {
 }
 
 fn of_long(y: &[f64]) -> Noise {
-    let lags: Vec<(usize, f64)> = (0..=LONGEST_LAG.ilog2()).map(|power| (1 << power, half_square(y, 1 << power, MIDDLE))).collect();
+    let lags: Vec<(usize, f64)> =
+        (0..=LONGEST_LAG.ilog2()).map(|power| (1 << power, half_square(y, 1 << power, MIDDLE))).collect();
     // No longer correlated at the last three; each by itself scatters by 7 % in 1000 repetitions.
     let uncorrelated = &lags[lags.len() - 3..];
     let variance = uncorrelated.iter().map(|&(_, variance)| variance).sum::<f64>() / 3.0;
     let variance = variance.max(lags[0].1);
     // More than one in 13 slow repetitions, each by itself, are noise as well; the middle difference does not see them.
-    let tails = half_square(y, 1, UPPER).max(half_square(y, 2, UPPER)) / half_square(y, 1, MIDDLE).max(f64::MIN_POSITIVE);
+    let tails =
+        half_square(y, 1, UPPER).max(half_square(y, 2, UPPER)) / half_square(y, 1, MIDDLE).max(f64::MIN_POSITIVE);
     let heavy = if tails > HEAVY { tails } else { 1.0 };
     Noise { sigma: (variance * heavy).sqrt(), inflation: inflation(&lags, variance) }
 }
@@ -57,7 +59,7 @@ fn of_short(y: &[f64]) -> Noise {
 }
 
 /// phi scatters by 0.6 in 20 repetitions and by 0.25 in 50, so as many over n; only what is beyond that is believed.
-const UNSURE: f64 = 12.0;
+const UNSURE: f64 = 14.0;
 
 /// A quantile of the absolute values of a normal distribution, and how many standard deviations it is.
 #[derive(Clone, Copy)]

@@ -18,9 +18,9 @@ const FIRST_APART: f64 = 4.0;
 const SLOWER: f64 = 3.5;
 
 /// Fewer slow repetitions in a row are outliers that happen to be neighbours.
-const BURST: u64 = 5;
-/// Bursts last as long as that by chance: the longest of a few is rarely a fifth of another one.
-const LIKE: u64 = 5;
+const BURST: u64 = 4;
+/// Bursts last as long as that by chance: the longest of a few is rarely a sixth of another one.
+const LIKE: u64 = 6;
 
 /// The end of a slow beginning of 2 to 8 repetitions above `level`.
 pub fn short(y: &[f64], level: f64, sigma: f64, inflation: f64, latest: usize) -> Option<usize> {
@@ -48,7 +48,14 @@ pub fn short(y: &[f64], level: f64, sigma: f64, inflation: f64, latest: usize) -
 
 /// Which of the changes ends the warm-up: the last one up to `latest` before which every level was slower than after it, by more
 /// than `smallest` and than noise of this `variance` (of the mean of many repetitions, times their number) can explain.
-pub fn end(changes: &[usize], levels: &[f64], length: usize, latest: usize, smallest: f64, variance: f64) -> Option<usize> {
+pub fn end(
+    changes: &[usize],
+    levels: &[f64],
+    length: usize,
+    latest: usize,
+    smallest: f64,
+    variance: f64,
+) -> Option<usize> {
     let start = |index: usize| index.checked_sub(1).map_or(0, |before| changes[before]);
     let repetitions = |index: usize| (changes.get(index).unwrap_or(&length) - start(index)) as f64;
     let slower = |index: usize, settled: usize| {
