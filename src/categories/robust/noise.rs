@@ -38,13 +38,13 @@ impl Noise {
 fn of_long(y: &[f64]) -> Noise {
     let lags: Vec<(usize, f64)> =
         (0..=LONGEST_LAG.ilog2()).map(|power| (1 << power, half_square(y, 1 << power, MIDDLE))).collect();
-    // No longer correlated at the last three; each by itself scatters by 7 % in 1000 repetitions.
-    let uncorrelated = &lags[lags.len() - 3..];
-    let variance = uncorrelated.iter().map(|&(_, variance)| variance).sum::<f64>() / 3.0;
+    // No longer correlated at the last two; each by itself scatters by 7 % in 1000 repetitions.
+    let uncorrelated = &lags[lags.len() - 2..];
+    let variance = uncorrelated.iter().map(|&(_, variance)| variance).sum::<f64>() / 2.0;
     let variance = variance.max(lags[0].1);
     // More than one in 13 slow repetitions, each by itself, are noise as well; the middle difference does not see them.
-    let tails =
-        half_square(y, 1, UPPER).max(half_square(y, 2, UPPER)) / half_square(y, 1, MIDDLE).max(f64::MIN_POSITIVE);
+    let tail = |lag: usize| half_square(y, lag, UPPER) / half_square(y, lag, MIDDLE).max(f64::MIN_POSITIVE);
+    let tails = tail(1).max(tail(2));
     let heavy = if tails > HEAVY { tails } else { 1.0 };
     Noise { sigma: (variance * heavy).sqrt(), inflation: inflation(&lags, variance) }
 }
@@ -108,4 +108,64 @@ fn inflation(lags: &[(usize, f64)], variance: f64) -> f64 {
         before = (lag, rho);
     }
     1.0 + 2.0 * sum
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Autoregressive, of variance 1.
+    fn autoregressive(length: usize, phi: f64) -> Vec<f64> {
+        let mut random = fastrand::Rng::with_seed(5);
+        let mut y = 0.0;
+        let mut next = || {
+            let normal = (0..12).map(|_| random.f64()).sum::<f64>() - 6.0;
+            y = phi * y + (1.0 - phi * phi).sqrt() * normal;
+            y
+        };
+        (0..length).map(|_| next()).collect()
+    }
+
+    #[test]
+    fn independent_noise_has_its_deviation_and_no_memory() {
+        let noise = Noise::of(&autoregressive(100_000, 0.0));
+        assert!((noise.sigma - 1.0).abs() < 0.03, "{noise:?}");
+        assert_eq!(noise.inflation, 1.0);
+    }
+
+    #[test]
+    fn memory_makes_fewer_independent_repetitions_of_many() {
+        for (phi, least, most) in [(0.5, 2.3, 3.5), (0.9, 13.0, 21.0)] {
+            // Exactly (1 + phi) / (1 - phi): 3 and 19.
+            let noise = Noise::of(&autoregressive(100_000, phi));
+            assert!((least..most).contains(&noise.inflation), "{noise:?}");
+            assert!((noise.sigma - 1.0).abs() < 0.1, "{noise:?}");
+        }
+    }
+
+    #[test]
+    fn a_change_of_the_level_is_no_noise() {
+        let mut y = autoregressive(1000, 0.0);
+        let before = Noise::of(&y);
+        y[..100].iter_mut().for_each(|y| *y += 20.0);
+        let after = Noise::of(&y);
+        assert!((after.sigma / before.sigma - 1.0).abs() < 0.1, "{before:?} {after:?}");
+        assert!(after.inflation < 1.5, "{after:?}");
+    }
+
+    #[test]
+    fn slow_repetitions_that_are_many_are_noise() {
+        let mut y = autoregressive(1000, 0.0);
+        let mut random = fastrand::Rng::with_seed(6);
+        y.iter_mut().filter(|_| random.f64() < 0.15).for_each(|y| *y += 10.0);
+        // The middle difference alone would say 1.2; all of them together, 3.7.
+        assert!(Noise::of(&y).sigma > 3.0, "{:?}", Noise::of(&y));
+    }
+
+    #[test]
+    fn equal_values_and_next_to_none_have_the_least_noise() {
+        for length in [0, 1, 2, 3, 100, 1000] {
+            assert_eq!(Noise::of(&vec![3.0; length]), Noise { sigma: LEAST_SIGMA, inflation: 1.0 });
+        }
+    }
 }

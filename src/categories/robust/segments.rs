@@ -104,3 +104,58 @@ fn beside(starts: &[usize], index: usize, end: usize) -> (Range<usize>, Range<us
     let to = starts.get(index + 1).copied().unwrap_or(end);
     (from..starts[index], starts[index]..to)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::noise::Noise;
+    use super::*;
+
+    fn cells(y: &[f64]) -> Cells {
+        Cells::of(y, Noise { sigma: 1e3, inflation: 1.0 })
+    }
+
+    fn total(cells: &Cells, starts: &[usize], penalty: f64) -> f64 {
+        let ends = starts.iter().copied().chain([cells.len()]);
+        let begins = [0].into_iter().chain(starts.iter().copied());
+        begins.zip(ends).map(|(from, to)| cells.cost(from..to)).sum::<f64>() + penalty * starts.len() as f64
+    }
+
+    #[test]
+    fn no_other_division_costs_less() {
+        let mut random = fastrand::Rng::with_seed(9);
+        for length in 1..=12_usize {
+            let y: Vec<f64> = (0..length).map(|i| random.f64() + if i < length / 2 { 2.0 } else { 0.0 }).collect();
+            let cells = cells(&y);
+            for penalty in [0.05, 0.5, 5.0] {
+                let found = total(&cells, &optimal(&cells, penalty), penalty);
+                // Each set of starts, as the bits of a number.
+                let least = (0..1_usize << (length - 1))
+                    .map(|set| (1..length).filter(|start| set >> (start - 1) & 1 == 1).collect::<Vec<_>>())
+                    .map(|starts| total(&cells, &starts, penalty))
+                    .fold(f64::INFINITY, f64::min);
+                assert!((found - least).abs() < 1e-9, "{length} {penalty}: {found} {least}");
+            }
+        }
+    }
+
+    #[test]
+    fn thinning_out_candidates_loses_none_that_is_needed() {
+        let mut random = fastrand::Rng::with_seed(10);
+        let y: Vec<f64> = (0..200).map(|i| random.f64() + f64::from(i / 25 % 2) * 3.0).collect();
+        assert_eq!(optimal(&cells(&y), 5.0), [25, 50, 75, 100, 125, 150, 175]);
+    }
+
+    #[test]
+    fn what_noise_explains_or_is_too_small_to_matter_is_dropped() {
+        let y = [vec![0.0; 50], vec![1.0; 50], vec![1.01; 50]].concat();
+        let cells = cells(&y);
+        assert_eq!(significant(&cells, vec![50, 100], 0.01, 10.0, 0.02), [50]);
+        assert_eq!(significant(&cells, vec![50, 100], 1e-9, 10.0, 0.001), [50, 100]);
+        assert!(significant(&cells, vec![50, 100], 100.0, 10.0, 0.02).is_empty());
+    }
+
+    #[test]
+    fn nothing_has_no_segments() {
+        assert!(optimal(&cells(&[]), 1.0).is_empty());
+    }
+}

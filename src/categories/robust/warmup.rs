@@ -76,8 +76,8 @@ pub fn end(
 
 /// How likely a series that goes on like the repetitions from `end` begins as slowly as this one, by chance alone.
 ///
-/// A repetition is slow beyond the middle between the level before `end` and the one after it, or, the other way to see it, if it is
-/// as slow as all before `end` are. How often later ones are, and how often a slow one is followed by another, makes a Markov chain
+/// A repetition is slow beyond the middle between the level before `end` and the one after it, or, the other way to see it, if
+/// it is as slow as all before `end` are. How often later ones are, and how often a slow one is followed by another, makes a Markov chain
 /// of two states: bursts, outliers and modes that come and go. What counts is the chance that such a chain begins with as many slow
 /// repetitions as this series does.
 pub fn chance(y: &[f64], end: usize, changes: &[usize], levels: &[f64]) -> f64 {
@@ -153,8 +153,8 @@ impl Later {
     }
 }
 
-/// An upper bound of the chance that a Markov chain of two states is slow in at least `slow` of its first `steps` steps (Chernoff's:
-/// the least of E[exp(t (N - slow))] over t); exact where all of them are slow.
+/// An upper bound of the chance that a Markov chain of two states is slow in at least `slow` of its first `steps` steps
+/// (Chernoff's: the least of E[exp(t (N - slow))] over t); exact where all of them are slow.
 fn at_least(slow: usize, steps: usize, being: f64, staying: f64) -> f64 {
     let entering = (being * (1.0 - staying) / (1.0 - being)).min(1.0);
     let mut least = 1.0_f64;

@@ -56,7 +56,7 @@ overlaps: also fit a category that comes later in first, warmup, outlier, good
     let expected = json!({
         "operation": 0, "function": "MPI_Allreduce", "communicator": "MPI_COMM_WORLD", "bytes": 8, "root": null,
         "ranks": 2, "repetitions": 400, "incomplete": 0, "method": "robust", "time": "local", "first_repetition": 0,
-        "median_ns": 2036.5, "warmup_end": 30, "overlaps": 30, "class": "slowdown", "change_points": [30, 250],
+        "median_ns": 2037.0, "warmup_end": 30, "overlaps": 30, "class": "slowdown", "change_points": [30, 250],
         "counts": {"first": 1, "warmup": 29, "outlier": 1, "good": 369}
     });
     assert_eq!(found, expected);
