@@ -178,10 +178,7 @@ fn classes(found: &[Found]) -> String {
 
 fn with(trials: usize) {
     println!("\n{:38} {:^26} | {:^26} | {:>11}", "warm-up found, %; within 1 of its place,", "roth", "robust", "best");
-    println!(
-        "{:38} {} | {} | {:>5} {:>5}",
-        "%; mean error of the found ones", "found    in 1   err    w", "found    in 1   err    w", "in 1", "err"
-    );
+    println!("{:38} {COLUMNS} | {COLUMNS} | {:>5} {:>5}", "%; mean error of the found ones", "in 1", "err");
     for kind in &WITH {
         let Shape::Cliff { at, factor } = kind.shape else { continue };
         let (mut by_roth, mut by_robust, mut by_best) = (Vec::new(), Vec::new(), Vec::new());
@@ -201,6 +198,9 @@ fn with(trials: usize) {
         );
     }
 }
+
+/// Of each method: the share found, the share within one of its place, the mean error, the median w.
+const COLUMNS: &str = "found    in 1   err    w";
 
 /// The place of a cliff, and how near to it a method comes.
 struct Place {

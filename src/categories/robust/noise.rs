@@ -17,6 +17,8 @@ const PAIRS: usize = 1 << 13;
 const LONGEST_LAG: u32 = 64;
 /// Correlations below this cannot be told from none in 1000 repetitions.
 const CORRELATED: f64 = 0.15;
+/// A correlation that falls by less than this a lag is taken to fall by that: 100 repetitions of memory.
+const LONGEST_MEMORY: f64 = 0.99;
 /// So long a series tells its own correlation at all lags; a shorter one is taken to be autoregressive.
 const LONG: usize = 200;
 
@@ -93,7 +95,8 @@ fn mean_square(y: &[f64], lag: usize) -> f64 {
     squares.iter().sum::<f64>() / squares.len() as f64 / 0.623 / 2.0
 }
 
-/// 1 + 2 sum of rho_h up to where it is lost in the noise, straight lines between the lags that were measured.
+/// 1 + 2 sum of rho_h: straight lines between the lags that were measured, up to where it is lost in the noise; from there on it
+/// falls as it did on the way there, by the same share a lag.
 fn inflation(lags: &[(usize, f64)], variance: f64) -> f64 {
     let mut sum = 0.0;
     let mut before = (0, 1.0);
@@ -106,6 +109,10 @@ fn inflation(lags: &[(usize, f64)], variance: f64) -> f64 {
         let count = (lag - before.0) as f64;
         sum += count * (before.1 + rho) / 2.0 + (rho - before.1) / 2.0;
         before = (lag, rho);
+    }
+    if let (lag @ 1.., rho) = before {
+        let share = rho.powf(1.0 / lag as f64).min(LONGEST_MEMORY);
+        sum += rho * share / (1.0 - share);
     }
     1.0 + 2.0 * sum
 }
@@ -135,7 +142,7 @@ mod tests {
 
     #[test]
     fn memory_makes_fewer_independent_repetitions_of_many() {
-        for (phi, least, most) in [(0.5, 2.3, 3.5), (0.9, 13.0, 21.0)] {
+        for (phi, least, most) in [(0.5, 2.6, 3.4), (0.9, 15.0, 22.0)] {
             // Exactly (1 + phi) / (1 - phi): 3 and 19.
             let noise = Noise::of(&autoregressive(100_000, phi));
             assert!((least..most).contains(&noise.inflation), "{noise:?}");

@@ -45,10 +45,11 @@ fn reach(place: usize) -> usize {
 fn best(y: &[f64], range: Range<usize>, before: f64, after: f64, sigma: f64) -> usize {
     let cost = |value: f64, level: f64| ((value - level) / sigma).powi(2).min(LARGEST_COST);
     let (mut place, mut least, mut sum) = (range.start, 0.0, 0.0);
-    for i in range.start..range.end.saturating_sub(1) {
-        sum += cost(y[i], before) - cost(y[i], after);
+    let last = range.end.saturating_sub(1).max(range.start);
+    for (index, &value) in y[range.start..last].iter().enumerate() {
+        sum += cost(value, before) - cost(value, after);
         if sum < least {
-            (place, least) = (i + 1, sum);
+            (place, least) = (range.start + index + 1, sum);
         }
     }
     place

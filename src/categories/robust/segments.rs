@@ -12,7 +12,8 @@ const PRUNING: usize = 16;
 /// cost, 2012): exact, and candidates that no later end can make good again are left out.
 pub fn optimal(cells: &Cells, penalty: f64) -> Vec<usize> {
     let count = cells.len();
-    let mut last = vec![0; count + 1];
+    // Where the last segment of the best division up to each cell begins.
+    let mut last = vec![0];
     // Of each candidate: the cell, the repetitions and sums before it, and the least cost up to it. One array each, so that the
     // loop over them, which is where all the time goes, takes several at once.
     let (mut starts, mut weights, mut sums, mut bases) = (vec![0], vec![0.0], vec![0.0], vec![-penalty]);
@@ -26,7 +27,7 @@ pub fn optimal(cells: &Cells, penalty: f64) -> Vec<usize> {
         }));
         let least = least(&costs);
         let best = costs.iter().position(|&cost| cost == least).unwrap_or(0);
-        last[end] = starts[best];
+        last.push(starts[best]);
         let least = least + penalty;
         // A candidate that is worse than a fresh start here will be so for good.
         if end.is_multiple_of(PRUNING) {

@@ -18,7 +18,7 @@ const FIRST_APART: f64 = 4.0;
 const SLOWER: f64 = 3.5;
 
 /// Fewer slow repetitions in a row are outliers that happen to be neighbours.
-const BURST: u64 = 4;
+const BURST: u64 = 5;
 /// Bursts last as long as that by chance: the longest of a few is rarely a sixth of another one.
 const LIKE: u64 = 6;
 
@@ -140,7 +140,7 @@ impl Later {
     /// The chance that `slow` of the first `steps` are slow, or more.
     fn begins_with(&self, slow: usize, steps: usize) -> f64 {
         // Where a burst follows that is not much shorter, a few of them cannot tell how long bursts may be.
-        let distinct = slow as f64 >= 0.95 * steps as f64;
+        let distinct = slow as f64 >= 0.85 * steps as f64;
         if distinct && self.longest >= BURST && LIKE * self.longest >= slow as u64 {
             return 1.0;
         }
@@ -148,7 +148,11 @@ impl Later {
         let being = (self.slow as f64 + 0.2) / (self.all as f64 + 20.0);
         let left = (self.after_slow - self.stayed) as f64;
         // Of few bursts, the lengths are known badly: they may well be longer than these.
-        let leaving = (left + 1.8) / (self.after_slow as f64 + 2.0) * (left + 2.0) / (left + 3.0);
+        let mut leaving = (left + 1.8) / (self.after_slow as f64 + 2.0) * (left + 2.0) / (left + 3.0);
+        if self.longest >= BURST {
+            // Outliers between the bursts, which last for one, say nothing of how long bursts last.
+            leaving = leaving.min(2.0 / self.longest as f64);
+        }
         at_least(slow, steps, being, (1.0 - leaving).max(being))
     }
 }
