@@ -147,7 +147,7 @@ fn share(found: &[Found], of: impl Fn(&Found) -> bool) -> f64 {
 }
 
 fn without(trials: usize) {
-    println!("{:38} {:>26}   classes by robust, %", "warm-up found, all false, %", "");
+    println!("{:38} {:>17} {:>8}   class by robust, %", "no warm-up: what is found is false", "found, %", "number");
     println!("{:38} {:>8} {:>8} {:>8}   {}", "series", "roth", "robust", "outliers", class_titles());
     for kind in &WITHOUT {
         let (mut by_roth, mut by_robust) = (Vec::new(), Vec::new());
@@ -168,12 +168,13 @@ fn without(trials: usize) {
     }
 }
 
+/// Shorter than the classes' names, in the order of [`Class::ALL`].
 fn class_titles() -> String {
-    Class::ALL.map(|class| format!("{:>15}", class.name())).concat()
+    ["flat", "warmup", "slowdown", "shift", "unsteady"].map(|title| format!("{title:>9}")).concat()
 }
 
 fn classes(found: &[Found]) -> String {
-    Class::ALL.map(|class| format!("{:15.1}", share(found, |found| found.class == Some(class)))).concat()
+    Class::ALL.map(|class| format!("{:9.1}", share(found, |found| found.class == Some(class)))).concat()
 }
 
 fn with(trials: usize) {
