@@ -19,6 +19,8 @@ const SLOWER: f64 = 3.5;
 
 /// Fewer slow repetitions in a row are outliers that happen to be neighbours.
 const BURST: u64 = 5;
+/// What is slow more often than that is in a row for so long by chance.
+const OFTEN: f64 = 0.2;
 /// Bursts last as long as that by chance: the longest of a few is rarely a sixth of another one.
 const LIKE: u64 = 6;
 
@@ -149,7 +151,7 @@ impl Later {
         let left = (self.after_slow - self.stayed) as f64;
         // Of few bursts, the lengths are known badly: they may well be longer than these.
         let mut leaving = (left + 1.8) / (self.after_slow as f64 + 2.0) * (left + 2.0) / (left + 3.0);
-        if self.longest >= BURST {
+        if self.longest >= BURST && being < OFTEN {
             // Outliers between the bursts, which last for one, say nothing of how long bursts last.
             leaving = leaving.min(2.0 / self.longest as f64);
         }
