@@ -16,6 +16,7 @@ pub mod comparison;
 pub mod completion_times;
 #[cfg(feature = "analysis")]
 pub mod foreign;
+pub mod metrics;
 pub mod operations;
 pub mod run_time;
 pub mod statistics;

@@ -1,34 +1,7 @@
-//! The category of each repetition: first, warm-up, outlier or good.
+//! Roth's rule: the cumulative minimum and three factors.
 
+use super::category::{Categories, Category};
 use crate::statistics::median;
-
-/// What a repetition is (seed thesis of Roth, section 4.5).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Category {
-    /// The first call of its operation.
-    First,
-    /// Before the cliff at which the run times settle.
-    Warmup,
-    /// Far slower than the rest.
-    Outlier,
-    /// All others.
-    Good,
-}
-
-impl Category {
-    /// All categories, in order of precedence.
-    pub const ALL: [Category; 4] = [Category::First, Category::Warmup, Category::Outlier, Category::Good];
-
-    /// The name in tables and in JSON.
-    pub fn name(self) -> &'static str {
-        match self {
-            Category::First => "first",
-            Category::Warmup => "warmup",
-            Category::Outlier => "outlier",
-            Category::Good => "good",
-        }
-    }
-}
 
 /// The three factors of Roth's rule.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -46,26 +19,6 @@ impl Default for Roth {
     /// it"; double the median is "again based on trial and error to find a good value".
     fn default() -> Self {
         Roth { earliest_end: 10, cliff: 0.1, outlier: 2.0 }
-    }
-}
-
-/// The categories of an operation's repetitions.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Categories {
-    /// One for each repetition.
-    pub category: Vec<Category>,
-    /// w: the number of the repetition at which the warm-up has ended.
-    pub warmup_end: Option<u64>,
-    /// The median of all run times, ns. `None` for no repetitions.
-    pub median_ns: Option<f64>,
-    /// Repetitions that more than one category fits; the one named first in [`Category::ALL`] was taken.
-    pub overlaps: u64,
-}
-
-impl Categories {
-    /// How many repetitions have this category.
-    pub fn count(&self, category: Category) -> usize {
-        self.category.iter().filter(|&&other| other == category).count()
     }
 }
 

@@ -1,0 +1,82 @@
+//! Where exactly the level changes.
+
+use std::ops::Range;
+
+use crate::statistics::median;
+
+/// What a repetition costs at most, in squared sigma: one outlier moves no change.
+const LARGEST_COST: f64 = 9.0;
+
+/// The level of each segment: its median, each repetition read once.
+pub fn levels(y: &[f64], changes: &[usize]) -> Vec<f64> {
+    let mut scratch = y.to_vec();
+    let mut rest = &mut scratch[..];
+    let mut from = 0;
+    let mut levels = Vec::with_capacity(changes.len() + 1);
+    for &to in changes.iter().chain([&y.len()]) {
+        let (segment, behind) = rest.split_at_mut(to - from);
+        levels.push(median(segment).unwrap_or(f64::NAN));
+        (rest, from) = (behind, to);
+    }
+    levels
+}
+
+/// Moves each change to where it fits the repetitions around it best, given the levels on both sides: the place of maximum
+/// likelihood, but for outliers. None moves past another one, nor further than [`reach`].
+pub fn refine(y: &[f64], changes: &mut [usize], sigma: f64) {
+    if changes.is_empty() {
+        return;
+    }
+    let levels = levels(y, changes);
+    for index in 0..changes.len() {
+        let place = changes[index];
+        let from = index.checked_sub(1).map_or(0, |before| changes[before]);
+        let to = changes.get(index + 1).copied().unwrap_or(y.len());
+        let range = (from + 1).max(place.saturating_sub(reach(place)))..to.min(place + reach(place) + 1);
+        changes[index] = best(y, range, levels[index], levels[index + 1], sigma);
+    }
+}
+
+/// How far from a change that was found its place may lie: several cells.
+fn reach(place: usize) -> usize {
+    32 + place / 16
+}
+
+fn best(y: &[f64], range: Range<usize>, before: f64, after: f64, sigma: f64) -> usize {
+    let cost = |value: f64, level: f64| ((value - level) / sigma).powi(2).min(LARGEST_COST);
+    let (mut place, mut least, mut sum) = (range.start, 0.0, 0.0);
+    let last = range.end.saturating_sub(1).max(range.start);
+    for (index, &value) in y[range.start..last].iter().enumerate() {
+        sum += cost(value, before) - cost(value, after);
+        if sum < least {
+            (place, least) = (range.start + index + 1, sum);
+        }
+    }
+    place
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_change_moves_to_its_place_and_an_outlier_does_not_hold_it() {
+        let mut y = [vec![2.0; 60], vec![1.0; 140]].concat();
+        y[63] = 9.0;
+        y[58] = 1.1;
+        for start in [40, 60, 80] {
+            let mut changes = [start];
+            refine(&y, &mut changes, 0.1);
+            assert_eq!(changes, [60]);
+        }
+        let mut changes = [110];
+        refine(&y, &mut changes, 0.1);
+        assert_eq!(changes, [110 - reach(110)]);
+    }
+
+    #[test]
+    fn levels_are_medians() {
+        assert_eq!(levels(&[5.0, 1.0, 3.0, 7.0, 9.0], &[3]), [3.0, 8.0]);
+        assert_eq!(levels(&[5.0], &[]), [5.0]);
+    }
+}

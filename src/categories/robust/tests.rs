@@ -1,0 +1,208 @@
+//! The rule as a whole, on series whose levels are known.
+
+use fastrand::Rng;
+use proptest::prelude::*;
+
+use crate::categories::{Category, Class, NotFinite, Robust, RobustCategories};
+
+/// Run times around these levels, in ns, with normal noise of 3 % (sums of 12 uniform numbers).
+fn series(levels: impl Iterator<Item = f64>, seed: u64) -> Vec<f64> {
+    let mut random = Rng::with_seed(seed);
+    let mut normal = move || (0..12).map(|_| random.f64()).sum::<f64>() - 6.0;
+    levels.map(|level| level * (0.03 * normal()).exp()).collect()
+}
+
+fn steps(parts: &[(usize, f64)]) -> Vec<f64> {
+    series(parts.iter().flat_map(|&(count, level)| std::iter::repeat_n(level, count)), 1)
+}
+
+fn robust(x: &[f64]) -> RobustCategories {
+    let numbers: Vec<u64> = (0..x.len() as u64).collect();
+    Robust::default().categorize(&numbers, x).unwrap()
+}
+
+fn counts(found: &RobustCategories) -> [usize; 4] {
+    Category::ALL.map(|category| found.categories.count(category))
+}
+
+#[test]
+fn one_level_is_flat() {
+    let found = robust(&steps(&[(1000, 2000.0)]));
+    assert_eq!((found.class, found.categories.warmup_end), (Class::Flat, None));
+    assert!(found.change_points.is_empty());
+    assert_eq!(counts(&found), [1, 0, 0, 999]);
+    assert_eq!(found.level_ns, [found.categories.median_ns.unwrap()]);
+}
+
+#[test]
+fn warm_ups_of_any_length_from_two_on_are_found_in_their_place() {
+    for length in [2, 3, 5, 9, 20, 60, 200] {
+        let found = robust(&steps(&[(length, 3000.0), (1000 - length, 2000.0)]));
+        assert_eq!(found.categories.warmup_end, Some(length as u64));
+        assert_eq!(found.class, Class::Warmup);
+        assert_eq!(found.change_points, [length as u64]);
+        assert_eq!(counts(&found), [1, length - 1, 0, 1000 - length]);
+    }
+}
+
+#[test]
+fn a_slow_first_repetition_alone_is_no_warm_up() {
+    let mut x = steps(&[(1000, 2000.0)]);
+    x[0] = 20_000.0;
+    let found = robust(&x);
+    assert_eq!((found.class, found.categories.warmup_end), (Class::Flat, None));
+    assert_eq!((counts(&found), found.categories.overlaps), ([1, 0, 0, 999], 1));
+}
+
+#[test]
+fn a_drop_after_the_first_quarter_is_a_level_shift() {
+    let x = steps(&[(300, 3000.0), (700, 2000.0)]);
+    let found = robust(&x);
+    assert_eq!((found.class, found.categories.warmup_end), (Class::LevelShift, None));
+    assert_eq!(found.change_points, [300]);
+    let numbers: Vec<u64> = (0..1000).collect();
+    let later = Robust { latest_end: 0.5, ..Robust::default() }.categorize(&numbers, &x).unwrap();
+    assert_eq!((later.class, later.categories.warmup_end), (Class::Warmup, Some(300)));
+}
+
+#[test]
+fn rising_levels_are_a_slowdown_also_after_a_warm_up() {
+    let found = robust(&steps(&[(600, 2000.0), (400, 2500.0)]));
+    assert_eq!((found.class, found.change_points.as_slice()), (Class::Slowdown, &[600][..]));
+    let found = robust(&steps(&[(50, 3000.0), (550, 2000.0), (400, 2500.0)]));
+    assert_eq!((found.class, found.categories.warmup_end), (Class::Slowdown, Some(50)));
+    assert_eq!(found.change_points, [50, 600]);
+    let gradual = series((0..1000).map(|i| 2000.0 + f64::from(i)), 3);
+    assert_eq!(robust(&gradual).class, Class::Slowdown);
+}
+
+#[test]
+fn levels_that_come_and_go_are_no_steady_state() {
+    let parts = [2000.0, 2600.0, 2000.0, 2600.0, 2000.0].map(|level| (200, level));
+    let found = robust(&steps(&parts));
+    assert_eq!(found.class, Class::NoSteadyState);
+    assert_eq!(found.change_points, [200, 400, 600, 800]);
+}
+
+#[test]
+fn a_gradual_warm_up_ends_where_what_is_left_of_it_is_within_the_noise() {
+    let x = series((0..1000).map(|i| 2000.0 * (1.0 + (-f64::from(i) / 40.0).exp())), 4);
+    let found = robust(&x);
+    assert_eq!(found.class, Class::Warmup);
+    let end = found.categories.warmup_end.unwrap();
+    // At 120 there are 5 % left, at 200 less than 1 %.
+    assert!((100..220).contains(&end), "{end}");
+}
+
+#[test]
+fn outliers_are_beyond_two_levels_or_beyond_both_fences() {
+    let mut x = steps(&[(1000, 2000.0)]);
+    (x[100], x[200], x[300]) = (4100.0, 2800.0, 2150.0);
+    let found = robust(&x);
+    let of = |row: usize| found.categories.category[row];
+    assert_eq!([of(100), of(200), of(300)], [Category::Outlier, Category::Outlier, Category::Good]);
+    assert_eq!(found.categories.count(Category::Outlier), 2);
+    // Where all scatter by more, only twice the level is far.
+    let mut random = Rng::with_seed(7);
+    let mut wide: Vec<f64> = (0..1000).map(|_| 2000.0 + 1500.0 * random.f64()).collect();
+    wide[500] = 5700.0;
+    assert_eq!(robust(&wide).categories.count(Category::Outlier), 1);
+    // Beside its own level, not beside another one.
+    let mut shifted = steps(&[(500, 2000.0), (500, 6000.0)]);
+    shifted[700] = 13_000.0;
+    assert_eq!(robust(&shifted).categories.count(Category::Outlier), 1);
+}
+
+#[test]
+fn without_repetition_zero_there_is_neither_first_nor_warm_up() {
+    let x = steps(&[(60, 3000.0), (940, 2000.0)]);
+    let numbers: Vec<u64> = (5000..6000).collect();
+    let found = Robust::default().categorize(&numbers, &x).unwrap();
+    assert_eq!((found.class, found.categories.warmup_end), (Class::LevelShift, None));
+    assert_eq!(found.change_points, [5060]);
+    assert_eq!(counts(&found), [0, 0, 0, 1000]);
+}
+
+#[test]
+fn places_are_the_numbers_of_repetitions_not_of_rows() {
+    let x = steps(&[(60, 3000.0), (940, 2000.0)]);
+    let numbers: Vec<u64> = (0..1000).map(|row| 2 * row).collect();
+    let found = Robust::default().categorize(&numbers, &x).unwrap();
+    assert_eq!((found.categories.warmup_end, found.change_points), (Some(120), vec![120]));
+}
+
+#[test]
+fn series_with_next_to_nothing_in_them() {
+    let none = robust(&[]);
+    assert_eq!((none.class, none.categories.median_ns, none.level_ns), (Class::Flat, None, vec![]));
+    let one = robust(&[7.0]);
+    assert_eq!((counts(&one), one.level_ns.as_slice()), ([1, 0, 0, 0], &[7.0][..]));
+    for length in 2..30 {
+        let equal = robust(&vec![40.0; length]);
+        assert_eq!((equal.class, counts(&equal)), (Class::Flat, [1, 0, 0, length - 1]));
+    }
+    let zero = robust(&[0.0; 100]);
+    assert_eq!((zero.class, counts(&zero)), (Class::Flat, [1, 0, 0, 99]));
+}
+
+#[test]
+fn run_times_below_zero_are_levels_like_others() {
+    // Of `last`, by the clocks' errors.
+    let x: Vec<f64> = steps(&[(50, 3000.0), (950, 2000.0)]).iter().map(|x| x - 2500.0).collect();
+    let found = robust(&x);
+    assert_eq!(found.categories.warmup_end, Some(50));
+    assert_eq!(counts(&found)[..2], [1, 49]);
+}
+
+#[test]
+fn a_clock_that_ticks_coarsely_makes_no_changes() {
+    let x: Vec<f64> = steps(&[(1000, 1000.0)]).iter().map(|x| (x / 100.0).round() * 100.0).collect();
+    assert_eq!(robust(&x).class, Class::Flat);
+}
+
+#[test]
+fn what_is_not_finite_is_named() {
+    for odd in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+        let found = Robust::default().categorize(&[4, 5, 6], &[1.0, odd, 1.0]);
+        assert_eq!(found, Err(NotFinite { repetition: 5 }));
+    }
+}
+
+#[test]
+fn a_million_repetitions_keep_the_place_of_a_short_warm_up_and_of_a_late_shift() {
+    let found = robust(&steps(&[(60, 2600.0), (700_000, 2000.0), (300_000, 2300.0)]));
+    assert_eq!((found.class, found.change_points), (Class::Slowdown, vec![60, 700_060]));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(300) })]
+
+    #[test]
+    fn any_numbers_have_categories_and_no_unit_changes_them(
+        levels in prop::collection::vec((1_usize..60, 1.0_f64..1e6), 1..8),
+        seed: u64,
+    ) {
+        let parts = levels.iter().flat_map(|&(count, level)| std::iter::repeat_n(level, count));
+        let x = series(parts, seed);
+        let found = robust(&x);
+        prop_assert_eq!(counts(&found).iter().sum::<usize>(), x.len());
+        prop_assert_eq!(found.level_ns.len(), found.change_points.len() + 1);
+        prop_assert!(found.change_points.is_sorted_by(|a, b| a < b));
+        if let Some(end) = found.categories.warmup_end {
+            prop_assert!(end >= 2 && end as usize <= x.len() / 4 && found.change_points.contains(&end));
+            prop_assert_eq!(counts(&found)[1], end as usize - 1);
+        }
+        // A power of 2 leaves all digits as they are.
+        let scaled: Vec<f64> = x.iter().map(|x| x * 1024.0).collect();
+        let again = robust(&scaled);
+        prop_assert_eq!(again.class, found.class);
+        prop_assert_eq!(again.categories.category, found.categories.category);
+    }
+
+    #[test]
+    fn numbers_of_any_size_are_no_reason_to_panic(
+        x in prop::collection::vec(prop::num::f64::NORMAL | prop::num::f64::ZERO | prop::num::f64::SUBNORMAL, 0..200),
+    ) {
+        prop_assert_eq!(counts(&robust(&x)).iter().sum::<usize>(), x.len());
+    }
+}

@@ -1,0 +1,161 @@
+//! The metrics of an operation's run times, one repetition a row.
+
+use std::io::Write;
+
+use anyhow::Result;
+use mpitrace::categories::Category;
+use mpitrace::metrics::{Metrics, differences};
+use serde::Serialize;
+
+use super::rule::Rule;
+use crate::output::{JsonList, Output, Style};
+use crate::source::RunTimes;
+use crate::table::{Rows, number, text};
+
+/// How the rows are written.
+#[derive(Clone, Copy, Debug)]
+pub enum Format {
+    /// For people.
+    Table,
+    /// For spreadsheets.
+    Csv,
+    /// A list.
+    Json,
+}
+
+#[derive(Debug, Serialize)]
+struct Row {
+    repetition: u64,
+    category: &'static str,
+    run_time_ns: f64,
+    cumulative_mean_ns: f64,
+    cumulative_median_ns: f64,
+    cumulative_minimum_ns: f64,
+    running_mean_ns: f64,
+    running_median_ns: f64,
+    cumulative_mean_difference_ns: f64,
+    cumulative_median_difference_ns: f64,
+    cumulative_minimum_difference_ns: f64,
+    running_mean_difference_ns: f64,
+    running_median_difference_ns: f64,
+}
+
+/// The numbers' names, as JSON has them.
+const NUMBERS: [&str; 11] = [
+    "run_time_ns",
+    "cumulative_mean_ns",
+    "cumulative_median_ns",
+    "cumulative_minimum_ns",
+    "running_mean_ns",
+    "running_median_ns",
+    "cumulative_mean_difference_ns",
+    "cumulative_median_difference_ns",
+    "cumulative_minimum_difference_ns",
+    "running_mean_difference_ns",
+    "running_median_difference_ns",
+];
+
+impl Row {
+    fn numbers(&self) -> [f64; NUMBERS.len()] {
+        [
+            self.run_time_ns,
+            self.cumulative_mean_ns,
+            self.cumulative_median_ns,
+            self.cumulative_minimum_ns,
+            self.running_mean_ns,
+            self.running_median_ns,
+            self.cumulative_mean_difference_ns,
+            self.cumulative_median_difference_ns,
+            self.cumulative_minimum_difference_ns,
+            self.running_mean_difference_ns,
+            self.running_median_difference_ns,
+        ]
+    }
+}
+
+/// Writes them.
+pub fn write(run_times: &RunTimes<'_>, rule: &Rule, window: usize, format: Format, output: &mut Output) -> Result<()> {
+    let metrics = Metrics::of(&run_times.run_time_ns, window)?;
+    let found = rule.apply(run_times)?;
+    if run_times.repetition.first().is_some_and(|&first| first > 0) {
+        eprintln!(
+            "mpitrace: the first repetition that was kept is {}: what is cumulative begins there",
+            run_times.repetition[0]
+        );
+    }
+    let category = &found.categories().category;
+    let of = [
+        &metrics.cumulative_mean,
+        &metrics.cumulative_median,
+        &metrics.cumulative_minimum,
+        &metrics.running_mean,
+        &metrics.running_median,
+    ];
+    let deltas = of.map(|metric| differences(metric));
+    let rows = (0..run_times.repetition.len()).map(|row| Row {
+        repetition: run_times.repetition[row],
+        category: category.get(row).map_or("", |category: &Category| category.name()),
+        run_time_ns: run_times.run_time_ns[row],
+        cumulative_mean_ns: of[0][row],
+        cumulative_median_ns: of[1][row],
+        cumulative_minimum_ns: of[2][row],
+        running_mean_ns: of[3][row],
+        running_median_ns: of[4][row],
+        cumulative_mean_difference_ns: deltas[0][row],
+        cumulative_median_difference_ns: deltas[1][row],
+        cumulative_minimum_difference_ns: deltas[2][row],
+        running_mean_difference_ns: deltas[3][row],
+        running_median_difference_ns: deltas[4][row],
+    });
+    match format {
+        Format::Json => write_json(rows, output),
+        Format::Csv => write_csv(rows, output),
+        Format::Table => {
+            let style = output.style;
+            write_table(rows, output, style)
+        }
+    }
+}
+
+fn write_json(mut rows: impl Iterator<Item = Row>, output: &mut dyn Write) -> Result<()> {
+    let mut list = JsonList::new(output)?;
+    rows.try_for_each(|row| list.push(&row))?;
+    list.end()
+}
+
+fn write_csv(mut rows: impl Iterator<Item = Row>, output: &mut dyn Write) -> Result<()> {
+    writeln!(output, "repetition,category,{}", NUMBERS.join(","))?;
+    rows.try_for_each(|row| {
+        write!(output, "{},{}", row.repetition, row.category)?;
+        row.numbers().iter().try_for_each(|number| write!(output, ",{number}"))?;
+        writeln!(output)?;
+        Ok(())
+    })
+}
+
+/// The columns of a table: shorter names, and `d` for a difference.
+const TITLES: [&str; NUMBERS.len()] = [
+    "run_time_ns",
+    "cum_mean",
+    "cum_median",
+    "cum_min",
+    "run_mean",
+    "run_median",
+    "d cum_mean",
+    "d cum_median",
+    "d cum_min",
+    "d run_mean",
+    "d run_median",
+];
+
+fn write_table(rows: impl Iterator<Item = Row>, output: &mut dyn Write, style: Style) -> Result<()> {
+    let mut columns = vec![(number("repetition"), 0), (text("category"), 7)];
+    columns.extend(TITLES.map(|title| (number(title), 11)));
+    let mut table = Rows::begin(&columns, output, style)?;
+    for row in rows {
+        let mut cells = vec![row.repetition.to_string(), row.category.to_owned()];
+        cells.extend(row.numbers().map(|number| format!("{number:.1}")));
+        table.row(output, &cells.iter().map(String::as_str).collect::<Vec<_>>())?;
+    }
+    Ok(())
+}

@@ -1,0 +1,100 @@
+//! `mpitrace categorize`: which repetitions are first, warm-up, outlier and good.
+
+mod metrics;
+mod rule;
+mod shown;
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use anyhow::{Context, Result};
+use clap::Args;
+use mpitrace::run_time::RunTime;
+
+use crate::output::{JsonList, Output};
+use crate::source::{Input, Source, TimeArgument};
+use rule::RuleArguments;
+use shown::Categorized;
+
+/// Sort the repetitions of each operation into first, warmup, outlier and good
+///
+/// roth is the rule of Roth's thesis. The first repetition is `first`. The warm-up ends at w, the first repetition at which
+/// the smallest run time so far falls by 0.1 medians or more; w is 10 or later. A repetition of 2 medians or more is an
+/// outlier, all others are good. What fits twice: first before warmup before outlier.
+///
+/// robust finds the repetitions at which the level of the run times changes, tells what the operation does over time (its
+/// class), and takes for a warm-up only a slow beginning that the rest of the run does not repeat by chance.
+#[derive(Debug, Args)]
+pub struct Arguments {
+    #[command(flatten)]
+    input: Input,
+    /// Only this operation, and the category of each of its repetitions
+    #[arg(long, value_name = "N")]
+    operation: Option<usize>,
+    #[command(flatten)]
+    time: TimeArgument,
+    #[command(flatten)]
+    rule: RuleArguments,
+    /// The operation's cumulative mean, median and minimum, running mean and median, and their differences, by repetition
+    #[arg(long, requires = "operation")]
+    metrics: bool,
+    /// The running mean and median are of this many repetitions
+    #[arg(long, value_name = "K", requires = "metrics", default_value_t = mpitrace::metrics::DEFAULT_WINDOW)]
+    window: usize,
+    /// The metrics as CSV
+    #[arg(long, requires = "metrics", conflicts_with = "json")]
+    csv: bool,
+    /// As JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Categorizes them.
+pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
+    let rule = arguments.rule.rule()?;
+    let source = Source::open(&arguments.input)?;
+    let time = RunTime::from(arguments.time);
+    source.check(arguments.operation, time)?;
+    source.warn(time);
+    if let (true, Some(number)) = (arguments.metrics, arguments.operation) {
+        let run_times = source.run_times(number, time)?;
+        let format = match (arguments.json, arguments.csv) {
+            (true, _) => metrics::Format::Json,
+            (_, true) => metrics::Format::Csv,
+            _ => metrics::Format::Table,
+        };
+        metrics::write(&run_times, &rule, arguments.window, format, output)?;
+        return Ok(super::shown_source(&source));
+    }
+    // One at a time: the run times of all operations together are as large as half the trace.
+    let mut each = source.wanted(arguments.operation).map(|number| -> Result<Categorized> {
+        let run_times = source.run_times(number, time)?;
+        let found = rule.apply(&run_times).with_context(|| format!("operation {number}"))?;
+        Ok(Categorized::new(&source.operations()[number], &rule, time, run_times, found))
+    });
+    if arguments.json {
+        let mut list = JsonList::new(output)?;
+        each.try_for_each(|categorized| list.push(&categorized?))?;
+        list.end()?;
+        return Ok(super::shown_source(&source));
+    }
+    let style = output.style;
+    let mut table = shown::table();
+    let mut overlaps = 0;
+    let mut listed = None;
+    for categorized in each {
+        let categorized = categorized?;
+        table.row(categorized.cells());
+        overlaps += categorized.overlaps();
+        listed = arguments.operation.map(|_| categorized);
+    }
+    table.write(output, style)?;
+    if overlaps > 0 {
+        writeln!(output, "\noverlaps: also fit a category that comes later in first, warmup, outlier, good")?;
+    }
+    if let Some(categorized) = listed {
+        writeln!(output)?;
+        categorized.write_repetitions(output, style)?;
+    }
+    Ok(super::shown_source(&source))
+}

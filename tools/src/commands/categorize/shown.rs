@@ -1,0 +1,195 @@
+//! An operation's categories as JSON and as a table.
+
+use std::io::Write;
+
+use anyhow::Result;
+use mpitrace::categories::{Category, Class};
+use mpitrace::run_time::RunTime;
+use serde::{Serialize, Serializer};
+
+use super::rule::{Found, Rule};
+use crate::output::{Attribute, Style};
+use crate::source::{Description, RunTimes};
+use crate::table::{Rows, Table, number, text};
+use crate::text;
+
+/// An operation's repetitions, categorized.
+#[derive(Debug, Serialize)]
+pub struct Categorized<'a> {
+    operation: usize,
+    function: &'a str,
+    communicator: &'a str,
+    bytes: Option<u64>,
+    root: Option<i32>,
+    ranks: u32,
+    repetitions: usize,
+    incomplete: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    file: Option<&'a str>,
+    method: &'static str,
+    time: &'static str,
+    first_repetition: Option<u64>,
+    median_ns: Option<f64>,
+    warmup_end: Option<u64>,
+    counts: Counts,
+    overlaps: u64,
+    #[serde(flatten)]
+    levels: Option<Levels>,
+    repetition: Vec<u64>,
+    #[serde(serialize_with = "names")]
+    category: Vec<Category>,
+    run_time_ns: Vec<f64>,
+}
+
+#[derive(Debug, Serialize)]
+struct Counts {
+    first: usize,
+    warmup: usize,
+    outlier: usize,
+    good: usize,
+}
+
+/// What robust tells beside the categories.
+#[derive(Debug, Serialize)]
+struct Levels {
+    #[serde(serialize_with = "class_name")]
+    class: Class,
+    change_points: Vec<u64>,
+    level_ns: Vec<f64>,
+}
+
+/// So many change points are shown in a table.
+const CHANGES_SHOWN: usize = 4;
+
+impl<'a> Categorized<'a> {
+    /// What is shown of an operation.
+    pub fn new(
+        operation: &'a Description,
+        rule: &Rule,
+        run_time: RunTime,
+        run_times: RunTimes<'_>,
+        found: Found,
+    ) -> Self {
+        let (categories, levels) = match found {
+            Found::Roth(categories) => (categories, None),
+            Found::Robust(found) => {
+                let (class, change_points, level_ns) = (found.class, found.change_points, found.level_ns);
+                (found.categories, Some(Levels { class, change_points, level_ns }))
+            }
+        };
+        Categorized {
+            operation: operation.operation,
+            function: &operation.function,
+            communicator: &operation.communicator,
+            bytes: operation.bytes,
+            root: operation.root,
+            ranks: operation.ranks,
+            repetitions: run_times.repetition.len(),
+            incomplete: operation.incomplete,
+            file: operation.file.as_deref(),
+            method: rule.name(),
+            time: run_time.name(),
+            first_repetition: run_times.repetition.first().copied(),
+            median_ns: categories.median_ns,
+            warmup_end: categories.warmup_end,
+            counts: Counts {
+                first: categories.count(Category::First),
+                warmup: categories.count(Category::Warmup),
+                outlier: categories.count(Category::Outlier),
+                good: categories.count(Category::Good),
+            },
+            overlaps: categories.overlaps,
+            levels,
+            repetition: run_times.repetition.into_owned(),
+            category: categories.category,
+            run_time_ns: run_times.run_time_ns,
+        }
+    }
+
+    /// How many repetitions fit twice.
+    pub fn overlaps(&self) -> u64 {
+        self.overlaps
+    }
+
+    /// The operation's row in the table.
+    pub fn cells(&self) -> Vec<String> {
+        let positive = |number: u64| text::optional(Some(number).filter(|&number| number > 0));
+        vec![
+            self.operation.to_string(),
+            text::printable(self.function).into_owned(),
+            text::printable(self.communicator).into_owned(),
+            text::optional(self.bytes),
+            text::optional(self.root),
+            self.ranks.to_string(),
+            self.repetitions.to_string(),
+            positive(self.incomplete),
+            self.median_ns.map(text::time).unwrap_or_default(),
+            text::optional(self.levels.as_ref().map(|levels| levels.class.name())),
+            text::optional(self.warmup_end),
+            self.levels.as_ref().map(changes).unwrap_or_default(),
+            self.counts.first.to_string(),
+            self.counts.warmup.to_string(),
+            self.counts.outlier.to_string(),
+            self.counts.good.to_string(),
+            positive(self.overlaps),
+        ]
+    }
+
+    /// The category of each repetition, one a row.
+    pub fn write_repetitions(&self, output: &mut dyn Write, style: Style) -> Result<()> {
+        let last = self.repetition.last().map_or(0, |last| last.to_string().len());
+        let longest = self.run_time_ns.iter().copied().fold(0.0, f64::max);
+        let width = format!("{longest:.1}").len();
+        let columns = [(number("repetition"), last), (number("run_time_ns"), width), (text("category"), 0)];
+        let mut rows = Rows::begin(&columns, output, style)?;
+        for ((number, category), run_time) in self.repetition.iter().zip(&self.category).zip(&self.run_time_ns) {
+            let name = match category {
+                Category::First | Category::Warmup => style.paint(Attribute::Yellow, category.name()),
+                Category::Outlier => style.paint(Attribute::Red, category.name()),
+                Category::Good => category.name().to_owned(),
+            };
+            rows.row(output, &[&number.to_string(), &format!("{run_time:.1}"), &name])?;
+        }
+        Ok(())
+    }
+}
+
+/// The first few change points: `60, 612`, `12, 80, 90, 110, and 7 more`.
+fn changes(levels: &Levels) -> String {
+    let shown: Vec<String> = levels.change_points.iter().take(CHANGES_SHOWN).map(u64::to_string).collect();
+    match levels.change_points.len().saturating_sub(CHANGES_SHOWN) {
+        0 => shown.join(", "),
+        more => format!("{}, and {more} more", shown.join(", ")),
+    }
+}
+
+/// The table of the operations.
+pub fn table() -> Table<'static> {
+    Table::new(&[
+        number("operation"),
+        text("function"),
+        text("communicator"),
+        number("bytes"),
+        number("root").optional(),
+        number("ranks"),
+        number("repetitions"),
+        number("incomplete").optional(),
+        number("median"),
+        text("class").optional(),
+        number("w").optional(),
+        text("changes").optional(),
+        number("first"),
+        number("warmup"),
+        number("outlier"),
+        number("good"),
+        number("overlaps").optional(),
+    ])
+}
+
+fn names<S: Serializer>(categories: &[Category], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(categories.iter().map(|category| category.name()))
+}
+
+fn class_name<S: Serializer>(class: &Class, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(class.name())
+}

@@ -1,0 +1,167 @@
+//! `mpitrace categorize` by the robust method, and the metrics behind both.
+
+use mpitrace::trace::synthetic::SyntheticRank;
+use serde_json::{Value, json};
+
+use crate::support::{Folder, mpitrace, plain};
+
+/// Two ranks and an Allreduce of 400 repetitions: 30 slow ones, one outlier, and another level from 250 on.
+fn levels() -> [SyntheticRank; 2] {
+    [0, 1].map(|number| {
+        let mut rank = SyntheticRank::new(number, 2);
+        let allreduce = rank.operation("MPI_Allreduce", 0, 8);
+        for i in 0..400 {
+            let level = match i {
+                0..30 => 3000,
+                200 => 9000,
+                30..250 => 2000,
+                _ => 2500,
+            };
+            let enter = 1_000_000 + 20_000 * i;
+            rank.call(allreduce, enter, enter + level + (i * 7919) % 41);
+        }
+        rank
+    })
+}
+
+/// A wrapped ring: the repetitions from 100 on.
+fn ring() -> [SyntheticRank; 1] {
+    let mut rank = SyntheticRank::new(0, 1);
+    let barrier = rank.operation("MPI_Barrier", 0, 0);
+    for i in 0..500 {
+        let level = if i < 140 { 3000 } else { 2000 };
+        rank.call(barrier, 20_000 * i + 1, 20_000 * i + 1 + level + (i * 7919) % 41);
+    }
+    rank.wrap(400);
+    [rank]
+}
+
+#[test]
+fn robust_tells_the_class_and_where_the_level_changes() {
+    let folder = Folder::new();
+    let trace = folder.trace(&levels());
+    let ran = mpitrace(&["categorize", "--method", "robust", &trace]);
+    assert_eq!((ran.code, ran.stderr.as_str()), (0, ""));
+    let expected = "\
+operation  function       communicator    bytes  ranks  repetitions    median  class      w  changes  first  warmup  outlier  good  overlaps
+        0  MPI_Allreduce  MPI_COMM_WORLD      8      2          400  2.037 µs  slowdown  30  30, 250      1      29        1   369        30
+
+overlaps: also fit a category that comes later in first, warmup, outlier, good
+";
+    assert_eq!(ran.stdout, expected);
+
+    let mut found = mpitrace(&["categorize", "--method", "robust", "--json", &trace]).json()[0].clone();
+    let lists = ["category", "run_time_ns", "repetition", "level_ns"]
+        .map(|key| found.as_object_mut().unwrap().remove(key).unwrap());
+    let expected = json!({
+        "operation": 0, "function": "MPI_Allreduce", "communicator": "MPI_COMM_WORLD", "bytes": 8, "root": null,
+        "ranks": 2, "repetitions": 400, "incomplete": 0, "method": "robust", "time": "local", "first_repetition": 0,
+        "median_ns": 2037.0, "warmup_end": 30, "overlaps": 30, "class": "slowdown", "change_points": [30, 250],
+        "counts": {"first": 1, "warmup": 29, "outlier": 1, "good": 369}
+    });
+    assert_eq!(found, expected);
+    assert_eq!([&lists[0][0], &lists[0][29], &lists[0][30], &lists[0][200]], ["first", "warmup", "good", "outlier"]);
+    assert_eq!(lists[3].as_array().unwrap().len(), 3);
+}
+
+#[test]
+fn where_the_first_repetitions_were_not_kept_a_drop_is_a_level_shift() {
+    let folder = Folder::new();
+    let found = mpitrace(&["categorize", "--method", "robust", "--json", &folder.trace(&ring())]).json()[0].clone();
+    assert_eq!((&found["class"], &found["warmup_end"]), (&json!("level-shift"), &Value::Null));
+    assert_eq!((&found["first_repetition"], &found["change_points"]), (&json!(100), &json!([140])));
+    assert_eq!(found["counts"], json!({"first": 0, "warmup": 0, "outlier": 0, "good": 400}));
+}
+
+#[test]
+fn each_option_of_robust_changes_what_it_says() {
+    let folder = Folder::new();
+    let trace = folder.trace(&levels());
+    let of = |options: &[&str]| -> Value {
+        let arguments = [&["categorize", "--json", "--method", "robust", &trace], options].concat();
+        mpitrace(&arguments).json()[0].clone()
+    };
+    assert_eq!(of(&["--latest-end", "0.05"])["warmup_end"], Value::Null);
+    assert_eq!(of(&["--smallest-change", "0.3"])["change_points"], json!([30]));
+    assert_eq!(of(&["--outlier-factor", "100"])["counts"]["outlier"], 1);
+    assert_eq!(of(&["--outlier-factor", "100", "--fence", "1000"])["counts"]["outlier"], 0);
+    assert_eq!(of(&["--outlier-factor", "100", "--mad", "10000"])["counts"]["outlier"], 0);
+}
+
+#[test]
+fn the_metrics_are_shown_by_repetition() {
+    let folder = Folder::new();
+    let trace = folder.trace(&plain());
+    let of = |options: &[&str]| mpitrace(&[&["categorize", "--operation", "0", "--metrics", &trace], options].concat());
+    let rows = of(&["--json"]).json();
+    assert_eq!(rows.as_array().unwrap().len(), 60);
+    // 20 repetitions of 50 µs, then 2 µs: the cumulative median is in the middle at 39, the running one follows at 20.
+    let expected = json!({
+        "repetition": 20, "category": "good", "run_time_ns": 2000.0,
+        "cumulative_mean_ns": (20.0 * 50_000.0 + 2000.0) / 21.0,
+        "cumulative_median_ns": 50_000.0, "cumulative_minimum_ns": 2000.0,
+        "running_mean_ns": (10.0 * 50_000.0 + 11.0 * 2000.0) / 21.0, "running_median_ns": 2000.0,
+        "cumulative_mean_difference_ns": (20.0 * 50_000.0 + 2000.0) / 21.0 - 50_000.0,
+        "cumulative_median_difference_ns": 0.0, "cumulative_minimum_difference_ns": -48_000.0,
+        "running_mean_difference_ns": -48_000.0 / 21.0, "running_median_difference_ns": -48_000.0
+    });
+    let close = |key: &str| (rows[20][key].as_f64().unwrap() - expected[key].as_f64().unwrap()).abs() < 1e-9;
+    for (key, value) in expected.as_object().unwrap() {
+        assert!(value == &rows[20][key] || close(key), "{key}: {} is not {value}", rows[20][key]);
+    }
+    assert_eq!(rows[20].as_object().unwrap().len(), expected.as_object().unwrap().len());
+    assert_eq!(rows[39]["cumulative_median_ns"], 26_000.0);
+
+    let csv = of(&["--csv", "--window", "3"]).stdout;
+    assert_eq!(csv.lines().count(), 61);
+    assert_eq!(csv.lines().nth(1).unwrap(), "0,first,50000,50000,50000,50000,50000,50000,0,0,0,0,0");
+    assert_eq!(csv.lines().nth(22).unwrap().split(',').nth(6), Some("2000"));
+
+    let table = of(&[]).stdout;
+    let last: Vec<&str> = table.lines().last().unwrap().split_whitespace().collect();
+    assert_eq!(last[..3], ["59", "good", "2000.0"]);
+    assert_eq!(last.len(), 13);
+}
+
+#[test]
+fn metrics_after_a_ring_say_where_they_begin() {
+    let folder = Folder::new();
+    let ran = mpitrace(&["categorize", "--operation", "0", "--metrics", "--csv", &folder.trace(&ring())]);
+    assert_eq!(ran.code, 0);
+    assert_eq!(ran.stderr, "mpitrace: the first repetition that was kept is 100: what is cumulative begins there\n");
+    assert!(ran.stdout.lines().nth(1).unwrap().starts_with("100,good,"));
+}
+
+#[test]
+fn other_tools_run_times_are_categorized_too() {
+    let folder = Folder::new();
+    let rows: String =
+        (0..200).map(|i| format!("{i},0,runtime,{}\n", if i < 20 { 3000 + i % 5 } else { 2000 + i % 7 })).collect();
+    let csv = folder.file("a.csv", rows.as_bytes());
+    let found = mpitrace(&["categorize", "--method", "robust", "--json", "--from", "csv", &csv]).json()[0].clone();
+    assert_eq!((&found["class"], &found["warmup_end"]), (&json!("warmup"), &json!(20)));
+    assert_eq!(found["file"], csv.as_str());
+    let ran = mpitrace(&["categorize", "--time", "global", "--from", "csv", &csv]);
+    assert_eq!((ran.code, ran.stdout.as_str(), ran.stderr.lines().count()), (2, "", 1));
+    assert!(ran.stderr.contains("only --time local exists"), "{}", ran.stderr);
+}
+
+#[test]
+fn options_that_would_change_nothing_are_refused() {
+    let folder = Folder::new();
+    let trace = folder.trace(&plain());
+    let cases: [(&[&str], &str); 6] = [
+        (&["--method", "robust", "--cliff", "0.2"], "--cliff is an option of --method roth"),
+        (&["--method", "robust", "--earliest-end", "5"], "--earliest-end is an option of --method roth"),
+        (&["--latest-end", "0.3"], "--latest-end is an option of --method robust"),
+        (&["--method", "robust", "--latest-end", "1.5"], "not a number from 0 to 1"),
+        (&["--metrics"], "--operation"),
+        (&["--operation", "0", "--metrics", "--window", "20"], "a window of 20 has no repetition in its middle"),
+    ];
+    for (options, message) in cases {
+        let ran = mpitrace(&[&["categorize", &trace], options].concat());
+        assert_eq!((ran.code, ran.stdout.as_str()), (2, ""), "{options:?}");
+        assert!(ran.stderr.contains(message), "{}", ran.stderr);
+        assert_eq!(ran.stderr.lines().count(), 1, "{}", ran.stderr);
+    }
+}
