@@ -2,5 +2,6 @@
 
 mod clock;
 mod commands;
+mod compare;
 mod damage;
 mod support;
