@@ -29,7 +29,9 @@ pub struct Distance(AtomicU32);
 
 impl Distance {
     /// Not known yet.
-    pub const UNKNOWN: Distance = Distance(AtomicU32::new(0));
+    pub const fn unknown() -> Distance {
+        Distance(AtomicU32::new(0))
+    }
 }
 
 /// A place in the program, by number from 1; 0: not known.

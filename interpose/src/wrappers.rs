@@ -207,7 +207,7 @@ macro_rules! recorded {
 /// From where in the program this wrapper was called, where that is asked for.
 macro_rules! site {
     () => {{
-        static DISTANCE: call_site::Distance = call_site::Distance::UNKNOWN;
+        static DISTANCE: call_site::Distance = call_site::Distance::unknown();
         let here = thread::frame();
         if call_site::asked() && !thread::is_nested(here) { call_site::number(here, &DISTANCE) } else { 0 }
     }};

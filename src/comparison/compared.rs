@@ -1,8 +1,7 @@
 //! One operation on two sides: the averages of the runs, tested, and what comes of it.
 
-use super::{Alternative, Average, Crossing, Effect, Run, SIGNIFICANCE};
-use super::{crossing, hodges_lehmann, holm, mean, rank_sum, superiority, welch};
-use crate::statistics::median;
+use super::{Alternative, Average, Crossing, Effect, Relative, Run, SIGNIFICANCE};
+use super::{crossing, hodges_lehmann, holm, mean, rank_sum, relative, superiority, welch};
 
 /// Which test is made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -66,12 +65,16 @@ pub struct Comparison {
     settings: Settings,
     /// The averages of the runs of A and B, ns.
     pub averages_ns: [Vec<f64>; 2],
-    /// What the test gave. `None` where a side has less than two runs, or where Welch's test finds no scatter at all.
+    /// What the test gave. `None` where both sides have one run; with Welch's test where one has, or where neither
+    /// scatters at all.
     pub p_raw: Option<f64>,
     /// The same after [`correct`]: Holm's correction for all operations that were compared.
     pub p: Option<f64>,
     /// How much longer B takes: the shift of Hodges and Lehmann, with Welch's test the difference of the means.
     pub effect: Effect,
+    /// The same as a share of what A takes: the median ratio, with Welch's test over the mean of A. `None` where A or B take no
+    /// time or less, as the run time from the last entry to the last exit may if clocks disagree.
+    pub relative: Option<Relative>,
     /// The probability that a run of A is faster than one of B.
     pub superiority: f64,
     /// The median and the 95th percentile.
@@ -83,20 +86,24 @@ pub fn compare(a: &[Run], b: &[Run], settings: Settings) -> Option<Comparison> {
     let averages_ns = [a, b].map(|runs| runs.iter().map(|run| run.average_ns(settings.average)).collect::<Vec<_>>());
     let [of_a, of_b] = &averages_ns;
     let crossing = crossing(a, b)?;
-    let enough = of_a.len().min(of_b.len()) > 1;
-    let (p_raw, effect) = match settings.test {
+    // Of one run against one there is nothing to know.
+    let enough = of_a.len().max(of_b.len()) > 1;
+    let (p_raw, effect, relative) = match settings.test {
         Test::Wilcoxon => {
             let tested = rank_sum(of_a, of_b, settings.alternative).filter(|_| enough);
-            (tested.map(|tested| tested.p), hodges_lehmann(of_a, of_b)?)
+            (tested.map(|tested| tested.p), hodges_lehmann(of_a, of_b)?, relative(of_a, of_b))
         }
         Test::Welch => {
             let tested = welch(of_a, of_b, settings.alternative);
+            let (mean_a, shift_ns) = (mean(of_a), mean(of_b) - mean(of_a));
             let interval_ns = tested.map(|tested| tested.interval);
-            (tested.map(|tested| tested.p), Effect { shift_ns: mean(of_b) - mean(of_a), interval_ns })
+            let share = |ns: f64| ns / mean_a;
+            let relative = Relative { share: share(shift_ns), interval: interval_ns.map(|ends| ends.map(share)) };
+            (tested.map(|tested| tested.p), Effect { shift_ns, interval_ns }, (mean_a > 0.0).then_some(relative))
         }
     };
     let superiority = superiority(of_a, of_b);
-    Some(Comparison { settings, averages_ns, p_raw, p: p_raw, effect, superiority, crossing })
+    Some(Comparison { settings, averages_ns, p_raw, p: p_raw, effect, relative, superiority, crossing })
 }
 
 /// Corrects the p-values of all operations for their number, by Holm's method.
@@ -110,22 +117,6 @@ pub fn correct<'c>(comparisons: impl Iterator<Item = &'c mut Comparison>) {
 }
 
 impl Comparison {
-    /// The average over the runs of A against which the effect is told, ns: their median, or mean.
-    pub fn reference_ns(&self) -> f64 {
-        let of_a = &self.averages_ns[0];
-        match self.settings.test {
-            Test::Wilcoxon => median(&mut of_a.clone()).unwrap_or(f64::NAN),
-            Test::Welch => mean(of_a),
-        }
-    }
-
-    /// A length of time (ns) as a share of what A takes. `None` where A takes no time, or less than none, as the run time
-    /// from the last entry to the last exit may if clocks disagree.
-    pub fn relative(&self, ns: f64) -> Option<f64> {
-        let reference = self.reference_ns();
-        (reference > 0.0).then(|| ns / reference)
-    }
-
     /// Which side is faster. A crossing goes before what the test says of the averages.
     pub fn verdict(&self) -> Verdict {
         if self.crossing.crosses() == Some(true) {

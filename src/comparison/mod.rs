@@ -26,15 +26,17 @@ mod welch;
 pub use alternative::Alternative;
 pub use compared::{Comparison, Settings, Test, Verdict, compare, correct, stars};
 pub use crossing::{Crossing, crossing};
-pub use effect::{Effect, hodges_lehmann, superiority};
+pub use effect::{Effect, Relative, hodges_lehmann, relative, superiority};
 pub use holm::holm;
-pub use needed::runs_needed;
+pub use needed::{enough_runs, runs_needed};
 pub use normality::{ShapiroWilk, q_q, shapiro_wilk};
 pub use quantile::{Quantile, over_runs, quantile};
 pub use rank_sum::{RankSum, rank_sum};
 pub use reproducibility::{Reproducibility, reproducibility};
 pub use run::{Average, Run};
 pub use welch::{Welch, welch};
+
+use crate::statistics::moments;
 
 /// The level of every interval.
 pub const CONFIDENCE: f64 = 0.95;
@@ -48,13 +50,12 @@ fn normal() -> statrs::distribution::Normal {
 
 /// The mean. Not a number for no values.
 fn mean(values: &[f64]) -> f64 {
-    values.iter().sum::<f64>() / values.len() as f64
+    moments(values).map_or(f64::NAN, |moments| moments.mean)
 }
 
 /// The variance of a sample, its divisor n - 1. Not a number for less than two values.
 fn variance(values: &[f64]) -> f64 {
-    let mean = mean(values);
-    values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (values.len() as f64 - 1.0)
+    moments(values).and_then(|moments| moments.standard_deviation).map_or(f64::NAN, |deviation| deviation * deviation)
 }
 
 /// The values in ascending order.

@@ -14,3 +14,11 @@ pub fn runs_needed(test: Test, alternative: Alternative, operations: usize) -> u
             .unwrap_or(usize::MAX),
     }
 }
+
+/// Whether the test can reach 0.05 with this many runs of A and B for one of `operations` operations.
+pub fn enough_runs(test: Test, alternative: Alternative, a: usize, b: usize, operations: usize) -> bool {
+    match test {
+        Test::Welch => a.min(b) > 1,
+        Test::Wilcoxon => smallest_p(a, b, alternative) * operations.max(1) as f64 <= SIGNIFICANCE,
+    }
+}

@@ -1,5 +1,8 @@
 //! The test of Wilcoxon, Mann and Whitney: do the runs of one side rank below those of the other?
 
+use std::collections::HashMap;
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+
 use statrs::distribution::ContinuousCDF;
 
 use super::Alternative;
@@ -62,7 +65,7 @@ pub(super) fn statistic(a: &[f64], b: &[f64]) -> (f64, f64) {
 /// The distribution of U where there is no difference.
 pub(super) enum Distribution {
     /// P(U <= u) for u = 0, 1, ...
-    Exact(Vec<f64>),
+    Exact(Arc<[f64]>),
     /// The mean and the standard deviation of the normal one.
     Normal(f64, f64),
 }
@@ -70,7 +73,7 @@ pub(super) enum Distribution {
 impl Distribution {
     pub(super) fn new(a: usize, b: usize, ties: f64) -> Self {
         if ties == 0.0 && a.max(b) <= EXACT {
-            return Distribution::Exact(cumulative(a, b));
+            return Distribution::Exact(counted_out(a, b));
         }
         let (pairs, n) = ((a * b) as f64, (a + b) as f64);
         let variance = pairs / 12.0 * (n + 1.0 - ties / (n * (n - 1.0)));
@@ -92,6 +95,17 @@ impl Distribution {
             Distribution::Normal(mean, deviation) => super::normal().cdf((u - mean + 0.5) / deviation),
         }
     }
+}
+
+/// The distributions that were counted out already: the operations of two sides mostly have as many runs each, and 49 runs
+/// take some million additions.
+static COUNTED_OUT: LazyLock<Mutex<CountedOut>> = LazyLock::new(Mutex::default);
+/// By the numbers of runs.
+type CountedOut = HashMap<(usize, usize), Arc<[f64]>>;
+
+fn counted_out(a: usize, b: usize) -> Arc<[f64]> {
+    let mut known = COUNTED_OUT.lock().unwrap_or_else(PoisonError::into_inner);
+    Arc::clone(known.entry((a, b)).or_insert_with(|| cumulative(a, b).into()))
 }
 
 /// P(U <= u) for u = 0 .. a b. The number of ways to reach u with a and b runs is that with a - 1 and b runs to reach

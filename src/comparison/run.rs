@@ -1,7 +1,8 @@
 //! What one run of an operation comes to.
 
-use super::{Quantile, mean, quantile};
-use crate::statistics::median;
+use super::mean;
+use super::quantile::{Quantile, of_sample};
+use crate::statistics::{Sample, median};
 
 /// Which average stands for a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -39,11 +40,12 @@ pub struct Run {
 impl Run {
     /// Of the run times of the good repetitions, and of the good ones and the outliers. `None` where none is good.
     pub fn of(good_ns: &[f64], settled_ns: &[f64]) -> Option<Run> {
+        let settled = Sample::new(settled_ns);
         Some(Run {
             median_ns: median(&mut good_ns.to_vec())?,
             mean_ns: mean(good_ns),
-            settled_median: quantile(settled_ns, 0.5)?,
-            settled_p95: quantile(settled_ns, 0.95)?,
+            settled_median: of_sample(&settled, 0.5)?,
+            settled_p95: of_sample(&settled, 0.95)?,
         })
     }
 

@@ -27,6 +27,7 @@ mod messages;
 mod output;
 mod preload;
 mod requests;
+mod runs;
 mod sessions;
 mod settings;
 mod support;
@@ -80,6 +81,7 @@ fn main() {
         ("errors", errors::TESTS),
         ("command_line", command_line::TESTS),
         ("doctor", doctor::TESTS),
+        ("runs", runs::TESTS),
         ("damage", damage::TESTS),
         ("benchmarks", benchmarks::TESTS),
         ("applications", applications::TESTS),

@@ -5,7 +5,9 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::{CommandFactory, Parser, Subcommand};
 
-use crate::commands::{categorize, clock, completions, doctor, dump, info, man, overhead, recover, run, stats};
+use crate::commands::{
+    categorize, clock, compare, completions, doctor, dump, info, man, overhead, recover, run, stats,
+};
 use crate::output::Output;
 
 /// Traces the repetitions of MPI operations: starts unmodified programs under the tracer and shows what it recorded.
@@ -16,7 +18,7 @@ use crate::output::Output;
     subcommand_required = true,
     arg_required_else_help = false,
     after_help = "Exit codes: 0 done; 1 after the output, where the trace is incomplete, or its times contradict themselves \
-                  (clock), or tracing will not work (doctor); 2 wrong usage or a file that cannot be read. `run` ends as the job does."
+                  (clock), or B is slower (compare), or tracing will not work (doctor); 2 wrong usage or a file that cannot be read. `run` ends as the job does."
 )]
 pub struct Cli {
     /// What to do.
@@ -33,6 +35,7 @@ pub enum Command {
     Categorize(categorize::Arguments),
     Stats(stats::Arguments),
     Clock(clock::Arguments),
+    Compare(compare::Arguments),
     Recover(recover::Arguments),
     Doctor(doctor::Arguments),
     Overhead(overhead::Arguments),
@@ -52,6 +55,7 @@ impl Command {
             Command::Categorize(arguments) => categorize::run(&arguments, output),
             Command::Stats(arguments) => stats::run(&arguments, output),
             Command::Clock(arguments) => clock::run(&arguments, output),
+            Command::Compare(arguments) => compare::run(&arguments, output),
             Command::Recover(arguments) => recover::run(&arguments, output),
             Command::Doctor(arguments) => doctor::run(&arguments, output),
             Command::Overhead(arguments) => overhead::run(&arguments, output),

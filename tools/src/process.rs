@@ -3,7 +3,7 @@
 use std::io;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::Command;
-use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 
 /// What a shell returns for a command that does not exist, and for one that cannot be executed.
 const NOT_FOUND: u8 = 127;
@@ -15,8 +15,18 @@ const SIGNAL: i32 = 128;
 const FORWARDED: [libc::c_int; 6] =
     [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT, libc::SIGUSR1, libc::SIGUSR2];
 
-/// The job's process, for the signal handler.
+/// Those of them that end it.
+const ENDING: [libc::c_int; 4] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT];
+
+/// The job's process, for the signal handler; 0 while there is none.
 static JOB: AtomicI32 = AtomicI32::new(0);
+/// Whether a signal has come that ends jobs.
+static ENDED: AtomicBool = AtomicBool::new(false);
+
+/// Whether this process was asked to end: no other job is to be started then.
+pub fn is_to_end() -> bool {
+    ENDED.load(Ordering::Relaxed)
+}
 
 /// Runs the command to its end; the exit code that a shell would have for it.
 pub fn run(command: &mut Command) -> io::Result<u8> {
@@ -45,7 +55,9 @@ pub fn run(command: &mut Command) -> io::Result<u8> {
     };
     JOB.store(job.id() as libc::pid_t, Ordering::Relaxed);
     forward_signals();
-    let status = job.wait()?;
+    let status = job.wait();
+    JOB.store(0, Ordering::Relaxed);
+    let status = status?;
     // An exit code has 8 bits, and so has 128 + a signal.
     Ok(status.code().or(status.signal().map(|signal| SIGNAL + signal)).unwrap_or(1) as u8)
 }
@@ -68,12 +80,20 @@ fn forward_signals() {
 }
 
 extern "C" fn forward(signal: libc::c_int, info: *mut libc::siginfo_t, _: *mut libc::c_void) {
+    if ENDING.contains(&signal) {
+        ENDED.store(true, Ordering::Relaxed);
+    }
+    let job = JOB.load(Ordering::Relaxed);
+    // Process 0 would be the whole process group.
+    if job == 0 {
+        return;
+    }
     // SAFETY: with SA_SIGINFO the kernel passes a valid siginfo.
     let from_the_kernel = unsafe { (*info).si_code } > 0;
     // Ctrl-C at the terminal has reached the whole process group already; twice would be once too often for launchers
     // that kill their ranks at the second.
     if !from_the_kernel {
         // SAFETY: kill is async-signal-safe.
-        unsafe { libc::kill(JOB.load(Ordering::Relaxed), signal) };
+        unsafe { libc::kill(job, signal) };
     }
 }

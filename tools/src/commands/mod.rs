@@ -2,6 +2,7 @@
 
 pub mod categorize;
 pub mod clock;
+pub mod compare;
 pub mod completions;
 pub mod doctor;
 pub mod dump;

@@ -3,6 +3,7 @@
 mod categorize;
 mod clock;
 mod commands;
+mod compare;
 mod damage;
 mod stats;
 mod support;

@@ -1,4 +1,8 @@
-//! `mpitrace run`: runs a job with the tracer in its ranks.
+//! `mpitrace run`: runs a job with the tracer in its ranks, or some jobs several times.
+
+mod plan;
+mod progress;
+mod series;
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -19,8 +23,12 @@ const PREFIX: &str = "MPITRACE_";
 /// The launcher may stand behind other commands (timeout 60 mpirun ...). All MPITRACE_ variables of the environment reach
 /// the ranks; an option goes before its variable. A program without a launcher is preloaded itself. The exit code is the
 /// job's.
+///
+/// With --runs the job is run N times into N traces: -o x.mpitrace gives x.1.mpitrace, x.2.mpitrace and so on. Several jobs,
+/// with --and between their commands, take turns, or with --shuffle come in random order: x.a.1.mpitrace, x.b.1.mpitrace.
+/// The exit code is then the first that is not 0.
 #[derive(Debug, Args)]
-#[command(override_usage = "mpitrace run [OPTIONS] -- LAUNCHER ...")]
+#[command(override_usage = "mpitrace run [OPTIONS] -- LAUNCHER ... [--and LAUNCHER ...]")]
 pub struct Arguments {
     /// The trace to write; %h host, %p process of rank 0, %j job, %t start time [MPITRACE_OUTPUT]
     #[arg(short, long, value_name = "FILE")]
@@ -46,7 +54,16 @@ pub struct Arguments {
     /// The tracer's library, where it does not lie beside this program
     #[arg(long, value_name = "FILE")]
     library: Option<PathBuf>,
-    /// The command that starts the job
+    /// Run each job so many times, into so many traces
+    #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..=100_000))]
+    runs: Option<u32>,
+    /// In random order
+    #[arg(long)]
+    shuffle: bool,
+    /// The random order that this number gives, as --shuffle has told it
+    #[arg(long, value_name = "N", requires = "shuffle")]
+    seed: Option<u64>,
+    /// The command that starts the job; --and sets the next job apart
     #[arg(value_name = "LAUNCHER", required = true, trailing_var_arg = true)]
     command: Vec<OsString>,
 }
@@ -55,25 +72,65 @@ pub struct Arguments {
 const CLOCKS: [&str; 11] =
     ["auto", "none", "skampi", "netgauge", "jk", "hca", "hca2", "hca3", "h2hca", "linear", "joint"];
 
-/// Runs the job to its end; the exit code is the job's.
+/// Runs the job to its end, or the jobs; the exit code is theirs.
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
-    let tracer = Tracer {
-        library: launcher::locate(arguments.library.as_deref())?,
-        preloaded: std::env::var_os("LD_PRELOAD"),
-        variables: variables(arguments, std::env::vars_os())?,
-        slurm_export: std::env::var_os("SLURM_EXPORT_ENV").filter(|list| !list.is_empty()),
+    let library = launcher::locate(arguments.library.as_deref())?;
+    let commands = plan::jobs(&arguments.command)?;
+    let output = match (&arguments.output, std::env::var_os(format!("{PREFIX}OUTPUT"))) {
+        (Some(path), _) => Some(path.clone()),
+        // Of one run the variable reaches the ranks as it is.
+        (None, variable) => variable.filter(|_| arguments.is_series(&commands)).map(PathBuf::from),
     };
-    let launcher = launcher::find(&arguments.command).and_then(|word| Some((word, flavour(&arguments.command[word])?)));
-    let job = launcher::job(&arguments.command, launcher, &tracer);
-    if let Some(note) = &job.note {
-        eprintln!("mpitrace: {note}");
+    let output = output.as_deref().map(output_name).transpose()?;
+    let jobs = commands.into_iter().map(Job::new).collect::<Vec<_>>();
+    let run_one = |job: &Job, output: Option<&Path>| -> Result<u8> {
+        let tracer = Tracer {
+            library: library.clone(),
+            preloaded: std::env::var_os("LD_PRELOAD"),
+            variables: variables(arguments, output, std::env::vars_os()),
+            slurm_export: std::env::var_os("SLURM_EXPORT_ENV").filter(|list| !list.is_empty()),
+        };
+        job.run(&tracer)
+    };
+    let code = match &jobs[..] {
+        [job] if arguments.runs.is_none() => run_one(job, output.as_deref())?,
+        jobs => series::run(arguments, jobs, output, run_one)?,
+    };
+    Ok(ExitCode::from(code))
+}
+
+impl Arguments {
+    /// Whether there may be more than one run.
+    fn is_series(&self, commands: &[Vec<OsString>]) -> bool {
+        self.runs.is_some() || commands.len() > 1
     }
-    let [program, rest @ ..] = &job.command[..] else {
-        bail!("no command");
-    };
-    let mut command = Command::new(program);
-    command.args(rest).envs(job.environment);
-    Ok(ExitCode::from(process::run(&mut command)?))
+}
+
+/// A job, and its launcher's word and flavour.
+struct Job {
+    command: Vec<OsString>,
+    launcher: Option<(usize, Flavour)>,
+}
+
+impl Job {
+    fn new(command: Vec<OsString>) -> Self {
+        let launcher = launcher::find(&command).and_then(|word| Some((word, flavour(&command[word])?)));
+        Job { command, launcher }
+    }
+
+    /// Runs it to its end; its exit code.
+    fn run(&self, tracer: &Tracer) -> Result<u8> {
+        let job = launcher::job(&self.command, self.launcher, tracer);
+        if let Some(note) = &job.note {
+            eprintln!("mpitrace: {note}");
+        }
+        let [program, rest @ ..] = &job.command[..] else {
+            bail!("no command");
+        };
+        let mut command = Command::new(program);
+        command.args(rest).envs(job.environment);
+        Ok(process::run(&mut command)?)
+    }
 }
 
 fn flavour(launcher: &OsStr) -> Option<Flavour> {
@@ -92,12 +149,12 @@ fn flavour(launcher: &OsStr) -> Option<Flavour> {
 /// The tracer's variables: those of the environment, and over them those of the options.
 fn variables(
     arguments: &Arguments,
+    output: Option<&Path>,
     environment: impl Iterator<Item = (OsString, OsString)>,
-) -> Result<Vec<(OsString, OsString)>> {
-    let output = arguments.output.as_deref().map(output).transpose()?;
+) -> Vec<(OsString, OsString)> {
     let number = |value: u64| OsString::from(value.to_string());
     let options = [
-        ("OUTPUT", output),
+        ("OUTPUT", output.map(OsString::from)),
         ("EVENTS", arguments.events.clone()),
         ("CLOCKSYNC", arguments.clock.clone().map(OsString::from)),
         ("CAPACITY", arguments.capacity.map(number)),
@@ -114,11 +171,11 @@ fn variables(
         variables.push((name, value));
     }
     variables.sort();
-    Ok(variables)
+    variables
 }
 
 /// The trace's name as the ranks need it, who may start in another folder.
-fn output(path: &Path) -> Result<OsString> {
+fn output_name(path: &Path) -> Result<PathBuf> {
     let absolute = std::path::absolute(path)?;
     let folder = absolute.parent().unwrap_or(Path::new("/"));
     // Of a name that is yet to be filled in nothing can be said here.
@@ -128,7 +185,7 @@ fn output(path: &Path) -> Result<OsString> {
     if absolute.is_dir() || path.as_os_str() == OsStr::new("") {
         bail!("{}: is a folder, not the name of a trace", path.display());
     }
-    Ok(absolute.into_os_string())
+    Ok(absolute)
 }
 
 #[cfg(test)]
@@ -148,7 +205,7 @@ mod tests {
         let environment = [("MPITRACE_CAPACITY", "9"), ("MPITRACE_FUTURE", "x"), ("HOME", "/")];
         let environment = environment.map(|(name, value)| (name.into(), value.into()));
         let expected = [("MPITRACE_CAPACITY", "5"), ("MPITRACE_EVENTS", "cycles,r01"), ("MPITRACE_FUTURE", "x")];
-        let found = variables(&line.arguments, environment.into_iter()).unwrap();
+        let found = variables(&line.arguments, None, environment.into_iter());
         assert_eq!(found, expected.map(|(name, value)| (name.into(), value.into())));
         assert_eq!(line.arguments.command, ["mpirun", "-np", "2"]);
     }
@@ -156,9 +213,9 @@ mod tests {
     #[test]
     fn the_name_of_the_trace_is_made_absolute() {
         let here = std::env::current_dir().unwrap();
-        assert_eq!(output(Path::new("a-%p.mpitrace")).unwrap(), here.join("a-%p.mpitrace"));
-        assert!(output(Path::new("/nonexistent/a")).is_err());
-        assert!(output(Path::new("/nonexistent/%h/a")).is_ok());
-        assert!(output(Path::new("/")).is_err());
+        assert_eq!(output_name(Path::new("a-%p.mpitrace")).unwrap(), here.join("a-%p.mpitrace"));
+        assert!(output_name(Path::new("/nonexistent/a")).is_err());
+        assert!(output_name(Path::new("/nonexistent/%h/a")).is_ok());
+        assert!(output_name(Path::new("/")).is_err());
     }
 }

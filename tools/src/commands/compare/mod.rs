@@ -1,0 +1,157 @@
+//! `mpitrace compare`: two sets of runs, tested.
+
+mod identity;
+mod page;
+mod reduce;
+mod result;
+mod runs;
+mod side;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::{Result, bail, ensure};
+use clap::{Args, ValueEnum};
+use mpitrace::comparison::{Alternative, Average, Settings, Test, Verdict};
+use mpitrace::run_time::RunTime;
+
+use super::FINDING;
+use crate::output::{JsonList, Output};
+use crate::source::{Format, TimeArgument};
+use reduce::Method;
+use side::Side;
+
+/// Compare two sets of runs: which is faster, by how much, and is it chance?
+///
+/// Each file is a run. First, warm-up and outliers are left out per run, and counted; each run is one median; the medians of A
+/// and B are tested, corrected for the number of operations by Holm's method: * 0.05, ** 0.01, *** 0.001. A crossing is an
+/// operation of which one side is faster in the median and slower in the 95th percentile, outliers included, both by intervals
+/// that are apart. Exit code 1 where B is slower.
+#[derive(Debug, Args)]
+pub struct Arguments {
+    /// The runs of A
+    #[arg(long, value_name = "FILE", required = true, num_args = 1..)]
+    a: Vec<PathBuf>,
+    /// The runs of B
+    #[arg(long, value_name = "FILE", required = true, num_args = 1..)]
+    b: Vec<PathBuf>,
+    /// What is tested; less: A's run times are less than B's
+    #[arg(long, default_value = "two-sided")]
+    alternative: AlternativeName,
+    /// The test: on the ranks of the runs (wilcoxon), or on their means, if normal (welch)
+    #[arg(long, default_value = "wilcoxon")]
+    test: TestName,
+    /// What stands for a run [default: median; mean with --test welch]
+    #[arg(long)]
+    statistic: Option<AverageName>,
+    /// What is left out of a run
+    #[arg(long, default_value = "roth")]
+    method: Method,
+    #[command(flatten)]
+    time: TimeArgument,
+    /// The files are no traces: csv (iteration id, MPI rank, metric name, value; runtime in ns), or ReproMPI's raw output
+    #[arg(long, value_name = "FORMAT")]
+    from: Option<Format>,
+    /// Also the run time over so many bins of the repetitions: does it drift?
+    #[arg(long, value_name = "BINS", value_parser = clap::value_parser!(u32).range(2..))]
+    drift: Option<u32>,
+    /// The runs of each side, in the order given, are so many trials: also how well a trial's mean comes out again
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..))]
+    trials: Option<u32>,
+    /// As JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum AlternativeName {
+    TwoSided,
+    Less,
+    Greater,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum TestName {
+    Wilcoxon,
+    Welch,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum AverageName {
+    Median,
+    Mean,
+}
+
+/// What is asked for.
+struct Question {
+    settings: Settings,
+    method: Method,
+    time: RunTime,
+    from: Option<Format>,
+    drift: Option<usize>,
+    trials: Option<usize>,
+}
+
+impl Arguments {
+    fn question(&self) -> Question {
+        let test = match self.test {
+            TestName::Wilcoxon => Test::Wilcoxon,
+            TestName::Welch => Test::Welch,
+        };
+        let average = match (self.statistic, test) {
+            (Some(AverageName::Median), _) | (None, Test::Wilcoxon) => Average::Median,
+            (Some(AverageName::Mean), _) | (None, Test::Welch) => Average::Mean,
+        };
+        let alternative = match self.alternative {
+            AlternativeName::TwoSided => Alternative::TwoSided,
+            AlternativeName::Less => Alternative::Less,
+            AlternativeName::Greater => Alternative::Greater,
+        };
+        Question {
+            settings: Settings { test, alternative, average },
+            method: self.method,
+            time: self.time.into(),
+            from: self.from,
+            drift: self.drift.map(|bins| bins as usize),
+            trials: self.trials.map(|trials| trials as usize),
+        }
+    }
+}
+
+/// Compares them.
+pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
+    let question = arguments.question();
+    let files = [("a", &arguments.a), ("b", &arguments.b)]
+        .map(|(name, files)| Ok((name, runs::group(name, files, question.from)?)));
+    let [a, b]: [Result<_>; 2] = files;
+    let ((name_a, runs_a), (name_b, runs_b)) = (a?, b?);
+    if let Some(trials) = question.trials {
+        for (name, runs) in [(name_a, &runs_a), (name_b, &runs_b)] {
+            let count = runs.len();
+            ensure!(count % trials == 0, "--{name}: {count} runs cannot be shared out evenly among {trials} trials");
+        }
+    }
+    let progress = runs::Progress::new(runs_a.len() + runs_b.len());
+    let a = Side::read(&runs_a, &question, &progress)?;
+    let b = Side::read(&runs_b, &question, &progress)?;
+    progress.end();
+    let paired = identity::pair(a.identities(), b.identities());
+    if paired.pairs.is_empty() {
+        let of = |side: &Side| side.keys().unwrap_or_else(|| "none".into());
+        bail!("A and B have no operation in common; A has {}, B has {}", of(&a), of(&b));
+    }
+    let compared = result::compare(&paired.pairs, &a, &b, &question);
+    let notes = [a.notes("A"), b.notes("B"), paired.notes(), result::notes(&compared, &question)].concat();
+    for note in notes {
+        eprintln!("mpitrace: {}", crate::text::printable(&note));
+    }
+    if arguments.json {
+        let mut list = JsonList::new(output)?;
+        compared.iter().try_for_each(|compared| list.push(&compared.json(&question)))?;
+        list.end()?;
+    } else {
+        page::write(&compared, &question, output)?;
+    }
+    let slower = compared.iter().any(|compared| compared.verdict() == Verdict::A);
+    Ok(if slower { ExitCode::from(FINDING) } else { ExitCode::SUCCESS })
+}

@@ -1,0 +1,207 @@
+//! What the comparison of one operation came to, and its JSON.
+
+use mpitrace::comparison::drift::{Bin, Drift, drift};
+use mpitrace::comparison::{
+    self, Average, Comparison, Quantile, Reproducibility, Test, Verdict, enough_runs, q_q, reproducibility,
+    runs_needed, shapiro_wilk, stars,
+};
+use serde_json::{Value, json};
+
+use super::Question;
+use super::identity::Identity;
+use super::side::{OfOperation, Side};
+use crate::text;
+
+/// One operation on both sides.
+pub struct Compared<'s> {
+    pub identity: &'s Identity,
+    pub comparison: Comparison,
+    pub sides: [OfSide<'s>; 2],
+    /// The fewest runs on each side with which the test could reach 0.05 for so many operations.
+    pub runs_needed: usize,
+    /// Whether those that there are can.
+    pub enough: bool,
+}
+
+/// What is told of one side.
+pub struct OfSide<'s> {
+    pub operation: &'s OfOperation,
+    /// Over the runs, the median of their medians and the mean of their means, ns.
+    pub median_ns: f64,
+    pub mean_ns: f64,
+    pub drift: Option<Drift>,
+    pub reproducibility: Option<Reproducibility>,
+}
+
+/// Compares each pair and corrects for their number. A pair of which a side has no run is left out: the sides' notes name it.
+pub fn compare<'s>(pairs: &[(usize, usize)], a: &'s Side, b: &'s Side, question: &Question) -> Vec<Compared<'s>> {
+    let mut compared: Vec<Compared> = pairs
+        .iter()
+        .filter_map(|&(of_a, of_b)| {
+            let (of_a, of_b) = (&a.operations[of_a], &b.operations[of_b]);
+            let comparison = comparison::compare(&of_a.runs, &of_b.runs, question.settings)?;
+            let sides = [OfSide::new(of_a, a.runs(), question), OfSide::new(of_b, b.runs(), question)];
+            Some(Compared { identity: &of_a.identity, comparison, sides, runs_needed: 0, enough: true })
+        })
+        .collect();
+    comparison::correct(compared.iter_mut().map(|compared| &mut compared.comparison));
+    let operations = compared.len();
+    let (test, alternative) = (question.settings.test, question.settings.alternative);
+    let needed = runs_needed(test, alternative, operations);
+    for compared in &mut compared {
+        let [a, b] = [0, 1].map(|side| compared.sides[side].operation.runs.len());
+        compared.runs_needed = needed;
+        compared.enough = enough_runs(test, alternative, a, b, operations);
+    }
+    compared
+}
+
+/// How many operations are named in a note.
+const NAMED: usize = 8;
+
+/// What is to be said beside the numbers.
+pub fn notes(compared: &[Compared], question: &Question) -> Vec<String> {
+    let mut notes = Vec::new();
+    let too_few = compared.iter().filter(|compared| !compared.enough).count();
+    if let Some(one) = compared.first().filter(|_| too_few > 0) {
+        let corrected = match compared.len() {
+            1 => String::new(),
+            operations => format!(", corrected for {operations} operations,"),
+        };
+        notes.push(format!(
+            "too few runs to tell {too_few} of {} apart: the test can reach 0.05{corrected} with {} runs on each side",
+            text::count(compared.len() as u64, "operation"),
+            one.runs_needed
+        ));
+    }
+    if question.settings.test == Test::Welch {
+        let skewed = |compared: &&Compared| {
+            let tests = compared.comparison.averages_ns.iter().filter_map(|averages| shapiro_wilk(averages));
+            tests.into_iter().any(|test| test.p <= comparison::SIGNIFICANCE)
+        };
+        let skewed: Vec<String> = compared.iter().filter(skewed).map(|compared| compared.identity.key()).collect();
+        if !skewed.is_empty() {
+            let more = if skewed.len() > NAMED { format!(" and {} more", skewed.len() - NAMED) } else { String::new() };
+            let names = skewed[..skewed.len().min(NAMED)].join(", ");
+            notes.push(format!(
+                "Welch's test is for normally distributed averages, which Shapiro and Wilk's denies of {names}{more}: \
+                 --test wilcoxon does not ask for them"
+            ));
+        }
+    }
+    notes
+}
+
+impl<'s> OfSide<'s> {
+    fn new(operation: &'s OfOperation, runs: usize, question: &Question) -> Self {
+        let of = |average: Average| -> Vec<f64> { operation.runs.iter().map(|run| run.average_ns(average)).collect() };
+        let medians = comparison::quantile(&of(Average::Median), 0.5);
+        let means = of(Average::Mean);
+        OfSide {
+            operation,
+            median_ns: medians.map_or(f64::NAN, |median| median.value_ns),
+            mean_ns: means.iter().sum::<f64>() / means.len() as f64,
+            drift: question.drift.map(|bins| drift(&operation.series, bins)),
+            reproducibility: question.trials.and_then(|trials| {
+                let averages = of(question.settings.average);
+                let mut by_trial = vec![Vec::new(); trials];
+                for (number, average) in operation.number.iter().zip(averages) {
+                    by_trial[number * trials / runs].push(average);
+                }
+                reproducibility(&by_trial.iter().map(Vec::as_slice).collect::<Vec<_>>())
+            }),
+        }
+    }
+
+    fn json(&self, averages_ns: &[f64], crossing: [Quantile; 2]) -> Value {
+        let OfOperation { runs, good, left_out, runs_without, .. } = self.operation;
+        let [median, p95] = crossing;
+        let mut value = json!({
+            "runs": runs.len(),
+            "runs_without": runs_without,
+            "median_ns": self.median_ns,
+            "mean_ns": self.mean_ns,
+            "averages_ns": averages_ns,
+            "repetitions": good,
+            "left_out": left_out,
+            "settled_median_ns": median.value_ns,
+            "settled_median_ci_ns": median.interval_ns,
+            "settled_p95_ns": p95.value_ns,
+            "settled_p95_ci_ns": p95.interval_ns,
+            "normality": shapiro_wilk(averages_ns).map(|test| json!({"w": test.w, "p": test.p})),
+            "q_q": q_q(averages_ns),
+        });
+        if let Some(drift) = &self.drift {
+            let bins: Vec<Value> = drift.bins.iter().map(bin).collect();
+            value["drift"] = json!({"change": drift.change, "drifts": drift.drifts, "bins": bins});
+        }
+        if let Some(found) = &self.reproducibility {
+            value["reproducibility"] =
+                json!({"normalised": found.normalised, "largest_difference": found.largest_difference});
+        }
+        value
+    }
+}
+
+fn bin(bin: &Bin) -> Value {
+    let of = |quantile: Option<Quantile>| quantile.map(|quantile| quantile.value_ns);
+    let interval = |quantile: Option<Quantile>| quantile.and_then(|quantile| quantile.interval_ns);
+    json!({
+        "first_repetition": bin.repetitions.start,
+        "last_repetition": bin.repetitions.end.saturating_sub(1),
+        "repetitions": bin.count,
+        "mean_ns": of(bin.mean),
+        "mean_ci_ns": interval(bin.mean),
+        "median_ns": of(bin.median),
+        "median_ci_ns": interval(bin.median),
+    })
+}
+
+impl Compared<'_> {
+    pub fn verdict(&self) -> Verdict {
+        self.comparison.verdict()
+    }
+
+    /// How much longer B takes, as a share of what A takes.
+    pub fn effect(&self) -> Option<f64> {
+        self.comparison.relative.map(|relative| relative.share)
+    }
+
+    pub fn effect_interval(&self) -> Option<[f64; 2]> {
+        self.comparison.relative.and_then(|relative| relative.interval)
+    }
+
+    pub fn json(&self, question: &Question) -> Value {
+        let Identity { function, bytes, ranks, root, communicator, datatype, reduction, .. } = self.identity;
+        let Comparison { p, p_raw, effect, superiority, crossing, averages_ns, .. } = &self.comparison;
+        let side = |at: usize| self.sides[at].json(&averages_ns[at], [crossing.median[at], crossing.p95[at]]);
+        json!({
+            "operation_key": self.identity.key(),
+            "function": function,
+            "communicator": communicator,
+            "bytes": bytes,
+            "root": root,
+            "datatype": datatype,
+            "reduction": reduction,
+            "ranks": ranks,
+            "method": question.method.name(),
+            "time": question.time.name(),
+            "statistic": question.settings.average.name(),
+            "test": question.settings.test.name(),
+            "alternative": question.settings.alternative.name(),
+            "a": side(0),
+            "b": side(1),
+            "p": p,
+            "p_raw": p_raw,
+            "stars": stars(*p),
+            "effect": self.effect(),
+            "effect_ci": self.effect_interval(),
+            "shift_ns": effect.shift_ns,
+            "shift_ci_ns": effect.interval_ns,
+            "superiority": superiority,
+            "crosses": crossing.crosses(),
+            "runs_needed": self.runs_needed,
+            "verdict": self.verdict().name(),
+        })
+    }
+}

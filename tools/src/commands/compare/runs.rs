@@ -1,0 +1,151 @@
+//! The runs of a side: which files they are, and their run times.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Result, bail};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use mpitrace::run_time::RunTime;
+use mpitrace::trace::Trace;
+
+use super::identity::Identity;
+use crate::source::{Format, RunTimes, Source, Traced};
+
+/// The files of one run: one, but where a run left several.
+pub type Files = Vec<PathBuf>;
+
+/// Makes runs of the files of a side. Traces that lack ranks and are of one job are one run, where no rank is in two of them.
+///
+/// # Errors
+/// A file that cannot be read, or that comes a second time: it would count as a run that was never made.
+pub fn group(side: &str, files: &[PathBuf], from: Option<Format>) -> Result<Vec<Files>> {
+    let mut seen: Vec<PathBuf> = Vec::new();
+    let mut runs: Vec<Files> = Vec::new();
+    // The run that lacks ranks of a job, and the ranks that it has.
+    let mut lacking: HashMap<[u8; 16], (usize, Vec<u32>)> = HashMap::new();
+    for file in files {
+        let path = file.canonicalize().unwrap_or_else(|_| file.clone());
+        if seen.contains(&path) {
+            bail!("{}: comes a second time in --{side}: each file is a run of its own", file.display());
+        }
+        seen.push(path);
+        if from.is_some() {
+            runs.push(vec![file.clone()]);
+            continue;
+        }
+        let trace = Trace::open(std::slice::from_ref(file))?;
+        let ranks: Vec<u32> = trace.parts.iter().map(|part| part.rank()).collect();
+        let job = trace.parts.first().map(|part| part.info().job);
+        if let Some(job) = job.filter(|_| ranks.len() < trace.world_size as usize) {
+            match lacking.get_mut(&job) {
+                Some((run, known)) if !ranks.iter().any(|rank| known.contains(rank)) => {
+                    runs[*run].push(file.clone());
+                    known.extend(ranks);
+                    continue;
+                }
+                _ => lacking.insert(job, (runs.len(), ranks)),
+            };
+        }
+        runs.push(vec![file.clone()]);
+    }
+    Ok(runs)
+}
+
+/// A run that is being read.
+pub struct Opened(Source);
+
+/// An operation's repetitions in one run.
+pub struct Measured<'s> {
+    /// Those that every rank finished and kept.
+    pub times: RunTimes<'s>,
+    /// How many not every rank did.
+    pub incomplete: u64,
+}
+
+impl Opened {
+    /// # Errors
+    /// Files that cannot be used, and run times that they do not have.
+    pub fn open(files: &[PathBuf], from: Option<Format>, time: RunTime) -> Result<Opened> {
+        let source = Source::read(files, from)?;
+        source.check(None, time)?;
+        Ok(Opened(source))
+    }
+
+    /// What is to be known beside the numbers.
+    pub fn notes(&self, time: RunTime, file: &Path) -> Vec<String> {
+        let file = file.display();
+        let mut notes = Vec::new();
+        if let Some(Traced { trace, clock, .. }) = self.0.traced() {
+            if !trace.complete {
+                notes.push(format!("{file} is incomplete; `mpitrace info` tells why"));
+            }
+            if time != RunTime::Local && clock.domains.len() > 1 && clock.method == mpitrace::clock::Method::None {
+                notes.push(format!(
+                    "the ranks of {file} read {} clocks that nothing has synchronised: only --time local is to be trusted",
+                    clock.domains.len()
+                ));
+            }
+        }
+        for operation in self.0.wanted(None) {
+            notes.extend(self.0.notes(operation).iter().map(|note| format!("{file}: {note}")));
+        }
+        notes.dedup();
+        notes
+    }
+
+    /// What its operations are.
+    pub fn identities(&self) -> Vec<Identity> {
+        let mut identities: Vec<Identity> = Vec::new();
+        for description in self.0.operations() {
+            let mut identity = Identity {
+                function: description.function.clone(),
+                bytes: description.bytes,
+                ranks: description.ranks,
+                root: description.root,
+                communicator: description.communicator.clone(),
+                datatype: description.datatype.clone(),
+                reduction: description.reduction.clone(),
+                occurrence: 0,
+            };
+            while identities.contains(&identity) {
+                identity.occurrence += 1;
+            }
+            identities.push(identity);
+        }
+        identities
+    }
+
+    /// The run times of an operation.
+    pub fn measured(&self, operation: usize, time: RunTime) -> Result<Measured<'_>> {
+        let times = self.0.run_times(operation, time)?;
+        Ok(Measured { times, incomplete: self.0.operations()[operation].incomplete })
+    }
+}
+
+/// A bar for the reading, on a terminal.
+pub struct Progress(ProgressBar);
+
+/// What is read faster needs no bar.
+const SOON: Duration = Duration::from_secs(1);
+
+impl Progress {
+    pub fn new(runs: usize) -> Self {
+        let style = ProgressStyle::with_template("{bar:30} {pos} of {len} runs read");
+        let style = style.unwrap_or_else(|_| ProgressStyle::default_bar());
+        Progress(ProgressBar::with_draw_target(Some(runs as u64), ProgressDrawTarget::hidden()).with_style(style))
+    }
+
+    /// One more run is read.
+    pub fn read(&self) {
+        if self.0.is_hidden() && self.0.elapsed() > SOON {
+            self.0.set_draw_target(ProgressDrawTarget::stderr());
+        }
+        self.0.inc(1);
+    }
+
+    /// Takes the bar away.
+    pub fn end(self) {
+        self.0.finish_and_clear();
+    }
+}

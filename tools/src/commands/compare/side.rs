@@ -1,0 +1,132 @@
+//! One of the two sides: its operations, each with what its runs come to.
+
+use std::collections::HashMap;
+
+use anyhow::{Context, Result};
+use mpitrace::comparison::Run;
+
+use super::Question;
+use super::identity::Identity;
+use super::reduce::{LeftOut, reduce};
+use super::runs::{Files, Opened, Progress};
+
+/// How many operations are named that some runs do not have.
+const NAMED: usize = 8;
+
+/// The runs of one side.
+#[derive(Default)]
+pub struct Side {
+    /// In the order in which they first come up.
+    pub operations: Vec<OfOperation>,
+    runs: usize,
+    notes: Vec<String>,
+}
+
+/// An operation in the runs of a side.
+pub struct OfOperation {
+    pub identity: Identity,
+    /// What each run comes to that has good repetitions.
+    pub runs: Vec<Run>,
+    /// The number of each of these runs, in the order given.
+    pub number: Vec<usize>,
+    /// Repetitions that stand for them.
+    pub good: u64,
+    pub left_out: LeftOut,
+    /// Runs without a good repetition, and those that do not have it at all.
+    pub runs_without: usize,
+    /// The good repetitions of each run, where they are wanted: their numbers and run times, ns.
+    pub series: Vec<(Vec<u64>, Vec<f64>)>,
+}
+
+impl Side {
+    /// Reads the runs, one after the other: what stays of each is a few numbers for each operation.
+    ///
+    /// # Errors
+    /// A file that cannot be used; the message names it.
+    pub fn read(runs: &[Files], question: &Question, progress: &Progress) -> Result<Side> {
+        let mut side = Side { runs: runs.len(), ..Side::default() };
+        let mut places: HashMap<Identity, usize> = HashMap::new();
+        for (number, files) in runs.iter().enumerate() {
+            side.read_one(number, files, question, &mut places)?;
+            progress.read();
+        }
+        for operation in &mut side.operations {
+            operation.runs_without = runs.len() - operation.runs.len();
+        }
+        Ok(side)
+    }
+
+    fn read_one(
+        &mut self,
+        number: usize,
+        files: &Files,
+        question: &Question,
+        places: &mut HashMap<Identity, usize>,
+    ) -> Result<()> {
+        let opened = Opened::open(files, question.from, question.time)?;
+        self.notes.extend(opened.notes(question.time, &files[0]));
+        for (operation, identity) in opened.identities().into_iter().enumerate() {
+            let measured = opened.measured(operation, question.time)?;
+            let reduced = reduce(&measured, question.method, question.drift.is_some())
+                .with_context(|| format!("{}: operation {operation}", files[0].display()))?;
+            let place = *places.entry(identity.clone()).or_insert(self.operations.len());
+            if place == self.operations.len() {
+                self.operations.push(OfOperation::new(identity));
+            }
+            let found = &mut self.operations[place];
+            found.good += reduced.good;
+            found.left_out += reduced.left_out;
+            if let Some(run) = reduced.run {
+                found.runs.push(run);
+                found.number.push(number);
+                found.series.extend(reduced.series);
+            }
+        }
+        Ok(())
+    }
+
+    pub fn identities(&self) -> Vec<&Identity> {
+        self.operations.iter().map(|operation| &operation.identity).collect()
+    }
+
+    /// The keys of its operations, a few of them; `None` where there are none.
+    pub fn keys(&self) -> Option<String> {
+        let keys: Vec<String> = self.operations.iter().take(4).map(|operation| operation.identity.key()).collect();
+        let more = if self.operations.len() > keys.len() { ", ..." } else { "" };
+        (!keys.is_empty()).then(|| format!("{}{more}", keys.join(", ")))
+    }
+
+    /// How many runs it has.
+    pub fn runs(&self) -> usize {
+        self.runs
+    }
+
+    /// What is to be known of its runs.
+    pub fn notes(&self, name: &str) -> Vec<String> {
+        let mut notes = self.notes.clone();
+        let without: Vec<&OfOperation> =
+            self.operations.iter().filter(|operation| operation.runs_without > 0).collect();
+        for operation in without.iter().take(NAMED) {
+            let (without, runs) = (operation.runs_without, self.runs);
+            notes.push(format!("{name}: {without} of {runs} runs have no good repetition of {}", operation.identity));
+        }
+        if without.len() > NAMED {
+            notes.push(format!("{name}: and so it is with {} more operations", without.len() - NAMED));
+        }
+        notes
+    }
+}
+
+impl OfOperation {
+    fn new(identity: Identity) -> Self {
+        OfOperation {
+            identity,
+            runs: Vec::new(),
+            number: Vec::new(),
+            good: 0,
+            left_out: LeftOut::default(),
+            runs_without: 0,
+            series: Vec::new(),
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! Several runs, one after the other.
+
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use anyhow::{Result, bail};
+
+use super::plan::{Planned, labelled, letter, plan};
+use super::progress::Progress;
+use super::{Arguments, Job};
+use crate::process;
+use crate::text::count;
+
+/// The name of the traces where none is given.
+const NAME: &str = "mpitrace.mpitrace";
+/// The exit codes of a command that could not be started: it will not be found the next time either.
+const NOT_STARTED: [u8; 2] = [126, 127];
+
+/// What became of a run.
+struct Done {
+    label: String,
+    trace: PathBuf,
+    code: u8,
+}
+
+/// Runs the jobs as planned; the first exit code that is not 0. A run that fails does not keep the others from being made, a
+/// signal does.
+pub fn run(
+    arguments: &Arguments,
+    jobs: &[Job],
+    output: Option<PathBuf>,
+    run_one: impl Fn(&Job, Option<&Path>) -> Result<u8>,
+) -> Result<u8> {
+    let name = match output {
+        Some(name) => name,
+        None => std::path::absolute(NAME)?,
+    };
+    let seed = arguments.shuffle.then(|| arguments.seed.unwrap_or_else(fresh_seed));
+    let plan = plan(jobs.len(), arguments.runs.unwrap_or(1), seed);
+    let traces: Vec<PathBuf> = plan.iter().map(|planned| labelled(&name, &planned.label)).collect();
+    if let Some(there) = traces.iter().find(|trace| trace.exists()) {
+        bail!("{}: is there already; move it away, or name the traces otherwise (-o)", there.display());
+    }
+    if let Some(seed) = seed {
+        eprintln!("mpitrace: the order is shuffled; --seed {seed} gives it again");
+    }
+    let mut progress = Progress::new(plan.len());
+    let mut done: Vec<Done> = Vec::new();
+    for (Planned { job, label }, trace) in plan.iter().zip(traces) {
+        if process::is_to_end() {
+            break;
+        }
+        let code = progress.during(label, || run_one(&jobs[*job], Some(&trace)))?;
+        done.push(Done { label: label.clone(), trace, code });
+        if NOT_STARTED.contains(&code) {
+            break;
+        }
+    }
+    progress.end();
+    tell(&done, plan.len(), &name, jobs.len());
+    Ok(done.iter().map(|done| done.code).find(|&code| code != 0).unwrap_or(0))
+}
+
+/// Says what there is.
+fn tell(done: &[Done], planned: usize, name: &Path, jobs: usize) {
+    let list = |of: &dyn Fn(&Done) -> Option<String>| {
+        let words: Vec<String> = done.iter().filter_map(of).collect();
+        (!words.is_empty()).then(|| words.join(", "))
+    };
+    let missing = planned - done.len();
+    if missing > 0 {
+        eprintln!("mpitrace: {} of {planned} runs were not made", missing);
+    }
+    if let Some(failed) = list(&|done| (done.code != 0).then(|| format!("{} ({})", done.label, done.code))) {
+        eprintln!("mpitrace: runs with another exit code than 0: {failed}");
+    }
+    // Of a name that was yet to be filled in nothing can be said here.
+    if name.to_string_lossy().contains('%') {
+        return;
+    }
+    if let Some(without) = list(&|done| (!done.trace.exists()).then(|| done.label.clone())) {
+        eprintln!("mpitrace: runs without a trace: {without}");
+    }
+    let traces: Vec<&Done> = done.iter().filter(|done| done.trace.exists()).collect();
+    let Some(first) = traces.first() else {
+        return;
+    };
+    let folder = first.trace.parent().unwrap_or(Path::new("."));
+    eprintln!("mpitrace: {} in {}", count(traces.len() as u64, "trace"), folder.display());
+    if jobs == 2 {
+        let pattern = |job: usize| labelled(name, &format!("{}.*", letter(job))).display().to_string();
+        eprintln!("mpitrace: now: mpitrace compare --a {} --b {}", pattern(0), pattern(1));
+    }
+}
+
+/// A number short enough to be typed.
+fn fresh_seed() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    (since.as_nanos() as u64 ^ (u64::from(std::process::id()) << 20)) % 1_000_000
+}

@@ -1,0 +1,304 @@
+//! `mpitrace compare` over traces whose truth is known.
+
+use std::path::Path;
+
+use mpitrace::trace::synthetic::{self, SyntheticRank};
+use serde_json::{Value, json};
+
+use crate::support::{Folder, Ran, mpitrace};
+
+/// A trace of one rank that calls Allreduce, with these run times in ns, and Barrier as often, with a tenth of them.
+fn trace(folder: &Folder, name: &str, run_times: &[u64]) -> String {
+    trace_of(folder, name, "MPI_Allreduce", run_times)
+}
+
+fn trace_of(folder: &Folder, name: &str, function: &str, run_times: &[u64]) -> String {
+    let mut rank = SyntheticRank::new(0, 1);
+    let operation = rank.operation(function, 0, 8);
+    rank.describe(operation, None, "MPI_DOUBLE", Some("MPI_SUM"));
+    let barrier = rank.operation("MPI_Barrier", 0, 0);
+    let mut now = 1_000_000;
+    for &run_time in run_times {
+        rank.call(operation, now, now + run_time);
+        rank.call(barrier, now + run_time, now + run_time + run_time / 10);
+        now += 2 * run_time;
+    }
+    write(folder, name, &[rank])
+}
+
+fn write(folder: &Folder, name: &str, ranks: &[SyntheticRank]) -> String {
+    let path = folder.path(name);
+    synthetic::write(Path::new(&path), ranks).unwrap();
+    path
+}
+
+/// Some runs whose level rises by 1 % from each to the next, each with a first repetition and an outlier of 5 levels.
+fn runs(folder: &Folder, side: &str, count: u64, level: u64) -> Vec<String> {
+    let run = |number: u64| {
+        let level = level * (100 + number) / 100;
+        let mut run_times: Vec<u64> = (0..100).map(|k| level + k % 7).collect();
+        (run_times[0], run_times[50]) = (3 * level, 5 * level);
+        trace(folder, &format!("{side}{number}.mpitrace"), &run_times)
+    };
+    (0..count).map(run).collect()
+}
+
+fn compare(a: &[String], b: &[String], options: &[&str]) -> Ran {
+    let mut arguments = vec!["compare", "--a"];
+    arguments.extend(a.iter().map(String::as_str));
+    arguments.push("--b");
+    arguments.extend(b.iter().map(String::as_str));
+    arguments.extend(options);
+    mpitrace(&arguments)
+}
+
+#[test]
+fn the_slower_side_is_found_with_its_stars_and_its_size() {
+    let folder = Folder::new();
+    let (a, b) = (runs(&folder, "a", 5, 10_000), runs(&folder, "b", 5, 12_000));
+    let ran = compare(&a, &b, &["--json"]);
+    assert_eq!((ran.code, ran.stderr.as_str()), (1, ""), "B is slower");
+    let all = ran.json();
+    assert_eq!(all.as_array().unwrap().len(), 2);
+    let one = &all[0];
+    assert_eq!(one["operation_key"], "MPI_Allreduce/8/1/-");
+    // 2 of C(10, 5) = 252 orders; Holm's correction doubles it, the Barriers being as sure.
+    assert_eq!(one["p_raw"], json!(2.0 / 252.0));
+    assert_eq!(one["p"], json!(4.0 / 252.0));
+    assert_eq!((&one["stars"], &one["verdict"]), (&json!("*"), &json!("a")));
+    assert_eq!((&one["a"]["runs"], &one["a"]["median_ns"]), (&json!(5), &json!(10_203.0)));
+    assert_eq!((&one["b"]["runs"], &one["b"]["median_ns"]), (&json!(5), &json!(12_243.0)));
+    assert_eq!(one["a"]["left_out"], json!({"first": 5, "warmup": 0, "outlier": 5, "incomplete": 0}));
+    assert_eq!((&one["a"]["repetitions"], &one["superiority"]), (&json!(490), &json!(1.0)));
+    // All pairs: 12 000 (1 + j/100) - 10 000 (1 + i/100); the middle one is 2040.
+    assert_eq!(one["shift_ns"], 2040.0);
+    // The middle one of the ratios: 1.2 by a small difference in the run numbers.
+    assert!((one["effect"].as_f64().unwrap() - 0.2).abs() < 0.001, "{}", one["effect"]);
+    let interval: Vec<f64> = serde_json::from_value(one["effect_ci"].clone()).unwrap();
+    assert!(0.1 < interval[0] && interval[0] < 0.2 && 0.2 < interval[1] && interval[1] < 0.3, "{interval:?}");
+    assert_eq!(one["a"]["averages_ns"].as_array().unwrap().len(), 5);
+    assert!(one["a"]["normality"]["p"].as_f64().unwrap() > 0.05);
+    assert_eq!(one["a"]["q_q"].as_array().unwrap().len(), 5);
+
+    let table = compare(&a, &b, &[]);
+    assert_eq!(table.code, 1);
+    let expected = "\
+operation            runs A  runs B  left out A  left out B  median A  median B  B against A";
+    assert!(table.stdout.starts_with(expected), "{}", table.stdout);
+    let row = table.stdout.lines().nth(1).unwrap();
+    assert!(row.contains("10.20 µs  12.24 µs      +20.0 %") && row.ends_with("0.0159  *  A is faster"), "{row}");
+    let expected = "A: 20 of 1000 repetitions left out: 10 first, 0 warm-up, 10 outliers and 0 incomplete\n";
+    assert!(table.stdout.contains(expected), "{}", table.stdout);
+}
+
+#[test]
+fn the_alternative_and_the_order_of_the_sides_decide() {
+    let folder = Folder::new();
+    let (fast, slow) = (runs(&folder, "f", 5, 10_000), runs(&folder, "s", 5, 12_000));
+    let cases = [
+        (&fast, &slow, "two-sided", "a", 1),
+        (&fast, &slow, "less", "a", 1),
+        (&fast, &slow, "greater", "none", 0),
+        (&slow, &fast, "two-sided", "b", 0),
+        (&slow, &fast, "less", "none", 0),
+        (&slow, &fast, "greater", "b", 0),
+    ];
+    for test in ["wilcoxon", "welch"] {
+        for (a, b, alternative, verdict, code) in cases {
+            let ran = compare(a, b, &["--json", "--alternative", alternative, "--test", test]);
+            assert_eq!((ran.json()[0]["verdict"].as_str(), ran.code), (Some(verdict), code), "{test} {alternative}");
+        }
+    }
+    let welch = compare(&fast, &slow, &["--json", "--test", "welch"]).json();
+    assert_eq!((&welch[0]["test"], &welch[0]["statistic"]), (&json!("welch"), &json!("mean")));
+    let medians = compare(&fast, &slow, &["--json", "--test", "welch", "--statistic", "median"]).json();
+    assert_eq!(medians[0]["statistic"], "median");
+}
+
+#[test]
+fn what_is_left_out_can_be_chosen_and_is_counted() {
+    let folder = Folder::new();
+    let (a, b) = (runs(&folder, "a", 2, 10_000), runs(&folder, "b", 2, 10_000));
+    let left_out = |method: &str| compare(&a, &b, &["--json", "--method", method]).json()[0]["a"]["left_out"].clone();
+    assert_eq!(left_out("roth"), json!({"first": 2, "warmup": 0, "outlier": 2, "incomplete": 0}));
+    assert_eq!(left_out("robust"), json!({"first": 2, "warmup": 0, "outlier": 2, "incomplete": 0}));
+    assert_eq!(left_out("tukey"), json!({"first": 0, "warmup": 0, "outlier": 4, "incomplete": 0}));
+    assert_eq!(left_out("none"), json!({"first": 0, "warmup": 0, "outlier": 0, "incomplete": 0}));
+}
+
+#[test]
+fn one_run_on_each_side_has_no_p_and_says_how_many_it_takes() {
+    let folder = Folder::new();
+    let (a, b) = (runs(&folder, "a", 1, 10_000), runs(&folder, "b", 1, 20_000));
+    let ran = compare(&a, &b, &["--json"]);
+    assert_eq!(ran.code, 0);
+    let one = &ran.json()[0];
+    let expected = (&Value::Null, &json!(""), &Value::Null, &json!("none"), &json!(5));
+    assert_eq!((&one["p"], &one["stars"], &one["effect_ci"], &one["verdict"], &one["runs_needed"]), expected);
+    assert!((one["effect"].as_f64().unwrap() - 10_000.0 / 10_003.0).abs() < 1e-12);
+    let expected = "too few runs to tell 2 of 2 operations apart: the test can reach 0.05, corrected for 2 operations, \
+                    with 5 runs on each side\n";
+    assert!(ran.stderr.ends_with(expected), "{}", ran.stderr);
+}
+
+/// Two runs suffice: the intervals decide.
+#[test]
+fn faster_in_the_middle_and_slower_in_the_tail_is_a_crossing() {
+    let folder = Folder::new();
+    // The thesis' figures 4.16 and 4.18, in hundredths of ns: 26.94 against 30.28 µs, but 69.38 against 68.19.
+    let series = |median: u64, p95: u64, slow: u64| -> Vec<u64> {
+        (0..2000).map(|k| if k % 100 < slow { p95 - 50 + k % 97 } else { median - 50 + k % 101 }).collect()
+    };
+    let a = [trace(&folder, "a.mpitrace", &series(26_940, 69_380, 20))];
+    let b = [trace(&folder, "b.mpitrace", &series(30_280, 68_190, 10))];
+    for (a, b) in [(&a, &b), (&b, &a)] {
+        let ran = compare(a, b, &["--json"]);
+        assert_eq!(ran.code, 0, "neither is slower");
+        let one = &ran.json()[0];
+        let expected = (&json!("crossing"), &json!(true), &Value::Null);
+        assert_eq!((&one["verdict"], &one["crosses"], &one["p"]), expected);
+    }
+    let table = compare(&a, &b, &[]).stdout;
+    let at = table.find("MPI_Allreduce/8/1/- crosses, outliers included:\n").expect("the crossing explained");
+    let explained: Vec<&str> = table[at..].lines().collect();
+    assert!(explained[1].contains("median: A 26.9") && explained[1].ends_with("A is faster"), "{explained:?}");
+    assert!(explained[2].contains("95th percentile: A 69.3") && explained[2].ends_with("B is faster"), "{explained:?}");
+}
+
+#[test]
+fn operations_of_one_side_are_named_and_none_in_common_is_refused() {
+    let folder = Folder::new();
+    let times: Vec<u64> = (0..30).map(|k| 1000 + k).collect();
+    let a = [trace_of(&folder, "a.mpitrace", "MPI_Allreduce", &times)];
+    let b = [trace_of(&folder, "b.mpitrace", "MPI_Scan", &times)];
+    let ran = compare(&a, &b, &["--json"]);
+    assert_eq!(ran.json().as_array().unwrap().len(), 1);
+    for (side, function) in [("A", "Allreduce"), ("B", "Scan")] {
+        let line = format!("only {side} has MPI_{function}/8/1/- (MPI_COMM_WORLD MPI_DOUBLE MPI_SUM): left out\n");
+        assert!(ran.stderr.contains(&line), "{}", ran.stderr);
+    }
+    let empty = [write(&folder, "empty.mpitrace", &[SyntheticRank::new(0, 1)])];
+    let ran = compare(&a, &empty, &[]);
+    assert_eq!((ran.code, ran.stdout.as_str(), ran.stderr.lines().count()), (2, "", 1));
+    let expected = "A and B have no operation in common; A has MPI_Allreduce/8/1/-, MPI_Barrier/0/1/-, B has none\n";
+    assert!(ran.stderr.ends_with(expected), "{}", ran.stderr);
+}
+
+#[test]
+fn a_run_without_good_repetitions_counts_as_none() {
+    let folder = Folder::new();
+    let a = runs(&folder, "a", 4, 10_000);
+    let mut b = runs(&folder, "b", 4, 10_000);
+    b.push(trace(&folder, "single.mpitrace", &[10_000]));
+    let ran = compare(&a, &b, &["--json"]);
+    let one = &ran.json()[0];
+    assert_eq!((&one["b"]["runs"], &one["b"]["runs_without"]), (&json!(4), &json!(1)));
+    let expected =
+        "B: 1 of 5 runs have no good repetition of MPI_Allreduce/8/1/- (MPI_COMM_WORLD MPI_DOUBLE MPI_SUM)\n";
+    assert!(ran.stderr.contains(expected), "{}", ran.stderr);
+    let alone = compare(&a, &b[4..], &["--json"]);
+    assert_eq!(alone.json(), json!([]));
+    assert!(alone.stderr.contains("B: 1 of 1 runs have no good repetition"), "{}", alone.stderr);
+}
+
+#[test]
+fn equal_run_times_are_no_difference() {
+    let folder = Folder::new();
+    let flat = |name: String| trace(&folder, &name, &[5000; 40]);
+    let [a, b] = ["a", "b"].map(|side| (0..6).map(|k| flat(format!("{side}{k}"))).collect::<Vec<_>>());
+    for (test, p) in [("wilcoxon", json!(1.0)), ("welch", Value::Null)] {
+        let ran = compare(&a, &b, &["--json", "--test", test]);
+        let one = &ran.json()[0];
+        assert_eq!((ran.code, &one["p"], &one["verdict"], &one["effect"]), (0, &p, &json!("none"), &json!(0.0)));
+    }
+}
+
+#[test]
+fn parts_of_one_run_are_one_run() {
+    let folder = Folder::new();
+    let ranks = [0, 1].map(|number| {
+        let mut rank = SyntheticRank::new(number, 2);
+        rank.header.job = [7; 16];
+        let operation = rank.operation("MPI_Allreduce", 0, 8);
+        (0..40).for_each(|k| rank.call(operation, 1_000_000 + 10_000 * k, 1_005_000 + 10_000 * k));
+        rank
+    });
+    let whole = [write(&folder, "whole.mpitrace", &ranks)];
+    let parts: Vec<String> =
+        ranks.chunks(1).enumerate().map(|(k, rank)| write(&folder, &format!("part{k}.mpitrace"), rank)).collect();
+    let ran = compare(&whole, &parts, &["--json"]);
+    let one = &ran.json()[0];
+    assert_eq!((&one["b"]["runs"], &one["b"]["repetitions"]), (&json!(1), &json!(39)), "{}", ran.stderr);
+}
+
+#[test]
+fn drift_and_reproducibility_are_told_where_asked_for() {
+    let folder = Folder::new();
+    let steady: Vec<u64> = (0..1000).map(|k| 10_000 + 37 * k % 101).collect();
+    let rising: Vec<u64> = (0..1000).map(|k| 10_000 + 37 * k % 101 + 2 * k).collect();
+    let a = [trace(&folder, "a.mpitrace", &steady)];
+    let b = [trace(&folder, "b.mpitrace", &rising)];
+    let one = compare(&a, &b, &["--json", "--drift", "10"]).json()[0].clone();
+    assert_eq!((&one["a"]["drift"]["drifts"], &one["b"]["drift"]["drifts"]), (&json!(false), &json!(true)));
+    let bins = one["b"]["drift"]["bins"].as_array().unwrap();
+    assert_eq!((bins.len(), &bins[9]["last_repetition"], &bins[9]["repetitions"]), (10, &json!(999), &json!(100)));
+    let table = compare(&a, &b, &["--drift", "10"]).stdout;
+    assert!(table.contains("MPI_Allreduce/8/1/-, B: +1"), "{table}");
+    assert!(table.contains("intervals apart\nrepetitions  good"), "{table}");
+
+    let (a, b) = (runs(&folder, "a", 6, 10_000), runs(&folder, "b", 6, 10_000));
+    let one = compare(&a, &b, &["--json", "--trials", "3"]).json()[0].clone();
+    let found = &one["a"]["reproducibility"];
+    let normalised: Vec<f64> = serde_json::from_value(found["normalised"].clone()).unwrap();
+    // Two runs a trial, each 1 % above the one before.
+    let expected = [1.0, 10_253.0 / 10_053.0, 10_453.0 / 10_053.0];
+    assert!(normalised.iter().zip(expected).all(|(one, other)| (one - other).abs() < 1e-12), "{normalised:?}");
+    assert!(compare(&a, &b, &["--trials", "2"]).stdout.contains("The mean of each trial over the smallest:\n"));
+}
+
+#[test]
+fn run_times_that_were_not_traced_are_compared_too() {
+    let folder = Folder::new();
+    let csv = |name: &str, level: f64| {
+        let rows = (0..100).map(|k| format!("{k},0,runtime,{}\n", level + f64::from(k % 7) / 10.0));
+        folder.file(name, rows.collect::<String>().as_bytes())
+    };
+    let side = |name: &str, level: f64| -> Vec<String> {
+        (0..4).map(|run| csv(&format!("{name}{run}.csv"), level + 50.0 * f64::from(run))).collect()
+    };
+    let (a, b) = (side("a", 1000.0), side("b", 900.0));
+    let ran = compare(&a, &b, &["--from", "csv", "--json", "--alternative", "greater"]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let one = &ran.json()[0];
+    assert_eq!((&one["a"]["runs"], &one["shift_ns"], &one["verdict"]), (&json!(4), &json!(-100.0), &json!("none")));
+    let ran = compare(&a, &b, &["--from", "csv", "--time", "global"]);
+    assert_eq!((ran.code, ran.stdout.as_str(), ran.stderr.lines().count()), (2, "", 1), "{}", ran.stderr);
+    assert!(ran.stderr.contains("only --time local exists"), "{}", ran.stderr);
+    let broken = folder.file("broken.csv", b"0,0,runtime,1000\n1,0,runtime,NaN\n2,0,runtime,inf\n");
+    let ran = compare(&a, &[broken], &["--from", "csv"]);
+    assert_eq!((ran.code, ran.stdout.as_str(), ran.stderr.lines().count()), (2, "", 1), "{}", ran.stderr);
+    assert_eq!(ran.stderr.matches("broken.csv").count(), 1, "{}", ran.stderr);
+}
+
+#[test]
+fn wrong_usage_is_one_line_and_nothing_on_stdout() {
+    let folder = Folder::new();
+    let a = runs(&folder, "a", 3, 10_000);
+    let text = folder.file("text", &[b'x'; 100]);
+    let [one, two, three] = [&a[0], &a[1], &a[2]].map(String::as_str);
+    let cases: [(&[&str], &str); 8] = [
+        (&["--a", one], "the following required arguments were not provided: --b <FILE>..."),
+        (&["--a", one, "--b", &text], "text: is not a trace of mpitrace"),
+        (&["--a", one, "--b", "/nonexistent"], "/nonexistent: No such file"),
+        (&["--a", one, two, one, "--b", three], "comes a second time in --a: each file is a run of its own"),
+        (&["--a", one, two, "--b", three, "--trials", "2"], "--b: 1 runs cannot be shared out evenly among 2 trials"),
+        (&["--a", one, "--b", two, "--drift", "1"], "invalid value '1' for '--drift <BINS>'"),
+        (&["--a", one, "--b", two, "--alternative", "other"], "possible values: two-sided, less, greater"),
+        (&["--a", one, "--b", two, "--method", "guess"], "possible values: roth,"),
+    ];
+    for (arguments, message) in cases {
+        let ran = mpitrace(&[&["compare"], arguments].concat());
+        assert_eq!((ran.code, ran.stdout.as_str()), (2, ""), "{arguments:?}");
+        assert!(ran.stderr.contains(message) && ran.stderr.lines().count() == 1, "{}", ran.stderr);
+    }
+}
