@@ -22,8 +22,8 @@ fn shown(tick: u64) -> u64 {
 
 /// One exchange begun at `sent` by the second (`from_second`) or the first clock; `there` and `back` ticks on the way.
 fn exchange(sent: u64, there: u64, back: u64, from_second: bool) -> Exchange {
-    let (own, other): (fn(u64) -> u64, fn(u64) -> u64) =
-        if from_second { (shown, |tick| tick) } else { (|tick| tick, shown) };
+    let clock = |second: bool, tick: u64| if second { shown(tick) } else { tick };
+    let (own, other) = (|tick| clock(from_second, tick), |tick| clock(!from_second, tick));
     Exchange { sent: own(sent), remote: other(sent + there), received: own(sent + there + back) }
 }
 

@@ -193,7 +193,7 @@ mod tests {
         let found = read(titled).unwrap();
         assert_eq!(found.repetition, [0]);
         assert_eq!(found.run_time_ns, [30.0]);
-        assert_eq!(found.members[0].duration_ns, [26.940000000000001]);
+        assert_eq!(found.members[0].duration_ns, [26.94]);
         assert_eq!(read("0,0,runtime,26.940000000000001\n0,1,runtime,30").unwrap().run_time_ns, [30.0]);
     }
 
