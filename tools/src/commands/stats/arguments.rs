@@ -91,6 +91,7 @@ pub enum Wanted {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Method {
     Roth,
+    Robust,
 }
 
 /// The rules of outliers.

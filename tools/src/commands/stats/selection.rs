@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use anyhow::Result;
-use mpitrace::categories::{Categories, Category, Roth};
+use mpitrace::categories::{Categories, Category, Robust, Roth};
 use mpitrace::statistics::schemes::Removal;
 use mpitrace::trace::layout::OPERATION_MASK;
 use serde::Serialize;
@@ -60,8 +60,10 @@ impl<'s> Selection<'s> {
         if arguments.timing == Some(Timing::Root) {
             times.run_time_ns = source.ranks(number).duration_ns(root_member(source, number));
         }
-        let Method::Roth = arguments.method;
-        let categories = Roth::default().categorize(&times.repetition, &times.run_time_ns);
+        let categories = match arguments.method {
+            Method::Roth => Roth::default().categorize(&times.repetition, &times.run_time_ns),
+            Method::Robust => Robust::default().categorize(&times.repetition, &times.run_time_ns)?.categories,
+        };
         let mut left_out = LeftOut::default();
         let kept: Vec<bool> = categories
             .category
