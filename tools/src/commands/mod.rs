@@ -4,6 +4,7 @@ pub mod categorize;
 pub mod clock;
 pub mod compare;
 pub mod completions;
+pub mod diagnose;
 pub mod doctor;
 pub mod dump;
 pub mod info;

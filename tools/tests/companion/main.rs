@@ -5,5 +5,7 @@ mod clock;
 mod commands;
 mod compare;
 mod damage;
+mod diagnose;
 mod stats;
 mod support;
+mod untraced;
