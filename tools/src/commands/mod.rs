@@ -1,5 +1,6 @@
 //! One file for each command: its options, and what it does.
 
+pub mod audit_page;
 pub mod categorize;
 pub mod clock;
 pub mod compare;

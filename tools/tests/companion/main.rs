@@ -1,5 +1,6 @@
 //! The companion run over small traces of programs that never ran.
 
+mod audit;
 mod categorize;
 mod clock;
 mod commands;
