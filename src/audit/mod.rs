@@ -156,11 +156,14 @@ fn agrees_on_a_time(observed: &Observed) -> bool {
         let squares: f64 = left.iter().map(|time| (time - mean_left).powi(2)).sum();
         let both = left.iter().zip(&entered).map(|(left, entered)| (left - mean_left) * (entered - mean_entered));
         if squares > 0.0 {
-            slopes.push(both.sum::<f64>() / squares);
+            slopes.push((squares, both.sum::<f64>() / squares));
             waits.push(mean_entered - mean_left);
             skews.push(left.iter().fold(f64::NAN, |most, time| most.max(*time)) - mean_left);
         }
     }
+    // Where the barrier let them go furthest apart it shows best: elsewhere a slope is noise over next to nothing.
+    slopes.sort_by(|one, other| other.0.total_cmp(&one.0));
+    let mut slopes: Vec<f64> = slopes.iter().take((slopes.len() / 4).max(1)).map(|(_, slope)| *slope).collect();
     let (Some(slope), Some(wait), Some(skew)) = (median(&mut slopes), median(&mut waits), median(&mut skews)) else {
         return false;
     };
