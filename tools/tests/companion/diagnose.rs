@@ -48,6 +48,13 @@ fn the_thesis_case_names_its_cache_misses_first() {
     assert!(sentences[0].contains(" on all ranks together, more in "), "{}", ran.stdout);
     assert!(sentences[1].starts_with("nothing that was recorded tells the "), "{}", ran.stdout);
 
+    let robust = mpitrace(&["diagnose", "--from", "csv", &file, "--method", "robust"]);
+    assert!(
+        robust.stdout.contains("\n* PAPI_L3_TCM tells the 59 repetitions of the warm-up from "),
+        "{}",
+        robust.stdout
+    );
+
     let ran = mpitrace(&["diagnose", "--from", "csv", &file, "--json"]);
     let json = ran.json();
     let operation = &json[0];

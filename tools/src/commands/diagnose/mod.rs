@@ -9,7 +9,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::{Args, ValueEnum};
-use mpitrace::categories::{Categories, Roth};
+use mpitrace::categories::{Categories, Robust, Roth};
 use mpitrace::diagnosis::{Diagnosis, Examination, Repetitions};
 use mpitrace::run_time::RunTime;
 
@@ -43,19 +43,24 @@ pub struct Arguments {
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Method {
     Roth,
+    Robust,
 }
 
 impl Method {
     fn name(self) -> &'static str {
         match self {
             Method::Roth => "roth",
+            Method::Robust => "robust",
         }
     }
 
-    fn categorize(self, times: &RunTimes<'_>) -> Categories {
-        match self {
-            Method::Roth => Roth::default().categorize(&times.repetition, &times.run_time_ns),
-        }
+    /// By the method's defaults: `categorize` has its options.
+    fn categorize(self, times: &RunTimes<'_>) -> Result<Categories> {
+        let RunTimes { repetition, run_time_ns } = times;
+        Ok(match self {
+            Method::Roth => Roth::default().categorize(repetition, run_time_ns),
+            Method::Robust => Robust::default().categorize(repetition, run_time_ns)?.categories,
+        })
     }
 }
 
@@ -81,7 +86,7 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
     }
     let mut each = source.wanted(arguments.operation).map(|number| {
         let times = source.run_times(number, time)?;
-        let categories = arguments.method.categorize(&times);
+        let categories = arguments.method.categorize(&times)?;
         let examination = Examination::new(Repetitions {
             number: &times.repetition,
             run_time_ns: &times.run_time_ns,
