@@ -6,6 +6,8 @@
 //! call -> record -> [`trace`] -> [`operations`] (repetitions) -> [`categories`] -> a table or a picture.
 
 #[cfg(feature = "analysis")]
+pub mod audit;
+#[cfg(feature = "analysis")]
 pub mod call_site;
 pub mod categories;
 pub mod causality;
@@ -14,6 +16,8 @@ pub mod clock;
 pub mod comparison;
 #[cfg(feature = "analysis")]
 pub mod completion_times;
+#[cfg(feature = "analysis")]
+pub mod diagnosis;
 #[cfg(feature = "analysis")]
 pub mod foreign;
 pub mod metrics;

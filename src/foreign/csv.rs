@@ -189,12 +189,12 @@ mod tests {
     #[test]
     fn blanks_and_titles_do_not_matter_and_values_are_not_rounded() {
         let titled =
-            "iteration id, MPI rank, metric name, value\n 0 , 0 ,runtime, 26.940000000000001 \n\n0,1,runtime,3e1\n";
+            "iteration id, MPI rank, metric name, value\n 0 , 0 ,runtime, 0.30000000000000004 \n\n0,1,runtime,3e1\n";
         let found = read(titled).unwrap();
         assert_eq!(found.repetition, [0]);
         assert_eq!(found.run_time_ns, [30.0]);
-        assert_eq!(found.members[0].duration_ns, [26.94]);
-        assert_eq!(read("0,0,runtime,26.940000000000001\n0,1,runtime,30").unwrap().run_time_ns, [30.0]);
+        assert_eq!(found.members[0].duration_ns, [0.1 + 0.2]);
+        assert_eq!(read("0,0,runtime,0.30000000000000004\n0,1,runtime,30").unwrap().run_time_ns, [30.0]);
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //! with `NOTHING_SKIPPED=1` in the environment, as tests/run.sh sets it on Debian, it fails instead, unless it is the machine that
 //! forbids it.
 
+mod analysis;
 mod applications;
 mod benchmarks;
 mod bitwise;
@@ -84,6 +85,7 @@ fn main() {
         ("runs", runs::TESTS),
         ("damage", damage::TESTS),
         ("benchmarks", benchmarks::TESTS),
+        ("analysis", analysis::TESTS),
         ("applications", applications::TESTS),
     ];
     let mut trials = Vec::new();

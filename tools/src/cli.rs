@@ -6,7 +6,7 @@ use anyhow::Result;
 use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::commands::{
-    categorize, clock, compare, completions, doctor, dump, info, man, overhead, recover, run, stats,
+    categorize, clock, compare, completions, diagnose, doctor, dump, info, man, overhead, recover, run, stats,
 };
 use crate::output::Output;
 
@@ -34,6 +34,7 @@ pub enum Command {
     Dump(dump::Arguments),
     Categorize(categorize::Arguments),
     Stats(stats::Arguments),
+    Diagnose(diagnose::Arguments),
     Clock(clock::Arguments),
     Compare(compare::Arguments),
     Recover(recover::Arguments),
@@ -54,6 +55,7 @@ impl Command {
             Command::Dump(arguments) => dump::run(&arguments, output),
             Command::Categorize(arguments) => categorize::run(&arguments, output),
             Command::Stats(arguments) => stats::run(&arguments, output),
+            Command::Diagnose(arguments) => diagnose::run(&arguments, output),
             Command::Clock(arguments) => clock::run(&arguments, output),
             Command::Compare(arguments) => compare::run(&arguments, output),
             Command::Recover(arguments) => recover::run(&arguments, output),

@@ -46,6 +46,19 @@ pub fn time(ns: f64) -> String {
     format!("{value:.digits$} {unit}")
 }
 
+/// A number that counts something: whole up to a million, else four digits.
+pub fn number(value: f64) -> String {
+    match value {
+        whole if whole.fract() == 0.0 && whole.abs() < 1e6 => format!("{whole:.0}"),
+        small if small.abs() >= 1000.0 && small.abs() < 1e6 => format!("{small:.0}"),
+        other if (0.01..1000.0).contains(&other.abs()) => {
+            let digits = 3 - other.abs().log10().floor() as i32;
+            format!("{other:.*}", digits.clamp(0, 5) as usize)
+        }
+        other => format!("{other:.3e}"),
+    }
+}
+
 /// The text with what would move a terminal's cursor or change its state written out.
 pub fn printable(text: &str) -> Cow<'_, str> {
     if !text.contains(char::is_control) {
@@ -95,6 +108,15 @@ mod tests {
         ];
         for (ns, expected) in cases {
             assert_eq!(time(ns), expected);
+        }
+    }
+
+    #[test]
+    fn numbers_are_whole_or_have_four_digits() {
+        let cases = [(0.0, "0"), (17.0, "17"), (-3.0, "-3"), (999_999.0, "999999"), (0.5, "0.5000"), (268.5, "268.5")];
+        let more = [(1234.5, "1234"), (1_234_567.0, "1.235e6"), (0.001, "1.000e-3"), (99.99, "99.99")];
+        for (value, expected) in cases.into_iter().chain(more) {
+            assert_eq!(number(value), expected);
         }
     }
 

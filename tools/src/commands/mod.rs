@@ -1,9 +1,11 @@
 //! One file for each command: its options, and what it does.
 
+pub mod audit_page;
 pub mod categorize;
 pub mod clock;
 pub mod compare;
 pub mod completions;
+pub mod diagnose;
 pub mod doctor;
 pub mod dump;
 pub mod info;

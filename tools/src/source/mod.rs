@@ -23,7 +23,7 @@ mod tests;
 mod traced;
 mod untraced;
 
-pub use arguments::{Format, Input, Time, TimeArgument};
+pub use arguments::{Format, Input, TimeArgument};
 pub use columns::{Counter, Kind, Ranks, RunTimes};
 pub use description::Description;
 pub use traced::Traced;

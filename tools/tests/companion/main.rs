@@ -1,9 +1,12 @@
 //! The companion run over small traces of programs that never ran.
 
+mod audit;
 mod categorize;
 mod clock;
 mod commands;
 mod compare;
 mod damage;
+mod diagnose;
 mod stats;
 mod support;
+mod untraced;

@@ -61,6 +61,9 @@ pub struct Arguments {
     /// The seed of the bootstrap: the same one gives the same interval
     #[arg(long, value_name = "NUMBER", default_value_t = 1)]
     pub seed: u64,
+    /// Instead: how the benchmark synchronises its ranks, how far apart they started, and which repetitions it throws away
+    #[arg(long, conflicts_with_all = ["scheme", "per_rank", "runs", "remove", "time", "timing"])]
+    pub audit: bool,
     /// As JSON
     #[arg(long)]
     pub json: bool,

@@ -29,6 +29,9 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
     let source = Source::open(&arguments.input)?;
     let time = arguments.run_time();
     source.check(arguments.operation, time)?;
+    if arguments.audit {
+        return super::audit_page::run(&source, arguments.operation, arguments.json, output);
+    }
     if arguments.scheme.is_some() {
         return schemes::run(arguments, &source, output);
     }

@@ -1,0 +1,216 @@
+//! How an unmodified benchmark synchronises its ranks, and how well that went: its own audit.
+//!
+//! From outside a barrier is a call, and so are two; a window is a grid on which repetitions start whatever they took; under
+//! ReproMPI's round-time synchronisation a barrier comes first, and then all ranks wait for a time that they have agreed on, so
+//! that they enter closer together than they have left it. What only a trace can tell is how far apart the ranks have really
+//! started, how far apart its barrier has let them go, and which repetitions the benchmark has thrown away, or should have.
+
+mod grid;
+mod observed;
+mod spread;
+#[cfg(test)]
+mod tests;
+
+pub use observed::Observed;
+pub use spread::Spread;
+
+use crate::statistics::median;
+use grid::Grid;
+use spread::{ends, widths};
+
+/// How the ranks are synchronised before a repetition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Synchronisation {
+    /// Not at all: one repetition follows the other.
+    None,
+    /// By an MPI_Barrier.
+    Barrier,
+    /// By two.
+    DoubleBarrier,
+    /// By more.
+    Barriers,
+    /// By messages in log2(ranks) rounds (seed 000, section 3.2). Seen where messages were counted.
+    Dissemination,
+    /// By starting at times that lie on a grid.
+    Window,
+    /// By a barrier, and then a time that is agreed on for each repetition.
+    RoundTime,
+}
+
+/// What can be said of how an operation was measured.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Audit {
+    /// How its ranks were synchronised, for most repetitions.
+    pub synchronisation: Synchronisation,
+    /// The share of the repetitions, but the first, for which that is so.
+    pub share: f64,
+    /// How far apart the ranks entered.
+    pub start: Option<Spread>,
+    /// The same for each repetition, ns.
+    pub start_ns: Vec<f64>,
+    /// How far apart they left.
+    pub exit: Option<Spread>,
+    /// How far apart the barrier before let them go.
+    pub barrier_exit: Option<Spread>,
+    /// From leaving that barrier to entering, the median over ranks and repetitions, ns.
+    pub wait_ns: Option<f64>,
+    /// The windows.
+    pub window: Option<Window>,
+    /// Repetitions whose ranks started so far apart that a benchmark which checks its start times does them again.
+    pub apart: Vec<u64>,
+    /// The half width of the 95 % interval of a time, ns; `None` where none is stated. No spread below it can be told from 0.
+    pub error_ns: Option<f64>,
+}
+
+/// Windows in which repetitions start.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Window {
+    /// How long one is, ns.
+    pub width_ns: f64,
+    /// The median distance of the first rank's entry from the begin of its window, ns.
+    pub deviation_ns: f64,
+    /// Repetitions that ended after their window: the benchmark sees that, and throws them away.
+    pub expired: Vec<u64>,
+    /// Repetitions that began while the one before was still running on some rank: it sees that too.
+    pub passed: Vec<u64>,
+    /// Repetitions that a rank entered late although its start time had not passed when it began to wait: this the benchmark
+    /// does not see.
+    pub unseen: Vec<u64>,
+}
+
+/// A start is late from this many times the usual distance on...
+const LATE: f64 = 10.0;
+/// ... and from so many ns: what a look at the clock, in a loop, may take.
+const LOOK_NS: f64 = 500.0;
+
+/// Says how the repetitions were measured. `None` for fewer than two.
+pub fn audit(observed: &Observed) -> Option<Audit> {
+    let count = observed.repetition.len();
+    if count < 2 {
+        return None;
+    }
+    let start_ns = widths(&observed.enter_ns);
+    let (enter, exit) = (ends(&observed.enter_ns), ends(&observed.exit_ns));
+    let (barriers, share) = usual_barriers(observed);
+    let first: Vec<f64> = enter.iter().map(|ends| ends[0]).collect();
+    let last: Vec<f64> = exit.iter().map(|ends| ends[1]).collect();
+    let grid = if barriers == 0 { Grid::of(&observed.repetition, &first, &last) } else { None };
+    let dissemination = dissemination(observed);
+    let (synchronisation, share) = match barriers {
+        0 if grid.is_some() => (Synchronisation::Window, share),
+        0 if dissemination > 0.5 => (Synchronisation::Dissemination, dissemination.min(share)),
+        0 => (Synchronisation::None, share),
+        _ if agrees_on_a_time(observed) => (Synchronisation::RoundTime, share),
+        1 => (Synchronisation::Barrier, share),
+        2 => (Synchronisation::DoubleBarrier, share),
+        _ => (Synchronisation::Barriers, share),
+    };
+    let checks = synchronisation == Synchronisation::RoundTime;
+    Some(Audit {
+        synchronisation,
+        share,
+        start: Spread::of(&start_ns),
+        exit: Spread::of(&widths(&observed.exit_ns)),
+        // The first repetition often has a barrier of the set-up before it.
+        barrier_exit: Spread::of(&widths(&observed.barrier_exit_ns)).filter(|_| barriers > 0),
+        wait_ns: wait(observed).filter(|_| barriers > 0),
+        window: grid.map(|grid| Window::of(&grid, observed, &exit)),
+        apart: if checks { apart(observed, &start_ns) } else { Vec::new() },
+        start_ns,
+        error_ns: observed.error_ns,
+    })
+}
+
+/// How many barriers come before most repetitions, and before what share. The first one has the set-up before it.
+fn usual_barriers(observed: &Observed) -> (u32, f64) {
+    let later = &observed.barriers[1..];
+    let share = |wanted: u32| later.iter().filter(|found| **found == [wanted; 2]).count() as f64 / later.len() as f64;
+    let most = later.iter().map(|found| found[0]).max().unwrap_or(0);
+    let all = (0..=most).map(|wanted| (wanted, share(wanted)));
+    all.max_by(|one, other| one.1.total_cmp(&other.1)).unwrap_or((0, 0.0))
+}
+
+/// The share of the repetitions before which every rank sent as many messages as a dissemination barrier has rounds.
+fn dissemination(observed: &Observed) -> f64 {
+    let Some([sent, received]) = &observed.messages else { return 0.0 };
+    let rounds = u64::from(usize::BITS - (sent.len().max(1) - 1).leading_zeros());
+    let later = 1..observed.repetition.len();
+    let count = later.len() as f64;
+    let is_one = |row: &usize| sent.iter().chain(received).all(|messages| messages[*row] == rounds);
+    if rounds == 0 { 0.0 } else { later.filter(is_one).count() as f64 / count }
+}
+
+/// Whether the ranks wait, after the barrier, for one and the same time: then when they enter does not depend on when they
+/// have left it.
+fn agrees_on_a_time(observed: &Observed) -> bool {
+    let ranks = observed.enter_ns.len();
+    if ranks < 2 {
+        return false;
+    }
+    let (mut slopes, mut waits, mut skews) = (Vec::new(), Vec::new(), Vec::new());
+    for row in 0..observed.repetition.len() {
+        let of_row = |times: &[Vec<f64>]| -> Vec<f64> { times.iter().map(|times| times[row]).collect() };
+        let (left, entered) = (of_row(&observed.barrier_exit_ns), of_row(&observed.enter_ns));
+        let mean = |times: &[f64]| times.iter().sum::<f64>() / ranks as f64;
+        let (mean_left, mean_entered) = (mean(&left), mean(&entered));
+        let squares: f64 = left.iter().map(|time| (time - mean_left).powi(2)).sum();
+        let both = left.iter().zip(&entered).map(|(left, entered)| (left - mean_left) * (entered - mean_entered));
+        if squares > 0.0 {
+            slopes.push((squares, both.sum::<f64>() / squares));
+            waits.push(mean_entered - mean_left);
+            skews.push(left.iter().fold(f64::NAN, |most, time| most.max(*time)) - mean_left);
+        }
+    }
+    // Where the barrier let them go furthest apart it shows best: elsewhere a slope is noise over next to nothing.
+    slopes.sort_by(|one, other| other.0.total_cmp(&one.0));
+    let mut slopes: Vec<f64> = slopes.iter().take((slopes.len() / 4).max(1)).map(|(_, slope)| *slope).collect();
+    let (Some(slope), Some(wait), Some(skew)) = (median(&mut slopes), median(&mut waits), median(&mut skews)) else {
+        return false;
+    };
+    // The wait covers what the barrier has left of the difference between the ranks.
+    slope < 0.5 && wait > 2.0 * skew
+}
+
+fn wait(observed: &Observed) -> Option<f64> {
+    let columns = observed.enter_ns.iter().zip(&observed.barrier_exit_ns);
+    let waits = columns.flat_map(|(entered, left)| entered.iter().zip(left).map(|(entered, left)| entered - left));
+    median(&mut waits.filter(|wait| !wait.is_nan()).collect::<Vec<f64>>())
+}
+
+fn apart(observed: &Observed, start_ns: &[f64]) -> Vec<u64> {
+    let usual = median(&mut start_ns.to_vec()).unwrap_or(0.0);
+    let limit = (LATE * usual).max(LOOK_NS + observed.error_ns.unwrap_or(0.0));
+    let numbered = observed.repetition.iter().zip(start_ns);
+    numbered.filter(|(_, width)| **width > limit).map(|(number, _)| *number).collect()
+}
+
+impl Window {
+    fn of(grid: &Grid, observed: &Observed, exit: &[[f64; 2]]) -> Window {
+        let limit = (LATE * grid.deviation_ns).max(LOOK_NS + observed.error_ns.unwrap_or(0.0));
+        let mut window = Window {
+            width_ns: grid.width_ns,
+            deviation_ns: grid.deviation_ns,
+            expired: Vec::new(),
+            passed: Vec::new(),
+            unseen: Vec::new(),
+        };
+        for (row, (&number, &begin)) in observed.repetition.iter().zip(&grid.begin_ns).enumerate() {
+            if exit[row][1] > begin + grid.width_ns {
+                window.expired.push(number);
+            }
+            let still_running = |exit: &Vec<f64>| row > 0 && exit[row - 1] > begin;
+            let is_late = |enter: &Vec<f64>| enter[row] > begin + limit;
+            let passed = observed.exit_ns.iter().any(still_running);
+            let unseen = || {
+                let mut ranks = observed.exit_ns.iter().zip(&observed.enter_ns);
+                ranks.any(|(exit, enter)| is_late(enter) && !still_running(exit))
+            };
+            if passed {
+                window.passed.push(number);
+            } else if unseen() {
+                window.unseen.push(number);
+            }
+        }
+        window
+    }
+}

@@ -1,0 +1,96 @@
+//! The repetitions that are to be told from the good ones: warm-up, outliers, and the modes of the good ones.
+
+use crate::categories::Category;
+use crate::statistics::{Sample, median, modes};
+
+/// The repetitions of an operation.
+#[derive(Clone, Copy, Debug)]
+pub struct Repetitions<'r> {
+    /// Their numbers, ascending.
+    pub number: &'r [u64],
+    /// Their run times, ns.
+    pub run_time_ns: &'r [f64],
+    /// Their categories.
+    pub category: &'r [Category],
+}
+
+/// Which repetitions a group holds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Kind {
+    /// The warm-up, against all good ones.
+    Warmup,
+    /// The outliers, against all good ones.
+    Outlier,
+    /// The good ones around this run time (ns), against those of the largest mode.
+    Mode(f64),
+}
+
+/// Some repetitions, and those that they are compared with.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Group {
+    /// Which.
+    pub kind: Kind,
+    /// How many.
+    pub count: usize,
+    /// Those that they are compared with.
+    pub others: usize,
+    /// The median run time, ns.
+    pub median_ns: f64,
+    /// The median run time of the others, ns.
+    pub median_others_ns: f64,
+    /// By how much their run times lie above that median, all together, ns.
+    pub extra_ns: f64,
+    /// The rows of both, ascending, and whether they are of the group.
+    pub(super) rows: Vec<u32>,
+    pub(super) member: Vec<bool>,
+}
+
+/// Finds the groups.
+pub(super) fn groups(repetitions: &Repetitions<'_>) -> Vec<Group> {
+    let of = |category: Category| (0..).zip(repetitions.category).filter(move |(_, found)| **found == category);
+    let rows = |category: Category| of(category).map(|(row, _)| row).collect::<Vec<u32>>();
+    let good = rows(Category::Good);
+    let mut groups = Vec::new();
+    for (kind, category) in [(Kind::Warmup, Category::Warmup), (Kind::Outlier, Category::Outlier)] {
+        groups.extend(Group::new(repetitions, kind, &rows(category), &good));
+    }
+    groups.extend(of_modes(repetitions, &good));
+    groups
+}
+
+fn of_modes(repetitions: &Repetitions<'_>, good: &[u32]) -> Vec<Group> {
+    let times: Vec<f64> = good.iter().map(|&row| repetitions.run_time_ns[row as usize]).collect();
+    let found = modes(&times, &Sample::new(&times));
+    let rows = |range: [f64; 2]| -> Vec<u32> {
+        let inside = good.iter().zip(&times).filter(|(_, time)| (range[0]..=range[1]).contains(*time));
+        inside.map(|(row, _)| *row).collect()
+    };
+    let Some(main) = found.iter().max_by_key(|mode| mode.count) else { return Vec::new() };
+    let usual = rows(main.range);
+    let others = found.iter().filter(|mode| mode.range != main.range);
+    others.filter_map(|mode| Group::new(repetitions, Kind::Mode(mode.peak), &rows(mode.range), &usual)).collect()
+}
+
+impl Group {
+    fn new(repetitions: &Repetitions<'_>, kind: Kind, members: &[u32], others: &[u32]) -> Option<Group> {
+        if members.is_empty() || others.is_empty() {
+            return None;
+        }
+        let mut rows: Vec<(u32, bool)> =
+            members.iter().map(|&row| (row, true)).chain(others.iter().map(|&row| (row, false))).collect();
+        rows.sort_unstable();
+        let times = |rows: &[u32]| rows.iter().map(|&row| repetitions.run_time_ns[row as usize]).collect::<Vec<f64>>();
+        let median_others_ns = median(&mut times(others))?;
+        let (rows, member) = rows.into_iter().unzip();
+        Some(Group {
+            kind,
+            count: members.len(),
+            others: others.len(),
+            median_ns: median(&mut times(members))?,
+            median_others_ns,
+            extra_ns: times(members).iter().map(|time| time - median_others_ns).sum(),
+            rows,
+            member,
+        })
+    }
+}

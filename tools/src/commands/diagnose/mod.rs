@@ -1,0 +1,118 @@
+//! `mpitrace diagnose`: which counter, timer or rank tells the slow repetitions from the good ones.
+
+mod json;
+mod metrics;
+mod page;
+mod words;
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::{Args, ValueEnum};
+use mpitrace::categories::{Categories, Robust, Roth};
+use mpitrace::diagnosis::{Diagnosis, Examination, Repetitions};
+use mpitrace::run_time::RunTime;
+
+use crate::output::{JsonList, Output};
+use crate::source::{Description, Input, RunTimes, Source, TimeArgument};
+
+/// Say which counter, timer or rank tells the slow repetitions from the good ones
+///
+/// Each metric of each rank (how late it arrives, its counters and timers, what its requests cost, whether the tracer may have
+/// delayed it) is held against the run times, over all repetitions and within each category; and the warm-up, the outliers and
+/// the modes against the good repetitions, with a rank test that is corrected for how many metrics there are and for
+/// repetitions that are not independent. What tells them best is named first.
+#[derive(Debug, Args)]
+pub struct Arguments {
+    #[command(flatten)]
+    input: Input,
+    #[command(flatten)]
+    time: TimeArgument,
+    /// Only this operation
+    #[arg(long, value_name = "N")]
+    operation: Option<usize>,
+    /// The rule by which repetitions are warm-up, outlier or good
+    #[arg(long, default_value = "roth")]
+    method: Method,
+    /// As JSON: every metric, every test
+    #[arg(long)]
+    json: bool,
+}
+
+/// The rules that there are.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Method {
+    Roth,
+    Robust,
+}
+
+impl Method {
+    fn name(self) -> &'static str {
+        match self {
+            Method::Roth => "roth",
+            Method::Robust => "robust",
+        }
+    }
+
+    /// By the method's defaults: `categorize` has its options.
+    fn categorize(self, times: &RunTimes<'_>) -> Result<Categories> {
+        let RunTimes { repetition, run_time_ns } = times;
+        Ok(match self {
+            Method::Roth => Roth::default().categorize(repetition, run_time_ns),
+            Method::Robust => Robust::default().categorize(repetition, run_time_ns)?.categories,
+        })
+    }
+}
+
+/// An operation with what is wrong with it.
+struct Diagnosed<'s> {
+    description: &'s Description,
+    notes: &'s [String],
+    method: Method,
+    time: RunTime,
+    categories: Categories,
+    diagnosis: Diagnosis,
+}
+
+/// Diagnoses the operations.
+pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
+    let source = Source::open(&arguments.input)?;
+    let time = RunTime::from(arguments.time);
+    source.check(arguments.operation, time)?;
+    source.warn(time);
+    let arrivals = metrics::arrivals_are_known(&source);
+    if !arrivals && source.traced().is_some() {
+        eprintln!("mpitrace: nothing has synchronised the clocks of the ranks: who arrives late cannot be told");
+    }
+    let mut each = source.wanted(arguments.operation).map(|number| {
+        let times = source.run_times(number, time)?;
+        let categories = arguments.method.categorize(&times)?;
+        let examination = Examination::new(Repetitions {
+            number: &times.repetition,
+            run_time_ns: &times.run_time_ns,
+            category: &categories.category,
+        });
+        let examined = metrics::examined(&source, number, arrivals, &examination);
+        let diagnosis = examination.conclude(examined);
+        Ok(Diagnosed {
+            description: &source.operations()[number],
+            notes: source.notes(number),
+            method: arguments.method,
+            time,
+            categories,
+            diagnosis,
+        })
+    });
+    if arguments.json {
+        let mut list = JsonList::new(output)?;
+        each.try_for_each(|diagnosed: Result<Diagnosed>| list.push(&json::Operation::of(&diagnosed?)))?;
+        list.end()?;
+    } else {
+        let mut first = true;
+        for diagnosed in each {
+            page::write(&diagnosed?, first, output)?;
+            first = false;
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,222 @@
+//! What was found, in sentences.
+
+use mpitrace::categories::Category;
+use mpitrace::diagnosis::{
+    Correlation, Diagnosis, Examined, Finding, Group, Kind, Metric, Quantity, Relation, Separated,
+};
+
+use crate::text;
+
+/// A group with its article: `the 12 outliers`.
+pub fn group(group: &Group) -> String {
+    let count = group.count;
+    match group.kind {
+        Kind::Warmup => format!("the {} of the warm-up", text::count(count as u64, "repetition")),
+        Kind::Outlier => format!("the {}", text::count(count as u64, "outlier")),
+        Kind::Mode(peak) => format!("the {} around {}", text::count(count as u64, "repetition"), text::time(peak)),
+    }
+}
+
+/// The group's name in tables.
+pub fn short(group: &Group) -> String {
+    match group.kind {
+        Kind::Warmup => "warmup".to_owned(),
+        Kind::Outlier => "outlier".to_owned(),
+        Kind::Mode(peak) => format!("mode {}", text::time(peak)),
+    }
+}
+
+/// What the group is compared with.
+fn others(group: &Group) -> String {
+    match group.kind {
+        Kind::Warmup | Kind::Outlier => "the good ones".to_owned(),
+        Kind::Mode(_) => format!("those around {}", text::time(group.median_others_ns)),
+    }
+}
+
+/// A value of a metric.
+pub fn value(metric: &Metric, value: f64) -> String {
+    match metric.unit == "ns" {
+        true => text::time(value),
+        false => text::number(value),
+    }
+}
+
+/// Where the metric was taken: `on rank 3`, `on all ranks together`.
+fn place(metric: &Metric) -> String {
+    match metric.rank {
+        Some(rank) => format!("on rank {rank}"),
+        None => "on all ranks together".to_owned(),
+    }
+}
+
+/// All sentences about an operation, the most important first: what may be causes, in the order of the time that they cost;
+/// what the run time follows; what has no cause.
+pub fn sentences(diagnosis: &Diagnosis) -> Vec<String> {
+    let is_explained = |group: usize| diagnosis.causes(group).next().is_some();
+    let (explained, other): (Vec<&Finding>, Vec<&Finding>) =
+        diagnosis.findings.iter().partition(|finding| is_explained(finding.group));
+    let mut sentences: Vec<String> = explained.into_iter().filter_map(|one| finding(diagnosis, one)).collect();
+    sentences.extend(diagnosis.relations.iter().filter_map(|one| relation(diagnosis, one)));
+    for group in (0..diagnosis.groups.len()).filter(|&group| !is_explained(group)) {
+        sentences.push(nothing(diagnosis, group));
+        let of_group = other.iter().filter(|finding| finding.group == group);
+        sentences.extend(of_group.filter_map(|one| finding(diagnosis, one)));
+    }
+    if diagnosis.groups.is_empty() {
+        sentences.push("there is no warm-up, no outlier and one mode: nothing to tell from the good ones".to_owned());
+    }
+    sentences
+}
+
+fn finding(diagnosis: &Diagnosis, finding: &Finding) -> Option<String> {
+    let examined = &diagnosis.metrics[finding.metric];
+    let of_group = &diagnosis.groups[finding.group];
+    let separated = examined.separations[finding.group].as_ref()?;
+    let (metric, whom) = (&examined.metric, group(of_group));
+    let sentence = match metric.quantity {
+        Quantity::Lateness => format!(
+            "{} late in {whom}: {}{}",
+            arrives(&finding.ranks, metric),
+            against(metric, separated, of_group),
+            share(separated)
+        ),
+        Quantity::Disturbed => format!(
+            "the tracer itself may have delayed {} of {whom}, and {} of {}",
+            percent(separated.separation.above_zero),
+            percent(separated.separation.above_zero_others),
+            others(of_group)
+        ),
+        Quantity::System => format!("{} in {whom}: {}", happens(metric), how_often(metric, separated, of_group)),
+        Quantity::Duration => return where_it_is(diagnosis, finding),
+        Quantity::Elapsed => format!(
+            "{} {} grows with the time of {whom}, {}: what computes or spins is not asleep",
+            text::printable(&metric.name),
+            place(metric),
+            against(metric, separated, of_group)
+        ),
+        Quantity::Counter | Quantity::Timer | Quantity::Request => {
+            let (more, pairs) = match separated.separation.delta > 0.0 {
+                true => ("more", separated.separation.auc),
+                false => ("less", 1.0 - separated.separation.auc),
+            };
+            format!(
+                "{} tells {whom} from {}: {} {}, {more} in {} of all pairs{}",
+                text::printable(&metric.name),
+                others(of_group),
+                against(metric, separated, of_group),
+                place(metric),
+                percent(pairs),
+                share(separated)
+            )
+        }
+    };
+    Some(sentence)
+}
+
+/// `rank 1 arrives`; where several do, the one that tells best.
+fn arrives(ranks: &[u32], metric: &Metric) -> String {
+    match (ranks, metric.rank) {
+        ([_, _, ..], Some(best)) => format!("{} arrive (rank {best} most clearly)", text::named_ranks(ranks)),
+        _ => format!("{} arrives", text::named_ranks(ranks)),
+    }
+}
+
+fn against(metric: &Metric, separated: &Separated, group: &Group) -> String {
+    let found = &separated.separation;
+    let after = if metric.quantity == Quantity::Lateness { " after the first" } else { "" };
+    format!(
+        "{}{after} against {} in {} (medians)",
+        value(metric, found.median),
+        value(metric, found.median_others),
+        others(group)
+    )
+}
+
+/// How much of the extra time it is, where it can be some.
+fn share(separated: &Separated) -> String {
+    match separated.explained.filter(is_share) {
+        Some(share) => format!(", {} of their extra time", percent(share.min(1.0))),
+        None => String::new(),
+    }
+}
+
+/// Whether it is a share of the extra time that means something: beyond, what the metric holds passed while other ranks were
+/// at something else.
+pub fn is_share(share: &f64) -> bool {
+    (0.05..1.5).contains(share)
+}
+
+fn how_often(metric: &Metric, separated: &Separated, group: &Group) -> String {
+    let found = &separated.separation;
+    match found.above_zero_others < 0.5 {
+        true => format!(
+            "{} {} in {} of them, in {} of {}",
+            text::printable(&metric.name),
+            place(metric),
+            percent(found.above_zero),
+            percent(found.above_zero_others),
+            others(group)
+        ),
+        false => format!("{} {} {}", text::printable(&metric.name), against(metric, separated, group), place(metric)),
+    }
+}
+
+/// What the system does, in plain words.
+fn happens(metric: &Metric) -> &'static str {
+    let name = &metric.name;
+    if name.contains("migration") {
+        "ranks are moved to other processors"
+    } else if name.contains("fault") {
+        "memory is touched that is not there yet"
+    } else {
+        "ranks lose their processors"
+    }
+}
+
+/// Which ranks spend the extra time, where not all do.
+fn where_it_is(diagnosis: &Diagnosis, finding: &Finding) -> Option<String> {
+    let durations = diagnosis.metrics.iter().filter(|examined| examined.metric.quantity == Quantity::Duration).count();
+    let some = finding.ranks.len() < durations;
+    let whom = group(&diagnosis.groups[finding.group]);
+    some.then(|| format!("the extra time of {whom} is spent on {}", text::named_ranks(&finding.ranks)))
+}
+
+fn relation(diagnosis: &Diagnosis, relation: &Relation) -> Option<String> {
+    let Examined { metric, correlations, .. } = &diagnosis.metrics[relation.metric];
+    let of_category = |one: &&Correlation| one.within == Some(relation.within);
+    let r = correlations.iter().find(of_category)?.spearman?.r;
+    let within = match relation.within {
+        Category::First => "first",
+        Category::Warmup => "warm-up",
+        Category::Outlier => "outlier",
+        Category::Good => "good",
+    };
+    let follows = if r > 0.0 { "rises" } else { "falls" };
+    let name = match metric.quantity {
+        Quantity::Lateness => format!("how late rank {} arrives", metric.rank.unwrap_or_default()),
+        _ => format!("{} {}", text::printable(&metric.name), place(metric)),
+    };
+    Some(format!("within the {within} repetitions the run time {follows} with {name} (Spearman {r:.2})"))
+}
+
+fn nothing(diagnosis: &Diagnosis, index: usize) -> String {
+    let of_group = &diagnosis.groups[index];
+    match diagnosis.metrics.iter().any(|examined| examined.metric.quantity.may_be_cause()) {
+        false => format!("nothing was recorded that could tell {} from {}", group(of_group), others(of_group)),
+        true if diagnosis.too_few(index) => {
+            format!("{} are too few to be told from {} with so many metrics", group(of_group), others(of_group))
+        }
+        true => format!("nothing that was recorded tells {} from {}", group(of_group), others(of_group)),
+    }
+}
+
+/// A share, with as many digits as it needs to be neither 0 nor 100 %.
+pub fn percent(share: f64) -> String {
+    let percent = 100.0 * share;
+    match percent {
+        _ if percent == 0.0 || percent == 100.0 => format!("{percent:.0} %"),
+        _ if !(1.0..=99.0).contains(&percent) => format!("{percent:.1} %"),
+        _ => format!("{percent:.0} %"),
+    }
+}

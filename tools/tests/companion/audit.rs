@@ -1,0 +1,56 @@
+//! `mpitrace stats --audit`: how an unmodified benchmark is synchronised.
+
+use mpitrace::trace::synthetic::SyntheticRank;
+
+use crate::support::{Folder, mpitrace};
+
+/// 50 Allreduces, each behind as many barriers, which two ranks leave 2 us apart.
+fn benchmark(barriers: u64) -> Vec<SyntheticRank> {
+    let of_rank = |number: u32| {
+        let mut rank = SyntheticRank::new(number, 2);
+        let allreduce = rank.operation("MPI_Allreduce", 0, 8);
+        let barrier = rank.operation("MPI_Barrier", 0, 0);
+        for k in 0..50 {
+            let begin = 1_000_000 + 100_000 * k;
+            for each in 0..barriers {
+                rank.call(barrier, begin + 10_000 * each, begin + 10_000 * each + 5000 + 2000 * u64::from(number));
+            }
+            let enter = begin + 10_000 * barriers + 2000 * u64::from(number);
+            rank.call(allreduce, enter, enter + 20_000);
+        }
+        rank
+    };
+    vec![of_rank(0), of_rank(1)]
+}
+
+#[test]
+fn barriers_are_named_with_how_far_apart_they_let_the_ranks_go() {
+    let folder = Folder::new();
+    let file = folder.trace(&benchmark(2));
+    let ran = mpitrace(&["stats", "--audit", "--operation", "0", &file]);
+    let expected = "operation 0: MPI_Allreduce of 8 bytes\n\
+        * two barriers synchronise the ranks before a repetition\n\
+        * the ranks started 2.000 µs apart (median; 95 % of them 2.000 µs or less, at most 2.000 µs); how right the time of a \
+        rank is, nothing states\n\
+        * the barrier let them go 2.000 µs apart (median; 95 % of them 2.000 µs or less, at most 2.000 µs); 5.000 µs later \
+        they entered\n";
+    assert_eq!((ran.code, ran.stdout.as_str()), (0, expected), "{}", ran.stderr);
+    // They start every 100 us: without a barrier that is a window.
+    for (barriers, name) in [(0, "window"), (1, "barrier"), (2, "double-barrier"), (3, "barriers")] {
+        let file = folder.trace(&benchmark(barriers));
+        let json = mpitrace(&["stats", "--audit", "--json", &file]).json();
+        let audit = &json[0]["audit"];
+        assert_eq!((&audit["synchronisation"], &audit["share"]), (&name.into(), &1.0.into()));
+        assert_eq!(audit["start_ns"].as_array().unwrap().len(), 50);
+        assert_eq!(audit["barrier_exit"].is_null(), barriers == 0);
+    }
+}
+
+#[test]
+fn what_is_no_trace_cannot_be_audited() {
+    let folder = Folder::new();
+    let file = folder.file("a.csv", b"0,0,runtime,5\n1,0,runtime,5\n");
+    let ran = mpitrace(&["stats", "--audit", "--from", "csv", &file]);
+    let line = "mpitrace: --audit needs a trace: what the ranks called before each repetition stands in nothing else\n";
+    assert_eq!((ran.code, ran.stdout.as_str(), ran.stderr.as_str()), (2, "", line));
+}

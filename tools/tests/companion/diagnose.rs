@@ -1,0 +1,139 @@
+//! `mpitrace diagnose`, over times whose cause is known.
+
+use mpitrace::statistics::Random;
+use mpitrace::trace::synthetic::SyntheticRank;
+
+use crate::support::{Folder, mpitrace, plain};
+
+/// The thesis' run in its four columns: 8 ranks, 1000 repetitions, a warm-up of 60 with a few more level 3 misses on each
+/// rank. Some repetitions have many more and take hardly longer; the outliers have as many as any.
+fn thesis(folder: &Folder) -> String {
+    let mut random = Random::new(2022);
+    let mut lines = "iteration id, MPI rank, metric name, value\n".to_owned();
+    for repetition in 0..1000 {
+        let chance = random.uniform();
+        let mut time = if repetition < 60 { 42_000.0 } else { 25_000.0 } * (1.0 + 0.04 * random.uniform());
+        let mut more = if repetition < 60 { 1.3 } else { 1.0 };
+        match chance {
+            _ if repetition == 0 => (time, more) = (60_000.0, 20.0),
+            _ if repetition < 60 => {}
+            chance if chance < 0.02 => time *= 4.0 + 20.0 * random.uniform(),
+            chance if chance < 0.07 => more = 5.0,
+            _ => {}
+        }
+        for rank in 0..8 {
+            let time = time * (1.0 - 0.1 * random.uniform());
+            let misses = (200.0 * more * (0.3 * random.normal()).exp()).round();
+            lines.push_str(&format!(
+                "{repetition}, {rank}, runtime, {time}\n{repetition}, {rank}, PAPI_L3_TCM, {misses}\n"
+            ));
+            for name in ["PAPI_L1_TCM", "PAPI_L2_TCM", "PAPI_BR_MSP"] {
+                let value = (1000.0 * (0.2 * random.normal()).exp()).round();
+                lines.push_str(&format!("{repetition}, {rank}, {name}, {value}\n"));
+            }
+        }
+    }
+    folder.file("thesis.csv", lines.as_bytes())
+}
+
+#[test]
+fn the_thesis_case_names_its_cache_misses_first() {
+    let folder = Folder::new();
+    let file = thesis(&folder);
+    let ran = mpitrace(&["diagnose", "--from", "csv", &file]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let sentences: Vec<&str> = ran.stdout.lines().filter_map(|line| line.strip_prefix("* ")).collect();
+    let first = "PAPI_L3_TCM tells the 59 repetitions of the warm-up from the good ones: ";
+    assert!(sentences[0].starts_with(first), "{}", ran.stdout);
+    assert!(sentences[0].contains(" on all ranks together, more in "), "{}", ran.stdout);
+    assert!(sentences[1].starts_with("nothing that was recorded tells the "), "{}", ran.stdout);
+
+    let robust = mpitrace(&["diagnose", "--from", "csv", &file, "--method", "robust"]);
+    assert!(
+        robust.stdout.contains("\n* PAPI_L3_TCM tells the 59 repetitions of the warm-up from "),
+        "{}",
+        robust.stdout
+    );
+
+    let ran = mpitrace(&["diagnose", "--from", "csv", &file, "--json"]);
+    let json = ran.json();
+    let operation = &json[0];
+    assert_eq!(operation["sentences"][0], sentences[0]);
+    let finding = &operation["findings"][0];
+    assert_eq!((&finding["name"], &finding["quantity"]), (&"PAPI_L3_TCM".into(), &"counter".into()));
+    let metric = &operation["metrics"][finding["metric"].as_u64().unwrap() as usize];
+    let all = &metric["correlations"][0];
+    assert_eq!(all["within"], "all");
+    assert!(all["pearson"].as_f64().unwrap().abs() < 0.2, "{all}");
+    let separation = &metric["separations"][finding["group"].as_u64().unwrap() as usize];
+    assert!(separation["delta"].as_f64().unwrap() > 0.6 && separation["p_corrected"].as_f64().unwrap() < 1e-6);
+    // 4 counters on 8 ranks and together, and the times of 8 ranks.
+    assert_eq!(operation["metrics"].as_array().unwrap().len(), 4 * 9 + 8);
+}
+
+#[test]
+fn a_late_rank_and_a_delay_by_the_tracer_are_named() {
+    let mut random = Random::new(7);
+    let mut late = |highest: f64| (highest * random.uniform()) as u64;
+    let ranks: Vec<SyntheticRank> = (0..4)
+        .map(|number| {
+            let mut rank = SyntheticRank::new(number, 4);
+            let allreduce = rank.operation("MPI_Allreduce", 0, 8);
+            for k in 0..600 {
+                let begin = 1_000_000 + 5_000_000 * k;
+                let (is_late, is_disturbed) = (k % 10 == 9, k % 60 == 30);
+                let after = if is_late && number == 2 { 1_000_000 + late(1000.0) } else { late(1000.0) };
+                let took = 2000 + if is_late { 1_000_000 } else { 0 } + if is_disturbed { 20_000 } else { 0 };
+                rank.call(allreduce, begin + after, begin + took + late(50.0));
+                if is_disturbed && number == 0 {
+                    rank.disturb();
+                }
+            }
+            rank
+        })
+        .collect();
+    let folder = Folder::new();
+    let file = folder.trace(&ranks);
+    let ran = mpitrace(&["diagnose", &file]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let sentences: Vec<&str> = ran.stdout.lines().filter_map(|line| line.strip_prefix("* ")).collect();
+    let first = "rank 2 arrives late in the 70 outliers: ";
+    assert!(sentences[0].starts_with(first), "{}", ran.stdout);
+    assert!(sentences[0].contains(" after the first against "), "{}", ran.stdout);
+    assert!(sentences[0].ends_with(" of their extra time"), "{}", ran.stdout);
+    // The rank that comes late waits for nobody.
+    assert!(sentences.contains(&"the extra time of the 70 outliers is spent on ranks 0-1, 3"), "{}", ran.stdout);
+    let ran = mpitrace(&["diagnose", &file, "--time", "last"]);
+    let sentences: Vec<&str> = ran.stdout.lines().filter_map(|line| line.strip_prefix("* ")).collect();
+    let disturbed = "the tracer itself may have delayed 100 % of the 10 outliers, and 0 % of the good ones";
+    assert_eq!(sentences[0], disturbed, "{}", ran.stdout);
+}
+
+#[test]
+fn what_has_no_time_stamps_has_no_late_ranks() {
+    let folder = Folder::new();
+    let file = folder.file("a.csv", b"0,0,runtime,5\n1,0,runtime,5\n");
+    let ran = mpitrace(&["diagnose", "--from", "csv", &file]);
+    let expected = "operation 0: unknown\n2 repetitions: 1 first, 1 good\n\
+        * there is no warm-up, no outlier and one mode: nothing to tell from the good ones\n";
+    assert_eq!((ran.code, ran.stdout.as_str()), (0, expected), "{}", ran.stderr);
+    let refused = mpitrace(&["diagnose", "--from", "csv", &file, "--time", "global"]);
+    let line = format!("mpitrace: {file}: has no time stamps of one clock: only --time local exists, not global\n");
+    assert_eq!((refused.code, refused.stdout.as_str(), refused.stderr), (2, "", line));
+}
+
+#[test]
+fn operations_without_a_slow_repetition_and_bad_numbers_are_one_line() {
+    let folder = Folder::new();
+    let file = folder.trace(&plain());
+    let ran = mpitrace(&["diagnose", &file, "--operation", "1"]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    assert!(
+        ran.stdout.starts_with("operation 1: MPI_Bcast of 4 bytes\n3 repetitions: 1 first, 2 good\n"),
+        "{}",
+        ran.stdout
+    );
+    let refused = mpitrace(&["diagnose", &file, "--operation", "2"]);
+    let line = "mpitrace: no operation 2: there are operations 0 to 1\n";
+    assert_eq!((refused.code, refused.stdout.as_str(), refused.stderr.as_str()), (2, "", line));
+}
