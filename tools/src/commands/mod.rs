@@ -6,6 +6,7 @@ pub mod compare;
 pub mod completions;
 pub mod doctor;
 pub mod dump;
+pub mod export;
 pub mod info;
 pub mod man;
 pub mod overhead;
