@@ -19,6 +19,7 @@ mod damage;
 mod death;
 mod doctor;
 mod errors;
+mod export;
 mod handles;
 mod hosts;
 mod inside;
@@ -83,6 +84,7 @@ fn main() {
         ("doctor", doctor::TESTS),
         ("runs", runs::TESTS),
         ("damage", damage::TESTS),
+        ("export", export::TESTS),
         ("benchmarks", benchmarks::TESTS),
         ("applications", applications::TESTS),
     ];

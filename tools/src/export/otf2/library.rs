@@ -3,6 +3,7 @@
 //! The declarations are those of OTF2 3.0. Version 2 takes an argument less in two of the functions, and does not look at it.
 
 use std::ffi::{CStr, c_char, c_void};
+use std::sync::atomic::{AtomicI32, Ordering};
 
 use anyhow::{Result, anyhow, bail};
 
@@ -49,7 +50,6 @@ macro_rules! functions {
 }
 
 functions! {
-    error_name = c"OTF2_Error_GetName" (Code) -> *const c_char;
     error_description = c"OTF2_Error_GetDescription" (Code) -> *const c_char;
     on_error = c"OTF2_Error_RegisterCallback" (Option<OnError>, *mut c_void) -> Option<OnError>;
     open = c"OTF2_Archive_Open" (*const c_char, *const c_char, u8, u64, u64, u8, u8) -> Handle;
@@ -113,11 +113,10 @@ impl Library {
 
     /// An error for what a function returned.
     pub fn check(&self, code: Code) -> Result<()> {
-        match code {
+        let met = FIRST_ERROR.load(Ordering::Relaxed);
+        match if met != 0 { met } else { code } {
             0 => Ok(()),
-            code => {
-                Err(anyhow!("OTF2: {} ({})", self.text(self.error_description, code), self.text(self.error_name, code)))
-            }
+            code => Err(anyhow!("OTF2: {}", self.text(self.error_description, code))),
         }
     }
 
@@ -141,6 +140,10 @@ fn symbol(of: *mut c_void, name: &CStr) -> Result<*mut c_void> {
     Ok(found)
 }
 
+/// The first error that the library met. Not all of its functions return what those below them met: a file that could not be
+/// written whole is one that they keep to themselves.
+static FIRST_ERROR: AtomicI32 = AtomicI32::new(0);
+
 /// Errors are told by who called, in one line.
 unsafe extern "C" fn silently(
     _: *mut c_void,
@@ -151,5 +154,8 @@ unsafe extern "C" fn silently(
     _: *const c_char,
     _: *mut c_void,
 ) -> Code {
+    if code > 0 {
+        let _ = FIRST_ERROR.compare_exchange(0, code, Ordering::Relaxed, Ordering::Relaxed);
+    }
     code
 }

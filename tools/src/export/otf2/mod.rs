@@ -10,7 +10,7 @@ mod definitions;
 mod events;
 mod library;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 
 use super::Exporter;
 use super::destination::Destination;
@@ -29,11 +29,15 @@ impl Exporter for Otf2 {
         let labels = Labels::of(calls);
         let stamps = Stamps::of(calls);
         let definitions = Definitions::of(calls);
+        let path = destination.path();
         destination.folder(|folder| {
-            let archive = Archive::create(&library, folder)?;
-            let counts = events::write(&archive, calls, operation, &labels, &stamps, &definitions)?;
-            definitions.write(&archive, calls, &stamps, &counts)?;
-            archive.close()
+            let write = || {
+                let archive = Archive::create(&library, folder)?;
+                let counts = events::write(&archive, calls, operation, &labels, &stamps, &definitions)?;
+                definitions.write(&archive, calls, &stamps, &counts)?;
+                archive.close()
+            };
+            write().with_context(|| format!("cannot write {}", path.display()))
         })
     }
 }
