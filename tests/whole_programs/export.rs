@@ -1,14 +1,14 @@
 //! `mpitrace export`, read back by others: tests/readers has a few lines of Python for each format, and otf2-tools reads OTF2.
 
-use crate::support::companion::mpitrace;
-use crate::support::{Case, On, TARGET, Test, Trace, process, root};
+use crate::support::companion::{assert_refused, mpitrace, path};
+use crate::support::{Case, On, TARGET, Test, Trace, litter, process, root};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 /// tests/mpi/install.sh makes it.
 const PYTHON: &str = "mpi/readers/bin/python";
@@ -21,6 +21,7 @@ pub const TESTS: &[Test] = &[
     Test::new("perfetto_s_schema_knows_every_field_and_every_call_is_a_slice", perfetto).on(BOTH).needs(PYTHON),
     Test::new("otf2_print_reads_every_event_without_a_warning", otf2).on(BOTH).needs("otf2-print"),
     Test::new("otf2_of_a_killed_run_can_be_read", otf2_of_a_killed_run).on(BOTH).needs("otf2-print"),
+    Test::new("otf2_that_does_not_fit_leaves_nothing", otf2_too_large).on(On::Any).needs("otf2-print"),
 ];
 
 /// Blocking calls of several threads, requests, and counters: the programs of other tests.
@@ -283,7 +284,9 @@ fn otf2(case: &Case) {
 }
 
 fn otf2_of_a_killed_run(case: &Case) {
-    let outcome = case.launch(2, "abort.c").trace().run();
+    let started = SystemTime::now();
+    let outcome = case.launch(2, "death.c").arg("kill").trace().run();
+    litter::sweep(started);
     let trace = if outcome.trace.path.exists() { outcome.trace } else { case.recover() };
     assert!(!trace.info().complete);
     let archive = export(&trace, "otf2", &case.folder.join("killed.otf2"), &[]);
@@ -291,4 +294,19 @@ fn otf2_of_a_killed_run(case: &Case) {
     let rows = dumped(&trace);
     let returned = rows.values().filter(|row| !row["exit_ns"].is_null()).count();
     assert_eq!((count(&events, "ENTER"), count(&events, "LEAVE")), (rows.len(), returned));
+}
+
+/// The OTF2 library keeps to itself that a file could not be written whole.
+fn otf2_too_large(case: &Case) {
+    let trace = case.launch(2, "repeat.c").arg("1000").trace().run().trace;
+    let archive = case.folder.join("large.otf2");
+    let mut command = Command::new("sh");
+    // Files of 4 KiB at most; writing more fails, as on a full disk, and is no signal.
+    command.args(["-c", "trap '' XFSZ; ulimit -f 8; exec \"$0\" export \"$1\" --format otf2 -o \"$2\""]);
+    command.arg(path()).arg(&trace.path).arg(&archive);
+    let finished = process::run(command, &case.folder.join("limited"), Duration::from_secs(60));
+    assert_refused(&finished, "an archive that does not fit");
+    assert!(finished.stderr.contains("cannot write"), "{}", finished.stderr);
+    let left = fs::read_dir(&case.folder).expect("the folder").flatten().map(|entry| entry.file_name());
+    assert!(left.into_iter().all(|name| !name.to_string_lossy().starts_with("large.otf2")));
 }

@@ -5,5 +5,6 @@ mod clock;
 mod commands;
 mod compare;
 mod damage;
+mod export;
 mod stats;
 mod support;
