@@ -34,6 +34,7 @@ enum Place {
 
 /// What a stream consists of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(not(feature = "columns"), allow(dead_code, reason = "only columns are compressed within"))]
 pub enum Content {
     /// Lines for anybody: compressed where the name ends in `.gz`.
     Text,
@@ -73,6 +74,7 @@ impl<'o> Destination<'o> {
     }
 
     /// Whether it is a pipe, or anything else that cannot be found again by a name of its own.
+    #[cfg(feature = "columns")]
     pub fn is_pipe(&self) -> bool {
         matches!(self.place, Place::Stdout | Place::Device(_))
     }
@@ -187,16 +189,13 @@ struct Watched<W> {
 
 impl<W: Write> Watched<W> {
     fn watch<T>(&mut self, result: io::Result<T>) -> io::Result<T> {
-        result.map_err(|error| {
-            let copy = match error.raw_os_error() {
-                Some(code) => io::Error::from_raw_os_error(code),
-                None => error.kind().into(),
-            };
-            if error.kind() != io::ErrorKind::Interrupted {
-                self.failed.get_or_insert(copy);
-            }
-            error
-        })
+        if let Err(error) = &result
+            && error.kind() != io::ErrorKind::Interrupted
+        {
+            let copy = || error.raw_os_error().map_or(error.kind().into(), io::Error::from_raw_os_error);
+            self.failed.get_or_insert_with(copy);
+        }
+        result
     }
 }
 

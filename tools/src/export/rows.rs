@@ -1,5 +1,7 @@
 //! The calls of a trace, one after the other: what `dump` lists and every export is made of.
 
+use std::cell::Cell;
+
 use anyhow::Result;
 use indicatif::{ProgressBar, ProgressStyle};
 use mpitrace::clock::Clock;
@@ -85,6 +87,8 @@ pub struct Calls<'t> {
     /// For each operation whether a request stands for its calls.
     has_request: Vec<bool>,
     progress: ProgressBar,
+    /// Calls visited, for the progress.
+    visited: Cell<u64>,
 }
 
 /// A part's columns that are not looked up for every call.
@@ -122,6 +126,7 @@ impl<'t> Calls<'t> {
             parts: trace.parts.iter().zip(&values).map(columns).collect(),
             counter_names,
             progress: ProgressBar::hidden(),
+            visited: Cell::new(0),
         }
     }
 
@@ -159,7 +164,7 @@ impl<'t> Calls<'t> {
                     if operation != NOWHERE && left > 0 {
                         let place = Place { part: index, record, row: row as usize };
                         visit(self.row(place, run.thread, operation))?;
-                        self.step(record as u64);
+                        self.step();
                         left -= 1;
                     }
                     record += 1;
@@ -185,7 +190,7 @@ impl<'t> Calls<'t> {
                 if record != NO_RECORD {
                     let place = Place { part, record: record as usize, row };
                     visit(self.row(place, threads.of_record(place.record), number as u32))?;
-                    self.step(place.record as u64);
+                    self.step();
                 }
             }
         }
@@ -199,9 +204,10 @@ impl<'t> Calls<'t> {
         Some(self.clock.of_part(place.part).duration_ns(part.enter()[place.record], exit))
     }
 
-    fn step(&self, record: u64) {
-        if record % STEP == STEP - 1 {
-            self.progress.inc(STEP);
+    fn step(&self) {
+        self.visited.set(self.visited.get() + 1);
+        if self.visited.get().is_multiple_of(STEP) {
+            self.progress.set_position(self.visited.get());
         }
     }
 

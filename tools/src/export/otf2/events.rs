@@ -1,6 +1,7 @@
 //! The events, rank by rank: each thread is a location.
 
 use std::cmp::Reverse;
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BinaryHeap};
 
 use anyhow::Result;
@@ -31,10 +32,11 @@ pub fn write(
         let mut threads = BTreeMap::from([(0, Thread::open(archive, rank, 0)?)]);
         let selection = Selection { operation, rank: Some(rank), limit: None };
         calls.each(selection, |row| {
-            if !threads.contains_key(&row.thread) {
-                threads.insert(row.thread, Thread::open(archive, rank, row.thread)?);
-            }
-            threads.get_mut(&row.thread).map_or(Ok(()), |thread| thread.call(&context, &row))
+            let thread = match threads.entry(row.thread) {
+                Entry::Occupied(known) => known.into_mut(),
+                Entry::Vacant(new) => new.insert(Thread::open(archive, rank, row.thread)?),
+            };
+            thread.call(&context, &row)
         })?;
         for (number, thread) in threads {
             let (count, last) = thread.close()?;
@@ -79,7 +81,6 @@ impl<'a> Thread<'a> {
             let request = self.requests;
             self.requests += 1;
             self.events.request(enter, request)?;
-            self.last = self.last.max(context.stamps.at(row.enter_ns + times.init_ns));
             let left = context.stamps.at(row.enter_ns + times.init_ns);
             self.complete_until(left)?;
             self.events.leave(left, region)?;
@@ -93,7 +94,7 @@ impl<'a> Thread<'a> {
         // A call that did not return: nothing comes after it.
         let Some(exit) = exit else { return Ok(()) };
         self.complete_until(exit)?;
-        for (metric, _) in context.calls.counter_names.iter().enumerate() {
+        for metric in 0..context.calls.counter_names.len() {
             if let Some(value) = row.counters.get(metric) {
                 self.events.metric(exit, metric as u32, value)?;
             }
