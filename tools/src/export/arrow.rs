@@ -7,6 +7,7 @@ use super::columns::{Batches, Rows};
 use super::destination::Sink;
 use super::partitions::Table;
 
+/// Record batches as they are.
 #[derive(Clone, Copy)]
 pub struct Arrow;
 

@@ -10,6 +10,7 @@ use super::destination::{Content, Destination, Sink};
 use super::rows::Calls;
 use crate::text::csv_field;
 
+/// Iteration, rank, metric, value.
 pub struct Csv;
 
 impl Exporter for Csv {

@@ -88,6 +88,9 @@ impl<'o> Destination<'o> {
     }
 
     /// One stream.
+    ///
+    /// # Errors
+    /// It is a folder; it is a terminal and the content no text; it cannot be written.
     pub fn stream(&mut self, content: Content, write: impl FnOnce(&mut Sink) -> Result<()>) -> Result<()> {
         match &self.place {
             Place::Stdout => {
@@ -115,6 +118,9 @@ impl<'o> Destination<'o> {
     }
 
     /// A folder of the format's own: `write` fills it under another name.
+    ///
+    /// # Errors
+    /// There is something under its name, or under `OUT.part`; it is no folder; it cannot be written.
     pub fn folder(&self, write: impl FnOnce(&Path) -> Result<()>) -> Result<()> {
         let path = match &self.place {
             Place::Folder(path) => path,

@@ -7,6 +7,7 @@ use super::destination::{Content, Destination};
 use super::rows::Calls;
 use crate::output::JsonList;
 
+/// A list of objects.
 pub struct Json;
 
 impl Exporter for Json {

@@ -27,6 +27,9 @@ use rows::{Calls, Selection};
 /// A format.
 pub trait Exporter {
     /// Writes the calls of the trace, or of one operation.
+    ///
+    /// # Errors
+    /// The destination is not one for this format, or cannot be written; the format has no room for what the trace holds.
     fn export(&self, calls: &Calls, operation: Option<usize>, destination: &mut Destination) -> Result<()>;
 }
 

@@ -9,6 +9,7 @@ use super::columns::{Batches, Rows};
 use super::destination::Sink;
 use super::partitions::Table;
 
+/// Record batches, column by column, compressed.
 #[derive(Clone, Copy)]
 pub struct Parquet;
 

@@ -14,6 +14,7 @@ use super::Exporter;
 use super::destination::{Content, Destination, Sink};
 use super::rows::{Calls, Row};
 
+/// The rows of a benchmark that never ran.
 pub struct Reprompi {
     /// A row for each repetition.
     pub run_times: bool,

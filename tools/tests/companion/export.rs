@@ -184,3 +184,34 @@ fn one_rank_and_no_calls_are_exported_too() {
         assert_refused(&export(&none, format, &folder.path(format), &[]), "no operation");
     }
 }
+
+#[test]
+fn what_is_read_back_has_the_same_run_times() {
+    let folder = Folder::new();
+    let trace = folder.trace(&plain());
+    for expected in mpitrace(&["categorize", "--json", &trace]).json().as_array().unwrap() {
+        let number = expected["operation"].to_string();
+        let run_time_ns: Vec<f64> = serde_json::from_value(expected["run_time_ns"].clone()).unwrap();
+        let file = |format: &str, options: &[&str]| {
+            let path = folder.path(&format!("{format}{number}.gz"));
+            let ran = export(&trace, format, &path, &[&["--operation", &number], options].concat());
+            assert_eq!(ran.code, 0, "{}", ran.stderr);
+            path.into()
+        };
+        let melted: std::path::PathBuf = file("csv", &[]);
+        assert_eq!(mpitrace::foreign::csv::read(&melted).unwrap().run_time_ns, run_time_ns);
+        for options in [&[][..], &["--run-times"]] {
+            let found = mpitrace::foreign::reprompi::read(&file("reprompi", options)).unwrap().remove(0);
+            assert_eq!(found.function.as_deref(), expected["function"].as_str());
+            assert_eq!(
+                (found.bytes, Some(found.ranks.into())),
+                (expected["bytes"].as_u64(), expected["ranks"].as_u64())
+            );
+            assert_eq!(found.notes.len(), usize::from(!options.is_empty()), "{:?}", found.notes);
+            // Ten digits of seconds, twice.
+            let close = |(found, expected): (&f64, &f64)| (found - expected).abs() < 0.2;
+            assert!(found.run_time_ns.iter().zip(&run_time_ns).all(close), "{:?}", found.run_time_ns);
+            assert_eq!(found.run_time_ns.len(), run_time_ns.len());
+        }
+    }
+}

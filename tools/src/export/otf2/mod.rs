@@ -21,6 +21,7 @@ use archive::Archive;
 use definitions::Definitions;
 use library::Library;
 
+/// An archive.
 pub struct Otf2;
 
 impl Exporter for Otf2 {

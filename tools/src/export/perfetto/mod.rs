@@ -23,6 +23,7 @@ use schema::{
 };
 use tracks::Tracks;
 
+/// A timeline.
 pub struct Perfetto;
 
 impl Exporter for Perfetto {
