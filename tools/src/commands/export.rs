@@ -1,5 +1,6 @@
 //! `mpitrace export`: the calls for other tools.
 
+use std::io::{self, IsTerminal};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -46,7 +47,9 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
     super::check_operation(arguments.operation, calls.operations.operations.len())?;
     let mut destination = Destination::new(&arguments.output, output, &arguments.input.files)?;
     super::warn_if_incomplete(&trace);
-    let calls = calls.with_progress(arguments.operation);
+    // Rows on the same terminal tell enough.
+    let is_shown = arguments.output.as_os_str() == "-" && io::stdout().is_terminal();
+    let calls = if is_shown { calls } else { calls.with_progress(arguments.operation) };
     let exported = exporter.export(&calls, arguments.operation, &mut destination);
     calls.finished();
     exported?;
