@@ -10,8 +10,6 @@ pub mod call_site;
 pub mod categories;
 pub mod causality;
 pub mod clock;
-pub mod comparison;
-pub mod completion_times;
 #[cfg(feature = "analysis")]
 pub mod comparison;
 #[cfg(feature = "analysis")]
