@@ -37,7 +37,7 @@ fn write(calls: &Calls, number: usize, sink: &mut Sink) -> Result<()> {
         if let Some(duration) = calls.duration_ns(row.place) {
             writeln!(sink, "{iteration},{rank},runtime,{duration}")?;
         }
-        for (name, value) in row.counters.iter() {
+        for (name, value) in row.counters.iter().filter_map(|(name, value)| Some((name, value?))) {
             writeln!(sink, "{iteration},{rank},{},{value}", csv_field(name))?;
         }
         Ok(())

@@ -6,7 +6,7 @@ use anyhow::Result;
 use indicatif::{ProgressBar, ProgressStyle};
 use mpitrace::clock::Clock;
 use mpitrace::operations::{NO_RECORD, Operations};
-use mpitrace::trace::layout::{DISTURBED, OPERATION_MASK, UNKNOWN_BYTES};
+use mpitrace::trace::layout::{DISTURBED, NO_VALUE, OPERATION_MASK, UNKNOWN_BYTES};
 use mpitrace::trace::{Part, Requests, Trace};
 use serde::{Serialize, Serializer};
 
@@ -270,15 +270,19 @@ impl<'t> Calls<'t> {
 const NOWHERE: u32 = u32::MAX;
 
 impl<'a> Counters<'a> {
-    /// The value of the counter with this index in [`Calls::counter_names`], where the rank has it.
+    /// The value of the counter with this index in [`Calls::counter_names`], where the rank has it and could read it.
     pub fn get(&self, index: usize) -> Option<u64> {
-        self.columns[index].map(|values| values[self.record])
+        self.columns[index].and_then(|values| self.value(values))
     }
 
-    /// Those that the rank has.
-    pub fn iter(&self) -> impl Iterator<Item = (&'a str, u64)> {
-        let record = self.record;
-        self.names.iter().zip(self.columns).filter_map(move |(name, values)| Some((name.as_str(), (*values)?[record])))
+    /// Those that the rank has; `None`: it could not be read in this call.
+    pub fn iter(self) -> impl Iterator<Item = (&'a str, Option<u64>)> {
+        let columns = self.names.iter().zip(self.columns);
+        columns.filter_map(move |(name, values)| Some((name.as_str(), self.value((*values)?))))
+    }
+
+    fn value(&self, values: &[u64]) -> Option<u64> {
+        Some(values[self.record]).filter(|&value| value != NO_VALUE)
     }
 }
 

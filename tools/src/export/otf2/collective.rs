@@ -29,7 +29,6 @@ enum Sizes {
     Own,
 }
 
-const FUNCTION: u8 = 1;
 const BARRIER: u8 = 15;
 const ONE_TO_ALL: u8 = 23;
 const ALL_TO_ONE: u8 = 24;
@@ -37,9 +36,9 @@ const ALL_TO_ALL: u8 = 25;
 const OTHER: u8 = 26;
 
 impl Collective {
-    /// That of an MPI function, in any of its forms. OTF2 has none for the neighbourhood collectives: they count as the one
-    /// that they are named after.
-    pub fn of(function: &str) -> Collective {
+    /// That of an MPI function, in any of its forms; a region of the program is none. OTF2 has none for the neighbourhood
+    /// collectives: they count as the one that they are named after.
+    pub fn of(function: &str) -> Option<Collective> {
         let name = plain(function);
         let (number, role, sizes) = match name.strip_prefix("neighbor_").unwrap_or(&name) {
             "barrier" => (0, BARRIER, Sizes::None),
@@ -59,12 +58,11 @@ impl Collective {
             "scan" => (14, OTHER, Sizes::Prefix),
             "exscan" => (15, OTHER, Sizes::ExclusivePrefix),
             "reduce_scatter_block" => (16, ALL_TO_ALL, Sizes::All),
-            // What makes communicators, windows and files, should a trace hold any.
-            _ => (17, FUNCTION, Sizes::None),
+            _ => return None,
         };
         // The neighbours are fewer than the ranks, and how many a call does not tell.
         let sizes = if name.starts_with("neighbor_") { Sizes::Own } else { sizes };
-        Collective { number, role, sizes }
+        Some(Collective { number, role, sizes })
     }
 
     /// Bytes that the `rank`-th of `size` ranks sends and receives; `bytes` as the trace has them.
@@ -85,7 +83,7 @@ impl Collective {
 
 /// `MPI_Iallreduce` and `MPI_Allreduce_init` are `allreduce`.
 fn plain(function: &str) -> String {
-    let name = function.strip_prefix("MPI_").unwrap_or(function);
+    let name = function.strip_prefix("MPI_").unwrap_or_default();
     let name = name.strip_suffix("_init").unwrap_or(name);
     // No collective's own name begins with an I.
     name.strip_prefix('I').unwrap_or(name).to_ascii_lowercase()
@@ -98,16 +96,18 @@ mod tests {
     #[test]
     fn all_forms_of_a_collective_are_the_same() {
         for function in ["MPI_Allreduce", "MPI_Iallreduce", "MPI_Allreduce_init"] {
-            assert_eq!(Collective::of(function).number, 11, "{function}");
+            assert_eq!(Collective::of(function).map(|found| found.number), Some(11), "{function}");
         }
-        assert_eq!(Collective::of("MPI_Ineighbor_alltoallw").number, 10);
+        assert_eq!(Collective::of("MPI_Ineighbor_alltoallw").map(|found| found.number), Some(10));
+        assert_eq!(Collective::of("allreduce"), None, "a region of that name");
     }
 
     #[test]
     fn the_root_sends_to_all_and_the_others_receive() {
-        let bcast = Collective::of("MPI_Bcast");
+        let of = |function| Collective::of(function).unwrap();
+        let bcast = of("MPI_Bcast");
         assert_eq!([true, false].map(|is_root| bcast.sizes(8, 4, 1, is_root)), [(32, 8), (0, 8)]);
-        assert_eq!(Collective::of("MPI_Scan").sizes(8, 4, 1, false), (24, 16));
-        assert_eq!(Collective::of("MPI_Exscan").sizes(8, 4, 0, false), (24, 0));
+        assert_eq!(of("MPI_Scan").sizes(8, 4, 1, false), (24, 16));
+        assert_eq!(of("MPI_Exscan").sizes(8, 4, 0, false), (24, 0));
     }
 }

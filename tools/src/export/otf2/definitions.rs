@@ -17,7 +17,9 @@ use crate::export::stamps::Stamps;
 // Values of OTF2's enumerations.
 const UNDEFINED: u32 = u32::MAX;
 const UNDEFINED_TIME: u64 = u64::MAX;
+const PARADIGM_USER: u8 = 1;
 const PARADIGM_MPI: u8 = 4;
+const FUNCTION: u8 = 1;
 const PROCESS: u8 = 1;
 const CPU_THREAD: u8 = 1;
 const COMM_LOCATIONS: u8 = 4;
@@ -46,8 +48,8 @@ pub const CATEGORY: u32 = 2;
 pub struct Definitions {
     texts: Texts,
     /// By number of the operation: its region, and its kind.
-    pub regions: Vec<(u32, Collective)>,
-    functions: Vec<(u32, Collective)>,
+    pub regions: Vec<(u32, Option<Collective>)>,
+    functions: Vec<(u32, Option<Collective>)>,
     /// By (communicator, part): the rank in it, and bits of [`communicator_flags`].
     members: BTreeMap<(usize, usize), (u32, u32)>,
     /// The text of each category, in the order of [`Category::ALL`].
@@ -72,7 +74,7 @@ impl Definitions {
     pub fn of(calls: &Calls) -> Definitions {
         let mut texts = Texts::default();
         texts.reference("");
-        let mut functions: Vec<(u32, Collective)> = Vec::new();
+        let mut functions: Vec<(u32, Option<Collective>)> = Vec::new();
         let mut regions = Vec::new();
         for operation in &calls.operations.operations {
             let name = texts.reference(&operation.key.function);
@@ -119,9 +121,9 @@ impl Definitions {
     fn write_regions(&mut self, library: &Library, writer: Handle) -> Result<()> {
         self.texts.write(library, writer)?;
         for (region, &(name, collective)) in (0..).zip(&self.functions) {
-            let role = collective.role;
+            let (role, paradigm) = collective.map_or((FUNCTION, PARADIGM_USER), |known| (known.role, PARADIGM_MPI));
             // SAFETY: see `write`.
-            let code = unsafe { (library.region)(writer, region, name, name, 0, role, PARADIGM_MPI, 0, 0, 0, 0) };
+            let code = unsafe { (library.region)(writer, region, name, name, 0, role, paradigm, 0, 0, 0, 0) };
             library.check(code)?;
         }
         let attributes = [(OPERATION, "operation"), (REPETITION, "repetition"), (CATEGORY, "category")];

@@ -1,8 +1,8 @@
 //! The events, rank by rank: each thread is a location.
 
 use std::cmp::Reverse;
+use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
-use std::collections::{BTreeMap, BinaryHeap};
 
 use anyhow::Result;
 use mpitrace::categories::Category;
@@ -57,17 +57,27 @@ struct Context<'c> {
 /// A thread of a rank.
 struct Thread<'a> {
     events: Events<'a>,
-    /// Requests that are not complete yet, by when they will be.
-    open: BinaryHeap<Reverse<(u64, u64)>>,
-    ends: BTreeMap<u64, End>,
-    requests: u64,
+    /// What is still to come, by its time; at one time what was begun last comes first, as it lies within the others.
+    pending: BTreeMap<(u64, Reverse<u64>), Pending>,
+    /// How many there have been.
+    begun: u64,
     last: u64,
+}
+
+/// What ends later.
+enum Pending {
+    /// A call, or a region of the program around other calls.
+    Call { region: u32, end: Option<End>, counters: Vec<(u32, u64)> },
+    /// The call that has started a request.
+    Start { region: u32 },
+    /// A request.
+    Request { request: u64, end: End },
 }
 
 impl<'a> Thread<'a> {
     fn open(archive: &'a Archive, rank: u32, thread: u32) -> Result<Thread<'a>> {
         let events = archive.events(definitions::location(rank, thread))?;
-        Ok(Thread { events, open: BinaryHeap::new(), ends: BTreeMap::new(), requests: 0, last: 0 })
+        Ok(Thread { events, pending: BTreeMap::new(), begun: 0, last: 0 })
     }
 
     fn call(&mut self, context: &Context, row: &Row) -> Result<()> {
@@ -75,42 +85,47 @@ impl<'a> Thread<'a> {
         let enter = context.stamps.at(row.enter_ns);
         let exit = row.exit_ns.map(|exit| context.stamps.at(exit));
         let end = context.end(row);
-        self.complete_until(enter)?;
+        self.end_until(enter)?;
+        self.last = self.last.max(enter);
         self.events.enter(enter, region, &context.about(row))?;
-        if let Some(times) = row.request {
-            let request = self.requests;
-            self.requests += 1;
+        if let (Some(times), Some(end)) = (row.request, end) {
+            let request = self.begun;
             self.events.request(enter, request)?;
-            let left = context.stamps.at(row.enter_ns + times.init_ns);
-            self.complete_until(left)?;
-            self.events.leave(left, region)?;
-            if let Some(exit) = exit {
-                self.open.push(Reverse((exit, request)));
-                self.ends.insert(request, end);
-            }
+            self.later(Some(context.stamps.at(row.enter_ns + times.init_ns)), Pending::Start { region });
+            self.later(exit, Pending::Request { request, end });
             return Ok(());
         }
-        self.events.begin(enter)?;
-        // A call that did not return: nothing comes after it.
-        let Some(exit) = exit else { return Ok(()) };
-        self.complete_until(exit)?;
-        for metric in 0..context.calls.counter_names.len() {
-            if let Some(value) = row.counters.get(metric) {
-                self.events.metric(exit, metric as u32, value)?;
-            }
+        if end.is_some() {
+            self.events.begin(enter)?;
         }
-        self.events.end(exit, end)?;
-        self.events.leave(exit, region)
+        let all = 0..context.calls.counter_names.len();
+        let counters = all.filter_map(|index| Some((index as u32, row.counters.get(index)?))).collect();
+        self.later(exit, Pending::Call { region, end, counters });
+        Ok(())
     }
 
-    /// Requests that this thread has made may be completed while it is in another call, by another thread.
-    fn complete_until(&mut self, time: u64) -> Result<()> {
-        self.last = self.last.max(if time == u64::MAX { 0 } else { time });
-        while let Some(&Reverse((exit, request))) = self.open.peek().filter(|first| first.0.0 <= time) {
-            self.open.pop();
-            self.last = self.last.max(exit);
-            if let Some(end) = self.ends.remove(&request) {
-                self.events.complete(exit, end, request)?;
+    /// What has no time does not come.
+    fn later(&mut self, time: Option<u64>, pending: Pending) {
+        self.begun += 1;
+        if let Some(time) = time {
+            self.pending.insert((time, Reverse(self.begun)), pending);
+        }
+    }
+
+    fn end_until(&mut self, until: u64) -> Result<()> {
+        while let Some(first) = self.pending.first_entry().filter(|first| first.key().0 <= until) {
+            let ((time, _), pending) = first.remove_entry();
+            self.last = self.last.max(time);
+            match pending {
+                Pending::Call { region, end, counters } => {
+                    for (counter, value) in counters {
+                        self.events.metric(time, counter, value)?;
+                    }
+                    end.map_or(Ok(()), |end| self.events.end(time, end))?;
+                    self.events.leave(time, region)?;
+                }
+                Pending::Start { region } => self.events.leave(time, region)?,
+                Pending::Request { request, end } => self.events.complete(time, end, request)?,
             }
         }
         Ok(())
@@ -118,7 +133,7 @@ impl<'a> Thread<'a> {
 
     /// How many events there were, and when the last.
     fn close(mut self) -> Result<(u64, u64)> {
-        self.complete_until(u64::MAX)?;
+        self.end_until(u64::MAX)?;
         Ok((self.events.close()?, self.last))
     }
 }
@@ -133,14 +148,15 @@ impl Context<'_> {
         }
     }
 
-    fn end(&self, row: &Row) -> End {
+    /// `None` for a region of the program.
+    fn end(&self, row: &Row) -> Option<End> {
         let operation = &self.calls.operations.operations[row.operation as usize];
         let member = self.definitions.member(operation.key.communicator, row.place.part);
-        let (_, collective) = self.definitions.regions[row.operation as usize];
+        let collective = self.definitions.regions[row.operation as usize].1?;
         let root = row.root.filter(|_| !member.is_inter).map(|root| root as u32);
         let is_root = root == Some(member.rank);
         let (sent, received) =
             collective.sizes(row.bytes.unwrap_or(0), operation.size.into(), member.rank.into(), is_root);
-        End { collective, communicator: member.reference, root: root.unwrap_or(NO_ROOT), sent, received }
+        Some(End { collective, communicator: member.reference, root: root.unwrap_or(NO_ROOT), sent, received })
     }
 }
