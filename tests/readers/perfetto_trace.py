@@ -56,8 +56,6 @@ for timestamp, event, words in sorted(events, key=lambda one: one[0]):
         assert track.HasField("counter"), track
         counters[track.name] += event.counter_value
     elif event.type == BEGIN:
-        # Calls on one track never overlap.
-        assert not open_slices[event.track_uuid], (event, open_slices[event.track_uuid])
         beside = {}
         for one in event.debug_annotations:
             value = getattr(one, one.WhichOneof("value"))
@@ -77,6 +75,7 @@ for timestamp, event, words in sorted(events, key=lambda one: one[0]):
         open_slices[event.track_uuid].append(found)
         slices.append(found)
     else:
+        # Slices of one track lie within each other or apart: an end is that of the innermost.
         assert event.type == END, event
         open_slices[event.track_uuid].pop()["end_ns"] = timestamp
 processes = [track.process.process_name for track in tracks.values() if track.HasField("process")]

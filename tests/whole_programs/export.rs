@@ -24,7 +24,7 @@ pub const TESTS: &[Test] = &[
     Test::new("otf2_that_does_not_fit_leaves_nothing", otf2_too_large).on(On::Any).needs("otf2-print"),
 ];
 
-/// Blocking calls of several threads, requests, and counters: the programs of other tests.
+/// Blocking calls of several threads, requests, counters, and regions around calls: the programs of other tests.
 fn traces(case: &Case) -> Vec<Trace> {
     let run = |ranks, program: &str, events: &str| {
         let outcome = case.launch(ranks, program).trace().set("MPITRACE_EVENTS", events).run();
@@ -32,7 +32,8 @@ fn traces(case: &Case) -> Vec<Trace> {
         outcome.trace
     };
     let plain = |ranks, program| case.launch(ranks, program).trace().run().trace;
-    let traces = vec![plain(3, "threads.c"), plain(3, "requests.c"), run(2, "messages.c", "messages")];
+    let traces =
+        vec![plain(3, "threads.c"), plain(3, "requests.c"), run(2, "messages.c", "messages"), plain(2, "inner.c")];
     traces.iter().for_each(|trace| assert!(trace.info().complete && trace.info().records > 0));
     traces
 }
@@ -244,13 +245,19 @@ fn otf2(case: &Case) {
         let events = printed(case, &[], &archive);
         let dumped = dumped(trace);
         let requests = dumped.values().filter(|row| row.get("init_ns").is_some()).count();
-        let counters = dumped.values().filter(|row| row.get("init_ns").is_none());
-        let values: usize = counters.map(|row| row["counters"].as_object().expect("counters").len()).sum();
+        let regions =
+            dumped.values().filter(|row| !row["function"].as_str().expect("a name").starts_with("MPI_")).count();
+        let collectives = dumped.len() - requests - regions;
+        let blocking = dumped.values().filter(|row| row.get("init_ns").is_none());
+        let counted = |row: &Value| {
+            row["counters"].as_object().expect("counters").values().filter(|value| value.is_u64()).count()
+        };
+        let values: usize = blocking.map(counted).sum();
         let expected = [
             ("ENTER", dumped.len()),
             ("LEAVE", dumped.len()),
-            ("MPI_COLLECTIVE_BEGIN", dumped.len() - requests),
-            ("MPI_COLLECTIVE_END", dumped.len() - requests),
+            ("MPI_COLLECTIVE_BEGIN", collectives),
+            ("MPI_COLLECTIVE_END", collectives),
             ("NON_BLOCKING_COLLECTIVE_REQUEST", requests),
             ("NON_BLOCKING_COLLECTIVE_COMPLETE", requests),
             ("METRIC", values),
