@@ -239,6 +239,23 @@ fn count(printed: &str, event: &str) -> usize {
     printed.lines().filter(|line| line.split_whitespace().next() == Some(event)).count()
 }
 
+/// Each LEAVE is of the region that its location has entered last.
+#[track_caller]
+fn assert_nested(events: &str) {
+    let mut entered: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for line in events.lines().filter(|line| line.starts_with("ENTER ") || line.starts_with("LEAVE ")) {
+        let (event, region) = line.split_once("Region: ").expect("a region");
+        let mut words = event.split_whitespace();
+        let (event, location) = (words.next(), words.next().expect("a location"));
+        let within = entered.entry(location).or_default();
+        match event {
+            Some("ENTER") => within.push(region),
+            _ => assert_eq!(within.pop(), Some(region), "{line}"),
+        }
+    }
+    assert!(entered.values().all(Vec::is_empty), "{entered:?}");
+}
+
 fn otf2(case: &Case) {
     for (number, trace) in traces(case).iter().enumerate() {
         let archive = export(trace, "otf2", &case.folder.join(format!("{number}.otf2")), &[]);
@@ -278,6 +295,8 @@ fn otf2(case: &Case) {
         found.sort_unstable();
         expected.sort_unstable();
         assert_eq!(found, expected);
+
+        assert_nested(&events);
 
         let definitions = printed(case, &["-G"], &archive);
         let info = trace.info();
