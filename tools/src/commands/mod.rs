@@ -8,6 +8,7 @@ pub mod completions;
 pub mod diagnose;
 pub mod doctor;
 pub mod dump;
+pub mod export;
 pub mod info;
 pub mod man;
 pub mod overhead;

@@ -7,6 +7,7 @@ mod commands;
 mod compare;
 mod damage;
 mod diagnose;
+mod export;
 mod stats;
 mod support;
 mod untraced;

@@ -1,0 +1,57 @@
+//! `mpitrace export`: the calls for other tools.
+
+use std::io::{self, IsTerminal};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::Args;
+
+use super::Input;
+use crate::export::destination::Destination;
+use crate::export::rows::Calls;
+use crate::export::{Format, Options};
+use crate::output::Output;
+
+/// Write the calls in a format of other tools
+///
+/// A file is replaced when the new one is whole. A folder must be new, except that csv and reprompi put a file for each
+/// operation into one that is there.
+#[derive(Debug, Args)]
+pub struct Arguments {
+    #[command(flatten)]
+    input: Input,
+    /// The format
+    #[arg(long, value_name = "FORMAT")]
+    format: Format,
+    /// Where to: a file (compressed where the name ends in .gz), a folder, or - for standard output
+    #[arg(short, long, value_name = "OUT")]
+    output: PathBuf,
+    /// Only the calls of this operation
+    #[arg(long, value_name = "N")]
+    operation: Option<usize>,
+    /// Of parquet and arrow: OUT is a folder, with a folder of files in it for each operation
+    #[arg(long)]
+    partitioned: bool,
+    /// Of reprompi: the run time of each repetition, as without ReproMPI's option -v
+    #[arg(long)]
+    run_times: bool,
+}
+
+/// Writes them.
+pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
+    let options = Options { partitioned: arguments.partitioned, run_times: arguments.run_times };
+    let exporter = arguments.format.exporter(options)?;
+    let trace = arguments.input.open()?;
+    let calls = Calls::of(&trace);
+    super::check_operation(arguments.operation, calls.operations.operations.len())?;
+    let mut destination = Destination::new(&arguments.output, output, &arguments.input.files)?;
+    super::warn_if_incomplete(&trace);
+    // Rows on the same terminal tell enough.
+    let is_shown = arguments.output.as_os_str() == "-" && io::stdout().is_terminal();
+    let calls = if is_shown { calls } else { calls.with_progress(arguments.operation) };
+    let exported = exporter.export(&calls, arguments.operation, &mut destination);
+    calls.finished();
+    exported?;
+    Ok(ExitCode::SUCCESS)
+}

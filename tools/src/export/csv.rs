@@ -1,0 +1,45 @@
+//! Four columns, the thesis' melt (seed thesis of Roth, section 3.4): iteration id, MPI rank, metric name, value.
+//!
+//! One operation a file, as the rows do not name it. Repetitions that a rank lacks are left out: whoever takes the maximum
+//! over the ranks would take it over too few.
+
+use anyhow::Result;
+
+use super::Exporter;
+use super::destination::{Content, Destination, Sink};
+use super::rows::Calls;
+use crate::text::csv_field;
+
+/// Iteration, rank, metric, value.
+pub struct Csv;
+
+impl Exporter for Csv {
+    fn export(&self, calls: &Calls, operation: Option<usize>, destination: &mut Destination) -> Result<()> {
+        if !destination.is_folder() {
+            let number = super::only_operation(calls, operation)?;
+            return destination.stream(Content::Text, |sink| write(calls, number, sink));
+        }
+        let all = 0..calls.operations.operations.len();
+        let wanted = all.filter(|number| operation.is_none_or(|wanted| wanted == *number));
+        for number in wanted {
+            destination.member(&format!("operation-{number}.csv"), Content::Text, |sink| write(calls, number, sink))?;
+        }
+        Ok(())
+    }
+}
+
+fn write(calls: &Calls, number: usize, sink: &mut Sink) -> Result<()> {
+    super::tell_incomplete(calls, number);
+    writeln!(sink, "iteration,rank,metric,value")?;
+    let rows: Vec<usize> = calls.operations.operations[number].complete_rows().collect();
+    calls.of_operation(number, &rows, |row| {
+        let (iteration, rank) = (row.repetition, row.rank);
+        if let Some(duration) = calls.duration_ns(row.place) {
+            writeln!(sink, "{iteration},{rank},runtime,{duration}")?;
+        }
+        for (name, value) in row.counters.iter().filter_map(|(name, value)| Some((name, value?))) {
+            writeln!(sink, "{iteration},{rank},{},{value}", csv_field(name))?;
+        }
+        Ok(())
+    })
+}

@@ -1,0 +1,218 @@
+//! Where an export goes: standard output, a file or a folder, and never half of it under the final name.
+//!
+//! What is written lies beside the destination as `OUT.part` and gets its name when it is whole and safe on the disk.
+
+use std::fs::{self, File};
+use std::io::{self, BufWriter, IsTerminal, Write};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail, ensure};
+use flate2::Compression;
+use flate2::write::GzEncoder;
+
+use crate::output::Output;
+
+/// What a format writes to.
+pub type Sink<'a> = dyn Write + Send + 'a;
+
+/// A destination.
+pub struct Destination<'o> {
+    place: Place,
+    stdout: &'o mut Output,
+}
+
+enum Place {
+    Stdout,
+    /// A file, or what is to become one.
+    File(PathBuf),
+    /// A device or a named pipe, which has its name already.
+    Device(PathBuf),
+    /// A folder that is there, or whose name ends in a slash.
+    Folder(PathBuf),
+}
+
+/// What a stream consists of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(not(feature = "columns"), allow(dead_code, reason = "only columns are compressed within"))]
+pub enum Content {
+    /// Lines for anybody: compressed where the name ends in `.gz`.
+    Text,
+    /// Bytes that readers know compressed as well.
+    Binary,
+    /// Bytes that are compressed within.
+    Compressed,
+}
+
+impl<'o> Destination<'o> {
+    /// The destination called `out`, which may be none of the files that are read.
+    pub fn new(out: &Path, stdout: &'o mut Output, inputs: &[PathBuf]) -> Result<Destination<'o>> {
+        if out.as_os_str() == "-" {
+            return Ok(Destination { place: Place::Stdout, stdout });
+        }
+        ensure!(!out.as_os_str().is_empty(), "-o names nothing");
+        let place = match fs::metadata(out) {
+            Ok(there) if there.is_dir() => Place::Folder(out.to_owned()),
+            Ok(there) if !there.is_file() => Place::Device(out.to_owned()),
+            Ok(there) => {
+                let same = |input: &PathBuf| {
+                    fs::metadata(input).is_ok_and(|input| (input.dev(), input.ino()) == (there.dev(), there.ino()))
+                };
+                ensure!(!inputs.iter().any(same), "{}: is the trace itself", out.display());
+                // What a link leads to is replaced, not the link.
+                Place::File(fs::canonicalize(out).with_context(|| out.display().to_string())?)
+            }
+            Err(_) if out.as_os_str().as_encoded_bytes().ends_with(b"/") => Place::Folder(out.to_owned()),
+            Err(_) => Place::File(out.to_owned()),
+        };
+        Ok(Destination { place, stdout })
+    }
+
+    /// Whether it is a folder.
+    pub fn is_folder(&self) -> bool {
+        matches!(self.place, Place::Folder(_))
+    }
+
+    /// Whether it is a pipe, or anything else that cannot be found again by a name of its own.
+    #[cfg(feature = "columns")]
+    pub fn is_pipe(&self) -> bool {
+        matches!(self.place, Place::Stdout | Place::Device(_))
+    }
+
+    /// Its name.
+    pub fn path(&self) -> &Path {
+        match &self.place {
+            Place::Stdout => Path::new("-"),
+            Place::File(path) | Place::Device(path) | Place::Folder(path) => path,
+        }
+    }
+
+    /// One stream.
+    ///
+    /// # Errors
+    /// It is a folder; it is a terminal and the content no text; it cannot be written.
+    pub fn stream(&mut self, content: Content, write: impl FnOnce(&mut Sink) -> Result<()>) -> Result<()> {
+        match &self.place {
+            Place::Stdout => {
+                let terminal = io::stdout().is_terminal();
+                ensure!(!terminal || content == Content::Text, "this format is not for a terminal: -o FILE, or a pipe");
+                let mut watched = Watched { inner: &mut *self.stdout, failed: None };
+                let written = write(&mut watched);
+                watched.failed.map_or(written, |failed| Err(failed.into()))
+            }
+            Place::Device(path) => {
+                let device = File::options().write(true).open(path);
+                let file = device.with_context(|| format!("cannot write {}", path.display()))?;
+                write_all(file, path, content, write).map(drop)
+            }
+            Place::File(path) => write_file(path, content, write),
+            Place::Folder(path) => bail!("{}: is a folder, and this format makes one file", path.display()),
+        }
+    }
+
+    /// A file within the folder, which is made where it is missing. What else lies there stays.
+    pub fn member(&self, name: &str, content: Content, write: impl FnOnce(&mut Sink) -> Result<()>) -> Result<()> {
+        let folder = self.path();
+        fs::create_dir_all(folder).with_context(|| format!("cannot make the folder {}", folder.display()))?;
+        write_file(&folder.join(name), content, write)
+    }
+
+    /// A folder of the format's own: `write` fills it under another name.
+    ///
+    /// # Errors
+    /// There is something under its name, or under `OUT.part`; it is no folder; it cannot be written.
+    pub fn folder(&self, write: impl FnOnce(&Path) -> Result<()>) -> Result<()> {
+        let path = match &self.place {
+            Place::Folder(path) => path,
+            Place::File(path) if !path.exists() => path,
+            Place::File(path) => bail!("{}: is a file, and this format makes a folder", path.display()),
+            _ => bail!("this format makes a folder and cannot go into a pipe: -o FOLDER"),
+        };
+        let empty = fs::read_dir(path).map_or(true, |mut entries| entries.next().is_none());
+        ensure!(empty, "{}: there is something in it; name a new folder", path.display());
+        let part = beside(path);
+        ensure!(!part.exists(), "{}: left by an export that was ended; remove it", part.display());
+        let fail = || format!("cannot write {}", path.display());
+        fs::create_dir(&part).with_context(fail)?;
+        let written = write(&part).and_then(|()| fs::rename(&part, path).with_context(fail));
+        if written.is_err() {
+            let _ = fs::remove_dir_all(&part);
+        }
+        written
+    }
+}
+
+/// A file under its final name, or nothing.
+pub fn write_file(path: &Path, content: Content, write: impl FnOnce(&mut Sink) -> Result<()>) -> Result<()> {
+    let part = beside(path);
+    let fail = || format!("cannot write {}", path.display());
+    let file = File::create(&part).with_context(fail)?;
+    let written = write_all(file, path, content, write).and_then(|file| {
+        // Some file systems tell only here that they are full.
+        file.sync_all().with_context(fail)?;
+        fs::rename(&part, path).with_context(fail)
+    });
+    if written.is_err() {
+        let _ = fs::remove_file(&part);
+    }
+    written
+}
+
+fn write_all(file: File, path: &Path, content: Content, write: impl FnOnce(&mut Sink) -> Result<()>) -> Result<File> {
+    let compress = path.extension().is_some_and(|ending| ending == "gz");
+    ensure!(!compress || content != Content::Compressed, "{}: this format compresses within: no .gz", path.display());
+    let mut watched = Watched { inner: BufWriter::with_capacity(1 << 18, file), failed: None };
+    let mut result = if compress {
+        let mut encoder = GzEncoder::new(&mut watched, Compression::default());
+        write(&mut encoder).and_then(|()| Ok(encoder.finish().map(drop)?))
+    } else {
+        write(&mut watched)
+    };
+    if result.is_ok() {
+        result = watched.flush().map_err(anyhow::Error::from);
+    }
+    let fail = || format!("cannot write {}", path.display());
+    match (watched.failed, result) {
+        // Not what a library between made of it.
+        (Some(failed), _) => Err(failed).with_context(fail),
+        (None, Err(error)) => Err(error),
+        (None, Ok(())) => watched.inner.into_inner().map_err(io::IntoInnerError::into_error).with_context(fail),
+    }
+}
+
+/// `OUT.part`.
+fn beside(path: &Path) -> PathBuf {
+    let mut name = path.components().collect::<PathBuf>().into_os_string();
+    name.push(".part");
+    name.into()
+}
+
+/// Keeps the first error, as the system gave it.
+struct Watched<W> {
+    inner: W,
+    failed: Option<io::Error>,
+}
+
+impl<W: Write> Watched<W> {
+    fn watch<T>(&mut self, result: io::Result<T>) -> io::Result<T> {
+        if let Err(error) = &result
+            && error.kind() != io::ErrorKind::Interrupted
+        {
+            let copy = || error.raw_os_error().map_or(error.kind().into(), io::Error::from_raw_os_error);
+            self.failed.get_or_insert_with(copy);
+        }
+        result
+    }
+}
+
+impl<W: Write> Write for Watched<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let result = self.inner.write(bytes);
+        self.watch(result)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        let result = self.inner.flush();
+        self.watch(result)
+    }
+}

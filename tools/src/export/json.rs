@@ -1,0 +1,21 @@
+//! The rows of `dump --json`.
+
+use anyhow::Result;
+
+use super::Exporter;
+use super::destination::{Content, Destination};
+use super::rows::Calls;
+use crate::output::JsonList;
+
+/// A list of objects.
+pub struct Json;
+
+impl Exporter for Json {
+    fn export(&self, calls: &Calls, operation: Option<usize>, destination: &mut Destination) -> Result<()> {
+        destination.stream(Content::Text, |sink| {
+            let mut list = JsonList::new(sink)?;
+            calls.each(operation.into(), |row| list.push(&row))?;
+            list.end()
+        })
+    }
+}

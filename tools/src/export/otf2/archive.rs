@@ -1,0 +1,236 @@
+//! An archive in the making: OTF2's handles, which end with what they belong to.
+
+use std::ffi::{CString, c_void};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::ptr::null_mut;
+
+use anyhow::{Result, ensure};
+
+use super::collective::Collective;
+use super::library::{Code, FlushCallbacks, Handle, Library};
+
+/// Bytes that a location's events take in memory before they are written; the most definitions of one chunk.
+const EVENT_CHUNK: u64 = 1 << 20;
+const DEFINITION_CHUNK: u64 = 4 << 20;
+
+// Values of OTF2's enumerations.
+const MODE_WRITE: u8 = 0;
+const SUBSTRATE_POSIX: u8 = 1;
+const COMPRESSION_NONE: u8 = 1;
+const FLUSH: u8 = 1;
+const TYPE_UINT64: u8 = 4;
+
+/// Both are looked at whenever a buffer is full.
+static CALLBACKS: FlushCallbacks = FlushCallbacks { before: Some(always), after: None };
+
+unsafe extern "C" fn always(_: *mut c_void, _: u8, _: u64, _: *mut c_void, _: bool) -> u8 {
+    FLUSH
+}
+
+/// The archive.
+pub struct Archive<'l> {
+    pub library: &'l Library,
+    handle: Handle,
+}
+
+/// One location's events.
+pub struct Events<'a> {
+    archive: &'a Archive<'a>,
+    handle: Handle,
+    attributes: Handle,
+    /// How many there are.
+    pub count: u64,
+    /// The last one's time.
+    last: u64,
+}
+
+/// What the end of a collective tells.
+#[derive(Clone, Copy, Debug)]
+pub struct End {
+    pub collective: Collective,
+    pub communicator: u32,
+    pub root: u32,
+    pub sent: u64,
+    pub received: u64,
+}
+
+/// What is known of the call that an ENTER begins: references of attributes, and their values.
+pub struct About {
+    pub numbers: [(u32, u64); 2],
+    pub text: Option<(u32, u32)>,
+}
+
+impl<'l> Archive<'l> {
+    /// A new one in this folder.
+    pub fn create(library: &'l Library, folder: &Path) -> Result<Archive<'l>> {
+        let path = CString::new(folder.as_os_str().as_bytes())?;
+        let open = library.open;
+        // SAFETY: both texts are terminated and copied.
+        let handle = unsafe {
+            open(
+                path.as_ptr(),
+                c"traces".as_ptr(),
+                MODE_WRITE,
+                EVENT_CHUNK,
+                DEFINITION_CHUNK,
+                SUBSTRATE_POSIX,
+                COMPRESSION_NONE,
+            )
+        };
+        ensure!(!handle.is_null(), "OTF2 cannot make an archive in {}", folder.display());
+        let archive = Archive { library, handle };
+        let creator = CString::new(concat!("mpitrace ", env!("CARGO_PKG_VERSION")))?;
+        // SAFETY: the handle is that of the archive; the callbacks are static, the text is copied.
+        let codes = unsafe {
+            [
+                (library.set_flush_callbacks)(handle, &CALLBACKS, null_mut()),
+                (library.set_serial)(handle),
+                (library.set_creator)(handle, creator.as_ptr()),
+                (library.open_events)(handle),
+            ]
+        };
+        codes.into_iter().try_for_each(|code| library.check(code))?;
+        Ok(archive)
+    }
+
+    /// The events of a location.
+    pub fn events(&self, location: u64) -> Result<Events<'_>> {
+        // SAFETY: the handle is that of the archive.
+        let (handle, attributes) =
+            unsafe { ((self.library.event_writer)(self.handle, location), (self.library.new_attributes)()) };
+        ensure!(!handle.is_null() && !attributes.is_null(), "OTF2 has no memory for the events of a location");
+        Ok(Events { archive: self, handle, attributes, count: 0, last: 0 })
+    }
+
+    /// After the events of all locations: what each location states of its clock, (time, standard deviation) in ns.
+    pub fn clocks(&self, locations: impl Iterator<Item = (u64, Vec<(u64, f64)>)>) -> Result<()> {
+        let library = self.library;
+        // SAFETY: the handle is that of the archive, here and below; a writer's is used until it is closed.
+        library.check(unsafe { (library.close_events)(self.handle) })?;
+        // SAFETY: as above.
+        library.check(unsafe { (library.open_local)(self.handle) })?;
+        for (location, offsets) in locations {
+            // SAFETY: as above.
+            let writer = unsafe { (library.local_writer)(self.handle, location) };
+            ensure!(!writer.is_null(), "OTF2 has no memory for the definitions of a location");
+            for (time, deviation) in offsets {
+                // SAFETY: as above.
+                library.check(unsafe { (library.clock_offset)(writer, time, 0, deviation) })?;
+            }
+            // SAFETY: as above.
+            library.check(unsafe { (library.close_local_writer)(self.handle, writer) })?;
+        }
+        // SAFETY: as above.
+        library.check(unsafe { (library.close_local)(self.handle) })
+    }
+
+    /// The definitions that all locations share: `write` does it with the writer's handle.
+    pub fn global(&self, write: impl FnOnce(Handle) -> Result<()>) -> Result<()> {
+        // SAFETY: the handle is that of the archive.
+        let writer = unsafe { (self.library.global_writer)(self.handle) };
+        ensure!(!writer.is_null(), "OTF2 has no memory for its definitions");
+        write(writer)?;
+        // SAFETY: as above; the writer is not used any more.
+        self.library.check(unsafe { (self.library.close_global_writer)(self.handle, writer) })
+    }
+
+    /// Writes what is left.
+    pub fn close(self) -> Result<()> {
+        // SAFETY: the handle is that of the archive and not used any more.
+        self.library.check(unsafe { (self.library.close)(self.handle) })
+    }
+}
+
+impl Events<'_> {
+    /// ENTER.
+    pub fn enter(&mut self, time: u64, region: u32, about: &About) -> Result<()> {
+        let library = self.archive.library;
+        // SAFETY: the handles are those of this location's writer and of a list of attributes, which is emptied by what is
+        // written with it; the same in all functions below.
+        unsafe {
+            for (attribute, number) in about.numbers {
+                library.check((library.add_number)(self.attributes, attribute, number))?;
+            }
+            if let Some((attribute, text)) = about.text {
+                library.check((library.add_string)(self.attributes, attribute, text))?;
+            }
+        }
+        let attributes = self.attributes;
+        // SAFETY: as above.
+        self.event(time, |events, time| unsafe { (library.enter)(events, attributes, time, region) })
+    }
+
+    /// LEAVE.
+    pub fn leave(&mut self, time: u64, region: u32) -> Result<()> {
+        let library = self.archive.library;
+        // SAFETY: as in `enter`.
+        self.event(time, |events, time| unsafe { (library.leave)(events, null_mut(), time, region) })
+    }
+
+    /// MPI_COLLECTIVE_BEGIN.
+    pub fn begin(&mut self, time: u64) -> Result<()> {
+        let library = self.archive.library;
+        // SAFETY: as in `enter`.
+        self.event(time, |events, time| unsafe { (library.collective_begin)(events, null_mut(), time) })
+    }
+
+    /// MPI_COLLECTIVE_END.
+    pub fn end(&mut self, time: u64, end: End) -> Result<()> {
+        let library = self.archive.library;
+        let End { collective, communicator, root, sent, received } = end;
+        let number = collective.number;
+        // SAFETY: as in `enter`.
+        self.event(time, |events, time| unsafe {
+            (library.collective_end)(events, null_mut(), time, number, communicator, root, sent, received)
+        })
+    }
+
+    /// NON_BLOCKING_COLLECTIVE_REQUEST.
+    pub fn request(&mut self, time: u64, request: u64) -> Result<()> {
+        let library = self.archive.library;
+        // SAFETY: as in `enter`.
+        self.event(time, |events, time| unsafe { (library.request)(events, null_mut(), time, request) })
+    }
+
+    /// NON_BLOCKING_COLLECTIVE_COMPLETE.
+    pub fn complete(&mut self, time: u64, end: End, request: u64) -> Result<()> {
+        let library = self.archive.library;
+        let End { collective, communicator, root, sent, received } = end;
+        let number = collective.number;
+        // SAFETY: as in `enter`.
+        self.event(time, |events, time| unsafe {
+            (library.complete)(events, null_mut(), time, number, communicator, root, sent, received, request)
+        })
+    }
+
+    /// METRIC: the value of a counter.
+    pub fn metric(&mut self, time: u64, metric: u32, value: u64) -> Result<()> {
+        let library = self.archive.library;
+        // SAFETY: as in `enter`; one type and one value, as the count says.
+        self.event(time, |events, time| unsafe {
+            (library.metric)(events, null_mut(), time, metric, 1, &TYPE_UINT64, &value)
+        })
+    }
+
+    /// Writes what is left of them, and tells how many there were.
+    pub fn close(self) -> Result<u64> {
+        let library = self.archive.library;
+        // SAFETY: the handles are not used any more.
+        let codes = unsafe {
+            [
+                (library.delete_attributes)(self.attributes),
+                (library.close_event_writer)(self.archive.handle, self.handle),
+            ]
+        };
+        codes.into_iter().try_for_each(|code| library.check(code))?;
+        Ok(self.count)
+    }
+
+    /// Events of a location are in order. Where a clock was set back, the later ones wait.
+    fn event(&mut self, time: u64, write: impl FnOnce(Handle, u64) -> Code) -> Result<()> {
+        self.last = self.last.max(time);
+        self.count += 1;
+        self.archive.library.check(write(self.handle, self.last))
+    }
+}

@@ -1,0 +1,113 @@
+//! What OTF2 calls the collectives, and how many bytes a rank sends and receives in each.
+
+/// A kind of collective.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Collective {
+    /// `OTF2_CollectiveOp`.
+    pub number: u8,
+    /// `OTF2_RegionRole`.
+    pub role: u8,
+    sizes: Sizes,
+}
+
+/// How the bytes of a trace, a benchmark's message size, become those that a rank sends and receives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Sizes {
+    /// None.
+    None,
+    /// The root sends to all, all receive.
+    FromRoot,
+    /// All send, the root receives from all.
+    ToRoot,
+    /// Each sends to all and receives from all.
+    All,
+    /// To the ranks from one's own on, from those up to it.
+    Prefix,
+    /// To the ranks behind, from those before.
+    ExclusivePrefix,
+    /// The ranks' sizes differ: what this rank sends; what it receives its call does not tell.
+    Own,
+}
+
+const BARRIER: u8 = 15;
+const ONE_TO_ALL: u8 = 23;
+const ALL_TO_ONE: u8 = 24;
+const ALL_TO_ALL: u8 = 25;
+const OTHER: u8 = 26;
+
+impl Collective {
+    /// That of an MPI function, in any of its forms; a region of the program is none. OTF2 has none for the neighbourhood
+    /// collectives: they count as the one that they are named after.
+    pub fn of(function: &str) -> Option<Collective> {
+        let name = plain(function);
+        let (number, role, sizes) = match name.strip_prefix("neighbor_").unwrap_or(&name) {
+            "barrier" => (0, BARRIER, Sizes::None),
+            "bcast" => (1, ONE_TO_ALL, Sizes::FromRoot),
+            "gather" => (2, ALL_TO_ONE, Sizes::ToRoot),
+            "gatherv" => (3, ALL_TO_ONE, Sizes::Own),
+            "scatter" => (4, ONE_TO_ALL, Sizes::FromRoot),
+            "scatterv" => (5, ONE_TO_ALL, Sizes::Own),
+            "allgather" => (6, ALL_TO_ALL, Sizes::All),
+            "allgatherv" => (7, ALL_TO_ALL, Sizes::Own),
+            "alltoall" => (8, ALL_TO_ALL, Sizes::All),
+            "alltoallv" => (9, ALL_TO_ALL, Sizes::Own),
+            "alltoallw" => (10, ALL_TO_ALL, Sizes::Own),
+            "allreduce" => (11, ALL_TO_ALL, Sizes::All),
+            "reduce" => (12, ALL_TO_ONE, Sizes::ToRoot),
+            "reduce_scatter" => (13, ALL_TO_ALL, Sizes::Own),
+            "scan" => (14, OTHER, Sizes::Prefix),
+            "exscan" => (15, OTHER, Sizes::ExclusivePrefix),
+            "reduce_scatter_block" => (16, ALL_TO_ALL, Sizes::All),
+            _ => return None,
+        };
+        // The neighbours are fewer than the ranks, and how many a call does not tell.
+        let sizes = if name.starts_with("neighbor_") { Sizes::Own } else { sizes };
+        Some(Collective { number, role, sizes })
+    }
+
+    /// Bytes that the `rank`-th of `size` ranks sends and receives; `bytes` as the trace has them.
+    pub fn sizes(self, bytes: u64, size: u64, rank: u64, is_root: bool) -> (u64, u64) {
+        let times = |ranks: u64| bytes.saturating_mul(ranks);
+        let root = if is_root { times(size) } else { 0 };
+        match self.sizes {
+            Sizes::None => (0, 0),
+            Sizes::FromRoot => (root, bytes),
+            Sizes::ToRoot => (bytes, root),
+            Sizes::All => (times(size), times(size)),
+            Sizes::Prefix => (times(size.saturating_sub(rank)), times(rank + 1)),
+            Sizes::ExclusivePrefix => (times(size.saturating_sub(rank + 1)), times(rank)),
+            Sizes::Own => (bytes, 0),
+        }
+    }
+}
+
+/// `MPI_Iallreduce` and `MPI_Allreduce_init` are `allreduce`.
+fn plain(function: &str) -> String {
+    let name = function.strip_prefix("MPI_").unwrap_or_default();
+    let name = name.strip_suffix("_init").unwrap_or(name);
+    // No collective's own name begins with an I.
+    name.strip_prefix('I').unwrap_or(name).to_ascii_lowercase()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_forms_of_a_collective_are_the_same() {
+        for function in ["MPI_Allreduce", "MPI_Iallreduce", "MPI_Allreduce_init"] {
+            assert_eq!(Collective::of(function).map(|found| found.number), Some(11), "{function}");
+        }
+        assert_eq!(Collective::of("MPI_Ineighbor_alltoallw").map(|found| found.number), Some(10));
+        assert_eq!(Collective::of("allreduce"), None, "a region of that name");
+    }
+
+    #[test]
+    fn the_root_sends_to_all_and_the_others_receive() {
+        let of = |function| Collective::of(function).unwrap();
+        let bcast = of("MPI_Bcast");
+        assert_eq!([true, false].map(|is_root| bcast.sizes(8, 4, 1, is_root)), [(32, 8), (0, 8)]);
+        assert_eq!(of("MPI_Scan").sizes(8, 4, 1, false), (24, 16));
+        assert_eq!(of("MPI_Exscan").sizes(8, 4, 0, false), (24, 0));
+    }
+}

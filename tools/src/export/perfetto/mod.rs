@@ -1,0 +1,170 @@
+//! A timeline in Perfetto's protobuf, packet by packet: a process for each rank, a track for each of its threads, and a
+//! counter track for each counter.
+//!
+//! A call is a slice, one with a request a slice on a lane of its own, since such calls overlap. The calls of a repetition are
+//! joined by a flow. A counter's value stands from the entry of the call that it belongs to.
+
+mod schema;
+mod tracks;
+
+use anyhow::Result;
+use mpitrace::categories::Category;
+use prost::Message;
+use prost::encoding::{WireType, encode_key, encode_varint};
+
+use super::Exporter;
+use super::destination::{Content, Destination, Sink};
+use super::labels::Labels;
+use super::rows::{Calls, Row, Selection};
+use super::stamps::Stamps;
+use schema::{
+    BOOTTIME, COUNTER, Clock, ClockSnapshot, DebugAnnotation, INCREMENTAL_STATE_CLEARED, Interned, InternedData,
+    NEEDS_INCREMENTAL_STATE, REALTIME, SLICE_BEGIN, SLICE_END, TracePacket, TrackDescriptor, TrackEvent,
+};
+use tracks::Tracks;
+
+/// A timeline.
+pub struct Perfetto;
+
+impl Exporter for Perfetto {
+    fn export(&self, calls: &Calls, operation: Option<usize>, destination: &mut Destination) -> Result<()> {
+        let labels = Labels::of(calls);
+        let stamps = Stamps::of(calls);
+        destination.stream(Content::Binary, |sink| {
+            let mut packets = Packets { sink, buffer: Vec::new() };
+            packets.begin(calls, &stamps)?;
+            for part in &calls.trace.parts {
+                let host = part.factors().into_iter().find(|(name, _)| name == "host").map(|(_, host)| host);
+                let (mut tracks, described) = Tracks::of_rank(part.rank(), host.as_deref(), &calls.counter_names);
+                described.into_iter().try_for_each(|track| packets.track(track))?;
+                let selection = Selection { operation, rank: Some(part.rank()), limit: None };
+                calls.each(selection, |row| packets.call(calls, &row, &labels, &stamps, &mut tracks))?;
+            }
+            Ok(())
+        })
+    }
+}
+
+/// Everything is one sequence: its texts are interned once.
+const SEQUENCE: u32 = 1;
+
+/// The numbers of the interned names beside an event.
+const OPERATION: u64 = 1;
+const REPETITION: u64 = 2;
+const COMMUNICATOR: u64 = 3;
+const BYTES: u64 = 4;
+const ERROR_NS: u64 = 5;
+const DISTURBED: u64 = 6;
+const BESIDE: [&str; 6] = ["operation", "repetition", "communicator", "bytes", "error_ns", "disturbed"];
+
+/// Of a call whose repetition is not complete.
+const INCOMPLETE: &str = "incomplete";
+
+struct Packets<'s> {
+    sink: &'s mut Sink<'s>,
+    buffer: Vec<u8>,
+}
+
+impl Packets<'_> {
+    fn write(&mut self, packet: TracePacket) -> Result<()> {
+        self.buffer.clear();
+        // Trace.packet is field 1.
+        encode_key(1, WireType::LengthDelimited, &mut self.buffer);
+        encode_varint(packet.encoded_len() as u64, &mut self.buffer);
+        packet.encode_raw(&mut self.buffer);
+        Ok(self.sink.write_all(&self.buffer)?)
+    }
+
+    /// The clock, and all texts.
+    fn begin(&mut self, calls: &Calls, stamps: &Stamps) -> Result<()> {
+        if let Some(realtime_ns) = stamps.realtime_ns {
+            let clock = |clock_id, timestamp| Clock { clock_id: Some(clock_id), timestamp: Some(timestamp) };
+            let clocks = vec![clock(BOOTTIME, 0), clock(REALTIME, realtime_ns)];
+            let clock_snapshot = Some(ClockSnapshot { clocks });
+            self.write(TracePacket { clock_snapshot, timestamp: Some(0), ..packet() })?;
+        }
+        let operations = &calls.operations;
+        let categories = Category::ALL.iter().map(|category| category.name()).chain([INCOMPLETE]);
+        let interned_data = InternedData {
+            event_categories: interned(categories),
+            event_names: interned(operations.operations.iter().map(|operation| operation.key.function.as_str())),
+            debug_annotation_names: interned(BESIDE.into_iter()),
+            debug_annotation_string_values: interned(operations.communicators.iter().map(|known| known.name.as_str())),
+        };
+        let sequence_flags = Some(INCREMENTAL_STATE_CLEARED | NEEDS_INCREMENTAL_STATE);
+        self.write(TracePacket { interned_data: Some(interned_data), sequence_flags, ..packet() })
+    }
+
+    fn track(&mut self, track: TrackDescriptor) -> Result<()> {
+        self.write(TracePacket { track_descriptor: Some(track), ..packet() })
+    }
+
+    fn event(&mut self, timestamp: u64, event: TrackEvent) -> Result<()> {
+        let sequence_flags = Some(NEEDS_INCREMENTAL_STATE);
+        self.write(TracePacket { timestamp: Some(timestamp), track_event: Some(event), sequence_flags, ..packet() })
+    }
+
+    fn call(&mut self, calls: &Calls, row: &Row, labels: &Labels, stamps: &Stamps, tracks: &mut Tracks) -> Result<()> {
+        let enter = stamps.at(row.enter_ns);
+        let exit = row.exit_ns.map(|exit| stamps.at(exit).max(enter));
+        let (uuid, new) = match row.request {
+            None => tracks.thread(row.thread),
+            // An open one keeps its lane.
+            Some(_) => tracks.lane(row.thread, enter, exit.unwrap_or(u64::MAX)),
+        };
+        new.map_or(Ok(()), |track| self.track(track))?;
+        for index in 0..calls.counter_names.len() {
+            if let Some(value) = row.counters.get(index) {
+                let event = TrackEvent {
+                    r#type: Some(COUNTER),
+                    track_uuid: Some(tracks.counter(index)),
+                    counter_value: Some(value.min(i64::MAX as u64) as i64),
+                    ..TrackEvent::default()
+                };
+                self.event(enter, event)?;
+            }
+        }
+        let operation = &calls.operations.operations[row.operation as usize];
+        let category = labels.of_row(row).and_then(|label| Category::ALL.iter().position(|other| *other == label));
+        let begin = TrackEvent {
+            r#type: Some(SLICE_BEGIN),
+            track_uuid: Some(uuid),
+            name_iid: Some(u64::from(row.operation) + 1),
+            category_iids: vec![category.unwrap_or(Category::ALL.len()) as u64 + 1],
+            // Unique among the repetitions of all operations for 2^40 of each.
+            flow_ids: Vec::from_iter(
+                (operation.parts.len() > 1).then_some(u64::from(row.operation) << 40 | (row.repetition + 1)),
+            ),
+            debug_annotations: beside(row, operation.key.communicator),
+            ..TrackEvent::default()
+        };
+        self.event(enter, begin)?;
+        // A call that did not return stays open.
+        let Some(exit) = exit else { return Ok(()) };
+        let end = TrackEvent { r#type: Some(SLICE_END), track_uuid: Some(uuid), ..TrackEvent::default() };
+        self.event(exit, end)
+    }
+}
+
+fn beside(row: &Row, communicator: usize) -> Vec<DebugAnnotation> {
+    let named = |name: u64| DebugAnnotation { name_iid: Some(name), ..DebugAnnotation::default() };
+    let number = |name: u64, value: u64| DebugAnnotation { uint_value: Some(value), ..named(name) };
+    let mut beside = vec![
+        number(OPERATION, row.operation.into()),
+        number(REPETITION, row.repetition),
+        DebugAnnotation { string_value_iid: Some(communicator as u64 + 1), ..named(COMMUNICATOR) },
+    ];
+    beside.extend(row.bytes.map(|bytes| number(BYTES, bytes)));
+    beside.extend(row.error_ns.map(|error| DebugAnnotation { double_value: Some(error), ..named(ERROR_NS) }));
+    beside.extend(row.disturbed.then(|| DebugAnnotation { bool_value: Some(true), ..named(DISTURBED) }));
+    beside
+}
+
+fn packet() -> TracePacket {
+    TracePacket { trusted_packet_sequence_id: Some(SEQUENCE), ..TracePacket::default() }
+}
+
+/// Numbered from 1, as 0 stands for none.
+fn interned<'t>(texts: impl Iterator<Item = &'t str>) -> Vec<Interned> {
+    (1..).zip(texts).map(|(iid, text)| Interned { iid: Some(iid), text: Some(text.to_owned()) }).collect()
+}

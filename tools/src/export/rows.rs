@@ -1,0 +1,312 @@
+//! The calls of a trace, one after the other: what `dump` lists and every export is made of.
+
+use std::cell::Cell;
+
+use anyhow::Result;
+use indicatif::{ProgressBar, ProgressStyle};
+use mpitrace::clock::Clock;
+use mpitrace::operations::{NO_RECORD, Operations};
+use mpitrace::trace::layout::{DISTURBED, NO_VALUE, OPERATION_MASK, UNKNOWN_BYTES};
+use mpitrace::trace::{Part, Requests, Trace};
+use serde::{Serialize, Serializer};
+
+/// One call on one rank.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Row<'a> {
+    pub rank: u32,
+    pub thread: u32,
+    pub operation: u32,
+    pub repetition: u64,
+    pub function: &'a str,
+    pub communicator: &'a str,
+    /// This rank's own message size.
+    pub bytes: Option<u64>,
+    pub root: Option<i32>,
+    pub enter_ns: f64,
+    /// `None`: it did not return.
+    pub exit_ns: Option<f64>,
+    /// Of the entry, the half width of its 95 % interval.
+    pub error_ns: Option<f64>,
+    #[serde(flatten)]
+    pub request: Option<RequestTimes>,
+    /// Whether the tracer itself may have delayed the call.
+    pub disturbed: bool,
+    pub counters: Counters<'a>,
+    /// Where the trace has it.
+    #[serde(skip)]
+    pub place: Place,
+}
+
+/// What a non-blocking call cost beside its own time (Hoefler et al.: overhead = init + sum of test + wait).
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct RequestTimes {
+    pub init_ns: f64,
+    pub test_ns: f64,
+    pub wait_ns: f64,
+    pub tests: u32,
+}
+
+/// What the counters of the trace had for a call.
+#[derive(Clone, Copy, Debug)]
+pub struct Counters<'a> {
+    names: &'a [String],
+    columns: &'a [Option<&'a [u64]>],
+    record: usize,
+}
+
+/// Where a call is recorded.
+#[derive(Clone, Copy, Debug)]
+pub struct Place {
+    /// Index of the part.
+    pub part: usize,
+    /// Index of the record in it.
+    pub record: usize,
+    /// Index of the repetition in its operation.
+    pub row: usize,
+}
+
+/// Which calls are meant.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Selection {
+    /// Only those of this operation.
+    pub operation: Option<usize>,
+    /// Only those of this rank.
+    pub rank: Option<u32>,
+    /// At most so many.
+    pub limit: Option<usize>,
+}
+
+/// The calls of a trace.
+pub struct Calls<'t> {
+    pub trace: &'t Trace,
+    pub clock: Clock,
+    pub operations: Operations,
+    /// The counters of the trace; a rank may lack one of them.
+    pub counter_names: Vec<String>,
+    parts: Vec<Columns<'t>>,
+    /// For each operation whether a request stands for its calls.
+    has_request: Vec<bool>,
+    progress: ProgressBar,
+    /// Calls visited, for the progress.
+    visited: Cell<u64>,
+}
+
+/// A part's columns that are not looked up for every call.
+struct Columns<'t> {
+    part: &'t Part,
+    requests: Option<Requests<'t>>,
+    /// By the index of the counter's name.
+    counters: Vec<Option<&'t [u64]>>,
+}
+
+/// The progress is told after so many calls.
+const STEP: u64 = 4096;
+
+impl<'t> Calls<'t> {
+    /// Matches the calls and finds their times.
+    pub fn of(trace: &'t Trace) -> Calls<'t> {
+        let operations = Operations::of(trace);
+        let values: Vec<Vec<(String, &[u64])>> =
+            trace.parts.iter().map(|part| part.counter_values().collect()).collect();
+        let mut counter_names: Vec<String> = Vec::new();
+        for (name, _) in values.iter().flatten() {
+            if !counter_names.contains(name) {
+                counter_names.push(name.clone());
+            }
+        }
+        let columns = |(part, values): (&'t Part, &Vec<(String, &'t [u64])>)| {
+            let value = |name| values.iter().find(|(other, _)| other == name).map(|(_, values)| *values);
+            Columns { part, requests: part.requests(), counters: counter_names.iter().map(value).collect() }
+        };
+        Calls {
+            trace,
+            clock: Clock::of(trace),
+            has_request: operations.operations.iter().map(|operation| operation.key.has_request()).collect(),
+            operations,
+            parts: trace.parts.iter().zip(&values).map(columns).collect(),
+            counter_names,
+            progress: ProgressBar::hidden(),
+            visited: Cell::new(0),
+        }
+    }
+
+    /// Shows on a terminal how far it is.
+    pub fn with_progress(mut self, operation: Option<usize>) -> Self {
+        let of_one = |number: usize| {
+            let operation = &self.operations.operations[number];
+            (operation.repetition.len() * operation.parts.len()) as u64
+        };
+        let bar = ProgressBar::new(operation.map_or(self.trace.records(), of_one));
+        if let Ok(style) = ProgressStyle::with_template("{bar:40} {percent:>3} %  {eta} left") {
+            bar.set_style(style);
+        }
+        self.progress = bar;
+        self
+    }
+
+    /// Takes the progress off the terminal.
+    pub fn finished(&self) {
+        self.progress.finish_and_clear();
+    }
+
+    /// Visits the calls in the order of the ranks, and each rank's in the order in which it kept them.
+    pub fn each<'s>(&'s self, selection: Selection, mut visit: impl FnMut(Row<'s>) -> Result<()>) -> Result<()> {
+        let mut left = selection.limit.unwrap_or(usize::MAX);
+        for (index, columns) in self.parts.iter().enumerate() {
+            if left == 0 || selection.rank.is_some_and(|rank| rank != columns.part.rank()) {
+                continue;
+            }
+            let places = self.places(index, selection.operation);
+            let mut record = 0;
+            for run in columns.part.runs() {
+                for _ in 0..run.count {
+                    let (operation, row) = places[record];
+                    if operation != NOWHERE && left > 0 {
+                        let place = Place { part: index, record, row: row as usize };
+                        visit(self.row(place, run.thread, operation))?;
+                        self.step();
+                        left -= 1;
+                    }
+                    record += 1;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Visits the calls of one operation: in the order of the ranks, and for each rank these rows of the operation, as far as
+    /// the rank has kept them.
+    pub fn of_operation<'s>(
+        &'s self,
+        number: usize,
+        rows: &[usize],
+        mut visit: impl FnMut(Row<'s>) -> Result<()>,
+    ) -> Result<()> {
+        let operation = &self.operations.operations[number];
+        for (member, &part) in operation.parts.iter().enumerate() {
+            let threads = Threads::of(self.parts[part].part);
+            for &row in rows {
+                let record = operation.records(row)[member];
+                if record != NO_RECORD {
+                    let place = Place { part, record: record as usize, row };
+                    visit(self.row(place, threads.of_record(place.record), number as u32))?;
+                    self.step();
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// How long the call was on the rank's own clock, ns; `None`: it did not return. Free of the rounding of large times.
+    pub fn duration_ns(&self, place: Place) -> Option<f64> {
+        let part = self.parts[place.part].part;
+        let exit = Some(part.exit()[place.record]).filter(|&tick| tick != 0)?;
+        Some(self.clock.of_part(place.part).duration_ns(part.enter()[place.record], exit))
+    }
+
+    fn step(&self) {
+        self.visited.set(self.visited.get() + 1);
+        if self.visited.get().is_multiple_of(STEP) {
+            self.progress.set_position(self.visited.get());
+        }
+    }
+
+    /// For each record of a part its operation and the row in that.
+    fn places(&self, index: usize, only: Option<usize>) -> Vec<(u32, u32)> {
+        let mut places = vec![(NOWHERE, 0); self.parts[index].part.records()];
+        for (number, operation) in (0u32..).zip(&self.operations.operations) {
+            if only.is_some_and(|wanted| wanted != number as usize) {
+                continue;
+            }
+            let members = operation.parts.iter().enumerate().filter(|(_, part)| **part == index);
+            for (member, _) in members {
+                for row in 0..operation.repetition.len() {
+                    let record = operation.records(row)[member];
+                    if record != NO_RECORD {
+                        places[record as usize] = (number, row as u32);
+                    }
+                }
+            }
+        }
+        places
+    }
+
+    fn row(&self, place: Place, thread: u32, number: u32) -> Row<'_> {
+        let Place { part: index, record, row } = place;
+        let (columns, clock) = (&self.parts[index], self.clock.of_part(index));
+        let part = columns.part;
+        let operation = &self.operations.operations[number as usize];
+        let own = part.operation()[record];
+        let own_bytes = part.operations()[(own & OPERATION_MASK) as usize].bytes;
+        let enter = part.enter()[record];
+        let exit = Some(part.exit()[record]).filter(|&tick| tick != 0);
+        let requests = columns.requests.filter(|_| self.has_request[number as usize]);
+        Row {
+            rank: part.rank(),
+            thread,
+            operation: number,
+            repetition: operation.repetition[row],
+            function: &operation.key.function,
+            communicator: &self.operations.communicators[operation.key.communicator].name,
+            bytes: Some(own_bytes).filter(|&bytes| bytes != UNKNOWN_BYTES),
+            root: operation.key.root.filter(|&root| root >= 0),
+            enter_ns: clock.nanoseconds(enter),
+            exit_ns: exit.map(|tick| clock.nanoseconds(tick)),
+            error_ns: clock.error_ns(enter),
+            request: requests.map(|requests| RequestTimes {
+                init_ns: clock.ticks_ns(requests.init[record]),
+                test_ns: clock.ticks_ns(requests.test[record]),
+                wait_ns: clock.ticks_ns(requests.wait[record]),
+                tests: requests.tests[record],
+            }),
+            disturbed: own & DISTURBED != 0,
+            counters: Counters { names: &self.counter_names, columns: &columns.counters, record },
+            place,
+        }
+    }
+}
+
+/// The operation of a record that is not asked for.
+const NOWHERE: u32 = u32::MAX;
+
+impl<'a> Counters<'a> {
+    /// The value of the counter with this index in [`Calls::counter_names`], where the rank has it and could read it.
+    pub fn get(&self, index: usize) -> Option<u64> {
+        self.columns[index].and_then(|values| self.value(values))
+    }
+
+    /// Those that the rank has; `None`: it could not be read in this call.
+    pub fn iter(self) -> impl Iterator<Item = (&'a str, Option<u64>)> {
+        let columns = self.names.iter().zip(self.columns);
+        columns.filter_map(move |(name, values)| Some((name.as_str(), self.value((*values)?))))
+    }
+
+    fn value(&self, values: &[u64]) -> Option<u64> {
+        Some(values[self.record]).filter(|&value| value != NO_VALUE)
+    }
+}
+
+impl Serialize for Counters<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.iter())
+    }
+}
+
+/// Which thread made which records of a part.
+struct Threads(Vec<(usize, u32)>);
+
+impl Threads {
+    fn of(part: &Part) -> Threads {
+        let mut end = 0;
+        let run = |run: &mpitrace::trace::layout::RunEntry| {
+            end += run.count as usize;
+            (end, run.thread)
+        };
+        Threads(part.runs().iter().map(run).collect())
+    }
+
+    fn of_record(&self, record: usize) -> u32 {
+        let run = self.0.partition_point(|&(end, _)| end <= record);
+        self.0.get(run).map_or(0, |&(_, thread)| thread)
+    }
+}

@@ -1,0 +1,43 @@
+//! Global times as whole, unsigned ns: what the formats for timelines count in.
+
+use super::rows::Calls;
+
+/// From the global times of a trace to time stamps.
+pub struct Stamps {
+    /// ns added to each, so that none is negative.
+    shift: f64,
+    /// The last exit, ns.
+    last: f64,
+    /// The system's time of stamp 0, ns since 1970; `None` where the trace does not tell.
+    pub realtime_ns: Option<u64>,
+}
+
+impl Stamps {
+    /// Looks for the earliest entry and the last exit.
+    pub fn of(calls: &Calls) -> Stamps {
+        let (mut earliest, mut last) = (0.0f64, 0.0f64);
+        for (index, part) in calls.trace.parts.iter().enumerate() {
+            let clock = calls.clock.of_part(index);
+            earliest = part.enter().iter().fold(earliest, |earliest, &tick| earliest.min(clock.nanoseconds(tick)));
+            let ends = part.enter().iter().chain(part.exit().iter().filter(|&&tick| tick != 0));
+            last = ends.fold(last, |last, &tick| last.max(clock.nanoseconds(tick)));
+        }
+        let shift = (-earliest).ceil();
+        let realtime = |part: &mpitrace::trace::Part| {
+            let anchor = part.info().first_anchor;
+            let passed = calls.clock.of_part(0).nanoseconds(anchor.tick) + shift;
+            (anchor.realtime_ns > 0).then(|| anchor.realtime_ns.saturating_add_signed(-passed.round() as i64))
+        };
+        Stamps { shift, last: last + shift, realtime_ns: calls.trace.parts.first().and_then(realtime) }
+    }
+
+    /// The stamp of a global time.
+    pub fn at(&self, global_ns: f64) -> u64 {
+        (global_ns + self.shift).round().max(0.0) as u64
+    }
+
+    /// No stamp is larger.
+    pub fn end(&self) -> u64 {
+        self.last.ceil() as u64
+    }
+}
