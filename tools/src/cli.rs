@@ -6,7 +6,7 @@ use anyhow::Result;
 use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::commands::{
-    categorize, clock, compare, completions, diagnose, doctor, dump, info, man, overhead, recover, run, stats,
+    categorize, clock, compare, completions, diagnose, doctor, dump, info, man, overhead, recover, report, run, stats,
 };
 use crate::output::Output;
 
@@ -37,6 +37,7 @@ pub enum Command {
     Diagnose(diagnose::Arguments),
     Clock(clock::Arguments),
     Compare(compare::Arguments),
+    Report(report::Arguments),
     Recover(recover::Arguments),
     Doctor(doctor::Arguments),
     Overhead(overhead::Arguments),
@@ -58,6 +59,7 @@ impl Command {
             Command::Diagnose(arguments) => diagnose::run(&arguments, output),
             Command::Clock(arguments) => clock::run(&arguments, output),
             Command::Compare(arguments) => compare::run(&arguments, output),
+            Command::Report(arguments) => report::run(&arguments, output),
             Command::Recover(arguments) => recover::run(&arguments, output),
             Command::Doctor(arguments) => doctor::run(&arguments, output),
             Command::Overhead(arguments) => overhead::run(&arguments, output),

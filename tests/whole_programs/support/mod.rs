@@ -1,5 +1,6 @@
 //! What the tests of whole programs stand on: the MPI libraries, building and launching a program, reading its trace.
 
+pub mod browser;
 pub mod build;
 pub mod case;
 pub mod companion;

@@ -8,5 +8,6 @@ mod compare;
 mod damage;
 mod diagnose;
 mod stats;
+mod report;
 mod support;
 mod untraced;

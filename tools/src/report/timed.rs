@@ -1,0 +1,236 @@
+//! What is made of an operation's run times by one definition.
+
+use mpitrace::categories::{Categories, Category, Roth};
+use mpitrace::run_time::RunTime;
+use mpitrace::statistics::{self, Outliers, Sample};
+
+use super::cumulative_median::CumulativeMedian;
+use super::detail::Detail;
+use super::fingerprint::{Autocorrelation, Cut, Metrics, Mode, Timed};
+use super::histogram::Histogram;
+use super::numbers;
+use crate::text;
+
+/// Lags of the autocorrelation.
+const LAGS: usize = 50;
+/// Lags of the test of Ljung and Box.
+const TESTED_LAGS: usize = 20;
+/// Of independent values 95 % of the autocorrelations lie within so many times 1/sqrt(n).
+const TWO_SIDED_95: f64 = 1.959_964;
+/// The window of the running mean and median: k of the thesis, section 4.5.
+const WINDOW: usize = 21;
+
+/// How the repetitions are sorted into categories.
+#[derive(Clone, Copy, Debug)]
+pub struct Rules {
+    pub roth: Roth,
+}
+
+impl Rules {
+    /// The name of the rule that colours.
+    pub fn name(&self) -> &'static str {
+        "roth"
+    }
+}
+
+/// The run times with their categories, and what is made of them.
+pub fn of(
+    rules: &Rules,
+    detail: &Detail,
+    time: RunTime,
+    repetition: &[u64],
+    run_time_ns: &[f64],
+) -> (Timed, Vec<Category>) {
+    let roth = rules.roth.categorize(repetition, run_time_ns);
+    let cuts = vec![Cut { method: "roth", warmup_end: roth.warmup_end, class: None, change_points: Vec::new() }];
+    let Categories { category, median_ns, .. } = roth;
+    let outlier_ns = median_ns.map(|median| rules.roth.outlier * median);
+
+    let of_category = |wanted: Category| -> Vec<f64> {
+        run_time_ns.iter().zip(&category).filter(|(_, category)| **category == wanted).map(|(&x, _)| x).collect()
+    };
+    let good_in_order = of_category(Category::Good);
+    let (all, good) = (Sample::new(run_time_ns), Sample::new(&good_in_order));
+    let dependence = statistics::dependence(&good_in_order);
+    let mut boxes: Vec<_> = numbers::box_plot("all", &all).into_iter().collect();
+    let mut counts = [0; 4];
+    for (count, wanted) in counts.iter_mut().zip(Category::ALL) {
+        *count = category.iter().filter(|&&category| category == wanted).count();
+        let sample = if wanted == Category::Good { good.clone() } else { Sample::new(&of_category(wanted)) };
+        boxes.extend(numbers::box_plot(wanted.name(), &sample));
+    }
+    let good_numbers: Vec<u64> = repetition
+        .iter()
+        .zip(&category)
+        .filter(|(_, category)| **category == Category::Good)
+        .map(|(&number, _)| number)
+        .collect();
+    let modes = statistics::modes(&good_in_order, &good).into_iter().map(|mode| Mode {
+        at_ns: mode.peak,
+        share: mode.share,
+        occurs: (good_numbers[mode.quartiles[0]], good_numbers[mode.quartiles[2]]),
+    });
+    let timed = Timed {
+        time,
+        counts,
+        cuts,
+        outlier_ns,
+        numbers: numbers::table(&all, &good, dependence),
+        boxes,
+        histogram: Histogram::of(run_time_ns, &category, detail.bins, |_| true),
+        histogram_good: Histogram::of(run_time_ns, &category, detail.bins, |category| {
+            !matches!(category, Category::First | Category::Outlier)
+        }),
+        ecdf: numbers::ecdf(&all, detail.steps),
+        ecdf_good: numbers::ecdf(&good, detail.steps),
+        autocorrelation: Autocorrelation {
+            at_lag: statistics::autocorrelation(&good_in_order, LAGS.min(good.len() / 4)),
+            band: if good.is_empty() { 0.0 } else { TWO_SIDED_95 / (good.len() as f64).sqrt() },
+        },
+        modes: modes.collect(),
+        metrics: metrics(repetition, run_time_ns, all.sorted(), detail.metrics),
+        remarks: remarks(repetition, run_time_ns, &category, &all, &good_in_order),
+    };
+    (timed, category)
+}
+
+/// What else the statistics tell, for people.
+fn remarks(repetition: &[u64], run_time_ns: &[f64], category: &[Category], all: &Sample, good: &[f64]) -> Vec<String> {
+    let mut remarks = Vec::new();
+    if let Some(dependence) = statistics::dependence(good) {
+        let tested = statistics::ljung_box(good, TESTED_LAGS);
+        let tested = tested.map_or_else(String::new, |test| {
+            format!("; Ljung-Box over {} lags: {:.1}, p = {:.2e}", test.lags, test.statistic, test.p)
+        });
+        let worth = dependence.effective.round();
+        remarks.push(format!("{} good repetitions are worth {worth} independent ones{tested}", good.len()));
+    }
+    if let Some(outliers) = Outliers::of(all) {
+        let rules = [
+            ("twice the median", outliers.twice_median),
+            ("Tukey's fence", outliers.tukey),
+            ("3.5 scaled MAD", outliers.median_deviation),
+            ("MPIBench", outliers.mpibench),
+        ];
+        let texts: Vec<String> =
+            rules.iter().map(|(name, (limit, count))| format!("{count} by {name} ({})", text::time(*limit))).collect();
+        remarks.push(format!("outliers: {}", texts.join(", ")));
+    }
+    let slow: Vec<f64> = repetition
+        .iter()
+        .zip(category)
+        .filter(|(_, category)| **category == Category::Outlier)
+        .map(|(&number, _)| number as f64)
+        .collect();
+    if let Some(period) = statistics::period(&slow) {
+        remarks.push(format!(
+            "outliers come every {:.1} repetitions (strength {:.2}, p = {:.1e})",
+            period.length, period.strength, period.p
+        ));
+    }
+    if let Some(cut) = statistics::mser5(run_time_ns) {
+        let number = repetition.get(cut).copied().unwrap_or_default();
+        remarks.push(format!("MSER-5 would start at repetition {number}"));
+    }
+    if all.not_finite() > 0 {
+        remarks.push(format!("{} run times are not finite and in no number", all.not_finite()));
+    }
+    remarks
+}
+
+/// The metrics of the thesis at so many of the repetitions. Beyond both ends the window takes the outermost value.
+fn metrics(repetition: &[u64], run_time_ns: &[f64], sorted: &[f64], kept: usize) -> Metrics {
+    let mut found = Metrics::default();
+    let count = run_time_ns.len();
+    // Closer at the start, where the warm-up is: every one of the first third.
+    let early = kept / 3;
+    let places = (0..kept).map(|step| match step.checked_sub(early) {
+        None => step,
+        Some(late) => early + count.saturating_sub(early) * late / (kept - early - 1),
+    });
+    let mut places: Vec<usize> = places.map(|place| place.min(count.saturating_sub(1))).collect();
+    places.dedup();
+    let (mut minimum, mut sum, mut next) = (f64::INFINITY, 0.0, 0);
+    let mut median = CumulativeMedian::new(sorted);
+    for (index, &x) in run_time_ns.iter().enumerate() {
+        minimum = minimum.min(x);
+        sum += x;
+        median.add(x);
+        if places.get(next) != Some(&index) {
+            continue;
+        }
+        next += 1;
+        let half = WINDOW as isize / 2;
+        let clamped = |place: isize| run_time_ns[place.clamp(0, count as isize - 1) as usize];
+        let mut window: Vec<f64> = (index as isize - half..=index as isize + half).map(clamped).collect();
+        found.repetition.push(repetition[index]);
+        found.cumulative_minimum.push(minimum);
+        found.cumulative_mean.push(sum / (index + 1) as f64);
+        found.cumulative_median.push(median.value());
+        found.running_mean.push(window.iter().sum::<f64>() / window.len() as f64);
+        found.running_median.push(mpitrace::statistics::median(&mut window).unwrap_or(f64::NAN));
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn made(x: &[f64]) -> (Timed, Vec<Category>) {
+        let numbers: Vec<u64> = (0..x.len() as u64).collect();
+        of(&Rules { roth: Roth::default() }, &Detail::of(1, 0), RunTime::Local, &numbers, x)
+    }
+
+    fn series() -> Vec<f64> {
+        let mut x: Vec<f64> = (0..60).map(|i| 50.0 + f64::from(i % 3)).collect();
+        x.extend((0..240).map(|i| 25.0 + f64::from(i % 5) / 10.0));
+        x[100] = 400.0;
+        x
+    }
+
+    #[test]
+    fn everything_is_counted_once() {
+        let (timed, category) = made(&series());
+        assert_eq!(timed.counts, [1, 59, 1, 239]);
+        assert_eq!(category[100], Category::Outlier);
+        assert_eq!(timed.cuts[0].warmup_end, Some(60));
+        let shown: u64 = timed.histogram.counts.iter().flatten().sum();
+        let zoomed: u64 = timed.histogram_good.counts.iter().flatten().sum();
+        assert_eq!((shown, zoomed), (300, 298));
+        let boxes: Vec<(&str, usize)> = timed.boxes.iter().map(|plot| (plot.of, plot.count)).collect();
+        assert_eq!(boxes, [("all", 300), ("first", 1), ("warmup", 59), ("outlier", 1), ("good", 239)]);
+    }
+
+    #[test]
+    fn the_metrics_are_those_of_the_thesis() {
+        let x = series();
+        let (timed, _) = made(&x);
+        let metrics = &timed.metrics;
+        let at = |wanted: u64| metrics.repetition.iter().position(|&k| k == wanted).unwrap();
+        assert_eq!(metrics.cumulative_minimum[at(59)], 50.0);
+        assert_eq!(metrics.cumulative_minimum[at(60)], 25.0);
+        assert_eq!(metrics.cumulative_median[at(4)], 51.0);
+        // Ten times x_0 stands in for what lies before the start.
+        assert!((metrics.running_mean[0] - (10.0 * 50.0 + x[..11].iter().sum::<f64>()) / 21.0).abs() < 1e-9);
+        let last = metrics.repetition.len() - 1;
+        assert_eq!(metrics.repetition[last], 299);
+        assert!((metrics.cumulative_mean[last] - x.iter().sum::<f64>() / 300.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_period_shows_in_the_autocorrelation() {
+        let x: Vec<f64> = (0..1001).map(|i| if i % 5 == 0 { 30.0 } else { 20.0 }).collect();
+        let found = made(&x).0.autocorrelation;
+        assert!(found.at_lag[4] > 0.95 && found.at_lag[0] < 0.0, "{:?}", found.at_lag);
+        assert!((found.band - 0.062).abs() < 0.001);
+        assert!(made(&[3.0; 9]).0.autocorrelation.at_lag.is_empty(), "equal values have none");
+    }
+
+    #[test]
+    fn nothing_and_one_repetition_have_a_fingerprint() {
+        assert_eq!(made(&[]).0.counts, [0; 4]);
+        let (timed, _) = made(&[7.0]);
+        assert_eq!((timed.counts, timed.metrics.repetition), ([1, 0, 0, 0], vec![0]));
+    }
+}
