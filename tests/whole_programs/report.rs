@@ -111,19 +111,19 @@ fn page(case: &Case) {
     assert_eq!(browser.errors(), Vec::<String>::new());
 }
 
-/// The 60th repetition, in which rank 0 waited, tells of itself.
+/// The last repetition, in which rank 0 waited, tells of itself.
 fn hovers(browser: &mut Browser) {
     browser.evaluate("var plot = sections[0].plots[0], points = report.fingerprints[0].points");
     let at = |axis: &str, value: &str| format!("plot.pen.{axis}.place({value})");
-    let x = number(browser, &at("x", "points.repetition[59]"));
-    let y = number(browser, &at("y", "points.run_time_ns[0][59]"));
+    let x = number(browser, &at("x", "points.repetition[599]"));
+    let y = number(browser, &at("y", "points.run_time_ns[0][599]"));
     let at = place(browser, "plot.canvas", Some((x, y)));
     browser.mouse("mouseMoved", at);
     browser.wait_for("!tip.hidden");
     let text = browser.evaluate("tip.textContent");
     let text = text.as_str().expect("a text");
     for part in
-        ["repetition 59: outlier", "longest on rank 0, last to come was rank 1", "messages-sent: 3 on that rank"]
+        ["repetition 599: outlier", "longest on rank 0, last to come was rank 1", "messages-sent: 3 on that rank"]
     {
         assert!(text.contains(part), "{part} is not in:\n{text}");
     }
@@ -186,7 +186,7 @@ fn switches(browser: &mut Browser) {
     browser.click(outlier);
     assert!(number(browser, ink) > 20.0, "and back");
     choose(browser, "counters", "sum");
-    let sum = number(browser, "points.counters[0].sum[59]");
+    let sum = number(browser, "points.counters[0].sum[599]");
     assert_eq!(sum, 6.0, "three messages of either rank");
 }
 
