@@ -1,26 +1,25 @@
-/* What the gallery shows: Allreduces of 1000 bytes, before each a few messages to the neighbour, now and then many; and Bcasts. */
+/* What the gallery shows: Allreduces of 1000 bytes; before each 50th come large messages to the neighbour, which sweep the caches,
+ * before others none to two small ones. `program slow` keeps the ranks busy with large messages more often. */
 #include <mpi.h>
-#include <stdio.h>
 
-enum { REPETITIONS = 5000, COUNT = 125, MANY = 1 << 15 };
+enum { REPETITIONS = 5000, COUNT = 125, LARGE = 1 << 16 };
 
 int main(int argc, char **argv)
 {
     static double in[COUNT], out[COUNT];
-    static char sent[MANY], got[MANY], block[4096];
-    int rank, ranks;
+    static char sent[LARGE], got[LARGE];
+    int rank, ranks, every = argc > 1 ? 10 : 50;
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     int right = (rank + 1) % ranks, left = (rank + ranks - 1) % ranks;
     for (int i = 0; i < REPETITIONS; i++) {
-        int messages = i % 50 == 49 ? 20 : i % 3;
-        int bytes = i % 50 == 49 ? MANY : 64;
-        for (int k = 0; k < messages; k++)
-            MPI_Sendrecv(sent, bytes, MPI_CHAR, right, 0, got, bytes, MPI_CHAR, left, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        int large = i % every == every - 1;
+        for (int k = 0; k < (large ? 20 : i % 3); k++)
+            MPI_Sendrecv(sent, large ? LARGE : 64, MPI_CHAR, right, 0, got, LARGE, MPI_CHAR, left, 0, MPI_COMM_WORLD,
+                         MPI_STATUS_IGNORE);
         MPI_Allreduce(in, out, COUNT, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
     }
-    for (int i = 0; i < 1000; i++) MPI_Bcast(block, sizeof block, MPI_CHAR, 0, MPI_COMM_WORLD);
     MPI_Finalize();
     return 0;
 }

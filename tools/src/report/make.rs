@@ -8,7 +8,7 @@ use super::detail::Detail;
 use super::fingerprint::{Counter, Fingerprint, Overview, Points};
 use super::measured::Measured;
 use super::thin;
-use super::timed::{self, Rules};
+use super::timed::{self, Rules, Series};
 use crate::source;
 
 /// A fingerprint, and all that it was made of.
@@ -28,8 +28,11 @@ impl Made {
 
 /// Makes the fingerprint of an operation.
 pub fn fingerprint(measured: Measured<'_>, rules: &Rules, detail: &Detail) -> Made {
-    let (times, categories): (Vec<_>, Vec<Vec<Category>>) =
-        measured.times.par_iter().map(|(time, x)| timed::of(rules, detail, *time, &measured.repetition, x)).unzip();
+    let (times, categories): (Vec<_>, Vec<Vec<Category>>) = measured
+        .times
+        .par_iter()
+        .map(|(time, x)| timed::of(rules, detail, *time, &Series::of(&measured.repetition, x, &measured.enter_ns)))
+        .unzip();
     let run_times: Vec<&[f64]> = measured.times.iter().map(|(_, run_time_ns)| run_time_ns.as_slice()).collect();
     let chosen = thin::choose(&run_times, &categories[0], detail.points);
     let points = points(&measured, &run_times, &categories, chosen);

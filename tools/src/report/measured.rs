@@ -20,6 +20,8 @@ pub struct Measured<'a> {
     pub incomplete: u64,
     /// By each definition that there is, the local one first, ns.
     pub times: Vec<(RunTime, Vec<f64>)>,
+    /// When the first rank entered each, ns of global time; empty where that is not known.
+    pub enter_ns: Vec<f64>,
     /// The world ranks; none where only run times are known.
     pub ranks: Vec<u32>,
     /// The index into `ranks` of the one that was in the call longest; empty where that is not known.
@@ -49,13 +51,14 @@ impl<'a> Measured<'a> {
             heat.add(index, &took, |heat| &mut heat.run_time_ns);
             took
         });
-        let last_in = arrivals(&ranks, &mut heat);
+        let (last_in, enter_ns) = arrivals(&ranks, &mut heat);
         let description = &source.operations()[number];
         Ok(Measured {
             subject: subject(source, number, &ranks.numbers),
             repetition,
             incomplete: description.incomplete,
             times,
+            enter_ns,
             slowest,
             last_in,
             heat: heat.finish(ranks.have_stamps()),
@@ -85,10 +88,10 @@ fn greatest(ranks: usize, mut column: impl FnMut(usize) -> Vec<f64>) -> Vec<u32>
     found
 }
 
-/// Who came last, and how late each rank came.
-fn arrivals(ranks: &Ranks, heat: &mut HeatMaker) -> Vec<u32> {
+/// Who came last, and when the first did.
+fn arrivals(ranks: &Ranks, heat: &mut HeatMaker) -> (Vec<u32>, Vec<f64>) {
     if !ranks.have_stamps() {
-        return Vec::new();
+        return (Vec::new(), Vec::new());
     }
     let mut first: Vec<f64> = Vec::new();
     let last_in = greatest(ranks.numbers.len(), |index| {
@@ -104,7 +107,7 @@ fn arrivals(ranks: &Ranks, heat: &mut HeatMaker) -> Vec<u32> {
         let late: Vec<f64> = enter.iter().zip(&first).map(|(enter, first)| enter - first).collect();
         heat.add(index, &late, |heat| &mut heat.arrival_ns);
     }
-    last_in
+    (last_in, first)
 }
 
 /// The half width of the entries' global times over some of the repetitions: of each the rank whose is largest.

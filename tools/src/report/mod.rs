@@ -15,6 +15,7 @@ pub mod make;
 pub mod measured;
 pub mod numbers;
 pub mod page;
+mod remarks;
 pub mod still;
 pub mod terminal;
 pub mod thin;

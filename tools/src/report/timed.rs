@@ -2,23 +2,38 @@
 
 use mpitrace::categories::{Categories, Category, Roth};
 use mpitrace::run_time::RunTime;
-use mpitrace::statistics::{self, Outliers, Sample};
+use mpitrace::statistics::{self, Sample};
 
 use super::cumulative_median::CumulativeMedian;
 use super::detail::Detail;
 use super::fingerprint::{Autocorrelation, Cut, Metrics, Mode, Timed};
 use super::histogram::Histogram;
-use super::numbers;
-use crate::text;
+use super::{numbers, remarks};
 
 /// Lags of the autocorrelation.
 const LAGS: usize = 50;
-/// Lags of the test of Ljung and Box.
-const TESTED_LAGS: usize = 20;
 /// Of independent values 95 % of the autocorrelations lie within so many times 1/sqrt(n).
 const TWO_SIDED_95: f64 = 1.959_964;
 /// The window of the running mean and median: k of the thesis, section 4.5.
 const WINDOW: usize = 21;
+
+/// The run times by one definition, in order.
+#[derive(Clone, Copy, Debug)]
+pub struct Series<'a> {
+    /// The numbers of the repetitions.
+    pub repetition: &'a [u64],
+    /// ns.
+    pub run_time_ns: &'a [f64],
+    /// When the first rank entered, ns of global time; empty where that is not known.
+    pub enter_ns: &'a [f64],
+}
+
+impl<'a> Series<'a> {
+    /// All three as long as the series, but for times of entry that are not known.
+    pub fn of(repetition: &'a [u64], run_time_ns: &'a [f64], enter_ns: &'a [f64]) -> Series<'a> {
+        Series { repetition, run_time_ns, enter_ns }
+    }
+}
 
 /// How the repetitions are sorted into categories.
 #[derive(Clone, Copy, Debug)]
@@ -34,13 +49,8 @@ impl Rules {
 }
 
 /// The run times with their categories, and what is made of them.
-pub fn of(
-    rules: &Rules,
-    detail: &Detail,
-    time: RunTime,
-    repetition: &[u64],
-    run_time_ns: &[f64],
-) -> (Timed, Vec<Category>) {
+pub fn of(rules: &Rules, detail: &Detail, time: RunTime, series: &Series) -> (Timed, Vec<Category>) {
+    let Series { repetition, run_time_ns, .. } = *series;
     let roth = rules.roth.categorize(repetition, run_time_ns);
     let cuts = vec![Cut { method: "roth", warmup_end: roth.warmup_end, class: None, change_points: Vec::new() }];
     let Categories { category, median_ns, .. } = roth;
@@ -89,53 +99,9 @@ pub fn of(
         },
         modes: modes.collect(),
         metrics: metrics(repetition, run_time_ns, all.sorted(), detail.metrics),
-        remarks: remarks(repetition, run_time_ns, &category, &all, &good_in_order),
+        remarks: remarks::of(series, &category, &all, &good_in_order),
     };
     (timed, category)
-}
-
-/// What else the statistics tell, for people.
-fn remarks(repetition: &[u64], run_time_ns: &[f64], category: &[Category], all: &Sample, good: &[f64]) -> Vec<String> {
-    let mut remarks = Vec::new();
-    if let Some(dependence) = statistics::dependence(good) {
-        let tested = statistics::ljung_box(good, TESTED_LAGS);
-        let tested = tested.map_or_else(String::new, |test| {
-            format!("; Ljung-Box over {} lags: {:.1}, p = {:.2e}", test.lags, test.statistic, test.p)
-        });
-        let worth = dependence.effective.round();
-        remarks.push(format!("{} good repetitions are worth {worth} independent ones{tested}", good.len()));
-    }
-    if let Some(outliers) = Outliers::of(all) {
-        let rules = [
-            ("twice the median", outliers.twice_median),
-            ("Tukey's fence", outliers.tukey),
-            ("3.5 scaled MAD", outliers.median_deviation),
-            ("MPIBench", outliers.mpibench),
-        ];
-        let texts: Vec<String> =
-            rules.iter().map(|(name, (limit, count))| format!("{count} by {name} ({})", text::time(*limit))).collect();
-        remarks.push(format!("outliers: {}", texts.join(", ")));
-    }
-    let slow: Vec<f64> = repetition
-        .iter()
-        .zip(category)
-        .filter(|(_, category)| **category == Category::Outlier)
-        .map(|(&number, _)| number as f64)
-        .collect();
-    if let Some(period) = statistics::period(&slow) {
-        remarks.push(format!(
-            "outliers come every {:.1} repetitions (strength {:.2}, p = {:.1e})",
-            period.length, period.strength, period.p
-        ));
-    }
-    if let Some(cut) = statistics::mser5(run_time_ns) {
-        let number = repetition.get(cut).copied().unwrap_or_default();
-        remarks.push(format!("MSER-5 would start at repetition {number}"));
-    }
-    if all.not_finite() > 0 {
-        remarks.push(format!("{} run times are not finite and in no number", all.not_finite()));
-    }
-    remarks
 }
 
 /// The metrics of the thesis at so many of the repetitions. Beyond both ends the window takes the outermost value.
@@ -179,7 +145,9 @@ mod tests {
 
     fn made(x: &[f64]) -> (Timed, Vec<Category>) {
         let numbers: Vec<u64> = (0..x.len() as u64).collect();
-        of(&Rules { roth: Roth::default() }, &Detail::of(1, 0), RunTime::Local, &numbers, x)
+        let enter: Vec<f64> = numbers.iter().map(|&number| number as f64 * 1e6).collect();
+        let series = Series { repetition: &numbers, run_time_ns: x, enter_ns: &enter };
+        of(&Rules { roth: Roth::default() }, &Detail::of(1, 0), RunTime::Local, &series)
     }
 
     fn series() -> Vec<f64> {
@@ -225,6 +193,17 @@ mod tests {
         assert!(found.at_lag[4] > 0.95 && found.at_lag[0] < 0.0, "{:?}", found.at_lag);
         assert!((found.band - 0.062).abs() < 0.001);
         assert!(made(&[3.0; 9]).0.autocorrelation.at_lag.is_empty(), "equal values have none");
+    }
+
+    #[test]
+    fn outliers_in_step_are_told_of_by_their_time() {
+        let x: Vec<f64> = (0..1000).map(|i| if i % 50 == 49 { 90.0 } else { 20.0 + f64::from(i % 7) }).collect();
+        let (timed, _) = made(&x);
+        assert!(
+            timed.remarks.iter().any(|remark| remark.starts_with("outliers come every 50.00 ms")),
+            "{:?}",
+            timed.remarks
+        );
     }
 
     #[test]

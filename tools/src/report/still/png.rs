@@ -29,6 +29,7 @@ pub fn write(scene: &Scene, output: &mut dyn Write) -> Result<()> {
     let mut encoder = png::Encoder::new(output, paper.width as u32, paper.height as u32);
     encoder.set_color(png::ColorType::Rgb);
     encoder.set_depth(png::BitDepth::Eight);
+    encoder.set_compression(png::Compression::High);
     let mut writer = encoder.write_header()?;
     writer.write_image_data(&paper.pixels)?;
     writer.finish()?;

@@ -1,0 +1,33 @@
+#!/bin/bash
+# Makes the pictures of docs/fingerprint.md anew, from runs on this machine:
+#
+#   cargo build --release --workspace && docs/gallery/make.sh
+#
+# Wants an MPI library with mpicc and mpirun on the PATH, and chromium for the picture of the page.
+set -euo pipefail
+cd "$(dirname "$0")"
+target=$(cd "${CARGO_TARGET_DIR:-../../target}" && pwd)
+PATH=$target/release:$PATH
+. ../../LD_PRELOAD-examples/settings
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+mpicc -O1 -o "$work/program" program.c
+(
+    cd "$work"
+    mpitrace run -e messages-sent,bytes-sent -o a.mpitrace -- mpirun -np 2 ./program
+    mpitrace run -e messages-sent,bytes-sent -o b.mpitrace -- mpirun -np 2 ./program slow
+    mpitrace report a.mpitrace -o pictures --operation 0
+    mpitrace report a.mpitrace -o fingerprint.html
+    mpitrace report --compare a.mpitrace b.mpitrace -o compared
+)
+cp "$work/pictures/0-MPI_Allreduce-1000B-fingerprint.png" fingerprint.png
+cp "$work/pictures/0-MPI_Allreduce-1000B-counter-messages-sent.png" counter.png
+cp "$work"/compared/0-*-compared.png compared.png
+mpitrace report "$work/a.mpitrace" --operation 0 >terminal.txt
+if command -v chromium >/dev/null; then
+    # The browser writes its picture where it stands.
+    (cd "$work" && chromium --headless --no-sandbox --disable-gpu --hide-scrollbars --window-size=1280,1500 \
+        --virtual-time-budget=3000 --screenshot=page.png "file://$work/fingerprint.html#operation-0") >"$work/log" 2>&1
+    cp "$work/page.png" page.png
+fi

@@ -1,0 +1,58 @@
+//! What the statistics tell beside the numbers, in words.
+
+use mpitrace::categories::Category;
+use mpitrace::statistics::{self, Outliers, Sample};
+
+use super::timed::Series;
+use crate::text;
+
+/// Lags of the test of Ljung and Box.
+const TESTED_LAGS: usize = 20;
+
+/// Sentences about the run times; `good` are those of the good repetitions in their order.
+pub fn of(series: &Series, category: &[Category], all: &Sample, good: &[f64]) -> Vec<String> {
+    let mut remarks = Vec::new();
+    if let Some(dependence) = statistics::dependence(good) {
+        let tested = statistics::ljung_box(good, TESTED_LAGS);
+        let tested = tested.map_or_else(String::new, |test| {
+            format!("; Ljung-Box over {} lags: {:.1}, {}", test.lags, test.statistic, probability(test.p))
+        });
+        let worth = dependence.effective.round();
+        remarks.push(format!("{} good repetitions are worth {worth} independent ones{tested}", good.len()));
+    }
+    if let Some(outliers) = Outliers::of(all) {
+        let rules = [
+            ("twice the median", outliers.twice_median),
+            ("Tukey's fence", outliers.tukey),
+            ("3.5 scaled MAD", outliers.median_deviation),
+            ("MPIBench", outliers.mpibench),
+        ];
+        let texts: Vec<String> =
+            rules.iter().map(|(name, (limit, count))| format!("{count} by {name} ({})", text::time(*limit))).collect();
+        remarks.push(format!("outliers: {}", texts.join(", ")));
+    }
+    let of_outliers = category.iter().zip(series.enter_ns).filter(|(category, _)| **category == Category::Outlier);
+    let mut slow: Vec<f64> = of_outliers.map(|(_, &enter)| enter).collect();
+    slow.sort_unstable_by(f64::total_cmp);
+    if let Some(period) = statistics::period(&slow) {
+        let length = text::time(period.length);
+        remarks.push(format!(
+            "outliers come every {length} (strength {:.2}, {})",
+            period.strength,
+            probability(period.p)
+        ));
+    }
+    if let Some(cut) = statistics::mser5(series.run_time_ns) {
+        let number = series.repetition.get(cut).copied().unwrap_or_default();
+        remarks.push(format!("MSER-5 would start at repetition {number}"));
+    }
+    if all.not_finite() > 0 {
+        remarks.push(format!("{} run times are not finite and in no number", all.not_finite()));
+    }
+    remarks
+}
+
+/// A p-value; below what a float can hold it is 0, which no probability is.
+fn probability(p: f64) -> String {
+    if p > 0.0 { format!("p = {p:.2e}") } else { "p < 1e-300".to_owned() }
+}
