@@ -94,7 +94,7 @@ impl Axis {
             return inside.map(|(value, digits)| tick(value, digits)).collect();
         }
         let mut step = round_step((to - from) / wanted.max(1.0));
-        if self.kind == Kind::Count && to - from >= 3.0 {
+        if self.kind == Kind::Count && to - from >= 1.0 {
             step = step.max(1.0);
         }
         let digits = (-(step.log10() + 1e-9).floor()).max(0.0) as usize;

@@ -126,11 +126,8 @@ pub struct Timed {
     pub time: RunTime,
     /// In the order of [`Category::ALL`].
     pub counts: [usize; 4],
-    /// Where the warm-up ends by each rule.
+    /// Where the warm-up ends by each rule, the one that colours first.
     pub cuts: Vec<Cut>,
-    /// From here on a repetition is an outlier by the rule that colours, ns; `None` where that is no one number.
-    #[serde(serialize_with = "tenth")]
-    pub outlier_ns: Option<f64>,
     /// Names and values: of all repetitions, and of the good ones.
     pub numbers: Vec<Number>,
     /// One for each category that has repetitions, and one for all.

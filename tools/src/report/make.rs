@@ -1,5 +1,6 @@
 //! From what was measured to a report.
 
+use anyhow::{Context, Result};
 use mpitrace::categories::Category;
 use mpitrace::run_time::RunTime;
 use rayon::prelude::*;
@@ -8,7 +9,7 @@ use super::detail::Detail;
 use super::fingerprint::{Counter, Fingerprint, Overview, Points};
 use super::measured::Measured;
 use super::thin;
-use super::timed::{self, Rules, Series};
+use super::timed::{self, Method, Series};
 use crate::source;
 
 /// A fingerprint, and all that it was made of.
@@ -27,12 +28,16 @@ impl Made {
 }
 
 /// Makes the fingerprint of an operation.
-pub fn fingerprint(measured: Measured<'_>, rules: &Rules, detail: &Detail) -> Made {
-    let (times, categories): (Vec<_>, Vec<Vec<Category>>) = measured
-        .times
-        .par_iter()
-        .map(|(time, x)| timed::of(rules, detail, *time, &Series::of(&measured.repetition, x, &measured.enter_ns)))
-        .unzip();
+///
+/// # Errors
+/// A run time that the rule of the categories cannot do with.
+pub fn fingerprint(measured: Measured<'_>, method: Method, detail: &Detail) -> Result<Made> {
+    let of_time = |(time, x): &(RunTime, Vec<f64>)| {
+        timed::of(method, detail, *time, &Series::of(&measured.repetition, x, &measured.enter_ns))
+    };
+    let made = measured.times.par_iter().map(of_time).collect::<Result<Vec<_>, _>>();
+    let made = made.with_context(|| format!("operation {}", measured.subject.operation))?;
+    let (times, categories): (Vec<_>, Vec<Vec<Category>>) = made.into_iter().unzip();
     let run_times: Vec<&[f64]> = measured.times.iter().map(|(_, run_time_ns)| run_time_ns.as_slice()).collect();
     let chosen = thin::choose(&run_times, &categories[0], detail.points);
     let points = points(&measured, &run_times, &categories, chosen);
@@ -45,7 +50,7 @@ pub fn fingerprint(measured: Measured<'_>, rules: &Rules, detail: &Detail) -> Ma
         heat: measured.heat,
         clock_error: measured.clock_error,
     };
-    Made { fingerprint, run_times: measured.times.into_iter().map(|(_, x)| x).collect(), categories }
+    Ok(Made { fingerprint, run_times: measured.times.into_iter().map(|(_, x)| x).collect(), categories })
 }
 
 fn points(measured: &Measured<'_>, run_times: &[&[f64]], categories: &[Vec<Category>], chosen: thin::Chosen) -> Points {

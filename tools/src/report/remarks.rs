@@ -31,16 +31,9 @@ pub fn of(series: &Series, category: &[Category], all: &Sample, good: &[f64]) ->
             rules.iter().map(|(name, (limit, count))| format!("{count} by {name} ({})", text::time(*limit))).collect();
         remarks.push(format!("outliers: {}", texts.join(", ")));
     }
-    let of_outliers = category.iter().zip(series.enter_ns).filter(|(category, _)| **category == Category::Outlier);
-    let mut slow: Vec<f64> = of_outliers.map(|(_, &enter)| enter).collect();
-    slow.sort_unstable_by(f64::total_cmp);
-    if let Some(period) = statistics::period(&slow) {
+    if let Some(period) = outlier_period(series, category) {
         let length = text::time(period.length);
-        remarks.push(format!(
-            "outliers come every {length} (strength {:.2}, {})",
-            period.strength,
-            probability(period.p)
-        ));
+        remarks.push(format!("outliers come every {length} (strength {:.2}, {})", period.strength, probability(period.p)));
     }
     if let Some(cut) = statistics::mser5(series.run_time_ns) {
         let number = series.repetition.get(cut).copied().unwrap_or_default();
@@ -50,6 +43,15 @@ pub fn of(series: &Series, category: &[Category], all: &Sample, good: &[f64]) ->
         remarks.push(format!("{} run times are not finite and in no number", all.not_finite()));
     }
     remarks
+}
+
+/// The period of the outliers, ns. Repetitions that follow each other evenly are a grid, to whose step all of them keep.
+fn outlier_period(series: &Series, category: &[Category]) -> Option<statistics::Period> {
+    let mut steps: Vec<f64> = series.enter_ns.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    let outliers = category.iter().zip(series.enter_ns).filter(|(category, _)| **category == Category::Outlier);
+    let mut slow: Vec<f64> = outliers.map(|(_, &enter)| enter).collect();
+    slow.sort_unstable_by(f64::total_cmp);
+    statistics::period(&slow, 2.0 * statistics::median(&mut steps)?)
 }
 
 /// A p-value; below what a float can hold it is 0, which no probability is.

@@ -1,6 +1,7 @@
 //! What is made of an operation's run times by one definition.
 
-use mpitrace::categories::{Categories, Category, Roth};
+use clap::ValueEnum;
+use mpitrace::categories::{Categories, Category, NotFinite, Robust, RobustCategories, Roth};
 use mpitrace::run_time::RunTime;
 use mpitrace::statistics::{self, Sample};
 
@@ -14,8 +15,8 @@ use super::{numbers, remarks};
 const LAGS: usize = 50;
 /// Of independent values 95 % of the autocorrelations lie within so many times 1/sqrt(n).
 const TWO_SIDED_95: f64 = 1.959_964;
-/// The window of the running mean and median: k of the thesis, section 4.5.
-const WINDOW: usize = 21;
+/// The window of the running mean and median.
+const WINDOW: usize = mpitrace::metrics::DEFAULT_WINDOW;
 
 /// The run times by one definition, in order.
 #[derive(Clone, Copy, Debug)]
@@ -35,26 +36,67 @@ impl<'a> Series<'a> {
     }
 }
 
-/// How the repetitions are sorted into categories.
-#[derive(Clone, Copy, Debug)]
-pub struct Rules {
-    pub roth: Roth,
+/// The rules that sort repetitions into categories.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Method {
+    /// Of Roth's thesis.
+    #[default]
+    Roth,
+    /// Change points on a robust cost.
+    Robust,
 }
 
-impl Rules {
-    /// The name of the rule that colours.
-    pub fn name(&self) -> &'static str {
-        "roth"
+impl Method {
+    /// The name in options and in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Method::Roth => "roth",
+            Method::Robust => "robust",
+        }
     }
 }
 
+/// What both rules, with their own factors, find: the categories by the one that colours, and the cuts of both, that one's first.
+fn categorize(method: Method, series: &Series) -> Result<(Categories, Vec<Cut>), NotFinite> {
+    let roth = Roth::default().categorize(series.repetition, series.run_time_ns);
+    let mut cuts = vec![Cut { method: "roth", warmup_end: roth.warmup_end, class: None, change_points: Vec::new() }];
+    let robust = match Robust::default().categorize(series.repetition, series.run_time_ns) {
+        Ok(robust) => robust,
+        // The rule of the thesis does without.
+        Err(_) if method == Method::Roth => return Ok((roth, cuts)),
+        Err(error) => return Err(error),
+    };
+    let RobustCategories { categories, class, change_points, .. } = robust;
+    let cut = Cut {
+        method: "robust",
+        warmup_end: categories.warmup_end,
+        class: Some(class.name().to_owned()),
+        change_points,
+    };
+    Ok(match method {
+        Method::Roth => {
+            cuts.push(cut);
+            (roth, cuts)
+        }
+        Method::Robust => {
+            cuts.insert(0, cut);
+            (categories, cuts)
+        }
+    })
+}
+
 /// The run times with their categories, and what is made of them.
-pub fn of(rules: &Rules, detail: &Detail, time: RunTime, series: &Series) -> (Timed, Vec<Category>) {
+///
+/// # Errors
+/// A run time that is not finite, where the rule needs all of them.
+pub fn of(
+    method: Method,
+    detail: &Detail,
+    time: RunTime,
+    series: &Series,
+) -> Result<(Timed, Vec<Category>), NotFinite> {
     let Series { repetition, run_time_ns, .. } = *series;
-    let roth = rules.roth.categorize(repetition, run_time_ns);
-    let cuts = vec![Cut { method: "roth", warmup_end: roth.warmup_end, class: None, change_points: Vec::new() }];
-    let Categories { category, median_ns, .. } = roth;
-    let outlier_ns = median_ns.map(|median| rules.roth.outlier * median);
+    let (Categories { category, .. }, cuts) = categorize(method, series)?;
 
     let of_category = |wanted: Category| -> Vec<f64> {
         run_time_ns.iter().zip(&category).filter(|(_, category)| **category == wanted).map(|(&x, _)| x).collect()
@@ -84,7 +126,6 @@ pub fn of(rules: &Rules, detail: &Detail, time: RunTime, series: &Series) -> (Ti
         time,
         counts,
         cuts,
-        outlier_ns,
         numbers: numbers::table(&all, &good, dependence),
         boxes,
         histogram: Histogram::of(run_time_ns, &category, detail.bins, |_| true),
@@ -101,7 +142,7 @@ pub fn of(rules: &Rules, detail: &Detail, time: RunTime, series: &Series) -> (Ti
         metrics: metrics(repetition, run_time_ns, all.sorted(), detail.metrics),
         remarks: remarks::of(series, &category, &all, &good_in_order),
     };
-    (timed, category)
+    Ok((timed, category))
 }
 
 /// The metrics of the thesis at so many of the repetitions. Beyond both ends the window takes the outermost value.
@@ -147,7 +188,7 @@ mod tests {
         let numbers: Vec<u64> = (0..x.len() as u64).collect();
         let enter: Vec<f64> = numbers.iter().map(|&number| number as f64 * 1e6).collect();
         let series = Series { repetition: &numbers, run_time_ns: x, enter_ns: &enter };
-        of(&Rules { roth: Roth::default() }, &Detail::of(1, 0), RunTime::Local, &series)
+        of(Method::Roth, &Detail::of(1, 0), RunTime::Local, &series).unwrap()
     }
 
     fn series() -> Vec<f64> {
@@ -184,6 +225,17 @@ mod tests {
         let last = metrics.repetition.len() - 1;
         assert_eq!(metrics.repetition[last], 299);
         assert!((metrics.cumulative_mean[last] - x.iter().sum::<f64>() / 300.0).abs() < 1e-9);
+        // Whole series, which would take 40 bytes for each repetition of a long run.
+        let whole = mpitrace::metrics::Metrics::of(&x, WINDOW).unwrap();
+        let near = |found: &[f64], whole: &[f64]| {
+            let each = metrics.repetition.iter().zip(found);
+            each.for_each(|(&number, found)| assert!((found - whole[number as usize]).abs() < 1e-9, "at {number}"));
+        };
+        near(&metrics.cumulative_minimum, &whole.cumulative_minimum);
+        near(&metrics.cumulative_mean, &whole.cumulative_mean);
+        near(&metrics.cumulative_median, &whole.cumulative_median);
+        near(&metrics.running_mean, &whole.running_mean);
+        near(&metrics.running_median, &whole.running_median);
     }
 
     #[test]

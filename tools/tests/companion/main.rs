@@ -9,5 +9,6 @@ mod damage;
 mod diagnose;
 mod stats;
 mod report;
+mod stats;
 mod support;
 mod untraced;

@@ -131,6 +131,31 @@ fn many_repetitions_are_thinned_and_the_page_says_so() {
 }
 
 #[test]
+fn of_more_than_a_hundred_operations_those_that_took_longest_are_shown() {
+    let folder = Folder::new();
+    let ranks = [0, 1].map(|number| {
+        let mut rank = SyntheticRank::new(number, 2);
+        let operations: Vec<u32> = (0..120).map(|bytes| rank.operation("MPI_Alltoall", 0, bytes)).collect();
+        for i in 0..120 * 500u64 {
+            let of = i % 120;
+            rank.call(operations[of as usize], 50_000 * i, 50_000 * i + 100 * of + i * 7919 % 97);
+        }
+        rank
+    });
+    let trace = folder.trace(&ranks);
+    let json = report(&[&trace, "--json"]).json();
+    let shown: Vec<u64> =
+        json["fingerprints"].as_array().unwrap().iter().map(|one| one["operation"].as_u64().unwrap()).collect();
+    assert_eq!(shown, (20..120).collect::<Vec<u64>>());
+    assert_eq!(json["overview"].as_array().unwrap().len(), 120);
+    assert!(json["notes"][0].as_str().unwrap().starts_with("100 of 120 operations are shown"));
+    let page = folder.path("page.html");
+    report(&[&trace, "-o", &page]);
+    let bytes = std::fs::metadata(&page).unwrap().len();
+    assert!(bytes < 10_000_000, "{bytes} bytes");
+}
+
+#[test]
 fn an_incomplete_trace_is_shown_and_is_a_finding() {
     let folder = Folder::new();
     let page = folder.path("page.html");

@@ -8,13 +8,12 @@ use std::process::ExitCode;
 
 use anyhow::{Result, bail, ensure};
 use clap::Args;
-use mpitrace::categories::Roth;
 use mpitrace::run_time::RunTime;
 
 use super::info;
 use crate::output::Output;
 use crate::report::fingerprint::Run;
-use crate::report::timed::Rules;
+use crate::report::timed::Method;
 use crate::report::tracer;
 use crate::source::{Format, Source, TimeArgument};
 
@@ -42,6 +41,9 @@ pub struct Arguments {
     /// Of the pictures this kind alone, such as histogram
     #[arg(long, value_name = "NAME", requires = "output", conflicts_with = "compare")]
     plot: Option<String>,
+    /// The rule of the categories; the end of the warm-up is shown by both
+    #[arg(long, default_value = "roth")]
+    method: Method,
     #[command(flatten)]
     time: TimeArgument,
     /// As JSON: everything that the page shows
@@ -84,11 +86,6 @@ fn place(arguments: &Arguments) -> Result<Place<'_>> {
         bail!("{}: is a file, and pictures need a folder; a page's name ends in .html", path.display());
     }
     Ok(Place::Folder(path))
-}
-
-/// The rule that colours.
-fn rules() -> Rules {
-    Rules { roth: Roth::default() }
 }
 
 fn generator() -> String {

@@ -42,7 +42,6 @@ pub(super) fn run(arguments: &Arguments, time: RunTime, place: Place, output: &m
 }
 
 fn report(source: &Source, arguments: &Arguments, time: RunTime) -> Result<Report> {
-    let rules = super::rules();
     let wanted: Vec<usize> = source.wanted(arguments.operation).collect();
     let counters = wanted.iter().map(|&number| source.counters(number).len()).max().unwrap_or(0);
     let detail = Detail::of(wanted.len().min(SHOWN), counters);
@@ -50,7 +49,7 @@ fn report(source: &Source, arguments: &Arguments, time: RunTime) -> Result<Repor
     let mut overview = Vec::new();
     let mut notes = Vec::new();
     for number in wanted {
-        let made = make::fingerprint(Measured::of(source, number, detail.cells)?, &rules, &detail);
+        let made = make::fingerprint(Measured::of(source, number, detail.cells)?, arguments.method, &detail)?;
         overview.push(make::overview(&made.fingerprint, time));
         fingerprints.push(made.fingerprint);
         let of_operation = source.notes(number).iter().map(|note| format!("operation {number}: {note}"));
@@ -62,7 +61,7 @@ fn report(source: &Source, arguments: &Arguments, time: RunTime) -> Result<Repor
         generator: super::generator(),
         complete: source.complete(),
         time: time.name(),
-        method: rules.name(),
+        method: arguments.method.name(),
         run: super::run_facts(source),
         overview,
         fingerprints,

@@ -25,7 +25,7 @@ pub(super) fn run(
     output: &mut Output,
 ) -> Result<ExitCode> {
     let sources = [open(arguments, files[0], time)?, open(arguments, files[1], time)?];
-    let comparison = compare(&sources, files, time)?;
+    let comparison = compare(arguments, &sources, files, time)?;
     match place {
         Place::Page(path) => {
             let title = format!("{} beside {}", comparison.names[0], comparison.names[1]);
@@ -52,8 +52,7 @@ fn open(arguments: &Arguments, file: &Path, time: RunTime) -> Result<Source> {
     Ok(source)
 }
 
-fn compare(sources: &[Source; 2], files: [&PathBuf; 2], time: RunTime) -> Result<Comparison> {
-    let rules = super::rules();
+fn compare(arguments: &Arguments, sources: &[Source; 2], files: [&PathBuf; 2], time: RunTime) -> Result<Comparison> {
     let (mut found, mut notes) = pairs(sources[0].operations(), sources[1].operations());
     ensure!(
         !found.is_empty(),
@@ -74,7 +73,7 @@ fn compare(sources: &[Source; 2], files: [&PathBuf; 2], time: RunTime) -> Result
             // What is not laid over each other takes no room.
             measured.heat = None;
             measured.counters.clear();
-            Ok(make::fingerprint(measured, &rules, &detail))
+            make::fingerprint(measured, arguments.method, &detail)
         };
         pairs.push(comparison::pair(key(&sources[0].operations()[a]), made(0, a)?, made(1, b)?));
     }
@@ -83,7 +82,7 @@ fn compare(sources: &[Source; 2], files: [&PathBuf; 2], time: RunTime) -> Result
         generator: super::generator(),
         complete: sources.iter().all(Source::complete),
         time: time.name(),
-        method: rules.name(),
+        method: arguments.method.name(),
         runs: [super::run_facts(&sources[0]), super::run_facts(&sources[1])],
         pairs,
         notes,

@@ -33,7 +33,7 @@ class Axis {
     const rough = (to - from) / wanted;
     const power = Math.pow(10, Math.floor(Math.log10(rough)));
     let step = power * [1, 2, 5, 10].find((digit) => digit * power >= rough * 0.999);
-    if (this.kind === "count") step = Math.max(step, (to - from) < 3 ? step : 1);
+    if (this.kind === "count") step = Math.max(step, to - from < 1 ? step : 1);
     const digits = Math.max(0, -Math.floor(Math.log10(step) + 1e-9));
     const ticks = [];
     for (let n = Math.ceil(from / step - 1e-9); n * step <= to * (1 + 1e-12) + 1e-300; n++) {
