@@ -33,7 +33,11 @@ pub fn of(series: &Series, category: &[Category], all: &Sample, good: &[f64]) ->
     }
     if let Some(period) = outlier_period(series, category) {
         let length = text::time(period.length);
-        remarks.push(format!("outliers come every {length} (strength {:.2}, {})", period.strength, probability(period.p)));
+        remarks.push(format!(
+            "outliers come every {length} (strength {:.2}, {})",
+            period.strength,
+            probability(period.p)
+        ));
     }
     if let Some(cut) = statistics::mser5(series.run_time_ns) {
         let number = series.repetition.get(cut).copied().unwrap_or_default();
