@@ -8,7 +8,6 @@ use clap::{CommandFactory, Parser, Subcommand};
 use crate::commands::{
     categorize, clock, compare, completions, diagnose, doctor, dump, info, man, overhead, recover, report, run, stats,
 };
-use crate::commands::{categorize, clock, completions, doctor, dump, info, man, overhead, recover, report, run, stats};
 use crate::output::Output;
 
 /// Traces the repetitions of MPI operations: starts unmodified programs under the tracer and shows what it recorded.

@@ -49,7 +49,7 @@ fn a_comparison_tells_how_far_two_runs_are_apart() {
     // The 39 good ones of 2000 ns against 60 of 4000 ns, of which the first does not count.
     assert_eq!(distance["wasserstein_ns"], 2000.0);
     assert_eq!((&distance["kolmogorov_smirnov"], &distance["relative"]), (&Value::from(1.0), &Value::from(0.5)));
-    assert_eq!(json["notes"][0], "only B has MPI_Bcast/4/1/0");
+    assert!(json["notes"][0].as_str().unwrap().starts_with("only B has MPI_Bcast/4/1/0"), "{}", json["notes"]);
 }
 
 /// The Allreduces of [`plain`], all of them 4000 ns long.

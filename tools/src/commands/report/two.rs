@@ -9,13 +9,14 @@ use mpitrace::run_time::RunTime;
 
 use super::{Arguments, Place};
 use crate::commands::FINDING;
+use crate::commands::compare::identity;
 use crate::output::{self, Output};
 use crate::report::comparison::{self, Comparison};
 use crate::report::detail::{Detail, SHOWN};
 use crate::report::measured::Measured;
 use crate::report::terminal::{self, Look};
 use crate::report::{file, make, page, still};
-use crate::source::{Description, Source};
+use crate::source::Source;
 
 pub(super) fn run(
     arguments: &Arguments,
@@ -53,7 +54,10 @@ fn open(arguments: &Arguments, file: &Path, time: RunTime) -> Result<Source> {
 }
 
 fn compare(arguments: &Arguments, sources: &[Source; 2], files: [&PathBuf; 2], time: RunTime) -> Result<Comparison> {
-    let (mut found, mut notes) = pairs(sources[0].operations(), sources[1].operations());
+    let identities = [0, 1].map(|side: usize| identity::all(sources[side].operations()));
+    let paired = identity::pair(identities[0].iter().collect(), identities[1].iter().collect());
+    let mut notes = paired.notes();
+    let mut found = paired.pairs;
     ensure!(
         !found.is_empty(),
         "{} and {} have no operation in common (function, bytes, ranks and root)",
@@ -75,7 +79,7 @@ fn compare(arguments: &Arguments, sources: &[Source; 2], files: [&PathBuf; 2], t
             measured.counters.clear();
             make::fingerprint(measured, arguments.method, &detail)
         };
-        pairs.push(comparison::pair(key(&sources[0].operations()[a]), made(0, a)?, made(1, b)?));
+        pairs.push(comparison::pair(identities[0][a].key(), made(0, a)?, made(1, b)?));
     }
     Ok(Comparison {
         names: files.map(|file| super::name(file)),
@@ -87,30 +91,4 @@ fn compare(arguments: &Arguments, sources: &[Source; 2], files: [&PathBuf; 2], t
         pairs,
         notes,
     })
-}
-
-/// `function/bytes/ranks/root`.
-fn key(operation: &Description) -> String {
-    let bytes = operation.bytes.map_or("?".to_owned(), |bytes| bytes.to_string());
-    let root = operation.root.map_or("-".to_owned(), |root| root.to_string());
-    format!("{}/{bytes}/{}/{root}", operation.function, operation.ranks)
-}
-
-/// Which operation of A is which of B: by the key, and of several with one key the first is the first. With a note on those
-/// that stand alone.
-fn pairs(a: &[Description], b: &[Description]) -> (Vec<(usize, usize)>, Vec<String>) {
-    let mut left: Vec<usize> = (0..b.len()).collect();
-    let (mut pairs, mut alone) = (Vec::new(), Vec::new());
-    for (number, operation) in a.iter().enumerate() {
-        match left.iter().position(|&other| key(&b[other]) == key(operation)) {
-            Some(place) => pairs.push((number, left.remove(place))),
-            None => alone.push(number),
-        }
-    }
-    let note = |name: &str, side: &[Description], numbers: &[usize]| {
-        let names: Vec<String> = numbers.iter().map(|&number| key(&side[number])).collect();
-        (!names.is_empty()).then(|| format!("only {name} has {}", names.join(", ")))
-    };
-    let notes = note("A", a, &alone).into_iter().chain(note("B", b, &left));
-    (pairs, notes.collect())
 }

@@ -53,11 +53,14 @@ fn points(view: &View, scene: &mut Scene, area: Area, title: &str, wanted: impl 
     chart.inset(view.timed());
 }
 
+/// A metric: its name, its values, and how it is drawn.
+type Line<'a> = (&'static str, &'a [f64], Colour, Option<(f64, f64)>);
+
 /// The metrics of the thesis' figure 4.8.
 pub fn metrics(view: &View, scene: &mut Scene, area: Area) {
     let metrics = &view.timed().metrics;
     let grey = Colour(0x55, 0x55, 0x55);
-    let lines: [(&str, &[f64], Colour, Option<(f64, f64)>); 5] = [
+    let lines: [Line; 5] = [
         ("cumulative minimum", &metrics.cumulative_minimum, COLOURS[3], None),
         ("cumulative mean", &metrics.cumulative_mean, COLOURS[2], Some((6.0, 3.0))),
         ("cumulative median", &metrics.cumulative_median, COLOURS[1], None),

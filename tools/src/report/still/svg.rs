@@ -15,17 +15,14 @@ pub fn text(scene: &Scene) -> String {
     );
     let mut areas: Vec<Area> = Vec::new();
     for item in &scene.items {
-        if let Item::Path { within: Some(area), .. } = item {
-            if !areas.contains(area) {
-                let Area { left, top, width, height } = area;
-                let _ = writeln!(
-                    svg,
-                    "<clipPath id=\"area{}\"><rect x=\"{left:.1}\" y=\"{top:.1}\" width=\"{width:.1}\" height=\"{height:.1}\"/></clipPath>",
-                    areas.len()
-                );
-                areas.push(*area);
-            }
+        let Item::Path { within: Some(area), .. } = item else { continue };
+        if areas.contains(area) {
+            continue;
         }
+        let Area { left, top, width, height } = area;
+        let rectangle = format!("<rect x=\"{left:.1}\" y=\"{top:.1}\" width=\"{width:.1}\" height=\"{height:.1}\"/>");
+        let _ = writeln!(svg, "<clipPath id=\"area{}\">{rectangle}</clipPath>", areas.len());
+        areas.push(*area);
     }
     for item in &scene.items {
         svg.push_str(&element(item, &areas));
