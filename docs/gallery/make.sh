@@ -9,14 +9,16 @@ cd "$(dirname "$0")"
 target=$(cd "${CARGO_TARGET_DIR:-../../target}" && pwd)
 PATH=$target/release:$PATH
 . ../../LD_PRELOAD-examples/settings
-work=$(mktemp -d)
+work=$(mktemp -d /tmp/gallery.XXXX)
 trap 'rm -rf "$work"' EXIT
 
 mpicc -O1 -o "$work/program" program.c
 (
     cd "$work"
-    mpitrace run -e messages-sent,bytes-sent -o a.mpitrace -- mpirun -np 2 ./program
-    mpitrace run -e messages-sent,bytes-sent -o b.mpitrace -- mpirun -np 2 ./program slow
+    # Without `mpitrace run`, so that the launcher's line is as short as it was typed.
+    export MPITRACE_EVENTS=messages-sent,bytes-sent
+    MPITRACE_OUTPUT=a.mpitrace LD_PRELOAD=$target/release/libmpitrace.so mpirun -np 2 ./program
+    MPITRACE_OUTPUT=b.mpitrace LD_PRELOAD=$target/release/libmpitrace.so mpirun -np 2 ./program slow
     mpitrace report a.mpitrace -o pictures --operation 0
     mpitrace report a.mpitrace -o fingerprint.html
     mpitrace report --compare a.mpitrace b.mpitrace -o compared
@@ -27,7 +29,7 @@ cp "$work"/compared/0-*-compared.png compared.png
 mpitrace report "$work/a.mpitrace" --operation 0 >terminal.txt
 if command -v chromium >/dev/null; then
     # The browser writes its picture where it stands.
-    (cd "$work" && chromium --headless --no-sandbox --disable-gpu --hide-scrollbars --window-size=1280,1500 \
-        --virtual-time-budget=3000 --screenshot=page.png "file://$work/fingerprint.html#operation-0") >"$work/log" 2>&1
+    (cd "$work" && chromium --headless --no-sandbox --disable-gpu --hide-scrollbars --window-size=1280,2300 \
+        --virtual-time-budget=3000 --screenshot=page.png "file://$work/fingerprint.html") >"$work/log" 2>&1
     cp "$work/page.png" page.png
 fi

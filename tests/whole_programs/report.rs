@@ -107,6 +107,12 @@ fn page(case: &Case) {
     browser.wait_for("palette().paper === '#16181b'");
     browser.screenshot(&case.folder.join("dark.png"));
     assert_eq!(colours(&mut browser).len(), light.len());
+    // In the dark, too, paper is white.
+    browser.evaluate("var printed = null; addEventListener('beforeprint', () => { printed = palette().paper; })");
+    let pdf = case.folder.join("fingerprint.pdf");
+    browser.print(&pdf);
+    assert_eq!(browser.evaluate("printed"), "#ffffff");
+    assert!(fs::read(&pdf).expect("a PDF").starts_with(b"%PDF"));
     browser.emulate("screen", "light");
     assert_eq!(browser.errors(), Vec::<String>::new());
 }

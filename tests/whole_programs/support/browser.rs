@@ -138,6 +138,12 @@ impl Browser {
         fs::write(file, bytes).expect("a screenshot");
     }
 
+    /// Prints the page into a file, as PDF.
+    pub fn print(&mut self, file: &Path) {
+        let printed = self.call("Page.printToPDF", json!({"printBackground": true}));
+        fs::write(file, base64(printed["data"].as_str().expect("a document"))).expect("a PDF");
+    }
+
     #[track_caller]
     fn call(&mut self, method: &str, parameters: Value) -> Value {
         self.sent += 1;

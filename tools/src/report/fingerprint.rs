@@ -64,6 +64,9 @@ pub struct Subject {
     pub reduction: Option<String>,
     /// The ranks of the communicator.
     pub ranks: u32,
+    /// The file, where it was not traced.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
     /// The world ranks on each node; empty where that is not known.
     pub nodes: Vec<(String, Vec<u32>)>,
 }
@@ -316,14 +319,15 @@ impl Fingerprint {
 impl Subject {
     /// `MPI_Bcast, 4096 B, root 0, MPI_COMM_WORLD`.
     pub fn title(&self) -> String {
-        let mut title = self.function.clone();
+        let mut title = self.file.as_ref().map_or_else(String::new, |file| format!("{file}: "));
+        title.push_str(&self.function);
         if let Some(bytes) = self.bytes {
             title.push_str(&format!(", {bytes} B"));
         }
         if let Some(root) = self.root {
             title.push_str(&format!(", root {root}"));
         }
-        if !self.communicator.is_empty() {
+        if self.file.is_none() {
             title.push_str(&format!(", {}", self.communicator));
         }
         title

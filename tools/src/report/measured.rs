@@ -147,6 +147,7 @@ fn subject(source: &Source, number: usize, world_ranks: &[u32]) -> Subject {
         datatype: description.datatype.clone(),
         reduction: description.reduction.clone(),
         ranks: description.ranks,
+        file: description.file.clone(),
         nodes,
     }
 }

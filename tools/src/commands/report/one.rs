@@ -1,5 +1,6 @@
 //! The operations of one run.
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Result;
@@ -57,7 +58,7 @@ fn report(source: &Source, arguments: &Arguments, time: RunTime) -> Result<Repor
     }
     notes.extend(keep_longest(&mut fingerprints, &mut overview));
     Ok(Report {
-        name: super::name(&arguments.files[0]),
+        name: names(&arguments.files),
         generator: super::generator(),
         complete: source.complete(),
         time: time.name(),
@@ -67,6 +68,15 @@ fn report(source: &Source, arguments: &Arguments, time: RunTime) -> Result<Repor
         fingerprints,
         notes,
     })
+}
+
+/// What the files are called.
+fn names(files: &[PathBuf]) -> String {
+    let first = files.first().map(|file| super::name(file)).unwrap_or_default();
+    match files.len() {
+        0 | 1 => first,
+        several => format!("{first} and {} more", several - 1),
+    }
 }
 
 /// Of more operations than are shown keeps those that took longest in all; says so.

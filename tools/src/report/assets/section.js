@@ -16,7 +16,7 @@ const facts = (pairs) => table(null, pairs.map(([title, text]) => [title, elemen
 function subject(fingerprint) {
   const nodes = fingerprint.nodes.map(([name, ranks]) => `${name} (${ranks.length})`).join(", ");
   const pairs = [["operation", fingerprint.function], ["message size", fingerprint.bytes == null ? "not known" : `${fingerprint.bytes} B`]];
-  for (const key of ["communicator", "root", "datatype", "reduction"]) if (fingerprint[key] != null && fingerprint[key] !== "") pairs.push([key, String(fingerprint[key])]);
+  for (const key of ["file", "communicator", "root", "datatype", "reduction"]) if (fingerprint[key] != null && fingerprint[key] !== "") pairs.push([key, String(fingerprint[key])]);
   const counts = fingerprint.nodes.map(([, ranks]) => ranks.length);
   if (counts.length) {
     pairs.push(["nodes", String(counts.length)], ["tasks per node", [...new Set(counts)].join(", ")], ["node list", nodes]);
@@ -98,7 +98,7 @@ class LazySection {
 class Section extends LazySection {
   constructor(fingerprint) {
     const first = Math.max(0, fingerprint.times.findIndex(({ time: name }) => name === report.time));
-    super(`operation-${fingerprint.operation}`, `${fingerprint.operation}: ${fingerprint.function}${fingerprint.bytes == null ? "" : `, ${fingerprint.bytes} B`}`,
+    super(`operation-${fingerprint.operation}`, `${fingerprint.operation}: ${fingerprint.file ? `${fingerprint.file}: ` : ""}${fingerprint.function}${fingerprint.bytes == null ? "" : `, ${fingerprint.bytes} B`}`,
       { fingerprint, time: first, hidden: new Set(), scale: "auto", counter: "slowest" });
     this.numbers = element("div", {});
     this.remarks = element("div", {});

@@ -108,6 +108,9 @@ impl Ink {
 
 /// Draws the operations of a report.
 pub fn write(report: &Report, time: RunTime, look: Look, output: &mut dyn Write) -> io::Result<()> {
+    if report.fingerprints.is_empty() {
+        writeln!(output, "no operation was recorded")?;
+    }
     for (index, fingerprint) in report.fingerprints.iter().enumerate() {
         if index > 0 {
             writeln!(output)?;

@@ -6,6 +6,7 @@ use super::canvas::Canvas;
 use super::{Ink, Look};
 use crate::report::axis::{Axis, Kind, extent};
 use crate::report::fingerprint::{Ecdf, Fingerprint, Timed, place};
+use crate::report::histogram::Histogram;
 use crate::text;
 
 /// What spans more than this is drawn over its logarithm.
@@ -44,7 +45,14 @@ pub fn run_times(fingerprint: &Fingerprint, time: usize, look: Look) -> Vec<Stri
 
 /// Horizontal bars, the longest as wide as there is room.
 pub fn histogram(timed: &Timed, look: Look) -> Vec<String> {
-    let histogram = &timed.histogram;
+    let mut lines = bars(&timed.histogram, look);
+    if !lines.is_empty() {
+        lines.splice(0..0, [String::new(), look.title("histogram: from this run time on, repetitions")]);
+    }
+    lines
+}
+
+fn bars(histogram: &Histogram, look: Look) -> Vec<String> {
     let bins = histogram.drawn();
     if bins.is_empty() {
         return Vec::new();
@@ -61,7 +69,7 @@ pub fn histogram(timed: &Timed, look: Look) -> Vec<String> {
     let most = bars.iter().map(|(_, counts)| counts.iter().sum::<u64>()).max().unwrap_or(1).max(1);
     let digits = most.to_string().len();
     let room = look.width - LABEL - digits - 2;
-    let mut lines = vec![String::new(), look.title("histogram: from this run time on, repetitions")];
+    let mut lines = Vec::new();
     for (from, counts) in bars {
         let mut bar = String::new();
         for category in ORDER {
@@ -168,4 +176,27 @@ fn below(across: &Axis, columns: usize) -> String {
 
 fn is_far((low, high): (f64, f64)) -> bool {
     low > 0.0 && high / low > FAR
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::output::Style;
+
+    #[test]
+    fn bars_are_coloured_by_category_and_as_long_as_the_terminal_is_wide() {
+        let mut category = vec![Category::Good; 900];
+        category.extend([Category::Outlier; 3]);
+        let x: Vec<f64> = (0..903).map(|i| if i < 900 { 1000.0 + f64::from(i % 10) } else { 20_000.0 }).collect();
+        let histogram = Histogram::of(&x, &category, 480, |_| true);
+        for width in [80, 120] {
+            let look = Look { style: Style::Terminal, width, dots: true };
+            let lines = bars(&histogram, look);
+            let cells = |line: &str| line.chars().filter(|&letter| letter == '\u{2588}').count();
+            assert!(lines[0].contains("|900 \x1b[36m\u{2588}") && lines[0].ends_with("\x1b[0m"), "{:?}", lines[0]);
+            assert_eq!(cells(&lines[0]), width - LABEL - 9, "{:?}", lines[0]);
+            let last = &lines[lines.len() - 1];
+            assert!(last.ends_with("|  3 \x1b[31m\u{2588}\x1b[0m"), "few are seen as well: {last:?}");
+        }
+    }
 }
