@@ -1,7 +1,7 @@
 //! What the statistics tell beside the numbers, in words.
 
 use mpitrace::categories::Category;
-use mpitrace::statistics::{self, Outliers, Sample};
+use mpitrace::statistics::{self, Dependence, Outliers, Sample};
 
 use super::timed::Series;
 use crate::text;
@@ -9,16 +9,27 @@ use crate::text;
 /// Lags of the test of Ljung and Box.
 const TESTED_LAGS: usize = 20;
 
-/// Sentences about the run times; `good` are those of the good repetitions in their order.
-pub fn of(series: &Series, category: &[Category], all: &Sample, good: &[f64]) -> Vec<String> {
+/// What is known of the good repetitions.
+#[derive(Clone, Copy, Debug)]
+pub struct OfGood<'a> {
+    /// Their number.
+    pub count: usize,
+    /// Of their run times in order, at lag 1, 2, ...
+    pub autocorrelation: &'a [f64],
+    /// How many independent ones they are worth.
+    pub dependence: Option<Dependence>,
+}
+
+/// Sentences about the run times.
+pub fn of(series: &Series, category: &[Category], all: &Sample, good: OfGood) -> Vec<String> {
     let mut remarks = Vec::new();
-    if let Some(dependence) = statistics::dependence(good) {
-        let tested = statistics::ljung_box(good, TESTED_LAGS);
-        let tested = tested.map_or_else(String::new, |test| {
+    if let Some(dependence) = good.dependence {
+        let lags = &good.autocorrelation[..TESTED_LAGS.min(good.autocorrelation.len())];
+        let tested = statistics::ljung_box(lags, good.count).map_or_else(String::new, |test| {
             format!("; Ljung-Box over {} lags: {:.1}, {}", test.lags, test.statistic, probability(test.p))
         });
         let worth = dependence.effective.round();
-        remarks.push(format!("{} good repetitions are worth {worth} independent ones{tested}", good.len()));
+        remarks.push(format!("{} good repetitions are worth {worth} independent ones{tested}", good.count));
     }
     if let Some(outliers) = Outliers::of(all) {
         let rules = [

@@ -9,7 +9,8 @@ use super::cumulative_median::CumulativeMedian;
 use super::detail::Detail;
 use super::fingerprint::{Autocorrelation, Cut, Metrics, Mode, Timed};
 use super::histogram::Histogram;
-use super::{numbers, remarks};
+use super::numbers;
+use super::remarks::{self, OfGood};
 
 /// Lags of the autocorrelation.
 const LAGS: usize = 50;
@@ -122,6 +123,9 @@ pub fn of(
         share: mode.share,
         occurs: (good_numbers[mode.quartiles[0]], good_numbers[mode.quartiles[2]]),
     });
+    let at_lag = statistics::autocorrelation(&good_in_order, LAGS.min(good.len() / 4));
+    let of_good = OfGood { count: good.len(), autocorrelation: &at_lag, dependence };
+    let told = remarks::of(series, &category, &all, of_good);
     let timed = Timed {
         time,
         counts,
@@ -135,12 +139,12 @@ pub fn of(
         ecdf: numbers::ecdf(&all, detail.steps),
         ecdf_good: numbers::ecdf(&good, detail.steps),
         autocorrelation: Autocorrelation {
-            at_lag: statistics::autocorrelation(&good_in_order, LAGS.min(good.len() / 4)),
+            at_lag,
             band: if good.is_empty() { 0.0 } else { TWO_SIDED_95 / (good.len() as f64).sqrt() },
         },
         modes: modes.collect(),
         metrics: metrics(repetition, run_time_ns, all.sorted(), detail.metrics),
-        remarks: remarks::of(series, &category, &all, &good_in_order),
+        remarks: told,
     };
     Ok((timed, category))
 }
@@ -244,6 +248,8 @@ mod tests {
         let found = made(&x).0.autocorrelation;
         assert!(found.at_lag[4] > 0.95 && found.at_lag[0] < 0.0, "{:?}", found.at_lag);
         assert!((found.band - 0.062).abs() < 0.001);
+        let told = made(&x).0.remarks;
+        assert!(told[0].contains("; Ljung-Box over 20 lags: ") && told[0].ends_with(", p < 1e-300"), "{told:?}");
         assert!(made(&[3.0; 9]).0.autocorrelation.at_lag.is_empty(), "equal values have none");
     }
 

@@ -11,6 +11,8 @@ const far = (range) => !!range && range[0] > 0 && range[1] / range[0] > FAR;
 
 function legend(pen) {
   const { context, colours, x, y } = pen;
+  context.fillStyle = colours.paper;
+  context.fillRect(x.end - 62, y.end + 3, 58, 32);
   SIDES.forEach((name, side) => {
     const middle = y.end + 12 + 14 * side;
     context.fillStyle = colours.ink;
@@ -107,7 +109,9 @@ function runTimeOverlay() {
       return found && [found[0] / 1.05, found[1] * 1.05];
     } },
     draw(pen, state) {
-      both((side) => points(state, side)).forEach(([across, up], side) => {
+      // The smaller marks on top.
+      [1, 0].forEach((side) => {
+        const [across, up] = points(state, side);
         const { context, colours, x, y } = pen;
         context.fillStyle = context.strokeStyle = colours[SIDE_COLOUR[side]];
         context.globalAlpha = 0.7;

@@ -2,7 +2,7 @@
 
 use super::chart::{COLOURS, Chart, Range};
 use super::run_times;
-use super::scene::{Anchor, Area, FAINT, INK, Scene, Stroke};
+use super::scene::{Anchor, Area, FAINT, INK, PAPER, Scene, Stroke};
 use crate::report::axis::{Kind, extent};
 use crate::report::comparison::{Comparison, Distance, Pair};
 use crate::report::fingerprint::{Ecdf, Timed};
@@ -51,6 +51,8 @@ fn sides<'p>(pair: &'p Pair, distance: &Distance) -> Option<[&'p Timed; 2]> {
 }
 
 fn legend(chart: &mut Chart) {
+    let (left, top) = (chart.inside.right() - 62.0, chart.inside.bottom() - 38.0);
+    chart.scene.fill(Area { left, top, width: 58.0, height: 34.0 }, PAPER);
     for (row, (name, stroke)) in ["A", "B"].into_iter().zip(STROKES).enumerate() {
         let (right, middle) = (chart.inside.right() - 8.0, chart.inside.bottom() - 28.0 + 14.0 * row as f64);
         chart.scene.text((right - 34.0, middle + 3.5), Anchor::End, 10.0, INK, name);
@@ -87,7 +89,8 @@ fn points(scene: &mut Scene, area: Area, pair: &Pair, sides: &[&Timed; 2]) {
     };
     let x = Range { label: "repetition".into(), range, kind: Kind::Count, logarithmic: false };
     let mut chart = Chart::new(scene, area, "Run time per repetition", &x, &y, 14.0);
-    chart.dots(of(0), STROKES[0].colour, false);
+    // The smaller marks on top.
     chart.dots(of(1), STROKES[1].colour, true);
+    chart.dots(of(0), STROKES[0].colour, false);
     legend(&mut chart);
 }
