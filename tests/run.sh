@@ -42,9 +42,9 @@ examples() {
 
 step "MPI libraries and tools" tests/mpi/install.sh
 step "format" cargo fmt --all --check
-step "clippy" cargo clippy --workspace --all-targets --release -- -D warnings
+step "clippy" cargo clippy --workspace --all-targets --profile checked -- -D warnings
 step "build" cargo build --release --workspace
-step "tests" cargo test --release --workspace
+step "tests" cargo test --profile checked --workspace
 step "dependencies" licences_and_advisories
 step "examples" examples
 step "commands in the documentation" tests/documentation.sh

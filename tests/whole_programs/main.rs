@@ -28,6 +28,7 @@ mod languages;
 mod messages;
 mod output;
 mod preload;
+mod report;
 mod requests;
 mod runs;
 mod sessions;
@@ -66,6 +67,7 @@ fn main() {
         ("requests", requests::TESTS),
         ("sessions", sessions::TESTS),
         ("clocks", clocks::TESTS),
+        ("report", report::TESTS),
         ("hosts", hosts::TESTS),
         ("messages", messages::TESTS),
         ("counters", counters::TESTS),

@@ -6,7 +6,8 @@ use anyhow::Result;
 use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::commands::{
-    categorize, clock, compare, completions, diagnose, doctor, dump, export, info, man, overhead, recover, run, stats,
+    categorize, clock, compare, completions, diagnose, doctor, dump, export, info, man, overhead, recover, report, run,
+    stats,
 };
 use crate::output::Output;
 
@@ -18,7 +19,8 @@ use crate::output::Output;
     subcommand_required = true,
     arg_required_else_help = false,
     after_help = "Exit codes: 0 done; 1 after the output, where the trace is incomplete, or its times contradict themselves \
-                  (clock), or B is slower (compare), or tracing will not work (doctor); 2 wrong usage or a file that cannot be read. `run` ends as the job does."
+                  (clock), or B is slower (compare), or tracing will not work (doctor); 2 wrong usage or a file that cannot be \
+                  read. `run` ends as the job does."
 )]
 pub struct Cli {
     /// What to do.
@@ -38,6 +40,7 @@ pub enum Command {
     Clock(clock::Arguments),
     Compare(compare::Arguments),
     Export(export::Arguments),
+    Report(report::Arguments),
     Recover(recover::Arguments),
     Doctor(doctor::Arguments),
     Overhead(overhead::Arguments),
@@ -60,6 +63,7 @@ impl Command {
             Command::Clock(arguments) => clock::run(&arguments, output),
             Command::Compare(arguments) => compare::run(&arguments, output),
             Command::Export(arguments) => export::run(&arguments, output),
+            Command::Report(arguments) => report::run(&arguments, output),
             Command::Recover(arguments) => recover::run(&arguments, output),
             Command::Doctor(arguments) => doctor::run(&arguments, output),
             Command::Overhead(arguments) => overhead::run(&arguments, output),

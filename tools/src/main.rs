@@ -10,6 +10,7 @@ mod markers;
 mod mpi;
 mod output;
 mod process;
+mod report;
 mod source;
 mod table;
 mod text;

@@ -23,6 +23,10 @@ pub enum Attribute {
     Yellow,
     /// What is wrong.
     Red,
+    /// A first repetition.
+    Magenta,
+    /// A good repetition.
+    Cyan,
 }
 
 impl Style {
@@ -32,6 +36,8 @@ impl Style {
             Attribute::Bold => 1,
             Attribute::Yellow => 33,
             Attribute::Red => 31,
+            Attribute::Magenta => 35,
+            Attribute::Cyan => 36,
         };
         match self {
             Style::Plain => text.to_owned(),

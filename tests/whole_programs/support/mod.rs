@@ -1,5 +1,6 @@
 //! What the tests of whole programs stand on: the MPI libraries, building and launching a program, reading its trace.
 
+pub mod browser;
 pub mod build;
 pub mod case;
 pub mod companion;
@@ -23,15 +24,15 @@ pub fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// The folder of this profile's binaries, `target/release`: this test runs from its `deps`.
-pub static BINARIES: LazyLock<PathBuf> = LazyLock::new(|| {
+/// Cargo's target folder, where the MPI libraries, the compiled programs and the traces go: this test runs from the `deps` of one of
+/// its profiles.
+pub static TARGET: LazyLock<PathBuf> = LazyLock::new(|| {
     let me = env::current_exe().expect("the path of this test");
-    me.parent().and_then(Path::parent).expect("a folder above deps").to_path_buf()
+    me.ancestors().nth(3).expect("a folder above the profile's").to_path_buf()
 });
 
-/// Cargo's target folder, where the MPI libraries, the compiled programs and the traces go.
-pub static TARGET: LazyLock<PathBuf> =
-    LazyLock::new(|| BINARIES.parent().expect("a folder above release").to_path_buf());
+/// What `cargo build --release --workspace` has built, whichever profile this test has.
+pub static BINARIES: LazyLock<PathBuf> = LazyLock::new(|| TARGET.join("release"));
 
 /// The library under test.
 pub fn tracer() -> PathBuf {

@@ -13,6 +13,7 @@ pub mod info;
 pub mod man;
 pub mod overhead;
 pub mod recover;
+pub mod report;
 pub mod run;
 pub mod stats;
 

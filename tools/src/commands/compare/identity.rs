@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::source::Description;
+
 /// What makes operations of different runs the same. Numbers do not: two libraries may call other operations in between.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Identity {
@@ -39,6 +41,28 @@ impl fmt::Display for Identity {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(to, "{} ({})", self.key(), self.rest())
     }
+}
+
+/// What the operations of a run are, in their order.
+pub fn all(operations: &[Description]) -> Vec<Identity> {
+    let mut identities: Vec<Identity> = Vec::new();
+    for description in operations {
+        let mut identity = Identity {
+            function: description.function.clone(),
+            bytes: description.bytes,
+            ranks: description.ranks,
+            root: description.root,
+            communicator: description.communicator.clone(),
+            datatype: description.datatype.clone(),
+            reduction: description.reduction.clone(),
+            occurrence: 0,
+        };
+        while identities.contains(&identity) {
+            identity.occurrence += 1;
+        }
+        identities.push(identity);
+    }
+    identities
 }
 
 /// The operations of the two sides, by their places in the lists given.

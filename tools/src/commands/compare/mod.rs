@@ -1,6 +1,6 @@
 //! `mpitrace compare`: two sets of runs, tested.
 
-mod identity;
+pub mod identity;
 mod page;
 mod reduce;
 mod result;

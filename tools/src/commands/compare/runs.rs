@@ -9,7 +9,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use mpitrace::run_time::RunTime;
 use mpitrace::trace::Trace;
 
-use super::identity::Identity;
+use super::identity::{self, Identity};
 use crate::source::{Format, RunTimes, Source, Traced};
 
 /// The files of one run: one, but where a run left several.
@@ -96,24 +96,7 @@ impl Opened {
 
     /// What its operations are.
     pub fn identities(&self) -> Vec<Identity> {
-        let mut identities: Vec<Identity> = Vec::new();
-        for description in self.0.operations() {
-            let mut identity = Identity {
-                function: description.function.clone(),
-                bytes: description.bytes,
-                ranks: description.ranks,
-                root: description.root,
-                communicator: description.communicator.clone(),
-                datatype: description.datatype.clone(),
-                reduction: description.reduction.clone(),
-                occurrence: 0,
-            };
-            while identities.contains(&identity) {
-                identity.occurrence += 1;
-            }
-            identities.push(identity);
-        }
-        identities
+        identity::all(self.0.operations())
     }
 
     /// The run times of an operation.

@@ -1,7 +1,7 @@
 //! `mpitrace info`: what a trace is.
 
-mod facts;
-mod page;
+pub mod facts;
+pub mod page;
 
 use std::process::ExitCode;
 

@@ -44,7 +44,7 @@ pub fn write(facts: &Facts, output: &mut dyn Write, style: Style) -> io::Result<
 }
 
 /// The lines above the table: only what is known, and of the settings only what is not as it always is.
-fn lines(facts: &Facts) -> Vec<(&'static str, String)> {
+pub fn lines(facts: &Facts) -> Vec<(&'static str, String)> {
     let factors = Known(&facts.factors);
     let mut lines = vec![("ranks", ranks(facts)), ("records", records(facts))];
     let mut add = |title, line: Option<String>| lines.extend(line.map(|line| (title, line)));

@@ -1,0 +1,106 @@
+//! `mpitrace report`: the fingerprint of each operation.
+
+mod one;
+mod two;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Result, bail, ensure};
+use clap::Args;
+use mpitrace::run_time::RunTime;
+
+use super::info;
+use crate::output::Output;
+use crate::report::fingerprint::Run;
+use crate::report::timed::Method;
+use crate::report::tracer;
+use crate::source::{Format, Source, TimeArgument};
+
+/// Show the fingerprint of each operation: a page, pictures, or plots in the terminal
+///
+/// A fingerprint is all that the run times of an operation look like: numbers with their intervals, histogram, box plot,
+/// distribution function, run time per repetition, who came late, and the counters, each by category.
+#[derive(Debug, Args)]
+pub struct Arguments {
+    /// The trace; several files where one run left several. With --from the files of another tool, each by itself
+    #[arg(value_name = "FILE", required_unless_present = "compare")]
+    files: Vec<PathBuf>,
+    /// The files are no traces: csv (iteration id, MPI rank, metric name, value; runtime in ns), or ReproMPI's raw output
+    #[arg(long, value_name = "FORMAT")]
+    from: Option<Format>,
+    /// Lay two runs over each other
+    #[arg(long, num_args = 2, value_names = ["A", "B"], conflicts_with = "files")]
+    compare: Option<Vec<PathBuf>>,
+    /// OUT.html: one page that needs nothing else; otherwise a folder for pictures, as SVG and PNG
+    #[arg(short, long, value_name = "OUT")]
+    output: Option<PathBuf>,
+    /// Only this operation
+    #[arg(long, value_name = "N", conflicts_with = "compare")]
+    operation: Option<usize>,
+    /// Of the pictures this kind alone, such as histogram
+    #[arg(long, value_name = "NAME", requires = "output", conflicts_with = "compare")]
+    plot: Option<String>,
+    /// The rule of the categories; the end of the warm-up is shown by both
+    #[arg(long, default_value = "roth")]
+    method: Method,
+    #[command(flatten)]
+    time: TimeArgument,
+    /// As JSON: everything that the page shows
+    #[arg(long)]
+    json: bool,
+}
+
+/// Where it goes.
+enum Place<'a> {
+    Page(&'a Path),
+    Folder(&'a Path),
+    Terminal,
+    /// JSON on stdout is all.
+    Nowhere,
+}
+
+/// Shows them.
+pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
+    let time = RunTime::from(arguments.time);
+    let place = place(arguments)?;
+    match arguments.compare.as_deref() {
+        Some([a, b]) => two::run(arguments, [a, b], time, place, output),
+        _ => one::run(arguments, time, place, output),
+    }
+}
+
+/// Whether something can be written there is asked before anything is computed.
+fn place(arguments: &Arguments) -> Result<Place<'_>> {
+    let Some(path) = arguments.output.as_deref() else {
+        return Ok(if arguments.json { Place::Nowhere } else { Place::Terminal });
+    };
+    if path.extension().is_some_and(|ending| ending == "html") {
+        ensure!(arguments.plot.is_none(), "--plot chooses among pictures: -o names a folder, not {}", path.display());
+        ensure!(!path.is_dir(), "{}: is a folder", path.display());
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        ensure!(folder.is_dir(), "{}: there is no folder {}", path.display(), folder.display());
+        return Ok(Place::Page(path));
+    }
+    if path.exists() && !path.is_dir() {
+        bail!("{}: is a file, and pictures need a folder; a page's name ends in .html", path.display());
+    }
+    Ok(Place::Folder(path))
+}
+
+fn generator() -> String {
+    format!("mpitrace {}", env!("CARGO_PKG_VERSION"))
+}
+
+/// What the operations of a run have in common.
+fn run_facts(source: &Source) -> Run {
+    let Some(traced) = source.traced() else { return Run::default() };
+    let facts = info::facts::Facts::of(&traced.trace, &traced.operations, &traced.clock);
+    let lines = info::page::lines(&facts).into_iter().map(|(title, line)| (title.to_owned(), line));
+    Run { facts: lines.collect(), tracer: tracer::facts(&traced.trace, &traced.clock), factors: facts.factors }
+}
+
+/// What people call a file.
+fn name(file: &Path) -> String {
+    file.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+}

@@ -1,0 +1,100 @@
+//! The operations of one run.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::Result;
+use mpitrace::run_time::RunTime;
+
+use super::{Arguments, Place};
+use crate::commands::shown_source;
+use crate::output::{self, Output};
+use crate::report::detail::{Detail, SHOWN};
+use crate::report::fingerprint::{Fingerprint, Overview, Report};
+use crate::report::measured::Measured;
+use crate::report::terminal::{self, Look};
+use crate::report::{file, make, page, still};
+use crate::source::Source;
+
+pub(super) fn run(arguments: &Arguments, time: RunTime, place: Place, output: &mut Output) -> Result<ExitCode> {
+    let source = Source::read(&arguments.files, arguments.from)?;
+    source.check(arguments.operation, time)?;
+    source.warn(time);
+    let report = report(&source, arguments, time)?;
+    if let (Place::Folder(_), Some(plot)) = (&place, arguments.plot.as_deref()) {
+        still::check(&report, plot)?;
+    }
+    match place {
+        Place::Page(path) => {
+            let title = format!("Fingerprints of {}", report.name);
+            file::whole(path, |file| page::write(&title, &report, file))?;
+        }
+        Place::Folder(folder) => still::write(&report, time, folder, arguments.plot.as_deref())?,
+        Place::Terminal => {
+            let look = Look::of(output.style);
+            terminal::write(&report, time, look, output)?;
+        }
+        Place::Nowhere => {}
+    }
+    if arguments.json {
+        output::json(output, &report)?;
+    }
+    Ok(shown_source(&source))
+}
+
+fn report(source: &Source, arguments: &Arguments, time: RunTime) -> Result<Report> {
+    let wanted: Vec<usize> = source.wanted(arguments.operation).collect();
+    let counters = wanted.iter().map(|&number| source.counters(number).len()).max().unwrap_or(0);
+    let detail = Detail::of(wanted.len().min(SHOWN), counters);
+    let mut fingerprints = Vec::new();
+    let mut overview = Vec::new();
+    let mut notes = Vec::new();
+    for number in wanted {
+        let made = make::fingerprint(Measured::of(source, number, detail.cells)?, arguments.method, &detail)?;
+        overview.push(make::overview(&made.fingerprint, time));
+        fingerprints.push(made.fingerprint);
+        let of_operation = source.notes(number).iter().map(|note| format!("operation {number}: {note}"));
+        notes.extend(of_operation);
+    }
+    notes.extend(keep_longest(&mut fingerprints, &mut overview));
+    Ok(Report {
+        name: names(&arguments.files),
+        generator: super::generator(),
+        complete: source.complete(),
+        time: time.name(),
+        method: arguments.method.name(),
+        run: super::run_facts(source),
+        overview,
+        fingerprints,
+        notes,
+    })
+}
+
+/// What the files are called.
+fn names(files: &[PathBuf]) -> String {
+    let first = files.first().map(|file| super::name(file)).unwrap_or_default();
+    match files.len() {
+        0 | 1 => first,
+        several => format!("{first} and {} more", several - 1),
+    }
+}
+
+/// Of more operations than are shown keeps those that took longest in all; says so.
+fn keep_longest(fingerprints: &mut Vec<Fingerprint>, overview: &mut [Overview]) -> Option<String> {
+    let operations = overview.len();
+    if operations <= SHOWN {
+        return None;
+    }
+    let took = |row: &Overview| row.median_ns.unwrap_or(0.0) * row.repetitions as f64;
+    let mut order: Vec<usize> = (0..operations).collect();
+    order.sort_by(|&a, &b| took(&overview[b]).total_cmp(&took(&overview[a])));
+    for &place in &order[SHOWN..] {
+        overview[place].shown = false;
+    }
+    let mut shown = overview.iter().map(|row| row.shown);
+    fingerprints.retain(|_| shown.next().unwrap_or(false));
+    Some(format!(
+        "{SHOWN} of {operations} operations are shown, those with the most time (median times repetitions); --operation \
+         shows any other"
+    ))
+}

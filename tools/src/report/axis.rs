@@ -1,0 +1,180 @@
+//! From values to places, with ticks at round numbers.
+
+/// What an axis counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// ns, told in the unit that suits the range.
+    Time,
+    /// Things: no tick between two whole numbers.
+    Count,
+    /// Anything else.
+    Share,
+    /// Nothing: an axis without ticks.
+    Names,
+}
+
+/// An axis over a range of values.
+#[derive(Clone, Debug)]
+pub struct Axis {
+    from: f64,
+    to: f64,
+    places: (f64, f64),
+    kind: Kind,
+    logarithmic: bool,
+    /// Values of one unit.
+    per_unit: f64,
+    /// Its name; empty for a plain number.
+    pub unit: &'static str,
+}
+
+/// Below this ratio of its ends a logarithmic axis has the ticks of a linear one.
+const DECADES: f64 = 8.0;
+
+impl Axis {
+    /// Over `range`, from the first of the `places` to the second.
+    pub fn new(range: (f64, f64), places: (f64, f64), kind: Kind, logarithmic: bool) -> Axis {
+        let (mut from, mut to) = range;
+        let logarithmic = logarithmic && to > 0.0;
+        if logarithmic && from <= 0.0 {
+            from = to / 1e6;
+        }
+        if to <= from {
+            (from, to) = if logarithmic { (from / 1.1, from * 1.1) } else { (from - 0.5, from + 0.5) };
+        }
+        let most = from.abs().max(to.abs());
+        let (per_unit, unit) = match kind {
+            Kind::Time if most >= 1e9 => (1e9, "s"),
+            Kind::Time if most >= 1e6 => (1e6, "ms"),
+            Kind::Time if most >= 1e3 => (1e3, "µs"),
+            Kind::Time => (1.0, "ns"),
+            _ => (1.0, ""),
+        };
+        Axis { from, to, places, kind, logarithmic, per_unit, unit }
+    }
+
+    /// Where a value lies; beyond the ends for values beyond the range.
+    pub fn place(&self, value: f64) -> f64 {
+        let share = match self.logarithmic {
+            true => (value / self.from).ln() / (self.to / self.from).ln(),
+            false => (value - self.from) / (self.to - self.from),
+        };
+        self.places.0 + share * (self.places.1 - self.places.0)
+    }
+
+    /// Whether a value lies within the range.
+    pub fn has(&self, value: f64) -> bool {
+        value >= self.from && value <= self.to
+    }
+
+    /// The two ends, as places.
+    pub fn ends(&self) -> (f64, f64) {
+        self.places
+    }
+
+    /// Places with their labels, about so many.
+    pub fn ticks(&self, wanted: f64) -> Vec<(f64, String)> {
+        if self.kind == Kind::Names {
+            return Vec::new();
+        }
+        let (from, to) = (self.from / self.per_unit, self.to / self.per_unit);
+        let tick = |value: f64, digits: usize| (self.place(value * self.per_unit), self.label(value, digits));
+        if self.logarithmic && to / from > DECADES {
+            let count = (to / from).log10();
+            let digits: &[f64] = match count {
+                many if many > wanted => &[1.0],
+                some if some > wanted / 3.0 => &[1.0, 3.0],
+                _ => &[1.0, 2.0, 5.0],
+            };
+            let powers = from.log10().floor() as i32..=to.log10().floor() as i32;
+            let values = powers.flat_map(|power| {
+                let after_point = (-power).max(0) as usize;
+                digits.iter().map(move |digit| (digit * 10f64.powi(power), after_point))
+            });
+            let inside = values.filter(|(value, _)| *value >= from && *value <= to);
+            return inside.map(|(value, digits)| tick(value, digits)).collect();
+        }
+        let mut step = round_step((to - from) / wanted.max(1.0));
+        if self.kind == Kind::Count && to - from >= 1.0 {
+            step = step.max(1.0);
+        }
+        let digits = (-(step.log10() + 1e-9).floor()).max(0.0) as usize;
+        let (first, last) = ((from / step - 1e-9).ceil() as i64, (to / step + 1e-9).floor() as i64);
+        (first..=last).map(|number| tick(number as f64 * step, digits)).collect()
+    }
+
+    fn label(&self, value: f64, digits: usize) -> String {
+        let text = match value.abs() {
+            large if large >= 1e9 => format!("{} G", value / 1e9),
+            large if large >= 1e6 => format!("{} M", value / 1e6),
+            _ => format!("{value:.digits$}"),
+        };
+        // A typographical minus is as wide as a plus.
+        text.replace('-', "\u{2212}")
+    }
+}
+
+/// 1, 2 or 5 times a power of ten, no less than this.
+fn round_step(least: f64) -> f64 {
+    let power = 10f64.powf(least.log10().floor());
+    [1.0, 2.0, 5.0, 10.0].into_iter().map(|digit| digit * power).find(|step| *step >= least * 0.999).unwrap_or(power)
+}
+
+/// The least and the greatest of the finite values.
+pub fn extent(values: impl IntoIterator<Item = f64>) -> Option<(f64, f64)> {
+    let finite = values.into_iter().filter(|value| value.is_finite());
+    finite.fold(None, |found, value| {
+        let (low, high) = found.unwrap_or((value, value));
+        Some((value.min(low), value.max(high)))
+    })
+}
+
+/// The range with some room on either side.
+pub fn with_room((low, high): (f64, f64), logarithmic: bool) -> (f64, f64) {
+    if logarithmic && low > 0.0 {
+        let room = (high / low).powf(0.04) * 1.02;
+        return (low / room, high * room);
+    }
+    let room = match (high - low) * 0.04 {
+        0.0 => (high.abs() * 0.02).max(0.5),
+        room => room,
+    };
+    (low - room, high + room)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn labels(axis: &Axis, wanted: f64) -> Vec<String> {
+        axis.ticks(wanted).into_iter().map(|(_, label)| label).collect()
+    }
+
+    #[test]
+    fn ticks_stand_at_round_numbers() {
+        let axis = Axis::new((7000.0, 14_500.0), (0.0, 300.0), Kind::Time, false);
+        assert_eq!((labels(&axis, 5.0), axis.unit), (vec!["8".into(), "10".into(), "12".into(), "14".into()], "µs"));
+        assert_eq!(axis.ticks(5.0)[0].0, 40.0);
+        let axis = Axis::new((-0.04, 0.36), (100.0, 0.0), Kind::Share, false);
+        assert_eq!(labels(&axis, 5.0), ["0.0", "0.1", "0.2", "0.3"]);
+        let axis = Axis::new((0.0, 4.0), (0.0, 1.0), Kind::Count, false);
+        assert_eq!(labels(&axis, 40.0), ["0", "1", "2", "3", "4"]);
+    }
+
+    #[test]
+    fn a_logarithmic_axis_counts_in_decades() {
+        let axis = Axis::new((500.0, 2e6), (0.0, 100.0), Kind::Time, true);
+        assert_eq!(
+            (labels(&axis, 6.0), axis.unit),
+            (["0.001", "0.003", "0.01", "0.03", "0.1", "0.3", "1"].map(String::from).into(), "ms")
+        );
+        assert!((axis.place(1e3) - 100.0 * 2f64.ln() / 4000f64.ln()).abs() < 1e-9);
+    }
+
+    #[test]
+    fn one_value_and_none_below_zero_have_an_axis() {
+        assert_eq!(Axis::new((5.0, 5.0), (0.0, 10.0), Kind::Count, false).place(5.0), 5.0);
+        assert!(Axis::new((0.0, 5.0), (0.0, 10.0), Kind::Time, true).place(5.0) > 9.9);
+        assert_eq!(extent([f64::NAN, 3.0, 1.0]), Some((1.0, 3.0)));
+        assert_eq!(extent([]), None);
+    }
+}

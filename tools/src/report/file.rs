@@ -1,0 +1,50 @@
+//! A file appears under its name when it is whole.
+
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+
+/// Writes a file through `write`, first as `NAME.part`. Nothing is left of one that could not be written to its end.
+pub fn whole(path: &Path, write: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<()> {
+    let part = beside(path);
+    let written = (|| -> Result<()> {
+        let mut file = BufWriter::with_capacity(1 << 16, File::create(&part)?);
+        write(&mut file)?;
+        file.flush()?;
+        fs::rename(&part, path)?;
+        Ok(())
+    })();
+    if written.is_err() {
+        let _ = fs::remove_file(&part);
+    }
+    written.with_context(|| format!("{} cannot be written", path.display()))
+}
+
+fn beside(path: &Path) -> PathBuf {
+    let mut name = path.file_name().map(OsString::from).unwrap_or_default();
+    name.push(".part");
+    path.with_file_name(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_is_not_finished_is_not_there() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("page.html");
+        whole(&path, |file| Ok(file.write_all(b"whole")?)).unwrap();
+        let full = || Err(std::io::Error::from(std::io::ErrorKind::StorageFull).into());
+        let error = whole(&path, |file| {
+            file.write_all(b"half")?;
+            full()
+        });
+        assert!(format!("{:#}", error.unwrap_err()).starts_with(&format!("{} cannot be written: ", path.display())));
+        assert_eq!(fs::read(&path).unwrap(), b"whole", "what was there stays");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+}

@@ -1,0 +1,110 @@
+//! How many repetitions took how long, by category.
+
+use mpitrace::categories::Category;
+use serde::{Serialize, Serializer};
+
+use super::fingerprint::place;
+
+/// Bins that are drawn as one where nobody has zoomed: there are more, so that there is something to zoom into.
+pub const DRAWN_AS_ONE: usize = 4;
+
+/// A range that spans more than this factor is divided logarithmically.
+const FAR: f64 = 10.0;
+
+/// Counts over equal bins of the run time or of its logarithm.
+#[derive(Debug, Default, Serialize)]
+pub struct Histogram {
+    /// Whether the bins are equally wide in the logarithm.
+    pub logarithmic: bool,
+    /// The lower edge of the first bin, ns.
+    pub from_ns: f64,
+    /// The upper edge of the last, ns.
+    pub to_ns: f64,
+    /// How many bins there are.
+    pub bins: usize,
+    /// For each bin that is not empty: its number, and how many of each category.
+    #[serde(serialize_with = "filled")]
+    pub counts: Vec<[u64; 4]>,
+}
+
+impl Histogram {
+    /// Of those run times (ns) whose category is wanted, in so many bins.
+    pub fn of(run_time_ns: &[f64], category: &[Category], bins: usize, wanted: impl Fn(Category) -> bool) -> Histogram {
+        let each = || run_time_ns.iter().zip(category).filter(|(x, category)| x.is_finite() && wanted(**category));
+        let (least, most) = each().fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), (&x, _)| (a.min(x), b.max(x)));
+        if least > most {
+            return Histogram::default();
+        }
+        let logarithmic = least > 0.0 && most / least > FAR;
+        // Equal values still need a bin with a width.
+        let to = if most > least { most } else { least + least.abs().max(1.0) * 1e-3 };
+        let mut histogram = Histogram { logarithmic, from_ns: least, to_ns: to, bins, counts: vec![[0; 4]; bins] };
+        let (start, per_bin) =
+            (histogram.position(least), (histogram.position(to) - histogram.position(least)) / bins as f64);
+        for (&x, &category) in each() {
+            let bin = ((histogram.position(x) - start) / per_bin) as usize;
+            histogram.counts[bin.min(bins - 1)][place(category)] += 1;
+        }
+        histogram
+    }
+
+    /// The edges (ns) and the counts of `DRAWN_AS_ONE` bins each.
+    pub fn drawn(&self) -> Vec<(f64, f64, [u64; 4])> {
+        let groups = self.counts.chunks(DRAWN_AS_ONE).enumerate();
+        groups
+            .map(|(index, bins)| {
+                let mut sum = [0; 4];
+                bins.iter().for_each(|bin| sum.iter_mut().zip(bin).for_each(|(sum, count)| *sum += count));
+                (self.edge(index * DRAWN_AS_ONE), self.edge(index * DRAWN_AS_ONE + bins.len()), sum)
+            })
+            .collect()
+    }
+
+    /// The lower edge of a bin, ns.
+    fn edge(&self, bin: usize) -> f64 {
+        let share = bin as f64 / self.bins as f64;
+        match self.logarithmic {
+            true => self.from_ns * (self.to_ns / self.from_ns).powf(share),
+            false => self.from_ns + (self.to_ns - self.from_ns) * share,
+        }
+    }
+
+    fn position(&self, x: f64) -> f64 {
+        if self.logarithmic { x.ln() } else { x }
+    }
+}
+
+fn filled<S: Serializer>(counts: &[[u64; 4]], serializer: S) -> Result<S::Ok, S::Error> {
+    let filled = counts.iter().enumerate().filter(|(_, count)| count.iter().any(|&count| count > 0));
+    serializer.collect_seq(filled.map(|(bin, count)| [bin as u64, count[0], count[1], count[2], count[3]]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use Category::{Good, Outlier};
+
+    #[test]
+    fn every_repetition_is_in_one_bin() {
+        let x: Vec<f64> = (0..1000).map(|i| 20.0 + f64::from(i % 37)).collect();
+        let histogram = Histogram::of(&x, &vec![Good; 1000], 480, |_| true);
+        assert!(!histogram.logarithmic);
+        assert_eq!(histogram.drawn().iter().map(|(_, _, counts)| counts[3]).sum::<u64>(), 1000);
+        assert_eq!((histogram.drawn()[0].0, histogram.drawn().last().map(|bin| bin.1)), (20.0, Some(56.0)));
+        assert_eq!(histogram.drawn()[0].2, [0, 0, 0, 28]);
+    }
+
+    #[test]
+    fn what_reaches_far_is_divided_by_the_logarithm() {
+        let histogram = Histogram::of(&[1.0, 10.0, 100.0, 10_000.0], &[Good, Good, Good, Outlier], 480, |_| true);
+        assert!(histogram.logarithmic);
+        let filled: Vec<usize> = (0..480).filter(|&bin| histogram.counts[bin] != [0; 4]).collect();
+        assert_eq!(filled, [0, 120, 240, 479]);
+    }
+
+    #[test]
+    fn equal_values_and_none_have_a_histogram_too() {
+        assert_eq!(Histogram::of(&[7.0; 5], &[Good; 5], 480, |_| true).counts[0], [0, 0, 0, 5]);
+        assert!(Histogram::of(&[7.0], &[Outlier], 480, |category| category == Good).counts.is_empty());
+    }
+}

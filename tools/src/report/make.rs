@@ -1,0 +1,118 @@
+//! From what was measured to a report.
+
+use anyhow::{Context, Result};
+use mpitrace::categories::Category;
+use mpitrace::run_time::RunTime;
+use rayon::prelude::*;
+
+use super::detail::Detail;
+use super::fingerprint::{Counter, Fingerprint, Overview, Points};
+use super::measured::Measured;
+use super::thin;
+use super::timed::{self, Method, Series};
+use crate::source;
+
+/// A fingerprint, and all that it was made of.
+#[derive(Debug)]
+pub struct Made {
+    pub fingerprint: Fingerprint,
+    run_times: Vec<Vec<f64>>,
+    categories: Vec<Vec<Category>>,
+}
+
+impl Made {
+    /// All run times by the definition with this index, and their categories.
+    pub fn of_time(&self, index: usize) -> (&[f64], &[Category]) {
+        (&self.run_times[index], &self.categories[index])
+    }
+}
+
+/// Makes the fingerprint of an operation.
+///
+/// # Errors
+/// A run time that the rule of the categories cannot do with.
+pub fn fingerprint(measured: Measured<'_>, method: Method, detail: &Detail) -> Result<Made> {
+    let of_time = |(time, x): &(RunTime, Vec<f64>)| {
+        timed::of(method, detail, *time, &Series::of(&measured.repetition, x, &measured.enter_ns))
+    };
+    let made = measured.times.par_iter().map(of_time).collect::<Result<Vec<_>, _>>();
+    let made = made.with_context(|| format!("operation {}", measured.subject.operation))?;
+    let (times, categories): (Vec<_>, Vec<Vec<Category>>) = made.into_iter().unzip();
+    let run_times: Vec<&[f64]> = measured.times.iter().map(|(_, run_time_ns)| run_time_ns.as_slice()).collect();
+    let chosen = thin::choose(&run_times, &categories[0], detail.points);
+    let points = points(&measured, &run_times, &categories, chosen);
+    let fingerprint = Fingerprint {
+        repetitions: measured.repetition.len(),
+        incomplete: measured.incomplete,
+        subject: measured.subject,
+        times,
+        points,
+        heat: measured.heat,
+        clock_error: measured.clock_error,
+    };
+    Ok(Made { fingerprint, run_times: measured.times.into_iter().map(|(_, x)| x).collect(), categories })
+}
+
+fn points(measured: &Measured<'_>, run_times: &[&[f64]], categories: &[Vec<Category>], chosen: thin::Chosen) -> Points {
+    let rows = chosen.rows;
+    let ranks = |all: &[u32]| -> Vec<u32> {
+        rows.iter().filter_map(|&row| measured.ranks.get(*all.get(row)? as usize).copied()).collect()
+    };
+    Points {
+        of: measured.repetition.len(),
+        chosen: chosen.how,
+        repetition: rows.iter().map(|&row| measured.repetition[row]).collect(),
+        run_time_ns: run_times.iter().map(|x| rows.iter().map(|&row| x[row]).collect()).collect(),
+        category: categories.iter().map(|all| rows.iter().map(|&row| all[row]).collect()).collect(),
+        slowest: ranks(&measured.slowest),
+        last_in: ranks(&measured.last_in),
+        counters: measured.counters.iter().map(|counter| values(measured, counter, &rows)).collect(),
+    }
+}
+
+/// The values in these rows. A rank's column is held at a time.
+fn values(measured: &Measured<'_>, counter: &source::Counter<'_>, rows: &[usize]) -> Counter {
+    let empty = vec![f64::NAN; rows.len()];
+    let mut found = Counter {
+        name: counter.name.clone(),
+        unit: counter.unit.clone(),
+        slowest: empty.clone(),
+        largest: empty.clone(),
+        sum: empty,
+    };
+    for index in 0..measured.ranks.len().max(1) {
+        let Some(column) = counter.values(index) else { continue };
+        for (place, &row) in rows.iter().enumerate() {
+            let value = column[row];
+            if value.is_nan() {
+                continue;
+            }
+            // Where nobody knows who was slowest there is one value at most.
+            if measured.slowest.get(row).is_none_or(|&slowest| slowest as usize == index) {
+                found.slowest[place] = value;
+            }
+            found.largest[place] = found.largest[place].max(value);
+            found.sum[place] = if found.sum[place].is_nan() { value } else { found.sum[place] + value };
+        }
+    }
+    found
+}
+
+/// The row of an operation that is shown, by this definition of the run time.
+pub fn overview(fingerprint: &Fingerprint, time: RunTime) -> Overview {
+    let timed = fingerprint.times.get(fingerprint.index_of(time));
+    let number = |name: &str| {
+        let number = timed?.numbers.iter().find(|number| number.name == name)?;
+        number.all.map(|estimate| estimate.value)
+    };
+    Overview {
+        subject: fingerprint.subject.clone(),
+        repetitions: fingerprint.repetitions,
+        incomplete: fingerprint.incomplete,
+        median_ns: number("median"),
+        p95_ns: number("95 % quantile"),
+        warmup_end: timed.and_then(|timed| timed.cuts.first()?.warmup_end),
+        counts: timed.map_or([0; 4], |timed| timed.counts),
+        shown: true,
+    }
+}

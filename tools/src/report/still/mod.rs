@@ -1,0 +1,160 @@
+//! Still pictures for papers: each plot by itself, and all of an operation on one sheet, as SVG and as PNG.
+
+mod chart;
+mod counters;
+mod distribution;
+mod heat;
+mod overlay;
+mod png;
+mod run_times;
+mod scene;
+mod sheet;
+mod svg;
+
+use std::path::Path;
+
+use anyhow::{Context, Result, ensure};
+use mpitrace::categories::Category;
+use mpitrace::run_time::RunTime;
+
+use super::comparison::Comparison;
+use super::file;
+use super::fingerprint::{Fingerprint, Report, Run, Timed};
+use scene::{Anchor, Area, FAINT, INK, Scene};
+
+/// An operation, and the run time that is looked at.
+struct View<'a> {
+    report: &'a Report,
+    fingerprint: &'a Fingerprint,
+    time: usize,
+}
+
+impl View<'_> {
+    fn timed(&self) -> &Timed {
+        &self.fingerprint.times[self.time]
+    }
+
+    fn run_times(&self) -> &[f64] {
+        &self.fingerprint.points.run_time_ns[self.time]
+    }
+
+    fn categories(&self) -> &[Category] {
+        &self.fingerprint.points.category[self.time]
+    }
+
+    fn run(&self) -> &Run {
+        &self.report.run
+    }
+
+    /// A plot without data.
+    fn nothing(&self, scene: &mut Scene, area: Area, title: &str) {
+        scene.text((area.left + 8.0, area.top + 16.0), Anchor::Start, 12.5, INK, title);
+        let middle = (area.left + area.width / 2.0, area.top + area.height / 2.0);
+        scene.text(middle, Anchor::Middle, 12.0, FAINT, "nothing to show");
+    }
+}
+
+type Draw<'a> = Box<dyn Fn(&View, &mut Scene, Area) + 'a>;
+
+/// The size of a plot by itself.
+const SIZE: (f64, f64) = (640.0, 400.0);
+
+/// The plots of an operation: their names and how they are drawn.
+fn plots(fingerprint: &Fingerprint) -> Vec<(String, Draw<'_>)> {
+    let mut plots: Vec<(String, Draw<'_>)> = Vec::new();
+    let mut add = |name: &str, draw: Draw<'static>| plots.push((name.to_owned(), draw));
+    add("run-time", Box::new(run_times::all));
+    add("run-time-good", Box::new(run_times::good));
+    add("histogram", Box::new(distribution::histogram));
+    add("histogram-good", Box::new(distribution::histogram_good));
+    add("ecdf", Box::new(distribution::ecdf));
+    add("box", Box::new(distribution::boxes));
+    add("metrics", Box::new(run_times::metrics));
+    add("autocorrelation", Box::new(distribution::autocorrelation));
+    if fingerprint.heat.is_some() {
+        add("arrival", Box::new(heat::arrival));
+        add("rank-time", Box::new(heat::run_time));
+    }
+    for counter in &fingerprint.points.counters {
+        let name = format!("counter-{}", plain(&counter.name));
+        plots
+            .push((name.clone(), Box::new(|view, scene, area| counters::against_run_time(view, counter, scene, area))));
+        plots.push((
+            name + "-repetition",
+            Box::new(|view, scene, area| counters::per_repetition(view, counter, scene, area)),
+        ));
+    }
+    plots
+}
+
+/// The name of the sheet that holds an operation's numbers and its most telling plots.
+const SHEET: &str = "fingerprint";
+
+/// Writes the pictures of all operations into a folder, or one kind of plot alone.
+pub fn write(report: &Report, time: RunTime, folder: &Path, only: Option<&str>) -> Result<()> {
+    make_folder(folder)?;
+    let wanted = |name: &str| only.is_none_or(|only| only == name);
+    for fingerprint in &report.fingerprints {
+        let view = View { report, fingerprint, time: fingerprint.index_of(time) };
+        let subject = &fingerprint.subject;
+        let bytes = subject.bytes.map_or_else(String::new, |bytes| format!("-{bytes}B"));
+        let start = format!("{}-{}{bytes}", subject.operation, plain(&subject.function));
+        for (name, draw) in plots(fingerprint) {
+            if wanted(&name) {
+                let mut scene = Scene::new(SIZE.0, SIZE.1, format!("{}: {name}", subject.title()));
+                let title = format!("{}, {}", subject.title(), subject.layout());
+                scene.text((8.0, 16.0), Anchor::Start, 11.0, FAINT, title);
+                let room = Area { left: 0.0, top: 20.0, width: SIZE.0, height: SIZE.1 - 20.0 };
+                draw(&view, &mut scene, room);
+                write_both(folder, &format!("{start}-{name}"), &scene)?;
+            }
+        }
+        if wanted(SHEET) {
+            write_both(folder, &format!("{start}-{SHEET}"), &sheet::sheet(&view))?;
+        }
+    }
+    Ok(())
+}
+
+/// Writes a sheet for each operation of two runs.
+pub fn write_comparison(comparison: &Comparison, time: RunTime, folder: &Path) -> Result<()> {
+    make_folder(folder)?;
+    for (number, pair) in comparison.pairs.iter().enumerate() {
+        let Some(distance) = pair.distances.iter().find(|distance| distance.time == time).or(pair.distances.first())
+        else {
+            continue;
+        };
+        let name = format!("{number}-{}-compared", plain(&pair.operation_key));
+        write_both(folder, &name, &overlay::sheet(comparison, pair, distance))?;
+    }
+    Ok(())
+}
+
+fn make_folder(folder: &Path) -> Result<()> {
+    std::fs::create_dir_all(folder).with_context(|| format!("{} cannot be made", folder.display()))
+}
+
+fn write_both(folder: &Path, name: &str, scene: &Scene) -> Result<()> {
+    let path = |ending: &str| folder.join(format!("{name}.{ending}"));
+    file::whole(&path("svg"), |file| Ok(file.write_all(svg::text(scene).as_bytes())?))?;
+    file::whole(&path("png"), |file| png::write(scene, file))
+}
+
+/// Whether there is a plot of this name in some operation: to be asked before anything is written.
+pub fn check(report: &Report, name: &str) -> Result<()> {
+    let mut names: Vec<String> = Vec::new();
+    for (known, _) in report.fingerprints.iter().flat_map(plots) {
+        if !names.contains(&known) {
+            names.push(known);
+        }
+    }
+    names.push(SHEET.to_owned());
+    ensure!(names.iter().any(|known| known == name), "no plot {name}: there are {}", names.join(", "));
+    Ok(())
+}
+
+/// The text as a part of a file's name.
+fn plain(text: &str) -> String {
+    let letter = |character: char| if character.is_ascii_alphanumeric() || character == '_' { character } else { '-' };
+    text.chars().map(letter).take(64).collect()
+}

@@ -1,0 +1,143 @@
+//! A picture before it is written as SVG or PNG: paths and texts.
+
+/// An opaque colour.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Colour(pub u8, pub u8, pub u8);
+
+/// Black.
+pub const INK: Colour = Colour(0x1a, 0x1a, 0x1a);
+/// Words of less weight.
+pub const FAINT: Colour = Colour(0x55, 0x55, 0x55);
+/// Lines behind the data.
+pub const GRID: Colour = Colour(0xdd, 0xdd, 0xdd);
+/// The paper.
+pub const PAPER: Colour = Colour(0xff, 0xff, 0xff);
+
+/// How a line is drawn.
+#[derive(Clone, Copy, Debug)]
+pub struct Stroke {
+    pub colour: Colour,
+    pub width: f64,
+    /// On, off; none: solid.
+    pub dash: Option<(f64, f64)>,
+}
+
+impl Stroke {
+    /// A solid line.
+    pub const fn solid(colour: Colour, width: f64) -> Stroke {
+        Stroke { colour, width, dash: None }
+    }
+}
+
+/// Where a text stands relative to its place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Anchor {
+    Start,
+    Middle,
+    End,
+}
+
+/// What can be drawn.
+#[derive(Debug)]
+pub enum Item {
+    /// A path in SVG's notation, absolute and relative lines only.
+    Path {
+        data: String,
+        fill: Option<Colour>,
+        stroke: Option<Stroke>,
+        within: Option<Area>,
+    },
+    Text {
+        at: (f64, f64),
+        anchor: Anchor,
+        size: f64,
+        text: String,
+        colour: Colour,
+        upright: bool,
+    },
+}
+
+/// A rectangle in the picture.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Area {
+    pub left: f64,
+    pub top: f64,
+    pub width: f64,
+    pub height: f64,
+}
+
+impl Area {
+    /// The right edge.
+    pub fn right(&self) -> f64 {
+        self.left + self.width
+    }
+
+    /// The lower edge.
+    pub fn bottom(&self) -> f64 {
+        self.top + self.height
+    }
+}
+
+/// The picture.
+#[derive(Debug)]
+pub struct Scene {
+    pub width: f64,
+    pub height: f64,
+    /// What is told to those who cannot see it.
+    pub title: String,
+    pub items: Vec<Item>,
+}
+
+impl Scene {
+    /// White paper.
+    pub fn new(width: f64, height: f64, title: String) -> Scene {
+        Scene { width, height, title, items: Vec::new() }
+    }
+
+    /// A filled rectangle.
+    pub fn fill(&mut self, area: Area, colour: Colour) {
+        self.items.push(Item::Path { data: rectangle(area), fill: Some(colour), stroke: None, within: None });
+    }
+
+    /// The edge of a rectangle.
+    pub fn edge(&mut self, area: Area, stroke: Stroke) {
+        self.items.push(Item::Path { data: rectangle(area), fill: None, stroke: Some(stroke), within: None });
+    }
+
+    /// A straight line.
+    pub fn line(&mut self, from: (f64, f64), to: (f64, f64), stroke: Stroke) {
+        self.lines(&[from, to], stroke, None);
+    }
+
+    /// A line through these places.
+    pub fn lines(&mut self, places: &[(f64, f64)], stroke: Stroke, within: Option<Area>) {
+        let mut data = String::new();
+        for (index, (x, y)) in places.iter().enumerate() {
+            data.push_str(&format!("{}{x:.1} {y:.1}", if index == 0 { 'M' } else { 'L' }));
+        }
+        self.path(data, None, Some(stroke), within);
+    }
+
+    /// Any path, seen within an area.
+    pub fn path(&mut self, data: String, fill: Option<Colour>, stroke: Option<Stroke>, within: Option<Area>) {
+        if !data.is_empty() {
+            self.items.push(Item::Path { data, fill, stroke, within });
+        }
+    }
+
+    /// A line of text.
+    pub fn text(&mut self, at: (f64, f64), anchor: Anchor, size: f64, colour: Colour, text: impl Into<String>) {
+        self.items.push(Item::Text { at, anchor, size, text: text.into(), colour, upright: false });
+    }
+
+    /// A line of text that runs upwards.
+    pub fn upright(&mut self, at: (f64, f64), size: f64, colour: Colour, text: impl Into<String>) {
+        self.items.push(Item::Text { at, anchor: Anchor::Middle, size, text: text.into(), colour, upright: true });
+    }
+}
+
+/// The path of a rectangle.
+pub fn rectangle(area: Area) -> String {
+    let Area { left, top, width, height } = area;
+    format!("M{left:.1} {top:.1}h{width:.1}v{height:.1}h{:.1}z", -width)
+}

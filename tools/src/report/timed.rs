@@ -1,0 +1,273 @@
+//! What is made of an operation's run times by one definition.
+
+use clap::ValueEnum;
+use mpitrace::categories::{Categories, Category, NotFinite, Robust, RobustCategories, Roth};
+use mpitrace::run_time::RunTime;
+use mpitrace::statistics::{self, Sample};
+
+use super::cumulative_median::CumulativeMedian;
+use super::detail::Detail;
+use super::fingerprint::{Autocorrelation, Cut, Metrics, Mode, Timed};
+use super::histogram::Histogram;
+use super::numbers;
+use super::remarks::{self, OfGood};
+
+/// Lags of the autocorrelation.
+const LAGS: usize = 50;
+/// Of independent values 95 % of the autocorrelations lie within so many times 1/sqrt(n).
+const TWO_SIDED_95: f64 = 1.959_964;
+/// The window of the running mean and median.
+const WINDOW: usize = mpitrace::metrics::DEFAULT_WINDOW;
+
+/// The run times by one definition, in order.
+#[derive(Clone, Copy, Debug)]
+pub struct Series<'a> {
+    /// The numbers of the repetitions.
+    pub repetition: &'a [u64],
+    /// ns.
+    pub run_time_ns: &'a [f64],
+    /// When the first rank entered, ns of global time; empty where that is not known.
+    pub enter_ns: &'a [f64],
+}
+
+impl<'a> Series<'a> {
+    /// All three as long as the series, but for times of entry that are not known.
+    pub fn of(repetition: &'a [u64], run_time_ns: &'a [f64], enter_ns: &'a [f64]) -> Series<'a> {
+        Series { repetition, run_time_ns, enter_ns }
+    }
+}
+
+/// The rules that sort repetitions into categories.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Method {
+    /// Of Roth's thesis.
+    #[default]
+    Roth,
+    /// Change points on a robust cost.
+    Robust,
+}
+
+impl Method {
+    /// The name in options and in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Method::Roth => "roth",
+            Method::Robust => "robust",
+        }
+    }
+}
+
+/// What both rules, with their own factors, find: the categories by the one that colours, and the cuts of both, that one's first.
+fn categorize(method: Method, series: &Series) -> Result<(Categories, Vec<Cut>), NotFinite> {
+    let roth = Roth::default().categorize(series.repetition, series.run_time_ns);
+    let mut cuts = vec![Cut { method: "roth", warmup_end: roth.warmup_end, class: None, change_points: Vec::new() }];
+    let robust = match Robust::default().categorize(series.repetition, series.run_time_ns) {
+        Ok(robust) => robust,
+        // The rule of the thesis does without.
+        Err(_) if method == Method::Roth => return Ok((roth, cuts)),
+        Err(error) => return Err(error),
+    };
+    let RobustCategories { categories, class, change_points, .. } = robust;
+    let cut = Cut {
+        method: "robust",
+        warmup_end: categories.warmup_end,
+        class: Some(class.name().to_owned()),
+        change_points,
+    };
+    Ok(match method {
+        Method::Roth => {
+            cuts.push(cut);
+            (roth, cuts)
+        }
+        Method::Robust => {
+            cuts.insert(0, cut);
+            (categories, cuts)
+        }
+    })
+}
+
+/// The run times with their categories, and what is made of them.
+///
+/// # Errors
+/// A run time that is not finite, where the rule needs all of them.
+pub fn of(
+    method: Method,
+    detail: &Detail,
+    time: RunTime,
+    series: &Series,
+) -> Result<(Timed, Vec<Category>), NotFinite> {
+    let Series { repetition, run_time_ns, .. } = *series;
+    let (Categories { category, .. }, cuts) = categorize(method, series)?;
+
+    let of_category = |wanted: Category| -> Vec<f64> {
+        run_time_ns.iter().zip(&category).filter(|(_, category)| **category == wanted).map(|(&x, _)| x).collect()
+    };
+    let good_in_order = of_category(Category::Good);
+    let (all, good) = (Sample::new(run_time_ns), Sample::new(&good_in_order));
+    let dependence = statistics::dependence(&good_in_order);
+    let mut boxes: Vec<_> = numbers::box_plot("all", &all).into_iter().collect();
+    let mut counts = [0; 4];
+    for (count, wanted) in counts.iter_mut().zip(Category::ALL) {
+        *count = category.iter().filter(|&&category| category == wanted).count();
+        let sample = if wanted == Category::Good { good.clone() } else { Sample::new(&of_category(wanted)) };
+        boxes.extend(numbers::box_plot(wanted.name(), &sample));
+    }
+    let good_numbers: Vec<u64> = repetition
+        .iter()
+        .zip(&category)
+        .filter(|(_, category)| **category == Category::Good)
+        .map(|(&number, _)| number)
+        .collect();
+    let modes = statistics::modes(&good_in_order, &good).into_iter().map(|mode| Mode {
+        at_ns: mode.peak,
+        share: mode.share,
+        occurs: (good_numbers[mode.quartiles[0]], good_numbers[mode.quartiles[2]]),
+    });
+    let at_lag = statistics::autocorrelation(&good_in_order, LAGS.min(good.len() / 4));
+    let of_good = OfGood { count: good.len(), autocorrelation: &at_lag, dependence };
+    let told = remarks::of(series, &category, &all, of_good);
+    let timed = Timed {
+        time,
+        counts,
+        cuts,
+        numbers: numbers::table(&all, &good, dependence),
+        boxes,
+        histogram: Histogram::of(run_time_ns, &category, detail.bins, |_| true),
+        histogram_good: Histogram::of(run_time_ns, &category, detail.bins, |category| {
+            !matches!(category, Category::First | Category::Outlier)
+        }),
+        ecdf: numbers::ecdf(&all, detail.steps),
+        ecdf_good: numbers::ecdf(&good, detail.steps),
+        autocorrelation: Autocorrelation {
+            at_lag,
+            band: if good.is_empty() { 0.0 } else { TWO_SIDED_95 / (good.len() as f64).sqrt() },
+        },
+        modes: modes.collect(),
+        metrics: metrics(repetition, run_time_ns, all.sorted(), detail.metrics),
+        remarks: told,
+    };
+    Ok((timed, category))
+}
+
+/// The metrics of the thesis at so many of the repetitions. Beyond both ends the window takes the outermost value.
+fn metrics(repetition: &[u64], run_time_ns: &[f64], sorted: &[f64], kept: usize) -> Metrics {
+    let mut found = Metrics::default();
+    let count = run_time_ns.len();
+    // Closer at the start, where the warm-up is: every one of the first third.
+    let early = kept / 3;
+    let places = (0..kept).map(|step| match step.checked_sub(early) {
+        None => step,
+        Some(late) => early + count.saturating_sub(early) * late / (kept - early - 1),
+    });
+    let mut places: Vec<usize> = places.map(|place| place.min(count.saturating_sub(1))).collect();
+    places.dedup();
+    let (mut minimum, mut sum, mut next) = (f64::INFINITY, 0.0, 0);
+    let mut median = CumulativeMedian::new(sorted);
+    for (index, &x) in run_time_ns.iter().enumerate() {
+        minimum = minimum.min(x);
+        sum += x;
+        median.add(x);
+        if places.get(next) != Some(&index) {
+            continue;
+        }
+        next += 1;
+        let half = WINDOW as isize / 2;
+        let clamped = |place: isize| run_time_ns[place.clamp(0, count as isize - 1) as usize];
+        let mut window: Vec<f64> = (index as isize - half..=index as isize + half).map(clamped).collect();
+        found.repetition.push(repetition[index]);
+        found.cumulative_minimum.push(minimum);
+        found.cumulative_mean.push(sum / (index + 1) as f64);
+        found.cumulative_median.push(median.value());
+        found.running_mean.push(window.iter().sum::<f64>() / window.len() as f64);
+        found.running_median.push(mpitrace::statistics::median(&mut window).unwrap_or(f64::NAN));
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn made(x: &[f64]) -> (Timed, Vec<Category>) {
+        let numbers: Vec<u64> = (0..x.len() as u64).collect();
+        let enter: Vec<f64> = numbers.iter().map(|&number| number as f64 * 1e6).collect();
+        let series = Series { repetition: &numbers, run_time_ns: x, enter_ns: &enter };
+        of(Method::Roth, &Detail::of(1, 0), RunTime::Local, &series).unwrap()
+    }
+
+    fn series() -> Vec<f64> {
+        let mut x: Vec<f64> = (0..60).map(|i| 50.0 + f64::from(i % 3)).collect();
+        x.extend((0..240).map(|i| 25.0 + f64::from(i % 5) / 10.0));
+        x[100] = 400.0;
+        x
+    }
+
+    #[test]
+    fn everything_is_counted_once() {
+        let (timed, category) = made(&series());
+        assert_eq!(timed.counts, [1, 59, 1, 239]);
+        assert_eq!(category[100], Category::Outlier);
+        assert_eq!(timed.cuts[0].warmup_end, Some(60));
+        let shown: u64 = timed.histogram.counts.iter().flatten().sum();
+        let zoomed: u64 = timed.histogram_good.counts.iter().flatten().sum();
+        assert_eq!((shown, zoomed), (300, 298));
+        let boxes: Vec<(&str, usize)> = timed.boxes.iter().map(|plot| (plot.of, plot.count)).collect();
+        assert_eq!(boxes, [("all", 300), ("first", 1), ("warmup", 59), ("outlier", 1), ("good", 239)]);
+    }
+
+    #[test]
+    fn the_metrics_are_those_of_the_thesis() {
+        let x = series();
+        let (timed, _) = made(&x);
+        let metrics = &timed.metrics;
+        let at = |wanted: u64| metrics.repetition.iter().position(|&k| k == wanted).unwrap();
+        assert_eq!(metrics.cumulative_minimum[at(59)], 50.0);
+        assert_eq!(metrics.cumulative_minimum[at(60)], 25.0);
+        assert_eq!(metrics.cumulative_median[at(4)], 51.0);
+        // Ten times x_0 stands in for what lies before the start.
+        assert!((metrics.running_mean[0] - (10.0 * 50.0 + x[..11].iter().sum::<f64>()) / 21.0).abs() < 1e-9);
+        let last = metrics.repetition.len() - 1;
+        assert_eq!(metrics.repetition[last], 299);
+        assert!((metrics.cumulative_mean[last] - x.iter().sum::<f64>() / 300.0).abs() < 1e-9);
+        // Whole series, which would take 40 bytes for each repetition of a long run.
+        let whole = mpitrace::metrics::Metrics::of(&x, WINDOW).unwrap();
+        let near = |found: &[f64], whole: &[f64]| {
+            let each = metrics.repetition.iter().zip(found);
+            each.for_each(|(&number, found)| assert!((found - whole[number as usize]).abs() < 1e-9, "at {number}"));
+        };
+        near(&metrics.cumulative_minimum, &whole.cumulative_minimum);
+        near(&metrics.cumulative_mean, &whole.cumulative_mean);
+        near(&metrics.cumulative_median, &whole.cumulative_median);
+        near(&metrics.running_mean, &whole.running_mean);
+        near(&metrics.running_median, &whole.running_median);
+    }
+
+    #[test]
+    fn a_period_shows_in_the_autocorrelation() {
+        let x: Vec<f64> = (0..1001).map(|i| if i % 5 == 0 { 30.0 } else { 20.0 }).collect();
+        let found = made(&x).0.autocorrelation;
+        assert!(found.at_lag[4] > 0.95 && found.at_lag[0] < 0.0, "{:?}", found.at_lag);
+        assert!((found.band - 0.062).abs() < 0.001);
+        let told = made(&x).0.remarks;
+        assert!(told[0].contains("; Ljung-Box over 20 lags: ") && told[0].ends_with(", p < 1e-300"), "{told:?}");
+        assert!(made(&[3.0; 9]).0.autocorrelation.at_lag.is_empty(), "equal values have none");
+    }
+
+    #[test]
+    fn outliers_in_step_are_told_of_by_their_time() {
+        let x: Vec<f64> = (0..1000).map(|i| if i % 50 == 49 { 90.0 } else { 20.0 + f64::from(i % 7) }).collect();
+        let (timed, _) = made(&x);
+        assert!(
+            timed.remarks.iter().any(|remark| remark.starts_with("outliers come every 50.00 ms")),
+            "{:?}",
+            timed.remarks
+        );
+    }
+
+    #[test]
+    fn nothing_and_one_repetition_have_a_fingerprint() {
+        assert_eq!(made(&[]).0.counts, [0; 4]);
+        let (timed, _) = made(&[7.0]);
+        assert_eq!((timed.counts, timed.metrics.repetition), ([1, 0, 0, 0], vec![0]));
+    }
+}

@@ -1,0 +1,55 @@
+//! What the tracer itself cost, as far as the trace shows it.
+
+use mpitrace::clock::Clock;
+use mpitrace::trace::Trace;
+use mpitrace::trace::layout::DISTURBED;
+
+use crate::text;
+
+/// Records that the shortest time between two calls is looked for in, on each rank.
+const LOOKED_AT: usize = 1_000_000;
+
+/// Title and text, for people.
+pub fn facts(trace: &Trace, clock: &Clock) -> Vec<(String, String)> {
+    let mut facts = Vec::new();
+    let mut add = |title: &str, text: String| facts.push((title.to_owned(), text));
+    let delayed: usize = trace
+        .parts
+        .iter()
+        .map(|part| part.operation().iter().filter(|&&operation| operation & DISTURBED != 0).count())
+        .sum();
+    add("delayed calls", format!("{delayed} of {} recorded ones may have been delayed by the tracer", trace.records()));
+    if let Some((gap, rank)) = shortest_gap(trace, clock) {
+        let what = "the shortest time from the exit of a call to the entry of the next on the same thread";
+        add("outside the calls", format!("at most {}: {what}, on rank {rank}", text::time(gap)));
+    }
+    if clock.sync_ns > 0.0 {
+        add("synchronising clocks", format!("{} in all", text::time(clock.sync_ns)));
+    }
+    facts
+}
+
+/// Two calls of one thread that follow each other closely leave the tracer little time: ns, and the rank.
+fn shortest_gap(trace: &Trace, clock: &Clock) -> Option<(f64, u32)> {
+    let of_part = |(index, part): (usize, &mpitrace::trace::Part)| {
+        // A request's call exits when it is found complete, after other calls have begun.
+        if part.requests().is_some() {
+            return None;
+        }
+        let (enter, exit) = (part.enter(), part.exit());
+        let mut least = u64::MAX;
+        let mut start = 0;
+        for run in part.runs() {
+            let end = (start + run.count as usize).min(enter.len());
+            for record in start..end.min(LOOKED_AT).saturating_sub(1).max(start) {
+                let gap = enter[record + 1].wrapping_sub(exit[record]);
+                if exit[record] != 0 && gap < 1 << 62 {
+                    least = least.min(gap);
+                }
+            }
+            start = end;
+        }
+        (least != u64::MAX).then(|| (clock.of_part(index).ticks_ns(least), part.rank()))
+    };
+    trace.parts.iter().enumerate().filter_map(of_part).min_by(|a, b| a.0.total_cmp(&b.0))
+}

@@ -1,0 +1,246 @@
+//! `mpitrace report` where no browser is needed: the terminal, the data within a page, and what goes wrong.
+
+use std::path::Path;
+use std::process::Command;
+
+use mpitrace::trace::synthetic::SyntheticRank;
+use serde_json::Value;
+
+use crate::support::{Folder, Ran, killed, mpitrace, plain};
+
+/// Held against the file of this name in golden/. `RENEW=1 cargo test -p mpitrace-tools --test companion report` writes them.
+#[track_caller]
+fn assert_golden(name: &str, text: &str) {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/companion/golden").join(name);
+    if std::env::var_os("RENEW").is_some() {
+        std::fs::write(&file, text).unwrap();
+    }
+    let expected = std::fs::read_to_string(&file).unwrap();
+    assert_eq!(text, expected, "differs from {}", file.display());
+}
+
+fn report(arguments: &[&str]) -> Ran {
+    mpitrace(&[&["report"], arguments].concat())
+}
+
+#[test]
+fn a_pipe_gets_plots_in_letters_of_80_columns() {
+    let folder = Folder::new();
+    let ran = report(&[&folder.trace(&plain())]);
+    assert_eq!((ran.code, ran.stderr.as_str()), (0, ""));
+    assert_golden("report.txt", &ran.stdout);
+    assert!(!ran.stdout.contains('\x1b'));
+    let plots = ran.stdout.lines().filter(|line| line.contains(" |") || line.contains(" +"));
+    assert!(plots.clone().count() > 60 && plots.clone().all(|line| line.chars().count() <= 80));
+}
+
+#[test]
+fn a_comparison_tells_how_far_two_runs_are_apart() {
+    let folder = Folder::new();
+    let a = folder.trace(&plain());
+    let b = folder.path("b.mpitrace");
+    std::fs::rename(&a, &b).unwrap();
+    let a = folder.trace(&slower());
+    let ran = report(&["--compare", &a, &b]);
+    assert_eq!((ran.code, ran.stderr.as_str()), (0, ""));
+    assert_golden("compared.txt", &ran.stdout);
+    let json = report(&["--compare", &a, &b, "--json"]).json();
+    let distance = &json["pairs"][0]["distances"][0];
+    // The 39 good ones of 2000 ns against 60 of 4000 ns, of which the first does not count.
+    assert_eq!(distance["wasserstein_ns"], 2000.0);
+    assert_eq!((&distance["kolmogorov_smirnov"], &distance["relative"]), (&Value::from(1.0), &Value::from(0.5)));
+    assert!(json["notes"][0].as_str().unwrap().starts_with("only B has MPI_Bcast/4/1/0"), "{}", json["notes"]);
+}
+
+/// The Allreduces of [`plain`], all of them 4000 ns long.
+fn slower() -> [SyntheticRank; 2] {
+    [0, 1].map(|number| {
+        let mut rank = SyntheticRank::new(number, 2);
+        let allreduce = rank.operation("MPI_Allreduce", 0, 8);
+        rank.describe(allreduce, None, "MPI_DOUBLE", Some("MPI_SUM"));
+        for i in 0..60 {
+            let enter = 1_000_000 + 2_000_000 * i;
+            rank.call(allreduce, enter + 100 * u64::from(number), enter + 4000);
+        }
+        rank
+    })
+}
+
+#[test]
+fn the_data_in_a_page_is_that_of_the_json() {
+    let folder = Folder::new();
+    let trace = folder.trace(&plain());
+    let page = folder.path("page.html");
+    let ran = report(&[&trace, "-o", &page]);
+    assert_eq!((ran.code, ran.stdout.as_str(), ran.stderr.as_str()), (0, "", ""));
+    let text = std::fs::read_to_string(&page).unwrap();
+    let (_, rest) = text.split_once("id=\"data\">").unwrap();
+    let data: Value = serde_json::from_str(rest.split_once("</script>").unwrap().0).unwrap();
+    let json = report(&[&trace, "--json"]).json();
+    assert_eq!(data, json);
+    let first = &json["fingerprints"][0];
+    assert_eq!(
+        (&first["function"], &first["bytes"], &first["repetitions"]),
+        (&"MPI_Allreduce".into(), &8.into(), &60.into())
+    );
+    assert_eq!(first["nodes"], serde_json::json!([["node1", [0, 1]]]));
+    let local = &first["times"][0];
+    assert_eq!(local["counts"], serde_json::json!([1, 19, 1, 39]));
+    assert_eq!(local["cuts"][0]["warmup_end"], 20);
+    assert_eq!(first["points"]["category"][0], format!("f{}{}o{}", "w".repeat(19), "g".repeat(30), "g".repeat(9)));
+    // Rank 1 comes 100 ns late; one rank alone has no map.
+    assert_eq!(first["heat"]["arrival_ns"][1][30], 100);
+    assert_eq!(json["fingerprints"][1]["heat"], Value::Null);
+    let categories = &mpitrace(&["categorize", &trace, "--json"]).json()[0];
+    assert_eq!(
+        first["points"]["run_time_ns"][0],
+        categories["run_time_ns"].as_array().unwrap().iter().map(whole).collect::<Value>()
+    );
+}
+
+/// 50000.0 is written 50000 in a report.
+fn whole(value: &Value) -> Value {
+    (value.as_f64().unwrap() as i64).into()
+}
+
+#[test]
+fn many_repetitions_are_thinned_and_the_page_says_so() {
+    let folder = Folder::new();
+    let ranks = [0].map(|number| {
+        let mut rank = SyntheticRank::new(number, 1);
+        let barrier = rank.operation("MPI_Barrier", 0, 0);
+        for i in 0..100_000u64 {
+            let took = if i == 70_001 { 1_000_000 } else { 1000 + i * 7919 % 100 };
+            rank.call(barrier, 2_000_000 * i, 2_000_000 * i + took);
+        }
+        rank
+    });
+    let json = report(&[&folder.trace(&ranks), "--json"]).json();
+    let points = &json["fingerprints"][0]["points"];
+    let drawn = points["repetition"].as_array().unwrap();
+    assert!((10_000..=20_010).contains(&drawn.len()), "{}", drawn.len());
+    assert!(drawn.contains(&70_001.into()), "the slowest is drawn");
+    assert!(points["chosen"].as_str().unwrap().starts_with(&format!("{} of 100000 repetitions: ", drawn.len())));
+    let counted: u64 = json["fingerprints"][0]["times"][0]["histogram"]["counts"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .flat_map(|bin| bin.as_array().unwrap()[1..].iter().map(|count| count.as_u64().unwrap()))
+        .sum();
+    assert_eq!(counted, 100_000, "histograms are of all");
+}
+
+#[test]
+fn of_more_than_a_hundred_operations_those_that_took_longest_are_shown() {
+    let folder = Folder::new();
+    let ranks = [0, 1].map(|number| {
+        let mut rank = SyntheticRank::new(number, 2);
+        let operations: Vec<u32> = (0..120).map(|bytes| rank.operation("MPI_Alltoall", 0, bytes)).collect();
+        for i in 0..120 * 500u64 {
+            let of = i % 120;
+            rank.call(operations[of as usize], 50_000 * i, 50_000 * i + 100 * of + i * 7919 % 97);
+        }
+        rank
+    });
+    let trace = folder.trace(&ranks);
+    let json = report(&[&trace, "--json"]).json();
+    let shown: Vec<u64> =
+        json["fingerprints"].as_array().unwrap().iter().map(|one| one["operation"].as_u64().unwrap()).collect();
+    assert_eq!(shown, (20..120).collect::<Vec<u64>>());
+    assert_eq!(json["overview"].as_array().unwrap().len(), 120);
+    assert!(json["notes"][0].as_str().unwrap().starts_with("100 of 120 operations are shown"));
+    let page = folder.path("page.html");
+    report(&[&trace, "-o", &page]);
+    let bytes = std::fs::metadata(&page).unwrap().len();
+    assert!(bytes < 10_000_000, "{bytes} bytes");
+}
+
+#[test]
+fn an_incomplete_trace_is_shown_and_is_a_finding() {
+    let folder = Folder::new();
+    let page = folder.path("page.html");
+    let ran = report(&[&folder.trace(&killed()), "-o", &page]);
+    assert_eq!((ran.code, ran.stderr.lines().count()), (1, 1), "{}", ran.stderr);
+    assert!(Path::new(&page).exists());
+}
+
+#[test]
+fn run_times_of_other_tools_have_a_fingerprint_as_well() {
+    let folder = Folder::new();
+    let rows: String = (0..40).map(|i| format!("{i},0,runtime,{}\n{i},0,misses,{}\n", 1000 + i, 3 * i)).collect();
+    let csv = folder.file("times.csv", rows.as_bytes());
+    let json = report(&["--from", "csv", &csv, "--json"]).json();
+    let fingerprint = &json["fingerprints"][0];
+    assert_eq!((fingerprint["times"].as_array().unwrap().len(), &fingerprint["repetitions"]), (1, &40.into()));
+    assert_eq!(fingerprint["points"]["counters"][0]["slowest"][39], 117);
+    let ran = report(&["--from", "csv", &csv, "--time", "global"]);
+    assert_refused(&ran, "only --time local exists");
+}
+
+#[track_caller]
+fn assert_refused(ran: &Ran, why: &str) {
+    assert_eq!((ran.code, ran.stdout.as_str(), ran.stderr.lines().count()), (2, "", 1), "{}", ran.stderr);
+    assert!(ran.stderr.contains(why), "{}", ran.stderr);
+}
+
+#[test]
+fn what_cannot_be_shown_or_written_is_told_in_a_line() {
+    let folder = Folder::new();
+    let trace = folder.trace(&plain());
+    let file = folder.file("file", b"");
+    let nowhere = folder.path("no/such/page.html");
+    let pictures = folder.path("pictures");
+    let below_file = format!("{file}/pictures");
+    for (arguments, why) in [
+        (vec![trace.as_str(), "--operation", "9"], "no operation 9: there are operations 0 to 1"),
+        (vec![&trace, "-o", &nowhere], "there is no folder"),
+        (vec![&trace, "-o", &file], "is a file, and pictures need a folder"),
+        (vec![&trace, "-o", &below_file], "cannot be made: Not a directory"),
+        (vec![&trace, "-o", &pictures, "--plot", "pie"], "no plot pie: there are run-time, run-time-good, histogram"),
+        (vec![&trace, "-o", "a.html", "--plot", "box"], "--plot chooses among pictures"),
+        (vec![&trace, "--plot", "box"], "--output <OUT>"),
+        (vec!["--compare", &trace], "2 values required"),
+        (vec![], "<FILE>"),
+    ] {
+        assert_refused(&report(&arguments), why);
+    }
+    assert!(!Path::new(&pictures).exists(), "nothing is made for a plot that does not exist");
+}
+
+#[test]
+fn a_plot_alone_is_two_files() {
+    let folder = Folder::new();
+    let pictures = folder.path("pictures");
+    let ran = report(&[&folder.trace(&plain()), "-o", &pictures, "--plot", "histogram", "--operation", "0"]);
+    assert_eq!((ran.code, ran.stderr.as_str()), (0, ""));
+    let mut names: Vec<String> =
+        std::fs::read_dir(&pictures).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    assert_eq!(names, ["0-MPI_Allreduce-8B-histogram.png", "0-MPI_Allreduce-8B-histogram.svg"]);
+}
+
+/// A limit on the size of files stands in for a disk that is full: writing fails in the midst of the page.
+#[test]
+fn a_full_disk_leaves_no_half_page() {
+    let folder = Folder::new();
+    let trace = folder.trace(&plain());
+    for out in ["page.html", "pictures"] {
+        let line = "trap '' XFSZ; ulimit -f 8; exec \"$0\" report \"$1\" -o \"$2\" --operation 0";
+        let output = Command::new("sh")
+            .args(["-c", line, env!("CARGO_BIN_EXE_mpitrace"), &trace, &folder.path(out)])
+            .output()
+            .unwrap();
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert_eq!((output.status.code(), output.stdout.len(), stderr.lines().count()), (Some(2), 0, 1), "{stderr}");
+        assert!(stderr.contains("cannot be written: File too large"), "{stderr}");
+    }
+    assert!(!Path::new(&folder.path("page.html")).exists());
+    let left = |folder: &str| -> Vec<String> {
+        let entries = std::fs::read_dir(folder).unwrap();
+        entries
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .filter(|name| name.ends_with(".part"))
+            .collect()
+    };
+    assert_eq!((left(&folder.path(".")), left(&folder.path("pictures"))), (vec![], vec![]));
+}
