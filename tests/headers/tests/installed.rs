@@ -1,7 +1,7 @@
 //! Where the headers of the MPI libraries lie here, and what it takes to read them.
 
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 use std::sync::LazyLock;
 use std::{env, fs};
@@ -13,13 +13,14 @@ pub use library::NAMES;
 #[path = "../../whole_programs/support/library.rs"]
 mod library;
 
-/// The folder of this profile's binaries, `target/release`: this test runs from its `deps`.
-pub static BINARIES: LazyLock<PathBuf> = LazyLock::new(|| {
-    let me = env::current_exe().expect("the path of this test");
-    me.parent().and_then(Path::parent).expect("a folder above deps").to_path_buf()
-});
+/// What `cargo build --release --workspace` has built, whichever profile this test has.
+pub static BINARIES: LazyLock<PathBuf> = LazyLock::new(|| TARGET.join("release"));
 
-static TARGET: LazyLock<PathBuf> = LazyLock::new(|| BINARIES.parent().expect("a folder above release").to_path_buf());
+/// Cargo's target folder: this test runs from the `deps` of one of its profiles.
+static TARGET: LazyLock<PathBuf> = LazyLock::new(|| {
+    let me = env::current_exe().expect("the path of this test");
+    me.ancestors().nth(3).expect("a folder above the profile's").to_path_buf()
+});
 
 /// The options with which clang finds the `mpi.h` of a library, or why it cannot be read here.
 pub fn options(name: &'static str) -> Result<Vec<String>, String> {
