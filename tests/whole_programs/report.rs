@@ -70,7 +70,7 @@ fn page(case: &Case) {
     let file = case.folder.join("fingerprint.html");
     write(&trace, &file);
     let mut browser = Browser::start(&case.folder.join("browser"));
-    browser.emulate("screen", "light");
+    browser.prefer("light");
     browser.open(&file);
     browser.wait_for("sections.length === 1 && sections[0].built && sections[0].plots.every((plot) => plot.pen)");
     let names: Vec<String> = colours(&mut browser)
@@ -103,17 +103,20 @@ fn page(case: &Case) {
     gives_its_data(&mut browser);
     let light = colours(&mut browser);
     browser.screenshot(&case.folder.join("light.png"));
-    browser.emulate("screen", "dark");
+    browser.prefer("dark");
     browser.wait_for("palette().paper === '#16181b'");
     browser.screenshot(&case.folder.join("dark.png"));
     assert_eq!(colours(&mut browser).len(), light.len());
     // In the dark, too, paper is white.
-    browser.evaluate("var printed = null; addEventListener('beforeprint', () => { printed = palette().paper; })");
+    browser.evaluate("var printed = null; addEventListener('beforeprint', () => { printed = [palette().paper, Math.round(sections[0].plots[1].canvas.getBoundingClientRect().width)]; })");
     let pdf = case.folder.join("fingerprint.pdf");
     browser.print(&pdf);
-    assert_eq!(browser.evaluate("printed"), "#ffffff");
+    let printed = browser.evaluate("printed");
+    assert_eq!(printed[0], "#ffffff");
+    // Two plots beside each other on 180 mm, which are 680 pixels.
+    assert!((300..340).contains(&printed[1].as_i64().expect("a width")), "{printed}");
     assert!(fs::read(&pdf).expect("a PDF").starts_with(b"%PDF"));
-    browser.emulate("screen", "light");
+    browser.prefer("light");
     assert_eq!(browser.errors(), Vec::<String>::new());
 }
 

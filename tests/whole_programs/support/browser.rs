@@ -125,10 +125,10 @@ impl Browser {
         self.mouse("mouseReleased", place);
     }
 
-    /// How the page is shown: the medium (`screen`, `print`) and the colour scheme (`light`, `dark`).
-    pub fn emulate(&mut self, medium: &str, scheme: &str) {
+    /// Which colours the reader prefers: `light`, `dark`.
+    pub fn prefer(&mut self, scheme: &str) {
         let features = json!([{"name": "prefers-color-scheme", "value": scheme}]);
-        self.call("Emulation.setEmulatedMedia", json!({"media": medium, "features": features}));
+        self.call("Emulation.setEmulatedMedia", json!({"features": features}));
     }
 
     /// Keeps a picture of what is to be seen, as PNG.
@@ -140,7 +140,7 @@ impl Browser {
 
     /// Prints the page into a file, as PDF.
     pub fn print(&mut self, file: &Path) {
-        let printed = self.call("Page.printToPDF", json!({"printBackground": true}));
+        let printed = self.call("Page.printToPDF", json!({"printBackground": true, "preferCSSPageSize": true}));
         fs::write(file, base64(printed["data"].as_str().expect("a document"))).expect("a PDF");
     }
 

@@ -93,7 +93,8 @@ class Plot {
   render() {
     const size = this.canvas.getBoundingClientRect();
     if (size.width < 50) return;
-    const ratio = devicePixelRatio || 1;
+    // Paper shows more than a screen.
+    const ratio = document.documentElement.classList.contains("printing") ? 3 : devicePixelRatio || 1;
     [this.canvas.width, this.canvas.height] = [Math.round(size.width * ratio), Math.round(size.height * ratio)];
     const context = this.canvas.getContext("2d");
     context.scale(ratio, ratio);
