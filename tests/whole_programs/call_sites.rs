@@ -46,8 +46,8 @@ fn fortran(case: &Case) {
     let outcome = case.launch(3, "fortran_mpif.f90").trace().set("MPITRACE_CALLSITE", "1").run();
     assert_eq!(outcome.code, 0, "{}", outcome.stderr);
     let info = outcome.trace.info();
-    // Seven operations, one of which, the barrier, is called from three lines.
-    assert_eq!(info.operations.len(), 9, "{info:#?}");
+    // Each is called from one line, out of which the compiler may make several places.
+    assert!(info.operations.len() >= 7, "{info:#?}");
     let mut lines: Vec<u64> = info
         .operations
         .iter()
@@ -59,5 +59,5 @@ fn fortran(case: &Case) {
         .collect();
     lines.sort_unstable();
     lines.dedup();
-    assert_eq!(lines.len(), 9);
+    assert_eq!(lines.len(), 7);
 }
