@@ -137,7 +137,10 @@ pub fn freed(forward: impl FnOnce() -> c_int, comm: usize) -> c_int {
     // SAFETY: any address but null is what the program says is a handle's.
     let handle = unsafe { abi::get().read_if_any(comm) };
     // A variable's handle must not outlive what it is bound to.
-    thread::sheltered(|| Some(variables::forget(handle)));
+    thread::sheltered(|| {
+        variables::forget(handle);
+        Some(())
+    });
     // Before the call: behind it the handle may be another thread's new communicator.
     let known = registry::lock().and_then(|mut registry| registry.communicators.remove(&handle));
     lookup::next_generation();

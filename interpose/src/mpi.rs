@@ -14,6 +14,7 @@ macro_rules! functions {
         ///
         /// # Safety
         /// The arguments are what the MPI function wants, addresses as numbers.
+        #[allow(clippy::too_many_arguments, reason = "as many as the MPI function has")]
         pub unsafe fn $name($($argument: usize),*) -> bool {
             static SYMBOL: Symbol = Symbol::new(concat!($symbol, "\0"));
             let Some(address) = SYMBOL.get() else { return false };

@@ -1,5 +1,7 @@
 //! The control variables that choose a collective's algorithm.
 
+use std::ffi::c_int;
+
 use crate::mpi;
 use crate::variables::interface::{self, Control, Text};
 use crate::variables::kinds::Number;
@@ -51,8 +53,8 @@ fn chosen(variable: &Control) -> Option<String> {
 }
 
 fn read(variable: &Control) -> Option<String> {
-    let (mut handle, mut count) = (0usize, 0);
-    let [place, elements] = [(&raw mut handle).expose_provenance(), (&raw mut count as *mut i32).expose_provenance()];
+    let (mut handle, mut count): (usize, c_int) = (0, 0);
+    let [place, elements] = [(&raw mut handle).expose_provenance(), (&raw mut count).expose_provenance()];
     // SAFETY: the variable is bound to nothing; both places outlive the call.
     if !unsafe { interface::cvar_handle_alloc(variable.index, 0, place, elements) } {
         return None;
