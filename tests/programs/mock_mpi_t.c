@@ -38,6 +38,9 @@ static const struct variable {
     {"mock_unstartable", COUNTER, LONG, PROCESS, 0, 1},
     {"mock_generic", GENERIC, LONG, PROCESS, 1, 1},
     {"mock_text", STATE, CHAR, PROCESS, 1, 1},
+    /* As Open MPI declares its software performance counters. */
+    {"runtime_spc_OMPI_SPC_ALLREDUCE", SIZE, LONGLONG, PROCESS, 1, 1},
+    {"runtime_spc_OMPI_SPC_UNEXPECTED_IN_QUEUE", SIZE, LONGLONG, PROCESS, 0, 1},
     {"mock_gone", COUNTER, LONG, PROCESS, 1, 1},
 };
 #define VARIABLES ((int)(sizeof variables / sizeof *variables))
@@ -210,6 +213,7 @@ int MPI_T_pvar_read(MPI_T_pvar_session session, MPI_T_pvar_handle handle, void *
     case LEVEL * 8 + INT: *(int *)buffer = calls % 2 ? -1 : 7; break;
     case LEVEL * 8 + LONG: *longs = *calls_of(read->comm); break;
     case SIZE * 8 + COUNT: *(MPI_Count *)buffer = ((MPI_Count)1 << 40) + calls; break;
+    case SIZE * 8 + LONGLONG: *longs = 50 + calls; break;
     case PERCENTAGE * 8 + DOUBLE: *reals = calls % 2 ? 0.25 : 1.0; break;
     case HIGH * 8 + DOUBLE: *reals = 10.0 + calls; break;
     case LOW * 8 + LONGLONG: *longs = 1000 - calls; break;

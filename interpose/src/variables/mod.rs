@@ -9,7 +9,7 @@ mod choice;
 pub mod control;
 mod interface;
 mod kinds;
-mod monitoring;
+mod openmpi;
 mod planning;
 mod transport;
 

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use crate::mpi;
 use crate::variables::interface::{self, Object, Performance, Read};
 use crate::variables::kinds::{Class, Number, Rule};
-use crate::variables::{Variable, choice, monitoring, transport};
+use crate::variables::{Variable, choice, openmpi, transport};
 
 /// Elements of an array that get a column each; of a longer one the sum is kept.
 pub const MOST_ELEMENTS: usize = 16;
@@ -115,8 +115,9 @@ impl Plan {
     /// Adds a variable: what its columns hold, or why it cannot be had.
     fn add(&mut self, variable: &Performance, name: &str, left: usize, world: usize) -> Result<Vec<Variable>, String> {
         let (class, number) = kind(variable)?;
-        let for_each_peer = monitoring::counts_for_each_peer(&variable.name);
-        let rule = Rule::of(if for_each_peer { Class::Counter } else { class }, number);
+        let for_each_peer = openmpi::counts_for_each_peer(&variable.name);
+        let only_grows = class == Class::Size && openmpi::only_grows(&variable.name);
+        let rule = Rule::of(if only_grows { Class::Counter } else { class }, number);
         let object = match variable.object {
             Object::Process => None,
             Object::Communicator => Some(world),
