@@ -1,9 +1,10 @@
 //! What a traced call costs: `cargo build --release --workspace && cargo bench --bench call_cost`.
 //!
 //! For each MPI compiler on the path, one process runs the same loop untraced, traced, paused, with full arrays, disabled, with
-//! messages counted, with three events of the kernel read around each call, with every performance variable that the library has, with call
-//! sites, and with counters inside the stack, in turn; what a row adds is the median of the differences to the untraced run of the same turn, and stands beside two bare time stamps of the same process. Then
-//! what code inside the stack pays for its counters, timers and regions. `MPICC` names other compilers.
+//! messages counted, with three events of the kernel read around each call, with call sites, with counters inside the stack, and
+//! with every performance variable that the library has, in turn; what a row adds is the median of the differences to the
+//! untraced run of the same turn, and stands beside two bare time stamps of the same process. Then what code inside the stack
+//! pays for its counters, timers and regions. `MPICC` names other compilers.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -21,9 +22,9 @@ const CASES: [Case; 10] = [
     ("disabled", None, &[("MPITRACE_DISABLE", "1")]),
     ("counting", None, &[("MPITRACE_EVENTS", "messages")]),
     ("events", None, &[("MPITRACE_EVENTS", "task-clock,context-switches,page-faults")]),
-    ("variables", None, &[("MPITRACE_PVARS", "*")]),
     ("sites", None, &[("MPITRACE_CALLSITE", "1")]),
     ("inner", Some("inner"), &[]),
+    ("variables", None, &[("MPITRACE_PVARS", "*")]),
 ];
 
 fn main() {

@@ -34,7 +34,7 @@ fn with_provider(case: &Case, patterns: &str) -> Outcome {
     outcome
 }
 
-fn values<'r>(row: &'r Row, names: &[&str]) -> Vec<Option<u64>> {
+fn values(row: &Row, names: &[&str]) -> Vec<Option<u64>> {
     let value = |name: &&str| *row.counters.get(*name).unwrap_or_else(|| panic!("no {name} in {row:?}"));
     names.iter().map(value).collect()
 }
