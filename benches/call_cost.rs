@@ -1,10 +1,10 @@
 //! What a traced call costs: `cargo build --release --workspace && cargo bench --bench call_cost`.
 //!
 //! For each MPI compiler on the path, one process runs the same loop untraced, traced, paused, with full arrays, disabled, with
-//! messages counted, with three events of the kernel read around each call, with call sites, and with counters
-//! inside the stack, in turn; what a row adds is the
-//! median of the differences to the untraced run of the same turn, and stands beside two bare time stamps of the same process. Then
-//! what code inside the stack pays for its counters, timers and regions. `MPICC` names other compilers.
+//! messages counted, with three events of the kernel read around each call, with call sites, with counters inside the stack, and
+//! with every performance variable that the library has, in turn; what a row adds is the median of the differences to the
+//! untraced run of the same turn, and stands beside two bare time stamps of the same process. Then what code inside the stack
+//! pays for its counters, timers and regions. `MPICC` names other compilers.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -14,7 +14,7 @@ const TURNS: usize = 7;
 /// Name, argument of the program, environment.
 type Case = (&'static str, Option<&'static str>, &'static [(&'static str, &'static str)]);
 
-const CASES: [Case; 9] = [
+const CASES: [Case; 10] = [
     ("untraced", None, &[]),
     ("traced", None, &[]),
     ("paused", Some("paused"), &[]),
@@ -24,6 +24,7 @@ const CASES: [Case; 9] = [
     ("events", None, &[("MPITRACE_EVENTS", "task-clock,context-switches,page-faults")]),
     ("sites", None, &[("MPITRACE_CALLSITE", "1")]),
     ("inner", Some("inner"), &[]),
+    ("variables", None, &[("MPITRACE_PVARS", "*")]),
 ];
 
 fn main() {

@@ -6,15 +6,15 @@ use std::sync::atomic::AtomicBool;
 
 use bytemuck::Zeroable;
 use trace::trace::layout::{
-    COLUMNS, ColumnEntry, INNER_COUNTERS, NO_RANK, REQUEST_COLUMNS, RankHeader, counter_column, name_bytes, state,
-    stretch_flags,
+    COLUMNS, ColumnEntry, INNER_COUNTERS, MAX_COLUMNS, NO_RANK, REQUEST_COLUMNS, RankHeader, TRUE_COLUMNS,
+    counter_column, name_bytes, state, stretch_flags,
 };
 use trace::trace::recover;
 
 use crate::live::{self, Live};
 use crate::run::{RUN, Run, World};
 use crate::settings::Settings;
-use crate::{abi, call_site, counters, factors, inner, mode, mpi, preloaded, registry, say, thread, ticks};
+use crate::{abi, call_site, counters, factors, inner, mode, mpi, preloaded, registry, say, thread, ticks, variables};
 
 /// What is found out before the library initialises MPI.
 pub struct Prepared {
@@ -96,9 +96,11 @@ pub fn begin(prepared: Prepared, who: &Identity, world: OnceLock<World>) -> Opti
     let (rank, world_size, abi) = (who.rank, who.world_size, abi::get().family);
     let header = RankHeader { job: who.job, rank, world_size, abi, ..prepared.header };
     let name = live::segment_name(who.job_key);
+    variables::start(&run.settings.variables, columns_left(&run.settings), run.world.get().is_some());
     let planned = counters::plan(&run.settings.counters);
     if who.speaks {
         planned.notes().for_each(say::line);
+        variables::notes().iter().for_each(|note| say::line(note));
     }
     let planned_columns = planned.columns();
     let columns = columns(planned_columns);
@@ -138,6 +140,13 @@ pub fn begin(prepared: Prepared, who: &Identity, world: OnceLock<World>) -> Opti
     mode::stop_in_children();
     thread::start(live);
     Some(run)
+}
+
+/// How many columns a trace has for performance variables.
+fn columns_left(settings: &Settings) -> usize {
+    let always = COLUMNS.len() + REQUEST_COLUMNS.len() + TRUE_COLUMNS.len() + INNER_COUNTERS;
+    let asked = settings.counters.messages.len() + settings.counters.events.len();
+    MAX_COLUMNS.saturating_sub(always + asked)
 }
 
 /// The columns of a stretch: those that every record has, the counters, what only non-blocking calls use, and the counters of code

@@ -12,7 +12,7 @@ use trace::trace::layout::{CommunicatorEntry, communicator_flags as flags};
 
 use crate::communicator::{Communicator, Group, mix};
 use crate::registry::{self, Registry};
-use crate::{abi, lookup, mpi, thread, world};
+use crate::{abi, lookup, mpi, thread, variables, world};
 
 /// Registers MPI_COMM_WORLD and MPI_COMM_SELF, at Init.
 pub fn start(rank: u32, size: u32) -> Option<()> {
@@ -27,6 +27,7 @@ pub fn start(rank: u32, size: u32) -> Option<()> {
 
 /// MPI_COMM_WORLD and MPI_COMM_SELF are gone, while sessions go on.
 pub fn end_of_world() {
+    variables::end_of_world();
     if let Some(mut registry) = registry::lock() {
         registry.communicators.remove(&abi::get().comm_world);
         registry.communicators.remove(&abi::get().comm_self);
@@ -135,6 +136,11 @@ pub fn met(forward: impl FnOnce() -> c_int, newcomm: usize) -> c_int {
 pub fn freed(forward: impl FnOnce() -> c_int, comm: usize) -> c_int {
     // SAFETY: any address but null is what the program says is a handle's.
     let handle = unsafe { abi::get().read_if_any(comm) };
+    // A variable's handle must not outlive what it is bound to.
+    thread::sheltered(|| {
+        variables::forget(handle);
+        Some(())
+    });
     // Before the call: behind it the handle may be another thread's new communicator.
     let known = registry::lock().and_then(|mut registry| registry.communicators.remove(&handle));
     lookup::next_generation();
@@ -213,6 +219,7 @@ fn add(
     let known = Communicator::leak(number, entry, key, group, predefined != 0);
     // Where the library gives a freed handle out again without our having seen it freed.
     if registry.communicators.insert(handle, known).is_some() {
+        variables::lost(handle);
         lookup::next_generation();
     }
     Some(known)

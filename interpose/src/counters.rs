@@ -137,7 +137,10 @@ pub fn start(live: &'static Live, planned: Planned) {
     }
     for (column, variable) in (first + planned.events.len() + 1..).zip(variables::all()) {
         let flags = if variable.level { counter_flags::LEVEL } else { 0 };
-        add(&variable.name, variable.unit, counter_source::VARIABLE, column, flags, "");
+        add(&variable.name, variable.unit, counter_source::VARIABLE, column, flags, &variable.note);
+    }
+    for (name, reason) in variables::left_out() {
+        add(name, "", counter_source::VARIABLE, 0, 0, &reason);
     }
     if !running.is_empty() {
         let _ = RUNNING.set(running);

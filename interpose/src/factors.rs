@@ -8,8 +8,10 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use trace::trace::factors::{Factors, UNKNOWN};
 use trace::trace::layout::abi as family;
 
+use crate::run::RUN;
 use crate::settings::Settings;
 use crate::symbol::{self, Symbol};
+use crate::variables::control;
 use crate::{abi, mpi};
 
 /// Variables of the environment that steer MPI libraries and their transports.
@@ -61,6 +63,9 @@ pub fn all(settings: &Settings, first: bool) -> Factors {
     add("compiler_flags", line_of(&version, &["MPICH configure:", "Configure:"]));
     add("network", network(&version));
     add("thread_level", thread_level());
+    // Not with sessions alone: see variables::planning.
+    let has_world = RUN.get().is_some_and(|run| run.world.get().is_some());
+    add("collective_algorithms", if has_world { control::algorithms(!settings.variables.is_empty()) } else { None });
     add("launcher", launcher());
     add("synchronisation", None);
     add("cache_control", None);

@@ -30,6 +30,7 @@ mod message;
 mod messages;
 mod mode;
 mod mpi;
+mod nearest;
 mod operations;
 mod output;
 mod perf;

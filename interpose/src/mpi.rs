@@ -14,6 +14,7 @@ macro_rules! functions {
         ///
         /// # Safety
         /// The arguments are what the MPI function wants, addresses as numbers.
+        #[allow(clippy::too_many_arguments, reason = "as many as the MPI function has")]
         pub unsafe fn $name($($argument: usize),*) -> bool {
             static SYMBOL: Symbol = Symbol::new(concat!($symbol, "\0"));
             let Some(address) = SYMBOL.get() else { return false };
@@ -25,6 +26,8 @@ macro_rules! functions {
         }
     )* };
 }
+
+pub(crate) use functions;
 
 functions! {
     /// The rank in a communicator.
@@ -105,9 +108,14 @@ pub fn int(function: impl FnOnce(usize) -> bool) -> Option<c_int> {
 
 /// Calls `function` with the address of a handle; the handle, if that went well.
 pub fn handle(function: impl FnOnce(usize) -> bool) -> Option<usize> {
+    word(function).map(|value| abi::get().handle(value))
+}
+
+/// Calls `function` with the address of a word; the word, if that went well.
+pub fn word(function: impl FnOnce(usize) -> bool) -> Option<usize> {
     // Zeroed, so that a 4-byte handle reads back as its value (little-endian).
     let mut value: usize = 0;
-    function((&raw mut value).expose_provenance()).then_some(abi::get().handle(value))
+    function((&raw mut value).expose_provenance()).then_some(value)
 }
 
 /// From how many neighbours this rank receives and to how many it sends in the topology of a communicator; none where it has

@@ -8,7 +8,7 @@ use crate::lookup::{ByPeer, Call, Found, Key};
 use crate::registry::{self, Description, Registry};
 use crate::thread::{self, Thread};
 use crate::width::{Int, Large, Width};
-use crate::{abi, call_site, communicators, datatype};
+use crate::{abi, call_site, communicators, datatype, variables};
 
 /// The operation of a call; its place is good until the thread makes another call.
 ///
@@ -48,6 +48,7 @@ fn find_slowly(thread: *mut Thread, call: &Call) -> Option<Found> {
         && call.known
         && let Some(size) = registry.size(call, false)
     {
+        variables::meet(call.key.communicator);
         let number = registry.operation(known?, call, size)?;
         let found = registry.found(known?, number, false);
         let eternal = known?.is_predefined() && registry.is_eternal(call.key.datatype) && call.by_peer.is_none();

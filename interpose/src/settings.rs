@@ -29,6 +29,8 @@ pub struct Settings {
     pub counters: Wanted,
     /// `MPITRACE_CALLSITE`.
     pub call_site: bool,
+    /// `MPITRACE_PVARS`: names and patterns.
+    pub variables: Vec<String>,
     /// `MPITRACE_VERBOSE`.
     pub verbose: u8,
     /// What rank 0 warns of, a line each.
@@ -37,9 +39,6 @@ pub struct Settings {
 
 /// The most records that a rank may be asked to keep: the index of a record is 32 bits wide in the companion.
 const MOST_RECORDS: u64 = u32::MAX as u64 - 1;
-
-/// Variables that a later version acts on: known, and said to be without effect.
-const WITHOUT_EFFECT: [&str; 1] = ["MPITRACE_PVARS"];
 
 /// `MPITRACE_RESYNC=auto`, s.
 const AUTOMATIC_RESYNC: f64 = 10.0;
@@ -66,6 +65,7 @@ impl Settings {
             test_clock: Groups::default(),
             counters: Wanted::default(),
             call_site: false,
+            variables: Vec::new(),
             verbose: 1,
             warnings: Vec::new(),
         };
@@ -80,10 +80,13 @@ impl Settings {
                     continue;
                 }
                 "MPITRACE_EVENTS" => {
-                    let names = value.split(',').map(|name| name.trim().to_owned()).filter(|name| !name.is_empty());
-                    let (chosen, wrong) = counters::choose(&names.collect::<Vec<_>>());
+                    let (chosen, wrong) = counters::choose(&list(&value));
                     settings.counters = chosen;
                     settings.warnings.extend(wrong.iter().map(|what| format!("MPITRACE_EVENTS: {what}")));
+                    continue;
+                }
+                "MPITRACE_PVARS" => {
+                    settings.variables = list(&value);
                     continue;
                 }
                 "MPITRACE_CLOCKSYNC" => match Synchronisation::parse(&value) {
@@ -123,10 +126,6 @@ impl Settings {
                     }
                     _ => Some("a number of records from 1 to 4294967294"),
                 },
-                known if WITHOUT_EFFECT.contains(&known) => {
-                    settings.warnings.push(format!("{known} has no effect in this version"));
-                    continue;
-                }
                 unknown => {
                     settings.warnings.push(format!("{unknown} is not a setting of mpitrace; it is ignored"));
                     continue;
@@ -145,6 +144,11 @@ impl Settings {
         folders.extend([PathBuf::from("/dev/shm"), std::env::temp_dir()]);
         folders
     }
+}
+
+/// The names in a list with commas.
+fn list(text: &str) -> Vec<String> {
+    text.split(',').map(|name| name.trim().to_owned()).filter(|name| !name.is_empty()).collect()
 }
 
 /// Takes the value that the text stands for; what was expected, if it stands for none.

@@ -35,6 +35,7 @@ mod sessions;
 mod settings;
 mod support;
 mod threads;
+mod variables;
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use std::collections::BTreeMap;
@@ -72,6 +73,7 @@ fn main() {
         ("messages", messages::TESTS),
         ("counters", counters::TESTS),
         ("call_sites", call_sites::TESTS),
+        ("variables", variables::TESTS),
         ("handles", handles::TESTS),
         ("languages", languages::TESTS),
         ("bitwise", bitwise::TESTS),

@@ -2,6 +2,7 @@
 //!
 //! [`parse`] is the interface. Names are told apart without regard to capitals, as `perf` does for caches.
 
+use crate::nearest::distance;
 use crate::perf::event::{CACHE, Encoding, Event, Formula, HARDWARE, RAW, SOFTWARE};
 use crate::perf::presets::{self, PRESETS, Preset};
 
@@ -153,24 +154,6 @@ fn unknown(name: &str) -> String {
         "there is no event named {name}; the nearest is {nearest}; what the processor counts beyond the generic events is \
          had by its code, as rXXXX"
     )
-}
-
-/// How far a name is from what was written: 1 for each letter that was left out (a name cut short is the likeliest slip), 2 for
-/// each one too many or wrong.
-fn distance(written: &str, name: &str) -> usize {
-    const LEFT_OUT: usize = 1;
-    const WRONG: usize = 2;
-    let mut row: Vec<usize> = (0..=name.len()).map(|letters| letters * LEFT_OUT).collect();
-    for (i, a) in written.bytes().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = (i + 1) * WRONG;
-        for (j, b) in name.bytes().enumerate() {
-            let same_or_wrong = diagonal + if a == b { 0 } else { WRONG };
-            diagonal = row[j + 1];
-            row[j + 1] = same_or_wrong.min(row[j] + LEFT_OUT).min(diagonal + WRONG);
-        }
-    }
-    row[name.len()]
 }
 
 #[cfg(test)]

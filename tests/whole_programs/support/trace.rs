@@ -23,6 +23,7 @@ pub struct Info {
     pub counters: Vec<String>,
     /// By name, the reason.
     pub counters_limited: BTreeMap<String, String>,
+    pub factors: BTreeMap<String, String>,
     /// The ranks of each.
     pub hosts: BTreeMap<String, Vec<u64>>,
     pub operations: Vec<Operation>,

@@ -1,0 +1,102 @@
+//! The handles of variables that are bound to communicators, found by the communicator's handle without a lock.
+
+use std::ptr;
+use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+/// A variable bound to one communicator.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bound {
+    /// MPI_T's handle; 0: it could not be had for this communicator.
+    pub handle: usize,
+    /// Elements.
+    pub count: usize,
+}
+
+/// Of one communicator, for each variable in the order of the plan. Never freed, as another thread may be looking.
+pub type Handles = &'static [Bound];
+
+/// Where the handles of a communicator may stand: the first of them is what its handle is mixed to.
+struct Slot {
+    /// 0: nobody's.
+    communicator: AtomicUsize,
+    handles: AtomicPtr<Bound>,
+    count: AtomicUsize,
+}
+
+/// Communicators at the same time, about half of it: programs have tens, libraries below them hundreds.
+const SLOTS: usize = 1024;
+/// How many slots are looked at: more communicators that mix to one place are rare.
+const WAYS: usize = 8;
+
+static TABLE: [Slot; SLOTS + WAYS] = [const {
+    Slot { communicator: AtomicUsize::new(0), handles: AtomicPtr::new(ptr::null_mut()), count: AtomicUsize::new(0) }
+}; SLOTS + WAYS];
+
+/// Held by who changes the table.
+static CHANGING: Mutex<()> = Mutex::new(());
+
+#[inline(always)]
+fn slots(communicator: usize) -> &'static [Slot] {
+    // The golden ratio's multiplier spreads what differs into the upper bits.
+    let first = communicator.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (usize::BITS - SLOTS.trailing_zeros());
+    &TABLE[first..first + WAYS]
+}
+
+/// The handles of a communicator that has been met.
+#[inline(always)]
+pub fn find(communicator: usize) -> Option<Handles> {
+    let slot = slots(communicator).iter().find(|slot| slot.communicator.load(Ordering::Acquire) == communicator)?;
+    let (handles, count) = (slot.handles.load(Ordering::Relaxed), slot.count.load(Ordering::Relaxed));
+    // SAFETY: both were stored before the communicator was, of a slice that lasts. They change only after the communicator is
+    // freed, which MPI lets no thread do while another one is in a call on it.
+    (communicator != 0).then(|| unsafe { std::slice::from_raw_parts(handles, count) })
+}
+
+/// Keeps the handles of a communicator. False: there is no room.
+pub fn keep(communicator: usize, handles: Vec<Bound>) -> bool {
+    let _changing = CHANGING.lock().unwrap_or_else(PoisonError::into_inner);
+    let free = |slot: &&Slot| slot.communicator.load(Ordering::Relaxed) == 0;
+    let Some(slot) = slots(communicator).iter().find(free) else { return false };
+    let handles = Box::leak(handles.into_boxed_slice());
+    slot.count.store(handles.len(), Ordering::Relaxed);
+    slot.handles.store(handles.as_mut_ptr(), Ordering::Relaxed);
+    slot.communicator.store(communicator, Ordering::Release);
+    true
+}
+
+/// Forgets a communicator: its handles, which nobody finds any more.
+pub fn remove(communicator: usize) -> Option<Handles> {
+    let _changing = CHANGING.lock().unwrap_or_else(PoisonError::into_inner);
+    let handles = find(communicator)?;
+    let slot = slots(communicator).iter().find(|slot| slot.communicator.load(Ordering::Relaxed) == communicator)?;
+    slot.communicator.store(0, Ordering::Release);
+    Some(handles)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_communicator_has_its_handles_until_it_is_forgotten() {
+        let handles = |handle| vec![Bound { handle, count: 1 }, Bound { handle: 0, count: 0 }];
+        let communicators: Vec<usize> = (0..300).map(|number| 0x8400_0000 + number).collect();
+        for &communicator in &communicators {
+            assert!(keep(communicator, handles(communicator * 2)));
+        }
+        for &communicator in &communicators {
+            assert_eq!(find(communicator), Some(&handles(communicator * 2)[..]));
+        }
+        for &communicator in communicators.iter().step_by(2) {
+            assert_eq!(remove(communicator), Some(&handles(communicator * 2)[..]));
+            assert_eq!((find(communicator), remove(communicator)), (None, None));
+        }
+        for &communicator in communicators.iter().step_by(2) {
+            assert!(keep(communicator, handles(1)));
+        }
+        assert_eq!(find(communicators[1]), Some(&handles(communicators[1] * 2)[..]));
+        assert_eq!(find(communicators[2]), Some(&handles(1)[..]));
+        assert_eq!((find(0), find(7)), (None, None));
+    }
+}
