@@ -431,8 +431,3 @@ pub fn letter(category: Category) -> char {
         Category::Good => 'g',
     }
 }
-
-/// The category's place in [`Category::ALL`].
-pub fn place(category: Category) -> usize {
-    Category::ALL.iter().position(|&other| other == category).unwrap_or(Category::ALL.len() - 1)
-}

@@ -3,8 +3,6 @@
 use mpitrace::categories::Category;
 use serde::{Serialize, Serializer};
 
-use super::fingerprint::place;
-
 /// Bins that are drawn as one where nobody has zoomed: there are more, so that there is something to zoom into.
 pub const DRAWN_AS_ONE: usize = 4;
 
@@ -77,6 +75,11 @@ impl Histogram {
 fn filled<S: Serializer>(counts: &[[u64; 4]], serializer: S) -> Result<S::Ok, S::Error> {
     let filled = counts.iter().enumerate().filter(|(_, count)| count.iter().any(|&count| count > 0));
     serializer.collect_seq(filled.map(|(bin, count)| [bin as u64, count[0], count[1], count[2], count[3]]))
+}
+
+/// The category's place in [`Category::ALL`].
+pub fn place(category: Category) -> usize {
+    Category::ALL.iter().position(|&other| other == category).unwrap_or(Category::ALL.len() - 1)
 }
 
 #[cfg(test)]

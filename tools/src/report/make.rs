@@ -8,8 +8,9 @@ use rayon::prelude::*;
 use super::detail::Detail;
 use super::fingerprint::{Counter, Fingerprint, Overview, Points};
 use super::measured::Measured;
+use super::series::Series;
 use super::thin;
-use super::timed::{self, Method, Series};
+use super::timed::{self, Method};
 use crate::source;
 
 /// A fingerprint, and all that it was made of.

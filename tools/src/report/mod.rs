@@ -16,6 +16,7 @@ pub mod measured;
 pub mod numbers;
 pub mod page;
 mod remarks;
+mod series;
 pub mod still;
 pub mod terminal;
 pub mod thin;

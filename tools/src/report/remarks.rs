@@ -3,7 +3,7 @@
 use mpitrace::categories::Category;
 use mpitrace::statistics::{self, Dependence, Outliers, Sample};
 
-use super::timed::Series;
+use super::series::Series;
 use crate::text;
 
 /// Lags of the test of Ljung and Box.

@@ -11,6 +11,7 @@ use super::fingerprint::{Autocorrelation, Cut, Metrics, Mode, Timed};
 use super::histogram::Histogram;
 use super::numbers;
 use super::remarks::{self, OfGood};
+use super::series::Series;
 
 /// Lags of the autocorrelation.
 const LAGS: usize = 50;
@@ -18,24 +19,6 @@ const LAGS: usize = 50;
 const TWO_SIDED_95: f64 = 1.959_964;
 /// The window of the running mean and median.
 const WINDOW: usize = mpitrace::metrics::DEFAULT_WINDOW;
-
-/// The run times by one definition, in order.
-#[derive(Clone, Copy, Debug)]
-pub struct Series<'a> {
-    /// The numbers of the repetitions.
-    pub repetition: &'a [u64],
-    /// ns.
-    pub run_time_ns: &'a [f64],
-    /// When the first rank entered, ns of global time; empty where that is not known.
-    pub enter_ns: &'a [f64],
-}
-
-impl<'a> Series<'a> {
-    /// All three as long as the series, but for times of entry that are not known.
-    pub fn of(repetition: &'a [u64], run_time_ns: &'a [f64], enter_ns: &'a [f64]) -> Series<'a> {
-        Series { repetition, run_time_ns, enter_ns }
-    }
-}
 
 /// The rules that sort repetitions into categories.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]

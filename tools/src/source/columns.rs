@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use super::traced::{MemberColumn, MemberTimes, Rows};
+use super::members::{MemberColumn, MemberTimes, Rows};
 use mpitrace::foreign;
 
 /// Run times.

@@ -18,6 +18,7 @@
 mod arguments;
 mod columns;
 mod description;
+mod members;
 #[cfg(test)]
 mod tests;
 mod traced;

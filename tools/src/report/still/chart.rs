@@ -6,7 +6,8 @@ use mpitrace::categories::Category;
 
 use super::scene::{Anchor, Area, Colour, FAINT, GRID, INK, Item, PAPER, Scene, Stroke, rectangle};
 use crate::report::axis::{Axis, Kind};
-use crate::report::fingerprint::{Timed, letter, place};
+use crate::report::fingerprint::{Timed, letter};
+use crate::report::histogram::place;
 
 /// Of Okabe and Ito's palette, which the colour-blind can tell apart, in the order of [`Category::ALL`].
 pub const COLOURS: [Colour; 4] =

@@ -7,8 +7,9 @@ use super::chart::{COLOURS, Chart, ORDER, Range, colour};
 use super::run_times;
 use super::scene::{Anchor, Area, Colour, INK, Scene, Stroke};
 use crate::report::axis::{Kind, extent};
-use crate::report::fingerprint::{BoxPlot, place};
+use crate::report::fingerprint::BoxPlot;
 use crate::report::histogram::Histogram;
+use crate::report::histogram::place;
 
 const GREY: Colour = Colour(0x44, 0x44, 0x44);
 

@@ -11,7 +11,8 @@ use mpitrace::categories::Category;
 use mpitrace::run_time::RunTime;
 
 use super::comparison::Comparison;
-use super::fingerprint::{Fingerprint, Report, Timed, place};
+use super::fingerprint::{Fingerprint, Report, Timed};
+use super::histogram::place;
 use crate::output::{Attribute, Style};
 use crate::text;
 

@@ -5,8 +5,9 @@ use mpitrace::categories::Category;
 use super::canvas::Canvas;
 use super::{Ink, Look};
 use crate::report::axis::{Axis, Kind, extent};
-use crate::report::fingerprint::{Ecdf, Fingerprint, Timed, place};
+use crate::report::fingerprint::{Ecdf, Fingerprint, Timed};
 use crate::report::histogram::Histogram;
+use crate::report::histogram::place;
 use crate::text;
 
 /// What spans more than this is drawn over its logarithm.
