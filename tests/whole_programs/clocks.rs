@@ -151,8 +151,8 @@ fn step(case: &Case) {
     assert_eq!(code, 1, "a step is a finding: {clock:?}");
     let [step] = clock.steps.as_slice() else { panic!("one step: {clock:?}") };
     assert_eq!(step.domain, 1);
-    // Within the two synchronisations around it, whenever these found time to run.
-    assert!(step.after_s < 0.75 && step.before_s > 0.45 && step.size_ns.abs() > 5e7, "{step:?}");
+    // It comes 0.6 s after the clocks began, in Init; times count from the first call, which a busy machine makes late.
+    assert!(step.after_s < 0.75 && step.before_s > step.after_s && step.size_ns.abs() > 5e7, "{step:?}");
 }
 
 fn killed(case: &Case) {
