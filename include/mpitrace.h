@@ -1,6 +1,6 @@
 /* What a program, an MPI library or a transport below it can tell the tracer that it runs under, and ask of it. Nothing has to be
  * linked: without the tracer the functions say so, or do nothing. C and C++; for Fortran see mpitrace.f90. docs/inner-counters.md
- * has an example. */
+ * has an example. Programs linked to a fixed address (-no-pie) must be compiled with -fPIE all the same. */
 #ifndef MPITRACE_H
 #define MPITRACE_H
 
@@ -22,6 +22,19 @@ extern void mpitrace_timer_stop_(int) __asm__("mpitrace_timer_stop") __attribute
 extern void mpitrace_region_begin_(int) __asm__("mpitrace_region_begin") __attribute__((weak));
 extern void mpitrace_region_end_(int) __asm__("mpitrace_region_end") __attribute__((weak));
 extern size_t mpitrace_values_(int, int, uint64_t *, size_t) __asm__("mpitrace_values") __attribute__((weak));
+
+/* The functions below have names of their own: compiled without optimisation they would else be what the references lead to. */
+#define mpitrace_version mpitrace_version_if_traced
+#define mpitrace_global_time_ns mpitrace_global_time_ns_if_traced
+#define mpitrace_counter mpitrace_counter_if_traced
+#define mpitrace_timer mpitrace_timer_if_traced
+#define mpitrace_add mpitrace_add_if_traced
+#define mpitrace_timer_start mpitrace_timer_start_if_traced
+#define mpitrace_timer_stop mpitrace_timer_stop_if_traced
+#define mpitrace_region mpitrace_region_if_traced
+#define mpitrace_region_begin mpitrace_region_begin_if_traced
+#define mpitrace_region_end mpitrace_region_end_if_traced
+#define mpitrace_values mpitrace_values_if_traced
 
 /* The version of the tracer; NULL without one. */
 static inline const char *mpitrace_version(void) { return mpitrace_version_ ? mpitrace_version_() : 0; }

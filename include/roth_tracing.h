@@ -34,6 +34,15 @@ extern int roth_tracing_number_of_time_metrics_(void) __asm__("roth_tracing_numb
 extern const char *roth_tracing_counter_metric_name_(int) __asm__("roth_tracing_counter_metric_name") __attribute__((weak));
 extern const char *roth_tracing_time_metric_name_(int) __asm__("roth_tracing_time_metric_name") __attribute__((weak));
 
+/* The functions below have names of their own: compiled without optimisation they would else be what the references lead to. */
+#define roth_tracing_start_repetition roth_tracing_start_repetition_if_traced
+#define roth_tracing_stop_repetition roth_tracing_stop_repetition_if_traced
+#define roth_tracing_increment_counter roth_tracing_increment_counter_if_traced
+#define roth_tracing_start_timer roth_tracing_start_timer_if_traced
+#define roth_tracing_stop_timer roth_tracing_stop_timer_if_traced
+#define roth_tracing_get_counter_data roth_tracing_get_counter_data_if_traced
+#define roth_tracing_get_time_data roth_tracing_get_time_data_if_traced
+
 /* Makes the arrays. To be called once, by one thread. */
 static inline void init_tracer(long repetitions, const char *const *counters, int number_of_counters, const char *const *timers,
                                int number_of_timers)

@@ -6,7 +6,10 @@
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use trace::trace::layout::{CounterEntry, DISTURBED, NO_VALUE, counter_flags, counter_source, stretch_flags};
+use trace::trace::layout::{
+    COLUMNS, CounterEntry, DISTURBED, INNER_COUNTERS, MAX_COLUMNS, NO_VALUE, REQUEST_COLUMNS, TRUE_COLUMNS,
+    counter_flags, counter_source, stretch_flags,
+};
 
 use crate::live::Live;
 use crate::perf::{self, Event};
@@ -55,6 +58,10 @@ unsafe impl Send for Hardware {}
 
 static HARDWARE: OnceLock<Hardware> = OnceLock::new();
 
+/// Columns for counters of messages, events and performance variables together: beside those of all records, of requests, of inner
+/// counters, and the true ticks under a pretended clock.
+const MOST: usize = MAX_COLUMNS - COLUMNS.len() - REQUEST_COLUMNS.len() - INNER_COUNTERS - TRUE_COLUMNS.len();
+
 /// The name that stands for all counters of messages.
 const ALL_MESSAGES: &str = "messages";
 
@@ -88,6 +95,11 @@ pub fn plan(wanted: &Wanted) -> Planned {
         let counted: Vec<usize> = counters.counted().collect();
         notes = said.into_iter().map(|note| (wanted.events[note.event].clone(), note)).collect();
         events = counted.into_iter().map(|index| wanted.events[index].clone()).collect();
+    }
+    let room = MOST.saturating_sub(wanted.messages.len()).min(events.len());
+    for event in events.split_off(room) {
+        let text = format!("{} is left out: a trace has {MOST} columns for counters", event.name);
+        notes.push((event, perf::Note { event: 0, left_out: true, text }));
     }
     Planned { messages: wanted.messages.clone(), events, notes }
 }

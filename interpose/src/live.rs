@@ -284,6 +284,9 @@ impl Live {
                 columns.enter.write_bytes(0, header.stretch_records as usize);
                 columns.exit.write_bytes(0, header.stretch_records as usize);
             }
+            // A call whose end never comes has no values, whatever the stretch held before.
+            let counters = header.rank.columns as usize - COLUMNS.len() - REQUEST_COLUMNS.len() - INNER_COUNTERS;
+            columns.counters.write_bytes(0xff, counters * columns.stride);
             state.draws += 1;
             let flags = if private { stretch_flags::PRIVATE } else { 0 };
             entry.write(StretchEntry { draw: state.draws, thread, flags });

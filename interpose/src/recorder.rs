@@ -254,8 +254,8 @@ impl Begun {
     }
 }
 
-/// Counts a repetition of a region and begins its record; `None` where it is not kept.
-pub fn begin_region(found: &Found, position: u64) -> Option<Region> {
+/// Begins the record of a repetition of a region, which the caller has counted; `None` where it is not kept.
+pub fn begin_region(found: &Found, position: u64, repetition: u64) -> Option<Region> {
     let mode = mode::get();
     if mode == mode::OFF {
         return None;
@@ -264,8 +264,6 @@ pub fn begin_region(found: &Found, position: u64) -> Option<Region> {
     // SAFETY: `thread` is this thread's own; the operation's entry lies in the segment, and the caller has numbered the
     // repetition.
     unsafe {
-        let repetition = (*found.operation).calls;
-        (*found.operation).calls = repetition + 1;
         let full = (*thread).next == (*thread).end;
         if mode == mode::PAUSED || full && !(*thread).draw() {
             (*(*thread).entry).paused += u64::from(mode == mode::PAUSED);

@@ -157,10 +157,19 @@ fn read(events: Option<&perf::Counters>, reading: &mut Reading, sums: &Sums, com
     {
         events.read_after(&mut reading.events);
     }
+    let variables = |reading: &mut Reading| {
+        if !reading.variables.is_empty() {
+            variables::read_into(communicator, &mut reading.variables);
+        }
+    };
+    // An instrumented library may add something while its variables are read: that is outside of the call.
+    if !events_first {
+        variables(reading);
+    }
     let slots = (SLOTS.load(Ordering::Relaxed) as usize).min(INNER_COUNTERS);
     reading.sums[..slots].copy_from_slice(&sums.sum[..slots]);
-    if !reading.variables.is_empty() {
-        variables::read_into(communicator, &mut reading.variables);
+    if events_first {
+        variables(reading);
     }
     if let Some(events) = events
         && !events_first
@@ -192,12 +201,6 @@ unsafe fn store(
             }
             Some(Quality::Silent) => {
                 WORST.fetch_or(2, Ordering::Relaxed);
-                // Software events have counted all the same.
-                for (value, event) in of_events.iter_mut().zip(&plan.events) {
-                    if event.is_hardware() {
-                        *value = NO_VALUE;
-                    }
-                }
             }
             _ => {}
         }

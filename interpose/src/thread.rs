@@ -286,6 +286,7 @@ fn release(thread: *mut Thread) {
     unsafe {
         (*thread).guard = 0;
         (*thread).sampler = None;
+        (*thread).sums.started = Sums::ZERO.started;
     }
     threads().idle.push(Idle(thread));
 }

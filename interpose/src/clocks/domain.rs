@@ -13,6 +13,8 @@ use crate::live::Live;
 pub struct Domain {
     /// Empty where this rank is alone.
     comm: Option<usize>,
+    /// Whether that is a communicator of the domain's own, not the world's.
+    owned: bool,
     leader: u32,
     tested: Test,
     /// What the ranks share for as long as the program runs; null: nothing.
@@ -39,18 +41,27 @@ impl Domain {
         let boot: [u64; 2] = bytemuck::cast(header.boot_id);
         let own = if alone { u64::from(rank) + 1 } else { 0 };
         let key = mix(&[boot[0], boot[1], header.clock_source.into(), group.into(), device, inode, own])[0];
-        let comm = split(world, (key & 0x7fff_ffff) as u32, rank)?;
+        // All ranks on one host, the most common case, take no communicator beyond the world's: Intel MPI 2021 hung in later
+        // calls on intercommunicators of programs that had split communicators in Init before (5 of 16 runs, tracer or not).
+        let min = abi::get().min;
+        // The complement's least is the complement of the most.
+        let one = allreduce(world, key as i64, min)? == !allreduce(world, !(key as i64), min)?;
+        let comm = if one { world } else { split(world, (key & 0x7fff_ffff) as u32, rank)? };
         // Two domains of one colour: not one in 2^31 pairs, but then nothing of what follows would be true.
-        let same = allreduce(comm, key as i64, abi::get().min) == Some(key as i64);
-        let all_same = allreduce(comm, same.into(), abi::get().min) == Some(1);
+        let same = allreduce(comm, key as i64, min) == Some(key as i64);
+        let all_same = allreduce(comm, same.into(), min) == Some(1);
         let test = if all_same { warp::test(comm, folder.as_deref()) } else { None };
         // Who cannot be tested, or was seen to step back, is alone.
         let fits = test.is_some_and(|test| test.step == 0);
-        let mine = split(comm, if fits { 0 } else { rank + 1 }, rank)?;
-        free(comm);
-        let leader = allreduce(mine, rank.into(), abi::get().min)? as u32;
+        let all_fit = allreduce(comm, fits.into(), min)? == 1;
+        let mine = if all_fit { comm } else { split(comm, if fits { 0 } else { rank + 1 }, rank)? };
+        if comm != world && comm != mine {
+            free(comm);
+        }
+        let leader = allreduce(mine, rank.into(), min)? as u32;
         let alone = size(mine)? == 1;
-        if alone {
+        let owned = mine != world;
+        if alone && owned {
             free(mine);
         }
         // Where a test has split a domain, what it saw stays known.
@@ -58,7 +69,7 @@ impl Domain {
         let page = if alone { None } else { warp::share(mine, (rank != leader).into(), folder.as_deref()) };
         let shared = !alone && allreduce(mine, page.is_some().into(), abi::get().min) == Some(1);
         let page = page.filter(|_| shared).unwrap_or(std::ptr::null_mut());
-        Some(Domain { comm: (!alone).then_some(mine), leader, tested, page, folder })
+        Some(Domain { comm: (!alone).then_some(mine), owned, leader, tested, page, folder })
     }
 
     /// A page that the ranks of the domain share, of zeros, or (null) none, as this rank is alone; `None` where they cannot.
@@ -99,7 +110,7 @@ impl Domain {
 
     /// Gives the communicator back.
     pub fn free(&self) {
-        if let Some(comm) = self.comm {
+        if let Some(comm) = self.comm.filter(|_| self.owned) {
             free(comm);
         }
     }

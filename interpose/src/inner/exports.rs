@@ -67,8 +67,12 @@ fn state() -> *mut Thread {
 /// Adds to a counter, for the call or region in progress on this thread.
 #[unsafe(no_mangle)]
 pub extern "C" fn mpitrace_add(counter: c_int, value: u64) {
-    let (thread, slot) = (state(), counter as usize);
-    if !thread.is_null() && slot < INNER_COUNTERS {
+    let slot = counter as usize;
+    if slot >= INNER_COUNTERS {
+        return;
+    }
+    let thread = state();
+    if !thread.is_null() {
         // SAFETY: this thread's own.
         unsafe {
             let sum = &mut (*thread).sums.sum[slot];
@@ -80,8 +84,12 @@ pub extern "C" fn mpitrace_add(counter: c_int, value: u64) {
 /// Starts a timer, also one that is running: then anew.
 #[unsafe(no_mangle)]
 pub extern "C" fn mpitrace_timer_start(timer: c_int) {
-    let (thread, slot) = (state(), timer as usize);
-    if !thread.is_null() && slot < INNER_COUNTERS {
+    let slot = timer as usize;
+    if slot >= INNER_COUNTERS {
+        return;
+    }
+    let thread = state();
+    if !thread.is_null() {
         // SAFETY: this thread's own.
         unsafe { (*thread).sums.started[slot] = ticks::now() };
     }
@@ -92,8 +100,12 @@ pub extern "C" fn mpitrace_timer_start(timer: c_int) {
 #[unsafe(no_mangle)]
 pub extern "C" fn mpitrace_timer_stop(timer: c_int) {
     let now = ticks::now();
-    let (thread, slot) = (state(), timer as usize);
-    if !thread.is_null() && slot < INNER_COUNTERS {
+    let slot = timer as usize;
+    if slot >= INNER_COUNTERS {
+        return;
+    }
+    let thread = state();
+    if !thread.is_null() {
         // SAFETY: this thread's own.
         unsafe {
             let sums = &mut (*thread).sums;
@@ -108,8 +120,10 @@ pub extern "C" fn mpitrace_timer_stop(timer: c_int) {
 /// Begins a repetition of a region on this thread.
 #[unsafe(no_mangle)]
 pub extern "C" fn mpitrace_region_begin(region: c_int) {
+    // Within a recorded call (a user's reduction, the library) the record that comes next is that call's.
+    let inside = thread::is_nested(thread::frame());
     if mode::is_on() && region >= 0 {
-        thread::sheltered(|| regions::begin(region as usize));
+        thread::sheltered(|| regions::begin(region as usize, inside));
     }
 }
 

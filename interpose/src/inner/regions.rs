@@ -11,7 +11,7 @@ use crate::communicator::mix;
 use crate::lookup::Found;
 use crate::recorder::{self, Region};
 use crate::run::RUN;
-use crate::{output, registry, thread};
+use crate::{mode, output, registry, thread};
 
 use super::names;
 
@@ -33,7 +33,7 @@ static REGIONS: Mutex<Vec<Named>> = Mutex::new(Vec::new());
 
 thread_local! {
     /// The regions in progress on this thread, by number.
-    static OPEN: std::cell::RefCell<Vec<(usize, Region)>> = const { std::cell::RefCell::new(Vec::new()) };
+    static OPEN: std::cell::RefCell<Vec<(usize, Option<Region>)>> = const { std::cell::RefCell::new(Vec::new()) };
 }
 
 fn lock() -> MutexGuard<'static, Vec<Named>> {
@@ -65,38 +65,50 @@ fn position(name: &str, repetition: u64) -> u64 {
     3 << 62 | mix(&words)[0] >> 42 << 40 | repetition & ((1 << 40) - 1)
 }
 
-/// Begins a repetition. One that is in progress on this thread already goes on instead.
-pub fn begin(number: usize) -> Option<()> {
-    if OPEN.with_borrow(|open| open.iter().any(|(region, _)| *region == number)) {
+/// Begins a repetition. One that is in progress on this thread already goes on instead. `inside` a recorded call it is counted and
+/// not kept.
+pub fn begin(number: usize, inside: bool) -> Option<()> {
+    if with_open(|open| open.iter().any(|(region, _)| *region == number))? {
         return None;
     }
-    let (found, position) = {
+    let (found, position, repetition) = {
         let mut regions = lock();
         let region = regions.get_mut(number)?;
         let place = match region.found {
             Some(place) => place,
             None => *region.found.insert(Place(operation(&region.name)?)),
         };
+        let repetition = region.begun;
         region.begun += 1;
-        (place.0, position(&region.name, region.begun - 1))
+        // SAFETY: the entry lies in the segment; regions' counts are changed under the lock only.
+        unsafe { (*place.0.operation).calls = region.begun };
+        (place.0, position(&region.name, repetition), repetition)
     };
-    let begun = recorder::begin_region(&found, position)?;
-    OPEN.with_borrow_mut(|open| open.push((number, begun)));
-    Some(())
+    // One that is not kept is in progress too, so that its end is known for its own.
+    let begun = if inside { None } else { recorder::begin_region(&found, position, repetition) };
+    with_open(|open| open.push((number, begun)))
 }
 
 /// Ends the repetition in progress on this thread, if one is.
 pub fn end(number: usize) {
-    let region = OPEN.with_borrow_mut(|open| {
+    let region = with_open(|open| {
         let place = open.iter().rposition(|(region, _)| *region == number)?;
-        Some(open.remove(place).1)
+        open.remove(place).1
     });
-    if let Some(region) = region {
+    // In a child that was forked off, and after Finalize, nothing is measured.
+    if let Some(Some(region)) = region
+        && mode::is_on()
+    {
         thread::sheltered(|| {
             region.end();
             Some(())
         });
     }
+}
+
+/// The regions in progress on this thread; `None` where its local storage is gone, at its end.
+fn with_open<R>(work: impl FnOnce(&mut Vec<(usize, Option<Region>)>) -> R) -> Option<R> {
+    OPEN.try_with(|open| open.try_borrow_mut().ok().map(|mut open| work(&mut open))).ok().flatten()
 }
 
 /// The operation of a region, made now.

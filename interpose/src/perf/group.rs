@@ -140,6 +140,9 @@ impl Group {
             () if running == 0 => 0,
             () => u64::try_from(u128::from(count) * u128::from(enabled) / u128::from(running)).unwrap_or(u64::MAX),
         };
+        if running == 0 && enabled != 0 {
+            return Quality::Silent;
+        }
         for column in &self.columns {
             let first = since(TIMES + column.first);
             let value = match column.second {
