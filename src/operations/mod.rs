@@ -14,7 +14,10 @@ mod unfinished;
 pub use communicators::Communicator;
 pub use unfinished::Unfinished;
 
-use crate::clock::Clock;
+use std::ops::Range;
+
+use crate::clock::{Clock, RankClock};
+use crate::parallel;
 use crate::run_time::{RunTime, Span};
 use crate::trace::Trace;
 
@@ -127,18 +130,23 @@ impl Operation {
             .iter()
             .map(|&part| (trace.parts[part].enter(), trace.parts[part].exit(), clock.of_part(part)))
             .collect();
-        self.complete_rows()
-            .map(|row| {
-                let spans = self.records(row).iter().zip(&columns).map(|(&record, (enter, exit, clock))| {
-                    let (enter, exit) = (enter[record as usize], exit[record as usize]);
-                    Span {
-                        enter_ns: clock.nanoseconds(enter),
-                        exit_ns: clock.nanoseconds(exit),
-                        duration_ns: clock.duration_ns(enter, exit),
-                    }
-                });
-                (self.repetition[row], run_time.of(spans))
-            })
-            .unzip()
+        let span = |(&record, (enter, exit, clock)): (&u32, &(&[u64], &[u64], &RankClock))| {
+            let (enter, exit) = (enter[record as usize], exit[record as usize]);
+            // The local run time needs no global time, which is most of the work.
+            let global = |tick| if run_time == RunTime::Local { 0.0 } else { clock.nanoseconds(tick) };
+            Span { enter_ns: global(enter), exit_ns: global(exit), duration_ns: clock.duration_ns(enter, exit) }
+        };
+        let of_row = |row: usize| run_time.of(self.records(row).iter().zip(&columns).map(span));
+        let of_piece = |piece: Range<usize>| {
+            let complete = piece.filter(|&row| self.complete[row]);
+            complete.map(|row| (self.repetition[row], of_row(row))).unzip::<_, _, Vec<_>, Vec<_>>()
+        };
+        let mut pieces = parallel::map(parallel::pieces(self.complete.len()), of_piece).into_iter();
+        let (mut numbers, mut run_times) = pieces.next().unwrap_or_default();
+        for (of_piece, run_times_of_piece) in pieces {
+            numbers.extend(of_piece);
+            run_times.extend(run_times_of_piece);
+        }
+        (numbers, run_times)
     }
 }
