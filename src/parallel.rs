@@ -34,10 +34,25 @@ pub(crate) fn map<T: Send, R: Send>(items: Vec<T>, of: impl Fn(T) -> R + Sync) -
     done.into_iter().map(|(_, result)| result).collect()
 }
 
+/// A column of so many values, each from its index.
+pub(crate) fn filled<T: Clone + Default + Send>(length: usize, value: impl Fn(usize) -> T + Sync) -> Vec<T> {
+    let mut column = vec![T::default(); length];
+    let share = share(length);
+    map(column.chunks_mut(share).enumerate().collect(), |(piece, places)| {
+        places.iter_mut().zip(piece * share..).for_each(|(place, index)| *place = value(index));
+    });
+    column
+}
+
 /// So many values in pieces, one for each processor, but none too small.
 pub(crate) fn pieces(length: usize) -> Vec<Range<usize>> {
-    let size = length.div_ceil(processors()).max(LEAST);
+    let size = share(length);
     (0..length).step_by(size).map(|from| from..length.min(from + size)).collect()
+}
+
+/// How many of so many values one processor takes.
+pub(crate) fn share(length: usize) -> usize {
+    length.div_ceil(processors()).max(LEAST)
 }
 
 fn processors() -> usize {
@@ -53,6 +68,13 @@ mod tests {
         let items: Vec<u64> = (0..1000).collect();
         assert_eq!(map(items.clone(), |item| item * 2), items.iter().map(|item| item * 2).collect::<Vec<_>>());
         assert!(map(Vec::<u64>::new(), |item| item).is_empty());
+    }
+
+    #[test]
+    fn a_column_is_filled_in_its_order() {
+        for length in [0, 1, LEAST, 3 * LEAST + 7] {
+            assert_eq!(filled(length, |index| index), (0..length).collect::<Vec<_>>());
+        }
     }
 
     #[test]

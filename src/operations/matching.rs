@@ -280,21 +280,25 @@ impl<'a> Stretch<'a> {
         true
     }
 
+    #[inline]
     fn operation(&mut self, tuple: &[u32], position: u64) -> usize {
-        let first = tuple[0] as usize;
         // Compared one by one: shorter than a call of memcmp for most numbers of ranks.
-        match self.last.get(first) {
+        match self.last.get(tuple[0] as usize) {
             Some((known, operation)) if known.iter().eq(tuple) => *operation,
-            _ => {
-                let operation = self.matching.of_tuple(tuple, position);
-                self.records.resize(self.matching.found.len(), Vec::new());
-                if self.last.len() <= first {
-                    self.last.resize(first + 1, Default::default());
-                }
-                self.last[first] = (tuple.into(), operation);
-                operation
-            }
+            _ => self.other_operation(tuple, position),
         }
+    }
+
+    #[cold]
+    fn other_operation(&mut self, tuple: &[u32], position: u64) -> usize {
+        let first = tuple[0] as usize;
+        let operation = self.matching.of_tuple(tuple, position);
+        self.records.resize(self.matching.found.len(), Vec::new());
+        if self.last.len() <= first {
+            self.last.resize(first + 1, Default::default());
+        }
+        self.last[first] = (tuple.into(), operation);
+        operation
     }
 }
 
@@ -326,26 +330,17 @@ fn finish(
     let finished = |(&record, exit): (&u32, &&[u64])| record != NO_RECORD && exit[record as usize] != 0;
     let is_complete = |row: &[u32]| all_here && row.iter().zip(&exits).all(finished);
 
-    let mut pieces = by_position(&parts, found.whole, &found.partial);
-    // Of rows that nobody has counted, the number follows from the one before.
-    if counting.is_empty() {
-        pieces = vec![pieces.concat()];
-    }
-    let rows = pieces.iter().map(Vec::len).sum::<usize>() / parts.len();
-    let (mut records, mut repetition, mut complete) = (vec![0; rows * parts.len()], vec![0; rows], vec![false; rows]);
-    let (mut left, mut numbers, mut whole) = (&mut records[..], &mut repetition[..], &mut complete[..]);
-    let mut places = Vec::new();
-    for piece in pieces {
-        let rows = piece.len() / parts.len();
-        let place = (left.split_off_mut(..piece.len()), numbers.split_off_mut(..rows), whole.split_off_mut(..rows));
-        if let (Some(records), Some(numbers), Some(complete)) = place {
-            places.push((piece, records, numbers, complete));
-        }
-    }
-    parallel::map(places, |(piece, records, numbers, complete)| {
-        records.copy_from_slice(&piece);
+    let mut records = by_position(&parts, found.whole, &found.partial);
+    let rows = records.len() / parts.len();
+    let (mut repetition, mut complete) = (vec![0; rows], vec![false; rows]);
+    // The number of a row that nobody has counted follows from the one before.
+    let counted_all = found.partial.is_empty() && !counts.is_empty();
+    let at_once = if counted_all { parallel::share(rows) } else { rows.max(1) };
+    let of_pieces = records.chunks(at_once * parts.len());
+    let places = of_pieces.zip(repetition.chunks_mut(at_once)).zip(complete.chunks_mut(at_once));
+    parallel::map(places.collect(), |((records, numbers), complete)| {
         let mut next = 0;
-        for ((row, number), complete) in piece.chunks_exact(parts.len()).zip(numbers).zip(complete) {
+        for ((row, number), complete) in records.chunks_exact(parts.len()).zip(numbers).zip(complete) {
             let counted = counts.iter().find(|(member, _)| row[*member] != NO_RECORD);
             *number = counted.map_or(next, |(member, counts)| counts[row[*member] as usize]);
             next = number.saturating_add(1);
@@ -373,17 +368,22 @@ fn finish(
     (found.first_call, operation)
 }
 
-/// The whole and the partial rows, each by position, in pieces by position. Where some are partial they are one piece: the number of
-/// such a row may follow from the one before.
-fn by_position(parts: &[&Part], whole: Vec<Vec<u32>>, partial: &[u32]) -> Vec<Vec<u32>> {
+/// The whole and the partial rows, each by position, in one list by position.
+fn by_position(parts: &[&Part], whole: Vec<Vec<u32>>, partial: &[u32]) -> Vec<u32> {
+    let length = whole.iter().map(Vec::len).sum::<usize>() + partial.len();
     if partial.is_empty() {
-        return whole;
+        // The first piece grows: half of the copies where there are two.
+        let mut pieces = whole.into_iter();
+        let mut all = pieces.next().unwrap_or_default();
+        all.reserve_exact(length - all.len());
+        pieces.for_each(|piece| all.extend_from_slice(&piece));
+        return all;
     }
     let position = |row: &[u32]| {
         let mut kept = parts.iter().zip(row).filter(|(_, record)| **record != NO_RECORD);
         kept.next().map(|(part, &record)| part.position()[record as usize])
     };
-    let mut all = Vec::with_capacity(whole.iter().map(Vec::len).sum::<usize>() + partial.len());
+    let mut all = Vec::with_capacity(length);
     let mut partial = partial.chunks_exact(parts.len()).peekable();
     for row in whole.iter().flat_map(|piece| piece.chunks_exact(parts.len())) {
         let here = position(row);
@@ -393,5 +393,5 @@ fn by_position(parts: &[&Part], whole: Vec<Vec<u32>>, partial: &[u32]) -> Vec<Ve
         all.extend_from_slice(row);
     }
     partial.for_each(|row| all.extend_from_slice(row));
-    vec![all]
+    all
 }

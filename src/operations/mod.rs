@@ -14,8 +14,6 @@ mod unfinished;
 pub use communicators::Communicator;
 pub use unfinished::Unfinished;
 
-use std::ops::Range;
-
 use crate::clock::{Clock, RankClock};
 use crate::parallel;
 use crate::run_time::{RunTime, Span};
@@ -137,16 +135,14 @@ impl Operation {
             Span { enter_ns: global(enter), exit_ns: global(exit), duration_ns: clock.duration_ns(enter, exit) }
         };
         let of_row = |row: usize| run_time.of(self.records(row).iter().zip(&columns).map(span));
-        let of_piece = |piece: Range<usize>| {
-            let complete = piece.filter(|&row| self.complete[row]);
-            complete.map(|row| (self.repetition[row], of_row(row))).unzip::<_, _, Vec<_>, Vec<_>>()
+        let all = self.repetitions() == self.complete.len();
+        let some: Vec<usize> = if all { Vec::new() } else { self.complete_rows().collect() };
+        let row_of = |index: usize| if all { index } else { some[index] };
+        let numbers: Vec<u64> = match all {
+            true => self.repetition.clone(),
+            false => some.iter().map(|&row| self.repetition[row]).collect(),
         };
-        let mut pieces = parallel::map(parallel::pieces(self.complete.len()), of_piece).into_iter();
-        let (mut numbers, mut run_times) = pieces.next().unwrap_or_default();
-        for (of_piece, run_times_of_piece) in pieces {
-            numbers.extend(of_piece);
-            run_times.extend(run_times_of_piece);
-        }
+        let run_times = parallel::filled(numbers.len(), |index| of_row(row_of(index)));
         (numbers, run_times)
     }
 }
