@@ -14,6 +14,7 @@ use mpitrace::diagnosis::{Diagnosis, Examination, Repetitions};
 use mpitrace::run_time::RunTime;
 
 use crate::output::{JsonList, Output};
+use crate::progress::{self, Progress};
 use crate::source::{Description, Input, RunTimes, Source, TimeArgument};
 
 /// Say which counter, timer or rank tells the slow repetitions from the good ones
@@ -76,7 +77,7 @@ struct Diagnosed<'s> {
 
 /// Diagnoses the operations.
 pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
-    let source = Source::open(&arguments.input)?;
+    let source = progress::during("reading", || Source::open(&arguments.input))?;
     let time = RunTime::from(arguments.time);
     source.check(arguments.operation, time)?;
     source.warn(time);
@@ -84,6 +85,7 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
     if !arrivals && source.traced().is_some() {
         eprintln!("mpitrace: nothing has synchronised the clocks of the ranks: who arrives late cannot be told");
     }
+    let progress = Progress::beside_output(source.wanted(arguments.operation).count() as u64);
     let mut each = source.wanted(arguments.operation).map(|number| {
         let times = source.run_times(number, time)?;
         let categories = arguments.method.categorize(&times)?;
@@ -94,6 +96,7 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
         });
         let examined = metrics::examined(&source, number, arrivals, &examination);
         let diagnosis = examination.conclude(examined);
+        progress.step();
         Ok(Diagnosed {
             description: &source.operations()[number],
             notes: source.notes(number),
