@@ -28,6 +28,7 @@ use mpitrace::statistics::{
 };
 use mpitrace::trace::Trace;
 use mpitrace::trace::synthetic::{SyntheticRank, write};
+use rayon::prelude::*;
 
 /// As the companion has it.
 #[global_allocator]
@@ -85,10 +86,9 @@ fn main() -> Result<(), Box<dyn Error>> {
         let mut times = CompletionTimes::new();
         for (member, part, clock) in &columns {
             let at = |column: &[u64]| -> Vec<f64> {
-                largest
-                    .complete_rows()
-                    .map(|row| clock.nanoseconds(column[largest.records(row)[*member] as usize]))
-                    .collect()
+                let record = |row: usize| largest.records(row)[*member] as usize;
+                let rows = (0..largest.repetition.len()).into_par_iter().with_min_len(1 << 14);
+                rows.map(|row| clock.nanoseconds(column[record(row)])).collect()
             };
             let (enter, exit) = (at(part.enter()), at(part.exit()));
             let duration: Vec<f64> = enter.iter().zip(&exit).map(|(enter, exit)| exit - enter).collect();

@@ -56,6 +56,11 @@ impl Progress {
         Progress { bar, drawing: drawing.flatten() }
     }
 
+    /// Writes what is ready where the bar is: it goes meanwhile.
+    pub fn aside<T>(&self, write: impl FnOnce() -> T) -> T {
+        self.bar.suspend(write)
+    }
+
     /// A step is done.
     pub fn step(&self) {
         self.bar.inc(1);

@@ -5,6 +5,7 @@ mod metrics;
 mod page;
 mod words;
 
+use std::io::Write;
 use std::process::ExitCode;
 
 use anyhow::Result;
@@ -85,7 +86,7 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
     if !arrivals && source.traced().is_some() {
         eprintln!("mpitrace: nothing has synchronised the clocks of the ranks: who arrives late cannot be told");
     }
-    let progress = Progress::beside_output(source.wanted(arguments.operation).count() as u64);
+    let progress = Progress::new(source.wanted(arguments.operation).count() as u64);
     let mut each = source.wanted(arguments.operation).map(|number| {
         let times = source.run_times(number, time)?;
         let categories = arguments.method.categorize(&times)?;
@@ -108,12 +109,19 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
     });
     if arguments.json {
         let mut list = JsonList::new(output)?;
-        each.try_for_each(|diagnosed: Result<Diagnosed>| list.push(&json::Operation::of(&diagnosed?)))?;
+        each.try_for_each(|diagnosed: Result<Diagnosed>| {
+            let diagnosed = diagnosed?;
+            progress.aside(|| list.push(&json::Operation::of(&diagnosed)))
+        })?;
         list.end()?;
     } else {
         let mut first = true;
         for diagnosed in each {
-            page::write(&diagnosed?, first, output)?;
+            let diagnosed = diagnosed?;
+            progress.aside(|| {
+                page::write(&diagnosed, first, output)?;
+                anyhow::Ok(output.flush()?)
+            })?;
             first = false;
         }
     }
