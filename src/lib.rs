@@ -20,8 +20,11 @@ pub mod completion_times;
 pub mod diagnosis;
 #[cfg(feature = "analysis")]
 pub mod foreign;
+#[cfg(feature = "analysis")]
+pub mod large_pages;
 pub mod metrics;
 pub mod operations;
+mod parallel;
 pub mod run_time;
 pub mod statistics;
 pub mod ticks;

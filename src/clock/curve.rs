@@ -94,6 +94,9 @@ impl Curve {
 
     /// How many ticks of the reference pass while the local clock, at `local`, makes one.
     pub fn pace(&self, local: u64) -> f64 {
+        if self.knots.is_empty() {
+            return 1.0 + self.scale.skew;
+        }
         (1.0 + self.scale.skew) * (1.0 + self.span(self.scale.apply(local)).map_or(0.0, |span| span.rate()))
     }
 

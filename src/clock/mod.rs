@@ -28,6 +28,7 @@ pub use truth::{Truth, error_of_entry};
 
 use std::sync::Arc;
 
+use crate::parallel;
 use crate::trace::layout::{NO_RANK, ProbeEntry, RankHeader, SyncEntry, clock_source};
 use crate::trace::{Part, Trace};
 
@@ -123,9 +124,7 @@ impl Clock {
         let curves: Vec<Arc<Curve>> = curves.into_iter().map(Arc::new).collect();
 
         let reference = members.first().and_then(|domain| longest(trace, domain));
-        let earliest = |domain: &Vec<usize>| {
-            domain.iter().filter_map(|&index| trace.parts[index].enter().iter().min()).min().copied()
-        };
+        let earliest = |domain: &Vec<usize>| domain.iter().filter_map(|&index| least(trace.parts[index].enter())).min();
         let zero = members.first().and_then(earliest).or(reference.map(|info| info.first_anchor.tick)).unwrap_or(0);
         let period_ns = reference.map_or(1.0, period_ns);
         let mut ranks: Vec<Option<RankClock>> = vec![None; trace.parts.len()];
@@ -181,6 +180,11 @@ fn domains(trace: &Trace) -> Vec<Vec<usize>> {
         }
     }
     members
+}
+
+fn least(column: &[u64]) -> Option<u64> {
+    let of_pieces = parallel::map(parallel::pieces(column.len()), |piece| column[piece].iter().copied().min());
+    of_pieces.into_iter().flatten().min()
 }
 
 fn leader<'t>(domain: &[&'t Part]) -> Option<&'t Part> {

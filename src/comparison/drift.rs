@@ -2,10 +2,8 @@
 
 use std::ops::Range;
 
-use statrs::distribution::{ContinuousCDF, StudentsT};
-
 use super::{CONFIDENCE, Quantile, mean, quantile, variance};
-use crate::statistics::median;
+use crate::statistics::{median, student_quantile};
 
 /// A group of repetitions that follow each other.
 #[derive(Clone, Debug, PartialEq)]
@@ -81,9 +79,8 @@ fn one_bin(runs: &[(Vec<u64>, Vec<f64>)], repetitions: Range<u64>) -> Bin {
 fn of_mean(values: &[f64]) -> Quantile {
     let n = values.len() as f64;
     let value_ns = mean(values);
-    let student = StudentsT::new(0.0, 1.0, n - 1.0).ok();
-    let interval_ns = student.map(|student| {
-        let reach = student.inverse_cdf(0.5 + CONFIDENCE / 2.0) * (variance(values) / n).sqrt();
+    let interval_ns = student_quantile(n - 1.0, 0.5 + CONFIDENCE / 2.0).map(|quantile| {
+        let reach = quantile * (variance(values) / n).sqrt();
         [value_ns - reach, value_ns + reach]
     });
     Quantile { value_ns, interval_ns }

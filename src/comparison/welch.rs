@@ -3,6 +3,7 @@
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
 use super::{Alternative, CONFIDENCE, mean, variance};
+use crate::statistics::student_quantile;
 
 /// What the test found.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -34,6 +35,6 @@ pub fn welch(a: &[f64], b: &[f64], alternative: Alternative) -> Option<Welch> {
     let error = squared.sqrt();
     let t = -difference / error;
     let p = alternative.p(student.cdf(t), student.cdf(-t));
-    let reach = student.inverse_cdf(0.5 + CONFIDENCE / 2.0) * error;
+    let reach = student_quantile(freedom, 0.5 + CONFIDENCE / 2.0)? * error;
     Some(Welch { t, freedom, p, difference, interval: [difference - reach, difference + reach] })
 }

@@ -1,11 +1,13 @@
 //! Matches the calls on each communicator by their positions.
 
 use std::collections::{BTreeSet, HashMap};
+use std::ops::Range;
 
 use super::calls::{self, ABSENT, Calls, Cursor};
 use super::communicators::{self, Communicator};
 use super::{CallSite, NO_RECORD, Operation, OperationKey, Operations};
-use crate::trace::layout::{NO_ROOT, OperationEntry, UNKNOWN_BYTES};
+use crate::parallel;
+use crate::trace::layout::{NO_ROOT, OPERATION_MASK, OperationEntry, UNKNOWN_BYTES};
 use crate::trace::{Part, Trace};
 
 pub(super) fn operations(trace: &Trace) -> Operations {
@@ -38,10 +40,11 @@ struct Matching<'a> {
 struct Found {
     key: OperationKey,
     first_call: FirstCall,
-    /// The tuples that it consists of.
-    tuples: Vec<Box<[u32]>>,
-    /// The records of the repetitions that all members kept, as many for each as there are members, by position.
-    whole: Vec<u32>,
+    /// The tuples that it consists of, and the position at which each was first seen.
+    tuples: Vec<(Box<[u32]>, u64)>,
+    /// The records of the repetitions that all members kept, as many for each as there are members, by position; in pieces that
+    /// follow each other.
+    whole: Vec<Vec<u32>>,
     /// The same of those that some lack, with [`NO_RECORD`].
     partial: Vec<u32>,
 }
@@ -59,45 +62,58 @@ impl<'a> Matching<'a> {
     }
 
     fn run(mut self, calls: &[Calls]) -> Vec<(FirstCall, Operation)> {
-        let parts = self.communicator.members.iter().map(|&(part, _)| &self.trace.parts[part]);
-        let mut cursors: Vec<Cursor> = parts.zip(calls).map(|(part, calls)| Cursor::new(part, calls)).collect();
-        // Positions at which a member has no record; what the others called there, and their records.
-        let mut gaps: Vec<u64> = Vec::new();
-        let mut beside_gaps: Vec<u32> = Vec::new();
-        let mut tuple = vec![ABSENT; cursors.len()];
-        let mut records = vec![NO_RECORD; cursors.len()];
-        // For each operation of the first member the tuple that it last was in, with its operation: seldom another one.
-        let mut last: Vec<(Box<[u32]>, usize)> = Vec::new();
-        while let Some(position) = cursors.iter().filter_map(|cursor| Some(cursor.next?.1)).min() {
-            for (cursor, (operation, record)) in cursors.iter_mut().zip(tuple.iter_mut().zip(&mut records)) {
-                (*operation, *record) = cursor.take(position);
-            }
-            if tuple.contains(&ABSENT) {
-                gaps.push(position);
-                beside_gaps.extend_from_slice(&tuple);
-                beside_gaps.extend_from_slice(&records);
-                continue;
-            }
-            let first = tuple[0] as usize;
-            // Compared one by one: shorter than a call of memcmp for most numbers of ranks.
-            if last.get(first).is_none_or(|(known, _)| !known.iter().eq(&tuple)) {
-                let operation = self.of_tuple(&tuple, position);
-                if last.len() <= first {
-                    last.resize(first + 1, Default::default());
+        let stretches = parallel::map(self.stretches(calls), |numbers| {
+            let parts = self.parts().zip(calls).zip(numbers);
+            let cursors = parts.map(|((part, calls), numbers)| Cursor::new(part, calls, numbers)).collect();
+            Stretch::of(Matching::new(self.trace, self.communicator), cursors)
+        });
+        let mut gaps = Vec::new();
+        for stretch in stretches {
+            for (found, records) in stretch.matching.found.into_iter().zip(stretch.records) {
+                let operations = found.tuples.iter().map(|(tuple, position)| self.of_tuple(tuple, *position));
+                // They make one operation, here as there.
+                if let Some(operation) = operations.last() {
+                    self.found[operation].whole.push(records);
                 }
-                last[first] = (tuple.as_slice().into(), operation);
             }
-            self.found[last[first].1].whole.extend_from_slice(&records);
+            gaps.push((stretch.gaps, stretch.beside_gaps));
         }
         // What some ranks lack is sorted in last, when it is known what their calls can belong to.
-        for (gap, beside) in gaps.iter().zip(beside_gaps.chunks_exact(2 * tuple.len())) {
-            let (tuple, records) = beside.split_at(tuple.len());
-            let operation = self.of_partial_tuple(tuple, *gap);
-            self.found[operation].partial.extend_from_slice(records);
+        let members = self.communicator.members.len();
+        for (gaps, beside_gaps) in gaps {
+            for (gap, beside) in gaps.iter().zip(beside_gaps.chunks_exact(2 * members)) {
+                let (tuple, records) = beside.split_at(members);
+                let operation = self.of_partial_tuple(tuple, *gap);
+                self.found[operation].partial.extend_from_slice(records);
+            }
         }
         self.add_operations_without_records();
         let Matching { trace, communicator, found, shares, .. } = self;
         found.into_iter().map(|found| finish(trace, communicator, &shares, found)).collect()
+    }
+
+    fn parts(&self) -> impl Iterator<Item = &'a Part> + use<'a> {
+        let trace = self.trace;
+        self.communicator.members.iter().map(move |&(part, _)| &trace.parts[part])
+    }
+
+    /// Stretches of positions for the processors: for each the numbers of the calls of each member.
+    fn stretches(&self, calls: &[Calls]) -> Vec<Vec<Range<usize>>> {
+        let Some((part, longest)) = self.parts().zip(calls).max_by_key(|(_, calls)| calls.len()) else {
+            return Vec::new();
+        };
+        let mut from = vec![0; calls.len()];
+        let pieces = parallel::pieces(longest.len());
+        let ends = pieces.iter().skip(1).map(|piece| Some(longest.position(part, piece.start))).chain([None]);
+        let stretch = |end: Option<u64>| {
+            let members = self.parts().zip(calls).zip(&mut from);
+            let numbers = members.map(|((part, calls), from)| {
+                let until = end.map_or(calls.len(), |end| calls.before(part, end));
+                std::mem::replace(from, until)..until
+            });
+            numbers.collect()
+        };
+        ends.map(stretch).collect()
     }
 
     fn of_tuple(&mut self, tuple: &[u32], position: u64) -> usize {
@@ -113,7 +129,7 @@ impl<'a> Matching<'a> {
         }
         let found = &mut self.found[operation];
         found.first_call = found.first_call.min(first_call);
-        found.tuples.push(tuple.into());
+        found.tuples.push((tuple.into(), position));
         for (shares, &local) in self.shares.iter_mut().zip(tuple) {
             if local != ABSENT {
                 shares.entry(local).or_default().insert(operation);
@@ -187,6 +203,105 @@ impl<'a> Matching<'a> {
     }
 }
 
+/// Calls that are looked at together: their positions and operations stay in the processor's nearest cache.
+const TOGETHER: usize = 1024;
+
+/// What a stretch of positions holds.
+struct Stretch<'a> {
+    matching: Matching<'a>,
+    /// For each operation found: the records of the repetitions that all members kept.
+    records: Vec<Vec<u32>>,
+    /// Positions at which a member has no record; what the others called there, and their records.
+    gaps: Vec<u64>,
+    beside_gaps: Vec<u32>,
+    /// For each operation of the first member the tuple that it last was in, with its operation: seldom another one.
+    last: Vec<(Box<[u32]>, usize)>,
+}
+
+impl<'a> Stretch<'a> {
+    fn of(matching: Matching<'a>, mut cursors: Vec<Cursor<'a>>) -> Self {
+        let (records, gaps, beside_gaps, last) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        let mut stretch = Stretch { matching, records, gaps, beside_gaps, last };
+        let mut rows = Vec::new();
+        loop {
+            while stretch.together(&mut cursors, &mut rows) {}
+            if !stretch.one_by_one(&mut cursors) {
+                return stretch;
+            }
+        }
+    }
+
+    /// Takes the calls that come next of all members, if they are at the same positions, one record after the other: most are.
+    fn together(&mut self, cursors: &mut [Cursor<'a>], rows: &mut Vec<(u32, &'a [u32])>) -> bool {
+        rows.clear();
+        let Some((_, mut positions, _)) = cursors.first().and_then(|cursor| cursor.in_a_row(TOGETHER)) else {
+            return false;
+        };
+        for cursor in &*cursors {
+            let Some((record, own, operations)) = cursor.in_a_row(positions.len()) else { return false };
+            positions = &positions[..own.len()];
+            if own != positions {
+                return false;
+            }
+            rows.push((record, operations));
+        }
+        let mut tuple = vec![ABSENT; rows.len()];
+        for (row, &position) in (0u32..).zip(positions) {
+            for (operation, (_, operations)) in tuple.iter_mut().zip(&*rows) {
+                *operation = operations[row as usize] & OPERATION_MASK;
+            }
+            let operation = self.operation(&tuple, position);
+            self.records[operation].extend(rows.iter().map(|(record, _)| record + row));
+        }
+        cursors.iter_mut().for_each(|cursor| cursor.skip(positions.len()));
+        true
+    }
+
+    /// Takes some calls in the order of their positions; `false` at the end.
+    fn one_by_one(&mut self, cursors: &mut [Cursor<'a>]) -> bool {
+        let mut tuple = vec![ABSENT; cursors.len()];
+        let mut records = vec![NO_RECORD; cursors.len()];
+        for _ in 0..TOGETHER {
+            let Some(position) = cursors.iter().filter_map(|cursor| Some(cursor.next?.1)).min() else {
+                return false;
+            };
+            for (cursor, (operation, record)) in cursors.iter_mut().zip(tuple.iter_mut().zip(&mut records)) {
+                (*operation, *record) = cursor.take(position);
+            }
+            if tuple.contains(&ABSENT) {
+                self.gaps.push(position);
+                self.beside_gaps.extend_from_slice(&tuple);
+                self.beside_gaps.extend_from_slice(&records);
+            } else {
+                let operation = self.operation(&tuple, position);
+                self.records[operation].extend_from_slice(&records);
+            }
+        }
+        true
+    }
+
+    #[inline]
+    fn operation(&mut self, tuple: &[u32], position: u64) -> usize {
+        // Compared one by one: shorter than a call of memcmp for most numbers of ranks.
+        match self.last.get(tuple[0] as usize) {
+            Some((known, operation)) if known.iter().eq(tuple) => *operation,
+            _ => self.other_operation(tuple, position),
+        }
+    }
+
+    #[cold]
+    fn other_operation(&mut self, tuple: &[u32], position: u64) -> usize {
+        let first = tuple[0] as usize;
+        let operation = self.matching.of_tuple(tuple, position);
+        self.records.resize(self.matching.found.len(), Vec::new());
+        if self.last.len() <= first {
+            self.last.resize(first + 1, Default::default());
+        }
+        self.last[first] = (tuple.into(), operation);
+        operation
+    }
+}
+
 /// Counts the repetitions of one operation.
 fn finish(
     trace: &Trace,
@@ -199,7 +314,7 @@ fn finish(
     // those that it did not keep included.
     let counting: Vec<(usize, u32)> = (0..parts.len())
         .filter_map(|member| {
-            let mut ways = found.tuples.iter().map(|tuple| tuple[member]).filter(|&local| local != ABSENT);
+            let mut ways = found.tuples.iter().map(|(tuple, _)| tuple[member]).filter(|&local| local != ABSENT);
             let way = ways.next()?;
             let alone = ways.all(|other| other == way) && shares[member].get(&way).is_some_and(|all| all.len() == 1);
             alone.then_some((member, way))
@@ -210,22 +325,28 @@ fn finish(
     let counts: Vec<(usize, &[u64])> =
         counting.iter().map(|&(member, _)| (member, parts[member].repetition())).collect();
 
-    let records = by_position(&parts, found.whole, &found.partial);
-    let rows = records.len() / parts.len();
     let exits: Vec<&[u64]> = parts.iter().map(|part| part.exit()).collect();
     let all_here = parts.len() == communicator.size as usize;
-    let mut repetition = Vec::with_capacity(rows);
-    let mut complete = Vec::with_capacity(rows);
-    let mut next = 0;
-    for row in records.chunks_exact(parts.len()) {
-        let counted = counts.iter().find(|(member, _)| row[*member] != NO_RECORD);
-        let number = counted.map_or(next, |(member, counts)| counts[row[*member] as usize]);
-        let finished = |(&record, exit): (&u32, &&[u64])| record != NO_RECORD && exit[record as usize] != 0;
-        complete.push(all_here && row.iter().zip(&exits).all(finished));
-        repetition.push(number);
-        next = number.saturating_add(1);
-    }
-    let (mut repetition, mut records, mut complete) = (repetition, records, complete);
+    let finished = |(&record, exit): (&u32, &&[u64])| record != NO_RECORD && exit[record as usize] != 0;
+    let is_complete = |row: &[u32]| all_here && row.iter().zip(&exits).all(finished);
+
+    let mut records = by_position(&parts, found.whole, &found.partial);
+    let rows = records.len() / parts.len();
+    let (mut repetition, mut complete) = (vec![0; rows], vec![false; rows]);
+    // The number of a row that nobody has counted follows from the one before.
+    let counted_all = found.partial.is_empty() && !counts.is_empty();
+    let at_once = if counted_all { parallel::share(rows) } else { rows.max(1) };
+    let of_pieces = records.chunks(at_once * parts.len());
+    let places = of_pieces.zip(repetition.chunks_mut(at_once)).zip(complete.chunks_mut(at_once));
+    parallel::map(places.collect(), |((records, numbers), complete)| {
+        let mut next = 0;
+        for ((row, number), complete) in records.chunks_exact(parts.len()).zip(numbers).zip(complete) {
+            let counted = counts.iter().find(|(member, _)| row[*member] != NO_RECORD);
+            *number = counted.map_or(next, |(member, counts)| counts[row[*member] as usize]);
+            next = number.saturating_add(1);
+            *complete = is_complete(row);
+        }
+    });
     if !repetition.is_sorted() {
         // Persistent collectives that were started in turn: their positions are apart.
         let mut order: Vec<usize> = (0..rows).collect();
@@ -248,17 +369,23 @@ fn finish(
 }
 
 /// The whole and the partial rows, each by position, in one list by position.
-fn by_position(parts: &[&Part], whole: Vec<u32>, partial: &[u32]) -> Vec<u32> {
+fn by_position(parts: &[&Part], whole: Vec<Vec<u32>>, partial: &[u32]) -> Vec<u32> {
+    let length = whole.iter().map(Vec::len).sum::<usize>() + partial.len();
     if partial.is_empty() {
-        return whole;
+        // The first piece grows: half of the copies where there are two.
+        let mut pieces = whole.into_iter();
+        let mut all = pieces.next().unwrap_or_default();
+        all.reserve_exact(length - all.len());
+        pieces.for_each(|piece| all.extend_from_slice(&piece));
+        return all;
     }
     let position = |row: &[u32]| {
         let mut kept = parts.iter().zip(row).filter(|(_, record)| **record != NO_RECORD);
         kept.next().map(|(part, &record)| part.position()[record as usize])
     };
-    let mut all = Vec::with_capacity(whole.len() + partial.len());
+    let mut all = Vec::with_capacity(length);
     let mut partial = partial.chunks_exact(parts.len()).peekable();
-    for row in whole.chunks_exact(parts.len()) {
+    for row in whole.iter().flat_map(|piece| piece.chunks_exact(parts.len())) {
         let here = position(row);
         while let Some(before) = partial.next_if(|row| position(row) < here) {
             all.extend_from_slice(before);

@@ -14,7 +14,8 @@ mod unfinished;
 pub use communicators::Communicator;
 pub use unfinished::Unfinished;
 
-use crate::clock::Clock;
+use crate::clock::{Clock, RankClock};
+use crate::parallel;
 use crate::run_time::{RunTime, Span};
 use crate::trace::Trace;
 
@@ -127,18 +128,21 @@ impl Operation {
             .iter()
             .map(|&part| (trace.parts[part].enter(), trace.parts[part].exit(), clock.of_part(part)))
             .collect();
-        self.complete_rows()
-            .map(|row| {
-                let spans = self.records(row).iter().zip(&columns).map(|(&record, (enter, exit, clock))| {
-                    let (enter, exit) = (enter[record as usize], exit[record as usize]);
-                    Span {
-                        enter_ns: clock.nanoseconds(enter),
-                        exit_ns: clock.nanoseconds(exit),
-                        duration_ns: clock.duration_ns(enter, exit),
-                    }
-                });
-                (self.repetition[row], run_time.of(spans))
-            })
-            .unzip()
+        let span = |(&record, (enter, exit, clock)): (&u32, &(&[u64], &[u64], &RankClock))| {
+            let (enter, exit) = (enter[record as usize], exit[record as usize]);
+            // The local run time needs no global time, which is most of the work.
+            let global = |tick| if run_time == RunTime::Local { 0.0 } else { clock.nanoseconds(tick) };
+            Span { enter_ns: global(enter), exit_ns: global(exit), duration_ns: clock.duration_ns(enter, exit) }
+        };
+        let of_row = |row: usize| run_time.of(self.records(row).iter().zip(&columns).map(span));
+        let all = self.repetitions() == self.complete.len();
+        let some: Vec<usize> = if all { Vec::new() } else { self.complete_rows().collect() };
+        let row_of = |index: usize| if all { index } else { some[index] };
+        let numbers: Vec<u64> = match all {
+            true => self.repetition.clone(),
+            false => some.iter().map(|&row| self.repetition[row]).collect(),
+        };
+        let run_times = parallel::filled(numbers.len(), |index| of_row(row_of(index)));
+        (numbers, run_times)
     }
 }

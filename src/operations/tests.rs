@@ -309,3 +309,61 @@ fn an_unfinished_call_tells_who_is_in_it_and_who_never_came() {
     let expected = Unfinished { never_entered: Vec::new(), missing: 1, ..expected };
     assert_eq!(operations.unfinished(&trace), [expected]);
 }
+
+/// Long enough to be shared out among processors.
+const LONG: u64 = 300_000;
+
+#[test]
+fn a_long_run_is_matched_alike_by_however_many_processors() {
+    let mut ranks = world(3);
+    for (rank, kept) in ranks.iter_mut().zip([300_000, 299_990, 200_000]) {
+        let allreduce = rank.operation("MPI_Allreduce", 0, 8);
+        let barrier = rank.operation("MPI_Barrier", 0, 0);
+        let late = rank.operation("MPI_Bcast", 0, 4);
+        for i in 0..LONG {
+            let operation = if i == LONG - 3 { late } else { [allreduce, barrier, allreduce][i as usize % 3] };
+            rank.call(operation, 10 * i + 1, 10 * i + 5);
+        }
+        rank.wrap(kept);
+    }
+    let (trace, found) = opened("long", &ranks);
+    let counted: Vec<_> =
+        names(&found).into_iter().map(|(function, _, _, whole, lost)| (function, whole, lost)).collect();
+    let expected = [("MPI_Allreduce", 133_332, 66_667), ("MPI_Barrier", 66_667, 33_333), ("MPI_Bcast", 1, 0)];
+    assert_eq!(counted, expected);
+    for operation in &found.operations {
+        assert!(operation.repetition.iter().copied().eq(0..operation.repetition.len() as u64));
+        for (row, number) in operation.repetition.iter().enumerate() {
+            let present = operation.records(row).iter().zip(&trace.parts).filter(|(record, _)| **record != NO_RECORD);
+            let mut calls =
+                present.map(|(&record, part)| (part.position()[record as usize], part.repetition()[record as usize]));
+            let (position, repetition) = calls.next().unwrap();
+            assert_eq!(repetition, *number);
+            assert!(calls.all(|call| call == (position, repetition)));
+        }
+    }
+}
+
+#[test]
+fn run_times_of_many_repetitions_are_those_of_their_calls() {
+    use crate::clock::Clock;
+    use crate::run_time::RunTime;
+    let mut ranks = world(2);
+    for (number, rank) in (0..).zip(&mut ranks) {
+        let barrier = rank.operation("MPI_Barrier", 0, 0);
+        for i in 0..LONG {
+            // One in seven does not return on rank 1.
+            let exit = if number == 1 && i % 7 == 3 { 0 } else { 1000 * i + 100 + i % 50 };
+            rank.call(barrier, 1000 * i + 10 * number + 1, exit);
+        }
+    }
+    let (trace, found) = opened("many", &ranks);
+    let clock = Clock::of(&trace);
+    let expected = |time: RunTime| -> (Vec<u64>, Vec<f64>) {
+        let early = if time == RunTime::Last { 10 } else { 0 };
+        (0..LONG).filter(|i| i % 7 != 3).map(|i| (i, (99 - early + i % 50) as f64)).unzip()
+    };
+    for time in [RunTime::Local, RunTime::Global, RunTime::Last] {
+        assert_eq!(found.operations[0].run_times(&trace, &clock, time), expected(time), "{}", time.name());
+    }
+}

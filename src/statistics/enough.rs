@@ -1,8 +1,7 @@
 //! How many repetitions, and how many runs, an interval of a chosen width takes.
 
-use statrs::distribution::{ContinuousCDF, StudentsT};
-
 use super::order::interval_ranks;
+use super::student::student_quantile;
 use super::{Interval, Sample, moments};
 
 /// How wide an interval may be, and how sure.
@@ -89,8 +88,7 @@ pub fn runs(of_runs: &[f64], wish: Wish) -> Enough {
 
 /// The quantile of Student's t that leaves out (1 - confidence) / 2 on either side.
 fn student(n: f64, confidence: f64) -> Option<f64> {
-    let distribution = StudentsT::new(0.0, 1.0, n - 1.0).ok()?;
-    Some(distribution.inverse_cdf(f64::midpoint(1.0, confidence)))
+    student_quantile(n - 1.0, f64::midpoint(1.0, confidence))
 }
 
 /// The least n from `from` on that fulfils a condition which larger ones fulfil too.

@@ -30,6 +30,8 @@ mod sample;
 pub mod schemes;
 #[cfg(feature = "analysis")]
 mod start;
+#[cfg(feature = "analysis")]
+mod student;
 
 #[cfg(feature = "analysis")]
 pub use {
@@ -43,6 +45,7 @@ pub use {
     random::Random,
     sample::{BoxPlot, Moments, Sample, moments},
     start::{Chow, chow, mser5},
+    student::student_quantile,
 };
 
 /// The median: the middle value, or the mean of the two middle ones. `None` for no values.

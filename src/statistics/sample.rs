@@ -37,7 +37,8 @@ pub struct BoxPlot {
 impl Sample {
     /// Sorts the values. Those that are infinite or not a number are left out and counted.
     pub fn new(values: &[f64]) -> Self {
-        let mut sorted: Vec<f64> = values.iter().copied().filter(|value| value.is_finite()).collect();
+        let mut sorted = values.to_vec();
+        sorted.retain(|value| value.is_finite());
         let not_finite = values.len() - sorted.len();
         sort(&mut sorted);
         Sample { sorted, not_finite }
@@ -173,8 +174,23 @@ fn sort(values: &mut [f64]) {
     let turn = |bits: &mut i64| *bits ^= ((*bits >> 63) as u64 >> 1) as i64;
     let bits: &mut [i64] = bytemuck::cast_slice_mut(values);
     bits.par_iter_mut().with_min_len(1 << 14).for_each(turn);
-    bits.par_sort_unstable();
+    sort_shared(bits, rayon::current_num_threads());
     bits.par_iter_mut().with_min_len(1 << 14).for_each(turn);
+}
+
+/// Up to so many processors, dividing the values first, which one processor does, takes less time than rayon's sort saves: the standard
+/// library's, of the parts, is twice as fast.
+const FEW: usize = 4;
+
+fn sort_shared(bits: &mut [i64], processors: usize) {
+    match (processors, bits.len()) {
+        (0..=1, _) | (_, 0..=65_536) => bits.sort_unstable(),
+        (2..=FEW, length) => {
+            let (below, _, above) = bits.select_nth_unstable(length / 2);
+            rayon::join(|| sort_shared(below, processors / 2), || sort_shared(above, processors / 2));
+        }
+        _ => bits.par_sort_unstable(),
+    }
 }
 
 /// Mean and standard deviation of values in any order. In two passes, each summed pairwise by halves: the error grows with

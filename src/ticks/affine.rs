@@ -31,7 +31,11 @@ impl AffineMap {
     pub fn apply(&self, local: u64) -> u64 {
         let since = local.wrapping_sub(self.local0) as i64;
         // The identity's part in integers: a float holds 53 bits, and a tick counter uses more.
-        self.reference0.wrapping_add_signed(since).wrapping_add_signed((since as f64 * self.skew).round() as i64)
+        let same_pace = self.reference0.wrapping_add_signed(since);
+        if self.skew == 0.0 {
+            return same_pace;
+        }
+        same_pace.wrapping_add_signed((since as f64 * self.skew).round() as i64)
     }
 
     /// The map that takes a clock to this one's local clock and on to this one's reference.

@@ -4,6 +4,7 @@
 //! index in a table. A trace whose frame is damaged is refused; of one whose parts are partly damaged the whole parts are
 //! used, and the trace counts as incomplete.
 
+use std::cell::RefCell;
 use std::fs::File;
 use std::ops::Range;
 use std::os::unix::fs::OpenOptionsExt;
@@ -15,6 +16,10 @@ use memmap2::Mmap;
 
 use super::layout::*;
 use super::{TraceError, factors, file, part, strings};
+use crate::parallel;
+
+/// Bytes whose checksum one processor takes at a time.
+const CHECKED_AT_ONCE: usize = 4 << 20;
 
 /// A run's trace: the parts of its ranks.
 #[derive(Debug)]
@@ -342,12 +347,19 @@ fn open_part(map: &Arc<Mmap>, entry: &PartEntry) -> Result<Part, &'static str> {
     if header.records >= u64::from(u32::MAX) {
         return Err("holds more records than this program can number");
     }
+    // Where each section is, and its checksum: verified last, all together.
+    let sums = RefCell::new(Vec::new());
+    let place = |entry: &SectionEntry| {
+        let place = section(bytes, start, entry)?;
+        sums.borrow_mut().push((place.clone(), entry.crc));
+        Ok(place)
+    };
     let find = |kind: u32, size: usize| -> Result<Range<usize>, &'static str> {
         let entry = directory.iter().find(|entry| entry.kind == kind).ok_or("lacks a section")?;
         if entry.element_size as usize != size {
             return Err("has a section of unknown shape");
         }
-        section(bytes, start, entry)
+        place(entry)
     };
     let mut columns = Vec::new();
     for entry in directory.iter().filter(|entry| entry.kind == section::COLUMN) {
@@ -357,7 +369,7 @@ fn open_part(map: &Arc<Mmap>, entry: &PartEntry) -> Result<Part, &'static str> {
         columns.push(ColumnPlace {
             name: name_of(&entry.name).to_owned(),
             element_size: entry.element_size,
-            bytes: section(bytes, start, entry)?,
+            bytes: place(entry)?,
         });
     }
     let expected = COLUMNS.iter().enumerate();
@@ -384,11 +396,12 @@ fn open_part(map: &Arc<Mmap>, entry: &PartEntry) -> Result<Part, &'static str> {
         header,
         columns,
     };
+    check_sums(map, &sums.into_inner())?;
     check_indices(&part)?;
     Ok(part)
 }
 
-/// The bytes of a section within the map, its checksum verified.
+/// The bytes of a section within the map.
 fn section(part: &[u8], start: usize, entry: &SectionEntry) -> Result<Range<usize>, &'static str> {
     let range = entry
         .count
@@ -396,17 +409,37 @@ fn section(part: &[u8], start: usize, entry: &SectionEntry) -> Result<Range<usiz
         .and_then(|length| Some(entry.offset..entry.offset.checked_add(length)?))
         .and_then(|range| Some(usize::try_from(range.start).ok()?..usize::try_from(range.end).ok()?))
         .ok_or("has a section that leads out of it")?;
-    let bytes = part.get(range.clone()).ok_or("has a section that leads out of it")?;
+    part.get(range.clone()).ok_or("has a section that leads out of it")?;
     if !entry.offset.is_multiple_of(SECTION_ALIGNMENT) {
         return Err("has a misplaced section");
     }
     if entry.encoding != 0 {
         return Err("has a section in an encoding that this program does not know");
     }
-    if crc32fast::hash(bytes) != entry.crc {
-        return Err("is damaged (checksum)");
-    }
     Ok(start + range.start..start + range.end)
+}
+
+/// Verifies the checksums of sections that lie at these places of the map, on all processors.
+fn check_sums(map: &[u8], sections: &[(Range<usize>, u32)]) -> Result<(), &'static str> {
+    let blocks: Vec<(usize, &[u8])> = sections
+        .iter()
+        .enumerate()
+        .flat_map(|(section, (place, _))| map[place.clone()].chunks(CHECKED_AT_ONCE).map(move |block| (section, block)))
+        .collect();
+    let sum = |(section, block): (usize, &[u8])| {
+        let mut crc = crc32fast::Hasher::new();
+        crc.update(block);
+        (section, crc)
+    };
+    // Small parts, of which there may be thousands, are not worth a thread.
+    let sums: Vec<_> = match blocks.len() > 2 * sections.len() {
+        true => parallel::map(blocks, sum),
+        false => blocks.into_iter().map(sum).collect(),
+    };
+    let mut found = vec![crc32fast::Hasher::new(); sections.len()];
+    sums.iter().for_each(|(section, crc)| found[*section].combine(crc));
+    let whole = found.into_iter().zip(sections).all(|(found, (_, expected))| found.finalize() == *expected);
+    if whole { Ok(()) } else { Err("is damaged (checksum)") }
 }
 
 /// Every index in the tables and columns must lead to an entry.
@@ -416,7 +449,14 @@ fn check_indices(part: &Part) -> Result<(), &'static str> {
         return Err("has an operation on no communicator");
     }
     let operations = part.operations().len();
-    if part.operation().iter().any(|&operation| (operation & OPERATION_MASK) as usize >= operations) {
+    let column = part.operation();
+    // The highest of each piece, since a loop that may end at every value takes one at a time.
+    let highest = |piece: Range<usize>| column[piece].iter().map(|&operation| operation & OPERATION_MASK).max();
+    if parallel::map(parallel::pieces(column.len()), highest)
+        .into_iter()
+        .flatten()
+        .any(|highest| highest as usize >= operations)
+    {
         return Err("has a call of no operation");
     }
     let threads = part.threads().len();

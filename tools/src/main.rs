@@ -10,6 +10,7 @@ mod markers;
 mod mpi;
 mod output;
 mod process;
+mod progress;
 mod report;
 mod source;
 mod table;
@@ -21,7 +22,12 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
+use mpitrace::large_pages::LargePages;
 use output::Output;
+
+/// Columns are as large as the trace.
+#[global_allocator]
+static ALLOCATOR: LargePages = LargePages;
 
 fn main() -> ExitCode {
     let cli = match cli::Cli::try_parse() {

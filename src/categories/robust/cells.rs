@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::noise::Noise;
+use crate::parallel;
 use crate::statistics::median;
 
 /// A cell at place p holds at most p / FINE repetitions: the place of a change is known within 1 % before it is refined.
@@ -15,6 +16,11 @@ const CLIP: f64 = 3.0;
 const BESIDE: usize = 7;
 /// From here on a cell has a median of its own.
 const WIDE: usize = 16;
+
+/// From here on a series is shared out among the processors,
+const LONG: usize = 1 << 16;
+/// so many cells at a time.
+const CELLS_AT_ONCE: usize = 16;
 
 /// Sums over the cells, so that the cost of any segment takes one step.
 #[derive(Debug)]
@@ -29,18 +35,27 @@ impl Cells {
     /// Divides a series.
     pub fn of(y: &[f64], noise: Noise) -> Cells {
         let mut edges = vec![0];
-        let mut sums = vec![(0.0, 0.0)];
-        let mut scratch = Vec::new();
+        let mut place = 0;
+        while place < y.len() {
+            place += (place / FINE).min(y.len() / COARSE).max(1).min(y.len() - place);
+            edges.push(place);
+        }
+        let cells: Vec<Range<usize>> = edges.windows(2).map(|pair| pair[0]..pair[1]).collect();
+        // A short series is not worth a thread.
+        let at_once = if y.len() < LONG { cells.len() } else { CELLS_AT_ONCE };
+        let means = parallel::map(cells.chunks(at_once.max(1)).collect(), |cells: &[Range<usize>]| {
+            let mut scratch = Vec::new();
+            let of_cell = |cell: &Range<usize>| mean(y, cell.clone(), CLIP * noise.sigma, &mut scratch);
+            cells.iter().map(of_cell).collect::<Vec<f64>>()
+        });
         // Sums about a value among them lose no digits.
         let origin = y.first().copied().unwrap_or(0.0);
-        let (mut place, mut total, mut squares) = (0, 0.0, 0.0);
-        while place < y.len() {
-            let width = (place / FINE).min(y.len() / COARSE).max(1).min(y.len() - place);
-            let mean = mean(y, place..place + width, CLIP * noise.sigma, &mut scratch) - origin;
-            total += width as f64 * mean;
-            squares += width as f64 * mean * mean;
-            place += width;
-            edges.push(place);
+        let (mut total, mut squares) = (0.0, 0.0);
+        let mut sums = vec![(0.0, 0.0)];
+        for (cell, mean) in cells.iter().zip(means.iter().flatten()) {
+            let (width, mean) = (cell.len() as f64, mean - origin);
+            total += width * mean;
+            squares += width * mean * mean;
             sums.push((total, squares));
         }
         Cells { edges, sums }

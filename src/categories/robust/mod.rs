@@ -15,6 +15,8 @@ mod warmup;
 
 pub use class::Class;
 
+use std::ops::Range;
+
 use cells::Cells;
 use noise::Noise;
 use outliers::Fences;
@@ -94,16 +96,17 @@ impl Robust {
         let level_ns = place::levels(run_time_ns, &changes);
         let class = class::class(warmup.is_some(), &changes[after..], &level_ns[after..], y.len());
 
-        let own_level = own_levels(&changes, &level_ns, run_time_ns.len());
         let settled = end.unwrap_or(usize::from(from_the_start)).min(run_time_ns.len());
-        let mut excess: Vec<f64> = run_time_ns.iter().zip(own_level.clone()).skip(settled).map(excess_over).collect();
+        let mut excess: Vec<f64> = Vec::with_capacity(run_time_ns.len());
+        for (segment, &level) in segments_of(&changes, run_time_ns.len()).zip(&level_ns) {
+            let settled = &run_time_ns[segment.start.max(settled).min(segment.end)..segment.end];
+            excess.extend(settled.iter().map(|x| excess_over((x, level))));
+        }
         let fences = Fences::of(&mut excess, self.fence, self.mad);
         let mut overlaps = 0;
-        let category = run_time_ns
-            .iter()
-            .zip(own_level)
-            .enumerate()
-            .map(|(row, (&x, level))| {
+        let mut category = Vec::with_capacity(run_time_ns.len());
+        for (segment, &level) in segments_of(&changes, run_time_ns.len()).zip(&level_ns) {
+            for row in segment {
                 let early = match end {
                     _ if from_the_start && row == 0 => Some(Category::First),
                     Some(end) if row < end => Some(Category::Warmup),
@@ -111,12 +114,13 @@ impl Robust {
                 };
                 // Beside what it will come to, as in Roth's rule, where the warm-up's own level says nothing of it.
                 let usual = if early.is_some() { level_ns[after] } else { level };
+                let x = run_time_ns[row];
                 let slow = (usual > 0.0 && x >= self.outlier * usual)
                     || fences.is_some_and(|fences| fences.exceeded_by(excess_over((&x, usual))));
                 overlaps += u64::from(early.is_some() && slow);
-                early.unwrap_or(if slow { Category::Outlier } else { Category::Good })
-            })
-            .collect();
+                category.push(early.unwrap_or(if slow { Category::Outlier } else { Category::Good }));
+            }
+        }
         let warmup_end = end.map(|end| repetition[end]);
         Ok(RobustCategories {
             categories: Categories { category, warmup_end, median_ns: Some(median_ns), overlaps },
@@ -189,11 +193,11 @@ impl Robust {
     }
 }
 
-/// For each repetition the level of its segment.
-fn own_levels<'a>(changes: &'a [usize], levels: &'a [f64], length: usize) -> impl Iterator<Item = f64> + Clone + 'a {
+/// The repetitions of each segment.
+fn segments_of(changes: &[usize], length: usize) -> impl Iterator<Item = Range<usize>> {
     let ends = changes.iter().copied().chain([length]);
     let starts = [0].into_iter().chain(changes.iter().copied());
-    starts.zip(ends).zip(levels).flat_map(|((from, to), &level)| std::iter::repeat_n(level, to - from))
+    starts.zip(ends).map(|(from, to)| from..to)
 }
 
 /// The excess of a run time over its level, as a share of the level where it has one.

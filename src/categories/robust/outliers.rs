@@ -18,9 +18,12 @@ impl Fences {
     /// The fences of run times that are given as excess over their level. `None` for none. Takes them out of order.
     pub fn of(excess: &mut [f64], tukey: f64, mad: f64) -> Option<Fences> {
         let last = excess.len().checked_sub(1)?;
-        let mut quantile = |quarters: usize| *excess.select_nth_unstable_by(last * quarters / 4, f64::total_cmp).1;
-        let (lower, upper) = (quantile(1), quantile(3));
-        let middle = median(excess)?;
+        // A selection leaves what is below it on one side, so that the next one has fewer values to look at.
+        let (quarter, upper) = (last / 4, last * 3 / 4);
+        let lower = *excess.select_nth_unstable_by(quarter, f64::total_cmp).1;
+        let upper = *excess[quarter..].select_nth_unstable_by(upper - quarter, f64::total_cmp).1;
+        // As many left out on either side do not move the median.
+        let middle = median(&mut excess[quarter..=last - quarter])?;
         excess.iter_mut().for_each(|value| *value = (*value - middle).abs());
         let deviation = NORMAL * median(excess)?;
         Some(Fences { tukey: upper + tukey * (upper - lower), mad: middle + mad * deviation })

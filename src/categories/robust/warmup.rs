@@ -1,7 +1,10 @@
 //! Whether a slow beginning is a warm-up: something that only the beginning does.
 
+use crate::parallel;
 use crate::statistics::median;
 
+/// From here on a series is shared out among the processors.
+const LONG: usize = 1 << 16;
 /// Beginnings up to this length are looked for one by one: outliers are brought in before segments are sought, and with them
 /// what is no longer than they may be.
 pub const SHORT: usize = 8;
@@ -92,11 +95,15 @@ pub fn chance(y: &[f64], end: usize, changes: &[usize], levels: &[f64]) -> f64 {
         let slow = y[..end].iter().filter(|&&value| value - settled >= excess).count();
         later.begins_with(slow, end)
     };
-    let chance = beyond(half);
     match least > 0.0 {
         // The better of two ways, so twice the chance.
-        true => 2.0 * chance.min(beyond(least)),
-        false => chance,
+        true => {
+            let ways = vec![half, least];
+            let chances =
+                if y.len() < LONG { ways.into_iter().map(beyond).collect() } else { parallel::map(ways, beyond) };
+            2.0 * chances.into_iter().fold(f64::INFINITY, f64::min)
+        }
+        false => beyond(half),
     }
 }
 

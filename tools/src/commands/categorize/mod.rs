@@ -12,6 +12,7 @@ use clap::Args;
 use mpitrace::run_time::RunTime;
 
 use crate::output::{JsonList, Output};
+use crate::progress::{self, Progress};
 use crate::source::{Input, Source, TimeArgument};
 use rule::RuleArguments;
 use shown::Categorized;
@@ -52,7 +53,7 @@ pub struct Arguments {
 /// Categorizes them.
 pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
     let rule = arguments.rule.rule()?;
-    let source = Source::open(&arguments.input)?;
+    let source = progress::during("reading", || Source::open(&arguments.input))?;
     let time = RunTime::from(arguments.time);
     source.check(arguments.operation, time)?;
     source.warn(time);
@@ -67,9 +68,12 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
         return Ok(super::shown_source(&source));
     }
     // One at a time: the run times of all operations together are as large as half the trace.
+    let steps = source.wanted(arguments.operation).count() as u64;
+    let progress = if arguments.json { Progress::beside_output(steps) } else { Progress::new(steps) };
     let mut each = source.wanted(arguments.operation).map(|number| -> Result<Categorized> {
         let run_times = source.run_times(number, time)?;
         let found = rule.apply(&run_times).with_context(|| format!("operation {number}"))?;
+        progress.step();
         Ok(Categorized::new(&source.operations()[number], &rule, time, run_times, found))
     });
     if arguments.json {
@@ -88,6 +92,7 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
         overlaps += categorized.overlaps();
         listed = arguments.operation.map(|_| categorized);
     }
+    drop(progress);
     table.write(output, style)?;
     if overlaps > 0 {
         writeln!(output, "\noverlaps: also fit a category that comes later in first, warmup, outlier, good")?;

@@ -17,6 +17,7 @@ use mpitrace::run_time::RunTime;
 
 use super::FINDING;
 use crate::output::{JsonList, Output};
+use crate::progress::Progress;
 use crate::source::{Format, TimeArgument};
 use reduce::Method;
 use side::Side;
@@ -131,10 +132,10 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
             ensure!(count % trials == 0, "--{name}: {count} runs cannot be shared out evenly among {trials} trials");
         }
     }
-    let progress = runs::Progress::new(runs_a.len() + runs_b.len());
+    let progress = Progress::new((runs_a.len() + runs_b.len()) as u64);
     let a = Side::read(&runs_a, &question, &progress)?;
     let b = Side::read(&runs_b, &question, &progress)?;
-    progress.end();
+    drop(progress);
     let paired = identity::pair(a.identities(), b.identities());
     if paired.pairs.is_empty() {
         let of = |side: &Side| side.keys().unwrap_or_else(|| "none".into());

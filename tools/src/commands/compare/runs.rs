@@ -2,10 +2,8 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use anyhow::{Result, bail};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use mpitrace::run_time::RunTime;
 use mpitrace::trace::Trace;
 
@@ -103,32 +101,5 @@ impl Opened {
     pub fn measured(&self, operation: usize, time: RunTime) -> Result<Measured<'_>> {
         let times = self.0.run_times(operation, time)?;
         Ok(Measured { times, incomplete: self.0.operations()[operation].incomplete })
-    }
-}
-
-/// A bar for the reading, on a terminal.
-pub struct Progress(ProgressBar);
-
-/// What is read faster needs no bar.
-const SOON: Duration = Duration::from_secs(1);
-
-impl Progress {
-    pub fn new(runs: usize) -> Self {
-        let style = ProgressStyle::with_template("{bar:30} {pos} of {len} runs read");
-        let style = style.unwrap_or_else(|_| ProgressStyle::default_bar());
-        Progress(ProgressBar::with_draw_target(Some(runs as u64), ProgressDrawTarget::hidden()).with_style(style))
-    }
-
-    /// One more run is read.
-    pub fn read(&self) {
-        if self.0.is_hidden() && self.0.elapsed() > SOON {
-            self.0.set_draw_target(ProgressDrawTarget::stderr());
-        }
-        self.0.inc(1);
-    }
-
-    /// Takes the bar away.
-    pub fn end(self) {
-        self.0.finish_and_clear();
     }
 }

@@ -8,7 +8,8 @@ use mpitrace::comparison::Run;
 use super::Question;
 use super::identity::Identity;
 use super::reduce::{LeftOut, reduce};
-use super::runs::{Files, Opened, Progress};
+use super::runs::{Files, Opened};
+use crate::progress::Progress;
 
 /// How many operations are named that some runs do not have.
 const NAMED: usize = 8;
@@ -48,7 +49,7 @@ impl Side {
         let mut places: HashMap<Identity, usize> = HashMap::new();
         for (number, files) in runs.iter().enumerate() {
             side.read_one(number, files, question, &mut places)?;
-            progress.read();
+            progress.step();
         }
         for operation in &mut side.operations {
             operation.runs_without = runs.len() - operation.runs.len();

@@ -5,6 +5,7 @@ mod metrics;
 mod page;
 mod words;
 
+use std::io::Write;
 use std::process::ExitCode;
 
 use anyhow::Result;
@@ -14,6 +15,7 @@ use mpitrace::diagnosis::{Diagnosis, Examination, Repetitions};
 use mpitrace::run_time::RunTime;
 
 use crate::output::{JsonList, Output};
+use crate::progress::{self, Progress};
 use crate::source::{Description, Input, RunTimes, Source, TimeArgument};
 
 /// Say which counter, timer or rank tells the slow repetitions from the good ones
@@ -76,7 +78,7 @@ struct Diagnosed<'s> {
 
 /// Diagnoses the operations.
 pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
-    let source = Source::open(&arguments.input)?;
+    let source = progress::during("reading", || Source::open(&arguments.input))?;
     let time = RunTime::from(arguments.time);
     source.check(arguments.operation, time)?;
     source.warn(time);
@@ -84,6 +86,7 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
     if !arrivals && source.traced().is_some() {
         eprintln!("mpitrace: nothing has synchronised the clocks of the ranks: who arrives late cannot be told");
     }
+    let progress = Progress::new(source.wanted(arguments.operation).count() as u64);
     let mut each = source.wanted(arguments.operation).map(|number| {
         let times = source.run_times(number, time)?;
         let categories = arguments.method.categorize(&times)?;
@@ -94,6 +97,7 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
         });
         let examined = metrics::examined(&source, number, arrivals, &examination);
         let diagnosis = examination.conclude(examined);
+        progress.step();
         Ok(Diagnosed {
             description: &source.operations()[number],
             notes: source.notes(number),
@@ -105,12 +109,19 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
     });
     if arguments.json {
         let mut list = JsonList::new(output)?;
-        each.try_for_each(|diagnosed: Result<Diagnosed>| list.push(&json::Operation::of(&diagnosed?)))?;
+        each.try_for_each(|diagnosed: Result<Diagnosed>| {
+            let diagnosed = diagnosed?;
+            progress.aside(|| list.push(&json::Operation::of(&diagnosed)))
+        })?;
         list.end()?;
     } else {
         let mut first = true;
         for diagnosed in each {
-            page::write(&diagnosed?, first, output)?;
+            let diagnosed = diagnosed?;
+            progress.aside(|| {
+                page::write(&diagnosed, first, output)?;
+                anyhow::Ok(output.flush()?)
+            })?;
             first = false;
         }
     }

@@ -12,6 +12,7 @@ use mpitrace::operations::Operations;
 
 use super::Input;
 use crate::output::{self, Output};
+use crate::progress;
 
 /// Show what a trace is: library, ranks, settings, operations
 ///
@@ -27,8 +28,11 @@ pub struct Arguments {
 
 /// Shows it.
 pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
-    let trace = arguments.input.open()?;
-    let facts = facts::Facts::of(&trace, &Operations::of(&trace), &Clock::of(&trace));
+    let (trace, facts) = progress::during("reading", || {
+        let trace = arguments.input.open()?;
+        let facts = facts::Facts::of(&trace, &Operations::of(&trace), &Clock::of(&trace));
+        anyhow::Ok((trace, facts))
+    })?;
     if arguments.json {
         output::json(output, &facts)?;
     } else {

@@ -9,6 +9,7 @@ use mpitrace::run_time::RunTime;
 use super::{Arguments, Place};
 use crate::commands::shown_source;
 use crate::output::{self, Output};
+use crate::progress::{self, Progress};
 use crate::report::detail::{Detail, SHOWN};
 use crate::report::fingerprint::{Fingerprint, Overview, Report};
 use crate::report::measured::Measured;
@@ -17,7 +18,7 @@ use crate::report::{file, make, page, still};
 use crate::source::Source;
 
 pub(super) fn run(arguments: &Arguments, time: RunTime, place: Place, output: &mut Output) -> Result<ExitCode> {
-    let source = Source::read(&arguments.files, arguments.from)?;
+    let source = progress::during("reading", || Source::read(&arguments.files, arguments.from))?;
     source.check(arguments.operation, time)?;
     source.warn(time);
     let report = report(&source, arguments, time)?;
@@ -49,8 +50,10 @@ fn report(source: &Source, arguments: &Arguments, time: RunTime) -> Result<Repor
     let mut fingerprints = Vec::new();
     let mut overview = Vec::new();
     let mut notes = Vec::new();
+    let progress = Progress::new(wanted.len() as u64);
     for number in wanted {
         let made = make::fingerprint(Measured::of(source, number, detail.cells)?, arguments.method, &detail)?;
+        progress.step();
         overview.push(make::overview(&made.fingerprint, time));
         fingerprints.push(made.fingerprint);
         let of_operation = source.notes(number).iter().map(|note| format!("operation {number}: {note}"));

@@ -14,9 +14,9 @@ use super::counters;
 use super::enough::{self, EnoughFacts};
 use super::non_blocking::{self, NonBlocking};
 use super::numbers::{self, PeriodFacts, Series};
-use super::progress::Progress;
 use super::ranks::{self, RankFacts};
 use super::selection::{LeftOut, Selection};
+use crate::progress::Progress;
 use crate::source::{Description, Source};
 use crate::text;
 
@@ -63,7 +63,7 @@ impl Facts {
         source: &Source,
         others: &[Source],
         number: usize,
-        progress: &mut Progress,
+        progress: &Progress,
     ) -> Result<Facts> {
         let operation = source.operations()[number].clone();
         let selection = Selection::of(arguments, source, number)?;

@@ -8,7 +8,6 @@ mod facts;
 mod non_blocking;
 mod numbers;
 mod page;
-mod progress;
 mod ranks;
 mod schemes;
 mod selection;
@@ -20,13 +19,13 @@ use anyhow::Result;
 pub use arguments::Arguments;
 
 use crate::output::{JsonList, Output};
+use crate::progress::{self, Progress};
 use crate::source::Source;
 use facts::Facts;
-use progress::Progress;
 
 /// Shows them.
 pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
-    let source = Source::open(&arguments.input)?;
+    let source = progress::during("reading", || Source::open(&arguments.input))?;
     let time = arguments.run_time();
     source.check(arguments.operation, time)?;
     if arguments.audit {
@@ -38,20 +37,21 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
     let others = enough::open_others(arguments)?;
     source.warn(time);
     let numbers: Vec<usize> = source.wanted(arguments.operation).collect();
-    let mut progress = Progress::new(numbers.len() as u64 * facts::STEPS);
-    let mut each = numbers.iter().map(|&number| Facts::of(arguments, &source, &others, number, &mut progress));
+    let steps = numbers.len() as u64 * facts::STEPS;
+    let progress = if arguments.json { Progress::beside_output(steps) } else { Progress::new(steps) };
+    let mut each = numbers.iter().map(|&number| Facts::of(arguments, &source, &others, number, &progress));
     if arguments.json {
         let mut list = JsonList::new(output)?;
         each.try_for_each(|facts| list.push(&facts?))?;
         list.end()?;
     } else {
         let all: Vec<Facts> = each.collect::<Result<_>>()?;
+        drop(progress);
         let style = output.style;
         match (arguments.operation, &all[..]) {
             (Some(_), [facts]) => page::one(facts, output, style)?,
             _ => page::all(&all, output, style)?,
         }
     }
-    progress.end();
     Ok(super::shown_source(&source))
 }
