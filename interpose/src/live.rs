@@ -162,6 +162,11 @@ impl Live {
         self.file.as_ref().and_then(|(_, path)| path.parent())
     }
 
+    /// Whether a call was not kept since the arrays were full.
+    pub fn is_full(&self) -> bool {
+        self.full.load(Ordering::Relaxed)
+    }
+
     /// The segment's header.
     pub fn header(&self) -> *mut SegmentHeader {
         self.base.cast()

@@ -98,7 +98,13 @@ pub fn say_result(run: &Run, speaks: bool, written: Written) {
             run.live.get().inspect(|live| live.remove());
             if speaks {
                 let shown = path.strip_prefix(&run.folder).unwrap_or(&path);
-                say::line(&format!("{records} calls of {} ranks traced into {}", run.world_size, shown.display()));
+                // Where this rank had to leave calls out, the others are likely to have had to.
+                let full = match run.live.get().is_some_and(|live| live.is_full()) {
+                    true => "; the arrays were full before the end (MPITRACE_CAPACITY makes them larger)",
+                    false => "",
+                };
+                let (ranks, path) = (run.world_size, shown.display());
+                say::line(&format!("{records} calls of {ranks} ranks traced into {path}{full}"));
             }
         }
         Written::Failed { path, why } => {

@@ -39,7 +39,10 @@ pub(super) fn pearson(x: &[f64], y: &[f64], n: f64) -> Option<Coefficient> {
 fn probability(r: f64, n: f64) -> f64 {
     let freedom = n - 2.0;
     let t = r.abs() * (freedom / ((1.0 - r) * (1.0 + r))).sqrt();
-    // Fewer than three independent pairs tell nothing.
+    // Fewer than three independent pairs tell nothing; nor do values beyond what a float's squares hold.
+    if t.is_nan() {
+        return 1.0;
+    }
     let Some(student) = StudentsT::new(0.0, 1.0, freedom).ok().filter(|_| freedom >= 1.0) else { return 1.0 };
     if t.is_infinite() { 0.0 } else { (2.0 * student.sf(t)).min(1.0) }
 }

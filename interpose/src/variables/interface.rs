@@ -59,8 +59,10 @@ pub fn read_function() -> Option<Read> {
 
 /// Begins the use of the interface. It is never ended: MPI_T_finalize before MPI_Finalize crashes some MPICH versions.
 pub fn begin() -> bool {
-    // MPI_THREAD_MULTIPLE
-    let required = if abi::get().family == family::STANDARD { 4096 } else { 3 };
+    // The level in force: Open MPI would raise the program's own to the one that is asked for here.
+    // SAFETY: int MPI_Query_thread(int *); MPI is initialised.
+    let level = mpi::int(|level| unsafe { mpi::query_thread(level) });
+    let required = level.unwrap_or_default() as usize;
     // SAFETY: int MPI_T_init_thread(int, int *).
     mpi::int(|provided| unsafe { init_thread(required, provided) }).is_some()
 }

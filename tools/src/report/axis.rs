@@ -97,7 +97,8 @@ impl Axis {
         if self.kind == Kind::Count && to - from >= 1.0 {
             step = step.max(1.0);
         }
-        let digits = (-(step.log10() + 1e-9).floor()).max(0.0) as usize;
+        // Steps that are less than the numbers can tell have no digits of their own.
+        let digits = ((-(step.log10() + 1e-9).floor()).max(0.0) as usize).min(15);
         let (first, last) = ((from / step - 1e-9).ceil() as i64, (to / step + 1e-9).floor() as i64);
         (first..=last).map(|number| tick(number as f64 * step, digits)).collect()
     }
@@ -106,7 +107,7 @@ impl Axis {
         let text = match value.abs() {
             large if large >= 1e9 => format!("{} G", value / 1e9),
             large if large >= 1e6 => format!("{} M", value / 1e6),
-            _ => format!("{value:.digits$}"),
+            _ => format!("{value:.digits$}", digits = digits.min(15)),
         };
         // A typographical minus is as wide as a plus.
         text.replace('-', "\u{2212}")

@@ -85,6 +85,11 @@ fn place(arguments: &Arguments) -> Result<Place<'_>> {
     if path.exists() && !path.is_dir() {
         bail!("{}: is a file, and pictures need a folder; a page's name ends in .html", path.display());
     }
+    if let Some(ending) = path.extension().and_then(|ending| ending.to_str())
+        && ["htm", "pdf", "png", "svg", "jpg", "gif"].contains(&ending)
+    {
+        bail!("{}: a page's name ends in .html, and pictures need a folder", path.display());
+    }
     Ok(Place::Folder(path))
 }
 
