@@ -23,7 +23,7 @@ pub enum Quality {
     Exact,
     /// Counted a part of the time, and scaled up to the whole.
     Scaled,
-    /// Not counted at all: the values are 0 and mean nothing.
+    /// Not counted at all: the values are left as they are.
     Silent,
 }
 
@@ -213,7 +213,7 @@ mod tests {
     fn a_call_during_which_others_had_the_counters_is_silent_and_not_a_division_by_zero() {
         let mut values = [9; 3];
         let quality = group().difference(&[1000, 400, 5, 7], &[2000, 400, 5, 7], &mut values);
-        assert_eq!((quality, values), (Quality::Silent, [0; 3]));
+        assert_eq!((quality, values), (Quality::Silent, [9; 3]));
     }
 
     #[test]
@@ -221,7 +221,7 @@ mod tests {
         let (good, bad) = ([1, 1, 5, 7], [UNREADABLE, UNREADABLE, 5, 7]);
         for (before, after) in [(&good, &bad), (&bad, &good), (&bad, &bad)] {
             let mut values = [9; 3];
-            assert_eq!((group().difference(before, after, &mut values), values), (Quality::Silent, [0; 3]));
+            assert_eq!((group().difference(before, after, &mut values), values), (Quality::Silent, [9; 3]));
         }
     }
 
