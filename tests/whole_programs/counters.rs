@@ -62,7 +62,6 @@ fn inside(case: &Case) {
         let combined: u64 = of_it.map(|call| value(call, "combined")).sum();
         assert!(combined >= 4 && combined.is_multiple_of(4), "{combined} in repetition {repetition}");
     }
-    outcome.trace.info();
 }
 
 fn kernel(case: &Case) {

@@ -338,14 +338,17 @@ fn per_rank(facts: &Facts, output: &mut dyn Write, style: Style) -> io::Result<(
     table.write(output, style)
 }
 
-fn time(ns: Option<f64>) -> String {
+/// A time, or nothing.
+pub(super) fn time(ns: Option<f64>) -> String {
     ns.map(text::time).unwrap_or_default()
 }
 
-fn ends(interval: IntervalNs) -> String {
+/// Both ends of an interval.
+pub(super) fn ends(interval: IntervalNs) -> String {
     format!("{} to {}", text::time(interval.lower_ns), text::time(interval.upper_ns))
 }
 
-fn positive(number: u64) -> String {
+/// A number, or nothing for 0.
+pub(super) fn positive(number: u64) -> String {
     text::optional(Some(number).filter(|&number| number > 0))
 }

@@ -10,6 +10,7 @@ use serde::Serialize;
 
 use super::arguments::{Arguments, MeasurementName, Remove, SchemeName, name};
 use super::numbers::IntervalNs;
+use super::page::{ends, positive, time};
 use super::selection::{LeftOut, Selection, root_member};
 use crate::output::{JsonList, Output};
 use crate::source::{Description, Source};
@@ -146,13 +147,9 @@ fn write(all: &[Applied], output: &mut Output) -> Result<()> {
         number("median").optional(),
         number("max").optional(),
     ]);
-    let time = |ns: Option<f64>| ns.map(text::time).unwrap_or_default();
-    let positive = |number: u64| text::optional(Some(number).filter(|&number| number > 0));
     for applied in all {
         let operation = &applied.operation;
         let interval = applied.mean_interval;
-        let ends =
-            |interval: IntervalNs| format!("{} to {}", text::time(interval.lower_ns), text::time(interval.upper_ns));
         table.row(vec![
             operation.operation.to_string(),
             text::printable(&operation.function).into_owned(),
