@@ -17,7 +17,7 @@ use trace::trace::part::Content;
 
 use crate::output::{self, Written};
 use crate::run::{RUN, Run};
-use crate::{counters, mode, presence, say, thread, ticks, world};
+use crate::{counters, launch, mode, say, thread, ticks, world};
 
 /// How far this rank got, at this tick.
 pub fn mark(run: &Run, reached: u32) {
@@ -60,7 +60,7 @@ fn write() -> Option<()> {
     mode::stop();
     let content = output::content_of(run)?;
     // No rank can be asked for rank 0's number: the launcher's stands for it.
-    let process = if run.world_size > 1 { presence::launcher() } else { run.process };
+    let process = if run.world_size > 1 { launch::launcher() } else { run.process };
     let path = output::path_of(&run.settings, &run.folder, process);
     let job = content.rank.job;
     let written = match append(&path, job, run.world_size, &content) {

@@ -22,6 +22,7 @@ mod ending;
 mod factors;
 mod inner;
 mod large_count;
+mod launch;
 mod lifecycle;
 mod live;
 mod lookup;

@@ -8,7 +8,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use trace::trace::layout::state;
 
 use crate::beginning::{self, Identity, Prepared};
-use crate::presence::{Job, Presence};
+use crate::launch::Job;
+use crate::presence::Presence;
 use crate::run::{RUN, Run, World};
 use crate::{abi, clocks, communicators, ending, mode, mpi, output, say, thread, world};
 
@@ -25,10 +26,12 @@ pub fn init(forward: impl FnOnce() -> c_int) -> c_int {
         Some((prepared, presence))
     });
     let result = thread::guarded(forward);
-    if let Some((prepared, presence)) = prepared
-        && result == 0
-    {
-        thread::sheltered(|| start(prepared, presence));
+    if let Some((prepared, mut presence)) = prepared {
+        if result == 0 {
+            thread::sheltered(|| start(prepared, presence));
+        } else {
+            presence.withdraw_markers();
+        }
     }
     result
 }

@@ -1,150 +1,192 @@
-//! Are all ranks traced? Told without a message, since a rank without the tracer would never answer one.
+//! Whether all ranks are traced, found with files alone.
 //!
-//! `LD_PRELOAD` may have reached only some of the ranks: other hosts, other binaries of a job, a statically linked part.
-//! Then every collective call of the tracer's own would hang the program. So each traced rank puts a marker into a folder
-//! before it enters `MPI_Init`, where the library makes the ranks wait for each other, and counts them afterwards. The
-//! first one that has counted (or waited in vain) settles it for all of its node with a symbolic link, which is made whole
-//! or not at all.
+//! `LD_PRELOAD` may have reached only some of the ranks: other nodes, other programs of a job, a statically linked part. A
+//! rank without the tracer would never answer a message, and a collective call of the tracer's own would hang the program.
+//! So no rank calls one before it is proven that all ranks are traced (docs/how-it-works.md):
+//!
+//! 1. Each traced rank leaves a marker in a folder of its node before it enters `MPI_Init`. Afterwards it counts the markers.
+//! 2. As many markers as the world has ranks: all are here, and traced. Else the ranks of the node look beyond it. Which of
+//!    the two holds is settled by a symbolic link in the node's folder.
+//! 3. One rank of each node writes the node's count into a folder beside the trace, and adds up the counts that are there.
+//!    The sum reaches the size of the world: all ranks are traced. It does not in time: some are not. The first rank that
+//!    knows settles it for the job, by a symbolic link again.
+//!
+//! A symbolic link is made whole or not at all, and only once: so all ranks read one answer, whatever they saw themselves.
 
-use std::os::unix::fs::symlink;
+use std::fs::File;
+use std::os::unix::fs::{MetadataExt, symlink};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// How long to wait for the markers of ranks that a launcher did not make wait for each other in `MPI_Init`.
+use crate::launch::{Job, Nodes};
+use crate::{factors, ticks};
+
+/// How long a rank waits for those of its node, where the launcher did not make them wait for each other in `MPI_Init`.
+const PATIENCE_HERE: Duration = Duration::from_secs(2);
+/// How long a node waits for the others: longer, since some of them may have waited for their own ranks first.
 const PATIENCE: Duration = Duration::from_secs(3);
 
-/// The markers of this process.
+/// Answers, as the links hold them.
+const ALL: &str = "all";
+const SOME: &str = "some";
+const BEYOND: &str = "beyond";
+
+/// What this process has left in folders, to be found by the others.
 pub struct Presence {
-    /// The same for all ranks of the job on this node.
+    /// What the launcher says of the job.
     pub job: Job,
-    markers: Vec<PathBuf>,
-    settlements: Vec<PathBuf>,
+    /// The folders of the node that were tried.
     folders: Vec<PathBuf>,
-}
-
-/// What the launcher tells of the job.
-pub struct Job {
-    /// A hash of the job's name.
-    pub key: u64,
-    /// Ranks on this node, where the launcher tells.
-    pub local_ranks: Option<u32>,
-    /// Whether the launcher hands its environment to the ranks of all hosts alike.
-    pub uniform: bool,
-}
-
-impl Job {
-    /// Reads the launcher's environment.
-    pub fn read() -> Job {
-        let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
-        let number = |name: &str| variable(name).and_then(|value| value.parse().ok());
-        let local_ranks =
-            ["OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "MV2_COMM_WORLD_LOCAL_SIZE", "PALS_LOCAL_SIZE"]
-                .iter()
-                .find_map(|name| number(name));
-        let slurm = variable("SLURM_STEP_ID").and_then(|step| Some(format!("{}.{step}", variable("SLURM_JOB_ID")?)));
-        // PMIx first: a launcher within a Slurm job sees the variables of the batch step.
-        let (name, uniform) = match (variable("PMIX_NAMESPACE"), slurm) {
-            (Some(namespace), slurm) => (namespace, slurm.is_some()),
-            (None, Some(step)) => (step, true),
-            // Hydra passes its environment on. Its ranks share no name, but on each node they have one proxy above them.
-            (None, None) => (launcher_above(), true),
-        };
-        // FNV-1a.
-        let key = name
-            .bytes()
-            .fold(0xcbf2_9ce4_8422_2325u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
-        Job { key, local_ranks, uniform }
-    }
+    /// The one that took the marker.
+    here: Option<PathBuf>,
+    marker: Option<PathBuf>,
+    /// A name that no other process of the job has.
+    name: String,
+    /// What goes when no rank can ask any more; a folder comes after what is in it.
+    settlements: Vec<PathBuf>,
 }
 
 impl Presence {
     /// Leaves this process' marker in the first of the folders that takes one, before `MPI_Init` is entered.
     pub fn announce(job: Job, folders: &[PathBuf]) -> Presence {
-        let mut presence = Presence { job, markers: Vec::new(), settlements: Vec::new(), folders: folders.to_vec() };
-        folders.iter().any(|folder| presence.mark(folder));
+        // Containers may share a folder and have equal process numbers: the time tells them apart.
+        let name = format!("{}-{}-{:x}", factors::host(), std::process::id(), ticks::now());
+        let mut presence =
+            Presence { job, folders: folders.to_vec(), here: None, marker: None, name, settlements: Vec::new() };
+        for folder in folders {
+            let marker = folder.join(format!("{}{}.present", presence.prefix(), presence.name));
+            if File::create_new(&marker).is_ok() {
+                (presence.here, presence.marker) = (Some(folder.clone()), Some(marker));
+                break;
+            }
+        }
         presence
     }
 
-    /// Whether all ranks of the program are traced, as far as this can be known: asked after `MPI_Init`.
+    /// Whether all ranks of the program are traced: asked after `MPI_Init`. All ranks get the same answer, but for those whose
+    /// folders fail in the middle of it.
     ///
-    /// `shared` is a folder that other hosts may see too, looked at only where the launcher is not known to treat all
-    /// hosts alike.
+    /// `shared` is a folder that the other nodes see too.
     pub fn all_traced(&mut self, world_size: u32, shared: &Path) -> bool {
         if world_size == 1 {
             return true;
         }
-        if self.markers.is_empty() {
-            // No folder takes a file, on this node and so for all its ranks: there is nothing to count. The launcher is
-            // trusted.
-            return true;
+        if let Some(here) = self.here.clone() {
+            let link = here.join(format!("{}here", self.prefix()));
+            self.settlements.push(link.clone());
+            let started = Instant::now();
+            let answer = loop {
+                let answer = if self.count_here() >= world_size {
+                    ALL
+                } else if self.job.nodes == Nodes::Several {
+                    BEYOND
+                } else if started.elapsed() > PATIENCE_HERE {
+                    if self.job.nodes == Nodes::One { SOME } else { BEYOND }
+                } else if let Some(answer) = read(&link) {
+                    break answer;
+                } else {
+                    std::thread::sleep(Duration::from_millis(1));
+                    continue;
+                };
+                break settle(&link, answer).unwrap_or_else(|| BEYOND.to_owned());
+            };
+            if answer != BEYOND {
+                return answer == ALL;
+            }
         }
-        let local = self.job.local_ranks.unwrap_or(world_size).min(world_size);
-        let folders = self.folders.clone();
-        if !self.settled(&folders, local) {
-            return false;
-        }
-        if local == world_size || self.job.uniform || self.count(&folders) >= world_size as usize {
-            return true;
-        }
-        // Each rank of each host leaves one there: this is Open MPI without a batch system, so hosts are few.
-        self.mark(shared) && self.settled(&[shared.to_owned()], world_size)
+        let folder = shared.join(format!(".{}ranks", self.prefix()));
+        let link = folder.join("answer");
+        let all = self.beyond(world_size, &folder, &link);
+        self.settlements.extend([link, folder]);
+        all
     }
 
-    /// Removes this process' markers: who counts them has done so.
+    /// Asks the other nodes.
+    fn beyond(&mut self, world_size: u32, folder: &Path, job_link: &Path) -> bool {
+        let Some(here) = self.here.clone() else {
+            return self.settle_job(world_size, folder, job_link);
+        };
+        let node_link = here.join(format!("{}answer", self.prefix()));
+        let leader = here.join(format!("{}leader", self.prefix()));
+        if File::create_new(&leader).is_ok() {
+            self.settlements.extend([leader, node_link.clone()]);
+            let all = self.settle_job(world_size, folder, job_link);
+            let _ = symlink(if all { ALL } else { SOME }, &node_link);
+            return all;
+        }
+        let started = Instant::now();
+        while started.elapsed() < 2 * PATIENCE {
+            if let Some(answer) = read(&node_link) {
+                return answer == ALL;
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        // The rank that asks for this node is late. What is settled now it will read too.
+        let _ = std::fs::create_dir(folder);
+        settle(job_link, SOME).as_deref() == Some(ALL)
+    }
+
+    /// For the ranks of this node: adds this node's count to those of the others, until all are there or time is over.
+    fn settle_job(&mut self, world_size: u32, folder: &Path, link: &Path) -> bool {
+        let _ = std::fs::create_dir(folder);
+        let started = Instant::now();
+        let mut written: Option<(u32, PathBuf)> = None;
+        let mut pause = Duration::from_millis(1);
+        loop {
+            let counted = self.count_here().max(1);
+            if written.as_ref().is_none_or(|(before, _)| counted > *before) {
+                let file = folder.join(format!("{}.{counted}", self.name));
+                if File::create_new(&file).is_err() {
+                    // Nothing can be said to the other nodes; so none of them finds all ranks.
+                    break;
+                }
+                self.settlements.push(file.clone());
+                written = Some((counted, file));
+            }
+            let answer = if sum_of(folder) >= world_size {
+                ALL
+            } else if started.elapsed() > PATIENCE {
+                SOME
+            } else {
+                std::thread::sleep(pause);
+                // A network file system may show what it knew of a folder for half a minute. A change of one's own makes it
+                // look again.
+                pause = (2 * pause).min(Duration::from_millis(100));
+                let look = folder.join(format!("{}.look", self.name));
+                let _ = File::create(&look).and_then(|_| std::fs::remove_file(&look));
+                continue;
+            };
+            let settled = settle(link, answer);
+            // An answer from before this node was counted is of another job of this name, which was killed.
+            let modified = |path: &Path| path.symlink_metadata().map(|known| (known.mtime(), known.mtime_nsec()));
+            let stale = match (&written, modified(link)) {
+                (Some((_, file)), Ok(link)) => modified(file).is_ok_and(|file| link < file),
+                _ => false,
+            };
+            return settled.as_deref() == Some(ALL) && !stale;
+        }
+        settle(link, SOME).as_deref() == Some(ALL)
+    }
+
+    /// Removes this process' marker: the ranks that count it have done so.
     pub fn withdraw_markers(&mut self) {
-        for marker in self.markers.drain(..) {
+        if let Some(marker) = self.marker.take() {
             let _ = std::fs::remove_file(&marker);
         }
     }
 
     /// Removes what was settled, when no rank can ask any more.
     pub fn withdraw_settlements(&self) {
-        for settlement in &self.settlements {
-            let _ = std::fs::remove_file(settlement);
+        for path in &self.settlements {
+            // The folder goes with the last file in it.
+            let _ = std::fs::remove_file(path).or_else(|_| std::fs::remove_dir(path));
         }
     }
 
-    fn mark(&mut self, folder: &Path) -> bool {
-        let marker = folder.join(format!("{}{}.present", self.prefix(), std::process::id()));
-        let made = std::fs::File::create(&marker).is_ok();
-        if made {
-            self.markers.push(marker);
-        }
-        made
-    }
-
-    /// Whether `expected` markers were there in time, the same answer for all who ask in these folders.
-    fn settled(&mut self, folders: &[PathBuf], expected: u32) -> bool {
-        let Some(folder) = self.markers.last().and_then(|marker| marker.parent()) else {
-            return false;
-        };
-        let settlement = folder.join(format!("{}settled", self.prefix()));
-        self.settlements.push(settlement.clone());
-        let started = Instant::now();
-        loop {
-            let answer = if self.count(folders) >= expected as usize {
-                "all"
-            } else if started.elapsed() > PATIENCE {
-                "some"
-            } else {
-                ""
-            };
-            if !answer.is_empty() && symlink(answer, &settlement).is_ok() {
-                return answer == "all";
-            }
-            if let Ok(settled) = std::fs::read_link(&settlement) {
-                return settled == Path::new("all");
-            }
-            if started.elapsed() > 2 * PATIENCE {
-                return false;
-            }
-            std::thread::sleep(Duration::from_millis(1));
-        }
-    }
-
-    fn count(&self, folders: &[PathBuf]) -> usize {
+    /// Traced ranks of this node.
+    fn count_here(&self) -> u32 {
         let prefix = self.prefix();
-        let entries = folders.iter().filter_map(|folder| std::fs::read_dir(folder).ok()).flatten().flatten();
+        let entries = self.folders.iter().filter_map(|folder| std::fs::read_dir(folder).ok()).flatten().flatten();
         let names = entries.map(|entry| entry.file_name());
         // A folder may stand in the list twice.
         let markers: std::collections::HashSet<_> = names
@@ -153,7 +195,7 @@ impl Presence {
                 name.starts_with(&prefix) && name.ends_with(".present")
             })
             .collect();
-        markers.len()
+        markers.len() as u32
     }
 
     fn prefix(&self) -> String {
@@ -163,41 +205,108 @@ impl Presence {
     }
 }
 
-/// The launcher's number and when it started, which no other process of this node ever shares.
-fn launcher_above() -> String {
-    let found = launcher();
-    let started = process_status(found).map_or(0, |(_, _, started)| started);
-    let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
-    format!("{boot}{found}.{started}")
-}
-
-/// The nearest process above this one that is a launcher's proxy on this node, else the parent.
-pub fn launcher() -> u32 {
-    // SAFETY: has no preconditions.
-    let parent = unsafe { libc::getppid() } as u32;
-    let mut process = parent;
-    while process > 1 {
-        let Some((name, above, _)) = process_status(process) else {
-            break;
-        };
-        if ["hydra_", "pmi_proxy", "orted", "prted", "slurmstepd", "mpirun", "mpiexec", "palsd"]
-            .iter()
-            .any(|launcher| name.starts_with(launcher))
-        {
-            break;
-        }
-        process = above;
+/// Makes the link, if there is none, and reads what it says. `None`: it can be neither made nor read.
+///
+/// A link that is not there is never read before one was to be made: a network file system would remember that it is not.
+fn settle(link: &Path, answer: &str) -> Option<String> {
+    if symlink(answer, link).is_ok() {
+        return Some(answer.to_owned());
     }
-    if process > 1 { process } else { parent }
+    let started = Instant::now();
+    while started.elapsed() < PATIENCE {
+        if let Some(answer) = read(link) {
+            return Some(answer);
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    None
 }
 
-/// Name, parent and start time (in clock ticks since boot) of a process.
-fn process_status(process: u32) -> Option<(String, u32, u64)> {
-    let status = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
-    // The name stands in parentheses, and may hold any character.
-    let (start, end) = (status.find('(')?, status.rfind(')')?);
-    let mut fields = status.get(end + 2..)?.split(' ');
-    let parent = fields.nth(1)?.parse().ok()?;
-    let started = fields.nth(17)?.parse().ok()?;
-    Some((status.get(start + 1..end)?.to_owned(), parent, started))
+fn read(link: &Path) -> Option<String> {
+    Some(std::fs::read_link(link).ok()?.to_string_lossy().into_owned())
+}
+
+/// The ranks that the files in a folder stand for: each node has one `NAME.COUNT`, or several, of which the largest counts.
+fn sum_of(folder: &Path) -> u32 {
+    let mut nodes = std::collections::HashMap::new();
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if let Some((node, count)) = name.rsplit_once('.')
+            && let Ok(count) = count.parse::<u32>()
+        {
+            let known = nodes.entry(node.to_owned()).or_insert(0);
+            *known = count.max(*known);
+        }
+    }
+    nodes.values().sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use Nodes::{One, Several, Unknown};
+
+    /// Processes of a job: as many nodes as there are folders, so many ranks on each, all asked at once.
+    fn answers(nodes: &[(u32, Nodes)], world_size: u32) -> Vec<bool> {
+        let base = std::env::temp_dir().join(format!("mpitrace-presence-{}-{:x}", std::process::id(), ticks::now()));
+        let shared = base.join("shared");
+        std::fs::create_dir_all(&shared).unwrap();
+        let mut all = Vec::new();
+        for (number, &(ranks, hint)) in nodes.iter().enumerate() {
+            let folder = base.join(number.to_string());
+            std::fs::create_dir(&folder).unwrap();
+            for _ in 0..ranks {
+                all.push(Presence::announce(Job { key: 7, nodes: hint }, std::slice::from_ref(&folder)));
+            }
+        }
+        let shared = &shared;
+        let answers = std::thread::scope(|scope| {
+            let asked: Vec<_> =
+                all.iter_mut().map(|rank| scope.spawn(move || rank.all_traced(world_size, shared))).collect();
+            asked.into_iter().map(|thread| thread.join().unwrap()).collect()
+        });
+        for rank in &mut all {
+            rank.withdraw_markers();
+        }
+        all.iter().for_each(Presence::withdraw_settlements);
+        let left: Vec<_> = std::fs::read_dir(shared).unwrap().flatten().map(|entry| entry.file_name()).collect();
+        assert!(left.is_empty(), "{left:?}");
+        for number in 0..nodes.len() {
+            let left: Vec<_> = std::fs::read_dir(base.join(number.to_string())).unwrap().flatten().collect();
+            assert!(left.is_empty(), "{left:?}");
+        }
+        std::fs::remove_dir_all(&base).unwrap();
+        answers
+    }
+
+    #[test]
+    fn all_ranks_of_one_node_find_each_other() {
+        assert_eq!(answers(&[(4, One)], 4), [true; 4]);
+        assert_eq!(answers(&[(4, Unknown)], 4), [true; 4]);
+    }
+
+    #[test]
+    fn all_ranks_of_several_nodes_find_each_other() {
+        assert_eq!(answers(&[(2, Several), (1, Several), (3, Several)], 6), [true; 6]);
+        assert_eq!(answers(&[(2, Unknown), (1, Unknown)], 3), [true; 3]);
+    }
+
+    /// The variables of a batch system differ between the nodes of a job.
+    #[test]
+    fn nodes_with_other_hints_come_to_the_same_answer() {
+        assert_eq!(answers(&[(1, Unknown), (1, Several)], 2), [true; 2]);
+        assert_eq!(answers(&[(1, One), (1, Several)], 2), [false; 2]);
+    }
+
+    #[test]
+    fn a_node_without_the_tracer_is_missed_by_all_others() {
+        assert_eq!(answers(&[(2, Several), (1, Several)], 4), [false; 3]);
+        assert_eq!(answers(&[(1, One)], 2), [false]);
+    }
+
+    #[test]
+    fn a_hint_of_several_nodes_is_not_trusted() {
+        assert_eq!(answers(&[(1, Several)], 2), [false]);
+        assert_eq!(answers(&[(2, Several)], 2), [true; 2]);
+    }
 }

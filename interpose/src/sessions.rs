@@ -11,7 +11,7 @@ use std::sync::atomic::Ordering;
 use trace::trace::layout::state;
 
 use crate::beginning::{self, Identity};
-use crate::presence::Job;
+use crate::launch::Job;
 use crate::run::RUN;
 use crate::world::{self, Session};
 use crate::{abi, ending, mode, mpi, say, thread};

@@ -12,6 +12,8 @@ pub const TESTS: &[Test] = &[
     Test::new("into_the_launcher_too_makes_no_difference", launcher_too),
     Test::new("into_rank_0_alone_makes_no_difference", |case| one_rank(case, 0)),
     Test::new("into_rank_1_alone_makes_no_difference", |case| one_rank(case, 1)),
+    Test::new("into_one_rank_of_a_job_that_a_launcher_calls_uniform_makes_no_difference", one_of_a_uniform_job),
+    Test::new("into_nodes_with_other_variables_gives_one_trace", nodes_with_other_variables),
     Test::new("beside_another_tool_lets_both_see_each_call_once", another_tool),
     Test::new("from_two_places_records_once_and_says_so", second_copy),
     Test::new("beside_another_library_of_its_name_says_so", namesake),
@@ -52,6 +54,43 @@ fn one_rank(case: &Case, rank: u32) {
     let plain = case.launch(2, "counts.c").run();
     let mixed = case.launch(2, "counts.c").only_rank(rank).trace().run();
     mixed.same_as(&plain);
+}
+
+/// What a launcher sets on a rank that is alone on its node.
+const ALONE_ON_ITS_NODE: [(&str, &str); 2] = [("OMPI_COMM_WORLD_LOCAL_SIZE", "1"), ("MPI_LOCALNRANKS", "1")];
+/// What the ranks of a Slurm step have.
+const STEP: [(&str, &str); 2] = [("SLURM_JOB_ID", "4711"), ("SLURM_STEP_ID", "0")];
+
+/// Hydra and Slurm hand their environment to all ranks: that all are traced does not follow from it.
+fn one_of_a_uniform_job(case: &Case) {
+    let plain = case.launch(2, "counts.c").run();
+    let mixed = case.launch(2, "counts.c").only_rank(0).trace();
+    let mixed = ALONE_ON_ITS_NODE.iter().chain(&STEP).fold(mixed, |launch, (name, value)| launch.set(name, value));
+    mixed.run().same_as(&plain);
+}
+
+/// As `mpirun` within a batch job sets them: a node that a daemon was started on has a step's variables, the first node has
+/// none. Each rank has a segment folder of its own here, as if it were on a node of its own.
+fn nodes_with_other_variables(case: &Case) {
+    let plain = case.launch(2, "counts.c").run();
+    let nodes = [0, 1].map(|rank: u32| (rank, case.segments.0.join(format!("node{rank}"))));
+    let mut launch = case.launch(2, "counts.c").trace();
+    for (rank, folder) in &nodes {
+        fs::create_dir(folder).expect("a folder for segments");
+        launch = launch.set_on_rank(*rank, "MPITRACE_SEGMENT_DIR", folder);
+    }
+    launch = ALONE_ON_ITS_NODE.iter().fold(launch, |launch, (name, value)| launch.set(name, value));
+    launch = STEP.iter().fold(launch, |launch, (name, value)| launch.set_on_rank(1, name, value));
+    let traced = launch.run();
+    traced.same_as(&plain);
+    let info = traced.trace.info();
+    assert!(info.complete && info.ranks == 2, "{}", traced.stderr);
+    for (_, folder) in &nodes {
+        fs::remove_dir(folder).expect("nothing is left in the folder for segments");
+    }
+    let left = fs::read_dir(&case.folder).expect("the folder").flatten();
+    let left: Vec<_> = left.filter(|entry| entry.file_name().to_string_lossy().starts_with('.')).collect();
+    assert!(left.is_empty(), "what nodes have told each other is left: {left:?}");
 }
 
 fn another_tool(case: &Case) {

@@ -49,7 +49,16 @@ impl<'m> Case<'m> {
         } else {
             (Vec::new(), vec![build::program(self.mpi, program).into()])
         };
-        Launch { case: self, ranks, program, variables, preload: Vec::new(), only: None, traced: false }
+        Launch {
+            case: self,
+            ranks,
+            program,
+            variables,
+            preload: Vec::new(),
+            only: None,
+            of_rank: Vec::new(),
+            traced: false,
+        }
     }
 
     /// Runs the program without and with the tracer, which must make no difference to its output or its exit code.
@@ -109,6 +118,8 @@ pub struct Launch<'c> {
     variables: Vec<OsString>,
     preload: Vec<PathBuf>,
     only: Option<u32>,
+    /// What one rank alone has in its environment.
+    of_rank: Vec<(u32, OsString)>,
     traced: bool,
 }
 
@@ -132,10 +143,13 @@ impl Launch<'_> {
     }
 
     pub fn set(mut self, name: &str, value: impl AsRef<Path>) -> Self {
-        let mut variable = OsString::from(name);
-        variable.push("=");
-        variable.push(value.as_ref());
-        self.variables.push(variable);
+        self.variables.push(assignment(name, value.as_ref()));
+        self
+    }
+
+    /// Sets a variable of one rank alone.
+    pub fn set_on_rank(mut self, rank: u32, name: &str, value: impl AsRef<Path>) -> Self {
+        self.of_rank.push((rank, assignment(name, value.as_ref())));
         self
     }
 
@@ -147,7 +161,10 @@ impl Launch<'_> {
     /// What a rank executes, and where its trace goes.
     fn rank(&self, trace: &Path, preloaded: bool) -> Vec<OsString> {
         let mut words: Vec<OsString> = vec!["env".into()];
-        let set_by_test = |name: &str| self.variables.iter().any(|v| v.to_string_lossy().starts_with(name));
+        let set_by_test = |name: &str| {
+            let of_ranks = self.of_rank.iter().map(|(_, variable)| variable);
+            self.variables.iter().chain(of_ranks).any(|variable| variable.to_string_lossy().starts_with(name))
+        };
         if preloaded && !self.preload.is_empty() {
             let paths: Vec<_> = self.preload.iter().map(|path| path.display().to_string()).collect();
             words.push(format!("LD_PRELOAD={}", paths.join(":")).into());
@@ -166,18 +183,16 @@ impl Launch<'_> {
     /// The whole command, launcher first.
     pub fn command(&self, trace: &Path) -> Vec<OsString> {
         let mut words = self.case.mpi.launcher.clone();
-        match self.only {
-            None => {
-                words.extend(["-np".into(), self.ranks.to_string().into()]);
-                words.extend(self.rank(trace, true));
-            }
-            Some(only) => {
-                for rank in 0..self.ranks {
-                    words.extend((rank > 0).then(|| ":".into()));
-                    words.extend(["-np".into(), "1".into()]);
-                    words.extend(self.rank(trace, rank == only));
-                }
-            }
+        if self.only.is_none() && self.of_rank.is_empty() {
+            words.extend(["-np".into(), self.ranks.to_string().into()]);
+            words.extend(self.rank(trace, true));
+            return words;
+        }
+        for rank in 0..self.ranks {
+            words.extend((rank > 0).then(|| ":".into()));
+            words.extend(["-np".into(), "1".into(), "env".into()]);
+            words.extend(self.of_rank.iter().filter(|(of, _)| *of == rank).map(|(_, variable)| variable.clone()));
+            words.extend(self.rank(trace, self.only.is_none_or(|only| only == rank)));
         }
         words
     }
@@ -205,6 +220,13 @@ impl Launch<'_> {
         let lines = finished.stdout.split_inclusive('\n').filter(|line| !line.contains("  UCX  "));
         Outcome { code: finished.code, stdout: lines.collect(), stderr: finished.stderr, trace: Trace::at(trace) }
     }
+}
+
+fn assignment(name: &str, value: &Path) -> OsString {
+    let mut variable = OsString::from(name);
+    variable.push("=");
+    variable.push(value);
+    variable
 }
 
 impl Outcome {
