@@ -7,6 +7,7 @@ use std::sync::OnceLock;
 
 use trace::trace::layout::abi as family;
 
+use crate::mpi;
 use crate::symbol::{self, Symbol};
 
 /// What this library must know of the MPI library in the process.
@@ -42,6 +43,8 @@ pub struct Abi {
     /// MPI_CART, MPI_GRAPH, MPI_DIST_GRAPH.
     pub topologies: [i32; 3],
     pub err_count: c_int,
+    /// The last of the error classes, counted from 1, that say that an argument is wrong.
+    last_argument_class: c_int,
 }
 
 static ABI: OnceLock<Abi> = OnceLock::new();
@@ -53,10 +56,9 @@ pub fn get() -> &'static Abi {
 
 impl Abi {
     fn detect() -> Abi {
-        if !symbol::data(c"ompi_mpi_comm_world").is_null() {
-            return Abi::openmpi();
-        }
         static VERSION: Symbol = Symbol::new("PMPI_Abi_get_version\0");
+        // Asked first: Open MPI 6 has a library of the standard interface on top of its own, whose objects are then in the process
+        // too.
         if let Some(get_version) = VERSION.get() {
             let (mut major, mut minor): (c_int, c_int) = (-1, -1);
             // SAFETY: int MPI_Abi_get_version(int *, int *), callable at any time; both outlive the call.
@@ -65,12 +67,12 @@ impl Abi {
                     std::mem::transmute(get_version);
                 get_version(&raw mut major, &raw mut minor);
             }
-            // MPICH's own interface has the function too, and answers -1.
+            // The libraries' own interfaces have the function too, and answer -1.
             if major >= 1 {
                 return Abi::standard();
             }
         }
-        Abi::mpich()
+        if symbol::data(c"ompi_mpi_comm_world").is_null() { Abi::mpich() } else { Abi::openmpi() }
     }
 
     fn openmpi() -> Abi {
@@ -98,6 +100,7 @@ impl Abi {
             status_source: 0,
             topologies: [1, 2, 3],
             err_count: 2,
+            last_argument_class: 13,
         }
     }
 
@@ -125,6 +128,7 @@ impl Abi {
             status_source: 8,
             topologies: [2, 1, 3],
             err_count: 2,
+            last_argument_class: 12,
         }
     }
 
@@ -152,7 +156,16 @@ impl Abi {
             status_source: 0,
             topologies: [211, 212, 213],
             err_count: 2,
+            last_argument_class: 13,
         }
+    }
+
+    /// Whether an error code says that the library has refused an argument (MPI_ERR_BUFFER to MPI_ERR_ARG): such a call has been
+    /// matched with none on another rank. After any other error it may have been.
+    pub fn is_argument_error(&self, code: c_int) -> bool {
+        // SAFETY: int MPI_Error_class(int, int *), callable at any time.
+        let class = mpi::int(|class| unsafe { mpi::error_class(code as usize, class) });
+        class.is_some_and(|class| (1..=self.last_argument_class).contains(&class))
     }
 
     /// The handle in a register, with what is undefined of it cleared.

@@ -62,8 +62,16 @@ functions! {
     fn comm_split = "PMPI_Comm_split"(comm, color, key, new);
     /// Sends.
     fn send = "PMPI_Send"(buffer, count, datatype, dest, tag, comm);
-    /// Receives.
-    fn recv = "PMPI_Recv"(buffer, count, datatype, source, tag, comm, status);
+    /// Begins to receive.
+    fn irecv = "PMPI_Irecv"(buffer, count, datatype, source, tag, comm, request);
+    /// Whether a request is complete.
+    fn test = "PMPI_Test"(request, flag, status);
+    /// Cancels a request.
+    fn cancel = "PMPI_Cancel"(request);
+    /// Waits for a request.
+    fn wait = "PMPI_Wait"(request, status);
+    /// The class of an error code.
+    fn error_class = "PMPI_Error_class"(code, class);
     /// Splits by what ranks share.
     fn comm_split_type = "PMPI_Comm_split_type"(comm, kind, key, info, new);
     /// Frees.

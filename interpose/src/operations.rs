@@ -31,12 +31,18 @@ pub unsafe fn find(thread: *mut Thread, call: &Call) -> *const Found {
 #[cold]
 #[inline(never)]
 unsafe fn find_anew(thread: *mut Thread, call: &Call) -> *const Found {
-    let found = thread::sheltered(|| find_slowly(thread, call)).unwrap_or(Found::NONE);
+    let found = thread::sheltered(|| find_slowly(thread, call)).unwrap_or_else(|| untracked(call));
     // SAFETY: nobody else touches a thread's state.
     unsafe {
         (*thread).found_anew = found;
         &raw const (*thread).found_anew
     }
+}
+
+/// What is known of a call whose operation the tables cannot hold: its communicator, whose calls go on being counted.
+fn untracked(call: &Call) -> Found {
+    let known = thread::sheltered(|| registry::lock()?.communicators.get(&call.key.communicator).copied());
+    Found { communicator: known.map_or(std::ptr::null_mut(), |known| known.entry), ..Found::NONE }
 }
 
 /// The operation of a call that its thread's cache does not hold. `None`: the tables are full.

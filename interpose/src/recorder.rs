@@ -9,7 +9,7 @@ use crate::lookup::{Call, Found};
 use crate::sample::Reading;
 use crate::stretch::{Columns, Drawn};
 use crate::thread::{self, Thread, attention};
-use crate::{clocks, counters, mode, operations, ticks};
+use crate::{abi, clocks, counters, mode, operations, ticks};
 
 /// Counts a call and begins its record, all that comes before the time stamp of the entry; then goes on with `recorded`,
 /// which gets the thread, the call, its operation, the number of the record and `forward`. Where there is no record the call
@@ -43,8 +43,7 @@ fn begin<F: FnOnce() -> c_int, R>(
         let call = message(thread);
         let found = *operations::find(thread, &call);
         if found.operation.is_null() {
-            (*(*thread).entry).untracked += 1;
-            return unrecorded(thread::guarded(forward));
+            return unrecorded(untracked(thread, &found, blocking, forward));
         }
         let position = (*found.communicator).calls;
         (*found.communicator).calls = position + 1;
@@ -75,6 +74,27 @@ fn begin<F: FnOnce() -> c_int, R>(
     }
 }
 
+/// Forwards a call whose operation the tables cannot hold. It has its place among the calls of its communicator all the same.
+///
+/// # Safety
+/// `thread` is this thread's own.
+#[cold]
+#[inline(never)]
+unsafe fn untracked(thread: *mut Thread, found: &Found, blocking: bool, forward: impl FnOnce() -> c_int) -> c_int {
+    // SAFETY: the caller's promise; a communicator's entry lies in the segment, and MPI orders the calls on it.
+    unsafe {
+        (*(*thread).entry).untracked += 1;
+        let result = thread::guarded(forward);
+        if !found.communicator.is_null() && !abi::get().is_argument_error(result) {
+            (*found.communicator).calls += 1;
+            if blocking && (*found.communicator).calls >= (*found.communicator).sync_at {
+                synchronise(thread, found);
+            }
+        }
+        result
+    }
+}
+
 /// Forwards a blocking collective, and records it. `message` tells what the call is; it may be asked twice.
 #[inline(always)]
 pub fn collective(message: impl Fn(*mut Thread) -> Call, forward: impl FnOnce() -> c_int) -> c_int {
@@ -91,7 +111,7 @@ pub fn collective(message: impl Fn(*mut Thread) -> Call, forward: impl FnOnce() 
                 counters::end(thread, record, call.key.communicator);
             }
             if result != 0 || found.open {
-                afterwards(thread, &found, call, &message, result == 0);
+                afterwards(thread, &found, call, &message, result);
             }
             if (*found.communicator).calls >= (*found.communicator).sync_at {
                 synchronise(thread, &found);
@@ -147,7 +167,7 @@ pub fn starting(message: impl Fn(*mut Thread) -> Call, forward: impl FnOnce() ->
                 counters::end(thread, record, call.key.communicator);
             }
             if result != 0 || found.open {
-                afterwards(thread, &found, call, &message, result == 0);
+                afterwards(thread, &found, call, &message, result);
             }
             let started = Started { columns, record, extended, returned, stretch: (*thread).stretch_entry() };
             (result, (result == 0).then_some(started))
@@ -388,18 +408,17 @@ unsafe fn afterwards(
     found: &Found,
     call: &Call,
     message: &dyn Fn(*mut Thread) -> Call,
-    succeeded: bool,
+    result: c_int,
 ) {
     // SAFETY: the caller's promise.
     unsafe {
         let record = (*thread).next - 1;
         let columns = (*thread).columns;
-        if !succeeded {
-            // A call that the library refused was matched with nothing on the other ranks.
+        if result != 0 {
             columns.enter.add(record).write_volatile(0);
             columns.exit.add(record).write_volatile(0);
             (*thread).next = record;
-            refused(thread, found);
+            failed(thread, found, result);
             return;
         }
         if let Some((number, repetition)) =
@@ -423,6 +442,23 @@ unsafe fn synchronise(thread: *mut Thread, found: &Found) {
     unsafe {
         clocks::after_call(found.communicator);
         (*thread).attention |= attention::DISTURBED;
+    }
+}
+
+/// After a call that returned an error. Where the library refused an argument, it was matched with nothing on the other ranks,
+/// and its count is taken back; after any other error the other ranks may have taken it for theirs, and go on counting.
+///
+/// # Safety
+/// `thread` is this thread's own; `found` has been counted.
+unsafe fn failed(thread: *mut Thread, found: &Found, result: c_int) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        if abi::get().is_argument_error(result) {
+            refused(thread, found);
+        } else {
+            (*(*thread).entry).failed += 1;
+            (*(*thread).entry).failed_in_place += 1;
+        }
     }
 }
 
@@ -460,7 +496,7 @@ unsafe fn unkept(
     let result = thread::guarded(forward);
     if result != 0 {
         // SAFETY: the caller's promise.
-        unsafe { refused(thread, found) };
+        unsafe { failed(thread, found, result) };
         return result;
     }
     // SAFETY: as above.

@@ -1,7 +1,8 @@
 //! The fixed structures of a live segment and of a trace file. All integers are little-endian.
 //!
 //! The structures are plain old data: they are stored by the preloaded library while the program runs and read in
-//! place from a memory-mapped file. Adding a field means taking it from the reserved bytes and raising [`VERSION`].
+//! place from a memory-mapped file. A field that a reader may take for 0 takes reserved
+//! bytes; any other raises [`VERSION`].
 
 use bytemuck::{Pod, Zeroable};
 
@@ -239,8 +240,11 @@ pub struct ThreadEntry {
     pub failed: u64,
     /// Calls that could not even be counted, since a table had no room for their operation.
     pub untracked: u64,
+    /// Those of the failed calls that keep their number among the calls of their communicator, since another rank's call may
+    /// have been matched with them. 0 in traces of earlier versions, which took every such number back.
+    pub failed_in_place: u64,
     /// For later versions.
-    pub reserved: [u64; 4],
+    pub reserved: [u64; 3],
 }
 
 /// One counter that was asked for.

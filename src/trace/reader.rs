@@ -153,7 +153,9 @@ impl Part {
     pub fn dropped(&self) -> u64 {
         let calls = self.operations().iter().fold(0u64, |sum, operation| sum.saturating_add(operation.calls));
         let untracked = self.threads().iter().fold(0u64, |sum, thread| sum.saturating_add(thread.untracked));
-        calls.saturating_sub(self.header.records).saturating_sub(self.paused()).saturating_add(untracked)
+        let failed = self.threads().iter().fold(0u64, |sum, thread| sum.saturating_add(thread.failed_in_place));
+        let kept_back = self.paused().saturating_add(failed);
+        calls.saturating_sub(self.header.records).saturating_sub(kept_back).saturating_add(untracked)
     }
 
     /// Calls made while the program had paused recording.

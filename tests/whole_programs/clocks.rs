@@ -17,6 +17,7 @@ pub const TESTS: &[Test] = &[
     Test::new("of_four_ranks_in_three_domains_are_found", three_domains),
     Test::new("of_eight_ranks_are_found_by_every_tree", eight_ranks).on(On::Only(&["ompi4", "ompi5"])),
     Test::new("are_synchronised_while_the_program_runs", resync).on(FAMILIES).alone(),
+    Test::new("are_synchronised_also_where_a_call_has_failed_on_one_rank_alone", failed_on_one).on(FAMILIES).alone(),
     Test::new("are_synchronised_also_by_a_rank_that_is_paused", paused).on(FAMILIES).alone(),
     Test::new("that_step_are_caught", step).on(FAMILIES).alone(),
     Test::new("of_a_killed_run_stand_by_what_init_found", killed).on(On::Only(&["ompi4", "mpich4"])),
@@ -142,6 +143,23 @@ fn paused(case: &Case) {
     let clock = found(&outcome);
     assert!(clock.synchronisations >= 3, "{clock:?}");
     assert!(outcome.trace.dump(&[]).iter().all(|row| row.rank == 0), "rank 1 keeps nothing");
+}
+
+/// The call has its place on both ranks: were it counted on one alone, the leaders would wait for each other at different calls,
+/// and each repetition would be paired with the one before.
+fn failed_on_one(case: &Case) {
+    let plain = case.launch(2, "differing_errors.c").arg("0.1").run();
+    assert!(plain.stdout.contains("MPI_Bcast failed"), "{}", plain.stdout);
+    let launch = case.launch(2, "differing_errors.c").arg("1").trace().set("MPITRACE_RESYNC", "0.1");
+    let outcome = launch.set("MPITRACE_TEST_CLOCK", TWO).run();
+    outcome.same_as(&plain);
+    let clock = found(&outcome);
+    assert_right(&clock);
+    assert!(clock.synchronisations >= 3, "{clock:?}");
+    let info = outcome.trace.info();
+    assert_eq!((info.complete, info.failed), (true, 1));
+    let mut allreduce = info.operations.iter().filter(|operation| operation.function == "MPI_Allreduce");
+    assert!(allreduce.all(|operation| operation.incomplete == 0), "{:#?}", info.operations);
 }
 
 fn step(case: &Case) {

@@ -51,12 +51,14 @@ fn every_kind(case: &Case) {
         let traced = launch().trace().set("MPITRACE_EVENTS", events).run();
         traced.same_as(&plain);
         assert_eq!(traced.code, 0, "{}", traced.stderr);
-        assert_whole(&traced, !fatal.contains(&"wait-completed-request"));
+        // Open MPI calls it an internal error: that does not say that the other rank's call was not matched with it.
+        let unexplained = case.mpi.name.starts_with("ompi");
+        assert_whole(&traced, !fatal.contains(&"wait-completed-request"), unexplained);
     }
 }
 
 /// The trace of mistakes.c has all good calls and no refused one.
-fn assert_whole(traced: &Outcome, waits_for_completed: bool) {
+fn assert_whole(traced: &Outcome, waits_for_completed: bool, unexplained: bool) {
     // "rank 0: good 77 refused 36 done 1"
     let last: Vec<u64> = traced.stdout.lines().last().map(numbers).unwrap_or_default();
     let [_, good, refused, done] = last[..] else { panic!("no numbers at the end of:\n{}", traced.stdout) };
@@ -67,6 +69,10 @@ fn assert_whole(traced: &Outcome, waits_for_completed: bool) {
     let mut wants = vec![want("MPI_Allreduce", "good", 2).of(4, "MPI_INT").by("MPI_SUM").times(good)];
     if done > 0 {
         wants.push(want("MPI_Allreduce", "mistakes", 2).of(4, "MPI_INT").by("MPI_SUM").times(done));
+    }
+    if unexplained {
+        let neighbours = want("MPI_Neighbor_allgather", "mistakes", 2).of(4, "MPI_INT");
+        wants.push(neighbours.times(0).incomplete(1));
     }
     if waits_for_completed {
         wants.push(want("MPI_Ibarrier", "good", 2));

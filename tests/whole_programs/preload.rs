@@ -1,5 +1,6 @@
 //! Where the preloaded library meets something else than one MPI program with the tracer on every rank.
 
+use crate::support::trace::Operation;
 use crate::support::want::{NUMBERED, WORLD};
 use crate::support::{Case, On, Test, build, process, tracer, want};
 use std::fs;
@@ -14,6 +15,8 @@ pub const TESTS: &[Test] = &[
     Test::new("into_rank_1_alone_makes_no_difference", |case| one_rank(case, 1)),
     Test::new("into_one_rank_of_a_job_that_a_launcher_calls_uniform_makes_no_difference", one_of_a_uniform_job),
     Test::new("into_nodes_with_other_variables_gives_one_trace", nodes_with_other_variables),
+    Test::new("beside_open_mpi_s_objects_asks_the_library_for_its_interface", open_mpi_objects)
+        .on(On::Only(&["mpich5-abi", "impi-abi"])),
     Test::new("beside_another_tool_lets_both_see_each_call_once", another_tool),
     Test::new("from_two_places_records_once_and_says_so", second_copy),
     Test::new("beside_another_library_of_its_name_says_so", namesake),
@@ -91,6 +94,19 @@ fn nodes_with_other_variables(case: &Case) {
     let left = fs::read_dir(&case.folder).expect("the folder").flatten();
     let left: Vec<_> = left.filter(|entry| entry.file_name().to_string_lossy().starts_with('.')).collect();
     assert!(left.is_empty(), "what nodes have told each other is left: {left:?}");
+}
+
+/// Open MPI 6 has a library of the standard interface on top of its own library.
+fn open_mpi_objects(case: &Case) {
+    let objects = build::shared_library(case.mpi, "open_mpi_objects.c");
+    let plain = case.launch(2, "counts.c").run();
+    let traced = case.launch(2, "counts.c").preload(objects).trace().run();
+    traced.same_as(&plain);
+    let info = traced.trace.info();
+    assert_eq!(info.abi, "standard");
+    let double = |operation: &&Operation| operation.function == "MPI_Allreduce" && operation.communicator == WORLD;
+    let operation = info.operations.iter().find(double).unwrap_or_else(|| panic!("{:#?}", info.operations));
+    assert_eq!(operation.datatype.as_deref(), Some("MPI_DOUBLE"));
 }
 
 fn another_tool(case: &Case) {

@@ -6,22 +6,25 @@
 mod domain;
 mod live;
 mod local;
+mod meeting;
 mod peers;
 mod schedule;
 mod time;
 mod together;
 mod warp;
 
-use std::sync::{Mutex, OnceLock};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use trace::clock::{AffineMap, Method, Peers, Pretended, Synchronisation};
 use trace::trace::layout::{CommunicatorEntry, sync_kind};
 
 use crate::live::Live;
 use crate::run::Run;
-use crate::{abi, mpi, registry, ticks};
+use crate::{abi, mpi, registry, say, ticks};
 use domain::Domain;
 use local::LocalClock;
+use meeting::{Met, meet};
 use peers::Leaders;
 use schedule::Schedule;
 
@@ -35,6 +38,8 @@ struct Clocks {
     /// Empty on ranks that lead no domain, and where there is but one.
     leaders: Option<Mutex<Leaders>>,
     schedule: Mutex<Schedule>,
+    /// Meetings that not all leaders came to in time.
+    missed: AtomicU32,
 }
 
 static CLOCKS: OnceLock<Clocks> = OnceLock::new();
@@ -83,6 +88,7 @@ pub fn start(run: &Run, segment: &'static Live, world: usize) -> Option<()> {
         scale: Scale { zero: epoch, hz },
         leaders: leaders.map(Mutex::new),
         schedule: Mutex::new(schedule),
+        missed: AtomicU32::new(0),
     };
     CLOCKS.set(clocks).ok()?;
     let clocks = CLOCKS.get()?;
@@ -139,25 +145,90 @@ fn agree(world: usize, rank: u32, how: &mut Synchronisation, resync: &mut f64) -
 }
 
 impl Clocks {
-    fn lock_schedule(&self) -> std::sync::MutexGuard<'_, Schedule> {
-        self.schedule.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    fn lock_schedule(&self) -> MutexGuard<'_, Schedule> {
+        self.schedule.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn lock_leaders(&self) -> Option<MutexGuard<'_, Leaders>> {
+        Some(self.leaders.as_ref()?.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Synchronises with the other leaders, who all come here.
     fn synchronise(&self, kind: u32) {
-        let Some(leaders) = &self.leaders else { return };
-        let mut leaders = leaders.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        let index = self.lock_schedule().next_index();
+        let Some(mut leaders) = self.lock_leaders() else { return };
+        if let Some(found) = leaders.together(false, |leaders| self.probe(leaders)) {
+            self.keep(kind, &found);
+        }
+    }
+
+    /// Runs the method.
+    fn probe(&self, leaders: &mut Leaders) -> Found {
         let begin = leaders.clock.shown(ticks::now());
-        let found = trace::clock::synchronise(&mut *leaders, &self.how);
+        let found = trace::clock::synchronise(leaders, &self.how);
         let end = leaders.clock.shown(ticks::now());
         let before = live::get().filter(|map| *map != AffineMap::IDENTITY);
-        live::set(&trace::clock::live_map(&mut *leaders, &found, before.as_ref()));
+        let map = trace::clock::live_map(leaders, &found, before.as_ref());
+        Found { begin, end, found, map }
+    }
+
+    /// Keeps what a synchronisation has found.
+    fn keep(&self, kind: u32, Found { begin, end, found, map }: &Found) {
+        let index = self.lock_schedule().next_index();
+        live::set(map);
         for probe in &found.probes {
             self.segment.add_probe(trace::trace::layout::ProbeEntry { sync: index, ..*probe });
         }
-        self.segment.add_sync(trace::clock::entry(index, kind, begin, end, &found));
+        self.segment.add_sync(trace::clock::entry(index, kind, *begin, *end, found));
     }
+
+    /// Meets the other leaders after so many calls of MPI_COMM_WORLD, and synchronises with them where it is time and all have
+    /// come. After how many calls they meet next; `None`: never again.
+    fn meet(&self, calls: u64) -> Option<u64> {
+        let mut leaders = self.lock_leaders()?;
+        let (plan, other) = {
+            let mut schedule = self.lock_schedule();
+            (schedule.plan(calls), schedule.without_some(calls))
+        };
+        leaders.next_meeting();
+        let plan = match meet(&mut *leaders, true, plan, other) {
+            Met::All(plan) if plan.now => plan,
+            Met::All(plan) => return Some(plan.next),
+            Met::Some(plan) => {
+                self.missed.fetch_add(1, Ordering::Relaxed);
+                return Some(plan.next);
+            }
+            Met::Lost => {
+                self.missed.fetch_add(1, Ordering::Relaxed);
+                return None;
+            }
+        };
+        let found = leaders.together(true, |leaders| self.probe(leaders));
+        // Probes that only some leaders have would be of no use: all keep them, or none.
+        leaders.next_meeting();
+        let met = meet(&mut *leaders, found.is_some(), plan, plan);
+        self.lock_schedule().done();
+        match (met, found) {
+            (Met::All(_), Some(found)) => self.keep(sync_kind::RUNNING, &found),
+            (Met::Lost, _) => {
+                self.missed.fetch_add(1, Ordering::Relaxed);
+                return None;
+            }
+            _ => {
+                self.missed.fetch_add(1, Ordering::Relaxed);
+            }
+        }
+        Some(plan.next)
+    }
+}
+
+/// What one leader has of a synchronisation.
+struct Found {
+    /// Of the leader's clock, ticks.
+    begin: u64,
+    end: u64,
+    found: trace::clock::Synchronised,
+    /// For the time until the run is over.
+    map: AffineMap,
 }
 
 /// After a blocking call on MPI_COMM_WORLD with which its `sync_at` is reached: the leaders agree on the next one, and
@@ -168,22 +239,9 @@ impl Clocks {
 #[cold]
 #[inline(never)]
 pub unsafe fn after_call(entry: *mut CommunicatorEntry) {
-    let synchronise = || {
-        let clocks = CLOCKS.get()?;
-        // SAFETY: the caller's promise.
-        let calls = unsafe { (*entry).calls };
-        let plan = {
-            let leaders = clocks.leaders.as_ref()?.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-            let plan = clocks.lock_schedule().plan(calls);
-            leaders.agree(plan)?
-        };
-        if plan.now {
-            clocks.synchronise(sync_kind::RUNNING);
-            clocks.lock_schedule().done();
-        }
-        Some(plan.next)
-    };
-    let next = crate::thread::sheltered(synchronise);
+    // SAFETY: the caller's promise.
+    let calls = unsafe { (*entry).calls };
+    let next = crate::thread::sheltered(|| CLOCKS.get()?.meet(calls));
     // SAFETY: as above.
     unsafe { (*entry).sync_at = next.unwrap_or(u64::MAX) };
 }
@@ -199,8 +257,14 @@ pub fn finish() -> Option<()> {
     let (error, step) = clocks.domain.test_again();
     header.domain_error = header.domain_error.max(error);
     header.domain_step = header.domain_step.max(step);
-    if let Some(leaders) = &clocks.leaders {
-        leaders.lock().unwrap_or_else(std::sync::PoisonError::into_inner).free();
+    if let Some(mut leaders) = clocks.lock_leaders() {
+        leaders.free();
+        let missed = clocks.missed.load(Ordering::Relaxed);
+        if missed > 0 && Peers::rank(&*leaders) == 0 {
+            say::line(&format!(
+                "{missed} synchronisations of the clocks while the program ran were given up: some rank did not come in time"
+            ));
+        }
     }
     clocks.domain.free();
     Some(())

@@ -1,15 +1,25 @@
 //! The leaders of the clock domains, and how they talk.
 
+use std::time::{Duration, Instant};
+
 use trace::clock::Peers;
 
 use super::local::LocalClock;
-use super::schedule::Plan;
+use super::meeting::{self, Messages};
 use super::together::{allreduce, free};
 use crate::{abi, mpi, ticks};
 
 /// MPI_UNDEFINED, the same in all three interfaces.
 const UNDEFINED: i32 = -32766;
+/// Tags of the messages of a method.
 const TAG: usize = 1;
+/// Tags of meetings: one for each, in turn, so that a message which nobody has taken is never taken for one of a later meeting.
+const MEETING_TAGS: std::ops::Range<usize> = 2..32768;
+/// How long a leader waits for a message where all ranks are known to come, in Init and Finalize: longer than any leader is
+/// kept busy by the others, and still not without an end.
+const LONG: Duration = Duration::from_secs(60);
+/// So many times a leader asks whether its message is there before it offers its processor to others.
+const POLLS: u32 = 64;
 
 /// The leaders, on a communicator of their own.
 pub struct Leaders {
@@ -19,6 +29,12 @@ pub struct Leaders {
     size: usize,
     /// This leader's clock.
     pub clock: LocalClock,
+    /// How long it waits for a message.
+    patience: Duration,
+    /// A message did not come in time: what was found together since is of no use, and no other is waited for.
+    lost: bool,
+    /// Meetings so far.
+    meetings: usize,
 }
 
 impl Leaders {
@@ -28,7 +44,7 @@ impl Leaders {
         // One leader has nobody to talk to, and takes no communicator: see `Domain::find`.
         let leaders = allreduce(world, leads.into(), abi::get().sum)?;
         if leaders == 1 {
-            return Some(leads.then_some(Leaders { comm: None, rank: 0, size: 1, clock }));
+            return Some(leads.then_some(Leaders::new(None, 0, 1, clock)));
         }
         let color = if leads { 0 } else { UNDEFINED };
         // SAFETY: all ranks of the world come here.
@@ -39,7 +55,7 @@ impl Leaders {
         // SAFETY: `comm` is a communicator.
         let word = |function: unsafe fn(usize, usize) -> bool| mpi::int(|place| unsafe { function(comm, place) });
         let (rank, size) = (word(mpi::comm_rank)? as usize, word(mpi::comm_size)? as usize);
-        Some(Some(Leaders { comm: Some(comm), rank, size, clock }))
+        Some(Some(Leaders::new(Some(comm), rank, size, clock)))
     }
 
     /// How many there are.
@@ -47,13 +63,77 @@ impl Leaders {
         self.size
     }
 
-    /// The first leader's plan, on all of them.
-    pub fn agree(&self, plan: Plan) -> Option<Plan> {
-        let Some(comm) = self.comm else { return Some(plan) };
-        let mut words = [plan.next, plan.now.into()];
-        // SAFETY: all leaders come here with two words.
-        let done = unsafe { mpi::bcast(words.as_mut_ptr().expose_provenance(), 16, abi::get().byte, 0, comm) };
-        done.then_some(Plan { next: words[0], now: words[1] != 0 })
+    fn new(comm: Option<usize>, rank: usize, size: usize, clock: LocalClock) -> Leaders {
+        Leaders { comm, rank, size, clock, patience: LONG, lost: false, meetings: 0 }
+    }
+
+    /// Runs what the leaders do together: `None` where a message did not come in time. `running`: the program is not to be held
+    /// up.
+    pub fn together<R>(&mut self, running: bool, work: impl FnOnce(&mut Leaders) -> R) -> Option<R> {
+        self.patience = if running { meeting::PATIENCE } else { LONG };
+        self.lost = false;
+        let result = work(self);
+        (!self.lost).then_some(result)
+    }
+
+    /// The tags of the next meeting begin here.
+    pub fn next_meeting(&mut self) {
+        self.meetings += 1;
+    }
+
+    fn meeting_tag(&self) -> usize {
+        MEETING_TAGS.start + self.meetings % MEETING_TAGS.len()
+    }
+
+    /// Sends words, without waiting for the other.
+    fn post(&self, to: usize, words: &[u64], tag: usize) {
+        let Some(comm) = self.comm else { return };
+        let (place, bytes) = (words.as_ptr().expose_provenance(), size_of_val(words));
+        // SAFETY: the words live until the call returns. So short a message is buffered by the library: the call returns also if
+        // the other never receives it.
+        unsafe { mpi::send(place, bytes, abi::get().byte, to, tag, comm) };
+    }
+
+    /// Receives as many words, unless they do not come in time: then the receive is cancelled, and the words are not touched
+    /// any more.
+    fn take(&self, from: usize, words: &mut [u64], tag: usize, patience: Duration) -> bool {
+        let Some(comm) = self.comm else { return false };
+        let abi = abi::get();
+        let (place, bytes) = (words.as_mut_ptr().expose_provenance(), size_of_val(words));
+        // SAFETY: the request is waited for, cancelled or not, before the words go.
+        let Some(request) =
+            mpi::word(|request| unsafe { mpi::irecv(place, bytes, abi.byte, from, tag, comm, request) })
+        else {
+            return false;
+        };
+        let mut request = request;
+        let request = (&raw mut request).expose_provenance();
+        // SAFETY: the request is this one's, and so is the flag.
+        let arrived = || mpi::int(|flag| unsafe { mpi::test(request, flag, abi.status_ignore) });
+        let mut started = None;
+        let mut polls = 0u32;
+        loop {
+            match arrived() {
+                Some(0) => {}
+                Some(_) => return true,
+                None => return false,
+            }
+            polls += 1;
+            if polls.is_multiple_of(POLLS) {
+                // The other leader may be waiting for this processor.
+                std::thread::yield_now();
+                if started.get_or_insert_with(Instant::now).elapsed() >= patience {
+                    break;
+                }
+            }
+        }
+        // Either the receive is cancelled now, or the message has come meanwhile: then it is one that nobody waits for.
+        // SAFETY: as above. MPI lets a receive that is cancelled complete without the other.
+        unsafe {
+            mpi::cancel(request);
+            mpi::wait(request, abi.status_ignore);
+        }
+        false
     }
 
     /// Gives the communicator back.
@@ -82,17 +162,31 @@ impl Peers for Leaders {
     }
 
     fn send(&mut self, to: usize, words: &[u64]) {
-        let Some(comm) = self.comm else { return };
-        let (place, bytes) = (words.as_ptr().expose_provenance(), size_of_val(words));
-        // SAFETY: the words live until the call returns; the other leader receives as many.
-        unsafe { mpi::send(place, bytes, abi::get().byte, to, TAG, comm) };
+        self.post(to, words, TAG);
     }
 
     fn receive(&mut self, from: usize, words: &mut [u64]) {
-        let Some(comm) = self.comm else { return };
-        let (place, bytes) = (words.as_mut_ptr().expose_provenance(), size_of_val(words));
-        let abi = abi::get();
-        // SAFETY: as above.
-        unsafe { mpi::recv(place, bytes, abi.byte, from, TAG, comm, abi.status_ignore) };
+        if !self.lost && !self.take(from, words, TAG, self.patience) {
+            self.lost = true;
+        }
+    }
+}
+
+impl Messages for Leaders {
+    fn rank(&self) -> usize {
+        self.rank
+    }
+
+    fn size(&self) -> usize {
+        self.size
+    }
+
+    fn send(&mut self, to: usize, words: [u64; 3]) {
+        self.post(to, &words, self.meeting_tag());
+    }
+
+    fn receive(&mut self, from: usize, patience: Duration) -> Option<[u64; 3]> {
+        let mut words = [0; 3];
+        self.take(from, &mut words, self.meeting_tag(), patience).then_some(words)
     }
 }

@@ -65,6 +65,12 @@ impl Schedule {
         Plan { next: calls + ahead, now: sync }
     }
 
+    /// What the leaders do when not all of them come, after so many calls: they meet again after as many calls as have been made so
+    /// far. So a leader that never comes costs the program the logarithm of its calls in waits.
+    pub fn without_some(&self, calls: u64) -> Plan {
+        Plan { next: calls + calls.max(FIRST), now: false }
+    }
+
     /// Clocks have been synchronised just now.
     pub fn done(&mut self) {
         self.last_sync = ticks::now();

@@ -14,6 +14,7 @@ pub struct Want {
     datatype: Option<&'static str>,
     reduction: Option<&'static str>,
     repetitions: u64,
+    incomplete: u64,
 }
 
 /// For a communicator without a name of its own, which the trace numbers: `comm-N`.
@@ -22,12 +23,18 @@ pub const WORLD: &str = "MPI_COMM_WORLD";
 
 /// A call on this communicator of so many ranks, once, of no bytes.
 pub fn want(function: &'static str, communicator: &'static str, ranks: u64) -> Want {
-    Want { function, communicator, ranks, bytes: vec![0], root: None, datatype: None, reduction: None, repetitions: 1 }
+    let (root, datatype, reduction) = (None, None, None);
+    Want { function, communicator, ranks, bytes: vec![0], root, datatype, reduction, repetitions: 1, incomplete: 0 }
 }
 
 impl Want {
     pub fn times(self, repetitions: u64) -> Self {
         Self { repetitions, ..self }
+    }
+
+    /// So many repetitions that not every rank kept.
+    pub fn incomplete(self, incomplete: u64) -> Self {
+        Self { incomplete, ..self }
     }
 
     pub fn of(self, bytes: u64, datatype: &'static str) -> Self {
@@ -59,13 +66,13 @@ impl Want {
             && (self.datatype == Some("any") || self.datatype == got.datatype.as_deref())
             && self.reduction == got.reduction.as_deref()
             && self.repetitions == got.repetitions
-            && got.incomplete == 0
+            && self.incomplete == got.incomplete
     }
 
     fn line(&self) -> String {
-        let Self { function, communicator, ranks, root, datatype, reduction, repetitions, .. } = self;
+        let Self { function, communicator, ranks, root, datatype, reduction, repetitions, incomplete, .. } = self;
         let bytes: Vec<_> = self.bytes.iter().map(u64::to_string).collect();
-        row(function, communicator, &bytes.join("|"), *root, *datatype, *reduction, *ranks, *repetitions, 0)
+        row(function, communicator, &bytes.join("|"), *root, *datatype, *reduction, *ranks, *repetitions, *incomplete)
     }
 }
 

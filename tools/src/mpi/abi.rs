@@ -51,9 +51,7 @@ const TYPES: [(&str, usize, usize); 10] = [
 impl Family {
     /// That of a loaded library, told apart as the tracer does.
     pub fn of(library: &Library) -> Family {
-        if library.symbol(c"ompi_mpi_comm_world").is_some() {
-            return Family::OpenMpi;
-        }
+        // Asked first: Open MPI 6 has a library of the standard interface on top of its own.
         let (mut major, mut minor): (c_int, c_int) = (-1, -1);
         // SAFETY: int MPI_Abi_get_version(int *, int *), which may be called at any time.
         let get_version: Option<unsafe extern "C" fn(*mut c_int, *mut c_int) -> c_int> =
@@ -62,8 +60,12 @@ impl Family {
             // SAFETY: both numbers outlive the call.
             unsafe { get_version(&raw mut major, &raw mut minor) };
         }
-        // MPICH's own interface has the function too, and answers -1.
-        if major >= 1 { Family::Standard } else { Family::Mpich }
+        // The libraries' own interfaces have the function too, and answer -1.
+        match library.symbol(c"ompi_mpi_comm_world") {
+            _ if major >= 1 => Family::Standard,
+            Some(_) => Family::OpenMpi,
+            None => Family::Mpich,
+        }
     }
 
     /// The handles for a small call; `None` where the library lacks the objects behind them.
