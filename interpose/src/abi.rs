@@ -5,7 +5,7 @@
 use std::ffi::{CStr, c_int};
 use std::sync::OnceLock;
 
-use trace::trace::layout::abi as family;
+use mpitrace_format::layout::abi as family;
 
 use crate::symbol::{self, Symbol};
 

@@ -5,11 +5,11 @@ use std::sync::OnceLock;
 use std::sync::atomic::AtomicBool;
 
 use bytemuck::Zeroable;
-use trace::trace::layout::{
+use mpitrace_format::layout::{
     COLUMNS, ColumnEntry, INNER_COUNTERS, MAX_COLUMNS, NO_RANK, REQUEST_COLUMNS, RankHeader, TRUE_COLUMNS,
     counter_column, name_bytes, state, stretch_flags,
 };
-use trace::trace::recover;
+use mpitrace_format::recover;
 
 use crate::live::{self, Live};
 use crate::run::{RUN, Run, World};
@@ -117,11 +117,11 @@ pub fn begin(prepared: Prepared, who: &Identity, world: OnceLock<World>) -> Opti
     counters::start(live, planned);
     inner::start(live, planned_columns, 1e9 / ticks::roughly_hz());
     let recorded = factors::all(&run.settings, rank == 0);
-    let reference = live.add_string(&trace::trace::factors::encode(&recorded));
+    let reference = live.add_string(&mpitrace_format::metadata::encode(&recorded));
     // SAFETY: the header is mapped, and nobody else writes to it yet.
     unsafe {
         let header = &mut *live.header();
-        header.factors = reference;
+        header.metadata = reference;
         header.rank.last_anchor = ticks::anchor();
         header.rank.state = state::RUNNING;
     }

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use trace::trace::layout::CommunicatorEntry;
+use mpitrace_format::layout::CommunicatorEntry;
 
 /// A communicator that this rank has met. Never freed, since other threads may still look at one that the program freed.
 #[derive(Debug)]

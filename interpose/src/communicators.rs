@@ -8,7 +8,7 @@
 
 use std::ffi::{CStr, c_int};
 
-use trace::trace::layout::{CommunicatorEntry, communicator_flags as flags};
+use mpitrace_format::layout::{CommunicatorEntry, communicator_flags as flags};
 
 use crate::communicator::{Communicator, Group, mix};
 use crate::registry::{self, Registry};

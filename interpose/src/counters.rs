@@ -6,7 +6,7 @@
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use trace::trace::layout::{
+use mpitrace_format::layout::{
     COLUMNS, CounterEntry, DISTURBED, INNER_COUNTERS, MAX_COLUMNS, NO_VALUE, REQUEST_COLUMNS, TRUE_COLUMNS,
     counter_flags, counter_source, stretch_flags,
 };

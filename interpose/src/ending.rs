@@ -11,9 +11,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Once;
 use std::sync::atomic::Ordering;
 
-use trace::trace::file;
-use trace::trace::layout::{FileHeader, PAGE, PartEntry, round_up, state};
-use trace::trace::part::Content;
+use mpitrace_format::file;
+use mpitrace_format::layout::{FileHeader, PAGE, PartEntry, round_up, state};
+use mpitrace_format::part::Content;
 
 use crate::output::{self, Written};
 use crate::run::{RUN, Run};

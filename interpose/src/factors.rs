@@ -5,8 +5,8 @@ use std::ffi::CStr;
 use std::fs;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use trace::trace::factors::{Factors, UNKNOWN};
-use trace::trace::layout::abi as family;
+use mpitrace_format::layout::abi as family;
+use mpitrace_format::metadata::{Metadata, UNKNOWN};
 
 use crate::run::RUN;
 use crate::settings::Settings;
@@ -43,8 +43,8 @@ const PLUMBING: [&str; 7] = [
 ];
 
 /// Everything that is recorded of a rank. What is the same for all ranks is kept by rank 0 alone.
-pub fn all(settings: &Settings, first: bool) -> Factors {
-    let mut factors = Factors::new();
+pub fn all(settings: &Settings, first: bool) -> Metadata {
+    let mut factors = Metadata::new();
     let mut add = |name: &str, value: Option<String>| {
         factors.push((name.to_owned(), value.filter(|value| !value.is_empty()).unwrap_or_else(|| UNKNOWN.to_owned())));
     };

@@ -1,6 +1,6 @@
 //! `libmpitrace.so`: preloaded into the ranks of an unmodified MPI program, it records every collective call.
 //!
-//! [`table`] declares every function once; [`wrappers`] makes the exported functions from it. A call of a collective goes
+//! The table (`src/functions`) declares every function once; [`wrappers`] makes the exported functions from it. A call of a collective goes
 //! through [`recorder`]: [`message`] finds its size, [`operations`] its operation, and two time stamps go into the arrays of
 //! [`live`]. [`lifecycle`] starts at Init and ends at Finalize, where [`output`] writes the trace.
 
@@ -49,7 +49,6 @@ mod slot;
 mod status;
 mod stretch;
 mod symbol;
-mod table;
 mod taken;
 mod tally;
 mod thread;

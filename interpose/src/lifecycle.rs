@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use trace::trace::layout::state;
+use mpitrace_format::layout::state;
 
 use crate::beginning::{self, Identity, Prepared};
 use crate::presence::{Job, Presence};

@@ -11,8 +11,8 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use bytemuck::Zeroable;
-use trace::trace::layout::*;
-use trace::trace::{recover, strings};
+use mpitrace_format::layout::*;
+use mpitrace_format::{recover, strings};
 
 use crate::memory::{allocate, map, map_file, touch};
 use crate::say;

@@ -2,11 +2,11 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use trace::trace::layout::{CommunicatorEntry, OperationEntry};
+use mpitrace_format::layout::{CommunicatorEntry, OperationEntry};
 
 use crate::call_site;
 use crate::communicator::Communicator;
-use crate::table::Function;
+use mpitrace_functions::Function;
 
 /// What the program passed, as far as it makes the operation. Two calls with the same key and with no handle freed in
 /// between belong to the same operation.
@@ -22,7 +22,7 @@ pub struct Key {
     pub reduction: usize,
     /// Elements of `datatype`; where there is one for each peer a hash of all that makes the size.
     pub count: u64,
-    /// As it was passed; [`trace::trace::layout::NO_ROOT`]: the function has none.
+    /// As it was passed; [`mpitrace_format::layout::NO_ROOT`]: the function has none.
     pub root: i32,
     /// The place in the program, where that is asked for; else 0.
     pub site: call_site::Number,

@@ -6,7 +6,7 @@ use std::fs::File;
 use std::os::fd::{AsRawFd, FromRawFd};
 use std::path::{Path, PathBuf};
 
-use trace::trace::layout::PAGE;
+use mpitrace_format::layout::PAGE;
 
 use crate::say;
 

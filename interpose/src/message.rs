@@ -5,16 +5,16 @@
 
 use std::marker::PhantomData;
 
-use trace::trace::layout::NO_ROOT;
+use mpitrace_format::layout::NO_ROOT;
 
 use crate::abi::{self, Abi};
 use crate::call_site;
 use crate::communicator::Communicator;
 use crate::lookup::{ByPeer, Call, Key};
 use crate::registry;
-use crate::table::Function;
 use crate::thread::Thread;
 use crate::width::Width;
+use mpitrace_functions::Function;
 
 /// A call of a collective whose size is being found.
 pub struct Message<W> {

@@ -1,7 +1,7 @@
 //! Which operation a call belongs to: [`crate::lookup`] where its thread made it lately, else what the rank knows of its
 //! handles, and what MPI says of those that are new.
 
-use trace::trace::layout::{BESIDE_ROOT, NO_ROOT, OperationEntry, THIS_IS_ROOT, UNKNOWN_BYTES};
+use mpitrace_format::layout::{BESIDE_ROOT, NO_ROOT, OperationEntry, THIS_IS_ROOT, UNKNOWN_BYTES};
 
 use crate::communicator::Communicator;
 use crate::lookup::{ByPeer, Call, Found, Key};

@@ -6,9 +6,9 @@ use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-use trace::trace::layout::{PartEntry, state};
-use trace::trace::part::Content;
-use trace::trace::{file, segment};
+use mpitrace_format::layout::{PartEntry, state};
+use mpitrace_format::part::Content;
+use mpitrace_format::{file, segment};
 
 use crate::run::{Run, World};
 use crate::settings::Settings;

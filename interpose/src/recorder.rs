@@ -3,7 +3,7 @@
 use std::ffi::c_int;
 use std::sync::atomic::{Ordering, compiler_fence};
 
-use trace::trace::layout::{DISTURBED, OperationEntry, stretch_flags};
+use mpitrace_format::layout::{DISTURBED, OperationEntry, stretch_flags};
 
 use crate::lookup::{Call, Found};
 use crate::sample::Reading;

@@ -6,7 +6,7 @@
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-use trace::trace::layout::{INNER_COUNTERS, NO_VALUE};
+use mpitrace_format::layout::{INNER_COUNTERS, NO_VALUE};
 
 use crate::perf::{self, Event, Quality};
 use crate::stretch::Columns;

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 
-use trace::trace::layout::NO_RANK;
+use mpitrace_format::layout::NO_RANK;
 
 /// `MPITRACE_VERBOSE`.
 static VERBOSE: AtomicU8 = AtomicU8::new(1);

@@ -8,7 +8,7 @@ use std::ffi::c_int;
 use std::sync::OnceLock;
 use std::sync::atomic::Ordering;
 
-use trace::trace::layout::state;
+use mpitrace_format::layout::state;
 
 use crate::beginning::{self, Identity};
 use crate::presence::Job;

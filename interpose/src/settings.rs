@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use trace::clock::{Groups, Method, Synchronisation};
+use mpitrace_format::ticks::Groups;
+use mpitrace_synchronise::{Method, Synchronisation};
 
 use crate::counters::{self, Wanted};
 

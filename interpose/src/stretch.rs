@@ -1,6 +1,6 @@
 //! A stretch of the arrays, as the thread that fills it sees it.
 
-use trace::trace::layout::{COLUMNS, INNER_COUNTERS, REQUEST_COLUMNS, SegmentHeader, StretchEntry};
+use mpitrace_format::layout::{COLUMNS, INNER_COUNTERS, REQUEST_COLUMNS, SegmentHeader, StretchEntry};
 
 /// Where the columns of a stretch start.
 #[derive(Clone, Copy)]

@@ -3,7 +3,7 @@
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 
-use trace::trace::layout::{DISTURBED, ThreadEntry};
+use mpitrace_format::layout::{DISTURBED, ThreadEntry};
 
 use crate::live::Live;
 use crate::lookup::{Cache, Found};
@@ -22,7 +22,7 @@ pub struct Thread {
     pub next: usize,
     /// Index at which the stretch ends.
     pub end: usize,
-    /// The columns of the stretch, in the order of [`trace::trace::layout::COLUMNS`].
+    /// The columns of the stretch, in the order of [`mpitrace_format::layout::COLUMNS`].
     pub columns: Columns,
     /// The stretch's number; `None` before the first.
     pub stretch: Option<u32>,

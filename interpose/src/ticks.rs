@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use trace::trace::layout::{Anchor, clock_source};
+use mpitrace_format::layout::{Anchor, clock_source};
 
 /// Set at Init where the cycle counter cannot be trusted: CLOCK_MONOTONIC_RAW is read instead.
 static SYSTEM_CLOCK: AtomicBool = AtomicBool::new(false);
@@ -126,7 +126,7 @@ fn hz_of_kernel() -> Option<u64> {
     if event < 0 {
         return None;
     }
-    let size = trace::trace::layout::PAGE as usize;
+    let size = mpitrace_format::layout::PAGE as usize;
     // SAFETY: maps the first page of the event, and reads it as the kernel lays it out.
     unsafe {
         let page = libc::mmap(std::ptr::null_mut(), size, libc::PROT_READ, libc::MAP_SHARED, event, 0);

@@ -4,12 +4,12 @@ use std::ffi::c_int;
 
 use crate::message::Message;
 use crate::symbol::Symbol;
-use crate::table::{Function, for_each_function};
 use crate::width::{Int, Large};
 use crate::{
     call_site, communicators, completion, datatype, large_count, lifecycle, messages, recorder, requests, sessions,
     tally, thread,
 };
+use mpitrace_functions::{Function, for_each_function};
 
 /// Exports one function: `$body` runs with `$forward` calling the next definition of the same name. With `$into`, `$forward`
 /// takes what is passed in place of that argument.

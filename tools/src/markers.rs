@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use mpitrace::trace::recover;
+use mpitrace_format::recover;
 
 /// How their names end.
 const ENDINGS: [&str; 2] = [".present", "-settled"];

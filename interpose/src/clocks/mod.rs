@@ -1,7 +1,7 @@
 //! The clocks of the ranks: which ranks read one and the same, and how the others are probed.
 //!
 //! Ranks that share a clock are tested against each other, never synchronised: that would only add error. One leader for each
-//! clock takes part in the rest, which is the method's affair ([`trace::clock`]).
+//! clock takes part in the rest, which is the method's affair (`mpitrace_synchronise`).
 
 mod domain;
 mod live;
@@ -14,8 +14,9 @@ mod warp;
 
 use std::sync::{Mutex, OnceLock};
 
-use trace::clock::{AffineMap, Method, Peers, Pretended, Synchronisation};
-use trace::trace::layout::{CommunicatorEntry, sync_kind};
+use mpitrace_format::layout::{CommunicatorEntry, sync_kind};
+use mpitrace_format::ticks::{AffineMap, SimulatedClock};
+use mpitrace_synchronise::{Method, Peers, Synchronisation};
 
 use crate::live::Live;
 use crate::run::Run;
@@ -56,7 +57,7 @@ pub fn start(run: &Run, segment: &'static Live, world: usize) -> Option<()> {
     // SAFETY: the header is mapped, and this rank's own.
     let header = unsafe { &mut (*segment.header()).rank };
     let (group, text) = run.settings.test_clock.of_rank(run.rank);
-    let pretended = Pretended::parse(text).filter(|_| group > 0);
+    let pretended = SimulatedClock::parse(text).filter(|_| group > 0);
     if pretended.is_some() {
         header.pretended = registry::lock()?.string(text);
         header.pretended_epoch = epoch;
@@ -149,14 +150,14 @@ impl Clocks {
         let mut leaders = leaders.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let index = self.lock_schedule().next_index();
         let begin = leaders.clock.shown(ticks::now());
-        let found = trace::clock::synchronise(&mut *leaders, &self.how);
+        let found = mpitrace_synchronise::synchronise(&mut *leaders, &self.how);
         let end = leaders.clock.shown(ticks::now());
         let before = live::get().filter(|map| *map != AffineMap::IDENTITY);
-        live::set(&trace::clock::live_map(&mut *leaders, &found, before.as_ref()));
+        live::set(&mpitrace_synchronise::live_map(&mut *leaders, &found, before.as_ref()));
         for probe in &found.probes {
-            self.segment.add_probe(trace::trace::layout::ProbeEntry { sync: index, ..*probe });
+            self.segment.add_probe(mpitrace_format::layout::ProbeEntry { sync: index, ..*probe });
         }
-        self.segment.add_sync(trace::clock::entry(index, kind, begin, end, &found));
+        self.segment.add_sync(mpitrace_synchronise::entry(index, kind, begin, end, &found));
     }
 }
 

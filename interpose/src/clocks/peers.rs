@@ -1,6 +1,6 @@
 //! The leaders of the clock domains, and how they talk.
 
-use trace::clock::Peers;
+use mpitrace_synchronise::Peers;
 
 use super::local::LocalClock;
 use super::schedule::Plan;

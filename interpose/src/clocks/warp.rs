@@ -9,8 +9,8 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use trace::trace::layout::PAGE;
-use trace::trace::recover;
+use mpitrace_format::layout::PAGE;
+use mpitrace_format::recover;
 
 use super::together::allreduce;
 use crate::memory;

@@ -2,7 +2,7 @@
 
 use std::ffi::{CStr, c_char, c_int};
 
-use trace::trace::layout::INNER_COUNTERS;
+use mpitrace_format::layout::INNER_COUNTERS;
 
 use super::{names, regions};
 use crate::thread::{self, Thread, attention};

@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use trace::trace::layout::{CounterEntry, INNER_COUNTERS, counter_source};
+use mpitrace_format::layout::{CounterEntry, INNER_COUNTERS, counter_source};
 
 use crate::live::Live;
 use crate::{registry, sample, say};

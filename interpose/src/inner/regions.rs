@@ -3,8 +3,8 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use trace::trace::layout::{NO_ROOT, OPERATION_MASK, OperationEntry, counter_column, name_of};
-use trace::trace::part::Column;
+use mpitrace_format::layout::{NO_ROOT, OPERATION_MASK, OperationEntry, counter_column, name_of};
+use mpitrace_format::part::Column;
 
 use crate::abi;
 use crate::communicator::mix;

@@ -3,7 +3,7 @@
 use std::ffi::c_int;
 use std::ptr::NonNull;
 
-use trace::trace::layout::PAGE;
+use mpitrace_format::layout::PAGE;
 
 use crate::perf::page::Page;
 

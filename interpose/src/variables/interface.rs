@@ -5,7 +5,7 @@
 
 use std::ffi::{c_int, c_void};
 
-use trace::trace::layout::abi as family;
+use mpitrace_format::layout::abi as family;
 
 use crate::mpi::functions;
 use crate::symbol::{self, Symbol};

@@ -2,7 +2,7 @@
 //!
 //! A column holds whole numbers of 64 bits. What is no such number in the library becomes one in a unit that keeps its digits.
 
-use trace::trace::layout::NO_VALUE;
+use mpitrace_format::layout::NO_VALUE;
 
 /// The classes of performance variables (MPI 5.0, section 15.3.7), in the standard's order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -16,7 +16,7 @@ mod transport;
 use std::sync::OnceLock;
 use std::sync::atomic::Ordering;
 
-use trace::trace::layout::NO_VALUE;
+use mpitrace_format::layout::NO_VALUE;
 
 use bound::Bound;
 use planning::{Plan, Planned, Source};

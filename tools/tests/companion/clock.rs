@@ -3,15 +3,16 @@
 use std::f64::consts::TAU;
 use std::fs::File;
 
-use mpitrace::clock::{Exchange, Method, Pretended, probe};
-use mpitrace::trace::file;
-use mpitrace::trace::layout::{
+use mpitrace::synthetic::SyntheticRank;
+use mpitrace_format::file;
+use mpitrace_format::layout::{
     COLUMNS, CommunicatorEntry, NO_ROOT, OperationEntry, PartEntry, ProbeEntry, RankHeader, RunEntry, SyncEntry,
     TRUE_COLUMNS, ThreadEntry, communicator_flags, name_bytes,
 };
-use mpitrace::trace::part::{Column, Content};
-use mpitrace::trace::strings;
-use mpitrace::trace::synthetic::SyntheticRank;
+use mpitrace_format::part::{Column, Content};
+use mpitrace_format::strings;
+use mpitrace_format::ticks::SimulatedClock;
+use mpitrace_synchronise::{Exchange, Method, probe};
 use serde_json::{Value, json};
 
 use crate::support::{Folder, mpitrace, plain};
@@ -241,7 +242,7 @@ struct Recorded {
 
 impl Recorded {
     fn new(rank: u32, size: u32, method: Method, text: &str) -> Recorded {
-        let clock = Pretended::parse(text).unwrap();
+        let clock = SimulatedClock::parse(text).unwrap();
         let show = |since: u64| clock.local(EPOCH + since, EPOCH, 1e9);
         let mut strings = vec![0; strings::FIRST as usize];
         let mut header = SyntheticRank::new(rank, size).header;
@@ -325,7 +326,7 @@ impl Recorded {
         Content {
             rank: self.header,
             incomplete: false,
-            factors: &[0],
+            metadata: &[0],
             strings: &self.strings,
             communicators: bytes(std::slice::from_ref(&self.communicator)),
             operations: bytes(std::slice::from_ref(&self.operation)),

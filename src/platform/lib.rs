@@ -1,0 +1,1 @@
+//! Facts about platforms that the preloaded library and the companion share.
