@@ -19,10 +19,11 @@
 //! exchanged anything with whom cannot be told, and nothing is checked. Neither is anything of neighbourhood collectives, and on
 //! intercommunicators.
 
+use mpitrace_format::layout::{OPERATION_MASK, OperationEntry, UNKNOWN_BYTES, communicator_flags};
+
 use crate::clock::{Clock, RankClock};
 use crate::operations::{Operation, Operations};
 use crate::reader::{Part, Trace};
-use mpitrace_format::layout::{OPERATION_MASK, OperationEntry, UNKNOWN_BYTES, communicator_flags};
 
 /// What the order of entries and exits has shown, over all complete repetitions.
 #[derive(Clone, Debug, Default, PartialEq)]

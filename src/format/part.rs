@@ -32,7 +32,7 @@ pub struct Content<'a> {
     pub syncs: &'a [u8],
     /// [`ProbeEntry`]s.
     pub probes: &'a [u8],
-    /// Which thread each stretch of records is of.
+    /// Which thread each chunk of records is of.
     pub runs: Vec<RunEntry>,
     /// The columns, all with the same number of elements.
     pub columns: Vec<Column<'a>>,

@@ -13,7 +13,7 @@ use crate::ticks::SimulatedClock;
 
 /// What a segment holds, in the order in which a part stores it.
 ///
-/// `path` only names the segment in errors. Records that lie in `private` stretches count as lost unless `own` says that
+/// `path` only names the segment in errors. Records that lie in `private` chunks count as lost unless `own` says that
 /// this process is the one that filled them.
 pub fn read<'a>(path: &Path, bytes: &'a [u8], own: bool) -> Result<Content<'a>, TraceError> {
     let damaged = |what: &str| TraceError::damaged(path, what);
@@ -32,34 +32,33 @@ pub fn read<'a>(path: &Path, bytes: &'a [u8], own: bool) -> Result<Content<'a>, 
     let counters = table(&header.counters, size_of::<CounterEntry>(), "counters")?;
     let syncs = table(&header.syncs, size_of::<SyncEntry>(), "synchronisations")?;
     let probes = table(&header.probes, size_of::<ProbeEntry>(), "probes")?;
-    let stretches = table(&header.stretches, size_of::<StretchEntry>(), "stretches")?;
-    let stretches: &[StretchEntry] =
-        bytemuck::try_cast_slice(stretches).map_err(|_| damaged("the table of stretches is not aligned"))?;
+    let chunks = table(&header.chunks, size_of::<ChunkEntry>(), "chunks")?;
+    let chunks: &[ChunkEntry] =
+        bytemuck::try_cast_slice(chunks).map_err(|_| damaged("the table of chunks is not aligned"))?;
 
     let mut kept = Vec::new();
     let mut lost = false;
-    for (index, entry) in stretches.iter().enumerate().filter(|(_, entry)| entry.draw != 0) {
-        if entry.flags & stretch_flags::PRIVATE != 0 && !own {
+    for (index, entry) in chunks.iter().enumerate().filter(|(_, entry)| entry.draw != 0) {
+        if entry.flags & chunk_flags::PRIVATE != 0 && !own {
             lost = true;
             continue;
         }
-        let start = (index as u64)
-            .checked_mul(header.stretch_bytes)
-            .and_then(|offset| offset.checked_add(header.records_offset));
-        // The last stretch of the file may end before columns that are not in use.
-        let end = start.map(|start| start.saturating_add(header.stretch_bytes).min(bytes.len() as u64));
-        let stretch = start.zip(end).and_then(|(start, end)| slice(bytes, start, end.checked_sub(start)?));
-        let enter = stretch.and_then(|stretch| column(stretch, &header.columns[0], header.stretch_records));
-        let (Some(stretch), Some(enter)) = (stretch, enter) else {
+        let start =
+            (index as u64).checked_mul(header.chunk_bytes).and_then(|offset| offset.checked_add(header.records_offset));
+        // The last chunk of the file may end before columns that are not in use.
+        let end = start.map(|start| start.saturating_add(header.chunk_bytes).min(bytes.len() as u64));
+        let chunk = start.zip(end).and_then(|(start, end)| slice(bytes, start, end.checked_sub(start)?));
+        let enter = chunk.and_then(|chunk| column(chunk, &header.columns[0], header.chunk_records));
+        let (Some(chunk), Some(enter)) = (chunk, enter) else {
             // Drawn, but the process was killed before the file had grown.
             lost = true;
             continue;
         };
         let enter: &[u64] =
-            bytemuck::try_cast_slice(enter).map_err(|_| damaged("a stretch does not hold its columns"))?;
+            bytemuck::try_cast_slice(enter).map_err(|_| damaged("a chunk does not hold its columns"))?;
         // The entry is stored before the call is forwarded, and records are filled in order.
         let records = enter.partition_point(|&tick| tick != 0) as u64;
-        kept.push(Kept { draw: entry.draw, thread: entry.thread, flags: entry.flags, stretch, first: 0, records });
+        kept.push(Kept { draw: entry.draw, thread: entry.thread, flags: entry.flags, chunk, first: 0, records });
     }
     if header.rank.ring != 0 {
         trim(&mut kept, header.rank.capacity);
@@ -79,12 +78,12 @@ pub fn read<'a>(path: &Path, bytes: &'a [u8], own: bool) -> Result<Content<'a>, 
             let size = entry.element_size as usize;
             let range = kept.first as usize * size..(kept.first + kept.records) as usize * size;
             let all = match in_use(kept.flags) {
-                true => column(kept.stretch, entry, header.stretch_records),
+                true => column(kept.chunk, entry, header.chunk_records),
                 // Memory that was never taken is not read: that would take it.
-                false => ZEROS.get(..header.stretch_records as usize * size),
+                false => ZEROS.get(..header.chunk_records as usize * size),
             };
             let slice = all.and_then(|all| all.get(range));
-            slices.push(Cow::Borrowed(slice.ok_or_else(|| damaged("a stretch does not hold its columns"))?));
+            slices.push(Cow::Borrowed(slice.ok_or_else(|| damaged("a chunk does not hold its columns"))?));
         }
         columns.push(Column { name: entry.name, element_size: entry.element_size, slices });
     }
@@ -159,21 +158,21 @@ pub fn header<'a>(path: &Path, bytes: &'a [u8]) -> Result<&'a SegmentHeader, Tra
     Ok(header)
 }
 
-/// Stands for a column that is not in use, of the longest stretch and the widest element.
-static ZEROS: [u8; MAX_STRETCH_RECORDS as usize * 8] = [0; MAX_STRETCH_RECORDS as usize * 8];
+/// Stands for a column that is not in use, of the longest chunk and the widest element.
+static ZEROS: [u8; MAX_CHUNK_RECORDS as usize * 8] = [0; MAX_CHUNK_RECORDS as usize * 8];
 
-/// The records of one stretch that are kept.
+/// The records of one chunk that are kept.
 struct Kept<'a> {
     draw: u64,
     thread: u32,
     flags: u32,
-    stretch: &'a [u8],
+    chunk: &'a [u8],
     first: u64,
     records: u64,
 }
 
-/// Leaves the last `capacity` records: under `ring` there is one stretch more than the capacity needs, so that the
-/// records of the stretch being refilled are not missed.
+/// Leaves the last `capacity` records: under `ring` there is one chunk more than the capacity needs, so that the
+/// records of the chunk being refilled are not missed.
 fn trim(kept: &mut [Kept], capacity: u64) {
     kept.sort_by_key(|kept| kept.draw);
     let mut excess = kept.iter().map(|kept| kept.records).sum::<u64>().saturating_sub(capacity);
@@ -190,6 +189,6 @@ fn slice(bytes: &[u8], offset: u64, length: u64) -> Option<&[u8]> {
     bytes.get(start..start.checked_add(usize::try_from(length).ok()?)?)
 }
 
-fn column<'a>(stretch: &'a [u8], entry: &ColumnEntry, records: u64) -> Option<&'a [u8]> {
-    slice(stretch, entry.offset, records.checked_mul(entry.element_size as u64)?)
+fn column<'a>(chunk: &'a [u8], entry: &ColumnEntry, records: u64) -> Option<&'a [u8]> {
+    slice(chunk, entry.offset, records.checked_mul(entry.element_size as u64)?)
 }

@@ -113,82 +113,82 @@ macro_rules! for_each_function {
                 => completion::get_status_any(count, requests, index, flag, status);
             completing Request_get_status_some(count, requests, outcount, indices, statuses) into statuses
                 => completion::get_status_some(count, requests, outcount, indices, statuses);
-            completing Request_free(request) => requests::free(request);
-            starting Start(request) => requests::start_prepared(request);
-            starting Startall(count, requests) => requests::start_all_prepared(count, requests);
+            completing Request_free(request) => outstanding::free(request);
+            starting Start(request) => outstanding::start_prepared(request);
+            starting Startall(count, requests) => outstanding::start_all_prepared(count, requests);
 
             // Point-to-point messages.
-            counted+c Send(buf, count, datatype, dest, tag, comm) => messages::sent(count, datatype, dest);
-            counted+c Bsend(buf, count, datatype, dest, tag, comm) => messages::sent(count, datatype, dest);
-            counted+c Ssend(buf, count, datatype, dest, tag, comm) => messages::sent(count, datatype, dest);
-            counted+c Rsend(buf, count, datatype, dest, tag, comm) => messages::sent(count, datatype, dest);
-            counted+c Isend(buf, count, datatype, dest, tag, comm, request) => messages::sent(count, datatype, dest);
-            counted+c Ibsend(buf, count, datatype, dest, tag, comm, request) => messages::sent(count, datatype, dest);
-            counted+c Issend(buf, count, datatype, dest, tag, comm, request) => messages::sent(count, datatype, dest);
-            counted+c Irsend(buf, count, datatype, dest, tag, comm, request) => messages::sent(count, datatype, dest);
-            counted+c Recv(buf, count, datatype, source, tag, comm, status) into status => messages::received(status);
-            counted+c Mrecv(buf, count, datatype, message, status) into status => messages::received(status);
-            counted+c Irecv(buf, count, datatype, source, tag, comm, request) => messages::receiving(request);
-            counted+c Imrecv(buf, count, datatype, message, request) => messages::receiving(request);
+            counted+c Send(buf, count, datatype, dest, tag, comm) => p2p::sent(count, datatype, dest);
+            counted+c Bsend(buf, count, datatype, dest, tag, comm) => p2p::sent(count, datatype, dest);
+            counted+c Ssend(buf, count, datatype, dest, tag, comm) => p2p::sent(count, datatype, dest);
+            counted+c Rsend(buf, count, datatype, dest, tag, comm) => p2p::sent(count, datatype, dest);
+            counted+c Isend(buf, count, datatype, dest, tag, comm, request) => p2p::sent(count, datatype, dest);
+            counted+c Ibsend(buf, count, datatype, dest, tag, comm, request) => p2p::sent(count, datatype, dest);
+            counted+c Issend(buf, count, datatype, dest, tag, comm, request) => p2p::sent(count, datatype, dest);
+            counted+c Irsend(buf, count, datatype, dest, tag, comm, request) => p2p::sent(count, datatype, dest);
+            counted+c Recv(buf, count, datatype, source, tag, comm, status) into status => p2p::received(status);
+            counted+c Mrecv(buf, count, datatype, message, status) into status => p2p::received(status);
+            counted+c Irecv(buf, count, datatype, source, tag, comm, request) => p2p::receiving(request);
+            counted+c Imrecv(buf, count, datatype, message, request) => p2p::receiving(request);
             counted+c Sendrecv(
                 sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, status
-            ) into status => messages::exchanged(sendcount, sendtype, dest, status);
+            ) into status => p2p::exchanged(sendcount, sendtype, dest, status);
             counted+c Sendrecv_replace(buf, count, datatype, dest, sendtag, source, recvtag, comm, status) into status
-                => messages::exchanged(count, datatype, dest, status);
+                => p2p::exchanged(count, datatype, dest, status);
             counted+c Isendrecv(
                 sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, request
-            ) => messages::exchanging(sendcount, sendtype, dest, request);
+            ) => p2p::exchanging(sendcount, sendtype, dest, request);
             counted+c Isendrecv_replace(buf, count, datatype, dest, sendtag, source, recvtag, comm, request)
-                => messages::exchanging(count, datatype, dest, request);
+                => p2p::exchanging(count, datatype, dest, request);
             counted+c Send_init(buf, count, datatype, dest, tag, comm, request)
-                => messages::preparing_send(count, datatype, dest, request);
+                => p2p::preparing_send(count, datatype, dest, request);
             counted+c Bsend_init(buf, count, datatype, dest, tag, comm, request)
-                => messages::preparing_send(count, datatype, dest, request);
+                => p2p::preparing_send(count, datatype, dest, request);
             counted+c Ssend_init(buf, count, datatype, dest, tag, comm, request)
-                => messages::preparing_send(count, datatype, dest, request);
+                => p2p::preparing_send(count, datatype, dest, request);
             counted+c Rsend_init(buf, count, datatype, dest, tag, comm, request)
-                => messages::preparing_send(count, datatype, dest, request);
+                => p2p::preparing_send(count, datatype, dest, request);
             counted+c Recv_init(buf, count, datatype, source, tag, comm, request)
-                => messages::preparing_receive(request);
+                => p2p::preparing_receive(request);
             counted Psend_init(buf, partitions, count, datatype, dest, tag, comm, info, request)
-                => messages::preparing_partitions(partitions, count, datatype, dest, request);
+                => p2p::preparing_partitions(partitions, count, datatype, dest, request);
             counted Precv_init(buf, partitions, count, datatype, source, tag, comm, info, request)
-                => messages::preparing_receive(request);
+                => p2p::preparing_receive(request);
 
             // One-sided messages.
             counted+c Put(
                 origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win
-            ) => messages::put(origin_count, origin_datatype, target_rank);
+            ) => p2p::put(origin_count, origin_datatype, target_rank);
             counted+c Rput(
                 origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win,
                 request
-            ) => messages::put(origin_count, origin_datatype, target_rank);
+            ) => p2p::put(origin_count, origin_datatype, target_rank);
             counted+c Get(
                 origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win
-            ) => messages::got(origin_count, origin_datatype, target_rank);
+            ) => p2p::got(origin_count, origin_datatype, target_rank);
             counted+c Rget(
                 origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win,
                 request
-            ) => messages::got(origin_count, origin_datatype, target_rank);
+            ) => p2p::got(origin_count, origin_datatype, target_rank);
             counted+c Accumulate(
                 origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, op, win
-            ) => messages::put(origin_count, origin_datatype, target_rank);
+            ) => p2p::put(origin_count, origin_datatype, target_rank);
             counted+c Raccumulate(
                 origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, op, win,
                 request
-            ) => messages::put(origin_count, origin_datatype, target_rank);
+            ) => p2p::put(origin_count, origin_datatype, target_rank);
             counted+c Get_accumulate(
                 origin_addr, origin_count, origin_datatype, result_addr, result_count, result_datatype, target_rank,
                 target_disp, target_count, target_datatype, op, win
-            ) => messages::fetched(origin_count, origin_datatype, result_count, result_datatype, target_rank, op);
+            ) => p2p::fetched(origin_count, origin_datatype, result_count, result_datatype, target_rank, op);
             counted+c Rget_accumulate(
                 origin_addr, origin_count, origin_datatype, result_addr, result_count, result_datatype, target_rank,
                 target_disp, target_count, target_datatype, op, win, request
-            ) => messages::fetched(origin_count, origin_datatype, result_count, result_datatype, target_rank, op);
+            ) => p2p::fetched(origin_count, origin_datatype, result_count, result_datatype, target_rank, op);
             counted Fetch_and_op(origin_addr, result_addr, datatype, target_rank, target_disp, op, win)
-                => messages::fetched_one(datatype, target_rank, op);
+                => p2p::fetched_one(datatype, target_rank, op);
             counted Compare_and_swap(origin_addr, compare_addr, result_addr, datatype, target_rank, target_disp, win)
-                => messages::swapped(datatype, target_rank);
+                => p2p::swapped(datatype, target_rank);
 
             // What makes, names and frees communicators.
             observed Comm_dup(comm, newcomm) => communicators::created(comm, newcomm);

@@ -3,6 +3,7 @@
 //! Ranks that share a clock are tested against each other, never synchronised: that would only add error. One leader for each
 //! clock takes part in the rest, which is the method's affair (`mpitrace_synchronise`).
 
+mod comparison;
 mod domain;
 mod live;
 mod local;
@@ -10,7 +11,6 @@ mod peers;
 mod schedule;
 mod time;
 mod together;
-mod warp;
 
 use std::sync::{Mutex, OnceLock};
 
@@ -18,9 +18,11 @@ use mpitrace_format::layout::{CommunicatorEntry, sync_kind};
 use mpitrace_format::ticks::{AffineMap, SimulatedClock};
 use mpitrace_synchronise::{Method, Peers, Synchronisation};
 
-use crate::live::Live;
-use crate::run::Run;
-use crate::{abi, mpi, registry, ticks};
+use crate::boundary::{abi, mpi};
+use crate::identity::registry;
+use crate::job::run::Run;
+use crate::record::ticks;
+use crate::record::trace_buffer::TraceBuffer;
 use domain::Domain;
 use local::LocalClock;
 use peers::Leaders;
@@ -28,7 +30,7 @@ use schedule::Schedule;
 
 /// What this rank has to do with the clocks.
 struct Clocks {
-    segment: &'static Live,
+    segment: &'static TraceBuffer,
     how: Synchronisation,
     domain: Domain,
     clock: LocalClock,
@@ -50,7 +52,7 @@ struct Scale {
 }
 
 /// Finds the clock domains and synchronises them, at the end of Init. All ranks of the world come here together.
-pub fn start(run: &Run, segment: &'static Live, world: usize) -> Option<()> {
+pub fn start(run: &Run, segment: &'static TraceBuffer, world: usize) -> Option<()> {
     let mut how = run.settings.synchronisation;
     let mut resync = run.settings.resync_seconds;
     let (epoch, hz) = agree(world, run.rank, &mut how, &mut resync)?;
@@ -184,7 +186,7 @@ pub unsafe fn after_call(entry: *mut CommunicatorEntry) {
         }
         Some(plan.next)
     };
-    let next = crate::thread::sheltered(synchronise);
+    let next = crate::record::thread::catch_panic(synchronise);
     // SAFETY: as above.
     unsafe { (*entry).sync_at = next.unwrap_or(u64::MAX) };
 }

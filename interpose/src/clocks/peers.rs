@@ -5,7 +5,8 @@ use mpitrace_synchronise::Peers;
 use super::local::LocalClock;
 use super::schedule::Plan;
 use super::together::{allreduce, free};
-use crate::{abi, mpi, ticks};
+use crate::boundary::{abi, mpi};
+use crate::record::ticks;
 
 /// MPI_UNDEFINED, the same in all three interfaces.
 const UNDEFINED: i32 = -32766;

@@ -5,13 +5,14 @@
 
 use std::collections::HashMap;
 
+use mpitrace_format::layout::ProbeEntry;
+use mpitrace_format::ticks::AffineMap;
+
 use super::Leader;
 use super::curve::{Curve, Knot, Limits, Variance};
 use super::smoother::{self, Measured};
 use super::solve::{self, Edge};
 use super::steps;
-use mpitrace_format::layout::ProbeEntry;
-use mpitrace_format::ticks::AffineMap;
 
 /// What the middle of two bounds is off by because the two ways are not equally quick, as a share of half the distance between
 /// the bounds: the standard deviation over many runs (docs/clocks.md has the figures). The same pair of processors has the same

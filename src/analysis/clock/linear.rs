@@ -1,10 +1,11 @@
 //! One straight line per clock out of probes, without a statement of its error: Score-P's way between Init and Finalize, and
 //! SKaMPI's, which knows the offset at Init alone.
 
-use super::Leader;
-use super::curve::Curve;
 use mpitrace_format::layout::ProbeEntry;
 use mpitrace_format::ticks::AffineMap;
+
+use super::Leader;
+use super::curve::Curve;
 
 /// What a line goes through.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

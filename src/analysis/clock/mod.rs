@@ -21,11 +21,12 @@ pub use truth::{Truth, error_of_entry};
 
 use std::sync::Arc;
 
-use crate::parallel;
-use crate::reader::{Part, Trace};
 use mpitrace_format::layout::{NO_RANK, ProbeEntry, RankHeader, SyncEntry, clock_source};
 use mpitrace_format::ticks::AffineMap;
 use mpitrace_synchronise::Method;
+
+use crate::parallel;
+use crate::reader::{Part, Trace};
 
 /// The clock of every rank of a trace.
 #[derive(Debug)]

@@ -1,11 +1,11 @@
 //! What a delay of one direction alone does to the methods that work on probes: half of it is in every offset, none can see it, and
 //! the stated hard bounds hold it.
 
-use super::linear::{self, Line};
+use mpitrace_format::layout::{ProbeEntry, SyncEntry};
 use mpitrace_synchronise::{Exchange, probe};
 
+use super::linear::{self, Line};
 use super::{Curve, Leader, joint};
-use mpitrace_format::layout::{ProbeEntry, SyncEntry};
 
 /// Ticks per second: a tick is a ns.
 const HZ: f64 = 1e9;

@@ -1,8 +1,9 @@
 //! How wrong the global time is, where the true one is known: under pretended clocks.
 
+use mpitrace_format::ticks::SimulatedClock;
+
 use super::Clock;
 use crate::reader::{Part, Trace};
-use mpitrace_format::ticks::SimulatedClock;
 
 /// The errors over every entry and exit kept.
 #[derive(Clone, Copy, Debug, PartialEq)]

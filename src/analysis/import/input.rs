@@ -6,9 +6,9 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 use flate2::bufread::MultiGzDecoder;
+use mpitrace_format::layout::FILE_MAGIC;
 
 use super::ForeignError;
-use mpitrace_format::layout::FILE_MAGIC;
 
 /// The first bytes of a gzip file (RFC 1952, 2.3.1).
 const GZIP: [u8; 2] = [0x1f, 0x8b];

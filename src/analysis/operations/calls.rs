@@ -2,10 +2,11 @@
 
 use std::ops::Range;
 
+use mpitrace_format::layout::OPERATION_MASK;
+
 use super::NO_RECORD;
 use crate::parallel;
 use crate::reader::{Part, Trace};
-use mpitrace_format::layout::OPERATION_MASK;
 
 /// The operation of a rank that made no call.
 pub(super) const ABSENT: u32 = u32::MAX;

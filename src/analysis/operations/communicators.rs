@@ -2,8 +2,9 @@
 
 use std::collections::HashMap;
 
-use crate::reader::Trace;
 use mpitrace_format::layout::{CommunicatorEntry, communicator_flags as flags};
+
+use crate::reader::Trace;
 
 /// A communicator of the traced program.
 #[derive(Debug)]

@@ -3,12 +3,13 @@
 use std::collections::{BTreeSet, HashMap};
 use std::ops::Range;
 
+use mpitrace_format::layout::{NO_ROOT, OPERATION_MASK, OperationEntry, UNKNOWN_BYTES};
+
 use super::calls::{self, ABSENT, Calls, Cursor};
 use super::communicators::{self, Communicator};
 use super::{CallSite, NO_RECORD, Operation, OperationKey, Operations};
 use crate::parallel;
 use crate::reader::{Part, Trace};
-use mpitrace_format::layout::{NO_ROOT, OPERATION_MASK, OperationEntry, UNKNOWN_BYTES};
 
 pub(super) fn operations(trace: &Trace) -> Operations {
     let (communicators, numbers) = communicators::number(trace);

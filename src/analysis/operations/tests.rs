@@ -2,10 +2,11 @@
 
 use std::path::PathBuf;
 
+use mpitrace_format::layout::state;
+
 use super::{NO_RECORD, Operation, Operations, Unfinished};
 use crate::reader::Trace;
 use crate::synthetic::{self, SyntheticRank};
-use mpitrace_format::layout::state;
 
 fn operations(name: &str, ranks: &[SyntheticRank]) -> Operations {
     opened(name, ranks).1

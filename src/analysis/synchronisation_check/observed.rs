@@ -1,9 +1,10 @@
 //! What a trace holds of a benchmark's repetitions, and of what its ranks called just before each.
 
+use mpitrace_format::layout::OPERATION_MASK;
+
 use crate::clock::Clock;
 use crate::operations::{Operation, Operations};
 use crate::reader::{Part, Trace};
-use mpitrace_format::layout::OPERATION_MASK;
 
 /// The repetitions of an operation that all ranks finished and kept. Times are ns of global time.
 #[derive(Clone, Debug, Default, PartialEq)]

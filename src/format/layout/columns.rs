@@ -4,10 +4,10 @@
 pub const DISTURBED: u32 = 1 << 31;
 /// The operation's number within the operation column.
 pub const OPERATION_MASK: u32 = DISTURBED - 1;
-/// The columns that every record has, in the order in which a stretch holds them.
+/// The columns that every record has, in the order in which a chunk holds them.
 pub const COLUMNS: [(&str, u32); 5] = [("enter", 8), ("exit", 8), ("position", 8), ("repetition", 8), ("operation", 4)];
-/// A stretch holds this many records at most.
-pub const MAX_STRETCH_RECORDS: u64 = 16384;
+/// A chunk holds this many records at most.
+pub const MAX_CHUNK_RECORDS: u64 = 16384;
 /// The columns of requests, present where the program made non-blocking calls; 0 for all others: ticks that starting took,
 /// ticks spent in Test and in Wait calls for the request, and Test calls.
 pub const REQUEST_COLUMNS: [(&str, u32); 4] = [("init", 8), ("test", 8), ("wait", 8), ("tests", 4)];

@@ -7,21 +7,21 @@ use super::{MAX_COLUMNS, RankHeader};
 /// First bytes of a live segment.
 pub const SEGMENT_MAGIC: [u8; 8] = *b"MPITLIVE";
 
-/// One stretch of a live segment's arrays.
+/// One chunk of a live segment's arrays.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
-pub struct StretchEntry {
-    /// The number of its draw, from 1; 0: never drawn. Under `ring` a stretch is drawn again.
+pub struct ChunkEntry {
+    /// The number of its draw, from 1; 0: never drawn. Under `ring` a chunk is drawn again.
     pub draw: u64,
     /// Index of the thread that fills it.
     pub thread: u32,
-    /// Bits of [`stretch_flags`].
+    /// Bits of [`chunk_flags`].
     pub flags: u32,
 }
 
-/// Bits of [`StretchEntry::flags`].
-pub mod stretch_flags {
-    /// The stretch lies in private memory, since the folder was full: lost with the process.
+/// Bits of [`ChunkEntry::flags`].
+pub mod chunk_flags {
+    /// The chunk lies in private memory, since the folder was full: lost with the process.
     pub const PRIVATE: u32 = 1;
     /// The columns behind those that every record has are in use; without it they count as 0 and are not read.
     pub const EXTENDED: u32 = 2;
@@ -49,10 +49,10 @@ pub struct ColumnEntry {
     pub name: [u8; 32],
     /// Bytes per record.
     pub element_size: u32,
-    /// Not 0: not every record uses it, and it has memory only in stretches with this one of [`stretch_flags`]. Such columns
+    /// Not 0: not every record uses it, and it has memory only in chunks with this one of [`chunk_flags`]. Such columns
     /// come last.
     pub on_demand: u32,
-    /// Bytes from the start of a stretch.
+    /// Bytes from the start of a chunk.
     pub offset: u64,
 }
 
@@ -82,14 +82,14 @@ pub struct SegmentHeader {
     pub syncs: Region,
     /// [`super::ProbeEntry`]s.
     pub probes: Region,
-    /// [`StretchEntry`]s.
-    pub stretches: Region,
-    /// Where the first stretch lies, bytes from the start of the segment.
+    /// [`ChunkEntry`]s.
+    pub chunks: Region,
+    /// Where the first chunk lies, bytes from the start of the segment.
     pub records_offset: u64,
-    /// Records per stretch.
-    pub stretch_records: u64,
-    /// Bytes per stretch.
-    pub stretch_bytes: u64,
+    /// Records per chunk.
+    pub chunk_records: u64,
+    /// Bytes per chunk.
+    pub chunk_bytes: u64,
     /// String reference of the run metadata ([`crate::metadata`]), 0 until it is known.
     pub metadata: u32,
     /// For later versions.

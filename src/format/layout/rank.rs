@@ -81,7 +81,7 @@ pub struct RankHeader {
     pub nominal_hz: u64,
     /// Taken when `MPI_Init` was entered.
     pub first_anchor: Anchor,
-    /// Taken last: at Finalize, or when a stretch of the arrays was drawn.
+    /// Taken last: at Finalize, or when a chunk of the arrays was drawn.
     pub last_anchor: Anchor,
     /// World rank of the leader of the ranks that share this one's clock; [`NO_RANK`]: not found out.
     pub leader: u32,
