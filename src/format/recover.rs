@@ -7,6 +7,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use memmap2::Mmap;
+use mpitrace_platform::node_files;
 
 use crate::layout::*;
 use crate::{TraceError, file, part, segment};
@@ -38,18 +39,10 @@ pub struct Recovered {
     pub damaged: Vec<TraceError>,
 }
 
-/// How the name of every segment of the user `uid` starts.
-pub fn name_prefix(uid: u32) -> String {
-    format!("mpitrace-{uid}-")
-}
-
-/// How the name of every segment ends.
-pub const NAME_ENDING: &str = ".segment";
-
 /// The segments in these folders that jobs left behind of which no process lives any more; of the user `uid`, or of any.
 /// A folder that does not exist holds none; what is not a segment is passed over.
 pub fn leftovers(folders: &[PathBuf], uid: Option<u32>) -> Result<Vec<Leftover>, TraceError> {
-    let prefix = uid.map_or_else(|| "mpitrace-".to_owned(), name_prefix);
+    let prefix = uid.map_or_else(|| node_files::ANY_PREFIX.to_owned(), node_files::prefix);
     let mut found = Vec::new();
     let mut living = Vec::new();
     for folder in folders {
@@ -61,7 +54,7 @@ pub fn leftovers(folders: &[PathBuf], uid: Option<u32>) -> Result<Vec<Leftover>,
         for entry in entries.flatten() {
             let name = entry.file_name();
             let name = name.to_string_lossy();
-            if name.starts_with(&prefix) && name.ends_with(NAME_ENDING) {
+            if name.starts_with(&prefix) && name.ends_with(node_files::SEGMENT) {
                 match look_at(&entry.path()) {
                     Some((leftover, false)) => found.push(leftover),
                     Some((of_living, true)) => living.push(of_living.rank.job),

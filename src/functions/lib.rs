@@ -1,4 +1,4 @@
-//! THE table: every MPI function that this library stands in front of, declared once, with all that is known of it.
+//! THE table: every MPI function that the preloaded library stands in front of, declared once, with all that is known of it.
 //!
 //! A line gives the kind, the name without `MPI_`, the parameters under the names that the standard gives them (these say
 //! what each one is), and what the function means:

@@ -5,20 +5,21 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use mpitrace_format::recover;
+use mpitrace_platform::node_files::{self, PRESENT, SETTLED};
 
-/// How their names end.
-const ENDINGS: [&str; 2] = [".present", "-settled"];
 /// No program stays in MPI_Init for as long as this.
 const OLD: Duration = Duration::from_secs(3600);
 
 /// Removes the user's old ones from these folders, as far as possible: they are in nobody's way.
 pub fn sweep(folders: &[PathBuf], uid: u32) {
-    let prefix = recover::name_prefix(uid);
+    let prefix = node_files::prefix(uid);
     for entry in folders.iter().filter_map(|folder| fs::read_dir(folder).ok()).flatten().flatten() {
         let name = entry.file_name();
         let name = name.to_string_lossy();
-        if name.starts_with(&prefix) && ENDINGS.iter().any(|ending| name.ends_with(ending)) && is_old(&entry.path()) {
+        if name.starts_with(&prefix)
+            && [PRESENT, SETTLED].iter().any(|ending| name.ends_with(ending))
+            && is_old(&entry.path())
+        {
             let _ = fs::remove_file(entry.path());
         }
     }

@@ -2,10 +2,11 @@
 //!
 //! No `mpi.h` is used: a handle is a machine word that is passed on as it came. What must be known beyond that stands here.
 
-use std::ffi::{CStr, c_int};
+use std::ffi::c_int;
 use std::sync::OnceLock;
 
 use mpitrace_format::layout::abi as family;
+use mpitrace_platform::abi::{self, Constants, Handle};
 
 use crate::boundary::symbol::{self, Symbol};
 
@@ -74,84 +75,43 @@ impl Abi {
     }
 
     fn openmpi() -> Abi {
-        let address = |name: &CStr| symbol::data(name).addr();
-        Abi {
-            family: family::OPENMPI,
-            handle_mask: usize::MAX,
-            handle_size: 8,
-            comm_world: address(c"ompi_mpi_comm_world"),
-            comm_self: address(c"ompi_mpi_comm_self"),
-            comm_null: address(c"ompi_mpi_comm_null"),
-            in_place: 1,
-            root: -4,
-            proc_null: -2,
-            byte: address(c"ompi_mpi_byte"),
-            int64: address(c"ompi_mpi_int64_t"),
-            min: address(c"ompi_mpi_op_min"),
-            sum: address(c"ompi_mpi_op_sum"),
-            errors_return: address(c"ompi_mpi_errors_return"),
-            comm_type_shared: 0,
-            info_null: address(c"ompi_mpi_info_null"),
-            request_null: address(c"ompi_request_null"),
-            status_ignore: 0,
-            status_size: 24,
-            status_source: 0,
-            topologies: [1, 2, 3],
-            err_count: 2,
-        }
+        Abi::of(family::OPENMPI, &abi::OPENMPI)
     }
 
     fn mpich() -> Abi {
-        Abi {
-            family: family::MPICH,
-            handle_mask: 0xffff_ffff,
-            handle_size: 4,
-            comm_world: 0x4400_0000,
-            comm_self: 0x4400_0001,
-            comm_null: 0x0400_0000,
-            in_place: usize::MAX,
-            root: -3,
-            proc_null: -1,
-            byte: 0x4c00_010d,
-            int64: 0x4c00_083a,
-            min: 0x5800_0002,
-            sum: 0x5800_0003,
-            errors_return: 0x5400_0001,
-            comm_type_shared: 1,
-            info_null: 0x1c00_0000,
-            request_null: 0x2c00_0000,
-            status_ignore: 1,
-            status_size: 20,
-            status_source: 8,
-            topologies: [2, 1, 3],
-            err_count: 2,
-        }
+        Abi::of(family::MPICH, &abi::MPICH)
     }
 
     fn standard() -> Abi {
+        Abi::of(family::STANDARD, &abi::STANDARD)
+    }
+
+    /// The constants of a family, with the addresses of this process' library.
+    fn of(family: u32, constants: &Constants) -> Abi {
+        let value = |handle: Handle| handle.value(|name| symbol::data(name).addr());
         Abi {
-            family: family::STANDARD,
-            handle_mask: usize::MAX,
-            handle_size: 8,
-            comm_world: 0x101,
-            comm_self: 0x102,
-            comm_null: 0x100,
-            in_place: 1,
-            root: -4,
-            proc_null: -3,
-            byte: 0x247,
-            int64: 0x258,
-            min: 0x22,
-            sum: 0x21,
-            errors_return: 0x143,
-            comm_type_shared: 221,
-            info_null: 0x130,
-            request_null: 0x180,
-            status_ignore: 0,
-            status_size: 32,
-            status_source: 0,
-            topologies: [211, 212, 213],
-            err_count: 2,
+            family,
+            handle_mask: constants.handle_mask,
+            handle_size: constants.handle_size,
+            comm_world: value(constants.comm_world),
+            comm_self: value(constants.comm_self),
+            comm_null: value(constants.comm_null),
+            in_place: constants.in_place,
+            root: constants.root,
+            proc_null: constants.proc_null,
+            byte: value(constants.byte),
+            int64: value(constants.int64),
+            min: value(constants.min),
+            sum: value(constants.sum),
+            errors_return: value(constants.errors_return),
+            comm_type_shared: constants.comm_type_shared,
+            info_null: value(constants.info_null),
+            request_null: value(constants.request_null),
+            status_ignore: constants.status_ignore,
+            status_size: constants.status_size,
+            status_source: constants.status_source,
+            topologies: constants.topologies,
+            err_count: constants.err_count,
         }
     }
 

@@ -10,7 +10,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use mpitrace_format::layout::PAGE;
-use mpitrace_format::recover;
+use mpitrace_platform::node_files;
 
 use super::together::allreduce;
 use crate::boundary::{abi, mpi};
@@ -60,7 +60,7 @@ pub fn share(comm: usize, rank: i32, folder: Option<&Path>) -> Option<*mut u8> {
     let uid = unsafe { libc::getuid() };
     let mut process = i64::from(std::process::id());
     let create = |process: i64| -> Option<(std::path::PathBuf, File)> {
-        let path = folder?.join(format!("{}{process}.clock", recover::name_prefix(uid)));
+        let path = folder?.join(format!("{}{process}.clock", node_files::prefix(uid)));
         let mut options = OpenOptions::new();
         options.read(true).write(true).mode(0o600).custom_flags(libc::O_NOFOLLOW);
         let file = if rank == 0 { options.create_new(true).open(&path) } else { options.open(&path) };

@@ -2,6 +2,9 @@
 //!
 //! Ranks that share a clock are tested against each other, never synchronised: that would only add error. One leader for each
 //! clock takes part in the rest, which is the method's affair (`mpitrace_synchronise`).
+//!
+//! May call MPI, collectively, and allocate: in Init, in Finalize, and after a call with which a synchronisation is due, only where all
+//! ranks are traced. On the way of other calls there is one comparison.
 
 mod comparison;
 mod domain;

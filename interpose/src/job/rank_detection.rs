@@ -159,7 +159,7 @@ impl Presence {
     fn prefix(&self) -> String {
         // SAFETY: has no preconditions.
         let uid = unsafe { libc::getuid() };
-        format!("{}{:016x}-", mpitrace_format::recover::name_prefix(uid), self.job.key)
+        format!("{}{:016x}-", mpitrace_platform::node_files::prefix(uid), self.job.key)
     }
 }
 

@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use mpitrace_format::layout::{Anchor, clock_source};
+use mpitrace_platform::tsc;
 
 /// Set at Init where the cycle counter cannot be trusted: CLOCK_MONOTONIC_RAW is read instead.
 static SYSTEM_CLOCK: AtomicBool = AtomicBool::new(false);
@@ -46,28 +47,11 @@ pub fn choose_source() -> u32 {
     if cfg!(target_arch = "aarch64") {
         return clock_source::CNTVCT;
     }
-    if cfg!(target_arch = "x86_64") && has_invariant_tsc() {
+    if tsc::is_trusted() {
         return clock_source::TSC;
     }
     SYSTEM_CLOCK.store(true, Ordering::Relaxed);
     clock_source::MONOTONIC_RAW
-}
-
-/// The kernel has tested the TSC against other clocks and across processors: only where it uses it itself, or where it
-/// names it as steady in all states, is it one clock for all ranks of the machine.
-fn has_invariant_tsc() -> bool {
-    let flags = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let has = |flag: &str| {
-        flags
-            .lines()
-            .find(|line| line.starts_with("flags"))
-            .is_some_and(|line| line.split(' ').any(|word| word == flag))
-    };
-    let available = std::fs::read_to_string("/sys/devices/system/clocksource/clocksource0/available_clocksource")
-        .unwrap_or_default();
-    // The kernel takes a TSC that it found unstable off this list.
-    let kept = available.is_empty() || available.split_whitespace().any(|source| source == "tsc");
-    has("constant_tsc") && has("nonstop_tsc") && has("rdtscp") && kept
 }
 
 /// Ticks per second as the machine states them: the processor, the hypervisor, or the kernel that has measured them for long;
@@ -111,21 +95,10 @@ pub fn nominal_hz() -> u64 {
 /// and time_shift: ns = ticks * mult >> shift). Known to some 1e-9, as far as the kernel's own measurement goes.
 #[cfg(target_arch = "x86_64")]
 fn hz_of_kernel() -> Option<u64> {
-    const PERF_TYPE_SOFTWARE: u32 = 1;
-    const PERF_COUNT_SW_DUMMY: u64 = 9;
-    /// Of perf_event_attr, version 1: type, size, config, ..., flags at byte 40.
-    const ATTR_SIZE: usize = 64;
-    /// disabled, exclude_kernel, exclude_hv.
-    const FLAGS: u64 = 1 | 1 << 5 | 1 << 6;
-    let mut attr = [0u64; ATTR_SIZE / 8];
-    attr[0] = u64::from(PERF_TYPE_SOFTWARE) | (ATTR_SIZE as u64) << 32;
-    attr[1] = PERF_COUNT_SW_DUMMY;
-    attr[5] = FLAGS;
-    // SAFETY: the structure is as long as it says; the event is of this process, on any processor.
-    let event = unsafe { libc::syscall(libc::SYS_perf_event_open, attr.as_ptr(), 0, -1, -1, 0) } as libc::c_int;
-    if event < 0 {
-        return None;
-    }
+    use mpitrace_platform::perf::{self, Attributes, flag};
+
+    let flags = flag::DISABLED | flag::EXCLUDE_KERNEL | flag::EXCLUDE_HYPERVISOR;
+    let event = perf::open(&Attributes { flags, ..Attributes::new(perf::SOFTWARE, perf::DUMMY) }, None, 0).ok()?;
     let size = mpitrace_format::layout::PAGE as usize;
     // SAFETY: maps the first page of the event, and reads it as the kernel lays it out.
     unsafe {

@@ -12,7 +12,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use bytemuck::Zeroable;
 use mpitrace_format::layout::*;
-use mpitrace_format::{recover, strings};
+use mpitrace_format::strings;
+use mpitrace_platform::node_files;
 
 use crate::job::log;
 use crate::record::chunk::{Columns, range_of};
@@ -444,5 +445,5 @@ impl TraceBuffer {
 pub fn segment_name(job_key: u64) -> String {
     // SAFETY: has no preconditions.
     let uid = unsafe { libc::getuid() };
-    format!("{}{job_key:016x}-{}{}", recover::name_prefix(uid), std::process::id(), recover::NAME_ENDING)
+    format!("{}{job_key:016x}-{}{}", node_files::prefix(uid), std::process::id(), node_files::SEGMENT)
 }

@@ -6,6 +6,7 @@
 use std::ffi::{c_int, c_void};
 
 use mpitrace_format::layout::abi as family;
+use mpitrace_platform::mpi_t::{self, FirstValues, TYPES, Type, Value};
 
 use crate::boundary::mpi::functions;
 use crate::boundary::symbol::{self, Symbol};
@@ -91,12 +92,7 @@ impl Object {
             "an info object",
             "a session",
         ];
-        let first = match abi::get().family {
-            family::OPENMPI => 0,
-            family::STANDARD => 1,
-            _ => 9700,
-        };
-        match bind - first {
+        match bind - first_values().bind {
             0 => Object::Process,
             1 => Object::Communicator,
             other => Object::Other(
@@ -108,38 +104,36 @@ impl Object {
 
 /// Of MPI_T_PVAR_CLASS_STATE and what follows it, in all three interfaces in this order.
 fn class_of(number: c_int) -> Option<Class> {
-    let first = match abi::get().family {
-        family::OPENMPI => 0,
-        family::STANDARD => 1,
-        _ => 240,
-    };
-    Class::ALL.get(usize::try_from(number - first).ok()?).copied()
+    Class::ALL.get(usize::try_from(number - first_values().class).ok()?).copied()
 }
 
 /// The types that variables may have (MPI 5.0, section 15.3.5), but for text.
 fn number_of(datatype: usize) -> Option<Number> {
-    /// As Open MPI calls the objects behind the handles, MPICH's handle, and the standard's.
-    const TYPES: [(&std::ffi::CStr, usize, usize, Number); 10] = [
-        (c"ompi_mpi_int", 0x4c00_0405, 0x209, Number::Signed32),
-        (c"ompi_mpi_unsigned", 0x4c00_0406, 0x20d, Number::Unsigned32),
-        (c"ompi_mpi_unsigned_long", 0x4c00_0808, 0x20e, Number::Unsigned64),
-        (c"ompi_mpi_unsigned_long_long", 0x4c00_0819, 0x20f, Number::Unsigned64),
-        (c"ompi_mpi_count", 0x4c00_0845, 0x202, Number::Signed64),
-        (c"ompi_mpi_double", 0x4c00_080b, 0x214, Number::Double),
-        (c"ompi_mpi_int32_t", 0x4c00_0439, 0x250, Number::Signed32),
-        (c"ompi_mpi_uint32_t", 0x4c00_043d, 0x251, Number::Unsigned32),
-        (c"ompi_mpi_int64_t", 0x4c00_083a, 0x258, Number::Signed64),
-        (c"ompi_mpi_uint64_t", 0x4c00_083e, 0x259, Number::Unsigned64),
-    ];
-    let found = TYPES.iter().find(|(name, mpich, standard, _)| {
+    let same = |kind: &&Type| {
         datatype
             == match abi::get().family {
-                family::OPENMPI => symbol::data(name).addr(),
-                family::STANDARD => *standard,
-                _ => *mpich,
+                family::OPENMPI => symbol::data(kind.openmpi).addr(),
+                family::STANDARD => kind.standard,
+                _ => kind.mpich,
             }
-    });
-    found.map(|(.., number)| *number)
+    };
+    match TYPES.iter().find(same)?.value {
+        Value::Text => None,
+        Value::Signed32 => Some(Number::Signed32),
+        Value::Unsigned32 => Some(Number::Unsigned32),
+        Value::Signed64 => Some(Number::Signed64),
+        Value::Unsigned64 => Some(Number::Unsigned64),
+        Value::Double => Some(Number::Double),
+    }
+}
+
+/// Where the enumerations of the library in the process begin.
+fn first_values() -> FirstValues {
+    match abi::get().family {
+        family::OPENMPI => mpi_t::OPENMPI,
+        family::STANDARD => mpi_t::STANDARD,
+        _ => mpi_t::MPICH,
+    }
 }
 
 /// What the library says of a performance variable.

@@ -1,23 +1,11 @@
 //! An event as the kernel is asked for it.
 
-/// Hardware events by the kernel's generic names (`PERF_TYPE_HARDWARE` in linux/perf_event.h).
-pub const HARDWARE: u32 = 0;
-/// Events of the kernel's own (`PERF_TYPE_SOFTWARE`).
-pub const SOFTWARE: u32 = 1;
-/// Cache, operation and result (`PERF_TYPE_HW_CACHE`).
-pub const CACHE: u32 = 3;
-/// The processor's own code (`PERF_TYPE_RAW`).
-pub const RAW: u32 = 4;
-
-/// `PERF_COUNT_SW_CONTEXT_SWITCHES`.
-pub const CONTEXT_SWITCHES: u64 = 3;
-/// `PERF_COUNT_SW_CPU_MIGRATIONS`.
-pub const CPU_MIGRATIONS: u64 = 4;
+use mpitrace_platform::perf::{CONTEXT_SWITCHES, CPU_MIGRATIONS, SOFTWARE};
 
 /// What the kernel is to count, and while whose code runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Encoding {
-    /// One of the types above.
+    /// A type of [`mpitrace_platform::perf`].
     pub kind: u32,
     /// Which one of its type.
     pub config: u64,

@@ -2,58 +2,11 @@
 //!
 //! [`parse`] is the interface. Names are told apart without regard to capitals, as `perf` does for caches.
 
-use crate::counters::perf::event::{CACHE, Encoding, Event, Formula, HARDWARE, RAW, SOFTWARE};
+use mpitrace_platform::perf::{self, RAW, SOFTWARE};
+
+use crate::counters::perf::event::{Encoding, Event, Formula};
 use crate::counters::perf::presets::{self, PRESETS, Preset};
 use crate::job::suggest::distance;
-
-/// Generic hardware events: `PERF_COUNT_HW_*` in linux/perf_event.h.
-const HARDWARE_NAMES: [(&str, u64); 14] = [
-    ("cycles", 0),
-    ("cpu-cycles", 0),
-    ("instructions", 1),
-    ("cache-references", 2),
-    ("cache-misses", 3),
-    ("branches", 4),
-    ("branch-instructions", 4),
-    ("branch-misses", 5),
-    ("bus-cycles", 6),
-    ("stalled-cycles-frontend", 7),
-    ("idle-cycles-frontend", 7),
-    ("stalled-cycles-backend", 8),
-    ("idle-cycles-backend", 8),
-    ("ref-cycles", 9),
-];
-
-/// Events of the kernel: `PERF_COUNT_SW_*`.
-const SOFTWARE_NAMES: [(&str, u64); 12] = [
-    ("cpu-clock", 0),
-    ("task-clock", 1),
-    ("page-faults", 2),
-    ("faults", 2),
-    ("context-switches", 3),
-    ("cs", 3),
-    ("cpu-migrations", 4),
-    ("migrations", 4),
-    ("minor-faults", 5),
-    ("major-faults", 6),
-    ("alignment-faults", 7),
-    ("emulation-faults", 8),
-];
-
-/// Caches in the order of `PERF_COUNT_HW_CACHE_*`, each with its [`OPERATIONS`], as `perf list` shows them.
-const CACHES: [(&str, &[u64]); 7] = [
-    ("L1-dcache", &[0, 1, 2]),
-    ("L1-icache", &[0, 2]),
-    ("LLC", &[0, 1, 2]),
-    ("dTLB", &[0, 1, 2]),
-    ("iTLB", &[0]),
-    ("branch", &[0]),
-    ("node", &[0, 1, 2]),
-];
-
-/// In the order of `PERF_COUNT_HW_CACHE_OP_*`: how accesses are called, and how those that miss.
-const OPERATIONS: [(&str, &str); 3] =
-    [("loads", "load-misses"), ("stores", "store-misses"), ("prefetches", "prefetch-misses")];
 
 /// The longest raw code: config is 64 bits wide.
 const MOST_DIGITS: usize = 16;
@@ -78,9 +31,8 @@ pub fn parse(text: &str) -> Result<Event, String> {
 
 /// Every name that [`parse`] knows, but for raw codes.
 pub fn known() -> impl Iterator<Item = String> {
-    let generic = HARDWARE_NAMES.iter().chain(&SOFTWARE_NAMES).map(|(name, _)| (*name).to_owned());
     let presets = PRESETS.iter().map(|(name, _)| (*name).to_owned());
-    generic.chain(cache_names().map(|(name, _)| name)).chain(presets)
+    perf::generic_names().chain(presets)
 }
 
 fn unit(formula: &Formula) -> &'static str {
@@ -119,25 +71,8 @@ fn of_preset(text: &str, preset: Preset, domain: (bool, bool), intel: bool) -> R
 }
 
 fn of_name(name: &str, (user, kernel): (bool, bool)) -> Option<Encoding> {
-    let same = |known: &str| known.eq_ignore_ascii_case(name);
-    let among = |names: &[(&str, u64)]| names.iter().find(|(known, _)| same(known)).map(|(_, config)| *config);
-    let (kind, config) = among(&HARDWARE_NAMES)
-        .map(|config| (HARDWARE, config))
-        .or_else(|| Some((SOFTWARE, among(&SOFTWARE_NAMES)?)))
-        .or_else(|| Some((CACHE, cache_names().find(|(known, _)| same(known))?.1)))
-        .or_else(|| Some((RAW, raw(name)?)))?;
+    let (kind, config) = perf::generic(name).or_else(|| Some((RAW, raw(name)?)))?;
     Some(Encoding { kind, config, user, kernel })
-}
-
-/// The names of all cache events with their encodings: cache | operation << 8 | result << 16.
-fn cache_names() -> impl Iterator<Item = (String, u64)> {
-    (0u64..).zip(CACHES).flat_map(|(cache, (name, operations))| {
-        operations.iter().flat_map(move |&operation| {
-            let (all, misses) = OPERATIONS[operation as usize];
-            [(all, 0), (misses, 1)]
-                .map(|(ending, result)| (format!("{name}-{ending}"), cache | operation << 8 | result << 16))
-        })
-    })
 }
 
 /// `r` and hexadecimal digits.
@@ -158,6 +93,8 @@ fn unknown(name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use mpitrace_platform::perf::{CACHE, HARDWARE};
+
     use super::*;
 
     fn count(text: &str) -> (u32, u64, bool, bool) {

@@ -4,7 +4,7 @@ use std::ffi::c_int;
 
 use crate::counters::perf::event::{Encoding, Event, Formula};
 use crate::counters::perf::reasons;
-use crate::counters::perf::system::{Attributes, MOST, System};
+use crate::counters::perf::system::{MOST, System, attributes};
 
 /// What is to be said of an event.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -141,7 +141,7 @@ fn open_member(system: &impl System, members: &[Member], name: &str, wanted: Enc
 fn try_open(system: &impl System, encoding: Encoding, leader: Option<c_int>) -> Result<c_int, c_int> {
     let mut result = Err(libc::EINVAL);
     for &config1 in system.user_access(encoding) {
-        result = system.open(&Attributes::of(encoding, leader.is_none(), config1), leader);
+        result = system.open(&attributes(encoding, leader.is_none(), config1), leader);
         if !matches!(result, Err(libc::EINVAL | libc::EOPNOTSUPP)) {
             break;
         }
@@ -153,10 +153,10 @@ fn try_open(system: &impl System, encoding: Encoding, leader: Option<c_int>) -> 
 mod tests {
     use std::cell::RefCell;
 
+    use mpitrace_platform::perf::{Attributes, HARDWARE, flag};
+
     use super::*;
-    use crate::counters::perf::event::HARDWARE;
     use crate::counters::perf::names::parse;
-    use crate::counters::perf::system::flag;
 
     /// A kernel as it could be: so many counters, some of them held by others, and what it refuses.
     struct Pretend {

@@ -2,7 +2,9 @@
 
 use std::ffi::c_int;
 
-use crate::counters::perf::event::{Encoding, SOFTWARE};
+use mpitrace_platform::perf::SOFTWARE;
+
+use crate::counters::perf::event::Encoding;
 
 /// What `kernel.perf_event_paranoid` must not exceed for those without rights to count the kernel, and the program.
 const KERNEL_ALLOWED: i32 = 1;

@@ -3,46 +3,17 @@
 use std::ffi::c_int;
 use std::time::{Duration, Instant};
 
-use crate::counters::perf::event::{Encoding, SOFTWARE};
+use mpitrace_platform::perf::{self, Attributes, SOFTWARE, flag, format};
 
-/// The first version of `perf_event_attr`, which every kernel knows (`PERF_ATTR_SIZE_VER0`); nothing later is needed.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Attributes {
-    pub kind: u32,
-    pub size: u32,
-    pub config: u64,
-    pub sample_period: u64,
-    pub sample_type: u64,
-    pub read_format: u64,
-    pub flags: u64,
-    pub wakeup_events: u32,
-    pub breakpoint_type: u32,
-    /// Shared with the address of a breakpoint.
-    pub config1: u64,
-}
+use crate::counters::perf::event::Encoding;
 
-const ATTRIBUTES_SIZE: usize = 64;
-const _: () = assert!(size_of::<Attributes>() == ATTRIBUTES_SIZE);
-const _: () = assert!(std::mem::offset_of!(Attributes, flags) == 40 && std::mem::offset_of!(Attributes, config1) == 56);
-
-/// Bits of [`Attributes::flags`], in the order of the structure's bit field.
-pub mod flag {
-    pub const DISABLED: u64 = 1;
-    pub const EXCLUDE_USER: u64 = 1 << 4;
-    pub const EXCLUDE_KERNEL: u64 = 1 << 5;
-    pub const EXCLUDE_HYPERVISOR: u64 = 1 << 6;
-}
-
-/// `PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING | PERF_FORMAT_GROUP`.
-const READ_FORMAT: u64 = 1 | 1 << 1 | 1 << 3;
+/// A leader gives the counts of its group, with the times.
+const READ_FORMAT: u64 = format::TIME_ENABLED | format::TIME_RUNNING | format::GROUP;
 /// How many words such a reading has before the counts: their number, time enabled and time running.
 const HEAD: usize = 3;
 /// The most events of a group, so that a reading fits on the stack; processors have about 8 counters.
 pub const MOST: usize = 32;
 
-/// `PERF_FLAG_FD_CLOEXEC`.
-const CLOSE_ON_EXEC: libc::c_ulong = 8;
 /// `_IO('$', 0)` and `_IO('$', 1)`.
 const ENABLE: libc::Ioctl = 0x2400;
 const DISABLE: libc::Ioctl = 0x2401;
@@ -51,24 +22,14 @@ const DISABLE: libc::Ioctl = 0x2401;
 /// (`perf_event_mux_interval_ms`).
 const TURN: Duration = Duration::from_millis(20);
 
-impl Attributes {
-    /// Those of a counting event of the calling thread; a leader waits to be started. `config1` is the processor's affair.
-    pub fn of(encoding: Encoding, leads: bool, config1: u64) -> Attributes {
-        let mut flags = 0;
-        let mut set = |wanted: bool, bits: u64| flags |= if wanted { bits } else { 0 };
-        set(leads, flag::DISABLED);
-        set(!encoding.user, flag::EXCLUDE_USER);
-        set(!encoding.kernel, flag::EXCLUDE_KERNEL | flag::EXCLUDE_HYPERVISOR);
-        Attributes {
-            kind: encoding.kind,
-            size: ATTRIBUTES_SIZE as u32,
-            config: encoding.config,
-            read_format: READ_FORMAT,
-            flags,
-            config1,
-            ..Attributes::default()
-        }
-    }
+/// Those of a counting event of the calling thread; a leader waits to be started. `config1` is the processor's affair.
+pub fn attributes(encoding: Encoding, leads: bool, config1: u64) -> Attributes {
+    let mut flags = 0;
+    let mut set = |wanted: bool, bits: u64| flags |= if wanted { bits } else { 0 };
+    set(leads, flag::DISABLED);
+    set(!encoding.user, flag::EXCLUDE_USER);
+    set(!encoding.kernel, flag::EXCLUDE_KERNEL | flag::EXCLUDE_HYPERVISOR);
+    Attributes { read_format: READ_FORMAT, flags, config1, ..Attributes::new(encoding.kind, encoding.config) }
 }
 
 /// What a group's `read` tells.
@@ -103,19 +64,7 @@ pub struct Kernel;
 
 impl System for Kernel {
     fn open(&self, attributes: &Attributes, leader: Option<c_int>) -> Result<c_int, c_int> {
-        let (this_thread, any_processor) = (0, -1);
-        // SAFETY: the structure is as long as it says, and outlives the call.
-        let event = unsafe {
-            libc::syscall(
-                libc::SYS_perf_event_open,
-                std::ptr::from_ref(attributes),
-                this_thread,
-                any_processor,
-                leader.unwrap_or(-1),
-                CLOSE_ON_EXEC,
-            )
-        };
-        if event < 0 { Err(errno()) } else { Ok(out_of_the_way(event as c_int)) }
+        perf::open(attributes, leader, perf::CLOSE_ON_EXEC).map(out_of_the_way)
     }
 
     fn close(&self, event: c_int) {
@@ -184,10 +133,6 @@ pub fn read(leader: c_int) -> Option<Reading> {
     let [members, enabled, running, ref counts @ ..] = words;
     let expected = (HEAD as u64).wrapping_add(members).wrapping_mul(size_of::<u64>() as u64);
     (bytes > 0 && bytes as u64 == expected).then_some(Reading { enabled, running, counts: *counts })
-}
-
-fn errno() -> c_int {
-    std::io::Error::last_os_error().raw_os_error().unwrap_or(0)
 }
 
 fn number_in(path: &str) -> Option<i32> {
