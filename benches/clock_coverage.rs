@@ -7,7 +7,7 @@
 mod pretending;
 
 use mpitrace::clock::{Clock, error_of_entry};
-use mpitrace::trace::Trace;
+use mpitrace::reader::Trace;
 use pretending::{Program, variable};
 
 fn main() {

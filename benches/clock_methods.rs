@@ -10,7 +10,7 @@ mod pretending;
 use std::path::Path;
 
 use mpitrace::clock::{Clock, Truth};
-use mpitrace::trace::Trace;
+use mpitrace::reader::Trace;
 use pretending::{Program, variable};
 
 const METHODS: &str = "skampi netgauge jk hca hca2 hca3 h2hca linear joint";

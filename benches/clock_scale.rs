@@ -30,8 +30,10 @@ use std::f64::consts::TAU;
 use std::str::FromStr;
 use std::time::Instant;
 
-use mpitrace::clock::{AffineMap, Curve, Edge, Knot, Limits, Measured, Method, Synchronisation, least_squares, smooth};
-use mpitrace::trace::layout::ProbeEntry;
+use mpitrace::clock::{Curve, Edge, Knot, Limits, Measured, least_squares, smooth};
+use mpitrace_format::layout::ProbeEntry;
+use mpitrace_format::ticks::AffineMap;
+use mpitrace_synchronise::{Method, Synchronisation};
 
 const NODES: &str = "32 1024 32768 1048576";
 const METHODS: &str = "hca3 hca3,fit_points=100,exchanges=10 joint joint,exchanges=10";

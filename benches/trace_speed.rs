@@ -20,14 +20,14 @@ use mpitrace::clock::Clock;
 use mpitrace::completion_times::{CompletionTimes, RankTimes};
 use mpitrace::large_pages::LargePages;
 use mpitrace::operations::Operations;
+use mpitrace::reader::Trace;
 use mpitrace::run_time::RunTime;
 use mpitrace::statistics::enough::{self, Wish};
 use mpitrace::statistics::{
     Outliers, Random, Sample, autocorrelation, dependence, dependence_of_quantile, ljung_box, median, median_interval,
     modes, mser5, period,
 };
-use mpitrace::trace::Trace;
-use mpitrace::trace::synthetic::{SyntheticRank, write};
+use mpitrace::synthetic::{SyntheticRank, write};
 use rayon::prelude::*;
 
 /// As the companion has it.

@@ -43,8 +43,10 @@ examples() {
 step "MPI libraries and tools" tests/mpi/install.sh
 step "format" cargo fmt --all --check
 step "clippy" cargo clippy --workspace --all-targets --profile checked -- -D warnings
+step "clippy of the tests on whole programs" cargo clippy --test whole_programs --profile checked -- -D warnings
 step "build" cargo build --release --workspace
-step "tests" cargo test --profile checked --workspace
+step "tests" cargo test --profile checked
+step "tests on whole programs" cargo test --profile checked --test whole_programs
 step "dependencies" licences_and_advisories
 step "examples" examples
 step "commands in the documentation" tests/documentation.sh

@@ -1,4 +1,4 @@
-"""Reference values for src/diagnosis, from SciPy.
+"""Reference values for src/analysis/diagnosis, from SciPy.
 
     python3 -m venv /tmp/venv && /tmp/venv/bin/pip install numpy scipy
     /tmp/venv/bin/python tests/reference/diagnosis.py > tests/reference/diagnosis.json

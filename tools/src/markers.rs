@@ -5,20 +5,18 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use mpitrace::trace::recover;
+use mpitrace_platform::node_files::{self, OF_INIT};
 
-/// How their names end.
-const ENDINGS: [&str; 2] = [".present", "-settled"];
 /// No program stays in MPI_Init for as long as this.
 const OLD: Duration = Duration::from_secs(3600);
 
 /// Removes the user's old ones from these folders, as far as possible: they are in nobody's way.
 pub fn sweep(folders: &[PathBuf], uid: u32) {
-    let prefix = recover::name_prefix(uid);
+    let prefix = node_files::prefix(uid);
     for entry in folders.iter().filter_map(|folder| fs::read_dir(folder).ok()).flatten().flatten() {
         let name = entry.file_name();
         let name = name.to_string_lossy();
-        if name.starts_with(&prefix) && ENDINGS.iter().any(|ending| name.ends_with(ending)) && is_old(&entry.path()) {
+        if name.starts_with(&prefix) && OF_INIT.iter().any(|ending| name.ends_with(ending)) && is_old(&entry.path()) {
             let _ = fs::remove_file(entry.path());
         }
     }
@@ -44,7 +42,7 @@ mod tests {
         };
         let kept = ["mpitrace-7-ab-2.present", "mpitrace-7-ab.segment", "mpitrace-70-ab-1.present"];
         make("mpitrace-7-ab-1.present", 4000);
-        make("mpitrace-7-ab-settled", 4000);
+        make("mpitrace-7-ab-here", 4000);
         make(kept[0], 3000);
         make(kept[1], 4000);
         make(kept[2], 4000);

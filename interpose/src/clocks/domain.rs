@@ -3,11 +3,11 @@
 
 use std::os::unix::fs::MetadataExt;
 
+use super::comparison::{self, Test};
 use super::together::{allreduce, free, size, split};
-use super::warp::{self, Test};
-use crate::abi;
-use crate::communicator::mix;
-use crate::live::Live;
+use crate::boundary::abi;
+use crate::identity::communicator::mix;
+use crate::record::trace_buffer::TraceBuffer;
 
 /// The ranks that share this one's clock.
 pub struct Domain {
@@ -29,7 +29,7 @@ unsafe impl Send for Domain {}
 
 impl Domain {
     /// All ranks of the world come here. `group` tells pretended clocks apart.
-    pub fn find(world: usize, live: &Live, rank: u32, group: u32) -> Option<Domain> {
+    pub fn find(world: usize, live: &TraceBuffer, rank: u32, group: u32) -> Option<Domain> {
         // SAFETY: the header is mapped.
         let header = unsafe { (*live.header()).rank };
         let folder = live.folder().map(std::path::Path::to_owned);
@@ -50,7 +50,7 @@ impl Domain {
         // Two domains of one colour: not one in 2^31 pairs, but then nothing of what follows would be true.
         let same = allreduce(comm, key as i64, min) == Some(key as i64);
         let all_same = allreduce(comm, same.into(), min) == Some(1);
-        let test = if all_same { warp::test(comm, folder.as_deref()) } else { None };
+        let test = if all_same { comparison::test(comm, folder.as_deref()) } else { None };
         // Who cannot be tested, or was seen to step back, is alone.
         let fits = test.is_some_and(|test| test.step == 0);
         let all_fit = allreduce(comm, fits.into(), min)? == 1;
@@ -66,7 +66,7 @@ impl Domain {
         }
         // Where a test has split a domain, what it saw stays known.
         let tested = test.filter(|test| !alone || test.step > 0).unwrap_or_default();
-        let page = if alone { None } else { warp::share(mine, (rank != leader).into(), folder.as_deref()) };
+        let page = if alone { None } else { comparison::share(mine, (rank != leader).into(), folder.as_deref()) };
         let shared = !alone && allreduce(mine, page.is_some().into(), abi::get().min) == Some(1);
         let page = page.filter(|_| shared).unwrap_or(std::ptr::null_mut());
         Some(Domain { comm: (!alone).then_some(mine), owned, leader, tested, page, folder })
@@ -104,7 +104,7 @@ impl Domain {
 
     /// The test once more, when the program ends.
     pub fn test_again(&self) -> (u64, u64) {
-        let again = self.comm.and_then(|comm| warp::test(comm, self.folder.as_deref())).unwrap_or_default();
+        let again = self.comm.and_then(|comm| comparison::test(comm, self.folder.as_deref())).unwrap_or_default();
         (again.bound, again.step)
     }
 

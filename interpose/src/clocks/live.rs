@@ -3,7 +3,7 @@
 
 use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering, fence};
 
-use trace::clock::AffineMap;
+use mpitrace_format::ticks::AffineMap;
 
 /// From the domain's clock to the reference. The leader writes, all ranks of the domain read.
 #[repr(C)]

@@ -1,12 +1,12 @@
 //! The clock of this rank.
 
-use trace::clock::Pretended;
+use mpitrace_format::ticks::SimulatedClock;
 
 /// The clock of this process as the synchronisation sees it: the tick counter, or what is pretended in its place.
 #[derive(Clone, Copy)]
 pub struct LocalClock {
     /// The clock, the tick at which it begins, ticks per second.
-    pub pretended: Option<(Pretended, u64, f64)>,
+    pub pretended: Option<(SimulatedClock, u64, f64)>,
 }
 
 impl LocalClock {

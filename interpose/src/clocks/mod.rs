@@ -1,8 +1,12 @@
 //! The clocks of the ranks: which ranks read one and the same, and how the others are probed.
 //!
 //! Ranks that share a clock are tested against each other, never synchronised: that would only add error. One leader for each
-//! clock takes part in the rest, which is the method's affair ([`trace::clock`]).
+//! clock takes part in the rest, which is the method's affair (`mpitrace_synchronise`).
+//!
+//! May call MPI, collectively, and allocate: in Init, in Finalize, and after a call with which a synchronisation is due, only where all
+//! ranks are traced. On the way of other calls there is one comparison.
 
+mod comparison;
 mod domain;
 mod live;
 mod local;
@@ -11,17 +15,20 @@ mod peers;
 mod schedule;
 mod time;
 mod together;
-mod warp;
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
-use trace::clock::{AffineMap, Method, Peers, Pretended, Synchronisation};
-use trace::trace::layout::{CommunicatorEntry, sync_kind};
+use mpitrace_format::layout::{CommunicatorEntry, sync_kind};
+use mpitrace_format::ticks::{AffineMap, SimulatedClock};
+use mpitrace_synchronise::{Method, Peers, Synchronisation};
 
-use crate::live::Live;
-use crate::run::Run;
-use crate::{abi, mpi, registry, say, ticks};
+use crate::boundary::{abi, mpi};
+use crate::identity::registry;
+use crate::job::log;
+use crate::job::run::Run;
+use crate::record::ticks;
+use crate::record::trace_buffer::TraceBuffer;
 use domain::Domain;
 use local::LocalClock;
 use meeting::{Met, meet};
@@ -30,7 +37,7 @@ use schedule::Schedule;
 
 /// What this rank has to do with the clocks.
 struct Clocks {
-    segment: &'static Live,
+    segment: &'static TraceBuffer,
     how: Synchronisation,
     domain: Domain,
     clock: LocalClock,
@@ -54,14 +61,14 @@ struct Scale {
 }
 
 /// Finds the clock domains and synchronises them, at the end of Init. All ranks of the world come here together.
-pub fn start(run: &Run, segment: &'static Live, world: usize) -> Option<()> {
+pub fn start(run: &Run, segment: &'static TraceBuffer, world: usize) -> Option<()> {
     let mut how = run.settings.synchronisation;
     let mut resync = run.settings.resync_seconds;
     let (epoch, hz) = agree(world, run.rank, &mut how, &mut resync)?;
     // SAFETY: the header is mapped, and this rank's own.
     let header = unsafe { &mut (*segment.header()).rank };
     let (group, text) = run.settings.test_clock.of_rank(run.rank);
-    let pretended = Pretended::parse(text).filter(|_| group > 0);
+    let pretended = SimulatedClock::parse(text).filter(|_| group > 0);
     if pretended.is_some() {
         header.pretended = registry::lock()?.string(text);
         header.pretended_epoch = epoch;
@@ -164,10 +171,10 @@ impl Clocks {
     /// Runs the method.
     fn probe(&self, leaders: &mut Leaders) -> Found {
         let begin = leaders.clock.shown(ticks::now());
-        let found = trace::clock::synchronise(leaders, &self.how);
+        let found = mpitrace_synchronise::synchronise(leaders, &self.how);
         let end = leaders.clock.shown(ticks::now());
         let before = live::get().filter(|map| *map != AffineMap::IDENTITY);
-        let map = trace::clock::live_map(leaders, &found, before.as_ref());
+        let map = mpitrace_synchronise::live_map(leaders, &found, before.as_ref());
         Found { begin, end, found, map }
     }
 
@@ -176,9 +183,9 @@ impl Clocks {
         let index = self.lock_schedule().next_index();
         live::set(map);
         for probe in &found.probes {
-            self.segment.add_probe(trace::trace::layout::ProbeEntry { sync: index, ..*probe });
+            self.segment.add_probe(mpitrace_format::layout::ProbeEntry { sync: index, ..*probe });
         }
-        self.segment.add_sync(trace::clock::entry(index, kind, *begin, *end, found));
+        self.segment.add_sync(mpitrace_synchronise::entry(index, kind, *begin, *end, found));
     }
 
     /// Meets the other leaders after so many calls of MPI_COMM_WORLD, and synchronises with them where it is time and all have
@@ -226,7 +233,7 @@ struct Found {
     /// Of the leader's clock, ticks.
     begin: u64,
     end: u64,
-    found: trace::clock::Synchronised,
+    found: mpitrace_synchronise::Synchronised,
     /// For the time until the run is over.
     map: AffineMap,
 }
@@ -241,7 +248,7 @@ struct Found {
 pub unsafe fn after_call(entry: *mut CommunicatorEntry) {
     // SAFETY: the caller's promise.
     let calls = unsafe { (*entry).calls };
-    let next = crate::thread::sheltered(|| CLOCKS.get()?.meet(calls));
+    let next = crate::record::thread::catch_panic(|| CLOCKS.get()?.meet(calls));
     // SAFETY: as above.
     unsafe { (*entry).sync_at = next.unwrap_or(u64::MAX) };
 }
@@ -261,7 +268,7 @@ pub fn finish() -> Option<()> {
         leaders.free();
         let missed = clocks.missed.load(Ordering::Relaxed);
         if missed > 0 && Peers::rank(&*leaders) == 0 {
-            say::line(&format!(
+            log::line(&format!(
                 "{missed} synchronisations of the clocks while the program ran were given up: some rank did not come in time"
             ));
         }

@@ -2,12 +2,13 @@
 
 use std::time::{Duration, Instant};
 
-use trace::clock::Peers;
+use mpitrace_synchronise::Peers;
 
 use super::local::LocalClock;
 use super::meeting::{self, Messages};
 use super::together::{allreduce, free};
-use crate::{abi, mpi, ticks};
+use crate::boundary::{abi, mpi};
+use crate::record::ticks;
 
 /// MPI_UNDEFINED, the same in all three interfaces.
 const UNDEFINED: i32 = -32766;

@@ -1,7 +1,7 @@
 //! When clocks are synchronised while the program runs: every so many seconds, at a call of MPI_COMM_WORLD that the leaders have
 //! agreed on the time before. So no message is needed to find that all of them have come there.
 
-use crate::ticks;
+use crate::record::ticks;
 
 /// What the leaders agree on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

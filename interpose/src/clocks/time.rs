@@ -1,7 +1,7 @@
 //! The part of the C API that tells the time (`include/mpitrace.h`).
 
 use super::{CLOCKS, Clocks, live};
-use crate::ticks;
+use crate::record::ticks;
 
 /// Global time at a reading of this rank's counter, ns.
 fn nanoseconds(clocks: &Clocks, reading: u64) -> Option<i64> {

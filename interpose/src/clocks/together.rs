@@ -1,6 +1,6 @@
 //! What the ranks of a communicator find out together.
 
-use crate::{abi, mpi};
+use crate::boundary::{abi, mpi};
 
 /// Splits by colour.
 pub fn split(comm: usize, color: u32, key: u32) -> Option<usize> {

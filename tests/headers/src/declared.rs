@@ -1,11 +1,10 @@
 //! The table as a list: its lines, and the functions that each of them makes.
 
+use mpitrace_functions::for_each_function;
 use syn::ext::IdentExt;
 use syn::parse::{Parse, ParseStream};
 use syn::punctuated::Punctuated;
 use syn::{Ident, Result, Token, parenthesized};
-
-use crate::table::for_each_function;
 
 /// The kind of the lines that declare a collective in all its forms.
 const COLLECTIVE: &str = "collective";

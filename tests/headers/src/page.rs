@@ -24,7 +24,7 @@ fn above_collectives(collectives: &[Line]) -> String {
     format!(
         "# The functions
 
-Made of `interpose/src/table.rs`, not written by hand. A test fails while the two differ; this makes them the same:
+Made of `src/functions/lib.rs`, not written by hand. A test fails while the two differ; this makes them the same:
 
 ```
 {COMMAND}

@@ -4,8 +4,8 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use anyhow::{Result, bail};
-use mpitrace::audit::{Audit, Observed, Spread, Synchronisation, Window, audit};
 use mpitrace::run_time::RunTime;
+use mpitrace::synchronisation_check::{Audit, Observed, Spread, Synchronisation, Window, audit};
 use serde::Serialize;
 
 use crate::output::{Attribute, JsonList, Output};

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use anyhow::{Result, ensure};
 use clap::Args;
-use mpitrace::trace::Part;
+use mpitrace::reader::Part;
 
 use super::Input;
 use crate::export::rows::{Calls, RequestTimes, Row, Selection};

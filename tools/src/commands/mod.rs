@@ -23,7 +23,7 @@ use std::process::ExitCode;
 use anyhow::{Result, ensure};
 use clap::Args;
 use mpitrace::operations::OperationKey;
-use mpitrace::trace::Trace;
+use mpitrace::reader::Trace;
 
 use crate::source::Source;
 

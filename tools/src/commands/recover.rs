@@ -5,8 +5,8 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
-use mpitrace::trace::TraceError;
-use mpitrace::trace::recover::{self, Leftover, Recovered};
+use mpitrace_format::TraceError;
+use mpitrace_format::recover::{self, Leftover, Recovered};
 use serde::Serialize;
 
 use crate::output::{self, Output};

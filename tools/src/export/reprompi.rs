@@ -88,7 +88,7 @@ impl Reprompi {
 
 fn write_head(calls: &Calls, numbers: &[usize], sink: &mut Sink) -> Result<()> {
     let operations: Vec<&Operation> = numbers.iter().map(|&number| &calls.operations.operations[number]).collect();
-    let factors = calls.trace.parts.first().map(|part| part.factors()).unwrap_or_default();
+    let factors = calls.trace.parts.first().map(|part| part.metadata()).unwrap_or_default();
     if let Some((_, command)) = factors.iter().find(|(name, _)| name == "command") {
         writeln!(sink, "#Command-Line Arguments: {}", crate::text::printable(command))?;
     }

@@ -6,8 +6,8 @@ use anyhow::Result;
 use indicatif::{ProgressBar, ProgressStyle};
 use mpitrace::clock::Clock;
 use mpitrace::operations::{NO_RECORD, Operations};
-use mpitrace::trace::layout::{DISTURBED, NO_VALUE, OPERATION_MASK, UNKNOWN_BYTES};
-use mpitrace::trace::{Part, Requests, Trace};
+use mpitrace::reader::{Part, Requests, Trace};
+use mpitrace_format::layout::{DISTURBED, NO_VALUE, OPERATION_MASK, UNKNOWN_BYTES};
 use serde::{Serialize, Serializer};
 
 /// One call on one rank.
@@ -298,7 +298,7 @@ struct Threads(Vec<(usize, u32)>);
 impl Threads {
     fn of(part: &Part) -> Threads {
         let mut end = 0;
-        let run = |run: &mpitrace::trace::layout::RunEntry| {
+        let run = |run: &mpitrace_format::layout::RunEntry| {
             end += run.count as usize;
             (end, run.thread)
         };

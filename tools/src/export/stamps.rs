@@ -23,7 +23,7 @@ impl Stamps {
             last = ends.fold(last, |last, &tick| last.max(clock.nanoseconds(tick)));
         }
         let shift = (-earliest).ceil();
-        let realtime = |part: &mpitrace::trace::Part| {
+        let realtime = |part: &mpitrace::reader::Part| {
             let anchor = part.info().first_anchor;
             let passed = calls.clock.of_part(0).nanoseconds(anchor.tick) + shift;
             (anchor.realtime_ns > 0).then(|| anchor.realtime_ns.saturating_add_signed(-passed.round() as i64))

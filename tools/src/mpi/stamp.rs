@@ -3,6 +3,7 @@
 use std::hint::black_box;
 use std::time::Instant;
 
+use mpitrace_platform::tsc;
 use serde::Serialize;
 
 /// What the tracer reads.
@@ -17,34 +18,12 @@ pub enum Source {
     MonotonicRaw,
 }
 
-/// Flags of the processor without which its time stamp counter is not one clock, and rdtscp not there.
-pub const FLAGS: [&str; 3] = ["constant_tsc", "nonstop_tsc", "rdtscp"];
-
-/// What the tracer reads on this machine, by the same rule as in interpose/src/ticks.rs: all flags, and a kernel that has not
-/// found the counter unstable, which takes it off its list.
+/// What the tracer reads on this machine.
 pub fn source() -> Source {
     if cfg!(target_arch = "aarch64") {
         return Source::Cntvct;
     }
-    let available = available();
-    let kept = available.is_empty() || available.iter().any(|name| name == "tsc");
-    match cfg!(target_arch = "x86_64") && kept && FLAGS.iter().all(|flag| has(flag)) {
-        true => Source::Tsc,
-        false => Source::MonotonicRaw,
-    }
-}
-
-/// The clock sources that the kernel offers.
-pub fn available() -> Vec<String> {
-    let list = std::fs::read_to_string("/sys/devices/system/clocksource/clocksource0/available_clocksource");
-    list.unwrap_or_default().split_whitespace().map(str::to_owned).collect()
-}
-
-/// Whether the processor has the flag.
-pub fn has(flag: &str) -> bool {
-    let processors = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let flags = processors.lines().find(|line| line.starts_with("flags"));
-    flags.is_some_and(|line| line.split_whitespace().any(|word| word == flag))
+    if tsc::is_trusted() { Source::Tsc } else { Source::MonotonicRaw }
 }
 
 /// What two time stamps take, ns: the mean of so many pairs, with nothing between them.

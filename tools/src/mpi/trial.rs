@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use mpitrace::trace::Trace;
+use mpitrace::reader::Trace;
 
 use super::child::{self, TRY};
 use super::try_calls::{Request, Tried};

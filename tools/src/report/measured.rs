@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use mpitrace::run_time::RunTime;
-use mpitrace::trace::factors::{self, UNKNOWN};
+use mpitrace_format::metadata::{self, UNKNOWN};
 
 use super::fingerprint::{ClockError, Heat, Subject};
 use crate::source::{Counter, Ranks, Source, Traced};
@@ -154,7 +154,7 @@ fn subject(source: &Source, number: usize, world_ranks: &[u32]) -> Subject {
 
 fn host(traced: &Traced, rank: u32) -> Option<String> {
     let part = traced.trace.parts.iter().find(|part| part.rank() == rank)?;
-    factors::get(&part.factors(), "host").filter(|host| *host != UNKNOWN).map(str::to_owned)
+    metadata::get(&part.metadata(), "host").filter(|host| *host != UNKNOWN).map(str::to_owned)
 }
 
 /// Fills the cells of the two heat maps.

@@ -17,7 +17,7 @@ pub mod numbers;
 pub mod page;
 mod remarks;
 mod series;
-pub mod still;
+pub mod static_pictures;
 pub mod terminal;
 pub mod thin;
 pub mod timed;

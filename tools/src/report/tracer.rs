@@ -1,8 +1,8 @@
 //! What the tracer itself cost, as far as the trace shows it.
 
 use mpitrace::clock::Clock;
-use mpitrace::trace::Trace;
-use mpitrace::trace::layout::DISTURBED;
+use mpitrace::reader::Trace;
+use mpitrace_format::layout::DISTURBED;
 
 use crate::text;
 
@@ -31,7 +31,7 @@ pub fn facts(trace: &Trace, clock: &Clock) -> Vec<(String, String)> {
 
 /// Two calls of one thread that follow each other closely leave the tracer little time: ns, and the rank.
 fn shortest_gap(trace: &Trace, clock: &Clock) -> Option<(f64, u32)> {
-    let of_part = |(index, part): (usize, &mpitrace::trace::Part)| {
+    let of_part = |(index, part): (usize, &mpitrace::reader::Part)| {
         // A request's call exits when it is found complete, after other calls have begun.
         if part.requests().is_some() {
             return None;

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::members::{MemberColumn, MemberTimes, Rows};
-use mpitrace::foreign;
+use mpitrace::import;
 
 /// Run times.
 #[derive(Clone, Debug)]
@@ -26,7 +26,7 @@ pub struct Ranks<'s> {
 #[derive(Debug)]
 pub(super) enum Times<'s> {
     Traced { rows: Arc<Rows<'s>>, members: Vec<MemberTimes<'s>> },
-    Untraced(&'s [foreign::Member]),
+    Untraced(&'s [import::Member]),
 }
 
 impl Ranks<'_> {

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use mpitrace::clock::RankClock;
 use mpitrace::operations::Operation;
 use mpitrace::run_time::Span;
-use mpitrace::trace::layout::NO_VALUE;
+use mpitrace_format::layout::NO_VALUE;
 use rayon::prelude::*;
 
 /// Rows that one processor takes at least: below, sharing them out costs more than it gains.

@@ -32,8 +32,8 @@ pub use traced::Traced;
 use std::path::PathBuf;
 
 use anyhow::{Result, ensure};
-use mpitrace::clock::Method;
 use mpitrace::run_time::RunTime;
+use mpitrace_synchronise::Method;
 
 use untraced::Untraced;
 

@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use mpitrace::run_time::RunTime;
-use mpitrace::trace::layout::state;
-use mpitrace::trace::synthetic::{self, SyntheticRank};
+use mpitrace::synthetic::{self, SyntheticRank};
+use mpitrace_format::layout::state;
 use tempfile::TempDir;
 
 use super::{Format, Source};

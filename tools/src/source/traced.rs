@@ -6,9 +6,9 @@ use std::sync::Arc;
 use anyhow::Result;
 use mpitrace::clock::{Clock, RankClock};
 use mpitrace::operations::{Operation, Operations};
+use mpitrace::reader::{Part, Trace};
 use mpitrace::run_time::RunTime;
-use mpitrace::trace::layout::DISTURBED;
-use mpitrace::trace::{Part, Trace};
+use mpitrace_format::layout::DISTURBED;
 
 use super::columns::{Counter, Kind, Ranks, RunTimes, Times, Values};
 use super::description::Description;

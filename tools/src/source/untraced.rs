@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::path::PathBuf;
 
 use anyhow::Result;
-use mpitrace::foreign::{Measured, csv, reprompi};
+use mpitrace::import::{Measured, csv, reprompi};
 use mpitrace::run_time::{RunTime, Span};
 
 use super::arguments::Format;

@@ -1,6 +1,6 @@
 //! `mpitrace stats --audit`: how an unmodified benchmark is synchronised.
 
-use mpitrace::trace::synthetic::SyntheticRank;
+use mpitrace::synthetic::SyntheticRank;
 
 use crate::support::{Folder, mpitrace};
 

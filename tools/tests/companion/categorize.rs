@@ -1,6 +1,6 @@
 //! `mpitrace categorize` by the robust method, and the metrics behind both.
 
-use mpitrace::trace::synthetic::SyntheticRank;
+use mpitrace::synthetic::SyntheticRank;
 use serde_json::{Value, json};
 
 use crate::support::{Folder, mpitrace, plain};

@@ -3,15 +3,16 @@
 use std::f64::consts::TAU;
 use std::fs::File;
 
-use mpitrace::clock::{Exchange, Method, Pretended, probe};
-use mpitrace::trace::file;
-use mpitrace::trace::layout::{
+use mpitrace::synthetic::SyntheticRank;
+use mpitrace_format::file;
+use mpitrace_format::layout::{
     COLUMNS, CommunicatorEntry, NO_ROOT, OperationEntry, PartEntry, ProbeEntry, RankHeader, RunEntry, SyncEntry,
     TRUE_COLUMNS, ThreadEntry, communicator_flags, name_bytes,
 };
-use mpitrace::trace::part::{Column, Content};
-use mpitrace::trace::strings;
-use mpitrace::trace::synthetic::SyntheticRank;
+use mpitrace_format::part::{Column, Content};
+use mpitrace_format::strings;
+use mpitrace_format::ticks::SimulatedClock;
+use mpitrace_synchronise::{Exchange, Method, probe};
 use serde_json::{Value, json};
 
 use crate::support::{Folder, mpitrace, plain};
@@ -241,7 +242,7 @@ struct Recorded {
 
 impl Recorded {
     fn new(rank: u32, size: u32, method: Method, text: &str) -> Recorded {
-        let clock = Pretended::parse(text).unwrap();
+        let clock = SimulatedClock::parse(text).unwrap();
         let show = |since: u64| clock.local(EPOCH + since, EPOCH, 1e9);
         let mut strings = vec![0; strings::FIRST as usize];
         let mut header = SyntheticRank::new(rank, size).header;
@@ -321,11 +322,11 @@ impl Recorded {
             columns.extend(truth.map(|(name, ticks)| column(name, bytes(ticks).to_vec())));
         }
         static THREAD: [ThreadEntry; 1] =
-            [ThreadEntry { tid: 0, padding: 0, paused: 0, failed: 0, untracked: 0, reserved: [0; 4] }];
+            [ThreadEntry::default()];
         Content {
             rank: self.header,
             incomplete: false,
-            factors: &[0],
+            metadata: &[0],
             strings: &self.strings,
             communicators: bytes(std::slice::from_ref(&self.communicator)),
             operations: bytes(std::slice::from_ref(&self.operation)),

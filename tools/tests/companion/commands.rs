@@ -204,7 +204,7 @@ fn wrong_usage_ends_with_2_and_prints_nothing_but_a_line() {
 #[test]
 fn a_reader_that_has_seen_enough_is_no_error() {
     let folder = Folder::new();
-    let mut rank = mpitrace::trace::synthetic::SyntheticRank::new(0, 1);
+    let mut rank = mpitrace::synthetic::SyntheticRank::new(0, 1);
     let barrier = rank.operation("MPI_Barrier", 0, 0);
     (0..20_000).for_each(|i| rank.call(barrier, 10 * i + 1, 10 * i + 5));
     let trace = folder.trace(&[rank]);

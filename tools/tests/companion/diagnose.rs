@@ -1,7 +1,7 @@
 //! `mpitrace diagnose`, over times whose cause is known.
 
 use mpitrace::statistics::Random;
-use mpitrace::trace::synthetic::SyntheticRank;
+use mpitrace::synthetic::SyntheticRank;
 
 use crate::support::{Folder, mpitrace, plain};
 

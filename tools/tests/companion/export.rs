@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::process::CommandExt;
 
 use crate::support::{Folder, Ran, command, killed, mpitrace, plain};
-use mpitrace::trace::synthetic::SyntheticRank;
+use mpitrace::synthetic::SyntheticRank;
 use serde_json::Value;
 
 /// Those that a file can hold.
@@ -199,9 +199,9 @@ fn what_is_read_back_has_the_same_run_times() {
             path.into()
         };
         let melted: std::path::PathBuf = file("csv", &[]);
-        assert_eq!(mpitrace::foreign::csv::read(&melted).unwrap().run_time_ns, run_time_ns);
+        assert_eq!(mpitrace::import::csv::read(&melted).unwrap().run_time_ns, run_time_ns);
         for options in [&[][..], &["--run-times"]] {
-            let found = mpitrace::foreign::reprompi::read(&file("reprompi", options)).unwrap().remove(0);
+            let found = mpitrace::import::reprompi::read(&file("reprompi", options)).unwrap().remove(0);
             assert_eq!(found.function.as_deref(), expected["function"].as_str());
             assert_eq!(
                 (found.bytes, Some(found.ranks.into())),

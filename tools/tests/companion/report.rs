@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use mpitrace::trace::synthetic::SyntheticRank;
+use mpitrace::synthetic::SyntheticRank;
 use serde_json::Value;
 
 use crate::support::{Folder, Ran, killed, mpitrace, plain};

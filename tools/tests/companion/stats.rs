@@ -2,7 +2,7 @@
 
 use crate::support::{Folder, killed, mpitrace, plain};
 use mpitrace::statistics::Random;
-use mpitrace::trace::synthetic::SyntheticRank;
+use mpitrace::synthetic::SyntheticRank;
 use serde_json::{Value, json};
 
 /// Two ranks and an operation whose calls begin every 100 µs; `took` is how long a repetition takes on a rank, ns.

@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::process::Command;
 
-use mpitrace::trace::layout::state;
-use mpitrace::trace::synthetic::{self, SyntheticRank};
+use mpitrace::synthetic::{self, SyntheticRank};
+use mpitrace_format::layout::state;
 
 /// What a run of the companion came to.
 pub struct Ran {
@@ -67,9 +67,9 @@ pub fn plain() -> [SyntheticRank; 2] {
     [0, 1].map(|number| {
         let mut rank = SyntheticRank::new(number, 2);
         let factor = |name: &str, value: &str| (name.to_owned(), value.to_owned());
-        rank.factors.push(factor("host", "node1"));
+        rank.metadata.push(factor("host", "node1"));
         if number == 0 {
-            rank.factors.extend([
+            rank.metadata.extend([
                 factor("library", "MPICH Version:\t4.0.2"),
                 factor("command", "./a.out"),
                 factor("start_time", "2026-11-20T18:00:00Z"),

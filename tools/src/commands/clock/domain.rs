@@ -1,8 +1,8 @@
 //! One clock of a trace: the ranks that read it, and its curve over the run.
 
 use mpitrace::clock::{Clock, Curve, Knot, RankClock};
-use mpitrace::trace::layout::{NO_RANK, RankHeader};
-use mpitrace::trace::{Part, Trace};
+use mpitrace::reader::{Part, Trace};
+use mpitrace_format::layout::{NO_RANK, RankHeader};
 
 /// A domain as the rank that synchronised its clock knows it.
 pub struct Domain<'a> {

@@ -3,8 +3,8 @@
 use mpitrace::causality::{Causality, Violation};
 use mpitrace::clock::{Clock, Truth};
 use mpitrace::operations::Operations;
-use mpitrace::trace::Trace;
-use mpitrace::trace::layout::RankHeader;
+use mpitrace::reader::Trace;
+use mpitrace_format::layout::RankHeader;
 use serde::Serialize;
 
 use super::domain::{self, Domain, Step};

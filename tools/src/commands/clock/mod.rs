@@ -12,8 +12,9 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result, ensure};
 use clap::Args;
-use mpitrace::clock::{Clock, Method};
+use mpitrace::clock::Clock;
 use mpitrace::operations::Operations;
+use mpitrace_synchronise::Method;
 
 use super::Input;
 use crate::output::{self, Output};

@@ -5,7 +5,7 @@
 use std::fmt::Write;
 
 use mpitrace::clock::Clock;
-use mpitrace::trace::Trace;
+use mpitrace::reader::Trace;
 
 use super::domain::{self, Domain};
 use super::samples::{Point, Samples};

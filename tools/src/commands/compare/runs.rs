@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
+use mpitrace::reader::Trace;
 use mpitrace::run_time::RunTime;
-use mpitrace::trace::Trace;
 
 use super::identity::{self, Identity};
 use crate::source::{Format, RunTimes, Source, Traced};
@@ -78,7 +78,7 @@ impl Opened {
             if !trace.complete {
                 notes.push(format!("{file} is incomplete; `mpitrace info` tells why"));
             }
-            if time != RunTime::Local && clock.domains.len() > 1 && clock.method == mpitrace::clock::Method::None {
+            if time != RunTime::Local && clock.domains.len() > 1 && clock.method == mpitrace_synchronise::Method::None {
                 notes.push(format!(
                     "the ranks of {file} read {} clocks that nothing has synchronised: only --time local is to be trusted",
                     clock.domains.len()

@@ -1,7 +1,7 @@
 //! What is known of each repetition beside its run time.
 
-use mpitrace::clock::Method;
 use mpitrace::diagnosis::{Examination, Examined, Metric, Quantity};
+use mpitrace_synchronise::Method;
 use rayon::prelude::*;
 
 use crate::source::{Counter, Kind, Ranks, Source};

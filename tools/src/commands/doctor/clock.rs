@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use mpitrace_platform::tsc;
 use serde::Serialize;
 
-use crate::mpi::stamp::{self, FLAGS, Source};
+use crate::mpi::stamp::{self, Source};
 
 /// The clock.
 #[derive(Debug, Serialize)]
@@ -25,12 +26,13 @@ impl Clock {
     /// That of this machine.
     pub fn of_machine() -> Clock {
         let read = |path: &str| std::fs::read_to_string(path).ok().map(|text| text.trim().to_owned());
-        let flags = if cfg!(target_arch = "x86_64") { &FLAGS[..] } else { &[] };
+        let flags = if cfg!(target_arch = "x86_64") { &tsc::FLAGS[..] } else { &[] };
+        let known = tsc::processor_flags();
         Clock {
             source: stamp::source(),
-            flags: flags.iter().map(|&flag| (flag, stamp::has(flag))).collect(),
+            flags: flags.iter().map(|&flag| (flag, known.iter().any(|known| known == flag))).collect(),
             clocksource: read("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
-            available: stamp::available(),
+            available: tsc::available_sources(),
             boot_id: read("/proc/sys/kernel/random/boot_id"),
         }
     }

@@ -1,5 +1,6 @@
 //! Which of the kernel's performance counters can be had, and what forbids the others.
 
+use mpitrace_platform::perf::{self, Attributes, flag, format};
 use serde::Serialize;
 
 /// The counters of the kernel (perf_event_open(2)).
@@ -26,27 +27,23 @@ pub struct Event {
     pub error: Option<String>,
 }
 
-const HARDWARE: u32 = 0;
-const SOFTWARE: u32 = 1;
-const CACHE: u32 = 3;
-
-/// Name, type and number (linux/perf_event.h); a cache event's number is cache | operation << 8 | result << 16.
-const EVENTS: [(&str, u32, u64); 15] = [
-    ("instructions", HARDWARE, 1),
-    ("cycles", HARDWARE, 0),
-    ("cache-references", HARDWARE, 2),
-    ("cache-misses", HARDWARE, 3),
-    ("branches", HARDWARE, 4),
-    ("branch-misses", HARDWARE, 5),
-    ("L1-dcache-load-misses", CACHE, 1 << 16),
-    ("LLC-load-misses", CACHE, 2 | 1 << 16),
-    ("dTLB-load-misses", CACHE, 3 | 1 << 16),
-    ("task-clock", SOFTWARE, 1),
-    ("page-faults", SOFTWARE, 2),
-    ("minor-faults", SOFTWARE, 5),
-    ("major-faults", SOFTWARE, 6),
-    ("context-switches", SOFTWARE, 3),
-    ("cpu-migrations", SOFTWARE, 4),
+/// The names of those that are tried.
+const EVENTS: [&str; 15] = [
+    "instructions",
+    "cycles",
+    "cache-references",
+    "cache-misses",
+    "branches",
+    "branch-misses",
+    "L1-dcache-load-misses",
+    "LLC-load-misses",
+    "dTLB-load-misses",
+    "task-clock",
+    "page-faults",
+    "minor-faults",
+    "major-faults",
+    "context-switches",
+    "cpu-migrations",
 ];
 
 /// Those that happen in the kernel: without it they stay 0.
@@ -58,7 +55,8 @@ impl Counters {
         let paranoid = std::fs::read_to_string("/proc/sys/kernel/perf_event_paranoid");
         let perf_event_paranoid = paranoid.ok().and_then(|text| text.trim().parse().ok());
         let mut forbidden = false;
-        let events = EVENTS.map(|(name, kind, number)| {
+        let events = EVENTS.map(|name| {
+            let (kind, number) = perf::generic(name).expect("a name of the list that is shared");
             // Without the kernel less is forbidden.
             let tried = match count(kind, number, true) {
                 Err(error) if is_forbidden(error) && !IN_KERNEL.contains(&name) => {
@@ -110,22 +108,9 @@ fn why(error: i32) -> String {
 
 /// Counts for a moment; the error number where that does not work.
 fn count(kind: u32, number: u64, with_kernel: bool) -> Result<(), i32> {
-    /// Of perf_event_attr, version 1 (PERF_ATTR_SIZE_VER0): type and size, config, sample_period, sample_type, read_format, flags.
-    const WORDS: usize = 8;
-    /// PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING.
-    const TIMES: u64 = 1 | 2;
-    /// exclude_kernel and exclude_hv.
-    const EXCLUDE: u64 = 1 << 5 | 1 << 6;
-    let mut attr = [0u64; WORDS];
-    attr[0] = u64::from(kind) | (size_of_val(&attr) as u64) << 32;
-    attr[1] = number;
-    attr[4] = TIMES;
-    attr[5] = if with_kernel { 0 } else { EXCLUDE };
-    // SAFETY: the structure is as long as it says; the event is of this process, on any processor.
-    let event = unsafe { libc::syscall(libc::SYS_perf_event_open, attr.as_ptr(), 0, -1, -1, 0) } as libc::c_int;
-    if event < 0 {
-        return Err(last_error());
-    }
+    let flags = if with_kernel { 0 } else { flag::EXCLUDE_KERNEL | flag::EXCLUDE_HYPERVISOR };
+    let read_format = format::TIME_ENABLED | format::TIME_RUNNING;
+    let event = perf::open(&Attributes { read_format, flags, ..Attributes::new(kind, number) }, None, 0)?;
     let spun = (0..10_000u64).fold(0, |sum, value| std::hint::black_box(sum ^ value));
     std::hint::black_box(spun);
     let mut values = [0u64; 3];
@@ -152,7 +137,7 @@ mod tests {
     #[test]
     fn an_event_that_does_not_exist_is_an_error_and_not_a_count() {
         const UNKNOWN: u64 = 999;
-        assert!(count(SOFTWARE, UNKNOWN, false).is_err());
+        assert!(count(perf::SOFTWARE, UNKNOWN, false).is_err());
     }
 
     #[test]

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use mpitrace::call_site::Resolver;
 use mpitrace::clock::Clock;
 use mpitrace::operations::{CallSite, Operation, Operations, Unfinished};
-use mpitrace::trace::factors::{self, Factors, UNKNOWN};
-use mpitrace::trace::layout::{DISTURBED, RankHeader, abi, clock_source, counter_flags};
-use mpitrace::trace::{Part, Trace};
+use mpitrace::reader::{Part, Trace};
+use mpitrace_format::layout::{DISTURBED, RankHeader, abi, clock_source, counter_flags};
+use mpitrace_format::metadata::{self, Metadata, UNKNOWN};
 use serde::Serialize;
 
 /// All of it.
@@ -131,9 +131,9 @@ impl Facts {
     /// Collects them. What differs between ranks is that of the lowest.
     pub fn of(trace: &Trace, operations: &Operations, clock: &Clock) -> Facts {
         let first = trace.parts.first();
-        let factors = first.map(|part| part.factors()).unwrap_or_default();
+        let factors = first.map(|part| part.metadata()).unwrap_or_default();
         let unfinished = operations.unfinished(trace);
-        let sum = |of_thread: fn(&mpitrace::trace::layout::ThreadEntry) -> u64| -> u64 {
+        let sum = |of_thread: fn(&mpitrace_format::layout::ThreadEntry) -> u64| -> u64 {
             trace.parts.iter().flat_map(|part| part.threads()).map(of_thread).sum()
         };
         Facts {
@@ -147,7 +147,7 @@ impl Facts {
             complete: trace.complete,
             problems: trace.problems.clone(),
             abi: first.and_then(|part| abi_name(part.info().abi)),
-            library: factors::get(&factors, "library").unwrap_or(UNKNOWN).to_owned(),
+            library: metadata::get(&factors, "library").unwrap_or(UNKNOWN).to_owned(),
             counters: first.map(|part| part.counter_values().map(|(name, _)| name).collect()).unwrap_or_default(),
             counters_limited: limited(trace),
             counters_scaled: scaled(trace),
@@ -255,8 +255,8 @@ fn disturbed(trace: &Trace) -> u64 {
 fn by_rank(trace: &Trace, name: &str) -> BTreeMap<String, Vec<u32>> {
     let mut values: BTreeMap<String, Vec<u32>> = BTreeMap::new();
     for part in &trace.parts {
-        let factors: Factors = part.factors();
-        let value = factors::get(&factors, name).unwrap_or(UNKNOWN);
+        let factors: Metadata = part.metadata();
+        let value = metadata::get(&factors, name).unwrap_or(UNKNOWN);
         values.entry(value.to_owned()).or_default().push(part.rank());
     }
     values

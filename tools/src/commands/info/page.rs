@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-use mpitrace::trace::factors::UNKNOWN;
+use mpitrace_format::metadata::UNKNOWN;
 
 use super::facts::{Facts, Settings, UnfinishedFacts};
 use crate::output::{Attribute, Style};

@@ -14,7 +14,7 @@ use crate::report::detail::{Detail, SHOWN};
 use crate::report::fingerprint::{Fingerprint, Overview, Report};
 use crate::report::measured::Measured;
 use crate::report::terminal::{self, Look};
-use crate::report::{file, make, page, still};
+use crate::report::{file, make, page, static_pictures};
 use crate::source::Source;
 
 pub(super) fn run(arguments: &Arguments, time: RunTime, place: Place, output: &mut Output) -> Result<ExitCode> {
@@ -23,14 +23,14 @@ pub(super) fn run(arguments: &Arguments, time: RunTime, place: Place, output: &m
     source.warn(time);
     let report = report(&source, arguments, time)?;
     if let (Place::Folder(_), Some(plot)) = (&place, arguments.plot.as_deref()) {
-        still::check(&report, plot)?;
+        static_pictures::check(&report, plot)?;
     }
     match place {
         Place::Page(path) => {
             let title = format!("Fingerprints of {}", report.name);
             file::whole(path, |file| page::write(&title, &report, file))?;
         }
-        Place::Folder(folder) => still::write(&report, time, folder, arguments.plot.as_deref())?,
+        Place::Folder(folder) => static_pictures::write(&report, time, folder, arguments.plot.as_deref())?,
         Place::Terminal => {
             let look = Look::of(output.style);
             terminal::write(&report, time, look, output)?;

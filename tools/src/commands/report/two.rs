@@ -15,7 +15,7 @@ use crate::report::comparison::{self, Comparison};
 use crate::report::detail::{Detail, SHOWN};
 use crate::report::measured::Measured;
 use crate::report::terminal::{self, Look};
-use crate::report::{file, make, page, still};
+use crate::report::{file, make, page, static_pictures};
 use crate::source::Source;
 
 pub(super) fn run(
@@ -32,7 +32,7 @@ pub(super) fn run(
             let title = format!("{} beside {}", comparison.names[0], comparison.names[1]);
             file::whole(path, |file| page::write(&title, &comparison, file))?;
         }
-        Place::Folder(folder) => still::write_comparison(&comparison, time, folder)?,
+        Place::Folder(folder) => static_pictures::write_comparison(&comparison, time, folder)?,
         Place::Terminal => {
             let look = Look::of(output.style);
             terminal::write_comparison(&comparison, time, look, output)?;

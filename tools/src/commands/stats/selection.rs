@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use anyhow::Result;
 use mpitrace::categories::{Categories, Category, Robust, Roth};
 use mpitrace::statistics::schemes::Removal;
-use mpitrace::trace::layout::OPERATION_MASK;
+use mpitrace_format::layout::OPERATION_MASK;
 use serde::Serialize;
 
 use super::arguments::{Arguments, Method, Timing, Wanted};

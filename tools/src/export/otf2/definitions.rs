@@ -6,7 +6,7 @@ use std::ffi::CString;
 use anyhow::Result;
 use mpitrace::categories::Category;
 use mpitrace::operations::NO_RECORD;
-use mpitrace::trace::layout::{CommunicatorEntry, OPERATION_MASK, communicator_flags};
+use mpitrace_format::layout::{CommunicatorEntry, OPERATION_MASK, communicator_flags};
 
 use super::archive::Archive;
 use super::collective::Collective;
@@ -144,10 +144,10 @@ impl Definitions {
         // SAFETY: see `write`; so in the rest of the function.
         library.check(unsafe { (library.node)(writer, 0, job, machine, UNDEFINED) })?;
         let mut nodes: HashMap<String, u32> = HashMap::new();
-        let parts: HashMap<u32, &mpitrace::trace::Part> =
+        let parts: HashMap<u32, &mpitrace::reader::Part> =
             calls.trace.parts.iter().map(|part| (part.rank(), part)).collect();
         for rank in ranks(calls) {
-            let factors = parts.get(&rank).map(|part| part.factors()).unwrap_or_default();
+            let factors = parts.get(&rank).map(|part| part.metadata()).unwrap_or_default();
             let host = factors.into_iter().find(|(name, _)| name == "host").map(|(_, host)| host);
             let host = host.unwrap_or_else(|| "unknown".to_owned());
             let next = nodes.len() as u32 + 1;

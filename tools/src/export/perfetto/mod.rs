@@ -34,7 +34,7 @@ impl Exporter for Perfetto {
             let mut packets = Packets { sink, buffer: Vec::new() };
             packets.begin(calls, &stamps)?;
             for part in &calls.trace.parts {
-                let host = part.factors().into_iter().find(|(name, _)| name == "host").map(|(_, host)| host);
+                let host = part.metadata().into_iter().find(|(name, _)| name == "host").map(|(_, host)| host);
                 let (mut tracks, described) = Tracks::of_rank(part.rank(), host.as_deref(), &calls.counter_names);
                 described.into_iter().try_for_each(|track| packets.track(track))?;
                 let selection = Selection { operation, rank: Some(part.rank()), limit: None };

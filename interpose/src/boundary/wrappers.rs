@@ -1,0 +1,347 @@
+//! The exported functions, made from the table.
+
+use std::ffi::c_int;
+
+use mpitrace_functions::{Function, for_each_function};
+
+use crate::boundary::large_count;
+use crate::boundary::symbol::Symbol;
+use crate::boundary::width::{Int, Large};
+use crate::counters::{message_counters, p2p};
+use crate::identity::message_size::Message;
+use crate::identity::{call_site, communicators, datatype};
+use crate::job::{lifecycle, sessions};
+use crate::record::{recorder, thread};
+use crate::requests::{completion, outstanding};
+
+/// Exports one function: `$body` runs with `$forward` calling the next definition of the same name. With `$into`, `$forward`
+/// takes what is passed in place of that argument.
+///
+/// Every argument is a machine word, which is passed on as it came: in its register or on the stack. C++ exceptions that an
+/// error handler throws pass through (`C-unwind`).
+macro_rules! export {
+    ($symbol:expr, ($($argument:ident),*), $real:ident => $absent:expr, $forward:ident($($into:ident)?) => $body:expr) => {
+        const _: () = {
+            /// See the MPI standard.
+            ///
+            /// # Safety
+            /// The arguments are those of the MPI function of this name.
+            #[unsafe(export_name = $symbol)]
+            pub unsafe extern "C-unwind" fn wrapper($($argument: usize),*) -> c_int {
+                static REAL: Symbol = Symbol::new(concat!($symbol, "\0"));
+                let Some($real) = REAL.get() else { return $absent };
+                // SAFETY: the next definition of an MPI function takes the same words and returns an int; the arguments
+                // are the program's own.
+                let $forward = move |$($into: usize)?| unsafe {
+                    let real: unsafe extern "C-unwind" fn($($argument: usize),*) -> c_int =
+                        std::mem::transmute($real);
+                    real($($argument),*)
+                };
+                $body
+            }
+        };
+    };
+}
+
+/// The plain function in place of one with large counts that the library lacks.
+///
+/// In place of `$forward`, runs `$body` with the arguments narrowed and forwards to the symbol `$plain`.
+macro_rules! with_plain {
+    ($plain:expr, ($($argument:ident),*), ($forward:ident($($into:ident)?), $arrays:ident) => $body:expr) => {{
+        static PLAIN: Symbol = Symbol::new(concat!($plain, "\0"));
+        let Some(plain) = PLAIN.get() else { return missing($plain) };
+        let names = [$(stringify!($argument)),*];
+        let given = [$($argument),*];
+        let mut arguments = given;
+        let mut $arrays = large_count::Narrowed::default();
+        // SAFETY: the arguments are those of a call of this function.
+        if !unsafe { $arrays.narrow($plain, &names, &mut arguments) } {
+            // SAFETY: as above.
+            return unsafe { large_count::refuse(&names, &given) };
+        }
+        // SAFETY: as in `export`; the narrowed arrays live until the call has returned, or its request is complete.
+        #[allow(unused_variables, reason = "one of them may be replaced")]
+        let $forward = move |$($into: usize)?| unsafe {
+            let replaced = ($($into)?);
+            let [$($argument),*] = arguments;
+            $(let $into: usize = replaced;)?
+            let plain: unsafe extern "C-unwind" fn($($argument: usize),*) -> c_int = std::mem::transmute(plain);
+            plain($($argument),*)
+        };
+        $body
+    }};
+}
+
+macro_rules! declare {
+    () => {};
+
+    (collective $name:ident, $started:ident($($argument:ident),*) => $rule:ident($($significant:ident),*)
+        $(root $root:ident)? $(reduction $reduction:ident)? on $comm:ident; $($rest:tt)*) => {
+        collective!(blocking $name, "", ($($argument),*),
+            $rule($($significant),*), ($(root $root)? $(reduction $reduction)?), $comm);
+        collective!(starting $started, "", ($($argument,)* request),
+            $rule($($significant),*), ($(root $root)? $(reduction $reduction)?), $comm);
+        collective!(preparing $name, "_init", ($($argument,)* info, request),
+            $rule($($significant),*), ($(root $root)? $(reduction $reduction)?), $comm);
+        declare! { $($rest)* }
+    };
+    (collective+c $name:ident, $started:ident($($argument:ident),*) => $rule:ident($($significant:ident),*)
+        $(root $root:ident)? $(reduction $reduction:ident)? on $comm:ident; $($rest:tt)*) => {
+        collective!(blocking+c $name, "", ($($argument),*),
+            $rule($($significant),*), ($(root $root)? $(reduction $reduction)?), $comm);
+        collective!(starting+c $started, "", ($($argument,)* request),
+            $rule($($significant),*), ($(root $root)? $(reduction $reduction)?), $comm);
+        collective!(preparing+c $name, "_init", ($($argument,)* info, request),
+            $rule($($significant),*), ($(root $root)? $(reduction $reduction)?), $comm);
+        declare! { $($rest)* }
+    };
+
+    (guarded $name:ident($($argument:ident),*); $($rest:tt)*) => {
+        guarded!(concat!("MPI_", stringify!($name)), ($($argument),*));
+        guarded!(concat!("PMPI_", stringify!($name)), ($($argument),*));
+        declare! { $($rest)* }
+    };
+    (guarded+c $name:ident($($argument:ident),*); $($rest:tt)*) => {
+        guarded!(concat!("MPI_", stringify!($name)), ($($argument),*));
+        guarded!(concat!("PMPI_", stringify!($name)), ($($argument),*));
+        guarded!(concat!("MPI_", stringify!($name), "_c"), ($($argument),*), concat!("MPI_", stringify!($name)));
+        guarded!(concat!("PMPI_", stringify!($name), "_c"), ($($argument),*), concat!("PMPI_", stringify!($name)));
+        declare! { $($rest)* }
+    };
+
+    (observed $name:ident($($argument:ident),*) or $other:ident($($passed:ident),*)
+        => $module:ident::$function:ident($($handed:ident),*); $($rest:tt)*) => {
+        observed!(concat!("MPI_", stringify!($name)), ($($argument),*), $module::$function($($handed),*),
+            concat!("MPI_", stringify!($other)), ($($passed),*));
+        observed!(concat!("PMPI_", stringify!($name)), ($($argument),*), $module::$function($($handed),*),
+            concat!("PMPI_", stringify!($other)), ($($passed),*));
+        declare! { $($rest)* }
+    };
+    (observed $name:ident($($argument:ident),*) => $module:ident::$function:ident($($handed:ident),*); $($rest:tt)*) => {
+        observed!(concat!("MPI_", stringify!($name)), ($($argument),*), $module::$function($($handed),*));
+        observed!(concat!("PMPI_", stringify!($name)), ($($argument),*), $module::$function($($handed),*));
+        declare! { $($rest)* }
+    };
+
+    (completing $name:ident($($argument:ident),*) $(into $into:ident)?
+        => $module:ident::$function:ident($($handed:ident),*); $($rest:tt)*) => {
+        of_requests!(concat!("MPI_", stringify!($name)), ($($argument),*), ($($into)?),
+            completion::any_outstanding, $module::$function($($handed),*));
+        of_requests!(concat!("PMPI_", stringify!($name)), ($($argument),*), ($($into)?),
+            completion::any_outstanding, $module::$function($($handed),*));
+        declare! { $($rest)* }
+    };
+    (starting $name:ident($($argument:ident),*) => $module:ident::$function:ident($($handed:ident),*); $($rest:tt)*) => {
+        of_requests!(concat!("MPI_", stringify!($name)), ($($argument),*), (),
+            outstanding::any_prepared, $module::$function($($handed),*));
+        of_requests!(concat!("PMPI_", stringify!($name)), ($($argument),*), (),
+            outstanding::any_prepared, $module::$function($($handed),*));
+        declare! { $($rest)* }
+    };
+
+    (counted $name:ident($($argument:ident),*) $(into $into:ident)?
+        => $module:ident::$function:ident($($handed:ident),*); $($rest:tt)*) => {
+        counted!(concat!("MPI_", stringify!($name)), Int, ($($argument),*), ($($into)?), $module::$function($($handed),*));
+        counted!(concat!("PMPI_", stringify!($name)), Int, ($($argument),*), ($($into)?), $module::$function($($handed),*));
+        declare! { $($rest)* }
+    };
+    (counted+c $name:ident($($argument:ident),*) $(into $into:ident)?
+        => $module:ident::$function:ident($($handed:ident),*); $($rest:tt)*) => {
+        counted!(concat!("MPI_", stringify!($name)), Int, ($($argument),*), ($($into)?), $module::$function($($handed),*));
+        counted!(concat!("PMPI_", stringify!($name)), Int, ($($argument),*), ($($into)?), $module::$function($($handed),*));
+        counted!(concat!("MPI_", stringify!($name), "_c"), Large, ($($argument),*), ($($into)?),
+            $module::$function($($handed),*), concat!("MPI_", stringify!($name)));
+        counted!(concat!("PMPI_", stringify!($name), "_c"), Large, ($($argument),*), ($($into)?),
+            $module::$function($($handed),*), concat!("PMPI_", stringify!($name)));
+        declare! { $($rest)* }
+    };
+
+    (lifecycle $name:ident($($argument:ident),*) => $module:ident::$function:ident($($handed:ident),*); $($rest:tt)*) => {
+        lifecycle!(concat!("MPI_", stringify!($name)), ($($argument),*), $module::$function($($handed),*));
+        lifecycle!(concat!("PMPI_", stringify!($name)), ($($argument),*), $module::$function($($handed),*));
+        declare! { $($rest)* }
+    };
+}
+
+/// One form of a collective: both of its names, in both widths with `+c`. The form's name is the given one with `$ending`.
+macro_rules! collective {
+    ($form:ident $name:ident, $ending:literal, $arguments:tt, $rule:ident $significant:tt, $roles:tt, $comm:ident) => {
+        const _: () = {
+            static FUNCTION: Function = Function { name: concat!("MPI_", stringify!($name), $ending) };
+    recorded!($form, concat!("MPI_", stringify!($name), $ending), Int, $arguments, $rule $significant, $roles,
+                $comm);
+    recorded!($form, concat!("PMPI_", stringify!($name), $ending), Int, $arguments, $rule $significant, $roles,
+                $comm);
+        };
+    };
+    ($form:ident+c $name:ident, $ending:literal, $arguments:tt, $rule:ident $significant:tt, $roles:tt, $comm:ident) => {
+        const _: () = {
+            static FUNCTION: Function = Function { name: concat!("MPI_", stringify!($name), $ending) };
+    recorded!($form, concat!("MPI_", stringify!($name), $ending), Int, $arguments, $rule $significant, $roles,
+                $comm);
+    recorded!($form, concat!("PMPI_", stringify!($name), $ending), Int, $arguments, $rule $significant, $roles,
+                $comm);
+    recorded!($form, concat!("MPI_", stringify!($name), $ending, "_c"), Large, $arguments, $rule $significant,
+                $roles, $comm, concat!("MPI_", stringify!($name), $ending));
+    recorded!($form, concat!("PMPI_", stringify!($name), $ending, "_c"), Large, $arguments, $rule $significant,
+                $roles, $comm, concat!("PMPI_", stringify!($name), $ending));
+        };
+    };
+}
+
+/// One exported name of a collective.
+macro_rules! recorded {
+    ($form:ident, $symbol:expr, $width:ident, ($($argument:ident),*), $rule:ident($($significant:ident),*),
+        ($(root $root:ident)? $(reduction $reduction:ident)?), $comm:ident $(, $plain:expr)?) => {
+        export!($symbol, ($($argument),*), real => absent!(($($argument),*), (forward(), arrays) => {
+            let site = site!();
+            let message = move |thread| Message::<$width>::on(&FUNCTION, thread, $comm).at(site)
+                $(.root($root))? $(.reduction($reduction))? .$rule($($significant),*);
+            record!($form, message, forward, arrays, $comm, ($($argument),*))
+        }, $symbol $(, $plain)?), forward() => {
+            let site = site!();
+            let message = move |thread| Message::<$width>::on(&FUNCTION, thread, $comm).at(site)
+                $(.root($root))? $(.reduction($reduction))? .$rule($($significant),*);
+            record!($form, message, forward, no_arrays!($form), $comm, ($($argument),*))
+        });
+    };
+}
+
+/// From where in the program this wrapper was called, where that is asked for.
+macro_rules! site {
+    () => {{
+        static DISTANCE: call_site::Distance = call_site::Distance::unknown();
+        let here = thread::frame();
+        if call_site::asked() && !thread::is_nested(here) { call_site::number(here, &DISTANCE) } else { 0 }
+    }};
+}
+
+/// How a form is recorded.
+macro_rules! record {
+    (blocking, $message:expr, $forward:expr, $arrays:expr, $comm:ident, $arguments:tt) => {{
+        // The arrays live until the call has returned.
+        let _arrays = $arrays;
+        recorder::collective($message, $forward)
+    }};
+    (starting, $message:expr, $forward:expr, $arrays:expr, $comm:ident, ($($argument:ident),*)) => {
+        outstanding::start($message, $forward, $arrays, last!($($argument),*))
+    };
+    (preparing, $message:expr, $forward:expr, $arrays:expr, $comm:ident, ($($argument:ident),*)) => {
+        outstanding::prepare($message, $forward, $arrays, $comm, last!($($argument),*))
+    };
+}
+
+/// What stands for narrowed arrays where none are needed: nothing that a blocking call would have to carry about.
+macro_rules! no_arrays {
+    (blocking) => {
+        ()
+    };
+    ($form:ident) => {
+        large_count::Narrowed::default()
+    };
+}
+
+macro_rules! last {
+    ($last:ident) => { $last };
+    ($first:ident, $($rest:ident),+) => { last!($($rest),+) };
+}
+
+macro_rules! guarded {
+    ($symbol:expr, ($($argument:ident),*) $(, $plain:expr)?) => {
+        export!($symbol, ($($argument),*),
+            real => absent!(($($argument),*), (forward(), arrays) => {
+                // Only counts are narrowed here: input and output and windows take no arrays of them.
+                drop(arrays);
+                thread::guarded(forward)
+            }, $symbol $(, $plain)?),
+            forward() => thread::guarded(forward));
+    };
+}
+
+macro_rules! observed {
+    ($symbol:expr, ($($argument:ident),*), $module:ident::$function:ident($($handed:ident),*)
+        $(, $other:expr, ($($passed:ident),*))?) => {
+        export!($symbol, ($($argument),*), real => instead!($symbol, $module::$function($($handed),*)
+            $(, $other, ($($passed),*))?), forward() => {
+            if thread::is_passing(thread::frame()) { forward() } else { $module::$function(forward, $($handed),*) }
+        });
+    };
+}
+
+/// What stands for an observed function that the library at hand lacks: another one, where the table names one.
+macro_rules! instead {
+    ($symbol:expr, $module:ident::$function:ident($($handed:ident),*)) => { missing($symbol) };
+    ($symbol:expr, $module:ident::$function:ident($($handed:ident),*), $other:expr, ($($passed:ident),*)) => {{
+        static OTHER: Symbol = Symbol::new(concat!($other, "\0"));
+        let Some(other) = OTHER.get() else { return missing($symbol) };
+        // SAFETY: as in `export`.
+        let forward = move || unsafe {
+            let other: unsafe extern "C-unwind" fn($($passed: usize),*) -> c_int = std::mem::transmute(other);
+            other($($passed),*)
+        };
+        if thread::is_passing(thread::frame()) { forward() } else { $module::$function(forward, $($handed),*) }
+    }};
+}
+
+macro_rules! of_requests {
+    ($symbol:expr, ($($argument:ident),*), ($($into:ident)?), $any:ident::$outstanding:ident,
+        $module:ident::$function:ident($($handed:ident),*)) => {
+        export!($symbol, ($($argument),*), real => missing($symbol), forward($($into)?) => {
+            if $any::$outstanding() && !thread::is_nested(thread::frame()) {
+                $module::$function(forward, $($handed),*)
+            } else {
+                forward($($into)?)
+            }
+        });
+    };
+}
+
+macro_rules! counted {
+    ($symbol:expr, $width:ident, ($($argument:ident),*), ($($into:ident)?),
+        $module:ident::$function:ident($($handed:ident),*) $(, $plain:expr)?) => {
+        export!($symbol, ($($argument),*), real => absent!(($($argument),*), (forward($($into)?), arrays) => {
+            // There are none.
+            drop(arrays);
+            if_counting!($width, forward($($into)?), $module::$function($($handed),*))
+        }, $symbol $(, $plain)?), forward($($into)?) => {
+            if_counting!($width, forward($($into)?), $module::$function($($handed),*))
+        });
+    };
+}
+
+macro_rules! if_counting {
+    ($width:ident, $forward:ident($($into:ident)?), $module:ident::$function:ident($($handed:ident),*)) => {
+        if message_counters::counting() && !thread::is_nested(thread::frame()) {
+            $module::$function::<$width>($forward, $($handed),*)
+        } else {
+            $forward($($into)?)
+        }
+    };
+}
+
+macro_rules! lifecycle {
+    ($symbol:expr, ($($argument:ident),*), $module:ident::$function:ident($($handed:ident),*)) => {
+        export!($symbol, ($($argument),*), real => missing($symbol), forward() => $module::$function(forward, $($handed),*));
+    };
+}
+
+/// What stands for a function that the library at hand lacks: its plain form where it has one.
+macro_rules! absent {
+    ($arguments:tt, $given:tt => $body:expr, $symbol:expr) => { missing($symbol) };
+    ($arguments:tt, $given:tt => $body:expr, $symbol:expr, $plain:expr) => {
+        with_plain!($plain, $arguments, $given => $body)
+    };
+}
+
+/// The result of a function that the MPI library at hand does not have. Any result but 0 is an error; this one is what mpi4py
+/// stands for "the library lacks it" with, and turns into the exception that it raises without the tracer.
+const LACKING: c_int = 0xaaaa_aaaa_u32 as c_int;
+
+/// Stands for a function that the MPI library at hand does not have: the program asked for it, and hears so.
+#[cold]
+fn missing(symbol: &str) -> c_int {
+    crate::job::log::detail(&format!("the MPI library of this program has no {symbol}; the call returns an error"));
+    LACKING
+}
+
+for_each_function!(declare);

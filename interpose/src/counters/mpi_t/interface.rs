@@ -1,0 +1,271 @@
+//! The functions and the numbers of MPI's tools interface (MPI_T).
+//!
+//! The numbers differ between the binary interfaces. tests/programs/mock_mpi_t.c is compiled with each library's own `mpi.h` and
+//! has a variable of every class and type: what stands here wrongly gives wrong values there.
+
+use std::ffi::{c_int, c_void};
+
+use mpitrace_format::layout::abi as family;
+use mpitrace_platform::mpi_t::{self, FirstValues, TYPES, Type, Value};
+
+use crate::boundary::mpi::functions;
+use crate::boundary::symbol::{self, Symbol};
+use crate::boundary::{abi, mpi};
+use crate::counters::mpi_t::kinds::{Class, Number};
+
+functions! {
+    /// Begins the use of the interface.
+    fn init_thread = "MPI_T_init_thread"(required, provided);
+    /// How many performance variables there are; their indices go up to that, with gaps.
+    fn pvar_get_num = "MPI_T_pvar_get_num"(count);
+    /// What a performance variable is.
+    fn pvar_get_info = "MPI_T_pvar_get_info"(
+        index, name, name_length, verbosity, class, datatype, enumeration, text, text_length, bind, read_only, continuous, atomic
+    );
+    /// Makes a session, within which variables are read.
+    fn pvar_session_create = "MPI_T_pvar_session_create"(session);
+    /// Binds a variable to an object.
+    fn pvar_handle_alloc = "MPI_T_pvar_handle_alloc"(session, index, object, handle, count);
+    /// Gives the handle back.
+    fn pvar_handle_free = "MPI_T_pvar_handle_free"(session, handle);
+    /// Starts a variable that does not count all the time.
+    fn pvar_start = "MPI_T_pvar_start"(session, handle);
+    /// How many control variables there are.
+    fn cvar_get_num = "MPI_T_cvar_get_num"(count);
+    /// What a control variable is.
+    fn cvar_get_info = "MPI_T_cvar_get_info"(
+        index, name, name_length, verbosity, datatype, enumeration, text, text_length, bind, scope
+    );
+    /// Binds a control variable to an object.
+    fn cvar_handle_alloc = "MPI_T_cvar_handle_alloc"(index, object, handle, count);
+    /// Gives the handle back.
+    fn cvar_handle_free = "MPI_T_cvar_handle_free"(handle);
+    /// The value of a control variable.
+    fn cvar_read = "MPI_T_cvar_read"(handle, buffer);
+    /// How many items an enumeration has.
+    fn enum_get_info = "MPI_T_enum_get_info"(enumeration, count, name, name_length);
+    /// An item of an enumeration.
+    fn enum_get_item = "MPI_T_enum_get_item"(enumeration, index, value, name, name_length);
+}
+
+/// `int MPI_T_pvar_read(MPI_T_pvar_session, MPI_T_pvar_handle, void *)`. A handle is a pointer in all three interfaces.
+pub type Read = unsafe extern "C-unwind" fn(usize, usize, *mut c_void) -> c_int;
+
+/// The function that reads a variable.
+pub fn read_function() -> Option<Read> {
+    static READ: Symbol = Symbol::new("MPI_T_pvar_read\0");
+    // SAFETY: the function has this type.
+    READ.get().map(|address| unsafe { std::mem::transmute::<*mut c_void, Read>(address) })
+}
+
+/// Begins the use of the interface. It is never ended: MPI_T_finalize before MPI_Finalize crashes some MPICH versions.
+pub fn begin() -> bool {
+    // The level in force: Open MPI would raise the program's own to the one that is asked for here.
+    // SAFETY: int MPI_Query_thread(int *); MPI is initialised.
+    let level = mpi::int(|level| unsafe { mpi::query_thread(level) });
+    let required = level.unwrap_or_default() as usize;
+    // SAFETY: int MPI_T_init_thread(int, int *).
+    mpi::int(|provided| unsafe { init_thread(required, provided) }).is_some()
+}
+
+/// What a variable belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Object {
+    Process,
+    Communicator,
+    /// Another kind of MPI object, by its name in a sentence.
+    Other(&'static str),
+}
+
+impl Object {
+    /// Of MPI_T_BIND_NO_OBJECT and what follows it, in all three interfaces in this order.
+    fn of(bind: c_int) -> Object {
+        const OTHERS: [&str; 10] = [
+            "a data type",
+            "an error handler",
+            "a file",
+            "a group",
+            "a reduction operator",
+            "a request",
+            "a window",
+            "a message",
+            "an info object",
+            "a session",
+        ];
+        match bind - first_values().bind {
+            0 => Object::Process,
+            1 => Object::Communicator,
+            other => Object::Other(
+                usize::try_from(other - 2).ok().and_then(|index| OTHERS.get(index)).unwrap_or(&"another object"),
+            ),
+        }
+    }
+}
+
+/// Of MPI_T_PVAR_CLASS_STATE and what follows it, in all three interfaces in this order.
+fn class_of(number: c_int) -> Option<Class> {
+    Class::ALL.get(usize::try_from(number - first_values().class).ok()?).copied()
+}
+
+/// The types that variables may have (MPI 5.0, section 15.3.5), but for text.
+fn number_of(datatype: usize) -> Option<Number> {
+    let same = |kind: &&Type| {
+        datatype
+            == match abi::get().family {
+                family::OPENMPI => symbol::data(kind.openmpi).addr(),
+                family::STANDARD => kind.standard,
+                _ => kind.mpich,
+            }
+    };
+    match TYPES.iter().find(same)?.value {
+        Value::Text => None,
+        Value::Signed32 => Some(Number::Signed32),
+        Value::Unsigned32 => Some(Number::Unsigned32),
+        Value::Signed64 => Some(Number::Signed64),
+        Value::Unsigned64 => Some(Number::Unsigned64),
+        Value::Double => Some(Number::Double),
+    }
+}
+
+/// Where the enumerations of the library in the process begin.
+fn first_values() -> FirstValues {
+    match abi::get().family {
+        family::OPENMPI => mpi_t::OPENMPI,
+        family::STANDARD => mpi_t::STANDARD,
+        _ => mpi_t::MPICH,
+    }
+}
+
+/// What the library says of a performance variable.
+#[derive(Clone, Debug)]
+pub struct Performance {
+    pub index: usize,
+    pub name: String,
+    /// `None`: one of the library's own, whose values mean nothing to others.
+    pub class: Option<Class>,
+    /// `None`: it is not a number.
+    pub number: Option<Number>,
+    pub object: Object,
+    /// It counts all the time, and need not be started.
+    pub continuous: bool,
+}
+
+/// All performance variables that can be read now. Open MPI leaves gaps for those of components that it has unloaded.
+pub fn performance_variables() -> Vec<Performance> {
+    // SAFETY: int MPI_T_pvar_get_num(int *).
+    let count = mpi::int(|count| unsafe { pvar_get_num(count) }).unwrap_or(0).max(0) as usize;
+    (0..count).filter_map(performance_variable).collect()
+}
+
+fn performance_variable(index: usize) -> Option<Performance> {
+    let mut name = Text::new();
+    let mut text = Text::new();
+    let mut numbers = [0 as c_int; 6];
+    let [verbosity, class, bind, read_only, continuous, atomic] =
+        std::array::from_fn(|index| (&raw mut numbers[index]).expose_provenance());
+    let (mut datatype, mut enumeration) = (0usize, 0usize);
+    let [kind, items] = [&raw mut datatype, &raw mut enumeration].map(|place| place.expose_provenance());
+    // SAFETY: the texts are as long as they say; all places outlive the call.
+    let known = unsafe {
+        pvar_get_info(
+            index,
+            name.place(),
+            name.length(),
+            verbosity,
+            class,
+            kind,
+            items,
+            text.place(),
+            text.length(),
+            bind,
+            read_only,
+            continuous,
+            atomic,
+        )
+    };
+    let [_, class, bind, _, continuous, _] = numbers;
+    known.then(|| Performance {
+        index,
+        name: name.get(),
+        class: class_of(class),
+        number: number_of(abi::get().handle(datatype)),
+        object: Object::of(bind),
+        continuous: continuous != 0,
+    })
+}
+
+/// A control variable.
+pub struct Control {
+    pub index: usize,
+    pub name: String,
+    /// How its value is read; `None`: a text.
+    pub number: Option<Number>,
+    /// The handle of its enumeration; 0: it has none.
+    pub enumeration: usize,
+    /// Whether it belongs to the process as a whole.
+    pub of_process: bool,
+}
+
+/// The control variables whose name is wanted.
+pub fn control_variables(wanted: impl Fn(&str) -> bool) -> Vec<Control> {
+    // SAFETY: int MPI_T_cvar_get_num(int *).
+    let count = mpi::int(|count| unsafe { cvar_get_num(count) }).unwrap_or(0).max(0) as usize;
+    let variable = |index| {
+        let (mut name, mut text) = (Text::new(), Text::new());
+        let mut numbers = [0 as c_int; 3];
+        let [verbosity, bind, scope] = std::array::from_fn(|index| (&raw mut numbers[index]).expose_provenance());
+        let (mut datatype, mut enumeration) = (0usize, 0usize);
+        let [kind, items] = [&raw mut datatype, &raw mut enumeration].map(|place| place.expose_provenance());
+        // SAFETY: the texts are as long as they say; all places outlive the call.
+        let known = unsafe {
+            cvar_get_info(
+                index,
+                name.place(),
+                name.length(),
+                verbosity,
+                kind,
+                items,
+                text.place(),
+                text.length(),
+                bind,
+                scope,
+            )
+        };
+        let name = known.then(|| name.get()).filter(|name| wanted(name))?;
+        let number = number_of(abi::get().handle(datatype));
+        let of_process = Object::of(numbers[1]) == Object::Process;
+        Some(Control { index, name, number, enumeration, of_process })
+    };
+    (0..count).filter_map(variable).collect()
+}
+
+/// A text that the library fills.
+pub struct Text {
+    bytes: [u8; Text::LONGEST],
+    length: c_int,
+}
+
+impl Text {
+    /// Names are shorter; what is longer is cut off by the library.
+    const LONGEST: usize = 512;
+
+    pub fn new() -> Text {
+        Text { bytes: [0; Text::LONGEST], length: Text::LONGEST as c_int }
+    }
+
+    /// The address for the text.
+    pub fn place(&mut self) -> usize {
+        self.bytes.as_mut_ptr().expose_provenance()
+    }
+
+    /// The address for its length.
+    pub fn length(&mut self) -> usize {
+        (&raw mut self.length).expose_provenance()
+    }
+
+    /// What was filled in.
+    pub fn get(&self) -> String {
+        let end = self.bytes.iter().position(|&byte| byte == 0).unwrap_or(self.bytes.len());
+        String::from_utf8_lossy(&self.bytes[..end]).into_owned()
+    }
+}

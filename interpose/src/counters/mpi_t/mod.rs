@@ -1,0 +1,186 @@
+//! Performance variables of the MPI library (MPI_T), read around each call.
+//!
+//! [`plan`] binds and starts at Init what was asked for; [`read_into`] reads it on the way of a call, without a lock or an
+//! allocation of ours. Variables of communicators have a handle for each: [`meet`] makes those of a new one, beside the way of a
+//! call, and [`forget`] gives them back before the communicator is freed. [`control`] tells of control variables.
+
+mod bound;
+mod choice;
+pub mod control;
+mod interface;
+mod kinds;
+mod openmpi;
+mod planning;
+mod transport;
+
+use std::sync::OnceLock;
+use std::sync::atomic::Ordering;
+
+use mpitrace_format::layout::NO_VALUE;
+
+use bound::Bound;
+use planning::{Plan, Planned, Source};
+
+use crate::boundary::abi;
+use crate::job::log;
+
+/// A value of a performance variable that is read.
+pub struct Variable {
+    /// As the library names it, with the element behind it where it has several.
+    pub name: String,
+    /// What it counts in.
+    pub unit: &'static str,
+    /// Whether it is a level and not a counter.
+    pub level: bool,
+    /// What is to be known of it; empty: nothing.
+    pub note: String,
+}
+
+static PLANNED: OnceLock<Planned> = OnceLock::new();
+
+/// Binds and starts the variables that `MPITRACE_PVARS` means, for at most `room` columns. `has_world`: MPI_COMM_WORLD can be
+/// used.
+pub fn start(patterns: &[String], room: usize, has_world: bool) {
+    if !patterns.is_empty() {
+        let world = has_world.then(|| abi::get().comm_world);
+        let _ = PLANNED.set(planning::plan(patterns, room, world));
+    }
+}
+
+/// All that are read.
+pub fn all() -> &'static [Variable] {
+    PLANNED.get().map_or(&[], |planned| &planned.variables)
+}
+
+/// What was asked for and is not read: its name and why.
+pub fn left_out() -> impl Iterator<Item = (&'static str, String)> {
+    PLANNED.get().into_iter().flat_map(|planned| &planned.left_out).map(|one| (one.name.as_str(), one.reason()))
+}
+
+/// What is to be said, a sentence each: one for all variables that are left out for the same reason.
+pub fn notes() -> Vec<String> {
+    /// A pattern may mean hundreds.
+    const MOST_NAMES: usize = 8;
+    let Some(planned) = PLANNED.get() else { return Vec::new() };
+    let mut notes: Vec<String> = Vec::new();
+    let mut reasons: Vec<&str> = planned.left_out.iter().map(|one| one.why.as_str()).collect();
+    reasons.dedup();
+    let mut said: Vec<&str> = Vec::new();
+    for why in reasons {
+        if said.contains(&why) {
+            continue;
+        }
+        said.push(why);
+        let of_it = planned.left_out.iter().filter(|one| one.why == why).map(|one| one.name.as_str());
+        let names: Vec<&str> = of_it.collect();
+        let more = match names.len().saturating_sub(MOST_NAMES) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        notes.push(format!("MPITRACE_PVARS: {}{more}{why}", names[..names.len().min(MOST_NAMES)].join(", ")));
+    }
+    let sums = planned.variables.iter().filter(|variable| !variable.note.is_empty());
+    notes.extend(sums.map(|variable| format!("MPITRACE_PVARS: {}", variable.note)));
+    notes
+}
+
+/// How many values a reading gives.
+pub fn count() -> usize {
+    all().len()
+}
+
+fn plan() -> Option<&'static Plan> {
+    PLANNED.get()?.plan.as_ref()
+}
+
+/// How many words a reading takes.
+pub fn words() -> usize {
+    plan().map_or(0, |plan| plan.words)
+}
+
+/// Reads them all for a call on this communicator. Those of communicators are not read where that has not been met.
+pub fn read_into(communicator: usize, reading: &mut [u64]) {
+    let Some(plan) = plan() else { return };
+    let bound = if plan.bound.is_empty() { None } else { bound::find(communicator) };
+    for reader in &plan.readers {
+        let (handle, count) = match &reader.source {
+            Source::Own { handle, count, .. } => (handle.load(Ordering::Relaxed), *count),
+            Source::Communicator(number) => {
+                bound.and_then(|bound| bound.get(*number)).map_or((0, 0), |bound| (bound.handle, bound.count))
+            }
+        };
+        let [read, elements @ ..] = &mut reading[reader.offset..] else { continue };
+        // SAFETY: the handle is of this session, started; the plan has room for its elements here.
+        let well = handle != 0 && unsafe { (plan.read)(plan.session, handle, elements.as_mut_ptr().cast()) } == 0;
+        *read = if well { count as u64 } else { 0 };
+    }
+}
+
+/// The values of a call out of the readings before and after it.
+pub fn difference(before: &[u64], after: &[u64], values: &mut [u64]) {
+    let Some(plan) = plan() else { return };
+    let mut values = values.iter_mut();
+    for reader in &plan.readers {
+        let ([read_before, before @ ..], [read_after, after @ ..]) =
+            (&before[reader.offset..], &after[reader.offset..])
+        else {
+            return;
+        };
+        let read = match reader.rule.is_level() {
+            true => *read_after as usize,
+            false => (*read_before).min(*read_after) as usize,
+        };
+        let value = |element| if element < read { reader.rule.value(before, after, element) } else { NO_VALUE };
+        if reader.summed {
+            // One element without a value leaves the sum without one.
+            let sum = (0..read.max(1)).map(value).reduce(|sum, value| match (sum, value) {
+                (NO_VALUE, _) | (_, NO_VALUE) => NO_VALUE,
+                _ => sum.wrapping_add(value),
+            });
+            if let Some(place) = values.next() {
+                *place = sum.unwrap_or(NO_VALUE);
+            }
+        } else {
+            for (element, place) in values.by_ref().take(reader.columns).enumerate() {
+                *place = value(element);
+            }
+        }
+    }
+}
+
+/// A communicator is in use: binds the variables of communicators to it, once. To be called under the registry's lock.
+pub fn meet(communicator: usize) {
+    let Some(plan) = plan() else { return };
+    if plan.bound.is_empty() || bound::find(communicator).is_some() {
+        return;
+    }
+    let handles: Vec<Bound> = plan.bind(communicator).map(|(handle, count)| Bound { handle, count }).collect();
+    let bound = handles.clone();
+    if !bound::keep(communicator, handles) {
+        bound.iter().for_each(|one| plan.free(one.handle));
+        log::detail(
+            "too many communicators at once: on one more, the performance variables of communicators have no value",
+        );
+    }
+}
+
+/// A communicator is about to be freed.
+pub fn forget(communicator: usize) {
+    let Some(plan) = plan() else { return };
+    for bound in bound::remove(communicator).into_iter().flatten() {
+        plan.free(bound.handle);
+    }
+}
+
+/// A communicator is gone, and its handle is another one's: what was bound to it may not be touched any more.
+pub fn lost(communicator: usize) {
+    bound::remove(communicator);
+}
+
+/// MPI_COMM_WORLD and MPI_COMM_SELF are about to end, while sessions go on.
+pub fn end_of_world() {
+    let Some(plan) = plan() else { return };
+    forget(abi::get().comm_world);
+    forget(abi::get().comm_self);
+    plan.end_of_world();
+}

@@ -1,0 +1,239 @@
+//! Which variables of those that are asked for can be had: bound, started and read once, at Init.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use crate::boundary::mpi;
+use crate::counters::mpi_t::interface::{self, Object, Performance, Read};
+use crate::counters::mpi_t::kinds::{Class, Number, Rule};
+use crate::counters::mpi_t::{Variable, choice, openmpi, transport};
+
+/// Elements of an array that get a column each; of a longer one the sum is kept.
+pub const MOST_ELEMENTS: usize = 16;
+
+/// What is read around each call.
+pub struct Plan {
+    pub read: Read,
+    pub session: usize,
+    pub readers: Vec<Reader>,
+    /// The variables that have a handle for each communicator: their index in the library, and whether they count all the time.
+    pub bound: Vec<(usize, bool)>,
+    /// Elements that a reading has room for, for each of these.
+    pub rooms: Vec<usize>,
+    /// Words of a reading.
+    pub words: usize,
+}
+
+/// Reads one variable.
+pub struct Reader {
+    pub rule: Rule,
+    pub source: Source,
+    /// Where it lies in a reading, in words: the number of elements that were read (0: it could not be), then these.
+    pub offset: usize,
+    /// Columns.
+    pub columns: usize,
+    /// Whether there is one column, for the sum of all elements.
+    pub summed: bool,
+}
+
+/// Whose handle a variable is read by.
+pub enum Source {
+    /// One of its own; 0: it is gone. Its elements.
+    Own { handle: AtomicUsize, count: usize, of_world: bool },
+    /// One for each communicator: the number among [`Plan::bound`].
+    Communicator(usize),
+}
+
+/// A variable that was asked for and is not read.
+pub struct LeftOut {
+    /// As it was asked for, or as the library names it.
+    pub name: String,
+    /// What follows its name, and the same text for all of a kind.
+    pub why: String,
+}
+
+impl LeftOut {
+    /// The whole sentence.
+    pub fn reason(&self) -> String {
+        format!("{}{}", self.name, self.why)
+    }
+}
+
+/// What came of it.
+#[derive(Default)]
+pub struct Planned {
+    pub plan: Option<Plan>,
+    pub variables: Vec<Variable>,
+    pub left_out: Vec<LeftOut>,
+}
+
+/// Binds and starts the variables that the patterns mean, for at most `room` columns. `world` is MPI_COMM_WORLD, where there is
+/// one. A program that reaches MPI by sessions alone gets none: MPI_T keeps parts of the library open that a session opens and
+/// closes. Open MPI 5.0.11, which cannot open a second session in any case, fails in another way then.
+pub fn plan(patterns: &[String], room: usize, world: Option<usize>) -> Planned {
+    let mut planned = Planned::default();
+    let none = |why: &str| Planned {
+        left_out: patterns.iter().map(|name| LeftOut { name: name.clone(), why: why.to_owned() }).collect(),
+        ..Planned::default()
+    };
+    let Some(world) = world else {
+        return none(": not with sessions alone, as MPI_T keeps parts of the library open that a session closes");
+    };
+    let (true, Some(read)) = (interface::begin(), interface::read_function()) else {
+        return none(": this MPI library has no tools interface (MPI_T)");
+    };
+    // SAFETY: int MPI_T_pvar_session_create(MPI_T_pvar_session *), a pointer in all three interfaces.
+    let Some(session) = pointer(|session| unsafe { interface::pvar_session_create(session) }) else {
+        return none(": MPI_T gives no session to read it in");
+    };
+    let offered = interface::performance_variables();
+    if offered.is_empty() {
+        return none(": this MPI library has no performance variables");
+    }
+    let names = choice::names(&offered);
+    let (chosen, unknown) = choice::choose(patterns, &offered, &names);
+    planned.left_out.extend(
+        unknown
+            .into_iter()
+            .map(|(name, text)| LeftOut { why: text.strip_prefix(&name).unwrap_or(&text).to_owned(), name }),
+    );
+    let mut plan = Plan { read, session, readers: Vec::new(), bound: Vec::new(), rooms: Vec::new(), words: 0 };
+    let mut left = room;
+    for place in chosen {
+        match plan.add(&offered[place], &names[place], left, world) {
+            Ok(columns) => {
+                left -= columns.len();
+                planned.variables.extend(columns);
+            }
+            Err(why) => planned.left_out.push(LeftOut { name: names[place].clone(), why }),
+        }
+    }
+    planned.plan = (!plan.readers.is_empty()).then_some(plan);
+    planned
+}
+
+impl Plan {
+    /// Adds a variable: what its columns hold, or why it cannot be had.
+    fn add(&mut self, variable: &Performance, name: &str, left: usize, world: usize) -> Result<Vec<Variable>, String> {
+        let (class, number) = kind(variable)?;
+        let for_each_peer = openmpi::counts_for_each_peer(&variable.name);
+        let only_grows = class == Class::Size && openmpi::only_grows(&variable.name);
+        let rule = Rule::of(if only_grows { Class::Counter } else { class }, number);
+        let object = match variable.object {
+            Object::Process => None,
+            Object::Communicator => Some(world),
+            Object::Other(what) => return Err(format!(": bound to {what}, and a call does not tell which")),
+        };
+        if !transport::is_in_use(&variable.name) {
+            return Err(": of a transport that is not in use".to_owned());
+        }
+        if left == 0 {
+            return Err(": no column is left for it; ask for fewer counters at once".to_owned());
+        }
+        let (handle, count) = allocate(self.session, variable.index, object).ok_or(": MPI_T gives no handle for it")?;
+        let give_up = |why: &str| {
+            free(self.session, handle);
+            Err(why.to_owned())
+        };
+        if count == 0 {
+            return give_up(": it has no elements");
+        }
+        if !start(self.session, handle, variable.continuous) {
+            return give_up(": it cannot be started");
+        }
+        let mut words = vec![0u64; count];
+        // SAFETY: the handle is of this session, and the buffer holds all elements, of 8 bytes at most.
+        if unsafe { (self.read)(self.session, handle, words.as_mut_ptr().cast()) } != 0 {
+            return give_up(": it cannot be read");
+        }
+        let summed = count > MOST_ELEMENTS || count > left;
+        let columns = if summed { 1 } else { count };
+        let offset = self.words;
+        self.words += 1 + (count * number.size()).div_ceil(8);
+        let source = match object {
+            Some(_) if !for_each_peer => {
+                // That of MPI_COMM_WORLD is made again when that is met.
+                free(self.session, handle);
+                self.bound.push((variable.index, variable.continuous));
+                self.rooms.push(count);
+                Source::Communicator(self.bound.len() - 1)
+            }
+            _ => Source::Own { handle: AtomicUsize::new(handle), count, of_world: for_each_peer },
+        };
+        self.readers.push(Reader { rule, source, offset, columns, summed });
+        let note = match summed {
+            true => format!("{name}: the sum of its {count} elements is kept"),
+            false => String::new(),
+        };
+        let column = |element: usize| Variable {
+            name: if count == 1 || summed { name.to_owned() } else { format!("{name}[{element}]") },
+            unit: rule.unit,
+            level: rule.is_level(),
+            note: note.clone(),
+        };
+        Ok((0..columns).map(column).collect())
+    }
+
+    /// Binds all variables of communicators to this one: for each its handle, 0 where there is none, and its elements.
+    pub fn bind(&self, communicator: usize) -> impl Iterator<Item = (usize, usize)> {
+        self.bound.iter().zip(&self.rooms).map(move |(&(index, continuous), &room)| {
+            match allocate(self.session, index, Some(communicator)) {
+                Some((handle, count)) if count <= room && start(self.session, handle, continuous) => (handle, count),
+                Some((handle, _)) => {
+                    free(self.session, handle);
+                    (0, 0)
+                }
+                None => (0, 0),
+            }
+        })
+    }
+
+    /// Gives a handle back.
+    pub fn free(&self, handle: usize) {
+        free(self.session, handle);
+    }
+
+    /// Gives back what is bound to MPI_COMM_WORLD.
+    pub fn end_of_world(&self) {
+        for reader in &self.readers {
+            if let Source::Own { handle, of_world: true, .. } = &reader.source {
+                free(self.session, handle.swap(0, Ordering::AcqRel));
+            }
+        }
+    }
+}
+
+/// What values can be made of.
+fn kind(variable: &Performance) -> Result<(Class, Number), String> {
+    let class = variable.class.ok_or(": of no class that the standard gives a meaning")?;
+    let number = variable.number.ok_or(": its values are no numbers")?;
+    Ok((class, number))
+}
+
+/// A handle, bound to a communicator or to nothing, and the variable's elements.
+fn allocate(session: usize, index: usize, communicator: Option<usize>) -> Option<(usize, usize)> {
+    // A 4-byte handle lies in the word's first 4 bytes.
+    let mut object = communicator.unwrap_or(0);
+    let object = communicator.map_or(0, |_| (&raw mut object).expose_provenance());
+    let mut count: std::ffi::c_int = 0;
+    let elements = (&raw mut count).expose_provenance();
+    // SAFETY: the session is open, and the object of the kind that the variable is bound to.
+    let handle = pointer(|handle| unsafe { interface::pvar_handle_alloc(session, index, object, handle, elements) })?;
+    Some((handle, count.max(0) as usize))
+}
+
+fn start(session: usize, handle: usize, continuous: bool) -> bool {
+    // SAFETY: the handle is of this session.
+    continuous || unsafe { interface::pvar_start(session, handle) }
+}
+
+fn free(session: usize, mut handle: usize) {
+    if handle != 0 {
+        // SAFETY: the handle is of this session, and nobody reads it any more.
+        unsafe { interface::pvar_handle_free(session, (&raw mut handle).expose_provenance()) };
+    }
+}
+
+/// Calls `function` with the address of a pointer; the pointer, if that went well and it is none to nothing.
+fn pointer(function: impl FnOnce(usize) -> bool) -> Option<usize> {
+    mpi::word(function).filter(|&pointer| pointer != 0)
+}

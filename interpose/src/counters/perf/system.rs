@@ -1,0 +1,140 @@
+//! The system calls of perf_event, as a trait, so that what is decided by their answers can be tried without a PMU.
+
+use std::ffi::c_int;
+use std::time::{Duration, Instant};
+
+use mpitrace_platform::perf::{self, Attributes, SOFTWARE, flag, format};
+
+use crate::counters::perf::event::Encoding;
+
+/// A leader gives the counts of its group, with the times.
+const READ_FORMAT: u64 = format::TIME_ENABLED | format::TIME_RUNNING | format::GROUP;
+/// How many words such a reading has before the counts: their number, time enabled and time running.
+const HEAD: usize = 3;
+/// The most events of a group, so that a reading fits on the stack; processors have about 8 counters.
+pub const MOST: usize = 32;
+
+/// `_IO('$', 0)` and `_IO('$', 1)`.
+const ENABLE: libc::Ioctl = 0x2400;
+const DISABLE: libc::Ioctl = 0x2401;
+
+/// How long a group may have to wait for its turn on the counters: the kernel takes turns every 4 ms
+/// (`perf_event_mux_interval_ms`).
+const TURN: Duration = Duration::from_millis(20);
+
+/// Those of a counting event of the calling thread; a leader waits to be started. `config1` is the processor's affair.
+pub fn attributes(encoding: Encoding, leads: bool, config1: u64) -> Attributes {
+    let mut flags = 0;
+    let mut set = |wanted: bool, bits: u64| flags |= if wanted { bits } else { 0 };
+    set(leads, flag::DISABLED);
+    set(!encoding.user, flag::EXCLUDE_USER);
+    set(!encoding.kernel, flag::EXCLUDE_KERNEL | flag::EXCLUDE_HYPERVISOR);
+    Attributes { read_format: READ_FORMAT, flags, config1, ..Attributes::new(encoding.kind, encoding.config) }
+}
+
+/// What a group's `read` tells.
+#[derive(Clone, Copy, Debug)]
+pub struct Reading {
+    /// How long the group was to count, ns.
+    pub enabled: u64,
+    /// How long it counted, ns.
+    pub running: u64,
+    /// The counts, in the order of opening.
+    pub counts: [u64; MOST],
+}
+
+/// Opens, starts and closes events of the calling thread. Failures are numbers of errno.h.
+pub trait System {
+    /// A descriptor of the event, in the group of `leader`.
+    fn open(&self, attributes: &Attributes, leader: Option<c_int>) -> Result<c_int, c_int>;
+    /// Takes the event out of its group.
+    fn close(&self, event: c_int);
+    /// Starts the group anew, so that the kernel looks for counters for it.
+    fn start(&self, leader: c_int);
+    /// Whether the group came to count within a few of the kernel's turns.
+    fn runs(&self, leader: c_int) -> bool;
+    /// The values of `config1` by which the processor lets user space read the counter of this event, best first.
+    fn user_access(&self, encoding: Encoding) -> &'static [u64];
+    /// `kernel.perf_event_paranoid`.
+    fn paranoid(&self) -> Option<i32>;
+}
+
+/// The kernel that runs here.
+pub struct Kernel;
+
+impl System for Kernel {
+    fn open(&self, attributes: &Attributes, leader: Option<c_int>) -> Result<c_int, c_int> {
+        perf::open(attributes, leader, perf::CLOSE_ON_EXEC).map(out_of_the_way)
+    }
+
+    fn close(&self, event: c_int) {
+        // SAFETY: the descriptor is this group's own.
+        unsafe { libc::close(event) };
+    }
+
+    fn start(&self, leader: c_int) {
+        // SAFETY: both take a number and no address.
+        unsafe {
+            // The leader alone, whose members follow: enabled one by one, a member of another kind than the leader's counts only
+            // from the next context switch on (Linux 6.18: 50 of 50 sleeps were not counted).
+            libc::ioctl(leader, DISABLE, 0);
+            libc::ioctl(leader, ENABLE, 0);
+        }
+    }
+
+    fn runs(&self, leader: c_int) -> bool {
+        let begin = Instant::now();
+        loop {
+            match read(leader) {
+                Some(reading) if reading.running > 0 => return true,
+                None => return false,
+                Some(_) if begin.elapsed() > TURN => return false,
+                Some(_) => std::hint::spin_loop(),
+            }
+        }
+    }
+
+    fn user_access(&self, encoding: Encoding) -> &'static [u64] {
+        // On arm64 bit 1 asks for it and bit 0 for 64 bits, which not every processor has; the kernel refuses what it cannot
+        // do. On x86 nothing has to be asked.
+        let asked = cfg!(target_arch = "aarch64")
+            && encoding.kind != SOFTWARE
+            && number_in("/proc/sys/kernel/perf_user_access") == Some(1);
+        if asked { &[3, 2, 0] } else { &[0] }
+    }
+
+    fn paranoid(&self) -> Option<i32> {
+        number_in("/proc/sys/kernel/perf_event_paranoid")
+    }
+}
+
+/// The same descriptor with a high number. A program that closes all descriptors closes ours too, and what it opens next gets the
+/// lowest numbers: a later `read` must not take away what comes from that.
+fn out_of_the_way(event: c_int) -> c_int {
+    const HIGH: libc::rlim_t = 4096;
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: `limit` outlives the call; the descriptor is ours, and is closed when there is another one for the same event.
+    unsafe {
+        libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit);
+        let high = libc::fcntl(event, libc::F_DUPFD_CLOEXEC, HIGH.min(limit.rlim_cur / 4 * 3) as c_int);
+        if high < 0 {
+            return event;
+        }
+        libc::close(event);
+        high
+    }
+}
+
+/// Reads a group in one system call; `None`: the descriptor is none of a group any more.
+pub fn read(leader: c_int) -> Option<Reading> {
+    let mut words = [0u64; HEAD + MOST];
+    // SAFETY: the kernel writes within the array.
+    let bytes = unsafe { libc::read(leader, words.as_mut_ptr().cast(), size_of_val(&words)) };
+    let [members, enabled, running, ref counts @ ..] = words;
+    let expected = (HEAD as u64).wrapping_add(members).wrapping_mul(size_of::<u64>() as u64);
+    (bytes > 0 && bytes as u64 == expected).then_some(Reading { enabled, running, counts: *counts })
+}
+
+fn number_in(path: &str) -> Option<i32> {
+    std::fs::read_to_string(path).ok()?.trim().parse().ok()
+}

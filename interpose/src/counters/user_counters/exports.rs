@@ -1,0 +1,154 @@
+//! The C API: names become numbers once, and the rest is a store.
+
+use std::ffi::{CStr, c_char, c_int};
+
+use mpitrace_format::layout::INNER_COUNTERS;
+
+use super::{names, regions};
+use crate::record::thread::{self, Thread, attention};
+use crate::record::{mode, ticks};
+
+/// No counter, timer or region.
+const NONE: c_int = -1;
+
+/// # Safety
+/// A C string, or null.
+unsafe fn text<'t>(place: *const c_char) -> Option<&'t str> {
+    if place.is_null() {
+        return None;
+    }
+    // SAFETY: the caller's promise.
+    unsafe { CStr::from_ptr(place) }.to_str().ok().filter(|text| !text.is_empty())
+}
+
+/// # Safety
+/// Both are C strings, or null.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mpitrace_counter(name: *const c_char, unit: *const c_char) -> c_int {
+    // SAFETY: the caller's promise.
+    let (name, unit) = unsafe { (text(name), text(unit).unwrap_or("times")) };
+    thread::catch_panic(|| names::slot(name?, unit, false)).map_or(NONE, |slot| slot as c_int)
+}
+
+/// # Safety
+/// A C string, or null.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mpitrace_timer(name: *const c_char) -> c_int {
+    // SAFETY: the caller's promise.
+    let name = unsafe { text(name) };
+    thread::catch_panic(|| names::slot(name?, "ns", true)).map_or(NONE, |slot| slot as c_int)
+}
+
+/// # Safety
+/// A C string, or null.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mpitrace_region(name: *const c_char) -> c_int {
+    // SAFETY: the caller's promise.
+    let name = unsafe { text(name) };
+    thread::catch_panic(|| regions::number(name?)).map_or(NONE, |number| number as c_int)
+}
+
+/// This thread's state, which has something of the stack's inside to show from now on; null before MPI_Init and after
+/// MPI_Finalize.
+#[inline(always)]
+fn state() -> *mut Thread {
+    let mut thread = thread::current();
+    if thread.is_null() {
+        if !mode::is_on() {
+            return thread;
+        }
+        thread = thread::create();
+    }
+    // SAFETY: this thread's own.
+    unsafe { (*thread).attention |= attention::INNER };
+    thread
+}
+
+/// Adds to a counter, for the call or region in progress on this thread.
+#[unsafe(no_mangle)]
+pub extern "C" fn mpitrace_add(counter: c_int, value: u64) {
+    let slot = counter as usize;
+    if slot >= INNER_COUNTERS {
+        return;
+    }
+    let thread = state();
+    if !thread.is_null() {
+        // SAFETY: this thread's own.
+        unsafe {
+            let sum = &mut (*thread).sums.sum[slot];
+            *sum = sum.wrapping_add(value);
+        }
+    }
+}
+
+/// Starts a timer, also one that is running: then anew.
+#[unsafe(no_mangle)]
+pub extern "C" fn mpitrace_timer_start(timer: c_int) {
+    let slot = timer as usize;
+    if slot >= INNER_COUNTERS {
+        return;
+    }
+    let thread = state();
+    if !thread.is_null() {
+        // SAFETY: this thread's own.
+        unsafe { (*thread).sums.started[slot] = ticks::now() };
+    }
+}
+
+/// Stops a timer: what has passed since it was started counts for the call or region in progress on this thread. One that is not
+/// running stays as it is.
+#[unsafe(no_mangle)]
+pub extern "C" fn mpitrace_timer_stop(timer: c_int) {
+    let now = ticks::now();
+    let slot = timer as usize;
+    if slot >= INNER_COUNTERS {
+        return;
+    }
+    let thread = state();
+    if !thread.is_null() {
+        // SAFETY: this thread's own.
+        unsafe {
+            let sums = &mut (*thread).sums;
+            let started = std::mem::take(&mut sums.started[slot]);
+            if started != 0 {
+                sums.sum[slot] = sums.sum[slot].wrapping_add(now.wrapping_sub(started));
+            }
+        }
+    }
+}
+
+/// Begins a repetition of a region on this thread.
+#[unsafe(no_mangle)]
+pub extern "C" fn mpitrace_region_begin(region: c_int) {
+    // Within a recorded call (a user's reduction, the library) the record that comes next is that call's.
+    let inside = thread::is_nested(thread::frame());
+    if mode::is_on() && region >= 0 {
+        thread::catch_panic(|| regions::begin(region as usize, inside));
+    }
+}
+
+/// Ends it.
+#[unsafe(no_mangle)]
+pub extern "C" fn mpitrace_region_end(region: c_int) {
+    if region >= 0 {
+        regions::end(region as usize);
+    }
+}
+
+/// The values of a counter or timer in the repetitions of a region that this rank has kept so far, in their order: as many as
+/// there are, of which the first `capacity` are stored.
+///
+/// # Safety
+/// `values` has room for `capacity` of them.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mpitrace_values(region: c_int, counter: c_int, values: *mut u64, capacity: usize) -> usize {
+    let (Ok(region), Ok(counter)) = (usize::try_from(region), usize::try_from(counter)) else { return 0 };
+    let found = thread::catch_panic(|| regions::values(region, counter)).unwrap_or_default();
+    if !values.is_null() {
+        for (index, value) in found.iter().take(capacity).enumerate() {
+            // SAFETY: the caller's promise.
+            unsafe { values.add(index).write(*value) };
+        }
+    }
+    found.len()
+}

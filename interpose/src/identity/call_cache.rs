@@ -1,0 +1,162 @@
+//! Which operation a call belongs to, found without asking MPI: a small table per thread, keyed by what the program passed.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use mpitrace_format::layout::{CommunicatorEntry, OperationEntry};
+use mpitrace_functions::Function;
+
+use crate::identity::call_site;
+use crate::identity::communicator::Communicator;
+
+/// What the program passed, as far as it makes the operation. Two calls with the same key and with no handle freed in
+/// between belong to the same operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Key {
+    /// Address of the function's declaration.
+    pub function: usize,
+    /// Handle.
+    pub communicator: usize,
+    /// Handle; 0: the function has none, or one for each peer.
+    pub datatype: usize,
+    /// Handle; 0: the function has none.
+    pub reduction: usize,
+    /// Elements of `datatype`; where there is one for each peer a hash of all that makes the size.
+    pub count: u64,
+    /// As it was passed; [`mpitrace_format::layout::NO_ROOT`]: the function has none.
+    pub root: i32,
+    /// The place in the program, where that is asked for; else 0.
+    pub site: call_site::Number,
+}
+
+/// A call as its wrapper sees it.
+#[derive(Clone, Copy, Debug)]
+pub struct Call {
+    pub key: Key,
+    /// Whether `key` is all that there is to know: false where the communicator had to be known and was not.
+    pub known: bool,
+    /// Where each peer has a data type of its own (`MPI_Alltoallw`).
+    pub by_peer: Option<ByPeer>,
+}
+
+/// Counts and data types, one for each peer, in the program's memory.
+#[derive(Clone, Copy, Debug)]
+pub struct ByPeer {
+    pub counts: usize,
+    pub datatypes: usize,
+    pub peers: usize,
+    /// Whether counts are MPI_Count rather than int.
+    pub large: bool,
+}
+
+/// The operation of a call.
+#[derive(Clone, Copy)]
+pub struct Found {
+    /// What is counted for it; null where the tables are full and nothing can be recorded.
+    pub operation: *mut OperationEntry,
+    pub communicator: *mut CommunicatorEntry,
+    /// Its number on this rank.
+    pub number: u32,
+    /// Whether the call must have returned well before its handles may be asked about.
+    pub open: bool,
+}
+
+/// Counts what makes handles mean something else: a data type or communicator freed.
+pub static GENERATION: AtomicU64 = AtomicU64::new(1);
+
+/// The generation of an entry whose handles are all predefined: these are never freed.
+pub const ETERNAL: u64 = u64::MAX;
+
+/// Invalidates what is cached by handle.
+pub fn next_generation() {
+    GENERATION.fetch_add(1, Ordering::Relaxed);
+}
+
+const ENTRIES: usize = 256;
+const COMMUNICATORS: usize = 8;
+
+/// The operations and communicators that a thread used lately. 256 entries of 88 bytes: 22 KiB, within a first-level cache
+/// for a program that calls few operations, and no more than they touch.
+pub struct Cache {
+    entries: [Entry; ENTRIES],
+    communicators: [(usize, u64, Option<&'static Communicator>); COMMUNICATORS],
+}
+
+#[derive(Clone, Copy)]
+struct Entry {
+    key: Key,
+    /// 0: empty.
+    generation: u64,
+    found: Found,
+}
+
+impl Cache {
+    /// An empty cache.
+    pub const fn new() -> Cache {
+        let key = Key { function: 0, communicator: 0, datatype: 0, reduction: 0, count: 0, root: 0, site: 0 };
+        Cache {
+            entries: [Entry { key, generation: 0, found: Found::NONE }; ENTRIES],
+            communicators: [(0, 0, None); COMMUNICATORS],
+        }
+    }
+
+    /// A reference and not a value: moving the value through memory costs 3 ns of the 5 that a call may cost beside its time
+    /// stamps.
+    #[inline(always)]
+    pub fn find(&self, key: &Key) -> Option<&Found> {
+        let entry = &self.entries[index(key)];
+        let fresh = entry.generation == ETERNAL || entry.generation == GENERATION.load(Ordering::Relaxed);
+        if entry.key == *key && fresh { Some(&entry.found) } else { None }
+    }
+
+    /// Keeps what was found for a key; `eternal` where all its handles are predefined.
+    pub fn keep(&mut self, key: &Key, found: Found, eternal: bool) {
+        let generation = if eternal { ETERNAL } else { GENERATION.load(Ordering::Relaxed) };
+        self.entries[index(key)] = Entry { key: *key, generation, found };
+    }
+
+    /// The communicator behind a handle, where it was kept lately.
+    #[inline(always)]
+    pub fn communicator(&self, handle: usize) -> Option<&'static Communicator> {
+        let slot = &self.communicators[communicator_index(handle)];
+        let fresh = slot.0 == handle && slot.1 == GENERATION.load(Ordering::Relaxed);
+        slot.2.filter(|_| fresh)
+    }
+
+    /// Keeps the communicator behind a handle.
+    pub fn keep_communicator(&mut self, handle: usize, known: &'static Communicator) {
+        self.communicators[communicator_index(handle)] = (handle, GENERATION.load(Ordering::Relaxed), Some(known));
+    }
+}
+
+#[inline(always)]
+fn communicator_index(handle: usize) -> usize {
+    // Handles of the MPICH family differ in their lowest bits, pointers from the fourth bit on.
+    (handle ^ handle >> 6) % COMMUNICATORS
+}
+
+#[inline(always)]
+fn index(key: &Key) -> usize {
+    let mixed = key.communicator
+        ^ key.datatype.rotate_left(20)
+        ^ key.reduction.rotate_left(40)
+        ^ key.function.rotate_left(52)
+        ^ (key.count as usize).rotate_left(8)
+        ^ (key.root as u32 as usize) << 32
+        ^ key.site as usize;
+    // The golden ratio's multiplier spreads what differs into the upper bits.
+    mixed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (usize::BITS - ENTRIES.trailing_zeros())
+}
+
+impl Found {
+    /// Nothing can be recorded.
+    pub const NONE: Found =
+        Found { operation: std::ptr::null_mut(), communicator: std::ptr::null_mut(), number: 0, open: false };
+}
+
+impl Key {
+    /// The declaration of the function.
+    pub fn declaration(&self) -> &'static Function {
+        // SAFETY: `function` is made from a `&'static Function` in `message`, the only place that makes keys of calls.
+        unsafe { &*std::ptr::with_exposed_provenance::<Function>(self.function) }
+    }
+}

@@ -1,0 +1,88 @@
+//! Data types: their sizes and names, and when a handle stops meaning what it meant.
+
+use std::ffi::c_int;
+
+use crate::boundary::{abi, mpi};
+use crate::identity::call_cache;
+use crate::identity::registry::{self, Datatype, Registry};
+use crate::record::thread;
+
+/// The name of every data type that the program made.
+pub const DERIVED: &str = "derived";
+
+/// Asks MPI about a data type. The handle must be known to be one.
+fn ask(registry: &mut Registry, handle: usize, predefined: bool) -> Option<Datatype> {
+    // SAFETY: predefined, committed, or used in a call that has returned well.
+    let size = unsafe { mpi::size_of_type(handle) }?;
+    let name = match predefined {
+        // SAFETY: as above.
+        true => unsafe { mpi::name_of_type(handle) },
+        false => None,
+    };
+    Some(Datatype { size, name: registry.string(name.as_deref().unwrap_or(DERIVED)), predefined })
+}
+
+/// `MPI_Type_commit`: from here on the type may be used in a call, so its size is looked up now.
+pub fn commit(forward: impl FnOnce() -> c_int, datatype: usize) -> c_int {
+    let result = thread::guarded(forward);
+    if result == 0 {
+        // SAFETY: the call has returned well, so this is the address of a data type's handle.
+        remember(unsafe { abi::get().read(datatype) });
+    }
+    result
+}
+
+/// `MPI_Type_dup`: the copy of a committed type is committed.
+pub fn dup(forward: impl FnOnce() -> c_int, datatype: usize, newtype: usize) -> c_int {
+    let result = thread::guarded(forward);
+    if result == 0 {
+        let original = abi::get().handle(datatype);
+        let committed = registry::lock().is_some_and(|registry| registry.datatypes.contains_key(&original));
+        if committed || abi::get().is_predefined_type(original) {
+            // SAFETY: the call has returned well, so this is the address of a data type's handle.
+            remember(unsafe { abi::get().read(newtype) });
+        }
+    }
+    result
+}
+
+/// `MPI_Type_free`: the handle may come back as another type.
+pub fn free(forward: impl FnOnce() -> c_int, datatype: usize) -> c_int {
+    // SAFETY: any address but null is what the program says is a handle's.
+    let handle = unsafe { abi::get().read_if_any(datatype) };
+    // Before the call: behind it the handle may be another thread's new data type.
+    let known = registry::lock().and_then(|mut registry| registry.datatypes.remove(&handle));
+    call_cache::next_generation();
+    let result = thread::guarded(forward);
+    if let (Some(known), Some(mut registry)) = (known.filter(|_| result != 0), registry::lock()) {
+        registry.datatypes.insert(handle, known);
+    }
+    result
+}
+
+fn remember(handle: usize) {
+    thread::catch_panic(|| {
+        let mut registry = registry::lock()?;
+        let predefined = abi::get().is_predefined_type(handle);
+        let datatype = ask(&mut registry, handle, predefined)?;
+        registry.datatypes.insert(handle, datatype);
+        Some(())
+    });
+}
+
+/// A data type's size and name; `None` where it is not known and MPI may not be asked about it.
+pub fn find(registry: &mut Registry, handle: usize, may_ask: bool) -> Option<Datatype> {
+    if let Some(&known) = registry.datatypes.get(&handle) {
+        return Some(known);
+    }
+    let predefined = abi::get().is_predefined_type(handle);
+    if !predefined && !may_ask {
+        return None;
+    }
+    let datatype = ask(registry, handle, predefined)?;
+    // A type that was committed where nobody saw it may be freed where nobody sees it: asked about anew each time.
+    if predefined {
+        registry.datatypes.insert(handle, datatype);
+    }
+    Some(datatype)
+}

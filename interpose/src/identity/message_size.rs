@@ -1,0 +1,293 @@
+//! The message size of a call, as benchmarks count it, from the arguments of its function.
+//!
+//! The table names one of these rules for each collective. A rule looks at the arguments that are significant on this rank
+//! only: the others may be anything. It does not ask MPI: what a data type's size is, is looked up once per operation.
+
+use std::marker::PhantomData;
+
+use mpitrace_format::layout::NO_ROOT;
+use mpitrace_functions::Function;
+
+use crate::boundary::abi::{self, Abi};
+use crate::boundary::width::Width;
+use crate::identity::call_cache::{ByPeer, Call, Key};
+use crate::identity::call_site;
+use crate::identity::communicator::Communicator;
+use crate::identity::registry;
+use crate::record::thread::Thread;
+
+/// A call of a collective whose size is being found.
+pub struct Message<W> {
+    abi: &'static Abi,
+    function: &'static Function,
+    thread: *mut Thread,
+    communicator: usize,
+    root: i32,
+    reduction: usize,
+    site: call_site::Number,
+    width: PhantomData<W>,
+}
+
+impl<W: Width> Message<W> {
+    /// A call of `function` on a communicator.
+    #[inline(always)]
+    pub fn on(function: &'static Function, thread: *mut Thread, communicator: usize) -> Self {
+        let abi = abi::get();
+        let communicator = abi.handle(communicator);
+        Message { abi, function, thread, communicator, root: NO_ROOT, reduction: 0, site: 0, width: PhantomData }
+    }
+
+    /// Made at this place of the program.
+    #[inline(always)]
+    pub fn at(self, site: call_site::Number) -> Self {
+        Message { site, ..self }
+    }
+
+    /// With a root.
+    #[inline(always)]
+    pub fn root(self, root: usize) -> Self {
+        Message { root: root as i32, ..self }
+    }
+
+    /// With a reduction operator.
+    #[inline(always)]
+    pub fn reduction(self, reduction: usize) -> Self {
+        Message { reduction: self.abi.handle(reduction), ..self }
+    }
+
+    /// No data.
+    #[inline(always)]
+    pub fn nothing(self) -> Call {
+        self.elements(0, 0)
+    }
+
+    /// As many elements on every rank.
+    #[inline(always)]
+    pub fn uniform(self, count: usize, datatype: usize) -> Call {
+        self.elements(W::count(count), datatype)
+    }
+
+    /// The block that the root gets from each rank. Only the root's receive arguments and the others' send arguments
+    /// count; the root's send arguments do not under MPI_IN_PLACE.
+    #[inline(always)]
+    pub fn gathered(self, sendcount: usize, sendtype: usize, recvcount: usize, recvtype: usize) -> Call {
+        match self.role() {
+            Some(Role::Root) => self.elements(W::count(recvcount), recvtype),
+            Some(Role::Other) => self.elements(W::count(sendcount), sendtype),
+            Some(Role::Beside) => self.nothing(),
+            None => self.unknown(),
+        }
+    }
+
+    /// The block that each rank gets from the root.
+    #[inline(always)]
+    pub fn scattered(self, sendcount: usize, sendtype: usize, recvcount: usize, recvtype: usize) -> Call {
+        self.gathered(recvcount, recvtype, sendcount, sendtype)
+    }
+
+    /// What this rank sends to the root; what it gets, where it only gets.
+    #[inline(always)]
+    pub fn gathered_by_rank(
+        self,
+        sendbuf: usize,
+        sendcount: usize,
+        sendtype: usize,
+        recvcounts: usize,
+        recvtype: usize,
+    ) -> Call {
+        match (self.role(), self.known()) {
+            (Some(Role::Root), Some(known)) if known.is_inter() => self.sum(recvcounts, recvtype, known.peers()),
+            // The root's own block lies in place already.
+            (Some(Role::Root), Some(known)) if sendbuf == self.abi.in_place && recvcounts != 0 => {
+                // SAFETY: significant at the root, one count for each rank.
+                let own = unsafe { W::at(recvcounts, known.rank as usize) };
+                self.elements(own, recvtype)
+            }
+            (Some(Role::Root | Role::Other), _) => self.elements(W::count(sendcount), sendtype),
+            (Some(Role::Beside), _) => self.nothing(),
+            (None, _) => self.unknown(),
+        }
+    }
+
+    /// What the root sends to all; what another rank gets.
+    #[inline(always)]
+    pub fn scattered_by_rank(self, sendcounts: usize, sendtype: usize, recvcount: usize, recvtype: usize) -> Call {
+        match (self.role(), self.known()) {
+            (Some(Role::Root), Some(known)) => self.sum(sendcounts, sendtype, known.peers()),
+            (Some(Role::Other), _) => self.elements(W::count(recvcount), recvtype),
+            (Some(Role::Beside), _) => self.nothing(),
+            _ => self.unknown(),
+        }
+    }
+
+    /// What this rank contributes for all to have.
+    #[inline(always)]
+    pub fn contributed(
+        self,
+        sendbuf: usize,
+        sendcount: usize,
+        sendtype: usize,
+        recvcounts: usize,
+        recvtype: usize,
+    ) -> Call {
+        if sendbuf != self.abi.in_place {
+            return self.elements(W::count(sendcount), sendtype);
+        }
+        match self.known() {
+            Some(known) if recvcounts != 0 => {
+                // SAFETY: the array has one count for each rank.
+                let own = unsafe { W::at(recvcounts, known.rank as usize) };
+                self.elements(own, recvtype)
+            }
+            Some(_) => self.nothing(),
+            None => self.unknown(),
+        }
+    }
+
+    /// What this rank sends to all its peers.
+    #[inline(always)]
+    pub fn exchanged(
+        self,
+        sendbuf: usize,
+        sendcounts: usize,
+        sendtype: usize,
+        recvcounts: usize,
+        recvtype: usize,
+    ) -> Call {
+        let in_place = sendbuf == self.abi.in_place;
+        let (counts, datatype) = if in_place { (recvcounts, recvtype) } else { (sendcounts, sendtype) };
+        match self.known() {
+            Some(known) => self.sum(counts, datatype, known.peers()),
+            None => self.unknown(),
+        }
+    }
+
+    /// As [`Message::exchanged`], with a data type for each peer.
+    #[inline(always)]
+    pub fn exchanged_by_type(
+        self,
+        sendbuf: usize,
+        sendcounts: usize,
+        sendtypes: usize,
+        recvcounts: usize,
+        recvtypes: usize,
+    ) -> Call {
+        let in_place = sendbuf == self.abi.in_place;
+        let (counts, datatypes) = if in_place { (recvcounts, recvtypes) } else { (sendcounts, sendtypes) };
+        match self.known() {
+            Some(known) => self.by_peer(counts, datatypes, known.peers()),
+            None => self.unknown(),
+        }
+    }
+
+    /// What this rank sends to its neighbours in a topology.
+    #[inline(always)]
+    pub fn sent_to_neighbours(self, sendcounts: usize, sendtype: usize) -> Call {
+        match self.known() {
+            Some(known) => self.sum(sendcounts, sendtype, known.destinations()),
+            None => self.unknown(),
+        }
+    }
+
+    /// As [`Message::sent_to_neighbours`], with a data type for each.
+    #[inline(always)]
+    pub fn sent_to_neighbours_by_type(self, sendcounts: usize, sendtypes: usize) -> Call {
+        match self.known() {
+            Some(known) => self.by_peer(sendcounts, sendtypes, known.destinations()),
+            None => self.unknown(),
+        }
+    }
+
+    /// The sum of what all ranks of the group get.
+    #[inline(always)]
+    pub fn summed(self, recvcounts: usize, datatype: usize) -> Call {
+        match self.known() {
+            Some(known) => self.sum(recvcounts, datatype, known.size as usize),
+            None => self.unknown(),
+        }
+    }
+
+    #[inline(always)]
+    fn known(&self) -> Option<&'static Communicator> {
+        // SAFETY: `thread` is this thread's state, made by the wrapper that made this message.
+        let cache = unsafe { &mut (*self.thread).cache };
+        let kept = cache.communicator(self.communicator);
+        if kept.is_none() {
+            // "Unknown" is not kept: the handle becomes known without anything being freed.
+            let known = registry::communicator(self.communicator)?;
+            cache.keep_communicator(self.communicator, known);
+            return Some(known);
+        }
+        kept
+    }
+
+    #[inline(always)]
+    fn role(&self) -> Option<Role> {
+        let known = self.known()?;
+        let abi = self.abi;
+        Some(match (known.is_inter(), self.root) {
+            (true, root) if root == abi.root => Role::Root,
+            (true, root) if root == abi.proc_null => Role::Beside,
+            (false, root) if root == known.rank as i32 => Role::Root,
+            _ => Role::Other,
+        })
+    }
+
+    #[inline(always)]
+    fn sum(self, counts: usize, datatype: usize, peers: usize) -> Call {
+        if counts == 0 {
+            // The library will say what it thinks of that.
+            return self.nothing();
+        }
+        // SAFETY: the array has one count for each peer and is significant on this rank.
+        let sum = (0..peers).fold(0i64, |sum, peer| sum.wrapping_add(unsafe { W::at(counts, peer) }));
+        self.elements(sum, datatype)
+    }
+
+    #[inline(always)]
+    fn by_peer(self, counts: usize, datatypes: usize, peers: usize) -> Call {
+        let abi = self.abi;
+        if counts == 0 || datatypes == 0 {
+            return self.nothing();
+        }
+        let mut hash = 0u64;
+        for peer in 0..peers {
+            // SAFETY: both arrays have one element for each peer and are significant on this rank.
+            let (count, datatype) =
+                unsafe { (W::at(counts, peer), abi.read(datatypes + peer * abi.handle_size) as u64) };
+            // splitmix64's multipliers: neighbouring values end far apart.
+            hash = (hash ^ count as u64).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+            hash = (hash ^ hash >> 29 ^ datatype).wrapping_mul(0x94d0_49bb_1331_11eb);
+        }
+        let by_peer = Some(ByPeer { counts, datatypes, peers, large: W::LARGE });
+        Call { by_peer, ..self.elements(hash as i64, 0) }
+    }
+
+    #[inline(always)]
+    fn elements(self, count: i64, datatype: usize) -> Call {
+        let key = Key {
+            function: std::ptr::from_ref(self.function).expose_provenance(),
+            communicator: self.communicator,
+            datatype: self.abi.handle(datatype),
+            reduction: self.reduction,
+            count: count as u64,
+            root: self.root,
+            site: self.site,
+        };
+        Call { key, known: true, by_peer: None }
+    }
+
+    /// What cannot be told before the communicator is known.
+    #[inline(always)]
+    fn unknown(self) -> Call {
+        Call { known: false, ..self.nothing() }
+    }
+}
+
+/// What a rank is in a rooted call.
+enum Role {
+    Root,
+    Other,
+    /// In the root's group of an intercommunicator, but not the root.
+    Beside,
+}

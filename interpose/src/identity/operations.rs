@@ -1,0 +1,227 @@
+//! Which operation a call belongs to: [`crate::identity::call_cache`] where its thread made it lately, else what the rank knows of its
+//! handles, and what MPI says of those that are new.
+
+use mpitrace_format::layout::{BESIDE_ROOT, NO_ROOT, OperationEntry, THIS_IS_ROOT, UNKNOWN_BYTES};
+
+use crate::boundary::abi;
+use crate::boundary::width::{Int, Large, Width};
+use crate::counters::mpi_t;
+use crate::identity::call_cache::{ByPeer, Call, Found, Key};
+use crate::identity::communicator::Communicator;
+use crate::identity::registry::{self, Description, Registry};
+use crate::identity::{call_site, communicators, datatype};
+use crate::record::thread::{self, Thread};
+
+/// The operation of a call; its place is good until the thread makes another call.
+///
+/// # Safety
+/// `thread` is this thread's state.
+#[inline(always)]
+pub unsafe fn find(thread: *mut Thread, call: &Call) -> *const Found {
+    if call.known {
+        // SAFETY: nobody else touches a thread's state.
+        if let Some(found) = unsafe { (*thread).cache.find(&call.key) } {
+            return found;
+        }
+    }
+    // SAFETY: as above.
+    unsafe { find_anew(thread, call) }
+}
+
+/// # Safety
+/// `thread` is this thread's state.
+#[cold]
+#[inline(never)]
+unsafe fn find_anew(thread: *mut Thread, call: &Call) -> *const Found {
+    let found = thread::catch_panic(|| find_slowly(thread, call)).unwrap_or_else(|| untracked(call));
+    // SAFETY: nobody else touches a thread's state.
+    unsafe {
+        (*thread).found_anew = found;
+        &raw const (*thread).found_anew
+    }
+}
+
+/// What is known of a call whose operation the tables cannot hold: its communicator, whose calls go on being counted.
+fn untracked(call: &Call) -> Found {
+    let known = thread::catch_panic(|| registry::lock()?.communicators.get(&call.key.communicator).copied());
+    Found { communicator: known.map_or(std::ptr::null_mut(), |known| known.entry), ..Found::NONE }
+}
+
+/// The operation of a call that its thread's cache does not hold. `None`: the tables are full.
+fn find_slowly(thread: *mut Thread, call: &Call) -> Option<Found> {
+    let mut registry = registry::lock()?;
+    let known = registry.communicators.get(&call.key.communicator).copied();
+    let identified = known.is_some_and(Communicator::is_identified);
+    if identified
+        && call.known
+        && let Some(size) = registry.size(call, false)
+    {
+        mpi_t::meet(call.key.communicator);
+        let number = registry.operation(known?, call, size)?;
+        let found = registry.found(known?, number, false);
+        let eternal = known?.is_predefined() && registry.is_eternal(call.key.datatype) && call.by_peer.is_none();
+        // SAFETY: `thread` is the caller's own.
+        unsafe { (*thread).cache.keep(&call.key, found, eternal) };
+        return Some(found);
+    }
+    // An unknown handle may be a wrong one: MPI is asked about it when the call has returned well.
+    let known = match known {
+        Some(known) => known,
+        None => communicators::provisional(&mut registry, call.key.communicator)?,
+    };
+    let number = match registry.open.get(&call.key) {
+        Some(&number) => number,
+        None => {
+            let number = registry.add_operation(known, call, (UNKNOWN_BYTES, 0))?;
+            registry.open.insert(call.key, number);
+            number
+        }
+    };
+    Some(registry.found(known, number, true))
+}
+
+/// After a call of an open operation has returned well: asks MPI about its handles and gives the call its true operation.
+/// `call` is made again now that the communicator is known; returns the operation and the repetition.
+#[cold]
+pub fn settle(open: &Found, first: &Key, call: impl FnOnce() -> Call) -> Option<(u32, u64)> {
+    communicators::identified(first.communicator)?;
+    let call = call();
+    let mut registry = registry::lock()?;
+    let known = registry.communicators.get(&call.key.communicator).copied()?;
+    let size = registry.size(&call, true)?;
+    let number = registry.operation(known, &call, size)?;
+    let entry = registry.live.operation(number);
+    // SAFETY: both are entries of this rank's table, and the calls of a communicator come one after the other.
+    unsafe {
+        (*open.operation).calls -= 1;
+        let repetition = (*entry).calls;
+        (*entry).calls += 1;
+        Some((number, repetition))
+    }
+}
+
+/// The operation of a persistent collective that was made just now, well, so that MPI may be asked about its handles; and
+/// the how-manieth of its communicator it is. `call` is asked when the communicator is known.
+#[cold]
+pub fn prepare(communicator: usize, call: impl FnOnce() -> Call) -> Option<(Found, u64)> {
+    communicators::identified(communicator)?;
+    let call = call();
+    let mut registry = registry::lock()?;
+    let known = registry.communicators.get(&call.key.communicator).copied()?;
+    let size = registry.size(&call, true)?;
+    let number = registry.operation(known, &call, size)?;
+    Some((registry.found(known, number, false), known.next_persistent()))
+}
+
+impl Registry {
+    fn found(&self, known: &'static Communicator, number: u32, open: bool) -> Found {
+        Found { operation: self.live.operation(number), communicator: known.entry, number, open }
+    }
+
+    /// The message size and the name of the data type (0: none); `None` where a data type is not known and may not be
+    /// asked about.
+    fn size(&mut self, call: &Call, may_ask: bool) -> Option<(u64, u32)> {
+        if let Some(by_peer) = call.by_peer {
+            return self.size_by_peer(&by_peer, may_ask);
+        }
+        if call.key.datatype == 0 {
+            return Some((0, 0));
+        }
+        let datatype = datatype::find(self, call.key.datatype, may_ask)?;
+        Some((datatype.size.wrapping_mul(call.key.count), datatype.name))
+    }
+
+    fn size_by_peer(&mut self, by_peer: &ByPeer, may_ask: bool) -> Option<(u64, u32)> {
+        let abi = abi::get();
+        let mut sum = 0u64;
+        let mut name = None;
+        for peer in 0..by_peer.peers {
+            // SAFETY: the program's arrays have an element for each peer; they are its arguments of a call that has not
+            // returned to it yet.
+            let (count, handle) = unsafe {
+                let count = if by_peer.large { Large::at(by_peer.counts, peer) } else { Int::at(by_peer.counts, peer) };
+                (count, abi.read(by_peer.datatypes + peer * abi.handle_size))
+            };
+            if count == 0 {
+                // Then the type may be a null handle.
+                continue;
+            }
+            let datatype = datatype::find(self, handle, may_ask)?;
+            sum = sum.wrapping_add(datatype.size.wrapping_mul(count as u64));
+            name = match name {
+                None => Some(datatype.name),
+                Some(other) if other == datatype.name => name,
+                Some(_) => Some(self.string(datatype::DERIVED)),
+            };
+        }
+        Some((sum, name.unwrap_or(0)))
+    }
+
+    fn is_eternal(&self, datatype: usize) -> bool {
+        datatype == 0 || self.datatypes.get(&datatype).is_some_and(|known| known.predefined)
+    }
+
+    fn reduction(&mut self, handle: usize) -> u32 {
+        if handle == 0 {
+            return 0;
+        }
+        if let Some(&known) = self.reductions.get(&handle) {
+            return known;
+        }
+        // An operator that the program made counts as `user` whatever its handle: nothing to forget when it is freed.
+        match abi::get().reduction_name(handle) {
+            Some(name) => {
+                let name = self.string(&name);
+                self.reductions.insert(handle, name);
+                name
+            }
+            None => self.string("user"),
+        }
+    }
+
+    /// The number of the operation that a call with this size belongs to.
+    fn operation(&mut self, known: &'static Communicator, call: &Call, size: (u64, u32)) -> Option<u32> {
+        let description = self.describe(known, call, size);
+        if let Some(&number) = self.operations.get(&description) {
+            return Some(number);
+        }
+        let number = self.add_operation(known, call, size)?;
+        self.operations.insert(description, number);
+        Some(number)
+    }
+
+    fn describe(&mut self, known: &Communicator, call: &Call, (bytes, datatype): (u64, u32)) -> Description {
+        let abi = abi::get();
+        Description {
+            function: call.key.function,
+            communicator: known.number,
+            bytes,
+            root: match call.key.root {
+                NO_ROOT => NO_ROOT,
+                root if known.is_inter() && root == abi.root => THIS_IS_ROOT,
+                root if known.is_inter() && root == abi.proc_null => BESIDE_ROOT,
+                root => root,
+            },
+            datatype,
+            reduction: self.reduction(call.key.reduction),
+            site: call.key.site,
+        }
+    }
+
+    fn add_operation(&mut self, known: &Communicator, call: &Call, size: (u64, u32)) -> Option<u32> {
+        let description = self.describe(known, call, size);
+        let function = self.string(call.key.declaration().name);
+        let call_site = call_site::text(description.site).map_or(0, |text| self.string(&text));
+        self.live.add_operation(OperationEntry {
+            calls: 0,
+            bytes: description.bytes,
+            communicator: description.communicator,
+            root: description.root,
+            function,
+            datatype: description.datatype,
+            reduction: description.reduction,
+            call_site,
+            ..OperationEntry::default()
+        })
+    }
+}

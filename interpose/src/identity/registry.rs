@@ -1,0 +1,117 @@
+//! What this rank knows of operations, communicators and data types, behind one lock.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
+use std::sync::{Mutex, MutexGuard, OnceLock};
+
+use crate::identity::call_cache::Key;
+use crate::identity::call_site;
+use crate::identity::communicator::Communicator;
+use crate::record::trace_buffer::TraceBuffer;
+
+/// A hash map that costs a multiplication a word: its keys come from the program, not from an enemy.
+pub type FastMap<K, V> = HashMap<K, V, BuildHasherDefault<Mix>>;
+
+/// What this rank knows. Behind one lock, which a call takes only when its operation is not in its thread's cache.
+pub struct Registry {
+    pub live: &'static TraceBuffer,
+    pub communicators: FastMap<usize, &'static Communicator>,
+    pub datatypes: FastMap<usize, Datatype>,
+    /// How often the same recipe has made a communicator.
+    pub recipes: FastMap<[u64; 2], u64>,
+    pub operations: FastMap<Description, u32>,
+    /// Operations that are open, by key.
+    pub open: FastMap<Key, u32>,
+    strings: HashMap<String, u32>,
+    pub reductions: FastMap<usize, u32>,
+}
+
+/// What makes an operation on this rank.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Description {
+    pub function: usize,
+    pub communicator: u32,
+    pub bytes: u64,
+    pub root: i32,
+    pub datatype: u32,
+    pub reduction: u32,
+    pub site: call_site::Number,
+}
+
+/// What is known of a data type.
+#[derive(Clone, Copy)]
+pub struct Datatype {
+    /// Bytes of an element.
+    pub size: u64,
+    /// String reference.
+    pub name: u32,
+    pub predefined: bool,
+}
+
+static REGISTRY: OnceLock<Mutex<Registry>> = OnceLock::new();
+
+/// Makes the registry, once, at Init.
+pub fn start(live: &'static TraceBuffer) {
+    let _ = REGISTRY.set(Mutex::new(Registry {
+        live,
+        communicators: FastMap::default(),
+        datatypes: FastMap::default(),
+        recipes: FastMap::default(),
+        operations: FastMap::default(),
+        open: FastMap::default(),
+        strings: HashMap::new(),
+        reductions: FastMap::default(),
+    }));
+}
+
+/// The registry, where tracing has started.
+pub fn lock() -> Option<MutexGuard<'static, Registry>> {
+    // A panic while it was held has ended the tracing; what it holds is still whole enough to be written.
+    REGISTRY.get().map(|registry| registry.lock().unwrap_or_else(std::sync::PoisonError::into_inner))
+}
+
+/// The communicator behind a handle, where it is known.
+#[cold]
+#[inline(never)]
+pub fn communicator(handle: usize) -> Option<&'static Communicator> {
+    lock()?.communicators.get(&handle).copied()
+}
+
+impl Registry {
+    /// The reference of a text, stored once.
+    pub fn string(&mut self, text: &str) -> u32 {
+        if let Some(&known) = self.strings.get(text) {
+            return known;
+        }
+        let reference = self.live.add_string(text.as_bytes());
+        self.strings.insert(text.to_owned(), reference);
+        reference
+    }
+}
+
+/// See [`FastMap`].
+#[derive(Default)]
+pub struct Mix(u64);
+
+impl Hasher for Mix {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+    fn write(&mut self, bytes: &[u8]) {
+        for &byte in bytes {
+            self.write_u64(byte.into());
+        }
+    }
+    fn write_u32(&mut self, word: u32) {
+        self.write_u64(word.into());
+    }
+    fn write_i32(&mut self, word: i32) {
+        self.write_u64(word as u32 as u64);
+    }
+    fn write_usize(&mut self, word: usize) {
+        self.write_u64(word as u64);
+    }
+    fn write_u64(&mut self, word: u64) {
+        self.0 = (self.0.rotate_left(26) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    }
+}

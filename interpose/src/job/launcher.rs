@@ -1,0 +1,165 @@
+//! What the launcher says of the job: a name that all its ranks share, and whether it spans several nodes.
+//!
+//! Nothing here is trusted for a decision that ranks must take alike: a variable can be there on one node and missing on
+//! another. The name only finds the files of the same job; a hint only saves a wait.
+
+/// What the launcher says of the job.
+pub struct Job {
+    /// A hash of the job's name and of this version of the tracer.
+    pub key: u64,
+    /// Over how many nodes it goes.
+    pub nodes: Nodes,
+}
+
+/// What the launcher says of the nodes of a job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Nodes {
+    /// All ranks are on this one.
+    One,
+    /// Some ranks are on others.
+    Several,
+    /// The launcher does not say it.
+    Unknown,
+}
+
+fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|value| !value.is_empty())
+}
+
+fn number(name: &str) -> Option<u32> {
+    variable(name)?.parse().ok()
+}
+
+impl Job {
+    /// Reads the launcher's environment.
+    pub fn read() -> Job {
+        let name = name().unwrap_or_else(launcher_above);
+        // Another version may not understand this one's files and messages: it counts as no tracer at all.
+        let name = format!("{} {name}", env!("CARGO_PKG_VERSION"));
+        // FNV-1a.
+        let key = name
+            .bytes()
+            .fold(0xcbf2_9ce4_8422_2325u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
+        Job { key, nodes: nodes() }
+    }
+}
+
+/// A name of the job that is the same on all its nodes, where the launcher gives one.
+fn name() -> Option<String> {
+    // PMIx first: a launcher within a Slurm job sees the variables of the batch step.
+    if let Some(namespace) = variable("PMIX_NAMESPACE") {
+        return Some(namespace);
+    }
+    // Intel MPI's hydra. A spawned world has a process group of its own.
+    if let Some(uuid) = variable("I_MPI_HYDRA_UUID") {
+        return Some(format!("{uuid}.{}", variable("HYDRA_BSTRAP_PGID").unwrap_or_default()));
+    }
+    // MPICH's hydra: all proxies of a job connect to the same port.
+    if let Some(name) = hydra_control_port() {
+        return Some(name);
+    }
+    if let Some(step) = variable("SLURM_STEP_ID") {
+        let restart = variable("SLURM_RESTART_COUNT").unwrap_or_default();
+        return Some(format!("{}.{step}.{restart}", variable("SLURM_JOB_ID")?));
+    }
+    variable("FLUX_JOB_ID").or_else(|| variable("PALS_APID"))
+}
+
+fn nodes() -> Nodes {
+    let local = ["OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "MV2_COMM_WORLD_LOCAL_SIZE", "PALS_LOCAL_SIZE"];
+    let all = ["OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MV2_COMM_WORLD_SIZE", "PALS_SIZE"];
+    let first = |names: &[&str]| names.iter().find_map(|name| number(name));
+    let one = match first(&local) {
+        Some(local) => first(&all).map(|all| local == all),
+        // In a direct srun these are of the step; below another launcher they are of its daemons.
+        None => number("SLURM_STEP_NUM_NODES")
+            .or_else(|| number("SLURM_NNODES"))
+            .or_else(|| number("FLUX_JOB_NNODES"))
+            .map(|nodes| nodes == 1),
+    };
+    match one {
+        Some(true) => Nodes::One,
+        Some(false) => Nodes::Several,
+        None => Nodes::Unknown,
+    }
+}
+
+/// `HOST:PORT` at which the proxies of MPICH's hydra report, and the number of the process group, from the command line of
+/// the proxy above this process.
+fn hydra_control_port() -> Option<String> {
+    let command = std::fs::read(format!("/proc/{}/cmdline", process())).ok()?;
+    control_port_of(&command)
+}
+
+/// The same from the words of a command line, each ended by a zero byte.
+fn control_port_of(command: &[u8]) -> Option<String> {
+    let words: Vec<_> = command.split(|&byte| byte == 0).map(String::from_utf8_lossy).collect();
+    let value = |option: &str| {
+        let at = words.iter().position(|word| word == option)?;
+        words.get(at + 1).map(|word| word.clone().into_owned())
+    };
+    let port = value("--control-port")?;
+    Some(format!("{port} {}", value("--pgid").unwrap_or_default()))
+}
+
+/// The launcher's number and when it started, which no other process of this node ever shares.
+fn launcher_above() -> String {
+    let found = process();
+    let started = process_status(found).map_or(0, |(_, _, started)| started);
+    let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+    format!("{boot}{found}.{started}")
+}
+
+/// The nearest process above this one that is a launcher's proxy on this node, else the parent.
+pub fn process() -> u32 {
+    // SAFETY: has no preconditions.
+    let parent = unsafe { libc::getppid() } as u32;
+    let mut process = parent;
+    while process > 1 {
+        let Some((name, above, _)) = process_status(process) else {
+            break;
+        };
+        if ["hydra_", "pmi_proxy", "orted", "prted", "slurmstepd", "mpirun", "mpiexec", "palsd"]
+            .iter()
+            .any(|launcher| name.starts_with(launcher))
+        {
+            break;
+        }
+        process = above;
+    }
+    if process > 1 { process } else { parent }
+}
+
+/// Name, parent and start time (in clock ticks since boot) of a process.
+fn process_status(process: u32) -> Option<(String, u32, u64)> {
+    let status = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+    // The name stands in parentheses, and may hold any character.
+    let (start, end) = (status.find('(')?, status.rfind(')')?);
+    let mut fields = status.get(end + 2..)?.split(' ');
+    let parent = fields.nth(1)?.parse().ok()?;
+    let started = fields.nth(17)?.parse().ok()?;
+    Some((status.get(start + 1..end)?.to_owned(), parent, started))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_proxies_of_one_job_have_one_name() {
+        let first = b"/usr/bin/hydra_pmi_proxy\0--control-port\0head:35159\0--pgid\x000\0--proxy-id\x000\0";
+        let second = b"/usr/bin/hydra_pmi_proxy\0--control-port\0head:35159\0--pgid\x000\0--proxy-id\x001\0";
+        assert_eq!(control_port_of(first).as_deref(), Some("head:35159 0"));
+        assert_eq!(control_port_of(first), control_port_of(second));
+        assert_eq!(control_port_of(b"mpirun\0-np\x002\0"), None);
+    }
+
+    #[test]
+    fn a_process_status_with_any_name_is_read() {
+        // SAFETY: has no preconditions.
+        let parent = unsafe { libc::getppid() } as u32;
+        let (_, above, started) = process_status(std::process::id()).unwrap();
+        assert_eq!(above, parent);
+        assert!(started > 0);
+    }
+}

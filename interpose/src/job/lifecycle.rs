@@ -1,0 +1,177 @@
+//! `MPI_Init`, `MPI_Finalize`, `MPI_Abort` and `MPI_Pcontrol`.
+
+use std::ffi::c_int;
+use std::path::Path;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use mpitrace_format::layout::state;
+
+use crate::boundary::{abi, mpi};
+use crate::clocks;
+use crate::identity::communicators;
+use crate::job::launcher::Job;
+use crate::job::rank_detection::Presence;
+use crate::job::run::{RUN, Run, World};
+use crate::job::startup::{self, Identity, Prepared};
+use crate::job::{exit_writer, log, output, world};
+use crate::record::{mode, thread};
+
+/// `MPI_Init` and `MPI_Init_thread`.
+pub fn init(forward: impl FnOnce() -> c_int) -> c_int {
+    static ENTERED: AtomicBool = AtomicBool::new(false);
+    if ENTERED.swap(true, Ordering::AcqRel) {
+        // A second Init is the library's to refuse.
+        return forward();
+    }
+    let prepared = thread::catch_panic(|| {
+        let prepared = startup::prepare()?;
+        let presence = Presence::announce(Job::read(), &prepared.settings.segment_folders());
+        Some((prepared, presence))
+    });
+    let result = thread::guarded(forward);
+    if let Some((prepared, mut presence)) = prepared {
+        if result == 0 {
+            thread::catch_panic(|| start(prepared, presence));
+        } else {
+            presence.withdraw_markers();
+        }
+    }
+    result
+}
+
+fn start(prepared: Prepared, mut presence: Presence) -> Option<()> {
+    let abi = abi::get();
+    // SAFETY: MPI is initialised and the handle is MPI_COMM_WORLD.
+    let word = |function: unsafe fn(usize, usize) -> bool| mpi::int(|place| unsafe { function(abi.comm_world, place) });
+    let rank = u32::try_from(word(mpi::comm_rank)?).ok()?;
+    let world_size = u32::try_from(word(mpi::comm_size)?).ok()?;
+    log::set_rank(rank);
+
+    let output = output::path_of(&prepared.settings, &prepared.folder, std::process::id());
+    let all_traced = presence.all_traced(world_size, output.parent().unwrap_or(Path::new(".")));
+    presence.withdraw_markers();
+    let comm = if all_traced && world_size > 1 { own_world() } else { None };
+    if comm.is_some() {
+        // Making a communicator needed every rank: all have read what was settled.
+        presence.withdraw_settlements();
+    }
+    let job_key = presence.job.key;
+    let job = match comm {
+        Some(comm) => agreed_token(comm, job_key),
+        None => startup::token(job_key, world_size),
+    };
+    let world = World { job, presence, comm, finalized: AtomicBool::new(false) };
+    if let Some(run) = RUN.get() {
+        join(run, world);
+    } else {
+        let who = Identity { rank, world_size, job_key, job, speaks: rank == 0 || comm.is_none() && world_size > 1 };
+        startup::begin(prepared, &who, OnceLock::from(world));
+    }
+    let run = RUN.get()?;
+    let live = run.live.get();
+    if let Some(comm) = comm
+        && output::all_ranks(run, run.world.get()?, live.is_some())
+    {
+        clocks::start(run, live?, comm);
+    }
+    live?;
+    if !all_traced {
+        log::warn(
+            "some ranks of this program run without the tracer; each traced rank writes a file of its own, and their clocks and numbers stand alone",
+        );
+    }
+    communicators::start(rank, world_size)?;
+    clocks::watch_world();
+    mode::start();
+    Some(())
+}
+
+/// The world comes to a run that began with a session.
+fn join(run: &Run, world: World) {
+    if let Some(live) = run.live.get() {
+        // SAFETY: the header is mapped; nobody reads it while the program runs.
+        unsafe { (*live.header()).rank.job = world.job };
+    }
+    let _ = run.world.set(world);
+}
+
+/// A communicator of the tracer's own. A private one inherits MPI_ERRORS_ARE_FATAL; ours returns them.
+fn own_world() -> Option<usize> {
+    let abi = abi::get();
+    // SAFETY: MPI is initialised, all ranks are traced and so all come here.
+    unsafe {
+        let world = mpi::handle(|place| mpi::comm_dup(abi.comm_world, place))?;
+        mpi::comm_set_errhandler(world, abi.errors_return);
+        Some(world)
+    }
+}
+
+/// The run's token: rank 0's.
+fn agreed_token(comm: usize, job_key: u64) -> [u8; 16] {
+    let mut token = startup::token(job_key, 1);
+    // SAFETY: all ranks come here with a buffer of 16 bytes.
+    unsafe { mpi::bcast(token.as_mut_ptr().expose_provenance(), token.len(), abi::get().byte, 0, comm) };
+    token
+}
+
+/// `MPI_Finalize`: writes the trace, and always reaches the library's own.
+pub fn finalize(forward: impl FnOnce() -> c_int) -> c_int {
+    if let Some(run) = RUN.get()
+        && let Some(world) = run.world.get()
+        && !world.finalized.swap(true, Ordering::AcqRel)
+    {
+        thread::catch_panic(|| {
+            finish(run, world);
+            Some(())
+        });
+    }
+    forward()
+}
+
+fn finish(run: &Run, world: &World) {
+    // Where a rank still has sessions open there is more to come, and every rank writes when it ends.
+    if output::any_rank(run, world, world::any_session()) {
+        clocks::finish();
+        communicators::end_of_world();
+        output::free_world(world);
+        exit_writer::write_at_exit();
+        if !world::any_session() {
+            exit_writer::mark(run, state::FINALIZED);
+        }
+        return;
+    }
+    mode::stop();
+    clocks::finish();
+    exit_writer::mark(run, state::FINALIZED);
+    run.ended.store(true, Ordering::Release);
+    output::write(run, world);
+    world.presence.withdraw_settlements();
+}
+
+/// `MPI_Abort`: the records lie safe already; the other ranks may be dead before they know.
+pub fn abort(forward: impl FnOnce() -> c_int) -> c_int {
+    if mode::is_on()
+        && let Some(run) = RUN.get()
+        && let Some(live) = run.live.get()
+    {
+        exit_writer::mark(run, state::ABORTED);
+        if let Some(folder) = live.folder() {
+            log::warn(&format!(
+                "MPI_Abort: the records are kept; mpitrace recover {} -o FILE makes a trace of them",
+                folder.display()
+            ));
+        }
+    }
+    forward()
+}
+
+/// `MPI_Pcontrol`: 0 pauses recording on this rank, 1 resumes it.
+pub fn pcontrol(forward: impl FnOnce() -> c_int, level: usize) -> c_int {
+    match level as c_int {
+        0 => mode::pause(true),
+        1 => mode::pause(false),
+        _ => {}
+    }
+    forward()
+}

@@ -1,0 +1,64 @@
+//! The few lines that the tracer says, on the standard error of one rank.
+
+use std::io::Write;
+use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
+
+use mpitrace_format::layout::NO_RANK;
+
+/// `MPITRACE_VERBOSE`.
+static VERBOSE: AtomicU8 = AtomicU8::new(1);
+/// Who this is, as far as it is known.
+static RANK: AtomicU32 = AtomicU32::new(NO_RANK);
+
+/// Sets how much is said.
+pub fn set_verbose(level: u8) {
+    VERBOSE.store(level, Ordering::Relaxed);
+}
+
+/// Sets whose lines these are.
+pub fn set_rank(rank: u32) {
+    RANK.store(rank, Ordering::Relaxed);
+}
+
+/// One line, from this rank.
+pub fn line(text: &str) {
+    at_level(1, text);
+}
+
+/// One line for those who want to hear more (`MPITRACE_VERBOSE=2`).
+pub fn detail(text: &str) {
+    at_level(2, text);
+}
+
+fn at_level(level: u8, text: &str) {
+    if VERBOSE.load(Ordering::Relaxed) >= level {
+        // One write, so that lines of several ranks do not mix; a closed standard error is nobody's problem.
+        let _ = std::io::stderr().write_all(format!("mpitrace: {text}\n").as_bytes());
+    }
+}
+
+/// One line that names the rank: what went wrong on this rank only.
+pub fn warn(text: &str) {
+    match RANK.load(Ordering::Relaxed) {
+        NO_RANK => line(text),
+        rank => line(&format!("rank {rank}: {text}")),
+    }
+}
+
+/// As [`warn`], for what all ranks of a node are likely to meet: from one of them.
+pub fn warn_on_node(text: &str) {
+    let local = ["OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID"]
+        .iter()
+        .find_map(|name| std::env::var(name).ok()?.parse::<u32>().ok());
+    if local.unwrap_or(0) == 0 {
+        warn(text);
+    }
+}
+
+/// How large a file this process may write, bytes; `None`: any.
+pub fn file_size_limit() -> Option<u64> {
+    let mut limit = libc::rlimit { rlim_cur: libc::RLIM_INFINITY, rlim_max: libc::RLIM_INFINITY };
+    // SAFETY: `limit` outlives the call.
+    unsafe { libc::getrlimit(libc::RLIMIT_FSIZE, &raw mut limit) };
+    (limit.rlim_cur != libc::RLIM_INFINITY).then_some(limit.rlim_cur)
+}

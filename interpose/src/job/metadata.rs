@@ -1,0 +1,234 @@
+//! The experimental factors of the run, as far as they can be seen from inside the program (seed paper of Hunold &
+//! Carpen-Amarie, table VI).
+
+use std::ffi::CStr;
+use std::fs;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use mpitrace_format::layout::abi as family;
+use mpitrace_format::metadata::{Metadata, UNKNOWN};
+
+use crate::boundary::symbol::{self, Symbol};
+use crate::boundary::{abi, mpi};
+use crate::counters::mpi_t::control;
+use crate::job::run::RUN;
+use crate::job::settings::Settings;
+
+/// Variables of the environment that steer MPI libraries and their transports.
+const TUNING: [&str; 14] = [
+    "OMPI_MCA_",
+    "PMIX_MCA_",
+    "PRTE_MCA_",
+    "MPICH_",
+    "MPIR_CVAR_",
+    "I_MPI_",
+    "MV2_",
+    "MVP_",
+    "FI_",
+    "UCX_",
+    "PSM2_",
+    "PSM3_",
+    "OMP_",
+    "HYDRA_",
+];
+/// Of these, what the launcher sets by itself to talk to its ranks.
+const PLUMBING: [&str; 7] = [
+    "OMPI_MCA_orte_",
+    "OMPI_MCA_ess",
+    "OMPI_MCA_pmix",
+    "I_MPI_INFO_",
+    "HYDRA_BSTRAP",
+    "I_MPI_HYDRA_UUID",
+    "OMPI_MCA_PREFIXES",
+];
+
+/// Everything that is recorded of a rank. What is the same for all ranks is kept by rank 0 alone.
+pub fn all(settings: &Settings, first: bool) -> Metadata {
+    let mut factors = Metadata::new();
+    let mut add = |name: &str, value: Option<String>| {
+        factors.push((name.to_owned(), value.filter(|value| !value.is_empty()).unwrap_or_else(|| UNKNOWN.to_owned())));
+    };
+    add("host", Some(host()));
+    add("affinity", affinity());
+    add("command", command());
+    if !first {
+        return factors;
+    }
+    add("start_time", Some(local_time(c"%Y-%m-%dT%H:%M:%S%z")));
+    add("library", mpi::library_version().map(|version| version.lines().next().unwrap_or_default().to_owned()));
+    add("library_file", library_file());
+    add("abi", Some(abi_name().to_owned()));
+    let version = mpi::library_version().unwrap_or_default();
+    add("compiler", line_of(&version, &["MPICH CC:", "CC:"]));
+    add("compiler_flags", line_of(&version, &["MPICH configure:", "Configure:"]));
+    add("network", network(&version));
+    add("thread_level", thread_level());
+    // Not with sessions alone: see mpi_t::planning.
+    let has_world = RUN.get().is_some_and(|run| run.world.get().is_some());
+    add("collective_algorithms", if has_world { control::algorithms(!settings.variables.is_empty()) } else { None });
+    add("launcher", launcher());
+    add("synchronisation", None);
+    add("cache_control", None);
+    add("cpu_model", line_of(&read("/proc/cpuinfo"), &["model name\t:", "Model\t\t:"]));
+    add("governor", Some(read("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")));
+    add("frequency_khz", Some(read("/sys/devices/system/cpu/cpu0/cpufreq/scaling_cur_freq")));
+    add("frequency_mhz", line_of(&read("/proc/cpuinfo"), &["cpu MHz\t\t:"]));
+    add("turbo", turbo());
+    add("tsc_flags", tsc_flags());
+    add("clocksource", Some(read("/sys/devices/system/clocksource/clocksource0/current_clocksource")));
+    add("kernel", Some(read("/proc/sys/kernel/osrelease")));
+    add("perf_event_paranoid", Some(read("/proc/sys/kernel/perf_event_paranoid")));
+    add("capacity", Some(settings.capacity.to_string()));
+    add("full", Some(if settings.ring { "ring" } else { "stop" }.to_owned()));
+    let mut variables: Vec<(String, String)> = std::env::vars_os()
+        .map(|(name, value)| (name.to_string_lossy().into_owned(), value.to_string_lossy().into_owned()))
+        .filter(|(name, _)| is_recorded(name))
+        .collect();
+    variables.sort();
+    for (name, value) in variables {
+        add(&format!("env.{name}"), Some(value));
+    }
+    factors
+}
+
+fn is_recorded(name: &str) -> bool {
+    let starts = |prefixes: &[&str]| prefixes.iter().any(|prefix| name.starts_with(prefix));
+    name.starts_with("MPITRACE_") || name == "LD_PRELOAD" || starts(&TUNING) && !starts(&PLUMBING)
+}
+
+/// The name of this host, of its network namespace's view.
+pub fn host() -> String {
+    let mut name = [0u8; 256];
+    // SAFETY: the buffer is as long as it says.
+    unsafe { libc::gethostname(name.as_mut_ptr().cast(), name.len()) };
+    let end = name.iter().position(|&byte| byte == 0).unwrap_or(name.len());
+    String::from_utf8_lossy(&name[..end]).into_owned()
+}
+
+/// The time now, where the program runs, in a format of strftime.
+pub fn local_time(format: &CStr) -> String {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs() as libc::time_t;
+    // SAFETY: a tm of zeros is a valid value.
+    let mut local: libc::tm = unsafe { std::mem::zeroed() };
+    // SAFETY: both outlive the call.
+    unsafe { libc::localtime_r(&raw const now, &raw mut local) };
+    let mut text = [0u8; 64];
+    // SAFETY: the buffer is as long as it says, the format is a C string.
+    let length = unsafe { libc::strftime(text.as_mut_ptr().cast(), text.len(), format.as_ptr(), &raw const local) };
+    String::from_utf8_lossy(&text[..length]).into_owned()
+}
+
+/// The identity of the running kernel; zeros where it does not tell.
+pub fn boot_id() -> [u8; 16] {
+    let text = read("/proc/sys/kernel/random/boot_id").replace('-', "");
+    u128::from_str_radix(&text, 16).map(u128::to_be_bytes).unwrap_or_default()
+}
+
+fn read(path: &str) -> String {
+    fs::read_to_string(path).map(|text| text.trim_end().to_owned()).unwrap_or_default()
+}
+
+/// What follows the first of these beginnings that a line has.
+fn line_of(text: &str, beginnings: &[&str]) -> Option<String> {
+    beginnings.iter().find_map(|beginning| {
+        text.lines().find_map(|line| line.trim_start().strip_prefix(beginning)).map(|rest| rest.trim().to_owned())
+    })
+}
+
+/// The processors that this process may run on, as `taskset` prints them.
+fn affinity() -> Option<String> {
+    line_of(&read("/proc/self/status"), &["Cpus_allowed_list:"])
+}
+
+fn command() -> Option<String> {
+    let line = fs::read("/proc/self/cmdline").ok()?;
+    let words: Vec<_> = line.split(|&byte| byte == 0).map(String::from_utf8_lossy).collect();
+    let text = words.join(" ");
+    // A command line of megabytes is not a factor.
+    Some(text.trim_end().chars().take(4096).collect())
+}
+
+fn library_file() -> Option<String> {
+    static INIT: Symbol = Symbol::new("PMPI_Init\0");
+    let (_, file) = symbol::at(INIT.get()?.addr())?;
+    Some(file.to_string_lossy().into_owned())
+}
+
+fn abi_name() -> &'static str {
+    match abi::get().family {
+        family::OPENMPI => "openmpi",
+        family::MPICH => "mpich",
+        _ => "standard",
+    }
+}
+
+fn thread_level() -> Option<String> {
+    // SAFETY: int MPI_Query_thread(int *).
+    let level = mpi::int(|level| unsafe { mpi::query_thread(level) })?;
+    // 0 to 3 in all families but the standard, which counts 0, 1024, 2048, 4096.
+    let names = ["MPI_THREAD_SINGLE", "MPI_THREAD_FUNNELED", "MPI_THREAD_SERIALIZED", "MPI_THREAD_MULTIPLE"];
+    let index = match level {
+        0..=3 => level as usize,
+        1024 => 1,
+        2048 => 2,
+        4096 => 3,
+        _ => return None,
+    };
+    Some(names[index].to_owned())
+}
+
+/// The network devices that are up, fast ones first by name; the MPI library's own word where it gives one.
+fn network(version: &str) -> Option<String> {
+    if let Some(device) = line_of(version, &["MPICH Device:"]) {
+        return Some(device);
+    }
+    let names = |folder: &str| -> Vec<String> {
+        let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+        entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
+    };
+    let mut devices = names("/sys/class/infiniband");
+    devices.extend(names("/sys/class/cxi"));
+    devices.extend(names("/sys/class/net").into_iter().filter(|name| name != "lo"));
+    (!devices.is_empty()).then(|| devices.join(" "))
+}
+
+/// The first process above this one that starts MPI programs, with its arguments.
+fn launcher() -> Option<String> {
+    // SAFETY: has no preconditions.
+    let mut process = unsafe { libc::getppid() } as u32;
+    let mut found = None;
+    for _ in 0..8 {
+        let line = fs::read(format!("/proc/{process}/cmdline")).ok()?;
+        let words: Vec<_> = line.split(|&byte| byte == 0).map(String::from_utf8_lossy).collect();
+        let file = words.first()?.rsplit('/').next().unwrap_or_default().to_owned();
+        if ["mpirun", "mpiexec", "orterun", "prterun", "srun", "prun", "aprun", "jsrun"]
+            .iter()
+            .any(|name| file.starts_with(name))
+        {
+            found = Some(words.join(" ").trim_end().chars().take(4096).collect());
+            break;
+        }
+        let status = read(&format!("/proc/{process}/status"));
+        process = line_of(&status, &["PPid:"])?.parse().ok()?;
+        if process <= 1 {
+            break;
+        }
+    }
+    found
+}
+
+fn turbo() -> Option<String> {
+    let boost = read("/sys/devices/system/cpu/cpufreq/boost");
+    let no_turbo = read("/sys/devices/system/cpu/intel_pstate/no_turbo");
+    match (boost.as_str(), no_turbo.as_str()) {
+        ("1", _) | (_, "0") => Some("on".to_owned()),
+        ("0", _) | (_, "1") => Some("off".to_owned()),
+        _ => None,
+    }
+}
+
+fn tsc_flags() -> Option<String> {
+    let flags = line_of(&read("/proc/cpuinfo"), &["flags\t\t:"])?;
+    let of_clock: Vec<_> = flags.split(' ').filter(|flag| flag.contains("tsc") || *flag == "art").collect();
+    Some(of_clock.join(" "))
+}

@@ -1,0 +1,19 @@
+//! What happens once in a process: start and end of the tracing, settings, the rank's place in the job, writing the trace, messages to
+//! the user.
+//!
+//! Nothing in here runs on the way of a recorded call. It may allocate, lock, read files and call MPI, collectively too, but only
+//! where all ranks are known to be traced.
+
+pub mod exit_writer;
+pub mod launcher;
+pub mod lifecycle;
+pub mod log;
+pub mod metadata;
+pub mod output;
+pub mod rank_detection;
+pub mod run;
+pub mod sessions;
+pub mod settings;
+pub mod startup;
+pub mod suggest;
+pub mod world;

@@ -1,0 +1,320 @@
+//! Whether all ranks are traced, found with files alone.
+//!
+//! `LD_PRELOAD` may have reached only some of the ranks: other nodes, other programs of a job, a statically linked part. A
+//! rank without the tracer would never answer a message, and a collective call of the tracer's own would hang the program.
+//! So no rank calls one before it is proven that all ranks are traced (docs/how-it-works.md):
+//!
+//! 1. Each traced rank leaves a marker in a folder of its node before it enters `MPI_Init`. Afterwards it counts the markers.
+//! 2. As many markers as the world has ranks: all are here, and traced. Else the ranks of the node look beyond it. Which of
+//!    the two holds is settled by a symbolic link in the node's folder.
+//! 3. One rank of each node writes the node's count into a folder beside the trace, and adds up the counts that are there.
+//!    The sum reaches the size of the world: all ranks are traced. It does not in time: some are not. The first rank that
+//!    knows settles it for the job, by a symbolic link again.
+//!
+//! A symbolic link is made whole or not at all, and only once: so all ranks read one answer, whatever they saw themselves.
+
+use std::fs::File;
+use std::os::unix::fs::{MetadataExt, symlink};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use mpitrace_platform::node_files;
+
+use crate::job::launcher::{Job, Nodes};
+use crate::job::metadata;
+use crate::record::ticks;
+
+/// How long a rank waits for those of its node, where the launcher did not make them wait for each other in `MPI_Init`.
+const PATIENCE_HERE: Duration = Duration::from_secs(2);
+/// How long a node waits for the others: longer, since some of them may have waited for their own ranks first.
+const PATIENCE: Duration = Duration::from_secs(3);
+
+/// Answers, as the links hold them.
+const ALL: &str = "all";
+const SOME: &str = "some";
+const BEYOND: &str = "beyond";
+
+/// What this process has left in folders, to be found by the others.
+pub struct Presence {
+    /// What the launcher says of the job.
+    pub job: Job,
+    /// The folders of the node that were tried.
+    folders: Vec<PathBuf>,
+    /// The one that took the marker.
+    here: Option<PathBuf>,
+    marker: Option<PathBuf>,
+    /// A name that no other process of the job has.
+    name: String,
+    /// What goes when no rank can ask any more; a folder comes after what is in it.
+    settlements: Vec<PathBuf>,
+}
+
+impl Presence {
+    /// Leaves this process' marker in the first of the folders that takes one, before `MPI_Init` is entered.
+    pub fn announce(job: Job, folders: &[PathBuf]) -> Presence {
+        // Containers may share a folder and have equal process numbers: the time tells them apart.
+        let name = format!("{}-{}-{:x}", metadata::host(), std::process::id(), ticks::now());
+        let mut presence =
+            Presence { job, folders: folders.to_vec(), here: None, marker: None, name, settlements: Vec::new() };
+        for folder in folders {
+            let marker = folder.join(format!("{}-{}{}", presence.job_name(), presence.name, node_files::PRESENT));
+            if File::create_new(&marker).is_ok() {
+                (presence.here, presence.marker) = (Some(folder.clone()), Some(marker));
+                break;
+            }
+        }
+        presence
+    }
+
+    /// Whether all ranks of the program are traced: asked after `MPI_Init`. All ranks get the same answer, but for those whose
+    /// folders fail in the middle of it.
+    ///
+    /// `shared` is a folder that the other nodes see too.
+    pub fn all_traced(&mut self, world_size: u32, shared: &Path) -> bool {
+        if world_size == 1 {
+            return true;
+        }
+        if let Some(here) = self.here.clone() {
+            let link = here.join(self.named(node_files::HERE));
+            self.settlements.push(link.clone());
+            let started = Instant::now();
+            let answer = loop {
+                let answer = if self.count_here() >= world_size {
+                    ALL
+                } else if self.job.nodes == Nodes::Several {
+                    BEYOND
+                } else if started.elapsed() > PATIENCE_HERE {
+                    if self.job.nodes == Nodes::One { SOME } else { BEYOND }
+                } else if let Some(answer) = read(&link) {
+                    break answer;
+                } else {
+                    std::thread::sleep(Duration::from_millis(1));
+                    continue;
+                };
+                break settle(&link, answer).unwrap_or_else(|| BEYOND.to_owned());
+            };
+            if answer != BEYOND {
+                return answer == ALL;
+            }
+        }
+        let folder = shared.join(format!(".{}", self.named("-ranks")));
+        let link = folder.join("answer");
+        let all = self.beyond(world_size, &folder, &link);
+        self.settlements.extend([link, folder]);
+        all
+    }
+
+    /// Asks the other nodes.
+    fn beyond(&mut self, world_size: u32, folder: &Path, job_link: &Path) -> bool {
+        let Some(here) = self.here.clone() else {
+            return self.settle_job(world_size, folder, job_link);
+        };
+        let node_link = here.join(self.named(node_files::ANSWER));
+        let leader = here.join(self.named(node_files::LEADER));
+        if File::create_new(&leader).is_ok() {
+            self.settlements.extend([leader, node_link.clone()]);
+            let all = self.settle_job(world_size, folder, job_link);
+            let _ = symlink(if all { ALL } else { SOME }, &node_link);
+            return all;
+        }
+        let started = Instant::now();
+        while started.elapsed() < 2 * PATIENCE {
+            if let Some(answer) = read(&node_link) {
+                return answer == ALL;
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        // The rank that asks for this node is late. What is settled now it will read too.
+        let _ = std::fs::create_dir(folder);
+        settle(job_link, SOME).as_deref() == Some(ALL)
+    }
+
+    /// For the ranks of this node: adds this node's count to those of the others, until all are there or time is over.
+    fn settle_job(&mut self, world_size: u32, folder: &Path, link: &Path) -> bool {
+        let _ = std::fs::create_dir(folder);
+        let started = Instant::now();
+        let mut written: Option<(u32, PathBuf)> = None;
+        let mut pause = Duration::from_millis(1);
+        loop {
+            let counted = self.count_here().max(1);
+            if written.as_ref().is_none_or(|(before, _)| counted > *before) {
+                let file = folder.join(format!("{}.{counted}", self.name));
+                if File::create_new(&file).is_err() {
+                    // Nothing can be said to the other nodes; so none of them finds all ranks.
+                    break;
+                }
+                self.settlements.push(file.clone());
+                written = Some((counted, file));
+            }
+            let answer = if sum_of(folder) >= world_size {
+                ALL
+            } else if started.elapsed() > PATIENCE {
+                SOME
+            } else {
+                std::thread::sleep(pause);
+                // A network file system may show what it knew of a folder for half a minute. A change of one's own makes it
+                // look again.
+                pause = (2 * pause).min(Duration::from_millis(100));
+                let look = folder.join(format!("{}.look", self.name));
+                let _ = File::create(&look).and_then(|_| std::fs::remove_file(&look));
+                continue;
+            };
+            let settled = settle(link, answer);
+            // An answer from before this node was counted is of another job of this name, which was killed.
+            let modified = |path: &Path| path.symlink_metadata().map(|known| (known.mtime(), known.mtime_nsec()));
+            let stale = match (&written, modified(link)) {
+                (Some((_, file)), Ok(link)) => modified(file).is_ok_and(|file| link < file),
+                _ => false,
+            };
+            return settled.as_deref() == Some(ALL) && !stale;
+        }
+        settle(link, SOME).as_deref() == Some(ALL)
+    }
+
+    /// Removes this process' marker: the ranks that count it have done so.
+    pub fn withdraw_markers(&mut self) {
+        if let Some(marker) = self.marker.take() {
+            let _ = std::fs::remove_file(&marker);
+        }
+    }
+
+    /// Removes what was settled, when no rank can ask any more.
+    pub fn withdraw_settlements(&self) {
+        for path in &self.settlements {
+            // The folder goes with the last file in it.
+            let _ = std::fs::remove_file(path).or_else(|_| std::fs::remove_dir(path));
+        }
+    }
+
+    /// Traced ranks of this node.
+    fn count_here(&self) -> u32 {
+        let prefix = format!("{}-", self.job_name());
+        let entries = self.folders.iter().filter_map(|folder| std::fs::read_dir(folder).ok()).flatten().flatten();
+        let names = entries.map(|entry| entry.file_name());
+        // A folder may stand in the list twice.
+        let markers: std::collections::HashSet<_> = names
+            .filter(|name| {
+                let name = name.to_string_lossy();
+                name.starts_with(&prefix) && name.ends_with(node_files::PRESENT)
+            })
+            .collect();
+        markers.len() as u32
+    }
+
+    /// How the names of all files of the job begin.
+    fn job_name(&self) -> String {
+        // SAFETY: has no preconditions.
+        let uid = unsafe { libc::getuid() };
+        format!("{}{:016x}", node_files::prefix(uid), self.job.key)
+    }
+
+    fn named(&self, ending: &str) -> String {
+        format!("{}{ending}", self.job_name())
+    }
+}
+
+/// Makes the link, if there is none, and reads what it says. `None`: it can be neither made nor read.
+///
+/// A link that is not there is never read before one was to be made: a network file system would remember that it is not.
+fn settle(link: &Path, answer: &str) -> Option<String> {
+    if symlink(answer, link).is_ok() {
+        return Some(answer.to_owned());
+    }
+    let started = Instant::now();
+    while started.elapsed() < PATIENCE {
+        if let Some(answer) = read(link) {
+            return Some(answer);
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    None
+}
+
+fn read(link: &Path) -> Option<String> {
+    Some(std::fs::read_link(link).ok()?.to_string_lossy().into_owned())
+}
+
+/// The ranks that the files in a folder stand for: each node has one `NAME.COUNT`, or several, of which the largest counts.
+fn sum_of(folder: &Path) -> u32 {
+    let mut nodes = std::collections::HashMap::new();
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if let Some((node, count)) = name.rsplit_once('.')
+            && let Ok(count) = count.parse::<u32>()
+        {
+            let known = nodes.entry(node.to_owned()).or_insert(0);
+            *known = count.max(*known);
+        }
+    }
+    nodes.values().sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use Nodes::{One, Several, Unknown};
+
+    /// Processes of a job: as many nodes as there are folders, so many ranks on each, all asked at once.
+    fn answers(nodes: &[(u32, Nodes)], world_size: u32) -> Vec<bool> {
+        let base = std::env::temp_dir().join(format!("mpitrace-presence-{}-{:x}", std::process::id(), ticks::now()));
+        let shared = base.join("shared");
+        std::fs::create_dir_all(&shared).unwrap();
+        let mut all = Vec::new();
+        for (number, &(ranks, hint)) in nodes.iter().enumerate() {
+            let folder = base.join(number.to_string());
+            std::fs::create_dir(&folder).unwrap();
+            for _ in 0..ranks {
+                all.push(Presence::announce(Job { key: 7, nodes: hint }, std::slice::from_ref(&folder)));
+            }
+        }
+        let shared = &shared;
+        let answers = std::thread::scope(|scope| {
+            let asked: Vec<_> =
+                all.iter_mut().map(|rank| scope.spawn(move || rank.all_traced(world_size, shared))).collect();
+            asked.into_iter().map(|thread| thread.join().unwrap()).collect()
+        });
+        for rank in &mut all {
+            rank.withdraw_markers();
+        }
+        all.iter().for_each(Presence::withdraw_settlements);
+        let left: Vec<_> = std::fs::read_dir(shared).unwrap().flatten().map(|entry| entry.file_name()).collect();
+        assert!(left.is_empty(), "{left:?}");
+        for number in 0..nodes.len() {
+            let left: Vec<_> = std::fs::read_dir(base.join(number.to_string())).unwrap().flatten().collect();
+            assert!(left.is_empty(), "{left:?}");
+        }
+        std::fs::remove_dir_all(&base).unwrap();
+        answers
+    }
+
+    #[test]
+    fn all_ranks_of_one_node_find_each_other() {
+        assert_eq!(answers(&[(4, One)], 4), [true; 4]);
+        assert_eq!(answers(&[(4, Unknown)], 4), [true; 4]);
+    }
+
+    #[test]
+    fn all_ranks_of_several_nodes_find_each_other() {
+        assert_eq!(answers(&[(2, Several), (1, Several), (3, Several)], 6), [true; 6]);
+        assert_eq!(answers(&[(2, Unknown), (1, Unknown)], 3), [true; 3]);
+    }
+
+    /// The variables of a batch system differ between the nodes of a job.
+    #[test]
+    fn nodes_with_other_hints_come_to_the_same_answer() {
+        assert_eq!(answers(&[(1, Unknown), (1, Several)], 2), [true; 2]);
+        assert_eq!(answers(&[(1, One), (1, Several)], 2), [false; 2]);
+    }
+
+    #[test]
+    fn a_node_without_the_tracer_is_missed_by_all_others() {
+        assert_eq!(answers(&[(2, Several), (1, Several)], 4), [false; 3]);
+        assert_eq!(answers(&[(1, One)], 2), [false]);
+    }
+
+    #[test]
+    fn a_hint_of_several_nodes_is_not_trusted() {
+        assert_eq!(answers(&[(1, Several)], 2), [false]);
+        assert_eq!(answers(&[(2, Several)], 2), [true; 2]);
+    }
+}

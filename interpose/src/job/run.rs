@@ -1,0 +1,41 @@
+//! What lasts as long as the tracing.
+
+use std::path::PathBuf;
+use std::sync::OnceLock;
+use std::sync::atomic::AtomicBool;
+
+use crate::job::rank_detection::Presence;
+use crate::job::settings::Settings;
+use crate::record::trace_buffer::TraceBuffer;
+
+/// The run of this process; empty until MPI is initialised, in whichever way.
+pub static RUN: OnceLock<Run> = OnceLock::new();
+
+/// What lasts as long as the tracing.
+pub struct Run {
+    pub settings: Settings,
+    /// Empty where there was no memory for it: then this rank only takes part at Finalize.
+    pub live: OnceLock<&'static TraceBuffer>,
+    pub rank: u32,
+    pub world_size: u32,
+    /// What `MPI_Init` has added; a program may also live on sessions alone.
+    pub world: OnceLock<World>,
+    /// Where a relative output path starts: the working directory when MPI was initialised.
+    pub folder: PathBuf,
+    /// The process that this is: a child that it forks is not the run's.
+    pub process: u32,
+    /// The trace is written, or has failed to be.
+    pub ended: AtomicBool,
+}
+
+/// What the ranks of MPI_COMM_WORLD know together.
+pub struct World {
+    /// The run's token.
+    pub job: [u8; 16],
+    /// Holds, where not all ranks are traced, what tells the others so.
+    pub presence: Presence,
+    /// The tracer's own duplicate of MPI_COMM_WORLD; `None` where not all ranks are traced, so that none may be asked.
+    pub comm: Option<usize>,
+    /// `MPI_Finalize` was called.
+    pub finalized: AtomicBool,
+}

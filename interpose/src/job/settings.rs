@@ -1,0 +1,191 @@
+//! The `MPITRACE_` variables of the environment.
+
+use std::path::PathBuf;
+
+use mpitrace_format::ticks::Groups;
+use mpitrace_synchronise::{Method, Synchronisation};
+
+use crate::counters::per_call::{self, Wanted};
+
+/// What the user asked for.
+#[derive(Debug)]
+pub struct Settings {
+    /// `MPITRACE_DISABLE`.
+    pub disabled: bool,
+    /// `MPITRACE_OUTPUT` as it was given, with its `%` signs.
+    pub output: Option<String>,
+    /// `MPITRACE_CAPACITY`.
+    pub capacity: u64,
+    /// `MPITRACE_FULL=ring`.
+    pub ring: bool,
+    /// `MPITRACE_SEGMENT_DIR`.
+    pub segment_folder: Option<PathBuf>,
+    /// `MPITRACE_CLOCKSYNC`.
+    pub synchronisation: Synchronisation,
+    /// `MPITRACE_RESYNC`, s; 0: only at Init and Finalize.
+    pub resync_seconds: f64,
+    /// `MPITRACE_TEST_CLOCK`.
+    pub test_clock: Groups,
+    /// `MPITRACE_EVENTS`.
+    pub counters: Wanted,
+    /// `MPITRACE_CALLSITE`.
+    pub call_site: bool,
+    /// `MPITRACE_PVARS`: names and patterns.
+    pub variables: Vec<String>,
+    /// `MPITRACE_VERBOSE`.
+    pub verbose: u8,
+    /// What rank 0 warns of, a line each.
+    pub warnings: Vec<String>,
+}
+
+/// The most records that a rank may be asked to keep: the index of a record is 32 bits wide in the companion.
+const MOST_RECORDS: u64 = u32::MAX as u64 - 1;
+
+/// `MPITRACE_RESYNC=auto`, s.
+const AUTOMATIC_RESYNC: f64 = 10.0;
+
+impl Settings {
+    /// Reads the environment. What is unknown or unreadable becomes a warning and the default.
+    pub fn read() -> Settings {
+        let variables = std::env::vars_os().filter_map(|(name, value)| {
+            let name = name.to_string_lossy().into_owned();
+            name.starts_with("MPITRACE_").then(|| (name, value.to_string_lossy().into_owned()))
+        });
+        Settings::of(variables)
+    }
+
+    fn of(variables: impl Iterator<Item = (String, String)>) -> Settings {
+        let mut settings = Settings {
+            disabled: false,
+            output: None,
+            capacity: 1 << 20,
+            ring: false,
+            segment_folder: None,
+            synchronisation: Synchronisation::of(Method::Joint),
+            resync_seconds: AUTOMATIC_RESYNC,
+            test_clock: Groups::default(),
+            counters: Wanted::default(),
+            call_site: false,
+            variables: Vec::new(),
+            verbose: 1,
+            warnings: Vec::new(),
+        };
+        for (name, value) in variables.filter(|(_, value)| !value.is_empty()) {
+            let expected = match name.as_str() {
+                "MPITRACE_OUTPUT" => {
+                    settings.output = Some(value);
+                    continue;
+                }
+                "MPITRACE_SEGMENT_DIR" => {
+                    settings.segment_folder = Some(PathBuf::from(value));
+                    continue;
+                }
+                "MPITRACE_EVENTS" => {
+                    let (chosen, wrong) = per_call::choose(&list(&value));
+                    settings.counters = chosen;
+                    settings.warnings.extend(wrong.iter().map(|what| format!("MPITRACE_EVENTS: {what}")));
+                    continue;
+                }
+                "MPITRACE_PVARS" => {
+                    settings.variables = list(&value);
+                    continue;
+                }
+                "MPITRACE_CLOCKSYNC" => match Synchronisation::parse(&value) {
+                    Ok(parsed) => {
+                        settings.synchronisation = parsed;
+                        None
+                    }
+                    Err(expected) => Some(expected),
+                },
+                "MPITRACE_RESYNC" => match (value.trim(), value.trim().parse::<f64>()) {
+                    ("auto", _) => None,
+                    (_, Ok(seconds)) if seconds >= 0.0 && seconds.is_finite() => {
+                        settings.resync_seconds = seconds;
+                        None
+                    }
+                    _ => Some("a number of seconds, 0 or auto"),
+                },
+                "MPITRACE_TEST_CLOCK" => match Groups::parse(&value) {
+                    Some(groups) => {
+                        settings.test_clock = groups;
+                        None
+                    }
+                    None => Some("a list such as 1:offset_ns=1.5e9,ppm=37;2-3:offset_ns=-2e9,step_ns=40000@30"),
+                },
+                "MPITRACE_DISABLE" => choose(&value, &[("0", false), ("1", true)], &mut settings.disabled, "0 or 1"),
+                "MPITRACE_CALLSITE" => choose(&value, &[("0", false), ("1", true)], &mut settings.call_site, "0 or 1"),
+                "MPITRACE_FULL" => {
+                    choose(&value, &[("stop", false), ("ring", true)], &mut settings.ring, "stop or ring")
+                }
+                "MPITRACE_VERBOSE" => {
+                    choose(&value, &[("0", 0), ("1", 1), ("2", 2)], &mut settings.verbose, "0, 1 or 2")
+                }
+                "MPITRACE_CAPACITY" => match value.trim().parse() {
+                    Ok(records) if (1..=MOST_RECORDS).contains(&records) => {
+                        settings.capacity = records;
+                        None
+                    }
+                    _ => Some("a number of records from 1 to 4294967294"),
+                },
+                unknown => {
+                    settings.warnings.push(format!("{unknown} is not a setting of mpitrace; it is ignored"));
+                    continue;
+                }
+            };
+            if let Some(expected) = expected {
+                settings.warnings.push(format!("{name}={value} is not {expected}; the default is used"));
+            }
+        }
+        settings
+    }
+
+    /// The folders to try for the live segment, in order.
+    pub fn segment_folders(&self) -> Vec<PathBuf> {
+        let mut folders: Vec<PathBuf> = self.segment_folder.iter().cloned().collect();
+        folders.extend([PathBuf::from("/dev/shm"), std::env::temp_dir()]);
+        folders
+    }
+}
+
+/// The names in a list with commas.
+fn list(text: &str) -> Vec<String> {
+    text.split(',').map(|name| name.trim().to_owned()).filter(|name| !name.is_empty()).collect()
+}
+
+/// Takes the value that the text stands for; what was expected, if it stands for none.
+fn choose<T: Copy>(text: &str, choices: &[(&str, T)], value: &mut T, expected: &'static str) -> Option<&'static str> {
+    match choices.iter().find(|(name, _)| *name == text.trim()) {
+        Some((_, choice)) => {
+            *value = *choice;
+            None
+        }
+        None => Some(expected),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn settings(variables: &[(&str, &str)]) -> Settings {
+        Settings::of(variables.iter().map(|(name, value)| (name.to_string(), value.to_string())))
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_warned_about_once_and_the_default_stands() {
+        let read = settings(&[("MPITRACE_CAPACITY", "many"), ("MPITRACE_FULL", "ring"), ("MPITRACE_COLOUR", "1")]);
+        assert_eq!((read.capacity, read.ring), (1 << 20, true));
+        assert_eq!(
+            read.warnings,
+            [
+                "MPITRACE_CAPACITY=many is not a number of records from 1 to 4294967294; the default is used",
+                "MPITRACE_COLOUR is not a setting of mpitrace; it is ignored",
+            ]
+        );
+    }
+
+    #[test]
+    fn an_empty_variable_is_as_good_as_none() {
+        assert!(settings(&[("MPITRACE_CAPACITY", "")]).warnings.is_empty());
+    }
+}

@@ -1,0 +1,206 @@
+//! The beginning of the tracing: what both ways into MPI, `MPI_Init` and `MPI_Session_init`, have in common.
+
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+use std::sync::atomic::AtomicBool;
+
+use bytemuck::Zeroable;
+use mpitrace_format::layout::{
+    COLUMNS, ColumnEntry, INNER_COUNTERS, MAX_COLUMNS, NO_RANK, REQUEST_COLUMNS, RankHeader, TRUE_COLUMNS, chunk_flags,
+    counter_column, name_bytes, state,
+};
+use mpitrace_format::recover;
+
+use crate::boundary::{abi, mpi, preloaded};
+use crate::counters::{mpi_t, per_call, user_counters};
+use crate::identity::{call_site, registry};
+use crate::job::run::{RUN, Run, World};
+use crate::job::settings::Settings;
+use crate::job::{log, metadata};
+use crate::record::trace_buffer::{self, TraceBuffer};
+use crate::record::{mode, thread, ticks};
+
+/// What is found out before the library initialises MPI.
+pub struct Prepared {
+    pub settings: Settings,
+    pub folder: PathBuf,
+    header: RankHeader,
+}
+
+/// `None` where nothing is to be traced.
+pub fn prepare() -> Option<Prepared> {
+    let settings = Settings::read();
+    log::set_verbose(settings.verbose);
+    if settings.disabled || preloaded::another_traces() {
+        return None;
+    }
+    let source = ticks::choose_source();
+    let header = RankHeader {
+        boot_id: metadata::boot_id(),
+        rank: NO_RANK,
+        pid: std::process::id(),
+        state: state::STARTING,
+        clock_source: source,
+        ring: settings.ring.into(),
+        capacity: settings.capacity,
+        nominal_hz: ticks::nominal_hz(),
+        first_anchor: ticks::anchor(),
+        ..RankHeader::zeroed()
+    };
+    let folder = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("."));
+    Some(Prepared { settings, header, folder })
+}
+
+/// Who this is, as the way into MPI has told.
+pub struct Identity {
+    pub rank: u32,
+    pub world_size: u32,
+    pub job_key: u64,
+    /// The run's token.
+    pub job: [u8; 16],
+    /// Whether this rank says what concerns all ranks.
+    pub speaks: bool,
+}
+
+/// The run's token where the ranks cannot be asked: what the launcher gives them in common, or one of this process alone.
+pub fn token(job_key: u64, world_size: u32) -> [u8; 16] {
+    let mut token = [0; 16];
+    if world_size > 1 {
+        token[..8].copy_from_slice(&job_key.to_le_bytes());
+    } else {
+        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+        token[..8].copy_from_slice(&(now.as_nanos() as u64).to_le_bytes());
+        token[8..].copy_from_slice(&(job_key ^ u64::from(std::process::id()) << 32).to_le_bytes());
+    }
+    token
+}
+
+/// Makes the run, its segment and its registry. `None` where the run exists already, and where there
+/// is no memory for the records.
+pub fn begin(prepared: Prepared, who: &Identity, world: OnceLock<World>) -> Option<&'static Run> {
+    let run = Run {
+        settings: prepared.settings,
+        live: OnceLock::new(),
+        rank: who.rank,
+        world_size: who.world_size,
+        world,
+        folder: prepared.folder,
+        process: std::process::id(),
+        ended: AtomicBool::new(false),
+    };
+    // From here on this rank takes part at Finalize, whatever else fails: the others will wait for it there.
+    RUN.set(run).ok()?;
+    let run = RUN.get()?;
+    log::set_rank(who.rank);
+    preloaded::say_namesakes(who.speaks);
+    if who.speaks {
+        run.settings.warnings.iter().for_each(|warning| log::line(warning));
+        say_leftovers(&run.settings);
+    }
+    let (rank, world_size, abi) = (who.rank, who.world_size, abi::get().family);
+    let header = RankHeader { job: who.job, rank, world_size, abi, ..prepared.header };
+    let name = trace_buffer::segment_name(who.job_key);
+    mpi_t::start(&run.settings.variables, columns_left(&run.settings), run.world.get().is_some());
+    let planned = per_call::plan(&run.settings.counters);
+    if who.speaks {
+        planned.notes().for_each(log::line);
+        mpi_t::notes().iter().for_each(|note| log::line(note));
+    }
+    let planned_columns = planned.columns();
+    let columns = columns(planned_columns);
+    let Some(live) = TraceBuffer::create(&run.settings.segment_folders(), &name, header, &columns) else {
+        log::warn("no memory for the records; this rank runs untraced");
+        return None;
+    };
+    if who.speaks {
+        say_other_folder(&run.settings, live.folder());
+    }
+    let live: &'static TraceBuffer = Box::leak(Box::new(live));
+    run.live.set(live).ok()?;
+    registry::start(live);
+    per_call::start(live, planned);
+    user_counters::start(live, planned_columns, 1e9 / ticks::roughly_hz());
+    let recorded = metadata::all(&run.settings, rank == 0);
+    let reference = live.add_string(&mpitrace_format::metadata::encode(&recorded));
+    // SAFETY: the header is mapped, and nobody else writes to it yet.
+    unsafe {
+        let header = &mut *live.header();
+        header.metadata = reference;
+        header.rank.last_anchor = ticks::anchor();
+        header.rank.state = state::RUNNING;
+    }
+    if who.speaks {
+        let library = mpi::library_version().unwrap_or_default();
+        log::detail(&format!(
+            "tracing {world_size} ranks on {}, {} records per rank, live in {}",
+            library.lines().next().unwrap_or("an MPI library that does not tell its name"),
+            run.settings.capacity,
+            live.folder().unwrap_or(Path::new("private memory")).display()
+        ));
+    }
+    if run.settings.call_site {
+        call_site::start();
+    }
+    mode::stop_in_children();
+    thread::start(live);
+    Some(run)
+}
+
+/// How many columns a trace has for performance variables.
+fn columns_left(settings: &Settings) -> usize {
+    let always = COLUMNS.len() + REQUEST_COLUMNS.len() + TRUE_COLUMNS.len() + INNER_COUNTERS;
+    let asked = settings.counters.messages.len() + settings.counters.events.len();
+    MAX_COLUMNS.saturating_sub(always + asked)
+}
+
+/// The columns of a chunk: those that every record has, the counters, what only non-blocking calls use, and the counters of code
+/// inside the stack, whose number is not known beforehand.
+fn columns(counters: usize) -> Vec<ColumnEntry> {
+    let column = |name: &str, element_size, on_demand| ColumnEntry {
+        name: name_bytes(name),
+        element_size,
+        on_demand,
+        offset: 0,
+    };
+    let common = COLUMNS.iter().map(|&(name, size)| column(name, size, 0));
+    let before_all = (0..counters).map(|index| column(&counter_column(index), 8, 0));
+    let requests = REQUEST_COLUMNS.iter().map(|&(name, size)| column(name, size, chunk_flags::EXTENDED));
+    let inner = (0..INNER_COUNTERS).map(|slot| column(&counter_column(counters + slot), 8, chunk_flags::INNER));
+    common.chain(before_all).chain(requests).chain(inner).collect()
+}
+
+/// Says so where the live records do not lie where they should.
+fn say_other_folder(settings: &Settings, folder: Option<&Path>) {
+    match (folder, &settings.segment_folder) {
+        (None, _) => log::line(
+            "no folder takes the live records, they lie in private memory: a kill loses them (MPITRACE_SEGMENT_DIR names a folder)",
+        ),
+        (Some(folder), Some(asked)) if folder != asked => log::line(&format!(
+            "MPITRACE_SEGMENT_DIR={} takes no records, they lie in {}",
+            asked.display(),
+            folder.display()
+        )),
+        _ => {}
+    }
+}
+
+fn say_leftovers(settings: &Settings) {
+    // SAFETY: has no preconditions.
+    let uid = unsafe { libc::getuid() };
+    // Where this run's own records would be left; who names a folder is told of that one.
+    let folders = match &settings.segment_folder {
+        Some(folder) => vec![folder.clone()],
+        None => settings.segment_folders(),
+    };
+    for folder in folders {
+        let jobs =
+            recover::leftovers(std::slice::from_ref(&folder), Some(uid)).map(recover::by_job).unwrap_or_default();
+        if !jobs.is_empty() {
+            let what = if jobs.len() == 1 { "a killed job".to_owned() } else { format!("{} killed jobs", jobs.len()) };
+            log::line(&format!(
+                "{} holds the records of {what}: mpitrace recover {0} -o FILE makes a trace of them",
+                folder.display()
+            ));
+        }
+    }
+}

@@ -1,0 +1,284 @@
+//! The offset of a clock to the reference over the whole run, with its error.
+
+use mpitrace_format::ticks::AffineMap;
+
+/// What is known of an offset at one moment: `reference - local - base`, ticks.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Knot {
+    /// Ticks of the local clock, scaled.
+    pub local: u64,
+    /// The offset.
+    pub offset: f64,
+    /// Its rate, ticks per tick.
+    pub rate: f64,
+    /// Variances of both, and their covariance.
+    pub variance: Variance,
+    /// Covariances with the next knot: offset with offset and rate, rate with offset and rate.
+    pub with_next: [f64; 4],
+    /// A variance of the offset that is the same error all along, ticks^2.
+    pub lasting: f64,
+    /// What the offset must lie between, if the stated limits of the clocks hold.
+    pub hard: (f64, f64),
+    /// A step of this size lies between this knot and the next; 0: none.
+    pub step: f64,
+}
+
+/// How sure an offset and its rate are.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Variance {
+    /// Of the offset, ticks^2.
+    pub offset: f64,
+    /// Of both together, ticks.
+    pub both: f64,
+    /// Of the rate.
+    pub rate: f64,
+}
+
+/// What the error between knots and beyond them follows from.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Limits {
+    /// How fast the rate of a clock walks at random: variance of the rate per tick.
+    pub walk: f64,
+    /// The rate of no clock changes faster, per tick.
+    pub wander: f64,
+    /// No clock is faster than another by more.
+    pub max_rate: f64,
+}
+
+/// The offset of a clock over the run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Curve {
+    /// From the local clock's ticks to ones of the reference's nominal frequency. Knots are in these.
+    scale: AffineMap,
+    base: i64,
+    knots: Vec<Knot>,
+    limits: Limits,
+    /// Whether the knots carry errors.
+    pub states_error: bool,
+}
+
+/// An offset at some moment, ticks.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct At {
+    /// reference - local - base.
+    pub offset: f64,
+    /// Its variance.
+    pub variance: f64,
+    /// What it must lie between.
+    pub hard: (f64, f64),
+}
+
+impl Curve {
+    /// A curve through these knots, which are in order of time.
+    pub fn new(scale: AffineMap, base: i64, knots: Vec<Knot>, limits: Limits, states_error: bool) -> Curve {
+        Curve { scale, base, knots, limits, states_error }
+    }
+
+    /// One straight line, without a statement of its error.
+    pub fn line(map: AffineMap) -> Curve {
+        let base = map.reference0.wrapping_sub(map.local0) as i64;
+        let knot = Knot { local: map.local0, rate: map.skew, ..Knot::default() };
+        Curve::new(AffineMap::IDENTITY, base, vec![knot], Limits::default(), false)
+    }
+
+    /// The reference clock itself.
+    pub fn identity() -> Curve {
+        Curve::new(AffineMap::IDENTITY, 0, Vec::new(), Limits::default(), true)
+    }
+
+    /// Ticks from `zero` of the reference clock to when the local clock shows `local`.
+    pub fn since(&self, zero: u64, local: u64) -> f64 {
+        let local = self.scale.apply(local);
+        local.wrapping_add_signed(self.base).wrapping_sub(zero) as i64 as f64 + self.offset(local)
+    }
+
+    /// How many ticks of the reference pass while the local clock, at `local`, makes one.
+    pub fn pace(&self, local: u64) -> f64 {
+        if self.knots.is_empty() {
+            return 1.0 + self.scale.skew;
+        }
+        (1.0 + self.scale.skew) * (1.0 + self.span(self.scale.apply(local)).map_or(0.0, |span| span.rate()))
+    }
+
+    fn offset(&self, local: u64) -> f64 {
+        self.span(local).map_or(0.0, |span| span.offset())
+    }
+
+    /// The offset with its errors.
+    pub fn at(&self, local: u64) -> At {
+        match self.span(self.scale.apply(local)) {
+            None => At { offset: 0.0, variance: 0.0, hard: (0.0, 0.0) },
+            Some(span) => At {
+                offset: span.offset(),
+                variance: span.variance(self.limits.walk).max(0.0),
+                hard: span.hard(&self.limits),
+            },
+        }
+    }
+
+    /// The knots.
+    pub fn knots(&self) -> &[Knot] {
+        &self.knots
+    }
+
+    /// `reference - local` that all offsets are relative to.
+    pub fn base(&self) -> i64 {
+        self.base
+    }
+
+    /// Where a tick lies among the knots; `None` where there are none.
+    fn span(&self, local: u64) -> Option<Span<'_>> {
+        let first = self.knots.first()?;
+        let since = |knot: &Knot| local.wrapping_sub(knot.local) as i64 as f64;
+        let index = self.knots.partition_point(|knot| (local.wrapping_sub(knot.local) as i64) >= 0);
+        Some(match index {
+            0 => Span::Beyond { knot: first, inner: self.knots.get(1), since: since(first) },
+            _ if index == self.knots.len() => {
+                let last = &self.knots[index - 1];
+                let inner = index.checked_sub(2).map(|before| &self.knots[before]);
+                Span::Beyond { knot: last, inner, since: since(last) }
+            }
+            _ => {
+                let (from, to) = (&self.knots[index - 1], &self.knots[index]);
+                let length = to.local.wrapping_sub(from.local) as i64 as f64;
+                Span::Between { from, to, length, share: since(from) / length }
+            }
+        })
+    }
+}
+
+enum Span<'k> {
+    /// Before the first knot or after the last one.
+    Beyond { knot: &'k Knot, inner: Option<&'k Knot>, since: f64 },
+    /// Between two, at this share of the way.
+    Between { from: &'k Knot, to: &'k Knot, length: f64, share: f64 },
+}
+
+impl Span<'_> {
+    fn offset(&self) -> f64 {
+        match *self {
+            Span::Beyond { knot, since, .. } => knot.offset + knot.rate * since,
+            // Nobody knows when between the two the clock stepped: half of the way belongs to either.
+            Span::Between { from, to, length, share } if from.step != 0.0 => match share < 0.5 {
+                true => from.offset + from.rate * length * share,
+                false => to.offset - to.rate * length * (1.0 - share),
+            },
+            Span::Between { from, to, length, share } => {
+                // The cubic that has both offsets and both rates (Hermite): what is most likely for a rate that walks at
+                // random.
+                let [a, b, c, d] = weights(share);
+                a * from.offset + b * length * from.rate + c * to.offset + d * length * to.rate
+            }
+        }
+    }
+
+    fn rate(&self) -> f64 {
+        match *self {
+            Span::Beyond { knot, .. } => knot.rate,
+            Span::Between { from, to, share, .. } if from.step != 0.0 => {
+                if share < 0.5 {
+                    from.rate
+                } else {
+                    to.rate
+                }
+            }
+            Span::Between { from, to, length, share } => {
+                let slope = (to.offset - from.offset) / length;
+                6.0 * share * (1.0 - share) * slope
+                    + (1.0 - share) * (1.0 - 3.0 * share) * from.rate
+                    + share * (3.0 * share - 2.0) * to.rate
+            }
+        }
+    }
+
+    fn variance(&self, walk: f64) -> f64 {
+        match *self {
+            Span::Beyond { knot, since, .. } => {
+                let Variance { offset, both, rate } = knot.variance;
+                let walked = walk * since.abs().powi(3) / 3.0;
+                offset + 2.0 * both * since + rate * since * since + walked + knot.lasting
+            }
+            Span::Between { from, to, length, share } => {
+                let [a, b, c, d] = weights(share);
+                let (b, d) = (b * length, d * length);
+                let of = |value: f64, slope: f64, variance: &Variance| {
+                    value * value * variance.offset
+                        + 2.0 * value * slope * variance.both
+                        + slope * slope * variance.rate
+                };
+                let [xx, xv, vx, vv] = from.with_next;
+                let common = 2.0 * (a * c * xx + a * d * xv + b * c * vx + b * d * vv);
+                let lasting = from.lasting + (to.lasting - from.lasting) * share;
+                // Of a walk whose both ends are known: q t^3 (h - t)^3 / (3 h^3).
+                let bridge = walk * (share * (1.0 - share) * length).powi(3) / 3.0;
+                // Anywhere in between: 95 % of the time within its own size.
+                let step = (from.step / 1.96).powi(2);
+                of(a, b, &from.variance) + of(c, d, &to.variance) + common + bridge + step + lasting
+            }
+        }
+    }
+
+    fn hard(&self, limits: &Limits) -> (f64, f64) {
+        match *self {
+            Span::Between { from, to, length, share } => {
+                // Who changes its rate by no more than `wander` leaves the chord by no more than this.
+                let bulge = limits.wander * share * (1.0 - share) * length * length / 2.0 + from.step.abs();
+                let line = |from: f64, to: f64| from + (to - from) * share;
+                (line(from.hard.0, to.hard.0) - bulge, line(from.hard.1, to.hard.1) + bulge)
+            }
+            Span::Beyond { knot, inner, since } => {
+                let (slowest, fastest) = match inner {
+                    None => (-limits.max_rate, limits.max_rate),
+                    Some(inner) => {
+                        let length = knot.local.wrapping_sub(inner.local) as i64 as f64;
+                        let slopes = [(knot.hard.0 - inner.hard.1) / length, (knot.hard.1 - inner.hard.0) / length];
+                        let change = limits.wander * (length.abs() + since.abs()) / 2.0;
+                        (slopes[0].min(slopes[1]) - change, slopes[0].max(slopes[1]) + change)
+                    }
+                };
+                let reach = [slowest * since, fastest * since];
+                (knot.hard.0 + reach[0].min(reach[1]), knot.hard.1 + reach[0].max(reach[1]))
+            }
+        }
+    }
+}
+
+/// The weights of the two offsets and, times the length, of the two rates: from's, from's rate, to's, to's rate.
+fn weights(share: f64) -> [f64; 4] {
+    let rest = 1.0 - share;
+    [(1.0 + 2.0 * share) * rest * rest, share * rest * rest, share * share * (3.0 - 2.0 * share), -share * share * rest]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn curve() -> Curve {
+        let knot =
+            |local, offset, rate| Knot { local, offset, rate, hard: (offset - 2.0, offset + 2.0), ..Knot::default() };
+        let limits = Limits { walk: 0.0, wander: 1e-9, max_rate: 1e-3 };
+        Curve::new(AffineMap::IDENTITY, -500, vec![knot(1000, 0.0, 0.0), knot(3000, 2.0, 2e-3)], limits, true)
+    }
+
+    #[test]
+    fn a_curve_has_the_offsets_and_rates_of_its_knots_and_goes_on_beyond_them() {
+        let curve = curve();
+        assert_eq!(curve.since(0, 1000), 500.0);
+        assert_eq!(curve.since(500, 3000), 2002.0);
+        assert!((curve.since(500, 4000) - 3004.0).abs() < 1e-9);
+        assert!((curve.pace(3000) - 1.002).abs() < 1e-12);
+        let step = curve.since(0, 2001) - curve.since(0, 2000);
+        assert!((step - curve.pace(2000)).abs() < 1e-5, "the pace is the derivative");
+    }
+
+    #[test]
+    fn hard_bounds_are_wider_the_further_a_knot_is() {
+        let width = |local| {
+            let (lower, upper) = curve().at(local).hard;
+            upper - lower
+        };
+        assert_eq!(width(1000), 4.0);
+        assert!(width(2000) > width(1100) && width(1100) > 4.0);
+        assert!(width(9000) > width(4000) && width(4000) > 4.0);
+    }
+}

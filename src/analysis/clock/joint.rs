@@ -1,0 +1,394 @@
+//! The joint method: all probes of all synchronisations together, after the run.
+//!
+//! The offsets of one synchronisation are the weighted least-squares solution over its edges; the offsets of one clock are then
+//! smoothed over time. What the probes prove under the stated limits of the clocks is carried along as hard bounds.
+
+use std::collections::HashMap;
+
+use mpitrace_format::layout::ProbeEntry;
+use mpitrace_format::ticks::AffineMap;
+
+use super::Leader;
+use super::curve::{Curve, Knot, Limits, Variance};
+use super::smoother::{self, Measured};
+use super::solve::{self, Edge};
+use super::steps;
+
+/// What the middle of two bounds is off by because the two ways are not equally quick, as a share of half the distance between
+/// the bounds: the standard deviation over many runs (docs/clocks.md has the figures). The same pair of processors has the same
+/// asymmetry all through a run, so it does not average out.
+const ASYMMETRY: f64 = 0.085;
+/// A tick counter read twice in a row, out of order as it may be, differs by some ns.
+const READING_NS: f64 = 1.0;
+/// Two nominal frequencies measured to some 100 ppm are the same if they differ by less.
+const SAME_FREQUENCY: f64 = 3e-4;
+/// Rates that differ by less are those of one steady clock.
+const ALIKE: f64 = 2e-6;
+
+/// The curve of each leader's clock against the first one's. `max_ppm` and `wander_ppb` (per second) limit the clocks.
+pub fn curves(leaders: &[Leader<'_>], max_ppm: f64, wander_ppb: f64) -> Vec<Curve> {
+    let Some(reference) = leaders.first() else { return Vec::new() };
+    let syncs = leaders.iter().map(|leader| leader.syncs.len()).min().unwrap_or(0);
+    let problem = Problem {
+        leaders,
+        scales: leaders.iter().map(|leader| scale(leader, reference)).collect(),
+        bases: bases(leaders, reference),
+        hz: reference.hz,
+        epochs: Vec::new(),
+        narrowest: HashMap::new(),
+        syncs,
+    };
+    let problem = Problem { epochs: problem.epochs(), narrowest: problem.narrowest(), ..problem };
+    // The first pass knows no rates; what it finds is good enough to move the bounds of one synchronisation, which lie a few
+    // milliseconds apart, to one moment.
+    let flat = vec![vec![0.0; leaders.len()]; syncs];
+    let rough = problem.solve(&flat);
+    let rates = problem.rates(&rough);
+    let solved = problem.solve(&rates);
+    let limits = Limits {
+        walk: 0.0,
+        // Per tick and per second: the rate is without a unit, its change is not.
+        wander: wander_ppb * 1e-9 / reference.hz,
+        max_rate: max_ppm * 1e-6,
+    };
+    let hard = problem.hard(&rates, &limits);
+    (0..leaders.len())
+        .map(|node| match node {
+            0 => Curve::identity(),
+            _ => problem.curve(node, &solved, &rates, &hard, limits),
+        })
+        .collect()
+}
+
+/// From a leader's ticks to the reference's nominal frequency, around its first synchronisation.
+fn scale(leader: &Leader<'_>, reference: &Leader<'_>) -> AffineMap {
+    let ratio = reference.hz / leader.hz;
+    let around = leader.syncs.first().map_or(0, |sync| sync.begin);
+    // The same nominal frequency, as exactly as it is known: then ticks are left as they are.
+    let skew = if (ratio - 1.0).abs() < SAME_FREQUENCY { 0.0 } else { ratio - 1.0 };
+    AffineMap { local0: around, reference0: around, skew }
+}
+
+/// reference - local of each leader at the first synchronisation, roughly: all else is measured from there.
+fn bases(leaders: &[Leader<'_>], reference: &Leader<'_>) -> Vec<i64> {
+    let scales: Vec<AffineMap> = leaders.iter().map(|leader| scale(leader, reference)).collect();
+    let mut bases: Vec<Option<i64>> = vec![None; leaders.len()];
+    bases[0] = Some(0);
+    // A hypercube is as deep as it has dimensions.
+    for _ in 0..=leaders.len().ilog2() + 1 {
+        for (node, leader) in leaders.iter().enumerate() {
+            for probe in leader.probes.iter().filter(|probe| probe.sync == 0) {
+                let peer = probe.peer as usize;
+                let Some(peer_scale) = scales.get(peer) else { continue };
+                let ahead = peer_scale.apply(probe.lower_at.wrapping_add_signed(probe.lower));
+                let ahead = ahead.wrapping_sub(scales[node].apply(probe.lower_at)) as i64;
+                match (bases[node], bases[peer]) {
+                    (None, Some(base)) => bases[node] = Some(base.wrapping_add(ahead)),
+                    (Some(base), None) => bases[peer] = Some(base.wrapping_sub(ahead)),
+                    _ => {}
+                }
+            }
+        }
+    }
+    bases.into_iter().map(Option::unwrap_or_default).collect()
+}
+
+struct Problem<'a> {
+    leaders: &'a [Leader<'a>],
+    scales: Vec<AffineMap>,
+    bases: Vec<i64>,
+    /// Nominal ticks per second of the reference.
+    hz: f64,
+    /// For each synchronisation and leader the moment that its offset is told for: the middle of its probes.
+    epochs: Vec<Vec<u64>>,
+    /// For each edge the least distance of its bounds at any synchronisation.
+    narrowest: HashMap<(usize, usize), f64>,
+    syncs: usize,
+}
+
+/// The offsets of all leaders at one synchronisation.
+struct Solved {
+    offsets: Vec<f64>,
+    variances: Vec<f64>,
+    /// The share of the variances that is the same at all synchronisations.
+    lasting: f64,
+    /// The sum of squares by which edges contradict each other, in standard deviations, and how many could.
+    contradiction: (f64, f64),
+}
+
+/// What an edge says of `x[from] - x[to]` at the epochs of both sides, ticks.
+struct Bounds {
+    from: usize,
+    to: usize,
+    lower: f64,
+    upper: f64,
+    /// How far from there the bounds were taken, ticks.
+    reach: f64,
+    /// By how much the least lay above the most, ticks.
+    contradiction: f64,
+    /// Of this synchronisation alone.
+    passing: f64,
+    /// Of all of them.
+    lasting: f64,
+}
+
+impl Problem<'_> {
+    fn epoch(&self, node: usize, sync: usize) -> u64 {
+        self.epochs[sync][node]
+    }
+
+    fn epochs(&self) -> Vec<Vec<u64>> {
+        let mut sums = vec![vec![(0i128, 0i128); self.leaders.len()]; self.syncs];
+        for (from, leader) in self.leaders.iter().enumerate() {
+            for probe in leader.probes.iter().filter(|probe| (probe.sync as usize) < self.syncs) {
+                let to = probe.peer as usize;
+                let sums = &mut sums[probe.sync as usize];
+                for (at, ahead) in [(probe.lower_at, probe.lower), (probe.upper_at, probe.upper)] {
+                    sums[from] = (sums[from].0 + i128::from(at), sums[from].1 + 1);
+                    if let Some(sum) = sums.get_mut(to) {
+                        *sum = (sum.0 + i128::from(at.wrapping_add_signed(ahead)), sum.1 + 1);
+                    }
+                }
+            }
+        }
+        let epoch = |sync: usize, node: usize| match sums[sync][node] {
+            (_, 0) => self.leaders[node].syncs[sync].begin,
+            (sum, count) => (sum / count) as u64,
+        };
+        (0..self.syncs)
+            .map(|sync| (0..self.leaders.len()).map(|node| self.scales[node].apply(epoch(sync, node))).collect())
+            .collect()
+    }
+
+    fn narrowest(&self) -> HashMap<(usize, usize), f64> {
+        let mut narrowest = HashMap::new();
+        for (from, leader) in self.leaders.iter().enumerate() {
+            for probe in leader.probes {
+                let width = probe.upper.wrapping_sub(probe.lower) as f64;
+                if width > 0.0 {
+                    let known = narrowest.entry((from, probe.peer as usize)).or_insert(width);
+                    *known = width.min(*known);
+                }
+            }
+        }
+        narrowest
+    }
+
+    fn bounds<'s>(&'s self, sync: usize, rates: &'s [f64]) -> impl Iterator<Item = Bounds> + 's {
+        self.leaders.iter().enumerate().flat_map(move |(from, leader)| {
+            let probes = leader.probes.iter().filter(move |probe| probe.sync as usize == sync);
+            probes.filter_map(move |probe| self.bounds_of(from, probe, sync, rates))
+        })
+    }
+
+    fn bounds_of(&self, from: usize, probe: &ProbeEntry, sync: usize, rates: &[f64]) -> Option<Bounds> {
+        let to = probe.peer as usize;
+        let to_scale = self.scales.get(to)?;
+        let base = self.bases[from].wrapping_sub(self.bases[to]);
+        let (epoch_from, epoch_to) = (self.epoch(from, sync), self.epoch(to, sync));
+        let moved = |at: u64, ahead: i64| {
+            let other = to_scale.apply(at.wrapping_add_signed(ahead));
+            let own = self.scales[from].apply(at);
+            let since = own.wrapping_sub(epoch_from) as i64 as f64;
+            let other_since = other.wrapping_sub(epoch_to) as i64 as f64;
+            let difference = (other.wrapping_sub(own) as i64).wrapping_sub(base) as f64;
+            (difference - rates[from] * since + rates[to] * other_since, since.abs().max(other_since.abs()))
+        };
+        let (lower, lower_reach) = moved(probe.lower_at, probe.lower);
+        let (upper, upper_reach) = moved(probe.upper_at, probe.upper);
+        let reading = READING_NS * 1e-9 * self.hz;
+        // The tightest of n bounds whose excess is exponential with mean `spread` is off by spread / n.
+        let excess = f64::from(probe.spread) / f64::from(probe.exchanges.max(1));
+        // Bounds that are wider than they could be have room for the truth to lie anywhere.
+        let narrowest = self.narrowest.get(&(from, to)).copied().unwrap_or(0.0);
+        let room = (upper - lower - narrowest).max(lower - upper).max(0.0);
+        // Only a clock that stepped between the two can put the least above the most.
+        let reach = lower_reach.max(upper_reach);
+        let contradiction = lower - upper - 2.0 * ALIKE * reach - 4.0 * reading;
+        let (lower, upper) = (lower.min(upper), lower.max(upper));
+        let asymmetry = ASYMMETRY * narrowest / 2.0;
+        Some(Bounds {
+            from,
+            to,
+            lower,
+            upper,
+            reach,
+            contradiction: contradiction.max(0.0),
+            passing: reading * reading + excess * excess + room * room / 12.0,
+            lasting: asymmetry * asymmetry,
+        })
+    }
+
+    fn solve(&self, rates: &[Vec<f64>]) -> Vec<Solved> {
+        (0..self.syncs)
+            .map(|sync| {
+                let (mut passing, mut lasting) = (0.0, 0.0);
+                let edges: Vec<Edge> = self
+                    .bounds(sync, &rates[sync])
+                    .map(|bounds| {
+                        passing += bounds.passing;
+                        lasting += bounds.lasting;
+                        Edge {
+                            from: bounds.from,
+                            to: bounds.to,
+                            difference: (bounds.lower + bounds.upper) / 2.0,
+                            weight: 1.0 / (bounds.passing + bounds.lasting),
+                        }
+                    })
+                    .collect();
+                let (offsets, variances) = solve::least_squares(self.leaders.len(), &edges);
+                let residual = |edge: &Edge| {
+                    let left = edge.difference - (offsets[edge.from] - offsets[edge.to]);
+                    edge.weight * left * left
+                };
+                let contradiction =
+                    (edges.iter().map(residual).sum(), (edges.len() as f64 - self.leaders.len() as f64 + 1.0).max(0.0));
+                Solved { offsets, variances, lasting: lasting / (passing + lasting), contradiction }
+            })
+            .collect()
+    }
+
+    /// The rate of each clock's offset at each synchronisation, from those around it.
+    fn rates(&self, solved: &[Solved]) -> Vec<Vec<f64>> {
+        let slopes = |node: usize| -> Vec<f64> {
+            let slope = |sync: usize| {
+                let length = self.epoch(node, sync + 1).wrapping_sub(self.epoch(node, sync)) as i64 as f64;
+                (solved[sync + 1].offsets[node] - solved[sync].offsets[node]) / length.max(1.0)
+            };
+            (0..self.syncs.saturating_sub(1)).map(slope).collect()
+        };
+        let mut rates = vec![vec![0.0; self.leaders.len()]; self.syncs];
+        for node in 0..self.leaders.len() {
+            let slopes = slopes(node);
+            let usual = crate::statistics::median(&mut slopes.clone()).unwrap_or(0.0);
+            for (sync, rates) in rates.iter_mut().enumerate() {
+                let around = &slopes[sync.saturating_sub(1)..(sync + 1).min(slopes.len())];
+                // Beside a step the slope of the other side counts.
+                let nearest = around.iter().copied().min_by(|a, b| (a - usual).abs().total_cmp(&(b - usual).abs()));
+                let alike = around.iter().all(|slope| (slope - usual).abs() < ALIKE);
+                rates[node] = match nearest {
+                    Some(_) if alike => around.iter().sum::<f64>() / around.len() as f64,
+                    Some(nearest) => nearest,
+                    None => 0.0,
+                };
+            }
+        }
+        rates
+    }
+
+    /// For each synchronisation and clock what its offset must lie between.
+    fn hard(&self, rates: &[Vec<f64>], limits: &Limits) -> Vec<Vec<(f64, f64)>> {
+        (0..self.syncs)
+            .map(|sync| {
+                // The rates used to move the bounds are those between synchronisations: true but for what they change there.
+                let slack = match self.syncs {
+                    0 | 1 => 2.0 * limits.max_rate,
+                    _ => {
+                        let (before, after) = (sync.saturating_sub(1), (sync + 1).min(self.syncs - 1));
+                        let length = self.epoch(0, after).wrapping_sub(self.epoch(0, before)) as i64 as f64;
+                        let widths = self.widest(before, &rates[before]) + self.widest(after, &rates[after]);
+                        2.0 * limits.wander * length + widths / length.max(1.0)
+                    }
+                };
+                self.constraints(sync, &rates[sync], slack)
+            })
+            .collect()
+    }
+
+    fn widest(&self, sync: usize, rates: &[f64]) -> f64 {
+        self.bounds(sync, rates).map(|bounds| bounds.upper - bounds.lower).fold(0.0, f64::max)
+    }
+
+    /// Bounds on all offsets out of bounds on differences, by relaxation (Bellman-Ford).
+    fn constraints(&self, sync: usize, rates: &[f64], slack: f64) -> Vec<(f64, f64)> {
+        let mut hard = vec![(f64::NEG_INFINITY, f64::INFINITY); self.leaders.len()];
+        hard[0] = (0.0, 0.0);
+        let edges: Vec<Bounds> = self.bounds(sync, rates).collect();
+        for _ in 0..self.leaders.len().min(64) {
+            let mut changed = false;
+            for edge in &edges {
+                let (lower, upper) = (edge.lower - slack * edge.reach, edge.upper + slack * edge.reach);
+                let tighten = |bound: &mut (f64, f64), lower: f64, upper: f64| {
+                    let tighter = (bound.0.max(lower), bound.1.min(upper));
+                    let any = tighter != *bound;
+                    *bound = tighter;
+                    any
+                };
+                let (from, to) = (hard[edge.from], hard[edge.to]);
+                changed |= edge.from != 0 && tighten(&mut hard[edge.from], to.0 + lower, to.1 + upper);
+                changed |= edge.to != 0 && tighten(&mut hard[edge.to], from.0 - upper, from.1 - lower);
+            }
+            if !changed {
+                break;
+            }
+        }
+        hard
+    }
+
+    fn curve(
+        &self,
+        node: usize,
+        solved: &[Solved],
+        rates: &[Vec<f64>],
+        hard: &[Vec<(f64, f64)>],
+        limits: Limits,
+    ) -> Curve {
+        let ns = 1e9 / self.hz;
+        let zero = if self.syncs > 0 { self.epoch(node, 0) } else { 0 };
+        let kept: Vec<usize> = (0..self.syncs).filter(|&sync| solved[sync].variances[node].is_finite()).collect();
+        // Where the edges contradict each other by more than their errors, these are larger than they seemed.
+        let (squares, count) = solved
+            .iter()
+            .fold((0.0, 0.0), |sum, solved| (sum.0 + solved.contradiction.0, sum.1 + solved.contradiction.1));
+        let scale = if count > 0.0 { (squares / count).max(1.0) } else { 1.0 };
+        let variance = |sync: usize| solved[sync].variances[node] * scale;
+        let lasting =
+            kept.iter().map(|&sync| variance(sync) * solved[sync].lasting).sum::<f64>() / kept.len().max(1) as f64;
+        let mut measured: Vec<Measured> = kept
+            .iter()
+            .map(|&sync| Measured {
+                at: self.epoch(node, sync).wrapping_sub(zero) as i64 as f64 / self.hz,
+                offset: solved[sync].offsets[node] * ns,
+                variance: variance(sync) * (1.0 - solved[sync].lasting) * ns * ns,
+                step: 0.0,
+            })
+            .collect();
+        steps::mark(&mut measured, &limits, self.hz);
+        for (&sync, measured) in kept.iter().zip(&mut measured) {
+            let edges = self.bounds(sync, &rates[sync]);
+            let within = edges.filter(|edge| edge.from == node || edge.to == node).map(|edge| edge.contradiction);
+            let within = within.fold(0.0, f64::max) * ns;
+            if measured.step == 0.0 && within > 0.0 {
+                measured.step = within;
+            }
+        }
+        let (states, walk) = smoother::smooth(&measured);
+        let knots = kept
+            .iter()
+            .zip(&states)
+            .zip(&measured)
+            .map(|((&sync, state), measured)| Knot {
+                local: self.epoch(node, sync),
+                offset: state.mean[0] / ns,
+                rate: state.mean[1] * 1e-9,
+                variance: Variance {
+                    offset: state.variance[0] / ns / ns,
+                    both: state.variance[1] / ns * 1e-9,
+                    rate: state.variance[2] * 1e-18,
+                },
+                with_next: [
+                    state.with_next[0] / ns / ns,
+                    state.with_next[1] / ns * 1e-9,
+                    state.with_next[2] / ns * 1e-9,
+                    state.with_next[3] * 1e-18,
+                ],
+                lasting,
+                hard: hard[sync][node],
+                step: measured.step / ns,
+            })
+            .collect();
+        // (ns/s)^2 per s, to a variance of the rate per tick.
+        let limits = Limits { walk: walk * 1e-18 / self.hz, ..limits };
+        Curve::new(self.scales[node], self.bases[node], knots, limits, true)
+    }
+}

@@ -1,0 +1,114 @@
+//! How wrong the global time is, where the true one is known: under pretended clocks.
+
+use mpitrace_format::ticks::SimulatedClock;
+
+use super::Clock;
+use crate::reader::{Part, Trace};
+
+/// The errors over every entry and exit kept.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Truth {
+    /// The largest, ns.
+    pub max_ns: f64,
+    /// Their root mean square, ns.
+    pub rms_ns: f64,
+    /// The share of them within the stated 95 % interval; `None` where none is stated.
+    pub coverage_95: Option<f64>,
+    /// Whether all of them lay within the stated hard bounds; `None` where none are stated.
+    pub hard_bounds_held: Option<bool>,
+}
+
+/// What a part's clock shows at a true tick.
+fn local_clock(part: &Part) -> impl Fn(u64) -> u64 + use<> {
+    let info = part.info();
+    let clock = part.text(info.pretended).filter(|_| info.pretended != 0).and_then(|text| SimulatedClock::parse(&text));
+    let (epoch, hz) = (info.pretended_epoch, info.pretended_hz);
+    move |tick| clock.map_or(tick, |clock| clock.local(tick, epoch, hz))
+}
+
+impl Truth {
+    /// Compares the global time of every entry and exit with what the reference clock showed at the same true tick. `None`
+    /// where no rank had a pretended clock.
+    pub fn of(trace: &Trace, clock: &Clock) -> Option<Truth> {
+        Truth::between(trace, clock, f64::NEG_INFINITY, f64::INFINITY)
+    }
+
+    /// The same, over the entries and exits between two moments of true global time, ns. `None` also where there are none.
+    pub fn between(trace: &Trace, clock: &Clock, from_ns: f64, to_ns: f64) -> Option<Truth> {
+        if trace.parts.iter().all(|part| part.info().pretended == 0) {
+            return None;
+        }
+        let reference = local_clock(trace.parts.first()?);
+        let reference_curve = clock.of_part(0).curve();
+        let mut errors = Errors::default();
+        for (index, part) in trace.parts.iter().enumerate() {
+            let own = clock.of_part(index);
+            // The reference has nothing to be wrong about.
+            let pretends = !std::ptr::eq(own.curve(), reference_curve);
+            let shown = [part.enter(), part.exit()];
+            let truth = part.true_ticks().unwrap_or(shown);
+            for (shown, truth) in shown.into_iter().zip(truth) {
+                for (&tick, &true_tick) in shown.iter().zip(truth).filter(|(_, truth)| **truth != 0) {
+                    let right = own.reference_ns(reference(true_tick));
+                    if right < from_ns || right >= to_ns {
+                        continue;
+                    }
+                    errors.add(
+                        own.nanoseconds(tick) - right,
+                        own.error_ns(tick).filter(|_| pretends),
+                        own.hard_bounds_ns(tick).filter(|_| pretends),
+                    );
+                }
+            }
+        }
+        errors.summary()
+    }
+}
+
+/// By how much the global time of one entry is wrong, ns: of the `record`-th call of the `part`-th part. `None` where no rank
+/// had a pretended clock.
+pub fn error_of_entry(trace: &Trace, clock: &Clock, part: usize, record: usize) -> Option<f64> {
+    let content = trace.parts.get(part)?;
+    let true_tick = content.true_ticks().unwrap_or([content.enter(), content.exit()])[0].get(record)?;
+    let own = clock.of_part(part);
+    let right = own.reference_ns(local_clock(trace.parts.first()?)(*true_tick));
+    let pretended = trace.parts.iter().any(|part| part.info().pretended != 0);
+    pretended.then(|| own.nanoseconds(content.enter()[record]) - right)
+}
+
+#[derive(Default)]
+struct Errors {
+    count: u64,
+    max: f64,
+    squares: f64,
+    stated: u64,
+    covered: u64,
+    bounded: u64,
+    outside: u64,
+}
+
+impl Errors {
+    fn add(&mut self, error: f64, stated: Option<f64>, hard: Option<(f64, f64)>) {
+        self.count += 1;
+        self.max = self.max.max(error.abs());
+        self.squares += error * error;
+        if let Some(stated) = stated {
+            self.stated += 1;
+            self.covered += u64::from(error.abs() <= stated);
+        }
+        if let Some((lower, upper)) = hard {
+            self.bounded += 1;
+            // The truth lies at -error from the estimate. A tick is as fine as it gets.
+            self.outside += u64::from(-error < lower - 1.0 || -error > upper + 1.0);
+        }
+    }
+
+    fn summary(&self) -> Option<Truth> {
+        (self.count > 0).then(|| Truth {
+            max_ns: self.max,
+            rms_ns: (self.squares / self.count as f64).sqrt(),
+            coverage_95: (self.stated > 0).then(|| self.covered as f64 / self.stated as f64),
+            hard_bounds_held: (self.bounded > 0).then_some(self.outside == 0),
+        })
+    }
+}

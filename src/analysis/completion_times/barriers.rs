@@ -1,0 +1,194 @@
+//! Bounds on the time of the work between two barriers that need no global clock (McCalpin 2019, seed 004).
+//!
+//! ```text
+//! t0; MPI_Barrier; t1; the work; t2; MPI_Barrier; t3
+//! max_k(t2 - t1)  <=  max t2 - min t1  <=  min_k(t3 - t0)
+//! ```
+//!
+//! No rank leaves the first barrier before all have entered it, and none leaves the second before all have entered that; so each
+//! rank's t3 - t0 holds all of the work, of whatever rank. Both ends are differences on one clock. What global time says lies
+//! between them, or it is wrong.
+
+use crate::clock::{Clock, RankClock};
+use crate::operations::{Operation, Operations};
+use crate::reader::Trace;
+
+/// The bounds of one repetition, ns.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Bounds {
+    /// max_k(t2 - t1).
+    pub lower_ns: f64,
+    /// min_k(t3 - t0).
+    pub upper_ns: f64,
+    /// max t2 - min t1 by global time.
+    pub global_ns: f64,
+    /// Whether it lies between them.
+    pub verdict: Verdict,
+}
+
+/// What the bounds say of global time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It lies between them.
+    Held,
+    /// It lies outside by less than the stated errors of the two times that it is the difference of.
+    WithinErrors,
+    /// It lies outside by more, or no errors are stated.
+    Contradicted,
+}
+
+/// The barriers of a communicator, and how to read them.
+#[derive(Debug)]
+pub struct Barriers<'a> {
+    trace: &'a Trace,
+    clock: &'a Clock,
+    operation: &'a Operation,
+    /// Each barrier's rows by position on the communicator, ascending.
+    barriers: Vec<(u64, &'a Operation, usize)>,
+}
+
+/// The times of one call on one rank, ticks.
+struct Call<'a> {
+    enter: u64,
+    exit: u64,
+    clock: &'a RankClock,
+}
+
+impl<'a> Barriers<'a> {
+    /// The barriers of the communicator of the `number`-th operation; `None` where it has none, and for barriers themselves.
+    pub fn of(trace: &'a Trace, clock: &'a Clock, operations: &'a Operations, number: usize) -> Option<Self> {
+        let operation = &operations.operations[number];
+        if operation.key.function == BARRIER {
+            return None;
+        }
+        let same =
+            |other: &&Operation| other.key.function == BARRIER && other.key.communicator == operation.key.communicator;
+        let mut barriers = Vec::new();
+        for barrier in operations.operations.iter().filter(same) {
+            barriers.extend(barrier.complete_rows().map(|row| (position(trace, barrier, row), barrier, row)));
+        }
+        barriers.sort_unstable_by_key(|(position, ..)| *position);
+        (!barriers.is_empty()).then_some(Barriers { trace, clock, operation, barriers })
+    }
+
+    /// The bounds of each complete repetition that has a barrier before and one behind it, with nothing else between on the
+    /// communicator; its row with them.
+    pub fn bounds(&self) -> impl Iterator<Item = (usize, Bounds)> + '_ {
+        self.operation.complete_rows().filter_map(|row| {
+            let position = position(self.trace, self.operation, row);
+            let before = self.at(position.checked_sub(1)?)?;
+            let behind = self.at(position.checked_add(1)?)?;
+            Some((row, self.between(before, behind)))
+        })
+    }
+
+    fn at(&self, position: u64) -> Option<(&'a Operation, usize)> {
+        let found = self.barriers.binary_search_by_key(&position, |(position, ..)| *position).ok()?;
+        let (_, barrier, row) = self.barriers[found];
+        Some((barrier, row))
+    }
+
+    fn calls(&self, (operation, row): (&'a Operation, usize)) -> impl Iterator<Item = Call<'a>> {
+        operation.parts.iter().zip(operation.records(row)).map(|(&part, &record)| Call {
+            enter: self.trace.parts[part].enter()[record as usize],
+            exit: self.trace.parts[part].exit()[record as usize],
+            clock: self.clock.of_part(part),
+        })
+    }
+
+    fn between(&self, before: (&'a Operation, usize), behind: (&'a Operation, usize)) -> Bounds {
+        let (mut lower, mut upper) = (f64::NEG_INFINITY, f64::INFINITY);
+        let (mut first, mut last) = ((f64::INFINITY, None), (f64::NEG_INFINITY, None));
+        for (before, behind) in self.calls(before).zip(self.calls(behind)) {
+            let clock = before.clock;
+            lower = lower.max(clock.duration_ns(before.exit, behind.enter));
+            upper = upper.min(clock.duration_ns(before.enter, behind.exit));
+            let (start, end) = (clock.nanoseconds(before.exit), clock.nanoseconds(behind.enter));
+            if start < first.0 {
+                first = (start, Some((clock, before.exit)));
+            }
+            if end > last.0 {
+                last = (end, Some((clock, behind.enter)));
+            }
+        }
+        let global_ns = last.0 - first.0;
+        let outside = (lower - global_ns).max(global_ns - upper) - super::tolerance_ns(upper);
+        // The errors take longer than all the rest: they are asked for only where they matter.
+        let error = |of: Option<(&RankClock, u64)>| of.and_then(|(clock, tick)| clock.error_ns(tick));
+        let verdict = match outside {
+            outside if outside <= 0.0 => Verdict::Held,
+            outside => match error(first.1).zip(error(last.1)) {
+                Some((first, last)) if outside <= first + last => Verdict::WithinErrors,
+                _ => Verdict::Contradicted,
+            },
+        };
+        Bounds { lower_ns: lower, upper_ns: upper, global_ns, verdict }
+    }
+}
+
+/// Only plain barriers: one that is started and completed apart encloses nothing.
+const BARRIER: &str = "MPI_Barrier";
+
+fn position(trace: &Trace, operation: &Operation, row: usize) -> u64 {
+    // The same on all ranks: that is how calls were matched.
+    trace.parts[operation.parts[0]].position()[operation.records(row)[0] as usize]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::synthetic::{SyntheticRank, write};
+
+    /// Two ranks; rank 1 enters each barrier 40 ns later. Its clock is `ahead` ns ahead.
+    fn benchmark(name: &str, ahead: u64, barriers: bool) -> (Trace, Clock, Operations) {
+        let ranks = [0, 1].map(|number: u32| {
+            let mut rank = SyntheticRank::new(number, 2);
+            let allreduce = rank.operation("MPI_Allreduce", 0, 8);
+            let barrier = rank.operation("MPI_Barrier", 0, 0);
+            for i in 1..=5 {
+                let at = 10_000 * i + if number == 1 { ahead } else { 0 };
+                let late = 40 * u64::from(number);
+                if barriers {
+                    rank.call(barrier, at + late, at + 100);
+                }
+                rank.call(allreduce, at + 110, at + 600 - late);
+            }
+            if barriers {
+                let at = 60_000 + if number == 1 { ahead } else { 0 };
+                rank.call(barrier, at + 40 * u64::from(number), at + 100);
+            }
+            rank
+        });
+        let path = std::env::temp_dir().join(format!("mpitrace-{}-{name}.mpitrace", std::process::id()));
+        write(&path, &ranks).unwrap();
+        let trace = Trace::open(&[&path]).unwrap();
+        std::fs::remove_file(path).unwrap();
+        let (clock, operations) = (Clock::of(&trace), Operations::of(&trace));
+        (trace, clock, operations)
+    }
+
+    #[test]
+    fn what_lies_between_two_barriers_has_bounds_on_any_clock() {
+        let (trace, clock, operations) = benchmark("bounds", 0, true);
+        let found: Vec<Bounds> = Barriers::of(&trace, &clock, &operations, 0).unwrap().bounds().map(|b| b.1).collect();
+        assert_eq!(found.len(), 5);
+        // t1 = 100 on both; t2 = 10000 and 10040: the work is what is between, not only the call.
+        let first = found[0];
+        assert_eq!((first.lower_ns, first.global_ns, first.upper_ns), (9940.0, 9940.0, 10_060.0));
+        assert!(found.iter().all(|bounds| bounds.verdict == Verdict::Held));
+        assert!(Barriers::of(&trace, &clock, &operations, 1).is_none());
+    }
+
+    #[test]
+    fn a_clock_that_is_wrong_is_found_out() {
+        let (trace, clock, operations) = benchmark("wrong", 5000, true);
+        let barriers = Barriers::of(&trace, &clock, &operations, 0).unwrap();
+        assert_eq!(barriers.bounds().filter(|(_, bounds)| bounds.verdict == Verdict::Contradicted).count(), 5);
+    }
+
+    #[test]
+    fn without_barriers_there_are_no_bounds() {
+        let (trace, clock, operations) = benchmark("none", 0, false);
+        assert!(Barriers::of(&trace, &clock, &operations, 0).is_none());
+    }
+}

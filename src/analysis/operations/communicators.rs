@@ -1,0 +1,69 @@
+//! The communicators of a trace: which entries of different ranks are one and the same.
+
+use std::collections::HashMap;
+
+use mpitrace_format::layout::{CommunicatorEntry, communicator_flags as flags};
+
+use crate::reader::Trace;
+
+/// A communicator of the traced program.
+#[derive(Debug)]
+pub struct Communicator {
+    /// Its number within the trace.
+    pub id: usize,
+    /// `MPI_COMM_WORLD`, `MPI_COMM_SELF`, the name that the program gave it, or `comm-N`.
+    pub name: String,
+    /// Its ranks, both groups of an intercommunicator.
+    pub size: u32,
+    /// The parts whose ranks are in it, with the index that it has there, in the order of their ranks.
+    pub(super) members: Vec<(usize, usize)>,
+}
+
+/// The communicators by number, and for each part the number of each of its entries.
+///
+/// MPI_COMM_WORLD is 0; then those that the program made, by the lowest world rank in them and the order in which that rank
+/// made them; then each rank's MPI_COMM_SELF.
+pub(super) fn number(trace: &Trace) -> (Vec<Communicator>, Vec<Vec<usize>>) {
+    let mut by_key: HashMap<[u64; 2], usize> = HashMap::new();
+    let mut found: Vec<Vec<(usize, usize)>> = Vec::new();
+    for (part, content) in trace.parts.iter().enumerate() {
+        for (index, entry) in content.communicators().iter().enumerate() {
+            // One that was never identified (killed within its first call) is the same as no other.
+            let group = match entry.flags & flags::IDENTIFIED != 0 {
+                true => *by_key.entry(entry.key).or_insert(found.len()),
+                false => found.len(),
+            };
+            if group == found.len() {
+                found.push(Vec::new());
+            }
+            found[group].push((part, index));
+        }
+    }
+
+    let entry = |&(part, index): &(usize, usize)| -> &CommunicatorEntry { &trace.parts[part].communicators()[index] };
+    // Parts were visited in the order of their ranks, so a group's first member is of its lowest rank.
+    found.sort_by_key(|members| {
+        let flags = entry(&members[0]).flags;
+        let class = if flags & flags::WORLD != 0 { 0 } else { 1 + u8::from(flags & flags::SELF != 0) };
+        (class, members[0])
+    });
+
+    let mut numbers: Vec<Vec<usize>> = trace.parts.iter().map(|part| vec![0; part.communicators().len()]).collect();
+    let mut communicators = Vec::with_capacity(found.len());
+    // Without a part of any rank that knew MPI_COMM_WORLD there is no number 0.
+    for (id, members) in found.into_iter().enumerate() {
+        for &(part, index) in &members {
+            numbers[part][index] = id;
+        }
+        let given = members.iter().find_map(|member| trace.parts[member.0].text(entry(member).name));
+        let first = entry(&members[0]);
+        let name = given.unwrap_or_else(|| match first.flags {
+            bits if bits & flags::WORLD != 0 => "MPI_COMM_WORLD".to_owned(),
+            bits if bits & flags::SELF != 0 => "MPI_COMM_SELF".to_owned(),
+            _ => format!("comm-{id}"),
+        });
+        let size = members.iter().map(|member| entry(member).size).max().unwrap_or(0);
+        communicators.push(Communicator { id, name, size, members });
+    }
+    (communicators, numbers)
+}

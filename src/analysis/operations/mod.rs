@@ -1,0 +1,148 @@
+//! From calls to operations and their repetitions.
+//!
+//! Calls are matched across ranks by MPI's own rule: the k-th call on a communicator on one rank belongs to the k-th call on
+//! it on every other. What the ranks passed there makes the operation; the calls of one operation, counted from the start
+//! of the program, are its repetitions.
+
+mod calls;
+mod communicators;
+mod matching;
+#[cfg(test)]
+mod tests;
+mod unfinished;
+
+pub use communicators::Communicator;
+pub use unfinished::Unfinished;
+
+use crate::clock::{Clock, RankClock};
+use crate::parallel;
+use crate::reader::Trace;
+use crate::run_time::{RunTime, Span};
+
+/// The index of a record that is not there.
+pub const NO_RECORD: u32 = u32::MAX;
+
+/// The operations of a trace.
+#[derive(Debug)]
+pub struct Operations {
+    /// By number: [`Communicator::id`] is the index.
+    pub communicators: Vec<Communicator>,
+    /// By number.
+    pub operations: Vec<Operation>,
+}
+
+/// What makes calls comparable: all that the ranks agreed on in a call.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct OperationKey {
+    /// The plain C name.
+    pub function: String,
+    /// Index into [`Operations::communicators`].
+    pub communicator: usize,
+    /// The largest message size of any rank, bytes. `None`: no rank could tell.
+    pub bytes: Option<u64>,
+    /// The root's rank in the communicator, where the function has one.
+    pub root: Option<i32>,
+    /// The data type, where the function has one: `derived` if it is not predefined.
+    pub datatype: Option<String>,
+    /// The reduction operator, where the function has one: `user` if it is not predefined.
+    pub reduction: Option<String>,
+    /// The place in the program that calls it, where the run has told places apart.
+    pub call_site: Option<CallSite>,
+}
+
+/// A place in the program: where a call returns to.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct CallSite {
+    /// The module's path.
+    pub module: String,
+    /// In hexadecimal, where the module has one.
+    pub build_id: Option<String>,
+    /// The return address, less what the loader added to the module's addresses (bytes).
+    pub offset: u64,
+}
+
+impl CallSite {
+    /// Out of what a trace has: path, build id and hexadecimal offset, with blanks between; the path may have some too.
+    fn parse(text: &str) -> Option<CallSite> {
+        let mut words = text.rsplitn(3, ' ');
+        let (offset, build_id, module) = (words.next()?, words.next()?, words.next()?);
+        let build_id = Some(build_id.to_owned()).filter(|id| !id.is_empty());
+        Some(CallSite { module: module.to_owned(), build_id, offset: u64::from_str_radix(offset, 16).ok()? })
+    }
+}
+
+/// An operation and where its repetitions are recorded.
+#[derive(Debug)]
+pub struct Operation {
+    /// What it is.
+    pub key: OperationKey,
+    /// Indices of the parts whose ranks take part, in the order of their ranks.
+    pub parts: Vec<usize>,
+    /// The ranks that its communicator has; more than `parts` where a part is missing.
+    pub size: u32,
+    /// The number k of each repetition that at least one rank kept, ascending.
+    pub repetition: Vec<u64>,
+    /// For each repetition, for each of `parts`: the index of the record in the part, or [`NO_RECORD`].
+    records: Vec<u32>,
+    /// For each repetition whether every rank finished and kept it.
+    complete: Vec<bool>,
+    /// Repetitions begun since the start of the program that not every rank finished and kept.
+    pub incomplete: u64,
+}
+
+impl Operations {
+    /// Matches the calls of a trace.
+    pub fn of(trace: &Trace) -> Operations {
+        matching::operations(trace)
+    }
+}
+
+impl OperationKey {
+    /// Whether a call of it only starts it, and a request stands for it until it is complete.
+    pub fn has_request(&self) -> bool {
+        let name = self.function.strip_prefix("MPI_").unwrap_or_default();
+        name.starts_with('I') || name.ends_with("_init")
+    }
+}
+
+impl Operation {
+    /// The records of the `row`-th repetition, one for each of `parts`.
+    pub fn records(&self, row: usize) -> &[u32] {
+        &self.records[row * self.parts.len()..(row + 1) * self.parts.len()]
+    }
+
+    /// The rows of the repetitions that every rank finished and kept: those that count in statistics.
+    pub fn complete_rows(&self) -> impl Iterator<Item = usize> + '_ {
+        self.complete.iter().enumerate().filter(|(_, complete)| **complete).map(|(row, _)| row)
+    }
+
+    /// How many repetitions every rank finished and kept.
+    pub fn repetitions(&self) -> usize {
+        self.complete.iter().filter(|&&complete| complete).count()
+    }
+
+    /// The numbers and the run times (ns) of the complete repetitions.
+    pub fn run_times(&self, trace: &Trace, clock: &Clock, run_time: RunTime) -> (Vec<u64>, Vec<f64>) {
+        let columns: Vec<_> = self
+            .parts
+            .iter()
+            .map(|&part| (trace.parts[part].enter(), trace.parts[part].exit(), clock.of_part(part)))
+            .collect();
+        let span = |(&record, (enter, exit, clock)): (&u32, &(&[u64], &[u64], &RankClock))| {
+            let (enter, exit) = (enter[record as usize], exit[record as usize]);
+            // The local run time needs no global time, which is most of the work.
+            let global = |tick| if run_time == RunTime::Local { 0.0 } else { clock.nanoseconds(tick) };
+            Span { enter_ns: global(enter), exit_ns: global(exit), duration_ns: clock.duration_ns(enter, exit) }
+        };
+        let of_row = |row: usize| run_time.of(self.records(row).iter().zip(&columns).map(span));
+        let all = self.repetitions() == self.complete.len();
+        let some: Vec<usize> = if all { Vec::new() } else { self.complete_rows().collect() };
+        let row_of = |index: usize| if all { index } else { some[index] };
+        let numbers: Vec<u64> = match all {
+            true => self.repetition.clone(),
+            false => some.iter().map(|&row| self.repetition[row]).collect(),
+        };
+        let run_times = parallel::filled(numbers.len(), |index| of_row(row_of(index)));
+        (numbers, run_times)
+    }
+}

@@ -1,0 +1,370 @@
+//! What the matching of calls makes of traces that programs leave.
+
+use std::path::PathBuf;
+
+use mpitrace_format::layout::state;
+
+use super::{NO_RECORD, Operation, Operations, Unfinished};
+use crate::reader::Trace;
+use crate::synthetic::{self, SyntheticRank};
+
+fn operations(name: &str, ranks: &[SyntheticRank]) -> Operations {
+    opened(name, ranks).1
+}
+
+fn opened(name: &str, ranks: &[SyntheticRank]) -> (Trace, Operations) {
+    let path: PathBuf = std::env::temp_dir().join(format!("mpitrace-matching-{}-{name}", std::process::id()));
+    synthetic::write(&path, ranks).unwrap();
+    let trace = Trace::open(&[&path]).unwrap();
+    std::fs::remove_file(&path).unwrap();
+    let operations = Operations::of(&trace);
+    (trace, operations)
+}
+
+fn world(size: u32) -> Vec<SyntheticRank> {
+    (0..size).map(|rank| SyntheticRank::new(rank, size)).collect()
+}
+
+fn names(operations: &Operations) -> Vec<(&str, &str, Option<u64>, usize, u64)> {
+    let row = |operation: &Operation| (operation.repetitions(), operation.incomplete);
+    operations
+        .operations
+        .iter()
+        .map(|operation| {
+            let (repetitions, incomplete) = row(operation);
+            (
+                operation.key.function.as_str(),
+                operations.communicators[operation.key.communicator].name.as_str(),
+                operation.key.bytes,
+                repetitions,
+                incomplete,
+            )
+        })
+        .collect()
+}
+
+fn all_records(operation: &Operation) -> Vec<&[u32]> {
+    (0..operation.repetition.len()).map(|row| operation.records(row)).collect()
+}
+
+#[test]
+fn calls_of_a_regular_program() {
+    let mut ranks = world(3);
+    for rank in &mut ranks {
+        let allreduce = rank.operation("MPI_Allreduce", 0, 8);
+        let barrier = rank.operation("MPI_Barrier", 0, 0);
+        rank.describe(allreduce, None, "MPI_DOUBLE", Some("MPI_SUM"));
+        for i in 0..20 {
+            rank.call(allreduce, 100 * i + 1, 100 * i + 11);
+            rank.call(barrier, 100 * i + 50, 100 * i + 60);
+        }
+    }
+    let found = operations("regular", &ranks);
+    let expected =
+        [("MPI_Allreduce", "MPI_COMM_WORLD", Some(8), 20, 0), ("MPI_Barrier", "MPI_COMM_WORLD", Some(0), 20, 0)];
+    assert_eq!(names(&found), expected);
+    let key = &found.operations[0].key;
+    assert_eq!((key.datatype.as_deref(), key.reduction.as_deref()), (Some("MPI_DOUBLE"), Some("MPI_SUM")));
+    assert_eq!(found.operations[1].key.datatype, None);
+    assert_eq!(found.operations[1].repetition, (0..20).collect::<Vec<u64>>());
+    assert_eq!(found.operations[1].records(7), [15, 15, 15]);
+}
+
+#[test]
+fn ranks_that_pass_different_sizes_are_in_one_operation_of_the_largest() {
+    let mut ranks = world(3);
+    for (rank, bytes) in ranks.iter_mut().zip([100, 300, 200]) {
+        let gatherv = rank.operation("MPI_Gatherv", 0, bytes);
+        rank.describe(gatherv, Some(1), "MPI_BYTE", None);
+        (0..5).for_each(|i| rank.call(gatherv, 10 * i + 1, 10 * i + 5));
+    }
+    let found = operations("gatherv", &ranks);
+    assert_eq!(names(&found), [("MPI_Gatherv", "MPI_COMM_WORLD", Some(300), 5, 0)]);
+    assert_eq!(found.operations[0].key.root, Some(1));
+}
+
+#[test]
+fn two_operations_of_one_rank_can_be_one_of_all() {
+    let mut ranks = world(2);
+    for (rank, sizes) in ranks.iter_mut().zip([[100, 100], [50, 60]]) {
+        let first = rank.operation("MPI_Gatherv", 0, sizes[0]);
+        let second = if sizes[0] == sizes[1] { first } else { rank.operation("MPI_Gatherv", 0, sizes[1]) };
+        for i in 0..6 {
+            rank.call([first, second][i % 2], 10 * i as u64 + 1, 10 * i as u64 + 5);
+        }
+    }
+    let found = operations("two-in-one", &ranks);
+    assert_eq!(names(&found), [("MPI_Gatherv", "MPI_COMM_WORLD", Some(100), 6, 0)]);
+    // Rank 0 makes the operation in one way only: its count is the operation's.
+    assert_eq!(found.operations[0].repetition, [0, 1, 2, 3, 4, 5]);
+}
+
+#[test]
+fn one_operation_of_one_rank_can_be_two_of_all() {
+    let mut ranks = world(2);
+    for (rank, sizes) in ranks.iter_mut().zip([[50, 50], [100, 200]]) {
+        let first = rank.operation("MPI_Gatherv", 0, sizes[0]);
+        let second = if sizes[0] == sizes[1] { first } else { rank.operation("MPI_Gatherv", 0, sizes[1]) };
+        for i in 0..6 {
+            rank.call([first, second][i % 2], 10 * i as u64 + 1, 10 * i as u64 + 5);
+        }
+    }
+    let found = operations("one-in-two", &ranks);
+    let expected =
+        [("MPI_Gatherv", "MPI_COMM_WORLD", Some(100), 3, 0), ("MPI_Gatherv", "MPI_COMM_WORLD", Some(200), 3, 0)];
+    assert_eq!(names(&found), expected);
+    // Rank 0's own count goes through both; rank 1 counts each.
+    assert_eq!(found.operations[1].repetition, [0, 1, 2]);
+    assert_eq!(all_records(&found.operations[1]), [[1, 1], [3, 3], [5, 5]]);
+}
+
+#[test]
+fn a_pause_leaves_a_gap_in_the_numbers() {
+    let mut ranks = world(2);
+    for rank in &mut ranks {
+        let bcast = rank.operation("MPI_Bcast", 0, 4);
+        for i in 0..10 {
+            match i {
+                3..6 => rank.paused_call(bcast),
+                _ => rank.call(bcast, 10 * i + 1, 10 * i + 5),
+            }
+        }
+    }
+    // One rank resumes a call later than the other.
+    let bcast = 0;
+    ranks[0].call(bcast, 200, 205);
+    ranks[1].paused_call(bcast);
+    ranks[0].call(bcast, 210, 215);
+    ranks[1].call(bcast, 210, 215);
+    let found = operations("paused", &ranks);
+    assert_eq!(names(&found), [("MPI_Bcast", "MPI_COMM_WORLD", Some(4), 8, 4)]);
+    let operation = &found.operations[0];
+    assert_eq!(operation.repetition, [0, 1, 2, 6, 7, 8, 9, 10, 11]);
+    assert_eq!(operation.records(7), [7, NO_RECORD]);
+    assert_eq!(operation.complete_rows().collect::<Vec<_>>(), [0, 1, 2, 3, 4, 5, 6, 8]);
+}
+
+#[test]
+fn a_ring_holds_the_last_calls_under_their_own_numbers() {
+    let mut ranks = world(2);
+    for (rank, capacity) in ranks.iter_mut().zip([10, 8]) {
+        let barrier = rank.operation("MPI_Barrier", 0, 0);
+        (0..100).for_each(|i| rank.call(barrier, 10 * i + 1, 10 * i + 5));
+        rank.wrap(capacity);
+    }
+    let found = operations("ring", &ranks);
+    assert_eq!(names(&found), [("MPI_Barrier", "MPI_COMM_WORLD", Some(0), 8, 92)]);
+    let operation = &found.operations[0];
+    assert_eq!(operation.repetition, (90..100).collect::<Vec<u64>>());
+    assert_eq!(operation.records(0), [0, NO_RECORD]);
+    assert_eq!(operation.records(2), [2, 0]);
+}
+
+#[test]
+fn full_arrays_that_stop_keep_the_first_calls() {
+    let mut ranks = world(2);
+    for (rank, kept) in ranks.iter_mut().zip([5, 7]) {
+        let barrier = rank.operation("MPI_Barrier", 0, 0);
+        for i in 0..20 {
+            match i < kept {
+                true => rank.call(barrier, 10 * i + 1, 10 * i + 5),
+                false => rank.dropped_call(barrier),
+            }
+        }
+    }
+    let found = operations("stop", &ranks);
+    assert_eq!(names(&found), [("MPI_Barrier", "MPI_COMM_WORLD", Some(0), 5, 15)]);
+    assert_eq!(found.operations[0].repetition, [0, 1, 2, 3, 4, 5, 6]);
+}
+
+#[test]
+fn a_killed_rank_leaves_rows_that_are_incomplete() {
+    let mut ranks = world(3);
+    for (number, rank) in ranks.iter_mut().enumerate() {
+        let allreduce = rank.operation("MPI_Allreduce", 0, 8);
+        let barrier = rank.operation("MPI_Barrier", 0, 0);
+        rank.header.state = state::RUNNING;
+        for i in 0..4 {
+            rank.call(allreduce, 100 * i + 1, 100 * i + 11);
+            rank.call(barrier, 100 * i + 50, 100 * i + 60);
+        }
+        // Rank 1 dies before the fifth Allreduce: rank 0 waits in it, rank 2 has already left it.
+        match number {
+            0 => rank.call(allreduce, 500, 0),
+            2 => rank.call(allreduce, 500, 510),
+            _ => {}
+        }
+    }
+    ranks[2].call(1, 550, 0);
+    let found = operations("killed", &ranks);
+    let expected =
+        [("MPI_Allreduce", "MPI_COMM_WORLD", Some(8), 4, 1), ("MPI_Barrier", "MPI_COMM_WORLD", Some(0), 4, 1)];
+    assert_eq!(names(&found), expected);
+    assert_eq!(found.operations[0].records(4), [8, NO_RECORD, 8]);
+    assert_eq!(found.operations[1].records(4), [NO_RECORD, NO_RECORD, 9]);
+    assert_eq!(found.operations[1].repetition, [0, 1, 2, 3, 4]);
+}
+
+#[test]
+fn a_missing_part_leaves_no_repetition_complete() {
+    let mut ranks = world(3);
+    for rank in &mut ranks {
+        let barrier = rank.operation("MPI_Barrier", 0, 0);
+        (0..3).for_each(|i| rank.call(barrier, 10 * i + 1, 10 * i + 5));
+    }
+    ranks.remove(1);
+    let found = operations("missing", &ranks);
+    assert_eq!(names(&found), [("MPI_Barrier", "MPI_COMM_WORLD", Some(0), 0, 3)]);
+    assert_eq!((found.operations[0].size, &found.operations[0].parts[..]), (3, &[0, 1][..]));
+}
+
+#[test]
+fn each_communicator_has_its_own_positions() {
+    let mut ranks = world(4);
+    for (number, rank) in (0u32..).zip(&mut ranks) {
+        let half = rank.communicator(10 + u64::from(number % 2), 2, number / 2, (number % 2 == 1).then_some("odd"));
+        let on_half = rank.operation("MPI_Bcast", half, 16);
+        let on_world = rank.operation("MPI_Bcast", 0, 16);
+        for i in 0..6 {
+            // The odd ranks call on their half first.
+            let [first, second] = if number % 2 == 1 { [on_half, on_world] } else { [on_world, on_half] };
+            rank.call(first, 100 * i + 1, 100 * i + 5);
+            rank.call(second, 100 * i + 20, 100 * i + 25);
+        }
+        rank.call(on_half, 1000, 1005);
+    }
+    let found = operations("communicators", &ranks);
+    let expected = [
+        ("MPI_Bcast", "comm-1", Some(16), 7, 0),
+        ("MPI_Bcast", "MPI_COMM_WORLD", Some(16), 6, 0),
+        ("MPI_Bcast", "odd", Some(16), 7, 0),
+    ];
+    assert_eq!(names(&found), expected);
+    assert_eq!(found.operations[2].parts, [1, 3]);
+    assert_eq!(found.operations[1].records(2), [4, 5, 4, 5]);
+}
+
+#[test]
+fn threads_that_take_turns_are_sorted_by_position() {
+    let mut ranks = world(2);
+    for (number, rank) in ranks.iter_mut().enumerate() {
+        let barrier = rank.operation("MPI_Barrier", 0, 0);
+        (0..3).for_each(|i| rank.call(barrier, 10 * i + 1, 10 * i + 5));
+        rank.thread();
+        (3..6).for_each(|i| rank.call(barrier, 10 * i + 1, 10 * i + 5));
+        if number == 1 {
+            rank.swap_runs();
+        }
+    }
+    let found = operations("threads", &ranks);
+    assert_eq!(names(&found), [("MPI_Barrier", "MPI_COMM_WORLD", Some(0), 6, 0)]);
+    assert_eq!(found.operations[0].repetition, [0, 1, 2, 3, 4, 5]);
+    assert_eq!(found.operations[0].records(1), [1, 4]);
+}
+
+#[test]
+fn operations_that_were_never_kept_are_still_counted() {
+    let mut ranks = world(2);
+    for rank in &mut ranks {
+        let bcast = rank.operation("MPI_Bcast", 0, 4);
+        let barrier = rank.operation("MPI_Barrier", 0, 0);
+        rank.operation("MPI_Scan", 0, 4);
+        rank.call(barrier, 1, 5);
+        (0..3).for_each(|_| rank.paused_call(bcast));
+    }
+    let found = operations("never-kept", &ranks);
+    let mut names = names(&found);
+    names.sort_unstable();
+    let expected = [("MPI_Barrier", "MPI_COMM_WORLD", Some(0), 1, 0), ("MPI_Bcast", "MPI_COMM_WORLD", Some(4), 0, 3)];
+    assert_eq!(names, expected);
+}
+
+#[test]
+fn an_unfinished_call_tells_who_is_in_it_and_who_never_came() {
+    let mut ranks = world(5);
+    for (number, rank) in ranks.iter_mut().enumerate() {
+        let allreduce = rank.operation("MPI_Allreduce", 0, 8);
+        rank.header.state = state::RUNNING;
+        rank.call(allreduce, 1, 11);
+        match number {
+            0 | 1 => rank.call(allreduce, 20, 0),
+            2 => rank.paused_call(allreduce),
+            3 => rank.call(allreduce, 20, 30),
+            _ => {}
+        }
+    }
+    let (trace, operations) = opened("unfinished", &ranks);
+    let expected = Unfinished {
+        operation: 0,
+        repetition: 1,
+        inside: vec![0, 1],
+        returned: vec![3],
+        never_entered: vec![4],
+        not_kept: vec![2],
+        missing: 0,
+    };
+    assert_eq!(operations.unfinished(&trace), std::slice::from_ref(&expected));
+
+    ranks.pop();
+    let (trace, operations) = opened("unfinished-missing", &ranks);
+    let expected = Unfinished { never_entered: Vec::new(), missing: 1, ..expected };
+    assert_eq!(operations.unfinished(&trace), [expected]);
+}
+
+/// Long enough to be shared out among processors.
+const LONG: u64 = 300_000;
+
+#[test]
+fn a_long_run_is_matched_alike_by_however_many_processors() {
+    let mut ranks = world(3);
+    for (rank, kept) in ranks.iter_mut().zip([300_000, 299_990, 200_000]) {
+        let allreduce = rank.operation("MPI_Allreduce", 0, 8);
+        let barrier = rank.operation("MPI_Barrier", 0, 0);
+        let late = rank.operation("MPI_Bcast", 0, 4);
+        for i in 0..LONG {
+            let operation = if i == LONG - 3 { late } else { [allreduce, barrier, allreduce][i as usize % 3] };
+            rank.call(operation, 10 * i + 1, 10 * i + 5);
+        }
+        rank.wrap(kept);
+    }
+    let (trace, found) = opened("long", &ranks);
+    let counted: Vec<_> =
+        names(&found).into_iter().map(|(function, _, _, whole, lost)| (function, whole, lost)).collect();
+    let expected = [("MPI_Allreduce", 133_332, 66_667), ("MPI_Barrier", 66_667, 33_333), ("MPI_Bcast", 1, 0)];
+    assert_eq!(counted, expected);
+    for operation in &found.operations {
+        assert!(operation.repetition.iter().copied().eq(0..operation.repetition.len() as u64));
+        for (row, number) in operation.repetition.iter().enumerate() {
+            let present = operation.records(row).iter().zip(&trace.parts).filter(|(record, _)| **record != NO_RECORD);
+            let mut calls =
+                present.map(|(&record, part)| (part.position()[record as usize], part.repetition()[record as usize]));
+            let (position, repetition) = calls.next().unwrap();
+            assert_eq!(repetition, *number);
+            assert!(calls.all(|call| call == (position, repetition)));
+        }
+    }
+}
+
+#[test]
+fn run_times_of_many_repetitions_are_those_of_their_calls() {
+    use crate::clock::Clock;
+    use crate::run_time::RunTime;
+    let mut ranks = world(2);
+    for (number, rank) in (0..).zip(&mut ranks) {
+        let barrier = rank.operation("MPI_Barrier", 0, 0);
+        for i in 0..LONG {
+            // One in seven does not return on rank 1.
+            let exit = if number == 1 && i % 7 == 3 { 0 } else { 1000 * i + 100 + i % 50 };
+            rank.call(barrier, 1000 * i + 10 * number + 1, exit);
+        }
+    }
+    let (trace, found) = opened("many", &ranks);
+    let clock = Clock::of(&trace);
+    let expected = |time: RunTime| -> (Vec<u64>, Vec<f64>) {
+        let early = if time == RunTime::Last { 10 } else { 0 };
+        (0..LONG).filter(|i| i % 7 != 3).map(|i| (i, (99 - early + i % 50) as f64)).unzip()
+    };
+    for time in [RunTime::Local, RunTime::Global, RunTime::Last] {
+        assert_eq!(found.operations[0].run_times(&trace, &clock, time), expected(time), "{}", time.name());
+    }
+}

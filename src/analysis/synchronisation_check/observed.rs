@@ -1,0 +1,112 @@
+//! What a trace holds of a benchmark's repetitions, and of what its ranks called just before each.
+
+use mpitrace_format::layout::OPERATION_MASK;
+
+use crate::clock::Clock;
+use crate::operations::{Operation, Operations};
+use crate::reader::{Part, Trace};
+
+/// The repetitions of an operation that all ranks finished and kept. Times are ns of global time.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Observed {
+    /// The number of each.
+    pub repetition: Vec<u64>,
+    /// When each rank entered: by rank, then by repetition.
+    pub enter_ns: Vec<Vec<f64>>,
+    /// When it left.
+    pub exit_ns: Vec<Vec<f64>>,
+    /// For each repetition how many barriers each rank called between its repetition before and this one, with nothing
+    /// after them: the least of all ranks, and the most.
+    pub barriers: Vec<[u32; 2]>,
+    /// When each rank left the last of these barriers; not a number where there was none. By rank, then by repetition.
+    pub barrier_exit_ns: Vec<Vec<f64>>,
+    /// Messages that each rank sent, and received, since the collective before, where they were counted: by rank, then by
+    /// repetition.
+    pub messages: Option<[Vec<Vec<u64>>; 2]>,
+    /// The half width of the 95 % interval of a time, the median over ranks and repetitions; `None` where none is stated.
+    pub error_ns: Option<f64>,
+}
+
+/// The counters that tell of messages.
+const MESSAGES: [&str; 2] = ["messages-sent", "messages-received"];
+
+impl Observed {
+    /// Reads an operation's repetitions.
+    pub fn of(trace: &Trace, operations: &Operations, clock: &Clock, number: usize) -> Observed {
+        let operation = &operations.operations[number];
+        let rows: Vec<usize> = operation.complete_rows().collect();
+        let mut observed = Observed {
+            repetition: rows.iter().map(|&row| operation.repetition[row]).collect(),
+            barriers: vec![[u32::MAX, 0]; rows.len()],
+            ..Observed::default()
+        };
+        let mut errors = Vec::new();
+        let mut messages = Some([Vec::new(), Vec::new()]);
+        for (member, &index) in operation.parts.iter().enumerate() {
+            let (part, clock) = (&trace.parts[index], clock.of_part(index));
+            let records: Vec<usize> = rows.iter().map(|&row| operation.records(row)[member] as usize).collect();
+            let times = |ticks: &[u64]| records.iter().map(|&record| clock.nanoseconds(ticks[record])).collect();
+            observed.enter_ns.push(times(part.enter()));
+            observed.exit_ns.push(times(part.exit()));
+            errors.extend(records.iter().filter_map(|&record| clock.error_ns(part.enter()[record])));
+            let before = Before::of(part, operation, &records);
+            let exit =
+                |record: &Option<usize>| record.map_or(f64::NAN, |record| clock.nanoseconds(part.exit()[record]));
+            observed.barrier_exit_ns.push(before.last.iter().map(exit).collect());
+            for (all, own) in observed.barriers.iter_mut().zip(&before.count) {
+                *all = [all[0].min(*own), all[1].max(*own)];
+            }
+            messages = messages.zip(of_part(part, &records)).map(|(mut all, own)| {
+                all.iter_mut().zip(own).for_each(|(all, own)| all.push(own));
+                all
+            });
+        }
+        observed.messages = messages;
+        observed.error_ns = crate::statistics::median(&mut errors);
+        observed
+    }
+}
+
+fn of_part(part: &Part, records: &[usize]) -> Option<[Vec<u64>; 2]> {
+    let counter = |name: &str| {
+        let (_, values) = part.counter_values().find(|(known, _)| known == name)?;
+        Some(records.iter().map(|&record| values[record]).collect())
+    };
+    Some([counter(MESSAGES[0])?, counter(MESSAGES[1])?])
+}
+
+/// The barriers directly before each repetition, on one rank.
+struct Before {
+    count: Vec<u32>,
+    last: Vec<Option<usize>>,
+}
+
+/// No benchmark calls more of them on purpose; what does is a loop of barriers.
+const MOST: u32 = 8;
+
+impl Before {
+    fn of(part: &Part, operation: &Operation, records: &[usize]) -> Before {
+        let is_barrier: Vec<bool> = part
+            .operations()
+            .iter()
+            .map(|entry| part.text(entry.function).is_some_and(|name| name == "MPI_Barrier"))
+            .collect();
+        // Barriers that are measured themselves stand for nothing else.
+        let measured = operation.key.function == "MPI_Barrier";
+        // Each thread's calls follow each other.
+        let mut begin = vec![0];
+        for run in part.runs() {
+            begin.push(begin[begin.len() - 1] + run.count as usize);
+        }
+        let (mut count, mut last) = (Vec::with_capacity(records.len()), Vec::with_capacity(records.len()));
+        for &record in records {
+            let first = begin[begin.partition_point(|&begin| begin <= record) - 1];
+            let barrier =
+                |record: &usize| is_barrier[(part.operation()[*record] & OPERATION_MASK) as usize] && !measured;
+            let barriers = (first..record).rev().take(MOST as usize).take_while(barrier).count();
+            count.push(barriers as u32);
+            last.push((barriers > 0).then(|| record - 1));
+        }
+        Before { count, last }
+    }
+}

@@ -1,0 +1,157 @@
+//! Benchmarks whose synchronisation is known.
+
+use super::*;
+use crate::clock::Clock;
+use crate::operations::Operations;
+use crate::reader::Trace;
+use crate::statistics::Random;
+use crate::synthetic::{self, SyntheticRank};
+
+const RANKS: u32 = 4;
+
+/// What the ranks do before a repetition that they may enter at `free[rank]`: the barriers' entries and exits, and when they
+/// enter.
+type Step<'s> = dyn FnMut(u64, &[u64]) -> (Vec<Vec<(u64, u64)>>, Vec<u64>) + 's;
+
+fn benchmark(name: &str, step: &mut Step<'_>) -> Audit {
+    let mut random = Random::new(5);
+    let mut ranks: Vec<SyntheticRank> = (0..RANKS).map(|rank| SyntheticRank::new(rank, RANKS)).collect();
+    let operations: Vec<[u32; 2]> = ranks
+        .iter_mut()
+        .map(|rank| [rank.operation("MPI_Allreduce", 0, 8), rank.operation("MPI_Barrier", 0, 0)])
+        .collect();
+    let mut free = vec![1_000_000; RANKS as usize];
+    for k in 0..300 {
+        let (barriers, entered) = step(k, &free);
+        let slow = if k % 50 == 20 { 150_000 } else { 0 };
+        let latest = entered.iter().max().unwrap();
+        for (index, rank) in ranks.iter_mut().enumerate() {
+            barriers.iter().for_each(|barrier| rank.call(operations[index][1], barrier[index].0, barrier[index].1));
+            let exit = latest + 20_000 + slow + (2000.0 * random.uniform()) as u64;
+            rank.call(operations[index][0], entered[index], exit);
+            free[index] = exit + 100;
+        }
+    }
+    let path = std::env::temp_dir().join(format!("mpitrace-audit-{}-{name}", std::process::id()));
+    synthetic::write(&path, &ranks).unwrap();
+    let trace = Trace::open(&[&path]).unwrap();
+    std::fs::remove_file(&path).unwrap();
+    let (operations, clock) = (Operations::of(&trace), Clock::of(&trace));
+    audit(&Observed::of(&trace, &operations, &clock, 0)).unwrap()
+}
+
+/// A barrier that the ranks leave up to 3 us apart.
+fn barrier(random: &mut Random, free: &[u64]) -> Vec<(u64, u64)> {
+    let latest = *free.iter().max().unwrap();
+    free.iter().map(|&enter| (enter, latest + 1000 + (3000.0 * random.uniform()) as u64)).collect()
+}
+
+fn after(barrier: &[(u64, u64)]) -> Vec<u64> {
+    barrier.iter().map(|(_, exit)| exit + 60).collect()
+}
+
+#[test]
+fn barriers_are_counted_and_their_exit_skew_is_told() {
+    let mut random = Random::new(1);
+    let found = benchmark("barrier", &mut |_, free| {
+        let one = barrier(&mut random, free);
+        let entered = after(&one);
+        (vec![one], entered)
+    });
+    assert_eq!((found.synchronisation, found.share), (Synchronisation::Barrier, 1.0));
+    let (start, left) = (found.start.unwrap(), found.barrier_exit.unwrap());
+    assert_eq!(start, left, "the ranks enter as they leave the barrier");
+    assert!((1500.0..2500.0).contains(&left.median_ns) && left.max_ns <= 3000.0, "{left:?}");
+    assert_eq!(found.wait_ns, Some(60.0));
+    assert_eq!((&found.window, found.apart.len()), (&None, 0));
+
+    let found = benchmark("double", &mut |_, free| {
+        let one = barrier(&mut random, free);
+        let two = barrier(&mut random, &after(&one));
+        let entered = after(&two);
+        (vec![one, two], entered)
+    });
+    assert_eq!(found.synchronisation, Synchronisation::DoubleBarrier);
+    // The first barrier's are the set-up's affair; every tenth repetition without one is told.
+    let found = benchmark("most", &mut |k, free| match k % 10 {
+        9 => (Vec::new(), free.to_vec()),
+        _ => {
+            let one = barrier(&mut random, free);
+            let entered = after(&one);
+            (vec![one], entered)
+        }
+    });
+    assert_eq!(found.synchronisation, Synchronisation::Barrier);
+    assert!((found.share - 0.9).abs() < 0.01, "{}", found.share);
+}
+
+#[test]
+fn without_anything_between_them_repetitions_are_not_synchronised() {
+    let found = benchmark("none", &mut |_, free| (Vec::new(), free.to_vec()));
+    assert_eq!((found.synchronisation, found.share), (Synchronisation::None, 1.0));
+    assert!(found.barrier_exit.is_none() && found.wait_ns.is_none() && found.window.is_none());
+    let (start, exit) = (found.start.unwrap(), found.exit.unwrap());
+    assert!((start.median_ns - exit.median_ns).abs() < 50.0, "{start:?} {exit:?}");
+}
+
+#[test]
+fn windows_tell_what_the_benchmark_throws_away_and_what_it_does_not_see() {
+    let mut random = Random::new(2);
+    let width = 100_000;
+    let found = benchmark("window", &mut |k, free| {
+        let begin = 2_000_000 + width * k;
+        let mut enter = |free: u64| (begin + 20 + (60.0 * random.uniform()) as u64).max(free);
+        let mut entered: Vec<u64> = free.iter().map(|&free| enter(free)).collect();
+        if k % 100 == 77 {
+            // It lost its processor while it waited.
+            entered[3] += 30_000;
+        }
+        (Vec::new(), entered)
+    });
+    assert_eq!(found.synchronisation, Synchronisation::Window);
+    let window = found.window.unwrap();
+    assert!((window.width_ns / width as f64 - 1.0).abs() < 1e-3, "{window:?}");
+    let slow: Vec<u64> = (0..300).filter(|k| k % 50 == 20).collect();
+    assert_eq!(window.expired, slow);
+    assert_eq!(window.passed, slow.iter().map(|k| k + 1).collect::<Vec<u64>>());
+    assert_eq!(window.unseen, [77, 177, 277]);
+    assert!(found.start.unwrap().median_ns < 100.0);
+}
+
+#[test]
+fn a_time_agreed_on_after_the_barrier_is_told_from_the_barrier() {
+    let mut random = Random::new(3);
+    let found = benchmark("round", &mut |k, free| {
+        let one = barrier(&mut random, free);
+        let start = one.iter().map(|(_, exit)| *exit).max().unwrap() + 10_000;
+        let mut entered: Vec<u64> = one.iter().map(|_| start + (80.0 * random.uniform()) as u64).collect();
+        if k % 60 == 40 {
+            // The agreed time reached this rank too late.
+            entered[2] += 7000;
+        }
+        (vec![one], entered)
+    });
+    assert_eq!(found.synchronisation, Synchronisation::RoundTime);
+    assert_eq!(found.apart, [40, 100, 160, 220, 280]);
+    let (start, left) = (found.start.unwrap(), found.barrier_exit.unwrap());
+    assert!(start.median_ns < 100.0 && left.median_ns > 1500.0, "{start:?} {left:?}");
+}
+
+#[test]
+fn messages_tell_a_dissemination_barrier_where_they_were_counted() {
+    let rows = 40;
+    let mut observed = Observed {
+        repetition: (0..rows).collect(),
+        enter_ns: vec![(0..rows).map(|k| 1e5 * k as f64 + 1e3 * (k % 7) as f64).collect(); 5],
+        exit_ns: vec![(0..rows).map(|k| 1e5 * k as f64 + 9e4).collect(); 5],
+        barriers: vec![[0, 0]; rows as usize],
+        barrier_exit_ns: vec![vec![f64::NAN; rows as usize]; 5],
+        // Five ranks need three rounds.
+        messages: Some([vec![vec![3; rows as usize]; 5], vec![vec![3; rows as usize]; 5]]),
+        error_ns: None,
+    };
+    assert_eq!(audit(&observed).unwrap().synchronisation, Synchronisation::Dissemination);
+    observed.messages = Some([vec![vec![2; rows as usize]; 5], vec![vec![2; rows as usize]; 5]]);
+    assert_eq!(audit(&observed).unwrap().synchronisation, Synchronisation::None);
+    assert_eq!(audit(&Observed::default()), None);
+}

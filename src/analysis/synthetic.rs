@@ -1,0 +1,244 @@
+//! Traces without a program: what the preloaded library would have left, call by call. For tests and measurements.
+
+use std::fs::File;
+use std::io;
+use std::path::Path;
+
+use bytemuck::Zeroable;
+
+use mpitrace_format::layout::*;
+use mpitrace_format::metadata::{self, Metadata};
+use mpitrace_format::part::{Column, Content};
+use mpitrace_format::{file, strings};
+
+/// What one rank records. Its clock ticks once a nanosecond.
+#[derive(Debug)]
+pub struct SyntheticRank {
+    /// What is known of the rank.
+    pub header: RankHeader,
+    /// What the rank could see of the experiment.
+    pub metadata: Metadata,
+    strings: Vec<u8>,
+    communicators: Vec<CommunicatorEntry>,
+    operations: Vec<OperationEntry>,
+    threads: Vec<ThreadEntry>,
+    runs: Vec<RunEntry>,
+    enter: Vec<u64>,
+    exit: Vec<u64>,
+    position: Vec<u64>,
+    repetition: Vec<u64>,
+    operation: Vec<u32>,
+}
+
+impl SyntheticRank {
+    /// A rank that has come to `MPI_Finalize`, with MPI_COMM_WORLD as communicator 0 and one thread.
+    pub fn new(rank: u32, world_size: u32) -> Self {
+        let header = RankHeader {
+            job: [1; 16],
+            boot_id: [2; 16],
+            rank,
+            world_size,
+            pid: 1000 + rank,
+            state: state::FINALIZED,
+            abi: abi::MPICH,
+            clock_source: clock_source::TSC,
+            ring: 0,
+            columns: COLUMNS.len() as u32,
+            capacity: 1 << 20,
+            nominal_hz: 1_000_000_000,
+            first_anchor: Anchor::default(),
+            last_anchor: Anchor::default(),
+            leader: NO_RANK,
+            ..RankHeader::zeroed()
+        };
+        let mut new = SyntheticRank {
+            header,
+            metadata: Metadata::new(),
+            strings: vec![0; strings::FIRST as usize],
+            communicators: Vec::new(),
+            operations: Vec::new(),
+            threads: Vec::new(),
+            runs: Vec::new(),
+            enter: Vec::new(),
+            exit: Vec::new(),
+            position: Vec::new(),
+            repetition: Vec::new(),
+            operation: Vec::new(),
+        };
+        new.communicator(0, world_size, rank, None);
+        new.communicators[0].flags |= communicator_flags::WORLD;
+        new.thread();
+        new
+    }
+
+    /// Adds a communicator; ranks that give the same `key` share it.
+    pub fn communicator(&mut self, key: u64, size: u32, rank: u32, name: Option<&str>) -> u32 {
+        let name = name.map_or(0, |name| self.text(name));
+        self.communicators.push(CommunicatorEntry {
+            key: [key, !key],
+            size,
+            rank,
+            name,
+            flags: communicator_flags::IDENTIFIED,
+            ..CommunicatorEntry::zeroed()
+        });
+        self.communicators.len() as u32 - 1
+    }
+
+    /// Adds an operation without a root, a data type and a reduction.
+    pub fn operation(&mut self, function: &str, communicator: u32, bytes: u64) -> u32 {
+        let function = self.text(function);
+        self.operations.push(OperationEntry {
+            bytes,
+            communicator,
+            root: NO_ROOT,
+            function,
+            ..OperationEntry::zeroed()
+        });
+        self.operations.len() as u32 - 1
+    }
+
+    /// Gives an operation its root, data type and reduction.
+    pub fn describe(&mut self, operation: u32, root: Option<i32>, datatype: &str, reduction: Option<&str>) {
+        let datatype = self.text(datatype);
+        let reduction = reduction.map_or(0, |name| self.text(name));
+        let entry = &mut self.operations[operation as usize];
+        (entry.root, entry.datatype, entry.reduction) = (root.unwrap_or(NO_ROOT), datatype, reduction);
+    }
+
+    /// Lets the calls that follow be made by another thread.
+    pub fn thread(&mut self) {
+        self.threads.push(ThreadEntry::default());
+        self.runs.push(RunEntry { count: 0, thread: self.threads.len() as u32 - 1, padding: 0 });
+    }
+
+    /// A call that is kept. `exit` 0: it does not return.
+    pub fn call(&mut self, operation: u32, enter: u64, exit: u64) {
+        let (position, repetition) = self.count(operation);
+        self.enter.push(enter);
+        self.exit.push(exit);
+        self.position.push(position);
+        self.repetition.push(repetition);
+        self.operation.push(operation);
+        if let Some(run) = self.runs.last_mut() {
+            run.count += 1;
+        }
+        let last = &mut self.header.last_anchor;
+        (last.tick, last.raw_ns) = (last.tick.max(exit), last.raw_ns.max(exit));
+    }
+
+    /// Marks the call kept last as one that the tracer may have delayed.
+    pub fn disturb(&mut self) {
+        if let Some(operation) = self.operation.last_mut() {
+            *operation |= DISTURBED;
+        }
+    }
+
+    /// A call made while the program had paused recording.
+    pub fn paused_call(&mut self, operation: u32) {
+        self.count(operation);
+        if let Some(thread) = self.threads.last_mut() {
+            thread.paused += 1;
+        }
+    }
+
+    /// A call not kept since the arrays were full.
+    pub fn dropped_call(&mut self, operation: u32) {
+        self.count(operation);
+    }
+
+    /// Leaves the last `capacity` calls, as `ring` does.
+    pub fn wrap(&mut self, capacity: usize) {
+        self.header.ring = 1;
+        self.header.capacity = capacity as u64;
+        let excess = self.enter.len().saturating_sub(capacity);
+        for column in [&mut self.enter, &mut self.exit, &mut self.position, &mut self.repetition] {
+            column.drain(..excess);
+        }
+        self.operation.drain(..excess);
+        let mut excess = excess as u64;
+        for run in &mut self.runs {
+            let cut = excess.min(run.count);
+            run.count -= cut;
+            excess -= cut;
+        }
+    }
+
+    /// Puts the records of the last thread before all others: the order of the threads is not that of their calls.
+    pub fn swap_runs(&mut self) {
+        let Some(count) = self.runs.last().map(|run| run.count as usize) else {
+            return;
+        };
+        self.runs.rotate_right(1);
+        for column in [&mut self.enter, &mut self.exit, &mut self.position, &mut self.repetition] {
+            column.rotate_right(count);
+        }
+        self.operation.rotate_right(count);
+    }
+
+    fn count(&mut self, operation: u32) -> (u64, u64) {
+        let entry = &mut self.operations[operation as usize];
+        let communicator = &mut self.communicators[entry.communicator as usize];
+        let counted = (communicator.calls, entry.calls);
+        communicator.calls += 1;
+        entry.calls += 1;
+        counted
+    }
+
+    fn text(&mut self, text: &str) -> u32 {
+        let reference = self.strings.len();
+        self.strings.extend_from_slice(&(text.len() as u32).to_le_bytes());
+        self.strings.extend_from_slice(text.as_bytes());
+        self.strings.resize(reference + strings::space(text.len()) as usize, 0);
+        reference as u32
+    }
+
+    fn content<'a>(&'a self, metadata: &'a [u8]) -> Content<'a> {
+        let values: [&[u8]; COLUMNS.len()] = [
+            bytemuck::cast_slice(&self.enter),
+            bytemuck::cast_slice(&self.exit),
+            bytemuck::cast_slice(&self.position),
+            bytemuck::cast_slice(&self.repetition),
+            bytemuck::cast_slice(&self.operation),
+        ];
+        let columns = COLUMNS.iter().zip(values).map(|((name, element_size), values)| Column {
+            name: name_bytes(name),
+            element_size: *element_size,
+            slices: vec![values.into()],
+        });
+        Content {
+            rank: self.header,
+            incomplete: self.header.state != state::FINALIZED,
+            metadata,
+            strings: &self.strings,
+            communicators: bytemuck::cast_slice(&self.communicators),
+            operations: bytemuck::cast_slice(&self.operations),
+            threads: bytemuck::cast_slice(&self.threads),
+            counters: &[],
+            syncs: &[],
+            probes: &[],
+            runs: self.runs.clone(),
+            columns: columns.collect(),
+        }
+    }
+}
+
+/// Writes a trace of these ranks to `path`, over whatever is there. World ranks that are not among them are missing.
+pub fn write(path: &Path, ranks: &[SyntheticRank]) -> io::Result<()> {
+    let file = File::create(path)?;
+    let parts = ranks.len() as u32;
+    let mut offset = file::parts_start(parts);
+    let mut complete = true;
+    for (index, rank) in (0..).zip(ranks) {
+        let metadata = metadata::encode(&rank.metadata);
+        let content = rank.content(&metadata);
+        complete &= !content.incomplete;
+        let entry = PartEntry { offset, length: content.length(), rank: rank.header.rank, padding: 0 };
+        content.write_at(&file, offset)?;
+        file::write_part_entry(&file, index, &entry)?;
+        offset += entry.length;
+    }
+    let header = ranks.first().map_or(RankHeader::zeroed(), |rank| rank.header);
+    complete &= header.world_size == parts;
+    file::write_header(&file, header.job, header.world_size, parts, offset, complete)
+}

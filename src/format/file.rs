@@ -1,0 +1,158 @@
+//! The frame of a trace file: a header, a table of parts, then the parts.
+//!
+//! A trace is written under a temporary name beside its own, and renamed when every rank's part is whole, so that there
+//! is never half a trace under a trace's name.
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use bytemuck::Zeroable;
+
+use crate::layout::*;
+
+/// Where the first part may lie in a file with this many parts.
+pub fn parts_start(parts: u32) -> u64 {
+    round_up(part_entry_offset(parts), PAGE)
+}
+
+/// Where the entry of the `index`-th part lies.
+pub fn part_entry_offset(index: u32) -> u64 {
+    size_of::<FileHeader>() as u64 + u64::from(index) * size_of::<PartEntry>() as u64
+}
+
+/// Writes the entry of the `index`-th part.
+pub fn write_part_entry(file: &File, index: u32, entry: &PartEntry) -> io::Result<()> {
+    file.write_all_at(bytemuck::bytes_of(entry), part_entry_offset(index))
+}
+
+/// The headers of the first `parts` parts.
+pub fn parts(file: &File, parts: u32) -> io::Result<Vec<PartHeader>> {
+    let read = |index| {
+        let (mut entry, mut header) = (PartEntry::zeroed(), PartHeader::zeroed());
+        file.read_exact_at(bytemuck::bytes_of_mut(&mut entry), part_entry_offset(index))?;
+        file.read_exact_at(bytemuck::bytes_of_mut(&mut header), entry.offset)?;
+        Ok(header)
+    };
+    (0..parts).map(read).collect()
+}
+
+/// Writes the file's header.
+pub fn write_header(
+    file: &File,
+    job: [u8; 16],
+    world_size: u32,
+    parts: u32,
+    length: u64,
+    complete: bool,
+) -> io::Result<()> {
+    let mut header = FileHeader {
+        magic: FILE_MAGIC,
+        version: VERSION,
+        byte_order: BYTE_ORDER_MARK,
+        job,
+        world_size,
+        parts,
+        length,
+        complete: complete.into(),
+        crc: 0,
+    };
+    header.crc = checksum(&header);
+    file.write_all_at(bytemuck::bytes_of(&header), 0)
+}
+
+/// The checksum of a file's header.
+pub fn checksum(header: &FileHeader) -> u32 {
+    crc32fast::hash(bytemuck::bytes_of(&FileHeader { crc: 0, ..*header }))
+}
+
+/// The name under which a trace is written before it is whole: `.NAME.partial` in the same folder.
+pub fn partial_name(path: &Path) -> PathBuf {
+    let mut name = std::ffi::OsString::from(".");
+    name.push(path.file_name().unwrap_or_default());
+    name.push(".partial");
+    path.with_file_name(name)
+}
+
+/// `path`, or where that exists (also as a trace being written) the first of `NAME.2.ENDING`, `NAME.3.ENDING`, ... that
+/// does not; creates its partial file, so that no two runs take the same name.
+pub fn create_new(path: &Path) -> io::Result<(PathBuf, File)> {
+    for number in 1.. {
+        let candidate = numbered(path, number);
+        if candidate.symlink_metadata().is_ok() {
+            continue;
+        }
+        let partial = partial_name(&candidate);
+        match OpenOptions::new().read(true).write(true).create_new(true).mode(0o666).open(&partial) {
+            Ok(file) => return Ok((candidate, file)),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(error),
+        }
+    }
+    unreachable!("the numbers have no end")
+}
+
+/// Gives the finished partial file of `taken` its own name. Never replaces a file that has come there meanwhile: then
+/// the next free number of `wanted`, the name that was asked for, is taken.
+pub fn publish(wanted: &Path, taken: &Path) -> io::Result<PathBuf> {
+    let partial = partial_name(taken);
+    let numbers = (1..).map(|number| numbered(wanted, number));
+    for candidate in std::iter::once(taken.to_owned()).chain(numbers) {
+        match std::fs::hard_link(&partial, &candidate) {
+            Ok(()) => {
+                std::fs::remove_file(&partial)?;
+                return Ok(candidate);
+            }
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            // A file system without hard links: the check and the renaming are two steps there.
+            Err(_) if candidate.symlink_metadata().is_err() => {
+                std::fs::rename(&partial, &candidate)?;
+                return Ok(candidate);
+            }
+            Err(_) => {}
+        }
+    }
+    unreachable!("the numbers have no end")
+}
+
+/// The `number`-th of the names that a trace may take: `a.mpitrace`, `a.2.mpitrace`, ...; a name without an ending gets the
+/// number at its end.
+pub fn numbered(path: &Path, number: u32) -> PathBuf {
+    match path.extension() {
+        _ if number == 1 => path.to_owned(),
+        Some(extension) => path.with_extension(format!("{number}.{}", extension.to_string_lossy())),
+        None => {
+            let mut name = path.file_name().unwrap_or_default().to_owned();
+            name.push(format!(".{number}"));
+            path.with_file_name(name)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_number_goes_before_the_ending() {
+        assert_eq!(numbered(Path::new("x/a.mpitrace"), 2), Path::new("x/a.2.mpitrace"));
+        assert_eq!(numbered(Path::new("a"), 3), Path::new("a.3"));
+    }
+
+    #[test]
+    fn an_existing_trace_is_never_replaced() {
+        let folder = std::env::temp_dir().join(format!("mpitrace-file-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let path = folder.join("a.mpitrace");
+        std::fs::write(&path, "kept").unwrap();
+        let (taken, _) = create_new(&path).unwrap();
+        assert_eq!(taken, folder.join("a.2.mpitrace"));
+        // Somebody else takes the name between the creation and the publication.
+        std::fs::write(&taken, "also kept").unwrap();
+        assert_eq!(publish(&path, &taken).unwrap(), folder.join("a.3.mpitrace"));
+        assert_eq!(std::fs::read(&path).unwrap(), b"kept");
+        assert_eq!(std::fs::read(&taken).unwrap(), b"also kept");
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+}

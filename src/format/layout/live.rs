@@ -1,0 +1,99 @@
+//! The live segment of a rank: its first page, and how its records lie.
+
+use bytemuck::{Pod, Zeroable};
+
+use super::{MAX_COLUMNS, RankHeader};
+
+/// First bytes of a live segment.
+pub const SEGMENT_MAGIC: [u8; 8] = *b"MPITLIVE";
+
+/// One chunk of a live segment's arrays.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
+pub struct ChunkEntry {
+    /// The number of its draw, from 1; 0: never drawn. Under `ring` a chunk is drawn again.
+    pub draw: u64,
+    /// Index of the thread that fills it.
+    pub thread: u32,
+    /// Bits of [`chunk_flags`].
+    pub flags: u32,
+}
+
+/// Bits of [`ChunkEntry::flags`].
+pub mod chunk_flags {
+    /// The chunk lies in private memory, since the folder was full: lost with the process.
+    pub const PRIVATE: u32 = 1;
+    /// The columns behind those that every record has are in use; without it they count as 0 and are not read.
+    pub const EXTENDED: u32 = 2;
+    /// The columns of counters inside the stack are in use, as above.
+    pub const INNER: u32 = 4;
+}
+
+/// A table in a live segment: where it lies, how many entries it can hold and how many it holds.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
+pub struct Region {
+    /// Bytes from the start of the segment.
+    pub offset: u64,
+    /// Entries (bytes, for strings) that fit.
+    pub capacity: u64,
+    /// Entries (bytes, for strings) in use.
+    pub used: u64,
+}
+
+/// A column of the records.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
+pub struct ColumnEntry {
+    /// UTF-8, zero-padded.
+    pub name: [u8; 32],
+    /// Bytes per record.
+    pub element_size: u32,
+    /// Not 0: not every record uses it, and it has memory only in chunks with this one of [`chunk_flags`]. Such columns
+    /// come last.
+    pub on_demand: u32,
+    /// Bytes from the start of a chunk.
+    pub offset: u64,
+}
+
+/// The first page of a live segment.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+pub struct SegmentHeader {
+    /// [`SEGMENT_MAGIC`].
+    pub magic: [u8; 8],
+    /// [`super::VERSION`].
+    pub version: u32,
+    /// [`super::BYTE_ORDER_MARK`].
+    pub byte_order: u32,
+    /// What is known of the rank.
+    pub rank: RankHeader,
+    /// The string area.
+    pub strings: Region,
+    /// [`super::CommunicatorEntry`]s.
+    pub communicators: Region,
+    /// [`super::OperationEntry`]s.
+    pub operations: Region,
+    /// [`super::ThreadEntry`]s.
+    pub threads: Region,
+    /// [`super::CounterEntry`]s.
+    pub counters: Region,
+    /// [`super::SyncEntry`]s.
+    pub syncs: Region,
+    /// [`super::ProbeEntry`]s.
+    pub probes: Region,
+    /// [`ChunkEntry`]s.
+    pub chunks: Region,
+    /// Where the first chunk lies, bytes from the start of the segment.
+    pub records_offset: u64,
+    /// Records per chunk.
+    pub chunk_records: u64,
+    /// Bytes per chunk.
+    pub chunk_bytes: u64,
+    /// String reference of the run metadata ([`crate::metadata`]), 0 until it is known.
+    pub metadata: u32,
+    /// For later versions.
+    pub padding: u32,
+    /// The first [`RankHeader::columns`] are in use.
+    pub columns: [ColumnEntry; MAX_COLUMNS],
+}

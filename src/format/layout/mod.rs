@@ -1,0 +1,50 @@
+//! The fixed structures of a live segment and of a trace file. All integers are little-endian.
+//!
+//! The structures are plain old data: they are stored by the preloaded library while the program runs and read in
+//! place from a memory-mapped file. A field that a reader may take for 0 takes reserved
+//! bytes; any other raises [`VERSION`].
+
+mod clocks;
+mod columns;
+mod counters;
+mod live;
+mod rank;
+mod stored;
+mod tables;
+
+pub use clocks::*;
+pub use columns::*;
+pub use counters::*;
+pub use live::*;
+pub use rank::*;
+pub use stored::*;
+pub use tables::*;
+
+/// The version of every structure here. A reader refuses a newer one.
+pub const VERSION: u32 = 1;
+/// Parts of a trace, and regions of a segment, start at multiples of this many bytes.
+pub const PAGE: u64 = 4096;
+/// Reads back as this value on a little-endian machine only.
+pub const BYTE_ORDER_MARK: u32 = 0x0102_0304;
+
+/// A fixed-size name as text.
+pub fn name_of(name: &[u8; 32]) -> &str {
+    let end = name.iter().position(|&byte| byte == 0).unwrap_or(name.len());
+    std::str::from_utf8(&name[..end]).unwrap_or("?")
+}
+
+/// Text as a fixed-size name, cut at a character's boundary.
+pub fn name_bytes(text: &str) -> [u8; 32] {
+    let mut end = text.len().min(32);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    let mut name = [0; 32];
+    name[..end].copy_from_slice(&text.as_bytes()[..end]);
+    name
+}
+
+/// `value` rounded up to a multiple of `step`.
+pub const fn round_up(value: u64, step: u64) -> u64 {
+    value.div_ceil(step) * step
+}

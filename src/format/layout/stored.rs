@@ -1,0 +1,128 @@
+//! The trace file: its frame, and the part of each rank.
+
+use bytemuck::{Pod, Zeroable};
+
+use super::RankHeader;
+
+/// Sections within a part start at multiples of this many bytes, so that each column can be used where it lies.
+pub const SECTION_ALIGNMENT: u64 = 64;
+/// First bytes of a trace file.
+pub const FILE_MAGIC: [u8; 8] = *b"MPITRACE";
+/// First bytes of a rank's part within a trace file.
+pub const PART_MAGIC: [u8; 8] = *b"MPITPART";
+
+/// What a section of a part holds: values of [`SectionEntry::kind`].
+pub mod section {
+    /// The run metadata: a list of (name, value), see [`crate::metadata`].
+    pub const FACTORS: u32 = 1;
+    /// The string area.
+    pub const STRINGS: u32 = 2;
+    /// [`crate::layout::CommunicatorEntry`]s.
+    pub const COMMUNICATORS: u32 = 3;
+    /// [`crate::layout::OperationEntry`]s.
+    pub const OPERATIONS: u32 = 4;
+    /// [`crate::layout::ThreadEntry`]s.
+    pub const THREADS: u32 = 5;
+    /// [`super::RunEntry`]s.
+    pub const RUNS: u32 = 6;
+    /// A column of the records, named in [`super::SectionEntry::name`].
+    pub const COLUMN: u32 = 7;
+    /// [`crate::layout::CounterEntry`]s; not in traces without counters.
+    pub const COUNTERS: u32 = 8;
+    /// [`crate::layout::SyncEntry`]s, of leaders.
+    pub const SYNCS: u32 = 9;
+    /// [`crate::layout::ProbeEntry`]s, of leaders.
+    pub const PROBES: u32 = 10;
+}
+
+/// One section of a part.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
+pub struct SectionEntry {
+    /// One of [`section`]; a reader skips kinds that it does not know.
+    pub kind: u32,
+    /// Bytes per element.
+    pub element_size: u32,
+    /// How the elements are stored; 0: as they are.
+    pub encoding: u32,
+    /// CRC-32 (IEEE 802.3, as in zlib) of the section's bytes.
+    pub crc: u32,
+    /// Bytes from the start of the part.
+    pub offset: u64,
+    /// Elements.
+    pub count: u64,
+    /// UTF-8, zero-padded; columns only.
+    pub name: [u8; 32],
+}
+
+/// Consecutive records of one thread.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
+pub struct RunEntry {
+    /// Records in the run.
+    pub count: u64,
+    /// Index of the thread.
+    pub thread: u32,
+    /// For later versions.
+    pub padding: u32,
+}
+
+/// The start of a part.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+pub struct PartHeader {
+    /// [`PART_MAGIC`].
+    pub magic: [u8; 8],
+    /// [`super::VERSION`].
+    pub version: u32,
+    /// CRC-32 of this header, with this field as 0, and of the sections' directory behind it.
+    pub crc: u32,
+    /// Bytes of the part, a multiple of [`super::PAGE`].
+    pub length: u64,
+    /// Sections in the directory that follows.
+    pub sections: u32,
+    /// 1 where the rank ended in another way than by `MPI_Finalize`, or records of it were lost.
+    pub incomplete: u32,
+    /// Records kept.
+    pub records: u64,
+    /// What is known of the rank.
+    pub rank: RankHeader,
+}
+
+/// Where a rank's part lies.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
+pub struct PartEntry {
+    /// Bytes from the start of the file, a multiple of [`super::PAGE`].
+    pub offset: u64,
+    /// Bytes.
+    pub length: u64,
+    /// World rank.
+    pub rank: u32,
+    /// For later versions.
+    pub padding: u32,
+}
+
+/// The start of a trace file.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+pub struct FileHeader {
+    /// [`FILE_MAGIC`].
+    pub magic: [u8; 8],
+    /// [`super::VERSION`].
+    pub version: u32,
+    /// [`super::BYTE_ORDER_MARK`].
+    pub byte_order: u32,
+    /// The run's token.
+    pub job: [u8; 16],
+    /// The size of MPI_COMM_WORLD.
+    pub world_size: u32,
+    /// Parts in this file.
+    pub parts: u32,
+    /// Bytes of the file.
+    pub length: u64,
+    /// 1 where every rank of the run reached `MPI_Finalize`.
+    pub complete: u32,
+    /// CRC-32 of this header with this field as 0.
+    pub crc: u32,
+}

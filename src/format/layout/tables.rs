@@ -1,0 +1,94 @@
+//! The tables that records refer to: communicators, operations and threads.
+
+use bytemuck::{Pod, Zeroable};
+
+/// [`OperationEntry::root`] of a function without a root.
+pub const NO_ROOT: i32 = i32::MIN;
+/// [`OperationEntry::root`] on the rank that passed `MPI_ROOT` (intercommunicators).
+pub const THIS_IS_ROOT: i32 = -1;
+/// [`OperationEntry::root`] on a rank that passed `MPI_PROC_NULL` (intercommunicators).
+pub const BESIDE_ROOT: i32 = -2;
+/// [`OperationEntry::bytes`] of an operation that could not be described yet, for example since its first call,
+/// with a data type unknown to the tracer, has not returned.
+pub const UNKNOWN_BYTES: u64 = u64::MAX;
+
+/// One communicator as one rank knows it. A cache line, like all tables' entries: the counts of two communicators that two
+/// threads use do not share one.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
+pub struct CommunicatorEntry {
+    /// The same on all ranks of the communicator and on no other: a hash of how it came to be.
+    pub key: [u64; 2],
+    /// Collective calls begun on it by this rank, recorded or not; the next one's position.
+    pub calls: u64,
+    /// Ranks in it that are of this world (for an intercommunicator, in both groups): another world has a trace of its own.
+    pub size: u32,
+    /// This rank's rank in it.
+    pub rank: u32,
+    /// The name that the program gave it, a [`crate::strings`] reference; 0: none.
+    pub name: u32,
+    /// Bits of [`communicator_flags`].
+    pub flags: u32,
+    /// Clocks are synchronised after the first blocking call with which `calls` has come this far; u64::MAX: never.
+    pub sync_at: u64,
+    /// For later versions.
+    pub reserved: [u64; 2],
+}
+
+/// Bits of [`CommunicatorEntry::flags`].
+pub mod communicator_flags {
+    /// MPI_COMM_WORLD.
+    pub const WORLD: u32 = 1;
+    /// MPI_COMM_SELF.
+    pub const SELF: u32 = 2;
+    /// An intercommunicator.
+    pub const INTER: u32 = 4;
+    /// The key, size and rank are known.
+    pub const IDENTIFIED: u32 = 8;
+}
+
+/// One operation as one rank sees it.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
+pub struct OperationEntry {
+    /// Calls begun by this rank, recorded or not; the next one's repetition.
+    pub calls: u64,
+    /// This rank's message size in bytes, or [`UNKNOWN_BYTES`].
+    pub bytes: u64,
+    /// Index into this rank's communicators.
+    pub communicator: u32,
+    /// The root, or [`NO_ROOT`], [`THIS_IS_ROOT`], [`BESIDE_ROOT`].
+    pub root: i32,
+    /// The function's plain C name, a [`crate::strings`] reference.
+    pub function: u32,
+    /// The data type's name, a reference; 0: the function has none.
+    pub datatype: u32,
+    /// The reduction operator's name, a reference; 0: the function has none.
+    pub reduction: u32,
+    /// The place in the program that calls it, where that is part of what makes an operation, a reference: the module's path, its
+    /// build id in hexadecimal (empty: it has none) and the offset in it that the call returns to, with a space between.
+    pub call_site: u32,
+    /// For later versions.
+    pub reserved: [u32; 6],
+}
+
+/// One thread of a rank.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
+pub struct ThreadEntry {
+    /// The kernel's thread number.
+    pub tid: u32,
+    /// For later versions.
+    pub padding: u32,
+    /// Calls not kept because the program had paused recording.
+    pub paused: u64,
+    /// Calls that returned an error, which are not kept.
+    pub failed: u64,
+    /// Calls that could not even be counted, since a table had no room for their operation.
+    pub untracked: u64,
+    /// Those of the failed calls that keep their number among the calls of their communicator, since another rank's call may
+    /// have been matched with them. 0 in traces of earlier versions, which took every such number back.
+    pub failed_in_place: u64,
+    /// For later versions.
+    pub reserved: [u64; 3],
+}

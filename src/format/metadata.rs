@@ -1,0 +1,113 @@
+//! The run metadata (Hunold & Carpen-Amarie's experimental factors, table VI): names and values as text.
+//!
+//! Stored as: the number of pairs, then for each pair the name and the value, a text being its length in bytes and its UTF-8
+//! bytes; numbers are varints (7 bits a byte, least first, top bit: more follow). That is what postcard makes of a list of pairs.
+
+/// Names and values. A name that starts with `env.` is a variable of the environment.
+pub type Metadata = Vec<(String, String)>;
+
+/// The value that stands for one that cannot be seen from inside the program.
+pub const UNKNOWN: &str = "unknown";
+
+/// A number of 64 bits takes so many bytes at most.
+const LONGEST_NUMBER: u32 = 10;
+
+/// The bytes of a part's FACTORS section.
+pub fn encode(metadata: &Metadata) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    put_number(&mut bytes, metadata.len());
+    for text in metadata.iter().flat_map(|(name, value)| [name, value]) {
+        put_number(&mut bytes, text.len());
+        bytes.extend_from_slice(text.as_bytes());
+    }
+    bytes
+}
+
+/// Reads the bytes of a FACTORS section; `None` where they are not such a list.
+///
+/// The claimed length of the list is not trusted: a pair takes two bytes at least, which bounds what is allocated.
+pub fn decode(bytes: &[u8]) -> Option<Metadata> {
+    let mut rest = bytes;
+    let pairs = take_number(&mut rest)?;
+    if pairs > bytes.len() as u64 / 2 {
+        return None;
+    }
+    (0..pairs).map(|_| Some((take_text(&mut rest)?, take_text(&mut rest)?))).collect()
+}
+
+/// The value of this name.
+pub fn get<'a>(metadata: &'a [(String, String)], name: &str) -> Option<&'a str> {
+    metadata.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
+}
+
+fn put_number(bytes: &mut Vec<u8>, number: usize) {
+    let mut left = number;
+    while left >= 0x80 {
+        bytes.push(left as u8 | 0x80);
+        left >>= 7;
+    }
+    bytes.push(left as u8);
+}
+
+/// The number that `rest` begins with; leaves what is behind it.
+fn take_number(rest: &mut &[u8]) -> Option<u64> {
+    let mut number = 0;
+    for place in 0..LONGEST_NUMBER {
+        let byte = *rest.split_off_first()?;
+        // Nine bytes hold 63 bits: of the tenth there is one left.
+        if place == LONGEST_NUMBER - 1 && byte > 1 {
+            return None;
+        }
+        number |= u64::from(byte & 0x7f) << (7 * place);
+        if byte & 0x80 == 0 {
+            return Some(number);
+        }
+    }
+    None
+}
+
+/// The text that `rest` begins with; leaves what is behind it.
+fn take_text(rest: &mut &[u8]) -> Option<String> {
+    let length = usize::try_from(take_number(rest)?).ok()?;
+    let text = rest.split_off(..length)?;
+    std::str::from_utf8(text).ok().map(str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn a_claimed_length_beyond_the_bytes_is_refused() {
+        assert_eq!(decode(&[0xff, 0xff, 0xff, 0xff, 0x0f, 1, b'a']), None);
+        assert_eq!(decode(&[1, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1]), None);
+    }
+
+    proptest! {
+        /// Earlier traces were written by postcard, and its readers read those of today.
+        #[test]
+        fn the_bytes_are_those_of_postcard(
+            metadata in prop::collection::vec(("\\PC{0,200}", "\\PC{0,300}"), 0..200)
+        ) {
+            let bytes = postcard::to_stdvec(&metadata).unwrap();
+            prop_assert_eq!(encode(&metadata), bytes.clone());
+            prop_assert_eq!(decode(&bytes), Some(metadata));
+        }
+
+        #[test]
+        fn what_postcard_refuses_is_refused(bytes in prop::collection::vec(any::<u8>(), 0..64)) {
+            let expected = postcard::take_from_bytes::<Metadata>(&bytes).ok().map(|(metadata, _)| metadata);
+            prop_assert_eq!(decode(&bytes), expected);
+        }
+
+        #[test]
+        fn what_is_cut_off_is_refused(
+            metadata in prop::collection::vec(("[a-z]{0,9}", "[a-z]{0,9}"), 1..9), cut in 1usize..9
+        ) {
+            let bytes = encode(&metadata);
+            prop_assert_eq!(decode(&bytes[..bytes.len().saturating_sub(cut)]), None);
+        }
+    }
+}

@@ -1,0 +1,194 @@
+//! Reads a live segment: what the preloaded library keeps in node-local memory while the program runs.
+//!
+//! The same reading serves Finalize, where the segment is the library's own mapping, and `recover`, where it is a file
+//! that a killed process left. Nothing in it is trusted: every offset and count is checked against the bytes there are.
+
+use std::borrow::Cow;
+use std::path::Path;
+
+use crate::TraceError;
+use crate::layout::*;
+use crate::part::{Column, Content};
+use crate::ticks::SimulatedClock;
+
+/// What a segment holds, in the order in which a part stores it.
+///
+/// `path` only names the segment in errors. Records that lie in `private` chunks count as lost unless `own` says that
+/// this process is the one that filled them.
+pub fn read<'a>(path: &Path, bytes: &'a [u8], own: bool) -> Result<Content<'a>, TraceError> {
+    let damaged = |what: &str| TraceError::damaged(path, what);
+    let header = header(path, bytes)?;
+    let table = |region: &Region, size: usize, what: &str| -> Result<&'a [u8], TraceError> {
+        let length = region.used.min(region.capacity).checked_mul(size as u64);
+        length
+            .and_then(|length| slice(bytes, region.offset, length))
+            .ok_or_else(|| damaged(&format!("the table of {what} leads out of the segment")))
+    };
+
+    let strings = table(&header.strings, 1, "strings")?;
+    let communicators = table(&header.communicators, size_of::<CommunicatorEntry>(), "communicators")?;
+    let operations = table(&header.operations, size_of::<OperationEntry>(), "operations")?;
+    let threads = table(&header.threads, size_of::<ThreadEntry>(), "threads")?;
+    let counters = table(&header.counters, size_of::<CounterEntry>(), "counters")?;
+    let syncs = table(&header.syncs, size_of::<SyncEntry>(), "synchronisations")?;
+    let probes = table(&header.probes, size_of::<ProbeEntry>(), "probes")?;
+    let chunks = table(&header.chunks, size_of::<ChunkEntry>(), "chunks")?;
+    let chunks: &[ChunkEntry] =
+        bytemuck::try_cast_slice(chunks).map_err(|_| damaged("the table of chunks is not aligned"))?;
+
+    let mut kept = Vec::new();
+    let mut lost = false;
+    for (index, entry) in chunks.iter().enumerate().filter(|(_, entry)| entry.draw != 0) {
+        if entry.flags & chunk_flags::PRIVATE != 0 && !own {
+            lost = true;
+            continue;
+        }
+        let start =
+            (index as u64).checked_mul(header.chunk_bytes).and_then(|offset| offset.checked_add(header.records_offset));
+        // The last chunk of the file may end before columns that are not in use.
+        let end = start.map(|start| start.saturating_add(header.chunk_bytes).min(bytes.len() as u64));
+        let chunk = start.zip(end).and_then(|(start, end)| slice(bytes, start, end.checked_sub(start)?));
+        let enter = chunk.and_then(|chunk| column(chunk, &header.columns[0], header.chunk_records));
+        let (Some(chunk), Some(enter)) = (chunk, enter) else {
+            // Drawn, but the process was killed before the file had grown.
+            lost = true;
+            continue;
+        };
+        let enter: &[u64] =
+            bytemuck::try_cast_slice(enter).map_err(|_| damaged("a chunk does not hold its columns"))?;
+        // The entry is stored before the call is forwarded, and records are filled in order.
+        let records = enter.partition_point(|&tick| tick != 0) as u64;
+        kept.push(Kept { draw: entry.draw, thread: entry.thread, flags: entry.flags, chunk, first: 0, records });
+    }
+    if header.rank.ring != 0 {
+        trim(&mut kept, header.rank.capacity);
+    }
+    kept.sort_by_key(|kept| (kept.thread, kept.draw));
+    kept.retain(|kept| kept.records > 0);
+
+    let mut columns = Vec::new();
+    let any = kept.iter().fold(0, |flags, kept| flags | kept.flags);
+    for entry in header.columns.iter().take(header.rank.columns as usize) {
+        let in_use = |flags: u32| entry.on_demand == 0 || flags & entry.on_demand != 0;
+        if !in_use(any) {
+            continue;
+        }
+        let mut slices = Vec::with_capacity(kept.len());
+        for kept in &kept {
+            let size = entry.element_size as usize;
+            let range = kept.first as usize * size..(kept.first + kept.records) as usize * size;
+            let all = match in_use(kept.flags) {
+                true => column(kept.chunk, entry, header.chunk_records),
+                // Memory that was never taken is not read: that would take it.
+                false => ZEROS.get(..header.chunk_records as usize * size),
+            };
+            let slice = all.and_then(|all| all.get(range));
+            slices.push(Cow::Borrowed(slice.ok_or_else(|| damaged("a chunk does not hold its columns"))?));
+        }
+        columns.push(Column { name: entry.name, element_size: entry.element_size, slices });
+    }
+    let mut rank = header.rank;
+    if rank.pretended != 0 {
+        pretend(&mut rank, strings, &mut columns)
+            .ok_or_else(|| damaged("has a pretended clock that cannot be read"))?;
+    }
+
+    Ok(Content {
+        rank,
+        incomplete: lost || header.rank.state != state::FINALIZED,
+        metadata: crate::strings::bytes(strings, header.metadata).unwrap_or_default(),
+        strings,
+        communicators,
+        operations,
+        threads,
+        counters,
+        syncs,
+        probes,
+        runs: kept.iter().map(|kept| RunEntry { count: kept.records, thread: kept.thread, padding: 0 }).collect(),
+        columns,
+    })
+}
+
+/// Turns true ticks into those of the rank's pretended clock, and keeps the true ones beside them. The way of a call knows
+/// nothing of pretended clocks; what is probed reads them already.
+fn pretend(rank: &mut RankHeader, strings: &[u8], columns: &mut Vec<Column<'_>>) -> Option<()> {
+    let clock = crate::strings::text(strings, rank.pretended).and_then(|text| SimulatedClock::parse(&text))?;
+    let (epoch, hz) = (rank.pretended_epoch, rank.pretended_hz);
+    let local = |tick: u64| if tick == 0 { 0 } else { clock.local(tick, epoch, hz) };
+    let mut kept = Vec::new();
+    for (column, (name, element_size)) in columns.iter_mut().zip(TRUE_COLUMNS) {
+        // The first two: enter and exit.
+        let converted = column.slices.iter().map(|slice| {
+            let ticks = slice.chunks_exact(8).map(bytemuck::pod_read_unaligned);
+            Cow::Owned(ticks.flat_map(|tick| local(tick).to_le_bytes()).collect())
+        });
+        let converted = converted.collect();
+        let slices = std::mem::replace(&mut column.slices, converted);
+        kept.push(Column { name: name_bytes(name), element_size, slices });
+    }
+    columns.extend(kept);
+    for anchor in [&mut rank.first_anchor, &mut rank.last_anchor] {
+        anchor.tick = local(anchor.tick);
+    }
+    Some(())
+}
+
+/// The checked header of a segment.
+pub fn header<'a>(path: &Path, bytes: &'a [u8]) -> Result<&'a SegmentHeader, TraceError> {
+    let damaged = |what: &str| TraceError::damaged(path, what);
+    let header: &SegmentHeader = bytes
+        .get(..size_of::<SegmentHeader>())
+        .and_then(|bytes| bytemuck::try_from_bytes(bytes).ok())
+        .ok_or_else(|| damaged("is too short to be a segment"))?;
+    if header.magic != SEGMENT_MAGIC || header.byte_order != BYTE_ORDER_MARK {
+        return Err(damaged("is not a segment of mpitrace"));
+    }
+    if header.version != VERSION {
+        return Err(damaged(&format!("is of format version {}, this program reads {VERSION}", header.version)));
+    }
+    let columns = header.rank.columns as usize;
+    if columns > MAX_COLUMNS || columns < COLUMNS.len() {
+        return Err(damaged("describes an impossible number of columns"));
+    }
+    for (entry, (name, size)) in header.columns.iter().zip(COLUMNS) {
+        if name_of(&entry.name) != name || entry.element_size != size {
+            return Err(damaged("does not have the columns that every record has"));
+        }
+    }
+    Ok(header)
+}
+
+/// Stands for a column that is not in use, of the longest chunk and the widest element.
+static ZEROS: [u8; MAX_CHUNK_RECORDS as usize * 8] = [0; MAX_CHUNK_RECORDS as usize * 8];
+
+/// The records of one chunk that are kept.
+struct Kept<'a> {
+    draw: u64,
+    thread: u32,
+    flags: u32,
+    chunk: &'a [u8],
+    first: u64,
+    records: u64,
+}
+
+/// Leaves the last `capacity` records: under `ring` there is one chunk more than the capacity needs, so that the
+/// records of the chunk being refilled are not missed.
+fn trim(kept: &mut [Kept], capacity: u64) {
+    kept.sort_by_key(|kept| kept.draw);
+    let mut excess = kept.iter().map(|kept| kept.records).sum::<u64>().saturating_sub(capacity);
+    for kept in kept {
+        let cut = excess.min(kept.records);
+        kept.first += cut;
+        kept.records -= cut;
+        excess -= cut;
+    }
+}
+
+fn slice(bytes: &[u8], offset: u64, length: u64) -> Option<&[u8]> {
+    let start = usize::try_from(offset).ok()?;
+    bytes.get(start..start.checked_add(usize::try_from(length).ok()?)?)
+}
+
+fn column<'a>(chunk: &'a [u8], entry: &ColumnEntry, records: u64) -> Option<&'a [u8]> {
+    slice(chunk, entry.offset, records.checked_mul(entry.element_size as u64)?)
+}

@@ -1,0 +1,316 @@
+//! THE table: every MPI function that the preloaded library stands in front of, declared once, with all that is known of it.
+//!
+//! A line gives the kind, the name without `MPI_`, the parameters under the names that the standard gives them (these say
+//! what each one is), and what the function means:
+//!
+//! * `collective`: recorded, with its non-blocking form, which has one parameter more, the request, and its
+//!   persistent form (`X_init`), which has two more, info and request. `=>` names the rule of `interpose/src/identity/message_size.rs` that finds the message size; `root` and `reduction`
+//!   name the parameters with that role; `on` the communicator. `collective+c` has a variant with large counts.
+//! * `guarded`: only forwarded, but MPI calls that the library makes inside are not the program's own. `guarded+c` as above.
+//! * `observed`: handed to a function of ours, with a closure that forwards; not when called from inside another.
+//!   `or` names what is called over a library that lacks the function: hints may be ignored.
+//! * `completing`: the same, only while a request that is followed is outstanding or prepared.
+//! * `counted`: the same, only where messages are counted. `counted+c` as above.
+//! * `starting`: the same, only while a persistent collective exists.
+//! * `lifecycle`: the same, always.
+//!
+//! `into` names a parameter in whose place ours may pass something of its own: a status that the program does not want.
+//!
+//! Each line makes `MPI_X` and `PMPI_X` (and those with `_c`, and those of the non-blocking form). Adding a function is adding a line.
+
+/// What is declared of a recorded function.
+#[derive(Debug)]
+pub struct Function {
+    /// The plain C name, also for the variant with large counts.
+    pub name: &'static str,
+}
+
+/// Gives every line of the table to the macro `$declare`, in one call.
+#[macro_export]
+macro_rules! for_each_function {
+    ($declare:ident) => {
+        $declare! {
+            // Life and death.
+            lifecycle Init(argc, argv) => lifecycle::init();
+            lifecycle Init_thread(argc, argv, required, provided) => lifecycle::init();
+            lifecycle Finalize() => lifecycle::finalize();
+            lifecycle Session_init(info, errhandler, session) => sessions::init(session);
+            lifecycle Session_finalize(session) => sessions::finalize(session);
+            lifecycle Abort(comm, errorcode) => lifecycle::abort();
+            lifecycle Pcontrol(level) => lifecycle::pcontrol(level);
+
+            // Collectives, blocking and non-blocking.
+            collective Barrier, Ibarrier(comm) => nothing() on comm;
+            collective+c Bcast, Ibcast(buffer, count, datatype, root, comm) => uniform(count, datatype) root root on comm;
+            collective+c Gather, Igather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm)
+                => gathered(sendcount, sendtype, recvcount, recvtype) root root on comm;
+            collective+c Gatherv, Igatherv(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm)
+                => gathered_by_rank(sendbuf, sendcount, sendtype, recvcounts, recvtype) root root on comm;
+            collective+c Scatter, Iscatter(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm)
+                => scattered(sendcount, sendtype, recvcount, recvtype) root root on comm;
+            collective+c Scatterv, Iscatterv(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm)
+                => scattered_by_rank(sendcounts, sendtype, recvcount, recvtype) root root on comm;
+            collective+c Allgather, Iallgather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm)
+                => uniform(recvcount, recvtype) on comm;
+            collective+c Allgatherv, Iallgatherv(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm)
+                => contributed(sendbuf, sendcount, sendtype, recvcounts, recvtype) on comm;
+            collective+c Alltoall, Ialltoall(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm)
+                => uniform(recvcount, recvtype) on comm;
+            collective+c Alltoallv, Ialltoallv(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm)
+                => exchanged(sendbuf, sendcounts, sendtype, recvcounts, recvtype) on comm;
+            collective+c Alltoallw, Ialltoallw(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm)
+                => exchanged_by_type(sendbuf, sendcounts, sendtypes, recvcounts, recvtypes) on comm;
+            collective+c Reduce, Ireduce(sendbuf, recvbuf, count, datatype, op, root, comm)
+                => uniform(count, datatype) root root reduction op on comm;
+            collective+c Allreduce, Iallreduce(sendbuf, recvbuf, count, datatype, op, comm)
+                => uniform(count, datatype) reduction op on comm;
+            collective+c Reduce_scatter_block, Ireduce_scatter_block(sendbuf, recvbuf, recvcount, datatype, op, comm)
+                => uniform(recvcount, datatype) reduction op on comm;
+            collective+c Reduce_scatter, Ireduce_scatter(sendbuf, recvbuf, recvcounts, datatype, op, comm)
+                => summed(recvcounts, datatype) reduction op on comm;
+            collective+c Scan, Iscan(sendbuf, recvbuf, count, datatype, op, comm)
+                => uniform(count, datatype) reduction op on comm;
+            collective+c Exscan, Iexscan(sendbuf, recvbuf, count, datatype, op, comm)
+                => uniform(count, datatype) reduction op on comm;
+
+            // Collectives over the neighbours of a topology. Displacements of the w-variant are in bytes in both widths.
+            collective+c Neighbor_allgather, Ineighbor_allgather(
+                sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm
+            ) => uniform(recvcount, recvtype) on comm;
+            collective+c Neighbor_allgatherv, Ineighbor_allgatherv(
+                sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm
+            ) => uniform(sendcount, sendtype) on comm;
+            collective+c Neighbor_alltoall, Ineighbor_alltoall(
+                sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm
+            ) => uniform(recvcount, recvtype) on comm;
+            collective+c Neighbor_alltoallv, Ineighbor_alltoallv(
+                sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm
+            ) => sent_to_neighbours(sendcounts, sendtype) on comm;
+            collective+c Neighbor_alltoallw, Ineighbor_alltoallw(
+                sendbuf, sendcounts, sdispls_in_bytes, sendtypes, recvbuf, recvcounts, rdispls_in_bytes, recvtypes, comm
+            ) => sent_to_neighbours_by_type(sendcounts, sendtypes) on comm;
+
+            // What completes a request. With nothing outstanding these cost one branch.
+            completing Wait(request, status) into status => completion::wait(request, status);
+            completing Waitall(count, requests, statuses) into statuses
+                => completion::wait_all(count, requests, statuses);
+            completing Waitany(count, requests, index, status) into status
+                => completion::wait_any(count, requests, index, status);
+            completing Waitsome(count, requests, outcount, indices, statuses) into statuses
+                => completion::wait_some(count, requests, outcount, indices, statuses);
+            completing Test(request, flag, status) into status => completion::test(request, flag, status);
+            completing Testall(count, requests, flag, statuses) into statuses
+                => completion::test_all(count, requests, flag, statuses);
+            completing Testany(count, requests, index, flag, status) into status
+                => completion::test_any(count, requests, index, flag, status);
+            completing Testsome(count, requests, outcount, indices, statuses) into statuses
+                => completion::test_some(count, requests, outcount, indices, statuses);
+            completing Request_get_status(request, flag, status) into status
+                => completion::get_status(request, flag, status);
+            completing Request_get_status_all(count, requests, flag, statuses) into statuses
+                => completion::get_status_all(count, requests, flag, statuses);
+            completing Request_get_status_any(count, requests, index, flag, status) into status
+                => completion::get_status_any(count, requests, index, flag, status);
+            completing Request_get_status_some(count, requests, outcount, indices, statuses) into statuses
+                => completion::get_status_some(count, requests, outcount, indices, statuses);
+            completing Request_free(request) => outstanding::free(request);
+            starting Start(request) => outstanding::start_prepared(request);
+            starting Startall(count, requests) => outstanding::start_all_prepared(count, requests);
+
+            // Point-to-point messages.
+            counted+c Send(buf, count, datatype, dest, tag, comm) => p2p::sent(count, datatype, dest);
+            counted+c Bsend(buf, count, datatype, dest, tag, comm) => p2p::sent(count, datatype, dest);
+            counted+c Ssend(buf, count, datatype, dest, tag, comm) => p2p::sent(count, datatype, dest);
+            counted+c Rsend(buf, count, datatype, dest, tag, comm) => p2p::sent(count, datatype, dest);
+            counted+c Isend(buf, count, datatype, dest, tag, comm, request) => p2p::sent(count, datatype, dest);
+            counted+c Ibsend(buf, count, datatype, dest, tag, comm, request) => p2p::sent(count, datatype, dest);
+            counted+c Issend(buf, count, datatype, dest, tag, comm, request) => p2p::sent(count, datatype, dest);
+            counted+c Irsend(buf, count, datatype, dest, tag, comm, request) => p2p::sent(count, datatype, dest);
+            counted+c Recv(buf, count, datatype, source, tag, comm, status) into status => p2p::received(status);
+            counted+c Mrecv(buf, count, datatype, message, status) into status => p2p::received(status);
+            counted+c Irecv(buf, count, datatype, source, tag, comm, request) => p2p::receiving(request);
+            counted+c Imrecv(buf, count, datatype, message, request) => p2p::receiving(request);
+            counted+c Sendrecv(
+                sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, status
+            ) into status => p2p::exchanged(sendcount, sendtype, dest, status);
+            counted+c Sendrecv_replace(buf, count, datatype, dest, sendtag, source, recvtag, comm, status) into status
+                => p2p::exchanged(count, datatype, dest, status);
+            counted+c Isendrecv(
+                sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, request
+            ) => p2p::exchanging(sendcount, sendtype, dest, request);
+            counted+c Isendrecv_replace(buf, count, datatype, dest, sendtag, source, recvtag, comm, request)
+                => p2p::exchanging(count, datatype, dest, request);
+            counted+c Send_init(buf, count, datatype, dest, tag, comm, request)
+                => p2p::preparing_send(count, datatype, dest, request);
+            counted+c Bsend_init(buf, count, datatype, dest, tag, comm, request)
+                => p2p::preparing_send(count, datatype, dest, request);
+            counted+c Ssend_init(buf, count, datatype, dest, tag, comm, request)
+                => p2p::preparing_send(count, datatype, dest, request);
+            counted+c Rsend_init(buf, count, datatype, dest, tag, comm, request)
+                => p2p::preparing_send(count, datatype, dest, request);
+            counted+c Recv_init(buf, count, datatype, source, tag, comm, request)
+                => p2p::preparing_receive(request);
+            counted Psend_init(buf, partitions, count, datatype, dest, tag, comm, info, request)
+                => p2p::preparing_partitions(partitions, count, datatype, dest, request);
+            counted Precv_init(buf, partitions, count, datatype, source, tag, comm, info, request)
+                => p2p::preparing_receive(request);
+
+            // One-sided messages.
+            counted+c Put(
+                origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win
+            ) => p2p::put(origin_count, origin_datatype, target_rank);
+            counted+c Rput(
+                origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win,
+                request
+            ) => p2p::put(origin_count, origin_datatype, target_rank);
+            counted+c Get(
+                origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win
+            ) => p2p::got(origin_count, origin_datatype, target_rank);
+            counted+c Rget(
+                origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win,
+                request
+            ) => p2p::got(origin_count, origin_datatype, target_rank);
+            counted+c Accumulate(
+                origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, op, win
+            ) => p2p::put(origin_count, origin_datatype, target_rank);
+            counted+c Raccumulate(
+                origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, op, win,
+                request
+            ) => p2p::put(origin_count, origin_datatype, target_rank);
+            counted+c Get_accumulate(
+                origin_addr, origin_count, origin_datatype, result_addr, result_count, result_datatype, target_rank,
+                target_disp, target_count, target_datatype, op, win
+            ) => p2p::fetched(origin_count, origin_datatype, result_count, result_datatype, target_rank, op);
+            counted+c Rget_accumulate(
+                origin_addr, origin_count, origin_datatype, result_addr, result_count, result_datatype, target_rank,
+                target_disp, target_count, target_datatype, op, win, request
+            ) => p2p::fetched(origin_count, origin_datatype, result_count, result_datatype, target_rank, op);
+            counted Fetch_and_op(origin_addr, result_addr, datatype, target_rank, target_disp, op, win)
+                => p2p::fetched_one(datatype, target_rank, op);
+            counted Compare_and_swap(origin_addr, compare_addr, result_addr, datatype, target_rank, target_disp, win)
+                => p2p::swapped(datatype, target_rank);
+
+            // What makes, names and frees communicators.
+            observed Comm_dup(comm, newcomm) => communicators::created(comm, newcomm);
+            observed Comm_dup_with_info(comm, info, newcomm) => communicators::created(comm, newcomm);
+            observed Comm_idup(comm, newcomm, request) => communicators::duplicating(comm, newcomm);
+            observed Comm_idup_with_info(comm, info, newcomm, request) or Comm_idup(comm, newcomm, request)
+                => communicators::duplicating(comm, newcomm);
+            observed Comm_create(comm, group, newcomm) => communicators::created(comm, newcomm);
+            observed Comm_create_group(comm, group, tag, newcomm)
+                => communicators::created_by_group(comm, tag, newcomm);
+            observed Comm_create_from_group(group, stringtag, info, errhandler, newcomm)
+                => communicators::created_from_groups(stringtag, newcomm);
+            observed Intercomm_create_from_groups(
+                local_group, local_leader, remote_group, remote_leader, stringtag, info, errhandler, newintercomm
+            ) => communicators::created_from_groups(stringtag, newintercomm);
+            observed Comm_split(comm, color, key, newcomm) => communicators::created(comm, newcomm);
+            observed Comm_split_type(comm, split_type, key, info, newcomm) => communicators::created(comm, newcomm);
+            observed Cart_create(comm, ndims, dims, periods, reorder, newcomm) => communicators::created(comm, newcomm);
+            observed Cart_sub(comm, remain_dims, newcomm) => communicators::created(comm, newcomm);
+            observed Graph_create(comm, nnodes, index, edges, reorder, newcomm)
+                => communicators::created(comm, newcomm);
+            observed Dist_graph_create(comm, n, sources, degrees, destinations, weights, info, reorder, newcomm)
+                => communicators::created(comm, newcomm);
+            observed Dist_graph_create_adjacent(
+                comm, indegree, sources, sourceweights, outdegree, destinations, destweights, info, reorder, newcomm
+            ) => communicators::created(comm, newcomm);
+            observed Intercomm_create(local_comm, local_leader, peer_comm, remote_leader, tag, newintercomm)
+                => communicators::connected(tag, newintercomm);
+            observed Intercomm_merge(intercomm, high, newintracomm) => communicators::created(intercomm, newintracomm);
+            observed Comm_spawn(command, argv, maxprocs, info, root, comm, intercomm, array_of_errcodes)
+                => communicators::created(comm, intercomm);
+            observed Comm_spawn_multiple(
+                count, commands, argvs, maxprocs, infos, root, comm, intercomm, array_of_errcodes
+            ) => communicators::created(comm, intercomm);
+            observed Comm_accept(port_name, info, root, comm, newcomm) => communicators::met(newcomm);
+            observed Comm_connect(port_name, info, root, comm, newcomm) => communicators::met(newcomm);
+            observed Comm_join(fd, intercomm) => communicators::met(intercomm);
+            observed Comm_get_parent(parent) => communicators::met(parent);
+            guarded Comm_set_info(comm, info);
+            observed Comm_set_name(comm, comm_name) => communicators::named(comm, comm_name);
+            observed Comm_free(comm) => communicators::freed(comm);
+            observed Comm_disconnect(comm) => communicators::freed(comm);
+
+            // What makes and frees data types.
+            observed Type_commit(datatype) => datatype::commit(datatype);
+            observed Type_dup(oldtype, newtype) => datatype::dup(oldtype, newtype);
+            observed Type_free(datatype) => datatype::free(datatype);
+
+            // Input and output: ROMIO calls PMPI_Allreduce and its like through the symbol table.
+            guarded File_open(comm, filename, amode, info, fh);
+            guarded File_close(fh);
+            guarded File_delete(filename, info);
+            guarded File_set_size(fh, size);
+            guarded File_preallocate(fh, size);
+            guarded File_get_size(fh, size);
+            guarded File_set_info(fh, info);
+            guarded File_get_info(fh, info_used);
+            guarded File_set_view(fh, disp, etype, filetype, datarep, info);
+            guarded File_set_atomicity(fh, flag);
+            guarded File_sync(fh);
+            guarded File_seek(fh, offset, whence);
+            guarded File_seek_shared(fh, offset, whence);
+            guarded File_get_position_shared(fh, offset);
+            guarded+c File_read(fh, buf, count, datatype, status);
+            guarded+c File_read_all(fh, buf, count, datatype, status);
+            guarded+c File_read_all_begin(fh, buf, count, datatype);
+            guarded File_read_all_end(fh, buf, status);
+            guarded+c File_read_at(fh, offset, buf, count, datatype, status);
+            guarded+c File_read_at_all(fh, offset, buf, count, datatype, status);
+            guarded+c File_read_at_all_begin(fh, offset, buf, count, datatype);
+            guarded File_read_at_all_end(fh, buf, status);
+            guarded+c File_read_ordered(fh, buf, count, datatype, status);
+            guarded+c File_read_ordered_begin(fh, buf, count, datatype);
+            guarded File_read_ordered_end(fh, buf, status);
+            guarded+c File_read_shared(fh, buf, count, datatype, status);
+            guarded+c File_write(fh, buf, count, datatype, status);
+            guarded+c File_write_all(fh, buf, count, datatype, status);
+            guarded+c File_write_all_begin(fh, buf, count, datatype);
+            guarded File_write_all_end(fh, buf, status);
+            guarded+c File_write_at(fh, offset, buf, count, datatype, status);
+            guarded+c File_write_at_all(fh, offset, buf, count, datatype, status);
+            guarded+c File_write_at_all_begin(fh, offset, buf, count, datatype);
+            guarded File_write_at_all_end(fh, buf, status);
+            guarded+c File_write_ordered(fh, buf, count, datatype, status);
+            guarded+c File_write_ordered_begin(fh, buf, count, datatype);
+            guarded File_write_ordered_end(fh, buf, status);
+            guarded+c File_write_shared(fh, buf, count, datatype, status);
+            guarded+c File_iread(fh, buf, count, datatype, request);
+            guarded+c File_iread_all(fh, buf, count, datatype, request);
+            guarded+c File_iread_at(fh, offset, buf, count, datatype, request);
+            guarded+c File_iread_at_all(fh, offset, buf, count, datatype, request);
+            guarded+c File_iread_shared(fh, buf, count, datatype, request);
+            guarded+c File_iwrite(fh, buf, count, datatype, request);
+            guarded+c File_iwrite_all(fh, buf, count, datatype, request);
+            guarded+c File_iwrite_at(fh, offset, buf, count, datatype, request);
+            guarded+c File_iwrite_at_all(fh, offset, buf, count, datatype, request);
+            guarded+c File_iwrite_shared(fh, buf, count, datatype, request);
+
+            // One-sided: making, fencing and freeing a window synchronises its ranks.
+            guarded+c Win_create(base, size, disp_unit, info, comm, win);
+            guarded+c Win_allocate(size, disp_unit, info, comm, baseptr, win);
+            guarded+c Win_allocate_shared(size, disp_unit, info, comm, baseptr, win);
+            guarded Win_create_dynamic(info, comm, win);
+            guarded Win_attach(win, base, size);
+            guarded Win_detach(win, base);
+            guarded Win_free(win);
+            guarded Win_fence(assert, win);
+            guarded Win_post(group, assert, win);
+            guarded Win_start(group, assert, win);
+            guarded Win_complete(win);
+            guarded Win_wait(win);
+            guarded Win_test(win, flag);
+            guarded Win_lock(lock_type, rank, assert, win);
+            guarded Win_unlock(rank, win);
+            guarded Win_lock_all(assert, win);
+            guarded Win_unlock_all(win);
+            guarded Win_flush(rank, win);
+            guarded Win_flush_all(win);
+            guarded Win_flush_local(rank, win);
+            guarded Win_flush_local_all(win);
+            guarded Win_sync(win);
+            guarded Win_set_info(win, info);
+        }
+    };
+}

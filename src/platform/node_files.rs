@@ -1,0 +1,21 @@
+//! The names of the files by which the ranks of a node meet, in shared memory or in a temporary folder.
+
+/// How the names of all of them begin, whoever's they are.
+pub const ANY_PREFIX: &str = "mpitrace-";
+/// How the name of a live segment ends.
+pub const SEGMENT: &str = ".segment";
+/// How the name of a rank's marker ends, by which it is counted in MPI_Init.
+pub const PRESENT: &str = ".present";
+/// How the name of the link ends that says what the count on the node has come to.
+pub const HERE: &str = "-here";
+/// How the name of the link ends that says whether all ranks of the job are traced.
+pub const ANSWER: &str = "-answer";
+/// How the name of the file ends whose maker asks the other nodes.
+pub const LEADER: &str = "-leader";
+/// All names of what lasts no longer than MPI_Init, unless a job is killed there.
+pub const OF_INIT: [&str; 4] = [PRESENT, HERE, ANSWER, LEADER];
+
+/// How the names of those of the user `uid` begin.
+pub fn prefix(uid: u32) -> String {
+    format!("{ANY_PREFIX}{uid}-")
+}

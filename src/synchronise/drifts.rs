@@ -1,0 +1,129 @@
+//! The methods that find drifts too: those of Jones and Koenig, and the HCA family.
+
+use mpitrace_format::ticks::AffineMap;
+
+use crate::Peers;
+use crate::exchange::{self, Offset};
+use crate::offsets::in_turn;
+use crate::ping_pong::{ping, pong};
+use crate::tree::{compose_down, largest_power, partner, rounds};
+
+/// Jones and Koenig: the root with each in turn, fit point by fit point, so that all of a rank's points lie far apart.
+pub(crate) fn drifts_in_turn(peers: &mut impl Peers, fit_points: u32, exchanges: u32) -> AffineMap {
+    let (rank, size) = (peers.rank(), peers.size());
+    if rank == 0 {
+        for client in 1..size {
+            pong(peers, client, exchanges, &AffineMap::IDENTITY);
+        }
+        for _ in 0..fit_points {
+            for client in 1..size {
+                pong(peers, client, exchanges, &AffineMap::IDENTITY);
+            }
+        }
+        return AffineMap::IDENTITY;
+    }
+    let round_trip = exchange::mean_round_trip(&ping(peers, 0, exchanges));
+    let found: Vec<Offset> = (0..fit_points)
+        .filter_map(|_| {
+            let found = ping(peers, 0, exchanges);
+            exchange::median_at_half(&found, round_trip)
+        })
+        .collect();
+    map_of_line(&found)
+}
+
+/// The map that the line through fit points gives.
+fn map_of_line(found: &[Offset]) -> AffineMap {
+    let Some(last) = found.last() else { return AffineMap::IDENTITY };
+    match exchange::line(found, last.at) {
+        Some((difference, rate)) => AffineMap {
+            local0: last.at,
+            reference0: last.at.wrapping_add_signed(difference.round() as i64),
+            skew: rate,
+        },
+        None => AffineMap::IDENTITY,
+    }
+}
+
+/// The drift between a pair, as HCA learns it (seed 000, algorithm 4); the server's clock is seen through `map`.
+fn learn(peers: &mut impl Peers, server: usize, fit_points: u32, exchanges: u32) -> AffineMap {
+    let round_trip = exchange::mean_round_trip(&ping(peers, server, exchanges));
+    let found: Vec<Offset> = (0..fit_points)
+        .filter_map(|_| {
+            let found = ping(peers, server, exchanges);
+            exchange::median_at_half(&found, round_trip)
+        })
+        .collect();
+    map_of_line(&found)
+}
+
+fn teach(peers: &mut impl Peers, client: usize, fit_points: u32, exchanges: u32, map: &AffineMap) {
+    for _ in 0..fit_points + 1 {
+        pong(peers, client, exchanges, map);
+    }
+}
+
+/// The same drift through an offset that SKaMPI's ping-pong has found just now.
+fn through_offset(peers: &mut impl Peers, server: usize, drift: AffineMap, exchanges: u32) -> AffineMap {
+    let found = ping(peers, server, exchanges);
+    match exchange::skampi(&found) {
+        Some(offset) => AffineMap { skew: drift.skew, ..AffineMap::with_offset(offset.at, -offset.difference) },
+        None => drift,
+    }
+}
+
+/// HCA and HCA2: drifts over a tree; HCA2 also measures each pair's offset there.
+pub(crate) fn drifts_over_tree(
+    peers: &mut impl Peers,
+    fit_points: u32,
+    exchanges: u32,
+    with_offsets: bool,
+) -> AffineMap {
+    let (rank, size) = (peers.rank(), peers.size());
+    let mut own = AffineMap::IDENTITY;
+    for distance in rounds(size) {
+        match partner(rank, size, distance) {
+            Some((server, true)) => {
+                own = learn(peers, server, fit_points, exchanges);
+                if with_offsets {
+                    own = through_offset(peers, server, own, exchanges);
+                }
+            }
+            Some((client, false)) => {
+                teach(peers, client, fit_points, exchanges, &AffineMap::IDENTITY);
+                if with_offsets {
+                    pong(peers, client, exchanges, &AffineMap::IDENTITY);
+                }
+            }
+            None => {}
+        }
+    }
+    compose_down(peers, own)
+}
+
+/// HCA's last pass: each offset directly with the root.
+pub(crate) fn with_direct_offsets(peers: &mut impl Peers, drift: AffineMap, exchanges: u32) -> AffineMap {
+    let offset = in_turn(peers, exchanges, exchange::skampi);
+    if peers.rank() == 0 { drift } else { AffineMap { skew: drift.skew, ..offset } }
+}
+
+/// HCA3: from the root down; a parent answers with its own global clock, so nothing has to be merged.
+pub(crate) fn top_down(peers: &mut impl Peers, fit_points: u32, exchanges: u32) -> AffineMap {
+    let (rank, size) = (peers.rank(), peers.size());
+    let mut own = AffineMap::IDENTITY;
+    let order = rounds(size).rev().skip(1).chain([largest_power(size)]);
+    for distance in order {
+        match partner(rank, size, distance) {
+            Some((parent, true)) => {
+                let drift = learn(peers, parent, fit_points, exchanges);
+                own = through_offset(peers, parent, drift, exchanges);
+            }
+            Some((child, false)) => {
+                teach(peers, child, fit_points, exchanges, &own);
+                pong(peers, child, exchanges, &own);
+            }
+            None => {}
+        }
+    }
+    own
+}

@@ -1,0 +1,79 @@
+//! The methods that find offsets only: SKaMPI and Netgauge.
+
+use mpitrace_format::ticks::AffineMap;
+
+use crate::Peers;
+use crate::exchange::{self, Exchange, Offset};
+use crate::ping_pong::{ping, pong};
+use crate::tree::{compose_down, partner, rounds};
+
+/// SKaMPI: the root with each in turn.
+pub(crate) fn offsets_in_turn(peers: &mut impl Peers, exchanges: u32) -> AffineMap {
+    in_turn(peers, exchanges, exchange::skampi)
+}
+
+pub(crate) fn in_turn(peers: &mut impl Peers, count: u32, offset: impl Fn(&[Exchange]) -> Option<Offset>) -> AffineMap {
+    if peers.rank() == 0 {
+        for client in 1..peers.size() {
+            pong(peers, client, count, &AffineMap::IDENTITY);
+        }
+        return AffineMap::IDENTITY;
+    }
+    let found = ping(peers, 0, count);
+    // remote - local; the local clock is ahead by the opposite.
+    offset(&found).map_or(AffineMap::IDENTITY, |offset| AffineMap::with_offset(offset.at, -offset.difference))
+}
+
+/// Netgauge: offsets bottom-up over a tree, summed on the way back down. A pair stops when `patience` exchanges in a row have
+/// brought no shorter round trip.
+pub(crate) fn offsets_over_tree(peers: &mut impl Peers, patience: u32) -> AffineMap {
+    let (rank, size) = (peers.rank(), peers.size());
+    let mut own = AffineMap::IDENTITY;
+    for distance in rounds(size) {
+        match partner(rank, size, distance) {
+            Some((server, true)) => {
+                let found = ping_until_steady(peers, server, patience);
+                if let Some(offset) = exchange::least_round_trip(&found) {
+                    own = AffineMap::with_offset(offset.at, -offset.difference);
+                }
+            }
+            Some((client, false)) => pong_until_told(peers, client),
+            None => {}
+        }
+    }
+    compose_down(peers, own)
+}
+
+fn ping_until_steady(peers: &mut impl Peers, server: usize, patience: u32) -> Vec<Exchange> {
+    let mut exchanges: Vec<Exchange> = Vec::new();
+    let (mut best, mut since_best) = (u64::MAX, 0);
+    while since_best < patience {
+        exchanges.extend(one(peers, server, 1));
+        let trip = exchanges.last().map_or(0, Exchange::round_trip);
+        since_best = if trip < best { 0 } else { since_best + 1 };
+        best = best.min(trip);
+    }
+    peers.send(server, &[0, 0]);
+    exchanges
+}
+
+fn one(peers: &mut impl Peers, server: usize, go_on: u64) -> Option<Exchange> {
+    let sent = peers.now();
+    peers.send(server, &[sent, go_on]);
+    let mut remote = [0];
+    peers.receive(server, &mut remote);
+    let received = peers.now();
+    Some(Exchange { sent: peers.shown(sent), remote: remote[0], received: peers.shown(received) })
+}
+
+fn pong_until_told(peers: &mut impl Peers, client: usize) {
+    loop {
+        let mut words = [0, 0];
+        peers.receive(client, &mut words);
+        if words[1] == 0 {
+            return;
+        }
+        let now = peers.shown(peers.now());
+        peers.send(client, &[now]);
+    }
+}

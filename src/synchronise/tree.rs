@@ -1,0 +1,61 @@
+//! The tree that the hierarchical methods go over, and maps on their way through it.
+
+use mpitrace_format::ticks::AffineMap;
+
+use crate::Peers;
+
+/// In the round of this distance of a binary tree: who a rank has to do with, and whether it is the client. Ranks beyond the
+/// largest power of two have a round of their own (`distance` that power), as in seed 000, algorithm 3.
+pub(crate) fn partner(rank: usize, size: usize, distance: usize) -> Option<(usize, bool)> {
+    let power = largest_power(size);
+    if distance == power {
+        return if rank >= power {
+            Some((rank - power, true))
+        } else {
+            Some((rank + power, false)).filter(|(client, _)| *client < size)
+        };
+    }
+    if rank >= power {
+        return None;
+    }
+    match rank % (2 * distance) {
+        0 => Some((rank + distance, false)),
+        place if place == distance => Some((rank - distance, true)),
+        _ => None,
+    }
+}
+
+pub(crate) fn largest_power(size: usize) -> usize {
+    1 << size.ilog2()
+}
+
+/// The distances of the rounds from the leaves up, the remaining ranks last.
+pub(crate) fn rounds(size: usize) -> impl DoubleEndedIterator<Item = usize> {
+    (0..=size.ilog2()).map(|round| 1 << round)
+}
+
+/// From maps to the server of each round to maps to the root: what merging models bottom-up at the servers computes as well.
+pub(crate) fn compose_down(peers: &mut impl Peers, own: AffineMap) -> AffineMap {
+    let (rank, size) = (peers.rank(), peers.size());
+    let mut own = own;
+    // The remaining ranks have servers of the tree, which must know their own maps first.
+    let order = rounds(size).rev().skip(1).chain([largest_power(size)]);
+    for distance in order {
+        match partner(rank, size, distance) {
+            Some((client, false)) => send_map(peers, client, &own),
+            Some((server, true)) => own = receive_map(peers, server).after(&own),
+            None => {}
+        }
+    }
+    own
+}
+
+pub(crate) fn send_map(peers: &mut impl Peers, to: usize, map: &AffineMap) {
+    peers.send(to, &[map.local0, map.reference0, map.skew.to_bits()]);
+}
+
+pub(crate) fn receive_map(peers: &mut impl Peers, from: usize) -> AffineMap {
+    let mut words = [0; 3];
+    peers.receive(from, &mut words);
+    AffineMap { local0: words[0], reference0: words[1], skew: f64::from_bits(words[2]) }
+}

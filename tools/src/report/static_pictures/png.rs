@@ -1,0 +1,198 @@
+//! The picture as PNG: the same paths, and texts in a font of our own, so that it looks alike on every machine.
+
+use std::io::Write;
+
+use anyhow::{Context, Result};
+use ttf_parser::{Face, GlyphId, OutlineBuilder};
+use zeno::{Cap, Command, Fill, Mask, PathBuilder, Placement, Stroke as Pen, Style, Transform, Vector};
+
+use super::scene::{Anchor, Area, Colour, Item, PAPER, Scene, Stroke};
+
+/// DejaVu Sans, of which Latin letters and some signs are kept. Its licence lies beside it.
+const FONT: &[u8] = include_bytes!("../assets/DejaVuSans.ttf");
+
+/// Pixels for each unit of the picture: 192 dots an inch, enough for print at the size on the screen.
+const SCALE: f64 = 2.0;
+
+/// Writes the picture.
+pub fn write(scene: &Scene, output: &mut dyn Write) -> Result<()> {
+    let face = Face::parse(FONT, 0).context("the built-in font")?;
+    let mut paper = Paper::new((scene.width * SCALE) as usize, (scene.height * SCALE) as usize);
+    for item in &scene.items {
+        match item {
+            Item::Path { data, fill, stroke, within } => paper.path(data, *fill, *stroke, *within),
+            Item::Text { at, anchor, size, text, colour, upright } => {
+                paper.text(&face, *at, (*anchor, *size, *upright), text, *colour);
+            }
+        }
+    }
+    let mut encoder = png::Encoder::new(output, paper.width as u32, paper.height as u32);
+    encoder.set_color(png::ColorType::Rgb);
+    encoder.set_depth(png::BitDepth::Eight);
+    encoder.set_compression(png::Compression::High);
+    let mut writer = encoder.write_header()?;
+    writer.write_image_data(&paper.pixels)?;
+    writer.finish()?;
+    Ok(())
+}
+
+struct Paper {
+    width: usize,
+    height: usize,
+    /// Red, green, blue.
+    pixels: Vec<u8>,
+}
+
+impl Paper {
+    fn new(width: usize, height: usize) -> Paper {
+        let white = [PAPER.0, PAPER.1, PAPER.2];
+        Paper { width, height, pixels: white.repeat(width * height) }
+    }
+
+    fn path(&mut self, data: &str, fill: Option<Colour>, stroke: Option<Stroke>, within: Option<Area>) {
+        let scale = Transform::scale(SCALE as f32, SCALE as f32);
+        if let Some(colour) = fill {
+            let (mask, place) = Mask::new(data).style(Fill::NonZero).transform(Some(scale)).render();
+            self.blend(&mask, place, colour, within);
+        }
+        if let Some(Stroke { colour, width, dash }) = stroke {
+            let dashes = dash.map_or([0.0; 2], |(on, off)| [on as f32, off as f32]);
+            let mut pen = Pen::new(width as f32);
+            pen.cap(Cap::Butt);
+            if dash.is_some() {
+                pen.dash(&dashes, 0.0);
+            }
+            let (mask, place) = Mask::new(data).style(Style::Stroke(pen)).transform(Some(scale)).render();
+            self.blend(&mask, place, colour, within);
+        }
+    }
+
+    fn text(&mut self, face: &Face, at: (f64, f64), how: (Anchor, f64, bool), text: &str, colour: Colour) {
+        let (anchor, size, upright) = how;
+        let per_unit = size * SCALE / f64::from(face.units_per_em());
+        let glyphs: Vec<(GlyphId, f64)> = text
+            .chars()
+            .map(|character| {
+                let glyph = face.glyph_index(character).or(face.glyph_index('?')).unwrap_or(GlyphId(0));
+                (glyph, f64::from(face.glyph_hor_advance(glyph).unwrap_or(0)) * per_unit)
+            })
+            .collect();
+        let width: f64 = glyphs.iter().map(|(_, advance)| advance).sum();
+        let mut along = match anchor {
+            Anchor::Start => 0.0,
+            Anchor::Middle => -width / 2.0,
+            Anchor::End => -width,
+        };
+        let mut outline = Outline { commands: Vec::new(), per_unit: per_unit as f32, along: 0.0 };
+        for (glyph, advance) in glyphs {
+            outline.along = along as f32;
+            face.outline_glyph(glyph, &mut outline);
+            along += advance;
+        }
+        let place = Vector::new((at.0 * SCALE) as f32, (at.1 * SCALE) as f32);
+        let turned = match upright {
+            true => Transform::new(0.0, -1.0, 1.0, 0.0, place.x, place.y),
+            false => Transform::translation(place.x, place.y),
+        };
+        let (mask, place) = Mask::new(&outline.commands).style(Fill::NonZero).transform(Some(turned)).render();
+        self.blend(&mask, place, colour, None);
+    }
+
+    /// Lays a colour over the picture where the mask says, as much as it says.
+    fn blend(&mut self, mask: &[u8], place: Placement, colour: Colour, within: Option<Area>) {
+        let bound = |from: f64, to: f64, size: usize| {
+            ((from * SCALE).round().max(0.0) as i64, ((to * SCALE).round().max(0.0) as i64).min(size as i64))
+        };
+        let ((left, right), (top, bottom)) = match within {
+            Some(area) => (bound(area.left, area.right(), self.width), bound(area.top, area.bottom(), self.height)),
+            None => ((0, self.width as i64), (0, self.height as i64)),
+        };
+        for row in 0..i64::from(place.height) {
+            let y = i64::from(place.top) + row;
+            if y < top || y >= bottom {
+                continue;
+            }
+            for column in 0..i64::from(place.width) {
+                let x = i64::from(place.left) + column;
+                let share = u32::from(mask[(row * i64::from(place.width) + column) as usize]);
+                if share == 0 || x < left || x >= right {
+                    continue;
+                }
+                let first = 3 * (y as usize * self.width + x as usize);
+                for (pixel, ink) in self.pixels[first..first + 3].iter_mut().zip([colour.0, colour.1, colour.2]) {
+                    *pixel = ((u32::from(*pixel) * (255 - share) + u32::from(ink) * share + 127) / 255) as u8;
+                }
+            }
+        }
+    }
+}
+
+/// The outlines of glyphs, one after the other, y downwards.
+struct Outline {
+    commands: Vec<Command>,
+    per_unit: f32,
+    along: f32,
+}
+
+impl Outline {
+    fn at(&self, x: f32, y: f32) -> Vector {
+        Vector::new(self.along + x * self.per_unit, -y * self.per_unit)
+    }
+}
+
+impl OutlineBuilder for Outline {
+    fn move_to(&mut self, x: f32, y: f32) {
+        let at = self.at(x, y);
+        self.commands.move_to(at);
+    }
+
+    fn line_to(&mut self, x: f32, y: f32) {
+        let at = self.at(x, y);
+        self.commands.line_to(at);
+    }
+
+    fn quad_to(&mut self, x1: f32, y1: f32, x: f32, y: f32) {
+        let (control, at) = (self.at(x1, y1), self.at(x, y));
+        self.commands.quad_to(control, at);
+    }
+
+    fn curve_to(&mut self, x1: f32, y1: f32, x2: f32, y2: f32, x: f32, y: f32) {
+        let (first, second, at) = (self.at(x1, y1), self.at(x2, y2), self.at(x, y));
+        self.commands.curve_to(first, second, at);
+    }
+
+    fn close(&mut self) {
+        PathBuilder::close(&mut self.commands);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::static_pictures::scene::INK;
+
+    fn pixels(scene: &Scene) -> (u32, u32, Vec<u8>) {
+        let mut bytes = Vec::new();
+        write(scene, &mut bytes).unwrap();
+        let mut reader = png::Decoder::new(std::io::Cursor::new(bytes)).read_info().unwrap();
+        let mut pixels = vec![0; reader.output_buffer_size().unwrap()];
+        let info = reader.next_frame(&mut pixels).unwrap();
+        (info.width, info.height, pixels)
+    }
+
+    #[test]
+    fn paths_and_texts_leave_ink_where_they_are() {
+        let mut scene = Scene::new(40.0, 20.0, String::new());
+        scene.fill(Area { left: 2.0, top: 3.0, width: 5.0, height: 4.0 }, Colour(200, 0, 0));
+        scene.text((20.0, 15.0), Anchor::Start, 12.0, INK, "µs");
+        let (width, height, pixels) = pixels(&scene);
+        assert_eq!((width, height), (80, 40));
+        let at = |x: usize, y: usize| &pixels[3 * (y * 80 + x)..3 * (y * 80 + x) + 3];
+        assert_eq!(
+            (at(3, 6), at(4, 6), at(13, 13), at(14, 13)),
+            (&[255; 3][..], &[200, 0, 0][..], &[200, 0, 0][..], &[255; 3][..])
+        );
+        let dark = (40..80).flat_map(|x| (10..38).map(move |y| (x, y))).filter(|&(x, y)| at(x, y)[0] < 100).count();
+        assert!(dark > 60, "{dark}");
+    }
+}
