@@ -8,6 +8,7 @@ mod export;
 mod launcher;
 mod markers;
 mod mpi;
+mod options;
 mod output;
 mod process;
 mod progress;

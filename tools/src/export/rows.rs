@@ -4,6 +4,7 @@ use std::cell::Cell;
 
 use anyhow::Result;
 use indicatif::{ProgressBar, ProgressStyle};
+use mpitrace::categories::Rule;
 use mpitrace::clock::Clock;
 use mpitrace::operations::{NO_RECORD, Operations};
 use mpitrace::trace::layout::{DISTURBED, NO_VALUE, OPERATION_MASK, UNKNOWN_BYTES};
@@ -81,6 +82,8 @@ pub struct Calls<'t> {
     pub trace: &'t Trace,
     pub clock: Clock,
     pub operations: Operations,
+    /// The rule of the categories.
+    pub rule: Rule,
     /// The counters of the trace; a rank may lack one of them.
     pub counter_names: Vec<String>,
     parts: Vec<Columns<'t>>,
@@ -123,11 +126,17 @@ impl<'t> Calls<'t> {
             clock: Clock::of(trace),
             has_request: operations.operations.iter().map(|operation| operation.key.has_request()).collect(),
             operations,
+            rule: Rule::default(),
             parts: trace.parts.iter().zip(&values).map(columns).collect(),
             counter_names,
             progress: ProgressBar::hidden(),
             visited: Cell::new(0),
         }
+    }
+
+    /// With the categories of this rule.
+    pub fn with_rule(self, rule: Rule) -> Self {
+        Calls { rule, ..self }
     }
 
     /// Shows on a terminal how far it is.

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! let source = Source::open(&arguments.input)?;
-//! let time = RunTime::from(arguments.time);
+//! let time = arguments.time.time;
 //! source.check(arguments.operation, time)?;
 //! source.warn(time);
 //! for operation in source.wanted(arguments.operation) {
@@ -15,7 +15,6 @@
 //! One operation's columns are made at a time, those of a rank each by itself: memory is for what is looked at, not for the
 //! trace.
 
-mod arguments;
 mod columns;
 mod description;
 mod members;
@@ -24,7 +23,6 @@ mod tests;
 mod traced;
 mod untraced;
 
-pub use arguments::{Format, Input, TimeArgument};
 pub use columns::{Counter, Kind, Ranks, RunTimes};
 pub use description::Description;
 pub use traced::Traced;
@@ -35,6 +33,7 @@ use anyhow::{Result, ensure};
 use mpitrace::clock::Method;
 use mpitrace::run_time::RunTime;
 
+use crate::options::{Format, Input};
 use untraced::Untraced;
 
 /// Where run times come from.
@@ -56,7 +55,7 @@ impl Source {
     /// # Errors
     /// A file that cannot be read or used; the message names it, and the line where there is one.
     pub fn open(input: &Input) -> Result<Source> {
-        Source::read(&input.files, input.from)
+        Source::read(&input.files, input.from.format)
     }
 
     /// Opens these files: the trace of one run in one file or several, or with a format the files of another tool, each of

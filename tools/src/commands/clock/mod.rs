@@ -15,7 +15,7 @@ use clap::Args;
 use mpitrace::clock::{Clock, Method};
 use mpitrace::operations::Operations;
 
-use super::Input;
+use crate::options::TraceInput;
 use crate::output::{self, Output};
 
 /// Show how good the global time is: its method, its errors, and whether calls keep the order that collectives imply
@@ -26,7 +26,7 @@ use crate::output::{self, Output};
 #[derive(Debug, Args)]
 pub struct Arguments {
     #[command(flatten)]
-    input: Input,
+    input: TraceInput,
     /// Estimate the clocks again, by another method, out of the same probes (joint, linear, skampi, none)
     #[arg(long, value_name = "METHOD", value_parser = method)]
     method: Option<Method>,

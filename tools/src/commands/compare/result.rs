@@ -184,7 +184,7 @@ impl Compared<'_> {
             "datatype": datatype,
             "reduction": reduction,
             "ranks": ranks,
-            "method": question.method.name(),
+            "method": question.rule.name(),
             "time": question.time.name(),
             "statistic": question.settings.average.name(),
             "test": question.settings.test.name(),

@@ -8,7 +8,8 @@ use mpitrace::run_time::RunTime;
 use mpitrace::trace::Trace;
 
 use super::identity::{self, Identity};
-use crate::source::{Format, RunTimes, Source, Traced};
+use crate::options::Format;
+use crate::source::{RunTimes, Source, Traced};
 
 /// The files of one run: one, but where a run left several.
 pub type Files = Vec<PathBuf>;

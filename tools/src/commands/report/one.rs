@@ -18,7 +18,7 @@ use crate::report::{file, make, page, still};
 use crate::source::Source;
 
 pub(super) fn run(arguments: &Arguments, time: RunTime, place: Place, output: &mut Output) -> Result<ExitCode> {
-    let source = progress::during("reading", || Source::read(&arguments.files, arguments.from))?;
+    let source = progress::during("reading", || Source::open(&arguments.input))?;
     source.check(arguments.operation, time)?;
     source.warn(time);
     let report = report(&source, arguments, time)?;
@@ -52,7 +52,7 @@ fn report(source: &Source, arguments: &Arguments, time: RunTime) -> Result<Repor
     let mut notes = Vec::new();
     let progress = Progress::new(wanted.len() as u64);
     for number in wanted {
-        let made = make::fingerprint(Measured::of(source, number, detail.cells)?, arguments.method, &detail)?;
+        let made = make::fingerprint(Measured::of(source, number, detail.cells)?, arguments.rule.rule, &detail)?;
         progress.step();
         overview.push(make::overview(&made.fingerprint, time));
         fingerprints.push(made.fingerprint);
@@ -61,11 +61,11 @@ fn report(source: &Source, arguments: &Arguments, time: RunTime) -> Result<Repor
     }
     notes.extend(keep_longest(&mut fingerprints, &mut overview));
     Ok(Report {
-        name: names(&arguments.files),
+        name: names(&arguments.input.files),
         generator: super::generator(),
         complete: source.complete(),
         time: time.name(),
-        method: arguments.method.name(),
+        method: arguments.rule.rule.name(),
         run: super::run_facts(source),
         overview,
         fingerprints,

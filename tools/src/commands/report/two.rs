@@ -47,7 +47,7 @@ pub(super) fn run(
 }
 
 fn open(arguments: &Arguments, file: &Path, time: RunTime) -> Result<Source> {
-    let source = Source::read(&[file.to_owned()], arguments.from)?;
+    let source = Source::read(&[file.to_owned()], arguments.input.from.format)?;
     source.check(None, time)?;
     source.warn(time);
     Ok(source)
@@ -77,7 +77,7 @@ fn compare(arguments: &Arguments, sources: &[Source; 2], files: [&PathBuf; 2], t
             // What is not laid over each other takes no room.
             measured.heat = None;
             measured.counters.clear();
-            make::fingerprint(measured, arguments.method, &detail)
+            make::fingerprint(measured, arguments.rule.rule, &detail)
         };
         pairs.push(comparison::pair(identities[0][a].key(), made(0, a)?, made(1, b)?));
     }
@@ -86,7 +86,7 @@ fn compare(arguments: &Arguments, sources: &[Source; 2], files: [&PathBuf; 2], t
         generator: super::generator(),
         complete: sources.iter().all(Source::complete),
         time: time.name(),
-        method: arguments.method.name(),
+        method: arguments.rule.rule.name(),
         runs: [super::run_facts(&sources[0]), super::run_facts(&sources[1])],
         pairs,
         notes,

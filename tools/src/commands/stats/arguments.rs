@@ -6,7 +6,7 @@ use clap::{Args, ValueEnum};
 use mpitrace::run_time::RunTime;
 use mpitrace::statistics::schemes::{Measurement, Removal, Scheme};
 
-use crate::source::{Input, TimeArgument};
+use crate::options::{Input, RuleOption, TimeOption};
 
 /// The statistics of the run times of each operation
 ///
@@ -22,7 +22,7 @@ pub struct Arguments {
     #[arg(long, value_name = "N")]
     pub operation: Option<usize>,
     #[command(flatten)]
-    pub time: TimeArgument,
+    pub time: TimeOption,
     /// The run time, by its name in MPIBlib: the root's own (root), the longest on any rank (maximum), first entry to last exit
     /// (global)
     #[arg(long, conflicts_with = "time", value_name = "METHOD")]
@@ -30,9 +30,8 @@ pub struct Arguments {
     /// Only the repetitions of this category
     #[arg(long, default_value = "all")]
     pub category: Wanted,
-    /// The rule of the categories
-    #[arg(long, default_value = "roth")]
-    pub method: Method,
+    #[command(flatten)]
+    pub rule: RuleOption,
     /// Leave out outliers: outside of Tukey's fences, or above twice the 99th percentile (mpibench). The default of a scheme is
     /// its benchmark's own
     #[arg(long, value_name = "RULE")]
@@ -90,13 +89,6 @@ pub enum Wanted {
     Good,
 }
 
-/// The rules of the categories.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Method {
-    Roth,
-    Robust,
-}
-
 /// The rules of outliers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Remove {
@@ -137,7 +129,7 @@ impl Arguments {
         match self.timing {
             Some(Timing::Root | Timing::Maximum) => RunTime::Local,
             Some(Timing::Global) => RunTime::Global,
-            None => self.time.into(),
+            None => self.time.time,
         }
     }
 

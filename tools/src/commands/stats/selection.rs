@@ -3,12 +3,12 @@
 use std::borrow::Cow;
 
 use anyhow::Result;
-use mpitrace::categories::{Categories, Category, Robust, Roth};
+use mpitrace::categories::{Categories, Category};
 use mpitrace::statistics::schemes::Removal;
 use mpitrace::trace::layout::OPERATION_MASK;
 use serde::Serialize;
 
-use super::arguments::{Arguments, Method, Timing, Wanted};
+use super::arguments::{Arguments, Timing, Wanted};
 use crate::source::{Source, Traced};
 
 /// The repetitions that count.
@@ -60,10 +60,7 @@ impl<'s> Selection<'s> {
         if arguments.timing == Some(Timing::Root) {
             times.run_time_ns = source.ranks(number).duration_ns(root_member(source, number));
         }
-        let categories = match arguments.method {
-            Method::Roth => Roth::default().categorize(&times.repetition, &times.run_time_ns),
-            Method::Robust => Robust::default().categorize(&times.repetition, &times.run_time_ns)?.categories,
-        };
+        let categories = arguments.rule.rule.apply(&times.repetition, &times.run_time_ns)?.categories;
         let mut left_out = LeftOut::default();
         let kept: Vec<bool> = categories
             .category

@@ -28,7 +28,7 @@ pub struct Perfetto;
 
 impl Exporter for Perfetto {
     fn export(&self, calls: &Calls, operation: Option<usize>, destination: &mut Destination) -> Result<()> {
-        let labels = Labels::of(calls);
+        let labels = Labels::of(calls)?;
         let stamps = Stamps::of(calls);
         destination.stream(Content::Binary, |sink| {
             let mut packets = Packets { sink, buffer: Vec::new() };
