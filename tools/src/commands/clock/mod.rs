@@ -27,8 +27,7 @@ use crate::output::{self, Output};
 pub struct Arguments {
     #[command(flatten)]
     input: TraceInput,
-    /// Estimate the clocks again, by another method, out of the same probes (joint, linear, skampi, none)
-    #[arg(long, value_name = "METHOD", value_parser = method)]
+    #[arg(long, value_name = "METHOD", value_parser = method, help = method_help())]
     method: Option<Method>,
     /// Also draw the offset of each clock over the run, with its errors
     #[arg(long, value_name = "OUT.svg")]
@@ -38,8 +37,12 @@ pub struct Arguments {
     json: bool,
 }
 
-fn method(name: &str) -> Result<Method, &'static str> {
-    Method::named(name).ok_or("one of joint, linear, skampi, none, or the run's own")
+fn method_help() -> String {
+    format!("Estimate the clocks again from the same probes, by {}", Method::names_from_probes())
+}
+
+fn method(name: &str) -> Result<Method, String> {
+    Method::named(name).ok_or_else(|| format!("expected {}, or the run's own", Method::names_from_probes()))
 }
 
 /// Shows it.
