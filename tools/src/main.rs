@@ -4,6 +4,7 @@
 
 mod cli;
 mod commands;
+mod draw;
 mod export;
 mod launcher;
 mod markers;

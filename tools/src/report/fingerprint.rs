@@ -1,7 +1,7 @@
 //! What a fingerprint holds: everything that is known of one operation's run times, thinned to what can be looked at.
 //!
 //! Numbers come from all repetitions; only the points of the plots are fewer than there are (see [`super::thin`]). The page, the
-//! stills, the terminal and the JSON show one and the same [`Report`].
+//! pictures, the terminal and the JSON show one and the same [`Report`].
 
 use std::collections::BTreeMap;
 

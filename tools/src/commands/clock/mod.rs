@@ -15,6 +15,7 @@ use clap::Args;
 use mpitrace::clock::{Clock, Method};
 use mpitrace::operations::Operations;
 
+use crate::draw::svg;
 use crate::options::TraceInput;
 use crate::output::{self, Output};
 
@@ -57,7 +58,7 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
         None => Clock::of(&trace),
     };
     let facts = facts::Facts::of(&trace, &clock, &Operations::of(&trace));
-    picture.map_or(Ok(()), |path| write(path, &picture::svg(&trace, &clock)))?;
+    picture.map_or(Ok(()), |path| write(path, &svg::text(&picture::scene(&trace, &clock))))?;
     super::warn_if_incomplete(&trace);
     if arguments.json {
         output::json(output, &facts)?;

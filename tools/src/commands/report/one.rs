@@ -8,13 +8,14 @@ use mpitrace::run_time::RunTime;
 
 use super::{Arguments, Place};
 use crate::commands::shown_source;
+use crate::draw::terminal::Look;
 use crate::output::{self, Output};
 use crate::progress::{self, Progress};
 use crate::report::detail::{Detail, SHOWN};
 use crate::report::fingerprint::{Fingerprint, Overview, Report};
 use crate::report::measured::Measured;
-use crate::report::terminal::{self, Look};
-use crate::report::{file, make, page, still};
+use crate::report::terminal;
+use crate::report::{file, make, page, pictures};
 use crate::source::Source;
 
 pub(super) fn run(arguments: &Arguments, time: RunTime, place: Place, output: &mut Output) -> Result<ExitCode> {
@@ -23,14 +24,14 @@ pub(super) fn run(arguments: &Arguments, time: RunTime, place: Place, output: &m
     source.warn(time);
     let report = report(&source, arguments, time)?;
     if let (Place::Folder(_), Some(plot)) = (&place, arguments.plot.as_deref()) {
-        still::check(&report, plot)?;
+        pictures::check(&report, plot)?;
     }
     match place {
         Place::Page(path) => {
             let title = format!("Fingerprints of {}", report.name);
             file::whole(path, |file| page::write(&title, &report, file))?;
         }
-        Place::Folder(folder) => still::write(&report, time, folder, arguments.plot.as_deref())?,
+        Place::Folder(folder) => pictures::write(&report, time, folder, arguments.plot.as_deref())?,
         Place::Terminal => {
             let look = Look::of(output.style);
             terminal::write(&report, time, look, output)?;

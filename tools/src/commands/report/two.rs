@@ -10,12 +10,13 @@ use mpitrace::run_time::RunTime;
 use super::{Arguments, Place};
 use crate::commands::FINDING;
 use crate::commands::compare::identity;
+use crate::draw::terminal::Look;
 use crate::output::{self, Output};
 use crate::report::comparison::{self, Comparison};
 use crate::report::detail::{Detail, SHOWN};
 use crate::report::measured::Measured;
-use crate::report::terminal::{self, Look};
-use crate::report::{file, make, page, still};
+use crate::report::terminal;
+use crate::report::{file, make, page, pictures};
 use crate::source::Source;
 
 pub(super) fn run(
@@ -32,7 +33,7 @@ pub(super) fn run(
             let title = format!("{} beside {}", comparison.names[0], comparison.names[1]);
             file::whole(path, |file| page::write(&title, &comparison, file))?;
         }
-        Place::Folder(folder) => still::write_comparison(&comparison, time, folder)?,
+        Place::Folder(folder) => pictures::write_comparison(&comparison, time, folder)?,
         Place::Terminal => {
             let look = Look::of(output.style);
             terminal::write_comparison(&comparison, time, look, output)?;
