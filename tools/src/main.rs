@@ -1,6 +1,7 @@
 //! `mpitrace`, the companion of libmpitrace.so: starts programs under it and shows what it recorded.
 //!
-//! This file parses and calls; each command is one file of [`commands`], and the mathematics is in the library `mpitrace`.
+//! This file parses and calls; each command is one file of [`commands`], and the mathematics is in the library
+//! `mpitrace`.
 
 mod cli;
 mod commands;

@@ -1,4 +1,5 @@
-//! Formats of record batches: one file, or a dataset with a folder for each operation (`operation=N`, as Hive names them).
+//! Formats of record batches: one file, or a dataset with a folder for each operation (`operation=N`, as Hive names
+//! them).
 
 use anyhow::{Result, ensure};
 

@@ -183,8 +183,8 @@ impl<'t> Calls<'t> {
         Ok(())
     }
 
-    /// Visits the calls of one operation: in the order of the ranks, and for each rank these rows of the operation, as far as
-    /// the rank has kept them.
+    /// Visits the calls of one operation: in the order of the ranks, and for each rank these rows of the operation, as
+    /// far as the rank has kept them.
     pub fn of_operation<'s>(
         &'s self,
         number: usize,
@@ -206,7 +206,8 @@ impl<'t> Calls<'t> {
         Ok(())
     }
 
-    /// How long the call was on the rank's own clock, ns; `None`: it did not return. Free of the rounding of large times.
+    /// How long the call was on the rank's own clock, ns; `None`: it did not return. Free of the rounding of large
+    /// times.
     pub fn duration_ns(&self, place: Place) -> Option<f64> {
         let part = self.parts[place.part].part;
         let exit = Some(part.exit()[place.record]).filter(|&tick| tick != 0)?;

@@ -20,8 +20,8 @@ pub enum Source {
 /// Flags of the processor without which its time stamp counter is not one clock, and rdtscp not there.
 pub const FLAGS: [&str; 3] = ["constant_tsc", "nonstop_tsc", "rdtscp"];
 
-/// What the tracer reads on this machine, by the same rule as in interpose/src/ticks.rs: all flags, and a kernel that has not
-/// found the counter unstable, which takes it off its list.
+/// What the tracer reads on this machine, by the same rule as in interpose/src/ticks.rs: all flags, and a kernel that
+/// has not found the counter unstable, which takes it off its list.
 pub fn source() -> Source {
     if cfg!(target_arch = "aarch64") {
         return Source::Cntvct;

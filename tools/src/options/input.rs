@@ -38,7 +38,8 @@ pub struct Input {
 /// What the files are: traces, or run times that another tool wrote.
 #[derive(Clone, Copy, Debug, Args)]
 pub struct FromOption {
-    /// The files are not traces: csv (iteration id, MPI rank, metric name, value; runtime in ns), or ReproMPI's raw output
+    /// The files are not traces: csv (iteration id, MPI rank, metric name, value; runtime in ns), or ReproMPI's raw
+    /// output
     #[arg(long = "from", value_name = "FORMAT")]
     pub format: Option<Format>,
 }

@@ -1,4 +1,5 @@
-//! The options that several commands share, each declared once: which files, which run time, which rule, which operation.
+//! The options that several commands share, each declared once: which files, which run time, which rule, which
+//! operation.
 
 mod input;
 mod rule;

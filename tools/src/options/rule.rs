@@ -8,7 +8,7 @@ use mpitrace::categories::Rule;
 #[derive(Clone, Copy, Debug, Args)]
 pub struct RuleOption {
     /// The rule of the categories
-    #[arg(long = "method", value_name = "METHOD", default_value = Rule::default().name(), value_parser = parser(Rule::of_warmup()))]
+    #[arg(long = "method", value_name = "METHOD", default_value = usual(), value_parser = parser(Rule::of_warmup()))]
     pub rule: Rule,
 }
 
@@ -16,8 +16,13 @@ pub struct RuleOption {
 #[derive(Clone, Copy, Debug, Args)]
 pub struct ReductionOption {
     /// What is left out of a run
-    #[arg(long = "method", value_name = "METHOD", default_value = Rule::default().name(), value_parser = parser(Rule::all()))]
+    #[arg(long = "method", value_name = "METHOD", default_value = usual(), value_parser = parser(Rule::all()))]
     pub rule: Rule,
+}
+
+/// The name of the rule where none is asked for.
+fn usual() -> &'static str {
+    Rule::default().name()
 }
 
 /// Takes the names of these rules.

@@ -1,7 +1,8 @@
 //! The fingerprint of a micro-benchmark (thesis, section 4.7: MPI-MiBFi), and the ways to look at it.
 //!
-//! [`measured`] takes what a source has measured, [`make`] makes a [`fingerprint::Report`] of it, and that is shown as a [`page`],
-//! as static [`pictures`] or in the [`terminal`]. Each of them only draws: every number comes out of [`make`].
+//! [`measured`] takes what a source has measured, [`make`] makes a [`fingerprint::Report`] of it, and that is shown as
+//! a [`page`], as static [`pictures`] or in the [`terminal`]. Each of them only draws: every number comes out of
+//! [`make`].
 
 pub mod comparison;
 mod cumulative_median;

@@ -1,4 +1,5 @@
-//! What a trace has of one operation on each rank, and how a column is made of it: on all processors, where the records lie.
+//! What a trace has of one operation on each rank, and how a column is made of it: on all processors, where the records
+//! lie.
 
 use mpitrace::clock::RankClock;
 use mpitrace::operations::Operation;

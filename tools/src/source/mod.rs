@@ -12,8 +12,8 @@
 //! Ok(commands::shown_source(&source))
 //! ```
 //!
-//! One operation's columns are made at a time, those of a rank each by itself: memory is for what is looked at, not for the
-//! trace.
+//! One operation's columns are made at a time, those of a rank each by itself: memory is for what is looked at, not for
+//! the trace.
 
 mod columns;
 mod description;
@@ -58,8 +58,8 @@ impl Source {
         Source::read(&input.files, input.from.format)
     }
 
-    /// Opens these files: the trace of one run in one file or several, or with a format the files of another tool, each of
-    /// which is read by itself.
+    /// Opens these files: the trace of one run in one file or several, or with a format the files of another tool, each
+    /// of which is read by itself.
     pub fn read(files: &[PathBuf], from: Option<Format>) -> Result<Source> {
         let data = match from {
             None => Data::Traced(Traced::open(files)?),
@@ -82,7 +82,8 @@ impl Source {
         (0..self.operations.len()).filter(move |number| operation.is_none_or(|wanted| wanted == *number))
     }
 
-    /// Whether there is such an operation, and whether there are such run times: to be asked before anything is written.
+    /// Whether there is such an operation, and whether there are such run times: to be asked before anything is
+    /// written.
     ///
     /// # Errors
     /// A number beyond the operations; run times that need time stamps where there are none.
@@ -102,8 +103,8 @@ impl Source {
         Ok(())
     }
 
-    /// Tells on stderr what is to be known beside the numbers: that something is incomplete or was left out, and that clocks
-    /// which nothing has synchronised stand behind times of several ranks.
+    /// Tells on stderr what is to be known beside the numbers: that something is incomplete or was left out, and that
+    /// clocks which nothing has synchronised stand behind times of several ranks.
     pub fn warn(&self, time: RunTime) {
         match &self.data {
             Data::Traced(traced) => {
@@ -113,7 +114,8 @@ impl Source {
                 let clock = &traced.clock;
                 if time != RunTime::Local && clock.domains.len() > 1 && clock.method == Method::None {
                     eprintln!(
-                        "mpitrace: the ranks read {} clocks that nothing has synchronised: only --time local is to be trusted",
+                        "mpitrace: the ranks read {} clocks that nothing has synchronised: \
+                         only --time local is to be trusted",
                         clock.domains.len()
                     );
                 }

@@ -19,12 +19,12 @@ use shown::Categorized;
 
 /// Sort the repetitions of each operation into first, warmup, outlier and good
 ///
-/// roth is the rule of Roth's thesis. The first repetition is `first`. The warm-up ends at w, the first repetition at which
-/// the smallest run time so far falls by 0.1 medians or more; w is 10 or later. A repetition of 2 medians or more is an
-/// outlier, all others are good. What fits twice: first before warmup before outlier.
+/// roth is the rule of Roth's thesis. The first repetition is `first`. The warm-up ends at w, the first repetition at
+/// which the smallest run time so far falls by 0.1 medians or more; w is 10 or later. A repetition of 2 medians or more
+/// is an outlier, all others are good. What fits twice: first before warmup before outlier.
 ///
-/// robust finds the repetitions at which the level of the run times changes, tells what the operation does over time (its
-/// class), and takes for a warm-up only a slow beginning that the rest of the run does not repeat by chance.
+/// robust finds the repetitions at which the level of the run times changes, tells what the operation does over time
+/// (its class), and takes for a warm-up only a slow beginning that the rest of the run does not repeat by chance.
 #[derive(Debug, Args)]
 pub struct Arguments {
     #[command(flatten)]
@@ -36,7 +36,8 @@ pub struct Arguments {
     time: TimeOption,
     #[command(flatten)]
     rule: RuleOptions,
-    /// The operation's cumulative mean, median and minimum, running mean and median, and their differences, by repetition
+    /// The operation's cumulative mean, median and minimum, running mean and median, and their differences, by
+    /// repetition
     #[arg(long, requires = "operation")]
     metrics: bool,
     /// The running mean and median are of this many repetitions

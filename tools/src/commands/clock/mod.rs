@@ -21,9 +21,9 @@ use crate::output::{self, Output};
 
 /// Show how good the global time is: its method, its errors, and whether calls keep the order that collectives imply
 ///
-/// No rank can leave a barrier before the last has entered it, whatever its clock says; other collectives imply less. Times
-/// that break this order by more than their stated errors are violations. A clock that stepped is listed with the times between
-/// which it did. Both end with exit code 1.
+/// No rank can leave a barrier before the last has entered it, whatever its clock says; other collectives imply less.
+/// Times that break this order by more than their stated errors are violations. A clock that stepped is listed with the
+/// times between which it did. Both end with exit code 1.
 #[derive(Debug, Args)]
 pub struct Arguments {
     #[command(flatten)]

@@ -24,10 +24,10 @@ use side::Side;
 
 /// Compare two sets of runs: which is faster, by how much, and is it chance?
 ///
-/// Each file is a run. First, warm-up and outliers are left out per run, and counted; each run is one median; the medians of A
-/// and B are tested, corrected for the number of operations by Holm's method: * 0.05, ** 0.01, *** 0.001. A crossing is an
-/// operation of which one side is faster in the median and slower in the 95th percentile, outliers included, both by intervals
-/// that are apart. Exit code 1 where B is slower.
+/// Each file is a run. First, warm-up and outliers are left out per run, and counted; each run is one median; the
+/// medians of A and B are tested, corrected for the number of operations by Holm's method: * 0.05, ** 0.01, *** 0.001.
+/// A crossing is an operation of which one side is faster in the median and slower in the 95th percentile, outliers
+/// included, both by intervals that are apart. Exit code 1 where B is slower.
 #[derive(Debug, Args)]
 pub struct Arguments {
     /// The runs of A

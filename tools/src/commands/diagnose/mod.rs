@@ -21,10 +21,10 @@ use crate::source::{Description, Source};
 
 /// Say which counter, timer or rank tells the slow repetitions from the good ones
 ///
-/// Each metric of each rank (how late it arrives, its counters and timers, what its requests cost, whether the tracer may have
-/// delayed it) is held against the run times, over all repetitions and within each category; and the warm-up, the outliers and
-/// the modes against the good repetitions, with a rank test that is corrected for how many metrics there are and for
-/// repetitions that are not independent. What tells them best is named first.
+/// Each metric of each rank (how late it arrives, its counters and timers, what its requests cost, whether the tracer
+/// may have delayed it) is held against the run times, over all repetitions and within each category; and the warm-up,
+/// the outliers and the modes against the good repetitions, with a rank test that is corrected for how many metrics
+/// there are and for repetitions that are not independent. What tells them best is named first.
 #[derive(Debug, Args)]
 pub struct Arguments {
     #[command(flatten)]

@@ -78,8 +78,8 @@ impl Counters {
 fn hint(paranoid: Option<i64>) -> String {
     match paranoid {
         Some(level @ 2..) => format!(
-            "kernel.perf_event_paranoid is {level}: `sysctl kernel.perf_event_paranoid=1`, or the capability CAP_PERFMON, \
-             allows counters with what the kernel does for the program"
+            "kernel.perf_event_paranoid is {level}: `sysctl kernel.perf_event_paranoid=1`, or the capability \
+             CAP_PERFMON, allows counters with what the kernel does for the program"
         ),
         Some(level) => format!(
             "kernel.perf_event_paranoid is {level} and allows this; a container's seccomp profile may forbid \
@@ -110,7 +110,8 @@ fn why(error: i32) -> String {
 
 /// Counts for a moment; the error number where that does not work.
 fn count(kind: u32, number: u64, with_kernel: bool) -> Result<(), i32> {
-    /// Of perf_event_attr, version 1 (PERF_ATTR_SIZE_VER0): type and size, config, sample_period, sample_type, read_format, flags.
+    /// Of perf_event_attr, version 1 (PERF_ATTR_SIZE_VER0): type and size, config, sample_period, sample_type,
+    /// read_format, flags.
     const WORDS: usize = 8;
     /// PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING.
     const TIMES: u64 = 1 | 2;

@@ -98,7 +98,7 @@ fn keep_longest(fingerprints: &mut Vec<Fingerprint>, overview: &mut [Overview]) 
     let mut shown = overview.iter().map(|row| row.shown);
     fingerprints.retain(|_| shown.next().unwrap_or(false));
     Some(format!(
-        "{SHOWN} of {operations} operations are shown, those with the most time (median times repetitions); --operation \
-         shows any other"
+        "{SHOWN} of {operations} operations are shown, those with the most time (median times repetitions); \
+         --operation shows any other"
     ))
 }

@@ -21,13 +21,13 @@ const PREFIX: &str = "MPITRACE_";
 
 /// Run a job with the tracer preloaded into its ranks
 ///
-/// The launcher may stand behind other commands (timeout 60 mpirun ...). All MPITRACE_ variables of the environment reach
-/// the ranks; an option goes before its variable. A program without a launcher is preloaded itself. The exit code is the
-/// job's.
+/// The launcher may stand behind other commands (timeout 60 mpirun ...). All MPITRACE_ variables of the environment
+/// reach the ranks; an option goes before its variable. A program without a launcher is preloaded itself. The exit code
+/// is the job's.
 ///
-/// With --runs the job is run N times into N traces: -o x.mpitrace gives x.1.mpitrace, x.2.mpitrace and so on. Several jobs,
-/// with --and between their commands, take turns, or with --shuffle come in random order: x.a.1.mpitrace, x.b.1.mpitrace.
-/// The exit code is then the first that is not 0.
+/// With --runs the job is run N times into N traces: -o x.mpitrace gives x.1.mpitrace, x.2.mpitrace and so on. Several
+/// jobs, with --and between their commands, take turns, or with --shuffle come in random order: x.a.1.mpitrace,
+/// x.b.1.mpitrace. The exit code is then the first that is not 0.
 #[derive(Debug, Args)]
 #[command(override_usage = "mpitrace run [OPTIONS] -- LAUNCHER ... [--and LAUNCHER ...]")]
 pub struct Arguments {

@@ -112,8 +112,8 @@ pub fn root_member(source: &Source, number: usize) -> usize {
     }
 }
 
-/// The member that has this rank in the operation's communicator. Members come in the order of their world ranks, which need
-/// not be that of their ranks in the communicator.
+/// The member that has this rank in the operation's communicator. Members come in the order of their world ranks, which
+/// need not be that of their ranks in the communicator.
 fn traced_member(traced: &Traced, number: usize, root: i32) -> Option<usize> {
     let operation = &traced.operations.operations[number];
     let records = operation.records(operation.complete_rows().next()?);

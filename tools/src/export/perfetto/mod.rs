@@ -1,8 +1,8 @@
 //! A timeline in Perfetto's protobuf, packet by packet: a process for each rank, a track for each of its threads, and a
 //! counter track for each counter.
 //!
-//! A call is a slice, one with a request a slice on a lane of its own, since such calls overlap. The calls of a repetition are
-//! joined by a flow. A counter's value stands from the entry of the call that it belongs to.
+//! A call is a slice, one with a request a slice on a lane of its own, since such calls overlap. The calls of a
+//! repetition are joined by a flow. A counter's value stands from the entry of the call that it belongs to.
 
 mod schema;
 mod tracks;
