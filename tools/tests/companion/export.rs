@@ -50,6 +50,20 @@ fn json_is_what_dump_lists_also_in_a_pipe_and_compressed() {
 }
 
 #[test]
+fn the_categories_come_from_the_rule_that_is_asked_for() {
+    let folder = Folder::new();
+    let trace = folder.trace(&plain());
+    let perfetto = |name: &str, options: &[&str]| {
+        let file = folder.path(name);
+        assert_eq!(export(&trace, "perfetto", &file, options).code, 0);
+        fs::read(&file).unwrap()
+    };
+    assert_eq!(perfetto("usual", &[]), perfetto("roth", &["--method", "roth"]));
+    assert!(!perfetto("robust", &["--method", "robust"]).is_empty());
+    assert_refused(&export(&trace, "json", "-", &["--method", "tukey"]), "[possible values: roth, robust]");
+}
+
+#[test]
 fn csv_is_one_operation_a_file() {
     let folder = Folder::new();
     let trace = folder.trace(&plain());
