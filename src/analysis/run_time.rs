@@ -43,6 +43,23 @@ impl RunTime {
         }
     }
 
+    /// All definitions, in the order in which help lists them.
+    pub const ALL: [RunTime; 3] = [RunTime::Local, RunTime::Global, RunTime::Last];
+
+    /// The definition with this name.
+    pub fn named(name: &str) -> Option<RunTime> {
+        RunTime::ALL.into_iter().find(|time| time.name() == name)
+    }
+
+    /// What it measures, in one line of help.
+    pub fn help(self) -> &'static str {
+        match self {
+            RunTime::Local => "The longest time on any rank",
+            RunTime::Global => "First entry to last exit",
+            RunTime::Last => "Last entry to last exit",
+        }
+    }
+
     /// The name in options and in JSON.
     pub fn name(self) -> &'static str {
         match self {

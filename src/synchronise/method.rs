@@ -1,4 +1,6 @@
-//! The methods of clock synchronisation by name, with their parameters.
+//! The methods of clock synchronisation by name, with their parameters. Parser, help, errors and docs/clocks.md use this list.
+
+use std::sync::LazyLock;
 
 /// A method.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,47 +27,121 @@ pub enum Method {
     Joint,
 }
 
-/// Names and numbers of the methods, as the environment and the trace have them.
-const METHODS: [(&str, Method); 10] = [
-    ("none", Method::None),
-    ("skampi", Method::Skampi),
-    ("netgauge", Method::Netgauge),
-    ("jk", Method::Jk),
-    ("hca", Method::Hca),
-    ("hca2", Method::Hca2),
-    ("hca3", Method::Hca3),
-    ("h2hca", Method::H2hca),
-    ("linear", Method::Linear),
-    ("joint", Method::Joint),
+/// What is known of a method.
+struct Entry {
+    method: Method,
+    name: &'static str,
+    /// What it does, as help and docs/clocks.md tell it.
+    does: &'static str,
+    /// Points that a drift is fitted to; 0: it fits none.
+    fit_points: u32,
+    /// Exchanges per fit point, or per offset; 0: it makes none.
+    exchanges: u32,
+    /// Whether its answer can be computed from the probes that a `joint` or a `linear` run keeps.
+    from_probes: bool,
+}
+
+impl Entry {
+    const fn new(method: Method, name: &'static str, (fit_points, exchanges): (u32, u32), does: &'static str) -> Entry {
+        let from_probes = matches!(method, Method::Joint | Method::Linear | Method::Skampi | Method::None);
+        Entry { method, name, does, fit_points, exchanges, from_probes }
+    }
+}
+
+/// The one list of the methods. The index of an entry is the method's number in a trace.
+#[rustfmt::skip]
+static METHODS: [Entry; 10] = [
+    Entry::new(Method::None, "none", (0, 0),
+        "CLOCK_REALTIME as the hosts have it, without a statement of its error"),
+    Entry::new(Method::Skampi, "skampi", (0, 100),
+        "offsets only, the root with each in turn: the tightest bounds of all exchanges, their middle"),
+    Entry::new(Method::Netgauge, "netgauge", (0, 100),
+        "offsets only, summed over a binary tree; a pair stops after 100 exchanges without a shorter round trip"),
+    Entry::new(Method::Jk, "jk", (1000, 100),
+        "a line through offsets over time, the root with each in turn: medians less half the mean round trip"),
+    Entry::new(Method::Hca, "hca", (1000, 100),
+        "such lines over a tree, then an offset with the root for each"),
+    Entry::new(Method::Hca2, "hca2", (1000, 100),
+        "the same, the offsets measured in the tree as well"),
+    Entry::new(Method::Hca3, "hca3", (1000, 100),
+        "from the root down: a parent answers with its own global clock, so nothing has to be merged"),
+    Entry::new(Method::H2hca, "h2hca", (500, 100),
+        "the same with the parameters that its authors use for one leader per node; all methods here run among leaders"),
+    Entry::new(Method::Linear, "linear", (0, 10),
+        "Score-P's: the exchange of the shortest round trip at Init and at Finalize, a straight line between"),
+    // Twenty rounds of 40 exchanges over a hypercube of 2^20 leaders take less than 5 ms.
+    Entry::new(Method::Joint, "joint", (0, 40),
+        "probes over a hypercube in both directions, one solution after the run, smoothed over time; the default"),
 ];
 
+/// What `auto` stands for.
+const AUTOMATIC: Method = Method::Joint;
+
+/// Names joined with commas, the last with `or`.
+fn listed(names: &[&str]) -> String {
+    match names {
+        [before @ .., last] if !before.is_empty() => format!("{} or {last}", before.join(", ")),
+        names => names.concat(),
+    }
+}
+
 impl Method {
-    /// The method of that name; `auto` is `joint`.
+    /// All methods, by number.
+    pub fn all() -> impl ExactSizeIterator<Item = Method> {
+        METHODS.iter().map(|entry| entry.method)
+    }
+
+    /// The method with this name; `auto` is `joint`.
     pub fn named(name: &str) -> Option<Method> {
-        let name = if name == "auto" { "joint" } else { name };
-        METHODS.iter().find(|(known, _)| *known == name).map(|&(_, method)| method)
+        if name == "auto" {
+            return Some(AUTOMATIC);
+        }
+        METHODS.iter().find(|entry| entry.name == name).map(|entry| entry.method)
+    }
+
+    fn entry(self) -> &'static Entry {
+        &METHODS[self.number() as usize]
     }
 
     /// Its name.
     pub fn name(self) -> &'static str {
-        METHODS[self.number() as usize].0
+        self.entry().name
+    }
+
+    /// What it does, in one line.
+    pub fn help(self) -> &'static str {
+        self.entry().does
     }
 
     /// Its number in a trace.
     pub fn number(self) -> u32 {
-        METHODS.iter().position(|&(_, method)| method == self).unwrap_or_default() as u32
+        METHODS.iter().position(|entry| entry.method == self).unwrap_or_default() as u32
     }
 
     /// The method with this number.
     pub fn numbered(number: u32) -> Option<Method> {
-        METHODS.get(number as usize).map(|&(_, method)| method)
+        METHODS.get(number as usize).map(|entry| entry.method)
     }
 
     /// Whether what it finds at Init is extrapolated over the whole run.
     pub fn extrapolates(self) -> bool {
         !matches!(self, Method::None | Method::Linear | Method::Joint)
     }
+
+    /// Whether it can be computed from the probes that a `joint` or a `linear` run keeps.
+    pub fn is_from_probes(self) -> bool {
+        self.entry().from_probes
+    }
+
+    /// The names of the methods that can be computed from probes: `joint, linear, skampi or none`.
+    pub fn names_from_probes() -> String {
+        let names: Vec<&str> = METHODS.iter().rev().filter(|entry| entry.from_probes).map(|entry| entry.name).collect();
+        listed(&names)
+    }
 }
+
+/// The parameters that go behind a method's name, and what their values are.
+const PARAMETERS: [(&str, &str); 4] = [("fit_points", "N"), ("exchanges", "N"), ("max_ppm", "X"), ("wander_ppb", "X")];
 
 /// A method with its parameters: `hca3,fit_points=500,exchanges=10`.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -85,37 +161,45 @@ pub struct Synchronisation {
 impl Synchronisation {
     /// A method with the parameters of its authors.
     pub fn of(method: Method) -> Synchronisation {
-        let (fit_points, exchanges) = match method {
-            Method::None => (0, 0),
-            Method::Skampi | Method::Netgauge => (0, 100),
-            Method::Jk | Method::Hca | Method::Hca2 | Method::Hca3 => (1000, 100),
-            Method::H2hca => (500, 100),
-            Method::Linear => (0, 10),
-            // Twenty rounds of them over a hypercube of 2^20 leaders take less than 5 ms.
-            Method::Joint => (0, 40),
-        };
+        let Entry { fit_points, exchanges, .. } = *method.entry();
         Synchronisation { method, fit_points, exchanges, max_ppm: 500.0, wander_ppb: 100.0 }
     }
 
-    /// What the text says, or what it should have said.
+    /// What a text may be: the methods and their parameters.
+    pub fn expected() -> &'static str {
+        static EXPECTED: LazyLock<String> = LazyLock::new(|| {
+            let names: Vec<&str> = ["auto"].into_iter().chain(METHODS.iter().map(|entry| entry.name)).collect();
+            let parameters: Vec<String> = PARAMETERS.iter().map(|(name, value)| format!("{name}={value}")).collect();
+            let parameters: Vec<&str> = parameters.iter().map(String::as_str).collect();
+            format!("{}, then after commas {}", listed(&names), listed(&parameters))
+        });
+        &EXPECTED
+    }
+
+    /// What the text says.
+    ///
+    /// # Errors
+    /// Another text; the error is [`Self::expected`].
     pub fn parse(text: &str) -> Result<Synchronisation, &'static str> {
-        const EXPECTED: &str = "auto, none, skampi, netgauge, jk, hca, hca2, hca3, h2hca, linear or joint, with fit_points=N, \
-             exchanges=N, max_ppm=X and wander_ppb=X behind commas";
+        Synchronisation::read(text).ok_or_else(Synchronisation::expected)
+    }
+
+    fn read(text: &str) -> Option<Synchronisation> {
         let mut words = text.split(',').map(str::trim);
-        let mut parsed = Synchronisation::of(words.next().and_then(Method::named).ok_or(EXPECTED)?);
+        let mut parsed = Synchronisation::of(words.next().and_then(Method::named)?);
         for word in words {
-            let (name, value) = word.split_once('=').ok_or(EXPECTED)?;
+            let (name, value) = word.split_once('=')?;
             let number = || value.trim().parse::<u32>().ok().filter(|&number| number > 0);
             let positive = || value.trim().parse::<f32>().ok().filter(|&value| value > 0.0 && value.is_finite());
             match name.trim() {
-                "fit_points" => parsed.fit_points = number().ok_or(EXPECTED)?,
-                "exchanges" => parsed.exchanges = number().ok_or(EXPECTED)?,
-                "max_ppm" => parsed.max_ppm = positive().ok_or(EXPECTED)?,
-                "wander_ppb" => parsed.wander_ppb = positive().ok_or(EXPECTED)?,
-                _ => return Err(EXPECTED),
+                "fit_points" => parsed.fit_points = number()?,
+                "exchanges" => parsed.exchanges = number()?,
+                "max_ppm" => parsed.max_ppm = positive()?,
+                "wander_ppb" => parsed.wander_ppb = positive()?,
+                _ => return None,
             }
         }
-        Ok(parsed)
+        Some(parsed)
     }
 }
 
@@ -134,10 +218,22 @@ mod tests {
     }
 
     #[test]
+    fn what_is_expected_names_every_method_and_parameter() {
+        let expected = Synchronisation::expected();
+        assert!(Method::all().all(|method| expected.contains(method.name())), "{expected}");
+        for (name, _) in PARAMETERS {
+            assert!(Synchronisation::parse(&format!("joint,{name}=3")).is_ok(), "{name}");
+        }
+        assert!(expected.starts_with("auto, none, ") && expected.ends_with("max_ppm=X or wander_ppb=X"), "{expected}");
+        assert_eq!(Method::names_from_probes(), "joint, linear, skampi or none");
+    }
+
+    #[test]
     fn a_method_has_one_number_and_one_name() {
-        for (number, (name, method)) in (0..).zip(METHODS) {
-            assert_eq!((method.number(), method.name()), (number, name));
+        for (number, method) in (0..).zip(Method::all()) {
+            assert_eq!(method.number(), number);
             assert_eq!(Method::numbered(number), Some(method));
+            assert_eq!(Method::named(method.name()), Some(method));
         }
     }
 }

@@ -1,13 +1,16 @@
 //! `mpitrace`, the companion of libmpitrace.so: starts programs under it and shows what it recorded.
 //!
-//! This file parses and calls; each command is one file of [`commands`], and the mathematics is in the library `mpitrace`.
+//! This file parses and calls; each command is one file of [`commands`], and the mathematics is in the library
+//! `mpitrace`.
 
 mod cli;
 mod commands;
+mod draw;
 mod export;
 mod launcher;
 mod markers;
 mod mpi;
+mod options;
 mod output;
 mod process;
 mod progress;

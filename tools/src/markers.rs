@@ -1,5 +1,5 @@
-//! The small files by which the ranks of a job see, within MPI_Init, whether all of them are traced. A job that is killed
-//! there leaves them behind.
+//! The small files by which the ranks of a job see, within MPI_Init, whether all of them are traced. A job that is
+//! killed there leaves them behind.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,5 @@
-//! Where data goes: standard output, buffered, coloured only for a person, and JSON lists that never lie in memory whole.
+//! Where data goes: standard output, buffered, coloured only for a person, and JSON lists that never lie in memory
+//! whole.
 
 use std::io::{self, BufWriter, IsTerminal, Write};
 

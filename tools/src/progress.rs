@@ -25,7 +25,8 @@ impl Progress {
         Progress::styled(ProgressBar::new(steps), "{bar:40} {percent:>3} %, {elapsed} gone, {eta} left")
     }
 
-    /// The same, beside output that is written meanwhile: on a terminal that tells enough, and a bar would be between its lines.
+    /// The same, beside output that is written meanwhile: on a terminal that tells enough, and a bar would be between
+    /// its lines.
     pub fn beside_output(steps: u64) -> Self {
         match io::stdout().is_terminal() {
             true => Progress { bar: ProgressBar::hidden(), drawing: None },

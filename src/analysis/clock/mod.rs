@@ -98,12 +98,10 @@ impl Clock {
         let run = trace.parts.first().and_then(|part| Method::numbered(part.info().clock_method));
         let run = run.unwrap_or(Method::None);
         let probed = matches!(run, Method::Joint | Method::Linear);
-        let from_probes = matches!(method, Method::Joint | Method::Linear | Method::Skampi);
-        if method == run || method == Method::None || probed && from_probes {
+        if method == run || method == Method::None || probed && method.is_from_probes() {
             return Ok(Clock::by(trace, method));
         }
-        let possible =
-            if probed { "joint, linear, skampi or none".to_owned() } else { format!("{} or none", run.name()) };
+        let possible = if probed { Method::names_from_probes() } else { format!("{} or none", run.name()) };
         Err(NotInTheTrace { method: method.name(), run: run.name(), possible })
     }
 

@@ -14,6 +14,8 @@ mod unfinished;
 pub use communicators::Communicator;
 pub use unfinished::Unfinished;
 
+use std::borrow::Cow;
+
 use crate::clock::{Clock, RankClock};
 use crate::parallel;
 use crate::reader::Trace;
@@ -122,7 +124,7 @@ impl Operation {
     }
 
     /// The numbers and the run times (ns) of the complete repetitions.
-    pub fn run_times(&self, trace: &Trace, clock: &Clock, run_time: RunTime) -> (Vec<u64>, Vec<f64>) {
+    pub fn run_times(&self, trace: &Trace, clock: &Clock, run_time: RunTime) -> (Cow<'_, [u64]>, Vec<f64>) {
         let columns: Vec<_> = self
             .parts
             .iter()
@@ -138,8 +140,8 @@ impl Operation {
         let all = self.repetitions() == self.complete.len();
         let some: Vec<usize> = if all { Vec::new() } else { self.complete_rows().collect() };
         let row_of = |index: usize| if all { index } else { some[index] };
-        let numbers: Vec<u64> = match all {
-            true => self.repetition.clone(),
+        let numbers: Cow<[u64]> = match all {
+            true => Cow::Borrowed(&self.repetition),
             false => some.iter().map(|&row| self.repetition[row]).collect(),
         };
         let run_times = parallel::filled(numbers.len(), |index| of_row(row_of(index)));

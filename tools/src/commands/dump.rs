@@ -7,8 +7,8 @@ use anyhow::{Result, ensure};
 use clap::Args;
 use mpitrace::reader::Part;
 
-use super::Input;
 use crate::export::rows::{Calls, RequestTimes, Row, Selection};
+use crate::options::TraceInput;
 use crate::output::{JsonList, Output, Style};
 use crate::table::{Rows, number, text};
 use crate::text::{self, csv_field};
@@ -17,7 +17,7 @@ use crate::text::{self, csv_field};
 #[derive(Debug, Args)]
 pub struct Arguments {
     #[command(flatten)]
-    input: Input,
+    input: TraceInput,
     /// Only the calls of this operation
     #[arg(long, value_name = "N")]
     operation: Option<usize>,

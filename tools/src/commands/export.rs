@@ -7,10 +7,10 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::Args;
 
-use super::Input;
 use crate::export::destination::Destination;
 use crate::export::rows::Calls;
 use crate::export::{Format, Options};
+use crate::options::{RuleOption, TraceInput};
 use crate::output::Output;
 
 /// Write the calls in a format of other tools
@@ -20,7 +20,9 @@ use crate::output::Output;
 #[derive(Debug, Args)]
 pub struct Arguments {
     #[command(flatten)]
-    input: Input,
+    input: TraceInput,
+    #[command(flatten)]
+    rule: RuleOption,
     /// The format
     #[arg(long, value_name = "FORMAT")]
     format: Format,
@@ -43,7 +45,7 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
     let options = Options { partitioned: arguments.partitioned, run_times: arguments.run_times };
     let exporter = arguments.format.exporter(options)?;
     let trace = arguments.input.open()?;
-    let calls = Calls::of(&trace);
+    let calls = Calls::of(&trace).with_rule(arguments.rule.rule);
     super::check_operation(arguments.operation, calls.operations.operations.len())?;
     let mut destination = Destination::new(&arguments.output, output, &arguments.input.files)?;
     super::warn_if_incomplete(&trace);

@@ -17,11 +17,9 @@ pub mod report;
 pub mod run;
 pub mod stats;
 
-use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Result, ensure};
-use clap::Args;
 use mpitrace::operations::OperationKey;
 use mpitrace::reader::Trace;
 
@@ -31,21 +29,6 @@ use crate::source::Source;
 pub const FINDING: u8 = 1;
 /// The exit code for wrong usage and for a file that cannot be read.
 pub const UNUSABLE: u8 = 2;
-
-/// The trace that a command reads.
-#[derive(Debug, Args)]
-pub struct Input {
-    /// The trace; several files where one run left several
-    #[arg(value_name = "FILE", required = true)]
-    files: Vec<PathBuf>,
-}
-
-impl Input {
-    /// Opens it.
-    pub fn open(&self) -> Result<Trace> {
-        Ok(Trace::open(&self.files)?)
-    }
-}
 
 /// The exit code of a command that has shown a trace.
 fn shown(trace: &Trace) -> ExitCode {

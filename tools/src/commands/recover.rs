@@ -14,9 +14,10 @@ use crate::{markers, text};
 
 /// Make a trace out of what a killed job left behind
 ///
-/// The records of a process that was killed lie on in node-local memory. Those of one job become one trace; where they lie
-/// on several nodes, gather the folders' files first and name the folders here. Of several jobs the one last written to
-/// becomes FILE, the others get a number before its ending. When a trace is safe on disk its leftovers are removed.
+/// The records of a process that was killed lie on in node-local memory. Those of one job become one trace; where they
+/// lie on several nodes, gather the folders' files first and name the folders here. Of several jobs the one last
+/// written to becomes FILE, the others get a number before its ending. When a trace is safe on disk its leftovers are
+/// removed.
 #[derive(Debug, Args)]
 pub struct Arguments {
     /// Where to look; MPITRACE_SEGMENT_DIR, /dev/shm and the temporary folder without

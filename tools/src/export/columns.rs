@@ -43,19 +43,19 @@ pub enum Rows<'r> {
 
 impl<'c> Batches<'c> {
     /// Without the column `operation` where the folder's name tells it.
-    pub fn of(calls: &'c Calls, with_operation: bool) -> Batches<'c> {
+    pub fn of(calls: &'c Calls, with_operation: bool) -> Result<Batches<'c>> {
         let operations = &calls.operations;
         let name = |communicator: usize| operations.communicators[communicator].name.as_str();
         let keys = || operations.operations.iter().map(|operation| &operation.key);
-        Batches {
+        Ok(Batches {
             calls,
-            labels: Labels::of(calls),
+            labels: Labels::of(calls)?,
             schema: Arc::new(Schema::new(fields(&calls.counter_names, with_operation))),
             with_operation,
             functions: Words::of(keys().map(|key| key.function.as_str())),
             communicators: Words::of(keys().map(|key| name(key.communicator))),
             categories: Arc::new(Category::ALL.iter().map(|category| Some(category.name())).collect()),
-        }
+        })
     }
 
     /// Visits the batches.

@@ -1,6 +1,8 @@
-//! The category of each call: its repetition's by Roth's rule, local run times and the rule's own factors.
+//! The category of each call: its repetition's, by local run times.
 
-use mpitrace::categories::{Category, Roth};
+use anyhow::{Context, Result};
+use mpitrace::categories::Category;
+use mpitrace::operations::Operation;
 use mpitrace::run_time::RunTime;
 
 use super::rows::{Calls, Row};
@@ -9,16 +11,22 @@ use super::rows::{Calls, Row};
 pub struct Labels(Vec<Vec<Option<Category>>>);
 
 impl Labels {
-    /// Finds them.
-    pub fn of(calls: &Calls) -> Labels {
-        let of_operation = |operation: &mpitrace::operations::Operation| {
+    /// Finds them by the rule of the calls.
+    ///
+    /// # Errors
+    /// A run time that is not finite, where the rule needs all of them.
+    pub fn of(calls: &Calls) -> Result<Labels> {
+        let of_operation = |(number, operation): (usize, &Operation)| {
             let (repetition, run_time_ns) = operation.run_times(calls.trace, &calls.clock, RunTime::Local);
-            let found = Roth::default().categorize(&repetition, &run_time_ns);
+            let found = calls.rule.apply(&repetition, &run_time_ns).with_context(|| format!("operation {number}"))?;
             let mut labels = vec![None; operation.repetition.len()];
-            operation.complete_rows().zip(found.category).for_each(|(row, category)| labels[row] = Some(category));
-            labels
+            operation
+                .complete_rows()
+                .zip(found.categories.category)
+                .for_each(|(row, category)| labels[row] = Some(category));
+            Ok(labels)
         };
-        Labels(calls.operations.operations.iter().map(of_operation).collect())
+        Ok(Labels(calls.operations.operations.iter().enumerate().map(of_operation).collect::<Result<_>>()?))
     }
 
     /// That of a call.

@@ -29,7 +29,8 @@ pub trait Exporter {
     /// Writes the calls of the trace, or of one operation.
     ///
     /// # Errors
-    /// The destination is not one for this format, or cannot be written; the format has no room for what the trace holds.
+    /// The destination is not one for this format, or cannot be written; the format has no room for what the trace
+    /// holds.
     fn export(&self, calls: &Calls, operation: Option<usize>, destination: &mut Destination) -> Result<()>;
 }
 
@@ -90,7 +91,8 @@ fn only_operation(calls: &Calls, wanted: Option<usize>) -> Result<usize> {
         (None, 1) => Ok(0),
         (None, 0) => bail!("this trace has no operation"),
         (None, several) => bail!(
-            "this trace has operations 0 to {}, and a file of this format holds one: --operation N, or a file each in -o FOLDER/",
+            "this trace has operations 0 to {}, and a file of this format holds one: --operation N, \
+             or a file each in -o FOLDER/",
             several - 1
         ),
     }

@@ -1,4 +1,5 @@
-//! Formats of record batches: one file, or a dataset with a folder for each operation (`operation=N`, as Hive names them).
+//! Formats of record batches: one file, or a dataset with a folder for each operation (`operation=N`, as Hive names
+//! them).
 
 use anyhow::{Result, ensure};
 
@@ -27,7 +28,7 @@ impl<T: Table> Exporter for Whole<T> {
     fn export(&self, calls: &Calls, operation: Option<usize>, destination: &mut Destination) -> Result<()> {
         // As Arrow's documentation names them: `.arrow` a file, `.arrows` a stream.
         let stream = destination.is_pipe() || destination.path().extension().is_some_and(|ending| ending == "arrows");
-        let batches = Batches::of(calls, true);
+        let batches = Batches::of(calls, true)?;
         destination.stream(Content::Compressed, |sink| self.0.write(&batches, Rows::All(operation), stream, sink))
     }
 }
@@ -41,7 +42,7 @@ impl<T: Table> Exporter for Partitioned<T> {
     fn export(&self, calls: &Calls, operation: Option<usize>, destination: &mut Destination) -> Result<()> {
         let operations = &calls.operations.operations;
         ensure!(!operations.is_empty(), "this trace has no operation");
-        let batches = Batches::of(calls, false);
+        let batches = Batches::of(calls, false)?;
         destination.folder(|folder| {
             let wanted = (0..operations.len()).filter(|number| operation.is_none_or(|wanted| wanted == *number));
             for number in wanted {

@@ -1,8 +1,8 @@
-//! ReproMPI's raw output (hunsa/reprompi, src/reprompi_bench/output_management): settings as `#@key=value`, a line of titles,
-//! and a row for each process and repetition, as under its option `-v`, or for each repetition, as without.
+//! ReproMPI's raw output (hunsa/reprompi, src/reprompi_bench/output_management): settings as `#@key=value`, a line of
+//! titles, and a row for each process and repetition, as under its option `-v`, or for each repetition, as without.
 //!
-//! Message sizes are in bytes, under the title that ReproMPI gives them when it is built with `OPTION_PRINT_MSIZES_BYTES`: a
-//! trace knows no counts. What the rows do not tell apart needs a file each.
+//! Message sizes are in bytes, under the title that ReproMPI gives them when it is built with
+//! `OPTION_PRINT_MSIZES_BYTES`: a trace knows no counts. What the rows do not tell apart needs a file each.
 
 use std::collections::HashMap;
 
@@ -36,8 +36,8 @@ impl Exporter for Reprompi {
     }
 }
 
-/// The rows name the function and the message size, and the head the number of processes: operations that differ in anything
-/// else would become one.
+/// The rows name the function and the message size, and the head the number of processes: operations that differ in
+/// anything else would become one.
 fn check_distinct(calls: &Calls, numbers: &[usize]) -> Result<()> {
     let Some(&first) = numbers.first() else { bail!("this trace has no operation") };
     let operation = |number: usize| &calls.operations.operations[number];

@@ -4,6 +4,7 @@ use std::cell::Cell;
 
 use anyhow::Result;
 use indicatif::{ProgressBar, ProgressStyle};
+use mpitrace::categories::Rule;
 use mpitrace::clock::Clock;
 use mpitrace::operations::{NO_RECORD, Operations};
 use mpitrace::reader::{Part, Requests, Trace};
@@ -81,6 +82,8 @@ pub struct Calls<'t> {
     pub trace: &'t Trace,
     pub clock: Clock,
     pub operations: Operations,
+    /// The rule of the categories.
+    pub rule: Rule,
     /// The counters of the trace; a rank may lack one of them.
     pub counter_names: Vec<String>,
     parts: Vec<Columns<'t>>,
@@ -123,11 +126,17 @@ impl<'t> Calls<'t> {
             clock: Clock::of(trace),
             has_request: operations.operations.iter().map(|operation| operation.key.has_request()).collect(),
             operations,
+            rule: Rule::default(),
             parts: trace.parts.iter().zip(&values).map(columns).collect(),
             counter_names,
             progress: ProgressBar::hidden(),
             visited: Cell::new(0),
         }
+    }
+
+    /// With the categories of this rule.
+    pub fn with_rule(self, rule: Rule) -> Self {
+        Calls { rule, ..self }
     }
 
     /// Shows on a terminal how far it is.
@@ -174,8 +183,8 @@ impl<'t> Calls<'t> {
         Ok(())
     }
 
-    /// Visits the calls of one operation: in the order of the ranks, and for each rank these rows of the operation, as far as
-    /// the rank has kept them.
+    /// Visits the calls of one operation: in the order of the ranks, and for each rank these rows of the operation, as
+    /// far as the rank has kept them.
     pub fn of_operation<'s>(
         &'s self,
         number: usize,
@@ -197,7 +206,8 @@ impl<'t> Calls<'t> {
         Ok(())
     }
 
-    /// How long the call was on the rank's own clock, ns; `None`: it did not return. Free of the rounding of large times.
+    /// How long the call was on the rank's own clock, ns; `None`: it did not return. Free of the rounding of large
+    /// times.
     pub fn duration_ns(&self, place: Place) -> Option<f64> {
         let part = self.parts[place.part].part;
         let exit = Some(part.exit()[place.record]).filter(|&tick| tick != 0)?;

@@ -16,8 +16,8 @@ pub enum Flavour {
     Slurm,
 }
 
-/// The names that launchers have. Most are asked for their version to tell the flavour, so a script that merely looks like
-/// one must not be among them.
+/// The names that launchers have. Most are asked for their version to tell the flavour, so a script that merely looks
+/// like one must not be among them.
 const NAMES: [&str; 14] = [
     "mpirun",
     "mpiexec",
@@ -46,7 +46,8 @@ const ANSWERS: [(&str, Flavour); 7] = [
     ("-genv", Flavour::Hydra),
 ];
 
-/// The launcher's place in the command line: the first word that names one. It may stand behind `timeout`, `numactl`, ...
+/// The launcher's place in the command line: the first word that names one. It may stand behind `timeout`, `numactl`,
+/// ...
 pub fn find(command: &[OsString]) -> Option<usize> {
     command.iter().position(|word| {
         let name = Path::new(word).file_name();

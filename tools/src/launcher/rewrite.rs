@@ -8,7 +8,8 @@ use super::{Flavour, PRELOAD, Tracer, slurm};
 /// Prepares a command line in which the word at `launcher.0` is a launcher of the flavour `launcher.1`. Without one the
 /// variables go into the environment of the program itself, and from there to whatever it starts on this host.
 ///
-/// What the user sets by the launcher's own options stays as it is, but for a library to preload: the tracer goes before it.
+/// What the user sets by the launcher's own options stays as it is, but for a library to preload: the tracer goes
+/// before it.
 pub fn job(command: &[OsString], launcher: Option<(usize, Flavour)>, tracer: &Tracer) -> Job {
     match launcher {
         Some((word, Flavour::OpenMpi)) => options(command, word, |context, _| open_mpi(context, tracer)),
@@ -22,8 +23,8 @@ pub fn job(command: &[OsString], launcher: Option<(usize, Flavour)>, tracer: &Tr
     }
 }
 
-/// Open MPI 4 takes `-x` for the context in which it stands, Open MPI 5 for all; of a name that is given twice the former
-/// takes the last value, the latter the first.
+/// Open MPI 4 takes `-x` for the context in which it stands, Open MPI 5 for all; of a name that is given twice the
+/// former takes the last value, the latter the first.
 fn open_mpi(context: &[OsString], tracer: &Tracer) -> Vec<OsString> {
     let mut given: Vec<OsString> = Vec::new();
     let mut rest = context.to_vec();

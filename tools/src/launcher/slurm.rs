@@ -10,8 +10,8 @@ const EXPORT: &str = "--export";
 
 /// Prepares a command line in which the word at `launcher` is srun.
 ///
-/// `--export` splits its list at commas, which the values of the tracer's variables hold: those go through the environment
-/// of srun, which `ALL` and a bare name pass on.
+/// `--export` splits its list at commas, which the values of the tracer's variables hold: those go through the
+/// environment of srun, which `ALL` and a bare name pass on.
 pub fn job(command: &[OsString], launcher: usize, tracer: &Tracer) -> Job {
     let mut job = options(command, launcher, |context, _| {
         let mut rewritten = context.to_vec();
@@ -34,8 +34,8 @@ pub fn job(command: &[OsString], launcher: usize, tracer: &Tracer) -> Job {
     job
 }
 
-/// The list that the user gives to srun. The program's own arguments stand in the same line and cannot be told from srun's:
-/// only what begins as lists for srun do is taken.
+/// The list that the user gives to srun. The program's own arguments stand in the same line and cannot be told from
+/// srun's: only what begins as lists for srun do is taken.
 fn own_list(word: &OsStr) -> Option<OsString> {
     let (name, value) = split(word);
     let value = value.filter(|_| name == EXPORT)?;

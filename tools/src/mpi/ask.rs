@@ -1,5 +1,5 @@
-//! The child that asks a library what it is and what it offers. It answers in steps, so that what was found out before a crash
-//! or an exit of the library is kept.
+//! The child that asks a library what it is and what it offers. It answers in steps, so that what was found out before
+//! a crash or an exit of the library is kept.
 
 use std::fs;
 use std::path::Path;
@@ -46,8 +46,8 @@ const LIMIT: Duration = Duration::from_secs(30);
 /// The option with which the child calls MPI_Init.
 const INIT: &str = "--init";
 
-/// Asks the library at `path` in a child process: after MPI_Init, and where that does not work without. (MPI_T before MPI_Init,
-/// and MPI_Init after it, ends Open MPI 4.1.4 with a segmentation fault, so one process does not do both.)
+/// Asks the library at `path` in a child process: after MPI_Init, and where that does not work without. (MPI_T before
+/// MPI_Init, and MPI_Init after it, ends Open MPI 4.1.4 with a segmentation fault, so one process does not do both.)
 ///
 /// # Errors
 /// No temporary folder.

@@ -1,5 +1,5 @@
-//! Runs a hidden command of this program as a child, under a time limit, and takes its answer from a file: libraries write to
-//! standard output what they like.
+//! Runs a hidden command of this program as a child, under a time limit, and takes its answer from a file: libraries
+//! write to standard output what they like.
 
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -31,8 +31,8 @@ pub struct Ending<T> {
     pub stderr: String,
 }
 
-/// Runs this program with `words`, to which `--answer FILE` is added, behind `launcher` where there is one. The environment is
-/// this process' without the tracer's variables and without LD_PRELOAD, and with `variables`.
+/// Runs this program with `words`, to which `--answer FILE` is added, behind `launcher` where there is one. The
+/// environment is this process' without the tracer's variables and without LD_PRELOAD, and with `variables`.
 ///
 /// # Errors
 /// No temporary folder, or this program cannot be found.
@@ -111,7 +111,8 @@ fn ended_within(child: &mut Child, limit: Duration) -> Option<std::process::Exit
     }
 }
 
-/// Ends the child and those that it started. SIGTERM first: a launcher then ends its ranks, which may have left its group.
+/// Ends the child and those that it started. SIGTERM first: a launcher then ends its ranks, which may have left its
+/// group.
 fn end(child: &mut Child) {
     let Ok(group) = libc::pid_t::try_from(child.id()) else {
         return;

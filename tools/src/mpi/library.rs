@@ -1,4 +1,5 @@
-//! An MPI library loaded into this process, and the prototypes by which it is called. No mpi.h: handles are machine words.
+//! An MPI library loaded into this process, and the prototypes by which it is called. No mpi.h: handles are machine
+//! words.
 
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::os::unix::ffi::OsStrExt;

@@ -1,5 +1,5 @@
-//! Where MPI libraries are looked for: below the launchers and compilers on the PATH, in LD_LIBRARY_PATH, and in the loader's
-//! cache.
+//! Where MPI libraries are looked for: below the launchers and compilers on the PATH, in LD_LIBRARY_PATH, and in the
+//! loader's cache.
 
 use std::collections::{BTreeMap, HashSet};
 use std::env;
@@ -153,7 +153,8 @@ fn libraries_in(folder: &Path) -> Vec<PathBuf> {
     by_version(entries.unwrap_or_default())
 }
 
-/// One file of each library and folder: `libmpi.so.12`, which programs ask for, before `libmpi.so.12.0` and `libmpi.so`.
+/// One file of each library and folder: `libmpi.so.12`, which programs ask for, before `libmpi.so.12.0` and
+/// `libmpi.so`.
 fn by_version(paths: Vec<PathBuf>) -> Vec<PathBuf> {
     let mut best: BTreeMap<(PathBuf, String), PathBuf> = BTreeMap::new();
     // `libmpi.so` links another library's linker script in some installations.

@@ -88,7 +88,8 @@ impl Setup<'_> {
         Ok(trial)
     }
 
-    /// The counters of the trace, which must hold every call: times of calls that were not recorded would be none of ours.
+    /// The counters of the trace, which must hold every call: times of calls that were not recorded would be none of
+    /// ours.
     fn check(&self, tried: Tried, trace: &Path) -> Result<Vec<String>, String> {
         if !tried.intercepted {
             return Err("the loader did not preload the tracer".to_owned());

@@ -1,8 +1,8 @@
 //! The child that makes calls of a library with the tracer preloaded, and beside them the same calls without it.
 //!
-//! One process does both: the function of the preloaded library is what a program finds under the name, the library's own is
-//! what the loader gives for the library itself. So both meet the same memory, processor and frequency, a few microseconds
-//! apart, and their difference is the tracer's alone.
+//! One process does both: the function of the preloaded library is what a program finds under the name, the library's
+//! own is what the loader gives for the library itself. So both meet the same memory, processor and frequency, a few
+//! microseconds apart, and their difference is the tracer's alone.
 
 use std::fs;
 use std::path::Path;

@@ -1,5 +1,5 @@
-//! What a library offers through the tool information interface (MPI 5.0, chapter 15.3): its variables with all that is said
-//! of them.
+//! What a library offers through the tool information interface (MPI 5.0, chapter 15.3): its variables with all that is
+//! said of them.
 
 use std::ffi::{c_char, c_int, c_void};
 
@@ -143,8 +143,8 @@ impl Texts {
     }
 }
 
-/// The interface of a library, initialised. Never finalised: that crashes some versions of MPICH before MPI_Finalize, and the
-/// process ends anyway.
+/// The interface of a library, initialised. Never finalised: that crashes some versions of MPICH before MPI_Finalize,
+/// and the process ends anyway.
 pub struct ToolInterface<'l> {
     library: &'l Library,
     family: Family,
@@ -182,7 +182,8 @@ impl<'l> ToolInterface<'l> {
             let mut texts = Texts::new();
             let (mut verbosity, mut class, mut bind, mut readonly, mut continuous, mut atomic) = (0, 0, 0, 0, 0, 0);
             let (mut datatype, mut enumeration) = (0, 0);
-            // SAFETY: the buffers are as long as said; a data type takes at most a machine word, and all outlive the call.
+            // SAFETY: the buffers are as long as said; a data type takes at most a machine word, and all outlive the
+            // call.
             let result = unsafe {
                 info(
                     index,
@@ -264,7 +265,8 @@ impl<'l> ToolInterface<'l> {
             )
         };
         let (mut handle, mut count) = (0, 0);
-        // SAFETY: a handle is an address in every family, and the object of a variable that is bound to nothing is ignored.
+        // SAFETY: a handle is an address in every family, and the object of a variable that is bound to nothing is
+        // ignored.
         if unsafe { alloc(index, std::ptr::null_mut(), &raw mut handle, &raw mut count) } != 0 {
             return None;
         }

@@ -66,7 +66,8 @@ impl Distance {
         };
         let share = self.relative.map_or_else(String::new, |share| format!(" ({:.1} % of A's median)", share * 100.0));
         format!(
-            "distance of the good repetitions: {}{share} by Wasserstein, {kolmogorov_smirnov:.4} by Kolmogorov and Smirnov",
+            "distance of the good repetitions: {}{share} by Wasserstein, \
+             {kolmogorov_smirnov:.4} by Kolmogorov and Smirnov",
             text::time(wasserstein)
         )
     }

@@ -1,10 +1,11 @@
 //! The median of the values so far, after each of many (thesis, equation 4.3).
 
-/// Steps into which the values are sorted. With no more values than that the median is exact; of more it is one of the values
-/// around the true one, no further from it than 1/4096 of all values.
+/// Steps into which the values are sorted. With no more values than that the median is exact; of more it is one of the
+/// values around the true one, no further from it than 1/4096 of all values.
 const STEPS: usize = 4096;
 
-/// Counts the values by their place among all of them: a heap on either side of the median would cost five times as much.
+/// Counts the values by their place among all of them: a heap on either side of the median would cost five times as
+/// much.
 pub struct CumulativeMedian {
     /// Ascending, without equals: the value of each step.
     values: Vec<f64>,

@@ -1,4 +1,5 @@
-//! How finely an operation is shown: the page of a run stays below 10 MB however long the run, and however many its operations.
+//! How finely an operation is shown: the page of a run stays below 10 MB however long the run, and however many its
+//! operations.
 
 /// Operations that get a fingerprint; of more, those that took longest.
 pub const SHOWN: usize = 100;
@@ -28,8 +29,8 @@ pub struct Detail {
 }
 
 impl Detail {
-    /// For each of so many operations, in a trace with so many counters. A point takes some 40 bytes of JSON, and three values
-    /// of a counter some 20.
+    /// For each of so many operations, in a trace with so many counters. A point takes some 40 bytes of JSON, and three
+    /// values of a counter some 20.
     pub fn of(operations: usize, counters: usize) -> Detail {
         let share = (FULL / operations.max(1) as f64).min(1.0);
         let of = |full: usize, least: usize| ((full as f64 * share) as usize).max(least);

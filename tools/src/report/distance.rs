@@ -1,18 +1,20 @@
 //! How far two distributions are apart.
 
-/// The distance of Wasserstein, of order 1: how much the one must be moved, on average, to become the other; in the unit of the
-/// values. It is the area between the two distribution functions. Both sides ascending; `None` where one is empty.
+/// The distance of Wasserstein, of order 1: how much the one must be moved, on average, to become the other; in the
+/// unit of the values. It is the area between the two distribution functions. Both sides ascending; `None` where one is
+/// empty.
 pub fn wasserstein(a: &[f64], b: &[f64]) -> Option<f64> {
     between(a, b, |area, share, width| area + share.abs() * width)
 }
 
-/// The distance of Kolmogorov and Smirnov: the greatest difference of the two distribution functions, 0 to 1. Both sides
-/// ascending; `None` where one is empty.
+/// The distance of Kolmogorov and Smirnov: the greatest difference of the two distribution functions, 0 to 1. Both
+/// sides ascending; `None` where one is empty.
 pub fn kolmogorov_smirnov(a: &[f64], b: &[f64]) -> Option<f64> {
     between(a, b, |most, share, _| f64::max(most, share.abs()))
 }
 
-/// Visits the steps between neighbouring values of both sides together: the difference of the shares not above, and how wide.
+/// Visits the steps between neighbouring values of both sides together: the difference of the shares not above, and how
+/// wide.
 fn between(a: &[f64], b: &[f64], visit: impl Fn(f64, f64, f64) -> f64) -> Option<f64> {
     if a.is_empty() || b.is_empty() {
         return None;

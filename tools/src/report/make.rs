@@ -1,7 +1,7 @@
 //! From what was measured to a report.
 
 use anyhow::{Context, Result};
-use mpitrace::categories::Category;
+use mpitrace::categories::{Category, Rule};
 use mpitrace::run_time::RunTime;
 use rayon::prelude::*;
 
@@ -10,7 +10,7 @@ use super::fingerprint::{Counter, Fingerprint, Overview, Points};
 use super::measured::Measured;
 use super::series::Series;
 use super::thin;
-use super::timed::{self, Method};
+use super::timed;
 use crate::source;
 
 /// A fingerprint, and all that it was made of.
@@ -32,9 +32,9 @@ impl Made {
 ///
 /// # Errors
 /// A run time that the rule of the categories cannot do with.
-pub fn fingerprint(measured: Measured<'_>, method: Method, detail: &Detail) -> Result<Made> {
+pub fn fingerprint(measured: Measured<'_>, rule: Rule, detail: &Detail) -> Result<Made> {
     let of_time = |(time, x): &(RunTime, Vec<f64>)| {
-        timed::of(method, detail, *time, &Series::of(&measured.repetition, x, &measured.enter_ns))
+        timed::of(rule, detail, *time, &Series::of(&measured.repetition, x, &measured.enter_ns))
     };
     let made = measured.times.par_iter().map(of_time).collect::<Result<Vec<_>, _>>();
     let made = made.with_context(|| format!("operation {}", measured.subject.operation))?;

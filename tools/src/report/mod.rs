@@ -1,9 +1,9 @@
 //! The fingerprint of a micro-benchmark (thesis, section 4.7: MPI-MiBFi), and the ways to look at it.
 //!
-//! [`measured`] takes what a source has measured, [`make`] makes a [`fingerprint::Report`] of it, and that is shown as a [`page`],
-//! as [`still`] pictures or in the [`terminal`]. Each of them only draws: every number comes out of [`make`].
+//! [`measured`] takes what a source has measured, [`make`] makes a [`fingerprint::Report`] of it, and that is shown as
+//! a [`page`], as static [`pictures`] or in the [`terminal`]. Each of them only draws: every number comes out of
+//! [`make`].
 
-pub mod axis;
 pub mod comparison;
 mod cumulative_median;
 pub mod detail;
@@ -15,9 +15,9 @@ pub mod make;
 pub mod measured;
 pub mod numbers;
 pub mod page;
+pub mod pictures;
 mod remarks;
 mod series;
-pub mod static_pictures;
 pub mod terminal;
 pub mod thin;
 pub mod timed;

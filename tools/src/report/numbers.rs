@@ -18,8 +18,8 @@ const QUANTILES: [(&str, f64); 7] = [
     ("99 % quantile", 0.99),
 ];
 
-/// Of all values and of the good ones, ns. Intervals of quantiles lie between order statistics; that of the mean is Student's,
-/// with as many degrees of freedom as there are independent values.
+/// Of all values and of the good ones, ns. Intervals of quantiles lie between order statistics; that of the mean is
+/// Student's, with as many degrees of freedom as there are independent values.
 pub fn table(all: &Sample, good: &Sample, of_good: Option<Dependence>) -> Vec<Number> {
     let of_both =
         |name, unit, of: &dyn Fn(&Sample) -> Option<Estimate>| Number { name, unit, all: of(all), good: of(good) };

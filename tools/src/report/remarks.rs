@@ -60,7 +60,8 @@ pub fn of(series: &Series, category: &[Category], all: &Sample, good: OfGood) ->
     remarks
 }
 
-/// The period of the outliers, ns. Repetitions that follow each other evenly are a grid, to whose step all of them keep.
+/// The period of the outliers, ns. Repetitions that follow each other evenly are a grid, to whose step all of them
+/// keep.
 fn outlier_period(series: &Series, category: &[Category]) -> Option<statistics::Period> {
     let mut steps: Vec<f64> = series.enter_ns.windows(2).map(|pair| pair[1] - pair[0]).collect();
     let outliers = category.iter().zip(series.enter_ns).filter(|(category, _)| **category == Category::Outlier);

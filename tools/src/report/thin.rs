@@ -4,7 +4,8 @@ use mpitrace::categories::Category;
 
 /// How much of the room the repetitions that are not good may take: they come first.
 const OUT_OF_THE_ORDINARY: usize = 2;
-/// Repetitions that a stretch is drawn by: its least and its greatest, and two at fixed places, which show how it is between.
+/// Repetitions that a stretch is drawn by: its least and its greatest, and two at fixed places, which show how it is
+/// between.
 const OF_A_STRETCH: usize = 4;
 
 /// The rows to be drawn, ascending, and how they were chosen in words (empty: all rows).
@@ -14,8 +15,8 @@ pub struct Chosen {
     pub how: String,
 }
 
-/// Chooses about `room` of the rows; `run_times` are those by each definition, of which the first decides, `category` is by the
-/// first.
+/// Chooses about `room` of the rows; `run_times` are those by each definition, of which the first decides, `category`
+/// is by the first.
 pub fn choose(run_times: &[&[f64]], category: &[Category], room: usize) -> Chosen {
     let rows = category.len();
     if rows <= room {

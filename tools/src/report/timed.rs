@@ -1,7 +1,6 @@
 //! What is made of an operation's run times by one definition.
 
-use clap::ValueEnum;
-use mpitrace::categories::{Categories, Category, NotFinite, Robust, RobustCategories, Roth};
+use mpitrace::categories::{Categories, Category, Found, NotFinite, Rule};
 use mpitrace::run_time::RunTime;
 use mpitrace::statistics::{self, Sample};
 
@@ -20,67 +19,32 @@ const TWO_SIDED_95: f64 = 1.959_964;
 /// The window of the running mean and median.
 const WINDOW: usize = mpitrace::metrics::DEFAULT_WINDOW;
 
-/// The rules that sort repetitions into categories.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum Method {
-    /// Of Roth's thesis.
-    #[default]
-    Roth,
-    /// Change points on a robust cost.
-    Robust,
-}
-
-impl Method {
-    /// The name in options and in JSON.
-    pub fn name(self) -> &'static str {
-        match self {
-            Method::Roth => "roth",
-            Method::Robust => "robust",
+/// The categories by the rule that colours, and the cuts of all rules that find a warm-up, that one's first.
+fn categorize(rule: Rule, series: &Series) -> Result<(Categories, Vec<Cut>), NotFinite> {
+    let cut = |rule: Rule, found: &Found| Cut {
+        method: rule.name(),
+        warmup_end: found.categories.warmup_end,
+        class: found.levels.as_ref().map(|levels| levels.class.name().to_owned()),
+        change_points: found.levels.as_ref().map_or_else(Vec::new, |levels| levels.change_points.clone()),
+    };
+    let found = rule.apply(series.repetition, series.run_time_ns)?;
+    let mut cuts = vec![cut(rule, &found)];
+    for other in Rule::of_warmup().into_iter().filter(|other| other.name() != rule.name()) {
+        // A rule that needs finite run times has no cut where there are others.
+        if let Ok(found) = other.apply(series.repetition, series.run_time_ns) {
+            cuts.push(cut(other, &found));
         }
     }
-}
-
-/// What both rules, with their own factors, find: the categories by the one that colours, and the cuts of both, that one's first.
-fn categorize(method: Method, series: &Series) -> Result<(Categories, Vec<Cut>), NotFinite> {
-    let roth = Roth::default().categorize(series.repetition, series.run_time_ns);
-    let mut cuts = vec![Cut { method: "roth", warmup_end: roth.warmup_end, class: None, change_points: Vec::new() }];
-    let robust = match Robust::default().categorize(series.repetition, series.run_time_ns) {
-        Ok(robust) => robust,
-        // The rule of the thesis does without.
-        Err(_) if method == Method::Roth => return Ok((roth, cuts)),
-        Err(error) => return Err(error),
-    };
-    let RobustCategories { categories, class, change_points, .. } = robust;
-    let cut = Cut {
-        method: "robust",
-        warmup_end: categories.warmup_end,
-        class: Some(class.name().to_owned()),
-        change_points,
-    };
-    Ok(match method {
-        Method::Roth => {
-            cuts.push(cut);
-            (roth, cuts)
-        }
-        Method::Robust => {
-            cuts.insert(0, cut);
-            (categories, cuts)
-        }
-    })
+    Ok((found.categories, cuts))
 }
 
 /// The run times with their categories, and what is made of them.
 ///
 /// # Errors
 /// A run time that is not finite, where the rule needs all of them.
-pub fn of(
-    method: Method,
-    detail: &Detail,
-    time: RunTime,
-    series: &Series,
-) -> Result<(Timed, Vec<Category>), NotFinite> {
+pub fn of(rule: Rule, detail: &Detail, time: RunTime, series: &Series) -> Result<(Timed, Vec<Category>), NotFinite> {
     let Series { repetition, run_time_ns, .. } = *series;
-    let (Categories { category, .. }, cuts) = categorize(method, series)?;
+    let (Categories { category, .. }, cuts) = categorize(rule, series)?;
 
     let of_category = |wanted: Category| -> Vec<f64> {
         run_time_ns.iter().zip(&category).filter(|(_, category)| **category == wanted).map(|(&x, _)| x).collect()
@@ -175,7 +139,7 @@ mod tests {
         let numbers: Vec<u64> = (0..x.len() as u64).collect();
         let enter: Vec<f64> = numbers.iter().map(|&number| number as f64 * 1e6).collect();
         let series = Series { repetition: &numbers, run_time_ns: x, enter_ns: &enter };
-        of(Method::Roth, &Detail::of(1, 0), RunTime::Local, &series).unwrap()
+        of(Rule::default(), &Detail::of(1, 0), RunTime::Local, &series).unwrap()
     }
 
     fn series() -> Vec<f64> {

@@ -1,10 +1,8 @@
-//! What a trace has of one operation on each rank, and how a column is made of it: on all processors, where the records lie.
-
-use std::borrow::Cow;
+//! What a trace has of one operation on each rank, and how a column is made of it: on all processors, where the records
+//! lie.
 
 use mpitrace::clock::RankClock;
 use mpitrace::operations::Operation;
-use mpitrace::run_time::Span;
 use mpitrace_format::layout::NO_VALUE;
 use rayon::prelude::*;
 
@@ -38,20 +36,12 @@ impl<'s> Rows<'s> {
         let indices = (0..self.count).into_par_iter().with_min_len(ROWS_AT_ONCE);
         indices.map(|index| value(self.records(index))).collect()
     }
-
-    pub(super) fn repetition(&self) -> Cow<'s, [u64]> {
-        let all = &self.operation.repetition;
-        match &self.some {
-            None => Cow::Borrowed(all),
-            Some(some) => some.iter().map(|&row| all[row as usize]).collect(),
-        }
-    }
 }
 
 /// What times one rank has.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct MemberTimes<'s> {
-    /// The how-manieth of the ranks.
+    /// Its index among the ranks.
     pub(super) index: usize,
     pub(super) enter: &'s [u64],
     pub(super) exit: &'s [u64],
@@ -68,20 +58,10 @@ impl MemberTimes<'_> {
     }
 
     pub(super) fn duration_ns(&self, rows: &Rows<'_>) -> Vec<f64> {
-        rows.map(|records| self.duration_of(records[self.index]))
-    }
-
-    pub(super) fn duration_of(&self, record: u32) -> f64 {
-        self.clock.duration_ns(self.enter[record as usize], self.exit[record as usize])
-    }
-
-    pub(super) fn span(&self, records: &[u32]) -> Span {
-        let record = records[self.index] as usize;
-        Span {
-            enter_ns: self.clock.nanoseconds(self.enter[record]),
-            exit_ns: self.clock.nanoseconds(self.exit[record]),
-            duration_ns: self.duration_of(record as u32),
-        }
+        rows.map(|records| {
+            let record = records[self.index] as usize;
+            self.clock.duration_ns(self.enter[record], self.exit[record])
+        })
     }
 }
 

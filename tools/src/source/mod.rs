@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! let source = Source::open(&arguments.input)?;
-//! let time = RunTime::from(arguments.time);
+//! let time = arguments.time.time;
 //! source.check(arguments.operation, time)?;
 //! source.warn(time);
 //! for operation in source.wanted(arguments.operation) {
@@ -12,10 +12,9 @@
 //! Ok(commands::shown_source(&source))
 //! ```
 //!
-//! One operation's columns are made at a time, those of a rank each by itself: memory is for what is looked at, not for the
-//! trace.
+//! One operation's columns are made at a time, those of a rank each by itself: memory is for what is looked at, not for
+//! the trace.
 
-mod arguments;
 mod columns;
 mod description;
 mod members;
@@ -24,7 +23,6 @@ mod tests;
 mod traced;
 mod untraced;
 
-pub use arguments::{Format, Input, TimeArgument};
 pub use columns::{Counter, Kind, Ranks, RunTimes};
 pub use description::Description;
 pub use traced::Traced;
@@ -35,6 +33,7 @@ use anyhow::{Result, ensure};
 use mpitrace::run_time::RunTime;
 use mpitrace_synchronise::Method;
 
+use crate::options::{Format, Input};
 use untraced::Untraced;
 
 /// Where run times come from.
@@ -56,11 +55,11 @@ impl Source {
     /// # Errors
     /// A file that cannot be read or used; the message names it, and the line where there is one.
     pub fn open(input: &Input) -> Result<Source> {
-        Source::read(&input.files, input.from)
+        Source::read(&input.files, input.from.format)
     }
 
-    /// Opens these files: the trace of one run in one file or several, or with a format the files of another tool, each of
-    /// which is read by itself.
+    /// Opens these files: the trace of one run in one file or several, or with a format the files of another tool, each
+    /// of which is read by itself.
     pub fn read(files: &[PathBuf], from: Option<Format>) -> Result<Source> {
         let data = match from {
             None => Data::Traced(Traced::open(files)?),
@@ -83,7 +82,8 @@ impl Source {
         (0..self.operations.len()).filter(move |number| operation.is_none_or(|wanted| wanted == *number))
     }
 
-    /// Whether there is such an operation, and whether there are such run times: to be asked before anything is written.
+    /// Whether there is such an operation, and whether there are such run times: to be asked before anything is
+    /// written.
     ///
     /// # Errors
     /// A number beyond the operations; run times that need time stamps where there are none.
@@ -103,8 +103,8 @@ impl Source {
         Ok(())
     }
 
-    /// Tells on stderr what is to be known beside the numbers: that something is incomplete or was left out, and that clocks
-    /// which nothing has synchronised stand behind times of several ranks.
+    /// Tells on stderr what is to be known beside the numbers: that something is incomplete or was left out, and that
+    /// clocks which nothing has synchronised stand behind times of several ranks.
     pub fn warn(&self, time: RunTime) {
         match &self.data {
             Data::Traced(traced) => {
@@ -114,7 +114,8 @@ impl Source {
                 let clock = &traced.clock;
                 if time != RunTime::Local && clock.domains.len() > 1 && clock.method == Method::None {
                     eprintln!(
-                        "mpitrace: the ranks read {} clocks that nothing has synchronised: only --time local is to be trusted",
+                        "mpitrace: the ranks read {} clocks that nothing has synchronised: \
+                         only --time local is to be trusted",
                         clock.domains.len()
                     );
                 }

@@ -7,7 +7,8 @@ use mpitrace::synthetic::{self, SyntheticRank};
 use mpitrace_format::layout::state;
 use tempfile::TempDir;
 
-use super::{Format, Source};
+use super::Source;
+use crate::options::Format;
 
 const TIMES: [RunTime; 3] = [RunTime::Local, RunTime::Global, RunTime::Last];
 /// Entry and exit of two ranks, ns.

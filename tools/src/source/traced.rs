@@ -71,20 +71,8 @@ impl Traced {
     }
 
     pub(super) fn run_times(&self, number: usize, time: RunTime) -> RunTimes<'_> {
-        let rows = Rows::of(self.operation(number));
-        let members = self.members(number);
-        let longest = |records: &[u32]| {
-            let durations = members.iter().zip(records).map(|(member, &record)| member.duration_of(record));
-            durations.fold(f64::NAN, f64::max)
-        };
-        let run_time_ns = match time {
-            // Needs no global time, which is most of the work.
-            RunTime::Local => rows.map(longest),
-            RunTime::Global | RunTime::Last => {
-                rows.map(|records| time.of(members.iter().map(|member| member.span(records))))
-            }
-        };
-        RunTimes { repetition: rows.repetition(), run_time_ns }
+        let (repetition, run_time_ns) = self.operation(number).run_times(&self.trace, &self.clock, time);
+        RunTimes { repetition, run_time_ns }
     }
 
     pub(super) fn ranks(&self, number: usize) -> Ranks<'_> {

@@ -7,9 +7,9 @@ use anyhow::Result;
 use mpitrace::import::{Measured, csv, reprompi};
 use mpitrace::run_time::{RunTime, Span};
 
-use super::arguments::Format;
 use super::columns::{Counter, Kind, Ranks, RunTimes, Times, Values};
 use super::description::Description;
+use crate::options::Format;
 
 /// What the files hold.
 #[derive(Debug)]

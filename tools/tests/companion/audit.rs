@@ -30,10 +30,10 @@ fn barriers_are_named_with_how_far_apart_they_let_the_ranks_go() {
     let ran = mpitrace(&["stats", "--audit", "--operation", "0", &file]);
     let expected = "operation 0: MPI_Allreduce of 8 bytes\n\
         * two barriers synchronise the ranks before a repetition\n\
-        * the ranks started 2.000 µs apart (median; 95 % of them 2.000 µs or less, at most 2.000 µs); how right the time of a \
-        rank is, nothing states\n\
-        * the barrier let them go 2.000 µs apart (median; 95 % of them 2.000 µs or less, at most 2.000 µs); 5.000 µs later \
-        they entered\n";
+        * the ranks started 2.000 µs apart (median; 95 % of them 2.000 µs or less, at most 2.000 µs); how right \
+        the time of a rank is, nothing states\n\
+        * the barrier let them go 2.000 µs apart (median; 95 % of them 2.000 µs or less, at most 2.000 µs); 5.000 µs \
+        later they entered\n";
     assert_eq!((ran.code, ran.stdout.as_str()), (0, expected), "{}", ran.stderr);
     // They start every 100 us: without a barrier that is a window.
     for (barriers, name) in [(0, "window"), (1, "barrier"), (2, "double-barrier"), (3, "barriers")] {

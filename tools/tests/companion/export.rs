@@ -1,4 +1,5 @@
-//! `mpitrace export`: what becomes of OUT, and bad input. What other programs make of the files is in tests/whole_programs.
+//! `mpitrace export`: what becomes of OUT, and bad input. What other programs make of the files is in
+//! tests/whole_programs.
 
 use std::fs;
 use std::os::unix::process::CommandExt;
@@ -46,6 +47,20 @@ fn json_is_what_dump_lists_also_in_a_pipe_and_compressed() {
     assert_eq!(unpacked, dumped);
     let one: Value = serde_json::from_str(&export(&trace, "json", "-", &["--operation", "1"]).stdout).unwrap();
     assert_eq!(one.as_array().unwrap().len(), 3);
+}
+
+#[test]
+fn the_categories_come_from_the_rule_that_is_asked_for() {
+    let folder = Folder::new();
+    let trace = folder.trace(&plain());
+    let perfetto = |name: &str, options: &[&str]| {
+        let file = folder.path(name);
+        assert_eq!(export(&trace, "perfetto", &file, options).code, 0);
+        fs::read(&file).unwrap()
+    };
+    assert_eq!(perfetto("usual", &[]), perfetto("roth", &["--method", "roth"]));
+    assert!(!perfetto("robust", &["--method", "robust"]).is_empty());
+    assert_refused(&export(&trace, "json", "-", &["--method", "tukey"]), "[possible values: roth, robust]");
 }
 
 #[test]

@@ -3,11 +3,10 @@
 use std::io::Write;
 
 use anyhow::Result;
-use mpitrace::categories::Category;
+use mpitrace::categories::{Category, Rule};
 use mpitrace::metrics::{Metrics, differences};
 use serde::Serialize;
 
-use super::rule::Rule;
 use crate::output::{JsonList, Output, Style};
 use crate::source::RunTimes;
 use crate::table::{Rows, number, text};
@@ -76,14 +75,14 @@ impl Row {
 /// Writes them.
 pub fn write(run_times: &RunTimes<'_>, rule: &Rule, window: usize, format: Format, output: &mut Output) -> Result<()> {
     let metrics = Metrics::of(&run_times.run_time_ns, window)?;
-    let found = rule.apply(run_times)?;
+    let found = rule.apply(&run_times.repetition, &run_times.run_time_ns)?;
     if run_times.repetition.first().is_some_and(|&first| first > 0) {
         eprintln!(
             "mpitrace: the first repetition that was kept is {}: what is cumulative begins there",
             run_times.repetition[0]
         );
     }
-    let category = &found.categories().category;
+    let category = &found.categories.category;
     let of = [
         &metrics.cumulative_mean,
         &metrics.cumulative_median,

@@ -9,22 +9,22 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 use clap::Args;
-use mpitrace::run_time::RunTime;
 
+use crate::options::{Input, TimeOption};
 use crate::output::{JsonList, Output};
 use crate::progress::{self, Progress};
-use crate::source::{Input, Source, TimeArgument};
-use rule::RuleArguments;
+use crate::source::Source;
+use rule::RuleOptions;
 use shown::Categorized;
 
 /// Sort the repetitions of each operation into first, warmup, outlier and good
 ///
-/// roth is the rule of Roth's thesis. The first repetition is `first`. The warm-up ends at w, the first repetition at which
-/// the smallest run time so far falls by 0.1 medians or more; w is 10 or later. A repetition of 2 medians or more is an
-/// outlier, all others are good. What fits twice: first before warmup before outlier.
+/// roth is the rule of Roth's thesis. The first repetition is `first`. The warm-up ends at w, the first repetition at
+/// which the smallest run time so far falls by 0.1 medians or more; w is 10 or later. A repetition of 2 medians or more
+/// is an outlier, all others are good. What fits twice: first before warmup before outlier.
 ///
-/// robust finds the repetitions at which the level of the run times changes, tells what the operation does over time (its
-/// class), and takes for a warm-up only a slow beginning that the rest of the run does not repeat by chance.
+/// robust finds the repetitions at which the level of the run times changes, tells what the operation does over time
+/// (its class), and takes for a warm-up only a slow beginning that the rest of the run does not repeat by chance.
 #[derive(Debug, Args)]
 pub struct Arguments {
     #[command(flatten)]
@@ -33,10 +33,11 @@ pub struct Arguments {
     #[arg(long, value_name = "N")]
     operation: Option<usize>,
     #[command(flatten)]
-    time: TimeArgument,
+    time: TimeOption,
     #[command(flatten)]
-    rule: RuleArguments,
-    /// The operation's cumulative mean, median and minimum, running mean and median, and their differences, by repetition
+    rule: RuleOptions,
+    /// The operation's cumulative mean, median and minimum, running mean and median, and their differences, by
+    /// repetition
     #[arg(long, requires = "operation")]
     metrics: bool,
     /// The running mean and median are of this many repetitions
@@ -54,7 +55,7 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
     let rule = arguments.rule.rule()?;
     let source = progress::during("reading", || Source::open(&arguments.input))?;
-    let time = RunTime::from(arguments.time);
+    let time = arguments.time.time;
     source.check(arguments.operation, time)?;
     source.warn(time);
     if let (true, Some(number)) = (arguments.metrics, arguments.operation) {
@@ -72,7 +73,8 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
     let progress = if arguments.json { Progress::beside_output(steps) } else { Progress::new(steps) };
     let mut each = source.wanted(arguments.operation).map(|number| -> Result<Categorized> {
         let run_times = source.run_times(number, time)?;
-        let found = rule.apply(&run_times).with_context(|| format!("operation {number}"))?;
+        let found =
+            rule.apply(&run_times.repetition, &run_times.run_time_ns).with_context(|| format!("operation {number}"))?;
         progress.step();
         Ok(Categorized::new(&source.operations()[number], &rule, time, run_times, found))
     });

@@ -1,17 +1,16 @@
-//! The methods and their options.
+//! The rule with an option for each of its factors.
 
-use anyhow::{Result, ensure};
-use clap::{Args, ValueEnum};
-use mpitrace::categories::{Categories, NotFinite, Robust, RobustCategories, Roth};
+use anyhow::{Result, bail};
+use clap::Args;
+use mpitrace::categories::{Robust, Roth, Rule};
 
-use crate::source::RunTimes;
+use crate::options::RuleOption;
 
-/// The method and its options.
+/// The rule and its factors.
 #[derive(Debug, Args)]
-pub struct RuleArguments {
-    /// The rule
-    #[arg(long, default_value = "roth")]
-    method: Method,
+pub struct RuleOptions {
+    #[command(flatten)]
+    choice: RuleOption,
     /// roth: the warm-up ends at this repetition at the earliest [default: 10]
     #[arg(long, value_name = "K")]
     earliest_end: Option<u64>,
@@ -35,35 +34,11 @@ pub struct RuleArguments {
     mad: Option<f64>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Method {
-    Roth,
-    Robust,
-}
-
-/// A rule with all of its factors.
-#[derive(Clone, Copy, Debug)]
-pub enum Rule {
-    /// Of the thesis.
-    Roth(Roth),
-    /// Our own.
-    Robust(Robust),
-}
-
-/// What a rule finds.
-#[derive(Debug)]
-pub enum Found {
-    /// Of the thesis.
-    Roth(Categories),
-    /// Our own.
-    Robust(RobustCategories),
-}
-
-impl RuleArguments {
+impl RuleOptions {
     /// The rule that is asked for.
     ///
     /// # Errors
-    /// An option of the other method: it would change nothing.
+    /// An option of another rule: it would change nothing.
     pub fn rule(&self) -> Result<Rule> {
         let of_roth = [("earliest-end", self.earliest_end.is_some()), ("cliff", self.cliff.is_some())];
         let of_robust = [
@@ -72,20 +47,22 @@ impl RuleArguments {
             ("fence", self.fence.is_some()),
             ("mad", self.mad.is_some()),
         ];
-        let (foreign, owner) = match self.method {
-            Method::Roth => (&of_robust[..], "robust"),
-            Method::Robust => (&of_roth[..], "roth"),
+        let foreign: &[(&str, bool)] = match self.choice.rule {
+            Rule::Roth(_) => &of_robust,
+            Rule::Robust(_) => &of_roth,
+            Rule::Tukey | Rule::None => &[],
         };
-        let given = foreign.iter().find(|(_, given)| *given);
-        ensure!(given.is_none(), "--{} is an option of --method {owner}", given.map_or("", |(name, _)| name));
-        let (roth, robust) = (Roth::default(), Robust::default());
-        Ok(match self.method {
-            Method::Roth => Rule::Roth(Roth {
+        if let Some((name, _)) = foreign.iter().find(|(_, given)| *given) {
+            let owner = if of_roth.iter().any(|(of_roth, _)| of_roth == name) { "roth" } else { "robust" };
+            bail!("--{name} is an option of --method {owner}");
+        }
+        Ok(match self.choice.rule {
+            Rule::Roth(roth) => Rule::Roth(Roth {
                 earliest_end: self.earliest_end.unwrap_or(roth.earliest_end),
                 cliff: self.cliff.unwrap_or(roth.cliff),
                 outlier: self.outlier_factor,
             }),
-            Method::Robust => Rule::Robust(Robust {
+            Rule::Robust(robust) => Rule::Robust(Robust {
                 latest_end: self.latest_end.unwrap_or(robust.latest_end),
                 smallest_change: self.smallest_change.unwrap_or(robust.smallest_change),
                 outlier: self.outlier_factor,
@@ -93,39 +70,8 @@ impl RuleArguments {
                 mad: self.mad.unwrap_or(robust.mad),
                 ..robust
             }),
+            rule => rule,
         })
-    }
-}
-
-impl Rule {
-    /// The name in options and in JSON.
-    pub fn name(&self) -> &'static str {
-        match self {
-            Rule::Roth(_) => "roth",
-            Rule::Robust(_) => "robust",
-        }
-    }
-
-    /// Applies it.
-    ///
-    /// # Errors
-    /// A run time that is not finite.
-    pub fn apply(&self, run_times: &RunTimes<'_>) -> Result<Found, NotFinite> {
-        let (repetition, run_time_ns) = (&run_times.repetition, &run_times.run_time_ns);
-        Ok(match self {
-            Rule::Roth(rule) => Found::Roth(rule.categorize(repetition, run_time_ns)),
-            Rule::Robust(rule) => Found::Robust(rule.categorize(repetition, run_time_ns)?),
-        })
-    }
-}
-
-impl Found {
-    /// The categories alone.
-    pub fn categories(&self) -> &Categories {
-        match self {
-            Found::Roth(categories) => categories,
-            Found::Robust(found) => &found.categories,
-        }
     }
 }
 

@@ -3,11 +3,10 @@
 use std::io::Write;
 
 use anyhow::Result;
-use mpitrace::categories::{Category, Class};
+use mpitrace::categories::{self, Category, Class, Found, Rule};
 use mpitrace::run_time::RunTime;
 use serde::{Serialize, Serializer};
 
-use super::rule::{Found, Rule};
 use crate::output::{Attribute, Style};
 use crate::source::{Description, RunTimes};
 use crate::table::{Rows, Table, number, text};
@@ -70,13 +69,12 @@ impl<'a> Categorized<'a> {
         run_times: RunTimes<'_>,
         found: Found,
     ) -> Self {
-        let (categories, levels) = match found {
-            Found::Roth(categories) => (categories, None),
-            Found::Robust(found) => {
-                let (class, change_points, level_ns) = (found.class, found.change_points, found.level_ns);
-                (found.categories, Some(Levels { class, change_points, level_ns }))
-            }
-        };
+        let Found { categories, levels } = found;
+        let levels = levels.map(|categories::Levels { class, change_points, level_ns }| Levels {
+            class,
+            change_points,
+            level_ns,
+        });
         Categorized {
             operation: operation.operation,
             function: &operation.function,

@@ -57,7 +57,8 @@ impl Domain<'_> {
         -self.curve().since(start, start) * self.period_ns() + 0.0
     }
 
-    /// How much faster than the reference the clock runs from the first synchronisation to the last, steps left out, ppm.
+    /// How much faster than the reference the clock runs from the first synchronisation to the last, steps left out,
+    /// ppm.
     pub fn drift_ppm(&self, reference: &Domain) -> f64 {
         if std::ptr::eq(self.part, reference.part) {
             return 0.0;
@@ -108,8 +109,8 @@ impl Domain<'_> {
     }
 }
 
-/// How many ticks one counter should make while another makes one: as the machines state it, as their systems' clocks tell
-/// where they do not.
+/// How many ticks one counter should make while another makes one: as the machines state it, as their systems' clocks
+/// tell where they do not.
 fn usual_ratio(counter: &RankHeader, reference: &RankHeader, seen: f64) -> f64 {
     if counter.nominal_hz > 0 && reference.nominal_hz > 0 {
         return counter.nominal_hz as f64 / reference.nominal_hz as f64;

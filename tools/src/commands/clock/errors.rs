@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-/// Errors, counted by their size: each class holds those that agree in sign, exponent and 12 bits, so a median is right to
-/// one part in 8000.
+/// Errors, counted by their size: each class holds those that agree in sign, exponent and 12 bits, so a median is right
+/// to one part in 8000.
 #[derive(Debug, Default)]
 pub struct Errors {
     classes: BTreeMap<u64, Class>,

@@ -125,8 +125,8 @@ impl ErrorFacts {
             return ErrorFacts::default();
         }
         let mut errors = Errors::default();
-        // The reference clock is right by definition: of one rank's nothing is left open, and a median with as many zeros says
-        // nothing of the others.
+        // The reference clock is right by definition: of one rank's nothing is left open, and a median with as many
+        // zeros says nothing of the others.
         let certain = clock.domains.len() > 1 && clock.domains[0].len() == 1;
         for (index, part) in trace.parts.iter().enumerate().skip(certain.into()) {
             let own = clock.of_part(index);

@@ -16,20 +16,20 @@ use mpitrace::clock::Clock;
 use mpitrace::operations::Operations;
 use mpitrace_synchronise::Method;
 
-use super::Input;
+use crate::draw::svg;
+use crate::options::TraceInput;
 use crate::output::{self, Output};
 
 /// Show how good the global time is: its method, its errors, and whether calls keep the order that collectives imply
 ///
-/// No rank can leave a barrier before the last has entered it, whatever its clock says; other collectives imply less. Times
-/// that break this order by more than their stated errors are violations. A clock that stepped is listed with the times between
-/// which it did. Both end with exit code 1.
+/// No rank can leave a barrier before the last has entered it, whatever its clock says; other collectives imply less.
+/// Times that break this order by more than their stated errors are violations. A clock that stepped is listed with the
+/// times between which it did. Both end with exit code 1.
 #[derive(Debug, Args)]
 pub struct Arguments {
     #[command(flatten)]
-    input: Input,
-    /// Estimate the clocks again, by another method, out of the same probes (joint, linear, skampi, none)
-    #[arg(long, value_name = "METHOD", value_parser = method)]
+    input: TraceInput,
+    #[arg(long, value_name = "METHOD", value_parser = method, help = method_help())]
     method: Option<Method>,
     /// Also draw the offset of each clock over the run, with its errors
     #[arg(long, value_name = "OUT.svg")]
@@ -39,8 +39,12 @@ pub struct Arguments {
     json: bool,
 }
 
-fn method(name: &str) -> Result<Method, &'static str> {
-    Method::named(name).ok_or("one of joint, linear, skampi, none, or the run's own")
+fn method_help() -> String {
+    format!("Estimate the clocks again from the same probes, by {}", Method::names_from_probes())
+}
+
+fn method(name: &str) -> Result<Method, String> {
+    Method::named(name).ok_or_else(|| format!("expected {}, or the run's own", Method::names_from_probes()))
 }
 
 /// Shows it.
@@ -55,7 +59,7 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
         None => Clock::of(&trace),
     };
     let facts = facts::Facts::of(&trace, &clock, &Operations::of(&trace));
-    picture.map_or(Ok(()), |path| write(path, &picture::svg(&trace, &clock)))?;
+    picture.map_or(Ok(()), |path| write(path, &svg::text(&picture::scene(&trace, &clock))))?;
     super::warn_if_incomplete(&trace);
     if arguments.json {
         output::json(output, &facts)?;

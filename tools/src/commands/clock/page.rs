@@ -113,8 +113,8 @@ fn exits(count: u64) -> String {
 fn worst(violation: &ViolationFacts) -> String {
     let ViolationFacts { by_ns, operation, function, repetition, left, entered } = violation;
     format!(
-        "the worst by {}: rank {left} left {} (operation {operation}, repetition {repetition}) before rank {entered} had \
-         entered",
+        "the worst by {}: rank {left} left {} (operation {operation}, repetition {repetition}) before rank {entered} \
+         had entered",
         text::time(*by_ns),
         text::printable(function)
     )

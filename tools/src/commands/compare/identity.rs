@@ -4,7 +4,8 @@ use std::fmt;
 
 use crate::source::Description;
 
-/// What makes operations of different runs the same. Numbers do not: two libraries may call other operations in between.
+/// What makes operations of different runs the same. Numbers do not: two libraries may call other operations in
+/// between.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Identity {
     pub function: String,
@@ -75,8 +76,8 @@ pub struct Paired {
 /// How many operations of one side only are named.
 const NAMED: usize = 8;
 
-/// Finds the pairs, in the order of A: first those that agree in all; then, where the same function, bytes, ranks and root are
-/// left once on either side, these, although the communicator's name or the data type differ.
+/// Finds the pairs, in the order of A: first those that agree in all; then, where the same function, bytes, ranks and
+/// root are left once on either side, these, although the communicator's name or the data type differ.
 pub fn pair(a: Vec<&Identity>, b: Vec<&Identity>) -> Paired {
     let mut left: Vec<usize> = (0..b.len()).collect();
     let mut take = |fits: &dyn Fn(usize) -> bool| left.iter().position(|&at| fits(at)).map(|place| left.remove(place));

@@ -12,22 +12,22 @@ use std::process::ExitCode;
 
 use anyhow::{Result, bail, ensure};
 use clap::{Args, ValueEnum};
+use mpitrace::categories::Rule;
 use mpitrace::comparison::{Alternative, Average, Settings, Test, Verdict};
 use mpitrace::run_time::RunTime;
 
 use super::FINDING;
+use crate::options::{Format, FromOption, ReductionOption, TimeOption};
 use crate::output::{JsonList, Output};
 use crate::progress::Progress;
-use crate::source::{Format, TimeArgument};
-use reduce::Method;
 use side::Side;
 
 /// Compare two sets of runs: which is faster, by how much, and is it chance?
 ///
-/// Each file is a run. First, warm-up and outliers are left out per run, and counted; each run is one median; the medians of A
-/// and B are tested, corrected for the number of operations by Holm's method: * 0.05, ** 0.01, *** 0.001. A crossing is an
-/// operation of which one side is faster in the median and slower in the 95th percentile, outliers included, both by intervals
-/// that are apart. Exit code 1 where B is slower.
+/// Each file is a run. First, warm-up and outliers are left out per run, and counted; each run is one median; the
+/// medians of A and B are tested, corrected for the number of operations by Holm's method: * 0.05, ** 0.01, *** 0.001.
+/// A crossing is an operation of which one side is faster in the median and slower in the 95th percentile, outliers
+/// included, both by intervals that are apart. Exit code 1 where B is slower.
 #[derive(Debug, Args)]
 pub struct Arguments {
     /// The runs of A
@@ -45,14 +45,12 @@ pub struct Arguments {
     /// What stands for a run [default: median; mean with --test welch]
     #[arg(long)]
     statistic: Option<AverageName>,
-    /// What is left out of a run
-    #[arg(long, default_value = "roth")]
-    method: Method,
     #[command(flatten)]
-    time: TimeArgument,
-    /// The files are no traces: csv (iteration id, MPI rank, metric name, value; runtime in ns), or ReproMPI's raw output
-    #[arg(long, value_name = "FORMAT")]
-    from: Option<Format>,
+    rule: ReductionOption,
+    #[command(flatten)]
+    time: TimeOption,
+    #[command(flatten)]
+    from: FromOption,
     /// Also the run time over so many bins of the repetitions: does it drift?
     #[arg(long, value_name = "BINS", value_parser = clap::value_parser!(u32).range(2..))]
     drift: Option<u32>,
@@ -86,7 +84,7 @@ enum AverageName {
 /// What is asked for.
 struct Question {
     settings: Settings,
-    method: Method,
+    rule: Rule,
     time: RunTime,
     from: Option<Format>,
     drift: Option<usize>,
@@ -110,9 +108,9 @@ impl Arguments {
         };
         Question {
             settings: Settings { test, alternative, average },
-            method: self.method,
-            time: self.time.into(),
-            from: self.from,
+            rule: self.rule.rule,
+            time: self.time.time,
+            from: self.from.format,
             drift: self.drift.map(|bins| bins as usize),
             trials: self.trials.map(|trials| trials as usize),
         }

@@ -33,7 +33,8 @@ pub struct OfSide<'s> {
     pub reproducibility: Option<Reproducibility>,
 }
 
-/// Compares each pair and corrects for their number. A pair of which a side has no run is left out: the sides' notes name it.
+/// Compares each pair and corrects for their number. A pair of which a side has no run is left out: the sides' notes
+/// name it.
 pub fn compare<'s>(pairs: &[(usize, usize)], a: &'s Side, b: &'s Side, question: &Question) -> Vec<Compared<'s>> {
     let mut compared: Vec<Compared> = pairs
         .iter()
@@ -184,7 +185,7 @@ impl Compared<'_> {
             "datatype": datatype,
             "reduction": reduction,
             "ranks": ranks,
-            "method": question.method.name(),
+            "method": question.rule.name(),
             "time": question.time.name(),
             "statistic": question.settings.average.name(),
             "test": question.settings.test.name(),

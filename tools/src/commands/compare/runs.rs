@@ -8,12 +8,14 @@ use mpitrace::reader::Trace;
 use mpitrace::run_time::RunTime;
 
 use super::identity::{self, Identity};
-use crate::source::{Format, RunTimes, Source, Traced};
+use crate::options::Format;
+use crate::source::{RunTimes, Source, Traced};
 
 /// The files of one run: one, but where a run left several.
 pub type Files = Vec<PathBuf>;
 
-/// Makes runs of the files of a side. Traces that lack ranks and are of one job are one run, where no rank is in two of them.
+/// Makes runs of the files of a side. Traces that lack ranks and are of one job are one run, where no rank is in two of
+/// them.
 ///
 /// # Errors
 /// A file that cannot be read, or that comes a second time: it would count as a run that was never made.
@@ -80,7 +82,8 @@ impl Opened {
             }
             if time != RunTime::Local && clock.domains.len() > 1 && clock.method == mpitrace_synchronise::Method::None {
                 notes.push(format!(
-                    "the ranks of {file} read {} clocks that nothing has synchronised: only --time local is to be trusted",
+                    "the ranks of {file} read {} clocks that nothing has synchronised: \
+                     only --time local is to be trusted",
                     clock.domains.len()
                 ));
             }

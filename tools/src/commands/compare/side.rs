@@ -68,7 +68,7 @@ impl Side {
         self.notes.extend(opened.notes(question.time, &files[0]));
         for (operation, identity) in opened.identities().into_iter().enumerate() {
             let measured = opened.measured(operation, question.time)?;
-            let reduced = reduce(&measured, question.method, question.drift.is_some())
+            let reduced = reduce(&measured, question.rule, question.drift.is_some())
                 .with_context(|| format!("{}: operation {operation}", files[0].display()))?;
             let place = *places.entry(identity.clone()).or_insert(self.operations.len());
             if place == self.operations.len() {

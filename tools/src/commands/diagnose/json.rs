@@ -119,7 +119,7 @@ impl<'d> Operation<'d> {
         };
         Operation {
             description: diagnosed.description,
-            method: diagnosed.method.name(),
+            method: diagnosed.rule.name(),
             time: diagnosed.time.name(),
             warmup_end: diagnosed.categories.warmup_end,
             notes: diagnosed.notes,

@@ -21,8 +21,8 @@ pub fn arrivals_are_known(source: &Source) -> bool {
     }
 }
 
-/// Holds all metrics of an operation against its run times. A column is in memory as long as it is looked at, one for each
-/// processor.
+/// Holds all metrics of an operation against its run times. A column is in memory as long as it is looked at, one for
+/// each processor.
 pub fn examined(source: &Source, operation: usize, arrivals: bool, examination: &Examination<'_>) -> Vec<Examined> {
     let ranks = source.ranks(operation);
     let mut examined = Vec::new();

@@ -9,68 +9,43 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use anyhow::Result;
-use clap::{Args, ValueEnum};
-use mpitrace::categories::{Categories, Robust, Roth};
+use clap::Args;
+use mpitrace::categories::{Categories, Rule};
 use mpitrace::diagnosis::{Diagnosis, Examination, Repetitions};
 use mpitrace::run_time::RunTime;
 
+use crate::options::{Input, RuleOption, TimeOption};
 use crate::output::{JsonList, Output};
 use crate::progress::{self, Progress};
-use crate::source::{Description, Input, RunTimes, Source, TimeArgument};
+use crate::source::{Description, Source};
 
 /// Say which counter, timer or rank tells the slow repetitions from the good ones
 ///
-/// Each metric of each rank (how late it arrives, its counters and timers, what its requests cost, whether the tracer may have
-/// delayed it) is held against the run times, over all repetitions and within each category; and the warm-up, the outliers and
-/// the modes against the good repetitions, with a rank test that is corrected for how many metrics there are and for
-/// repetitions that are not independent. What tells them best is named first.
+/// Each metric of each rank (how late it arrives, its counters and timers, what its requests cost, whether the tracer
+/// may have delayed it) is held against the run times, over all repetitions and within each category; and the warm-up,
+/// the outliers and the modes against the good repetitions, with a rank test that is corrected for how many metrics
+/// there are and for repetitions that are not independent. What tells them best is named first.
 #[derive(Debug, Args)]
 pub struct Arguments {
     #[command(flatten)]
     input: Input,
     #[command(flatten)]
-    time: TimeArgument,
+    time: TimeOption,
     /// Only this operation
     #[arg(long, value_name = "N")]
     operation: Option<usize>,
-    /// The rule by which repetitions are warm-up, outlier or good
-    #[arg(long, default_value = "roth")]
-    method: Method,
+    #[command(flatten)]
+    rule: RuleOption,
     /// As JSON: every metric, every test
     #[arg(long)]
     json: bool,
-}
-
-/// The rules that there are.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum Method {
-    Roth,
-    Robust,
-}
-
-impl Method {
-    fn name(self) -> &'static str {
-        match self {
-            Method::Roth => "roth",
-            Method::Robust => "robust",
-        }
-    }
-
-    /// By the method's defaults: `categorize` has its options.
-    fn categorize(self, times: &RunTimes<'_>) -> Result<Categories> {
-        let RunTimes { repetition, run_time_ns } = times;
-        Ok(match self {
-            Method::Roth => Roth::default().categorize(repetition, run_time_ns),
-            Method::Robust => Robust::default().categorize(repetition, run_time_ns)?.categories,
-        })
-    }
 }
 
 /// An operation with what is wrong with it.
 struct Diagnosed<'s> {
     description: &'s Description,
     notes: &'s [String],
-    method: Method,
+    rule: Rule,
     time: RunTime,
     categories: Categories,
     diagnosis: Diagnosis,
@@ -79,7 +54,7 @@ struct Diagnosed<'s> {
 /// Diagnoses the operations.
 pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
     let source = progress::during("reading", || Source::open(&arguments.input))?;
-    let time = RunTime::from(arguments.time);
+    let (time, rule) = (arguments.time.time, arguments.rule.rule);
     source.check(arguments.operation, time)?;
     source.warn(time);
     let arrivals = metrics::arrivals_are_known(&source);
@@ -89,7 +64,7 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
     let progress = Progress::new(source.wanted(arguments.operation).count() as u64);
     let mut each = source.wanted(arguments.operation).map(|number| {
         let times = source.run_times(number, time)?;
-        let categories = arguments.method.categorize(&times)?;
+        let categories = rule.apply(&times.repetition, &times.run_time_ns)?.categories;
         let examination = Examination::new(Repetitions {
             number: &times.repetition,
             run_time_ns: &times.run_time_ns,
@@ -101,7 +76,7 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
         Ok(Diagnosed {
             description: &source.operations()[number],
             notes: source.notes(number),
-            method: arguments.method,
+            rule,
             time,
             categories,
             diagnosis,

@@ -50,8 +50,8 @@ fn place(metric: &Metric) -> String {
     }
 }
 
-/// All sentences about an operation, the most important first: what may be causes, in the order of the time that they cost;
-/// what the run time follows; what has no cause.
+/// All sentences about an operation, the most important first: what may be causes, in the order of the time that they
+/// cost; what the run time follows; what has no cause.
 pub fn sentences(diagnosis: &Diagnosis) -> Vec<String> {
     let is_explained = |group: usize| diagnosis.causes(group).next().is_some();
     let (explained, other): (Vec<&Finding>, Vec<&Finding>) =
@@ -141,8 +141,8 @@ fn share(separated: &Separated) -> String {
     }
 }
 
-/// Whether it is a share of the extra time that means something: beyond, what the metric holds passed while other ranks were
-/// at something else.
+/// Whether it is a share of the extra time that means something: beyond, what the metric holds passed while other ranks
+/// were at something else.
 pub fn is_share(share: &f64) -> bool {
     (0.05..1.5).contains(share)
 }

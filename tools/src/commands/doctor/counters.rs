@@ -76,8 +76,8 @@ impl Counters {
 fn hint(paranoid: Option<i64>) -> String {
     match paranoid {
         Some(level @ 2..) => format!(
-            "kernel.perf_event_paranoid is {level}: `sysctl kernel.perf_event_paranoid=1`, or the capability CAP_PERFMON, \
-             allows counters with what the kernel does for the program"
+            "kernel.perf_event_paranoid is {level}: `sysctl kernel.perf_event_paranoid=1`, or the capability \
+             CAP_PERFMON, allows counters with what the kernel does for the program"
         ),
         Some(level) => format!(
             "kernel.perf_event_paranoid is {level} and allows this; a container's seccomp profile may forbid \

@@ -17,14 +17,15 @@ use crate::launcher;
 use crate::mpi::{self, Installed};
 use crate::output::{self, Output};
 
-/// Tell what works here: MPI libraries, clock, counters and what forbids them, memory, and other tools that are preloaded
+/// Tell what works here: MPI libraries, clock, counters and what forbids them, memory, and other tools that are
+/// preloaded
 ///
-/// Each MPI library is loaded and tried in a process of its own, with the tracer. Ends with exit code 1 where tracing will not
-/// work; the first line says why.
+/// Each MPI library is loaded and tried in a process of its own, with the tracer. Ends with exit code 1 where tracing
+/// will not work; the first line says why.
 #[derive(Debug, Args)]
 pub struct Arguments {
-    /// List the variables of the libraries' tool information interface (MPI_T) instead; with a pattern those whose names it
-    /// matches, * allowed, or contain it
+    /// List the variables of the libraries' tool information interface (MPI_T) instead; with a pattern those whose
+    /// names it matches, * allowed, or contain it
     #[arg(long, value_name = "PATTERN", num_args = 0..=1, default_missing_value = "*")]
     variables: Option<String>,
     /// The MPI library; without, all that are found by mpicc and mpirun, LD_LIBRARY_PATH and the loader

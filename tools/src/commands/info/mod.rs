@@ -10,7 +10,7 @@ use clap::Args;
 use mpitrace::clock::Clock;
 use mpitrace::operations::Operations;
 
-use super::Input;
+use crate::options::TraceInput;
 use crate::output::{self, Output};
 use crate::progress;
 
@@ -20,7 +20,7 @@ use crate::progress;
 #[derive(Debug, Args)]
 pub struct Arguments {
     #[command(flatten)]
-    input: Input,
+    input: TraceInput,
     /// As JSON
     #[arg(long)]
     json: bool,

@@ -1,5 +1,5 @@
-//! The hidden command that `overhead` and `doctor` start as a process of one rank: makes calls of an MPI library, traced and
-//! untraced in turn.
+//! The hidden command that `overhead` and `doctor` start as a process of one rank: makes calls of an MPI library,
+//! traced and untraced in turn.
 
 use std::path::PathBuf;
 use std::process::ExitCode;

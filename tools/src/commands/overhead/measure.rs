@@ -12,7 +12,8 @@ use crate::mpi::{Family, Request, Setup, Tried};
 
 /// Processes for each case: where a process' memory comes to lie makes a difference of some percent.
 const PROCESSES: usize = 5;
-/// Blocks in each, and calls a block: 0.1 ms a block and 40 ms in all, short beside what a machine's frequency takes to change.
+/// Blocks in each, and calls a block: 0.1 ms a block and 40 ms in all, short beside what a machine's frequency takes to
+/// change.
 const REQUEST: Request = Request { turns: 300, calls: 500 };
 
 /// What tracing costs. The first three keys, and `with_counters`, are what others rely on.

@@ -8,27 +8,25 @@ use std::process::ExitCode;
 
 use anyhow::{Result, bail, ensure};
 use clap::Args;
-use mpitrace::run_time::RunTime;
 
 use super::info;
+use crate::options::{Input, RuleOption, TimeOption};
 use crate::output::Output;
 use crate::report::fingerprint::Run;
-use crate::report::timed::Method;
 use crate::report::tracer;
-use crate::source::{Format, Source, TimeArgument};
+use crate::source::Source;
 
 /// Show the fingerprint of each operation: a page, pictures, or plots in the terminal
 ///
-/// A fingerprint is all that the run times of an operation look like: numbers with their intervals, histogram, box plot,
-/// distribution function, run time per repetition, who came late, and the counters, each by category.
+/// A fingerprint is all that the run times of an operation look like: numbers with their intervals, histogram, box
+/// plot, distribution function, run time per repetition, who came late, and the counters, each by category. --method
+/// chooses the rule of the colours; the end of the warm-up is shown by both rules.
 #[derive(Debug, Args)]
+// With --compare the files come there.
+#[command(mut_arg("files", |files| files.required(false).required_unless_present("compare")))]
 pub struct Arguments {
-    /// The trace; several files where one run left several. With --from the files of another tool, each by itself
-    #[arg(value_name = "FILE", required_unless_present = "compare")]
-    files: Vec<PathBuf>,
-    /// The files are no traces: csv (iteration id, MPI rank, metric name, value; runtime in ns), or ReproMPI's raw output
-    #[arg(long, value_name = "FORMAT")]
-    from: Option<Format>,
+    #[command(flatten)]
+    input: Input,
     /// Lay two runs over each other
     #[arg(long, num_args = 2, value_names = ["A", "B"], conflicts_with = "files")]
     compare: Option<Vec<PathBuf>>,
@@ -41,11 +39,10 @@ pub struct Arguments {
     /// Of the pictures this kind alone, such as histogram
     #[arg(long, value_name = "NAME", requires = "output", conflicts_with = "compare")]
     plot: Option<String>,
-    /// The rule of the categories; the end of the warm-up is shown by both
-    #[arg(long, default_value = "roth")]
-    method: Method,
     #[command(flatten)]
-    time: TimeArgument,
+    rule: RuleOption,
+    #[command(flatten)]
+    time: TimeOption,
     /// As JSON: everything that the page shows
     #[arg(long)]
     json: bool,
@@ -62,7 +59,7 @@ enum Place<'a> {
 
 /// Shows them.
 pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
-    let time = RunTime::from(arguments.time);
+    let time = arguments.time.time;
     let place = place(arguments)?;
     match arguments.compare.as_deref() {
         Some([a, b]) => two::run(arguments, [a, b], time, place, output),

@@ -8,29 +8,30 @@ use mpitrace::run_time::RunTime;
 
 use super::{Arguments, Place};
 use crate::commands::shown_source;
+use crate::draw::terminal::Look;
 use crate::output::{self, Output};
 use crate::progress::{self, Progress};
 use crate::report::detail::{Detail, SHOWN};
 use crate::report::fingerprint::{Fingerprint, Overview, Report};
 use crate::report::measured::Measured;
-use crate::report::terminal::{self, Look};
-use crate::report::{file, make, page, static_pictures};
+use crate::report::terminal;
+use crate::report::{file, make, page, pictures};
 use crate::source::Source;
 
 pub(super) fn run(arguments: &Arguments, time: RunTime, place: Place, output: &mut Output) -> Result<ExitCode> {
-    let source = progress::during("reading", || Source::read(&arguments.files, arguments.from))?;
+    let source = progress::during("reading", || Source::open(&arguments.input))?;
     source.check(arguments.operation, time)?;
     source.warn(time);
     let report = report(&source, arguments, time)?;
     if let (Place::Folder(_), Some(plot)) = (&place, arguments.plot.as_deref()) {
-        static_pictures::check(&report, plot)?;
+        pictures::check(&report, plot)?;
     }
     match place {
         Place::Page(path) => {
             let title = format!("Fingerprints of {}", report.name);
             file::whole(path, |file| page::write(&title, &report, file))?;
         }
-        Place::Folder(folder) => static_pictures::write(&report, time, folder, arguments.plot.as_deref())?,
+        Place::Folder(folder) => pictures::write(&report, time, folder, arguments.plot.as_deref())?,
         Place::Terminal => {
             let look = Look::of(output.style);
             terminal::write(&report, time, look, output)?;
@@ -52,7 +53,7 @@ fn report(source: &Source, arguments: &Arguments, time: RunTime) -> Result<Repor
     let mut notes = Vec::new();
     let progress = Progress::new(wanted.len() as u64);
     for number in wanted {
-        let made = make::fingerprint(Measured::of(source, number, detail.cells)?, arguments.method, &detail)?;
+        let made = make::fingerprint(Measured::of(source, number, detail.cells)?, arguments.rule.rule, &detail)?;
         progress.step();
         overview.push(make::overview(&made.fingerprint, time));
         fingerprints.push(made.fingerprint);
@@ -61,11 +62,11 @@ fn report(source: &Source, arguments: &Arguments, time: RunTime) -> Result<Repor
     }
     notes.extend(keep_longest(&mut fingerprints, &mut overview));
     Ok(Report {
-        name: names(&arguments.files),
+        name: names(&arguments.input.files),
         generator: super::generator(),
         complete: source.complete(),
         time: time.name(),
-        method: arguments.method.name(),
+        method: arguments.rule.rule.name(),
         run: super::run_facts(source),
         overview,
         fingerprints,
@@ -97,7 +98,7 @@ fn keep_longest(fingerprints: &mut Vec<Fingerprint>, overview: &mut [Overview]) 
     let mut shown = overview.iter().map(|row| row.shown);
     fingerprints.retain(|_| shown.next().unwrap_or(false));
     Some(format!(
-        "{SHOWN} of {operations} operations are shown, those with the most time (median times repetitions); --operation \
-         shows any other"
+        "{SHOWN} of {operations} operations are shown, those with the most time (median times repetitions); \
+         --operation shows any other"
     ))
 }

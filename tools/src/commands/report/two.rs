@@ -10,12 +10,13 @@ use mpitrace::run_time::RunTime;
 use super::{Arguments, Place};
 use crate::commands::FINDING;
 use crate::commands::compare::identity;
+use crate::draw::terminal::Look;
 use crate::output::{self, Output};
 use crate::report::comparison::{self, Comparison};
 use crate::report::detail::{Detail, SHOWN};
 use crate::report::measured::Measured;
-use crate::report::terminal::{self, Look};
-use crate::report::{file, make, page, static_pictures};
+use crate::report::terminal;
+use crate::report::{file, make, page, pictures};
 use crate::source::Source;
 
 pub(super) fn run(
@@ -32,7 +33,7 @@ pub(super) fn run(
             let title = format!("{} beside {}", comparison.names[0], comparison.names[1]);
             file::whole(path, |file| page::write(&title, &comparison, file))?;
         }
-        Place::Folder(folder) => static_pictures::write_comparison(&comparison, time, folder)?,
+        Place::Folder(folder) => pictures::write_comparison(&comparison, time, folder)?,
         Place::Terminal => {
             let look = Look::of(output.style);
             terminal::write_comparison(&comparison, time, look, output)?;
@@ -47,7 +48,7 @@ pub(super) fn run(
 }
 
 fn open(arguments: &Arguments, file: &Path, time: RunTime) -> Result<Source> {
-    let source = Source::read(&[file.to_owned()], arguments.from)?;
+    let source = Source::read(&[file.to_owned()], arguments.input.from.format)?;
     source.check(None, time)?;
     source.warn(time);
     Ok(source)
@@ -77,7 +78,7 @@ fn compare(arguments: &Arguments, sources: &[Source; 2], files: [&PathBuf; 2], t
             // What is not laid over each other takes no room.
             measured.heat = None;
             measured.counters.clear();
-            make::fingerprint(measured, arguments.method, &detail)
+            make::fingerprint(measured, arguments.rule.rule, &detail)
         };
         pairs.push(comparison::pair(identities[0][a].key(), made(0, a)?, made(1, b)?));
     }
@@ -86,7 +87,7 @@ fn compare(arguments: &Arguments, sources: &[Source; 2], files: [&PathBuf; 2], t
         generator: super::generator(),
         complete: sources.iter().all(Source::complete),
         time: time.name(),
-        method: arguments.method.name(),
+        method: arguments.rule.rule.name(),
         runs: [super::run_facts(&sources[0]), super::run_facts(&sources[1])],
         pairs,
         notes,

@@ -3,54 +3,36 @@
 mod plan;
 mod progress;
 mod series;
+mod settings;
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 use anyhow::{Result, bail};
-use clap::builder::PossibleValuesParser;
 use clap::{Args, value_parser};
 
 use crate::launcher::{self, Flavour, Tracer};
 use crate::process;
+use settings::{OUTPUT, Settings};
 
-/// What all of the tracer's variables begin with.
+/// The beginning of the name of each of the tracer's variables.
 const PREFIX: &str = "MPITRACE_";
 
 /// Run a job with the tracer preloaded into its ranks
 ///
-/// The launcher may stand behind other commands (timeout 60 mpirun ...). All MPITRACE_ variables of the environment reach
-/// the ranks; an option goes before its variable. A program without a launcher is preloaded itself. The exit code is the
-/// job's.
+/// The launcher may stand behind other commands (timeout 60 mpirun ...). All MPITRACE_ variables of the environment
+/// reach the ranks; an option goes before its variable. A program without a launcher is preloaded itself. The exit code
+/// is the job's.
 ///
-/// With --runs the job is run N times into N traces: -o x.mpitrace gives x.1.mpitrace, x.2.mpitrace and so on. Several jobs,
-/// with --and between their commands, take turns, or with --shuffle come in random order: x.a.1.mpitrace, x.b.1.mpitrace.
-/// The exit code is then the first that is not 0.
+/// With --runs the job is run N times into N traces: -o x.mpitrace gives x.1.mpitrace, x.2.mpitrace and so on. Several
+/// jobs, with --and between their commands, take turns, or with --shuffle come in random order: x.a.1.mpitrace,
+/// x.b.1.mpitrace. The exit code is then the first that is not 0.
 #[derive(Debug, Args)]
 #[command(override_usage = "mpitrace run [OPTIONS] -- LAUNCHER ... [--and LAUNCHER ...]")]
 pub struct Arguments {
-    /// The trace to write; %h host, %p process of rank 0, %j job, %t start time [MPITRACE_OUTPUT]
-    #[arg(short, long, value_name = "FILE")]
-    output: Option<PathBuf>,
-    /// Counters to read with each call, comma separated: instructions,cache-misses,... [MPITRACE_EVENTS]
-    #[arg(short, long, value_name = "EVENTS")]
-    events: Option<OsString>,
-    /// How clocks are synchronised [MPITRACE_CLOCKSYNC]
-    #[arg(long, value_name = "METHOD", value_parser = PossibleValuesParser::new(CLOCKS))]
-    clock: Option<String>,
-    /// Records kept per rank [MPITRACE_CAPACITY]
-    #[arg(long, value_name = "N", value_parser = value_parser!(u64).range(1..))]
-    capacity: Option<u64>,
-    /// When that is full: keep the first records (stop) or the last (ring) [MPITRACE_FULL]
-    #[arg(long, value_parser = PossibleValuesParser::new(["stop", "ring"]))]
-    full: Option<String>,
-    /// MPI_T performance variables to read, comma separated, * allowed [MPITRACE_PVARS]
-    #[arg(long, value_name = "NAMES")]
-    pvars: Option<OsString>,
-    /// 0: the tracer is silent; 1: one line at the end; 2: more [MPITRACE_VERBOSE]
-    #[arg(long, value_name = "N", value_parser = value_parser!(u8).range(0..=2))]
-    verbose: Option<u8>,
+    #[command(flatten)]
+    settings: Settings,
     /// The tracer's library, where it does not lie beside this program
     #[arg(long, value_name = "FILE")]
     library: Option<PathBuf>,
@@ -68,16 +50,12 @@ pub struct Arguments {
     command: Vec<OsString>,
 }
 
-/// The values of MPITRACE_CLOCKSYNC.
-const CLOCKS: [&str; 11] =
-    ["auto", "none", "skampi", "netgauge", "jk", "hca", "hca2", "hca3", "h2hca", "linear", "joint"];
-
 /// Runs the job to its end, or the jobs; the exit code is theirs.
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let library = launcher::locate(arguments.library.as_deref())?;
     let commands = plan::jobs(&arguments.command)?;
-    let output = match (&arguments.output, std::env::var_os(format!("{PREFIX}OUTPUT"))) {
-        (Some(path), _) => Some(path.clone()),
+    let output = match (arguments.settings.get(OUTPUT), std::env::var_os(OUTPUT)) {
+        (Some(path), _) => Some(PathBuf::from(path)),
         // Of one run the variable reaches the ranks as it is.
         (None, variable) => variable.filter(|_| arguments.is_series(&commands)).map(PathBuf::from),
     };
@@ -152,18 +130,8 @@ fn variables(
     output: Option<&Path>,
     environment: impl Iterator<Item = (OsString, OsString)>,
 ) -> Vec<(OsString, OsString)> {
-    let number = |value: u64| OsString::from(value.to_string());
-    let options = [
-        ("OUTPUT", output.map(OsString::from)),
-        ("EVENTS", arguments.events.clone()),
-        ("CLOCKSYNC", arguments.clock.clone().map(OsString::from)),
-        ("CAPACITY", arguments.capacity.map(number)),
-        ("FULL", arguments.full.clone().map(OsString::from)),
-        ("PVARS", arguments.pvars.clone()),
-        ("VERBOSE", arguments.verbose.map(|level| number(level.into()))),
-    ];
-    let options =
-        options.into_iter().filter_map(|(name, value)| Some((OsString::from(format!("{PREFIX}{name}")), value?)));
+    let options = arguments.settings.variables().filter(|(name, _)| name != OUTPUT);
+    let options = options.chain(output.map(|path| (OUTPUT.into(), path.into())));
     let mut variables: Vec<(OsString, OsString)> =
         environment.filter(|(name, _)| name.as_encoded_bytes().starts_with(PREFIX.as_bytes())).collect();
     for (name, value) in options {

@@ -30,8 +30,9 @@ pub fn jobs(words: &[OsString]) -> Result<Vec<Vec<OsString>>> {
     Ok(jobs)
 }
 
-/// The order of `runs` runs of each job: in turn, so that what changes in the machine over time meets all of them; with a seed
-/// in random order, as seed 000, section 6.1, has it. The runs of a job are numbered in the order in which they are made.
+/// The order of `runs` runs of each job: in turn, so that what changes in the machine over time meets all of them; with
+/// a seed in random order, as seed 000, section 6.1, has it. The runs of a job are numbered in the order in which they
+/// are made.
 pub fn plan(jobs: usize, runs: u32, seed: Option<u64>) -> Vec<Planned> {
     let mut order: Vec<usize> = (0..runs).flat_map(|_| 0..jobs).collect();
     if let Some(seed) = seed {

@@ -23,8 +23,8 @@ struct Done {
     code: u8,
 }
 
-/// Runs the jobs as planned; the first exit code that is not 0. A run that fails does not keep the others from being made, a
-/// signal does.
+/// Runs the jobs as planned; the first exit code that is not 0. A run that fails does not keep the others from being
+/// made, a signal does.
 pub fn run(
     arguments: &Arguments,
     jobs: &[Job],

@@ -6,14 +6,17 @@ use clap::{Args, ValueEnum};
 use mpitrace::run_time::RunTime;
 use mpitrace::statistics::schemes::{Measurement, Removal, Scheme};
 
-use crate::source::{Input, TimeArgument};
+use crate::options::{Input, RuleOption, TimeOption};
+
+/// A scheme has its own.
+const NOT_WITH_SCHEME: [&str; 7] = ["time", "timing", "per_rank", "runs", "confidence", "half_width", "seed"];
 
 /// The statistics of the run times of each operation
 ///
-/// Quantiles with intervals that hold for any distribution, spread, modes, dependence of the repetitions on each other, where
-/// the series settles, completion times, and how many repetitions are enough. All repetitions count that every rank finished
-/// and kept, unless --category or --remove leaves some out; what is left out is counted. With --operation all of it on a page,
-/// else a row for each operation; --json has everything for each.
+/// Quantiles with intervals that hold for any distribution, spread, modes, dependence of the repetitions on each other,
+/// where the series settles, completion times, and how many repetitions are enough. All repetitions count that every
+/// rank finished and kept, unless --category or --remove leaves some out; what is left out is counted. With --operation
+/// all of it on a page, else a row for each operation; --json has everything for each.
 #[derive(Debug, Args)]
 pub struct Arguments {
     #[command(flatten)]
@@ -22,26 +25,26 @@ pub struct Arguments {
     #[arg(long, value_name = "N")]
     pub operation: Option<usize>,
     #[command(flatten)]
-    pub time: TimeArgument,
-    /// The run time, by its name in MPIBlib: the root's own (root), the longest on any rank (maximum), first entry to last exit
-    /// (global)
+    pub time: TimeOption,
+    /// The run time, by its name in MPIBlib: the root's own (root), the longest on any rank (maximum), first entry to
+    /// last exit (global)
     #[arg(long, conflicts_with = "time", value_name = "METHOD")]
     pub timing: Option<Timing>,
     /// Only the repetitions of this category
     #[arg(long, default_value = "all")]
     pub category: Wanted,
-    /// The rule of the categories
-    #[arg(long, default_value = "roth")]
-    pub method: Method,
-    /// Leave out outliers: outside of Tukey's fences, or above twice the 99th percentile (mpibench). The default of a scheme is
-    /// its benchmark's own
+    #[command(flatten)]
+    pub rule: RuleOption,
+    /// Leave out outliers: outside of Tukey's fences, or above twice the 99th percentile (mpibench). The default of a
+    /// scheme is its benchmark's own
     #[arg(long, value_name = "RULE")]
     pub remove: Option<Remove>,
     /// The numbers of each rank as well
     #[arg(long)]
     pub per_rank: bool,
-    /// Instead: the number that a benchmark would have printed, by the data processing schemes of Hunold and Carpen-Amarie
-    #[arg(long, value_name = "SCHEME", conflicts_with_all = ["time", "timing", "per_rank", "runs", "confidence", "half_width", "seed"])]
+    /// Instead: the number that a benchmark would have printed, by the data processing schemes of Hunold and
+    /// Carpen-Amarie
+    #[arg(long, value_name = "SCHEME", conflicts_with_all = NOT_WITH_SCHEME)]
     pub scheme: Option<SchemeName>,
     /// How the scheme measures: each call (ms1), or a loop from its first entry to its last exit (ms2)
     #[arg(long, value_name = "SCHEME", requires = "scheme")]
@@ -61,7 +64,8 @@ pub struct Arguments {
     /// The seed of the bootstrap: the same one gives the same interval
     #[arg(long, value_name = "NUMBER", default_value_t = 1)]
     pub seed: u64,
-    /// Instead: how the benchmark synchronises its ranks, how far apart they started, and which repetitions it throws away
+    /// Instead: how the benchmark synchronises its ranks, how far apart they started, and which repetitions it throws
+    /// away
     #[arg(long, conflicts_with_all = ["scheme", "per_rank", "runs", "remove", "time", "timing"])]
     pub audit: bool,
     /// As JSON
@@ -88,13 +92,6 @@ pub enum Wanted {
     Warmup,
     Outlier,
     Good,
-}
-
-/// The rules of the categories.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Method {
-    Roth,
-    Robust,
 }
 
 /// The rules of outliers.
@@ -137,7 +134,7 @@ impl Arguments {
         match self.timing {
             Some(Timing::Root | Timing::Maximum) => RunTime::Local,
             Some(Timing::Global) => RunTime::Global,
-            None => self.time.into(),
+            None => self.time.time,
         }
     }
 

@@ -19,8 +19,8 @@ pub struct Values {
     pub max: Option<f64>,
 }
 
-/// For each counter its values in each category. All complete repetitions are in here, also those of other categories than
-/// the one asked for: that is what one compares.
+/// For each counter its values in each category. All complete repetitions are in here, also those of other categories
+/// than the one asked for: that is what one compares.
 pub fn of(
     source: &Source,
     number: usize,

@@ -41,7 +41,7 @@ pub struct Runs {
 
 /// The further runs that --runs names.
 pub fn open_others(arguments: &Arguments) -> Result<Vec<Source>> {
-    let open = |path| Source::read(std::slice::from_ref(path), arguments.input.from);
+    let open = |path| Source::read(std::slice::from_ref(path), arguments.input.from.format);
     let others = arguments.runs.iter().map(open).collect::<Result<Vec<Source>>>()?;
     for (path, other) in arguments.runs.iter().zip(&others) {
         other.check(None, arguments.run_time()).with_context(|| path.display().to_string())?;

@@ -32,7 +32,7 @@ pub struct Facts {
     #[serde(flatten)]
     pub operation: Description,
     pub time: &'static str,
-    pub method: String,
+    pub method: &'static str,
     pub category: String,
     pub counts: BTreeMap<&'static str, usize>,
     pub warmup_end: Option<u64>,
@@ -92,7 +92,7 @@ impl Facts {
         };
         let facts = Facts {
             time: arguments.time_name(),
-            method: name(&arguments.method),
+            method: arguments.rule.rule.name(),
             category: name(&arguments.category),
             counts: Category::ALL.map(|of| (of.name(), selection.categories.count(of))).into_iter().collect(),
             warmup_end,

@@ -153,8 +153,8 @@ impl Description {
 }
 
 impl Series {
-    /// Of these values in their order, `sample` being the same sorted, and `repetition` their numbers. `warmup_end` is where
-    /// the rule of the categories saw the end of the warm-up.
+    /// Of these values in their order, `sample` being the same sorted, and `repetition` their numbers. `warmup_end` is
+    /// where the rule of the categories saw the end of the warm-up.
     pub fn of(
         values: &[f64],
         sample: &Sample,

@@ -3,12 +3,12 @@
 use std::borrow::Cow;
 
 use anyhow::Result;
-use mpitrace::categories::{Categories, Category, Robust, Roth};
+use mpitrace::categories::{Categories, Category};
 use mpitrace::statistics::schemes::Removal;
 use mpitrace_format::layout::OPERATION_MASK;
 use serde::Serialize;
 
-use super::arguments::{Arguments, Method, Timing, Wanted};
+use super::arguments::{Arguments, Timing, Wanted};
 use crate::source::{Source, Traced};
 
 /// The repetitions that count.
@@ -60,10 +60,7 @@ impl<'s> Selection<'s> {
         if arguments.timing == Some(Timing::Root) {
             times.run_time_ns = source.ranks(number).duration_ns(root_member(source, number));
         }
-        let categories = match arguments.method {
-            Method::Roth => Roth::default().categorize(&times.repetition, &times.run_time_ns),
-            Method::Robust => Robust::default().categorize(&times.repetition, &times.run_time_ns)?.categories,
-        };
+        let categories = arguments.rule.rule.apply(&times.repetition, &times.run_time_ns)?.categories;
         let mut left_out = LeftOut::default();
         let kept: Vec<bool> = categories
             .category
@@ -115,8 +112,8 @@ pub fn root_member(source: &Source, number: usize) -> usize {
     }
 }
 
-/// The member that has this rank in the operation's communicator. Members come in the order of their world ranks, which need
-/// not be that of their ranks in the communicator.
+/// The member that has this rank in the operation's communicator. Members come in the order of their world ranks, which
+/// need not be that of their ranks in the communicator.
 fn traced_member(traced: &Traced, number: usize, root: i32) -> Option<usize> {
     let operation = &traced.operations.operations[number];
     let records = operation.records(operation.complete_rows().next()?);

@@ -146,8 +146,8 @@ impl Events<'_> {
     /// ENTER.
     pub fn enter(&mut self, time: u64, region: u32, about: &About) -> Result<()> {
         let library = self.archive.library;
-        // SAFETY: the handles are those of this location's writer and of a list of attributes, which is emptied by what is
-        // written with it; the same in all functions below.
+        // SAFETY: the handles are those of this location's writer and of a list of attributes, which is emptied by what
+        // is written with it; the same in all functions below.
         unsafe {
             for (attribute, number) in about.numbers {
                 library.check((library.add_number)(self.attributes, attribute, number))?;

@@ -36,8 +36,8 @@ const ALL_TO_ALL: u8 = 25;
 const OTHER: u8 = 26;
 
 impl Collective {
-    /// That of an MPI function, in any of its forms; a region of the program is none. OTF2 has none for the neighbourhood
-    /// collectives: they count as the one that they are named after.
+    /// That of an MPI function, in any of its forms; a region of the program is none. OTF2 has none for the
+    /// neighbourhood collectives: they count as the one that they are named after.
     pub fn of(function: &str) -> Option<Collective> {
         let name = plain(function);
         let (number, role, sizes) = match name.strip_prefix("neighbor_").unwrap_or(&name) {

@@ -108,8 +108,8 @@ impl Definitions {
             let library = archive.library;
             let length = counts.last.max(stamps.end()) + 1;
             let realtime = stamps.realtime_ns.unwrap_or(UNDEFINED_TIME);
-            // SAFETY: the writer's handle is valid while this closure runs; so in all calls below. Texts are terminated, and
-            // lists as long as they are said to be.
+            // SAFETY: the writer's handle is valid while this closure runs; so in all calls below. Texts are
+            // terminated, and lists as long as they are said to be.
             library.check(unsafe { (library.clock_properties)(writer, NS_PER_SECOND, 0, length, realtime) })?;
             self.write_regions(library, writer)?;
             self.write_locations(library, writer, calls, counts)?;
@@ -136,7 +136,8 @@ impl Definitions {
         Ok(())
     }
 
-    /// A location group for each rank of the world, under the rank's number, also for one that left nothing: readers count.
+    /// A location group for each rank of the world, under the rank's number, also for one that left nothing: readers
+    /// count.
     fn write_locations(&mut self, library: &Library, writer: Handle, calls: &Calls, counts: &Counts) -> Result<()> {
         let machine = self.texts.write_one(library, writer, "machine")?;
         let node = self.texts.write_one(library, writer, "node")?;

@@ -1,6 +1,7 @@
 //! The OTF2 library, found when it is needed: mpitrace is built and runs without it.
 //!
-//! The declarations are those of OTF2 3.0. Version 2 takes an argument less in two of the functions, and does not look at it.
+//! The declarations are those of OTF2 3.0. Version 2 takes an argument less in two of the functions, and does not look
+//! at it.
 
 use std::ffi::{CStr, c_char, c_void};
 use std::sync::atomic::{AtomicI32, Ordering};
@@ -23,8 +24,8 @@ pub struct FlushCallbacks {
     pub after: Option<unsafe extern "C" fn(*mut c_void, u8, u64) -> u64>,
 }
 
-/// What the library calls instead of printing an error. The last argument is a `va_list`, a pointer on the machines that we
-/// run on, and not looked at.
+/// What the library calls instead of printing an error. The last argument is a `va_list`, a pointer on the machines
+/// that we run on, and not looked at.
 type OnError =
     unsafe extern "C" fn(*mut c_void, *const c_char, u64, *const c_char, Code, *const c_char, *mut c_void) -> Code;
 
@@ -37,7 +38,8 @@ macro_rules! functions {
 
         impl Library {
             fn find(of: *mut c_void) -> Result<Library> {
-                // SAFETY: each symbol is the function of that name, whose arguments are declared here as in OTF2's headers.
+                // SAFETY: each symbol is the function of that name, whose arguments are declared here as in OTF2's
+                // headers.
                 unsafe {
                     Ok(Library { $($name: std::mem::transmute::<
                         *mut c_void,
@@ -101,8 +103,8 @@ impl Library {
         let open = |name: &&CStr| unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
         let Some(handle) = NAMES.iter().map(open).find(|handle| !handle.is_null()) else {
             bail!(
-                "no OTF2 library (libotf2.so.10) where the loader looks: install it (Debian: libopen-trace-format2-10, which \
-                 otf2-tools brings), or name its folder in LD_LIBRARY_PATH"
+                "no OTF2 library (libotf2.so.10) where the loader looks: install it (Debian: libopen-trace-format2-10, \
+                 which otf2-tools brings), or name its folder in LD_LIBRARY_PATH"
             );
         };
         let library = Library::find(handle)?;
@@ -140,8 +142,8 @@ fn symbol(of: *mut c_void, name: &CStr) -> Result<*mut c_void> {
     Ok(found)
 }
 
-/// The first error that the library met. Not all of its functions return what those below them met: a file that could not be
-/// written whole is one that they keep to themselves.
+/// The first error that the library met. Not all of its functions return what those below them met: a file that could
+/// not be written whole is one that they keep to themselves.
 static FIRST_ERROR: AtomicI32 = AtomicI32::new(0);
 
 /// Errors are told by who called, in one line.

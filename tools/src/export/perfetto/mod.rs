@@ -1,8 +1,8 @@
 //! A timeline in Perfetto's protobuf, packet by packet: a process for each rank, a track for each of its threads, and a
 //! counter track for each counter.
 //!
-//! A call is a slice, one with a request a slice on a lane of its own, since such calls overlap. The calls of a repetition are
-//! joined by a flow. A counter's value stands from the entry of the call that it belongs to.
+//! A call is a slice, one with a request a slice on a lane of its own, since such calls overlap. The calls of a
+//! repetition are joined by a flow. A counter's value stands from the entry of the call that it belongs to.
 
 mod schema;
 mod tracks;
@@ -28,7 +28,7 @@ pub struct Perfetto;
 
 impl Exporter for Perfetto {
     fn export(&self, calls: &Calls, operation: Option<usize>, destination: &mut Destination) -> Result<()> {
-        let labels = Labels::of(calls);
+        let labels = Labels::of(calls)?;
         let stamps = Stamps::of(calls);
         destination.stream(Content::Binary, |sink| {
             let mut packets = Packets { sink, buffer: Vec::new() };

@@ -1,4 +1,5 @@
-//! The messages of Perfetto's protos/perfetto/trace/perfetto_trace.proto that an export consists of, with the fields in use.
+//! The messages of Perfetto's protos/perfetto/trace/perfetto_trace.proto that an export consists of, with the fields in
+//! use.
 
 use prost::Message;
 

@@ -66,7 +66,8 @@ impl Tracks {
         (uuid, Some(new))
     }
 
-    /// A track on which a request of this thread can be shown from `enter` to `exit`, and how it is described if it is new.
+    /// A track on which a request of this thread can be shown from `enter` to `exit`, and how it is described if it is
+    /// new.
     pub fn lane(&mut self, thread: u32, enter: u64, exit: u64) -> (u64, Option<TrackDescriptor>) {
         let free = |lane: &&mut (u64, u64)| lane.1 <= enter;
         if let Some(lane) = self.lanes.entry(thread).or_default().iter_mut().find(free) {

@@ -1,8 +1,5 @@
 //! The fingerprint in a terminal of 80 columns or more: histogram, run time per repetition and distribution function.
-//!
-//! With colours a cell holds up to eight dots in the colour of their category; without, it shows the category's letter.
 
-mod canvas;
 mod plots;
 
 use std::io::{self, Write};
@@ -13,61 +10,9 @@ use mpitrace::run_time::RunTime;
 use super::comparison::Comparison;
 use super::fingerprint::{Fingerprint, Report, Timed};
 use super::histogram::place;
-use crate::output::{Attribute, Style};
+use crate::draw::terminal::{self, Look};
+use crate::output::Attribute;
 use crate::text;
-
-/// How it is drawn.
-#[derive(Clone, Copy, Debug)]
-pub struct Look {
-    pub style: Style,
-    /// Columns.
-    pub width: usize,
-    /// Whether the terminal has characters of dots.
-    pub dots: bool,
-}
-
-/// The narrowest terminal that is drawn for.
-const NARROWEST: usize = 80;
-/// A wider one is not filled: the eye would lose the line.
-const WIDEST: usize = 160;
-
-impl Look {
-    /// As suits the process' standard output.
-    pub fn of(style: Style) -> Look {
-        let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
-        let locale = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(variable).unwrap_or_default();
-        let unicode = locale.to_ascii_uppercase().replace('-', "").contains("UTF8");
-        // The kernel's console has no font with them.
-        let console = variable("TERM").is_some_and(|terminal| terminal == "linux");
-        let width = match style {
-            Style::Plain => NARROWEST,
-            Style::Terminal => terminal_size::terminal_size().map_or(NARROWEST, |(width, _)| width.0.into()),
-        };
-        let dots = style == Style::Terminal && unicode && !console;
-        Look { style, width: width.clamp(NARROWEST, WIDEST), dots }
-    }
-
-    /// A text in the colour of an ink.
-    fn paint(&self, ink: Ink, text: &str) -> String {
-        let attribute = match ink {
-            Ink::All => return text.to_owned(),
-            Ink::First => Attribute::Magenta,
-            Ink::Warmup => Attribute::Yellow,
-            Ink::Outlier | Ink::B => Attribute::Red,
-            Ink::Good | Ink::A => Attribute::Cyan,
-        };
-        self.style.paint(attribute, text)
-    }
-
-    /// What stands for an ink in a legend.
-    fn mark(&self, ink: Ink) -> String {
-        self.paint(ink, &if self.dots { '\u{28ff}' } else { ink.sign() }.to_string())
-    }
-
-    fn title(&self, text: &str) -> String {
-        self.style.paint(Attribute::Bold, text)
-    }
-}
 
 /// What is drawn with: for each category one, the least ordinary last, and one for all of them together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -92,8 +37,10 @@ impl Ink {
             Category::Good => Ink::Good,
         }
     }
+}
 
-    /// The letter where there is no colour. The good ones are the background of the others.
+impl terminal::Ink for Ink {
+    // The good ones are the background of the others.
     fn sign(self) -> char {
         match self {
             Ink::All => '#',
@@ -103,6 +50,16 @@ impl Ink {
             Ink::First => 'f',
             Ink::A => 'a',
             Ink::B => 'b',
+        }
+    }
+
+    fn attribute(self) -> Option<Attribute> {
+        match self {
+            Ink::All => None,
+            Ink::First => Some(Attribute::Magenta),
+            Ink::Warmup => Some(Attribute::Yellow),
+            Ink::Outlier | Ink::B => Some(Attribute::Red),
+            Ink::Good | Ink::A => Some(Attribute::Cyan),
         }
     }
 }

@@ -2,9 +2,9 @@
 
 use mpitrace::categories::Category;
 
-use super::canvas::Canvas;
-use super::{Ink, Look};
-use crate::report::axis::{Axis, Kind, extent};
+use super::Ink;
+use crate::draw::axis::{Axis, Kind, extent};
+use crate::draw::terminal::{Canvas, Ink as _, LABEL, Look, below, framed};
 use crate::report::fingerprint::{Ecdf, Fingerprint, Timed};
 use crate::report::histogram::Histogram;
 use crate::report::histogram::place;
@@ -14,8 +14,6 @@ use crate::text;
 const FAR: f64 = 10.0;
 /// Rows of a plot.
 const ROWS: usize = 12;
-/// Columns of the labels before it, the edge included.
-const LABEL: usize = 11;
 /// Rows of the histogram.
 const BARS: usize = 15;
 /// A bar is built up from the good ones.
@@ -117,7 +115,7 @@ fn functions(each: [(&Ecdf, Ink, &str); 2], look: Look) -> Vec<String> {
 }
 
 /// Draws a function as steps, several points for each column.
-fn steps(canvas: &mut Canvas, ecdf: &Ecdf, across: &Axis, ink: Ink) {
+fn steps(canvas: &mut Canvas<Ink>, ecdf: &Ecdf, across: &Axis, ink: Ink) {
     const POINTS: usize = 1000;
     let mut before: Option<(f64, f64)> = None;
     for (&at, &share) in ecdf.at_ns.iter().zip(&ecdf.share) {
@@ -131,48 +129,6 @@ fn steps(canvas: &mut Canvas, ecdf: &Ecdf, across: &Axis, ink: Ink) {
         (1..=count).for_each(|step| canvas.point(x, low + (share - low) * step as f64 / count as f64, ink));
         before = Some((x, share));
     }
-}
-
-/// The rows with the labels of their axis before them.
-fn framed(canvas: &Canvas, up: &Axis, look: Look) -> Vec<String> {
-    let ticks = up.ticks(5.0);
-    (0..ROWS)
-        .map(|row| {
-            let low = 1.0 - (row + 1) as f64 / ROWS as f64;
-            let high = low + 1.0 / ROWS as f64;
-            let within = |place: f64| place >= low && (place < high || row == 0 && place <= high + 1e-9);
-            let label = ticks.iter().find(|(place, _)| within(*place)).map(|(_, label)| label.as_str());
-            let label = label.map_or_else(String::new, |label| match up.unit {
-                "" => label.to_owned(),
-                unit => format!("{label} {unit}"),
-            });
-            let edge = if label.is_empty() { '|' } else { '+' };
-            format!("{label:>width$} {edge}{}", canvas.row(row, look), width = LABEL - 2).trim_end().to_owned()
-        })
-        .collect()
-}
-
-/// The axis below the rows: its line, and the labels under it.
-fn below(across: &Axis, columns: usize) -> String {
-    let mut line = vec!['-'; columns];
-    let mut labels = vec![' '; columns + LABEL];
-    let mut free = 0;
-    for (place, label) in across.ticks(5.0) {
-        let column = ((place * columns as f64) as usize).min(columns - 1);
-        line[column] = '+';
-        let label: Vec<char> = match across.unit {
-            "" => label.chars().collect(),
-            unit => format!("{label} {unit}").chars().collect(),
-        };
-        let start = (LABEL + column).saturating_sub(label.len() / 2).min(labels.len() - label.len());
-        if start >= free {
-            labels[start..start + label.len()].copy_from_slice(&label);
-            free = start + label.len() + 1;
-        }
-    }
-    let indent = " ".repeat(LABEL - 1);
-    let labels: String = labels.into_iter().collect();
-    format!("{indent}+{}\n{}", line.into_iter().collect::<String>(), labels.trim_end())
 }
 
 fn is_far((low, high): (f64, f64)) -> bool {

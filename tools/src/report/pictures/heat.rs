@@ -1,10 +1,10 @@
 //! Maps of rank by repetition. The colours grow lighter in one direction only, so that they can be read in grey.
 
 use super::View;
-use super::chart::{Chart, Range};
 use super::run_times::repetitions;
-use super::scene::{Anchor, Area, Colour, INK, Scene, rectangle};
-use crate::report::axis::{Axis, Kind, extent};
+use crate::draw::axis::{Axis, Kind, extent};
+use crate::draw::scene::{Anchor, Area, Colour, INK, Scene, rectangle};
+use crate::draw::{Chart, Range};
 use crate::report::fingerprint::Heat;
 
 /// Viridis at nine places (Smith and van der Walt, public domain): even in lightness, also for the colour-blind.

@@ -3,10 +3,10 @@
 use mpitrace::categories::Category;
 
 use super::View;
-use super::chart::{Chart, Range};
 use super::run_times::{repetitions, run_times};
-use super::scene::{Area, Scene};
-use crate::report::axis::{Kind, extent, with_room};
+use crate::draw::axis::{Kind, extent, with_room};
+use crate::draw::scene::{Area, Scene};
+use crate::draw::{Chart, Range};
 use crate::report::fingerprint::Counter;
 
 /// The value on the slowest rank against the run time.

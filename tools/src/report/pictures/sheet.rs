@@ -1,7 +1,7 @@
 //! The fingerprint on one sheet, as in the thesis' figures 4.16 to 4.18: what was measured, the numbers, and the plots.
 
-use super::scene::{Anchor, Area, FAINT, INK, Scene};
 use super::{View, distribution, heat, run_times};
+use crate::draw::scene::{Anchor, Area, FAINT, INK, Scene};
 use crate::text;
 
 const WIDTH: f64 = 1160.0;

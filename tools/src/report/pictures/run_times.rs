@@ -3,9 +3,9 @@
 use mpitrace::categories::Category;
 
 use super::View;
-use super::chart::{COLOURS, Chart, Range};
-use super::scene::{Anchor, Area, Colour, INK, Scene, Stroke};
-use crate::report::axis::{Kind, extent, with_room};
+use crate::draw::axis::{Kind, extent, with_room};
+use crate::draw::scene::{Anchor, Area, Colour, INK, Scene, Stroke};
+use crate::draw::{Chart, PALETTE, Range};
 
 /// What spans more than this is drawn over its logarithm.
 pub const FAR: f64 = 10.0;
@@ -61,10 +61,10 @@ pub fn metrics(view: &View, scene: &mut Scene, area: Area) {
     let metrics = &view.timed().metrics;
     let grey = Colour(0x55, 0x55, 0x55);
     let lines: [Line; 5] = [
-        ("cumulative minimum", &metrics.cumulative_minimum, COLOURS[3], None),
-        ("cumulative mean", &metrics.cumulative_mean, COLOURS[2], Some((6.0, 3.0))),
-        ("cumulative median", &metrics.cumulative_median, COLOURS[1], None),
-        ("running mean", &metrics.running_mean, COLOURS[0], Some((2.0, 2.0))),
+        ("cumulative minimum", &metrics.cumulative_minimum, PALETTE[3], None),
+        ("cumulative mean", &metrics.cumulative_mean, PALETTE[2], Some((6.0, 3.0))),
+        ("cumulative median", &metrics.cumulative_median, PALETTE[1], None),
+        ("running mean", &metrics.running_mean, PALETTE[0], Some((2.0, 2.0))),
         ("running median", &metrics.running_median, grey, None),
     ];
     let Some((low, high)) = extent(lines.iter().flat_map(|(_, values, _, _)| values.iter().copied())) else {

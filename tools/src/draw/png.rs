@@ -9,7 +9,7 @@ use zeno::{Cap, Command, Fill, Mask, PathBuilder, Placement, Stroke as Pen, Styl
 use super::scene::{Anchor, Area, Colour, Item, PAPER, Scene, Stroke};
 
 /// DejaVu Sans, of which Latin letters and some signs are kept. Its licence lies beside it.
-const FONT: &[u8] = include_bytes!("../assets/DejaVuSans.ttf");
+const FONT: &[u8] = include_bytes!("assets/DejaVuSans.ttf");
 
 /// Pixels for each unit of the picture: 192 dots an inch, enough for print at the size on the screen.
 const SCALE: f64 = 2.0;
@@ -169,7 +169,7 @@ impl OutlineBuilder for Outline {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::static_pictures::scene::INK;
+    use crate::draw::scene::INK;
 
     fn pixels(scene: &Scene) -> (u32, u32, Vec<u8>) {
         let mut bytes = Vec::new();

@@ -1,9 +1,9 @@
 //! Two fingerprints over each other on one sheet: A solid in blue, B dashed in vermilion.
 
-use super::chart::{COLOURS, Chart, Range};
 use super::run_times;
-use super::scene::{Anchor, Area, FAINT, INK, PAPER, Scene, Stroke};
-use crate::report::axis::{Kind, extent};
+use crate::draw::axis::{Kind, extent};
+use crate::draw::scene::{Anchor, Area, FAINT, INK, PAPER, Scene, Stroke};
+use crate::draw::{Chart, PALETTE, Range};
 use crate::report::comparison::{Comparison, Distance, Pair};
 use crate::report::fingerprint::{Ecdf, Timed};
 
@@ -14,7 +14,7 @@ const HEAD: f64 = 96.0;
 
 /// A, B.
 const STROKES: [Stroke; 2] =
-    [Stroke::solid(COLOURS[3], 1.7), Stroke { colour: COLOURS[2], width: 1.7, dash: Some((6.0, 3.0)) }];
+    [Stroke::solid(PALETTE[3], 1.7), Stroke { colour: PALETTE[2], width: 1.7, dash: Some((6.0, 3.0)) }];
 
 /// Lays it out.
 pub fn sheet(comparison: &Comparison, pair: &Pair, distance: &Distance) -> Scene {

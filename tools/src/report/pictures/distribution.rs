@@ -3,10 +3,11 @@
 use mpitrace::categories::Category;
 
 use super::View;
-use super::chart::{COLOURS, Chart, ORDER, Range, colour};
+use super::marks::{ORDER, colour};
 use super::run_times;
-use super::scene::{Anchor, Area, Colour, INK, Scene, Stroke};
-use crate::report::axis::{Kind, extent};
+use crate::draw::axis::{Kind, extent};
+use crate::draw::scene::{Anchor, Area, Colour, INK, Scene, Stroke};
+use crate::draw::{Chart, PALETTE, Range};
 use crate::report::fingerprint::BoxPlot;
 use crate::report::histogram::Histogram;
 use crate::report::histogram::place;
@@ -56,7 +57,7 @@ pub fn ecdf(view: &View, scene: &mut Scene, area: Area) {
     let y =
         Range { label: "share that takes no longer".into(), range: (0.0, 1.02), kind: Kind::Share, logarithmic: false };
     let mut chart = Chart::new(scene, area, title, &x, &y, 14.0);
-    let of_both = [(&timed.ecdf, "all", GREY, None), (&timed.ecdf_good, "good", COLOURS[3], Some((6.0, 3.0)))];
+    let of_both = [(&timed.ecdf, "all", GREY, None), (&timed.ecdf_good, "good", PALETTE[3], Some((6.0, 3.0)))];
     for (row, (ecdf, name, colour, dash)) in of_both.into_iter().enumerate() {
         let stroke = Stroke { colour, width: 1.6, dash };
         let before = std::iter::once(&0.0).chain(&ecdf.share);
@@ -124,6 +125,6 @@ pub fn autocorrelation(view: &View, scene: &mut Scene, area: Area) {
     chart.bar((0.0, lags + 1.0), (-found.band, found.band), Colour(0xe4, 0xe4, 0xe4));
     for (index, &value) in found.at_lag.iter().enumerate() {
         let lag = index as f64 + 1.0;
-        chart.bar((lag - 0.25, lag + 0.25), (value.min(0.0), value.max(0.0)), COLOURS[3]);
+        chart.bar((lag - 0.25, lag + 0.25), (value.min(0.0), value.max(0.0)), PALETTE[3]);
     }
 }

@@ -72,7 +72,7 @@ fn escaped(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::static_pictures::scene::INK;
+    use crate::draw::scene::INK;
 
     #[test]
     fn names_of_a_trace_stay_text() {

@@ -1,15 +1,12 @@
-//! Still pictures for papers: each plot by itself, and all of an operation on one sheet, as SVG and as PNG.
+//! Static pictures for papers: each plot by itself, and all of an operation on one sheet, as SVG and as PNG.
 
-mod chart;
 mod counters;
 mod distribution;
 mod heat;
+mod marks;
 mod overlay;
-mod png;
 mod run_times;
-mod scene;
 mod sheet;
-mod svg;
 
 use std::path::Path;
 
@@ -20,7 +17,8 @@ use mpitrace::run_time::RunTime;
 use super::comparison::Comparison;
 use super::file;
 use super::fingerprint::{Fingerprint, Report, Run, Timed};
-use scene::{Anchor, Area, FAINT, INK, Scene};
+use crate::draw::scene::{Anchor, Area, FAINT, INK, Scene};
+use crate::draw::{png, svg};
 
 /// An operation, and the run time that is looked at.
 struct View<'a> {

@@ -1,0 +1,287 @@
+//! The tracer's settings as options of `run`: one table, from which parser, help and environment come.
+
+use std::ffi::{OsStr, OsString};
+
+use clap::builder::PossibleValuesParser;
+use clap::{Arg, ArgAction, ArgMatches, Args, Command, Error, FromArgMatches, value_parser};
+use mpitrace_synchronise::{Method, Synchronisation};
+
+/// A setting: the variable that the tracer reads, and the option that sets it.
+struct Setting {
+    variable: &'static str,
+    option: &'static str,
+    short: Option<char>,
+    value: Value,
+    help: &'static str,
+}
+
+/// What an option takes.
+enum Value {
+    /// Nothing; given, it sets the variable to 1.
+    Flag,
+    /// Any text; the name in help.
+    Text(&'static str),
+    /// One of these.
+    OneOf(&'static str, &'static [&'static str]),
+    /// What the function accepts; its error says what is expected.
+    Checked(&'static str, fn(&str) -> Result<String, String>),
+}
+
+/// The variable of the trace's name, which `run` itself has to know.
+pub const OUTPUT: &str = "MPITRACE_OUTPUT";
+
+/// All settings that have an option, in the order of help. docs/launching.md lists the same.
+#[rustfmt::skip]
+static SETTINGS: [Setting; 10] = [
+    Setting { variable: OUTPUT, option: "output", short: Some('o'), value: Value::Text("FILE"),
+        help: "The trace to write; %h host, %p process of rank 0, %j job, %t start time" },
+    Setting { variable: "MPITRACE_EVENTS", option: "events", short: Some('e'), value: Value::Text("EVENTS"),
+        help: "Counters to read with each call, comma separated: instructions,cache-misses,..." },
+    Setting { variable: "MPITRACE_PVARS", option: "pvars", short: None, value: Value::Text("NAMES"),
+        help: "MPI_T performance variables to read, comma separated, * allowed" },
+    Setting { variable: "MPITRACE_CALLSITE", option: "call-sites", short: None, value: Value::Flag,
+        help: "Make the line that makes a call part of its operation" },
+    Setting { variable: "MPITRACE_CAPACITY", option: "capacity", short: None, value: Value::Checked("N", capacity),
+        help: "Records kept per rank" },
+    Setting { variable: "MPITRACE_FULL", option: "full", short: None, value: Value::OneOf("WHAT", &["stop", "ring"]),
+        help: "When that is full: keep the first records (stop) or the last (ring)" },
+    Setting { variable: "MPITRACE_CLOCKSYNC", option: "clock", short: None, value: Value::Checked("METHOD", clock),
+        help: "How clocks are synchronised, with parameters after commas: hca3,fit_points=500" },
+    Setting { variable: "MPITRACE_RESYNC", option: "resync", short: None, value: Value::Checked("SECONDS", resync),
+        help: "Seconds between synchronisations while the program runs; 0: only at its start and end; auto" },
+    Setting { variable: "MPITRACE_SEGMENT_DIR", option: "segment-dir", short: None,
+        value: Value::Checked("DIR", folder),
+        help: "Where the live records lie while the program runs: node-local, memory-backed" },
+    Setting { variable: "MPITRACE_VERBOSE", option: "verbose", short: None, value: Value::OneOf("N", &["0", "1", "2"]),
+        help: "0: the tracer is silent; 1: one line at the end; 2: more" },
+];
+
+/// The most records of a rank: their index has 32 bits, and the last two values have a meaning of their own.
+const MOST_RECORDS: u64 = u32::MAX as u64 - 1;
+
+fn capacity(text: &str) -> Result<String, String> {
+    match text.trim().parse::<u64>() {
+        Ok(records) if (1..=MOST_RECORDS).contains(&records) => Ok(text.to_owned()),
+        _ => Err(format!("expected a number of records from 1 to {MOST_RECORDS}")),
+    }
+}
+
+fn clock(text: &str) -> Result<String, String> {
+    match Synchronisation::parse(text) {
+        Ok(_) => Ok(text.to_owned()),
+        Err(expected) => Err(format!("expected {expected}")),
+    }
+}
+
+fn resync(text: &str) -> Result<String, String> {
+    match (text.trim(), text.trim().parse::<f64>()) {
+        ("auto", _) => Ok(text.to_owned()),
+        (_, Ok(seconds)) if seconds >= 0.0 && seconds.is_finite() => Ok(text.to_owned()),
+        _ => Err("expected a number of seconds, 0 or auto".to_owned()),
+    }
+}
+
+/// A folder that exists on the nodes need not exist here, but a file is none anywhere.
+fn folder(text: &str) -> Result<String, String> {
+    match std::path::Path::new(text) {
+        path if path.is_file() => {
+            Err("is a file; expected a folder in memory on each node, such as /dev/shm".to_owned())
+        }
+        path if !path.is_absolute() => Err("expected an absolute path, since ranks may start elsewhere".to_owned()),
+        _ => Ok(text.to_owned()),
+    }
+}
+
+impl Setting {
+    fn arg(&self) -> Arg {
+        let arg = Arg::new(self.variable).long(self.option).help(format!("{} [{}]", self.help, self.variable));
+        let arg = self.short.map_or(arg.clone(), |short| arg.short(short));
+        match self.value {
+            Value::Flag => arg.action(ArgAction::SetTrue),
+            Value::Text(name) => arg.value_name(name).value_parser(value_parser!(OsString)),
+            Value::OneOf(name, values) => arg.value_name(name).value_parser(PossibleValuesParser::new(values)),
+            Value::Checked(name, check) => arg.value_name(name).value_parser(check),
+        }
+    }
+
+    /// What the variable is set to, where the option is given.
+    fn value(&self, matches: &ArgMatches) -> Option<OsString> {
+        match self.value {
+            Value::Flag => matches.get_flag(self.variable).then(|| "1".into()),
+            _ => matches.get_raw(self.variable)?.next().map(OsStr::to_owned),
+        }
+    }
+}
+
+/// The settings that are given as options.
+#[derive(Clone, Debug, Default)]
+pub struct Settings(Vec<(&'static str, OsString)>);
+
+impl Settings {
+    /// What the option of a variable says, where it is given.
+    pub fn get(&self, variable: &str) -> Option<&OsStr> {
+        self.0.iter().find(|(name, _)| *name == variable).map(|(_, value)| value.as_os_str())
+    }
+
+    /// The variables and their values.
+    pub fn variables(&self) -> impl Iterator<Item = (OsString, OsString)> + '_ {
+        self.0.iter().map(|(name, value)| (OsString::from(name), value.clone()))
+    }
+}
+
+impl Args for Settings {
+    fn augment_args(command: Command) -> Command {
+        let methods: Vec<String> =
+            Method::all().map(|method| format!("{}: {}", method.name(), method.help())).collect();
+        let of_clock = format!(
+            "How clocks are synchronised: {} [MPITRACE_CLOCKSYNC]\n\n{}",
+            Synchronisation::expected(),
+            methods.join("\n")
+        );
+        command.args(SETTINGS.iter().map(Setting::arg)).mut_arg("MPITRACE_CLOCKSYNC", |arg| arg.long_help(of_clock))
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Settings::augment_args(command)
+    }
+}
+
+impl FromArgMatches for Settings {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Settings, Error> {
+        let of = |setting: &Setting| Some((setting.variable, setting.value(matches)?));
+        Ok(Settings(SETTINGS.iter().filter_map(of).collect()))
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), Error> {
+        *self = Settings::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+    use std::path::{Path, PathBuf};
+
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Debug, Parser)]
+    struct Line {
+        #[command(flatten)]
+        settings: Settings,
+    }
+
+    /// The variables without an option, and why.
+    const WITHOUT_OPTION: [(&str, &str); 2] = [
+        ("MPITRACE_DISABLE", "a run without a trace needs no `mpitrace run`"),
+        ("MPITRACE_TEST_CLOCK", "for tests of the tracer"),
+    ];
+
+    fn root() -> PathBuf {
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+    }
+
+    /// The sources of the preloaded library that read settings, wherever they lie.
+    fn settings_sources(folder: &Path, found: &mut String) {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                settings_sources(&path, found);
+            } else if path.ends_with("settings.rs") {
+                found.push_str(&std::fs::read_to_string(&path).unwrap());
+            }
+        }
+    }
+
+    /// The variables in string literals of the part that is not tests.
+    fn variables_of_the_tracer() -> BTreeSet<String> {
+        let mut source = String::new();
+        settings_sources(&root().join("interpose/src"), &mut source);
+        let source = source.split("#[cfg(test)]").next().unwrap_or_default();
+        let literals = source.split('"').skip(1).step_by(2);
+        let is_variable = |text: &&str| {
+            text.strip_prefix("MPITRACE_")
+                .is_some_and(|rest| !rest.is_empty() && rest.chars().all(|c| c.is_ascii_uppercase() || c == '_'))
+        };
+        literals.filter(is_variable).map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn every_variable_of_the_tracer_has_an_option_or_a_reason() {
+        let here = SETTINGS.iter().map(|setting| setting.variable);
+        let here: BTreeSet<String> =
+            here.chain(WITHOUT_OPTION.iter().map(|(variable, _)| *variable)).map(str::to_owned).collect();
+        assert_eq!(variables_of_the_tracer(), here);
+    }
+
+    #[test]
+    fn the_documentation_lists_every_option_beside_its_variable() {
+        let page = std::fs::read_to_string(root().join("docs/launching.md")).unwrap();
+        for Setting { variable, option, short, .. } in &SETTINGS {
+            let short = short.map_or_else(String::new, |short| format!("`-{short}`, "));
+            let row = format!("| `{variable}` | {short}`--{option}` |");
+            assert!(page.contains(&row), "docs/launching.md lacks: {row}");
+        }
+    }
+
+    #[test]
+    fn the_documentation_lists_every_clock_method() {
+        let page = std::fs::read_to_string(root().join("docs/clocks.md")).unwrap();
+        for method in Method::all() {
+            let Synchronisation { fit_points, exchanges, .. } = Synchronisation::of(method);
+            let number = |number: u32| if number == 0 { "-".to_owned() } else { number.to_string() };
+            let row =
+                format!("| `{}` | {} | {}, {} |", method.name(), method.help(), number(fit_points), number(exchanges));
+            assert!(page.contains(&row), "docs/clocks.md lacks: {row}");
+        }
+    }
+
+    #[test]
+    fn the_clock_takes_what_its_variable_takes() {
+        for text in ["auto", "hca3,fit_points=500", "joint, max_ppm=20,wander_ppb=3"] {
+            let line = Line::try_parse_from(["run", "--clock", text]).unwrap();
+            assert_eq!(line.settings.get("MPITRACE_CLOCKSYNC"), Some(OsStr::new(text)));
+        }
+        for method in Method::all() {
+            assert!(Line::try_parse_from(["run", "--clock", method.name()]).is_ok(), "{}", method.name());
+        }
+    }
+
+    #[test]
+    fn options_become_variables() {
+        let words = ["run", "--call-sites", "--resync", "0.5", "--segment-dir", "/dev/shm", "-e", "cycles,r01"];
+        let line = Line::try_parse_from(words).unwrap();
+        let expected = [
+            ("MPITRACE_EVENTS", "cycles,r01"),
+            ("MPITRACE_CALLSITE", "1"),
+            ("MPITRACE_RESYNC", "0.5"),
+            ("MPITRACE_SEGMENT_DIR", "/dev/shm"),
+        ];
+        let found: Vec<(OsString, OsString)> = line.settings.variables().collect();
+        assert_eq!(found, expected.map(|(name, value)| (name.into(), value.into())));
+    }
+
+    #[test]
+    fn an_unusable_value_is_refused_with_the_option_and_what_is_expected() {
+        let cases = [
+            ("--clock", "hca4", "joint"),
+            ("--clock", "hca3,fit_points", "fit_points=N"),
+            ("--capacity", "0", "from 1 to 4294967294"),
+            ("--capacity", "4294967295", "from 1 to 4294967294"),
+            ("--full", "wrap", "stop, ring"),
+            ("--resync", "often", "a number of seconds, 0 or auto"),
+            ("--resync=-1", "", "a number of seconds, 0 or auto"),
+            ("--segment-dir", "here", "an absolute path"),
+            ("--verbose", "3", "0, 1, 2"),
+        ];
+        for (option, value, expected) in cases {
+            let words = ["run", option, value].into_iter().filter(|word| !word.is_empty());
+            let error = Line::try_parse_from(words).unwrap_err();
+            let told = crate::usage::wrong(&error).unwrap();
+            let name = option.split('=').next().unwrap_or_default();
+            assert!(told.contains(name) && told.contains(expected) && !told.contains('\n'), "{told}");
+        }
+    }
+}

@@ -1,0 +1,14 @@
+//! The drawing library: axes with ticks, charts with marks in data coordinates, and three ways to write them.
+//!
+//! A [`Chart`] draws into a [`scene::Scene`], which is written as [`svg`] or [`png`]. A [`terminal::Canvas`] holds
+//! points in characters. Static pictures, the picture of the clocks and the plots in the terminal use the same
+//! [`axis::Axis`].
+
+pub mod axis;
+mod chart;
+pub mod png;
+pub mod scene;
+pub mod svg;
+pub mod terminal;
+
+pub use chart::{Chart, PALETTE, Range, SMALL, circle, error_bar};

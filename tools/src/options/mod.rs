@@ -1,0 +1,10 @@
+//! The options that several commands share, each declared once: which files, which run time, which rule, which
+//! operation.
+
+mod input;
+mod rule;
+mod time;
+
+pub use input::{Format, FromOption, Input, TraceInput};
+pub use rule::{ReductionOption, RuleOption};
+pub use time::TimeOption;

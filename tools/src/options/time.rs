@@ -1,0 +1,19 @@
+//! The definition of the run time.
+
+use clap::Args;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use mpitrace::run_time::RunTime;
+
+/// The run time that is meant.
+#[derive(Clone, Copy, Debug, Args)]
+pub struct TimeOption {
+    /// The run time of a repetition
+    #[arg(long, value_name = "TIME", default_value = RunTime::default().name(), value_parser = parser())]
+    pub time: RunTime,
+}
+
+/// Takes the names of the definitions.
+fn parser() -> impl TypedValueParser<Value = RunTime> {
+    let names = RunTime::ALL.map(|time| PossibleValue::new(time.name()).help(time.help()));
+    PossibleValuesParser::new(names).map(|name| RunTime::named(&name).unwrap_or_default())
+}

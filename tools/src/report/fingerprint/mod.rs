@@ -1,0 +1,167 @@
+//! What a fingerprint holds: everything that is known of one operation's run times, thinned to what can be looked at.
+//!
+//! Numbers come from all repetitions; only the points of the plots are fewer than there are (see [`super::thin`]). The
+//! page, the pictures, the terminal and the JSON show one and the same [`Report`].
+
+mod points;
+mod serialize;
+mod timed;
+
+pub use points::{Counter, Heat, Points};
+pub use serialize::letter;
+pub use timed::{Autocorrelation, BoxPlot, Cut, Ecdf, Estimate, Metrics, Mode, Number, Timed};
+
+use std::collections::BTreeMap;
+
+use mpitrace::run_time::RunTime;
+use serde::Serialize;
+
+use serialize::{tenth, tenths_one};
+
+/// The fingerprints of a run.
+#[derive(Debug, Serialize)]
+pub struct Report {
+    /// What it is of: the name of the trace.
+    pub name: String,
+    /// The program that made it, with its version.
+    pub generator: String,
+    /// Whether every rank finished and all was kept.
+    pub complete: bool,
+    /// The run time that is shown first.
+    pub time: &'static str,
+    /// The rule of the categories.
+    pub method: &'static str,
+    /// What is known of the run.
+    pub run: Run,
+    /// All operations.
+    pub overview: Vec<Overview>,
+    /// Those that are shown, by number.
+    pub fingerprints: Vec<Fingerprint>,
+    /// What is left out of this report, and why.
+    pub notes: Vec<String>,
+}
+
+/// What the operations of a run have in common.
+#[derive(Debug, Default, Serialize)]
+pub struct Run {
+    /// Title and text, in order, for people.
+    pub facts: Vec<(String, String)>,
+    /// What the tracer itself cost, for people.
+    pub tracer: Vec<(String, String)>,
+    /// Everything that the run recorded about itself, by name.
+    pub factors: BTreeMap<String, String>,
+}
+
+/// What the ranks agreed on in the calls of an operation.
+#[derive(Clone, Debug, Serialize)]
+pub struct Subject {
+    /// Its number in the trace.
+    pub operation: usize,
+    /// The plain C name.
+    pub function: String,
+    /// The communicator's name.
+    pub communicator: String,
+    /// The message size as benchmarks count it.
+    pub bytes: Option<u64>,
+    /// The root's rank, where there is one.
+    pub root: Option<i32>,
+    /// The data type, where there is one.
+    pub datatype: Option<String>,
+    /// The reduction operator, where there is one.
+    pub reduction: Option<String>,
+    /// The ranks of the communicator.
+    pub ranks: u32,
+    /// The file, where it was not traced.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
+    /// The world ranks on each node; empty where that is not known.
+    pub nodes: Vec<(String, Vec<u32>)>,
+}
+
+/// An operation's row among all of them.
+#[derive(Debug, Serialize)]
+pub struct Overview {
+    #[serde(flatten)]
+    pub subject: Subject,
+    /// Complete ones.
+    pub repetitions: usize,
+    /// Begun, but not finished or not kept by every rank.
+    pub incomplete: u64,
+    /// Of all complete repetitions.
+    #[serde(serialize_with = "tenth")]
+    pub median_ns: Option<f64>,
+    /// 95 % take no longer.
+    #[serde(serialize_with = "tenth")]
+    pub p95_ns: Option<f64>,
+    /// Where the warm-up ends.
+    pub warmup_end: Option<u64>,
+    /// In the order of [`Category::ALL`].
+    pub counts: [usize; 4],
+    /// Whether there is a fingerprint of it.
+    pub shown: bool,
+}
+
+/// One operation.
+#[derive(Debug, Serialize)]
+pub struct Fingerprint {
+    #[serde(flatten)]
+    pub subject: Subject,
+    /// Complete repetitions.
+    pub repetitions: usize,
+    /// Begun, but not finished or not kept by every rank.
+    pub incomplete: u64,
+    /// For each definition of the run time that there is.
+    pub times: Vec<Timed>,
+    /// What is drawn.
+    pub points: Points,
+    /// Rank by repetition; `None` for one rank, and where only run times are known.
+    pub heat: Option<Heat>,
+    /// How wrong a time across ranks may be; `None`: not known.
+    pub clock_error: Option<ClockError>,
+}
+
+/// The half widths of the 95 % intervals of the entries' global times, ns.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct ClockError {
+    #[serde(serialize_with = "tenths_one")]
+    pub median_ns: f64,
+    #[serde(serialize_with = "tenths_one")]
+    pub max_ns: f64,
+}
+
+impl Fingerprint {
+    /// The index into [`Self::times`] of this definition, else of the first that there is.
+    pub fn index_of(&self, time: RunTime) -> usize {
+        self.times.iter().position(|timed| timed.time == time).unwrap_or(0)
+    }
+}
+
+impl Subject {
+    /// `MPI_Bcast, 4096 B, root 0, MPI_COMM_WORLD`.
+    pub fn title(&self) -> String {
+        let mut title = self.file.as_ref().map_or_else(String::new, |file| format!("{file}: "));
+        title.push_str(&self.function);
+        if let Some(bytes) = self.bytes {
+            title.push_str(&format!(", {bytes} B"));
+        }
+        if let Some(root) = self.root {
+            title.push_str(&format!(", root {root}"));
+        }
+        if self.file.is_none() {
+            title.push_str(&format!(", {}", self.communicator));
+        }
+        title
+    }
+
+    /// `2 nodes x 16 ranks`, or with the numbers where they differ.
+    pub fn layout(&self) -> String {
+        let per_node: Vec<usize> = self.nodes.iter().map(|(_, ranks)| ranks.len()).collect();
+        let (least, most) = (per_node.iter().min().copied().unwrap_or(0), per_node.iter().max().copied().unwrap_or(0));
+        match (per_node.len(), self.ranks) {
+            (0, 0) => "not known".to_owned(),
+            (0, ranks) => format!("{ranks} ranks"),
+            (nodes, _) if least == most => format!("{nodes}\u{d7}{most}"),
+            (nodes, _) => format!("{nodes} nodes, {least} to {most} ranks each"),
+        }
+    }
+}

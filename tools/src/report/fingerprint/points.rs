@@ -1,0 +1,59 @@
+//! What is drawn: points, counters, and the maps of ranks by repetition.
+
+use mpitrace::categories::Category;
+use serde::Serialize;
+
+use super::serialize::{letters_each, plain, tenths_each, whole_each};
+
+/// The repetitions that are drawn: all, or as many as a page can carry.
+#[derive(Debug, Default, Serialize)]
+pub struct Points {
+    /// Of how many these are.
+    pub of: usize,
+    /// How they were chosen; empty where all are there.
+    pub chosen: String,
+    pub repetition: Vec<u64>,
+    /// For each of [`Fingerprint::times`] the run times, ns.
+    #[serde(serialize_with = "tenths_each")]
+    pub run_time_ns: Vec<Vec<f64>>,
+    /// For each of [`Fingerprint::times`] the categories.
+    #[serde(serialize_with = "letters_each")]
+    pub category: Vec<Vec<Category>>,
+    /// The world rank that was in the call longest.
+    pub slowest: Vec<u32>,
+    /// The world rank that came last.
+    pub last_in: Vec<u32>,
+    pub counters: Vec<Counter>,
+}
+
+/// A counter's values in the repetitions that are drawn.
+#[derive(Debug, Serialize)]
+pub struct Counter {
+    pub name: String,
+    /// What it counts in; empty where nothing tells.
+    pub unit: String,
+    /// On the rank that was in the call longest.
+    #[serde(serialize_with = "plain")]
+    pub slowest: Vec<f64>,
+    /// The largest of all ranks.
+    #[serde(serialize_with = "plain")]
+    pub largest: Vec<f64>,
+    /// Of all ranks together.
+    #[serde(serialize_with = "plain")]
+    pub sum: Vec<f64>,
+}
+
+/// The greatest value of each cell of rank by repetition, ns.
+#[derive(Debug, Default, Serialize)]
+pub struct Heat {
+    /// The lowest and the highest world rank of each row.
+    pub ranks: Vec<(u32, u32)>,
+    /// The first repetition of each column, and the last of all.
+    pub repetitions: Vec<u64>,
+    /// How much later than the first the rank came; row by row.
+    #[serde(serialize_with = "whole_each")]
+    pub arrival_ns: Vec<Vec<f64>>,
+    /// How long the rank was in the call.
+    #[serde(serialize_with = "whole_each")]
+    pub run_time_ns: Vec<Vec<f64>>,
+}
