@@ -5,7 +5,7 @@ use crate::support::{Case, On, Outcome, Test, Trace, litter};
 use std::ffi::OsStr;
 use std::fs;
 use std::thread::sleep;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 pub const TESTS: &[Test] = &[
     Test::new("by_sigkill_loses_no_call_that_returned", |case| dies(case, "kill")),
@@ -24,10 +24,10 @@ pub const TESTS: &[Test] = &[
 
 /// Runs death.c, whose rank 1 dies this way.
 fn die(case: &Case, ranks: u32, how: &str, traced: bool) -> Outcome {
-    let started = SystemTime::now();
+    litter::expect();
     let launch = case.launch(ranks, "death.c").arg(how);
     let outcome = if traced { launch.trace().run() } else { launch.run() };
-    litter::sweep(started);
+    litter::sweep();
     outcome
 }
 
@@ -85,10 +85,10 @@ fn aborts(case: &Case, on: &str, code: i32) {
     // A launcher that ends a job can lose what the ranks said last: Open MPI 4's does every other time.
     for _ in 0..12 {
         for traced in [false, true] {
-            let started = SystemTime::now();
+            litter::expect();
             let launch = case.launch(3, "abort.c").arg(on).arg(code.to_string());
             let outcome = if traced { launch.trace().run() } else { launch.run() };
-            litter::sweep(started);
+            litter::sweep();
             let what_it_said = what_the_library_said(&outcome.stderr);
             if said[usize::from(traced)].len() < what_it_said.len() {
                 said[usize::from(traced)] = what_it_said;
