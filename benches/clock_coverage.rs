@@ -1,4 +1,4 @@
-//! How often the stated errors hold: `cargo build --release --workspace && cargo bench --bench clock_coverage`.
+//! How often the stated errors hold: `cargo bench --bench clock_coverage`.
 //!
 //! The errors of one run are nearly one draw, so each run counts once: `RUNS` (2000) short ones of two ranks, one of them with a
 //! pretended clock, and of each the error of the entry in the middle of its calls. Prints how many lay within their 95 % interval, and within
