@@ -1,7 +1,8 @@
-//! Averages of the Intel MPI Benchmarks beside those of the trace: `cargo bench --bench imb`, after tests/mpi/install.sh.
+//! Averages of the Intel MPI Benchmarks beside those of the trace: `cargo bench --bench imb`, after
+//! tests/mpi/install.sh.
 //!
-//! IMB takes its time around the tracer's, so it says a little more: its loop and what the tracer does outside of its two time
-//! stamps. Other work on the machine moves both columns.
+//! IMB takes its time around the tracer's, so it says a little more: its loop and what the tracer does outside of its
+//! two time stamps. Other work on the machine moves both columns.
 
 #[path = "../tests/whole_programs/support/binaries.rs"]
 mod binaries;

@@ -1,8 +1,8 @@
 #!/bin/bash
 # Runs the commands in README.md and docs/ that are marked for it: the fenced block after a line `<!-- run -->`.
 #
-#   tests/documentation.sh first   with what the tests were built with, in target/checked; blocks for the repository, which
-#                                  build and measure, are left out
+#   tests/documentation.sh first   with what the tests were built with, in target/checked; blocks for the repository,
+#                                  which build and measure, are left out
 #   tests/documentation.sh all     (or nothing) each of them, with target/release
 #
 # Each page is one session: its blocks run in order, each under `bash -e`, in a fresh folder that holds `program`, a

@@ -93,10 +93,11 @@ licences_and_advisories() {
     local deny=$target/tools/bin/cargo-deny
     "$deny" check bans licenses sources || return 1
     # The advisories come from GitHub, which not every machine may reach.
-    if GIT_TERMINAL_PROMPT=0 timeout 20 git ls-remote -q https://github.com/RustSec/advisory-db HEAD >/dev/null 2>&1; then
+    local advisories=https://github.com/RustSec/advisory-db
+    if GIT_TERMINAL_PROMPT=0 timeout 20 git ls-remote -q $advisories HEAD >/dev/null 2>&1; then
         "$deny" check advisories
     else
-        echo "no advisories checked: https://github.com/RustSec/advisory-db cannot be reached"
+        echo "no advisories checked: $advisories cannot be reached"
     fi
 }
 

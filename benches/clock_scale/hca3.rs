@@ -40,7 +40,8 @@ pub fn hca3(settings: &Settings, how: &Synchronisation, clocks: &[NodeClock], ed
             let parent = child - distance;
             let begin = free[parent].max(free[child]);
             let end = begin + settings.delays.total(&mut random, 2 * pings * (how.exchanges + WARM_UP));
-            // What the fit sees of two clocks that swing slowly: how far they have gone from its first point to its last.
+            // What the fit sees of two clocks that swing slowly: how far they have gone from its first point to its
+            // last.
             let (from, to) = (begin + (end - begin) / f64::from(pings), end - (end - begin) / f64::from(pings));
             let secant = |ahead: &dyn Fn(f64) -> f64| (ahead(to) - ahead(from)) / (to - from);
             let of_parent = secant(&|at| maps[parent].error(&clocks[parent], at));

@@ -21,8 +21,8 @@ pub fn joint(settings: &Settings, how: &Synchronisation, clocks: &[NodeClock], e
     // Each of the two ways is gone in both directions.
     let exchanges = 2.0 * f64::from(how.exchanges);
     let weight = 1.0 / edge.variance(&settings.delays, exchanges);
-    // The probes of one synchronisation are moved to one moment by the rate between it and the next: this is by how much a rate
-    // that swings differs. At the first synchronisation, which only has the next one, it is the largest.
+    // The probes of one synchronisation are moved to one moment by the rate between it and the next: this is by how
+    // much a rate that swings differs. At the first synchronisation, which only has the next one, it is the largest.
     let interval = settings.interval_s;
     let bent = |clock: &NodeClock| clock.rate(0.0) - (clock.ahead(interval) - clock.ahead(0.0)) / interval;
     let bends: Vec<f64> = clocks.iter().map(bent).collect();
@@ -77,8 +77,9 @@ fn hypercube(random: &mut Random, delays: &Delays, how: &Synchronisation, nodes:
 
 /// The errors between synchronisations, in the intervals that [`LATER`] lies in.
 ///
-/// Each synchronisation has errors of its own. A hypercube looks the same from each of its nodes, so those of the first, seen from
-/// another node, are as good as those that another solution would bring; the asymmetry is the same at all of them.
+/// Each synchronisation has errors of its own. A hypercube looks the same from each of its nodes, so those of the
+/// first, seen from another node, are as good as those that another solution would bring; the asymmetry is the same at
+/// all of them.
 fn between(settings: &Settings, clocks: &[NodeClock], errors: &[f64], variances: &[f64]) -> [Errors; 2] {
     let nodes = clocks.len();
     let interval = settings.interval_s;

@@ -1,30 +1,30 @@
-//! How wrong `hca3` and `joint` are, and how long they take, on up to a million nodes: a simulation, since nobody has them
-//! at hand. `cargo bench --bench clock_scale`.
+//! How wrong `hca3` and `joint` are, and how long they take, on up to a million nodes: a simulation, since nobody has
+//! them at hand. `cargo bench --bench clock_scale`.
 //!
-//! A replay of the messages of one synchronisation, node by node and round by round: a round of a pair begins when both are
-//! free, and every way takes `BASE_NS`, an exponential `JITTER_NS` and, in `TAIL_SHARE` of all cases, an exponential `TAIL_NS`.
-//! Global time is the clock of node 0. The clock of every other node drifts against it by up to `DRIFT_PPM`, and its rate swings
-//! by `WANDER_PPB` over `WANDER_PERIOD_S`, beginning anywhere.
+//! A replay of the messages of one synchronisation, node by node and round by round: a round of a pair begins when both
+//! are free, and every way takes `BASE_NS`, an exponential `JITTER_NS` and, in `TAIL_SHARE` of all cases, an
+//! exponential `TAIL_NS`. Global time is the clock of node 0. The clock of every other node drifts against it by up to
+//! `DRIFT_PPM`, and its rate swings by `WANDER_PPB` over `WANDER_PERIOD_S`, beginning anywhere.
 //!
-//! The edge error of a row is what the offset that two nodes measure between them is off by: `30 ns` is normal with that standard
-//! deviation (`EDGE_NS`); `delays` follows from the simulated delays alone, and is what a network without any asymmetry would
-//! allow. The points that `hca3` fits its rates to always follow from the delays.
+//! The edge error of a row is what the offset that two nodes measure between them is off by: `30 ns` is normal with
+//! that standard deviation (`EDGE_NS`); `delays` follows from the simulated delays alone, and is what a network without
+//! any asymmetry would allow. The points that `hca3` fits its rates to always follow from the delays.
 //!
-//! A node with an asymmetry takes up to `ASYMMETRY_NS` more or less to send than to receive, the same at every exchange. A
-//! pair then measures half the difference of the two asymmetries too much. These errors add up to zero around every loop, so
-//! no edge contradicts another: each method, whatever it measures and how often, puts node i off by half of the difference to
-//! node 0's, up to `ASYMMETRY_NS` in all, and no number of edges averages it out.
+//! A node with an asymmetry takes up to `ASYMMETRY_NS` more or less to send than to receive, the same at every
+//! exchange. A pair then measures half the difference of the two asymmetries too much. These errors add up to zero
+//! around every loop, so no edge contradicts another: each method, whatever it measures and how often, puts node i off
+//! by half of the difference to node 0's, up to `ASYMMETRY_NS` in all, and no number of edges averages it out.
 //!
-//! The columns: from the first message to when the last node is done; the errors then, largest and root mean square; and the
-//! largest 20 s and 60 s later. `hca3` extrapolates. `joint` goes through the offsets of synchronisations every
-//! `INTERVAL_S`, in a run of `SECONDS`, by the library's own smoother and curve, and what is given is the largest within the
-//! interval that begins with the last synchronisation before. In the last interval of a run it can be ten times that,
-//! since on one side there is nothing to tell how the rate goes on: `SECONDS=70` shows it at +60 s. What is kept per edge and
-//! synchronisation is a probe; `hca3` keeps a map per node.
+//! The columns: from the first message to when the last node is done; the errors then, largest and root mean square;
+//! and the largest 20 s and 60 s later. `hca3` extrapolates. `joint` goes through the offsets of synchronisations every
+//! `INTERVAL_S`, in a run of `SECONDS`, by the library's own smoother and curve, and what is given is the largest
+//! within the interval that begins with the last synchronisation before. In the last interval of a run it can be ten
+//! times that, since on one side there is nothing to tell how the rate goes on: `SECONDS=70` shows it at +60 s. What is
+//! kept per edge and synchronisation is a probe; `hca3` keeps a map per node.
 //!
-//! The errors are one draw (`SEED`): all are against node 0, so what its own edges are off by shifts those of all others alike.
-//! Other settings: `NODES` (powers of two), `METHODS` (as in MPITRACE_CLOCKSYNC, separated by blanks), and `VERBOSE=1` to see how
-//! long the equations took.
+//! The errors are one draw (`SEED`): all are against node 0, so what its own edges are off by shifts those of all
+//! others alike. Other settings: `NODES` (powers of two), `METHODS` (as in MPITRACE_CLOCKSYNC, separated by blanks),
+//! and `VERBOSE=1` to see how long the equations took.
 
 mod errors;
 mod hca3;
@@ -84,8 +84,8 @@ fn main() {
         settings.interval_s,
     );
     println!(
-        "| nodes | method | edge error | asymmetry, ns | sync, ms | largest error after, ns | rms | largest at +20 s | at +60 s \
-         | bytes per edge |"
+        "| nodes | method | edge error | asymmetry, ns | sync, ms | largest error after, ns | rms \
+         | largest at +20 s | at +60 s | bytes per edge |"
     );
     println!("|---|---|---|---|---|---|---|---|---|---|");
     for nodes in variable("NODES", NODES.to_owned()).split_whitespace() {

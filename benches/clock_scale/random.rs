@@ -47,14 +47,14 @@ pub struct Delays {
 }
 
 impl Delays {
-    /// By how much the quickest of so many messages takes longer than the least. The least of n exponentials is an exponential
-    /// of an n-th of the mean, and those in the tail are never it.
+    /// By how much the quickest of so many messages takes longer than the least. The least of n exponentials is an
+    /// exponential of an n-th of the mean, and those in the tail are never it.
     pub fn least_excess(&self, random: &mut Random, count: f64) -> f64 {
         random.exponential() * self.jitter / (count * (1.0 - self.tail_share))
     }
 
-    /// How long so many messages take, one after the other, s. The sum of many exponentials is as good as normal; those in the
-    /// tail are few and long, so they are drawn one by one unless they are many, too.
+    /// How long so many messages take, one after the other, s. The sum of many exponentials is as good as normal; those
+    /// in the tail are few and long, so they are drawn one by one unless they are many, too.
     pub fn total(&self, random: &mut Random, count: u32) -> f64 {
         let count = f64::from(count);
         let jitter = (count + count.sqrt() * random.normal()).max(0.0) * self.jitter;

@@ -1,6 +1,6 @@
-/* live_time BARRIERS: the global time that the ranks see right after so many barriers, a millisecond or more apart: each
- * rank's smallest step from one to the next, and the largest difference to what rank 0 saw at the same barrier, ns. -1 -1
- * without the tracer. */
+/* live_time BARRIERS: the global time that the ranks see right after so many barriers, a millisecond or more apart:
+ * each rank's smallest step from one to the next, and the largest difference to what rank 0 saw at the same barrier,
+ * ns. -1 -1 without the tracer. */
 #include "report.h"
 
 #include <mpitrace.h>

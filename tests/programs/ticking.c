@@ -1,5 +1,6 @@
-/* ticking CALLS [WHAT]: so many MPI_Allreduce, a millisecond or more apart on each rank. With "pause" recording is paused on
- * rank 1 all the while; with "kill" rank 1 ends without a word before the call in the middle. Prints nothing. */
+/* ticking CALLS [WHAT]: so many MPI_Allreduce, a millisecond or more apart on each rank. With "pause" recording is
+ * paused on rank 1 all the while; with "kill" rank 1 ends without a word before the call in the middle. Prints nothing.
+ * */
 #include "report.h"
 
 #include <unistd.h>

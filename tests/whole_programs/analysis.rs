@@ -31,8 +31,8 @@ fn of_allreduce(told: &Value) -> &Value {
     operations.iter().find(|operation| operation["function"] == "MPI_Allreduce").expect("an Allreduce")
 }
 
-/// Rank 1 is at something else for 150 ms before every tenth call. That this is named before all that follows from it is
-/// proven in simulated time, in the tests of the diagnosis; here that a real trace holds it, and that it is named.
+/// Rank 1 is at something else for 150 ms before every tenth call. That this is named before all that follows from it
+/// is proven in simulated time, in the tests of the diagnosis; here that a real trace holds it, and that it is named.
 fn late(case: &Case) {
     let outcome = case.launch(2, "late.c").trace().run();
     let told = told(&outcome, &["diagnose", "--json"]);
@@ -54,9 +54,9 @@ fn late(case: &Case) {
     assert!(strong("delta", 0.33) && strong("median", 1e6), "{separation:#}");
 }
 
-/// What calls and messages there were tells how the ranks are synchronised, but for a time that they wait for: on a busy
-/// machine that cannot be told from none. With `MPITRACE_IDLE=1`, where nothing else runs, it must be, too; in simulated
-/// time the tests of the audit prove it.
+/// What calls and messages there were tells how the ranks are synchronised, but for a time that they wait for: on a
+/// busy machine that cannot be told from none. With `MPITRACE_IDLE=1`, where nothing else runs, it must be, too; in
+/// simulated time the tests of the audit prove it.
 fn synchronised(case: &Case) {
     let methods = [
         // The program's, what it is, and what it may look like on a busy machine.

@@ -44,8 +44,8 @@ fn imb(case: &Case) {
 /// IMB measures in the last n calls of a size. Before them it calls once and then n times, to see how many repetitions
 /// fit into its time limit, and n / 10 times to warm up. (Counted by a tool of its own, for n = 200 and 1000.)
 ///
-/// IMB takes its time around ours, so what it says is never less than what the trace holds, whatever else the machine does.
-/// How much more it is, benches/imb.rs shows.
+/// IMB takes its time around ours, so what it says is never less than what the trace holds, whatever else the machine
+/// does. How much more it is, benches/imb.rs shows.
 #[track_caller]
 fn assert_agrees(trace: &Trace, info: &Info, line: &Line) {
     let Line { bytes, repetitions: n, average_us } = line;

@@ -1,8 +1,8 @@
 //! Global time: which ranks share a clock, and how wrong the time of the others is where the truth is known.
 //!
-//! How exact a method is, benches/clock_methods.rs measures, and the tests of the solver prove in simulated time. Here the
-//! pretended clocks are a thousand seconds apart, so that a wrong sign, a lost map or a wrong scale shows and no load of the
-//! machine does; beyond that an error may be as large as the run itself says.
+//! How exact a method is, benches/clock_methods.rs measures, and the tests of the solver prove in simulated time. Here
+//! the pretended clocks are a thousand seconds apart, so that a wrong sign, a lost map or a wrong scale shows and no
+//! load of the machine does; beyond that an error may be as large as the run itself says.
 
 use crate::support::trace::{Row, Synchronised};
 use crate::support::{Case, On, Outcome, Test, companion};
@@ -124,8 +124,8 @@ fn resync(case: &Case) {
     let outcome = ticking(case, 2, 500, TWO, &[("MPITRACE_RESYNC", "0.1")], "");
     let clock = found(&outcome);
     assert_right(&clock);
-    // Init, Finalize, and some in between. With a millisecond or more per call the ranks meet again after a hundred calls at
-    // most, and by then a tenth of a second is over: however long the machine keeps them, one is certain.
+    // Init, Finalize, and some in between. With a millisecond or more per call the ranks meet again after a hundred
+    // calls at most, and by then a tenth of a second is over: however long the machine keeps them, one is certain.
     assert!(clock.synchronisations >= 3, "{clock:?}");
     let rows = outcome.trace.dump(&[]);
     for rank in 0..2 {
@@ -145,7 +145,8 @@ fn step(case: &Case) {
     let clock = "1:offset_ns=1e12,ppm=20,step_ns=1e10@0.6";
     let (code, clock) = ticking(case, 2, 1200, clock, &[("MPITRACE_RESYNC", "0.1")], "").trace.clock();
     assert_eq!(code, 1, "a step is a finding: {clock:?}");
-    // On a busy machine two messages may be less alike than those before, by some hundred ns, which looks like a step too.
+    // On a busy machine two messages may be less alike than those before, by some hundred ns, which looks like a step
+    // too.
     let steps: Vec<_> = clock.steps.iter().filter(|step| step.size_ns.abs() > 1e9).collect();
     let [step] = steps[..] else { panic!("one step: {clock:?}") };
     assert_eq!(step.domain, 1);

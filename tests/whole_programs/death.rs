@@ -36,8 +36,8 @@ fn recovered(case: &Case, ranks: u32, how: &str) -> Trace {
     let mut traced = die(case, ranks, how, true);
     let mut codes = vec![die(case, ranks, how, false).code];
     if case.mpi.library == "MPICH" {
-        // Its launcher kills the ranks that are left, if there are any by then, and reports how all of them ended in one
-        // number, or-ed: an alarm, 14, is 14, 15 or 9 by turns, without the tracer too.
+        // Its launcher kills the ranks that are left, if there are any by then, and reports how all of them ended in
+        // one number, or-ed: an alarm, 14, is 14, 15 or 9 by turns, without the tracer too.
         let own = match how {
             "kill" => libc::SIGKILL,
             "segv" => libc::SIGSEGV,
@@ -47,8 +47,8 @@ fn recovered(case: &Case, ranks: u32, how: &str) -> Trace {
         };
         codes.extend([own, libc::SIGKILL, own | libc::SIGKILL]);
         if !codes.contains(&traced.code) {
-            // Once in some hundred runs, on a busy machine, it was 1 with nothing on stderr; why is not known. Another run
-            // tells that from a tracer that changes the code.
+            // Once in some hundred runs, on a busy machine, it was 1 with nothing on stderr; why is not known. Another
+            // run tells that from a tracer that changes the code.
             println!("{how}: exit code {} and not one of {codes:?}; once more\n{}", traced.code, traced.stderr);
             if !traced.trace.path.exists() {
                 case.recover();
@@ -73,8 +73,8 @@ fn dies(case: &Case, how: &str) {
     assert_eq!(categories.category.len(), 50, "only what all ranks finished is in statistics");
 }
 
-/// Runs abort.c, whose rank 1 ends the job while the others are in the eleventh call: the exit code and what the library says
-/// of it are the same, and ten calls can be recovered.
+/// Runs abort.c, whose rank 1 ends the job while the others are in the eleventh call: the exit code and what the
+/// library says of it are the same, and ten calls can be recovered.
 fn aborts(case: &Case, on: &str, code: i32) {
     let mut codes = vec![];
     if case.mpi.library == "MPICH" {
@@ -137,7 +137,8 @@ fn recovered_soon(case: &Case) -> Trace {
     case.recover()
 }
 
-/// The words of the lines that name the end, without numbers: processes, communicators and addresses have others each time.
+/// The words of the lines that name the end, without numbers: processes, communicators and addresses have others each
+/// time.
 fn what_the_library_said(stderr: &str) -> Vec<String> {
     let named = ["MPI_ABORT was", "rrorcode", "Abort(", "MPI_Bcast", "MPI_ERR_COUNT", "nvalid count", "egative count"];
     let words = |line: &str| {

@@ -1,4 +1,5 @@
-//! `mpitrace doctor` and `mpitrace overhead`: MPI libraries tried without a launcher, and what goes wrong told in a line.
+//! `mpitrace doctor` and `mpitrace overhead`: MPI libraries tried without a launcher, and what goes wrong told in a
+//! line.
 
 use crate::support::companion::{self, assert_refused};
 use crate::support::process::{self, Finished};

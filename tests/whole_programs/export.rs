@@ -1,4 +1,5 @@
-//! `mpitrace export`, read back by others: tests/readers has a few lines of Python for each format, and otf2-tools reads OTF2.
+//! `mpitrace export`, read back by others: tests/readers has a few lines of Python for each format, and otf2-tools
+//! reads OTF2.
 
 use crate::support::companion::{assert_refused, mpitrace};
 use crate::support::{Case, On, TARGET, Test, Trace, binaries, litter, process, root};

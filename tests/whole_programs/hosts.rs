@@ -40,7 +40,8 @@ fn synchronised(case: &Case, settings: &[(&str, &str)]) -> Synchronised {
     assert_eq!(hosts, [("first".to_owned(), vec![0]), ("second".to_owned(), vec![1])]);
     let (code, clock) = outcome.trace.clock();
     assert_eq!(clock.domains, [vec![0], vec![1]], "{clock:?}");
-    // No clock has stepped. What looks like it, where messages took other ways than those before, is small and a finding.
+    // No clock has stepped. What looks like it, where messages took other ways than those before, is small and a
+    // finding.
     assert_eq!(code, i32::from(!clock.steps.is_empty()), "{clock:?}");
     assert!(clock.steps.iter().all(|step| step.size_ns.abs() < WRONG_NS), "{clock:?}");
     assert!(clock.synchronisations >= 3, "{clock:?}");

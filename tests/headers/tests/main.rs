@@ -2,8 +2,8 @@
 //! symbols, and the page in docs/ that is made of it.
 //!
 //! `tests/mpi/install.sh` installs the libraries, and libclang to read their headers. What cannot be run is listed as
-//! ignored, with the reason in its name; with `NOTHING_SKIPPED=1` in the environment, as tests/run.sh sets it on Debian,
-//! it fails instead.
+//! ignored, with the reason in its name; with `NOTHING_SKIPPED=1` in the environment, as tests/run.sh sets it on
+//! Debian, it fails instead.
 
 mod collectives;
 mod completeness;

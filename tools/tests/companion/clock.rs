@@ -205,8 +205,8 @@ const SYNC: u64 = 1_000_000;
 /// The true tick at which pretended clocks begin. A tick is 1 ns.
 const EPOCH: u64 = 1 << 40;
 
-/// Writes the trace of a minute in which ranks with these clocks ("": the true one) meet in barriers, each in a domain of its
-/// own, synchronised by a method that probes.
+/// Writes the trace of a minute in which ranks with these clocks ("": the true one) meet in barriers, each in a domain
+/// of its own, synchronised by a method that probes.
 fn run(folder: &Folder, method: Method, clocks: &[&str]) -> String {
     let path = folder.path("a.mpitrace");
     let file = File::create(&path).unwrap();

@@ -17,7 +17,8 @@ impl Random {
     }
 }
 
-/// All rows by rank, operation and repetition, with how long each call took: where a part is lost, time may start later.
+/// All rows by rank, operation and repetition, with how long each call took: where a part is lost, time may start
+/// later.
 fn rows(stdout: &Value) -> BTreeMap<[u64; 3], Value> {
     let key = |row: &Value| ["rank", "operation", "repetition"].map(|key| row[key].as_u64().unwrap());
     let timeless = |row: &Value| {

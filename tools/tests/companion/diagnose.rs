@@ -5,8 +5,8 @@ use mpitrace::trace::synthetic::SyntheticRank;
 
 use crate::support::{Folder, mpitrace, plain};
 
-/// The thesis' run in its four columns: 8 ranks, 1000 repetitions, a warm-up of 60 with a few more level 3 misses on each
-/// rank. Some repetitions have many more and take hardly longer; the outliers have as many as any.
+/// The thesis' run in its four columns: 8 ranks, 1000 repetitions, a warm-up of 60 with a few more level 3 misses on
+/// each rank. Some repetitions have many more and take hardly longer; the outliers have as many as any.
 fn thesis(folder: &Folder) -> String {
     let mut random = Random::new(2022);
     let mut lines = "iteration id, MPI rank, metric name, value\n".to_owned();

@@ -1,4 +1,5 @@
-//! `mpitrace export`: what becomes of OUT, and bad input. What other programs make of the files is in tests/whole_programs.
+//! `mpitrace export`: what becomes of OUT, and bad input. What other programs make of the files is in
+//! tests/whole_programs.
 
 use std::fs;
 use std::os::unix::process::CommandExt;

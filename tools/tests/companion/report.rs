@@ -8,7 +8,8 @@ use serde_json::Value;
 
 use crate::support::{Folder, Ran, killed, mpitrace, plain};
 
-/// Held against the file of this name in golden/. `RENEW=1 cargo test -p mpitrace-tools --test companion report` writes them.
+/// Held against the file of this name in golden/. `RENEW=1 cargo test -p mpitrace-tools --test companion report` writes
+/// them.
 #[track_caller]
 fn assert_golden(name: &str, text: &str) {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/companion/golden").join(name);

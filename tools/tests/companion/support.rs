@@ -61,8 +61,8 @@ impl Folder {
     }
 }
 
-/// Two ranks, 60 Allreduces with a warm-up of 20 and an outlier at 50, and on a communicator of rank 1's own 3 Bcasts of
-/// another thread.
+/// Two ranks, 60 Allreduces with a warm-up of 20 and an outlier at 50, and on a communicator of rank 1's own 3 Bcasts
+/// of another thread.
 pub fn plain() -> [SyntheticRank; 2] {
     [0, 1].map(|number| {
         let mut rank = SyntheticRank::new(number, 2);
