@@ -56,8 +56,8 @@ step() {
     echo "== $name: $seconds s"
 }
 
-# The result of this tier, on stdout, and where the page of the tests has a place for it; not in CI, where nobody would
-# keep it.
+# The result of this tier, on stdout, and where the page of the tests has a place for it, if it passed; not in CI, where
+# nobody would keep it.
 result() {
     local page=docs/tests.md cpu
     cpu=$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo 2>/dev/null | head -n 1)
@@ -71,7 +71,7 @@ result() {
         echo
     } >"$log"
     cat "$log"
-    if [ "${CI:-}" = true ] || [ ! -w "$page" ] || ! grep -q "^<!-- $tier: begin -->" "$page"; then return 0; fi
+    if [ "$1" != passed ] || [ "${CI:-}" = true ] || [ ! -w "$page" ] || ! grep -q "^<!-- $tier: begin -->" "$page"; then return 0; fi
     awk -v begin="<!-- $tier: begin -->" -v end="<!-- $tier: end -->" -v file="$log" '
         $0 == end { skip = 0 }
         !skip { print }

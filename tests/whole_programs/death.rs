@@ -18,7 +18,7 @@ pub const TESTS: &[Test] = &[
     Test::new("by_an_error_that_is_fatal_is_the_same", |case| aborts(case, "error", 2)),
     Test::new("in_a_hang_shows_who_was_where", hang),
     Test::new("leaves_what_the_next_run_names", next_run),
-    Test::new("with_damaged_left_overs_is_no_trap", damaged).on(On::Any),
+    Test::new("with_damaged_left_overs_is_no_trap", damaged).on(On::Any).second_tier(),
     Test::new("without_left_overs_recovers_nothing", nothing).on(On::Any),
 ];
 
