@@ -1,18 +1,46 @@
-# Chores; each is a script or a cargo command that can be called as well without make.
+# The chores of this repository, all of them; each is a script or a cargo command that can be called without make as well.
 
-.PHONY: build test first-run libraries functions
+.PHONY: help build test test-all test-one soak bench format lint docs functions gallery libraries first-run
 
-build:
+help: # This list
+	@sed -n 's/^\([a-z-]*\):.* # /\1\t/p' Makefile | expand -t 12
+
+build: # libmpitrace.so and mpitrace, in target/release
 	cargo build --release --workspace
 
-test:
+test: # The first tier of the tests, with its own set-up: what CI runs
 	tests/run.sh
 
-first-run:
-	LD_PRELOAD-examples/first-run.sh
+test-all: # The second tier: before an issue is called resolved
+	tests/run.sh --all
 
-libraries:
+test-one: # One whole-program test, or one file of them: make test-one NAME=clocks::
+	cargo test --profile checked --test whole_programs -- $(NAME)
+
+soak: # One of the tests that take long: make soak NAME=load
+	tests/run.sh --soak $(NAME)
+
+bench: # What a call costs here; make bench NAME=clock_methods, categories, imb, ...
+	cargo bench --workspace --bench $(or $(NAME),call_cost)
+
+format: # Formats all Rust
+	cargo fmt --all
+
+lint: # What clippy says, as the tests ask it
+	cargo clippy --workspace --all-targets --profile checked -- -D warnings
+
+docs: # The API pages, and the commands in the documentation
+	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps
+	tests/documentation.sh
+
+functions: # Makes docs/functions.md anew from the table of functions
+	cargo run -q -p mpitrace-headers --example functions > docs/functions.md
+
+gallery: build # Makes the pictures of docs/fingerprint.md anew
+	docs/gallery/make.sh
+
+libraries: # The MPI libraries and tools that the tests need
 	tests/mpi/install.sh
 
-functions:
-	cargo run -q -p mpitrace-headers --example functions > docs/functions.md
+first-run: # From here to the first categories of repetitions
+	LD_PRELOAD-examples/first-run.sh

@@ -1,10 +1,14 @@
-//! What a traced call costs: `cargo build --release --workspace && cargo bench --bench call_cost`.
+//! What a traced call costs: `cargo bench --bench call_cost`.
 //!
-//! For each MPI compiler on the path, one process runs the same loop untraced, traced, paused, with full arrays, disabled, with
-//! messages counted, with three events of the kernel read around each call, with call sites, with counters inside the stack, and
-//! with every performance variable that the library has, in turn; what a row adds is the median of the differences to the
-//! untraced run of the same turn, and stands beside two bare time stamps of the same process. Then what code inside the stack
-//! pays for its counters, timers and regions. `MPICC` names other compilers.
+//! For each MPI compiler on the path, one process runs the same loop untraced, traced, paused, with full arrays,
+//! disabled, with messages counted, with three events of the kernel read around each call, with call sites, with
+//! counters inside the stack, and with every performance variable that the library has, in turn; what a row adds is the
+//! median of the differences to the untraced run of the same turn, and stands beside two bare time stamps of the same
+//! process. Then what code inside the stack pays for its counters, timers and regions. `MPICC` names other compilers.
+
+#[allow(dead_code, reason = "the companion is of no interest here")]
+#[path = "../tests/whole_programs/support/binaries.rs"]
+mod binaries;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -29,8 +33,8 @@ const CASES: [Case; 10] = [
 
 fn main() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let library = root.join("target/release/libmpitrace.so");
-    assert!(library.exists(), "{} is missing: cargo build --release --workspace", library.display());
+    binaries::build();
+    let library = binaries::tracer();
     let scratch = std::env::temp_dir().join(format!("mpitrace-call-cost-{}", std::process::id()));
     std::fs::create_dir_all(&scratch).expect("a temporary folder");
     let compilers = std::env::var("MPICC").unwrap_or_else(|_| "mpicc.openmpi mpicc.mpich".to_owned());
@@ -80,7 +84,8 @@ fn measure(compiler: &str, program: &Path, library: &Path, scratch: &Path) {
     let pair = median(runs.iter().flatten().map(|times| times.pair).collect());
     let untraced = |what: fn(&Times) -> f64| median(runs[0].iter().map(what).collect());
     println!(
-        "{compiler}: two bare time stamps {pair:.1}, untraced call {:.1}, send to nobody {:.1}, message to itself {:.1}",
+        "{compiler}: two bare time stamps {pair:.1}, untraced call {:.1}, send to nobody {:.1}, \
+         message to itself {:.1}",
         untraced(|times| times.call),
         untraced(|times| times.messages[0]),
         untraced(|times| times.messages[1])

@@ -1,6 +1,6 @@
 //! How often each method finds a warm-up, and where, in series of known levels; and what it takes beside sorting:
-//! `cargo bench --bench categories`. `TRIALS` (1000): seeded series of each kind. `LONGEST` (10000000): repetitions of the
-//! longest series that is timed; 0 times none.
+//! `cargo bench --bench categories`. `TRIALS` (1000): seeded series of each kind. `LONGEST` (10000000): repetitions of
+//! the longest series that is timed; 0 times none.
 
 mod series;
 
@@ -232,8 +232,8 @@ impl Place {
     }
 }
 
-/// The change point of maximum likelihood for who knows both levels and that the noise is lognormal, its sigma as well (which does
-/// not move the maximum): no method that must find these out can be expected to come nearer.
+/// The change point of maximum likelihood for who knows both levels and that the noise is lognormal, its sigma as well
+/// (which does not move the maximum): no method that must find these out can be expected to come nearer.
 fn best(x: &[f64], factor: f64) -> usize {
     let settled = 26_000_f64.ln();
     let slow = settled + factor.ln();

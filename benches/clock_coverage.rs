@@ -1,8 +1,8 @@
-//! How often the stated errors hold: `cargo build --release --workspace && cargo bench --bench clock_coverage`.
+//! How often the stated errors hold: `cargo bench --bench clock_coverage`.
 //!
-//! The errors of one run are nearly one draw, so each run counts once: `RUNS` (2000) short ones of two ranks, one of them with a
-//! pretended clock, and of each the error of the entry in the middle of its calls. Prints how many lay within their 95 % interval, and within
-//! their hard bounds. `MPICC` and `MPIRUN` name another MPI.
+//! The errors of one run are nearly one draw, so each run counts once: `RUNS` (2000) short ones of two ranks, one of
+//! them with a pretended clock, and of each the error of the entry in the middle of its calls. Prints how many lay
+//! within their 95 % interval, and within their hard bounds. `MPICC` and `MPIRUN` name another MPI.
 
 mod pretending;
 
@@ -22,7 +22,8 @@ fn main() {
     let mut errors: Vec<f64> = draws.iter().map(|draw| draw.error_ns).collect();
     let mut stated: Vec<f64> = draws.iter().map(|draw| draw.stated_ns).collect();
     println!(
-        "{}: {} runs, {:.1} % within their 95 % interval, {:.1} % within their hard bounds; the middle one of the errors \
+        "{}: {} runs, {:.1} % within their 95 % interval, {:.1} % within their hard \
+         bounds; the middle one of the errors \
          {:.1} ns, of the half intervals {:.1} ns, the largest error {:.1} ns",
         program.compiler,
         draws.len(),

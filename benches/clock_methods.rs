@@ -1,9 +1,9 @@
 //! The methods of clock synchronisation on the same program, with the truth beside them:
-//! `cargo build --release --workspace && cargo bench --bench clock_methods`.
+//! `cargo bench --bench clock_methods`.
 //!
-//! Two ranks, of which one has a pretended clock: seconds off, and drifting. For each method a run of `SECONDS` (60), and how wrong
-//! its global time was in the first second, around 20 s, around 60 s and in the last second. `MPICC` and `MPIRUN` name another
-//! MPI, `CLOCK` another pretended clock, `METHODS` fewer methods.
+//! Two ranks, of which one has a pretended clock: seconds off, and drifting. For each method a run of `SECONDS` (60),
+//! and how wrong its global time was in the first second, around 20 s, around 60 s and in the last second. `MPICC` and
+//! `MPIRUN` name another MPI, `CLOCK` another pretended clock, `METHODS` fewer methods.
 
 mod pretending;
 

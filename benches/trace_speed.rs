@@ -1,11 +1,12 @@
 //! What the companion's work costs on a large trace, against the least that it can cost:
 //! `cargo bench --features analysis --bench trace_speed`.
 //!
-//! Writes a trace of two ranks and three operations, one of which has half of all calls, into a temporary folder (36 bytes a record,
-//! 3.6 GB; `TMPDIR` names another place), and measures all in one run: each row is the fastest of `ROUNDS`. `RECORDS`: of both ranks.
+//! Writes a trace of two ranks and three operations, one of which has half of all calls, into a temporary folder (36
+//! bytes a record, 3.6 GB; `TMPDIR` names another place), and measures all in one run: each row is the fastest of
+//! `ROUNDS`. `RECORDS`: of both ranks.
 //!
-//! The memory of a row is the most that was resident during it (VmHWM, reset before). Of the trace's own pages, which the system can
-//! take back at any time, is told apart what was resident at its end.
+//! The memory of a row is the most that was resident during it (VmHWM, reset before). Of the trace's own pages, which
+//! the system can take back at any time, is told apart what was resident at its end.
 
 use std::error::Error;
 use std::fs::{self, File};
@@ -193,8 +194,8 @@ fn make(path: &Path, calls: u64) -> std::io::Result<()> {
     File::open(path)?.sync_all()
 }
 
-/// A loop over three operations of 20 us, on a clock of 2.5 GHz as usual machines have it; the first tenth is slower, run times scatter
-/// by 5 %, and one in a thousand is an outlier.
+/// A loop over three operations of 20 us, on a clock of 2.5 GHz as usual machines have it; the first tenth is slower,
+/// run times scatter by 5 %, and one in a thousand is an outlier.
 fn one_rank(number: u32, calls: u64) -> SyntheticRank {
     let mut rank = SyntheticRank::new(number, RANKS);
     rank.header.nominal_hz = 2_500_000_000;

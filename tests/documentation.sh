@@ -1,13 +1,19 @@
 #!/bin/bash
 # Runs the commands in README.md and docs/ that are marked for it: the fenced block after a line `<!-- run -->`.
 #
+#   tests/documentation.sh first   with what the tests were built with, in target/checked; blocks for the repository,
+#                                  which build and measure, are left out
+#   tests/documentation.sh all     (or nothing) each of them, with target/release
+#
 # Each page is one session: its blocks run in order, each under `bash -e`, in a fresh folder that holds `program`, a
 # small MPI program, with mpitrace on the PATH. A block after `<!-- run in the repository -->` runs in the repository.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 repository=$PWD
 target=$(cd "${CARGO_TARGET_DIR:-target}" && pwd)
-PATH=$target/release:$PATH
+tier=${1:-all}
+if [ "$tier" = first ]; then profile=checked; else profile=release; fi
+PATH=$target/$profile:$PATH
 . LD_PRELOAD-examples/settings
 export PATH
 
@@ -35,7 +41,10 @@ for page in README.md CONTRIBUTING.md docs/*.md; do
     for block in "$blocks_of_page"/*; do
         [ -e "$block" ] || continue
         case $block in
-            *-repository) place=$repository ;;
+            *-repository)
+                [ "$tier" = all ] || continue
+                place=$repository
+                ;;
             *)
                 place=$folder
                 [ -e "$folder/program" ] || mpicc -O1 -o "$folder/program" LD_PRELOAD-examples/repetitions.c

@@ -1,53 +1,177 @@
 #!/bin/bash
-# Everything that a change has to pass, in order; stops at the first failure. Installs what it needs.
+# Everything that a change has to pass, in order; stops at the first failure. Installs what it needs. See docs/tests.md.
+#
+#   tests/run.sh               the first tier: what CI runs
+#   tests/run.sh --all         the second: everything but soaks, before an issue is called resolved
+#   tests/run.sh --soak NAME   one of those that take long or want a machine of their own:
+#     load     the first tier's whole programs three times while all processors are busy otherwise
+#     idle     what can only be told where nothing else runs
+#     mpi4py   mpi4py's whole test-suite on each library
 set -euo pipefail
 cd "$(dirname "$0")/.."
 exec </dev/null
 
+case "${1:-} $#" in
+    " 0") tier=first ;;
+    "--all 1") tier=all ;;
+    "--soak 2") tier=$2 ;;
+    *)
+        sed -n '2,/^set/{/^#/s/^# \{0,1\}//p}' "$0" >&2
+        exit 2
+        ;;
+esac
+
 target=${CARGO_TARGET_DIR:-target}
+mkdir -p "$target/tests"
+target=$(cd "$target" && pwd)
+log=$target/tests/run.log rows=$target/tests/run.rows
+: >"$rows"
 # On Debian all that the tests need can be had: there a test that cannot run is a failure.
 if [ -e /etc/debian_version ] && [ "$(uname -m)" = x86_64 ]; then export NOTHING_SKIPPED=1; fi
+# One profile for the linter's crates, the tests and what they test: so every dependency is built once.
+profile=checked
 
 # step WORDS COMMAND...: says what it does, does it, and says how long it took. (In a command that is a function of this
 # file `set -e` has no effect, so it returns by itself.)
 step() {
-    local name=$1 started=$SECONDS
+    local name=$1 started=$SECONDS failed=0
     shift
     echo "== $name"
-    if ! "$@"; then
-        echo "== $name: FAILED after $((SECONDS - started)) s"
+    "$@" 2>&1 | tee "$log" || failed=1
+    local seconds=$((SECONDS - started))
+    # The lines of libtest: test result: ok. 12 passed; 0 failed; 3 ignored; ...
+    awk -v name="$name" -v seconds=$seconds '
+        /^test result: / { for (i = 2; i <= NF; i++) { gsub(";", "", $i); count[$i] += $(i - 1) } tests++ }
+        END {
+            row = "| " name " | " seconds " |"
+            if (tests) row = row " " count["passed"] + 0 " | " count["failed"] + 0 " | " count["ignored"] + 0 " |"
+            else row = row " | | |"
+            print row
+        }' "$log" >>"$rows"
+    if [ $failed = 1 ]; then
+        echo "== $name: FAILED after $seconds s"
+        result failed
         exit 1
     fi
-    echo "== $name: $((SECONDS - started)) s"
+    echo "== $name: $seconds s"
 }
+
+# The result of this tier, on stdout, and where the page of the tests has a place for it, if it passed; not in CI, where
+# nobody would keep it.
+result() {
+    local page=docs/tests.md cpu
+    cpu=$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo 2>/dev/null | head -n 1)
+    {
+        echo
+        echo "$(date -u +%Y-%m-%d), ${cpu:-unknown processor}, $(nproc) cores: **$1** after $SECONDS s."
+        echo
+        echo "| step | s | passed | failed | skipped |"
+        echo "|---|--:|--:|--:|--:|"
+        cat "$rows"
+        echo
+    } >"$log"
+    cat "$log"
+    if [ "$1" != passed ] || [ "${CI:-}" = true ] || [ ! -w "$page" ] || ! grep -q "^<!-- $tier: begin -->" "$page"; then return 0; fi
+    awk -v begin="<!-- $tier: begin -->" -v end="<!-- $tier: end -->" -v file="$log" '
+        $0 == end { skip = 0 }
+        !skip { print }
+        $0 == begin { while ((getline line < file) > 0) print line; skip = 1 }
+    ' "$page" >"$page.new" && cat "$page.new" >"$page"
+    rm -f "$page.new"
+}
+
+# whole_programs WHICH FILTER...: those tests alone.
+whole_programs() {
+    local which=$1
+    shift
+    MPITRACE_TESTS=$which cargo test --profile $profile --test whole_programs -- "$@"
+}
+
+# The whole programs are named each time: plain `cargo test` runs what needs no MPI.
+clippy() {
+    cargo clippy --workspace --all-targets --profile $profile -- -D warnings &&
+        cargo clippy --test whole_programs --profile $profile -- -D warnings
+}
+
+all_tests() { cargo test --profile $profile --workspace && whole_programs $tier; }
 
 licences_and_advisories() {
     local deny=$target/tools/bin/cargo-deny
     "$deny" check bans licenses sources || return 1
     # The advisories come from GitHub, which not every machine may reach.
-    if GIT_TERMINAL_PROMPT=0 timeout 20 git ls-remote -q https://github.com/RustSec/advisory-db HEAD >/dev/null 2>&1; then
+    local advisories=https://github.com/RustSec/advisory-db
+    if GIT_TERMINAL_PROMPT=0 timeout 20 git ls-remote -q $advisories HEAD >/dev/null 2>&1; then
         "$deny" check advisories
     else
-        echo "no advisories checked: https://github.com/RustSec/advisory-db cannot be reached"
+        echo "no advisories checked: $advisories cannot be reached"
     fi
 }
 
+# examples FOLDER: each of them, with what FOLDER/release holds. first-run.sh builds it, which is for the second tier.
 examples() {
     local script
     for script in LD_PRELOAD-examples/*.sh; do
+        if [ $tier = first ] && [ "${script##*/}" = first-run.sh ]; then continue; fi
         echo "-- $script"
-        "$script" || return 1
+        CARGO_TARGET_DIR=$1 "$script" || return 1
     done
 }
 
-step "MPI libraries and tools" tests/mpi/install.sh
-step "format" cargo fmt --all --check
-step "clippy" cargo clippy --workspace --all-targets --profile checked -- -D warnings
-step "clippy of the tests on whole programs" cargo clippy --test whole_programs --profile checked -- -D warnings
-step "build" cargo build --release --workspace
-step "tests" cargo test --profile checked
-step "tests on whole programs" cargo test --profile checked --test whole_programs
-step "dependencies" licences_and_advisories
-step "examples" examples
-step "commands in the documentation" tests/documentation.sh
+# In the first tier what the tests have been built with stands for the release.
+examples_as_tested() {
+    mkdir -p "$target/tests/examples"
+    ln -sfn "$target/$profile" "$target/tests/examples/release"
+    examples "$target/tests/examples"
+}
+
+# A loop for each processor, and one more, beside the command.
+under_load() {
+    local busy=() code=0
+    for _ in $(seq "$(($(nproc) + 1))"); do
+        (while :; do :; done) &
+        busy+=($!)
+    done
+    "$@" || code=$?
+    kill "${busy[@]}"
+    wait "${busy[@]}" 2>/dev/null
+    return $code
+}
+
+case $tier in
+    first | all)
+        step "MPI libraries and tools" tests/mpi/install.sh $tier
+        step "format" cargo fmt --all --check
+        step "clippy" clippy
+        step "tests" all_tests
+        ;;&
+    first)
+        step "examples" examples_as_tested
+        step "commands in the documentation" tests/documentation.sh first
+        ;;
+    all)
+        step "dependencies" licences_and_advisories
+        step "release" cargo build --release --workspace
+        step "examples" examples "$target"
+        step "commands in the documentation" tests/documentation.sh all
+        ;;
+    load)
+        step "whole programs built" cargo test --profile $profile --test whole_programs --no-run
+        for turn in 1 2 3; do
+            step "turn $turn" under_load whole_programs first
+        done
+        ;;
+    idle)
+        export MPITRACE_IDLE=1
+        step "what only an idle machine tells" whole_programs all --test-threads 1 analysis::
+        ;;
+    mpi4py)
+        export MPI4PY_WHOLE_SUITE=1
+        step "the whole suite" whole_programs all mpi4py_passes
+        ;;
+    *)
+        echo "no soak is called $tier: load, idle, mpi4py" >&2
+        exit 2
+        ;;
+esac
+result passed
 echo "== all passed in $SECONDS s"

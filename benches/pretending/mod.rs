@@ -1,5 +1,9 @@
 //! What the benchmarks of the clocks share: a program of two ranks, launched with a pretended clock.
 
+#[allow(dead_code, reason = "the companion is of no interest here")]
+#[path = "../../tests/whole_programs/support/binaries.rs"]
+mod binaries;
+
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -12,7 +16,6 @@ pub fn variable(name: &str, default: &str) -> String {
 pub struct Program {
     /// The compiler's name.
     pub compiler: String,
-    library: PathBuf,
     scratch: PathBuf,
     path: PathBuf,
 }
@@ -20,20 +23,18 @@ pub struct Program {
 impl Program {
     /// Says so, and is none, where there is no MPI.
     pub fn compile() -> Option<Program> {
-        let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-        let library = root.join("target/release/libmpitrace.so");
-        assert!(library.exists(), "{} is missing: cargo build --release --workspace", library.display());
+        binaries::build();
         let scratch = std::env::temp_dir().join(format!("mpitrace-clocks-{}", std::process::id()));
         std::fs::create_dir_all(&scratch).expect("a temporary folder");
         let compiler = variable("MPICC", "mpicc.openmpi");
         let path = scratch.join("program");
-        let source = root.join("benches/clock_methods.c");
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("benches/clock_methods.c");
         let compiled = Command::new(&compiler).arg("-O2").arg("-o").arg(&path).arg(source).status();
         if !compiled.is_ok_and(|status| status.success()) {
             println!("{compiler}: skipped, it does not compile an MPI program here");
             return None;
         }
-        Some(Program { compiler, library, scratch, path })
+        Some(Program { compiler, scratch, path })
     }
 
     /// Runs it for so many seconds with these settings of the tracer; the trace, until the next run.
@@ -44,7 +45,7 @@ impl Program {
         let mut words = launcher.split_whitespace();
         let mut command = Command::new(words.next().expect("MPIRUN names a launcher"));
         command.args(words).args(["-np", "2", "env", "MPITRACE_VERBOSE=0"]);
-        command.arg(format!("LD_PRELOAD={}", self.library.display()));
+        command.arg(format!("LD_PRELOAD={}", binaries::tracer().display()));
         command.arg(format!("MPITRACE_OUTPUT={}", trace.display()));
         command.args(settings.iter().map(|(name, value)| format!("{name}={value}")));
         let status = command.arg(&self.path).arg(seconds.to_string()).status().expect("the launcher starts");

@@ -1,7 +1,8 @@
 #!/bin/bash
-# tests/hosts/two.sh COMMAND...: runs the command, Open MPI 4's launcher with two ranks, on a host `first` beside which there is a
-# host `second`, so that each has a rank. A host is a network namespace of its own with its own name and /dev/shm; a virtual cable
-# joins them, over which Open MPI goes by TCP. All of it goes with the command. Needs root, or the rights of root in a container.
+# tests/hosts/two.sh COMMAND...: runs the command, Open MPI 4's launcher with two ranks, on a host `first` beside which
+# there is a host `second`, so that each has a rank. A host is a network namespace of its own with its own name and
+# /dev/shm; a virtual cable joins them, over which Open MPI goes by TCP. All of it goes with the command. Needs root, or
+# the rights of root in a container.
 set -euo pipefail
 
 if [ "${1-}" = --first ]; then

@@ -6,7 +6,7 @@
 #   mpi4py            beside each of them, and for the libraries that have no wheel of their own; its test-suite
 #   libclang          a PyPI wheel as well: reads their headers
 #   readers           what reads exports: otf2-tools of Debian; pyarrow, DuckDB and Perfetto's protobuf of PyPI
-#   cargo-deny        below target/tools
+#   cargo-deny        below target/tools; not for the first tier of the tests: tests/mpi/install.sh first
 #
 # Where something cannot be had, one line says so and the tests that need it report that they were skipped.
 set -eu
@@ -125,9 +125,11 @@ if [ -n "$mpich4" ]; then
     ln -sfn "$mpich4" "$mpi/debian/mpich/libmpi.so.12"
 fi
 
+[ "${1:-all}" = all ] || exit 0
 if [ "$("$target/tools/bin/cargo-deny" --version 2>/dev/null)" != "cargo-deny $cargo_deny" ]; then
-    say "building cargo-deny $cargo_deny (some minutes, once)"
+    # It checks a few hundred crates once: not worth being optimised.
+    say "building cargo-deny $cargo_deny (a minute or two, once)"
     quietly env CARGO_TARGET_DIR="$target/tools/build" \
-        cargo install cargo-deny --locked --version "$cargo_deny" --root "$target/tools" --force
+        cargo install cargo-deny --debug --locked --version "$cargo_deny" --root "$target/tools" --force
     rm -rf "$target/tools/build"
 fi

@@ -1,6 +1,6 @@
-/* abort COMMUNICATOR CODE: ten Allreduces, and then rank 1 calls MPI_Abort with this code on the communicator world, self or
- * part, which is a part of the world that rank 0 is not in. With `error` in place of a communicator it makes a mistake, which
- * MPI_ERRORS_ARE_FATAL. */
+/* abort COMMUNICATOR CODE: ten Allreduces, and then rank 1 calls MPI_Abort with this code on the communicator world,
+ * self or part, which is a part of the world that rank 0 is not in. With `error` in place of a communicator it makes a
+ * mistake, which MPI_ERRORS_ARE_FATAL. */
 #include "report.h"
 
 #include <unistd.h>

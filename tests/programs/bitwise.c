@@ -1,6 +1,6 @@
-/* What a tool between a program and its MPI library could spoil: MPI_IN_PLACE and MPI_BOTTOM, statuses, operators and error
- * handlers of the program's own, derived types, shares that differ, intercommunicators. A checksum of every result buffer
- * is reported, so that two runs can be compared bit by bit. For an even number of ranks. */
+/* What a tool between a program and its MPI library could spoil: MPI_IN_PLACE and MPI_BOTTOM, statuses, operators and
+ * error handlers of the program's own, derived types, shares that differ, intercommunicators. A checksum of every
+ * result buffer is reported, so that two runs can be compared bit by bit. For an even number of ranks. */
 #include "checksum.h"
 
 #define COUNT 5
@@ -47,7 +47,8 @@ static void bottom(void)
     clear(), MPI_Scatter(in, COUNT, MPI_DOUBLE, MPI_BOTTOM, 1, to, 0, comm), show("Scatter to MPI_BOTTOM");
     clear(), MPI_Iallgather(MPI_BOTTOM, 1, from, out, COUNT, MPI_DOUBLE, comm, &q), wait(&q);
     show("Iallgather from MPI_BOTTOM");
-    clear(), MPI_Alltoallw(MPI_BOTTOM, ones, zeros, froms, MPI_BOTTOM, ones, zeros, tos, comm), show("Alltoallw in MPI_BOTTOM");
+    clear(), MPI_Alltoallw(MPI_BOTTOM, ones, zeros, froms, MPI_BOTTOM, ones, zeros, tos, comm);
+    show("Alltoallw in MPI_BOTTOM");
     clear(), MPI_Ialltoallw(MPI_BOTTOM, ones, zeros, froms, MPI_BOTTOM, ones, zeros, tos, comm, &q), wait(&q);
     show("Ialltoallw in MPI_BOTTOM");
 
@@ -278,8 +279,8 @@ static void mistakes(void)
     MPI_Comm_free(&comm);
 }
 
-/* Even ranks on one side, odd ones on the other. The root is the first even one: it says MPI_ROOT, the others of its side
- * MPI_PROC_NULL, the other side 0. */
+/* Even ranks on one side, odd ones on the other. The root is the first even one: it says MPI_ROOT, the others of its
+ * side MPI_PROC_NULL, the other side 0. */
 static void two_sides(void)
 {
     MPI_Comm side, comm;

@@ -1,4 +1,7 @@
-"""Collectives of mpi4py on plain buffers. On MPI 4 and later mpi4py calls the large-count functions (MPI_Allreduce_c)."""
+"""Collectives of mpi4py on plain buffers.
+
+On MPI 4 and later mpi4py calls the large-count functions (MPI_Allreduce_c).
+"""
 
 import os
 from array import array

@@ -1,6 +1,6 @@
-/* Communicators by the ways that communicators.c leaves out: several under way at once, in groups that make theirs at the same
- * time, of intercommunicators, with ranks left out, after mistakes. Each gets an Allreduce, and a name but for those of
- * MPI_Comm_idup. For four ranks. */
+/* Communicators by the ways that communicators.c leaves out: several under way at once, in groups that make theirs at
+ * the same time, of intercommunicators, with ranks left out, after mistakes. Each gets an Allreduce, and a name but for
+ * those of MPI_Comm_idup. For four ranks. */
 #include "checksum.h"
 
 /* Open MPI 4 has none. */
@@ -83,7 +83,8 @@ static void split(void)
     MPI_Comm comm;
     MPI_Comm_split(MPI_COMM_WORLD, MPI_UNDEFINED, 0, &comm);
     CHECK(comm == MPI_COMM_NULL);
-    MPI_Comm_split_type(MPI_COMM_WORLD, world_rank == 2 ? MPI_UNDEFINED : MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &comm);
+    MPI_Comm_split_type(MPI_COMM_WORLD, world_rank == 2 ? MPI_UNDEFINED : MPI_COMM_TYPE_SHARED, 0,
+        MPI_INFO_NULL, &comm);
     used(comm, "node without rank 2");
     MPI_Comm_split(MPI_COMM_WORLD, world_rank, 0, &comm);
     char name[16];

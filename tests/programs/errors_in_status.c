@@ -43,7 +43,8 @@ int main(int argc, char **argv)
             seen[class_of(error) % 20] |= error != MPI_SUCCESS;
             if (class_of(error) != MPI_ERR_IN_STATUS) continue;
             if (way == WAITALL || way == TESTALL) some = 3;
-            for (int i = 0; i < some; i++) seen[class_of(statuses[i].MPI_ERROR) % 20] |= statuses[i].MPI_ERROR != MPI_SUCCESS;
+            for (int i = 0; i < some; i++)
+                seen[class_of(statuses[i].MPI_ERROR) % 20] |= statuses[i].MPI_ERROR != MPI_SUCCESS;
         }
         MPI_Iallreduce(&one, &sum, 1, MPI_INT, MPI_SUM, comm, &last);
         MPI_Wait(&last, MPI_STATUS_IGNORE);

@@ -1,5 +1,5 @@
-! The binding of mpif.h. The same calls as in fortran_use_mpi.f90 and fortran_f08.f90; MPI_IN_PLACE wherever it may stand,
-! as tools that convert it corrupt the program's data.
+! The binding of mpif.h. The same calls as in fortran_use_mpi.f90 and fortran_f08.f90; MPI_IN_PLACE wherever it may
+! stand, as tools that convert it corrupt the program's data.
 program fortran_mpif
   implicit none
   include 'mpif.h'

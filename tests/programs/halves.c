@@ -1,5 +1,5 @@
-/* Ints, and handles that are ints, in registers and on the stack with something else in the upper half, as a compiler may
- * leave it there: only the lower half is the argument. Results checked. */
+/* Ints, and handles that are ints, in registers and on the stack with something else in the upper half, as a compiler
+ * may leave it there: only the lower half is the argument. Results checked. */
 #include "checksum.h"
 
 static const long upper = 3L << 32;
@@ -20,7 +20,8 @@ OUTSIDE allreduce(void *in, void *out, long count, long type, long op, long comm
 }
 OUTSIDE gather(void *in, long sent, long type, void *out, long received, long root, long comm)
 {
-    return MPI_Gather(in, (int)sent, (MPI_Datatype)type, out, (int)received, (MPI_Datatype)type, (int)root, (MPI_Comm)comm);
+    return MPI_Gather(
+        in, (int)sent, (MPI_Datatype)type, out, (int)received, (MPI_Datatype)type, (int)root, (MPI_Comm)comm);
 }
 OUTSIDE iallreduce(void *in, void *out, long count, long type, long op, long comm, MPI_Request *q)
 {

@@ -1,6 +1,6 @@
-/* inner: code inside the stack that counts and times, by include/mpitrace.h. A user's reduction operator stands for the inside of the
- * MPI library; a region of 20 repetitions sleeps, touches new pages, and computes, each in a share of its own.
- * Prints the values that it reads back ("-" without the tracer). */
+/* inner: code inside the stack that counts and times, by include/mpitrace.h. A user's reduction operator stands for the
+ * inside of the MPI library; a region of 20 repetitions sleeps, touches new pages, and computes, each in a share of its
+ * own. Prints the values that it reads back ("-" without the tracer). */
 #include "mpitrace.h"
 #include "report.h"
 

@@ -1,5 +1,5 @@
-/* late: 200 MPI_Allreduce of 4 MB, before every tenth of which rank 1 is at something else for 150 ms. Both are long against
- * what a busy machine keeps a rank from its processor. */
+/* late: 200 MPI_Allreduce of 4 MB, before every tenth of which rank 1 is at something else for 150 ms. Both are long
+ * against what a busy machine keeps a rank from its processor. */
 #include "report.h"
 
 #include <unistd.h>

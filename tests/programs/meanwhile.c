@@ -1,5 +1,5 @@
-/* meanwhile WHAT: one thread is in a call that completes or frees something, and has not returned from it; meanwhile another
- * thread makes and uses a new one, which may well get the same handle.
+/* meanwhile WHAT: one thread is in a call that completes or frees something, and has not returned from it; meanwhile
+ * another thread makes and uses a new one, which may well get the same handle.
  *   request       completed by MPI_Wait
  *   receive       the same, of a message
  *   persistent    the request of a persistent collective

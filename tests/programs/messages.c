@@ -1,6 +1,6 @@
 /* Messages of every kind between two ranks, a barrier after each kind, so that the barrier's record holds the kind's
- * counts. Each rank sends to the other and receives from it; sizes differ by kind. The statuses that the program asks for
- * are its own. */
+ * counts. Each rank sends to the other and receives from it; sizes differ by kind. The statuses that the program asks
+ * for are its own. */
 #include "report.h"
 
 static int other;
@@ -109,8 +109,8 @@ static void probed(void)
     CHECK(cancelled);
 }
 
-/* Kind 5: one-sided: 2 puts of 8 ints, an accumulate of 4, a get of 16, a fetch-and-op and a get-accumulate that only gets,
- * 8 ints. */
+/* Kind 5: one-sided: 2 puts of 8 ints, an accumulate of 4, a get of 16, a fetch-and-op and a get-accumulate that only
+ * gets, 8 ints. */
 static void one_sided(MPI_Win win)
 {
     int ints[16] = {0}, result[16];

@@ -1,6 +1,6 @@
-/* Every kind of wrong argument under MPI_ERRORS_RETURN: what each call returns is reported by class and text, and a good call
- * follows each. Every rank makes the same mistakes, so that nobody waits. The arguments are the names of those to leave out,
- * where a library does not report them but crashes or waits forever. */
+/* Every kind of wrong argument under MPI_ERRORS_RETURN: what each call returns is reported by class and text, and a
+ * good call follows each. Every rank makes the same mistakes, so that nobody waits. The arguments are the names of
+ * those to leave out, where a library does not report them but crashes or waits forever. */
 #include "checksum.h"
 
 static int arguments;

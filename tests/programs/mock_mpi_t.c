@@ -1,7 +1,7 @@
-/* A provider of performance variables, preloaded behind the tracer: one of each class, type and binding, that count all the time
- * or want to be started. Each MPI_Allreduce of this rank moves them by the same step; nothing else does, but that "mock_depth"
- * and "mock_level" go up and down. What a tool does wrong (reading what was not started, keeping a handle longer than its
- * communicator) is counted, and said by each rank at the end. */
+/* A provider of performance variables, preloaded behind the tracer: one of each class, type and binding, that count all
+ * the time or want to be started. Each MPI_Allreduce of this rank moves them by the same step; nothing else does, but
+ * that "mock_depth" and "mock_level" go up and down. What a tool does wrong (reading what was not started, keeping a
+ * handle longer than its communicator) is counted, and said by each rank at the end. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -108,13 +108,16 @@ static void text(const char *from, char *to, int *length)
 }
 
 int MPI_T_pvar_get_info(int index, char *name, int *name_len, int *verbosity, int *class, MPI_Datatype *datatype,
-                        MPI_T_enum *enumtype, char *desc, int *desc_len, int *bind, int *readonly, int *continuous, int *atomic)
+                        MPI_T_enum *enumtype, char *desc, int *desc_len, int *bind, int *readonly, int *continuous,
+                        int *atomic)
 {
     static const int classes[] = {MPI_T_PVAR_CLASS_STATE, MPI_T_PVAR_CLASS_LEVEL, MPI_T_PVAR_CLASS_SIZE,
-                                  MPI_T_PVAR_CLASS_PERCENTAGE, MPI_T_PVAR_CLASS_HIGHWATERMARK, MPI_T_PVAR_CLASS_LOWWATERMARK,
+                                  MPI_T_PVAR_CLASS_PERCENTAGE, MPI_T_PVAR_CLASS_HIGHWATERMARK,
+                                  MPI_T_PVAR_CLASS_LOWWATERMARK,
                                   MPI_T_PVAR_CLASS_COUNTER, MPI_T_PVAR_CLASS_AGGREGATE, MPI_T_PVAR_CLASS_TIMER,
                                   MPI_T_PVAR_CLASS_GENERIC};
-    const MPI_Datatype types[] = {MPI_INT, MPI_UNSIGNED, MPI_UNSIGNED_LONG, MPI_UNSIGNED_LONG_LONG, MPI_COUNT, MPI_DOUBLE, MPI_CHAR};
+    const MPI_Datatype types[] = {MPI_INT, MPI_UNSIGNED, MPI_UNSIGNED_LONG, MPI_UNSIGNED_LONG_LONG,
+                                  MPI_COUNT, MPI_DOUBLE, MPI_CHAR};
     static const int binds[] = {MPI_T_BIND_NO_OBJECT, MPI_T_BIND_MPI_COMM, MPI_T_BIND_MPI_DATATYPE};
     if (index < 0 || index >= VARIABLES || !strcmp(variables[index].name, "mock_gone")) return MPI_T_ERR_INVALID_INDEX;
     const struct variable *variable = &variables[index];

@@ -1,5 +1,5 @@
-/* The collectives over neighbours, blocking and non-blocking, on a ring (each rank has two) and on a star (rank 0 sends to
- * all, and receives from rank 1 twice); results checked. For three ranks or more. */
+/* The collectives over neighbours, blocking and non-blocking, on a ring (each rank has two) and on a star (rank 0 sends
+ * to all, and receives from rank 1 twice); results checked. For three ranks or more. */
 #include "report.h"
 
 #define MOST 16
@@ -17,7 +17,8 @@ static void all(MPI_Comm comm, int sources, int destinations)
     MPI_Aint far[MOST];
     MPI_Datatype types[MOST];
     MPI_Request q;
-    for (int i = 0; i < MOST; i++) block[i] = 2, places[i] = 2 * i, far[i] = 2 * i * (int) sizeof(int), types[i] = MPI_INT;
+    for (int i = 0; i < MOST; i++)
+        block[i] = 2, places[i] = 2 * i, far[i] = 2 * i * (int) sizeof(int), types[i] = MPI_INT;
     for (int i = 0; i < 2 * MOST; i++) out[i] = 100 * world_rank + i, in[i] = -1;
 
     MPI_Neighbor_allgather(out, 2, MPI_INT, in, 2, MPI_INT, comm);

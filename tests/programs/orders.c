@@ -1,5 +1,6 @@
-/* orders HOW: communicators of MPI_Comm_idup that the ranks use for the first time in different orders, which non-blocking
- * collectives allow. On each one another function is called: if a trace mixes them up, functions meet on one communicator.
+/* orders HOW: communicators of MPI_Comm_idup that the ranks use for the first time in different orders, which
+ * non-blocking collectives allow. On each one another function is called: if a trace mixes them up, functions meet on
+ * one communicator.
  *   kept    three, in variables that last
  *   gone    three, in variables that are gone when they are used
  *   parent  one, of which another is made: on rank 0 after its first use, on the others before

@@ -58,7 +58,8 @@ int main(int argc, char **argv)
     int made = make(q, argc < 2 || strcmp(argv[1], "no-scatter"));
     for (int round = 0; round < 3; round++) {
         for (int f = 0; f < FORMS; f++)
-            for (int i = 0; i < MOST * MOST; i++) a[f][i] = me + f + round, b[f][i] = f == 1 && me == ROOT ? 5 + round : -1;
+            for (int i = 0; i < MOST * MOST; i++)
+                a[f][i] = me + f + round, b[f][i] = f == 1 && me == ROOT ? 5 + round : -1;
         if (round == 1) {
             MPI_Startall(made, q);
             MPI_Waitall(made, q, ignored());
@@ -78,7 +79,8 @@ int main(int argc, char **argv)
     MPI_Comm_set_name(own_comm, "pair");
     MPI_Request pair[2];
     int in[2] = {me, 10 * me}, out[2] = {0, 0};
-    for (int i = 0; i < 2; i++) MPI_Allreduce_init(&in[i], &out[i], 1, MPI_INT, MPI_SUM, own_comm, MPI_INFO_NULL, &pair[i]);
+    for (int i = 0; i < 2; i++)
+        MPI_Allreduce_init(&in[i], &out[i], 1, MPI_INT, MPI_SUM, own_comm, MPI_INFO_NULL, &pair[i]);
     for (int round = 0; round < 4; round++) {
         int first = me ? 1 : 0;
         MPI_Start(&pair[first]);

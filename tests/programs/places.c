@@ -1,5 +1,5 @@
-/* places: the same Allreduce from three lines, one of them in a function, and one from each rank's own line; started, persistent and
- * blocking. Prints the line numbers, in the order of the first calls. */
+/* places: the same Allreduce from three lines, one of them in a function, and one from each rank's own line;
+ * started, persistent and blocking. Prints the line numbers, in the order of the first calls. */
 #include "report.h"
 
 static double in = 1, out;

@@ -1,5 +1,6 @@
 /* Every non-blocking collective of MPI 3.1 once, completed in every way that MPI has, with point-to-point requests in
- * between; results checked. Blocks are COUNT ints; in the v- and w-variants rank r owns r + 1 ints. The root is rank 1. */
+ * between; results checked. Blocks are COUNT ints; in the v- and w-variants rank r owns r + 1 ints. The root is rank 1.
+ * */
 #include "report.h"
 
 #define COUNT 3

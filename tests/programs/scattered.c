@@ -1,5 +1,5 @@
-/* Allreduces of 1000 bytes, 600 repetitions: before each i % 4 messages to the neighbour, and before every 60th rank 1 sleeps, so
- * that rank 0 waits in the call. */
+/* Allreduces of 1000 bytes, 600 repetitions: before each i % 4 messages to the neighbour, and before every 60th rank 1
+ * sleeps, so that rank 0 waits in the call. */
 #include <mpi.h>
 #include <unistd.h>
 

@@ -1,6 +1,6 @@
-/* synchronised METHOD [REPETITIONS]: a benchmark of MPI_Allreduce whose ranks are synchronised by METHOD: none, barrier, double,
- * dissemination, window (of 5 ms), or round (a barrier, and a start that rank 0 has sent: ReproMPI's round-time). All ranks are
- * on one machine, and read one clock. Prints nothing that depends on time. */
+/* synchronised METHOD [REPETITIONS]: a benchmark of MPI_Allreduce whose ranks are synchronised by METHOD: none,
+ * barrier, double, dissemination, window (of 5 ms), or round (a barrier, and a start that rank 0 has sent: ReproMPI's
+ * round-time). All ranks are on one machine, and read one clock. Prints nothing that depends on time. */
 #include "report.h"
 
 #include <time.h>

@@ -1,5 +1,5 @@
-/* Non-blocking collectives under MPI_THREAD_MULTIPLE. Three threads at once, each on a communicator of its own, complete
- * theirs in every way; then one thread starts what another one completes. Results checked. */
+/* Non-blocking collectives under MPI_THREAD_MULTIPLE. Three threads at once, each on a communicator of its own,
+ * complete theirs in every way; then one thread starts what another one completes. Results checked. */
 #include "checksum.h"
 
 #include <pthread.h>

@@ -1,25 +1,22 @@
-/* ticking SECONDS [STEP]: an Allreduce every millisecond for so long, as rank 0's clock has it. With "pause" recording is paused
- * on rank 1 all the while; with "kill" rank 1 ends without a word after half of the time. Prints nothing: how many calls there
- * are depends on the machine. */
+/* ticking CALLS [WHAT]: so many MPI_Allreduce, a millisecond or more apart on each rank. With "pause" recording is
+ * paused on rank 1 all the while; with "kill" rank 1 ends without a word before the call in the middle. Prints nothing.
+ * */
 #include "report.h"
 
 #include <unistd.h>
 
 int main(int argc, char **argv)
 {
-    double seconds = argc > 1 ? atof(argv[1]) : 1, in = 1, out;
+    int calls = argc > 1 ? atoi(argv[1]) : 1000;
     const char *what = argc > 2 ? argv[2] : "";
-    int more = 1;
+    double in = 1, out;
     MPI_Init(&argc, &argv);
     world();
     if (world_rank == 1 && !strcmp(what, "pause")) MPI_Pcontrol(0);
-    for (double start = MPI_Wtime(); more;) {
-        double passed = MPI_Wtime() - start;
-        if (world_rank == 1 && !strcmp(what, "kill") && passed > seconds / 2) _exit(0);
+    for (int k = 0; k < calls; k++) {
+        if (world_rank == 1 && !strcmp(what, "kill") && k == calls / 2) _exit(0);
         MPI_Allreduce(&in, &out, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
         usleep(1000);
-        more = passed < seconds;
-        MPI_Bcast(&more, 1, MPI_INT, 0, MPI_COMM_WORLD);
     }
     MPI_Finalize();
     return 0;

@@ -1,5 +1,5 @@
-/* variables: Allreduce on several communicators, one of which takes the place of one that was freed; and a Barrier, in which
- * nothing moves the variables of mock_mpi_t.c. */
+/* variables: Allreduce on several communicators, one of which takes the place of one that was freed; and a Barrier, in
+ * which nothing moves the variables of mock_mpi_t.c. */
 #include "report.h"
 
 static void repeat(int times, int count, MPI_Comm comm)

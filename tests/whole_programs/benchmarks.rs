@@ -7,8 +7,9 @@ use crate::support::{Case, On, Outcome, TARGET, Test, Trace};
 const IMB: &str = "mpi/impi/bin/IMB-MPI1";
 
 /// Built against Intel's library, which has MPICH's ABI, and so runs on MPICH 5 too.
-pub const TESTS: &[Test] =
-    &[Test::new("imb_agrees_in_repetitions_and_averages", imb).on(On::Only(&["impi", "mpich5"])).needs(IMB).alone()];
+pub const TESTS: &[Test] = &[Test::new("imb_agrees_in_repetitions_and_takes_its_time_around_ours", imb)
+    .on(On::Only(&["impi", "mpich5"]))
+    .needs(IMB)];
 
 /// A line of IMB's table.
 struct Line {
@@ -26,30 +27,27 @@ fn table(outcome: &Outcome) -> Vec<Line> {
 fn imb(case: &Case) {
     let home = case.mpi.home.as_ref().expect("a wheel");
     let program = TARGET.join(IMB);
-    // Between two ranks on a busy machine one run can be far off: IMB's own average is over one loop.
-    let mut last = String::new();
-    for _ in 0..3 {
-        let launch = case.launch(2, program.to_str().expect("a plain path")).set("LD_LIBRARY_PATH", home.join("lib"));
-        let launch =
-            ["-npmin", "2", "-iter", "1000", "-msglog", "3:4", "Allreduce"].into_iter().fold(launch, |l, a| l.arg(a));
-        let traced = launch.trace().run();
-        assert_eq!(traced.code, 0, "{}{}", traced.stdout, traced.stderr);
-        let table = table(&traced);
-        let sizes: Vec<_> = table.iter().map(|line| line.bytes).collect();
-        assert_eq!(sizes, [0, 8, 16], "{}", traced.stdout);
-        let info = traced.trace.info();
-        assert!(info.complete && info.dropped == 0);
-        match table.iter().try_for_each(|line| agrees(&traced.trace, &info, line)) {
-            Ok(()) => return,
-            Err(difference) => last = difference,
-        }
+    let launch = case.launch(2, program.to_str().expect("a plain path")).set("LD_LIBRARY_PATH", home.join("lib"));
+    let words = ["-npmin", "2", "-iter", "200", "-msglog", "3:4", "Allreduce"];
+    let traced = words.into_iter().fold(launch, |launch, word| launch.arg(word)).trace().run();
+    assert_eq!(traced.code, 0, "{}{}", traced.stdout, traced.stderr);
+    let table = table(&traced);
+    let sizes: Vec<_> = table.iter().map(|line| line.bytes).collect();
+    assert_eq!(sizes, [0, 8, 16], "{}", traced.stdout);
+    let info = traced.trace.info();
+    assert!(info.complete && info.dropped == 0);
+    for line in &table {
+        assert_agrees(&traced.trace, &info, line);
     }
-    panic!("in none of three runs: {last}");
 }
 
 /// IMB measures in the last n calls of a size. Before them it calls once and then n times, to see how many repetitions
 /// fit into its time limit, and n / 10 times to warm up. (Counted by a tool of its own, for n = 200 and 1000.)
-fn agrees(trace: &Trace, info: &Info, line: &Line) -> Result<(), String> {
+///
+/// IMB takes its time around ours, so what it says is never less than what the trace holds, whatever else the machine
+/// does. How much more it is, benches/imb.rs shows.
+#[track_caller]
+fn assert_agrees(trace: &Trace, info: &Info, line: &Line) {
     let Line { bytes, repetitions: n, average_us } = line;
     let operation = info.operations.iter().find(|operation| {
         operation.function == "MPI_Allreduce"
@@ -65,10 +63,6 @@ fn agrees(trace: &Trace, info: &Info, line: &Line) -> Result<(), String> {
     let times: Vec<f64> = measured.filter_map(|row| Some(row.exit_ns? - row.enter_ns)).collect();
     assert_eq!(times.len() as u64, 2 * n);
     let mean_us = times.iter().sum::<f64>() / times.len() as f64 / 1e3;
-    // IMB takes its time around ours, and prints two decimals.
-    if (mean_us - average_us).abs() <= 0.25 * average_us + 0.05 {
-        Ok(())
-    } else {
-        Err(format!("{bytes} bytes: {average_us} us by IMB, {mean_us:.3} us by the trace"))
-    }
+    // IMB prints two decimals.
+    assert!(mean_us > 0.0 && mean_us <= average_us + 0.01, "{bytes} bytes: {average_us} us by IMB, {mean_us:.3} by us");
 }

@@ -1,7 +1,7 @@
 //! `mpitrace run`, and the companion's manners.
 
-use crate::support::companion::{self, assert_refused, mpitrace};
-use crate::support::{Case, On, Test, Trace};
+use crate::support::companion::{assert_refused, mpitrace};
+use crate::support::{Case, On, Test, Trace, binaries};
 use std::ffi::OsString;
 
 pub const TESTS: &[Test] = &[
@@ -16,7 +16,7 @@ fn run(case: &Case) {
         let launch = || case.launch(2, "repeat.c").arg(repetitions.to_string()).arg(code);
         let plain = launch().run();
         let trace = Trace::at(case.folder.join(format!("run-{code}.mpitrace")));
-        let mut before: Vec<OsString> = vec![companion::path().into(), "run".into(), "-o".into()];
+        let mut before: Vec<OsString> = vec![binaries::companion().into(), "run".into(), "-o".into()];
         before.extend([trace.path.clone().into(), "--".into()]);
         let traced = launch().run_under(&before);
         // Launchers put a process id into what they say of a job that failed.

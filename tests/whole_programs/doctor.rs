@@ -1,8 +1,9 @@
-//! `mpitrace doctor` and `mpitrace overhead`: MPI libraries tried without a launcher, and what goes wrong told in a line.
+//! `mpitrace doctor` and `mpitrace overhead`: MPI libraries tried without a launcher, and what goes wrong told in a
+//! line.
 
 use crate::support::companion::{self, assert_refused};
 use crate::support::process::{self, Finished};
-use crate::support::{Case, On, Test, build};
+use crate::support::{Case, On, Test, binaries, build};
 use serde_json::Value;
 use std::ffi::OsString;
 use std::fs;
@@ -23,7 +24,7 @@ pub const TESTS: &[Test] = &[
 
 /// Runs the companion. Its memory is not limited: MPI libraries reserve as much address space as they like.
 fn mpitrace(case: &Case, words: &[&str], variables: &[(&str, &str)]) -> Finished {
-    let mut command = Command::new(companion::path());
+    let mut command = Command::new(binaries::companion());
     command.args(words).current_dir(&case.folder).env("TMPDIR", &case.folder).env_remove("LD_PRELOAD");
     command.envs(case.mpi.environment.iter().map(|(name, value)| (name, value)));
     command.envs(variables.iter().copied());

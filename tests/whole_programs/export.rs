@@ -1,14 +1,15 @@
-//! `mpitrace export`, read back by others: tests/readers has a few lines of Python for each format, and otf2-tools reads OTF2.
+//! `mpitrace export`, read back by others: tests/readers has a few lines of Python for each format, and otf2-tools
+//! reads OTF2.
 
-use crate::support::companion::{assert_refused, mpitrace, path};
-use crate::support::{Case, On, TARGET, Test, Trace, litter, process, root};
+use crate::support::companion::{assert_refused, mpitrace};
+use crate::support::{Case, On, TARGET, Test, Trace, binaries, litter, process, root};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 /// tests/mpi/install.sh makes it.
 const PYTHON: &str = "mpi/readers/bin/python";
@@ -310,9 +311,9 @@ fn otf2(case: &Case) {
 }
 
 fn otf2_of_a_killed_run(case: &Case) {
-    let started = SystemTime::now();
+    litter::expect();
     let outcome = case.launch(2, "death.c").arg("kill").trace().run();
-    litter::sweep(started);
+    litter::sweep();
     let trace = if outcome.trace.path.exists() { outcome.trace } else { case.recover() };
     assert!(!trace.info().complete);
     let archive = export(&trace, "otf2", &case.folder.join("killed.otf2"), &[]);
@@ -329,7 +330,7 @@ fn otf2_too_large(case: &Case) {
     let mut command = Command::new("sh");
     // Files of 4 KiB at most; writing more fails, as on a full disk, and is no signal.
     command.args(["-c", "trap '' XFSZ; ulimit -f 8; exec \"$0\" export \"$1\" --format otf2 -o \"$2\""]);
-    command.arg(path()).arg(&trace.path).arg(&archive);
+    command.arg(binaries::companion()).arg(&trace.path).arg(&archive);
     let finished = process::run(command, &case.folder.join("limited"), Duration::from_secs(60));
     assert_refused(&finished, "an archive that does not fit");
     assert!(finished.stderr.contains("cannot write"), "{}", finished.stderr);

@@ -1,4 +1,5 @@
-//! A freed handle's value comes back for another thing: nothing that was known of the old one may be told of the new one.
+//! A freed handle's value comes back for another thing: nothing that was known of the old one may be told of the new
+//! one.
 
 use crate::support::want::{NUMBERED, WORLD};
 use crate::support::{Case, Test, want};

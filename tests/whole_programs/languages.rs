@@ -8,7 +8,7 @@ pub const TESTS: &[Test] = &[
     Test::new("fortran_with_use_mpi", |case| fortran(case, "fortran_use_mpi.f90")).on(On::Fortran),
     Test::new("fortran_with_use_mpi_f08", |case| fortran(case, "fortran_f08.f90")).on(On::Fortran08),
     Test::new("python_with_mpi4py", python).on(On::Python),
-    Test::new("mpi4py_passes_skips_and_fails_the_same_tests", suite).on(On::Python).alone(),
+    Test::new("mpi4py_passes_skips_and_fails_the_same_tests", suite).on(On::Python).second_tier().alone(),
 ];
 
 /// The version that tests/mpi/install.sh fetches.

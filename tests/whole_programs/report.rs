@@ -58,7 +58,8 @@ fn place(browser: &mut Browser, element: &str, at: Option<(f64, f64)>) -> (f64, 
 fn colours(browser: &mut Browser) -> Vec<(String, u64)> {
     let found = browser.evaluate(
         "[...document.querySelectorAll('canvas')].map((canvas) => {
-            const data = new Uint32Array(canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data.buffer);
+            const context = canvas.getContext('2d');
+            const data = new Uint32Array(context.getImageData(0, 0, canvas.width, canvas.height).data.buffer);
             return [canvas.dataset.plot, new Set(data).size];
         })",
     );
@@ -108,7 +109,10 @@ fn page(case: &Case) {
     browser.screenshot(&case.folder.join("dark.png"));
     assert_eq!(colours(&mut browser).len(), light.len());
     // In the dark, too, paper is white.
-    browser.evaluate("var printed = null; addEventListener('beforeprint', () => { printed = [palette().paper, Math.round(sections[0].plots[1].canvas.getBoundingClientRect().width)]; })");
+    browser.evaluate(
+        "var printed = null; addEventListener('beforeprint', () => { \
+         printed = [palette().paper, Math.round(sections[0].plots[1].canvas.getBoundingClientRect().width)]; })",
+    );
     let pdf = case.folder.join("fingerprint.pdf");
     browser.print(&pdf);
     let printed = browser.evaluate("printed");
@@ -185,7 +189,8 @@ fn switches(browser: &mut Browser) {
     // A colour goes with its category.
     let ink = "(() => { const rgb = [1, 3, 5].map((i) => parseInt(palette().outlier.slice(i, i + 2), 16)); \
                const canvas = sections[0].plots[0].canvas; \
-               const data = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data; let count = 0; \
+               const data = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data; \
+               let count = 0; \
                for (let i = 0; i < data.length; i += 4) if (rgb.every((value, j) => data[i + j] === value)) count++; \
                return count; })()";
     assert!(number(browser, ink) > 20.0, "ten outliers leave ink");
@@ -203,10 +208,14 @@ fn gives_its_data(browser: &mut Browser) {
     let csv = browser.evaluate("csv(report.fingerprints[0])");
     let csv = csv.as_str().expect("a text");
     assert_eq!(csv.lines().count(), REPETITIONS + 1);
-    let head = "repetition,local_ns,category_local,global_ns,category_global,last_ns,category_last,longest_on_rank,last_in_rank,\
+    let head = "repetition,local_ns,category_local,global_ns,category_global,last_ns,category_last,\
+                longest_on_rank,last_in_rank,\
                 messages-sent,messages-sent largest,messages-sent sum,bytes-sent,bytes-sent largest,bytes-sent sum";
     assert_eq!(csv.lines().next(), Some(head));
-    browser.evaluate("var copied = null; document.addEventListener('copy', (event) => { copied = getSelection().toString() || document.activeElement.value; })");
+    browser.evaluate(
+        "var copied = null; document.addEventListener('copy', (event) => { \
+         copied = getSelection().toString() || document.activeElement.value; })",
+    );
     let button = place(browser, "document.querySelector('.fingerprint .downloads button')", None);
     browser.click(button);
     let copied = browser.evaluate("copied");

@@ -1,12 +1,13 @@
 //! `mpitrace run --runs`: several runs of one job or of several, and their comparison.
 
-use crate::support::companion::{self, assert_refused, mpitrace};
-use crate::support::{Case, On, Test, Trace};
+use crate::support::companion::{assert_refused, mpitrace};
+use crate::support::{Case, On, Test, Trace, binaries};
 use serde_json::Value;
 use std::ffi::OsString;
+use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 pub const TESTS: &[Test] = &[
     Test::new("runs_leave_a_trace_each_and_the_first_exit_code_that_is_not_0", each),
@@ -19,7 +20,7 @@ pub const TESTS: &[Test] = &[
 
 /// `mpitrace run` with these options, up to the command.
 fn run(options: &[&str], output: &Path) -> Vec<OsString> {
-    let mut words: Vec<OsString> = vec![companion::path().into(), "run".into()];
+    let mut words: Vec<OsString> = vec![binaries::companion().into(), "run".into()];
     words.extend(options.iter().map(OsString::from));
     words.extend(["-o".into(), output.into(), "--".into()]);
     words
@@ -113,15 +114,19 @@ fn not_started(case: &Case) {
 }
 
 fn signal(case: &Case) {
+    let starts = case.folder.join("starts");
     let mut words = run(&["--runs", "50"], &case.folder.join("x.mpitrace"));
-    words.extend(["sleep", "30"].map(OsString::from));
-    let started = Instant::now();
+    words.extend(["sh", "-c", "echo >>\"$0\"; exec sleep 100"].map(OsString::from));
+    words.push(starts.clone().into());
     let mut child = Command::new(&words[0]).args(&words[1..]).stderr(Stdio::piped()).spawn().expect("mpitrace");
     // Not before the job has been started and signals are handed on.
-    std::thread::sleep(Duration::from_secs(2));
+    let started = || fs::read(&starts).map_or(0, |lines| lines.len());
+    while started() == 0 && child.try_wait().expect("its state").is_none() {
+        std::thread::sleep(Duration::from_millis(10));
+    }
     // SAFETY: kill takes two integers; the process is a child that nobody has waited for yet.
     unsafe { libc::kill(child.id() as libc::pid_t, libc::SIGTERM) };
     let code = child.wait().expect("its end").code();
     assert_eq!(code, Some(128 + libc::SIGTERM));
-    assert!(started.elapsed() < Duration::from_secs(25), "the runs went on");
+    assert_eq!(started(), 1, "the runs went on");
 }

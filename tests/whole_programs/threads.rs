@@ -67,8 +67,8 @@ fn requests(case: &Case) {
     }
 }
 
-/// One thread is in a call that completes or frees a handle and returns late; another one uses a new handle, which may have
-/// the same value.
+/// One thread is in a call that completes or frees a handle and returns late; another one uses a new handle, which may
+/// have the same value.
 fn meanwhile(case: &Case, what: &str, wants: &[Want]) -> Trace {
     let slow = build::shared_library(case.mpi, "slow_return.c");
     let launch = || case.launch(2, "meanwhile.c").arg(what).preload(slow.clone());

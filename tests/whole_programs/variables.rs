@@ -47,8 +47,8 @@ fn calls<'r>(rows: &'r [Row], rank: u64, function: &str) -> Vec<&'r Row> {
 }
 
 fn each_class(case: &Case) {
-    let names = "mock_calls,mock_bytes,mock_t*,mock_state,mock_level,mock_depth,mock_size,mock_share,mock_high,mock_low,\
-                 mock_wraps,mock_hundred,runtime_spc_*";
+    let names = "mock_calls,mock_bytes,mock_t*,mock_state,mock_level,mock_depth,mock_size,mock_share,mock_high,\
+                 mock_low,mock_wraps,mock_hundred,runtime_spc_*";
     let outcome = with_provider(case, names);
     let rows = outcome.trace.dump(&[]);
     let steps = ["mock_calls", "mock_bytes", "mock_time", "mock_ticks", "mock_wraps", "mock_hundred"];
@@ -172,8 +172,8 @@ fn monitoring(case: &Case) {
                 }
             }
         }
-        // The messages: in the first step with the neighbour, in the second with the one two away; 2 doubles each time. The
-        // layer of collectives takes an Allreduce for a message to every other rank, whatever the algorithm.
+        // The messages: in the first step with the neighbour, in the second with the one two away; 2 doubles each time.
+        // The layer of collectives takes an Allreduce for a message to every other rank, whatever the algorithm.
         let pattern = |peer: u64| peer == rank ^ 1 || peer == rank ^ 2 || layer == "coll" && peer != rank;
         let messages = |peer: u64| if pattern(peer) { 6 } else { 0 };
         let messages = [0, 1, 2, 3].map(messages);

@@ -1,11 +1,11 @@
 //! Where the headers of the MPI libraries lie here, and what it takes to read them.
 
 use std::ffi::OsString;
+use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
-use std::sync::LazyLock;
-use std::{env, fs};
 
+use binaries::TARGET;
 use library::Mpi;
 pub use library::NAMES;
 
@@ -13,14 +13,9 @@ pub use library::NAMES;
 #[path = "../../whole_programs/support/library.rs"]
 mod library;
 
-/// What `cargo build --release --workspace` has built, whichever profile this test has.
-pub static BINARIES: LazyLock<PathBuf> = LazyLock::new(|| TARGET.join("release"));
-
-/// Cargo's target folder: this test runs from the `deps` of one of its profiles.
-static TARGET: LazyLock<PathBuf> = LazyLock::new(|| {
-    let me = env::current_exe().expect("the path of this test");
-    me.ancestors().nth(3).expect("a folder above the profile's").to_path_buf()
-});
+#[allow(dead_code, reason = "the companion is of no interest here")]
+#[path = "../../whole_programs/support/binaries.rs"]
+pub mod binaries;
 
 /// The options with which clang finds the `mpi.h` of a library, or why it cannot be read here.
 pub fn options(name: &'static str) -> Result<Vec<String>, String> {

@@ -2,8 +2,8 @@
 //! symbols, and the page in docs/ that is made of it.
 //!
 //! `tests/mpi/install.sh` installs the libraries, and libclang to read their headers. What cannot be run is listed as
-//! ignored, with the reason in its name; with `NOTHING_SKIPPED=1` in the environment, as tests/run.sh sets it on Debian,
-//! it fails instead.
+//! ignored, with the reason in its name; with `NOTHING_SKIPPED=1` in the environment, as tests/run.sh sets it on
+//! Debian, it fails instead.
 
 mod collectives;
 mod completeness;
@@ -21,7 +21,7 @@ use std::sync::{Arc, LazyLock};
 use std::{env, fs};
 
 use header::Header;
-use installed::BINARIES;
+use installed::binaries;
 use libtest_mimic::{Arguments, Failed, Trial};
 use mpitrace_headers::{COMMAND, Line, lines, page};
 
@@ -34,6 +34,9 @@ static LINES: LazyLock<Vec<Line>> = LazyLock::new(lines);
 
 fn main() {
     let arguments = Arguments::from_args();
+    if !arguments.list {
+        binaries::build();
+    }
     let headers: Headers = installed::NAMES.map(|name| (name, read(name))).into();
     let mut trials = vec![
         trial("the_library_exports_what_the_table_declares_and_nothing_else", exports),
@@ -60,7 +63,7 @@ fn main() {
 }
 
 fn exports() -> Result<(), Failed> {
-    let exported = exports::of(&BINARIES.join("libmpitrace.so"));
+    let exported = exports::of(&binaries::tracer());
     let declared: BTreeSet<String> = wrapped().into_iter().flat_map(|name| [format!("P{name}"), name]).collect();
     let of_mpi = exported.iter().filter(|name| exports::is_of_mpi(name)).cloned().collect();
     let missing = (&declared - &of_mpi).into_iter().map(|name| format!("{name} is declared, but not exported"));
@@ -71,7 +74,7 @@ fn exports() -> Result<(), Failed> {
 }
 
 fn versions() -> Result<(), Failed> {
-    let exported = exports::of(&BINARIES.join("libmpitrace.so"));
+    let exported = exports::of(&binaries::tracer());
     let names = exports::NEVER.into_iter().flat_map(|name| [name.to_owned(), format!("P{name}")]);
     none("exported", names.filter(|name| exported.contains(name)))
 }

@@ -36,7 +36,8 @@ impl Browser {
             assert!(made.success(), "no pipe {}", pipe.display());
         }
         let line = "exec chromium --headless --no-sandbox --disable-gpu --disable-dev-shm-usage --no-first-run \
-                    --remote-debugging-pipe --user-data-dir=\"$1\" --window-size=1400,1200 about:blank 3<\"$2\" 4>\"$3\"";
+                    --remote-debugging-pipe --user-data-dir=\"$1\" --window-size=1400,1200 \
+                    about:blank 3<\"$2\" 4>\"$3\"";
         let child = Command::new("sh")
             .args(["-c", line, "sh"])
             .arg(folder.join("profile"))

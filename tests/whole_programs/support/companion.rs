@@ -1,11 +1,11 @@
 //! Calling `mpitrace`, the companion.
 
+use super::TARGET;
+use super::binaries::companion;
 use super::process::{self, Finished};
-use super::{BINARIES, TARGET};
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::process::CommandExt;
-use std::path::PathBuf;
 use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
@@ -13,16 +13,12 @@ use std::time::Duration;
 /// None of the traces here is large: whoever needs more than this was led astray by a damaged file.
 const ADDRESS_SPACE: u64 = 2 << 30;
 
-pub fn path() -> PathBuf {
-    BINARIES.join("mpitrace")
-}
-
 /// Runs `mpitrace` with these arguments.
 pub fn mpitrace<A: AsRef<OsStr>>(arguments: &[A]) -> Finished {
     static CALLS: AtomicU32 = AtomicU32::new(0);
     let number = CALLS.fetch_add(1, Ordering::Relaxed);
     let folder = TARGET.join(format!("tests/companion/{}-{number}", std::process::id()));
-    let mut command = Command::new(path());
+    let mut command = Command::new(companion());
     command.args(arguments);
     let limit = libc::rlimit { rlim_cur: ADDRESS_SPACE, rlim_max: ADDRESS_SPACE };
     // SAFETY: between fork and exec only setrlimit is called, which is async-signal-safe.

@@ -4,12 +4,32 @@
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
+use std::sync::OnceLock;
 use std::time::{Duration, SystemTime};
 
-/// Removes what jobs of this user made since `started` and no process has mapped. What is younger than a moment stays:
-/// another test's job may be about to map it.
-pub fn sweep(started: SystemTime) {
-    let Some(before) = SystemTime::now().checked_sub(Duration::from_millis(300)) else { return };
+/// What is younger stays: another test's job may be about to map it, and on a busy machine that takes a while.
+const YOUNG: Duration = Duration::from_secs(2);
+
+/// Since when there may be litter of these tests.
+static SINCE: OnceLock<SystemTime> = OnceLock::new();
+
+/// A job begins that may leave something.
+pub fn expect() {
+    SINCE.get_or_init(SystemTime::now);
+}
+
+/// Removes what jobs of this user have made since then and no process has mapped.
+pub fn sweep() {
+    sweep_older(YOUNG);
+}
+
+/// The same when no job runs any more.
+pub fn sweep_all() {
+    sweep_older(Duration::ZERO);
+}
+
+fn sweep_older(age: Duration) {
+    let Some((since, before)) = SINCE.get().copied().zip(SystemTime::now().checked_sub(age)) else { return };
     // SAFETY: geteuid takes nothing and cannot fail.
     let me = unsafe { libc::geteuid() };
     for entry in fs::read_dir("/dev/shm").into_iter().flatten().flatten() {
@@ -17,7 +37,7 @@ pub fn sweep(started: SystemTime) {
         let theirs = name.starts_with("mpich_shm_") || name.starts_with("Intel_MPI_");
         let Ok(metadata) = entry.metadata() else { continue };
         let made = metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH);
-        if theirs && metadata.uid() == me && (started..before).contains(&made) && !is_mapped(&entry.path()) {
+        if theirs && metadata.uid() == me && (since..before).contains(&made) && !is_mapped(&entry.path()) {
             let _ = fs::remove_file(entry.path());
         }
     }

@@ -1,5 +1,6 @@
 //! What the tests of whole programs stand on: the MPI libraries, building and launching a program, reading its trace.
 
+pub mod binaries;
 pub mod browser;
 pub mod build;
 pub mod case;
@@ -7,36 +8,21 @@ pub mod companion;
 pub mod library;
 pub mod litter;
 pub mod process;
+pub mod tiers;
 pub mod trace;
 pub mod want;
 
+pub use binaries::{TARGET, tracer};
 pub use case::{Case, Outcome};
 pub use library::Mpi;
 pub use trace::Trace;
 pub use want::{Want, want};
 
-use std::env;
-use std::path::{Path, PathBuf};
-use std::sync::LazyLock;
+use std::path::Path;
 
 /// Where the package lies.
 pub fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
-}
-
-/// Cargo's target folder, where the MPI libraries, the compiled programs and the traces go: this test runs from the `deps` of one of
-/// its profiles.
-pub static TARGET: LazyLock<PathBuf> = LazyLock::new(|| {
-    let me = env::current_exe().expect("the path of this test");
-    me.ancestors().nth(3).expect("a folder above the profile's").to_path_buf()
-});
-
-/// What `cargo build --release --workspace` has built, whichever profile this test has.
-pub static BINARIES: LazyLock<PathBuf> = LazyLock::new(|| TARGET.join("release"));
-
-/// The library under test.
-pub fn tracer() -> PathBuf {
-    BINARIES.join("libmpitrace.so")
 }
 
 /// On which libraries a test can be run.
@@ -56,11 +42,23 @@ pub enum On {
     Any,
 }
 
+/// On which of its libraries a test is run in the first tier.
+#[derive(Clone, Copy)]
+pub enum First {
+    /// On one, which follows from the test's name, so that each library has its share.
+    One,
+    /// On the ones named.
+    On(&'static [&'static str]),
+    /// On none: it takes long, or needs what the first tier does not install.
+    None,
+}
+
 /// A test, to be run on one library after another.
 pub struct Test {
     pub name: &'static str,
     pub on: On,
-    /// It measures time, so nothing else may run beside it.
+    pub first: First,
+    /// It loads the machine so much that nothing else should run beside it.
     pub alone: bool,
     /// A program that has to be installed.
     pub needs: Option<&'static str>,
@@ -71,11 +69,21 @@ pub struct Test {
 
 impl Test {
     pub const fn new(name: &'static str, run: fn(&Case)) -> Self {
-        Self { name, on: On::Every, alone: false, needs: None, permitted: None, run }
+        Self { name, on: On::Every, first: First::One, alone: false, needs: None, permitted: None, run }
     }
 
     pub const fn on(self, on: On) -> Self {
         Self { on, ..self }
+    }
+
+    /// In the first tier on these, and not on one by its name.
+    pub const fn first_on(self, names: &'static [&'static str]) -> Self {
+        Self { first: First::On(names), ..self }
+    }
+
+    /// Not in the first tier.
+    pub const fn second_tier(self) -> Self {
+        Self { first: First::None, ..self }
     }
 
     pub const fn alone(self) -> Self {
@@ -85,6 +93,7 @@ impl Test {
     pub const fn needs(self, program: &'static str) -> Self {
         Self { needs: Some(program), ..self }
     }
+
     pub const fn where_permitted(self, permitted: fn() -> Result<(), String>) -> Self {
         Self { permitted: Some(permitted), ..self }
     }

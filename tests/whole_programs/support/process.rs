@@ -1,5 +1,5 @@
-//! Running a command under a time limit, with nothing on stdin and its output in files: whoever outlives it holds no pipe
-//! of ours open.
+//! Running a command under a time limit, with nothing on stdin and its output in files: whoever outlives it holds no
+//! pipe of ours open.
 
 use std::fs::{self, File};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
