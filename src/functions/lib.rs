@@ -4,8 +4,9 @@
 //! what each one is), and what the function means:
 //!
 //! * `collective`: recorded, with its non-blocking form, which has one parameter more, the request, and its
-//!   persistent form (`X_init`), which has two more, info and request. `=>` names the rule of `interpose/src/identity/message_size.rs` that finds the message size; `root` and `reduction`
-//!   name the parameters with that role; `on` the communicator. `collective+c` has a variant with large counts.
+//!   persistent form (`X_init`), which has two more, info and request. `=>` names the rule that finds the message size
+//!   (`interpose/src/identity/message_size.rs`); `root` and `reduction` name the parameters with that role; `on` the
+//!   communicator. `collective+c` has a variant with large counts.
 //! * `guarded`: only forwarded, but MPI calls that the library makes inside are not the program's own. `guarded+c` as above.
 //! * `observed`: handed to a function of ours, with a closure that forwards; not when called from inside another.
 //!   `or` names what is called over a library that lacks the function: hints may be ignored.
