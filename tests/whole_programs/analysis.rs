@@ -31,9 +31,9 @@ fn of_allreduce(told: &Value) -> &Value {
     operations.iter().find(|operation| operation["function"] == "MPI_Allreduce").expect("an Allreduce")
 }
 
-/// Rank 1 is at something else for 150 ms before every tenth call. That this is named before all that follows from it
-/// is proven in simulated time, in the tests of the diagnosis; here that a real trace holds it, and that it is named. How far
-/// the lateness sets the slow repetitions apart is for an idle machine to say.
+/// Rank 1 is at something else for 150 ms before every tenth call. That this is named before all that follows from it is
+/// proven in simulated time, in the tests of the diagnosis; here, that a real trace holds it and the diagnosis tries it. On
+/// an idle machine it must be named as well; on a busy one what keeps ranks from their processors may be larger.
 fn late(case: &Case) {
     let outcome = case.launch(2, "late.c").trace().run();
     let told = told(&outcome, &["diagnose", "--json"]);
@@ -46,13 +46,14 @@ fn late(case: &Case) {
         assert!(between > 149.9e6, "{between} ns before {:?}", pair[1]);
     }
     let operation = of_allreduce(&told);
-    let findings = operation["findings"].as_array().expect("a list");
-    let finding = findings.iter().find(|found| found["quantity"] == "lateness" && found["rank"] == 1);
-    let finding = finding.unwrap_or_else(|| panic!("no lateness of rank 1 in {operation:#}"));
+    let metrics = operation["metrics"].as_array().expect("a list");
+    let of_rank_1 = |metric: &&Value| metric["quantity"] == "lateness" && metric["rank"] == 1;
+    assert_eq!(metrics.iter().filter(of_rank_1).count(), 1, "it is among what is tried: {operation:#}");
     if !idle() {
         return;
     }
-    assert_eq!(finding, &findings[0]);
+    let finding = &operation["findings"][0];
+    assert_eq!((&finding["quantity"], &finding["rank"]), (&"lateness".into(), &1.into()), "{operation:#}");
     let metric = &operation["metrics"][finding["metric"].as_u64().expect("an index") as usize];
     let separation = &metric["separations"][finding["group"].as_u64().expect("an index") as usize];
     let strong = |key: &str, least: f64| separation[key].as_f64().is_some_and(|found| found > least);
