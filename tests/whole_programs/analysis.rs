@@ -31,8 +31,9 @@ fn of_allreduce(told: &Value) -> &Value {
     operations.iter().find(|operation| operation["function"] == "MPI_Allreduce").expect("an Allreduce")
 }
 
-/// Rank 1 is at something else for 150 ms before every tenth call. That this is named before all that follows from it
-/// is proven in simulated time, in the tests of the diagnosis; here that a real trace holds it, and that it is named.
+/// Rank 1 is at something else for 150 ms before every tenth call. That this is named before all that follows from it is
+/// proven in simulated time, in the tests of the diagnosis; here, that a real trace holds it and the diagnosis tries it. On
+/// an idle machine it must be named as well; on a busy one what keeps ranks from their processors may be larger.
 fn late(case: &Case) {
     let outcome = case.launch(2, "late.c").trace().run();
     let told = told(&outcome, &["diagnose", "--json"]);
@@ -45,13 +46,23 @@ fn late(case: &Case) {
         assert!(between > 149.9e6, "{between} ns before {:?}", pair[1]);
     }
     let operation = of_allreduce(&told);
-    let findings = operation["findings"].as_array().expect("a list");
-    let finding = findings.iter().find(|found| found["quantity"] == "lateness" && found["rank"] == 1);
-    let finding = finding.unwrap_or_else(|| panic!("no lateness of rank 1 in {operation:#}"));
+    let metrics = operation["metrics"].as_array().expect("a list");
+    let of_rank_1 = |metric: &&Value| metric["quantity"] == "lateness" && metric["rank"] == 1;
+    assert_eq!(metrics.iter().filter(of_rank_1).count(), 1, "it is among what is tried: {operation:#}");
+    if !idle() {
+        return;
+    }
+    let finding = &operation["findings"][0];
+    assert_eq!((&finding["quantity"], &finding["rank"]), (&"lateness".into(), &1.into()), "{operation:#}");
     let metric = &operation["metrics"][finding["metric"].as_u64().expect("an index") as usize];
     let separation = &metric["separations"][finding["group"].as_u64().expect("an index") as usize];
     let strong = |key: &str, least: f64| separation[key].as_f64().is_some_and(|found| found > least);
     assert!(strong("delta", 0.33) && strong("median", 1e6), "{separation:#}");
+}
+
+/// Whether nothing else runs here, as who starts the tests promises with `MPITRACE_IDLE=1`.
+fn idle() -> bool {
+    std::env::var_os("MPITRACE_IDLE").is_some()
 }
 
 /// What calls and messages there were tells how the ranks are synchronised, but for a time that they wait for: on a
@@ -67,13 +78,12 @@ fn synchronised(case: &Case) {
         ("window", ["window", "none"]),
         ("round", ["round-time", "barrier"]),
     ];
-    let idle = std::env::var_os("MPITRACE_IDLE").is_some();
     for (method, expected) in methods {
         let launch = case.launch(2, "synchronised.c").arg(method).trace().set("MPITRACE_EVENTS", "messages");
         let told = told(&launch.run(), &["stats", "--audit", "--json"]);
         let audit = &of_allreduce(&told)["audit"];
         let found = audit["synchronisation"].as_str().unwrap_or_default();
-        let expected = if idle { &expected[..1] } else { &expected[..] };
+        let expected = if idle() { &expected[..1] } else { &expected[..] };
         assert!(expected.contains(&found), "{method}: {audit:#}");
         assert_eq!(audit["share"], 1.0, "calls and messages are before each: {method}: {:#}", audit["sentences"]);
         let spread = |key: &str| audit[key]["median_ns"].as_f64();

@@ -41,8 +41,9 @@ fn imb(case: &Case) {
     }
 }
 
-/// IMB measures in the last n calls of a size. Before them it calls once and then n times, to see how many repetitions
-/// fit into its time limit, and n / 10 times to warm up. (Counted by a tool of its own, for n = 200 and 1000.)
+/// IMB measures in the last n calls of a size. Before them it calls once, then up to n times, to see how many repetitions
+/// fit into its time limit, and n / 10 times to warm up. (Counted by a tool of its own, for n = 200 and 1000; on a busy
+/// machine the look at the limit ends earlier.)
 ///
 /// IMB takes its time around ours, so what it says is never less than what the trace holds, whatever else the machine
 /// does. How much more it is, benches/imb.rs shows.
@@ -55,8 +56,9 @@ fn assert_agrees(trace: &Trace, info: &Info, line: &Line) {
             && operation.bytes == *bytes
     });
     let operation = operation.unwrap_or_else(|| panic!("no Allreduce of {bytes} bytes: {:#?}", info.operations));
-    let calls = 1 + n + n / 10 + n;
-    assert_eq!((operation.repetitions, operation.ranks), (calls, 2), "{bytes} bytes, {n} repetitions by IMB");
+    let (calls, least) = (operation.repetitions, 1 + n / 10 + n);
+    assert!((least..=least + n).contains(&calls), "{calls} calls of {bytes} bytes, {n} repetitions by IMB");
+    assert_eq!(operation.ranks, 2);
     let number = operation.operation.to_string();
     let rows = trace.dump(&["--operation", &number]);
     let measured = rows.iter().filter(|row| row.repetition >= calls - n);

@@ -24,7 +24,6 @@ pub const TESTS: &[Test] = &[
 
 /// Runs death.c, whose rank 1 dies this way.
 fn die(case: &Case, ranks: u32, how: &str, traced: bool) -> Outcome {
-    litter::expect();
     let launch = case.launch(ranks, "death.c").arg(how);
     let outcome = if traced { launch.trace().run() } else { launch.run() };
     litter::sweep();
@@ -85,7 +84,6 @@ fn aborts(case: &Case, on: &str, code: i32) {
     // A launcher that ends a job can lose what the ranks said last: Open MPI 4's does every other time.
     for _ in 0..12 {
         for traced in [false, true] {
-            litter::expect();
             let launch = case.launch(3, "abort.c").arg(on).arg(code.to_string());
             let outcome = if traced { launch.trace().run() } else { launch.run() };
             litter::sweep();

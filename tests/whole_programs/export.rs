@@ -311,7 +311,6 @@ fn otf2(case: &Case) {
 }
 
 fn otf2_of_a_killed_run(case: &Case) {
-    litter::expect();
     let outcome = case.launch(2, "death.c").arg("kill").trace().run();
     litter::sweep();
     let trace = if outcome.trace.path.exists() { outcome.trace } else { case.recover() };

@@ -49,6 +49,7 @@ fn main() {
     arguments.test_threads.get_or_insert((cores / 2).max(2));
     if !arguments.list {
         binaries::build();
+        litter::expect();
         let _ = fs::remove_dir_all(TARGET.join("tests/companion"));
     }
     let themes = [

@@ -13,7 +13,7 @@ const YOUNG: Duration = Duration::from_secs(2);
 /// Since when there may be litter of these tests.
 static SINCE: OnceLock<SystemTime> = OnceLock::new();
 
-/// A job begins that may leave something.
+/// From now on a job may leave something.
 pub fn expect() {
     SINCE.get_or_init(SystemTime::now);
 }
