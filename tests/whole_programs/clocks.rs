@@ -148,11 +148,14 @@ fn step(case: &Case) {
     // On a busy machine two messages may be less alike than those before, by some hundred ns, which looks like a step
     // too.
     let steps: Vec<_> = clock.steps.iter().filter(|step| step.size_ns.abs() > 1e9).collect();
-    let [step] = steps[..] else { panic!("one step: {clock:?}") };
-    assert_eq!(step.domain, 1);
-    assert!((step.size_ns.abs() - 1e10).abs() < 1e9, "{step:?}");
+    // One, or the two halves of it where the clock has stepped in the middle of a synchronisation.
+    assert!((1..=2).contains(&steps.len()) && steps.iter().all(|step| step.domain == 1), "{clock:?}");
+    let size: f64 = steps.iter().map(|step| step.size_ns).sum();
+    assert!((size.abs() - 1e10).abs() < 1e9, "{clock:?}");
     // It comes 0.6 s after the clocks began, in Init; times count from the first call, which a busy machine makes late.
-    assert!(step.after_s < 0.75 && step.before_s > step.after_s, "{step:?}");
+    let (first, last) = (steps[0], steps[steps.len() - 1]);
+    assert!(first.after_s < 0.75 && last.before_s > first.after_s, "{clock:?}");
+    assert!(steps.windows(2).all(|pair| pair[0].before_s == pair[1].after_s), "{clock:?}");
 }
 
 fn killed(case: &Case) {
