@@ -160,17 +160,22 @@ fn failed_on_one(case: &Case) {
 }
 
 fn step(case: &Case) {
-    let clock = "1:offset_ns=1e12,ppm=20,step_ns=1e10@0.6";
-    let (code, clock) = ticking(case, 2, 1200, clock, &[("MPITRACE_RESYNC", "0.1")], "").trace.clock();
+    let clock = "1:offset_ns=1e12,ppm=20,step_ns=1e10@1.5";
+    let (code, clock) = ticking(case, 2, 2000, clock, &[("MPITRACE_RESYNC", "0.1")], "").trace.clock();
     assert_eq!(code, 1, "a step is a finding: {clock:?}");
     // On a busy machine two messages may be less alike than those before, by some hundred ns, which looks like a step
     // too.
     let steps: Vec<_> = clock.steps.iter().filter(|step| step.size_ns.abs() > 1e9).collect();
-    let [step] = steps[..] else { panic!("one step: {clock:?}") };
-    assert_eq!(step.domain, 1);
-    assert!((step.size_ns.abs() - 1e10).abs() < 1e9, "{step:?}");
-    // It comes 0.6 s after the clocks began, in Init; times count from the first call, which a busy machine makes late.
-    assert!(step.after_s < 0.75 && step.before_s > step.after_s, "{step:?}");
+    // One, or the two halves of it where the clock has stepped in the middle of a synchronisation; of Init's, which a busy
+    // machine makes long, there is no half before.
+    assert!((1..=2).contains(&steps.len()) && steps.iter().all(|step| step.domain == 1), "{clock:?}");
+    let size: f64 = steps.iter().map(|step| step.size_ns).sum();
+    let is = |expected: f64| (size.abs() - expected).abs() < 1e9;
+    assert!(is(1e10) || steps.len() == 1 && steps[0].after_s < 0.0 && is(5e9), "{clock:?}");
+    // It comes 1.5 s after the clocks began, in Init; times count from the first call, which a busy machine makes late.
+    let (first, last) = (steps[0], steps[steps.len() - 1]);
+    assert!(first.after_s < 1.65 && last.before_s > first.after_s, "{clock:?}");
+    assert!(steps.windows(2).all(|pair| pair[0].before_s == pair[1].after_s), "{clock:?}");
 }
 
 fn killed(case: &Case) {

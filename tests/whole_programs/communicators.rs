@@ -4,6 +4,7 @@ use crate::support::want::{NUMBERED, WORLD};
 use crate::support::{Case, On, Test, Trace, Want, tracer, want};
 use std::collections::BTreeSet;
 use std::ffi::OsString;
+use std::fs;
 use std::path::Path;
 
 /// Debian's MPICH cannot spawn, nor can Intel MPI without its own launcher's set-up.
@@ -102,9 +103,19 @@ fn spawned(case: &Case) {
         variable("MPITRACE_OUTPUT", &path),
         variable("MPITRACE_SEGMENT_DIR", &case.segments.0),
     ];
-    let outcome = case.launch(2, "spawned.c").run_under(&before);
+    let paths = [path.clone(), path.with_extension("2.mpitrace")];
+    let mut outcome = case.launch(2, "spawned.c").run_under(&before);
+    for _ in 0..2 {
+        // Open MPI 5's ranks and launcher lose each other on a busy machine at times, when the worlds part.
+        if !outcome.stderr.contains("error occurred in Socket closed") {
+            break;
+        }
+        println!("once more: {}", outcome.stderr);
+        paths.iter().for_each(|path| drop(fs::remove_file(path)));
+        outcome = case.launch(2, "spawned.c").run_under(&before);
+    }
     assert_eq!((outcome.code, outcome.stdout.as_str()), (0, "4 ranks\n"), "{}", outcome.stderr);
-    for path in [path.clone(), path.with_extension("2.mpitrace")] {
+    for path in paths {
         // What each trace holds are its own world's ranks.
         Trace::at(path).info().assert_is(&[
             want("MPI_Barrier", NUMBERED, 2),
