@@ -1,7 +1,7 @@
 #!/bin/sh
 # Installs the MPI libraries and the tools that the tests need. Can be run again at any time: what is there is kept.
 #
-#   Debian packages   Open MPI 4, MPICH 4, Fortran, LAMMPS, OTF2 and Chromium; need root or sudo
+#   Debian packages   Open MPI 4, MPICH 4, Fortran, LAMMPS, OTF2, Chromium and Slurm; need root or sudo
 #   PyPI wheels       MPICH 5, Open MPI 5 and Intel MPI, each in a virtual environment below target/mpi
 #   mpi4py            beside each of them, and for the libraries that have no wheel of their own; its test-suite
 #   libclang          a PyPI wheel as well: reads their headers
@@ -39,7 +39,8 @@ quietly() {
 
 debian_packages() {
     wanted='gcc libc6-dev gfortran openmpi-bin libopenmpi-dev mpich libmpich-dev lammps iproute2 otf2-tools'
-    wanted="$wanted chromium"
+    # Slurm on virtual nodes: tests/cluster.
+    wanted="$wanted chromium slurm-wlm munge procps"
     # The headers of Python are for mpi4py on the standard ABI, of which there is no wheel.
     case $(command -v python3 || echo /usr/bin/python3) in
         /usr/bin/python3) wanted="$wanted python3 python3-venv python3-dev" ;;

@@ -12,6 +12,7 @@ mod bitwise;
 mod call_sites;
 mod capacity;
 mod clocks;
+mod cluster;
 mod collectives;
 mod command_line;
 mod communicators;
@@ -61,6 +62,7 @@ fn main() {
         ("clocks", clocks::TESTS),
         ("report", report::TESTS),
         ("hosts", hosts::TESTS),
+        ("cluster", cluster::TESTS),
         ("messages", messages::TESTS),
         ("counters", counters::TESTS),
         ("call_sites", call_sites::TESTS),

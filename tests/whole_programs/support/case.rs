@@ -201,11 +201,20 @@ impl Launch<'_> {
         self.run_under(&[])
     }
 
+    /// Runs the job by these words in place of the library's launcher and its number of ranks.
+    pub fn run_by(self, launcher: &[OsString]) -> Outcome {
+        self.run_words(|launch, trace| [launcher, &launch.rank(trace, true)].concat())
+    }
+
     /// Runs the job as the last arguments of another command.
     pub fn run_under(self, before: &[OsString]) -> Outcome {
+        self.run_words(|launch, trace| [before, &launch.command(trace)].concat())
+    }
+
+    fn run_words(self, words: impl FnOnce(&Self, &Path) -> Vec<OsString>) -> Outcome {
         let number = self.case.launches.fetch_add(1, Ordering::Relaxed);
         let trace = self.case.folder.join(format!("run{number}.mpitrace"));
-        let words: Vec<OsString> = before.iter().cloned().chain(self.command(&trace)).collect();
+        let words = words(&self, &trace);
         let mut command = Command::new(&words[0]);
         command.args(&words[1..]).current_dir(&self.case.folder);
         for (name, _) in std::env::vars_os() {

@@ -1,0 +1,124 @@
+#!/bin/bash
+# tests/cluster/cluster.sh FOLDER COMMAND...: a virtual cluster on this machine for as long as the command runs.
+#
+# Makes $NODES (3) nodes n1, n2, ... beside a host `head`, each with its own network (10.77.0.x on a bridge), name, processes,
+# /dev/shm, /tmp, /run and boot id. Slurm runs on all of them; the command runs on `head`. `at NODE COMMAND...` runs a command on a
+# node, as ssh does. What is not below /tmp is one folder for all nodes; of /tmp they share FOLDER and the folders in $KEEP.
+# The exit code is the command's. Everything goes with it: it lives in namespaces of its own, as do all addresses.
+#
+# Needs root, and of Debian slurm-wlm and munge.
+set -euo pipefail
+self=$(realpath "$0")
+nodes=${NODES:-3}
+
+# own_folders NAME: what a host has for itself.
+own_folders() {
+    local folder
+    mount -t tmpfs tmpfs /mnt
+    for folder in "$base" ${KEEP-}; do
+        case $folder in
+            /tmp/*) mkdir -p "/mnt/${folder#/tmp/}" && mount --rbind "$folder" "/mnt/${folder#/tmp/}" ;;
+        esac
+    done
+    chmod 1777 /mnt
+    mount --move /mnt /tmp
+    mount -t tmpfs -o mode=1777 tmpfs /dev/shm
+    mount -t tmpfs -o mode=755 tmpfs /run
+    mount --bind "$base/hosts" /etc/hosts
+    mount --bind "$base/etc" /etc/slurm
+    hostname "$1"
+    ip link set lo up
+    # The tracer takes ranks with one boot id for ranks of one host.
+    cat /proc/sys/kernel/random/uuid >/run/boot_id
+    mount --bind /run/boot_id /proc/sys/kernel/random/boot_id
+    install -d -o munge /run/munge
+    setpriv --reuid munge --regid munge --clear-groups munged -F --key-file "$base/munge.key" \
+        --log-file /run/munge/log --pid-file /run/munge/pid --seed-file /run/munge/seed 2>/dev/null &
+    until [ -S /run/munge/munge.socket.2 ]; do sleep 0.02; done
+}
+
+# run_node INDEX: the first process of a node, which also takes in what others leave behind.
+run_node() {
+    own_folders "n$1"
+    until ip link show eth0 >/dev/null 2>&1; do sleep 0.02; done # head puts the cable in
+    ip address add "10.77.0.$1/24" dev eth0
+    ip link set eth0 up
+    slurmd -D -N "n$1" -L "$base/log/n$1" 2>/dev/null &
+    wait
+}
+
+# run_head COMMAND...: the first process of the cluster.
+run_head() {
+    local index first code=0
+    ip link add br0 type bridge
+    ip address add 10.77.0.254/24 dev br0
+    ip link set br0 up
+    for index in $(seq "$nodes"); do
+        unshare --net --uts --ipc --mount --pid --fork --mount-proc "$self" --node "$base" "$index" </dev/null &
+        until first=$(pgrep -P $!) && [ -n "$first" ] && [ "$(nsenter -t "$first" -u hostname)" = "n$index" ]; do
+            sleep 0.02
+        done
+        echo "$first" >"$base/first/n$index"
+        ip link add "to$index" type veth peer name eth0 netns "$first"
+        ip link set "to$index" master br0 up
+    done
+    own_folders head
+    slurmctld -D -L "$base/log/head" 2>/dev/null &
+    until [ "$(sinfo -h -o %D -t idle 2>/dev/null)" = "$nodes" ]; do sleep 0.1; done
+    PATH=$base/bin:$PATH "$@" || code=$?
+    exit $code
+}
+
+configure() {
+    rm -rf "$base"/{etc,log,first,bin}
+    mkdir -p "$base"/{etc,log,first,bin}
+    {
+        echo 127.0.0.1 localhost
+        echo 10.77.0.254 head
+        for index in $(seq "$nodes"); do echo "10.77.0.$index n$index"; done
+    } >"$base/hosts"
+    head -c 1024 /dev/urandom >"$base/munge.key"
+    chown munge "$base/munge.key"
+    chmod 0600 "$base/munge.key"
+    cat >"$base/etc/slurm.conf" <<CONF
+ClusterName=virtual
+SlurmctldHost=head(10.77.0.254)
+SlurmUser=root
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+SelectType=select/cons_tres
+SelectTypeParameters=CR_CPU
+SlurmdParameters=config_overrides
+StateSaveLocation=/run/slurmctld
+SlurmdSpoolDir=/run/slurmd
+SlurmctldPidFile=/run/slurmctld.pid
+SlurmdPidFile=/run/slurmd.pid
+KillWait=3
+NodeName=n[1-$nodes] NodeAddr=10.77.0.[1-$nodes] CPUs=16
+PartitionName=all Nodes=ALL Default=YES OverSubscribe=YES
+CONF
+    cat >"$base/bin/at" <<'AT'
+#!/bin/bash
+# at [OPTIONS OF SSH] NODE COMMAND...
+while [[ $1 = -* ]]; do shift; done
+first=$(cat "$(dirname "$0")/../first/$1")
+shift
+exec nsenter -t "$first" -a env -i HOME="$HOME" PATH="$PATH" USER=root sh -c "cd '$PWD' && $*"
+AT
+    chmod +x "$base/bin/at"
+}
+
+case ${1-} in
+    --node) base=$2 && run_node "$3" ;;
+    --head) base=$2 && shift 2 && run_head "$@" ;;
+    *)
+        mkdir -p "$1"
+        base=$(realpath "$1")
+        shift
+        configure
+        # unshare lets SIGTERM pass by; its death is that of all processes of the cluster.
+        unshare --net --uts --ipc --mount --pid --fork --kill-child --mount-proc "$self" --head "$base" "$@" <&0 &
+        trap 'kill -KILL $! 2>/dev/null || :' TERM INT HUP EXIT
+        wait $!
+        ;;
+esac
