@@ -121,7 +121,8 @@ impl Job {
         let barrier = function.is_some_and(|function| function.size == Bytes::Nothing);
         let is_reduction = function.is_some_and(|function| function.reduction.is_some());
         let is_rooted = function.is_some_and(|function| function.root.is_some());
-        measured.function = Some(self.test.clone());
+        let name = function.filter(|function| function.reprompi == Some(&self.test)).map(|function| function.name);
+        measured.function = Some(name.unwrap_or(&self.test).to_owned());
         measured.datatype = settings.datatype.clone().filter(|_| !barrier);
         measured.reduction = settings.reduction.clone().filter(|_| is_reduction);
         measured.root = settings.root.filter(|_| is_rooted);
