@@ -13,8 +13,8 @@ include!("../../tests/invented.rs");
 
 static INVENTED: &[&[Function]] = for_each_invented!(functions);
 
-/// Each form of the collective with root 2, on three ranks that enter and leave within 1 µs; the clock of the root is 5 µs
-/// ahead.
+/// Each form of the collective with root 2, on three ranks that enter and leave within 1 µs; the clock of the root is 5
+/// µs ahead.
 fn trace(folder: &std::path::Path) -> Trace {
     let ranks = [0, 1, 2].map(|number: u32| {
         let mut rank = SyntheticRank::new(number, 3);

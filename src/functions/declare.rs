@@ -98,7 +98,8 @@ macro_rules! pattern {
     };
 }
 
-/// What the rule that a line names counts. A new rule is a method in `interpose/src/identity/message_size.rs` and a line here.
+/// What the rule that a line names counts. A new rule is a method in `interpose/src/identity/message_size.rs` and a
+/// line here.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! size {

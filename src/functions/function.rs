@@ -55,8 +55,8 @@ pub enum Pattern {
     None,
 }
 
-/// What the message size of a call counts: the rules of `interpose/src/identity/message_size.rs`, by what can be concluded
-/// from their result.
+/// What the message size of a call counts: the rules of `interpose/src/identity/message_size.rs`, by what can be
+/// concluded from their result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Size {
     /// No data: 0 bytes.

@@ -1,7 +1,8 @@
-//! THE table: every MPI function that the preloaded library stands in front of, declared once, with all that is known of it.
+//! THE table: every MPI function that the preloaded library stands in front of, declared once, with all that is known
+//! of it.
 //!
-//! A line gives the kind, the name without `MPI_`, the parameters under the names that the standard gives them (these say
-//! what each one is), and what the function means:
+//! A line gives the kind, the name without `MPI_`, the parameters under the names that the standard gives them (these
+//! say what each one is), and what the function means:
 //!
 //! * `collective`: recorded, with its non-blocking form, which has one parameter more, the request, and its
 //!   persistent form (`X_init`), which has two more, info and request. `collective+c` has a variant with large counts.
@@ -9,8 +10,8 @@
 //!     that it reads; [`Size`] says what each rule counts.
 //!   - `root` and `reduction` name the parameters with that role, `on` the communicator.
 //!   - `as` gives the [`Pattern`]: which ranks wait for which.
-//!   - `otf2` gives the name of its kind in OTF2, without `OTF2_COLLECTIVE_OP_`; `reprompi` the name under which ReproMPI
-//!     measures it. Neither stands where there is none.
+//!   - `otf2` gives the name of its kind in OTF2, without `OTF2_COLLECTIVE_OP_`; `reprompi` the name under which
+//!     ReproMPI measures it. Neither stands where there is none.
 //! * `guarded`: only forwarded, but MPI calls that the library makes inside are not the program's own.
 //!   `guarded+c` as above.
 //! * `observed`: handed to a function of ours, with a closure that forwards; not when called from inside another.
@@ -22,8 +23,8 @@
 //!
 //! `into` names a parameter in whose place ours may pass something of its own: a status that the program does not want.
 //!
-//! Each line makes `MPI_X` and `PMPI_X` (and those with `_c`, and those of the other forms). Adding a function is adding
-//! a line: `interpose/` expands it to wrappers, [`Function::named`] gives what it says to all that reads traces.
+//! Each line makes `MPI_X` and `PMPI_X` (and those with `_c`, and those of the other forms). Adding a function is
+//! adding a line: `interpose/` expands it to wrappers, [`Function::named`] gives what it says to all that reads traces.
 
 mod declare;
 mod function;
@@ -104,8 +105,8 @@ macro_rules! for_each_function {
                 => uniform(count, datatype) reduction op on comm
                 as exclusive_prefix otf2 EXSCAN reprompi MPI_Exscan;
 
-            // Collectives over the neighbours of a topology. Displacements of the w-variant are in bytes in both widths.
-            // OTF2 has no kind for these: they count as the one that they are named after.
+            // Collectives over the neighbours of a topology. Displacements of the w-variant are in bytes in both
+            // widths. OTF2 has no kind for these: they count as the one that they are named after.
             collective+c Neighbor_allgather, Ineighbor_allgather(
                 sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm
             ) => uniform(recvcount, recvtype) on comm
@@ -174,7 +175,8 @@ macro_rules! for_each_function {
             counted+c Sendrecv_replace(buf, count, datatype, dest, sendtag, source, recvtag, comm, status) into status
                 => p2p::exchanged(count, datatype, dest, status);
             counted+c Isendrecv(
-                sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, request
+                sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag,
+                comm, request
             ) => p2p::exchanging(sendcount, sendtype, dest, request);
             counted+c Isendrecv_replace(buf, count, datatype, dest, sendtag, source, recvtag, comm, request)
                 => p2p::exchanging(count, datatype, dest, request);
@@ -198,22 +200,23 @@ macro_rules! for_each_function {
                 origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win
             ) => p2p::put(origin_count, origin_datatype, target_rank);
             counted+c Rput(
-                origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win,
-                request
+                origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count,
+                target_datatype, win, request
             ) => p2p::put(origin_count, origin_datatype, target_rank);
             counted+c Get(
                 origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win
             ) => p2p::got(origin_count, origin_datatype, target_rank);
             counted+c Rget(
-                origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win,
-                request
+                origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count,
+                target_datatype, win, request
             ) => p2p::got(origin_count, origin_datatype, target_rank);
             counted+c Accumulate(
-                origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, op, win
+                origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count,
+                target_datatype, op, win
             ) => p2p::put(origin_count, origin_datatype, target_rank);
             counted+c Raccumulate(
-                origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, op, win,
-                request
+                origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count,
+                target_datatype, op, win, request
             ) => p2p::put(origin_count, origin_datatype, target_rank);
             counted+c Get_accumulate(
                 origin_addr, origin_count, origin_datatype, result_addr, result_count, result_datatype, target_rank,

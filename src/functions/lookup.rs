@@ -1,8 +1,8 @@
 //! Functions by their names.
 //!
 //! A trace may name a function that the table lacks: one of a later version, or of a file that another program wrote.
-//! Of its meaning nothing is claimed then. Only its form follows from MPI's naming convention (MPI-4.1, section 6.12 and
-//! 6.13): `MPI_IX` and `MPI_X_init` have a request, and `MPI_X` blocks.
+//! Of its meaning nothing is claimed then. Only its form follows from MPI's naming convention (MPI-4.1, section 6.12
+//! and 6.13): `MPI_IX` and `MPI_X_init` have a request, and `MPI_X` blocks.
 
 use std::sync::OnceLock;
 

@@ -95,8 +95,8 @@ impl<'a> Check<'a> {
         }
     }
 
-    /// How many exits of the repetition at hand lie before an entry by more than both errors. Few repetitions come here: an
-    /// error takes longer to find than a time.
+    /// How many exits of the repetition at hand lie before an entry by more than both errors. Few repetitions come
+    /// here: an error takes longer to find than a time.
     fn beyond_errors(&mut self, records: &[u32]) -> u64 {
         for (index, member) in self.members.iter().enumerate() {
             let record = records[member.place] as usize;

@@ -22,8 +22,8 @@ pub(super) struct Rule {
 }
 
 impl Rule {
-    /// The rule of a function, by its plain C name; `None`: it implies nothing that could be checked, or it is not in the
-    /// table.
+    /// The rule of a function, by its plain C name; `None`: it implies nothing that could be checked, or it is not in
+    /// the table.
     pub fn of(function: &str) -> Option<Rule> {
         let function = Function::named(function)?;
         let order = match function.pattern {

@@ -35,8 +35,8 @@ fn shifted(function: &str, root: Option<i32>, bytes: [u64; 4], ahead: i64) -> [u
     [checked, violated, violated_raw].map(|count| count / REPETITIONS)
 }
 
-/// A function, its root, the bytes that each rank passed, and how many exits of a repetition are checked, violated with the
-/// clock of rank 2 ahead, and violated with it behind.
+/// A function, its root, the bytes that each rank passed, and how many exits of a repetition are checked, violated with
+/// the clock of rank 2 ahead, and violated with it behind.
 type Case = (&'static str, Option<i32>, [u64; 4], [u64; 3]);
 
 const CASES: [Case; 24] = [

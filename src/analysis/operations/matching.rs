@@ -45,8 +45,8 @@ pub(super) struct Found {
     pub(super) first_call: FirstCall,
     /// The tuples that it consists of, and the position at which each was first seen.
     pub(super) tuples: Vec<(Box<[u32]>, u64)>,
-    /// The records of the repetitions that all members kept, as many for each as there are members, by position; in pieces that
-    /// follow each other.
+    /// The records of the repetitions that all members kept, as many for each as there are members, by position; in
+    /// pieces that follow each other.
     pub(super) whole: Vec<Vec<u32>>,
     /// The same of those that some lack, with [`NO_RECORD`].
     pub(super) partial: Vec<u32>,

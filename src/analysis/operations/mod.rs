@@ -1,8 +1,8 @@
 //! From calls to operations and their repetitions.
 //!
-//! Calls are matched across ranks by MPI's own rule: the k-th call on a communicator on one rank belongs to the k-th call on
-//! it on every other. What the ranks passed there makes the operation; the calls of one operation, counted from the start
-//! of the program, are its repetitions.
+//! Calls are matched across ranks by MPI's own rule: the k-th call on a communicator on one rank belongs to the k-th
+//! call on it on every other. What the ranks passed there makes the operation; the calls of one operation, counted from
+//! the start of the program, are its repetitions.
 
 mod calls;
 mod communicators;

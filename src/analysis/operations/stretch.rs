@@ -34,7 +34,8 @@ impl<'a> Stretch<'a> {
         }
     }
 
-    /// Takes the calls that come next of all members, if they are at the same positions, one record after the other: most are.
+    /// Takes the calls that come next of all members, if they are at the same positions, one record after the other:
+    /// most are.
     fn together(&mut self, cursors: &mut [Cursor<'a>], rows: &mut Vec<(u32, &'a [u32])>) -> bool {
         rows.clear();
         let Some((_, mut positions, _)) = cursors.first().and_then(|cursor| cursor.in_a_row(TOGETHER)) else {
