@@ -13,6 +13,8 @@ pub mod comparison;
 pub mod completion_times;
 pub mod diagnosis;
 pub mod import;
+#[cfg(test)]
+mod invented;
 pub mod large_pages;
 pub mod metrics;
 pub mod operations;

@@ -1,5 +1,6 @@
 //! Traces without a program: what the preloaded library would have left, call by call. For tests and measurements.
 
+use std::borrow::Cow;
 use std::fs::File;
 use std::io;
 use std::path::Path;
@@ -28,6 +29,21 @@ pub struct SyntheticRank {
     position: Vec<u64>,
     repetition: Vec<u64>,
     operation: Vec<u32>,
+    /// Of the request of each call, zeros where it has none.
+    requests: Vec<SyntheticRequest>,
+}
+
+/// What the request of a non-blocking call costs, ticks.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SyntheticRequest {
+    /// In the call that starts it.
+    pub init: u64,
+    /// In tests that found it incomplete, all together.
+    pub test: u64,
+    /// In the call that completes it.
+    pub wait: u64,
+    /// How many tests found it incomplete.
+    pub tests: u32,
 }
 
 impl SyntheticRank {
@@ -64,6 +80,7 @@ impl SyntheticRank {
             position: Vec::new(),
             repetition: Vec::new(),
             operation: Vec::new(),
+            requests: Vec::new(),
         };
         new.communicator(0, world_size, rank, None);
         new.communicators[0].flags |= communicator_flags::WORLD;
@@ -120,11 +137,20 @@ impl SyntheticRank {
         self.position.push(position);
         self.repetition.push(repetition);
         self.operation.push(operation);
+        self.requests.push(SyntheticRequest::default());
         if let Some(run) = self.runs.last_mut() {
             run.count += 1;
         }
         let last = &mut self.header.last_anchor;
         (last.tick, last.raw_ns) = (last.tick.max(exit), last.raw_ns.max(exit));
+    }
+
+    /// The same of a non-blocking operation: from its start to its completion.
+    pub fn call_with_request(&mut self, operation: u32, enter: u64, exit: u64, request: SyntheticRequest) {
+        self.header.columns = (COLUMNS.len() + REQUEST_COLUMNS.len()) as u32;
+        self.call(operation, enter, exit);
+        self.requests.pop();
+        self.requests.push(request);
     }
 
     /// Marks the call kept last as one that the tracer may have delayed.
@@ -156,6 +182,7 @@ impl SyntheticRank {
             column.drain(..excess);
         }
         self.operation.drain(..excess);
+        self.requests.drain(..excess);
         let mut excess = excess as u64;
         for run in &mut self.runs {
             let cut = excess.min(run.count);
@@ -174,6 +201,7 @@ impl SyntheticRank {
             column.rotate_right(count);
         }
         self.operation.rotate_right(count);
+        self.requests.rotate_right(count);
     }
 
     fn count(&mut self, operation: u32) -> (u64, u64) {
@@ -201,11 +229,21 @@ impl SyntheticRank {
             bytemuck::cast_slice(&self.repetition),
             bytemuck::cast_slice(&self.operation),
         ];
-        let columns = COLUMNS.iter().zip(values).map(|((name, element_size), values)| Column {
+        let column = |(name, element_size): (&str, u32), values: Cow<'a, [u8]>| Column {
             name: name_bytes(name),
-            element_size: *element_size,
-            slices: vec![values.into()],
-        });
+            element_size,
+            slices: vec![values],
+        };
+        let mut columns: Vec<Column> =
+            COLUMNS.into_iter().zip(values).map(|(of, values)| column(of, values.into())).collect();
+        if self.header.columns as usize > COLUMNS.len() {
+            let ticks = |of: fn(&SyntheticRequest) -> u64| {
+                self.requests.iter().flat_map(|request| of(request).to_ne_bytes()).collect::<Vec<u8>>()
+            };
+            let tests = self.requests.iter().flat_map(|request| request.tests.to_ne_bytes()).collect();
+            let values = [ticks(|one| one.init), ticks(|one| one.test), ticks(|one| one.wait), tests];
+            columns.extend(REQUEST_COLUMNS.into_iter().zip(values).map(|(of, values)| column(of, values.into())));
+        }
         Content {
             rank: self.header,
             incomplete: self.header.state != state::FINALIZED,
@@ -218,7 +256,7 @@ impl SyntheticRank {
             syncs: &[],
             probes: &[],
             runs: self.runs.clone(),
-            columns: columns.collect(),
+            columns,
         }
     }
 }

@@ -1,13 +1,19 @@
-//! THE table: every MPI function that the preloaded library stands in front of, declared once, with all that is known of it.
+//! THE table: every MPI function that the preloaded library stands in front of, declared once, with all that is known
+//! of it.
 //!
-//! A line gives the kind, the name without `MPI_`, the parameters under the names that the standard gives them (these say
-//! what each one is), and what the function means:
+//! A line gives the kind, the name without `MPI_`, the parameters under the names that the standard gives them (these
+//! say what each one is), and what the function means:
 //!
 //! * `collective`: recorded, with its non-blocking form, which has one parameter more, the request, and its
-//!   persistent form (`X_init`), which has two more, info and request. `=>` names the rule that finds the message size
-//!   (`interpose/src/identity/message_size.rs`); `root` and `reduction` name the parameters with that role; `on` the
-//!   communicator. `collective+c` has a variant with large counts.
-//! * `guarded`: only forwarded, but MPI calls that the library makes inside are not the program's own. `guarded+c` as above.
+//!   persistent form (`X_init`), which has two more, info and request. `collective+c` has a variant with large counts.
+//!   - `=>` names the rule of `interpose/src/identity/message_size.rs` that finds the message size, with the parameters
+//!     that it reads; [`Size`] says what each rule counts.
+//!   - `root` and `reduction` name the parameters with that role, `on` the communicator.
+//!   - `as` gives the [`Pattern`]: which ranks wait for which.
+//!   - `otf2` gives the name of its kind in OTF2, without `OTF2_COLLECTIVE_OP_`; `reprompi` the name under which
+//!     ReproMPI measures it. Neither stands where there is none.
+//! * `guarded`: only forwarded, but MPI calls that the library makes inside are not the program's own.
+//!   `guarded+c` as above.
 //! * `observed`: handed to a function of ours, with a closure that forwards; not when called from inside another.
 //!   `or` names what is called over a library that lacks the function: hints may be ignored.
 //! * `completing`: the same, only while a request that is followed is outstanding or prepared.
@@ -17,14 +23,15 @@
 //!
 //! `into` names a parameter in whose place ours may pass something of its own: a status that the program does not want.
 //!
-//! Each line makes `MPI_X` and `PMPI_X` (and those with `_c`, and those of the non-blocking form). Adding a function is adding a line.
+//! Each line makes `MPI_X` and `PMPI_X` (and those with `_c`, and those of the other forms). Adding a function is
+//! adding a line: `interpose/` expands it to wrappers, [`Function::named`] gives what it says to all that reads traces.
 
-/// What is declared of a recorded function.
-#[derive(Debug)]
-pub struct Function {
-    /// The plain C name, also for the variant with large counts.
-    pub name: &'static str,
-}
+mod declare;
+mod function;
+mod lookup;
+
+pub use function::{Form, Function, Pattern, Size};
+pub use lookup::{add, blocking_name};
 
 /// Gives every line of the table to the macro `$declare`, in one call.
 #[macro_export]
@@ -41,55 +48,86 @@ macro_rules! for_each_function {
             lifecycle Pcontrol(level) => lifecycle::pcontrol(level);
 
             // Collectives, blocking and non-blocking.
-            collective Barrier, Ibarrier(comm) => nothing() on comm;
-            collective+c Bcast, Ibcast(buffer, count, datatype, root, comm) => uniform(count, datatype) root root on comm;
+            collective Barrier, Ibarrier(comm)
+                => nothing() on comm
+                as all_to_all otf2 BARRIER reprompi MPI_Barrier;
+            collective+c Bcast, Ibcast(buffer, count, datatype, root, comm)
+                => uniform(count, datatype) root root on comm
+                as one_to_all otf2 BCAST reprompi MPI_Bcast;
             collective+c Gather, Igather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm)
-                => gathered(sendcount, sendtype, recvcount, recvtype) root root on comm;
-            collective+c Gatherv, Igatherv(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm)
-                => gathered_by_rank(sendbuf, sendcount, sendtype, recvcounts, recvtype) root root on comm;
+                => gathered(sendcount, sendtype, recvcount, recvtype) root root on comm
+                as all_to_one otf2 GATHER reprompi MPI_Gather;
+            collective+c Gatherv, Igatherv(
+                sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, root, comm
+            ) => gathered_by_rank(sendbuf, sendcount, sendtype, recvcounts, recvtype) root root on comm
+                as all_to_one otf2 GATHERV;
             collective+c Scatter, Iscatter(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, root, comm)
-                => scattered(sendcount, sendtype, recvcount, recvtype) root root on comm;
-            collective+c Scatterv, Iscatterv(sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm)
-                => scattered_by_rank(sendcounts, sendtype, recvcount, recvtype) root root on comm;
+                => scattered(sendcount, sendtype, recvcount, recvtype) root root on comm
+                as one_to_all otf2 SCATTER reprompi MPI_Scatter;
+            collective+c Scatterv, Iscatterv(
+                sendbuf, sendcounts, displs, sendtype, recvbuf, recvcount, recvtype, root, comm
+            ) => scattered_by_rank(sendcounts, sendtype, recvcount, recvtype) root root on comm
+                as one_to_all otf2 SCATTERV;
             collective+c Allgather, Iallgather(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm)
-                => uniform(recvcount, recvtype) on comm;
-            collective+c Allgatherv, Iallgatherv(sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm)
-                => contributed(sendbuf, sendcount, sendtype, recvcounts, recvtype) on comm;
+                => uniform(recvcount, recvtype) on comm
+                as all_to_all otf2 ALLGATHER reprompi MPI_Allgather;
+            collective+c Allgatherv, Iallgatherv(
+                sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm
+            ) => contributed(sendbuf, sendcount, sendtype, recvcounts, recvtype) on comm
+                as all_to_all otf2 ALLGATHERV;
             collective+c Alltoall, Ialltoall(sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm)
-                => uniform(recvcount, recvtype) on comm;
-            collective+c Alltoallv, Ialltoallv(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm)
-                => exchanged(sendbuf, sendcounts, sendtype, recvcounts, recvtype) on comm;
-            collective+c Alltoallw, Ialltoallw(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm)
-                => exchanged_by_type(sendbuf, sendcounts, sendtypes, recvcounts, recvtypes) on comm;
+                => uniform(recvcount, recvtype) on comm
+                as all_to_all otf2 ALLTOALL reprompi MPI_Alltoall;
+            collective+c Alltoallv, Ialltoallv(
+                sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm
+            ) => exchanged(sendbuf, sendcounts, sendtype, recvcounts, recvtype) on comm
+                as all_to_all otf2 ALLTOALLV;
+            collective+c Alltoallw, Ialltoallw(
+                sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts, rdispls, recvtypes, comm
+            ) => exchanged_by_type(sendbuf, sendcounts, sendtypes, recvcounts, recvtypes) on comm
+                as all_to_all otf2 ALLTOALLW;
             collective+c Reduce, Ireduce(sendbuf, recvbuf, count, datatype, op, root, comm)
-                => uniform(count, datatype) root root reduction op on comm;
+                => uniform(count, datatype) root root reduction op on comm
+                as all_to_one otf2 REDUCE reprompi MPI_Reduce;
             collective+c Allreduce, Iallreduce(sendbuf, recvbuf, count, datatype, op, comm)
-                => uniform(count, datatype) reduction op on comm;
+                => uniform(count, datatype) reduction op on comm
+                as all_to_all otf2 ALLREDUCE reprompi MPI_Allreduce;
             collective+c Reduce_scatter_block, Ireduce_scatter_block(sendbuf, recvbuf, recvcount, datatype, op, comm)
-                => uniform(recvcount, datatype) reduction op on comm;
+                => uniform(recvcount, datatype) reduction op on comm
+                as all_to_all otf2 REDUCE_SCATTER_BLOCK reprompi MPI_Reduce_scatter_block;
             collective+c Reduce_scatter, Ireduce_scatter(sendbuf, recvbuf, recvcounts, datatype, op, comm)
-                => summed(recvcounts, datatype) reduction op on comm;
+                => summed(recvcounts, datatype) reduction op on comm
+                as all_to_all otf2 REDUCE_SCATTER reprompi MPI_Reduce_scatter;
             collective+c Scan, Iscan(sendbuf, recvbuf, count, datatype, op, comm)
-                => uniform(count, datatype) reduction op on comm;
+                => uniform(count, datatype) reduction op on comm
+                as prefix otf2 SCAN reprompi MPI_Scan;
             collective+c Exscan, Iexscan(sendbuf, recvbuf, count, datatype, op, comm)
-                => uniform(count, datatype) reduction op on comm;
+                => uniform(count, datatype) reduction op on comm
+                as exclusive_prefix otf2 EXSCAN reprompi MPI_Exscan;
 
-            // Collectives over the neighbours of a topology. Displacements of the w-variant are in bytes in both widths.
+            // Collectives over the neighbours of a topology. Displacements of the w-variant are in bytes in both
+            // widths. OTF2 has no kind for these: they count as the one that they are named after.
             collective+c Neighbor_allgather, Ineighbor_allgather(
                 sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm
-            ) => uniform(recvcount, recvtype) on comm;
+            ) => uniform(recvcount, recvtype) on comm
+                as neighbourhood otf2 ALLGATHER;
             collective+c Neighbor_allgatherv, Ineighbor_allgatherv(
                 sendbuf, sendcount, sendtype, recvbuf, recvcounts, displs, recvtype, comm
-            ) => uniform(sendcount, sendtype) on comm;
+            ) => uniform(sendcount, sendtype) on comm
+                as neighbourhood otf2 ALLGATHERV;
             collective+c Neighbor_alltoall, Ineighbor_alltoall(
                 sendbuf, sendcount, sendtype, recvbuf, recvcount, recvtype, comm
-            ) => uniform(recvcount, recvtype) on comm;
+            ) => uniform(recvcount, recvtype) on comm
+                as neighbourhood otf2 ALLTOALL;
             collective+c Neighbor_alltoallv, Ineighbor_alltoallv(
                 sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts, rdispls, recvtype, comm
-            ) => sent_to_neighbours(sendcounts, sendtype) on comm;
+            ) => sent_to_neighbours(sendcounts, sendtype) on comm
+                as neighbourhood otf2 ALLTOALLV;
             collective+c Neighbor_alltoallw, Ineighbor_alltoallw(
-                sendbuf, sendcounts, sdispls_in_bytes, sendtypes, recvbuf, recvcounts, rdispls_in_bytes, recvtypes, comm
-            ) => sent_to_neighbours_by_type(sendcounts, sendtypes) on comm;
+                sendbuf, sendcounts, sdispls_in_bytes, sendtypes, recvbuf, recvcounts, rdispls_in_bytes, recvtypes,
+                comm
+            ) => sent_to_neighbours_by_type(sendcounts, sendtypes) on comm
+                as neighbourhood otf2 ALLTOALLW;
 
             // What completes a request. With nothing outstanding these cost one branch.
             completing Wait(request, status) into status => completion::wait(request, status);
@@ -137,7 +175,8 @@ macro_rules! for_each_function {
             counted+c Sendrecv_replace(buf, count, datatype, dest, sendtag, source, recvtag, comm, status) into status
                 => p2p::exchanged(count, datatype, dest, status);
             counted+c Isendrecv(
-                sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag, comm, request
+                sendbuf, sendcount, sendtype, dest, sendtag, recvbuf, recvcount, recvtype, source, recvtag,
+                comm, request
             ) => p2p::exchanging(sendcount, sendtype, dest, request);
             counted+c Isendrecv_replace(buf, count, datatype, dest, sendtag, source, recvtag, comm, request)
                 => p2p::exchanging(count, datatype, dest, request);
@@ -161,22 +200,23 @@ macro_rules! for_each_function {
                 origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win
             ) => p2p::put(origin_count, origin_datatype, target_rank);
             counted+c Rput(
-                origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win,
-                request
+                origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count,
+                target_datatype, win, request
             ) => p2p::put(origin_count, origin_datatype, target_rank);
             counted+c Get(
                 origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win
             ) => p2p::got(origin_count, origin_datatype, target_rank);
             counted+c Rget(
-                origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, win,
-                request
+                origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count,
+                target_datatype, win, request
             ) => p2p::got(origin_count, origin_datatype, target_rank);
             counted+c Accumulate(
-                origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, op, win
+                origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count,
+                target_datatype, op, win
             ) => p2p::put(origin_count, origin_datatype, target_rank);
             counted+c Raccumulate(
-                origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count, target_datatype, op, win,
-                request
+                origin_addr, origin_count, origin_datatype, target_rank, target_disp, target_count,
+                target_datatype, op, win, request
             ) => p2p::put(origin_count, origin_datatype, target_rank);
             counted+c Get_accumulate(
                 origin_addr, origin_count, origin_datatype, result_addr, result_count, result_datatype, target_rank,

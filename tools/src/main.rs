@@ -7,6 +7,8 @@ mod cli;
 mod commands;
 mod draw;
 mod export;
+#[cfg(test)]
+mod invented;
 mod launcher;
 mod markers;
 mod mpi;

@@ -47,9 +47,9 @@ impl Style {
     }
 }
 
-/// Standard output.
+/// Standard output; in tests a file in its place.
 pub struct Output {
-    writer: BufWriter<io::Stdout>,
+    writer: BufWriter<Box<dyn Write + Send>>,
     /// How text may be decorated.
     pub style: Style,
 }
@@ -65,7 +65,13 @@ impl Output {
             true => Style::Terminal,
             false => Style::Plain,
         };
-        Output { writer: BufWriter::with_capacity(1 << 16, stdout), style }
+        Output { writer: BufWriter::with_capacity(1 << 16, Box::new(stdout)), style }
+    }
+
+    /// A file in its place.
+    #[cfg(test)]
+    pub fn file(file: std::fs::File) -> Self {
+        Output { writer: BufWriter::new(Box::new(file)), style: Style::Plain }
     }
 }
 

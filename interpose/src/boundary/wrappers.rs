@@ -2,7 +2,7 @@
 
 use std::ffi::c_int;
 
-use mpitrace_functions::{Function, for_each_function};
+use mpitrace_functions::{Function, for_each_function, forms};
 
 use crate::boundary::large_count;
 use crate::boundary::symbol::Symbol;
@@ -76,23 +76,33 @@ macro_rules! declare {
     () => {};
 
     (collective $name:ident, $started:ident($($argument:ident),*) => $rule:ident($($significant:ident),*)
-        $(root $root:ident)? $(reduction $reduction:ident)? on $comm:ident; $($rest:tt)*) => {
-        collective!(blocking $name, "", ($($argument),*),
-            $rule($($significant),*), ($(root $root)? $(reduction $reduction)?), $comm);
-        collective!(starting $started, "", ($($argument,)* request),
-            $rule($($significant),*), ($(root $root)? $(reduction $reduction)?), $comm);
-        collective!(preparing $name, "_init", ($($argument,)* info, request),
-            $rule($($significant),*), ($(root $root)? $(reduction $reduction)?), $comm);
+        $(root $root:ident)? $(reduction $reduction:ident)? on $comm:ident
+        as $pattern:ident $(otf2 $otf2:ident)? $(reprompi $reprompi:ident)?; $($rest:tt)*) => {
+        const _: () = {
+            const FORMS: [Function; 3] = forms!($name, $started, $rule, [$($root)?], [$($reduction)?], $comm, $pattern,
+                [$($otf2)?], [$($reprompi)?]);
+            collective!(blocking 0, $name, "", ($($argument),*),
+                $rule($($significant),*), ($(root $root)? $(reduction $reduction)?), $comm);
+            collective!(starting 1, $started, "", ($($argument,)* request),
+                $rule($($significant),*), ($(root $root)? $(reduction $reduction)?), $comm);
+            collective!(preparing 2, $name, "_init", ($($argument,)* info, request),
+                $rule($($significant),*), ($(root $root)? $(reduction $reduction)?), $comm);
+        };
         declare! { $($rest)* }
     };
     (collective+c $name:ident, $started:ident($($argument:ident),*) => $rule:ident($($significant:ident),*)
-        $(root $root:ident)? $(reduction $reduction:ident)? on $comm:ident; $($rest:tt)*) => {
-        collective!(blocking+c $name, "", ($($argument),*),
-            $rule($($significant),*), ($(root $root)? $(reduction $reduction)?), $comm);
-        collective!(starting+c $started, "", ($($argument,)* request),
-            $rule($($significant),*), ($(root $root)? $(reduction $reduction)?), $comm);
-        collective!(preparing+c $name, "_init", ($($argument,)* info, request),
-            $rule($($significant),*), ($(root $root)? $(reduction $reduction)?), $comm);
+        $(root $root:ident)? $(reduction $reduction:ident)? on $comm:ident
+        as $pattern:ident $(otf2 $otf2:ident)? $(reprompi $reprompi:ident)?; $($rest:tt)*) => {
+        const _: () = {
+            const FORMS: [Function; 3] = forms!($name, $started, $rule, [$($root)?], [$($reduction)?], $comm, $pattern,
+                [$($otf2)?], [$($reprompi)?]);
+            collective!(blocking+c 0, $name, "", ($($argument),*),
+                $rule($($significant),*), ($(root $root)? $(reduction $reduction)?), $comm);
+            collective!(starting+c 1, $started, "", ($($argument,)* request),
+                $rule($($significant),*), ($(root $root)? $(reduction $reduction)?), $comm);
+            collective!(preparing+c 2, $name, "_init", ($($argument,)* info, request),
+                $rule($($significant),*), ($(root $root)? $(reduction $reduction)?), $comm);
+        };
         declare! { $($rest)* }
     };
 
@@ -163,20 +173,21 @@ macro_rules! declare {
     };
 }
 
-/// One form of a collective: both of its names, in both widths with `+c`. The form's name is the given one with `$ending`.
+/// One form of a collective, the one at `$place` in `FORMS`: both of its names, in both widths with `+c`. The form's name is
+/// the given one with `$ending`.
 macro_rules! collective {
-    ($form:ident $name:ident, $ending:literal, $arguments:tt, $rule:ident $significant:tt, $roles:tt, $comm:ident) => {
+    ($form:ident $place:literal, $name:ident, $ending:literal, $arguments:tt, $rule:ident $significant:tt, $roles:tt, $comm:ident) => {
         const _: () = {
-            static FUNCTION: Function = Function { name: concat!("MPI_", stringify!($name), $ending) };
+            static FUNCTION: Function = FORMS[$place];
     recorded!($form, concat!("MPI_", stringify!($name), $ending), Int, $arguments, $rule $significant, $roles,
                 $comm);
     recorded!($form, concat!("PMPI_", stringify!($name), $ending), Int, $arguments, $rule $significant, $roles,
                 $comm);
         };
     };
-    ($form:ident+c $name:ident, $ending:literal, $arguments:tt, $rule:ident $significant:tt, $roles:tt, $comm:ident) => {
+    ($form:ident+c $place:literal, $name:ident, $ending:literal, $arguments:tt, $rule:ident $significant:tt, $roles:tt, $comm:ident) => {
         const _: () = {
-            static FUNCTION: Function = Function { name: concat!("MPI_", stringify!($name), $ending) };
+            static FUNCTION: Function = FORMS[$place];
     recorded!($form, concat!("MPI_", stringify!($name), $ending), Int, $arguments, $rule $significant, $roles,
                 $comm);
     recorded!($form, concat!("PMPI_", stringify!($name), $ending), Int, $arguments, $rule $significant, $roles,
@@ -345,3 +356,33 @@ fn missing(symbol: &str) -> c_int {
 }
 
 for_each_function!(declare);
+
+/// One line of the table is enough for the tracer: an invented collective.
+#[cfg(test)]
+mod invented {
+    use super::*;
+
+    include!("../../../tests/invented.rs");
+
+    for_each_invented!(declare);
+
+    unsafe extern "C-unwind" {
+        fn MPI_Inform(buffer: usize, count: usize, datatype: usize, op: usize, root: usize, comm: usize) -> c_int;
+        fn PMPI_Whisper_c(
+            buffer: usize,
+            count: usize,
+            datatype: usize,
+            op: usize,
+            root: usize,
+            comm: usize,
+            request: usize,
+        ) -> c_int;
+    }
+
+    #[test]
+    fn one_line_of_the_table_makes_all_wrappers() {
+        // SAFETY: defined above; no library has such a function, so nothing looks at the arguments.
+        let results = unsafe { [MPI_Inform(0, 0, 0, 0, 0, 0), PMPI_Whisper_c(0, 0, 0, 0, 0, 0, 0)] };
+        assert_eq!(results, [LACKING; 2]);
+    }
+}

@@ -58,13 +58,13 @@ impl<'a> Barriers<'a> {
     /// The barriers of the communicator of the `number`-th operation; `None` where it has none, and for barriers themselves.
     pub fn of(trace: &'a Trace, clock: &'a Clock, operations: &'a Operations, number: usize) -> Option<Self> {
         let operation = &operations.operations[number];
-        if operation.key.function == BARRIER {
+        if operation.key.is_blocking_barrier() {
             return None;
         }
-        let same =
-            |other: &&Operation| other.key.function == BARRIER && other.key.communicator == operation.key.communicator;
+        let communicator = operation.key.communicator;
         let mut barriers = Vec::new();
-        for barrier in operations.operations.iter().filter(same) {
+        let is_barrier = |other: &&Operation| other.key.is_blocking_barrier() && other.key.communicator == communicator;
+        for barrier in operations.operations.iter().filter(is_barrier) {
             barriers.extend(barrier.complete_rows().map(|row| (position(trace, barrier, row), barrier, row)));
         }
         barriers.sort_unstable_by_key(|(position, ..)| *position);
@@ -125,9 +125,6 @@ impl<'a> Barriers<'a> {
         Bounds { lower_ns: lower, upper_ns: upper, global_ns, verdict }
     }
 }
-
-/// Only plain barriers: one that is started and completed apart encloses nothing.
-const BARRIER: &str = "MPI_Barrier";
 
 fn position(trace: &Trace, operation: &Operation, row: usize) -> u64 {
     // The same on all ranks: that is how calls were matched.

@@ -118,7 +118,8 @@ impl<'a> Cursor<'a> {
             number.and_then(|number| self.calls.get(number)).map(|record| (record, self.position[record as usize]));
     }
 
-    /// The operation and the record of the member's call at this position, if that is the next, and on to the one after.
+    /// The operation and the record of the member's call at this position, if that is the next, and on to the one
+    /// after.
     pub(super) fn take(&mut self, position: u64) -> (u32, u32) {
         match self.next {
             Some((record, here)) if here == position => {
@@ -135,8 +136,8 @@ impl<'a> Cursor<'a> {
         self.load();
     }
 
-    /// Of the calls that come next, if they are one record after the other: the first one's record, and of up to so many the
-    /// positions and the operations, with other bits beside [`OPERATION_MASK`].
+    /// Of the calls that come next, if they are one record after the other: the first one's record, and of up to so
+    /// many the positions and the operations, with other bits beside [`OPERATION_MASK`].
     pub(super) fn in_a_row(&self, most: usize) -> Option<(u32, &'a [u64], &'a [u32])> {
         let (Calls::All(_), Some((first, _))) = (self.calls, self.next) else { return None };
         let range = self.left.start..self.left.end.min(self.left.start + most);

@@ -21,8 +21,8 @@ pub struct Communicator {
 
 /// The communicators by number, and for each part the number of each of its entries.
 ///
-/// MPI_COMM_WORLD is 0; then those that the program made, by the lowest world rank in them and the order in which that rank
-/// made them; then each rank's MPI_COMM_SELF.
+/// MPI_COMM_WORLD is 0; then those that the program made, by the lowest world rank in them and the order in which that
+/// rank made them; then each rank's MPI_COMM_SELF.
 pub(super) fn number(trace: &Trace) -> (Vec<Communicator>, Vec<Vec<usize>>) {
     let mut by_key: HashMap<[u64; 2], usize> = HashMap::new();
     let mut found: Vec<Vec<(usize, usize)>> = Vec::new();

@@ -1,12 +1,14 @@
 //! From calls to operations and their repetitions.
 //!
-//! Calls are matched across ranks by MPI's own rule: the k-th call on a communicator on one rank belongs to the k-th call on
-//! it on every other. What the ranks passed there makes the operation; the calls of one operation, counted from the start
-//! of the program, are its repetitions.
+//! Calls are matched across ranks by MPI's own rule: the k-th call on a communicator on one rank belongs to the k-th
+//! call on it on every other. What the ranks passed there makes the operation; the calls of one operation, counted from
+//! the start of the program, are its repetitions.
 
 mod calls;
 mod communicators;
 mod matching;
+mod rows;
+mod stretch;
 #[cfg(test)]
 mod tests;
 mod unfinished;
@@ -15,6 +17,8 @@ pub use communicators::Communicator;
 pub use unfinished::Unfinished;
 
 use std::borrow::Cow;
+
+use mpitrace_functions::{Form, Function};
 
 use crate::clock::{Clock, RankClock};
 use crate::parallel;
@@ -102,8 +106,12 @@ impl Operations {
 impl OperationKey {
     /// Whether a call of it only starts it, and a request stands for it until it is complete.
     pub fn has_request(&self) -> bool {
-        let name = self.function.strip_prefix("MPI_").unwrap_or_default();
-        name.starts_with('I') || name.ends_with("_init")
+        Form::of(&self.function).has_request()
+    }
+
+    /// Whether it is a barrier that blocks; one that is started and completed apart encloses nothing.
+    pub fn is_blocking_barrier(&self) -> bool {
+        Function::named(&self.function).is_some_and(Function::is_blocking_barrier)
     }
 }
 

@@ -1,6 +1,7 @@
 //! What a trace holds of a benchmark's repetitions, and of what its ranks called just before each.
 
 use mpitrace_format::layout::OPERATION_MASK;
+use mpitrace_functions::Function;
 
 use crate::clock::Clock;
 use crate::operations::{Operation, Operations};
@@ -89,10 +90,11 @@ impl Before {
         let is_barrier: Vec<bool> = part
             .operations()
             .iter()
-            .map(|entry| part.text(entry.function).is_some_and(|name| name == "MPI_Barrier"))
+            .map(|entry| part.text(entry.function).and_then(|name| Function::named(&name)))
+            .map(|function| function.is_some_and(Function::is_blocking_barrier))
             .collect();
         // Barriers that are measured themselves stand for nothing else.
-        let measured = operation.key.function == "MPI_Barrier";
+        let measured = operation.key.is_blocking_barrier();
         // Each thread's calls follow each other.
         let mut begin = vec![0];
         for run in part.runs() {

@@ -1,6 +1,6 @@
 //! The table as a list: its lines, and the functions that each of them makes.
 
-use mpitrace_functions::for_each_function;
+use mpitrace_functions::{Form, for_each_function};
 use syn::ext::IdentExt;
 use syn::parse::{Parse, ParseStream};
 use syn::punctuated::Punctuated;
@@ -39,15 +39,11 @@ pub struct Function {
     pub parameters: Vec<String>,
 }
 
-/// The three forms of a collective.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
-    /// `MPI_X`.
-    Blocking,
-    /// `MPI_IX`.
-    NonBlocking,
-    /// `MPI_X_init`.
-    Persistent,
+/// The text of lines of the table. They are taken apart when the tests run: matching them with a macro would take a
+/// recursion for each token.
+#[macro_export]
+macro_rules! text {
+    ($($token:tt)*) => { stringify!($($token)*) };
 }
 
 /// All lines of the table, in its order.
@@ -56,12 +52,16 @@ pub enum Form {
 /// If a line begins otherwise than with its kind, name and parameters.
 #[must_use]
 pub fn lines() -> Vec<Line> {
-    // The lines are taken apart when this runs: matching them with a macro would take a recursion for each token.
-    macro_rules! text {
-        ($($token:tt)*) => { stringify!($($token)*) };
-    }
-    let table: Table = syn::parse_str(for_each_function!(text)).expect("lines of the table");
-    table.0
+    parse(for_each_function!(text))
+}
+
+/// The lines in a text.
+///
+/// # Panics
+/// As [`lines`].
+#[must_use]
+pub fn parse(text: &str) -> Vec<Line> {
+    syn::parse_str::<Table>(text).expect("lines of the table").0
 }
 
 impl Line {

@@ -6,5 +6,5 @@
 mod declared;
 mod page;
 
-pub use declared::{Form, Function, Line, lines};
+pub use declared::{Function, Line, lines, parse};
 pub use page::{COMMAND, page};

@@ -1,14 +1,15 @@
 //! `docs/functions.md`, made of the table.
 
-use crate::declared::{Form, Line, lines};
+use mpitrace_functions::{Form, Function};
+
+use crate::declared::Line;
 
 /// The command that writes the page anew.
 pub const COMMAND: &str = "cargo run -q -p mpitrace-headers --example functions > docs/functions.md";
 
-/// The page.
+/// The page of these lines.
 #[must_use]
-pub fn page() -> String {
-    let lines = lines();
+pub fn page(lines: Vec<Line>) -> String {
     let (collectives, others): (Vec<Line>, Vec<Line>) = lines.into_iter().partition(Line::is_collective);
     format!(
         "{}{}\n{}{}",
@@ -61,7 +62,26 @@ fn of_collectives(mut collectives: Vec<Line>) -> String {
             form(Form::Persistent)
         );
     }
-    table
+    table + ABOVE_MEANING + &collectives.iter().map(of_meaning).collect::<String>()
+}
+
+const ABOVE_MEANING: &str = "
+What the table says of their meaning. It holds for all forms of a collective. The pattern is which ranks wait for which,
+whatever the algorithm: `mpitrace clock` checks global times against it. OTF2 is the kind in an exported archive
+(`OTF2_COLLECTIVE_OP_`), ReproMPI the name in its files. Of a function that is not here, nothing is claimed but its form,
+which follows from its name.
+
+| collective | pattern | root | reduction | OTF2 | ReproMPI |
+|---|---|---|---|---|---|
+";
+
+fn of_meaning(line: &Line) -> String {
+    let blocking = line.functions().swap_remove(0).name;
+    let Some(function) = Function::named(&blocking) else { panic!("{blocking}: a collective that is not recorded") };
+    let name = |name: Option<&str>| name.map_or("-".to_owned(), |name| format!("`{name}`"));
+    let (root, reduction) = (name(function.root), name(function.reduction));
+    let (otf2, reprompi) = (name(function.otf2), name(function.reprompi));
+    format!("| {} | {} | {root} | {reduction} | {otf2} | {reprompi} |\n", line.name, function.pattern.name())
 }
 
 /// The functions of one form, `MPI_Ibcast` and its variant.

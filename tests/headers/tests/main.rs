@@ -10,9 +10,11 @@ mod completeness;
 mod exports;
 mod header;
 mod installed;
+mod invented;
 mod pattern;
 mod roles;
 mod signatures;
+mod spelled;
 mod spelling;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -43,6 +45,13 @@ fn main() {
         trial("the_library_never_answers_for_the_version_of_another", versions),
         trial("the_page_of_all_functions_is_what_the_table_gives", page_in_docs),
     ];
+    trials.push(trial("an_invented_line_is_on_the_page", invented::is_on_the_page));
+    trials.push(trial("no_function_is_spelled_outside_the_table", || {
+        none(
+            "spelled outside the table, and without a reason in tests/headers/tests/spelled.rs",
+            spelled::outside(&LINES),
+        )
+    }));
     for (name, header) in &headers {
         trials.push(with(&format!("every_function_is_declared_as_in_the_header::{name}"), header, |header| {
             none("the table says otherwise than the header", signatures::differences(header, &LINES))
@@ -82,7 +91,7 @@ fn versions() -> Result<(), Failed> {
 fn page_in_docs() -> Result<(), Failed> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/functions.md");
     match fs::read_to_string(path) {
-        Ok(there) if there == page() => Ok(()),
+        Ok(there) if there == page(lines()) => Ok(()),
         _ => Err(format!("docs/functions.md is not what the table gives; this writes it: {COMMAND}").into()),
     }
 }

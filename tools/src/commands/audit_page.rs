@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use anyhow::{Result, bail};
 use mpitrace::run_time::RunTime;
 use mpitrace::synchronisation_check::{Audit, Observed, Spread, Synchronisation, Window, audit};
+use mpitrace_functions::Function;
 use serde::Serialize;
 
 use crate::output::{Attribute, JsonList, Output};
@@ -160,7 +161,7 @@ fn sentences(audit: &Audit, description: &Description) -> Vec<String> {
         share => format!(" (so for {:.1} % of the repetitions)", 100.0 * share),
     };
     let mut sentences = vec![format!("{how}{share}")];
-    if description.function == "MPI_Barrier" {
+    if Function::named(&description.function).is_some_and(Function::is_blocking_barrier) {
         sentences.push("barriers before a barrier count as its repetitions, not as its synchronisation".to_owned());
     }
     let certain = match audit.error_ns {

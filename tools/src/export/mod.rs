@@ -22,6 +22,8 @@ use anyhow::{Result, bail, ensure};
 use clap::ValueEnum;
 
 use destination::Destination;
+#[cfg(test)]
+pub use otf2::Collective as Otf2Collective;
 use rows::{Calls, Selection};
 
 /// A format.

@@ -9,6 +9,7 @@ use std::collections::HashMap;
 use anyhow::{Result, bail};
 use mpitrace::operations::Operation;
 use mpitrace::run_time::RunTime;
+use mpitrace_functions::{Form, Function};
 
 use super::Exporter;
 use super::destination::{Content, Destination, Sink};
@@ -70,7 +71,7 @@ impl Reprompi {
         for &number in numbers {
             super::tell_incomplete(calls, number);
             let operation = &calls.operations.operations[number];
-            let what = format!("{:>50}", operation.key.function);
+            let what = format!("{:>50}", test(&operation.key.function));
             let bytes = operation.key.bytes.unwrap_or(0);
             if self.run_times {
                 let (repetition, run_time_ns) = operation.run_times(calls.trace, &calls.clock, RunTime::Local);
@@ -84,6 +85,12 @@ impl Reprompi {
         }
         Ok(())
     }
+}
+
+/// What ReproMPI calls a function; one that it does not measure stands under its own name.
+fn test(function: &str) -> &str {
+    let known = Function::named(function).filter(|function| function.form == Form::Blocking);
+    known.and_then(|function| function.reprompi).unwrap_or(function)
 }
 
 fn write_head(calls: &Calls, numbers: &[usize], sink: &mut Sink) -> Result<()> {

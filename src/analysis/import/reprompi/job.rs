@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use mpitrace_functions::{Function, Size as Bytes};
+
 use super::Settings;
 use super::titles::{Row, Size};
 use crate::import::series::{self, Series};
@@ -115,13 +117,15 @@ impl Job {
 
     /// What the operation is, as far as the settings tell.
     fn describe(&self, settings: &Settings, measured: &mut Measured) {
-        let word = |part: &str| self.test.contains(part);
-        let barrier = word("Barrier");
-        measured.function = Some(self.test.clone());
+        let function = measured_function(&self.test);
+        let barrier = function.is_some_and(|function| function.size == Bytes::Nothing);
+        let is_reduction = function.is_some_and(|function| function.reduction.is_some());
+        let is_rooted = function.is_some_and(|function| function.root.is_some());
+        let name = function.filter(|function| function.reprompi == Some(&self.test)).map(|function| function.name);
+        measured.function = Some(name.unwrap_or(&self.test).to_owned());
         measured.datatype = settings.datatype.clone().filter(|_| !barrier);
-        measured.reduction = settings.reduction.clone().filter(|_| ["educe", "Scan", "scan"].into_iter().any(word));
-        let rooted = ["MPI_Bcast", "MPI_Reduce", "MPI_Gather", "MPI_Scatter", "MPI_Gatherv", "MPI_Scatterv"];
-        measured.root = settings.root.filter(|_| rooted.contains(&self.test.as_str()));
+        measured.reduction = settings.reduction.clone().filter(|_| is_reduction);
+        measured.root = settings.root.filter(|_| is_rooted);
         measured.bytes = match (self.size, settings.datatype_bytes) {
             _ if barrier => Some(0),
             (Size::Unknown, _) => None,
@@ -133,4 +137,15 @@ impl Job {
             }
         };
     }
+}
+
+/// The function that a test measures: under ReproMPI's name for it, under its own where `mpitrace export` wrote it, and the
+/// one that a mock-up of an earlier ReproMPI stands for (`GL_Allreduce_as_Reduce_Bcast`). Of any other test nothing is
+/// known but what the settings state of all.
+fn measured_function(test: &str) -> Option<&'static Function> {
+    if let Some(mockup) = test.strip_prefix("GL_") {
+        let name = mockup.split("_as_").next()?;
+        return Function::named(&format!("MPI_{name}"));
+    }
+    Function::all().find(|function| function.reprompi == Some(test)).or_else(|| Function::named(test))
 }

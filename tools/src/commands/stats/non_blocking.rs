@@ -4,6 +4,7 @@ use anyhow::Result;
 use mpitrace::completion_times::{Overheads, overlap};
 use mpitrace::run_time::RunTime;
 use mpitrace::statistics::median;
+use mpitrace_functions::blocking_name;
 use serde::Serialize;
 
 use super::selection::Selection;
@@ -69,29 +70,4 @@ fn blocking(operations: &[Description], number: usize) -> Option<usize> {
             && (&other.datatype, &other.reduction) == (&own.datatype, &own.reduction)
     };
     operations.iter().find(same).map(|other| other.operation)
-}
-
-/// `MPI_Iallreduce` and `MPI_Allreduce_init` -> `MPI_Allreduce`.
-fn blocking_name(function: &str) -> Option<String> {
-    let name = function.strip_prefix("MPI_")?;
-    if let Some(plain) = name.strip_suffix("_init") {
-        return Some(format!("MPI_{plain}"));
-    }
-    let mut rest = name.strip_prefix('I')?.chars();
-    let first = rest.next()?.to_ascii_uppercase();
-    Some(format!("MPI_{first}{}", rest.as_str()))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::blocking_name;
-
-    #[test]
-    fn the_blocking_form_of_a_function() {
-        assert_eq!(blocking_name("MPI_Iallreduce").as_deref(), Some("MPI_Allreduce"));
-        assert_eq!(blocking_name("MPI_Ireduce_scatter_block").as_deref(), Some("MPI_Reduce_scatter_block"));
-        assert_eq!(blocking_name("MPI_Neighbor_alltoallw_init").as_deref(), Some("MPI_Neighbor_alltoallw"));
-        assert_eq!(blocking_name("MPI_Allreduce"), None);
-        assert_eq!(blocking_name("unknown"), None);
-    }
 }

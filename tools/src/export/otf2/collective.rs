@@ -1,5 +1,7 @@
 //! What OTF2 calls the collectives, and how many bytes a rank sends and receives in each.
 
+use mpitrace_functions::{Function, Pattern, Size};
+
 /// A kind of collective.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Collective {
@@ -35,34 +37,53 @@ const ALL_TO_ONE: u8 = 24;
 const ALL_TO_ALL: u8 = 25;
 const OTHER: u8 = 26;
 
+/// The kinds of collectives that OTF2 has: the place of a name is its `OTF2_CollectiveOp`, the name without
+/// `OTF2_COLLECTIVE_OP_`.
+const KINDS: [&str; 17] = [
+    "BARRIER",
+    "BCAST",
+    "GATHER",
+    "GATHERV",
+    "SCATTER",
+    "SCATTERV",
+    "ALLGATHER",
+    "ALLGATHERV",
+    "ALLTOALL",
+    "ALLTOALLV",
+    "ALLTOALLW",
+    "ALLREDUCE",
+    "REDUCE",
+    "REDUCE_SCATTER",
+    "SCAN",
+    "EXSCAN",
+    "REDUCE_SCATTER_BLOCK",
+];
+
 impl Collective {
-    /// That of an MPI function, in any of its forms; a region of the program is none. OTF2 has none for the
-    /// neighbourhood collectives: they count as the one that they are named after.
+    /// That of an MPI function, in any of its forms. `None` for a region of the program, for a function that the table
+    /// lacks, and where the table names no kind of OTF2.
     pub fn of(function: &str) -> Option<Collective> {
-        let name = plain(function);
-        let (number, role, sizes) = match name.strip_prefix("neighbor_").unwrap_or(&name) {
-            "barrier" => (0, BARRIER, Sizes::None),
-            "bcast" => (1, ONE_TO_ALL, Sizes::FromRoot),
-            "gather" => (2, ALL_TO_ONE, Sizes::ToRoot),
-            "gatherv" => (3, ALL_TO_ONE, Sizes::Own),
-            "scatter" => (4, ONE_TO_ALL, Sizes::FromRoot),
-            "scatterv" => (5, ONE_TO_ALL, Sizes::Own),
-            "allgather" => (6, ALL_TO_ALL, Sizes::All),
-            "allgatherv" => (7, ALL_TO_ALL, Sizes::Own),
-            "alltoall" => (8, ALL_TO_ALL, Sizes::All),
-            "alltoallv" => (9, ALL_TO_ALL, Sizes::Own),
-            "alltoallw" => (10, ALL_TO_ALL, Sizes::Own),
-            "allreduce" => (11, ALL_TO_ALL, Sizes::All),
-            "reduce" => (12, ALL_TO_ONE, Sizes::ToRoot),
-            "reduce_scatter" => (13, ALL_TO_ALL, Sizes::Own),
-            "scan" => (14, OTHER, Sizes::Prefix),
-            "exscan" => (15, OTHER, Sizes::ExclusivePrefix),
-            "reduce_scatter_block" => (16, ALL_TO_ALL, Sizes::All),
-            _ => return None,
+        let function = Function::named(function)?;
+        let number = KINDS.iter().position(|kind| Some(*kind) == function.otf2)?;
+        let role = match (function.pattern, function.size) {
+            (Pattern::AllToAll, Size::Nothing) => BARRIER,
+            (Pattern::AllToAll | Pattern::Neighbourhood, _) => ALL_TO_ALL,
+            (Pattern::OneToAll, _) => ONE_TO_ALL,
+            (Pattern::AllToOne, _) => ALL_TO_ONE,
+            (Pattern::Prefix | Pattern::ExclusivePrefix | Pattern::None, _) => OTHER,
         };
-        // The neighbours are fewer than the ranks, and how many a call does not tell.
-        let sizes = if name.starts_with("neighbor_") { Sizes::Own } else { sizes };
-        Some(Collective { number, role, sizes })
+        let sizes = match (function.size, function.pattern) {
+            (Size::Nothing, _) => Sizes::None,
+            (Size::Contributed | Size::Received | Size::Sum, _) => Sizes::Own,
+            (Size::Block, Pattern::AllToAll) => Sizes::All,
+            (Size::Block, Pattern::OneToAll) => Sizes::FromRoot,
+            (Size::Block, Pattern::AllToOne) => Sizes::ToRoot,
+            (Size::Block, Pattern::Prefix) => Sizes::Prefix,
+            (Size::Block, Pattern::ExclusivePrefix) => Sizes::ExclusivePrefix,
+            // The neighbours are fewer than the ranks, and how many a call does not tell.
+            (Size::Block, Pattern::Neighbourhood | Pattern::None) => Sizes::Own,
+        };
+        Some(Collective { number: number as u8, role, sizes })
     }
 
     /// Bytes that the `rank`-th of `size` ranks sends and receives; `bytes` as the trace has them.
@@ -81,14 +102,6 @@ impl Collective {
     }
 }
 
-/// `MPI_Iallreduce` and `MPI_Allreduce_init` are `allreduce`.
-fn plain(function: &str) -> String {
-    let name = function.strip_prefix("MPI_").unwrap_or_default();
-    let name = name.strip_suffix("_init").unwrap_or(name);
-    // No collective's own name begins with an I.
-    name.strip_prefix('I').unwrap_or(name).to_ascii_lowercase()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -100,6 +113,43 @@ mod tests {
         }
         assert_eq!(Collective::of("MPI_Ineighbor_alltoallw").map(|found| found.number), Some(10));
         assert_eq!(Collective::of("allreduce"), None, "a region of that name");
+    }
+
+    #[test]
+    fn every_kind_that_the_table_names_is_one_of_otf2() {
+        for function in Function::all().filter(|function| function.otf2.is_some()) {
+            assert!(Collective::of(function.name).is_some(), "{}: {:?}", function.name, function.otf2);
+        }
+    }
+
+    /// As they were spelled here before the table had them: number, role and sizes.
+    #[test]
+    fn each_collective_has_its_number_role_and_sizes() {
+        let expected = [
+            ("barrier", (0, BARRIER, Sizes::None)),
+            ("bcast", (1, ONE_TO_ALL, Sizes::FromRoot)),
+            ("gather", (2, ALL_TO_ONE, Sizes::ToRoot)),
+            ("gatherv", (3, ALL_TO_ONE, Sizes::Own)),
+            ("scatter", (4, ONE_TO_ALL, Sizes::FromRoot)),
+            ("scatterv", (5, ONE_TO_ALL, Sizes::Own)),
+            ("allgather", (6, ALL_TO_ALL, Sizes::All)),
+            ("allgatherv", (7, ALL_TO_ALL, Sizes::Own)),
+            ("alltoall", (8, ALL_TO_ALL, Sizes::All)),
+            ("alltoallv", (9, ALL_TO_ALL, Sizes::Own)),
+            ("alltoallw", (10, ALL_TO_ALL, Sizes::Own)),
+            ("allreduce", (11, ALL_TO_ALL, Sizes::All)),
+            ("reduce", (12, ALL_TO_ONE, Sizes::ToRoot)),
+            ("reduce_scatter", (13, ALL_TO_ALL, Sizes::Own)),
+            ("scan", (14, OTHER, Sizes::Prefix)),
+            ("exscan", (15, OTHER, Sizes::ExclusivePrefix)),
+            ("reduce_scatter_block", (16, ALL_TO_ALL, Sizes::All)),
+            ("neighbor_allgather", (6, ALL_TO_ALL, Sizes::Own)),
+            ("neighbor_alltoallw", (10, ALL_TO_ALL, Sizes::Own)),
+        ];
+        for (name, (number, role, sizes)) in expected {
+            let function = format!("MPI_I{name}");
+            assert_eq!(Collective::of(&function), Some(Collective { number, role, sizes }), "{function}");
+        }
     }
 
     #[test]

@@ -18,6 +18,8 @@ use super::labels::Labels;
 use super::rows::Calls;
 use super::stamps::Stamps;
 use archive::Archive;
+#[cfg(test)]
+pub use collective::Collective;
 use definitions::Definitions;
 use library::Library;
 

@@ -1,0 +1,142 @@
+//! From a line of the table to what it says, as data.
+
+/// Makes lines of the table to a `&[&[Function]]`: for each line the functions that it declares as recorded.
+#[macro_export]
+macro_rules! functions {
+    ($($kind:ident $(+ $large:ident)? $name:ident $(, $started:ident)? ($($argument:ident),*)
+        $(or $other:ident($($passed:ident),*))? $(into $into:ident)?
+        $(=> $($rule:ident)::+($($significant:ident),*))?
+        $(root $root:ident)? $(reduction $reduction:ident)? $(on $comm:ident)?
+        $(as $pattern:ident)? $(otf2 $otf2:ident)? $(reprompi $reprompi:ident)?;)*) => {
+        &[$($crate::functions_of_line!($kind $name [$($started)?] [$($($rule)::+)?] [$($root)?] [$($reduction)?]
+            [$($comm)?] [$($pattern)?] [$($otf2)?] [$($reprompi)?])),*]
+    };
+}
+
+/// One line: a collective has three forms; of the other kinds nothing is recorded.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! functions_of_line {
+    (collective $name:ident [$started:ident] [$rule:ident] $root:tt $reduction:tt [$comm:ident] [$pattern:ident]
+        $otf2:tt $reprompi:tt) => {
+        &$crate::forms!($name, $started, $rule, $root, $reduction, $comm, $pattern, $otf2, $reprompi)
+    };
+    ($kind:ident $name:ident $($anything:tt)*) => {
+        &[]
+    };
+}
+
+/// The blocking, the non-blocking and the persistent form of a collective, a `[Function; 3]`.
+#[macro_export]
+macro_rules! forms {
+    ($name:ident, $started:ident, $rule:ident, [$($root:ident)?], [$($reduction:ident)?], $comm:ident, $pattern:ident,
+        [$($otf2:ident)?], [$($reprompi:ident)?]) => {{
+        const BLOCKING: $crate::Function = $crate::Function {
+            name: concat!("MPI_", stringify!($name)),
+            form: $crate::Form::Blocking,
+            blocking: concat!("MPI_", stringify!($name)),
+            pattern: $crate::pattern!($pattern),
+            size: $crate::size!($rule),
+            root: $crate::word!($($root)?),
+            reduction: $crate::word!($($reduction)?),
+            communicator: stringify!($comm),
+            otf2: $crate::word!($($otf2)?),
+            reprompi: $crate::word!($($reprompi)?),
+        };
+        [
+            BLOCKING,
+            $crate::Function {
+                name: concat!("MPI_", stringify!($started)),
+                form: $crate::Form::NonBlocking,
+                ..BLOCKING
+            },
+            $crate::Function {
+                name: concat!("MPI_", stringify!($name), "_init"),
+                form: $crate::Form::Persistent,
+                ..BLOCKING
+            },
+        ]
+    }};
+}
+
+/// A word that may be missing.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! word {
+    () => {
+        None
+    };
+    ($word:ident) => {
+        Some(stringify!($word))
+    };
+}
+
+/// The pattern that a line names.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! pattern {
+    (all_to_all) => {
+        $crate::Pattern::AllToAll
+    };
+    (one_to_all) => {
+        $crate::Pattern::OneToAll
+    };
+    (all_to_one) => {
+        $crate::Pattern::AllToOne
+    };
+    (prefix) => {
+        $crate::Pattern::Prefix
+    };
+    (exclusive_prefix) => {
+        $crate::Pattern::ExclusivePrefix
+    };
+    (neighbourhood) => {
+        $crate::Pattern::Neighbourhood
+    };
+    (none) => {
+        $crate::Pattern::None
+    };
+}
+
+/// What the rule that a line names counts. A new rule is a method in `interpose/src/identity/message_size.rs` and a
+/// line here.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! size {
+    (nothing) => {
+        $crate::Size::Nothing
+    };
+    (uniform) => {
+        $crate::Size::Block
+    };
+    (gathered) => {
+        $crate::Size::Block
+    };
+    (scattered) => {
+        $crate::Size::Block
+    };
+    (gathered_by_rank) => {
+        $crate::Size::Contributed
+    };
+    (contributed) => {
+        $crate::Size::Contributed
+    };
+    (scattered_by_rank) => {
+        $crate::Size::Received
+    };
+    (exchanged) => {
+        $crate::Size::Sum
+    };
+    (exchanged_by_type) => {
+        $crate::Size::Sum
+    };
+    (summed) => {
+        $crate::Size::Sum
+    };
+    (sent_to_neighbours) => {
+        $crate::Size::Sum
+    };
+    (sent_to_neighbours_by_type) => {
+        $crate::Size::Sum
+    };
+}

@@ -1,0 +1,114 @@
+//! What is known of a recorded function.
+
+/// A recorded function: one form of a collective.
+#[derive(Clone, Copy, Debug)]
+pub struct Function {
+    /// The plain C name, also for the variant with large counts.
+    pub name: &'static str,
+    /// How it is called.
+    pub form: Form,
+    /// The name of the form that does the same and blocks; its own for that form.
+    pub blocking: &'static str,
+    /// Which ranks wait for which.
+    pub pattern: Pattern,
+    /// What the message size of a call counts.
+    pub size: Size,
+    /// The parameter that is the root, where it has one.
+    pub root: Option<&'static str>,
+    /// The parameter that is the reduction operator, where it has one.
+    pub reduction: Option<&'static str>,
+    /// The parameter that is the communicator.
+    pub communicator: &'static str,
+    /// The kind of collective that it is in OTF2, without `OTF2_COLLECTIVE_OP_`; `None`: OTF2 has no such kind.
+    pub otf2: Option<&'static str>,
+    /// The name under which ReproMPI measures its blocking form; `None`: ReproMPI does not.
+    pub reprompi: Option<&'static str>,
+}
+
+/// The forms of a collective.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// `MPI_X`: returns when this rank's share is done.
+    Blocking,
+    /// `MPI_IX`: starts it; a request stands for it until it is complete.
+    NonBlocking,
+    /// `MPI_X_init`: prepares a request that is started many times.
+    Persistent,
+}
+
+/// Which ranks wait for which: what no implementation can do without, whatever its algorithm.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pattern {
+    /// No rank leaves before all have entered.
+    AllToAll,
+    /// No other rank leaves before the root has entered.
+    OneToAll,
+    /// The root does not leave before all others have entered.
+    AllToOne,
+    /// A rank does not leave before all of lower ranks have entered; its own data counts too.
+    Prefix,
+    /// The same; its own data does not count.
+    ExclusivePrefix,
+    /// A rank does not leave before its neighbours in the topology have entered.
+    Neighbourhood,
+    /// Nothing is claimed.
+    None,
+}
+
+/// What the message size of a call counts: the rules of `interpose/src/identity/message_size.rs`, by what can be
+/// concluded from their result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Size {
+    /// No data: 0 bytes.
+    Nothing,
+    /// The same on each rank: all data, or the block of one peer. (Over a neighbourhood, ranks may differ.)
+    Block,
+    /// What this rank brings in, which differs between ranks.
+    Contributed,
+    /// What this rank gets, which differs between ranks; on the root all that it sends.
+    Received,
+    /// A sum over peers: with which of them a rank exchanges data cannot be told.
+    Sum,
+}
+
+impl Function {
+    /// Whether it is a barrier that blocks: no data, and no rank leaves before all have entered.
+    #[must_use]
+    pub fn is_blocking_barrier(&self) -> bool {
+        self.form == Form::Blocking && self.pattern == Pattern::AllToAll && self.size == Size::Nothing
+    }
+}
+
+impl Form {
+    /// In words.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Form::Blocking => "blocking",
+            Form::NonBlocking => "non-blocking",
+            Form::Persistent => "persistent",
+        }
+    }
+
+    /// Whether a call only starts or prepares the operation, and a request stands for it until it is complete.
+    #[must_use]
+    pub fn has_request(self) -> bool {
+        self != Form::Blocking
+    }
+}
+
+impl Pattern {
+    /// In words.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Pattern::AllToAll => "all-to-all",
+            Pattern::OneToAll => "one-to-all",
+            Pattern::AllToOne => "all-to-one",
+            Pattern::Prefix => "prefix",
+            Pattern::ExclusivePrefix => "exclusive prefix",
+            Pattern::Neighbourhood => "neighbourhood",
+            Pattern::None => "none",
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! Functions by their names.
+//!
+//! A trace may name a function that the table lacks: one of a later version, or of a file that another program wrote.
+//! Of its meaning nothing is claimed then. Only its form follows from MPI's naming convention (MPI-4.1, section 6.12
+//! and 6.13): `MPI_IX` and `MPI_X_init` have a request, and `MPI_X` blocks.
+
+use std::sync::OnceLock;
+
+use crate::{Form, Function, for_each_function, functions};
+
+static TABLE: &[&[Function]] = for_each_function!(functions);
+static ADDED: OnceLock<&'static [&'static [Function]]> = OnceLock::new();
+
+/// Adds lines that [`functions!`] has made to those that are found by name: extensions (`MPIX_`), and what a test
+/// invents. Only the first call of a process counts.
+pub fn add(lines: &'static [&'static [Function]]) {
+    let _ = ADDED.set(lines);
+}
+
+impl Function {
+    /// Every recorded function.
+    pub fn all() -> impl Iterator<Item = &'static Function> {
+        let added = ADDED.get().copied().unwrap_or_default();
+        TABLE.iter().chain(added).copied().flatten()
+    }
+
+    /// What is known of a function, by its plain C name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<&'static Function> {
+        Function::all().find(|function| function.name == name)
+    }
+}
+
+impl Form {
+    /// The form of a function, by its plain C name.
+    #[must_use]
+    pub fn of(name: &str) -> Form {
+        match (Function::named(name), name.strip_prefix("MPI_")) {
+            (Some(function), _) => function.form,
+            (None, Some(unknown)) if unknown.ends_with("_init") => Form::Persistent,
+            (None, Some(unknown)) if unknown.starts_with('I') => Form::NonBlocking,
+            _ => Form::Blocking,
+        }
+    }
+}
+
+/// The function that does the same as a non-blocking or persistent one, and blocks: `MPI_Allreduce` of `MPI_Iallreduce`
+/// and of `MPI_Allreduce_init`. `None` for a function that blocks.
+#[must_use]
+pub fn blocking_name(name: &str) -> Option<String> {
+    if let Some(function) = Function::named(name) {
+        return function.form.has_request().then(|| function.blocking.to_owned());
+    }
+    let unknown = name.strip_prefix("MPI_")?;
+    match Form::of(name) {
+        Form::Blocking => None,
+        Form::Persistent => unknown.strip_suffix("_init").map(|blocking| format!("MPI_{blocking}")),
+        Form::NonBlocking => {
+            let mut rest = unknown.strip_prefix('I')?.chars();
+            let first = rest.next()?.to_ascii_uppercase();
+            Some(format!("MPI_{first}{}", rest.as_str()))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use crate::{Pattern, Size};
+
+    #[test]
+    fn the_blocking_form_of_a_function() {
+        assert_eq!(blocking_name("MPI_Iallreduce").as_deref(), Some("MPI_Allreduce"));
+        assert_eq!(blocking_name("MPI_Ireduce_scatter_block").as_deref(), Some("MPI_Reduce_scatter_block"));
+        assert_eq!(blocking_name("MPI_Neighbor_alltoallw_init").as_deref(), Some("MPI_Neighbor_alltoallw"));
+        assert_eq!(blocking_name("MPI_Allreduce"), None);
+        assert_eq!(blocking_name("unknown"), None);
+    }
+
+    #[test]
+    fn of_an_unknown_function_only_the_form_is_known() {
+        assert!(Function::named("MPI_Ialltogether").is_none());
+        assert_eq!(Form::of("MPI_Ialltogether"), Form::NonBlocking);
+        assert_eq!(Form::of("MPI_Alltogether_init"), Form::Persistent);
+        assert_eq!(Form::of("MPI_Alltogether"), Form::Blocking);
+        assert_eq!(Form::of("Iterate"), Form::Blocking, "a region of the program");
+        assert_eq!(blocking_name("MPI_Ialltogether").as_deref(), Some("MPI_Alltogether"));
+        assert_eq!(blocking_name("MPI_Alltogether_init").as_deref(), Some("MPI_Alltogether"));
+    }
+
+    #[test]
+    fn the_forms_of_a_line_agree_with_the_convention_of_names() {
+        for function in Function::all() {
+            assert_eq!(Function::named(function.blocking).map(|found| found.form), Some(Form::Blocking));
+            let convention = match function.name.strip_prefix("MPI_").unwrap() {
+                name if name.ends_with("_init") => Form::Persistent,
+                name if name.starts_with('I') => Form::NonBlocking,
+                _ => Form::Blocking,
+            };
+            assert_eq!(function.form, convention, "{}", function.name);
+        }
+        let names: BTreeSet<&str> = Function::all().map(|function| function.name).collect();
+        assert_eq!(names.len(), Function::all().count(), "each function once");
+        assert_eq!(names.len(), 3 * 22);
+    }
+
+    #[test]
+    fn roots_are_where_the_pattern_has_one_rank_that_differs() {
+        for function in Function::all() {
+            let is_rooted = matches!(function.pattern, Pattern::OneToAll | Pattern::AllToOne);
+            assert_eq!(function.root.is_some(), is_rooted, "{}", function.name);
+        }
+        let barriers: Vec<&str> =
+            Function::all().filter(|function| function.is_blocking_barrier()).map(|function| function.name).collect();
+        assert_eq!(barriers, ["MPI_Barrier"]);
+        let reduce = Function::named("MPI_Ireduce").unwrap();
+        assert_eq!((reduce.root, reduce.reduction, reduce.communicator), (Some("root"), Some("op"), "comm"));
+        assert_eq!((reduce.otf2, reduce.reprompi, reduce.size), (Some("REDUCE"), Some("MPI_Reduce"), Size::Block));
+    }
+}

@@ -1,0 +1,23 @@
+//! A line that is added to the table is on the page, with what it says.
+
+use libtest_mimic::Failed;
+use mpitrace_functions::{Function, functions};
+use mpitrace_headers::{lines, page, parse, text};
+
+include!("../../invented.rs");
+
+static INVENTED: &[&[Function]] = for_each_invented!(functions);
+
+pub fn is_on_the_page() -> Result<(), Failed> {
+    mpitrace_functions::add(INVENTED);
+    let page = page(lines().into_iter().chain(parse(for_each_invented!(text))).collect());
+    let expected = [
+        "23 in 135 functions",
+        "| Inform | `MPI_Inform`, `_c` | `MPI_Whisper`, `_c` | `MPI_Inform_init`, `_c` | int and large counts |",
+        "| Inform | one-to-all | `root` | `op` | `SCATTER` | `Rumour` |",
+    ];
+    match expected.into_iter().find(|expected| !page.contains(expected)) {
+        None => Ok(()),
+        Some(missing) => Err(format!("not on the page: {missing}").into()),
+    }
+}

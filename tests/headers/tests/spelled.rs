@@ -1,0 +1,106 @@
+//! Names of functions that stand in the code beside the table: what is known of a function is said in its line, so code
+//! that compares names has a second table in it.
+//!
+//! String literals of the product's code are looked at, comments and tests are not.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+use mpitrace_headers::Line;
+use proc_macro2::{Delimiter, Literal, TokenStream, TokenTree};
+
+/// Where product code is, from the root of the repository.
+const FOLDERS: [&str; 3] = ["src", "tools/src", "interpose/src"];
+
+/// The files in which names may stand, and why.
+const ALLOWED: [(&str, &str); 10] = [
+    ("src/functions/lib.rs", "the table"),
+    ("src/analysis/reader.rs", "messages: where a rank ended"),
+    ("tools/src/commands/recover.rs", "messages: how far the job came"),
+    ("tools/src/commands/info/page.rs", "a message: what the duration is of"),
+    ("tools/src/mpi/ask.rs", "calls these functions of a library"),
+    ("tools/src/mpi/try_calls.rs", "calls these functions of a library"),
+    ("interpose/src/boundary/mpi.rs", "the functions of MPI that the tracer itself calls"),
+    ("interpose/src/job/metadata.rs", "finds the MPI library by a function that each has"),
+    ("interpose/src/job/lifecycle.rs", "messages: MPI_Abort and what is to be done"),
+    ("interpose/src/job/sessions.rs", "messages: calls after MPI_Finalize"),
+];
+
+/// Each place where a function of the table is spelled without a reason, and each reason that is not needed any more.
+pub fn outside(lines: &[Line]) -> Vec<String> {
+    let names: BTreeSet<String> = lines.iter().flat_map(Line::functions).map(|function| function.name).collect();
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let (mut found, mut needed) = (Vec::new(), BTreeSet::from(["src/functions/lib.rs"]));
+    for file in FOLDERS.iter().flat_map(|folder| files(&root.join(folder))) {
+        let text = fs::read_to_string(&file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+        let relative = file.strip_prefix(&root).unwrap_or(&file).display().to_string();
+        let tokens: TokenStream = text.parse().unwrap_or_else(|error| panic!("{relative}: {error}"));
+        let mut literals = Vec::new();
+        collect(tokens, &mut literals);
+        for literal in literals {
+            let text = literal.to_string();
+            let Some(name) = words(&text).find(|word| names.contains(*word)) else { continue };
+            match ALLOWED.iter().find(|(allowed, _)| *allowed == relative) {
+                Some((allowed, _)) => drop(needed.insert(allowed)),
+                None => found.push(format!("{relative}:{}: {name} in {text}", literal.span().start().line)),
+            }
+        }
+    }
+    let stale = ALLOWED.iter().filter(|(file, _)| !needed.contains(file));
+    found.extend(stale.map(|(file, reason)| format!("{file} spells none ({reason}): take it off the list")));
+    found
+}
+
+/// The names in a literal, also those of the profiling interface.
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').filter_map(|word| Some(&word[word.find("MPI_")?..]))
+}
+
+/// The files of product code under a folder: no modules of tests.
+fn files(folder: &Path) -> Vec<std::path::PathBuf> {
+    let entries = fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+    let mut files = Vec::new();
+    for path in entries.map(|entry| entry.expect("an entry of a folder").path()) {
+        let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
+        // Declared `#[cfg(test)] mod tests;` and so on in another file.
+        if stem == "tests" || stem.ends_with("_tests") || stem == "invented" {
+            continue;
+        }
+        if path.is_dir() {
+            files.extend(self::files(&path));
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            files.push(path);
+        }
+    }
+    files.sort();
+    files
+}
+
+/// All literals but those of attributes, comments among them, and of what is built for tests only.
+fn collect(tokens: TokenStream, literals: &mut Vec<Literal>) {
+    let mut tokens = tokens.into_iter().peekable();
+    let mut skips = false;
+    while let Some(token) = tokens.next() {
+        match token {
+            TokenTree::Punct(mark) if mark.as_char() == '#' => {
+                if matches!(tokens.peek(), Some(TokenTree::Punct(mark)) if mark.as_char() == '!') {
+                    tokens.next();
+                }
+                if let Some(TokenTree::Group(attribute)) = tokens
+                    .next_if(|next| matches!(next, TokenTree::Group(group) if group.delimiter() == Delimiter::Bracket))
+                {
+                    let attribute: String = attribute.stream().to_string().split_whitespace().collect();
+                    skips |= attribute == "cfg(test)" || attribute == "test";
+                }
+            }
+            // The item after `#[cfg(test)]` ends with its braces or a semicolon.
+            TokenTree::Group(group) if skips => skips = group.delimiter() != Delimiter::Brace,
+            TokenTree::Punct(mark) if skips && mark.as_char() == ';' => skips = false,
+            _ if skips => {}
+            TokenTree::Group(group) => collect(group.stream(), literals),
+            TokenTree::Literal(literal) => literals.push(literal),
+            _ => {}
+        }
+    }
+}
