@@ -8,8 +8,7 @@ use std::sync::OnceLock;
 use mpitrace_format::layout::abi as family;
 use mpitrace_platform::abi::{self, Constants, Handle};
 
-use crate::boundary::mpi;
-use crate::boundary::symbol::{self, Symbol};
+use crate::boundary::{mpi, program, symbol};
 
 /// What this library must know of the MPI library in the process.
 #[derive(Debug)]
@@ -57,21 +56,10 @@ pub fn get() -> &'static Abi {
 
 impl Abi {
     fn detect() -> Abi {
-        static VERSION: Symbol = Symbol::new("PMPI_Abi_get_version\0");
         // Asked first: Open MPI 6 has a library of the standard interface on top of its own, whose objects are then in the process
-        // too.
-        if let Some(get_version) = VERSION.get() {
-            let (mut major, mut minor): (c_int, c_int) = (-1, -1);
-            // SAFETY: int MPI_Abi_get_version(int *, int *), callable at any time; both outlive the call.
-            unsafe {
-                let get_version: unsafe extern "C" fn(*mut c_int, *mut c_int) -> c_int =
-                    std::mem::transmute(get_version);
-                get_version(&raw mut major, &raw mut minor);
-            }
-            // The libraries' own interfaces have the function too, and answer -1.
-            if major >= 1 {
-                return Abi::standard();
-            }
+        // too. The libraries' own interfaces have the function as well, and answer -1.
+        if mpi::abi_version().is_some_and(|major| major >= 1) {
+            return Abi::standard();
         }
         if symbol::data(c"ompi_mpi_comm_world").is_null() { Abi::mpich() } else { Abi::openmpi() }
     }
@@ -121,8 +109,7 @@ impl Abi {
     /// Whether an error code says that the library has refused an argument (MPI_ERR_BUFFER to MPI_ERR_ARG): such a call has been
     /// matched with none on another rank. After any other error it may have been.
     pub fn is_argument_error(&self, code: c_int) -> bool {
-        // SAFETY: int MPI_Error_class(int, int *), callable at any time.
-        let class = mpi::int(|class| unsafe { mpi::error_class(code as usize, class) });
+        let class = mpi::class_of_error(code);
         class.is_some_and(|class| (1..=self.last_argument_class).contains(&class))
     }
 
@@ -132,30 +119,17 @@ impl Abi {
         register & self.handle_mask
     }
 
-    /// The handle that lies at `place`.
-    ///
-    /// # Safety
-    /// `place` is an MPI handle's address that the program has passed to an MPI function.
-    pub unsafe fn read(&self, place: usize) -> usize {
-        // SAFETY: the caller's promise; a handle takes `handle_size` bytes.
-        unsafe {
-            match self.handle_size {
-                4 => std::ptr::with_exposed_provenance::<u32>(place).read() as usize,
-                _ => std::ptr::with_exposed_provenance::<usize>(place).read(),
-            }
+    /// The handle that lies at `place`, where the program has passed that to an MPI function.
+    pub fn read(&self, place: usize) -> usize {
+        match self.handle_size {
+            4 => program::at::<u32>(place, 0) as usize,
+            _ => program::at(place, 0),
         }
     }
 
     /// The handle that lies at `place`, 0 for a null pointer: what the library will say of that is its own business.
-    ///
-    /// # Safety
-    /// As [`Abi::read`], unless `place` is null.
-    pub unsafe fn read_if_any(&self, place: usize) -> usize {
-        match place {
-            0 => 0,
-            // SAFETY: the caller's promise.
-            _ => unsafe { self.read(place) },
-        }
+    pub fn read_if_any(&self, place: usize) -> usize {
+        if place == 0 { 0 } else { self.read(place) }
     }
 
     /// The name of a predefined reduction operator; `None` for one that the program made.

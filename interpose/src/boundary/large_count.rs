@@ -6,7 +6,8 @@
 
 use std::ffi::c_int;
 
-use crate::boundary::{abi, mpi};
+use crate::boundary::mpi::Comm;
+use crate::boundary::{abi, program};
 
 /// The arrays that stand in for the program's until the call has returned, or its request is complete.
 #[derive(Default)]
@@ -19,17 +20,15 @@ impl Narrowed {
     }
 
     /// Turns the arguments of `MPI_X_c` into those of `MPI_X` (`plain`), by the names that the standard gives them. False: a count or
-    /// displacement does not fit into an int.
-    ///
-    /// # Safety
-    /// `arguments` are those of a call of the function whose parameters have these names.
-    pub unsafe fn narrow(&mut self, plain: &str, names: &[&str], arguments: &mut [usize]) -> bool {
+    /// displacement does not fit into an int. `arguments` are
+    /// those of a call of the function whose parameters have these names.
+    pub fn narrow(&mut self, plain: &str, names: &[&str], arguments: &mut [usize]) -> bool {
         let argument = |name: &str| names.iter().position(|other| *other == name).map(|index| arguments[index]);
         let abi = abi::get();
         let in_place = argument("sendbuf") == Some(abi.in_place);
         let arrays = names.iter().any(|name| is_array(name));
-        // SAFETY: the communicator is as good as the program's argument; the library judges it.
-        let ranks = argument("comm").filter(|_| arrays).map(|comm| unsafe { ranks(comm, plain.contains("eighbor_")) });
+        let comm = argument("comm").filter(|_| arrays).map(Comm::of_handle);
+        let ranks = comm.map(|comm| ranks(comm, plain.contains("eighbor_")));
         let root = argument("root").map(|root| root as i32);
         for (name, argument) in names.iter().zip(arguments) {
             match *name {
@@ -54,10 +53,8 @@ impl Narrowed {
                         // MPI_Scatterv calls the displacements of what the root sends `displs`.
                         _ => ranks.sources,
                     };
-                    // SAFETY: a significant array has an element for each peer.
-                    let Some(narrow) = (unsafe { narrow_array(*argument, length) }) else {
-                        return false;
-                    };
+                    // A significant array has an element for each peer.
+                    let Some(narrow) = narrow_array(*argument, length) else { return false };
                     *argument = narrow.as_ptr().expose_provenance();
                     self.0.push(narrow);
                 }
@@ -69,14 +66,10 @@ impl Narrowed {
 }
 
 /// What a call returns whose count does not fit: the error goes the way of all errors on its communicator.
-///
-/// # Safety
-/// `arguments` are those of a call of the function whose parameters have these names.
-pub unsafe fn refuse(names: &[&str], arguments: &[usize]) -> c_int {
+pub fn refuse(names: &[&str], arguments: &[usize]) -> c_int {
     let error = abi::get().err_count;
     if let Some(index) = names.iter().position(|name| *name == "comm") {
-        // SAFETY: the communicator is as good as the program's argument.
-        unsafe { mpi::comm_call_errhandler(arguments[index], error as usize) };
+        Comm::of_handle(arguments[index]).raise(error);
     }
     error
 }
@@ -95,31 +88,23 @@ struct Ranks {
     destinations: usize,
 }
 
-/// # Safety
-/// `comm` may be asked about.
-unsafe fn ranks(comm: usize, neighbours: bool) -> Option<Ranks> {
-    // SAFETY: the caller's promise.
-    let word = |function: unsafe fn(usize, usize) -> bool| mpi::int(|place| unsafe { function(comm, place) });
-    let group = usize::try_from(word(mpi::comm_size)?).ok()?;
-    let (sources, destinations) = match (neighbours, word(mpi::comm_test_inter)?) {
+fn ranks(comm: Comm, neighbours: bool) -> Option<Ranks> {
+    let group = comm.size()? as usize;
+    let (sources, destinations) = match (neighbours, comm.is_inter()?) {
         (true, _) => {
-            // SAFETY: as above.
-            let (sources, destinations) = unsafe { mpi::neighbours(comm) };
+            let (sources, destinations) = comm.neighbours();
             (sources as usize, destinations as usize)
         }
-        (false, 0) => (group, group),
-        (false, _) => {
-            let remote = usize::try_from(word(mpi::comm_remote_size)?).ok()?;
+        (false, false) => (group, group),
+        (false, true) => {
+            let remote = comm.remote_size()? as usize;
             (remote, remote)
         }
     };
-    Some(Ranks { own: word(mpi::comm_rank)?, group, sources, destinations })
+    Some(Ranks { own: comm.rank()? as i32, group, sources, destinations })
 }
 
-/// # Safety
-/// The array holds `length` values of 64 bits: MPI_Count and MPI_Aint in all three interfaces.
-unsafe fn narrow_array(array: usize, length: usize) -> Option<Vec<c_int>> {
-    let array = std::ptr::with_exposed_provenance::<i64>(array);
-    // SAFETY: the caller's promise.
-    (0..length).map(|index| unsafe { array.add(index).read() }.try_into().ok()).collect()
+/// The values of 64 bits (MPI_Count and MPI_Aint in all three interfaces) of an array as ints; `None` where one does not fit.
+fn narrow_array(array: usize, length: usize) -> Option<Vec<c_int>> {
+    (0..length).map(|index| program::at::<i64>(array, index).try_into().ok()).collect()
 }

@@ -1,8 +1,6 @@
 //! Statuses: the program's own, or private ones where it wants none and a message's size has to be known.
 
-use std::ffi::c_int;
-
-use crate::boundary::{abi, mpi};
+use crate::boundary::{abi, mpi, program};
 
 /// The statuses that a call is given.
 pub struct Statuses {
@@ -33,27 +31,11 @@ impl Statuses {
     }
 }
 
-/// The bytes of the message that a receive has got; `None` where it got none: cancelled, or from MPI_PROC_NULL.
-///
-/// # Safety
-/// `status` is the address of a status that a call has set.
-pub unsafe fn bytes_of(status: usize) -> Option<u64> {
-    let abi = abi::get();
-    let source = std::ptr::with_exposed_provenance::<c_int>(status + abi.status_source);
-    // SAFETY: the caller's promise; MPI_SOURCE lies there.
-    if unsafe { source.read() } == abi.proc_null {
+/// The bytes of the message that a receive has got, by the address of the status that the call has set; `None` where it got
+/// none: cancelled, or from MPI_PROC_NULL.
+pub fn bytes_of(status: usize) -> Option<u64> {
+    if program::int(status + abi::get().status_source) == abi::get().proc_null {
         return None;
     }
-    // SAFETY: the caller's promise, here and below.
-    if mpi::int(|flag| unsafe { mpi::test_cancelled(status, flag) }) != Some(0) {
-        return None;
-    }
-    let mut bytes: i64 = -1;
-    // SAFETY: int MPI_Get_elements_x(const MPI_Status *, MPI_Datatype, MPI_Count *), MPI_Count being 64 bits.
-    if unsafe { mpi::get_elements_x(status, abi.byte, (&raw mut bytes).expose_provenance()) } && bytes >= 0 {
-        return Some(bytes as u64);
-    }
-    // SAFETY: int MPI_Get_count(const MPI_Status *, MPI_Datatype, int *).
-    let bytes = mpi::int(|count| unsafe { mpi::get_count(status, abi.byte, count) })?;
-    u64::try_from(bytes).ok()
+    mpi::message_bytes(status)
 }

@@ -1,6 +1,6 @@
 //! Finds the definition of an MPI function beyond our own.
 
-use std::ffi::{CStr, CString, c_char, c_int, c_void};
+use std::ffi::{CStr, CString, c_int, c_void};
 use std::sync::atomic::{AtomicPtr, Ordering};
 
 /// An MPI function as somebody below us defines it.
@@ -72,13 +72,26 @@ pub fn data(name: &CStr) -> *mut c_void {
     if found.is_null() { next_definition(name) } else { found }
 }
 
-/// The name of the symbol that starts exactly at this address, and the file that it is in.
-pub fn at(address: usize) -> Option<(&'static CStr, &'static CStr)> {
-    // SAFETY: a Dl_info of zeros is a valid value.
+/// The pointer that a variable of the MPI library holds.
+pub fn pointer_in(name: &CStr) -> Option<usize> {
+    let place = data(name).cast::<usize>();
+    // SAFETY: a symbol that is found is mapped; the caller names a variable that is a pointer, which MPI_Init has set.
+    (!place.is_null()).then(|| unsafe { place.read() })
+}
+
+/// What the loader knows of an address.
+fn information(address: usize) -> Option<libc::Dl_info> {
+    // SAFETY: a Dl_info is made of pointers, which may be null.
     let mut info: libc::Dl_info = unsafe { std::mem::zeroed() };
     // SAFETY: dladdr takes any address; `info` outlives the call.
     let found = unsafe { libc::dladdr(std::ptr::without_provenance(address), &raw mut info) } != 0;
-    if !found || info.dli_sname.is_null() || info.dli_saddr.addr() != address {
+    found.then_some(info)
+}
+
+/// The name of the symbol that starts exactly at this address, and the file that it is in.
+pub fn at(address: usize) -> Option<(&'static CStr, &'static CStr)> {
+    let info = information(address)?;
+    if info.dli_sname.is_null() || info.dli_saddr.addr() != address {
         return None;
     }
     // SAFETY: both point into the loaded object, which stays: MPI libraries are not unloaded while MPI is in use.
@@ -115,30 +128,65 @@ pub struct Object {
 
 /// All that the loader has mapped, in its order.
 pub fn loaded_objects() -> Vec<Object> {
-    unsafe extern "C" fn step(info: *mut libc::dl_phdr_info, _: usize, objects: *mut c_void) -> c_int {
-        // SAFETY: `objects` is the vector below, which outlives the iteration.
-        let objects = unsafe { &mut *objects.cast::<Vec<Object>>() };
-        // SAFETY: the loader hands over a valid entry.
-        let (name, base): (*const c_char, _) = unsafe { ((*info).dlpi_name, (*info).dlpi_addr) };
-        if !name.is_null() {
-            // SAFETY: the loader's names are C strings.
-            objects.push(Object { path: unsafe { CStr::from_ptr(name) }.to_owned(), base: base as usize });
-        }
-        0
-    }
-    let mut objects: Vec<Object> = Vec::new();
-    // SAFETY: `step` is as dl_iterate_phdr wants it. The loader's lock is held meanwhile: nothing is opened in there.
-    unsafe { libc::dl_iterate_phdr(Some(step), (&raw mut objects).cast()) };
+    let mut objects = Vec::new();
+    for_each_object(&mut |object, _| {
+        objects.push(Object { path: object.0.to_owned(), base: object.1 });
+        true
+    });
     objects
+}
+
+/// The object that holds an address in one of its segments, with its notes.
+pub fn object_with_notes(address: usize) -> Option<(Object, Vec<Vec<u8>>)> {
+    let mut found = None;
+    for_each_object(&mut |(name, base), headers| {
+        let place = |header: &libc::Elf64_Phdr| base.wrapping_add(header.p_vaddr as usize);
+        let holds = |header: &libc::Elf64_Phdr| {
+            let start = place(header);
+            header.p_type == libc::PT_LOAD && (start..start + header.p_memsz as usize).contains(&address)
+        };
+        if !headers.iter().any(holds) {
+            return true;
+        }
+        let mut notes = Vec::new();
+        for header in headers.iter().filter(|header| header.p_type == libc::PT_NOTE) {
+            let start = std::ptr::with_exposed_provenance::<u8>(place(header));
+            // SAFETY: a note segment is mapped with its object, which the loader keeps while this runs.
+            notes.push(unsafe { std::slice::from_raw_parts(start, header.p_memsz as usize) }.to_vec());
+        }
+        found = Some((Object { path: name.to_owned(), base }, notes));
+        false
+    });
+    found
+}
+
+/// Sees an object's name and base, and its program headers; whether it wants to see another.
+type Visit<'v> = dyn FnMut((&CStr, usize), &[libc::Elf64_Phdr]) -> bool + 'v;
+
+/// Calls `visit` for all that the loader has mapped, in its order, until it returns false. The loader's lock is held meanwhile:
+/// nothing may be opened in there.
+fn for_each_object(mut visit: &mut Visit<'_>) {
+    unsafe extern "C" fn step(info: *mut libc::dl_phdr_info, _: usize, visit: *mut c_void) -> c_int {
+        // SAFETY: `visit` is the reference below, which outlives the iteration and is used by nobody else meanwhile.
+        let visit = unsafe { &mut *visit.cast::<&mut Visit<'_>>() };
+        // SAFETY: the loader hands over a valid entry.
+        let info = unsafe { &*info };
+        if info.dlpi_name.is_null() {
+            return 0;
+        }
+        // SAFETY: the loader's names are C strings.
+        let name = unsafe { CStr::from_ptr(info.dlpi_name) };
+        // SAFETY: an entry has as many program headers as it says.
+        let headers = unsafe { std::slice::from_raw_parts(info.dlpi_phdr, info.dlpi_phnum.into()) };
+        c_int::from(!visit((name, info.dlpi_addr as usize), headers))
+    }
+    // SAFETY: `step` is as dl_iterate_phdr wants it.
+    unsafe { libc::dl_iterate_phdr(Some(step), (&raw mut visit).cast()) };
 }
 
 /// The base of the object that holds this address.
 pub fn object_of(address: usize) -> Option<usize> {
-    // SAFETY: a Dl_info of zeros is a valid value.
-    let mut info: libc::Dl_info = unsafe { std::mem::zeroed() };
-    // SAFETY: dladdr takes any address; `info` outlives the call.
-    let found = unsafe { libc::dladdr(std::ptr::without_provenance(address), &raw mut info) } != 0;
-    found.then(|| info.dli_fbase.addr())
+    information(address).map(|info| info.dli_fbase.addr())
 }
 
 /// Whether this loaded object itself defines the symbol, and not one that it depends on.

@@ -1,5 +1,7 @@
 //! How counts are passed: as `int`, or as MPI_Count.
 
+use crate::boundary::program;
+
 /// How counts are passed.
 pub trait Width {
     /// Whether counts are MPI_Count.
@@ -7,10 +9,7 @@ pub trait Width {
     /// A count in a register.
     fn count(register: usize) -> i64;
     /// The `index`-th count of an array in the program's memory.
-    ///
-    /// # Safety
-    /// The array holds more than `index` counts.
-    unsafe fn at(array: usize, index: usize) -> i64;
+    fn at(array: usize, index: usize) -> i64;
 }
 
 /// `int`.
@@ -26,9 +25,8 @@ impl Width for Int {
         i64::from(register as i32)
     }
     #[inline(always)]
-    unsafe fn at(array: usize, index: usize) -> i64 {
-        // SAFETY: the caller's promise.
-        i64::from(unsafe { std::ptr::with_exposed_provenance::<i32>(array).add(index).read() })
+    fn at(array: usize, index: usize) -> i64 {
+        i64::from(program::at::<i32>(array, index))
     }
 }
 
@@ -39,8 +37,7 @@ impl Width for Large {
         register as i64
     }
     #[inline(always)]
-    unsafe fn at(array: usize, index: usize) -> i64 {
-        // SAFETY: the caller's promise.
-        unsafe { std::ptr::with_exposed_provenance::<i64>(array).add(index).read() }
+    fn at(array: usize, index: usize) -> i64 {
+        program::at(array, index)
     }
 }

@@ -54,12 +54,11 @@ macro_rules! with_plain {
         let given = [$($argument),*];
         let mut arguments = given;
         let mut $arrays = large_count::Narrowed::default();
-        // SAFETY: the arguments are those of a call of this function.
-        if !unsafe { $arrays.narrow($plain, &names, &mut arguments) } {
-            // SAFETY: as above.
-            return unsafe { large_count::refuse(&names, &given) };
+        if !$arrays.narrow($plain, &names, &mut arguments) {
+            return large_count::refuse(&names, &given);
         }
-        // SAFETY: as in `export`; the narrowed arrays live until the call has returned, or its request is complete.
+        // SAFETY: the plain function takes as many words and returns an int; the arguments are the program's own but for the narrowed
+        // arrays, which live until the call has returned, or its request is complete.
         #[allow(unused_variables, reason = "one of them may be replaced")]
         let $forward = move |$($into: usize)?| unsafe {
             let replaced = ($($into)?);
@@ -285,7 +284,7 @@ macro_rules! instead {
     ($symbol:expr, $module:ident::$function:ident($($handed:ident),*), $other:expr, ($($passed:ident),*)) => {{
         static OTHER: Symbol = Symbol::new(concat!($other, "\0"));
         let Some(other) = OTHER.get() else { return missing($symbol) };
-        // SAFETY: as in `export`.
+        // SAFETY: the function that stands in takes these words and returns an int; they are the program's own arguments.
         let forward = move || unsafe {
             let other: unsafe extern "C-unwind" fn($($passed: usize),*) -> c_int = std::mem::transmute(other);
             other($($passed),*)

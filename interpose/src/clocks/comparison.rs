@@ -12,9 +12,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use mpitrace_format::layout::PAGE;
 use mpitrace_platform::node_files;
 
-use super::together::allreduce;
-use crate::boundary::{abi, mpi};
-use crate::record::memory;
+use super::together::all;
+use crate::boundary::mpi::Comm;
+use crate::boundary::system;
+use crate::record::memory::SharedPage;
 use crate::record::ticks;
 
 /// What a test has shown, ticks.
@@ -32,35 +33,28 @@ const ROUNDS: u64 = 100;
 const PATIENCE: u64 = 2;
 
 /// Tests the clocks of all ranks of a communicator against the first one's. `None`: it could not be done.
-pub fn test(comm: usize, folder: Option<&Path>) -> Option<Test> {
-    // SAFETY: `comm` is a communicator.
-    let word = |function: unsafe fn(usize, usize) -> bool| mpi::int(|place| unsafe { function(comm, place) });
-    let (rank, size) = (word(mpi::comm_rank)?, word(mpi::comm_size)?);
+pub fn test(comm: Comm, folder: Option<&Path>) -> Option<Test> {
+    let (rank, size) = (comm.rank()?, comm.size()?);
     if size == 1 {
         return Some(Test::default());
     }
     let page = share(comm, rank, folder);
-    let all = allreduce(comm, page.is_some().into(), abi::get().min) == Some(1);
-    let found = page.filter(|_| all).and_then(|page| run(page, rank, size));
-    if let Some(page) = page {
-        memory::unmap(page, PAGE);
-    }
+    let shared = all(comm, page.is_some());
+    let found = page.filter(|_| shared).and_then(|page| run(&page, rank, size));
     // Everybody has to know what nobody could tell.
-    let done = allreduce(comm, found.is_some().into(), abi::get().min) == Some(1);
+    let done = all(comm, found.is_some());
     let (bound, step) = found.filter(|_| done)?;
     // Any two differ by no more than both do from the first.
-    let widest = allreduce(comm, -(bound as i64), abi::get().min)?.unsigned_abs();
+    let widest = comm.min(-(bound as i64))?.unsigned_abs();
     let twice = if size > 2 { 2 } else { 1 };
     Some(Test { bound: widest * twice, step })
 }
 
 /// A page of zeros, the same one for all ranks of a communicator; rank 0 makes it.
-pub fn share(comm: usize, rank: i32, folder: Option<&Path>) -> Option<*mut u8> {
-    // SAFETY: has no preconditions.
-    let uid = unsafe { libc::getuid() };
-    let mut process = i64::from(std::process::id());
-    let create = |process: i64| -> Option<(std::path::PathBuf, File)> {
-        let path = folder?.join(format!("{}{process}.clock", node_files::prefix(uid)));
+pub fn share(comm: Comm, rank: u32, folder: Option<&Path>) -> Option<SharedPage> {
+    let mut process = [u64::from(std::process::id())];
+    let create = |process: u64| -> Option<(std::path::PathBuf, File)> {
+        let path = folder?.join(format!("{}{process}.clock", node_files::prefix(system::user())));
         let mut options = OpenOptions::new();
         options.read(true).write(true).mode(0o600).custom_flags(libc::O_NOFOLLOW);
         let file = if rank == 0 { options.create_new(true).open(&path) } else { options.open(&path) };
@@ -68,16 +62,15 @@ pub fn share(comm: usize, rank: i32, folder: Option<&Path>) -> Option<*mut u8> {
     };
     let mut made = None;
     if rank == 0 {
-        made = create(process).filter(|(_, file)| file.set_len(PAGE).is_ok());
+        made = create(process[0]).filter(|(_, file)| file.set_len(PAGE).is_ok());
     }
-    // SAFETY: all ranks come here with 8 bytes.
-    unsafe { mpi::bcast((&raw mut process).expose_provenance(), 8, abi::get().byte, 0, comm) };
+    comm.broadcast(&mut process);
     if rank != 0 {
-        made = create(process);
+        made = create(process[0]);
     }
-    let mapped = made.as_ref().and_then(|(_, file)| memory::map(Some(file), std::ptr::null_mut(), PAGE));
+    let mapped = made.as_ref().and_then(|(_, file)| SharedPage::of(file));
     // Whoever wanted to open it has done so.
-    allreduce(comm, 0, abi::get().min);
+    comm.min(0);
     if let (0, Some((path, _))) = (rank, &made) {
         let _ = std::fs::remove_file(path);
     }
@@ -85,16 +78,14 @@ pub fn share(comm: usize, rank: i32, folder: Option<&Path>) -> Option<*mut u8> {
 }
 
 /// The first rank with each other in turn. The bound, and the largest step back.
-fn run(page: *mut u8, rank: i32, size: i32) -> Option<(u64, u64)> {
-    // SAFETY: the page is mapped, of this size and aligned; all ranks use it through atomics only.
-    let words: &[AtomicU64; 3] = unsafe { &*page.cast() };
-    let [turn, tick, seen_by_first] = words;
+fn run(page: &SharedPage, rank: u32, size: u32) -> Option<(u64, u64)> {
+    let [turn, tick, seen_by_first, ..] = page.words();
     let mut found = (0, 0);
     for other in 1..size {
         if rank != 0 && rank != other {
             continue;
         }
-        let base = other as u64 * (2 * ROUNDS + 4);
+        let base = u64::from(other) * (2 * ROUNDS + 4);
         // Even turns are the first rank's to answer.
         let (mut quickest, mut step) = (u64::MAX, 0u64);
         for round in 0..=ROUNDS {

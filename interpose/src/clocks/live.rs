@@ -1,56 +1,56 @@
 //! Global time while the program runs, for programs that ask for it: the map that the last synchronisation has given, on a page that
 //! the ranks of a domain share.
 
-use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering, fence};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering, fence};
 
 use mpitrace_format::ticks::AffineMap;
 
+use crate::record::memory::SharedPage;
+
 /// From the domain's clock to the reference. The leader writes, all ranks of the domain read.
-#[repr(C)]
-#[derive(Default)]
-pub struct Page {
+struct Live {
     /// Odd while the map is being changed.
-    sequence: AtomicU64,
-    local0: AtomicU64,
-    reference0: AtomicU64,
-    skew: AtomicU64,
+    sequence: &'static AtomicU64,
+    local0: &'static AtomicU64,
+    reference0: &'static AtomicU64,
+    skew: &'static AtomicU64,
 }
 
-/// The page of this process; null before the first synchronisation.
-static PAGE: AtomicPtr<Page> = AtomicPtr::new(std::ptr::null_mut());
+/// Set before the first synchronisation.
+static LIVE: OnceLock<Live> = OnceLock::new();
 
-/// Takes a page that the domain shares, or (null) one of this rank's own, with the reference's own map on it.
-pub fn start(page: *mut u8) {
-    let page: *mut Page = if page.is_null() { Box::into_raw(Box::default()) } else { page.cast() };
-    PAGE.store(page, Ordering::Release);
+/// Takes a page that the domain shares, or one of this rank's own, with the reference's own map on it.
+pub fn start(page: Option<&'static SharedPage>) {
+    let own = || Box::leak(Box::new([const { AtomicU64::new(0) }; SharedPage::WORDS]));
+    let [sequence, local0, reference0, skew] = page.map_or_else(|| &*own(), SharedPage::words);
+    let _ = LIVE.set(Live { sequence, local0, reference0, skew });
 }
 
 /// The leader has a new map.
 pub fn set(map: &AffineMap) {
-    // SAFETY: a page, once set, stays mapped.
-    let Some(page) = (unsafe { PAGE.load(Ordering::Acquire).as_ref() }) else { return };
-    let sequence = page.sequence.load(Ordering::Relaxed);
-    page.sequence.store(sequence + 1, Ordering::Relaxed);
+    let Some(live) = LIVE.get() else { return };
+    let sequence = live.sequence.load(Ordering::Relaxed);
+    live.sequence.store(sequence + 1, Ordering::Relaxed);
     fence(Ordering::Release);
-    page.local0.store(map.local0, Ordering::Relaxed);
-    page.reference0.store(map.reference0, Ordering::Relaxed);
-    page.skew.store(map.skew.to_bits(), Ordering::Relaxed);
-    page.sequence.store(sequence + 2, Ordering::Release);
+    live.local0.store(map.local0, Ordering::Relaxed);
+    live.reference0.store(map.reference0, Ordering::Relaxed);
+    live.skew.store(map.skew.to_bits(), Ordering::Relaxed);
+    live.sequence.store(sequence + 2, Ordering::Release);
 }
 
 /// The map as it is now; `None` before there is one.
 pub fn get() -> Option<AffineMap> {
-    // SAFETY: as above.
-    let page = unsafe { PAGE.load(Ordering::Acquire).as_ref() }?;
+    let live = LIVE.get()?;
     loop {
-        let before = page.sequence.load(Ordering::Acquire);
+        let before = live.sequence.load(Ordering::Acquire);
         let map = AffineMap {
-            local0: page.local0.load(Ordering::Relaxed),
-            reference0: page.reference0.load(Ordering::Relaxed),
-            skew: f64::from_bits(page.skew.load(Ordering::Relaxed)),
+            local0: live.local0.load(Ordering::Relaxed),
+            reference0: live.reference0.load(Ordering::Relaxed),
+            skew: f64::from_bits(live.skew.load(Ordering::Relaxed)),
         };
         fence(Ordering::Acquire);
-        if before.is_multiple_of(2) && page.sequence.load(Ordering::Relaxed) == before {
+        if before.is_multiple_of(2) && live.sequence.load(Ordering::Relaxed) == before {
             return Some(map);
         }
         std::hint::spin_loop();

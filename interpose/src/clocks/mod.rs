@@ -23,10 +23,12 @@ use mpitrace_format::layout::{CommunicatorEntry, sync_kind};
 use mpitrace_format::ticks::{AffineMap, SimulatedClock};
 use mpitrace_synchronise::{Method, Peers, Synchronisation};
 
-use crate::boundary::{abi, mpi};
+use crate::boundary::abi;
+use crate::boundary::mpi::Comm;
 use crate::identity::registry;
 use crate::job::log;
 use crate::job::run::Run;
+use crate::record::entry::Entry;
 use crate::record::ticks;
 use crate::record::trace_buffer::TraceBuffer;
 use domain::Domain;
@@ -37,7 +39,7 @@ use schedule::Schedule;
 
 /// What this rank has to do with the clocks.
 struct Clocks {
-    segment: &'static TraceBuffer,
+    buffer: &'static TraceBuffer,
     how: Synchronisation,
     domain: Domain,
     clock: LocalClock,
@@ -61,34 +63,37 @@ struct Scale {
 }
 
 /// Finds the clock domains and synchronises them, at the end of Init. All ranks of the world come here together.
-pub fn start(run: &Run, segment: &'static TraceBuffer, world: usize) -> Option<()> {
+pub fn start(run: &Run, buffer: &'static TraceBuffer, world: Comm) -> Option<()> {
     let mut how = run.settings.synchronisation;
     let mut resync = run.settings.resync_seconds;
     let (epoch, hz) = agree(world, run.rank, &mut how, &mut resync)?;
-    // SAFETY: the header is mapped, and this rank's own.
-    let header = unsafe { &mut (*segment.header()).rank };
     let (group, text) = run.settings.test_clock.of_rank(run.rank);
-    let pretended = SimulatedClock::parse(text).filter(|_| group > 0);
-    if pretended.is_some() {
-        header.pretended = registry::lock()?.string(text);
-        header.pretended_epoch = epoch;
-        header.pretended_hz = hz;
-    }
-    let domain = Domain::find(world, segment, run.rank, group)?;
-    (header.domain_error, header.domain_step) = domain.tested();
-    (header.clock_method, header.max_ppm, header.wander_ppb) = (how.method.number(), how.max_ppm, how.wander_ppb);
-    header.leader = domain.leader();
-    header.measured_hz = ticks::roughly_hz();
-    let clock = LocalClock { pretended: pretended.map(|clock| (clock, epoch, hz)) };
+    let simulated = SimulatedClock::parse(text).filter(|_| group > 0);
+    let text = match simulated {
+        Some(_) => registry::lock()?.string(text),
+        None => 0,
+    };
+    let domain = Domain::find(world, buffer, run.rank, group)?;
+    let clock = LocalClock { simulated: simulated.map(|clock| (clock, epoch, hz)) };
     let leaders = Leaders::gather(world, run.rank, domain.leader() == run.rank, clock)?;
-    header.domain = domain.number(leaders.as_ref().map_or(0, Peers::rank))?;
+    let number = domain.number(leaders.as_ref().map_or(0, Peers::rank))?;
+    let measured_hz = ticks::roughly_hz();
+    buffer.change_rank(|rank| {
+        if text != 0 {
+            (rank.pretended, rank.pretended_epoch, rank.pretended_hz) = (text, epoch, hz);
+        }
+        (rank.domain_error, rank.domain_step) = domain.tested();
+        (rank.clock_method, rank.max_ppm, rank.wander_ppb) = (how.method.number(), how.max_ppm, how.wander_ppb);
+        (rank.leader, rank.domain, rank.measured_hz) = (domain.leader(), number, measured_hz);
+    });
     let leaders = leaders.filter(|leaders| leaders.count() > 1 && how.method != Method::None);
     let schedule = Schedule::new(resync, hz);
-    if let Some(page) = domain.page() {
-        live::start(page);
+    // Ranks that share a clock and no page have no global time while the program runs.
+    if domain.is_alone() || domain.page().is_some() {
+        live::start(domain.page());
     }
     let clocks = Clocks {
-        segment,
+        buffer,
         how,
         domain,
         clock,
@@ -110,17 +115,17 @@ pub fn watch_world() -> Option<()> {
     let clocks = CLOCKS.get()?;
     let first =
         clocks.lock_schedule().first().filter(|_| clocks.leaders.is_some() && clocks.how.method == Method::Joint)?;
-    // SAFETY: the entry lies in the segment; no call on MPI_COMM_WORLD can be under way before Init has returned.
-    unsafe { (*world_entry()?).sync_at = first };
+    // No call on MPI_COMM_WORLD can be under way before Init has returned.
+    world_entry()?.set_sync_at(first);
     Some(())
 }
 
-fn world_entry() -> Option<*mut CommunicatorEntry> {
+fn world_entry() -> Option<Entry<CommunicatorEntry>> {
     Some(registry::lock()?.communicators.get(&abi::get().comm_world)?.entry)
 }
 
-/// Rank 0's parameters for all; the tick at which pretended clocks begin, and ticks per second.
-fn agree(world: usize, rank: u32, how: &mut Synchronisation, resync: &mut f64) -> Option<(u64, f64)> {
+/// Rank 0's parameters for all; the tick at which simulated clocks begin, and ticks per second.
+fn agree(world: Comm, rank: u32, how: &mut Synchronisation, resync: &mut f64) -> Option<(u64, f64)> {
     let mut words = [0u64; 8];
     if rank == 0 {
         words = [
@@ -134,10 +139,7 @@ fn agree(world: usize, rank: u32, how: &mut Synchronisation, resync: &mut f64) -
             ticks::roughly_hz().to_bits(),
         ];
     }
-    // SAFETY: all ranks come here with a buffer of as many bytes.
-    let done =
-        unsafe { mpi::bcast(words.as_mut_ptr().expose_provenance(), size_of_val(&words), abi::get().byte, 0, world) };
-    if !done {
+    if !world.broadcast(&mut words) {
         return None;
     }
     *how = Synchronisation {
@@ -183,9 +185,9 @@ impl Clocks {
         let index = self.lock_schedule().next_index();
         live::set(map);
         for probe in &found.probes {
-            self.segment.add_probe(mpitrace_format::layout::ProbeEntry { sync: index, ..*probe });
+            self.buffer.add_probe(mpitrace_format::layout::ProbeEntry { sync: index, ..*probe });
         }
-        self.segment.add_sync(mpitrace_synchronise::entry(index, kind, *begin, *end, found));
+        self.buffer.add_sync(mpitrace_synchronise::entry(index, kind, *begin, *end, found));
     }
 
     /// Meets the other leaders after so many calls of MPI_COMM_WORLD, and synchronises with them where it is time and all have
@@ -240,17 +242,13 @@ struct Found {
 
 /// After a blocking call on MPI_COMM_WORLD with which its `sync_at` is reached: the leaders agree on the next one, and
 /// synchronise if it is time.
-///
-/// # Safety
-/// `entry` is MPI_COMM_WORLD's in the segment, whose calls come one after the other.
+/// `entry` is MPI_COMM_WORLD's, whose calls come one after the other.
 #[cold]
 #[inline(never)]
-pub unsafe fn after_call(entry: *mut CommunicatorEntry) {
-    // SAFETY: the caller's promise.
-    let calls = unsafe { (*entry).calls };
+pub fn after_call(entry: Entry<CommunicatorEntry>) {
+    let calls = entry.calls();
     let next = crate::record::thread::catch_panic(|| CLOCKS.get()?.meet(calls));
-    // SAFETY: as above.
-    unsafe { (*entry).sync_at = next.unwrap_or(u64::MAX) };
+    entry.set_sync_at(next.unwrap_or(u64::MAX));
 }
 
 /// The last synchronisation, in Finalize, where all ranks of the world come together.
@@ -259,11 +257,11 @@ pub fn finish() -> Option<()> {
     if !clocks.how.method.extrapolates() {
         clocks.synchronise(sync_kind::FINALIZE);
     }
-    // SAFETY: the header is mapped, and this rank's own.
-    let header = unsafe { &mut (*clocks.segment.header()).rank };
     let (error, step) = clocks.domain.test_again();
-    header.domain_error = header.domain_error.max(error);
-    header.domain_step = header.domain_step.max(step);
+    clocks.buffer.change_rank(|rank| {
+        rank.domain_error = rank.domain_error.max(error);
+        rank.domain_step = rank.domain_step.max(step);
+    });
     if let Some(mut leaders) = clocks.lock_leaders() {
         leaders.free();
         let missed = clocks.missed.load(Ordering::Relaxed);

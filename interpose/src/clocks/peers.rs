@@ -6,8 +6,7 @@ use mpitrace_synchronise::Peers;
 
 use super::local::LocalClock;
 use super::meeting::{self, Messages};
-use super::together::{allreduce, free};
-use crate::boundary::{abi, mpi};
+use crate::boundary::mpi::Comm;
 use crate::record::ticks;
 
 /// MPI_UNDEFINED, the same in all three interfaces.
@@ -25,7 +24,7 @@ const POLLS: u32 = 64;
 /// The leaders, on a communicator of their own.
 pub struct Leaders {
     /// `None`: there is one leader.
-    comm: Option<usize>,
+    comm: Option<Comm>,
     rank: usize,
     size: usize,
     /// This leader's clock.
@@ -41,21 +40,17 @@ pub struct Leaders {
 impl Leaders {
     /// All ranks of the world come here; the answer is empty on those that lead no domain.
     #[allow(clippy::option_option, reason = "the outer one is a failure, the inner one an answer")]
-    pub fn gather(world: usize, rank: u32, leads: bool, clock: LocalClock) -> Option<Option<Leaders>> {
+    pub fn gather(world: Comm, rank: u32, leads: bool, clock: LocalClock) -> Option<Option<Leaders>> {
         // One leader has nobody to talk to, and takes no communicator: see `Domain::find`.
-        let leaders = allreduce(world, leads.into(), abi::get().sum)?;
+        let leaders = world.sum(leads.into())?;
         if leaders == 1 {
             return Some(leads.then_some(Leaders::new(None, 0, 1, clock)));
         }
-        let color = if leads { 0 } else { UNDEFINED };
-        // SAFETY: all ranks of the world come here.
-        let comm = mpi::handle(|place| unsafe { mpi::comm_split(world, color as usize, rank as usize, place) })?;
+        let comm = world.split(if leads { 0 } else { UNDEFINED }, rank)?;
         if !leads {
             return Some(None);
         }
-        // SAFETY: `comm` is a communicator.
-        let word = |function: unsafe fn(usize, usize) -> bool| mpi::int(|place| unsafe { function(comm, place) });
-        let (rank, size) = (word(mpi::comm_rank)? as usize, word(mpi::comm_size)? as usize);
+        let (rank, size) = (comm.rank()? as usize, comm.size()? as usize);
         Some(Some(Leaders::new(Some(comm), rank, size, clock)))
     }
 
@@ -64,7 +59,7 @@ impl Leaders {
         self.size
     }
 
-    fn new(comm: Option<usize>, rank: usize, size: usize, clock: LocalClock) -> Leaders {
+    fn new(comm: Option<Comm>, rank: usize, size: usize, clock: LocalClock) -> Leaders {
         Leaders { comm, rank, size, clock, patience: LONG, lost: false, meetings: 0 }
     }
 
@@ -88,35 +83,21 @@ impl Leaders {
 
     /// Sends words, without waiting for the other.
     fn post(&self, to: usize, words: &[u64], tag: usize) {
-        let Some(comm) = self.comm else { return };
-        let (place, bytes) = (words.as_ptr().expose_provenance(), size_of_val(words));
-        // SAFETY: the words live until the call returns. So short a message is buffered by the library: the call returns also if
-        // the other never receives it.
-        unsafe { mpi::send(place, bytes, abi::get().byte, to, tag, comm) };
+        if let Some(comm) = self.comm {
+            comm.send(words, to, tag);
+        }
     }
 
     /// Receives as many words, unless they do not come in time: then the receive is cancelled, and the words are not touched
     /// any more.
     fn take(&self, from: usize, words: &mut [u64], tag: usize, patience: Duration) -> bool {
-        let Some(comm) = self.comm else { return false };
-        let abi = abi::get();
-        let (place, bytes) = (words.as_mut_ptr().expose_provenance(), size_of_val(words));
-        // SAFETY: the request is waited for, cancelled or not, before the words go.
-        let Some(request) =
-            mpi::word(|request| unsafe { mpi::irecv(place, bytes, abi.byte, from, tag, comm, request) })
-        else {
-            return false;
-        };
-        let mut request = request;
-        let request = (&raw mut request).expose_provenance();
-        // SAFETY: the request is this one's, and so is the flag.
-        let arrived = || mpi::int(|flag| unsafe { mpi::test(request, flag, abi.status_ignore) });
+        let Some(mut receive) = self.comm.and_then(|comm| comm.receive(words, from, tag)) else { return false };
         let mut started = None;
         let mut polls = 0u32;
         loop {
-            match arrived() {
-                Some(0) => {}
-                Some(_) => return true,
+            match receive.arrived() {
+                Some(false) => {}
+                Some(true) => return true,
                 None => return false,
             }
             polls += 1;
@@ -124,23 +105,16 @@ impl Leaders {
                 // The other leader may be waiting for this processor.
                 std::thread::yield_now();
                 if started.get_or_insert_with(Instant::now).elapsed() >= patience {
-                    break;
+                    return false;
                 }
             }
         }
-        // Either the receive is cancelled now, or the message has come meanwhile: then it is one that nobody waits for.
-        // SAFETY: as above. MPI lets a receive that is cancelled complete without the other.
-        unsafe {
-            mpi::cancel(request);
-            mpi::wait(request, abi.status_ignore);
-        }
-        false
     }
 
     /// Gives the communicator back.
     pub fn free(&mut self) {
         if let Some(comm) = self.comm.take() {
-            free(comm);
+            comm.free();
         }
     }
 }

@@ -1,6 +1,12 @@
 //! How many messages and bytes have come together on this rank since they were taken last.
 
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use mpitrace_format::layout::{CounterEntry, counter_source};
+
+use crate::counters::source::{At, Counter, Named, Plan, Source, When};
+use crate::record::entry::Entry;
 
 /// The counters' names, in the order of [`COUNTS`].
 pub const NAMES: [&str; 8] =
@@ -24,13 +30,84 @@ pub fn counting() -> bool {
     COUNTING.load(Ordering::Relaxed)
 }
 
-/// From now on messages are counted.
-pub fn start() {
-    COUNTING.store(true, Ordering::Release);
+/// The name that stands for all of them.
+const ALL: &str = "messages";
+
+/// What was planned: numbers in [`NAMES`].
+static PLANNED: OnceLock<Vec<usize>> = OnceLock::new();
+/// The entries of what was planned, which hold the totals.
+static ENTRIES: OnceLock<Vec<Option<Entry<CounterEntry>>>> = OnceLock::new();
+
+/// The source: counts are the rank's, so that threads have nothing of their own.
+pub struct MessageCounters;
+
+impl Source for MessageCounters {
+    type Wanted = Vec<usize>;
+    const WHEN: When = When::AtStart;
+
+    fn want(wanted: &mut Vec<usize>, name: &str) -> Named {
+        let meant = |known: &&str| *known == name || name == ALL;
+        let numbers: Vec<usize> = (0..NAMES.len()).filter(|&number| meant(&NAMES[number])).collect();
+        if numbers.is_empty() {
+            return Named::NotMine;
+        }
+        for number in numbers {
+            if !wanted.contains(&number) {
+                wanted.push(number);
+            }
+        }
+        Named::Mine
+    }
+
+    fn plan(wanted: &Vec<usize>, _: usize) -> Plan {
+        let _ = PLANNED.set(wanted.clone());
+        let counter = |&number: &usize| Counter {
+            name: NAMES[number].to_owned(),
+            unit: if NAMES[number].starts_with("bytes") { "bytes" } else { "messages" },
+            source: counter_source::MESSAGES,
+            ..Counter::default()
+        };
+        Plan { counters: wanted.iter().map(counter).collect(), ..Plan::default() }
+    }
+
+    fn start(entries: &[Option<Entry<CounterEntry>>]) {
+        if !entries.is_empty() {
+            let _ = ENTRIES.set(entries.to_vec());
+            COUNTING.store(true, Ordering::Release);
+        }
+    }
+
+    fn open() -> MessageCounters {
+        MessageCounters
+    }
+
+    fn words(&self) -> usize {
+        0
+    }
+
+    fn before(&self, _: At, _: &mut [u64]) {}
+
+    fn after(&self, _: At, _: &mut [u64]) {}
+
+    fn values(&self, _: &[u64], _: &[u64], _: &mut [u64]) -> usize {
+        0
+    }
+
+    fn take(values: &mut [u64]) {
+        let (Some(planned), Some(entries)) = (PLANNED.get(), ENTRIES.get()) else { return };
+        for ((value, &number), entry) in values.iter_mut().zip(planned).zip(entries) {
+            *value = take(number);
+            if *value != 0
+                && let Some(entry) = entry
+            {
+                entry.add_to_total(*value);
+            }
+        }
+    }
 }
 
 /// What has come together since it was taken last.
-pub fn take(counter: usize) -> u64 {
+fn take(counter: usize) -> u64 {
     // Most are 0 most of the time, and reading costs a tenth of exchanging.
     match COUNTS[counter].load(Ordering::Relaxed) {
         0 => 0,

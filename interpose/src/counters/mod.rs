@@ -7,7 +7,11 @@
 pub mod counter_reader;
 pub mod message_counters;
 pub mod mpi_t;
+#[cfg(test)]
+mod null;
 pub mod p2p;
 pub mod per_call;
 pub mod perf;
+pub mod source;
+pub mod sources;
 pub mod user_counters;

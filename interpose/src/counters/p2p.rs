@@ -12,26 +12,18 @@ use crate::counters::message_counters::{GOT, PUT, SENT, count, count_received};
 use crate::record::thread;
 use crate::requests::p2p_requests;
 
-/// The bytes of a message to this rank; `None` where it goes nowhere.
-///
-/// # Safety
-/// MPI has accepted a call with these arguments.
-unsafe fn size<W: Width>(elements: usize, datatype: usize, to: usize) -> Option<u64> {
+/// The bytes of a message to this rank, of a call that MPI has accepted; `None` where it goes nowhere.
+fn size<W: Width>(elements: usize, datatype: usize, to: usize) -> Option<u64> {
     if to as c_int == abi::get().proc_null {
         return None;
     }
-    // SAFETY: the caller's promise.
-    let size = unsafe { mpi::size_of_type(datatype) }?;
+    let size = mpi::size_of_type(datatype)?;
     Some(size.wrapping_mul(W::count(elements) as u64))
 }
 
-/// Counts a message to this rank, if it goes anywhere.
-///
-/// # Safety
-/// As [`size`].
-unsafe fn count_to<W: Width>(kind: usize, elements: usize, datatype: usize, to: usize) {
-    // SAFETY: the caller's promise.
-    if let Some(bytes) = unsafe { size::<W>(elements, datatype, to) } {
+/// Counts a message to this rank, of a call that MPI has accepted, if it goes anywhere.
+fn count_to<W: Width>(kind: usize, elements: usize, datatype: usize, to: usize) {
+    if let Some(bytes) = size::<W>(elements, datatype, to) {
         count(kind, bytes);
     }
 }
@@ -40,8 +32,7 @@ unsafe fn count_to<W: Width>(kind: usize, elements: usize, datatype: usize, to: 
 pub fn sent<W: Width>(forward: impl FnOnce() -> c_int, elements: usize, datatype: usize, dest: usize) -> c_int {
     let result = thread::guarded(forward);
     if result == 0 {
-        // SAFETY: the call has returned well.
-        unsafe { count_to::<W>(SENT, elements, datatype, dest) };
+        count_to::<W>(SENT, elements, datatype, dest);
     }
     result
 }
@@ -51,8 +42,7 @@ pub fn received<W: Width>(forward: impl FnOnce(usize) -> c_int, status: usize) -
     let statuses = Statuses::of(status, 1, true);
     let result = thread::guarded(|| forward(statuses.address()));
     if result == 0 {
-        // SAFETY: the call has returned well, so the status is set.
-        count_received(unsafe { status::bytes_of(statuses.address()) });
+        count_received(status::bytes_of(statuses.address()));
     }
     result
 }
@@ -76,8 +66,7 @@ pub fn exchanged<W: Width>(
 ) -> c_int {
     let result = received::<W>(forward, status);
     if result == 0 {
-        // SAFETY: the call has returned well.
-        unsafe { count_to::<W>(SENT, elements, datatype, dest) };
+        count_to::<W>(SENT, elements, datatype, dest);
     }
     result
 }
@@ -107,8 +96,7 @@ pub fn preparing_send<W: Width>(
 ) -> c_int {
     let result = thread::guarded(forward);
     if result == 0
-        // SAFETY: the call has returned well.
-        && let Some(bytes) = unsafe { size::<W>(elements, datatype, dest) }
+        && let Some(bytes) = size::<W>(elements, datatype, dest)
     {
         p2p_requests::follow_send(request, bytes);
     }
@@ -141,8 +129,7 @@ pub fn preparing_receive<W: Width>(forward: impl FnOnce() -> c_int, request: usi
 pub fn put<W: Width>(forward: impl FnOnce() -> c_int, elements: usize, datatype: usize, target: usize) -> c_int {
     let result = thread::guarded(forward);
     if result == 0 {
-        // SAFETY: the call has returned well.
-        unsafe { count_to::<W>(PUT, elements, datatype, target) };
+        count_to::<W>(PUT, elements, datatype, target);
     }
     result
 }
@@ -151,8 +138,7 @@ pub fn put<W: Width>(forward: impl FnOnce() -> c_int, elements: usize, datatype:
 pub fn got<W: Width>(forward: impl FnOnce() -> c_int, elements: usize, datatype: usize, target: usize) -> c_int {
     let result = thread::guarded(forward);
     if result == 0 {
-        // SAFETY: the call has returned well.
-        unsafe { count_to::<W>(GOT, elements, datatype, target) };
+        count_to::<W>(GOT, elements, datatype, target);
     }
     result
 }
@@ -171,8 +157,7 @@ pub fn fetched<W: Width>(
     let result = got::<W>(forward, got_elements, got_type, target);
     let no_op = || abi::get().reduction_name(abi::get().handle(op)).as_deref() == Some("MPI_NO_OP");
     if result == 0 && !no_op() {
-        // SAFETY: the call has returned well.
-        unsafe { count_to::<W>(PUT, sent, sent_type, target) };
+        count_to::<W>(PUT, sent, sent_type, target);
     }
     result
 }
@@ -186,8 +171,7 @@ pub fn fetched_one<W: Width>(forward: impl FnOnce() -> c_int, datatype: usize, t
 pub fn swapped<W: Width>(forward: impl FnOnce() -> c_int, datatype: usize, target: usize) -> c_int {
     let result = got::<W>(forward, 1, datatype, target);
     if result == 0 {
-        // SAFETY: the call has returned well.
-        unsafe { count_to::<W>(PUT, 1, datatype, target) };
+        count_to::<W>(PUT, 1, datatype, target);
     }
     result
 }

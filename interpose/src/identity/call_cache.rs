@@ -1,5 +1,6 @@
 //! Which operation a call belongs to, found without asking MPI: a small table per thread, keyed by what the program passed.
 
+use std::hash::{Hash, Hasher};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use mpitrace_format::layout::{CommunicatorEntry, OperationEntry};
@@ -7,13 +8,14 @@ use mpitrace_functions::Function;
 
 use crate::identity::call_site;
 use crate::identity::communicator::Communicator;
+use crate::record::entry::Entry;
 
 /// What the program passed, as far as it makes the operation. Two calls with the same key and with no handle freed in
 /// between belong to the same operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Key {
-    /// Address of the function's declaration.
-    pub function: usize,
+    /// The function.
+    pub function: Declared,
     /// Handle.
     pub communicator: usize,
     /// Handle; 0: the function has none, or one for each peer.
@@ -26,6 +28,32 @@ pub struct Key {
     pub root: i32,
     /// The place in the program, where that is asked for; else 0.
     pub site: call_site::Number,
+}
+
+/// The declaration of a function, which its address tells from all others.
+#[derive(Clone, Copy, Debug)]
+pub struct Declared(pub &'static Function);
+
+impl Declared {
+    #[inline(always)]
+    fn address(self) -> usize {
+        std::ptr::from_ref(self.0).addr()
+    }
+}
+
+impl PartialEq for Declared {
+    #[inline(always)]
+    fn eq(&self, other: &Self) -> bool {
+        std::ptr::eq(self.0, other.0)
+    }
+}
+
+impl Eq for Declared {}
+
+impl Hash for Declared {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        state.write_usize(self.address());
+    }
 }
 
 /// A call as its wrapper sees it.
@@ -51,9 +79,9 @@ pub struct ByPeer {
 /// The operation of a call.
 #[derive(Clone, Copy)]
 pub struct Found {
-    /// What is counted for it; null where the tables are full and nothing can be recorded.
-    pub operation: *mut OperationEntry,
-    pub communicator: *mut CommunicatorEntry,
+    /// What is counted for it.
+    pub operation: Entry<OperationEntry>,
+    pub communicator: Entry<CommunicatorEntry>,
     /// Its number on this rank.
     pub number: u32,
     /// Whether the call must have returned well before its handles may be asked about.
@@ -77,24 +105,25 @@ const COMMUNICATORS: usize = 8;
 /// The operations and communicators that a thread used lately. 256 entries of 88 bytes: 22 KiB, within a first-level cache
 /// for a program that calls few operations, and no more than they touch.
 pub struct Cache {
-    entries: [Entry; ENTRIES],
+    entries: [Kept; ENTRIES],
     communicators: [(usize, u64, Option<&'static Communicator>); COMMUNICATORS],
 }
 
 #[derive(Clone, Copy)]
-struct Entry {
+struct Kept {
     key: Key,
     /// 0: empty.
     generation: u64,
-    found: Found,
+    found: Option<Found>,
 }
 
 impl Cache {
     /// An empty cache.
     pub const fn new() -> Cache {
-        let key = Key { function: 0, communicator: 0, datatype: 0, reduction: 0, count: 0, root: 0, site: 0 };
+        static NONE: Function = Function { name: "" };
+        let key = Key { function: Declared(&NONE), communicator: 0, datatype: 0, reduction: 0, count: 0, root: 0, site: 0 };
         Cache {
-            entries: [Entry { key, generation: 0, found: Found::NONE }; ENTRIES],
+            entries: [Kept { key, generation: 0, found: None }; ENTRIES],
             communicators: [(0, 0, None); COMMUNICATORS],
         }
     }
@@ -105,13 +134,13 @@ impl Cache {
     pub fn find(&self, key: &Key) -> Option<&Found> {
         let entry = &self.entries[index(key)];
         let fresh = entry.generation == ETERNAL || entry.generation == GENERATION.load(Ordering::Relaxed);
-        if entry.key == *key && fresh { Some(&entry.found) } else { None }
+        if entry.key == *key && fresh { entry.found.as_ref() } else { None }
     }
 
     /// Keeps what was found for a key; `eternal` where all its handles are predefined.
     pub fn keep(&mut self, key: &Key, found: Found, eternal: bool) {
         let generation = if eternal { ETERNAL } else { GENERATION.load(Ordering::Relaxed) };
-        self.entries[index(key)] = Entry { key: *key, generation, found };
+        self.entries[index(key)] = Kept { key: *key, generation, found: Some(found) };
     }
 
     /// The communicator behind a handle, where it was kept lately.
@@ -139,24 +168,10 @@ fn index(key: &Key) -> usize {
     let mixed = key.communicator
         ^ key.datatype.rotate_left(20)
         ^ key.reduction.rotate_left(40)
-        ^ key.function.rotate_left(52)
+        ^ key.function.address().rotate_left(52)
         ^ (key.count as usize).rotate_left(8)
         ^ (key.root as u32 as usize) << 32
         ^ key.site as usize;
     // The golden ratio's multiplier spreads what differs into the upper bits.
     mixed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (usize::BITS - ENTRIES.trailing_zeros())
-}
-
-impl Found {
-    /// Nothing can be recorded.
-    pub const NONE: Found =
-        Found { operation: std::ptr::null_mut(), communicator: std::ptr::null_mut(), number: 0, open: false };
-}
-
-impl Key {
-    /// The declaration of the function.
-    pub fn declaration(&self) -> &'static Function {
-        // SAFETY: `function` is made from a `&'static Function` in `message`, the only place that makes keys of calls.
-        unsafe { &*std::ptr::with_exposed_provenance::<Function>(self.function) }
-    }
 }

@@ -5,11 +5,11 @@
 //! which is Fortran's way, the unwinder is asked each time for the first frame outside of it.
 
 use std::collections::HashMap;
-use std::ffi::{CStr, CString, c_int, c_void};
+use std::ffi::CString;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::boundary::symbol;
+use crate::boundary::{symbol, unwind};
 
 static ASKED: AtomicBool = AtomicBool::new(false);
 
@@ -59,8 +59,7 @@ pub fn number(here: usize, distance: &Distance) -> Number {
     let mut sites = lock();
     let sites = sites.get_or_insert_with(|| Sites { known: HashMap::new(), within: Vec::new(), texts: Vec::new() });
     if far != 0 {
-        // SAFETY: the wrapper's return address lies there: its frame has one size.
-        let address = unsafe { std::ptr::with_exposed_provenance::<usize>(here + far).read() };
+        let address = unwind::return_address(here + far);
         if let Some(&number) = sites.known.get(&address) {
             return number;
         }
@@ -73,12 +72,8 @@ pub fn number(here: usize, distance: &Distance) -> Number {
         }
     }
     let Some(Walked { slot, caller, outside }) = walk(here) else { return 0 };
-    if far == 0 && slot > here {
-        // SAFETY: the unwinder has just found this frame on the stack.
-        let address = unsafe { std::ptr::with_exposed_provenance::<usize>(slot).read() };
-        if address == caller {
-            distance.0.store((slot - here) as u32, Ordering::Relaxed);
-        }
+    if far == 0 && slot > here && unwind::return_address(slot) == caller {
+        distance.0.store((slot - here) as u32, Ordering::Relaxed);
     }
     if caller != outside && !sites.within.contains(&caller) {
         sites.within.push(caller);
@@ -133,55 +128,29 @@ struct Walked {
     outside: usize,
 }
 
-#[repr(C)]
-struct Context(c_void);
-
-unsafe extern "C" {
-    fn _Unwind_Backtrace(
-        step: unsafe extern "C" fn(*mut Context, *mut c_void) -> c_int,
-        argument: *mut c_void,
-    ) -> c_int;
-    fn _Unwind_GetIP(context: *mut Context) -> usize;
-    fn _Unwind_GetCFA(context: *mut Context) -> usize;
-}
-
 /// How many frames are looked at: Fortran's way in has two or three of the library's.
 const DEEPEST: usize = 32;
 
 fn walk(here: usize) -> Option<Walked> {
-    struct Walk {
-        here: usize,
-        own: Option<usize>,
-        frames: usize,
-        found: Option<Walked>,
-    }
-    unsafe extern "C" fn step(context: *mut Context, argument: *mut c_void) -> c_int {
-        const GO_ON: c_int = 0;
-        const STOP: c_int = 4;
-        // SAFETY: `argument` is the walk below, which outlives the unwinding.
-        let walk = unsafe { &mut *argument.cast::<Walk>() };
-        // SAFETY: the unwinder's own context. Its frame address is where the stack stood when this frame made its call.
-        let (address, stack) = unsafe { (_Unwind_GetIP(context), _Unwind_GetCFA(context)) };
-        walk.frames += 1;
-        if walk.frames > DEEPEST || address == 0 {
-            return STOP;
-        }
-        if stack <= walk.here || symbol::object_of(address) == walk.own {
-            return GO_ON;
-        }
-        let found = walk.found.get_or_insert(Walked { slot: stack - size_of::<usize>(), caller: address, outside: 0 });
-        if module_of(address).is_some_and(|module| module.is_mpi()) {
-            return GO_ON;
-        }
-        found.outside = address;
-        STOP
-    }
     static HERE: u8 = 0;
     let own = symbol::object_of((&raw const HERE).addr());
-    let mut walk = Walk { here, own, frames: 0, found: None };
-    // SAFETY: `step` is as the unwinder wants it and unwinds nothing.
-    unsafe { _Unwind_Backtrace(step, (&raw mut walk).cast()) };
-    walk.found.filter(|found| found.outside != 0)
+    let (mut frames, mut found) = (0, None);
+    unwind::frames(&mut |address, stack| {
+        frames += 1;
+        if frames > DEEPEST || address == 0 {
+            return false;
+        }
+        if stack <= here || symbol::object_of(address) == own {
+            return true;
+        }
+        let found = found.get_or_insert(Walked { slot: stack - size_of::<usize>(), caller: address, outside: 0 });
+        if module_of(address).is_some_and(|module| module.is_mpi()) {
+            return true;
+        }
+        found.outside = address;
+        false
+    });
+    found.filter(|found| found.outside != 0)
 }
 
 /// A module that the loader has mapped.
@@ -203,40 +172,11 @@ impl Module {
 }
 
 fn module_of(address: usize) -> Option<Module> {
-    struct Wanted {
-        address: usize,
-        found: Option<Module>,
-    }
-    unsafe extern "C" fn step(info: *mut libc::dl_phdr_info, _: usize, wanted: *mut c_void) -> c_int {
-        // SAFETY: `wanted` is the one below, and the loader hands over a valid entry with its headers.
-        let (wanted, info) = unsafe { (&mut *wanted.cast::<Wanted>(), &*info) };
-        let base = info.dlpi_addr as usize;
-        // SAFETY: as above.
-        let headers = unsafe { std::slice::from_raw_parts(info.dlpi_phdr, info.dlpi_phnum.into()) };
-        let place = |header: &libc::Elf64_Phdr| base.wrapping_add(header.p_vaddr as usize);
-        let holds = |header: &&libc::Elf64_Phdr| {
-            header.p_type == libc::PT_LOAD
-                && (place(header)..place(header) + header.p_memsz as usize).contains(&wanted.address)
-        };
-        if !headers.iter().any(|header| holds(&header)) {
-            return 0;
-        }
-        let notes = headers.iter().filter(|header| header.p_type == libc::PT_NOTE).map(|header| {
-            let start = std::ptr::with_exposed_provenance::<u8>(place(header));
-            // SAFETY: a note segment is mapped with the module.
-            unsafe { std::slice::from_raw_parts(start, header.p_memsz as usize) }
-        });
-        let build_id = notes.filter_map(build_id).next().unwrap_or_default();
-        // SAFETY: the loader's names are C strings; the program's own is empty.
-        let name = unsafe { CStr::from_ptr(info.dlpi_name) };
-        let path = if name.is_empty() { program() } else { name.to_owned() };
-        wanted.found = Some(Module { path, base, build_id });
-        1
-    }
-    let mut wanted = Wanted { address, found: None };
-    // SAFETY: `step` is as dl_iterate_phdr wants it.
-    unsafe { libc::dl_iterate_phdr(Some(step), (&raw mut wanted).cast()) };
-    wanted.found
+    let (object, notes) = symbol::object_with_notes(address)?;
+    // The program's own name is empty.
+    let path = if object.path.is_empty() { program() } else { object.path };
+    let build_id = notes.iter().find_map(|notes| build_id(notes)).unwrap_or_default();
+    Some(Module { path, base: object.base, build_id })
 }
 
 /// The file of the program.

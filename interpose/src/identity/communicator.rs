@@ -4,13 +4,15 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use mpitrace_format::layout::CommunicatorEntry;
 
+use crate::record::entry::Entry;
+
 /// A communicator that this rank has met. Never freed, since other threads may still look at one that the program freed.
 #[derive(Debug)]
 pub struct Communicator {
-    /// Index in the segment's table.
+    /// Index in the trace buffer's table.
     pub number: u32,
-    /// The entry in the segment's table.
-    pub entry: *mut CommunicatorEntry,
+    /// The entry in the trace buffer's table.
+    pub entry: Entry<CommunicatorEntry>,
     /// This rank's rank in its (local) group.
     pub rank: u32,
     /// Ranks in the (local) group.
@@ -27,12 +29,6 @@ pub struct Communicator {
     /// Persistent collectives made on it.
     persistent: AtomicU64,
 }
-
-// SAFETY: `entry` points into the segment, which stays mapped; MPI orders the collective calls on one communicator, so no
-// two threads write its entry at once.
-unsafe impl Sync for Communicator {}
-// SAFETY: as above.
-unsafe impl Send for Communicator {}
 
 /// What MPI tells of a communicator's ranks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,7 +50,7 @@ impl Communicator {
     /// One that lasts.
     pub fn leak(
         number: u32,
-        entry: *mut CommunicatorEntry,
+        entry: Entry<CommunicatorEntry>,
         key: [u64; 2],
         group: &Group,
         predefined: bool,

@@ -6,11 +6,12 @@
 //! take part (`MPI_Comm_create_group`, `MPI_Intercomm_create`) the key is made of the members themselves and of how often
 //! these have made one in this way.
 
-use std::ffi::{CStr, c_int};
+use std::ffi::c_int;
 
 use mpitrace_format::layout::{CommunicatorEntry, communicator_flags as flags};
 
-use crate::boundary::{abi, mpi};
+use crate::boundary::mpi::{self, Comm};
+use crate::boundary::{abi, program};
 use crate::counters::mpi_t;
 use crate::identity::call_cache;
 use crate::identity::communicator::{Communicator, Group, mix};
@@ -45,8 +46,7 @@ pub fn created(forward: impl FnOnce() -> c_int, comm: usize, newcomm: usize) -> 
         thread::catch_panic(|| {
             let mut registry = registry::lock()?;
             let (parent, nth) = next_child(&mut registry, comm)?;
-            // SAFETY: the call has returned well, so this is the address of a handle.
-            let handle = unsafe { new_handle(newcomm) }?;
+            let handle = new_handle(newcomm)?;
             let group = group(handle)?;
             let key = mix(&[3, parent[0], parent[1], nth, group.leader]);
             add(&mut registry, handle, key, &group, 0)
@@ -65,8 +65,7 @@ pub fn duplicating(forward: impl FnOnce() -> c_int, comm: usize, newcomm: usize)
             let (parent, nth) = next_child(&mut registry, comm)?;
             let group = group(abi::get().handle(comm))?;
             let key = mix(&[3, parent[0], parent[1], nth, group.leader]);
-            // SAFETY: the call has returned well, so this is the address of a handle.
-            let handle = unsafe { new_handle(newcomm) }?;
+            let handle = new_handle(newcomm)?;
             add(&mut registry, handle, key, &group, 0)
         });
     }
@@ -87,9 +86,7 @@ pub fn connected(forward: impl FnOnce() -> c_int, tag: usize, newcomm: usize) ->
 /// `MPI_Comm_create_from_group` and `MPI_Intercomm_create_from_groups`, which have no parent and a text for a tag.
 pub fn created_from_groups(forward: impl FnOnce() -> c_int, text: usize, newcomm: usize) -> c_int {
     created_by_members(forward, newcomm, |_| {
-        // SAFETY: the call has returned well, so this is a C string.
-        let text = unsafe { CStr::from_ptr(std::ptr::with_exposed_provenance(text)) };
-        let words: Vec<u64> = text.to_bytes().iter().map(|&byte| byte.into()).collect();
+        let words: Vec<u64> = program::text(text).iter().map(|&byte| byte.into()).collect();
         Some((9, [0; 2], mix(&words)[0]))
     })
 }
@@ -105,8 +102,7 @@ fn created_by_members(
         thread::catch_panic(|| {
             let mut registry = registry::lock()?;
             let (kind, parent, tag) = recipe(&mut registry)?;
-            // SAFETY: the call has returned well, so this is the address of a handle.
-            let handle = unsafe { new_handle(newcomm) }?;
+            let handle = new_handle(newcomm)?;
             let group = group(handle)?;
             let [low, high] = sorted(group.members);
             let key = nth_of(&mut registry, mix(&[kind, parent[0], parent[1], tag, low, high]));
@@ -122,8 +118,7 @@ pub fn met(forward: impl FnOnce() -> c_int, newcomm: usize) -> c_int {
     if result == 0 {
         thread::catch_panic(|| {
             let mut registry = registry::lock()?;
-            // SAFETY: the call has returned well, so this is the address of a handle.
-            let handle = unsafe { new_handle(newcomm) }?;
+            let handle = new_handle(newcomm)?;
             if registry.communicators.contains_key(&handle) {
                 return None;
             }
@@ -138,8 +133,7 @@ pub fn met(forward: impl FnOnce() -> c_int, newcomm: usize) -> c_int {
 
 /// `MPI_Comm_free` and `MPI_Comm_disconnect`: the handle may come back as another communicator.
 pub fn freed(forward: impl FnOnce() -> c_int, comm: usize) -> c_int {
-    // SAFETY: any address but null is what the program says is a handle's.
-    let handle = unsafe { abi::get().read_if_any(comm) };
+    let handle = abi::get().read_if_any(comm);
     // A variable's handle must not outlive what it is bound to.
     thread::catch_panic(|| {
         mpi_t::forget(handle);
@@ -162,11 +156,8 @@ pub fn named(forward: impl FnOnce() -> c_int, comm: usize, name: usize) -> c_int
         thread::catch_panic(|| {
             let mut registry = registry::lock()?;
             let known = *registry.communicators.get(&abi::get().handle(comm))?;
-            // SAFETY: the call has returned well, so this is a C string.
-            let name = unsafe { CStr::from_ptr(std::ptr::with_exposed_provenance(name)) };
-            let reference = registry.string(&name.to_string_lossy());
-            // SAFETY: the entry lies in the segment; names are set under the registry's lock only.
-            unsafe { (*known.entry).name = reference };
+            let reference = registry.string(&String::from_utf8_lossy(&program::text(name)));
+            known.entry.set_name(reference);
             Some(())
         });
     }
@@ -178,8 +169,7 @@ pub fn provisional(registry: &mut Registry, handle: usize) -> Option<&'static Co
     let group = Group { rank: 0, size: 0, remote: 0, here: 0, destinations: 0, leader: 0, members: [0; 2] };
     let known = add(registry, handle, [0; 2], &group, 0)?;
     known.set_unidentified();
-    // SAFETY: the entry was made just now.
-    unsafe { (*known.entry).flags &= !flags::IDENTIFIED };
+    known.entry.set_flags(known.entry.flags() & !flags::IDENTIFIED);
     Some(known)
 }
 
@@ -191,13 +181,10 @@ fn identify(registry: &mut Registry, provisional: &'static Communicator) -> Opti
     let [low, high] = sorted(group.members);
     let key = nth_of(registry, mix(&[7, low, high]));
     let entry = provisional.entry;
-    // SAFETY: the entry lies in the segment, and only this communicator's calls, which MPI orders, touch it.
-    unsafe {
-        (*entry).key = key;
-        (*entry).size = group.here;
-        (*entry).rank = group.rank;
-        (*entry).flags |= flags::IDENTIFIED | if group.remote > 0 { flags::INTER } else { 0 };
-    }
+    entry.set_key(key);
+    entry.set_size(group.here);
+    entry.set_rank(group.rank);
+    entry.set_flags(entry.flags() | flags::IDENTIFIED | if group.remote > 0 { flags::INTER } else { 0 });
     let known = Communicator::leak(provisional.number, entry, key, &group, false);
     registry.communicators.insert(handle, known);
     call_cache::next_generation();
@@ -260,53 +247,35 @@ fn nth_of(registry: &mut Registry, recipe: [u64; 2]) -> [u64; 2] {
 }
 
 /// The handle that a call has stored, unless it is MPI_COMM_NULL.
-///
-/// # Safety
-/// `place` is the address of a communicator's handle.
-unsafe fn new_handle(place: usize) -> Option<usize> {
-    // SAFETY: the caller's promise.
-    let handle = unsafe { abi::get().read(place) };
+fn new_handle(place: usize) -> Option<usize> {
+    let handle = abi::get().read(place);
     (handle != abi::get().comm_null).then_some(handle)
 }
 
+/// What MPI says of a communicator that it has just returned, or on which a call has returned well.
 fn group(handle: usize) -> Option<Group> {
-    // SAFETY: `handle` is a communicator: MPI has just returned it, or a call on it has returned well.
-    let word = |function: unsafe fn(usize, usize) -> bool| mpi::int(|place| unsafe { function(handle, place) });
-    let rank = u32::try_from(word(mpi::comm_rank)?).ok()?;
-    let size = u32::try_from(word(mpi::comm_size)?).ok()?;
-    let inter = word(mpi::comm_test_inter)? != 0;
-    let local = members(handle, mpi::comm_group, size)?;
+    let comm = Comm::of_handle(handle);
+    let (rank, size, inter) = (comm.rank()?, comm.size()?, comm.is_inter()?);
+    let local = members(&comm.group()?, size)?;
     let mut group =
         Group { rank, size, remote: 0, here: local.2, destinations: 0, leader: local.0, members: [local.1, 0] };
     if inter {
-        group.remote = u32::try_from(word(mpi::comm_remote_size)?).ok()?;
-        let remote = members(handle, mpi::comm_remote_group, group.remote)?;
+        group.remote = comm.remote_size()?;
+        let remote = members(&comm.remote_group()?, group.remote)?;
         group.here += remote.2;
         group.members[1] = remote.1;
         // The same on both sides.
         group.leader = group.leader.min(remote.0);
     } else {
-        // SAFETY: as above.
-        group.destinations = unsafe { mpi::neighbours(handle) }.1;
+        group.destinations = comm.neighbours().1;
     }
     Some(group)
 }
 
 /// Of one group of a communicator: the world rank of its first member, a hash of all members' world ranks, and how many
 /// of them are of this world.
-fn members(handle: usize, which: unsafe fn(usize, usize) -> bool, size: u32) -> Option<(u64, u64, u32)> {
-    // SAFETY: the handle is a communicator.
-    let mut group = mpi::handle(|place| unsafe { which(handle, place) })?;
-    let ranks: Vec<c_int> = (0..size as c_int).collect();
-    let mut translated = vec![-1 as c_int; size as usize];
-    let done = world::with_group(|world| {
-        let (from, to) = (ranks.as_ptr().expose_provenance(), translated.as_mut_ptr().expose_provenance());
-        // SAFETY: both groups are valid, both arrays have `size` elements.
-        unsafe { mpi::group_translate_ranks(group, size as usize, from, world, to) }.then_some(())
-    });
-    // SAFETY: the group was made above, and nobody else has it. A 4-byte handle lies in the word's first 4 bytes.
-    unsafe { mpi::group_free((&raw mut group).expose_provenance()) };
-    done?;
+fn members(group: &mpi::Group, size: u32) -> Option<(u64, u64, u32)> {
+    let translated = world::with_group(|world| group.translate(size, world))?;
     let world_rank = |rank: c_int| u64::try_from(rank).unwrap_or(u64::MAX);
     let here = translated.iter().filter(|&&rank| rank >= 0).count() as u32;
     let words: Vec<u64> = translated.iter().map(|&rank| world_rank(rank)).collect();

@@ -12,11 +12,9 @@ pub const DERIVED: &str = "derived";
 
 /// Asks MPI about a data type. The handle must be known to be one.
 fn ask(registry: &mut Registry, handle: usize, predefined: bool) -> Option<Datatype> {
-    // SAFETY: predefined, committed, or used in a call that has returned well.
-    let size = unsafe { mpi::size_of_type(handle) }?;
+    let size = mpi::size_of_type(handle)?;
     let name = match predefined {
-        // SAFETY: as above.
-        true => unsafe { mpi::name_of_type(handle) },
+        true => mpi::name_of_type(handle),
         false => None,
     };
     Some(Datatype { size, name: registry.string(name.as_deref().unwrap_or(DERIVED)), predefined })
@@ -26,8 +24,7 @@ fn ask(registry: &mut Registry, handle: usize, predefined: bool) -> Option<Datat
 pub fn commit(forward: impl FnOnce() -> c_int, datatype: usize) -> c_int {
     let result = thread::guarded(forward);
     if result == 0 {
-        // SAFETY: the call has returned well, so this is the address of a data type's handle.
-        remember(unsafe { abi::get().read(datatype) });
+        remember(abi::get().read(datatype));
     }
     result
 }
@@ -39,8 +36,7 @@ pub fn dup(forward: impl FnOnce() -> c_int, datatype: usize, newtype: usize) -> 
         let original = abi::get().handle(datatype);
         let committed = registry::lock().is_some_and(|registry| registry.datatypes.contains_key(&original));
         if committed || abi::get().is_predefined_type(original) {
-            // SAFETY: the call has returned well, so this is the address of a data type's handle.
-            remember(unsafe { abi::get().read(newtype) });
+            remember(abi::get().read(newtype));
         }
     }
     result
@@ -48,8 +44,7 @@ pub fn dup(forward: impl FnOnce() -> c_int, datatype: usize, newtype: usize) -> 
 
 /// `MPI_Type_free`: the handle may come back as another type.
 pub fn free(forward: impl FnOnce() -> c_int, datatype: usize) -> c_int {
-    // SAFETY: any address but null is what the program says is a handle's.
-    let handle = unsafe { abi::get().read_if_any(datatype) };
+    let handle = abi::get().read_if_any(datatype);
     // Before the call: behind it the handle may be another thread's new data type.
     let known = registry::lock().and_then(|mut registry| registry.datatypes.remove(&handle));
     call_cache::next_generation();

@@ -10,17 +10,17 @@ use mpitrace_functions::Function;
 
 use crate::boundary::abi::{self, Abi};
 use crate::boundary::width::Width;
-use crate::identity::call_cache::{ByPeer, Call, Key};
+use crate::identity::call_cache::{ByPeer, Call, Declared, Key};
 use crate::identity::call_site;
 use crate::identity::communicator::Communicator;
 use crate::identity::registry;
-use crate::record::thread::Thread;
+use crate::record::thread::ThreadRef;
 
 /// A call of a collective whose size is being found.
 pub struct Message<W> {
     abi: &'static Abi,
     function: &'static Function,
-    thread: *mut Thread,
+    thread: ThreadRef,
     communicator: usize,
     root: i32,
     reduction: usize,
@@ -31,7 +31,7 @@ pub struct Message<W> {
 impl<W: Width> Message<W> {
     /// A call of `function` on a communicator.
     #[inline(always)]
-    pub fn on(function: &'static Function, thread: *mut Thread, communicator: usize) -> Self {
+    pub fn on(function: &'static Function, thread: ThreadRef, communicator: usize) -> Self {
         let abi = abi::get();
         let communicator = abi.handle(communicator);
         Message { abi, function, thread, communicator, root: NO_ROOT, reduction: 0, site: 0, width: PhantomData }
@@ -99,8 +99,8 @@ impl<W: Width> Message<W> {
             (Some(Role::Root), Some(known)) if known.is_inter() => self.sum(recvcounts, recvtype, known.peers()),
             // The root's own block lies in place already.
             (Some(Role::Root), Some(known)) if sendbuf == self.abi.in_place && recvcounts != 0 => {
-                // SAFETY: significant at the root, one count for each rank.
-                let own = unsafe { W::at(recvcounts, known.rank as usize) };
+                // Significant at the root, one count for each rank.
+                let own = W::at(recvcounts, known.rank as usize);
                 self.elements(own, recvtype)
             }
             (Some(Role::Root | Role::Other), _) => self.elements(W::count(sendcount), sendtype),
@@ -135,8 +135,8 @@ impl<W: Width> Message<W> {
         }
         match self.known() {
             Some(known) if recvcounts != 0 => {
-                // SAFETY: the array has one count for each rank.
-                let own = unsafe { W::at(recvcounts, known.rank as usize) };
+                // The array has one count for each rank.
+                let own = W::at(recvcounts, known.rank as usize);
                 self.elements(own, recvtype)
             }
             Some(_) => self.nothing(),
@@ -209,13 +209,11 @@ impl<W: Width> Message<W> {
 
     #[inline(always)]
     fn known(&self) -> Option<&'static Communicator> {
-        // SAFETY: `thread` is this thread's state, made by the wrapper that made this message.
-        let cache = unsafe { &mut (*self.thread).cache };
-        let kept = cache.communicator(self.communicator);
+        let kept = self.thread.communicator(self.communicator);
         if kept.is_none() {
             // "Unknown" is not kept: the handle becomes known without anything being freed.
             let known = registry::communicator(self.communicator)?;
-            cache.keep_communicator(self.communicator, known);
+            self.thread.keep_communicator(self.communicator, known);
             return Some(known);
         }
         kept
@@ -239,8 +237,8 @@ impl<W: Width> Message<W> {
             // The library will say what it thinks of that.
             return self.nothing();
         }
-        // SAFETY: the array has one count for each peer and is significant on this rank.
-        let sum = (0..peers).fold(0i64, |sum, peer| sum.wrapping_add(unsafe { W::at(counts, peer) }));
+        // The array has one count for each peer and is significant on this rank.
+        let sum = (0..peers).fold(0i64, |sum, peer| sum.wrapping_add(W::at(counts, peer)));
         self.elements(sum, datatype)
     }
 
@@ -252,9 +250,8 @@ impl<W: Width> Message<W> {
         }
         let mut hash = 0u64;
         for peer in 0..peers {
-            // SAFETY: both arrays have one element for each peer and are significant on this rank.
-            let (count, datatype) =
-                unsafe { (W::at(counts, peer), abi.read(datatypes + peer * abi.handle_size) as u64) };
+            // Both arrays have one element for each peer and are significant on this rank.
+            let (count, datatype) = (W::at(counts, peer), abi.read(datatypes + peer * abi.handle_size) as u64);
             // splitmix64's multipliers: neighbouring values end far apart.
             hash = (hash ^ count as u64).wrapping_mul(0xbf58_476d_1ce4_e5b9);
             hash = (hash ^ hash >> 29 ^ datatype).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -266,7 +263,7 @@ impl<W: Width> Message<W> {
     #[inline(always)]
     fn elements(self, count: i64, datatype: usize) -> Call {
         let key = Key {
-            function: std::ptr::from_ref(self.function).expose_provenance(),
+            function: Declared(self.function),
             communicator: self.communicator,
             datatype: self.abi.handle(datatype),
             reduction: self.reduction,

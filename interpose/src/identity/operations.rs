@@ -10,45 +10,27 @@ use crate::identity::call_cache::{ByPeer, Call, Found, Key};
 use crate::identity::communicator::Communicator;
 use crate::identity::registry::{self, Description, Registry};
 use crate::identity::{call_site, communicators, datatype};
-use crate::record::thread::{self, Thread};
+use crate::record::thread::{self, ThreadRef};
 
-/// The operation of a call; its place is good until the thread makes another call.
-///
-/// # Safety
-/// `thread` is this thread's state.
+/// The operation of a call; good until the thread makes another call. `None`: the tables cannot hold it.
 #[inline(always)]
-pub unsafe fn find(thread: *mut Thread, call: &Call) -> *const Found {
-    if call.known {
-        // SAFETY: nobody else touches a thread's state.
-        if let Some(found) = unsafe { (*thread).cache.find(&call.key) } {
-            return found;
-        }
+pub fn find<'c>(thread: ThreadRef, call: &Call) -> Option<&'c Found> {
+    if call.known
+        && let Some(found) = thread.cached(&call.key)
+    {
+        return Some(found);
     }
-    // SAFETY: as above.
-    unsafe { find_anew(thread, call) }
+    find_anew(thread, call)
 }
 
-/// # Safety
-/// `thread` is this thread's state.
 #[cold]
 #[inline(never)]
-unsafe fn find_anew(thread: *mut Thread, call: &Call) -> *const Found {
-    let found = thread::catch_panic(|| find_slowly(thread, call)).unwrap_or_else(|| untracked(call));
-    // SAFETY: nobody else touches a thread's state.
-    unsafe {
-        (*thread).found_anew = found;
-        &raw const (*thread).found_anew
-    }
-}
-
-/// What is known of a call whose operation the tables cannot hold: its communicator, whose calls go on being counted.
-fn untracked(call: &Call) -> Found {
-    let known = thread::catch_panic(|| registry::lock()?.communicators.get(&call.key.communicator).copied());
-    Found { communicator: known.map_or(std::ptr::null_mut(), |known| known.entry), ..Found::NONE }
+fn find_anew<'c>(thread: ThreadRef, call: &Call) -> Option<&'c Found> {
+    thread.keep_anew(thread::catch_panic(|| find_slowly(thread, call)))
 }
 
 /// The operation of a call that its thread's cache does not hold. `None`: the tables are full.
-fn find_slowly(thread: *mut Thread, call: &Call) -> Option<Found> {
+fn find_slowly(thread: ThreadRef, call: &Call) -> Option<Found> {
     let mut registry = registry::lock()?;
     let known = registry.communicators.get(&call.key.communicator).copied();
     let identified = known.is_some_and(Communicator::is_identified);
@@ -60,8 +42,7 @@ fn find_slowly(thread: *mut Thread, call: &Call) -> Option<Found> {
         let number = registry.operation(known?, call, size)?;
         let found = registry.found(known?, number, false);
         let eternal = known?.is_predefined() && registry.is_eternal(call.key.datatype) && call.by_peer.is_none();
-        // SAFETY: `thread` is the caller's own.
-        unsafe { (*thread).cache.keep(&call.key, found, eternal) };
+        thread.keep(&call.key, found, eternal);
         return Some(found);
     }
     // An unknown handle may be a wrong one: MPI is asked about it when the call has returned well.
@@ -91,17 +72,14 @@ pub fn settle(open: &Found, first: &Key, call: impl FnOnce() -> Call) -> Option<
     let size = registry.size(&call, true)?;
     let number = registry.operation(known, &call, size)?;
     let entry = registry.live.operation(number);
-    // SAFETY: both are entries of this rank's table, and the calls of a communicator come one after the other.
-    unsafe {
-        (*open.operation).calls -= 1;
-        let repetition = (*entry).calls;
-        (*entry).calls += 1;
-        Some((number, repetition))
-    }
+    open.operation.set_calls(open.operation.calls() - 1);
+    let repetition = entry.calls();
+    entry.set_calls(repetition + 1);
+    Some((number, repetition))
 }
 
 /// The operation of a persistent collective that was made just now, well, so that MPI may be asked about its handles; and
-/// the how-manieth of its communicator it is. `call` is asked when the communicator is known.
+/// its creation index on the communicator. `call` is asked when the communicator is known.
 #[cold]
 pub fn prepare(communicator: usize, call: impl FnOnce() -> Call) -> Option<(Found, u64)> {
     communicators::identified(communicator)?;
@@ -136,12 +114,9 @@ impl Registry {
         let mut sum = 0u64;
         let mut name = None;
         for peer in 0..by_peer.peers {
-            // SAFETY: the program's arrays have an element for each peer; they are its arguments of a call that has not
-            // returned to it yet.
-            let (count, handle) = unsafe {
-                let count = if by_peer.large { Large::at(by_peer.counts, peer) } else { Int::at(by_peer.counts, peer) };
-                (count, abi.read(by_peer.datatypes + peer * abi.handle_size))
-            };
+            // They are arguments of a call that has not returned to the program yet.
+            let count = if by_peer.large { Large::at(by_peer.counts, peer) } else { Int::at(by_peer.counts, peer) };
+            let handle = abi.read(by_peer.datatypes + peer * abi.handle_size);
             if count == 0 {
                 // Then the type may be a null handle.
                 continue;
@@ -210,7 +185,7 @@ impl Registry {
 
     fn add_operation(&mut self, known: &Communicator, call: &Call, size: (u64, u32)) -> Option<u32> {
         let description = self.describe(known, call, size);
-        let function = self.string(call.key.declaration().name);
+        let function = self.string(call.key.function.0.name);
         let call_site = call_site::text(description.site).map_or(0, |text| self.string(&text));
         self.live.add_operation(OperationEntry {
             calls: 0,

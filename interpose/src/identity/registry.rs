@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::{Mutex, MutexGuard, OnceLock};
 
-use crate::identity::call_cache::Key;
+use crate::identity::call_cache::{Declared, Key};
 use crate::identity::call_site;
 use crate::identity::communicator::Communicator;
 use crate::record::trace_buffer::TraceBuffer;
@@ -29,7 +29,7 @@ pub struct Registry {
 /// What makes an operation on this rank.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Description {
-    pub function: usize,
+    pub function: Declared,
     pub communicator: u32,
     pub bytes: u64,
     pub root: i32,

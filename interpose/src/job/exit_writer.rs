@@ -5,7 +5,6 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read};
-use std::os::fd::AsRawFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Once;
@@ -15,6 +14,7 @@ use mpitrace_format::file;
 use mpitrace_format::layout::{FileHeader, PAGE, PartEntry, round_up, state};
 use mpitrace_format::part::Content;
 
+use crate::boundary::system;
 use crate::counters::per_call;
 use crate::job::output::{self, Written};
 use crate::job::run::{RUN, Run};
@@ -24,19 +24,15 @@ use crate::record::{mode, thread, ticks};
 /// How far this rank got, at this tick.
 pub fn mark(run: &Run, reached: u32) {
     if let Some(live) = run.live.get() {
-        // SAFETY: the header is mapped; the fields belong to this rank.
-        unsafe {
-            if reached == state::FINALIZED {
-                // What came after the last call is in the totals.
-                per_call::skipped();
-                if let Some(what) = per_call::finish() {
-                    log::warn_on_node(what);
-                }
-            }
-            let header = &mut *live.header();
-            header.rank.last_anchor = ticks::anchor();
-            header.rank.state = reached;
+        if reached == state::FINALIZED {
+            // What came after the last call is in the totals.
+            per_call::skipped();
+            per_call::finish().into_iter().for_each(log::warn_on_node);
         }
+        live.change_rank(|rank| {
+            rank.last_anchor = ticks::anchor();
+            rank.state = reached;
+        });
     }
 }
 
@@ -46,10 +42,7 @@ pub fn write_at_exit() {
     extern "C" fn at_exit() {
         thread::catch_panic(write);
     }
-    // SAFETY: the function may run at any time; this library stays mapped.
-    REGISTERED.call_once(|| unsafe {
-        libc::atexit(at_exit);
-    });
+    REGISTERED.call_once(|| system::at_exit(at_exit));
 }
 
 fn write() -> Option<()> {
@@ -102,7 +95,8 @@ fn append(path: &Path, job: [u8; 16], world_size: u32, content: &Content<'_>) ->
         if !file.metadata()?.is_file() {
             continue;
         }
-        lock(&file)?;
+        // Waits until no other rank is writing. The lock goes with the descriptor.
+        system::lock(&file, true)?;
         let mut bytes = [0; size_of::<FileHeader>()];
         if file.read_exact(&mut bytes).is_err() {
             continue;
@@ -149,25 +143,4 @@ fn add_part(file: &File, header: &FileHeader, content: &Content<'_>) -> io::Resu
     let complete = whole && parts.len() == header.world_size as usize;
     file::write_header(file, header.job, header.world_size, header.parts + 1, offset + length, complete)?;
     Ok((header.parts + 1, parts.iter().map(|part| part.records).sum()))
-}
-
-/// Waits until no other rank is writing. The lock goes with the descriptor.
-fn lock(file: &File) -> io::Result<()> {
-    let lock = libc::flock {
-        l_type: libc::F_WRLCK as libc::c_short,
-        l_whence: libc::SEEK_SET as libc::c_short,
-        l_start: 0,
-        l_len: 0,
-        l_pid: 0,
-    };
-    loop {
-        // SAFETY: the descriptor is open, `lock` outlives the call.
-        if unsafe { libc::fcntl(file.as_raw_fd(), libc::F_SETLKW, &raw const lock) } == 0 {
-            return Ok(());
-        }
-        let error = io::Error::last_os_error();
-        if error.kind() != io::ErrorKind::Interrupted {
-            return Err(error);
-        }
-    }
 }

@@ -112,8 +112,7 @@ fn launcher_above() -> String {
 
 /// The nearest process above this one that is a launcher's proxy on this node, else the parent.
 pub fn process() -> u32 {
-    // SAFETY: has no preconditions.
-    let parent = unsafe { libc::getppid() } as u32;
+    let parent = std::os::unix::process::parent_id();
     let mut process = parent;
     while process > 1 {
         let Some((name, above, _)) = process_status(process) else {
@@ -156,8 +155,7 @@ mod tests {
 
     #[test]
     fn a_process_status_with_any_name_is_read() {
-        // SAFETY: has no preconditions.
-        let parent = unsafe { libc::getppid() } as u32;
+        let parent = std::os::unix::process::parent_id();
         let (_, above, started) = process_status(std::process::id()).unwrap();
         assert_eq!(above, parent);
         assert!(started > 0);

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use mpitrace_format::layout::state;
 
-use crate::boundary::{abi, mpi};
+use crate::boundary::mpi::Comm;
 use crate::clocks;
 use crate::identity::communicators;
 use crate::job::launcher::Job;
@@ -41,17 +41,13 @@ pub fn init(forward: impl FnOnce() -> c_int) -> c_int {
 }
 
 fn start(prepared: Prepared, mut presence: Presence) -> Option<()> {
-    let abi = abi::get();
-    // SAFETY: MPI is initialised and the handle is MPI_COMM_WORLD.
-    let word = |function: unsafe fn(usize, usize) -> bool| mpi::int(|place| unsafe { function(abi.comm_world, place) });
-    let rank = u32::try_from(word(mpi::comm_rank)?).ok()?;
-    let world_size = u32::try_from(word(mpi::comm_size)?).ok()?;
+    let (rank, world_size) = (Comm::world().rank()?, Comm::world().size()?);
     log::set_rank(rank);
 
     let output = output::path_of(&prepared.settings, &prepared.folder, std::process::id());
     let all_traced = presence.all_traced(world_size, output.parent().unwrap_or(Path::new(".")));
     presence.withdraw_markers();
-    let comm = if all_traced && world_size > 1 { own_world() } else { None };
+    let comm = if all_traced && world_size > 1 { Comm::world().duplicate() } else { None };
     if comm.is_some() {
         // Making a communicator needed every rank: all have read what was settled.
         presence.withdraw_settlements();
@@ -90,28 +86,15 @@ fn start(prepared: Prepared, mut presence: Presence) -> Option<()> {
 /// The world comes to a run that began with a session.
 fn join(run: &Run, world: World) {
     if let Some(live) = run.live.get() {
-        // SAFETY: the header is mapped; nobody reads it while the program runs.
-        unsafe { (*live.header()).rank.job = world.job };
+        live.change_rank(|rank| rank.job = world.job);
     }
     let _ = run.world.set(world);
 }
 
-/// A communicator of the tracer's own. A private one inherits MPI_ERRORS_ARE_FATAL; ours returns them.
-fn own_world() -> Option<usize> {
-    let abi = abi::get();
-    // SAFETY: MPI is initialised, all ranks are traced and so all come here.
-    unsafe {
-        let world = mpi::handle(|place| mpi::comm_dup(abi.comm_world, place))?;
-        mpi::comm_set_errhandler(world, abi.errors_return);
-        Some(world)
-    }
-}
-
 /// The run's token: rank 0's.
-fn agreed_token(comm: usize, job_key: u64) -> [u8; 16] {
+fn agreed_token(comm: Comm, job_key: u64) -> [u8; 16] {
     let mut token = startup::token(job_key, 1);
-    // SAFETY: all ranks come here with a buffer of 16 bytes.
-    unsafe { mpi::bcast(token.as_mut_ptr().expose_provenance(), token.len(), abi::get().byte, 0, comm) };
+    comm.broadcast(&mut token);
     token
 }
 

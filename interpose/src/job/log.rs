@@ -54,11 +54,3 @@ pub fn warn_on_node(text: &str) {
         warn(text);
     }
 }
-
-/// How large a file this process may write, bytes; `None`: any.
-pub fn file_size_limit() -> Option<u64> {
-    let mut limit = libc::rlimit { rlim_cur: libc::RLIM_INFINITY, rlim_max: libc::RLIM_INFINITY };
-    // SAFETY: `limit` outlives the call.
-    unsafe { libc::getrlimit(libc::RLIMIT_FSIZE, &raw mut limit) };
-    (limit.rlim_cur != libc::RLIM_INFINITY).then_some(limit.rlim_cur)
-}

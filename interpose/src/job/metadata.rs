@@ -1,5 +1,5 @@
-//! The experimental factors of the run, as far as they can be seen from inside the program (seed paper of Hunold &
-//! Carpen-Amarie, table VI).
+//! The metadata of the run: the experimental factors of Hunold and Carpen-Amarie (table VI), as far as they can be seen from inside
+//! the program.
 
 use std::ffi::CStr;
 use std::fs;
@@ -9,7 +9,7 @@ use mpitrace_format::layout::abi as family;
 use mpitrace_format::metadata::{Metadata, UNKNOWN};
 
 use crate::boundary::symbol::{self, Symbol};
-use crate::boundary::{abi, mpi};
+use crate::boundary::{abi, mpi, system};
 use crate::counters::mpi_t::control;
 use crate::job::run::RUN;
 use crate::job::settings::Settings;
@@ -44,15 +44,15 @@ const PLUMBING: [&str; 7] = [
 
 /// Everything that is recorded of a rank. What is the same for all ranks is kept by rank 0 alone.
 pub fn all(settings: &Settings, first: bool) -> Metadata {
-    let mut factors = Metadata::new();
+    let mut metadata = Metadata::new();
     let mut add = |name: &str, value: Option<String>| {
-        factors.push((name.to_owned(), value.filter(|value| !value.is_empty()).unwrap_or_else(|| UNKNOWN.to_owned())));
+        metadata.push((name.to_owned(), value.filter(|value| !value.is_empty()).unwrap_or_else(|| UNKNOWN.to_owned())));
     };
-    add("host", Some(host()));
+    add("host", Some(system::host()));
     add("affinity", affinity());
     add("command", command());
     if !first {
-        return factors;
+        return metadata;
     }
     add("start_time", Some(local_time(c"%Y-%m-%dT%H:%M:%S%z")));
     add("library", mpi::library_version().map(|version| version.lines().next().unwrap_or_default().to_owned()));
@@ -88,7 +88,7 @@ pub fn all(settings: &Settings, first: bool) -> Metadata {
     for (name, value) in variables {
         add(&format!("env.{name}"), Some(value));
     }
-    factors
+    metadata
 }
 
 fn is_recorded(name: &str) -> bool {
@@ -96,26 +96,10 @@ fn is_recorded(name: &str) -> bool {
     name.starts_with("MPITRACE_") || name == "LD_PRELOAD" || starts(&TUNING) && !starts(&PLUMBING)
 }
 
-/// The name of this host, of its network namespace's view.
-pub fn host() -> String {
-    let mut name = [0u8; 256];
-    // SAFETY: the buffer is as long as it says.
-    unsafe { libc::gethostname(name.as_mut_ptr().cast(), name.len()) };
-    let end = name.iter().position(|&byte| byte == 0).unwrap_or(name.len());
-    String::from_utf8_lossy(&name[..end]).into_owned()
-}
-
 /// The time now, where the program runs, in a format of strftime.
 pub fn local_time(format: &CStr) -> String {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs() as libc::time_t;
-    // SAFETY: a tm of zeros is a valid value.
-    let mut local: libc::tm = unsafe { std::mem::zeroed() };
-    // SAFETY: both outlive the call.
-    unsafe { libc::localtime_r(&raw const now, &raw mut local) };
-    let mut text = [0u8; 64];
-    // SAFETY: the buffer is as long as it says, the format is a C string.
-    let length = unsafe { libc::strftime(text.as_mut_ptr().cast(), text.len(), format.as_ptr(), &raw const local) };
-    String::from_utf8_lossy(&text[..length]).into_owned()
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+    system::local_time(now, format)
 }
 
 /// The identity of the running kernel; zeros where it does not tell.
@@ -163,8 +147,7 @@ fn abi_name() -> &'static str {
 }
 
 fn thread_level() -> Option<String> {
-    // SAFETY: int MPI_Query_thread(int *).
-    let level = mpi::int(|level| unsafe { mpi::query_thread(level) })?;
+    let level = mpi::thread_level()?;
     // 0 to 3 in all families but the standard, which counts 0, 1024, 2048, 4096.
     let names = ["MPI_THREAD_SINGLE", "MPI_THREAD_FUNNELED", "MPI_THREAD_SERIALIZED", "MPI_THREAD_MULTIPLE"];
     let index = match level {
@@ -194,8 +177,7 @@ fn network(version: &str) -> Option<String> {
 
 /// The first process above this one that starts MPI programs, with its arguments.
 fn launcher() -> Option<String> {
-    // SAFETY: has no preconditions.
-    let mut process = unsafe { libc::getppid() } as u32;
+    let mut process = std::os::unix::process::parent_id();
     let mut found = None;
     for _ in 0..8 {
         let line = fs::read(format!("/proc/{process}/cmdline")).ok()?;

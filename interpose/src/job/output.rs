@@ -8,9 +8,10 @@ use std::path::{Path, PathBuf};
 
 use mpitrace_format::layout::{PartEntry, state};
 use mpitrace_format::part::Content;
-use mpitrace_format::{file, segment};
+use mpitrace_format::file;
 
-use crate::boundary::{abi, mpi};
+use crate::boundary::mpi::Comm;
+use crate::boundary::system;
 use crate::job::run::{Run, World};
 use crate::job::settings::Settings;
 use crate::job::{log, metadata};
@@ -18,7 +19,7 @@ use crate::job::{log, metadata};
 /// The ranks that write one file together.
 struct Writers {
     /// `None`: this rank alone.
-    comm: Option<usize>,
+    comm: Option<Comm>,
     rank: u32,
     size: u32,
 }
@@ -45,7 +46,7 @@ pub fn write(run: &Run, world: &World) {
         Written::NotShared => {
             // The folder is another one on some node: a file for each node.
             let by_node = all.of_node();
-            let path = by_node.agree_on(with_name(&path, &metadata::host()));
+            let path = by_node.agree_on(with_name(&path, &system::host()));
             let written = write_together(run, world, &by_node, &path, content.as_ref());
             by_node.free();
             written
@@ -77,8 +78,7 @@ pub fn free_world(world: &World) {
 /// What this rank has recorded.
 pub fn content_of(run: &Run) -> Option<Content<'static>> {
     let live = run.live.get()?;
-    // SAFETY: recording has ended, and only what has memory is read.
-    let read = segment::read(Path::new("the live records"), unsafe { live.bytes() }, true);
+    let read = live.content();
     read.inspect_err(|error| log::warn(&error.to_string())).ok()
 }
 
@@ -195,7 +195,7 @@ fn open(taken: &Path, job: &[u8; 16]) -> Option<File> {
 
 /// Beyond RLIMIT_FSIZE the kernel would send SIGXFSZ, which ends the program.
 pub fn check_size(end: u64) -> io::Result<()> {
-    match log::file_size_limit() {
+    match system::file_size_limit() {
         Some(limit) if end > limit => Err(io::Error::from_raw_os_error(libc::EFBIG)),
         _ => Ok(()),
     }
@@ -204,27 +204,16 @@ pub fn check_size(end: u64) -> io::Result<()> {
 impl Writers {
     /// The ranks of this node, by shared memory.
     fn of_node(&self) -> Writers {
-        let abi = abi::get();
-        let alone = || Writers { comm: None, rank: 0, size: 1 };
-        let Some(comm) = self.comm else { return alone() };
-        // SAFETY: all ranks come here; what is returned is a communicator.
-        let node = mpi::handle(|place| unsafe {
-            mpi::comm_split_type(comm, abi.comm_type_shared as u32 as usize, self.rank as usize, abi.info_null, place)
-        });
-        let Some(node) = node else { return alone() };
-        // SAFETY: `node` is a communicator.
-        let word = |function: unsafe fn(usize, usize) -> bool| mpi::int(|place| unsafe { function(node, place) });
-        match (word(mpi::comm_rank), word(mpi::comm_size)) {
-            (Some(rank), Some(size)) => Writers { comm: Some(node), rank: rank as u32, size: size as u32 },
-            _ => alone(),
-        }
+        let node = self.comm.and_then(|comm| comm.split_by_memory(self.rank));
+        let ranks = node.and_then(|node| node.rank().zip(node.size()));
+        let (rank, size) = ranks.unwrap_or((0, 1));
+        Writers { comm: node.filter(|_| ranks.is_some()), rank, size }
     }
 
     /// Gives the communicator back.
     fn free(self) {
-        if let Some(mut comm) = self.comm {
-            // SAFETY: it is the tracer's own. A 4-byte handle lies in the word's first 4 bytes.
-            unsafe { mpi::comm_free((&raw mut comm).expose_provenance()) };
+        if let Some(comm) = self.comm {
+            comm.free();
         }
     }
 
@@ -232,56 +221,39 @@ impl Writers {
     fn agree_on(&self, path: PathBuf) -> PathBuf {
         let Some(comm) = self.comm else { return path };
         let mut bytes = path.into_os_string().into_encoded_bytes();
-        let mut length = bytes.len() as i64;
-        let byte = abi::get().byte;
-        // SAFETY: all ranks come here; 8 bytes, then as many as the first rank has said.
-        unsafe {
-            mpi::bcast((&raw mut length).expose_provenance(), 8, byte, 0, comm);
-            bytes.resize(length as usize, 0);
-            mpi::bcast(bytes.as_mut_ptr().expose_provenance(), bytes.len(), byte, 0, comm);
-        }
+        let mut length = [bytes.len() as u64];
+        comm.broadcast(&mut length);
+        bytes.resize(length[0] as usize, 0);
+        comm.broadcast(&mut bytes);
         PathBuf::from(std::ffi::OsString::from_vec(bytes))
     }
 
     /// Whether it is so on all ranks.
     fn all(&self, here: bool) -> bool {
-        self.allreduce(here.into(), abi::get().min) != 0
+        self.min(here.into()) != 0
     }
 
     /// The first rank on which it is not so.
     fn first_without(&self, here: bool) -> Option<u32> {
         let size = i64::from(self.size);
-        let first = self.allreduce(if here { size } else { self.rank.into() }, abi::get().min);
+        let first = self.min(if here { size } else { self.rank.into() });
         (first < size).then_some(first as u32)
     }
 
+    fn min(&self, here: i64) -> i64 {
+        self.comm.map_or(here, |comm| comm.min(here).unwrap_or(0))
+    }
+
     fn sum(&self, here: u64) -> u64 {
-        self.allreduce(here as i64, abi::get().sum) as u64
+        self.comm.map_or(here, |comm| comm.sum(here as i64).unwrap_or(0) as u64)
     }
 
     /// The sum over the ranks before this one.
     fn sum_before(&self, here: u64) -> u64 {
         let Some(comm) = self.comm else { return 0 };
-        let (send, mut receive) = (here as i64, 0i64);
-        let abi = abi::get();
-        // SAFETY: all ranks come here, each with one 64-bit integer.
-        unsafe {
-            let (send, receive) = ((&raw const send).expose_provenance(), (&raw mut receive).expose_provenance());
-            mpi::exscan(send, receive, 1, abi.int64, abi.sum, comm);
-        }
+        let sum = comm.sum_before(here as i64);
         // What the first rank receives is not defined.
-        if self.rank == 0 { 0 } else { receive as u64 }
-    }
-
-    fn allreduce(&self, here: i64, operator: usize) -> i64 {
-        let Some(comm) = self.comm else { return here };
-        let mut result = 0i64;
-        // SAFETY: all ranks come here, each with one 64-bit integer.
-        let done = unsafe {
-            let (send, receive) = ((&raw const here).expose_provenance(), (&raw mut result).expose_provenance());
-            mpi::allreduce(send, receive, 1, abi::get().int64, operator, comm)
-        };
-        if done { result } else { 0 }
+        if self.rank == 0 { 0 } else { sum as u64 }
     }
 }
 
@@ -300,7 +272,7 @@ pub fn path_of(settings: &Settings, folder: &Path, process: u32) -> PathBuf {
             ('%', Some(sign @ ('h' | 'p' | 'j' | 't' | '%'))) => {
                 characters.next();
                 match sign {
-                    'h' => path.push_str(&metadata::host()),
+                    'h' => path.push_str(&system::host()),
                     'p' => path.push_str(&pid),
                     'j' => path.push_str(&job.replace('/', "_")),
                     't' => path.push_str(&metadata::local_time(c"%Y%m%d-%H%M%S")),

@@ -20,8 +20,8 @@ use std::time::{Duration, Instant};
 
 use mpitrace_platform::node_files;
 
+use crate::boundary::system;
 use crate::job::launcher::{Job, Nodes};
-use crate::job::metadata;
 use crate::record::ticks;
 
 /// How long a rank waits for those of its node, where the launcher did not make them wait for each other in `MPI_Init`.
@@ -53,7 +53,7 @@ impl Presence {
     /// Leaves this process' marker in the first of the folders that takes one, before `MPI_Init` is entered.
     pub fn announce(job: Job, folders: &[PathBuf]) -> Presence {
         // Containers may share a folder and have equal process numbers: the time tells them apart.
-        let name = format!("{}-{}-{:x}", metadata::host(), std::process::id(), ticks::now());
+        let name = format!("{}-{}-{:x}", system::host(), std::process::id(), ticks::now());
         let mut presence =
             Presence { job, folders: folders.to_vec(), here: None, marker: None, name, settlements: Vec::new() };
         for folder in folders {
@@ -203,9 +203,7 @@ impl Presence {
 
     /// How the names of all files of the job begin.
     fn job_name(&self) -> String {
-        // SAFETY: has no preconditions.
-        let uid = unsafe { libc::getuid() };
-        format!("{}{:016x}", node_files::prefix(uid), self.job.key)
+        format!("{}{:016x}", node_files::prefix(system::user()), self.job.key)
     }
 
     fn named(&self, ending: &str) -> String {

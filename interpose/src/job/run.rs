@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::OnceLock;
 use std::sync::atomic::AtomicBool;
 
+use crate::boundary::mpi::Comm;
 use crate::job::rank_detection::Presence;
 use crate::job::settings::Settings;
 use crate::record::trace_buffer::TraceBuffer;
@@ -35,7 +36,7 @@ pub struct World {
     /// Holds, where not all ranks are traced, what tells the others so.
     pub presence: Presence,
     /// The tracer's own duplicate of MPI_COMM_WORLD; `None` where not all ranks are traced, so that none may be asked.
-    pub comm: Option<usize>,
+    pub comm: Option<Comm>,
     /// `MPI_Finalize` was called.
     pub finalized: AtomicBool,
 }

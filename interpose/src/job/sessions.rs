@@ -10,7 +10,8 @@ use std::sync::atomic::Ordering;
 
 use mpitrace_format::layout::state;
 
-use crate::boundary::{abi, mpi};
+use crate::boundary::abi;
+use crate::boundary::mpi::Group;
 use crate::job::launcher::Job;
 use crate::job::run::RUN;
 use crate::job::startup::{self, Identity};
@@ -22,8 +23,7 @@ use crate::record::{mode, thread};
 pub fn init(forward: impl FnOnce() -> c_int, session: usize) -> c_int {
     let result = thread::guarded(forward);
     if result == 0 {
-        // SAFETY: the call has returned well, so this is the address of a session's handle.
-        let handle = unsafe { abi::get().read(session) };
+        let handle = abi::get().read(session);
         thread::catch_panic(|| opened(handle));
     }
     result
@@ -40,16 +40,11 @@ fn opened(handle: usize) -> Option<()> {
         Some(_) => None,
         None => Some(startup::prepare()?),
     };
-    // SAFETY: the handle is a session, the name a C string.
-    let group = mpi::handle(|group| unsafe {
-        mpi::group_from_session_pset(handle, c"mpi://WORLD".as_ptr().expose_provenance(), group)
-    })?;
+    let group = Group::of_session(handle)?;
+    let ranks = group.rank().zip(group.size());
     world::sessions().push(Session { handle, world: group });
     if let Some(prepared) = prepared {
-        // SAFETY: the group was made just now.
-        let word = |function: unsafe fn(usize, usize) -> bool| mpi::int(|place| unsafe { function(group, place) });
-        let rank = u32::try_from(word(mpi::group_rank)?).ok()?;
-        let world_size = u32::try_from(word(mpi::group_size)?).ok()?;
+        let (rank, world_size) = ranks?;
         let job_key = Job::read().key;
         let job = startup::token(job_key, world_size);
         let who = Identity { rank, world_size, job_key, job, speaks: rank == 0 };
@@ -64,14 +59,12 @@ fn opened(handle: usize) -> Option<()> {
 
 /// `MPI_Session_finalize`.
 pub fn finalize(forward: impl FnOnce() -> c_int, session: usize) -> c_int {
-    // SAFETY: any address but null is what the program says is a handle's.
-    let handle = unsafe { abi::get().read_if_any(session) };
+    let handle = abi::get().read_if_any(session);
     thread::catch_panic(|| {
         let mut sessions = world::sessions();
         let index = sessions.iter().position(|session| session.handle == handle)?;
-        let mut closed = sessions.swap_remove(index);
-        // SAFETY: the group is the tracer's own. A 4-byte handle lies in the word's first 4 bytes.
-        unsafe { mpi::group_free((&raw mut closed.world).expose_provenance()) };
+        // Its group is given back with it.
+        drop(sessions.swap_remove(index));
         let run = RUN.get()?;
         if sessions.is_empty() && !world::is_in(run) {
             exit_writer::mark(run, state::FINALIZED);

@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use mpitrace_format::ticks::Groups;
 use mpitrace_synchronise::{Method, Synchronisation};
 
-use crate::counters::per_call::{self, Wanted};
+use crate::counters::per_call;
+use crate::counters::sources::Wanted;
 
 /// What the user asked for.
 #[derive(Debug)]

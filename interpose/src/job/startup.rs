@@ -6,19 +6,19 @@ use std::sync::atomic::AtomicBool;
 
 use bytemuck::Zeroable;
 use mpitrace_format::layout::{
-    COLUMNS, ColumnEntry, INNER_COUNTERS, MAX_COLUMNS, NO_RANK, REQUEST_COLUMNS, RankHeader, TRUE_COLUMNS, chunk_flags,
+    COLUMNS, ColumnEntry, INNER_COUNTERS, NO_RANK, REQUEST_COLUMNS, RankHeader, chunk_flags,
     counter_column, name_bytes, state,
 };
 use mpitrace_format::recover;
 
-use crate::boundary::{abi, mpi, preloaded};
+use crate::boundary::{abi, mpi, preloaded, system};
 use crate::counters::{mpi_t, per_call, user_counters};
 use crate::identity::{call_site, registry};
 use crate::job::run::{RUN, Run, World};
 use crate::job::settings::Settings;
 use crate::job::{log, metadata};
 use crate::record::trace_buffer::{self, TraceBuffer};
-use crate::record::{mode, thread, ticks};
+use crate::record::{mode, threads, ticks};
 
 /// What is found out before the library initialises MPI.
 pub struct Prepared {
@@ -100,11 +100,12 @@ pub fn begin(prepared: Prepared, who: &Identity, world: OnceLock<World>) -> Opti
     let (rank, world_size, abi) = (who.rank, who.world_size, abi::get().family);
     let header = RankHeader { job: who.job, rank, world_size, abi, ..prepared.header };
     let name = trace_buffer::segment_name(who.job_key);
-    mpi_t::start(&run.settings.variables, columns_left(&run.settings), run.world.get().is_some());
-    let planned = per_call::plan(&run.settings.counters);
+    let mut wanted = run.settings.counters.clone();
+    wanted.variables =
+        mpi_t::Wanted { patterns: run.settings.variables.clone(), has_world: run.world.get().is_some() };
+    let planned = wanted.plan(per_call::MOST);
     if who.speaks {
-        planned.notes().for_each(log::line);
-        mpi_t::notes().iter().for_each(|note| log::line(note));
+        planned.notes().into_iter().for_each(log::line);
     }
     let planned_columns = planned.columns();
     let columns = columns(planned_columns);
@@ -115,20 +116,17 @@ pub fn begin(prepared: Prepared, who: &Identity, world: OnceLock<World>) -> Opti
     if who.speaks {
         say_other_folder(&run.settings, live.folder());
     }
-    let live: &'static TraceBuffer = Box::leak(Box::new(live));
     run.live.set(live).ok()?;
     registry::start(live);
-    per_call::start(live, planned);
+    per_call::start(live, &planned);
     user_counters::start(live, planned_columns, 1e9 / ticks::roughly_hz());
     let recorded = metadata::all(&run.settings, rank == 0);
     let reference = live.add_string(&mpitrace_format::metadata::encode(&recorded));
-    // SAFETY: the header is mapped, and nobody else writes to it yet.
-    unsafe {
-        let header = &mut *live.header();
-        header.metadata = reference;
-        header.rank.last_anchor = ticks::anchor();
-        header.rank.state = state::RUNNING;
-    }
+    live.set_metadata(reference);
+    live.change_rank(|rank| {
+        rank.last_anchor = ticks::anchor();
+        rank.state = state::RUNNING;
+    });
     if who.speaks {
         let library = mpi::library_version().unwrap_or_default();
         log::detail(&format!(
@@ -142,15 +140,8 @@ pub fn begin(prepared: Prepared, who: &Identity, world: OnceLock<World>) -> Opti
         call_site::start();
     }
     mode::stop_in_children();
-    thread::start(live);
+    threads::start(live);
     Some(run)
-}
-
-/// How many columns a trace has for performance variables.
-fn columns_left(settings: &Settings) -> usize {
-    let always = COLUMNS.len() + REQUEST_COLUMNS.len() + TRUE_COLUMNS.len() + INNER_COUNTERS;
-    let asked = settings.counters.messages.len() + settings.counters.events.len();
-    MAX_COLUMNS.saturating_sub(always + asked)
 }
 
 /// The columns of a chunk: those that every record has, the counters, what only non-blocking calls use, and the counters of code
@@ -185,8 +176,7 @@ fn say_other_folder(settings: &Settings, folder: Option<&Path>) {
 }
 
 fn say_leftovers(settings: &Settings) {
-    // SAFETY: has no preconditions.
-    let uid = unsafe { libc::getuid() };
+    let uid = system::user();
     // Where this run's own records would be left; who names a folder is told of that one.
     let folders = match &settings.segment_folder {
         Some(folder) => vec![folder.clone()],

@@ -3,14 +3,14 @@
 use std::sync::atomic::Ordering;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::boundary::{abi, mpi};
+use crate::boundary::mpi::{Comm, Group};
 use crate::job::run::{RUN, Run};
 
 /// A session that the program has open.
 pub struct Session {
     pub handle: usize,
     /// The group of all ranks of the world.
-    pub world: usize,
+    pub world: Group,
 }
 
 static OPEN: Mutex<Vec<Session>> = Mutex::new(Vec::new());
@@ -26,9 +26,9 @@ pub fn any_session() -> bool {
 }
 
 /// Calls `work` with a group of all ranks of the world that an open session has.
-fn with_group_of_session<R>(work: impl FnOnce(usize) -> Option<R>) -> Option<R> {
+fn with_group_of_session<R>(work: impl FnOnce(&Group) -> Option<R>) -> Option<R> {
     let sessions = sessions();
-    work(sessions.last()?.world)
+    work(&sessions.last()?.world)
 }
 
 /// Whether the rank is between `MPI_Init` and `MPI_Finalize`.
@@ -37,14 +37,9 @@ pub fn is_in(run: &Run) -> bool {
 }
 
 /// Calls `work` with a group of all ranks of the world, MPI_COMM_WORLD's or a session's.
-pub fn with_group<R>(work: impl FnOnce(usize) -> Option<R>) -> Option<R> {
+pub fn with_group<R>(work: impl FnOnce(&Group) -> Option<R>) -> Option<R> {
     if !RUN.get().is_some_and(is_in) {
         return with_group_of_session(work);
     }
-    // SAFETY: the handle is MPI_COMM_WORLD, between Init and Finalize.
-    let mut world = mpi::handle(|place| unsafe { mpi::comm_group(abi::get().comm_world, place) })?;
-    let result = work(world);
-    // SAFETY: the group was made above, and nobody else has it. A 4-byte handle lies in the word's first 4 bytes.
-    unsafe { mpi::group_free((&raw mut world).expose_provenance()) };
-    result
+    work(&Comm::world().group()?)
 }

@@ -1,31 +1,125 @@
-//! Memory for the live segment: a file that is allocated before it is touched, mapped, and locked as long as its process
-//! lives; or private memory.
+//! Memory for the trace buffer: a file that is allocated before it is touched, mapped, and locked as long as its process
+//! lives; or private memory. And the page that ranks of a node share.
 
-use std::ffi::CString;
-use std::fs::File;
-use std::os::fd::{AsRawFd, FromRawFd};
+use std::fs::{File, OpenOptions};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+use std::ptr::NonNull;
+use std::sync::atomic::AtomicU64;
 
 use mpitrace_format::layout::PAGE;
 
-use crate::job::log;
+use crate::boundary::system;
+use crate::record::entry::Entry;
 
-/// Makes and maps the file, with memory for the header.
-pub fn map_file(path: &Path, length: u64) -> Option<(*mut u8, File, PathBuf)> {
-    let name = CString::new(path.as_os_str().as_encoded_bytes()).ok()?;
-    let flags = libc::O_RDWR | libc::O_CREAT | libc::O_EXCL | libc::O_CLOEXEC | libc::O_NOFOLLOW;
-    // SAFETY: `name` is a C string.
-    let descriptor = unsafe { libc::open(name.as_ptr(), flags, 0o600 as libc::c_uint) };
-    if descriptor < 0 {
-        return None;
+/// Memory that is mapped until it is dropped.
+pub struct Mapping {
+    base: NonNull<u8>,
+    length: u64,
+}
+
+// SAFETY: a mapping is the process', whichever thread has made it.
+unsafe impl Send for Mapping {}
+// SAFETY: by itself it gives out addresses only; who stores to them sees to it that no other thread does so at the same time.
+unsafe impl Sync for Mapping {}
+
+impl Mapping {
+    /// Maps so many bytes of a file, which other processes may map too.
+    pub fn of_file(file: &File, length: u64) -> Option<Mapping> {
+        map(std::ptr::null_mut(), length, libc::MAP_SHARED, file.as_raw_fd()).map(|base| Mapping { base, length })
     }
-    // SAFETY: the descriptor was opened just now and is nobody else's.
-    let file = unsafe { File::from_raw_fd(descriptor) };
-    let base = if allocate(&file, 0, PAGE) { map(Some(&file), std::ptr::null_mut(), length) } else { None };
-    match base {
-        Some(base) => {
-            hold_lock(&file);
-            Some((base, file, path.to_owned()))
+
+    /// Private memory, of zeros.
+    pub fn private(length: u64) -> Option<Mapping> {
+        map(std::ptr::null_mut(), length, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS, -1)
+            .map(|base| Mapping { base, length })
+    }
+
+    /// Puts private memory in the place of a range of whole pages, that has had none so far.
+    pub fn replace(&self, offset: u64, length: u64) -> bool {
+        let kind = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED;
+        map(self.range(offset, length), length, kind, -1).is_some()
+    }
+
+    /// The address of a range that lies within.
+    pub fn range(&self, offset: u64, length: u64) -> *mut u8 {
+        assert!(offset.checked_add(length).is_some_and(|end| end <= self.length), "a range within the mapping");
+        self.base.as_ptr().wrapping_add(offset as usize)
+    }
+
+    /// Makes the kernel map the pages of a range now, which has memory, so that no page fault falls into a call. Nothing has been
+    /// stored in it yet.
+    pub fn touch(&self, offset: u64, length: u64) {
+        const MADV_POPULATE_WRITE: libc::c_int = 23;
+        let place = self.range(offset, length);
+        // SAFETY: the range lies within the mapping, and the advice changes nothing that it holds.
+        if unsafe { libc::madvise(place.cast(), length as usize, MADV_POPULATE_WRITE) } == 0 {
+            return;
+        }
+        // Linux before 5.14.
+        for page in (0..length).step_by(PAGE as usize) {
+            // SAFETY: the byte lies within the mapping and was 0 before, as nothing has been stored in the range yet.
+            unsafe { place.add(page as usize).write_volatile(0) };
+        }
+    }
+
+    /// Stores the same byte in a range that has memory, and that belongs to the caller at this moment.
+    pub fn fill(&self, offset: u64, length: u64, byte: u8) {
+        // SAFETY: the range lies within the mapping; what is stored there are numbers, for which all bits are a value.
+        unsafe { self.range(offset, length).write_bytes(byte, length as usize) };
+    }
+
+    /// Stores bytes in a range that has memory, and that belongs to the caller at this moment.
+    pub fn store(&self, offset: u64, bytes: &[u8]) {
+        // SAFETY: the range lies within the mapping, which no slice of safe code overlaps.
+        unsafe { self.range(offset, bytes.len() as u64).copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
+    }
+
+    /// The entry of a table that lies there.
+    pub fn entry<T>(&'static self, offset: u64) -> Entry<T> {
+        let place = self.range(offset, size_of::<T>() as u64).cast::<T>();
+        assert!(place.is_aligned(), "an entry where entries lie");
+        // SAFETY: it lies within the mapping, which lasts, and is aligned.
+        unsafe { Entry::at(place) }
+    }
+
+    /// All bytes.
+    ///
+    /// # Safety
+    /// What is read of them has memory, and nobody stores there meanwhile.
+    pub unsafe fn bytes(&self) -> &[u8] {
+        // SAFETY: the mapping has this length; the rest is the caller's promise.
+        unsafe { std::slice::from_raw_parts(self.base.as_ptr(), self.length as usize) }
+    }
+}
+
+impl Drop for Mapping {
+    fn drop(&mut self) {
+        // SAFETY: mapped with this length; what borrows from it has ended.
+        unsafe { libc::munmap(self.base.as_ptr().cast(), self.length as usize) };
+    }
+}
+
+fn map(place: *mut u8, length: u64, kind: libc::c_int, file: libc::c_int) -> Option<NonNull<u8>> {
+    let (access, kind) = (libc::PROT_READ | libc::PROT_WRITE, kind | libc::MAP_NORESERVE);
+    // SAFETY: a place is given with MAP_FIXED only, and then lies within a mapping of our own, in a range that has no memory yet, so
+    // nothing is lost; everywhere else the kernel chooses one that is free.
+    let base = unsafe { libc::mmap(place.cast(), length as usize, access, kind, file, 0) };
+    if base == libc::MAP_FAILED { None } else { NonNull::new(base.cast()) }
+}
+
+/// Makes and maps a file, with memory for its first page.
+pub fn map_file(path: &Path, length: u64) -> Option<(Mapping, File, PathBuf)> {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create_new(true).mode(0o600).custom_flags(libc::O_NOFOLLOW);
+    let file = options.open(path).ok()?;
+    let mapping = if allocate(&file, 0, PAGE) { Mapping::of_file(&file, length) } else { None };
+    match mapping {
+        Some(mapping) => {
+            // Marks it as being of a living process; the kernel takes the mark off when the process ends.
+            let _ = system::lock(&file, false);
+            Some((mapping, file, path.to_owned()))
         }
         None => {
             let _ = std::fs::remove_file(path);
@@ -34,72 +128,30 @@ pub fn map_file(path: &Path, length: u64) -> Option<(*mut u8, File, PathBuf)> {
     }
 }
 
-/// Marks the segment as being of a living process; the kernel takes the mark off when the process ends, in whatever way.
-fn hold_lock(file: &File) {
-    let lock = libc::flock {
-        l_type: libc::F_WRLCK as libc::c_short,
-        l_whence: libc::SEEK_SET as libc::c_short,
-        l_start: 0,
-        l_len: 0,
-        l_pid: 0,
-    };
-    // SAFETY: the descriptor is open, `lock` outlives the call.
-    unsafe { libc::fcntl(file.as_raw_fd(), libc::F_SETLK, &raw const lock) };
-}
-
 /// Takes memory for a range of the file. False where there is none, or the process may not have so large a file.
 pub fn allocate(file: &File, offset: u64, length: u64) -> bool {
-    if log::file_size_limit().is_some_and(|limit| offset + length > limit) {
+    if system::file_size_limit().is_some_and(|limit| offset + length > limit) {
         // Beyond RLIMIT_FSIZE the kernel would send SIGXFSZ, which ends the program.
         return false;
     }
-    loop {
-        // SAFETY: the descriptor is open.
-        match unsafe { libc::posix_fallocate(file.as_raw_fd(), offset as libc::off_t, length as libc::off_t) } {
-            0 => return true,
-            libc::EINTR => {}
-            _ => return false,
-        }
-    }
+    system::allocate(file, offset, length)
 }
 
-/// Maps `length` bytes of the file, or of private memory, at `place` or (null) anywhere.
-pub fn map(file: Option<&File>, place: *mut u8, length: u64) -> Option<*mut u8> {
-    let kind = match file {
-        Some(_) => libc::MAP_SHARED,
-        None => libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
-    };
-    let fixed = if place.is_null() { 0 } else { libc::MAP_FIXED };
-    // SAFETY: a fixed place lies within our own mapping, in a range that has no memory yet, so nothing is lost.
-    let base = unsafe {
-        libc::mmap(
-            place.cast(),
-            length as usize,
-            libc::PROT_READ | libc::PROT_WRITE,
-            kind | fixed | libc::MAP_NORESERVE,
-            file.map_or(-1, AsRawFd::as_raw_fd),
-            0,
-        )
-    };
-    (base != libc::MAP_FAILED).then(|| base.cast())
-}
+/// A page that processes share, used through atomics only.
+pub struct SharedPage(Mapping);
 
-/// Makes the kernel map the pages now, so that no page fault falls into a call.
-pub fn touch(place: *mut u8, length: u64) {
-    const MADV_POPULATE_WRITE: libc::c_int = 23;
-    // SAFETY: the range is mapped and has memory.
-    if unsafe { libc::madvise(place.cast(), length as usize, MADV_POPULATE_WRITE) } == 0 {
-        return;
-    }
-    // Linux before 5.14.
-    for page in (0..length).step_by(PAGE as usize) {
-        // SAFETY: as above; nothing has been stored in the range yet.
-        unsafe { place.add(page as usize).write_volatile(0) };
-    }
-}
+impl SharedPage {
+    /// Words that are used.
+    pub const WORDS: usize = 4;
 
-/// Takes a mapping of [`map`] back.
-pub fn unmap(place: *mut u8, length: u64) {
-    // SAFETY: the caller made the mapping, and nobody uses it any more.
-    unsafe { libc::munmap(place.cast(), length as usize) };
+    /// The first page of a file, which has memory.
+    pub fn of(file: &File) -> Option<SharedPage> {
+        Mapping::of_file(file, PAGE).map(SharedPage)
+    }
+
+    /// Its first words.
+    pub fn words(&self) -> &[AtomicU64; SharedPage::WORDS] {
+        // SAFETY: a page is larger and aligned, it is mapped as long as it is borrowed, and is used in this way only.
+        unsafe { &*self.0.base.as_ptr().cast() }
+    }
 }

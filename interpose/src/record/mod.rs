@@ -4,10 +4,14 @@
 //! first call or takes another chunk of the buffer.
 
 pub mod chunk;
+pub mod entry;
+mod layout;
 pub mod memory;
 pub mod mode;
+pub mod published;
 pub mod recorder;
 pub mod thread;
+pub mod threads;
 pub mod ticks;
 pub mod tls;
 pub mod trace_buffer;

@@ -2,6 +2,8 @@
 
 use std::sync::atomic::{AtomicU8, Ordering};
 
+use crate::boundary::system;
+
 static MODE: AtomicU8 = AtomicU8::new(OFF);
 
 /// Before Init, after Finalize, disabled: calls are only forwarded.
@@ -42,9 +44,8 @@ pub fn is_on() -> bool {
 /// A child that the program forks off shares the live records, and the kernel does not map the pages of its counters there: it goes
 /// on untraced.
 pub fn stop_in_children() {
-    unsafe extern "C" fn in_child() {
+    extern "C" fn in_child() {
         stop();
     }
-    // SAFETY: the function stores to a static, which is all that a child of a process with threads may do.
-    unsafe { libc::pthread_atfork(None, None, Some(in_child)) };
+    system::in_children(in_child);
 }

@@ -1,50 +1,53 @@
 //! What a thread keeps: where its next record goes, and whether it is inside an MPI call already.
 
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU8, Ordering};
 
-use mpitrace_format::layout::{DISTURBED, ThreadEntry};
+use mpitrace_format::layout::{ThreadEntry, chunk_flags};
 
-use crate::counters::counter_reader::{Sampler, Sums};
-use crate::identity::call_cache::{Cache, Found};
+pub use crate::boundary::processor::frame;
+use crate::counters::counter_reader::{CounterReader, Sums};
+use crate::identity::call_cache::{Cache, Found, Key};
+use crate::identity::communicator::Communicator;
 use crate::job::log;
-use crate::record::chunk::{Columns, Drawn};
+use crate::record::chunk::{Columns, Drawn, Place};
+use crate::record::entry::Entry;
 use crate::record::trace_buffer::TraceBuffer;
-use crate::record::{mode, ticks, tls};
+use crate::record::{mode, threads, ticks, tls};
 
-/// The state of one thread. Only that thread touches it.
-pub struct Thread {
+/// The state of one thread. Only that thread touches it, through [`ThreadRef`].
+pub(super) struct Thread {
     /// The stack address at which the outermost wrapper stands that is now in an MPI call; 0: none. A wrapper that stands
     /// at a lower address was called from inside that call, by the MPI library or another tool: it only forwards.
     ///
     /// An address and not a depth, since a call that is left by `longjmp` never comes back to lower a depth.
-    pub guard: usize,
+    guard: usize,
     /// Index of the next record in the thread's chunk.
-    pub next: usize,
+    next: usize,
     /// Index at which the chunk ends.
-    pub end: usize,
+    end: usize,
     /// The columns of the chunk, in the order of [`mpitrace_format::layout::COLUMNS`].
-    pub columns: Columns,
+    columns: Columns,
     /// The chunk's number; `None` before the first.
-    pub chunk: Option<u32>,
+    chunk: Option<u32>,
     /// Which of the columns that not every record uses have memory in the chunk: `chunk_flags`.
-    pub extended: u32,
+    extended: u32,
     /// What a record needs beside the usual, bits of [`attention`].
-    pub attention: u8,
+    attention: u8,
     /// Reads the counters around a call; `None` before they are needed.
-    pub sampler: Option<Box<Sampler>>,
+    reader: Option<Box<CounterReader>>,
     /// What code inside the stack has added on this thread.
-    pub sums: Sums,
+    sums: Sums,
     /// Where chunks are drawn from; `None`: this thread's calls cannot be kept.
-    pub live: Option<&'static TraceBuffer>,
+    buffer: Option<&'static TraceBuffer>,
     /// The operation that was last looked for in vain in `cache`.
-    pub found_anew: Found,
+    found_anew: Option<Found>,
     /// Operations that this thread called lately.
-    pub cache: Cache,
-    /// What is counted for the thread in the segment.
-    pub entry: *mut ThreadEntry,
+    cache: Cache,
+    /// What is counted for the thread in the trace buffer.
+    entry: Entry<ThreadEntry>,
     /// Index of `entry`.
-    pub index: u32,
+    index: u32,
 }
 
 /// What records of all threads need.
@@ -55,7 +58,7 @@ pub fn attend_to(attention: u8) {
     ATTENTION.fetch_or(attention, Ordering::Relaxed);
 }
 
-/// Bits of [`Thread::attention`].
+/// Bits of what a record needs beside the usual.
 pub mod attention {
     /// Calls have counters.
     pub const COUNTERS: u8 = 1;
@@ -70,91 +73,335 @@ pub mod attention {
 }
 
 impl Thread {
+    pub(super) fn new(buffer: Option<&'static TraceBuffer>, entry: Entry<ThreadEntry>, index: u32) -> Thread {
+        Thread {
+            guard: 0,
+            next: 0,
+            end: 0,
+            columns: Columns::NONE,
+            chunk: None,
+            extended: 0,
+            attention: ATTENTION.load(Ordering::Relaxed),
+            reader: None,
+            sums: Sums::ZERO,
+            buffer,
+            found_anew: None,
+            cache: Cache::new(),
+            entry,
+            index,
+        }
+    }
+
+    pub(super) fn entry(&self) -> Entry<ThreadEntry> {
+        self.entry
+    }
+}
+
+/// A record that the thread has begun, in the chunk that it fills until that record is finished.
+#[derive(Clone, Copy)]
+pub struct Record(usize);
+
+/// The calling thread's own state.
+///
+/// It is made by [`current`] and [`create`] only, on the thread itself, and cannot be sent to another (a `NonNull` is not `Send`). So
+/// its fields are read and written here by one thread; that is the reason why all of the blocks below are sound. Wrappers that are
+/// nested in a call, and code inside the stack that counts, run on the same thread between two such accesses: so no
+/// reference to a field outlives the method that made it, but for those of the cache and the reader, which nested code does not use.
+#[derive(Clone, Copy)]
+pub struct ThreadRef(NonNull<Thread>);
+
+/// Reads and writes single fields.
+macro_rules! fields {
+    ($($(#[$doc:meta])* $field:ident $set:ident: $kind:ty;)*) => { $(
+        $(#[$doc])*
+        #[inline(always)]
+        pub fn $field(self) -> $kind {
+            // SAFETY: this thread's own state, which lasts as long as the thread; the field is copied.
+            unsafe { (&raw const (*self.0.as_ptr()).$field).read() }
+        }
+
+        #[inline(always)]
+        #[allow(dead_code, reason = "not every field changes after the state was made")]
+        pub(super) fn $set(self, value: $kind) {
+            // SAFETY: this thread's own state, which lasts as long as the thread; the field needs no drop.
+            unsafe { (&raw mut (*self.0.as_ptr()).$field).write(value) };
+        }
+    )* };
+}
+
+impl ThreadRef {
+    fields! {
+        /// Where the outermost wrapper stands that is now in an MPI call; 0: none.
+        guard set_guard: usize;
+        /// Index of the next record in the chunk.
+        next set_next: usize;
+        /// Index at which the chunk ends.
+        end set_end: usize;
+        /// The columns of the chunk.
+        columns set_columns: Columns;
+        /// The chunk's number; `None` before the first.
+        chunk set_chunk: Option<u32>;
+        /// Which of the columns that not every record uses have memory in the chunk.
+        extended set_extended: u32;
+        /// What a record needs beside the usual, bits of [`attention`].
+        attention set_attention: u8;
+        /// Where chunks are drawn from.
+        buffer set_buffer: Option<&'static TraceBuffer>;
+        /// What is counted for the thread.
+        entry set_entry: Entry<ThreadEntry>;
+        /// The thread's number.
+        index set_index: u32;
+    }
+
+    /// From now on records of this thread need this too.
+    #[inline(always)]
+    pub fn attend(self, attention: u8) {
+        self.set_attention(self.attention() | attention);
+    }
+
+    /// Whether the next record needs a new chunk.
+    #[inline(always)]
+    pub fn is_full(self) -> bool {
+        self.next() == self.end()
+    }
+
+    /// The next record, for which the chunk has room.
+    #[inline(always)]
+    pub fn next_record(self) -> Record {
+        Record(self.next())
+    }
+
+    /// The last record.
+    #[inline(always)]
+    pub fn last_record(self) -> Record {
+        Record(self.next() - 1)
+    }
+
+    /// Whether it is the last record of the chunk that the thread fills.
+    pub fn is_last(self, record: Record) -> bool {
+        self.next() == record.0 + 1
+    }
+
+    /// The record has begun: the next one lies behind it.
+    #[inline(always)]
+    pub fn go_behind(self, record: Record) {
+        self.set_next(record.0 + 1);
+    }
+
+    /// The record is taken back: the next one lies in its place.
+    #[inline(always)]
+    pub fn go_back_to(self, record: Record) {
+        self.set_next(record.0);
+    }
+
+    /// Where a record lies.
+    #[inline(always)]
+    pub fn place(self, record: Record) -> Place {
+        // SAFETY: a record is made by `next_record` where the chunk has room, and by `last_record`; the chunk is the one that this
+        // thread fills until the record is finished.
+        unsafe { Place::new(self.columns(), record.0) }
+    }
+
+    /// Stores what call a record is of.
+    #[inline(always)]
+    pub fn describe(self, record: Record, position: u64, repetition: u64, operation: u32) {
+        // SAFETY: the record lies in this thread's chunk (see `place`). Each column's address is read where it is used, which costs
+        // less than copying them all.
+        unsafe {
+            let thread = self.0.as_ptr();
+            (*thread).columns.position.add(record.0).write(position);
+            (*thread).columns.repetition.add(record.0).write(repetition);
+            (*thread).columns.operation.add(record.0).write(operation);
+        }
+    }
+
+    /// The two ticks of a record.
+    #[inline(always)]
+    pub fn stamps(self, record: Record) -> Stamps {
+        // SAFETY: this thread's own state; two addresses are copied.
+        let (enter, exit) = unsafe { ((*self.0.as_ptr()).columns.enter, (*self.0.as_ptr()).columns.exit) };
+        Stamps { enter, exit, record: record.0 }
+    }
+
     /// The chunk that the thread fills now, which must exist.
-    pub fn chunk_entry(&self) -> Drawn {
-        let entry = match (self.live, self.chunk) {
-            (Some(live), Some(chunk)) => live.chunk(chunk),
+    pub fn drawn(self) -> Drawn {
+        match (self.buffer(), self.chunk()) {
+            (Some(buffer), Some(chunk)) => Drawn::now(buffer.chunk(chunk)),
             _ => unreachable!("a record lies in a chunk"),
-        };
-        // SAFETY: the entry lies in the segment, and this thread has drawn it.
-        unsafe { Drawn::now(entry) }
+        }
     }
 
     /// Takes the next chunk. False: the arrays are full.
     #[cold]
     #[inline(never)]
-    pub fn draw(&mut self) -> bool {
-        let Some(live) = self.live else { return false };
-        let Some((chunk, columns, records)) = live.draw(self.index, self.chunk) else {
+    pub fn draw(self) -> bool {
+        let Some(buffer) = self.buffer() else { return false };
+        let Some((chunk, columns, records)) = buffer.draw(self.index(), self.chunk()) else {
             return false;
         };
-        self.chunk = Some(chunk);
-        self.columns = columns;
-        self.next = 0;
-        self.end = records;
-        self.extended = 0;
+        self.set_chunk(Some(chunk));
+        self.set_columns(columns);
+        self.set_next(0);
+        self.set_end(records);
+        self.set_extended(0);
         true
     }
 
     /// Gives the columns that are used with this one of the `chunk_flags` memory in the chunk, where they have none yet; the
     /// record at which that is done is disturbed by it. False: there is none.
     #[inline(always)]
-    pub fn extend_at(&mut self, record: usize, flag: u32) -> bool {
-        if self.extended & flag == 0 {
-            if matches!((self.live, self.chunk), (Some(live), Some(chunk)) if live.extend_chunk(chunk, flag)) {
-                self.extended |= flag;
+    pub fn extend_at(self, record: Record, flag: u32) -> bool {
+        if self.extended() & flag == 0 {
+            if matches!((self.buffer(), self.chunk()), (Some(buffer), Some(chunk)) if buffer.extend_chunk(chunk, flag)) {
+                self.set_extended(self.extended() | flag);
             }
-            // SAFETY: the record lies in this thread's chunk.
-            unsafe { *self.columns.operation.add(record) |= DISTURBED };
+            self.place(record).disturb();
         }
-        self.extended & flag != 0
+        self.extended() & flag != 0
+    }
+
+    /// Where a record of a request lies: its columns get memory, where there is some.
+    #[inline(always)]
+    pub fn place_of_request(self, record: Record) -> Place {
+        let extended = self.extend_at(record, chunk_flags::EXTENDED);
+        self.place(record).with_requests(extended)
+    }
+
+    /// The operation of a key that this thread has called lately; good until it makes another call.
+    #[inline(always)]
+    pub fn cached<'c>(self, key: &Key) -> Option<&'c Found> {
+        // SAFETY: this thread's own state; the cache changes only when another call's operation is kept, and the recorder copies
+        // what it is given before that.
+        unsafe { (*self.0.as_ptr()).cache.find(key) }
+    }
+
+    /// Keeps the operation of a key; `eternal` where all its handles are predefined.
+    pub fn keep(self, key: &Key, found: Found, eternal: bool) {
+        // SAFETY: this thread's own state, of which nothing is borrowed: what `cached` gave was copied.
+        unsafe { (*self.0.as_ptr()).cache.keep(key, found, eternal) };
+    }
+
+    /// Keeps an operation until the next one is looked up.
+    pub fn keep_anew<'c>(self, found: Option<Found>) -> Option<&'c Found> {
+        // SAFETY: this thread's own state; what was given here before was copied by the recorder.
+        unsafe {
+            (*self.0.as_ptr()).found_anew = found;
+            (*self.0.as_ptr()).found_anew.as_ref()
+        }
+    }
+
+    /// The communicator behind a handle, where this thread has kept it lately.
+    #[inline(always)]
+    pub fn communicator(self, handle: usize) -> Option<&'static Communicator> {
+        // SAFETY: this thread's own state; what comes out does not borrow from it.
+        unsafe { (*self.0.as_ptr()).cache.communicator(handle) }
+    }
+
+    /// Keeps the communicator behind a handle.
+    pub fn keep_communicator(self, handle: usize, known: &'static Communicator) {
+        // SAFETY: this thread's own state, of which nothing is borrowed.
+        unsafe { (*self.0.as_ptr()).cache.keep_communicator(handle, known) };
+    }
+
+    /// What code inside the stack has added on this thread to a slot.
+    #[inline(always)]
+    pub fn sum(self, slot: usize) -> u64 {
+        // SAFETY: this thread's own state; the word is copied.
+        unsafe { (*self.0.as_ptr()).sums.sum[slot] }
+    }
+
+    /// Adds to a slot.
+    #[inline(always)]
+    pub fn add(self, slot: usize, value: u64) {
+        // SAFETY: this thread's own state; code inside the stack runs on it and holds no reference to its sums.
+        let sum = unsafe { &mut (*self.0.as_ptr()).sums.sum[slot] };
+        *sum = sum.wrapping_add(value);
+    }
+
+    /// When the timer of a slot was started, ticks (0: it is not running); it is set to `next`.
+    #[inline(always)]
+    pub fn replace_started(self, slot: usize, next: u64) -> u64 {
+        // SAFETY: this thread's own state; code inside the stack runs on it and holds no reference to its sums.
+        std::mem::replace(unsafe { &mut (*self.0.as_ptr()).sums.started[slot] }, next)
+    }
+
+    /// Whether the counters of this thread are open.
+    #[inline(always)]
+    pub fn has_reader(self) -> bool {
+        // SAFETY: this thread's own state.
+        unsafe { (&raw const (*self.0.as_ptr()).reader).as_ref().is_some_and(Option::is_some) }
+    }
+
+    /// What reads the counters of this thread, opened where it is not yet.
+    #[inline(always)]
+    pub fn with_reader<R>(self, work: impl FnOnce(&mut CounterReader) -> R) -> R {
+        // SAFETY: this thread's own state. What `work` does may run code inside the stack that counts, which touches the sums
+        // and `attention`, and never the reader.
+        let reader = unsafe { &mut (*self.0.as_ptr()).reader };
+        work(reader.get_or_insert_with(CounterReader::open))
+    }
+
+    /// The thread has ended. Its counters count nobody else.
+    fn give_up(self) {
+        self.set_guard(0);
+        // SAFETY: this thread's own state, which it gives up; nothing of it is borrowed.
+        unsafe {
+            (*self.0.as_ptr()).reader = None;
+            (*self.0.as_ptr()).sums.started = Sums::ZERO.started;
+        }
     }
 }
 
-/// This thread's state; null before its first call, and after the thread-local storage is gone.
+/// Where the two ticks of a record go, which lies in the chunk of its thread.
+#[derive(Clone, Copy)]
+pub struct Stamps {
+    enter: *mut u64,
+    exit: *mut u64,
+    record: usize,
+}
+
+impl Stamps {
+    /// Stores the tick at the entry, which makes the record count.
+    #[inline(always)]
+    pub fn enter(self, tick: u64) {
+        // SAFETY: made by `ThreadRef::stamps` of a record in that chunk, to which its thread alone writes.
+        unsafe { self.enter.add(self.record).write_volatile(tick) };
+    }
+
+    /// Stores the tick at the exit.
+    #[inline(always)]
+    pub fn exit(self, tick: u64) {
+        // SAFETY: made by `ThreadRef::stamps` of a record in that chunk, to which its thread alone writes.
+        unsafe { self.exit.add(self.record).write_volatile(tick) };
+    }
+}
+
+/// This thread's state; `None` before its first call, and after the thread-local storage is gone.
 #[inline(always)]
-pub fn current() -> *mut Thread {
-    tls::get().cast()
+pub fn current() -> Option<ThreadRef> {
+    NonNull::new(tls::get().cast()).map(ThreadRef)
 }
 
 /// This thread's state, made where there is none yet.
-pub fn current_or_new() -> *mut Thread {
-    let thread = current();
-    if thread.is_null() { create() } else { thread }
+pub fn current_or_new() -> ThreadRef {
+    current().unwrap_or_else(create)
 }
 
 /// Makes this thread's state.
 #[cold]
 #[inline(never)]
-pub fn create() -> *mut Thread {
-    let thread = adopt();
-    tls::set(thread.cast());
-    let key = exit_key();
-    // SAFETY: the key was made by pthread_key_create; the destructor takes what is stored here.
-    unsafe { libc::pthread_setspecific(key, thread.cast()) };
-    thread
+pub fn create() -> ThreadRef {
+    let thread = NonNull::from(Box::leak(threads::adopt()));
+    tls::set(thread.as_ptr().cast(), ended);
+    ThreadRef(thread)
 }
 
-/// The stack address of the caller's frame, as far as comparing frames of one stack needs it.
-#[inline(always)]
-pub fn frame() -> usize {
-    let here: usize;
-    // SAFETY: copies the stack pointer.
-    #[cfg(target_arch = "x86_64")]
-    unsafe {
-        core::arch::asm!("mov {}, rsp", out(reg) here, options(nomem, nostack, preserves_flags))
-    };
-    // SAFETY: copies the stack pointer.
-    #[cfg(target_arch = "aarch64")]
-    unsafe {
-        core::arch::asm!("mov {}, sp", out(reg) here, options(nomem, nostack, preserves_flags))
-    };
-    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
-    {
-        let marker = 0u8;
-        here = (&raw const marker).addr();
-    }
-    here
+/// Gives the state of this thread, which ends, to the next one.
+fn ended(thread: *mut std::ffi::c_void) {
+    let Some(thread) = NonNull::new(thread.cast::<Thread>()) else { return };
+    ThreadRef(thread).give_up();
+    // SAFETY: `create` has leaked the box, and the thread whose state it was has ended.
+    threads::release(unsafe { Box::from_raw(thread.as_ptr()) });
 }
 
 /// Runs `call` as one that the MPI library may nest other MPI calls in: they are only forwarded.
@@ -164,13 +411,11 @@ pub fn guarded<R>(call: impl FnOnce() -> R) -> R {
     if is_nested(here) {
         return call();
     }
-    let mut thread = current();
-    if thread.is_null() {
-        if !mode::is_on() {
-            return call();
-        }
-        thread = create();
-    }
+    let thread = match current() {
+        Some(thread) => thread,
+        None if !mode::is_on() => return call(),
+        None => create(),
+    };
     let _guard = Guard::hold(thread, here);
     call()
 }
@@ -178,20 +423,17 @@ pub fn guarded<R>(call: impl FnOnce() -> R) -> R {
 /// Whether this thread is inside an MPI call that the program made, seen from a wrapper that stands at `here`.
 #[inline(always)]
 pub fn is_nested(here: usize) -> bool {
-    let thread = current();
-    // SAFETY: a non-null slot holds this thread's own state, which nobody else touches.
-    !thread.is_null() && here < unsafe { (*thread).guard }
+    current().is_some_and(|thread| here < thread.guard())
 }
 
 /// Holds [`Thread::guard`] until it is dropped, also where a C++ exception passes through.
-struct Guard(*mut Thread);
+struct Guard(ThreadRef);
 
 impl Guard {
     /// Marks the thread as being inside a call made from the frame at `here`.
     #[inline(always)]
-    fn hold(thread: *mut Thread, here: usize) -> Guard {
-        // SAFETY: the caller passes its own thread's state.
-        unsafe { (*thread).guard = here };
+    fn hold(thread: ThreadRef, here: usize) -> Guard {
+        thread.set_guard(here);
         Guard(thread)
     }
 }
@@ -199,101 +441,8 @@ impl Guard {
 impl Drop for Guard {
     #[inline(always)]
     fn drop(&mut self) {
-        // SAFETY: the state lives until its thread has ended, and this runs on that thread.
-        unsafe { (*self.0).guard = 0 };
+        self.0.set_guard(0);
     }
-}
-
-/// The key whose destructor gives a thread's state back when the thread ends.
-fn exit_key() -> libc::pthread_key_t {
-    const UNMADE: u32 = u32::MAX;
-    static KEY: AtomicU32 = AtomicU32::new(UNMADE);
-    unsafe extern "C" fn ended(thread: *mut libc::c_void) {
-        tls::set(std::ptr::null_mut());
-        release(thread.cast());
-    }
-    let known = KEY.load(Ordering::Acquire);
-    if known != UNMADE {
-        return known;
-    }
-    let mut key = 0;
-    // SAFETY: `key` outlives the call; the destructor gets what `create` stored.
-    unsafe { libc::pthread_key_create(&raw mut key, Some(ended)) };
-    match KEY.compare_exchange(UNMADE, key, Ordering::AcqRel, Ordering::Acquire) {
-        Ok(_) => key,
-        Err(other) => {
-            // SAFETY: nobody has used the key that lost the race.
-            unsafe { libc::pthread_key_delete(key) };
-            other
-        }
-    }
-}
-
-static THREADS: Mutex<Threads> = Mutex::new(Threads { live: None, idle: Vec::new() });
-
-struct Threads {
-    live: Option<&'static TraceBuffer>,
-    /// States of threads that have ended, with what is left of their chunks.
-    idle: Vec<Idle>,
-}
-
-struct Idle(*mut Thread);
-
-// SAFETY: an idle state belongs to no thread.
-unsafe impl Send for Idle {}
-
-/// Gives threads a segment to draw their chunks from, this one the first: not within its first call.
-pub fn start(live: &'static TraceBuffer) {
-    threads().live = Some(live);
-    // SAFETY: the state is this thread's own.
-    unsafe { (*current_or_new()).draw() };
-}
-
-/// The state for a thread that makes its first call: that of one that has ended, else a new one.
-fn adopt() -> *mut Thread {
-    // SAFETY: has no preconditions.
-    let tid = unsafe { libc::syscall(libc::SYS_gettid) } as u32;
-    let mut threads = threads();
-    if let Some(Idle(idle)) = threads.idle.pop() {
-        // SAFETY: an idle state belongs to no thread; its entry stays mapped.
-        unsafe { (*(*idle).entry).tid = tid };
-        return idle;
-    }
-    let live = threads.live;
-    let added = live.and_then(|live| live.add_thread(ThreadEntry { tid, ..ThreadEntry::default() }));
-    // More threads at once than the table holds: their calls are counted, not kept.
-    let (index, entry) = added.unwrap_or_else(|| (0, Box::into_raw(Box::default())));
-    Box::into_raw(Box::new(Thread {
-        guard: 0,
-        next: 0,
-        end: 0,
-        columns: Columns::NONE,
-        chunk: None,
-        extended: 0,
-        attention: ATTENTION.load(Ordering::Relaxed),
-        sampler: None,
-        sums: Sums::ZERO,
-        live: live.filter(|_| added.is_some()),
-        found_anew: Found::NONE,
-        cache: Cache::new(),
-        entry,
-        index,
-    }))
-}
-
-/// Takes the state of a thread that has ended.
-fn release(thread: *mut Thread) {
-    // SAFETY: the thread has given its state up. Its counters count nobody else.
-    unsafe {
-        (*thread).guard = 0;
-        (*thread).sampler = None;
-        (*thread).sums.started = Sums::ZERO.started;
-    }
-    threads().idle.push(Idle(thread));
-}
-
-fn threads() -> std::sync::MutexGuard<'static, Threads> {
-    THREADS.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
 /// Forwards, guarded; the result, how many ticks that took, and the tick at its end.

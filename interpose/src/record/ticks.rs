@@ -5,6 +5,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use mpitrace_format::layout::{Anchor, clock_source};
 use mpitrace_platform::tsc;
 
+use crate::boundary::processor;
+use crate::boundary::system::nanoseconds;
+use crate::counters::perf;
+
 /// Set at Init where the cycle counter cannot be trusted: CLOCK_MONOTONIC_RAW is read instead.
 static SYSTEM_CLOCK: AtomicBool = AtomicBool::new(false);
 
@@ -17,29 +21,7 @@ pub fn now() -> u64 {
     if SYSTEM_CLOCK.load(Ordering::Relaxed) {
         return nanoseconds(libc::CLOCK_MONOTONIC_RAW);
     }
-    counter()
-}
-
-#[cfg(target_arch = "x86_64")]
-#[inline(always)]
-fn counter() -> u64 {
-    let mut processor = 0;
-    // SAFETY: every x86-64 processor with an invariant TSC has rdtscp; `choose_source` has checked the flags.
-    unsafe { core::arch::x86_64::__rdtscp(&raw mut processor) }
-}
-
-#[cfg(target_arch = "aarch64")]
-#[inline(always)]
-fn counter() -> u64 {
-    let ticks;
-    // SAFETY: reads a counter that user space may read; `isb` orders it behind what came before.
-    unsafe { core::arch::asm!("isb", "mrs {}, cntvct_el0", out(reg) ticks, options(nostack)) };
-    ticks
-}
-
-#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
-fn counter() -> u64 {
-    nanoseconds(libc::CLOCK_MONOTONIC_RAW)
+    processor::ticks_in_order()
 }
 
 /// Decides which counter this process reads; one of [`clock_source`].
@@ -76,45 +58,15 @@ pub fn nominal_hz() -> u64 {
                 return u64::from(khz) * 1000;
             }
         }
-        hz_of_kernel().unwrap_or(0)
+        perf::hz_of_kernel().unwrap_or(0)
     }
     #[cfg(target_arch = "aarch64")]
     {
-        let hz: u64;
-        // SAFETY: reads a register that user space may read.
-        unsafe { core::arch::asm!("mrs {}, cntfrq_el0", out(reg) hz, options(nostack, nomem)) };
-        hz
+        processor::hz()
     }
     #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
     {
         1_000_000_000
-    }
-}
-
-/// Ticks per second as the kernel has them, from the page of a perf event that counts nothing (perf_event_open(2), time_mult
-/// and time_shift: ns = ticks * mult >> shift). Known to some 1e-9, as far as the kernel's own measurement goes.
-#[cfg(target_arch = "x86_64")]
-fn hz_of_kernel() -> Option<u64> {
-    use mpitrace_platform::perf::{self, Attributes, flag};
-
-    let flags = flag::DISABLED | flag::EXCLUDE_KERNEL | flag::EXCLUDE_HYPERVISOR;
-    let event = perf::open(&Attributes { flags, ..Attributes::new(perf::SOFTWARE, perf::DUMMY) }, None, 0).ok()?;
-    let size = mpitrace_format::layout::PAGE as usize;
-    // SAFETY: maps the first page of the event, and reads it as the kernel lays it out.
-    unsafe {
-        let page = libc::mmap(std::ptr::null_mut(), size, libc::PROT_READ, libc::MAP_SHARED, event, 0);
-        libc::close(event);
-        if page == libc::MAP_FAILED {
-            return None;
-        }
-        let at = |offset: usize| page.cast::<u8>().add(offset);
-        let capabilities = at(40).cast::<u64>().read_volatile();
-        let shift = at(50).cast::<u16>().read_volatile();
-        let mult = at(52).cast::<u32>().read_volatile();
-        libc::munmap(page, size);
-        // cap_user_time is bit 3.
-        let known = capabilities & 1 << 3 != 0 && mult != 0 && shift < 64;
-        known.then(|| (1e9 * (1u64 << shift) as f64 / f64::from(mult)).round() as u64)
     }
 }
 
@@ -145,11 +97,4 @@ pub fn anchor() -> Anchor {
     let since = nanoseconds(libc::CLOCK_MONOTONIC_RAW).wrapping_sub(best.raw_ns);
     best.realtime_ns = nanoseconds(libc::CLOCK_REALTIME).wrapping_sub(since);
     best
-}
-
-fn nanoseconds(clock: libc::clockid_t) -> u64 {
-    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: `time` outlives the call.
-    unsafe { libc::clock_gettime(clock, &raw mut time) };
-    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }

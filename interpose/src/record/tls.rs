@@ -3,7 +3,52 @@
 //! A `thread_local!` of a shared library goes through `__tls_get_addr`, 2 to 5 ns a call; the initial-exec model that a
 //! preloaded library may use cannot be asked for in Rust.
 
-pub use place::{get, set};
+use std::ffi::c_void;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+pub use place::get;
+
+/// Takes the state of a thread that ends.
+pub type Ended = fn(*mut c_void);
+
+/// What [`set`] was given, the same for all threads.
+static ENDED: OnceLock<Ended> = OnceLock::new();
+
+/// Keeps this thread's state, for which `ended` is called when the thread ends.
+pub fn set(state: *mut c_void, ended: Ended) {
+    let _ = ENDED.set(ended);
+    place::set(state);
+    // SAFETY: the key was made by pthread_key_create; its destructor takes what is stored here.
+    unsafe { libc::pthread_setspecific(exit_key(), state) };
+}
+
+/// The key whose destructor gives a thread's state back when the thread ends.
+fn exit_key() -> libc::pthread_key_t {
+    const UNMADE: u32 = u32::MAX;
+    static KEY: AtomicU32 = AtomicU32::new(UNMADE);
+    unsafe extern "C" fn at_end(state: *mut c_void) {
+        place::set(std::ptr::null_mut());
+        if let Some(ended) = ENDED.get() {
+            ended(state);
+        }
+    }
+    let known = KEY.load(Ordering::Acquire);
+    if known != UNMADE {
+        return known;
+    }
+    let mut key = 0;
+    // SAFETY: `key` outlives the call; the destructor gets what `set` stored.
+    unsafe { libc::pthread_key_create(&raw mut key, Some(at_end)) };
+    match KEY.compare_exchange(UNMADE, key, Ordering::AcqRel, Ordering::Acquire) {
+        Ok(_) => key,
+        Err(other) => {
+            // SAFETY: nobody has used the key that lost the race.
+            unsafe { libc::pthread_key_delete(key) };
+            other
+        }
+    }
+}
 
 #[cfg(target_arch = "x86_64")]
 mod place {
@@ -43,7 +88,7 @@ mod place {
     }
 
     pub fn set(state: *mut c_void) {
-        // SAFETY: as above; no other thread can reach it.
+        // SAFETY: the word exists as long as its thread runs; no other thread can reach it.
         unsafe { *place() = state };
     }
 }

@@ -4,8 +4,8 @@
 
 use std::ffi::c_int;
 
-use crate::boundary::abi;
 use crate::boundary::status::Statuses;
+use crate::boundary::{abi, program};
 use crate::counters::message_counters;
 use crate::record::thread;
 use crate::requests::claimed_request::ClaimedRequest;
@@ -205,8 +205,7 @@ impl Array {
             // Some may be complete all the same (MPI_ERR_IN_STATUS): those whose handle is gone.
             for place in 0..followed.count {
                 let abi = abi::get();
-                // SAFETY: the program has passed as many handles there.
-                if unsafe { abi.read(self.requests + place * abi.handle_size) } == abi.request_null {
+                if abi.read(self.requests + place * abi.handle_size) == abi.request_null {
                     if let Some(request) = take_at(&mut followed.collectives, place) {
                         request.complete(tick);
                     }
@@ -235,8 +234,7 @@ enum Completed {
 impl Completed {
     /// None where the flag is not set.
     fn if_flag(self, flag: usize) -> Completed {
-        // SAFETY: the call has returned well: `flag` is the address of an int.
-        if unsafe { int_at(flag, 0) } != 0 { self } else { Completed::None }
+        if program::int(flag) != 0 { self } else { Completed::None }
     }
 
     /// For each of them its place among the requests and the place of its status.
@@ -246,16 +244,12 @@ impl Completed {
             Completed::None => Vec::new(),
             Completed::All => (0..count).map(|place| (place, place)).collect(),
             Completed::One { index } => {
-                // SAFETY: as in `if_flag`.
-                let found = unsafe { int_at(index, 0) };
-                place(found).map(|place| (place, 0)).into_iter().collect()
+                place(program::int(index)).map(|place| (place, 0)).into_iter().collect()
             }
             Completed::Some { outcount, indices } => {
-                // SAFETY: as above.
-                let found = unsafe { int_at(outcount, 0) };
+                let found = program::int(outcount);
                 let found = if found == UNDEFINED { 0 } else { found.max(0) as usize };
-                // SAFETY: there are as many indices.
-                (0..found).filter_map(|status| Some((place(unsafe { int_at(indices, status) })?, status))).collect()
+                (0..found).filter_map(|status| Some((place(program::at(indices, status))?, status))).collect()
             }
         }
     }
@@ -275,8 +269,7 @@ impl Followed {
     fn of(count: usize, requests: usize) -> Followed {
         let count = if requests == 0 { 0 } else { int(count) };
         let abi = abi::get();
-        // SAFETY: the program passes `count` handles there.
-        Followed::of_handles((0..count).map(|place| unsafe { abi.read(requests + place * abi.handle_size) }).collect())
+        Followed::of_handles((0..count).map(|place| abi.read(requests + place * abi.handle_size)).collect())
     }
 
     fn of_handles(handles: Vec<usize>) -> Followed {
@@ -326,13 +319,4 @@ fn put_at<R>(taken: &mut [ClaimedRequest<R>], place: usize, request: Option<R>) 
     if let Ok(index) = taken.binary_search_by_key(&place, |taken| taken.place) {
         taken[index].request = request;
     }
-}
-
-/// The int at a place of an array in the program's memory.
-///
-/// # Safety
-/// `array` is the address of ints, more than `index` of them.
-unsafe fn int_at(array: usize, index: usize) -> c_int {
-    // SAFETY: the caller's promise.
-    unsafe { std::ptr::with_exposed_provenance::<c_int>(array).add(index).read() }
 }

@@ -18,7 +18,7 @@ use crate::identity::call_cache::{Call, Found};
 use crate::identity::operations;
 use crate::identity::registry::FastMap;
 use crate::record::recorder::Started;
-use crate::record::thread::Thread;
+use crate::record::thread::ThreadRef;
 use crate::record::{recorder, thread};
 use crate::requests::claimed_request::ClaimedRequest;
 use crate::requests::p2p_requests;
@@ -45,9 +45,6 @@ struct Prepared {
     _arrays: Narrowed,
 }
 
-// SAFETY: the pointers lead into the segment, which stays mapped.
-unsafe impl Send for Prepared {}
-
 /// The position of the first start of the n-th persistent collective of a communicator, beyond all counted positions.
 fn persistent_position(nth: u64, starts: u64) -> u64 {
     1 << 63 | nth << 40 | starts
@@ -66,7 +63,7 @@ fn any_persistent() -> bool {
 
 /// Forwards what makes a persistent collective, and remembers it.
 pub fn prepare(
-    message: impl Fn(*mut Thread) -> Call,
+    message: impl Fn(ThreadRef) -> Call,
     forward: impl FnOnce() -> c_int,
     arrays: Narrowed,
     comm: usize,
@@ -78,8 +75,7 @@ pub fn prepare(
         let operation = ours.then(|| {
             thread::catch_panic(|| operations::prepare(abi::get().handle(comm), || message(thread::current_or_new())))
         });
-        // SAFETY: the call has returned well, so this is the address of a request's handle.
-        let handle = unsafe { abi::get().read(request) };
+        let handle = abi::get().read(request);
         let prepared = Prepared { operation: operation.flatten(), starts: 0, _arrays: arrays };
         with_prepared(|known| known.insert(handle, prepared));
     }
@@ -94,10 +90,7 @@ pub fn start_prepared(forward: impl FnOnce() -> c_int, request: usize) -> c_int 
 /// `MPI_Startall`.
 pub fn start_all_prepared(forward: impl FnOnce() -> c_int, count: usize, requests: usize) -> c_int {
     let abi = abi::get();
-    let handles = (0..(count as c_int).max(0) as usize).map(|index| {
-        // SAFETY: the program passes `count` handles there.
-        unsafe { abi.read(requests + index * abi.handle_size) }
-    });
+    let handles = (0..(count as c_int).max(0) as usize).map(|index| abi.read(requests + index * abi.handle_size));
     let mut starts: Vec<(usize, Found, u64)> = Vec::new();
     with_prepared(|known| {
         for handle in handles.clone() {
@@ -144,7 +137,7 @@ pub fn any_outstanding() -> bool {
 /// Forwards what starts a non-blocking collective, and follows its request.
 #[inline(always)]
 pub fn start(
-    message: impl Fn(*mut Thread) -> Call,
+    message: impl Fn(ThreadRef) -> Call,
     forward: impl FnOnce() -> c_int,
     arrays: Narrowed,
     request: usize,
@@ -158,8 +151,7 @@ pub fn start(
 
 #[inline(never)]
 fn follow(request: usize, new: Request) {
-    // SAFETY: the starting call has returned well, so this is the address of a request's handle.
-    let handle = unsafe { abi::get().read(request) };
+    let handle = abi::get().read(request);
     if abi::get().is_complete_request(handle) {
         new.complete_at_start();
         return;
@@ -209,8 +201,7 @@ impl Request {
 
 /// `MPI_Request_free`: when the call is complete nobody will see.
 pub fn free(forward: impl FnOnce() -> c_int, request: usize) -> c_int {
-    // SAFETY: any address but null is what the program says is a handle's.
-    let freed = unsafe { abi::get().read_if_any(request) };
+    let freed = abi::get().read_if_any(request);
     // Before the call: behind it the handle may be another thread's new request.
     let prepared = with_prepared(|known| known.remove(&freed));
     let under_way = take(freed);

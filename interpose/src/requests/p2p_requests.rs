@@ -37,8 +37,7 @@ pub fn follow_send(request: usize, bytes: u64) {
 }
 
 fn insert(request: usize, new: Request) {
-    // SAFETY: the call that made the request has returned well, so this is its handle's address.
-    let handle = unsafe { abi::get().read(request) };
+    let handle = abi::get().read(request);
     // One handle for all that is complete at its start: those are from MPI_PROC_NULL.
     if !abi::get().is_complete_request(handle) {
         with_requests(|requests| requests.insert(handle, new));
@@ -95,8 +94,7 @@ impl Request {
         if let Request::Receive { active, .. } = self
             && std::mem::replace(active, false)
         {
-            // SAFETY: the call that found it complete has set the status.
-            message_counters::count_received(unsafe { status::bytes_of(status) });
+            message_counters::count_received(status::bytes_of(status));
         }
     }
 }

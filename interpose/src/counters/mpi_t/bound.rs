@@ -1,8 +1,9 @@
 //! The handles of variables that are bound to communicators, found by the communicator's handle without a lock.
 
-use std::ptr;
-use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
+
+use crate::record::published::Published;
 
 /// A variable bound to one communicator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,8 +21,7 @@ pub type Handles = &'static [Bound];
 struct Slot {
     /// 0: nobody's.
     communicator: AtomicUsize,
-    handles: AtomicPtr<Bound>,
-    count: AtomicUsize,
+    handles: Published<Vec<Bound>>,
 }
 
 /// Communicators at the same time, about half of it: programs have tens, libraries below them hundreds.
@@ -30,7 +30,7 @@ const SLOTS: usize = 1024;
 const WAYS: usize = 8;
 
 static TABLE: [Slot; SLOTS + WAYS] = [const {
-    Slot { communicator: AtomicUsize::new(0), handles: AtomicPtr::new(ptr::null_mut()), count: AtomicUsize::new(0) }
+    Slot { communicator: AtomicUsize::new(0), handles: Published::nothing() }
 }; SLOTS + WAYS];
 
 /// Held by who changes the table.
@@ -47,10 +47,9 @@ fn slots(communicator: usize) -> &'static [Slot] {
 #[inline(always)]
 pub fn find(communicator: usize) -> Option<Handles> {
     let slot = slots(communicator).iter().find(|slot| slot.communicator.load(Ordering::Acquire) == communicator)?;
-    let (handles, count) = (slot.handles.load(Ordering::Relaxed), slot.count.load(Ordering::Relaxed));
-    // SAFETY: both were stored before the communicator was, of a slice that lasts. They change only after the communicator is
-    // freed, which MPI lets no thread do while another one is in a call on it.
-    (communicator != 0).then(|| unsafe { std::slice::from_raw_parts(handles, count) })
+    // They were stored before the communicator was. They change only after the communicator is freed, which MPI lets no thread do
+    // while another one is in a call on it.
+    if communicator == 0 { None } else { slot.handles.get().map(Vec::as_slice) }
 }
 
 /// Keeps the handles of a communicator. False: there is no room.
@@ -58,9 +57,7 @@ pub fn keep(communicator: usize, handles: Vec<Bound>) -> bool {
     let _changing = CHANGING.lock().unwrap_or_else(PoisonError::into_inner);
     let free = |slot: &&Slot| slot.communicator.load(Ordering::Relaxed) == 0;
     let Some(slot) = slots(communicator).iter().find(free) else { return false };
-    let handles = Box::leak(handles.into_boxed_slice());
-    slot.count.store(handles.len(), Ordering::Relaxed);
-    slot.handles.store(handles.as_mut_ptr(), Ordering::Relaxed);
+    slot.handles.set(Box::leak(Box::new(handles)));
     slot.communicator.store(communicator, Ordering::Release);
     true
 }

@@ -1,9 +1,7 @@
 //! The control variables that choose a collective's algorithm.
 
-use std::ffi::c_int;
-
 use crate::boundary::mpi;
-use crate::counters::mpi_t::interface::{self, Control, Text};
+use crate::counters::mpi_t::interface::{self, Control};
 use crate::counters::mpi_t::kinds::Number;
 
 /// The control variables that choose algorithms, as `name=value`, without those that are 0 or an empty text: that leaves the choice
@@ -53,20 +51,7 @@ fn chosen(variable: &Control) -> Option<String> {
 }
 
 fn read(variable: &Control) -> Option<String> {
-    let (mut handle, mut count): (usize, c_int) = (0, 0);
-    let [place, elements] = [(&raw mut handle).expose_provenance(), (&raw mut count).expose_provenance()];
-    // SAFETY: the variable is bound to nothing; both places outlive the call.
-    if !unsafe { interface::cvar_handle_alloc(variable.index, 0, place, elements) } {
-        return None;
-    }
-    let mut words = vec![0u64; usize::try_from(count).unwrap_or(0).max(1)];
-    // SAFETY: the handle was made just now; the buffer has 8 bytes for each element.
-    let read = unsafe { interface::cvar_read(handle, words.as_mut_ptr().expose_provenance()) };
-    // SAFETY: the same.
-    unsafe { interface::cvar_handle_free(place) };
-    if !read {
-        return None;
-    }
+    let words = variable.read()?;
     let number = match variable.number {
         None => {
             let bytes: &[u8] = bytemuck::cast_slice(&words);
@@ -79,26 +64,8 @@ fn read(variable: &Control) -> Option<String> {
     };
     match number {
         0 => Some(String::new()),
-        number => Some(label(variable.enumeration, number).unwrap_or_else(|| number.to_string())),
+        number => Some(variable.label(number).unwrap_or_else(|| number.to_string())),
     }
-}
-
-/// What an enumeration calls a value.
-fn label(enumeration: usize, value: i64) -> Option<String> {
-    if enumeration == 0 {
-        return None;
-    }
-    let mut name = Text::new();
-    // SAFETY: int MPI_T_enum_get_info(MPI_T_enum, int *, char *, int *); the text is as long as it says.
-    let count = mpi::int(|count| unsafe { interface::enum_get_info(enumeration, count, name.place(), name.length()) })?;
-    (0..count.max(0) as usize).find_map(|index| {
-        let mut name = Text::new();
-        // SAFETY: int MPI_T_enum_get_item(MPI_T_enum, int, int *, char *, int *); as above.
-        let item = mpi::int(|item| unsafe {
-            interface::enum_get_item(enumeration, index, item, name.place(), name.length())
-        })?;
-        (i64::from(item) == value).then(|| name.get())
-    })
 }
 
 #[cfg(test)]

@@ -49,21 +49,91 @@ functions! {
 }
 
 /// `int MPI_T_pvar_read(MPI_T_pvar_session, MPI_T_pvar_handle, void *)`. A handle is a pointer in all three interfaces.
-pub type Read = unsafe extern "C-unwind" fn(usize, usize, *mut c_void) -> c_int;
+type Read = unsafe extern "C-unwind" fn(usize, usize, *mut c_void) -> c_int;
 
 /// The function that reads a variable.
-pub fn read_function() -> Option<Read> {
+fn read_function() -> Option<Read> {
     static READ: Symbol = Symbol::new("MPI_T_pvar_read\0");
     // SAFETY: the function has this type.
     READ.get().map(|address| unsafe { std::mem::transmute::<*mut c_void, Read>(address) })
 }
 
+/// A session, within which variables are read. It is never closed.
+pub struct Session {
+    session: usize,
+    read: Read,
+}
+
+/// A performance variable that is bound to an object, or to nothing.
+#[derive(Clone, Copy)]
+pub struct Handle {
+    pub handle: usize,
+    /// Elements, of 8 bytes at most.
+    pub count: usize,
+}
+
+impl Session {
+    /// Whether the library can read variables.
+    pub fn is_offered() -> bool {
+        read_function().is_some()
+    }
+
+    /// Opens one.
+    pub fn open() -> Option<Session> {
+        let read = read_function()?;
+        // SAFETY: int MPI_T_pvar_session_create(MPI_T_pvar_session *), a pointer in all three interfaces.
+        let session = pointer(|session| unsafe { pvar_session_create(session) })?;
+        Some(Session { session, read })
+    }
+
+    /// Binds a variable to a communicator, where it belongs to one.
+    pub fn allocate(&self, index: usize, communicator: Option<usize>) -> Option<Handle> {
+        // A 4-byte handle lies in the word's first 4 bytes.
+        let mut object = communicator.unwrap_or(0);
+        let object = communicator.map_or(0, |_| (&raw mut object).expose_provenance());
+        let mut count: c_int = 0;
+        let elements = (&raw mut count).expose_provenance();
+        // SAFETY: int MPI_T_pvar_handle_alloc(MPI_T_pvar_session, int, void *, MPI_T_pvar_handle *, int *); the session is open, and
+        // the object of the kind that the variable is bound to.
+        let handle = pointer(|handle| unsafe { pvar_handle_alloc(self.session, index, object, handle, elements) })?;
+        Some(Handle { handle, count: count.max(0) as usize })
+    }
+
+    /// Starts a variable that does not count all the time.
+    pub fn start(&self, handle: usize) -> bool {
+        // SAFETY: int MPI_T_pvar_start(MPI_T_pvar_session, MPI_T_pvar_handle); the handle is of this session.
+        unsafe { pvar_start(self.session, handle) }
+    }
+
+    /// Reads all elements of a started variable. False: it cannot be, or there is no room for them.
+    #[inline(always)]
+    pub fn read(&self, Handle { handle, count }: Handle, elements: &mut [u64]) -> bool {
+        // Elements of 4 bytes lie two in a word.
+        if elements.len() < count.div_ceil(2) {
+            return false;
+        }
+        // SAFETY: the handle is of this session, started; there is room for its elements, as the plan has made it.
+        unsafe { (self.read)(self.session, handle, elements.as_mut_ptr().cast()) == 0 }
+    }
+
+    /// Gives a handle back, which nobody reads any more.
+    pub fn free(&self, mut handle: usize) {
+        if handle != 0 {
+            // SAFETY: int MPI_T_pvar_handle_free(MPI_T_pvar_session, MPI_T_pvar_handle *); the handle is of this session.
+            unsafe { pvar_handle_free(self.session, (&raw mut handle).expose_provenance()) };
+        }
+    }
+}
+
+/// Calls `function` with the address of a pointer; the pointer, if that went well and it is none to nothing.
+fn pointer(function: impl FnOnce(usize) -> bool) -> Option<usize> {
+    mpi::word(function).filter(|&pointer| pointer != 0)
+}
+
 /// Begins the use of the interface. It is never ended: MPI_T_finalize before MPI_Finalize crashes some MPICH versions.
 pub fn begin() -> bool {
     // The level in force: Open MPI would raise the program's own to the one that is asked for here.
-    // SAFETY: int MPI_Query_thread(int *); MPI is initialised.
-    let level = mpi::int(|level| unsafe { mpi::query_thread(level) });
-    let required = level.unwrap_or_default() as usize;
+    let required = mpi::thread_level().unwrap_or_default() as usize;
     // SAFETY: int MPI_T_init_thread(int, int *).
     mpi::int(|provided| unsafe { init_thread(required, provided) }).is_some()
 }
@@ -201,7 +271,7 @@ pub struct Control {
     /// How its value is read; `None`: a text.
     pub number: Option<Number>,
     /// The handle of its enumeration; 0: it has none.
-    pub enumeration: usize,
+    enumeration: usize,
     /// Whether it belongs to the process as a whole.
     pub of_process: bool,
 }
@@ -239,8 +309,43 @@ pub fn control_variables(wanted: impl Fn(&str) -> bool) -> Vec<Control> {
     (0..count).filter_map(variable).collect()
 }
 
+impl Control {
+    /// Its value: as many words as it has elements. `None`: it cannot be read.
+    pub fn read(&self) -> Option<Vec<u64>> {
+        let (mut handle, mut count): (usize, c_int) = (0, 0);
+        let [place, elements] = [(&raw mut handle).expose_provenance(), (&raw mut count).expose_provenance()];
+        // SAFETY: int MPI_T_cvar_handle_alloc(int, void *, MPI_T_cvar_handle *, int *); the variable is bound to nothing, and both
+        // places outlive the call.
+        if !unsafe { cvar_handle_alloc(self.index, 0, place, elements) } {
+            return None;
+        }
+        let mut words = vec![0u64; usize::try_from(count).unwrap_or(0).max(1)];
+        // SAFETY: int MPI_T_cvar_read(MPI_T_cvar_handle, void *); the buffer has 8 bytes for each element.
+        let read = unsafe { cvar_read(handle, words.as_mut_ptr().expose_provenance()) };
+        // SAFETY: int MPI_T_cvar_handle_free(MPI_T_cvar_handle *), of the handle that was made just now.
+        unsafe { cvar_handle_free(place) };
+        read.then_some(words)
+    }
+
+    /// What its enumeration calls a value; `None` where it has none.
+    pub fn label(&self, value: i64) -> Option<String> {
+        let enumeration = Some(self.enumeration).filter(|&enumeration| enumeration != 0)?;
+        let mut name = Text::new();
+        // SAFETY: int MPI_T_enum_get_info(MPI_T_enum, int *, char *, int *); the text is as long as it says.
+        let count = mpi::int(|count| unsafe { enum_get_info(enumeration, count, name.place(), name.length()) })?;
+        (0..count.max(0) as usize).find_map(|index| {
+            let mut name = Text::new();
+            // SAFETY: int MPI_T_enum_get_item(MPI_T_enum, int, int *, char *, int *); the text is as long as it says.
+            let item = mpi::int(|item| unsafe {
+                enum_get_item(enumeration, index, item, name.place(), name.length())
+            })?;
+            (i64::from(item) == value).then(|| name.get())
+        })
+    }
+}
+
 /// A text that the library fills.
-pub struct Text {
+struct Text {
     bytes: [u8; Text::LONGEST],
     length: c_int,
 }
@@ -249,22 +354,22 @@ impl Text {
     /// Names are shorter; what is longer is cut off by the library.
     const LONGEST: usize = 512;
 
-    pub fn new() -> Text {
+    fn new() -> Text {
         Text { bytes: [0; Text::LONGEST], length: Text::LONGEST as c_int }
     }
 
     /// The address for the text.
-    pub fn place(&mut self) -> usize {
+    fn place(&mut self) -> usize {
         self.bytes.as_mut_ptr().expose_provenance()
     }
 
     /// The address for its length.
-    pub fn length(&mut self) -> usize {
+    fn length(&mut self) -> usize {
         (&raw mut self.length).expose_provenance()
     }
 
     /// What was filled in.
-    pub fn get(&self) -> String {
+    fn get(&self) -> String {
         let end = self.bytes.iter().position(|&byte| byte == 0).unwrap_or(self.bytes.len());
         String::from_utf8_lossy(&self.bytes[..end]).into_owned()
     }

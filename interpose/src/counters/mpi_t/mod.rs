@@ -1,6 +1,6 @@
 //! Performance variables of the MPI library (MPI_T), read around each call.
 //!
-//! [`plan`] binds and starts at Init what was asked for; [`read_into`] reads it on the way of a call, without a lock or an
+//! [`Variables`] is the source of counters: `plan` binds and starts at Init what was asked for; `before` and `after` read it on the way of a call, without a lock or an
 //! allocation of ours. Variables of communicators have a handle for each: [`meet`] makes those of a new one, beside the way of a
 //! call, and [`forget`] gives them back before the communicator is freed. [`control`] tells of control variables.
 
@@ -16,16 +16,18 @@ mod transport;
 use std::sync::OnceLock;
 use std::sync::atomic::Ordering;
 
-use mpitrace_format::layout::NO_VALUE;
+use mpitrace_format::layout::{NO_VALUE, counter_flags, counter_source};
 
 use bound::Bound;
-use planning::{Plan, Planned, Source};
+use interface::Handle;
+use planning::{Planned, Reads};
 
 use crate::boundary::abi;
+use crate::counters::source::{At, Counter, Named, Plan, Source, When};
 use crate::job::log;
 
 /// A value of a performance variable that is read.
-pub struct Variable {
+struct Variable {
     /// As the library names it, with the element behind it where it has several.
     pub name: String,
     /// What it counts in.
@@ -38,30 +40,77 @@ pub struct Variable {
 
 static PLANNED: OnceLock<Planned> = OnceLock::new();
 
-/// Binds and starts the variables that `MPITRACE_PVARS` means, for at most `room` columns. `has_world`: MPI_COMM_WORLD can be
-/// used.
-pub fn start(patterns: &[String], room: usize, has_world: bool) {
-    if !patterns.is_empty() {
-        let world = has_world.then(|| abi::get().comm_world);
-        let _ = PLANNED.set(planning::plan(patterns, room, world));
+/// What was asked for.
+#[derive(Clone, Debug, Default)]
+pub struct Wanted {
+    /// Names and patterns of `MPITRACE_PVARS`.
+    pub patterns: Vec<String>,
+    /// Whether MPI_COMM_WORLD can be used.
+    pub has_world: bool,
+}
+
+/// The source: handles are the process', so that threads have nothing of their own.
+pub struct Variables;
+
+impl Source for Variables {
+    type Wanted = Wanted;
+    const WHEN: When = When::Around;
+
+    /// They have a variable of their own, `MPITRACE_PVARS`.
+    fn want(_: &mut Wanted, _: &str) -> Named {
+        Named::NotMine
+    }
+
+    fn plan(wanted: &Wanted, room: usize) -> Plan {
+        if wanted.patterns.is_empty() {
+            return Plan::default();
+        }
+        let world = wanted.has_world.then(|| abi::get().comm_world);
+        let planned = PLANNED.get_or_init(|| planning::plan(&wanted.patterns, room, world));
+        let source = counter_source::VARIABLE;
+        let counters = planned.variables.iter().map(|variable| Counter {
+            name: variable.name.clone(),
+            unit: variable.unit,
+            source,
+            flags: if variable.level { counter_flags::LEVEL } else { 0 },
+            reason: variable.note.clone(),
+        });
+        let left_out = planned.left_out.iter().map(|one| Counter {
+            name: one.name.clone(),
+            source,
+            reason: one.reason(),
+            ..Counter::default()
+        });
+        Plan { counters: counters.collect(), left_out: left_out.collect(), notes: notes(planned) }
+    }
+
+    fn open() -> Variables {
+        Variables
+    }
+
+    fn words(&self) -> usize {
+        session().map_or(0, |session| session.words)
+    }
+
+    /// Those of communicators are not read where that has not been met.
+    fn before(&self, at: At, reading: &mut [u64]) {
+        read_into(at.communicator, reading);
+    }
+
+    fn after(&self, at: At, reading: &mut [u64]) {
+        read_into(at.communicator, reading);
+    }
+
+    fn values(&self, before: &[u64], after: &[u64], values: &mut [u64]) -> usize {
+        difference(before, after, values);
+        values.len()
     }
 }
 
-/// All that are read.
-pub fn all() -> &'static [Variable] {
-    PLANNED.get().map_or(&[], |planned| &planned.variables)
-}
-
-/// What was asked for and is not read: its name and why.
-pub fn left_out() -> impl Iterator<Item = (&'static str, String)> {
-    PLANNED.get().into_iter().flat_map(|planned| &planned.left_out).map(|one| (one.name.as_str(), one.reason()))
-}
-
 /// What is to be said, a sentence each: one for all variables that are left out for the same reason.
-pub fn notes() -> Vec<String> {
+fn notes(planned: &Planned) -> Vec<String> {
     /// A pattern may mean hundreds.
     const MOST_NAMES: usize = 8;
-    let Some(planned) = PLANNED.get() else { return Vec::new() };
     let mut notes: Vec<String> = Vec::new();
     let mut reasons: Vec<&str> = planned.left_out.iter().map(|one| one.why.as_str()).collect();
     reasons.dedup();
@@ -84,41 +133,30 @@ pub fn notes() -> Vec<String> {
     notes
 }
 
-/// How many values a reading gives.
-pub fn count() -> usize {
-    all().len()
-}
-
-fn plan() -> Option<&'static Plan> {
+fn session() -> Option<&'static planning::Plan> {
     PLANNED.get()?.plan.as_ref()
 }
 
-/// How many words a reading takes.
-pub fn words() -> usize {
-    plan().map_or(0, |plan| plan.words)
-}
-
 /// Reads them all for a call on this communicator. Those of communicators are not read where that has not been met.
-pub fn read_into(communicator: usize, reading: &mut [u64]) {
-    let Some(plan) = plan() else { return };
+fn read_into(communicator: usize, reading: &mut [u64]) {
+    let Some(plan) = session() else { return };
     let bound = if plan.bound.is_empty() { None } else { bound::find(communicator) };
     for reader in &plan.readers {
         let (handle, count) = match &reader.source {
-            Source::Own { handle, count, .. } => (handle.load(Ordering::Relaxed), *count),
-            Source::Communicator(number) => {
+            Reads::Own { handle, count, .. } => (handle.load(Ordering::Relaxed), *count),
+            Reads::Communicator(number) => {
                 bound.and_then(|bound| bound.get(*number)).map_or((0, 0), |bound| (bound.handle, bound.count))
             }
         };
         let [read, elements @ ..] = &mut reading[reader.offset..] else { continue };
-        // SAFETY: the handle is of this session, started; the plan has room for its elements here.
-        let well = handle != 0 && unsafe { (plan.read)(plan.session, handle, elements.as_mut_ptr().cast()) } == 0;
+        let well = handle != 0 && plan.session.read(Handle { handle, count }, elements);
         *read = if well { count as u64 } else { 0 };
     }
 }
 
 /// The values of a call out of the readings before and after it.
-pub fn difference(before: &[u64], after: &[u64], values: &mut [u64]) {
-    let Some(plan) = plan() else { return };
+fn difference(before: &[u64], after: &[u64], values: &mut [u64]) {
+    let Some(plan) = session() else { return };
     let mut values = values.iter_mut();
     for reader in &plan.readers {
         let ([read_before, before @ ..], [read_after, after @ ..]) =
@@ -150,14 +188,14 @@ pub fn difference(before: &[u64], after: &[u64], values: &mut [u64]) {
 
 /// A communicator is in use: binds the variables of communicators to it, once. To be called under the registry's lock.
 pub fn meet(communicator: usize) {
-    let Some(plan) = plan() else { return };
+    let Some(plan) = session() else { return };
     if plan.bound.is_empty() || bound::find(communicator).is_some() {
         return;
     }
     let handles: Vec<Bound> = plan.bind(communicator).map(|(handle, count)| Bound { handle, count }).collect();
     let bound = handles.clone();
     if !bound::keep(communicator, handles) {
-        bound.iter().for_each(|one| plan.free(one.handle));
+        bound.iter().for_each(|one| plan.session.free(one.handle));
         log::detail(
             "too many communicators at once: on one more, the performance variables of communicators have no value",
         );
@@ -166,9 +204,9 @@ pub fn meet(communicator: usize) {
 
 /// A communicator is about to be freed.
 pub fn forget(communicator: usize) {
-    let Some(plan) = plan() else { return };
+    let Some(plan) = session() else { return };
     for bound in bound::remove(communicator).into_iter().flatten() {
-        plan.free(bound.handle);
+        plan.session.free(bound.handle);
     }
 }
 
@@ -179,7 +217,7 @@ pub fn lost(communicator: usize) {
 
 /// MPI_COMM_WORLD and MPI_COMM_SELF are about to end, while sessions go on.
 pub fn end_of_world() {
-    let Some(plan) = plan() else { return };
+    let Some(plan) = session() else { return };
     forget(abi::get().comm_world);
     forget(abi::get().comm_self);
     plan.end_of_world();

@@ -2,8 +2,7 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::boundary::mpi;
-use crate::counters::mpi_t::interface::{self, Object, Performance, Read};
+use crate::counters::mpi_t::interface::{self, Handle, Object, Performance, Session};
 use crate::counters::mpi_t::kinds::{Class, Number, Rule};
 use crate::counters::mpi_t::{Variable, choice, openmpi, transport};
 
@@ -12,8 +11,7 @@ pub const MOST_ELEMENTS: usize = 16;
 
 /// What is read around each call.
 pub struct Plan {
-    pub read: Read,
-    pub session: usize,
+    pub session: Session,
     pub readers: Vec<Reader>,
     /// The variables that have a handle for each communicator: their index in the library, and whether they count all the time.
     pub bound: Vec<(usize, bool)>,
@@ -26,7 +24,7 @@ pub struct Plan {
 /// Reads one variable.
 pub struct Reader {
     pub rule: Rule,
-    pub source: Source,
+    pub source: Reads,
     /// Where it lies in a reading, in words: the number of elements that were read (0: it could not be), then these.
     pub offset: usize,
     /// Columns.
@@ -36,7 +34,7 @@ pub struct Reader {
 }
 
 /// Whose handle a variable is read by.
-pub enum Source {
+pub enum Reads {
     /// One of its own; 0: it is gone. Its elements.
     Own { handle: AtomicUsize, count: usize, of_world: bool },
     /// One for each communicator: the number among [`Plan::bound`].
@@ -78,11 +76,10 @@ pub fn plan(patterns: &[String], room: usize, world: Option<usize>) -> Planned {
     let Some(world) = world else {
         return none(": not with sessions alone, as MPI_T keeps parts of the library open that a session closes");
     };
-    let (true, Some(read)) = (interface::begin(), interface::read_function()) else {
+    if !interface::begin() || !Session::is_offered() {
         return none(": this MPI library has no tools interface (MPI_T)");
-    };
-    // SAFETY: int MPI_T_pvar_session_create(MPI_T_pvar_session *), a pointer in all three interfaces.
-    let Some(session) = pointer(|session| unsafe { interface::pvar_session_create(session) }) else {
+    }
+    let Some(session) = Session::open() else {
         return none(": MPI_T gives no session to read it in");
     };
     let offered = interface::performance_variables();
@@ -96,7 +93,7 @@ pub fn plan(patterns: &[String], room: usize, world: Option<usize>) -> Planned {
             .into_iter()
             .map(|(name, text)| LeftOut { why: text.strip_prefix(&name).unwrap_or(&text).to_owned(), name }),
     );
-    let mut plan = Plan { read, session, readers: Vec::new(), bound: Vec::new(), rooms: Vec::new(), words: 0 };
+    let mut plan = Plan { session, readers: Vec::new(), bound: Vec::new(), rooms: Vec::new(), words: 0 };
     let mut left = room;
     for place in chosen {
         match plan.add(&offered[place], &names[place], left, world) {
@@ -129,20 +126,20 @@ impl Plan {
         if left == 0 {
             return Err(": no column is left for it; ask for fewer counters at once".to_owned());
         }
-        let (handle, count) = allocate(self.session, variable.index, object).ok_or(": MPI_T gives no handle for it")?;
+        let allocated = self.session.allocate(variable.index, object).ok_or(": MPI_T gives no handle for it")?;
+        let Handle { handle, count } = allocated;
         let give_up = |why: &str| {
-            free(self.session, handle);
+            self.session.free(handle);
             Err(why.to_owned())
         };
         if count == 0 {
             return give_up(": it has no elements");
         }
-        if !start(self.session, handle, variable.continuous) {
+        if !variable.continuous && !self.session.start(handle) {
             return give_up(": it cannot be started");
         }
         let mut words = vec![0u64; count];
-        // SAFETY: the handle is of this session, and the buffer holds all elements, of 8 bytes at most.
-        if unsafe { (self.read)(self.session, handle, words.as_mut_ptr().cast()) } != 0 {
+        if !self.session.read(allocated, &mut words) {
             return give_up(": it cannot be read");
         }
         let summed = count > MOST_ELEMENTS || count > left;
@@ -152,12 +149,12 @@ impl Plan {
         let source = match object {
             Some(_) if !for_each_peer => {
                 // That of MPI_COMM_WORLD is made again when that is met.
-                free(self.session, handle);
+                self.session.free(handle);
                 self.bound.push((variable.index, variable.continuous));
                 self.rooms.push(count);
-                Source::Communicator(self.bound.len() - 1)
+                Reads::Communicator(self.bound.len() - 1)
             }
-            _ => Source::Own { handle: AtomicUsize::new(handle), count, of_world: for_each_peer },
+            _ => Reads::Own { handle: AtomicUsize::new(handle), count, of_world: for_each_peer },
         };
         self.readers.push(Reader { rule, source, offset, columns, summed });
         let note = match summed {
@@ -176,10 +173,12 @@ impl Plan {
     /// Binds all variables of communicators to this one: for each its handle, 0 where there is none, and its elements.
     pub fn bind(&self, communicator: usize) -> impl Iterator<Item = (usize, usize)> {
         self.bound.iter().zip(&self.rooms).map(move |(&(index, continuous), &room)| {
-            match allocate(self.session, index, Some(communicator)) {
-                Some((handle, count)) if count <= room && start(self.session, handle, continuous) => (handle, count),
-                Some((handle, _)) => {
-                    free(self.session, handle);
+            match self.session.allocate(index, Some(communicator)) {
+                Some(Handle { handle, count }) if count <= room && (continuous || self.session.start(handle)) => {
+                    (handle, count)
+                }
+                Some(Handle { handle, .. }) => {
+                    self.session.free(handle);
                     (0, 0)
                 }
                 None => (0, 0),
@@ -187,16 +186,11 @@ impl Plan {
         })
     }
 
-    /// Gives a handle back.
-    pub fn free(&self, handle: usize) {
-        free(self.session, handle);
-    }
-
     /// Gives back what is bound to MPI_COMM_WORLD.
     pub fn end_of_world(&self) {
         for reader in &self.readers {
-            if let Source::Own { handle, of_world: true, .. } = &reader.source {
-                free(self.session, handle.swap(0, Ordering::AcqRel));
+            if let Reads::Own { handle, of_world: true, .. } = &reader.source {
+                self.session.free(handle.swap(0, Ordering::AcqRel));
             }
         }
     }
@@ -207,33 +201,4 @@ fn kind(variable: &Performance) -> Result<(Class, Number), String> {
     let class = variable.class.ok_or(": of no class that the standard gives a meaning")?;
     let number = variable.number.ok_or(": its values are no numbers")?;
     Ok((class, number))
-}
-
-/// A handle, bound to a communicator or to nothing, and the variable's elements.
-fn allocate(session: usize, index: usize, communicator: Option<usize>) -> Option<(usize, usize)> {
-    // A 4-byte handle lies in the word's first 4 bytes.
-    let mut object = communicator.unwrap_or(0);
-    let object = communicator.map_or(0, |_| (&raw mut object).expose_provenance());
-    let mut count: std::ffi::c_int = 0;
-    let elements = (&raw mut count).expose_provenance();
-    // SAFETY: the session is open, and the object of the kind that the variable is bound to.
-    let handle = pointer(|handle| unsafe { interface::pvar_handle_alloc(session, index, object, handle, elements) })?;
-    Some((handle, count.max(0) as usize))
-}
-
-fn start(session: usize, handle: usize, continuous: bool) -> bool {
-    // SAFETY: the handle is of this session.
-    continuous || unsafe { interface::pvar_start(session, handle) }
-}
-
-fn free(session: usize, mut handle: usize) {
-    if handle != 0 {
-        // SAFETY: the handle is of this session, and nobody reads it any more.
-        unsafe { interface::pvar_handle_free(session, (&raw mut handle).expose_provenance()) };
-    }
-}
-
-/// Calls `function` with the address of a pointer; the pointer, if that went well and it is none to nothing.
-fn pointer(function: impl FnOnce(usize) -> bool) -> Option<usize> {
-    mpi::word(function).filter(|&pointer| pointer != 0)
 }

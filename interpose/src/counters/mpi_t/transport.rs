@@ -21,13 +21,7 @@ fn is_of(rest: &str, component: &str) -> bool {
 
 /// The component of the matching transport that is in use: Open MPI's `ompi_mtl` points to its module, `ompi_mtl_psm2` for one.
 fn selected() -> Option<String> {
-    let place = symbol::data(c"ompi_mtl").cast::<usize>();
-    if place.is_null() {
-        return None;
-    }
-    // SAFETY: `mca_mtl_base_module_t *ompi_mtl` of libmpi, set by MPI_Init.
-    let module = unsafe { place.read() };
-    let (name, _) = symbol::at(module)?;
+    let (name, _) = symbol::at(symbol::pointer_in(c"ompi_mtl")?)?;
     name.to_str().ok()?.strip_prefix("ompi_mtl_").map(str::to_owned)
 }
 

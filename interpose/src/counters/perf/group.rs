@@ -3,6 +3,7 @@
 
 use std::ffi::c_int;
 
+use crate::boundary::system::descriptor;
 use crate::counters::perf::event::Event;
 use crate::counters::perf::instructions::Processor;
 use crate::counters::perf::mapping::Mapping;
@@ -175,8 +176,7 @@ impl Drop for Group {
         self.pages.clear();
         // The leader last: a group whose leader has gone falls apart into single events.
         for &event in self.descriptors.iter().rev() {
-            // SAFETY: the descriptor is this group's own.
-            unsafe { libc::close(event) };
+            descriptor::close(event);
         }
     }
 }

@@ -13,6 +13,7 @@
 //! forked off: the kernel does not map the pages there.
 
 mod event;
+mod events;
 mod group;
 mod instructions;
 mod mapping;
@@ -29,9 +30,13 @@ mod machine_tests;
 mod page_tests;
 
 pub use event::Event;
-pub use group::Quality;
-pub use names::parse;
+pub use events::Events;
+#[cfg(target_arch = "x86_64")]
+pub use mapping::hz_of_kernel;
 pub use opening::Note;
+
+use group::Quality;
+use names::parse;
 
 use group::Group;
 

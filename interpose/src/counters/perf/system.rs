@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use mpitrace_platform::perf::{self, Attributes, SOFTWARE, flag, format};
 
+use crate::boundary::system::descriptor;
 use crate::counters::perf::event::Encoding;
 
 /// A leader gives the counts of its group, with the times.
@@ -13,10 +14,6 @@ const READ_FORMAT: u64 = format::TIME_ENABLED | format::TIME_RUNNING | format::G
 const HEAD: usize = 3;
 /// The most events of a group, so that a reading fits on the stack; processors have about 8 counters.
 pub const MOST: usize = 32;
-
-/// `_IO('$', 0)` and `_IO('$', 1)`.
-const ENABLE: libc::Ioctl = 0x2400;
-const DISABLE: libc::Ioctl = 0x2401;
 
 /// How long a group may have to wait for its turn on the counters: the kernel takes turns every 4 ms
 /// (`perf_event_mux_interval_ms`).
@@ -64,22 +61,17 @@ pub struct Kernel;
 
 impl System for Kernel {
     fn open(&self, attributes: &Attributes, leader: Option<c_int>) -> Result<c_int, c_int> {
-        perf::open(attributes, leader, perf::CLOSE_ON_EXEC).map(out_of_the_way)
+        perf::open(attributes, leader, perf::CLOSE_ON_EXEC).map(descriptor::out_of_the_way)
     }
 
     fn close(&self, event: c_int) {
-        // SAFETY: the descriptor is this group's own.
-        unsafe { libc::close(event) };
+        descriptor::close(event);
     }
 
     fn start(&self, leader: c_int) {
-        // SAFETY: both take a number and no address.
-        unsafe {
-            // The leader alone, whose members follow: enabled one by one, a member of another kind than the leader's counts only
-            // from the next context switch on (Linux 6.18: 50 of 50 sleeps were not counted).
-            libc::ioctl(leader, DISABLE, 0);
-            libc::ioctl(leader, ENABLE, 0);
-        }
+        // The leader alone, whose members follow: enabled one by one, a member of another kind than the leader's counts only
+        // from the next context switch on (Linux 6.18: 50 of 50 sleeps were not counted).
+        descriptor::restart(leader);
     }
 
     fn runs(&self, leader: c_int) -> bool {
@@ -108,28 +100,10 @@ impl System for Kernel {
     }
 }
 
-/// The same descriptor with a high number. A program that closes all descriptors closes ours too, and what it opens next gets the
-/// lowest numbers: a later `read` must not take away what comes from that.
-fn out_of_the_way(event: c_int) -> c_int {
-    const HIGH: libc::rlim_t = 4096;
-    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-    // SAFETY: `limit` outlives the call; the descriptor is ours, and is closed when there is another one for the same event.
-    unsafe {
-        libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit);
-        let high = libc::fcntl(event, libc::F_DUPFD_CLOEXEC, HIGH.min(limit.rlim_cur / 4 * 3) as c_int);
-        if high < 0 {
-            return event;
-        }
-        libc::close(event);
-        high
-    }
-}
-
 /// Reads a group in one system call; `None`: the descriptor is none of a group any more.
 pub fn read(leader: c_int) -> Option<Reading> {
     let mut words = [0u64; HEAD + MOST];
-    // SAFETY: the kernel writes within the array.
-    let bytes = unsafe { libc::read(leader, words.as_mut_ptr().cast(), size_of_val(&words)) };
+    let bytes = descriptor::read(leader, &mut words);
     let [members, enabled, running, ref counts @ ..] = words;
     let expected = (HEAD as u64).wrapping_add(members).wrapping_mul(size_of::<u64>() as u64);
     (bytes > 0 && bytes as u64 == expected).then_some(Reading { enabled, running, counts: *counts })

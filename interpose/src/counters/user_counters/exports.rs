@@ -5,7 +5,7 @@ use std::ffi::{CStr, c_char, c_int};
 use mpitrace_format::layout::INNER_COUNTERS;
 
 use super::{names, regions};
-use crate::record::thread::{self, Thread, attention};
+use crate::record::thread::{self, ThreadRef, attention};
 use crate::record::{mode, ticks};
 
 /// No counter, timer or region.
@@ -17,7 +17,7 @@ unsafe fn text<'t>(place: *const c_char) -> Option<&'t str> {
     if place.is_null() {
         return None;
     }
-    // SAFETY: the caller's promise.
+    // SAFETY: not null, and a C string as the caller promises.
     unsafe { CStr::from_ptr(place) }.to_str().ok().filter(|text| !text.is_empty())
 }
 
@@ -25,7 +25,7 @@ unsafe fn text<'t>(place: *const c_char) -> Option<&'t str> {
 /// Both are C strings, or null.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mpitrace_counter(name: *const c_char, unit: *const c_char) -> c_int {
-    // SAFETY: the caller's promise.
+    // SAFETY: the C program promises strings (include/mpitrace.h).
     let (name, unit) = unsafe { (text(name), text(unit).unwrap_or("times")) };
     thread::catch_panic(|| names::slot(name?, unit, false)).map_or(NONE, |slot| slot as c_int)
 }
@@ -34,7 +34,7 @@ pub unsafe extern "C" fn mpitrace_counter(name: *const c_char, unit: *const c_ch
 /// A C string, or null.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mpitrace_timer(name: *const c_char) -> c_int {
-    // SAFETY: the caller's promise.
+    // SAFETY: the C program promises a string (include/mpitrace.h).
     let name = unsafe { text(name) };
     thread::catch_panic(|| names::slot(name?, "ns", true)).map_or(NONE, |slot| slot as c_int)
 }
@@ -43,41 +43,33 @@ pub unsafe extern "C" fn mpitrace_timer(name: *const c_char) -> c_int {
 /// A C string, or null.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mpitrace_region(name: *const c_char) -> c_int {
-    // SAFETY: the caller's promise.
+    // SAFETY: the C program promises a string (include/mpitrace.h).
     let name = unsafe { text(name) };
     thread::catch_panic(|| regions::number(name?)).map_or(NONE, |number| number as c_int)
 }
 
-/// This thread's state, which has something of the stack's inside to show from now on; null before MPI_Init and after
-/// MPI_Finalize.
+/// This thread's state, which has something of the stack's inside to show from now on; `None` before MPI_Init and after
+/// MPI_Finalize, and for a number that is no slot.
 #[inline(always)]
-fn state() -> *mut Thread {
-    let mut thread = thread::current();
-    if thread.is_null() {
-        if !mode::is_on() {
-            return thread;
-        }
-        thread = thread::create();
+fn state(slot: usize) -> Option<ThreadRef> {
+    if slot >= INNER_COUNTERS {
+        return None;
     }
-    // SAFETY: this thread's own.
-    unsafe { (*thread).attention |= attention::INNER };
-    thread
+    let thread = match thread::current() {
+        Some(thread) => thread,
+        None if !mode::is_on() => return None,
+        None => thread::create(),
+    };
+    thread.attend(attention::INNER);
+    Some(thread)
 }
 
 /// Adds to a counter, for the call or region in progress on this thread.
 #[unsafe(no_mangle)]
 pub extern "C" fn mpitrace_add(counter: c_int, value: u64) {
     let slot = counter as usize;
-    if slot >= INNER_COUNTERS {
-        return;
-    }
-    let thread = state();
-    if !thread.is_null() {
-        // SAFETY: this thread's own.
-        unsafe {
-            let sum = &mut (*thread).sums.sum[slot];
-            *sum = sum.wrapping_add(value);
-        }
+    if let Some(thread) = state(slot) {
+        thread.add(slot, value);
     }
 }
 
@@ -85,13 +77,8 @@ pub extern "C" fn mpitrace_add(counter: c_int, value: u64) {
 #[unsafe(no_mangle)]
 pub extern "C" fn mpitrace_timer_start(timer: c_int) {
     let slot = timer as usize;
-    if slot >= INNER_COUNTERS {
-        return;
-    }
-    let thread = state();
-    if !thread.is_null() {
-        // SAFETY: this thread's own.
-        unsafe { (*thread).sums.started[slot] = ticks::now() };
+    if let Some(thread) = state(slot) {
+        thread.replace_started(slot, ticks::now());
     }
 }
 
@@ -101,18 +88,10 @@ pub extern "C" fn mpitrace_timer_start(timer: c_int) {
 pub extern "C" fn mpitrace_timer_stop(timer: c_int) {
     let now = ticks::now();
     let slot = timer as usize;
-    if slot >= INNER_COUNTERS {
-        return;
-    }
-    let thread = state();
-    if !thread.is_null() {
-        // SAFETY: this thread's own.
-        unsafe {
-            let sums = &mut (*thread).sums;
-            let started = std::mem::take(&mut sums.started[slot]);
-            if started != 0 {
-                sums.sum[slot] = sums.sum[slot].wrapping_add(now.wrapping_sub(started));
-            }
+    if let Some(thread) = state(slot) {
+        let started = thread.replace_started(slot, 0);
+        if started != 0 {
+            thread.add(slot, now.wrapping_sub(started));
         }
     }
 }
@@ -146,7 +125,7 @@ pub unsafe extern "C" fn mpitrace_values(region: c_int, counter: c_int, values: 
     let found = thread::catch_panic(|| regions::values(region, counter)).unwrap_or_default();
     if !values.is_null() {
         for (index, value) in found.iter().take(capacity).enumerate() {
-            // SAFETY: the caller's promise.
+            // SAFETY: the C program promises room for `capacity` values, and the index is below.
             unsafe { values.add(index).write(*value) };
         }
     }

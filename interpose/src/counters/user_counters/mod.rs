@@ -8,5 +8,7 @@ mod exports;
 mod names;
 mod regions;
 mod roth;
+mod sums;
 
 pub use names::start;
+pub use sums::{Sums, UserCounters};

@@ -4,7 +4,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use mpitrace_format::layout::{CounterEntry, INNER_COUNTERS, counter_source};
 
-use crate::counters::counter_reader;
+use super::sums;
 use crate::identity::registry;
 use crate::job::log;
 use crate::record::trace_buffer::TraceBuffer;
@@ -19,7 +19,7 @@ struct Named {
 
 struct Names {
     slots: Vec<Named>,
-    /// The segment, and the column of slot 0: once the run has begun.
+    /// The trace buffer, and the column of slot 0: once the run has begun.
     live: Option<(&'static TraceBuffer, usize)>,
     period_ns: f64,
 }
@@ -78,6 +78,6 @@ impl Names {
     fn publish(&self) {
         let timers = self.slots.iter().enumerate().filter(|(_, named)| named.timer);
         let timers = timers.fold(0, |bits, (slot, _)| bits | 1 << slot);
-        counter_reader::set_slots(self.slots.len() as u32, timers, self.period_ns);
+        sums::set_slots(self.slots.len() as u32, timers, self.period_ns);
     }
 }

@@ -21,15 +21,9 @@ use super::names;
 struct Named {
     name: String,
     /// Its operation, once it was begun.
-    found: Option<Place>,
+    found: Option<Found>,
     begun: u64,
 }
-
-#[derive(Clone, Copy)]
-struct Place(Found);
-
-// SAFETY: the pointers lead into the segment, which stays mapped; the counts behind them are changed under the lock.
-unsafe impl Send for Place {}
 
 static REGIONS: Mutex<Vec<Named>> = Mutex::new(Vec::new());
 
@@ -78,13 +72,13 @@ pub fn begin(number: usize, inside: bool) -> Option<()> {
         let region = regions.get_mut(number)?;
         let place = match region.found {
             Some(place) => place,
-            None => *region.found.insert(Place(operation(&region.name)?)),
+            None => *region.found.insert(operation(&region.name)?),
         };
         let repetition = region.begun;
         region.begun += 1;
-        // SAFETY: the entry lies in the segment; regions' counts are changed under the lock only.
-        unsafe { (*place.0.operation).calls = region.begun };
-        (place.0, position(&region.name, repetition), repetition)
+        // Regions' counts are changed under the lock only.
+        place.operation.set_calls(region.begun);
+        (place, position(&region.name, repetition), repetition)
     };
     // One that is not kept is in progress too, so that its end is known for its own.
     let begun = if inside { None } else { recorder::begin_region(&found, position, repetition) };
@@ -126,7 +120,7 @@ fn operation(name: &str) -> Option<Found> {
 
 /// The values of a slot in the repetitions of a region that are kept.
 pub fn values(number: usize, slot: usize) -> Option<Vec<u64>> {
-    let operation = lock().get(number)?.found?.0.number;
+    let operation = lock().get(number)?.found?.number;
     let name = counter_column(names::column(slot)?);
     let content = output::content_of(RUN.get()?)?;
     let column = |name: &str| content.columns.iter().find(|column| name_of(&column.name) == name);

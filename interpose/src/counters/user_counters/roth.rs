@@ -3,7 +3,8 @@
 //! a region of the name `roth_tracing`.
 
 use std::ffi::{CString, c_char, c_int, c_long};
-use std::sync::atomic::{AtomicI32, AtomicI64, AtomicPtr, AtomicU64, Ordering};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicI32, AtomicI64, AtomicU64, Ordering};
 
 use super::{exports, names, regions};
 use crate::job::log;
@@ -30,13 +31,12 @@ struct Metric {
     started: AtomicU64,
 }
 
-static METRICS: AtomicPtr<Metrics> = AtomicPtr::new(std::ptr::null_mut());
+static METRICS: OnceLock<Metrics> = OnceLock::new();
 /// The repetition in progress; -1: none, and nothing is measured.
 static REPETITION: AtomicI64 = AtomicI64::new(-1);
 
 fn metrics() -> Option<&'static Metrics> {
-    // SAFETY: null, or made by `roth_tracing_init` and never freed.
-    unsafe { METRICS.load(Ordering::Acquire).as_ref() }
+    METRICS.get()
 }
 
 /// # Safety
@@ -44,7 +44,7 @@ fn metrics() -> Option<&'static Metrics> {
 unsafe fn read(names: *const *const c_char, count: c_int, timers: bool) -> Vec<Metric> {
     (0..count.max(0) as usize)
         .map(|index| {
-            // SAFETY: the caller's promise.
+            // SAFETY: the index is below `count`, and each place leads to a C string, as the caller promises.
             let name = unsafe { std::ffi::CStr::from_ptr(*names.add(index)) }.to_owned();
             let unit = if timers { "ns" } else { "times" };
             let slot = name.to_str().ok().and_then(|name| names::slot(name, unit, timers));
@@ -67,10 +67,10 @@ pub unsafe extern "C" fn roth_tracing_init(
     number_of_timers: c_int,
 ) {
     thread::catch_panic(|| {
-        if !METRICS.load(Ordering::Acquire).is_null() {
+        if METRICS.get().is_some() {
             return None;
         }
-        // SAFETY: the caller's promise.
+        // SAFETY: the C program promises as many names as it says (include/roth_tracing.h).
         let (counters, timers) =
             unsafe { (read(counters, number_of_counters, false), read(timers, number_of_timers, true)) };
         let repetitions = usize::try_from(repetitions).ok()?;
@@ -79,7 +79,7 @@ pub unsafe extern "C" fn roth_tracing_init(
             log::warn("roth_tracing: no room for so many repetitions");
             return None;
         };
-        let made = Box::into_raw(Box::new(Metrics {
+        let made = Metrics {
             counts: (0..counts).map(|_| AtomicI32::new(0)).collect(),
             seconds: (0..seconds).map(|_| AtomicU64::new(0)).collect(),
             counters,
@@ -87,9 +87,8 @@ pub unsafe extern "C" fn roth_tracing_init(
             repetitions,
             region: regions::number("roth_tracing"),
             second_per_tick: 1.0 / ticks::roughly_hz(),
-        }));
-        METRICS.store(made, Ordering::Release);
-        Some(())
+        };
+        METRICS.set(made).ok()
     });
 }
 

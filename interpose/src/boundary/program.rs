@@ -1,0 +1,29 @@
+//! What the program's arguments lead to in its memory: handles, counts, statuses and texts.
+//!
+//! The addresses are those that the program has passed to an MPI function. The MPI standard says what lies there, and the library reads
+//! or has just written the same bytes: nothing here is looked at that the library would not look at. A wrong address is the
+//! program's fault with the tracer as without it. That is the one thing that makes these functions sound, so they take an
+//! address for one purpose only: an argument of the call that is being forwarded.
+
+use std::ffi::{CStr, c_int};
+
+use bytemuck::AnyBitPattern;
+
+/// The `index`-th element of an array that the call may read, or has written.
+#[inline(always)]
+pub fn at<T: AnyBitPattern>(array: usize, index: usize) -> T {
+    // SAFETY: the argument is an array of more elements than `index`, of a type for which all bits are a value (see above).
+    unsafe { std::ptr::with_exposed_provenance::<T>(array).add(index).read() }
+}
+
+/// The int that the call has stored at an address.
+#[inline(always)]
+pub fn int(place: usize) -> c_int {
+    at(place, 0)
+}
+
+/// A text that the call has accepted.
+pub fn text(place: usize) -> Vec<u8> {
+    // SAFETY: the standard wants a string that ends in a zero byte, and the library has read it to there.
+    unsafe { CStr::from_ptr(std::ptr::with_exposed_provenance(place)) }.to_bytes().to_vec()
+}

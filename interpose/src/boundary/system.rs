@@ -1,0 +1,153 @@
+//! The calls of the C library and the kernel that Rust's library does not have, each behind a function that cannot be misused.
+
+use std::ffi::{CStr, c_int};
+use std::fs::File;
+use std::io;
+use std::os::fd::AsRawFd;
+
+/// The user that this process runs as.
+pub fn user() -> u32 {
+    // SAFETY: getuid has no preconditions and cannot fail.
+    unsafe { libc::getuid() }
+}
+
+/// The kernel's number of the calling thread.
+pub fn thread() -> u32 {
+    // SAFETY: gettid takes no arguments and cannot fail.
+    unsafe { libc::syscall(libc::SYS_gettid) as u32 }
+}
+
+/// A clock of the system, ns.
+#[inline(always)]
+pub fn nanoseconds(clock: libc::clockid_t) -> u64 {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: `time` outlives the call, which writes nothing else.
+    unsafe { libc::clock_gettime(clock, &raw mut time) };
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
+
+/// The name of this host, of its network namespace's view.
+pub fn host() -> String {
+    let mut name = [0u8; 256];
+    // SAFETY: the buffer is as long as it says.
+    unsafe { libc::gethostname(name.as_mut_ptr().cast(), name.len()) };
+    let end = name.iter().position(|&byte| byte == 0).unwrap_or(name.len());
+    String::from_utf8_lossy(&name[..end]).into_owned()
+}
+
+/// A time in seconds since 1970, where the program runs, in a format of strftime.
+pub fn local_time(seconds: u64, format: &CStr) -> String {
+    let seconds = seconds as libc::time_t;
+    // SAFETY: a tm is made of numbers and of a pointer that may be null, so that zeros are a valid one.
+    let mut local: libc::tm = unsafe { std::mem::zeroed() };
+    let mut text = [0u8; 64];
+    // SAFETY: `seconds` and `local` outlive the call.
+    unsafe { libc::localtime_r(&raw const seconds, &raw mut local) };
+    // SAFETY: the buffer is as long as it says, the format is a C string, and `local` was filled in above.
+    let length = unsafe { libc::strftime(text.as_mut_ptr().cast(), text.len(), format.as_ptr(), &raw const local) };
+    String::from_utf8_lossy(&text[..length]).into_owned()
+}
+
+fn limit(resource: libc::__rlimit_resource_t) -> libc::rlim_t {
+    let mut limit = libc::rlimit { rlim_cur: libc::RLIM_INFINITY, rlim_max: libc::RLIM_INFINITY };
+    // SAFETY: `limit` outlives the call, which writes nothing else.
+    unsafe { libc::getrlimit(resource, &raw mut limit) };
+    limit.rlim_cur
+}
+
+/// How large a file this process may write, bytes; `None`: any.
+pub fn file_size_limit() -> Option<u64> {
+    Some(limit(libc::RLIMIT_FSIZE)).filter(|&limit| limit != libc::RLIM_INFINITY)
+}
+
+/// Takes memory for a range of a file. False where there is none.
+pub fn allocate(file: &File, offset: u64, length: u64) -> bool {
+    loop {
+        // SAFETY: the descriptor stays open as long as the file is borrowed; the call touches no memory of ours.
+        match unsafe { libc::posix_fallocate(file.as_raw_fd(), offset as libc::off_t, length as libc::off_t) } {
+            0 => return true,
+            libc::EINTR => {}
+            _ => return false,
+        }
+    }
+}
+
+/// Locks the whole file against other processes, until its descriptor is closed or this process ends in whatever way; waits
+/// for those that hold it, if it is to.
+pub fn lock(file: &File, wait: bool) -> io::Result<()> {
+    let lock = libc::flock {
+        l_type: libc::F_WRLCK as libc::c_short,
+        l_whence: libc::SEEK_SET as libc::c_short,
+        l_start: 0,
+        l_len: 0,
+        l_pid: 0,
+    };
+    let command = if wait { libc::F_SETLKW } else { libc::F_SETLK };
+    loop {
+        // SAFETY: the descriptor stays open as long as the file is borrowed, and `lock` outlives the call.
+        if unsafe { libc::fcntl(file.as_raw_fd(), command, &raw const lock) } == 0 {
+            return Ok(());
+        }
+        let error = io::Error::last_os_error();
+        if error.kind() != io::ErrorKind::Interrupted {
+            return Err(error);
+        }
+    }
+}
+
+/// Has `work` run when this process ends by `exit` or by returning from `main`.
+pub fn at_exit(work: extern "C" fn()) {
+    // SAFETY: the function takes nothing and may run at any time; this library stays mapped until after it.
+    unsafe { libc::atexit(work) };
+}
+
+/// Has `work` run in every child that the process forks off. It may do no more than store to statics.
+pub fn in_children(work: extern "C" fn()) {
+    // SAFETY: the pointer has the same type but for `unsafe`, which asks for nothing here.
+    let work: unsafe extern "C" fn() = work;
+    // SAFETY: the function takes nothing, and does what a child of a process with threads may do.
+    unsafe { libc::pthread_atfork(None, None, Some(work)) };
+}
+
+/// Descriptors of perf_event, which are numbers here: the program may close them at any time, and every call below then fails
+/// and changes nothing.
+pub mod descriptor {
+    use super::{c_int, limit};
+
+    /// `_IO('$', 0)` and `_IO('$', 1)`.
+    const ENABLE: libc::Ioctl = 0x2400;
+    const DISABLE: libc::Ioctl = 0x2401;
+
+    pub fn close(event: c_int) {
+        // SAFETY: takes a number; the caller closes what it has opened itself, once.
+        unsafe { libc::close(event) };
+    }
+
+    /// Starts an event, or a group by its leader, anew.
+    pub fn restart(event: c_int) {
+        for request in [DISABLE, ENABLE] {
+            // SAFETY: both requests take a number and no address.
+            unsafe { libc::ioctl(event, request, 0) };
+        }
+    }
+
+    /// Reads words: how many bytes came, or less than 0.
+    pub fn read(event: c_int, words: &mut [u64]) -> isize {
+        // SAFETY: the kernel writes within the slice, and every word is a value.
+        unsafe { libc::read(event, words.as_mut_ptr().cast(), size_of_val(words)) }
+    }
+
+    /// The same descriptor with a high number. A program that closes all descriptors closes ours too, and what it opens next
+    /// gets the lowest numbers: a later `read` must not take away what comes from that.
+    pub fn out_of_the_way(event: c_int) -> c_int {
+        const HIGH: libc::rlim_t = 4096;
+        let high = HIGH.min(limit(libc::RLIMIT_NOFILE) / 4 * 3) as c_int;
+        // SAFETY: takes numbers; a new descriptor for the same event is made, which is ours.
+        let high = unsafe { libc::fcntl(event, libc::F_DUPFD_CLOEXEC, high) };
+        if high < 0 {
+            return event;
+        }
+        close(event);
+        high
+    }
+}

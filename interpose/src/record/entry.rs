@@ -1,0 +1,115 @@
+//! Entries of the tables in the trace buffer, and of its header: fields are read and written one by one, by address.
+//!
+//! An entry is never borrowed. The companion may map the same file, another thread may look at another field of it, and Finalize reads
+//! all of them as bytes: a reference would claim that nobody does.
+
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use mpitrace_format::layout::{
+    ChunkEntry, CommunicatorEntry, CounterEntry, OperationEntry, RankHeader, Region, SegmentHeader, ThreadEntry,
+};
+
+/// The place of an entry. It lasts as long as the process.
+///
+/// MPI orders the calls of a communicator, so that no two threads count at once in its entry and in those of its operations. The entry
+/// of a thread is that thread's, the one of a chunk its thread's; all others are changed under the registry's lock or the
+/// buffer's. That is why the methods below can be called from safe code.
+#[derive(Debug)]
+pub struct Entry<T>(NonNull<T>);
+
+impl<T> Clone for Entry<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for Entry<T> {}
+
+// SAFETY: it stays where it is, and is written to by one thread at a time (see above).
+unsafe impl<T> Send for Entry<T> {}
+// SAFETY: a shared place can do no more than a copied one.
+unsafe impl<T> Sync for Entry<T> {}
+
+impl<T> Entry<T> {
+    /// # Safety
+    /// The place is not null, aligned, large enough and lasts.
+    pub unsafe fn at(place: *mut T) -> Entry<T> {
+        // SAFETY: not null, as the caller promises.
+        Entry(unsafe { NonNull::new_unchecked(place) })
+    }
+
+    /// One in memory of its own, which no table lists.
+    pub fn unlisted(entry: T) -> Entry<T> {
+        Entry(NonNull::from(Box::leak(Box::new(entry))))
+    }
+
+    /// Stores all of it: before it counts, or where it belongs to the caller alone.
+    pub fn write(self, entry: T) {
+        // SAFETY: the place is valid for as long as the process lasts (`at`).
+        unsafe { self.0.write(entry) };
+    }
+}
+
+/// Reads and writes single fields.
+macro_rules! fields {
+    ($($entry:ident { $($field:ident $set:ident: $kind:ty),* })*) => { $(
+        impl Entry<$entry> { $(
+            #[inline(always)]
+            #[allow(dead_code, reason = "not every field is both read and written")]
+            pub fn $field(self) -> $kind {
+                // SAFETY: the place is valid (`Entry::at`); only the field is read, and no reference is made.
+                unsafe { (&raw const (*self.0.as_ptr()).$field).read() }
+            }
+
+            #[inline(always)]
+            #[allow(dead_code, reason = "not every field is both read and written")]
+            pub fn $set(self, value: $kind) {
+                // SAFETY: the place is valid (`Entry::at`); only the field is written, by one thread at a time.
+                unsafe { (&raw mut (*self.0.as_ptr()).$field).write(value) };
+            }
+        )* }
+    )* };
+}
+
+fields! {
+    CommunicatorEntry {
+        key set_key: [u64; 2], calls set_calls: u64, size set_size: u32, rank set_rank: u32, name set_name: u32,
+        flags set_flags: u32, sync_at set_sync_at: u64
+    }
+    OperationEntry { calls set_calls: u64 }
+    ThreadEntry {
+        tid set_tid: u32, paused set_paused: u64, failed set_failed: u64, untracked set_untracked: u64,
+        failed_in_place set_failed_in_place: u64
+    }
+    CounterEntry { flags set_flags: u32 }
+    ChunkEntry { draw set_draw: u64, flags set_flags: u32 }
+    Region { used set_used: u64 }
+    SegmentHeader { rank set_rank: RankHeader, metadata set_metadata: u32 }
+}
+
+impl Entry<CommunicatorEntry> {
+    /// Whether clocks are to be synchronised after the last call that was counted.
+    #[inline(always)]
+    pub fn is_sync_due(self) -> bool {
+        self.calls() >= self.sync_at()
+    }
+}
+
+impl Entry<CounterEntry> {
+    /// Adds to the total, on whichever thread.
+    pub fn add_to_total(self, value: u64) {
+        // SAFETY: the place is valid (`Entry::at`) and aligned; nobody uses the total in another way while the program runs.
+        let total = unsafe { AtomicU64::from_ptr(&raw mut (*self.0.as_ptr()).total) };
+        total.fetch_add(value, Ordering::Relaxed);
+    }
+}
+
+impl Entry<ChunkEntry> {
+    /// The number of its draw, which another thread may just be changing.
+    #[inline(always)]
+    pub fn draw_now(self) -> u64 {
+        // SAFETY: the place is valid (`Entry::at`).
+        unsafe { (&raw const (*self.0.as_ptr()).draw).read_volatile() }
+    }
+}

@@ -1,0 +1,147 @@
+//! What is not on the way of most calls: calls that are not kept, that fail, that need more than two time stamps.
+
+use std::ffi::c_int;
+
+use crate::boundary::abi;
+use crate::clocks;
+use crate::counters::per_call;
+use crate::identity::call_cache::{Call, Found};
+use crate::identity::{operations, registry};
+use crate::record::thread::{self, Record, ThreadRef, attention};
+
+/// Forwards a call whose operation the tables cannot hold. It has its place among the calls of its communicator all the same.
+#[cold]
+#[inline(never)]
+pub fn untracked(thread: ThreadRef, call: &Call, blocking: bool, forward: impl FnOnce() -> c_int) -> c_int {
+    let known = thread::catch_panic(|| registry::lock()?.communicators.get(&call.key.communicator).copied());
+    let entry = thread.entry();
+    entry.set_untracked(entry.untracked() + 1);
+    let result = thread::guarded(forward);
+    if let Some(known) = known
+        && !abi::get().is_argument_error(result)
+    {
+        known.entry.set_calls(known.entry.calls() + 1);
+        if blocking && known.entry.is_sync_due() {
+            clocks::after_call(known.entry);
+            thread.attend(attention::DISTURBED);
+        }
+    }
+    result
+}
+
+/// What a record needs beside the usual.
+#[cold]
+#[inline(never)]
+pub fn attend(thread: ThreadRef, record: Record, communicator: usize) {
+    if thread.attention() & attention::COUNTERS != 0 {
+        per_call::before(&thread.place(record));
+    }
+    if thread.attention() & attention::DISTURBED != 0 {
+        thread.place(record).disturb();
+        thread.set_attention(thread.attention() & !attention::DISTURBED);
+    }
+    if thread.attention() & attention::AFTER != 0 {
+        per_call::begin(thread, record, communicator);
+    }
+}
+
+/// Dropped only where a C++ exception (an error handler's) passes through a call: it counts as refused. The call was counted, and the
+/// record that the thread's next one leads to is its.
+pub struct LeftByException {
+    pub thread: ThreadRef,
+    pub found: Found,
+}
+
+impl Drop for LeftByException {
+    #[cold]
+    fn drop(&mut self) {
+        self.thread.set_guard(0);
+        self.thread.place(self.thread.next_record()).set_enter(0);
+        refused(self.thread, &self.found);
+    }
+}
+
+/// What is left to do after a call that failed, or whose operation could not be told before. The thread's last record is the
+/// call's.
+#[cold]
+#[inline(never)]
+pub fn afterwards(
+    thread: ThreadRef,
+    found: &Found,
+    call: &Call,
+    message: &dyn Fn(ThreadRef) -> Call,
+    result: c_int,
+) {
+    let record = thread.last_record();
+    let place = thread.place(record);
+    if result != 0 {
+        place.set_enter(0);
+        place.set_exit(0);
+        thread.go_back_to(record);
+        failed(thread, found, result);
+        return;
+    }
+    if let Some((number, repetition)) =
+        thread::catch_panic(|| operations::settle(found, &call.key, || message(thread)))
+    {
+        place.change_operation(number, repetition);
+    }
+}
+
+/// The clocks are synchronised after this call, and the next one of this thread counts as disturbed by it.
+#[cold]
+#[inline(never)]
+pub fn synchronise(thread: ThreadRef, found: &Found) {
+    clocks::after_call(found.communicator);
+    thread.attend(attention::DISTURBED);
+}
+
+/// After a call that returned an error. Where the library refused an argument, it was matched with nothing on the other ranks,
+/// and its count is taken back; after any other error the other ranks may have taken it for theirs, and go on counting.
+fn failed(thread: ThreadRef, found: &Found, result: c_int) {
+    if abi::get().is_argument_error(result) {
+        refused(thread, found);
+    } else {
+        let entry = thread.entry();
+        entry.set_failed(entry.failed() + 1);
+        entry.set_failed_in_place(entry.failed_in_place() + 1);
+    }
+}
+
+/// Takes back the count of a call that the library refused.
+fn refused(thread: ThreadRef, found: &Found) {
+    found.communicator.set_calls(found.communicator.calls() - 1);
+    found.operation.set_calls(found.operation.calls() - 1);
+    let entry = thread.entry();
+    entry.set_failed(entry.failed() + 1);
+}
+
+/// Forwards a call that is counted and not kept: paused, or the arrays are full.
+#[inline(always)]
+pub fn unkept(
+    thread: ThreadRef,
+    found: &Found,
+    call: &Call,
+    message: &dyn Fn(ThreadRef) -> Call,
+    paused: bool,
+    blocking: bool,
+    forward: impl FnOnce() -> c_int,
+) -> c_int {
+    if thread.attention() & attention::COUNTERS != 0 {
+        per_call::skipped();
+    }
+    let result = thread::guarded(forward);
+    if result != 0 {
+        failed(thread, found, result);
+        return result;
+    }
+    let entry = thread.entry();
+    entry.set_paused(entry.paused() + u64::from(paused));
+    if found.open {
+        thread::catch_panic(|| operations::settle(found, &call.key, || message(thread)));
+    }
+    if blocking && found.communicator.is_sync_due() {
+        synchronise(thread, found);
+    }
+    result
+}

@@ -1,0 +1,140 @@
+//! The records of non-blocking and persistent collectives, from their start until they are found complete.
+
+use std::ffi::c_int;
+use std::sync::atomic::{Ordering, compiler_fence};
+
+use mpitrace_format::layout::{DISTURBED, OperationEntry};
+
+use super::afterwards::{afterwards, attend};
+use super::{begin, uncaught};
+use crate::counters::per_call;
+use crate::identity::call_cache::{Call, Found};
+use crate::record::chunk::{Drawn, Place};
+use crate::record::entry::Entry;
+use crate::record::thread::{self, Record, ThreadRef, attention};
+use crate::record::{mode, ticks};
+
+/// Forwards what starts a non-blocking collective, and begins its record: the result, and what is left to be recorded when
+/// the request is found complete.
+#[inline(always)]
+pub fn starting(message: impl Fn(ThreadRef) -> Call, forward: impl FnOnce() -> c_int) -> (c_int, Option<Started>) {
+    let recorded = |thread: ThreadRef, call: &Call, found: Found, record: Record, forward: _| {
+        let place = thread.place_of_request(record);
+        let enter = ticks::now();
+        place.set_enter(enter);
+        let result = uncaught(thread, found, forward);
+        let returned = ticks::now();
+        thread.set_guard(0);
+        thread.go_behind(record);
+        place.set_init(returned.wrapping_sub(enter));
+        if thread.attention() & attention::AFTER != 0 {
+            per_call::end(thread, record, call.key.communicator);
+        }
+        if result != 0 || found.open {
+            afterwards(thread, &found, call, &message, result);
+        }
+        let started = Started { place, returned, chunk: thread.drawn() };
+        (result, (result == 0).then_some(started))
+    };
+    begin(thread::frame(), false, &message, forward, |result| (result, None), recorded)
+}
+
+/// Stands where the communicator's handle is not at hand: no variable is bound to it.
+const NO_COMMUNICATOR: usize = 0;
+
+/// Counts a start of a persistent collective and begins its record; `None` where it is not kept. The call that starts it
+/// comes next, then [`Begun::started`] or [`Begun::take_back`]. MPI lets no two threads start the same request.
+pub fn prepared(found: &Found, position: u64) -> Option<Begun> {
+    let mode = mode::get();
+    if mode == mode::OFF {
+        return None;
+    }
+    let thread = thread::current_or_new();
+    let repetition = found.operation.calls();
+    found.operation.set_calls(repetition + 1);
+    let full = thread.is_full();
+    if mode == mode::PAUSED || full && !thread.draw() {
+        let entry = thread.entry();
+        entry.set_paused(entry.paused() + u64::from(mode == mode::PAUSED));
+        if thread.attention() & attention::COUNTERS != 0 {
+            per_call::skipped();
+        }
+        return None;
+    }
+    let record = thread.next_record();
+    thread.describe(record, position, repetition, found.number | if full { DISTURBED } else { 0 });
+    let place = thread.place_of_request(record);
+    if thread.attention() != 0 {
+        attend(thread, record, NO_COMMUNICATOR);
+    }
+    compiler_fence(Ordering::Release);
+    place.set_enter(ticks::now());
+    thread.go_behind(record);
+    Some(Begun { thread, operation: found.operation, record, place, chunk: thread.drawn() })
+}
+
+/// The record of a persistent collective that is being started, on the thread that has begun it.
+pub struct Begun {
+    thread: ThreadRef,
+    operation: Entry<OperationEntry>,
+    record: Record,
+    place: Place,
+    chunk: Drawn,
+}
+
+impl Begun {
+    /// The starting call has returned well, at this tick.
+    pub fn started(self, returned: u64) -> Started {
+        let Begun { thread, record, place, chunk, .. } = self;
+        place.set_init(returned.wrapping_sub(place.enter()));
+        // Unless another chunk was drawn since.
+        if thread.attention() & attention::AFTER != 0 && chunk.is_same(&thread.drawn()) {
+            per_call::end(thread, record, NO_COMMUNICATOR);
+        }
+        Started { place, returned, chunk }
+    }
+
+    /// The starting call has failed. To be called for the last one begun first.
+    pub fn take_back(self) {
+        self.operation.set_calls(self.operation.calls() - 1);
+        let entry = self.thread.entry();
+        entry.set_failed(entry.failed() + 1);
+        // It is the thread's last one, unless a chunk was drawn in between.
+        if self.chunk.is_current() && self.thread.is_last(self.record) {
+            self.place.set_enter(0);
+            self.thread.go_back_to(self.record);
+        }
+    }
+}
+
+/// A non-blocking collective under way.
+pub struct Started {
+    place: Place,
+    /// When the starting call returned, ticks.
+    pub returned: u64,
+    /// Tells whether the chunk is still the one in which the record was begun.
+    chunk: Drawn,
+}
+
+impl Started {
+    /// Adds time that the program spent in a Wait for it, ticks.
+    pub fn add_wait(&self, ticks: u64) {
+        if self.chunk.is_current() {
+            self.place.add_wait(ticks);
+        }
+    }
+
+    /// Adds a Test for it and the time that it took, ticks.
+    pub fn add_test(&self, ticks: u64) {
+        if self.chunk.is_current() {
+            self.place.add_test(ticks);
+        }
+    }
+
+    /// It was found complete at this tick; the first time counts.
+    pub fn complete(&self, tick: u64) {
+        if self.chunk.is_current() && self.place.exit() == 0 {
+            self.place.set_exit(tick);
+        }
+    }
+}

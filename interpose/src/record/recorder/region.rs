@@ -1,0 +1,60 @@
+//! The records of regions: repetitions that a program begins and ends by hand.
+
+use std::sync::atomic::{Ordering, compiler_fence};
+
+use mpitrace_format::layout::DISTURBED;
+
+use crate::counters::counter_reader::Reading;
+use crate::counters::per_call;
+use crate::identity::call_cache::Found;
+use crate::record::chunk::{Drawn, Place};
+use crate::record::thread::{self, Record};
+use crate::record::{mode, ticks};
+
+/// Begins the record of a repetition of a region, which the caller has counted; `None` where it is not kept.
+pub fn begin_region(found: &Found, position: u64, repetition: u64) -> Option<Region> {
+    let mode = mode::get();
+    if mode == mode::OFF {
+        return None;
+    }
+    let thread = thread::current_or_new();
+    let full = thread.is_full();
+    if mode == mode::PAUSED || full && !thread.draw() {
+        let entry = thread.entry();
+        entry.set_paused(entry.paused() + u64::from(mode == mode::PAUSED));
+        return None;
+    }
+    let record = thread.next_record();
+    let place = thread.place(record);
+    place.describe(position, repetition, found.number | if full { DISTURBED } else { 0 });
+    let reading = per_call::begin_region(thread, &place);
+    let number = thread.chunk()?;
+    compiler_fence(Ordering::Release);
+    place.set_enter(ticks::now());
+    thread.go_behind(record);
+    Some(Region { place, record, reading, number, chunk: thread.drawn() })
+}
+
+/// A repetition of a region in progress. It ends on the thread that has begun it.
+pub struct Region {
+    place: Place,
+    record: Record,
+    /// What the counters stood at; `None`: there were none yet.
+    reading: Option<Reading>,
+    /// The chunk's number.
+    number: u32,
+    chunk: Drawn,
+}
+
+impl Region {
+    /// Ends it.
+    pub fn end(self) {
+        let exit = ticks::now();
+        if !self.chunk.is_current() {
+            return;
+        }
+        let thread = thread::current_or_new();
+        per_call::end_region(thread, self.reading, self.number, self.record, &self.place);
+        self.place.set_exit(exit);
+    }
+}

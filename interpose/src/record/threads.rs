@@ -1,0 +1,53 @@
+//! The states of threads: made for those that make their first call, taken from those that have ended.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use mpitrace_format::layout::ThreadEntry;
+
+use crate::boundary::system;
+use crate::record::entry::Entry;
+use crate::record::thread::{self, Thread};
+use crate::record::trace_buffer::TraceBuffer;
+
+static THREADS: Mutex<Threads> = Mutex::new(Threads { buffer: None, idle: Vec::new() });
+
+struct Threads {
+    buffer: Option<&'static TraceBuffer>,
+    /// States of threads that have ended, with what is left of their chunks.
+    idle: Vec<Idle>,
+}
+
+struct Idle(Box<Thread>);
+
+// SAFETY: an idle state belongs to no thread; what its thread alone could use (its counters) is gone.
+unsafe impl Send for Idle {}
+
+/// Gives threads a trace buffer to draw their chunks from, this one the first: not within its first call.
+pub fn start(buffer: &'static TraceBuffer) {
+    threads().buffer = Some(buffer);
+    thread::current_or_new().draw();
+}
+
+/// The state for a thread that makes its first call: that of one that has ended, else a new one.
+pub(super) fn adopt() -> Box<Thread> {
+    let tid = system::thread();
+    let mut threads = threads();
+    if let Some(Idle(idle)) = threads.idle.pop() {
+        idle.entry().set_tid(tid);
+        return idle;
+    }
+    let buffer = threads.buffer;
+    let added = buffer.and_then(|buffer| buffer.add_thread(ThreadEntry { tid, ..ThreadEntry::default() }));
+    // More threads at once than the table holds: their calls are counted, not kept.
+    let (index, entry) = added.unwrap_or_else(|| (0, Entry::unlisted(ThreadEntry::default())));
+    Box::new(Thread::new(buffer.filter(|_| added.is_some()), entry, index))
+}
+
+/// Takes the state of a thread that has ended.
+pub(super) fn release(thread: Box<Thread>) {
+    threads().idle.push(Idle(thread));
+}
+
+fn threads() -> MutexGuard<'static, Threads> {
+    THREADS.lock().unwrap_or_else(PoisonError::into_inner)
+}
