@@ -9,7 +9,7 @@ use crate::operations::Operations;
 use crate::reader::Trace;
 use crate::synthetic::{self, SyntheticRank};
 
-include!("../../tests/invented.rs");
+include!("../../tests/table/invented.rs");
 
 static INVENTED: &[&[Function]] = for_each_invented!(functions);
 

@@ -72,6 +72,20 @@ pub enum Size {
 }
 
 impl Function {
+    /// No function: what an empty place holds.
+    pub const NONE: Function = Function {
+        name: "",
+        form: Form::Blocking,
+        blocking: "",
+        pattern: Pattern::None,
+        size: Size::Nothing,
+        root: None,
+        reduction: None,
+        communicator: "",
+        otf2: None,
+        reprompi: None,
+    };
+
     /// Whether it is a barrier that blocks: no data, and no rank leaves before all have entered.
     #[must_use]
     pub fn is_blocking_barrier(&self) -> bool {

@@ -12,7 +12,7 @@ use crate::cli::Cli;
 use crate::export::Otf2Collective;
 use crate::output::Output;
 
-include!("../../tests/invented.rs");
+include!("../../tests/table/invented.rs");
 
 static INVENTED: &[&[Function]] = for_each_invented!(functions);
 

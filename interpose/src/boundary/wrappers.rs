@@ -361,7 +361,7 @@ for_each_function!(declare);
 mod invented {
     use super::*;
 
-    include!("../../../tests/invented.rs");
+    include!("../../../tests/table/invented.rs");
 
     for_each_invented!(declare);
 

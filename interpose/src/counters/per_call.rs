@@ -17,8 +17,7 @@ use crate::record::trace_buffer::TraceBuffer;
 
 /// Columns for the counters of all sources together: beside those of all records, of requests, of code inside the stack, and the true
 /// ticks under a simulated clock.
-pub const MOST: usize =
-    MAX_COLUMNS - COLUMNS.len() - REQUEST_COLUMNS.len() - INNER_COUNTERS - TRUE_COLUMNS.len();
+pub const MOST: usize = MAX_COLUMNS - COLUMNS.len() - REQUEST_COLUMNS.len() - INNER_COUNTERS - TRUE_COLUMNS.len();
 
 /// The counters that a list of names stands for, and a sentence for each name that stands for none.
 pub fn choose(names: &[String]) -> (Wanted, Vec<String>) {

@@ -120,8 +120,9 @@ struct Kept {
 impl Cache {
     /// An empty cache.
     pub const fn new() -> Cache {
-        static NONE: Function = Function { name: "" };
-        let key = Key { function: Declared(&NONE), communicator: 0, datatype: 0, reduction: 0, count: 0, root: 0, site: 0 };
+        static NONE: Function = Function::NONE;
+        let key =
+            Key { function: Declared(&NONE), communicator: 0, datatype: 0, reduction: 0, count: 0, root: 0, site: 0 };
         Cache {
             entries: [Kept { key, generation: 0, found: None }; ENTRIES],
             communicators: [(0, 0, None); COMMUNICATORS],

@@ -6,9 +6,9 @@ use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
+use mpitrace_format::file;
 use mpitrace_format::layout::{PartEntry, state};
 use mpitrace_format::part::Content;
-use mpitrace_format::file;
 
 use crate::boundary::mpi::Comm;
 use crate::boundary::system;

@@ -6,8 +6,8 @@ use std::sync::atomic::AtomicBool;
 
 use bytemuck::Zeroable;
 use mpitrace_format::layout::{
-    COLUMNS, ColumnEntry, INNER_COUNTERS, NO_RANK, REQUEST_COLUMNS, RankHeader, chunk_flags,
-    counter_column, name_bytes, state,
+    COLUMNS, ColumnEntry, INNER_COUNTERS, NO_RANK, REQUEST_COLUMNS, RankHeader, chunk_flags, counter_column,
+    name_bytes, state,
 };
 use mpitrace_format::recover;
 
@@ -101,8 +101,7 @@ pub fn begin(prepared: Prepared, who: &Identity, world: OnceLock<World>) -> Opti
     let header = RankHeader { job: who.job, rank, world_size, abi, ..prepared.header };
     let name = trace_buffer::segment_name(who.job_key);
     let mut wanted = run.settings.counters.clone();
-    wanted.variables =
-        mpi_t::Wanted { patterns: run.settings.variables.clone(), has_world: run.world.get().is_some() };
+    wanted.variables = mpi_t::Wanted { patterns: run.settings.variables.clone(), has_world: run.world.get().is_some() };
     let planned = wanted.plan(per_call::MOST);
     if who.speaks {
         planned.notes().into_iter().for_each(log::line);

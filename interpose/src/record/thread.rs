@@ -252,7 +252,8 @@ impl ThreadRef {
     #[inline(always)]
     pub fn extend_at(self, record: Record, flag: u32) -> bool {
         if self.extended() & flag == 0 {
-            if matches!((self.buffer(), self.chunk()), (Some(buffer), Some(chunk)) if buffer.extend_chunk(chunk, flag)) {
+            if matches!((self.buffer(), self.chunk()), (Some(buffer), Some(chunk)) if buffer.extend_chunk(chunk, flag))
+            {
                 self.set_extended(self.extended() | flag);
             }
             self.place(record).disturb();

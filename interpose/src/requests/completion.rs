@@ -243,9 +243,7 @@ impl Completed {
         match self {
             Completed::None => Vec::new(),
             Completed::All => (0..count).map(|place| (place, place)).collect(),
-            Completed::One { index } => {
-                place(program::int(index)).map(|place| (place, 0)).into_iter().collect()
-            }
+            Completed::One { index } => place(program::int(index)).map(|place| (place, 0)).into_iter().collect(),
             Completed::Some { outcount, indices } => {
                 let found = program::int(outcount);
                 let found = if found == UNDEFINED { 0 } else { found.max(0) as usize };

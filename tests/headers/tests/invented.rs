@@ -4,7 +4,7 @@ use libtest_mimic::Failed;
 use mpitrace_functions::{Function, functions};
 use mpitrace_headers::{lines, page, parse, text};
 
-include!("../../invented.rs");
+include!("../../table/invented.rs");
 
 static INVENTED: &[&[Function]] = for_each_invented!(functions);
 

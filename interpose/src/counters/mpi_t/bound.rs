@@ -29,9 +29,8 @@ const SLOTS: usize = 1024;
 /// How many slots are looked at: more communicators that mix to one place are rare.
 const WAYS: usize = 8;
 
-static TABLE: [Slot; SLOTS + WAYS] = [const {
-    Slot { communicator: AtomicUsize::new(0), handles: Published::nothing() }
-}; SLOTS + WAYS];
+static TABLE: [Slot; SLOTS + WAYS] =
+    [const { Slot { communicator: AtomicUsize::new(0), handles: Published::nothing() } }; SLOTS + WAYS];
 
 /// Held by who changes the table.
 static CHANGING: Mutex<()> = Mutex::new(());

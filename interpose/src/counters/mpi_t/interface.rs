@@ -336,9 +336,8 @@ impl Control {
         (0..count.max(0) as usize).find_map(|index| {
             let mut name = Text::new();
             // SAFETY: int MPI_T_enum_get_item(MPI_T_enum, int, int *, char *, int *); the text is as long as it says.
-            let item = mpi::int(|item| unsafe {
-                enum_get_item(enumeration, index, item, name.place(), name.length())
-            })?;
+            let item =
+                mpi::int(|item| unsafe { enum_get_item(enumeration, index, item, name.place(), name.length()) })?;
             (i64::from(item) == value).then(|| name.get())
         })
     }

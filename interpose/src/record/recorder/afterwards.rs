@@ -65,13 +65,7 @@ impl Drop for LeftByException {
 /// call's.
 #[cold]
 #[inline(never)]
-pub fn afterwards(
-    thread: ThreadRef,
-    found: &Found,
-    call: &Call,
-    message: &dyn Fn(ThreadRef) -> Call,
-    result: c_int,
-) {
+pub fn afterwards(thread: ThreadRef, found: &Found, call: &Call, message: &dyn Fn(ThreadRef) -> Call, result: c_int) {
     let record = thread.last_record();
     let place = thread.place(record);
     if result != 0 {
@@ -81,8 +75,7 @@ pub fn afterwards(
         failed(thread, found, result);
         return;
     }
-    if let Some((number, repetition)) =
-        thread::catch_panic(|| operations::settle(found, &call.key, || message(thread)))
+    if let Some((number, repetition)) = thread::catch_panic(|| operations::settle(found, &call.key, || message(thread)))
     {
         place.change_operation(number, repetition);
     }
