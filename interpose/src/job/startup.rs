@@ -6,8 +6,8 @@ use std::sync::atomic::AtomicBool;
 
 use bytemuck::Zeroable;
 use mpitrace_format::layout::{
-    COLUMNS, ColumnEntry, INNER_COUNTERS, NO_RANK, REQUEST_COLUMNS, RankHeader, chunk_flags,
-    counter_column, name_bytes, state,
+    COLUMNS, ColumnEntry, INNER_COUNTERS, NO_RANK, REQUEST_COLUMNS, RankHeader, chunk_flags, counter_column,
+    name_bytes, state,
 };
 use mpitrace_format::recover;
 
@@ -62,7 +62,8 @@ pub struct Identity {
     pub speaks: bool,
 }
 
-/// The run's token where the ranks cannot be asked: what the launcher gives them in common, or one of this process alone.
+/// The run's token where the ranks cannot be asked: what the launcher gives them in common, or one of this process
+/// alone.
 pub fn token(job_key: u64, world_size: u32) -> [u8; 16] {
     let mut token = [0; 16];
     if world_size > 1 {
@@ -75,7 +76,7 @@ pub fn token(job_key: u64, world_size: u32) -> [u8; 16] {
     token
 }
 
-/// Makes the run, its segment and its registry. `None` where the run exists already, and where there
+/// Makes the run, its trace buffer and its registry. `None` where the run exists already, and where there
 /// is no memory for the records.
 pub fn begin(prepared: Prepared, who: &Identity, world: OnceLock<World>) -> Option<&'static Run> {
     let run = Run {
@@ -101,8 +102,7 @@ pub fn begin(prepared: Prepared, who: &Identity, world: OnceLock<World>) -> Opti
     let header = RankHeader { job: who.job, rank, world_size, abi, ..prepared.header };
     let name = trace_buffer::segment_name(who.job_key);
     let mut wanted = run.settings.counters.clone();
-    wanted.variables =
-        mpi_t::Wanted { patterns: run.settings.variables.clone(), has_world: run.world.get().is_some() };
+    wanted.variables = mpi_t::Wanted { patterns: run.settings.variables.clone(), has_world: run.world.get().is_some() };
     let planned = wanted.plan(per_call::MOST);
     if who.speaks {
         planned.notes().into_iter().for_each(log::line);
@@ -144,8 +144,8 @@ pub fn begin(prepared: Prepared, who: &Identity, world: OnceLock<World>) -> Opti
     Some(run)
 }
 
-/// The columns of a chunk: those that every record has, the counters, what only non-blocking calls use, and the counters of code
-/// inside the stack, whose number is not known beforehand.
+/// The columns of a chunk: those that every record has, the counters, what only non-blocking calls use, and the
+/// counters of code inside the stack, whose number is not known beforehand.
 fn columns(counters: usize) -> Vec<ColumnEntry> {
     let column = |name: &str, element_size, on_demand| ColumnEntry {
         name: name_bytes(name),

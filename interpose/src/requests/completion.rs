@@ -1,6 +1,7 @@
 //! What completes requests: the Wait and Test calls, and those that only ask.
 //!
-//! The requests of an array are looked at before the call, which sets the handles of completed ones to MPI_REQUEST_NULL.
+//! The requests of an array are looked at before the call, which sets the handles of completed ones to
+//! MPI_REQUEST_NULL.
 
 use std::ffi::c_int;
 
@@ -175,8 +176,8 @@ struct Array {
 }
 
 impl Array {
-    /// Forwards; `spent` gets the ticks that it took, and `completed` tells after a call that has returned well which of
-    /// the requests are complete.
+    /// Forwards; `spent` gets the ticks that it took, and `completed` tells after a call that has returned well which
+    /// of the requests are complete.
     fn complete(
         &self,
         forward: impl FnOnce(usize) -> c_int,
@@ -243,9 +244,7 @@ impl Completed {
         match self {
             Completed::None => Vec::new(),
             Completed::All => (0..count).map(|place| (place, place)).collect(),
-            Completed::One { index } => {
-                place(program::int(index)).map(|place| (place, 0)).into_iter().collect()
-            }
+            Completed::One { index } => place(program::int(index)).map(|place| (place, 0)).into_iter().collect(),
             Completed::Some { outcount, indices } => {
                 let found = program::int(outcount);
                 let found = if found == UNDEFINED { 0 } else { found.max(0) as usize };
@@ -255,8 +254,8 @@ impl Completed {
     }
 }
 
-/// The requests of an array that are followed, taken out of the tables for as long as the call lasts: when it returns the
-/// library may have given the handle of a complete one to another thread.
+/// The requests of an array that are followed, taken out of the tables for as long as the call lasts: when it returns
+/// the library may have given the handle of a complete one to another thread.
 struct Followed {
     /// How many requests the array has.
     count: usize,

@@ -9,7 +9,8 @@ use crate::identity::call_cache::{Call, Found};
 use crate::identity::{operations, registry};
 use crate::record::thread::{self, Record, ThreadRef, attention};
 
-/// Forwards a call whose operation the tables cannot hold. It has its place among the calls of its communicator all the same.
+/// Forwards a call whose operation the tables cannot hold. It has its place among the calls of its communicator all the
+/// same.
 #[cold]
 #[inline(never)]
 pub fn untracked(thread: ThreadRef, call: &Call, blocking: bool, forward: impl FnOnce() -> c_int) -> c_int {
@@ -45,8 +46,8 @@ pub fn attend(thread: ThreadRef, record: Record, communicator: usize) {
     }
 }
 
-/// Dropped only where a C++ exception (an error handler's) passes through a call: it counts as refused. The call was counted, and the
-/// record that the thread's next one leads to is its.
+/// Dropped only where a C++ exception (an error handler's) passes through a call: it counts as refused. The call was
+/// counted, and the record that the thread's next one leads to is its.
 pub struct LeftByException {
     pub thread: ThreadRef,
     pub found: Found,
@@ -61,17 +62,11 @@ impl Drop for LeftByException {
     }
 }
 
-/// What is left to do after a call that failed, or whose operation could not be told before. The thread's last record is the
-/// call's.
+/// What is left to do after a call that failed, or whose operation could not be told before. The thread's last record
+/// is the call's.
 #[cold]
 #[inline(never)]
-pub fn afterwards(
-    thread: ThreadRef,
-    found: &Found,
-    call: &Call,
-    message: &dyn Fn(ThreadRef) -> Call,
-    result: c_int,
-) {
+pub fn afterwards(thread: ThreadRef, found: &Found, call: &Call, message: &dyn Fn(ThreadRef) -> Call, result: c_int) {
     let record = thread.last_record();
     let place = thread.place(record);
     if result != 0 {
@@ -81,8 +76,7 @@ pub fn afterwards(
         failed(thread, found, result);
         return;
     }
-    if let Some((number, repetition)) =
-        thread::catch_panic(|| operations::settle(found, &call.key, || message(thread)))
+    if let Some((number, repetition)) = thread::catch_panic(|| operations::settle(found, &call.key, || message(thread)))
     {
         place.change_operation(number, repetition);
     }
@@ -96,8 +90,9 @@ pub fn synchronise(thread: ThreadRef, found: &Found) {
     thread.attend(attention::DISTURBED);
 }
 
-/// After a call that returned an error. Where the library refused an argument, it was matched with nothing on the other ranks,
-/// and its count is taken back; after any other error the other ranks may have taken it for theirs, and go on counting.
+/// After a call that returned an error. Where the library refused an argument, it was matched with nothing on the other
+/// ranks, and its count is taken back; after any other error the other ranks may have taken it for theirs, and go on
+/// counting.
 fn failed(thread: ThreadRef, found: &Found, result: c_int) {
     if abi::get().is_argument_error(result) {
         refused(thread, found);

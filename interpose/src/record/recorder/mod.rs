@@ -19,9 +19,9 @@ use crate::record::thread::{self, Record, ThreadRef, attention};
 use crate::record::{mode, ticks};
 use afterwards::{LeftByException, afterwards, attend, synchronise, unkept, untracked};
 
-/// Counts a call and begins its record, all that comes before the time stamp of the entry; then goes on with `recorded`,
-/// which gets the thread, the call, its operation, the record and `forward`. Where there is no record the call
-/// is forwarded, and `unrecorded` gets its result. Clocks are synchronised after `blocking` calls only.
+/// Counts a call and begins its record, all that comes before the time stamp of the entry; then goes on with
+/// `recorded`, which gets the thread, the call, its operation, the record and `forward`. Where there is no record the
+/// call is forwarded, and `unrecorded` gets its result. Clocks are synchronised after `blocking` calls only.
 ///
 /// No lock, no allocation, no system call and no MPI call lie on this way, but for an operation that the thread has not
 /// called lately and for a full chunk.
