@@ -6,18 +6,25 @@ use crate::boundary::abi;
 use crate::clocks;
 use crate::counters::per_call;
 use crate::identity::call_cache::{Call, Found};
+use crate::identity::communicator::Communicator;
 use crate::identity::{operations, registry};
 use crate::record::thread::{self, Record, ThreadRef, attention};
 
-/// Forwards a call whose operation the tables cannot hold. It has its place among the calls of its communicator all the
-/// same.
+/// Before a call whose operation the tables cannot hold: its communicator, where that is known. The call has its place among
+/// those of its communicator all the same.
 #[cold]
 #[inline(never)]
-pub fn untracked(thread: ThreadRef, call: &Call, blocking: bool, forward: impl FnOnce() -> c_int) -> c_int {
-    let known = thread::catch_panic(|| registry::lock()?.communicators.get(&call.key.communicator).copied());
+pub fn begin_untracked(thread: ThreadRef, call: &Call) -> Option<&'static Communicator> {
     let entry = thread.entry();
     entry.set_untracked(entry.untracked() + 1);
-    let result = thread::guarded(forward);
+    thread::catch_panic(|| registry::lock()?.communicators.get(&call.key.communicator).copied())
+}
+
+/// After it. The call itself is forwarded in between, where its arguments still lie in registers: a function that got them
+/// would have every call store them.
+#[cold]
+#[inline(never)]
+pub fn end_untracked(thread: ThreadRef, known: Option<&'static Communicator>, blocking: bool, result: c_int) {
     if let Some(known) = known
         && !abi::get().is_argument_error(result)
     {
@@ -27,7 +34,6 @@ pub fn untracked(thread: ThreadRef, call: &Call, blocking: bool, forward: impl F
             thread.attend(attention::DISTURBED);
         }
     }
-    result
 }
 
 /// What a record needs beside the usual.
