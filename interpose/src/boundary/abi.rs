@@ -1,6 +1,7 @@
 //! The three binary interfaces of MPI libraries, told apart at run time, so that one library serves them all.
 //!
-//! No `mpi.h` is used: a handle is a machine word that is passed on as it came. What must be known beyond that stands here.
+//! No `mpi.h` is used: a handle is a machine word that is passed on as it came. What must be known beyond that stands
+//! here.
 
 use std::ffi::c_int;
 use std::sync::OnceLock;
@@ -56,8 +57,8 @@ pub fn get() -> &'static Abi {
 
 impl Abi {
     fn detect() -> Abi {
-        // Asked first: Open MPI 6 has a library of the standard interface on top of its own, whose objects are then in the process
-        // too. The libraries' own interfaces have the function as well, and answer -1.
+        // Asked first: Open MPI 6 has a library of the standard interface on top of its own, whose objects are then in
+        // the process too. The libraries' own interfaces have the function as well, and answer -1.
         if mpi::abi_version().is_some_and(|major| major >= 1) {
             return Abi::standard();
         }
@@ -106,8 +107,8 @@ impl Abi {
         }
     }
 
-    /// Whether an error code says that the library has refused an argument (MPI_ERR_BUFFER to MPI_ERR_ARG): such a call has been
-    /// matched with none on another rank. After any other error it may have been.
+    /// Whether an error code says that the library has refused an argument (MPI_ERR_BUFFER to MPI_ERR_ARG): such a call
+    /// has been matched with none on another rank. After any other error it may have been.
     pub fn is_argument_error(&self, code: c_int) -> bool {
         let class = mpi::class_of_error(code);
         class.is_some_and(|class| (1..=self.last_argument_class).contains(&class))
@@ -177,8 +178,8 @@ impl Abi {
         }
     }
 
-    /// Whether this request, as a starting call has stored it, stands for any call that is complete already: these share
-    /// one.
+    /// Whether this request, as a starting call has stored it, stands for any call that is complete already: these
+    /// share one.
     pub fn is_complete_request(&self, handle: usize) -> bool {
         match self.family {
             family::OPENMPI => handle == self.request_null || handle == symbol::data(c"ompi_request_empty").addr(),

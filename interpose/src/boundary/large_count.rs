@@ -1,8 +1,8 @@
 //! Functions with large counts (`MPI_X_c`) over a library that has only the plain ones.
 //!
-//! A program that looks its functions up at run time (mpi4py) takes our symbol as proof that the function exists. So it has
-//! to: the arguments are narrowed to those of the plain function, and where a count does not fit the call returns an error
-//! as the library's own would.
+//! A program that looks its functions up at run time (mpi4py) takes our symbol as proof that the function exists. So it
+//! has to: the arguments are narrowed to those of the plain function, and where a count does not fit the call returns
+//! an error as the library's own would.
 
 use std::ffi::c_int;
 
@@ -19,9 +19,9 @@ impl Narrowed {
         self.0.is_empty()
     }
 
-    /// Turns the arguments of `MPI_X_c` into those of `MPI_X` (`plain`), by the names that the standard gives them. False: a count or
-    /// displacement does not fit into an int. `arguments` are
-    /// those of a call of the function whose parameters have these names.
+    /// Turns the arguments of `MPI_X_c` into those of `MPI_X` (`plain`), by the names that the standard gives them.
+    /// False: a count or displacement does not fit into an int. `arguments` are those of a call of the function whose
+    /// parameters have these names.
     pub fn narrow(&mut self, plain: &str, names: &[&str], arguments: &mut [usize]) -> bool {
         let argument = |name: &str| names.iter().position(|other| *other == name).map(|index| arguments[index]);
         let abi = abi::get();
@@ -40,8 +40,8 @@ impl Narrowed {
                 }
                 name if is_array(name) => {
                     let Some(Some(ranks)) = &ranks else { continue };
-                    // Arrays of a rooted function count at the root only, those of the send side not under MPI_IN_PLACE;
-                    // where they do not count they may be anything.
+                    // Arrays of a rooted function count at the root only, those of the send side not under
+                    // MPI_IN_PLACE; where they do not count they may be anything.
                     let at_root = root.is_none_or(|root| root == ranks.own || root == abi.root);
                     if !at_root || *argument == 0 || in_place && name.starts_with('s') {
                         continue;
@@ -104,7 +104,8 @@ fn ranks(comm: Comm, neighbours: bool) -> Option<Ranks> {
     Some(Ranks { own: comm.rank()? as i32, group, sources, destinations })
 }
 
-/// The values of 64 bits (MPI_Count and MPI_Aint in all three interfaces) of an array as ints; `None` where one does not fit.
+/// The values of 64 bits (MPI_Count and MPI_Aint in all three interfaces) of an array as ints; `None` where one does
+/// not fit.
 fn narrow_array(array: usize, length: usize) -> Option<Vec<c_int>> {
     (0..length).map(|index| program::at::<i64>(array, index).try_into().ok()).collect()
 }

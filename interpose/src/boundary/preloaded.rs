@@ -1,5 +1,5 @@
-//! Other libraries named `libmpitrace.so` in the process: Extrae and IBM's tracer bring one too, and ours may be preloaded
-//! twice from two places.
+//! Other libraries named `libmpitrace.so` in the process: Extrae and IBM's tracer bring one too, and ours may be
+//! preloaded twice from two places.
 
 use std::ffi::{CStr, c_char};
 

@@ -1,4 +1,5 @@
-//! The processor's own instructions that the tracer is made of: time stamp counters, performance counters, the stack pointer.
+//! The processor's own instructions that the tracer is made of: time stamp counters, performance counters, the stack
+//! pointer.
 
 /// The cycle counter, in order: whatever the program text has before is done, as far as this thread can tell.
 #[cfg(target_arch = "x86_64")]
@@ -29,7 +30,8 @@ pub fn ticks_in_order() -> u64 {
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 pub fn ticks() -> u64 {
-    // SAFETY: every x86-64 processor has rdtsc; where user space may not execute it no page says that time is made of it.
+    // SAFETY: every x86-64 processor has rdtsc; where user space may not execute it no page says that time is made of
+    // it.
     unsafe { core::arch::x86_64::_rdtsc() }
 }
 
@@ -80,8 +82,8 @@ pub fn frame() -> usize {
     here
 }
 
-/// The performance counter of this number, which a page of perf_event with `cap_user_rdpmc` has named; `None`: there is no
-/// instruction for it.
+/// The performance counter of this number, which a page of perf_event with `cap_user_rdpmc` has named; `None`: there is
+/// no instruction for it.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
 pub fn performance_counter(number: u32) -> Option<u64> {
@@ -94,8 +96,8 @@ pub fn performance_counter(number: u32) -> Option<u64> {
     Some(u64::from(high) << 32 | u64::from(low))
 }
 
-/// The performance counter of this number, which a page of perf_event with `cap_user_rdpmc` has named; `None`: there is no
-/// instruction for it.
+/// The performance counter of this number, which a page of perf_event with `cap_user_rdpmc` has named; `None`: there is
+/// no instruction for it.
 #[cfg(target_arch = "aarch64")]
 #[inline(always)]
 pub fn performance_counter(number: u32) -> Option<u64> {

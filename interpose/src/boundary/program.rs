@@ -1,9 +1,9 @@
 //! What the program's arguments lead to in its memory: handles, counts, statuses and texts.
 //!
-//! The addresses are those that the program has passed to an MPI function. The MPI standard says what lies there, and the library reads
-//! or has just written the same bytes: nothing here is looked at that the library would not look at. A wrong address is the
-//! program's fault with the tracer as without it. That is the one thing that makes these functions sound, so they take an
-//! address for one purpose only: an argument of the call that is being forwarded.
+//! The addresses are those that the program has passed to an MPI function. The MPI standard says what lies there, and
+//! the library reads or has just written the same bytes: nothing here is looked at that the library would not look at.
+//! A wrong address is the program's fault with the tracer as without it. That is the one thing that makes these
+//! functions sound, so they take an address for one purpose only: an argument of the call that is being forwarded.
 
 use std::ffi::{CStr, c_int};
 
@@ -12,7 +12,8 @@ use bytemuck::AnyBitPattern;
 /// The `index`-th element of an array that the call may read, or has written.
 #[inline(always)]
 pub fn at<T: AnyBitPattern>(array: usize, index: usize) -> T {
-    // SAFETY: the argument is an array of more elements than `index`, of a type for which all bits are a value (see above).
+    // SAFETY: the argument is an array of more elements than `index`, of a type for which all bits are a value (see
+    // above).
     unsafe { std::ptr::with_exposed_provenance::<T>(array).add(index).read() }
 }
 

@@ -31,8 +31,8 @@ impl Statuses {
     }
 }
 
-/// The bytes of the message that a receive has got, by the address of the status that the call has set; `None` where it got
-/// none: cancelled, or from MPI_PROC_NULL.
+/// The bytes of the message that a receive has got, by the address of the status that the call has set; `None` where it
+/// got none: cancelled, or from MPI_PROC_NULL.
 pub fn bytes_of(status: usize) -> Option<u64> {
     if program::int(status + abi::get().status_source) == abi::get().proc_null {
         return None;

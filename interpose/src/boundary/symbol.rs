@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 
 /// An MPI function as somebody below us defines it.
 ///
-/// Each exported name is forwarded to the next definition of the same name: so another tool that exports only `MPI_X` keeps
-/// seeing its calls, above us or below.
+/// Each exported name is forwarded to the next definition of the same name: so another tool that exports only `MPI_X`
+/// keeps seeing its calls, above us or below.
 pub struct Symbol {
     name: &'static CStr,
     address: AtomicPtr<c_void>,
@@ -48,8 +48,8 @@ impl Symbol {
     }
 }
 
-/// The next definition of `name` in the search order behind this library, else one in an MPI library that was loaded with
-/// `dlopen`. Never through RTLD_DEFAULT, which would find ourselves.
+/// The next definition of `name` in the search order behind this library, else one in an MPI library that was loaded
+/// with `dlopen`. Never through RTLD_DEFAULT, which would find ourselves.
 fn next_definition(name: &CStr) -> *mut c_void {
     // SAFETY: `name` is a C string.
     let found = unsafe { libc::dlsym(libc::RTLD_NEXT, name.as_ptr()) };
@@ -163,8 +163,8 @@ pub fn object_with_notes(address: usize) -> Option<(Object, Vec<Vec<u8>>)> {
 /// Sees an object's name and base, and its program headers; whether it wants to see another.
 type Visit<'v> = dyn FnMut((&CStr, usize), &[libc::Elf64_Phdr]) -> bool + 'v;
 
-/// Calls `visit` for all that the loader has mapped, in its order, until it returns false. The loader's lock is held meanwhile:
-/// nothing may be opened in there.
+/// Calls `visit` for all that the loader has mapped, in its order, until it returns false. The loader's lock is held
+/// meanwhile: nothing may be opened in there.
 fn for_each_object(mut visit: &mut Visit<'_>) {
     unsafe extern "C" fn step(info: *mut libc::dl_phdr_info, _: usize, visit: *mut c_void) -> c_int {
         // SAFETY: `visit` is the reference below, which outlives the iteration and is used by nobody else meanwhile.

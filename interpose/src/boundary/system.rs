@@ -1,4 +1,5 @@
-//! The calls of the C library and the kernel that Rust's library does not have, each behind a function that cannot be misused.
+//! The calls of the C library and the kernel that Rust's library does not have, each behind a function that cannot be
+//! misused.
 
 use std::ffi::{CStr, c_int};
 use std::fs::File;
@@ -72,8 +73,8 @@ pub fn allocate(file: &File, offset: u64, length: u64) -> bool {
     }
 }
 
-/// Locks the whole file against other processes, until its descriptor is closed or this process ends in whatever way; waits
-/// for those that hold it, if it is to.
+/// Locks the whole file against other processes, until its descriptor is closed or this process ends in whatever way;
+/// waits for those that hold it, if it is to.
 pub fn lock(file: &File, wait: bool) -> io::Result<()> {
     let lock = libc::flock {
         l_type: libc::F_WRLCK as libc::c_short,
@@ -109,8 +110,8 @@ pub fn in_children(work: extern "C" fn()) {
     unsafe { libc::pthread_atfork(None, None, Some(work)) };
 }
 
-/// Descriptors of perf_event, which are numbers here: the program may close them at any time, and every call below then fails
-/// and changes nothing.
+/// Descriptors of perf_event, which are numbers here: the program may close them at any time, and every call below then
+/// fails and changes nothing.
 pub mod descriptor {
     use super::{c_int, limit};
 
@@ -137,8 +138,8 @@ pub mod descriptor {
         unsafe { libc::read(event, words.as_mut_ptr().cast(), size_of_val(words)) }
     }
 
-    /// The same descriptor with a high number. A program that closes all descriptors closes ours too, and what it opens next
-    /// gets the lowest numbers: a later `read` must not take away what comes from that.
+    /// The same descriptor with a high number. A program that closes all descriptors closes ours too, and what it opens
+    /// next gets the lowest numbers: a later `read` must not take away what comes from that.
     pub fn out_of_the_way(event: c_int) -> c_int {
         const HIGH: libc::rlim_t = 4096;
         let high = HIGH.min(limit(libc::RLIMIT_NOFILE) / 4 * 3) as c_int;

@@ -14,8 +14,8 @@ unsafe extern "C" {
     fn _Unwind_GetCFA(context: *mut Context) -> usize;
 }
 
-/// Calls `visit` for each frame, from the innermost one out, with the address at which it goes on and with where the stack
-/// stood when it made its call, until `visit` returns false.
+/// Calls `visit` for each frame, from the innermost one out, with the address at which it goes on and with where the
+/// stack stood when it made its call, until `visit` returns false.
 pub fn frames(mut visit: &mut dyn FnMut(usize, usize) -> bool) {
     unsafe extern "C" fn step(context: *mut Context, argument: *mut c_void) -> c_int {
         const GO_ON: c_int = 0;
@@ -32,7 +32,7 @@ pub fn frames(mut visit: &mut dyn FnMut(usize, usize) -> bool) {
 
 /// The return address that lies at a place of the calling thread's stack, above the caller.
 pub fn return_address(place: usize) -> usize {
-    // SAFETY: the place was found by the unwinder in this call or in an earlier one of the same wrapper, whose frame has one
-    // size: it is the word above that frame, on a stack that is in use.
+    // SAFETY: the place was found by the unwinder in this call or in an earlier one of the same wrapper, whose frame
+    // has one size: it is the word above that frame, on a stack that is in use.
     unsafe { std::ptr::with_exposed_provenance::<usize>(place).read() }
 }

@@ -14,11 +14,11 @@ use crate::job::{lifecycle, sessions};
 use crate::record::{recorder, thread};
 use crate::requests::{completion, outstanding};
 
-/// Exports one function: `$body` runs with `$forward` calling the next definition of the same name. With `$into`, `$forward`
-/// takes what is passed in place of that argument.
+/// Exports one function: `$body` runs with `$forward` calling the next definition of the same name. With `$into`,
+/// `$forward` takes what is passed in place of that argument.
 ///
-/// Every argument is a machine word, which is passed on as it came: in its register or on the stack. C++ exceptions that an
-/// error handler throws pass through (`C-unwind`).
+/// Every argument is a machine word, which is passed on as it came: in its register or on the stack. C++ exceptions
+/// that an error handler throws pass through (`C-unwind`).
 macro_rules! export {
     ($symbol:expr, ($($argument:ident),*), $real:ident => $absent:expr, $forward:ident($($into:ident)?) => $body:expr) => {
         const _: () = {
@@ -57,8 +57,8 @@ macro_rules! with_plain {
         if !$arrays.narrow($plain, &names, &mut arguments) {
             return large_count::refuse(&names, &given);
         }
-        // SAFETY: the plain function takes as many words and returns an int; the arguments are the program's own but for the narrowed
-        // arrays, which live until the call has returned, or its request is complete.
+        // SAFETY: the plain function takes as many words and returns an int; the arguments are the program's own but
+        // for the narrowed arrays, which live until the call has returned, or its request is complete.
         #[allow(unused_variables, reason = "one of them may be replaced")]
         let $forward = move |$($into: usize)?| unsafe {
             let replaced = ($($into)?);
@@ -284,7 +284,8 @@ macro_rules! instead {
     ($symbol:expr, $module:ident::$function:ident($($handed:ident),*), $other:expr, ($($passed:ident),*)) => {{
         static OTHER: Symbol = Symbol::new(concat!($other, "\0"));
         let Some(other) = OTHER.get() else { return missing($symbol) };
-        // SAFETY: the function that stands in takes these words and returns an int; they are the program's own arguments.
+        // SAFETY: the function that stands in takes these words and returns an int; they are the program's own
+        // arguments.
         let forward = move || unsafe {
             let other: unsafe extern "C-unwind" fn($($passed: usize),*) -> c_int = std::mem::transmute(other);
             other($($passed),*)
@@ -343,8 +344,8 @@ macro_rules! absent {
     };
 }
 
-/// The result of a function that the MPI library at hand does not have. Any result but 0 is an error; this one is what mpi4py
-/// stands for "the library lacks it" with, and turns into the exception that it raises without the tracer.
+/// The result of a function that the MPI library at hand does not have. Any result but 0 is an error; this one is what
+/// mpi4py stands for "the library lacks it" with, and turns into the exception that it raises without the tracer.
 const LACKING: c_int = 0xaaaa_aaaa_u32 as c_int;
 
 /// Stands for a function that the MPI library at hand does not have: the program asked for it, and hears so.

@@ -1,8 +1,8 @@
-//! Two ranks hand a tick back and forth through a page that they share: whoever reads an earlier tick than the one he was
-//! handed has another clock.
+//! Two ranks hand a tick back and forth through a page that they share: whoever reads an earlier tick than the one he
+//! was handed has another clock.
 //!
-//! What was handed over before it was read bounds the difference of the two clocks by the quickest handover each way; nothing
-//! else does, so that is the error that is stated.
+//! What was handed over before it was read bounds the difference of the two clocks by the quickest handover each way;
+//! nothing else does, so that is the error that is stated.
 
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::OpenOptionsExt;
@@ -29,7 +29,8 @@ pub struct Test {
 
 /// Handovers each way.
 const ROUNDS: u64 = 100;
-/// So long at most a rank waits for the other, s: the test is given up then, and the ranks count as having clocks of their own.
+/// So long at most a rank waits for the other, s: the test is given up then, and the ranks count as having clocks of
+/// their own.
 const PATIENCE: u64 = 2;
 
 /// Tests the clocks of all ranks of a communicator against the first one's. `None`: it could not be done.

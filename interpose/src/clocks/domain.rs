@@ -1,5 +1,5 @@
-//! Which ranks read one and the same clock: same running kernel, same counter, and a page that they can share, through which
-//! their clocks are tested against each other.
+//! Which ranks read one and the same clock: same running kernel, same counter, and a page that they can share, through
+//! which their clocks are tested against each other.
 
 use std::os::unix::fs::MetadataExt;
 
@@ -29,16 +29,16 @@ impl Domain {
         let header = live.rank();
         let folder = live.folder().map(std::path::Path::to_owned);
         let place = folder.as_ref().and_then(|folder| folder.metadata().ok()).map(|known| (known.dev(), known.ino()));
-        // Without a folder there is no page to share, and a rank is alone with its clock; so it is on a kernel that does not
-        // tell who it is.
+        // Without a folder there is no page to share, and a rank is alone with its clock; so it is on a kernel that
+        // does not tell who it is.
         let alone = place.is_none() || header.boot_id == [0; 16];
         let (device, inode) = place.unwrap_or((rank.into(), u64::MAX));
         let boot: [u64; 2] = bytemuck::cast(header.boot_id);
         let own = if alone { u64::from(rank) + 1 } else { 0 };
         let key = mix(&[boot[0], boot[1], header.clock_source.into(), group.into(), device, inode, own])[0];
-        // All ranks on one host, the most common case, take no communicator beyond the world's: Intel MPI 2021 hung in later
-        // calls on intercommunicators of programs that had split communicators in Init before (5 of 16 runs, tracer or not).
-        // The complement's least is the complement of the most.
+        // All ranks on one host, the most common case, take no communicator beyond the world's: Intel MPI 2021 hung in
+        // later calls on intercommunicators of programs that had split communicators in Init before (5 of 16 runs,
+        // tracer or not). The complement's least is the complement of the most.
         let one = world.min(key as i64)? == !world.min(!(key as i64))?;
         let comm = if one { world } else { world.split((key & 0x7fff_ffff) as i32, rank)? };
         // Two domains of one colour: not one in 2^31 pairs, but then nothing of what follows would be true.

@@ -1,5 +1,5 @@
-//! Global time while the program runs, for programs that ask for it: the map that the last synchronisation has given, on a page that
-//! the ranks of a domain share.
+//! Global time while the program runs, for programs that ask for it: the map that the last synchronisation has given,
+//! on a page that the ranks of a domain share.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering, fence};

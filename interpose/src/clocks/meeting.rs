@@ -1,9 +1,10 @@
 //! The leaders agree whether to synchronise now, and when to meet next, while the program runs.
 //!
-//! They come here after the same call of MPI_COMM_WORLD, as each counts them. A leader may be late, or never come: its rank
-//! was switched off, has left a call by longjmp, or computes. So nothing here waits without an end: word that a leader has
-//! come goes up a binomial tree, and a parent waits a while for each child; the answer goes down to all children, whether
-//! they have come or not. A leader that comes too late finds the answer there. O(log leaders) messages each.
+//! They come here after the same call of MPI_COMM_WORLD, as each counts them. A leader may be late, or never come: its
+//! rank was switched off, has left a call by longjmp, or computes. So nothing here waits without an end: word that a
+//! leader has come goes up a binomial tree, and a parent waits a while for each child; the answer goes down to all
+//! children, whether they have come or not. A leader that comes too late finds the answer there. O(log leaders)
+//! messages each.
 
 use std::time::Duration;
 
@@ -35,8 +36,8 @@ pub enum Met {
     Lost,
 }
 
-/// Meets the other leaders. `well` is what this one has to say; of the first leader's plans, `all` holds where all have come and
-/// are well, else `some`.
+/// Meets the other leaders. `well` is what this one has to say; of the first leader's plans, `all` holds where all have
+/// come and are well, else `some`.
 pub fn meet(messages: &mut impl Messages, well: bool, all: Plan, some: Plan) -> Met {
     let (rank, size) = (messages.rank(), messages.size());
     let mut every = well;

@@ -1,10 +1,10 @@
 //! The clocks of the ranks: which ranks read one and the same, and how the others are probed.
 //!
-//! Ranks that share a clock are tested against each other, never synchronised: that would only add error. One leader for each
-//! clock takes part in the rest, which is the method's affair (`mpitrace_synchronise`).
+//! Ranks that share a clock are tested against each other, never synchronised: that would only add error. One leader
+//! for each clock takes part in the rest, which is the method's affair (`mpitrace_synchronise`).
 //!
-//! May call MPI, collectively, and allocate: in Init, in Finalize, and after a call with which a synchronisation is due, only where all
-//! ranks are traced. On the way of other calls there is one comparison.
+//! May call MPI, collectively, and allocate: in Init, in Finalize, and after a call with which a synchronisation is
+//! due, only where all ranks are traced. On the way of other calls there is one comparison.
 
 mod comparison;
 mod domain;
@@ -190,8 +190,8 @@ impl Clocks {
         self.buffer.add_sync(mpitrace_synchronise::entry(index, kind, *begin, *end, found));
     }
 
-    /// Meets the other leaders after so many calls of MPI_COMM_WORLD, and synchronises with them where it is time and all have
-    /// come. After how many calls they meet next; `None`: never again.
+    /// Meets the other leaders after so many calls of MPI_COMM_WORLD, and synchronises with them where it is time and
+    /// all have come. After how many calls they meet next; `None`: never again.
     fn meet(&self, calls: u64) -> Option<u64> {
         let mut leaders = self.lock_leaders()?;
         let (plan, other) = {

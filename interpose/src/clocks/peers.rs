@@ -13,10 +13,11 @@ use crate::record::ticks;
 const UNDEFINED: i32 = -32766;
 /// Tags of the messages of a method.
 const TAG: usize = 1;
-/// Tags of meetings: one for each, in turn, so that a message which nobody has taken is never taken for one of a later meeting.
+/// Tags of meetings: one for each, in turn, so that a message which nobody has taken is never taken for one of a later
+/// meeting.
 const MEETING_TAGS: std::ops::Range<usize> = 2..32768;
-/// How long a leader waits for a message where all ranks are known to come, in Init and Finalize: longer than any leader is
-/// kept busy by the others, and still not without an end.
+/// How long a leader waits for a message where all ranks are known to come, in Init and Finalize: longer than any
+/// leader is kept busy by the others, and still not without an end.
 const LONG: Duration = Duration::from_secs(60);
 /// So many times a leader asks whether its message is there before it offers its processor to others.
 const POLLS: u32 = 64;
@@ -63,8 +64,8 @@ impl Leaders {
         Leaders { comm, rank, size, clock, patience: LONG, lost: false, meetings: 0 }
     }
 
-    /// Runs what the leaders do together: `None` where a message did not come in time. `running`: the program is not to be held
-    /// up.
+    /// Runs what the leaders do together: `None` where a message did not come in time. `running`: the program is not to
+    /// be held up.
     pub fn together<R>(&mut self, running: bool, work: impl FnOnce(&mut Leaders) -> R) -> Option<R> {
         self.patience = if running { meeting::PATIENCE } else { LONG };
         self.lost = false;
@@ -88,8 +89,8 @@ impl Leaders {
         }
     }
 
-    /// Receives as many words, unless they do not come in time: then the receive is cancelled, and the words are not touched
-    /// any more.
+    /// Receives as many words, unless they do not come in time: then the receive is cancelled, and the words are not
+    /// touched any more.
     fn take(&self, from: usize, words: &mut [u64], tag: usize, patience: Duration) -> bool {
         let Some(mut receive) = self.comm.and_then(|comm| comm.receive(words, from, tag)) else { return false };
         let mut started = None;

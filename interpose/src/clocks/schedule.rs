@@ -1,5 +1,5 @@
-//! When clocks are synchronised while the program runs: every so many seconds, at a call of MPI_COMM_WORLD that the leaders have
-//! agreed on the time before. So no message is needed to find that all of them have come there.
+//! When clocks are synchronised while the program runs: every so many seconds, at a call of MPI_COMM_WORLD that the
+//! leaders have agreed on the time before. So no message is needed to find that all of them have come there.
 
 use crate::record::ticks;
 
@@ -65,8 +65,8 @@ impl Schedule {
         Plan { next: calls + ahead, now: sync }
     }
 
-    /// What the leaders do when not all of them come, after so many calls: they meet again after as many calls as have been made so
-    /// far. So a leader that never comes costs the program the logarithm of its calls in waits.
+    /// What the leaders do when not all of them come, after so many calls: they meet again after as many calls as have
+    /// been made so far. So a leader that never comes costs the program the logarithm of its calls in waits.
     pub fn without_some(&self, calls: u64) -> Plan {
         Plan { next: calls + calls.max(FIRST), now: false }
     }

@@ -42,8 +42,8 @@ impl CounterReader {
         self.sources.before_into(at, reading);
     }
 
-    /// After the call that [`CounterReader::begin`] came before, or what another reading (`since`) did: its values into the record;
-    /// with `inner` those of code inside the stack too, whose columns have memory.
+    /// After the call that [`CounterReader::begin`] came before, or what another reading (`since`) did: its values into
+    /// the record; with `inner` those of code inside the stack too, whose columns have memory.
     #[inline(always)]
     pub fn end(&mut self, at: At, since: Option<&Reading>, place: &Place, inner: bool) {
         self.sources.after(at);

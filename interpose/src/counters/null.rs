@@ -1,4 +1,5 @@
-//! The template of a source of counters: it counts the calls of a thread, and is in no list but the one of its own tests.
+//! The template of a source of counters: it counts the calls of a thread, and is in no list but the one of its own
+//! tests.
 //!
 //! What stands between the two marks is the code that CONTRIBUTING.md shows; a test sees to it that both are the same.
 
@@ -29,7 +30,8 @@ impl Source for Null {
         Named::Mine
     }
 
-    /// What of it can be had here, once, in MPI_Init. What cannot gets a reason in `left_out`, and a sentence in `notes`.
+    /// What of it can be had here, once, in MPI_Init. What cannot gets a reason in `left_out`, and a sentence in
+    /// `notes`.
     fn plan(wanted: &bool, room: usize) -> Plan {
         let mut plan = Plan::default();
         let counter =

@@ -1,7 +1,8 @@
-//! Point-to-point and one-sided calls are counted, not recorded: messages and bytes, where the program's user asked for it.
+//! Point-to-point and one-sided calls are counted, not recorded: messages and bytes, where the program's user asked for
+//! it.
 //!
-//! The counts are the rank's; a collective takes what has come together since the one before, on whichever threads. A message
-//! counts when the call that sends it has returned well, and when the call that completes its receive has.
+//! The counts are the rank's; a collective takes what has come together since the one before, on whichever threads. A
+//! message counts when the call that sends it has returned well, and when the call that completes its receive has.
 
 use std::ffi::c_int;
 

@@ -1,7 +1,7 @@
 //! Counters per call: which ones the run has, where their columns lie, and when they are read.
 //!
-//! A counter has a fixed-size array of its own beside the time stamps, one value per call. Without counters a call pays one
-//! branch for them before it and one after it.
+//! A counter has a fixed-size array of its own beside the time stamps, one value per call. Without counters a call pays
+//! one branch for them before it and one after it.
 
 use mpitrace_format::layout::{
     COLUMNS, CounterEntry, INNER_COUNTERS, MAX_COLUMNS, NO_VALUE, REQUEST_COLUMNS, TRUE_COLUMNS, chunk_flags,
@@ -15,8 +15,8 @@ use crate::record::chunk::Place;
 use crate::record::thread::{self, Record, ThreadRef, attention};
 use crate::record::trace_buffer::TraceBuffer;
 
-/// Columns for the counters of all sources together: beside those of all records, of requests, of code inside the stack, and the true
-/// ticks under a simulated clock.
+/// Columns for the counters of all sources together: beside those of all records, of requests, of code inside the
+/// stack, and the true ticks under a simulated clock.
 pub const MOST: usize = MAX_COLUMNS - COLUMNS.len() - REQUEST_COLUMNS.len() - INNER_COUNTERS - TRUE_COLUMNS.len();
 
 /// The counters that a list of names stands for, and a sentence for each name that stands for none.
@@ -61,8 +61,8 @@ pub fn begin(thread: ThreadRef, record: Record, communicator: usize) {
     thread.with_reader(|reader| reader.begin(At { thread, communicator }));
 }
 
-/// Reads them again, the first thing after the call's second time stamp, and stores the values. Where nothing was read before, the
-/// call is the first one within which code inside the stack has added something.
+/// Reads them again, the first thing after the call's second time stamp, and stores the values. Where nothing was read
+/// before, the call is the first one within which code inside the stack has added something.
 #[cold]
 #[inline(never)]
 pub fn end(thread: ThreadRef, record: Record, communicator: usize) {
@@ -71,8 +71,8 @@ pub fn end(thread: ThreadRef, record: Record, communicator: usize) {
     thread.with_reader(|reader| reader.end(At { thread, communicator }, None, &place, inner));
 }
 
-/// Reads what is read around a region that is about to begin. What is known at the start of a call belongs to the collectives
-/// within it.
+/// Reads what is read around a region that is about to begin. What is known at the start of a call belongs to the
+/// collectives within it.
 pub fn begin_region(thread: ThreadRef, place: &Place) -> Option<Reading> {
     sources::columns_at_start().into_iter().for_each(|column| place.set_counter(column, NO_VALUE));
     if thread.attention() & attention::AFTER == 0 {

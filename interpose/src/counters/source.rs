@@ -1,8 +1,8 @@
 //! What a source of counters is.
 //!
-//! A source is one file with a type that is a [`Source`], and one line in the list at the end of `sources.rs`; `null.rs` is the template,
-//! which CONTRIBUTING.md shows. Everything else goes by the list: names and columns, the entries in the table of counters, the
-//! readings around a call, the values.
+//! A source is one file with a type that is a [`Source`], and one line in the list at the end of `sources.rs`;
+//! `null.rs` is the template, which CONTRIBUTING.md shows. Everything else goes by the list: names and columns, the
+//! entries in the table of counters, the readings around a call, the values.
 
 use std::fmt::Debug;
 
@@ -18,7 +18,8 @@ pub enum When {
     AtStart,
     /// It comes out of a reading before the call and one after it.
     Around,
-    /// As above, into the columns of code inside the stack, which get memory when they are needed. One source can do so.
+    /// As above, into the columns of code inside the stack, which get memory when they are needed. One source can do
+    /// so.
     AroundOnDemand,
 }
 
@@ -98,7 +99,8 @@ pub trait Source: Sized {
     /// The values of the call between two readings, one for each planned counter; how many were stored.
     fn values(&self, before: &[u64], after: &[u64], values: &mut [u64]) -> usize;
 
-    /// With [`When::AtStart`]: takes what has come together. Also where a call is not kept: then nobody looks at the values.
+    /// With [`When::AtStart`]: takes what has come together. Also where a call is not kept: then nobody looks at the
+    /// values.
     fn take(values: &mut [u64]) {
         let _ = values;
     }

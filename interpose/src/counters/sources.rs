@@ -1,5 +1,5 @@
-//! The list of sources of counters, and what is done with all of them. Sources are called by their types, without a table of
-//! functions.
+//! The list of sources of counters, and what is done with all of them. Sources are called by their types, without a
+//! table of functions.
 
 use std::ops::Range;
 use std::sync::OnceLock;
@@ -36,8 +36,9 @@ pub(super) fn read<S: Source>(source: &S, reading: &mut [u64], how: impl FnOnce(
     }
 }
 
-/// Makes the functions that go by the list of sources. Their columns come in this order; before a call they are read from the last to the first, after it from
-/// the first to the last, so that what the first one counts holds nothing of the other readings.
+/// Makes the functions that go by the list of sources. Their columns come in this order; before a call they are read
+/// from the last to the first, after it from the first to the last, so that what the first one counts holds nothing of
+/// the other readings.
 macro_rules! sources {
     ($($name:ident: $source:ty;)*) => {
         /// What was asked for, of each source.
@@ -107,8 +108,8 @@ macro_rules! sources {
                 notes
             }
 
-            /// Starts them. `enter` adds a counter to the table, with the number of its column from 1 (0: it is left out). Whether
-            /// there is anything to do when a call begins, and around it.
+            /// Starts them. `enter` adds a counter to the table, with the number of its column from 1 (0: it is left
+            /// out). Whether there is anything to do when a call begins, and around it.
             pub fn start(
                 &self,
                 mut enter: impl FnMut(&Counter, usize) -> Option<Entry<CounterEntry>>,
@@ -209,8 +210,8 @@ macro_rules! sources {
                 })*
             }
 
-            /// The values of the call in progress, or between another reading and the one after: `store` gets them by column, and
-            /// `store_on_demand` those of code inside the stack by slot.
+            /// The values of the call in progress, or between another reading and the one after: `store` gets them by
+            /// column, and `store_on_demand` those of code inside the stack by slot.
             #[inline(always)]
             pub fn values(
                 &self,

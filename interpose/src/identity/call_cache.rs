@@ -1,4 +1,5 @@
-//! Which operation a call belongs to, found without asking MPI: a small table per thread, keyed by what the program passed.
+//! Which operation a call belongs to, found without asking MPI: a small table per thread, keyed by what the program
+//! passed.
 
 use std::hash::{Hash, Hasher};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -102,8 +103,8 @@ pub fn next_generation() {
 const ENTRIES: usize = 256;
 const COMMUNICATORS: usize = 8;
 
-/// The operations and communicators that a thread used lately. 256 entries of 88 bytes: 22 KiB, within a first-level cache
-/// for a program that calls few operations, and no more than they touch.
+/// The operations and communicators that a thread used lately. 256 entries of 88 bytes: 22 KiB, within a first-level
+/// cache for a program that calls few operations, and no more than they touch.
 pub struct Cache {
     entries: [Kept; ENTRIES],
     communicators: [(usize, u64, Option<&'static Communicator>); COMMUNICATORS],
@@ -129,8 +130,8 @@ impl Cache {
         }
     }
 
-    /// A reference and not a value: moving the value through memory costs 3 ns of the 5 that a call may cost beside its time
-    /// stamps.
+    /// A reference and not a value: moving the value through memory costs 3 ns of the 5 that a call may cost beside its
+    /// time stamps.
     #[inline(always)]
     pub fn find(&self, key: &Key) -> Option<&Found> {
         let entry = &self.entries[index(key)];

@@ -1,8 +1,8 @@
 //! Which line of the program makes a call (`MPITRACE_CALLSITE=1`): its return address, as a module and an offset in it.
 //!
-//! The wrapper's frame has one size, so the return address always lies equally far from where the wrapper stands. How far, the
-//! unwinder tells once for each wrapper (some us); after that it is one load. Where the wrapper was called by the MPI library itself,
-//! which is Fortran's way, the unwinder is asked each time for the first frame outside of it.
+//! The wrapper's frame has one size, so the return address always lies equally far from where the wrapper stands. How
+//! far, the unwinder tells once for each wrapper (some us); after that it is one load. Where the wrapper was called by
+//! the MPI library itself, which is Fortran's way, the unwinder is asked each time for the first frame outside of it.
 
 use std::collections::HashMap;
 use std::ffi::CString;
@@ -106,7 +106,8 @@ impl Sites {
             }
             None => format!("?  {address:x}"),
         };
-        // Two addresses of one text do not exist; the same text twice does where a library was unloaded and loaded again.
+        // Two addresses of one text do not exist; the same text twice does where a library was unloaded and loaded
+        // again.
         let place = self.texts.iter().position(|known| *known == text);
         let number = place.unwrap_or_else(|| {
             self.texts.push(text);

@@ -6,7 +6,8 @@ use mpitrace_format::layout::CommunicatorEntry;
 
 use crate::record::entry::Entry;
 
-/// A communicator that this rank has met. Never freed, since other threads may still look at one that the program freed.
+/// A communicator that this rank has met. Never freed, since other threads may still look at one that the program
+/// freed.
 #[derive(Debug)]
 pub struct Communicator {
     /// Index in the trace buffer's table.
@@ -103,7 +104,8 @@ impl Communicator {
         self.destinations as usize
     }
 
-    /// The number of a persistent collective that is made on it now. Making them is ordered, as all collective calls are.
+    /// The number of a persistent collective that is made on it now. Making them is ordered, as all collective calls
+    /// are.
     pub fn next_persistent(&self) -> u64 {
         self.persistent.fetch_add(1, Ordering::Relaxed)
     }

@@ -1,10 +1,10 @@
 //! Communicators: which one a handle means, and an identity that all its ranks derive alike without a message.
 //!
-//! A communicator's key is a hash of how it came to be: its parent's key, how many were made from that parent before, and
-//! the world rank of its first member (which tells the parts of a split from each other). Making a communicator is
-//! collective and ordered by MPI's own rules, so every member computes the same key. Where only some ranks of the parent
-//! take part (`MPI_Comm_create_group`, `MPI_Intercomm_create`) the key is made of the members themselves and of how often
-//! these have made one in this way.
+//! A communicator's key is a hash of how it came to be: its parent's key, how many were made from that parent before,
+//! and the world rank of its first member (which tells the parts of a split from each other). Making a communicator is
+//! collective and ordered by MPI's own rules, so every member computes the same key. Where only some ranks of the
+//! parent take part (`MPI_Comm_create_group`, `MPI_Intercomm_create`) the key is made of the members themselves and of
+//! how often these have made one in this way.
 
 use std::ffi::c_int;
 
@@ -55,8 +55,8 @@ pub fn created(forward: impl FnOnce() -> c_int, comm: usize, newcomm: usize) -> 
     result
 }
 
-/// `MPI_Comm_idup`: the handle may not be used before the request is complete, but every library has stored it by now. Nothing
-/// is asked about it: the group is the parent's.
+/// `MPI_Comm_idup`: the handle may not be used before the request is complete, but every library has stored it by now.
+/// Nothing is asked about it: the group is the parent's.
 pub fn duplicating(forward: impl FnOnce() -> c_int, comm: usize, newcomm: usize) -> c_int {
     let result = thread::guarded(forward);
     if result == 0 {
@@ -91,7 +91,8 @@ pub fn created_from_groups(forward: impl FnOnce() -> c_int, text: usize, newcomm
     })
 }
 
-/// What only the members call. `recipe` tells how it came to be: a number for the kind of call, the parent's key and a tag.
+/// What only the members call. `recipe` tells how it came to be: a number for the kind of call, the parent's key and a
+/// tag.
 fn created_by_members(
     forward: impl FnOnce() -> c_int,
     newcomm: usize,

@@ -1,7 +1,8 @@
 //! The message size of a call, as benchmarks count it, from the arguments of its function.
 //!
-//! The table names one of these rules for each collective. A rule looks at the arguments that are significant on this rank
-//! only: the others may be anything. It does not ask MPI: what a data type's size is, is looked up once per operation.
+//! The table names one of these rules for each collective. A rule looks at the arguments that are significant on this
+//! rank only: the others may be anything. It does not ask MPI: what a data type's size is, is looked up once per
+//! operation.
 
 use std::marker::PhantomData;
 

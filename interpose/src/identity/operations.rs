@@ -1,5 +1,5 @@
-//! Which operation a call belongs to: [`crate::identity::call_cache`] where its thread made it lately, else what the rank knows of its
-//! handles, and what MPI says of those that are new.
+//! Which operation a call belongs to: [`crate::identity::call_cache`] where its thread made it lately, else what the
+//! rank knows of its handles, and what MPI says of those that are new.
 
 use mpitrace_format::layout::{BESIDE_ROOT, NO_ROOT, OperationEntry, THIS_IS_ROOT, UNKNOWN_BYTES};
 
@@ -61,8 +61,8 @@ fn find_slowly(thread: ThreadRef, call: &Call) -> Option<Found> {
     Some(registry.found(known, number, true))
 }
 
-/// After a call of an open operation has returned well: asks MPI about its handles and gives the call its true operation.
-/// `call` is made again now that the communicator is known; returns the operation and the repetition.
+/// After a call of an open operation has returned well: asks MPI about its handles and gives the call its true
+/// operation. `call` is made again now that the communicator is known; returns the operation and the repetition.
 #[cold]
 pub fn settle(open: &Found, first: &Key, call: impl FnOnce() -> Call) -> Option<(u32, u64)> {
     communicators::identified(first.communicator)?;
@@ -78,8 +78,8 @@ pub fn settle(open: &Found, first: &Key, call: impl FnOnce() -> Call) -> Option<
     Some((number, repetition))
 }
 
-/// The operation of a persistent collective that was made just now, well, so that MPI may be asked about its handles; and
-/// its creation index on the communicator. `call` is asked when the communicator is known.
+/// The operation of a persistent collective that was made just now, well, so that MPI may be asked about its handles;
+/// and its creation index on the communicator. `call` is asked when the communicator is known.
 #[cold]
 pub fn prepare(communicator: usize, call: impl FnOnce() -> Call) -> Option<(Found, u64)> {
     communicators::identified(communicator)?;

@@ -1,5 +1,5 @@
-//! The end of a rank that has sessions: there is no call that says that none will follow, and no rank can be asked any more.
-//! So the trace is written when the process ends, each rank its part, one after the other.
+//! The end of a rank that has sessions: there is no call that says that none will follow, and no rank can be asked any
+//! more. So the trace is written when the process ends, each rank its part, one after the other.
 //!
 //! A trace made in this way is a whole one at any time, of the ranks that have ended so far.
 

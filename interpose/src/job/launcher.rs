@@ -1,7 +1,7 @@
 //! What the launcher says of the job: a name that all its ranks share, and whether it spans several nodes.
 //!
-//! Nothing here is trusted for a decision that ranks must take alike: a variable can be there on one node and missing on
-//! another. The name only finds the files of the same job; a hint only saves a wait.
+//! Nothing here is trusted for a decision that ranks must take alike: a variable can be there on one node and missing
+//! on another. The name only finds the files of the same job; a hint only saves a wait.
 
 /// What the launcher says of the job.
 pub struct Job {
@@ -84,8 +84,8 @@ fn nodes() -> Nodes {
     }
 }
 
-/// `HOST:PORT` at which the proxies of MPICH's hydra report, and the number of the process group, from the command line of
-/// the proxy above this process.
+/// `HOST:PORT` at which the proxies of MPICH's hydra report, and the number of the process group, from the command line
+/// of the proxy above this process.
 fn hydra_control_port() -> Option<String> {
     let command = std::fs::read(format!("/proc/{}/cmdline", process())).ok()?;
     control_port_of(&command)

@@ -1,8 +1,8 @@
-//! What happens once in a process: start and end of the tracing, settings, the rank's place in the job, writing the trace, messages to
-//! the user.
+//! What happens once in a process: start and end of the tracing, settings, the rank's place in the job, writing the
+//! trace, messages to the user.
 //!
-//! Nothing in here runs on the way of a recorded call. It may allocate, lock, read files and call MPI, collectively too, but only
-//! where all ranks are known to be traced.
+//! Nothing in here runs on the way of a recorded call. It may allocate, lock, read files and call MPI, collectively
+//! too, but only where all ranks are known to be traced.
 
 pub mod exit_writer;
 pub mod launcher;

@@ -24,8 +24,8 @@ struct Writers {
     size: u32,
 }
 
-/// Writes this rank's part, together with the other ranks of the world. Where that fails on any rank there is no file, the
-/// segments stay, and one line says why.
+/// Writes this rank's part, together with the other ranks of the world. Where that fails on any rank there is no file,
+/// the segments stay, and one line says why.
 pub fn write(run: &Run, world: &World) {
     let content = content_of(run);
     let path = path_of(&run.settings, &run.folder, run.process);

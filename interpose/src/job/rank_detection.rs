@@ -1,8 +1,8 @@
 //! Whether all ranks are traced, found with files alone.
 //!
-//! `LD_PRELOAD` may have reached only some of the ranks: other nodes, other programs of a job, a statically linked part. A
-//! rank without the tracer would never answer a message, and a collective call of the tracer's own would hang the program.
-//! So no rank calls one before it is proven that all ranks are traced (docs/how-it-works.md):
+//! `LD_PRELOAD` may have reached only some of the ranks: other nodes, other programs of a job, a statically linked
+//! part. A rank without the tracer would never answer a message, and a collective call of the tracer's own would hang
+//! the program. So no rank calls one before it is proven that all ranks are traced (docs/how-it-works.md):
 //!
 //! 1. Each traced rank leaves a marker in a folder of its node before it enters `MPI_Init`. Afterwards it counts the markers.
 //! 2. As many markers as the world has ranks: all are here, and traced. Else the ranks of the node look beyond it. Which of
@@ -11,7 +11,8 @@
 //!    The sum reaches the size of the world: all ranks are traced. It does not in time: some are not. The first rank that
 //!    knows settles it for the job, by a symbolic link again.
 //!
-//! A symbolic link is made whole or not at all, and only once: so all ranks read one answer, whatever they saw themselves.
+//! A symbolic link is made whole or not at all, and only once: so all ranks read one answer, whatever they saw
+//! themselves.
 
 use std::fs::File;
 use std::os::unix::fs::{MetadataExt, symlink};
@@ -66,8 +67,8 @@ impl Presence {
         presence
     }
 
-    /// Whether all ranks of the program are traced: asked after `MPI_Init`. All ranks get the same answer, but for those whose
-    /// folders fail in the middle of it.
+    /// Whether all ranks of the program are traced: asked after `MPI_Init`. All ranks get the same answer, but for
+    /// those whose folders fail in the middle of it.
     ///
     /// `shared` is a folder that the other nodes see too.
     pub fn all_traced(&mut self, world_size: u32, shared: &Path) -> bool {
@@ -152,8 +153,8 @@ impl Presence {
                 SOME
             } else {
                 std::thread::sleep(pause);
-                // A network file system may show what it knew of a folder for half a minute. A change of one's own makes it
-                // look again.
+                // A network file system may show what it knew of a folder for half a minute. A change of one's own
+                // makes it look again.
                 pause = (2 * pause).min(Duration::from_millis(100));
                 let look = folder.join(format!("{}.look", self.name));
                 let _ = File::create(&look).and_then(|_| std::fs::remove_file(&look));
@@ -213,7 +214,8 @@ impl Presence {
 
 /// Makes the link, if there is none, and reads what it says. `None`: it can be neither made nor read.
 ///
-/// A link that is not there is never read before one was to be made: a network file system would remember that it is not.
+/// A link that is not there is never read before one was to be made: a network file system would remember that it is
+/// not.
 fn settle(link: &Path, answer: &str) -> Option<String> {
     if symlink(answer, link).is_ok() {
         return Some(answer.to_owned());
@@ -232,7 +234,8 @@ fn read(link: &Path) -> Option<String> {
     Some(std::fs::read_link(link).ok()?.to_string_lossy().into_owned())
 }
 
-/// The ranks that the files in a folder stand for: each node has one `NAME.COUNT`, or several, of which the largest counts.
+/// The ranks that the files in a folder stand for: each node has one `NAME.COUNT`, or several, of which the largest
+/// counts.
 fn sum_of(folder: &Path) -> u32 {
     let mut nodes = std::collections::HashMap::new();
     for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {

@@ -140,7 +140,7 @@ impl Settings {
         settings
     }
 
-    /// The folders to try for the live segment, in order.
+    /// The folders to try for the trace buffer, in order.
     pub fn segment_folders(&self) -> Vec<PathBuf> {
         let mut folders: Vec<PathBuf> = self.segment_folder.iter().cloned().collect();
         folders.extend([PathBuf::from("/dev/shm"), std::env::temp_dir()]);

@@ -62,7 +62,8 @@ pub struct Identity {
     pub speaks: bool,
 }
 
-/// The run's token where the ranks cannot be asked: what the launcher gives them in common, or one of this process alone.
+/// The run's token where the ranks cannot be asked: what the launcher gives them in common, or one of this process
+/// alone.
 pub fn token(job_key: u64, world_size: u32) -> [u8; 16] {
     let mut token = [0; 16];
     if world_size > 1 {
@@ -75,7 +76,7 @@ pub fn token(job_key: u64, world_size: u32) -> [u8; 16] {
     token
 }
 
-/// Makes the run, its segment and its registry. `None` where the run exists already, and where there
+/// Makes the run, its trace buffer and its registry. `None` where the run exists already, and where there
 /// is no memory for the records.
 pub fn begin(prepared: Prepared, who: &Identity, world: OnceLock<World>) -> Option<&'static Run> {
     let run = Run {
@@ -143,8 +144,8 @@ pub fn begin(prepared: Prepared, who: &Identity, world: OnceLock<World>) -> Opti
     Some(run)
 }
 
-/// The columns of a chunk: those that every record has, the counters, what only non-blocking calls use, and the counters of code
-/// inside the stack, whose number is not known beforehand.
+/// The columns of a chunk: those that every record has, the counters, what only non-blocking calls use, and the
+/// counters of code inside the stack, whose number is not known beforehand.
 fn columns(counters: usize) -> Vec<ColumnEntry> {
     let column = |name: &str, element_size, on_demand| ColumnEntry {
         name: name_bytes(name),

@@ -1,7 +1,7 @@
 //! The name that was likely meant, where there is none of what was written.
 
-/// How far a name is from what was written: 1 for each letter that was left out (a name cut short is the likeliest slip), 2 for
-/// each one too many or wrong.
+/// How far a name is from what was written: 1 for each letter that was left out (a name cut short is the likeliest
+/// slip), 2 for each one too many or wrong.
 pub fn distance(written: &str, name: &str) -> usize {
     const LEFT_OUT: usize = 1;
     const WRONG: usize = 2;

@@ -7,8 +7,8 @@ use crate::record::memory::Mapping;
 
 /// Where the columns of a chunk start.
 ///
-/// The addresses stay with this module and [`crate::record::thread`], which know that a record lies in the chunk; others have a
-/// [`Place`].
+/// The addresses stay with this module and [`crate::record::thread`], which know that a record lies in the chunk;
+/// others have a [`Place`].
 #[derive(Clone, Copy)]
 pub struct Columns {
     /// Ticks at the entry.
@@ -167,7 +167,8 @@ impl Place {
     #[inline(always)]
     pub fn set_counter(&self, column: usize, value: u64) {
         if column < self.columns.count {
-            // SAFETY: the chunk has so many columns of counters, one behind the other, and the record lies in it (`new`).
+            // SAFETY: the chunk has so many columns of counters, one behind the other, and the record lies in it
+            // (`new`).
             unsafe { self.columns.counters.add(column * self.columns.stride + self.record).write(value) };
         }
     }
@@ -207,6 +208,37 @@ impl Place {
             // SAFETY: every chunk has a column for each slot, and the caller has given them memory.
             unsafe { self.columns.inner.add(slot * self.columns.stride + self.record).write(value) };
         }
+    }
+}
+
+/// Where the two ticks of a record go, which lies in the chunk of its thread.
+#[derive(Clone, Copy)]
+pub struct Stamps {
+    enter: *mut u64,
+    exit: *mut u64,
+    record: usize,
+}
+
+impl Stamps {
+    /// # Safety
+    /// The columns are those of a chunk that the caller's thread has drawn, and the record lies in it.
+    #[inline(always)]
+    pub unsafe fn new(columns: &Columns, record: usize) -> Stamps {
+        Stamps { enter: columns.enter, exit: columns.exit, record }
+    }
+
+    /// Stores the tick at the entry, which makes the record count.
+    #[inline(always)]
+    pub fn enter(self, tick: u64) {
+        // SAFETY: the record lies in the chunk (`new`), to which its thread alone writes.
+        unsafe { self.enter.add(self.record).write_volatile(tick) };
+    }
+
+    /// Stores the tick at the exit.
+    #[inline(always)]
+    pub fn exit(self, tick: u64) {
+        // SAFETY: the record lies in the chunk (`new`), to which its thread alone writes.
+        unsafe { self.exit.add(self.record).write_volatile(tick) };
     }
 }
 

@@ -1,7 +1,7 @@
 //! Entries of the tables in the trace buffer, and of its header: fields are read and written one by one, by address.
 //!
-//! An entry is never borrowed. The companion may map the same file, another thread may look at another field of it, and Finalize reads
-//! all of them as bytes: a reference would claim that nobody does.
+//! An entry is never borrowed. The companion may map the same file, another thread may look at another field of it, and
+//! Finalize reads all of them as bytes: a reference would claim that nobody does.
 
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,9 +12,9 @@ use mpitrace_format::layout::{
 
 /// The place of an entry. It lasts as long as the process.
 ///
-/// MPI orders the calls of a communicator, so that no two threads count at once in its entry and in those of its operations. The entry
-/// of a thread is that thread's, the one of a chunk its thread's; all others are changed under the registry's lock or the
-/// buffer's. That is why the methods below can be called from safe code.
+/// MPI orders the calls of a communicator, so that no two threads count at once in its entry and in those of its
+/// operations. The entry of a thread is that thread's, the one of a chunk its thread's; all others are changed under
+/// the registry's lock or the buffer's. That is why the methods below can be called from safe code.
 #[derive(Debug)]
 pub struct Entry<T>(NonNull<T>);
 
@@ -99,7 +99,8 @@ impl Entry<CommunicatorEntry> {
 impl Entry<CounterEntry> {
     /// Adds to the total, on whichever thread.
     pub fn add_to_total(self, value: u64) {
-        // SAFETY: the place is valid (`Entry::at`) and aligned; nobody uses the total in another way while the program runs.
+        // SAFETY: the place is valid (`Entry::at`) and aligned; nobody uses the total in another way while the program
+        // runs.
         let total = unsafe { AtomicU64::from_ptr(&raw mut (*self.0.as_ptr()).total) };
         total.fetch_add(value, Ordering::Relaxed);
     }

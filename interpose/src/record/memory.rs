@@ -1,5 +1,5 @@
-//! Memory for the trace buffer: a file that is allocated before it is touched, mapped, and locked as long as its process
-//! lives; or private memory. And the page that ranks of a node share.
+//! Memory for the trace buffer: a file that is allocated before it is touched, mapped, and locked as long as its
+//! process lives; or private memory. And the page that ranks of a node share.
 
 use std::fs::{File, OpenOptions};
 use std::os::fd::AsRawFd;
@@ -21,7 +21,8 @@ pub struct Mapping {
 
 // SAFETY: a mapping is the process', whichever thread has made it.
 unsafe impl Send for Mapping {}
-// SAFETY: by itself it gives out addresses only; who stores to them sees to it that no other thread does so at the same time.
+// SAFETY: by itself it gives out addresses only; who stores to them sees to it that no other thread does so at the same
+// time.
 unsafe impl Sync for Mapping {}
 
 impl Mapping {
@@ -48,8 +49,8 @@ impl Mapping {
         self.base.as_ptr().wrapping_add(offset as usize)
     }
 
-    /// Makes the kernel map the pages of a range now, which has memory, so that no page fault falls into a call. Nothing has been
-    /// stored in it yet.
+    /// Makes the kernel map the pages of a range now, which has memory, so that no page fault falls into a call.
+    /// Nothing has been stored in it yet.
     pub fn touch(&self, offset: u64, length: u64) {
         const MADV_POPULATE_WRITE: libc::c_int = 23;
         let place = self.range(offset, length);
@@ -103,8 +104,8 @@ impl Drop for Mapping {
 
 fn map(place: *mut u8, length: u64, kind: libc::c_int, file: libc::c_int) -> Option<NonNull<u8>> {
     let (access, kind) = (libc::PROT_READ | libc::PROT_WRITE, kind | libc::MAP_NORESERVE);
-    // SAFETY: a place is given with MAP_FIXED only, and then lies within a mapping of our own, in a range that has no memory yet, so
-    // nothing is lost; everywhere else the kernel chooses one that is free.
+    // SAFETY: a place is given with MAP_FIXED only, and then lies within a mapping of our own, in a range that has no
+    // memory yet, so nothing is lost; everywhere else the kernel chooses one that is free.
     let base = unsafe { libc::mmap(place.cast(), length as usize, access, kind, file, 0) };
     if base == libc::MAP_FAILED { None } else { NonNull::new(base.cast()) }
 }

@@ -41,8 +41,8 @@ pub fn is_on() -> bool {
     MODE.load(Ordering::Relaxed) != OFF
 }
 
-/// A child that the program forks off shares the live records, and the kernel does not map the pages of its counters there: it goes
-/// on untraced.
+/// A child that the program forks off shares the live records, and the kernel does not map the pages of its counters
+/// there: it goes on untraced.
 pub fn stop_in_children() {
     extern "C" fn in_child() {
         stop();

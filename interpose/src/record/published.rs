@@ -2,8 +2,8 @@
 
 use std::sync::atomic::{AtomicPtr, Ordering};
 
-/// A place for the reference of a value that lasts as long as the process. Setting it anew leaves those who read before with the
-/// value before.
+/// A place for the reference of a value that lasts as long as the process. Setting it anew leaves those who read before
+/// with the value before.
 pub struct Published<T: 'static>(AtomicPtr<T>);
 
 impl<T: Sync> Published<T> {
@@ -15,8 +15,8 @@ impl<T: Sync> Published<T> {
     /// The value that was set last.
     #[inline(always)]
     pub fn get(&self) -> Option<&'static T> {
-        // SAFETY: null, or made from a `&'static T` in `set`, before which all that it leads to was stored; what is shared between
-        // threads in this way may be.
+        // SAFETY: null, or made from a `&'static T` in `set`, before which all that it leads to was stored; what is
+        // shared between threads in this way may be.
         unsafe { self.0.load(Ordering::Acquire).as_ref() }
     }
 

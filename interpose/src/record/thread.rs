@@ -9,16 +9,17 @@ pub use crate::boundary::processor::frame;
 use crate::counters::counter_reader::{CounterReader, Sums};
 use crate::identity::call_cache::{Cache, Found, Key};
 use crate::identity::communicator::Communicator;
-use crate::job::log;
-use crate::record::chunk::{Columns, Drawn, Place};
+use crate::record::chunk::{Columns, Drawn, Place, Stamps};
 use crate::record::entry::Entry;
+pub use crate::record::nesting::{catch_panic, guarded, is_nested, is_passing, timed};
 use crate::record::trace_buffer::TraceBuffer;
-use crate::record::{mode, threads, ticks, tls};
+use crate::record::{threads, tls};
 
 /// The state of one thread. Only that thread touches it, through [`ThreadRef`].
 pub(super) struct Thread {
-    /// The stack address at which the outermost wrapper stands that is now in an MPI call; 0: none. A wrapper that stands
-    /// at a lower address was called from inside that call, by the MPI library or another tool: it only forwards.
+    /// The stack address at which the outermost wrapper stands that is now in an MPI call; 0: none. A wrapper that
+    /// stands at a lower address was called from inside that call, by the MPI library or another tool: it only
+    /// forwards.
     ///
     /// An address and not a depth, since a call that is left by `longjmp` never comes back to lower a depth.
     guard: usize,
@@ -103,10 +104,11 @@ pub struct Record(usize);
 
 /// The calling thread's own state.
 ///
-/// It is made by [`current`] and [`create`] only, on the thread itself, and cannot be sent to another (a `NonNull` is not `Send`). So
-/// its fields are read and written here by one thread; that is the reason why all of the blocks below are sound. Wrappers that are
-/// nested in a call, and code inside the stack that counts, run on the same thread between two such accesses: so no
-/// reference to a field outlives the method that made it, but for those of the cache and the reader, which nested code does not use.
+/// It is made by [`current`] and [`create`] only, on the thread itself, and cannot be sent to another (a `NonNull` is
+/// not `Send`). So its fields are read and written here by one thread; that is the reason why all of the blocks below
+/// are sound. Wrappers that are nested in a call, and code inside the stack that counts, run on the same thread between
+/// two such accesses: so no reference to a field outlives the method that made it, but for those of the cache and the
+/// reader, which nested code does not use.
 #[derive(Clone, Copy)]
 pub struct ThreadRef(NonNull<Thread>);
 
@@ -197,16 +199,16 @@ impl ThreadRef {
     /// Where a record lies.
     #[inline(always)]
     pub fn place(self, record: Record) -> Place {
-        // SAFETY: a record is made by `next_record` where the chunk has room, and by `last_record`; the chunk is the one that this
-        // thread fills until the record is finished.
+        // SAFETY: a record is made by `next_record` where the chunk has room, and by `last_record`; the chunk is the
+        // one that this thread fills until the record is finished.
         unsafe { Place::new(self.columns(), record.0) }
     }
 
     /// Stores what call a record is of.
     #[inline(always)]
     pub fn describe(self, record: Record, position: u64, repetition: u64, operation: u32) {
-        // SAFETY: the record lies in this thread's chunk (see `place`). Each column's address is read where it is used, which costs
-        // less than copying them all.
+        // SAFETY: the record lies in this thread's chunk (see `place`). Each column's address is read where it is used,
+        // which costs less than copying them all.
         unsafe {
             let thread = self.0.as_ptr();
             (*thread).columns.position.add(record.0).write(position);
@@ -218,9 +220,8 @@ impl ThreadRef {
     /// The two ticks of a record.
     #[inline(always)]
     pub fn stamps(self, record: Record) -> Stamps {
-        // SAFETY: this thread's own state; two addresses are copied.
-        let (enter, exit) = unsafe { ((*self.0.as_ptr()).columns.enter, (*self.0.as_ptr()).columns.exit) };
-        Stamps { enter, exit, record: record.0 }
+        // SAFETY: this thread's own state; the record lies in its chunk (see `place`), of which two addresses are copied.
+        unsafe { Stamps::new(&(*self.0.as_ptr()).columns, record.0) }
     }
 
     /// The chunk that the thread fills now, which must exist.
@@ -247,8 +248,8 @@ impl ThreadRef {
         true
     }
 
-    /// Gives the columns that are used with this one of the `chunk_flags` memory in the chunk, where they have none yet; the
-    /// record at which that is done is disturbed by it. False: there is none.
+    /// Gives the columns that are used with this one of the `chunk_flags` memory in the chunk, where they have none
+    /// yet; the record at which that is done is disturbed by it. False: there is none.
     #[inline(always)]
     pub fn extend_at(self, record: Record, flag: u32) -> bool {
         if self.extended() & flag == 0 {
@@ -271,8 +272,8 @@ impl ThreadRef {
     /// The operation of a key that this thread has called lately; good until it makes another call.
     #[inline(always)]
     pub fn cached<'c>(self, key: &Key) -> Option<&'c Found> {
-        // SAFETY: this thread's own state; the cache changes only when another call's operation is kept, and the recorder copies
-        // what it is given before that.
+        // SAFETY: this thread's own state; the cache changes only when another call's operation is kept, and the
+        // recorder copies what it is given before that.
         unsafe { (*self.0.as_ptr()).cache.find(key) }
     }
 
@@ -336,8 +337,8 @@ impl ThreadRef {
     /// What reads the counters of this thread, opened where it is not yet.
     #[inline(always)]
     pub fn with_reader<R>(self, work: impl FnOnce(&mut CounterReader) -> R) -> R {
-        // SAFETY: this thread's own state. What `work` does may run code inside the stack that counts, which touches the sums
-        // and `attention`, and never the reader.
+        // SAFETY: this thread's own state. What `work` does may run code inside the stack that counts, which touches
+        // the sums and `attention`, and never the reader.
         let reader = unsafe { &mut (*self.0.as_ptr()).reader };
         work(reader.get_or_insert_with(CounterReader::open))
     }
@@ -350,30 +351,6 @@ impl ThreadRef {
             (*self.0.as_ptr()).reader = None;
             (*self.0.as_ptr()).sums.started = Sums::ZERO.started;
         }
-    }
-}
-
-/// Where the two ticks of a record go, which lies in the chunk of its thread.
-#[derive(Clone, Copy)]
-pub struct Stamps {
-    enter: *mut u64,
-    exit: *mut u64,
-    record: usize,
-}
-
-impl Stamps {
-    /// Stores the tick at the entry, which makes the record count.
-    #[inline(always)]
-    pub fn enter(self, tick: u64) {
-        // SAFETY: made by `ThreadRef::stamps` of a record in that chunk, to which its thread alone writes.
-        unsafe { self.enter.add(self.record).write_volatile(tick) };
-    }
-
-    /// Stores the tick at the exit.
-    #[inline(always)]
-    pub fn exit(self, tick: u64) {
-        // SAFETY: made by `ThreadRef::stamps` of a record in that chunk, to which its thread alone writes.
-        unsafe { self.exit.add(self.record).write_volatile(tick) };
     }
 }
 
@@ -403,70 +380,4 @@ fn ended(thread: *mut std::ffi::c_void) {
     ThreadRef(thread).give_up();
     // SAFETY: `create` has leaked the box, and the thread whose state it was has ended.
     threads::release(unsafe { Box::from_raw(thread.as_ptr()) });
-}
-
-/// Runs `call` as one that the MPI library may nest other MPI calls in: they are only forwarded.
-#[inline(always)]
-pub fn guarded<R>(call: impl FnOnce() -> R) -> R {
-    let here = frame();
-    if is_nested(here) {
-        return call();
-    }
-    let thread = match current() {
-        Some(thread) => thread,
-        None if !mode::is_on() => return call(),
-        None => create(),
-    };
-    let _guard = Guard::hold(thread, here);
-    call()
-}
-
-/// Whether this thread is inside an MPI call that the program made, seen from a wrapper that stands at `here`.
-#[inline(always)]
-pub fn is_nested(here: usize) -> bool {
-    current().is_some_and(|thread| here < thread.guard())
-}
-
-/// Holds [`Thread::guard`] until it is dropped, also where a C++ exception passes through.
-struct Guard(ThreadRef);
-
-impl Guard {
-    /// Marks the thread as being inside a call made from the frame at `here`.
-    #[inline(always)]
-    fn hold(thread: ThreadRef, here: usize) -> Guard {
-        thread.set_guard(here);
-        Guard(thread)
-    }
-}
-
-impl Drop for Guard {
-    #[inline(always)]
-    fn drop(&mut self) {
-        self.0.set_guard(0);
-    }
-}
-
-/// Forwards, guarded; the result, how many ticks that took, and the tick at its end.
-pub fn timed(forward: impl FnOnce() -> std::ffi::c_int) -> (std::ffi::c_int, u64, u64) {
-    let before = ticks::now();
-    let result = guarded(forward);
-    let after = ticks::now();
-    (result, after.wrapping_sub(before), after)
-}
-
-/// Whether a call made from the frame at `here` is none of the program's own, or comes when nothing is traced.
-#[inline(always)]
-pub fn is_passing(here: usize) -> bool {
-    !mode::is_on() || is_nested(here)
-}
-
-/// Runs what must not harm the program: MPI calls that it makes are not recorded, and a fault in the tracer ends the
-/// tracing and not the program.
-pub fn catch_panic<R>(work: impl FnOnce() -> Option<R>) -> Option<R> {
-    let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| guarded(work)));
-    caught.unwrap_or_else(|_| {
-        mode::stop();
-        log::warn("internal error; the program goes on untraced");
-        None
-    })
 }

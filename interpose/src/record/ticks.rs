@@ -36,8 +36,8 @@ pub fn choose_source() -> u32 {
     clock_source::MONOTONIC_RAW
 }
 
-/// Ticks per second as the machine states them: the processor, the hypervisor, or the kernel that has measured them for long;
-/// 0 where none does.
+/// Ticks per second as the machine states them: the processor, the hypervisor, or the kernel that has measured them for
+/// long; 0 where none does.
 pub fn nominal_hz() -> u64 {
     #[cfg(target_arch = "x86_64")]
     {

@@ -1,5 +1,5 @@
-//! The trace buffer: a rank's tables and arrays in a shared mapping of a file in node-local memory, so that they survive
-//! the process. The file and its header are called a segment in the trace format.
+//! The trace buffer: a rank's tables and arrays in a shared mapping of a file in node-local memory, so that they
+//! survive the process. The file and its header are called a segment in the trace format.
 //!
 //! Address space is set aside for all of it at once; memory is taken chunk by chunk, and always before it is touched: a
 //! sparse file on a full file system would be a SIGBUS waiting to happen. What finds no room there is put into private
@@ -53,7 +53,8 @@ struct State {
 const STEP: u64 = 64 << 10;
 
 impl TraceBuffer {
-    /// Makes a buffer in the first of `folders` that takes one, else in private memory. It lasts as long as the process.
+    /// Makes a buffer in the first of `folders` that takes one, else in private memory. It lasts as long as the
+    /// process.
     ///
     /// Where the process may not have so much address space (`ulimit -v`) the tables are made smaller.
     pub fn create(
@@ -121,9 +122,9 @@ impl TraceBuffer {
 
     /// What it holds: to be called when nothing is recorded any more, or for records that are finished.
     pub fn content(&self) -> Result<Content<'_>, TraceError> {
-        // SAFETY: only the header, the used entries of the tables and the chunks that were drawn are read, which have memory. At
-        // the end nobody stores there any more. While the program runs (`mpitrace_values`) other words may change, each
-        // of them as a whole; what is made of those is thrown away.
+        // SAFETY: only the header, the used entries of the tables and the chunks that were drawn are read, which have
+        // memory. At the end nobody stores there any more. While the program runs (`mpitrace_values`) other words may
+        // change, each of them as a whole; what is made of those is thrown away.
         let bytes = unsafe { self.memory.bytes() };
         segment::read(Path::new("the live records"), bytes, true)
     }
@@ -216,7 +217,8 @@ impl TraceBuffer {
         let entry = self.chunk(index as u32);
         if !first_time {
             private = entry.flags() & chunk_flags::PRIVATE != 0;
-            // The entry counts as never drawn until what the chunk held is gone: a kill in between leaves no record twice.
+            // The entry counts as never drawn until what the chunk held is gone: a kill in between leaves no record
+            // twice.
             entry.set_draw(0);
             for column in &header.columns[..2] {
                 self.memory.fill(start + column.offset, header.chunk_records * 8, 0);
@@ -241,8 +243,8 @@ impl TraceBuffer {
         Some((index as u32, Columns::of(self.memory, start, header), records as usize))
     }
 
-    /// Gives the columns of a chunk that are used with this one of the `chunk_flags` memory, and clears them. False: there
-    /// is none.
+    /// Gives the columns of a chunk that are used with this one of the `chunk_flags` memory, and clears them. False:
+    /// there is none.
     pub fn extend_chunk(&self, chunk: u32, flag: u32) -> bool {
         let mut state = self.lock();
         let header = &self.layout.header;
@@ -275,8 +277,8 @@ impl TraceBuffer {
         Some((number as u32, place))
     }
 
-    /// Takes memory for `more` entries: the first one's number. They count as used only when the table says so; the callers hold
-    /// the registry's lock, or the threads', in between.
+    /// Takes memory for `more` entries: the first one's number. They count as used only when the table says so; the
+    /// callers hold the registry's lock, or the threads', in between.
     fn extend(&self, table: usize, more: u64) -> Option<u64> {
         let mut state = self.lock();
         let used = self.tables[table].used();

@@ -1,6 +1,7 @@
 //! What completes requests: the Wait and Test calls, and those that only ask.
 //!
-//! The requests of an array are looked at before the call, which sets the handles of completed ones to MPI_REQUEST_NULL.
+//! The requests of an array are looked at before the call, which sets the handles of completed ones to
+//! MPI_REQUEST_NULL.
 
 use std::ffi::c_int;
 
@@ -175,8 +176,8 @@ struct Array {
 }
 
 impl Array {
-    /// Forwards; `spent` gets the ticks that it took, and `completed` tells after a call that has returned well which of
-    /// the requests are complete.
+    /// Forwards; `spent` gets the ticks that it took, and `completed` tells after a call that has returned well which
+    /// of the requests are complete.
     fn complete(
         &self,
         forward: impl FnOnce(usize) -> c_int,
@@ -253,8 +254,8 @@ impl Completed {
     }
 }
 
-/// The requests of an array that are followed, taken out of the tables for as long as the call lasts: when it returns the
-/// library may have given the handle of a complete one to another thread.
+/// The requests of an array that are followed, taken out of the tables for as long as the call lasts: when it returns
+/// the library may have given the handle of a complete one to another thread.
 struct Followed {
     /// How many requests the array has.
     count: usize,

@@ -1,12 +1,13 @@
 //! Non-blocking collectives, from their start until the program finds them complete.
 //!
-//! A request is known by its handle while it is outstanding. Handles are not unique: libraries give one and the same to all
-//! calls that are complete when they return, so such a call is closed there. With nothing outstanding a Wait or Test costs
-//! one branch.
+//! A request is known by its handle while it is outstanding. Handles are not unique: libraries give one and the same to
+//! all calls that are complete when they return, so such a call is closed there. With nothing outstanding a Wait or
+//! Test costs one branch.
 //!
-//! The request of a persistent collective lives from its making to MPI_Request_free; each start of it is a call. Persistent
-//! collectives may be started in any order, another one on each rank. So their calls do not take part in the counting of
-//! positions on the communicator: the k-th start of the n-th persistent collective made on it has a position of its own.
+//! The request of a persistent collective lives from its making to MPI_Request_free; each start of it is a call.
+//! Persistent collectives may be started in any order, another one on each rank. So their calls do not take part in the
+//! counting of positions on the communicator: the k-th start of the n-th persistent collective made on it has a
+//! position of its own.
 
 use std::ffi::c_int;
 use std::sync::Mutex;

@@ -1,5 +1,5 @@
-//! Point-to-point requests, followed only where messages are counted: how large a message is that was received is known when
-//! its request is complete.
+//! Point-to-point requests, followed only where messages are counted: how large a message is that was received is known
+//! when its request is complete.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -46,8 +46,8 @@ fn slots(communicator: usize) -> &'static [Slot] {
 #[inline(always)]
 pub fn find(communicator: usize) -> Option<Handles> {
     let slot = slots(communicator).iter().find(|slot| slot.communicator.load(Ordering::Acquire) == communicator)?;
-    // They were stored before the communicator was. They change only after the communicator is freed, which MPI lets no thread do
-    // while another one is in a call on it.
+    // They were stored before the communicator was. They change only after the communicator is freed, which MPI lets no
+    // thread do while another one is in a call on it.
     if communicator == 0 { None } else { slot.handles.get().map(Vec::as_slice) }
 }
 

@@ -3,8 +3,8 @@
 use crate::counters::mpi_t::interface::Performance;
 use crate::job::suggest::distance;
 
-/// The name of each variable: the library's, and behind it the class where two classes share it (a name is unique in its class
-/// only; Intel MPI has both a timer and a counter called `idle`).
+/// The name of each variable: the library's, and behind it the class where two classes share it (a name is unique in
+/// its class only; Intel MPI has both a timer and a counter called `idle`).
 pub fn names(offered: &[Performance]) -> Vec<String> {
     let name = |variable: &Performance| {
         let shared = offered.iter().filter(|other| other.name == variable.name).count() > 1;
@@ -16,8 +16,8 @@ pub fn names(offered: &[Performance]) -> Vec<String> {
     offered.iter().map(name).collect()
 }
 
-/// The places of the variables that are meant, each once, in the order of the patterns; and for each pattern that means none a
-/// sentence.
+/// The places of the variables that are meant, each once, in the order of the patterns; and for each pattern that means
+/// none a sentence.
 pub fn choose(patterns: &[String], offered: &[Performance], names: &[String]) -> (Vec<usize>, Vec<(String, String)>) {
     let (mut chosen, mut unknown) = (Vec::new(), Vec::new());
     for pattern in patterns {

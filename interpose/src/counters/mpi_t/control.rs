@@ -4,10 +4,11 @@ use crate::boundary::mpi;
 use crate::counters::mpi_t::interface::{self, Control};
 use crate::counters::mpi_t::kinds::Number;
 
-/// The control variables that choose algorithms, as `name=value`, without those that are 0 or an empty text: that leaves the choice
-/// to the library, in all of them. Some libraries choose by default. `None` where there are no such variables, and where it would cost too much to ask: Open MPI before its version 5 loads all its components for it, which
-/// takes some 200 ms (versus 0.4 ms in Open MPI 5 and 0.2 ms in MPICH and Intel MPI, of rank 0 alone), unless they are loaded
-/// `anyway`.
+/// The control variables that choose algorithms, as `name=value`, without those that are 0 or an empty text: that
+/// leaves the choice to the library, in all of them. Some libraries choose by default. `None` where there are no such
+/// variables, and where it would cost too much to ask: Open MPI before its version 5 loads all its components for it,
+/// which takes some 200 ms (versus 0.4 ms in Open MPI 5 and 0.2 ms in MPICH and Intel MPI, of rank 0 alone), unless
+/// they are loaded `anyway`.
 pub fn algorithms(anyway: bool) -> Option<String> {
     let library = mpi::library_version().unwrap_or_default();
     if !anyway && loads_everything(&library) || !interface::begin() {

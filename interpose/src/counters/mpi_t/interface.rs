@@ -1,7 +1,7 @@
 //! The functions and the numbers of MPI's tools interface (MPI_T).
 //!
-//! The numbers differ between the binary interfaces. tests/programs/mock_mpi_t.c is compiled with each library's own `mpi.h` and
-//! has a variable of every class and type: what stands here wrongly gives wrong values there.
+//! The numbers differ between the binary interfaces. tests/programs/mock_mpi_t.c is compiled with each library's own
+//! `mpi.h` and has a variable of every class and type: what stands here wrongly gives wrong values there.
 
 use std::ffi::{c_int, c_void};
 
@@ -93,8 +93,8 @@ impl Session {
         let object = communicator.map_or(0, |_| (&raw mut object).expose_provenance());
         let mut count: c_int = 0;
         let elements = (&raw mut count).expose_provenance();
-        // SAFETY: int MPI_T_pvar_handle_alloc(MPI_T_pvar_session, int, void *, MPI_T_pvar_handle *, int *); the session is open, and
-        // the object of the kind that the variable is bound to.
+        // SAFETY: int MPI_T_pvar_handle_alloc(MPI_T_pvar_session, int, void *, MPI_T_pvar_handle *, int *); the session
+        // is open, and the object of the kind that the variable is bound to.
         let handle = pointer(|handle| unsafe { pvar_handle_alloc(self.session, index, object, handle, elements) })?;
         Some(Handle { handle, count: count.max(0) as usize })
     }
@@ -119,7 +119,8 @@ impl Session {
     /// Gives a handle back, which nobody reads any more.
     pub fn free(&self, mut handle: usize) {
         if handle != 0 {
-            // SAFETY: int MPI_T_pvar_handle_free(MPI_T_pvar_session, MPI_T_pvar_handle *); the handle is of this session.
+            // SAFETY: int MPI_T_pvar_handle_free(MPI_T_pvar_session, MPI_T_pvar_handle *); the handle is of this
+            // session.
             unsafe { pvar_handle_free(self.session, (&raw mut handle).expose_provenance()) };
         }
     }
@@ -314,8 +315,8 @@ impl Control {
     pub fn read(&self) -> Option<Vec<u64>> {
         let (mut handle, mut count): (usize, c_int) = (0, 0);
         let [place, elements] = [(&raw mut handle).expose_provenance(), (&raw mut count).expose_provenance()];
-        // SAFETY: int MPI_T_cvar_handle_alloc(int, void *, MPI_T_cvar_handle *, int *); the variable is bound to nothing, and both
-        // places outlive the call.
+        // SAFETY: int MPI_T_cvar_handle_alloc(int, void *, MPI_T_cvar_handle *, int *); the variable is bound to
+        // nothing, and both places outlive the call.
         if !unsafe { cvar_handle_alloc(self.index, 0, place, elements) } {
             return None;
         }

@@ -1,6 +1,7 @@
 //! What a performance variable's words mean, and the value of a call that comes out of them.
 //!
-//! A column holds whole numbers of 64 bits. What is no such number in the library becomes one in a unit that keeps its digits.
+//! A column holds whole numbers of 64 bits. What is no such number in the library becomes one in a unit that keeps its
+//! digits.
 
 use mpitrace_format::layout::NO_VALUE;
 

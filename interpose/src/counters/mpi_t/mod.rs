@@ -1,8 +1,9 @@
 //! Performance variables of the MPI library (MPI_T), read around each call.
 //!
-//! [`Variables`] is the source of counters: `plan` binds and starts at Init what was asked for; `before` and `after` read it on the way of a call, without a lock or an
-//! allocation of ours. Variables of communicators have a handle for each: [`meet`] makes those of a new one, beside the way of a
-//! call, and [`forget`] gives them back before the communicator is freed. [`control`] tells of control variables.
+//! [`Variables`] is the source of counters: `plan` binds and starts at Init what was asked for; `before` and `after`
+//! read it on the way of a call, without a lock or an allocation of ours. Variables of communicators have a handle for
+//! each: [`meet`] makes those of a new one, beside the way of a call, and [`forget`] gives them back before the
+//! communicator is freed. [`control`] tells of control variables.
 
 mod bound;
 mod choice;

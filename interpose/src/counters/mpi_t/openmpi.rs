@@ -1,10 +1,10 @@
 //! What is known better of variables of Open MPI than they say of themselves.
 //!
-//! Its monitoring component declares messages and bytes for each peer as sizes of a communicator. They only ever grow, and the
-//! library gives them for MPI_COMM_WORLD alone, with the messages on all communicators in them, by world rank
-//! (ompi/mca/common/monitoring/common_monitoring.c, `mca_common_monitoring_get_messages_count`: any other communicator is an
-//! error). Its software performance counters are sizes too in most versions (ompi/runtime/ompi_spc.c, `mpi_t_init`), though only
-//! the lengths of queues are any.
+//! Its monitoring component declares messages and bytes for each peer as sizes of a communicator. They only ever grow,
+//! and the library gives them for MPI_COMM_WORLD alone, with the messages on all communicators in them, by world rank
+//! (ompi/mca/common/monitoring/common_monitoring.c, `mca_common_monitoring_get_messages_count`: any other communicator
+//! is an error). Its software performance counters are sizes too in most versions (ompi/runtime/ompi_spc.c,
+//! `mpi_t_init`), though only the lengths of queues are any.
 
 /// Whether a variable counts for each rank of MPI_COMM_WORLD, whatever communicator is used.
 pub fn counts_for_each_peer(name: &str) -> bool {

@@ -13,7 +13,8 @@ pub const MOST_ELEMENTS: usize = 16;
 pub struct Plan {
     pub session: Session,
     pub readers: Vec<Reader>,
-    /// The variables that have a handle for each communicator: their index in the library, and whether they count all the time.
+    /// The variables that have a handle for each communicator: their index in the library, and whether they count all
+    /// the time.
     pub bound: Vec<(usize, bool)>,
     /// Elements that a reading has room for, for each of these.
     pub rooms: Vec<usize>,
@@ -64,9 +65,10 @@ pub struct Planned {
     pub left_out: Vec<LeftOut>,
 }
 
-/// Binds and starts the variables that the patterns mean, for at most `room` columns. `world` is MPI_COMM_WORLD, where there is
-/// one. A program that reaches MPI by sessions alone gets none: MPI_T keeps parts of the library open that a session opens and
-/// closes. Open MPI 5.0.11, which cannot open a second session in any case, fails in another way then.
+/// Binds and starts the variables that the patterns mean, for at most `room` columns. `world` is MPI_COMM_WORLD, where
+/// there is one. A program that reaches MPI by sessions alone gets none: MPI_T keeps parts of the library open that a
+/// session opens and closes. Open MPI 5.0.11, which cannot open a second session in any case, fails in another way
+/// then.
 pub fn plan(patterns: &[String], room: usize, world: Option<usize>) -> Planned {
     let mut planned = Planned::default();
     let none = |why: &str| Planned {

@@ -1,8 +1,8 @@
 //! Variables that may not be touched while their transport is not in use.
 //!
-//! Open MPI 4 loads all its components to list their variables. Those of its matching transports (MTL) then have nothing behind
-//! them but in the one that is in use: making a handle of `mtl_psm2_tx_num` is a segmentation fault in libpsm2, as seen in
-//! version 4.1.4.
+//! Open MPI 4 loads all its components to list their variables. Those of its matching transports (MTL) then have
+//! nothing behind them but in the one that is in use: making a handle of `mtl_psm2_tx_num` is a segmentation fault in
+//! libpsm2, as seen in version 4.1.4.
 
 use crate::boundary::symbol;
 
@@ -19,7 +19,8 @@ fn is_of(rest: &str, component: &str) -> bool {
     rest.strip_prefix(component).is_some_and(|rest| rest.starts_with('_'))
 }
 
-/// The component of the matching transport that is in use: Open MPI's `ompi_mtl` points to its module, `ompi_mtl_psm2` for one.
+/// The component of the matching transport that is in use: Open MPI's `ompi_mtl` points to its module, `ompi_mtl_psm2`
+/// for one.
 fn selected() -> Option<String> {
     let (name, _) = symbol::at(symbol::pointer_in(c"ompi_mtl")?)?;
     name.to_str().ok()?.strip_prefix("ompi_mtl_").map(str::to_owned)

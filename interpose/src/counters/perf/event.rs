@@ -16,8 +16,8 @@ pub struct Encoding {
 }
 
 impl Encoding {
-    /// Whether all of it happens in the kernel, so that without the kernel it opens well and stays 0: a switch and a migration
-    /// are counted with the registers of the scheduler.
+    /// Whether all of it happens in the kernel, so that without the kernel it opens well and stays 0: a switch and a
+    /// migration are counted with the registers of the scheduler.
     pub fn is_of_kernel_only(&self) -> bool {
         self.kind == SOFTWARE && matches!(self.config, CONTEXT_SWITCHES | CPU_MIGRATIONS)
     }

@@ -1,5 +1,5 @@
-//! A group of events that counts the calling thread, and how it is read: by its pages where all of them allow it, else with one
-//! system call.
+//! A group of events that counts the calling thread, and how it is read: by its pages where all of them allow it, else
+//! with one system call.
 
 use std::ffi::c_int;
 
@@ -108,8 +108,8 @@ impl Group {
         }
     }
 
-    /// Whether every event has a page, and its count lies between those that the kernel tells before and after. Where it does
-    /// not (user space must not read counters, or a virtual machine has them wrong), pages are no use.
+    /// Whether every event has a page, and its count lies between those that the kernel tells before and after. Where
+    /// it does not (user space must not read counters, or a virtual machine has them wrong), pages are no use.
     fn pages_agree(&self) -> bool {
         let mut readings = [const { [0u64; TIMES + system::MOST] }; 3];
         let words = self.words();

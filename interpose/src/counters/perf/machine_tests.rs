@@ -241,7 +241,7 @@ fn turns(count: u64) {
     unsafe {
         core::arch::asm!("2:", "sub {0}, 1", "jnz 2b", inout(reg) count => _, options(nomem, nostack))
     };
-    // SAFETY: as above.
+    // SAFETY: counts a register down to 0, and touches nothing else.
     #[cfg(target_arch = "aarch64")]
     unsafe {
         core::arch::asm!("2:", "subs {0}, {0}, #1", "b.ne 2b", inout(reg) count => _, options(nomem, nostack))

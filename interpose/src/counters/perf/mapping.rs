@@ -10,7 +10,8 @@ use mpitrace_platform::perf::{self, Attributes, flag};
 use crate::boundary::system::descriptor;
 use crate::counters::perf::page::{Page, capability};
 
-/// A mapped page; unmapped when it is dropped. In a child that was forked off it is not mapped: the kernel leaves it out.
+/// A mapped page; unmapped when it is dropped. In a child that was forked off it is not mapped: the kernel leaves it
+/// out.
 pub struct Mapping(NonNull<Page>);
 
 impl Mapping {
@@ -37,8 +38,9 @@ impl Drop for Mapping {
     }
 }
 
-/// Ticks per second as the kernel has them, from the page of an event that counts nothing (perf_event_open(2), time_mult and
-/// time_shift: ns = ticks * mult >> shift). Known to some 1e-9, as far as the kernel's own measurement goes.
+/// Ticks per second as the kernel has them, from the page of an event that counts nothing (perf_event_open(2),
+/// time_mult and time_shift: ns = ticks * mult >> shift). Known to some 1e-9, as far as the kernel's own measurement
+/// goes.
 pub fn hz_of_kernel() -> Option<u64> {
     let flags = flag::DISABLED | flag::EXCLUDE_KERNEL | flag::EXCLUDE_HYPERVISOR;
     let event = perf::open(&Attributes { flags, ..Attributes::new(perf::SOFTWARE, perf::DUMMY) }, None, 0).ok()?;

@@ -40,8 +40,8 @@ use names::parse;
 
 use group::Group;
 
-/// The counters of a thread: one group of hardware events and one of software events. In one group of both, a hardware event for
-/// which there is no counter would silence the software events too.
+/// The counters of a thread: one group of hardware events and one of software events. In one group of both, a hardware
+/// event for which there is no counter would silence the software events too.
 pub struct Counters {
     hardware: Group,
     software: Group,
@@ -58,8 +58,8 @@ pub struct Times {
 }
 
 impl Counters {
-    /// Opens the events for the calling thread and starts them. What cannot be opened is left out, with a note that names it,
-    /// the reason and the setting that would help.
+    /// Opens the events for the calling thread and starts them. What cannot be opened is left out, with a note that
+    /// names it, the reason and the setting that would help.
     pub fn open(events: &[Event]) -> (Counters, Vec<Note>) {
         let of = |hardware: bool| {
             events.iter().enumerate().filter(|(_, event)| event.is_hardware() == hardware).collect::<Vec<_>>()
@@ -87,18 +87,19 @@ impl Counters {
         self.hardware.words() + self.software.words()
     }
 
-    /// How many system calls a reading takes, unless the hardware group shares its counters with others and the processor's
-    /// clock is not the kernel's: then one more.
+    /// How many system calls a reading takes, unless the hardware group shares its counters with others and the
+    /// processor's clock is not the kernel's: then one more.
     #[cfg(test)]
     pub fn system_calls(&self) -> usize {
         let hardware = self.hardware.words() != 0 && !self.hardware.is_read_by_pages();
         usize::from(hardware) + usize::from(self.software.words() != 0)
     }
 
-    /// Reads all counters before a call into `reading`, which has [`Counters::words`] words; else it is left as it is. At most
-    /// one system call a group. To be called on the thread that opened them.
+    /// Reads all counters before a call into `reading`, which has [`Counters::words`] words; else it is left as it is.
+    /// At most one system call a group. To be called on the thread that opened them.
     ///
-    /// Hardware events come last here and first after the call, so that they do not count the other group's system call.
+    /// Hardware events come last here and first after the call, so that they do not count the other group's system
+    /// call.
     #[inline(always)]
     pub fn read_before(&self, reading: &mut [u64]) {
         if let Some((hardware, software)) = self.parts(reading) {
@@ -122,9 +123,9 @@ impl Counters {
         (reading.len() == words + self.software.words()).then(|| reading.split_at_mut_checked(words))?
     }
 
-    /// Stores what came together between two readings in `values`, one for each event of the list; one that is left out keeps
-    /// what is there. The quality is that of the hardware events; software events are exact, unless the program has closed our
-    /// descriptors.
+    /// Stores what came together between two readings in `values`, one for each event of the list; one that is left out
+    /// keeps what is there. The quality is that of the hardware events; software events are exact, unless the program
+    /// has closed our descriptors.
     #[inline(always)]
     pub fn difference(&self, before: &[u64], after: &[u64], values: &mut [u64]) -> Quality {
         let words = self.hardware.words();

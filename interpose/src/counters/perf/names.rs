@@ -13,8 +13,8 @@ const MOST_DIGITS: usize = 16;
 
 /// The event of this name; else one clear sentence on what is wrong and what would be right.
 ///
-/// After a colon `u` counts only while the program runs, `k` only while the kernel works for it, `uk` both, which is what
-/// goes without saying but for the presets of PAPI (`u`).
+/// After a colon `u` counts only while the program runs, `k` only while the kernel works for it, `uk` both, which is
+/// what goes without saying but for the presets of PAPI (`u`).
 pub fn parse(text: &str) -> Result<Event, String> {
     let (name, modifiers) = text.split_once(':').map_or((text, None), |(name, modifiers)| (name, Some(modifiers)));
     let domain = modifiers.map(|modifiers| domain(text, modifiers)).transpose()?;

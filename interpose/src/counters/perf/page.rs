@@ -1,7 +1,7 @@
 //! A counter read without a system call: the page that the kernel keeps for an event (`perf_event_mmap_page`).
 //!
-//! [`read`] is the loop that linux/perf_event.h documents. It is made of the page, whose fields are atomics so that a page in
-//! ordinary memory does as well, and of the instructions ([`Instructions`]).
+//! [`read`] is the loop that linux/perf_event.h documents. It is made of the page, whose fields are atomics so that a
+//! page in ordinary memory does as well, and of the instructions ([`Instructions`]).
 
 use std::sync::atomic::{AtomicI64, AtomicU16, AtomicU32, AtomicU64, Ordering, fence};
 
@@ -52,8 +52,8 @@ pub mod capability {
     pub const SHORT_TIME: u64 = 1 << 5;
 }
 
-/// How often the loop is tried: the kernel changes the page when the thread is switched or a counter overflows, so that even
-/// a second try is rare.
+/// How often the loop is tried: the kernel changes the page when the thread is switched or a counter overflows, so that
+/// even a second try is rare.
 const TRIES: usize = 100;
 
 /// What reads counters and the clock.
@@ -69,7 +69,8 @@ pub trait Instructions {
 pub struct PageReading {
     /// Since the event was opened, not scaled.
     pub count: u64,
-    /// How long the group was to count, ns. Both times stand still between two changes of the page as long as they are equal.
+    /// How long the group was to count, ns. Both times stand still between two changes of the page as long as they are
+    /// equal.
     pub enabled: u64,
     /// How long it counted, ns.
     pub running: u64,
@@ -117,7 +118,8 @@ fn attempt(page: &Page, instructions: &impl Instructions) -> Option<PageReading>
     Some(PageReading { count: count as u64, enabled, running })
 }
 
-/// A counter of `width` bits as a signed number: the kernel starts counters below 0, so that they overflow in good time.
+/// A counter of `width` bits as a signed number: the kernel starts counters below 0, so that they overflow in good
+/// time.
 #[inline(always)]
 fn extended(counter: u64, width: u32) -> i64 {
     let unused = 64u32.saturating_sub(width) & 63;

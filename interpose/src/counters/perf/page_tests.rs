@@ -35,8 +35,8 @@ impl Machine {
         self.page.lock.store(lock.wrapping_add(2), Ordering::Release);
     }
 
-    /// The event, which has come to `count`, goes onto this counter, `left` below its overflow; the counter that it had is taken
-    /// by another event.
+    /// The event, which has come to `count`, goes onto this counter, `left` below its overflow; the counter that it had
+    /// is taken by another event.
     fn schedule(&self, count: u64, counter: usize, left: u64) {
         self.update(|page| {
             let old = page.index.load(Ordering::Relaxed);
@@ -179,7 +179,8 @@ fn times_of_a_multiplexed_event_go_on_with_the_clock() {
     assert_eq!(machine.read(), None, "the page alone does not know the time");
     machine.page.capabilities.fetch_or(capability::TIME, Ordering::Relaxed);
     machine.update(|page| {
-        // 2.5 GHz: 0.4 ns a tick, as 1717986918 / 2^32. The page was written at tick 2^60, and ticks * mult does not fit.
+        // 2.5 GHz: 0.4 ns a tick, as 1717986918 / 2^32. The page was written at tick 2^60, and ticks * mult does not
+        // fit.
         page.time_shift.store(32, Ordering::Relaxed);
         page.time_mult.store(1_717_986_918, Ordering::Relaxed);
         let then = (((1u128 << 60) * 1_717_986_918) >> 32) as u64;

@@ -1,15 +1,15 @@
 //! The presets of PAPI, expressed in the generic events of the kernel where that can be done.
 //!
-//! Those of table 4.1 of Roth's thesis are all here, and the commonest others. PAPI counts the program and not the kernel
-//! unless it is told otherwise (`PAPI_DOM_USER`), so a preset does the same.
+//! Those of table 4.1 of Roth's thesis are all here, and the commonest others. PAPI counts the program and not the
+//! kernel unless it is told otherwise (`PAPI_DOM_USER`), so a preset does the same.
 
 /// How a preset is had.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Preset {
     /// It is this event.
     Is(&'static str),
-    /// It is the first on Intel's processors, and elsewhere the second: the generic events of caches count the last level there,
-    /// the second level on AMD Zen (PMCx064) and the first on Arm (L1D_CACHE_REFILL).
+    /// It is the first on Intel's processors, and elsewhere the second: the generic events of caches count the last
+    /// level there, the second level on AMD Zen (PMCx064) and the first on Arm (L1D_CACHE_REFILL).
     LastLevel(&'static str, &'static str),
     /// Both together.
     Sum(&'static str, &'static str),
@@ -23,9 +23,9 @@ use Preset::{Difference, Is, LastLevel, Raw, Sum};
 
 /// The names of the presets, and what they are.
 ///
-/// `branch-misses` and `branch-instructions` count all branches, also those that PAPI's "conditional" leaves out. The raw codes:
-/// Intel's L2_RQSTS (event 24H) from Skylake on, AMD's L2_CACHE_REQ_STAT (PMCx064) of the Zen family, L2D_CACHE_REFILL
-/// of the Arm architecture's common events.
+/// `branch-misses` and `branch-instructions` count all branches, also those that PAPI's "conditional" leaves out. The
+/// raw codes: Intel's L2_RQSTS (event 24H) from Skylake on, AMD's L2_CACHE_REQ_STAT (PMCx064) of the Zen family,
+/// L2D_CACHE_REFILL of the Arm architecture's common events.
 pub const PRESETS: [(&str, Preset); 29] = [
     ("PAPI_L1_TCM", Sum("L1-dcache-load-misses", "L1-icache-load-misses")),
     ("PAPI_L2_TCM", Raw("r3f24 on Intel since Skylake, r964 on AMD Zen, r17 on Arm (data and unified)")),

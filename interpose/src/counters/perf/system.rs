@@ -69,8 +69,8 @@ impl System for Kernel {
     }
 
     fn start(&self, leader: c_int) {
-        // The leader alone, whose members follow: enabled one by one, a member of another kind than the leader's counts only
-        // from the next context switch on (Linux 6.18: 50 of 50 sleeps were not counted).
+        // The leader alone, whose members follow: enabled one by one, a member of another kind than the leader's counts
+        // only from the next context switch on (Linux 6.18: 50 of 50 sleeps were not counted).
         descriptor::restart(leader);
     }
 
@@ -87,8 +87,8 @@ impl System for Kernel {
     }
 
     fn user_access(&self, encoding: Encoding) -> &'static [u64] {
-        // On arm64 bit 1 asks for it and bit 0 for 64 bits, which not every processor has; the kernel refuses what it cannot
-        // do. On x86 nothing has to be asked.
+        // On arm64 bit 1 asks for it and bit 0 for 64 bits, which not every processor has; the kernel refuses what it
+        // cannot do. On x86 nothing has to be asked.
         let asked = cfg!(target_arch = "aarch64")
             && encoding.kind != SOFTWARE
             && number_in("/proc/sys/kernel/perf_user_access") == Some(1);

@@ -82,8 +82,8 @@ pub extern "C" fn mpitrace_timer_start(timer: c_int) {
     }
 }
 
-/// Stops a timer: what has passed since it was started counts for the call or region in progress on this thread. One that is not
-/// running stays as it is.
+/// Stops a timer: what has passed since it was started counts for the call or region in progress on this thread. One
+/// that is not running stays as it is.
 #[unsafe(no_mangle)]
 pub extern "C" fn mpitrace_timer_stop(timer: c_int) {
     let now = ticks::now();
@@ -114,8 +114,8 @@ pub extern "C" fn mpitrace_region_end(region: c_int) {
     }
 }
 
-/// The values of a counter or timer in the repetitions of a region that this rank has kept so far, in their order: as many as
-/// there are, of which the first `capacity` are stored.
+/// The values of a counter or timer in the repetitions of a region that this rank has kept so far, in their order: as
+/// many as there are, of which the first `capacity` are stored.
 ///
 /// # Safety
 /// `values` has room for `capacity` of them.

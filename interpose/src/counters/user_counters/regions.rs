@@ -1,5 +1,6 @@
-//! Regions: repetitions that a program starts and stops by hand, since they are not one MPI call. Each is an operation of its own
-//! on MPI_COMM_WORLD, with positions of its own: its k-th repetition on one rank belongs to its k-th on the others.
+//! Regions: repetitions that a program starts and stops by hand, since they are not one MPI call. Each is an operation
+//! of its own on MPI_COMM_WORLD, with positions of its own: its k-th repetition on one rank belongs to its k-th on the
+//! others.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -61,8 +62,8 @@ fn position(name: &str, repetition: u64) -> u64 {
     3 << 62 | mix(&words)[0] >> 42 << 40 | repetition & ((1 << 40) - 1)
 }
 
-/// Begins a repetition. One that is in progress on this thread already goes on instead. `inside` a recorded call it is counted and
-/// not kept.
+/// Begins a repetition. One that is in progress on this thread already goes on instead. `inside` a recorded call it is
+/// counted and not kept.
 pub fn begin(number: usize, inside: bool) -> Option<()> {
     if with_open(|open| open.iter().any(|(region, _)| *region == number))? {
         return None;

@@ -1,6 +1,6 @@
-//! The functions of Roth's `roth_tracing` (thesis, section 4.6.2): one value per metric and repetition in simple arrays that are made
-//! in advance, filled from any part of the stack, and read back as they are. The same numbers go into the trace, a repetition being
-//! a region of the name `roth_tracing`.
+//! The functions of Roth's `roth_tracing` (thesis, section 4.6.2): one value per metric and repetition in simple arrays
+//! that are made in advance, filled from any part of the stack, and read back as they are. The same numbers go into the
+//! trace, a repetition being a region of the name `roth_tracing`.
 
 use std::ffi::{CString, c_char, c_int, c_long};
 use std::sync::OnceLock;
@@ -53,8 +53,8 @@ unsafe fn read(names: *const *const c_char, count: c_int, timers: bool) -> Vec<M
         .collect()
 }
 
-/// Makes the arrays, for so many repetitions of these metrics: `init_tracer` with the enumerations as names. The second call of a
-/// run, and one without room, changes nothing.
+/// Makes the arrays, for so many repetitions of these metrics: `init_tracer` with the enumerations as names. The second
+/// call of a run, and one without room, changes nothing.
 ///
 /// # Safety
 /// The names are as many C strings as is said.

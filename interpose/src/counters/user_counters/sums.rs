@@ -32,8 +32,8 @@ pub fn set_slots(slots: u32, timers: u32, period_ns: f64) {
     SLOTS.store(slots, Ordering::Release);
 }
 
-/// The source: the sums are kept with the thread. They have columns of their own, whose names come while the program runs
-/// (`names.rs`), so that nothing is planned.
+/// The source: the sums are kept with the thread. They have columns of their own, whose names come while the program
+/// runs (`names.rs`), so that nothing is planned.
 pub struct UserCounters;
 
 impl Source for UserCounters {

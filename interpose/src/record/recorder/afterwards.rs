@@ -6,17 +6,25 @@ use crate::boundary::abi;
 use crate::clocks;
 use crate::counters::per_call;
 use crate::identity::call_cache::{Call, Found};
+use crate::identity::communicator::Communicator;
 use crate::identity::{operations, registry};
 use crate::record::thread::{self, Record, ThreadRef, attention};
 
-/// Forwards a call whose operation the tables cannot hold. It has its place among the calls of its communicator all the same.
+/// Before a call whose operation the tables cannot hold: its communicator, where that is known. The call has its place among
+/// those of its communicator all the same.
 #[cold]
 #[inline(never)]
-pub fn untracked(thread: ThreadRef, call: &Call, blocking: bool, forward: impl FnOnce() -> c_int) -> c_int {
-    let known = thread::catch_panic(|| registry::lock()?.communicators.get(&call.key.communicator).copied());
+pub fn begin_untracked(thread: ThreadRef, call: &Call) -> Option<&'static Communicator> {
     let entry = thread.entry();
     entry.set_untracked(entry.untracked() + 1);
-    let result = thread::guarded(forward);
+    thread::catch_panic(|| registry::lock()?.communicators.get(&call.key.communicator).copied())
+}
+
+/// After it. The call itself is forwarded in between, where its arguments still lie in registers: a function that got them
+/// would have every call store them.
+#[cold]
+#[inline(never)]
+pub fn end_untracked(thread: ThreadRef, known: Option<&'static Communicator>, blocking: bool, result: c_int) {
     if let Some(known) = known
         && !abi::get().is_argument_error(result)
     {
@@ -26,7 +34,6 @@ pub fn untracked(thread: ThreadRef, call: &Call, blocking: bool, forward: impl F
             thread.attend(attention::DISTURBED);
         }
     }
-    result
 }
 
 /// What a record needs beside the usual.
@@ -45,8 +52,8 @@ pub fn attend(thread: ThreadRef, record: Record, communicator: usize) {
     }
 }
 
-/// Dropped only where a C++ exception (an error handler's) passes through a call: it counts as refused. The call was counted, and the
-/// record that the thread's next one leads to is its.
+/// Dropped only where a C++ exception (an error handler's) passes through a call: it counts as refused. The call was
+/// counted, and the record that the thread's next one leads to is its.
 pub struct LeftByException {
     pub thread: ThreadRef,
     pub found: Found,
@@ -61,8 +68,8 @@ impl Drop for LeftByException {
     }
 }
 
-/// What is left to do after a call that failed, or whose operation could not be told before. The thread's last record is the
-/// call's.
+/// What is left to do after a call that failed, or whose operation could not be told before. The thread's last record
+/// is the call's.
 #[cold]
 #[inline(never)]
 pub fn afterwards(thread: ThreadRef, found: &Found, call: &Call, message: &dyn Fn(ThreadRef) -> Call, result: c_int) {
@@ -89,8 +96,9 @@ pub fn synchronise(thread: ThreadRef, found: &Found) {
     thread.attend(attention::DISTURBED);
 }
 
-/// After a call that returned an error. Where the library refused an argument, it was matched with nothing on the other ranks,
-/// and its count is taken back; after any other error the other ranks may have taken it for theirs, and go on counting.
+/// After a call that returned an error. Where the library refused an argument, it was matched with nothing on the other
+/// ranks, and its count is taken back; after any other error the other ranks may have taken it for theirs, and go on
+/// counting.
 fn failed(thread: ThreadRef, found: &Found, result: c_int) {
     if abi::get().is_argument_error(result) {
         refused(thread, found);

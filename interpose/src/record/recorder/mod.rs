@@ -17,11 +17,11 @@ use crate::identity::call_cache::{Call, Found};
 use crate::identity::operations;
 use crate::record::thread::{self, Record, ThreadRef, attention};
 use crate::record::{mode, ticks};
-use afterwards::{LeftByException, afterwards, attend, synchronise, unkept, untracked};
+use afterwards::{LeftByException, afterwards, attend, begin_untracked, end_untracked, synchronise, unkept};
 
-/// Counts a call and begins its record, all that comes before the time stamp of the entry; then goes on with `recorded`,
-/// which gets the thread, the call, its operation, the record and `forward`. Where there is no record the call
-/// is forwarded, and `unrecorded` gets its result. Clocks are synchronised after `blocking` calls only.
+/// Counts a call and begins its record, all that comes before the time stamp of the entry; then goes on with
+/// `recorded`, which gets the thread, the call, its operation, the record and `forward`. Where there is no record the
+/// call is forwarded, and `unrecorded` gets its result. Clocks are synchronised after `blocking` calls only.
 ///
 /// No lock, no allocation, no system call and no MPI call lie on this way, but for an operation that the thread has not
 /// called lately and for a full chunk.
@@ -44,7 +44,10 @@ fn begin<F: FnOnce() -> c_int, R>(
     }
     let call = message(thread);
     let Some(&found) = operations::find(thread, &call) else {
-        return unrecorded(untracked(thread, &call, blocking, forward));
+        let communicator = begin_untracked(thread, &call);
+        let result = thread::guarded(forward);
+        end_untracked(thread, communicator, blocking, result);
+        return unrecorded(result);
     };
     let position = found.communicator.calls();
     found.communicator.set_calls(position + 1);

@@ -14,8 +14,8 @@ use crate::record::entry::Entry;
 use crate::record::thread::{self, Record, ThreadRef, attention};
 use crate::record::{mode, ticks};
 
-/// Forwards what starts a non-blocking collective, and begins its record: the result, and what is left to be recorded when
-/// the request is found complete.
+/// Forwards what starts a non-blocking collective, and begins its record: the result, and what is left to be recorded
+/// when the request is found complete.
 #[inline(always)]
 pub fn starting(message: impl Fn(ThreadRef) -> Call, forward: impl FnOnce() -> c_int) -> (c_int, Option<Started>) {
     let recorded = |thread: ThreadRef, call: &Call, found: Found, record: Record, forward: _| {
@@ -42,8 +42,8 @@ pub fn starting(message: impl Fn(ThreadRef) -> Call, forward: impl FnOnce() -> c
 /// Stands where the communicator's handle is not at hand: no variable is bound to it.
 const NO_COMMUNICATOR: usize = 0;
 
-/// Counts a start of a persistent collective and begins its record; `None` where it is not kept. The call that starts it
-/// comes next, then [`Begun::started`] or [`Begun::take_back`]. MPI lets no two threads start the same request.
+/// Counts a start of a persistent collective and begins its record; `None` where it is not kept. The call that starts
+/// it comes next, then [`Begun::started`] or [`Begun::take_back`]. MPI lets no two threads start the same request.
 pub fn prepared(found: &Found, position: u64) -> Option<Begun> {
     let mode = mode::get();
     if mode == mode::OFF {

@@ -1,17 +1,18 @@
-//! The few MPI functions that the tracer itself calls, at Init and Finalize and when it meets something new. Never on the
-//! way of a call.
+//! The few MPI functions that the tracer itself calls, at Init and Finalize and when it meets something new. Never on
+//! the way of a call.
 //!
-//! The functions in here can be called from safe code: they pass addresses of their own only, which outlive the call, and
-//! handles as the program or the library has given them, by [`Comm`] and [`Group`]. What a handle stands for is the library's to judge,
-//! as it is where the program passes it.
+//! The functions in here can be called from safe code: they pass addresses of their own only, which outlive the call,
+//! and handles as the program or the library has given them, by [`Comm`] and [`Group`]. What a handle stands for is the
+//! library's to judge, as it is where the program passes it.
 
 use std::ffi::{CStr, c_int};
-use std::marker::PhantomData;
-
-use bytemuck::Pod;
 
 use crate::boundary::abi;
 use crate::boundary::symbol::Symbol;
+
+mod comm;
+
+pub use comm::Comm;
 
 macro_rules! functions {
     ($($(#[$doc:meta])* fn $name:ident = $symbol:literal ( $($argument:ident),* );)*) => { $(
@@ -135,218 +136,14 @@ pub fn word(function: impl FnOnce(usize) -> bool) -> Option<usize> {
     function((&raw mut value).expose_provenance()).then_some(value)
 }
 
-/// Calls `function` with the address of an MPI_Count, 64 bits in all three interfaces; the count, if that went well and it is
-/// not negative.
+/// Calls `function` with the address of an MPI_Count, 64 bits in all three interfaces; the count, if that went well and
+/// it is not negative.
 fn count(function: impl FnOnce(usize) -> bool) -> Option<u64> {
     let mut value: i64 = -1;
     if !function((&raw mut value).expose_provenance()) {
         return None;
     }
     u64::try_from(value).ok()
-}
-
-/// A communicator: the program's, or one of the tracer's own.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Comm(usize);
-
-impl Comm {
-    /// MPI_COMM_WORLD.
-    pub fn world() -> Comm {
-        Comm(abi::get().comm_world)
-    }
-
-    /// The one behind a handle that the program has passed or the library has returned.
-    pub fn of_handle(handle: usize) -> Comm {
-        Comm(handle)
-    }
-
-    fn ask(self, function: unsafe fn(usize, usize) -> bool) -> Option<c_int> {
-        // SAFETY: the functions that are passed here take a communicator and the address of an int.
-        int(|place| unsafe { function(self.0, place) })
-    }
-
-    /// This rank's rank in its (local) group.
-    pub fn rank(self) -> Option<u32> {
-        u32::try_from(self.ask(comm_rank)?).ok()
-    }
-
-    /// Ranks in its (local) group.
-    pub fn size(self) -> Option<u32> {
-        u32::try_from(self.ask(comm_size)?).ok()
-    }
-
-    /// Ranks in the remote group of an intercommunicator.
-    pub fn remote_size(self) -> Option<u32> {
-        u32::try_from(self.ask(comm_remote_size)?).ok()
-    }
-
-    /// Whether it is an intercommunicator.
-    pub fn is_inter(self) -> Option<bool> {
-        Some(self.ask(comm_test_inter)? != 0)
-    }
-
-    /// From how many neighbours this rank receives and to how many it sends in its topology; none where it has no topology.
-    pub fn neighbours(self) -> (u32, u32) {
-        let (sources, destinations) = self.find_neighbours().unwrap_or((0, 0));
-        (sources.max(0) as u32, destinations.max(0) as u32)
-    }
-
-    fn find_neighbours(self) -> Option<(c_int, c_int)> {
-        let kind = self.ask(topo_test)?;
-        let [cartesian, graph, distributed] = abi::get().topologies;
-        if kind == cartesian {
-            let dimensions = self.ask(cartdim_get)?;
-            return Some((2 * dimensions, 2 * dimensions));
-        }
-        if kind == graph {
-            let rank = self.ask(comm_rank)?;
-            // SAFETY: int MPI_Graph_neighbors_count(MPI_Comm, int, int *), on a communicator with a graph.
-            let neighbours = int(|count| unsafe { graph_neighbors_count(self.0, rank as usize, count) })?;
-            return Some((neighbours, neighbours));
-        }
-        if kind == distributed {
-            let (mut destinations, mut weighted): (c_int, c_int) = (0, 0);
-            let (to, flag) = ((&raw mut destinations).expose_provenance(), (&raw mut weighted).expose_provenance());
-            // SAFETY: int MPI_Dist_graph_neighbors_count(MPI_Comm, int *, int *, int *); all three ints outlive the call.
-            let sources = int(|from| unsafe { dist_graph_neighbors_count(self.0, from, to, flag) })?;
-            return Some((sources, destinations));
-        }
-        None
-    }
-
-    /// Its (local) group.
-    pub fn group(self) -> Option<Group> {
-        // SAFETY: int MPI_Comm_group(MPI_Comm, MPI_Group *); the group is ours to free.
-        handle(|place| unsafe { comm_group(self.0, place) }).map(Group)
-    }
-
-    /// The remote group of an intercommunicator.
-    pub fn remote_group(self) -> Option<Group> {
-        // SAFETY: int MPI_Comm_remote_group(MPI_Comm, MPI_Group *); the group is ours to free.
-        handle(|place| unsafe { comm_remote_group(self.0, place) }).map(Group)
-    }
-
-    /// A duplicate of the tracer's own, which all ranks make. It inherits MPI_ERRORS_ARE_FATAL from the world; this one returns
-    /// errors.
-    pub fn duplicate(self) -> Option<Comm> {
-        // SAFETY: int MPI_Comm_dup(MPI_Comm, MPI_Comm *).
-        let new = handle(|place| unsafe { comm_dup(self.0, place) })?;
-        // SAFETY: int MPI_Comm_set_errhandler(MPI_Comm, MPI_Errhandler), on a communicator made just now.
-        unsafe { comm_set_errhandler(new, abi::get().errors_return) };
-        Some(Comm(new))
-    }
-
-    /// Splits by colour, which all ranks do. With MPI_UNDEFINED for a colour what comes is MPI_COMM_NULL.
-    pub fn split(self, color: i32, key: u32) -> Option<Comm> {
-        // SAFETY: int MPI_Comm_split(MPI_Comm, int, int, MPI_Comm *); ints lie in the lower half of a register.
-        handle(|place| unsafe { comm_split(self.0, color as u32 as usize, key as usize, place) }).map(Comm)
-    }
-
-    /// The ranks that share memory with this one. All ranks come here.
-    pub fn split_by_memory(self, key: u32) -> Option<Comm> {
-        let abi = abi::get();
-        let kind = abi.comm_type_shared as u32 as usize;
-        // SAFETY: int MPI_Comm_split_type(MPI_Comm, int, int, MPI_Info, MPI_Comm *); MPI_INFO_NULL is an info.
-        handle(|place| unsafe { comm_split_type(self.0, kind, key as usize, abi.info_null, place) }).map(Comm)
-    }
-
-    /// Gives one of the tracer's own back.
-    pub fn free(self) {
-        // A 4-byte handle lies in the word's first 4 bytes.
-        let mut comm = self.0;
-        // SAFETY: int MPI_Comm_free(MPI_Comm *); the handle outlives the call.
-        unsafe { comm_free((&raw mut comm).expose_provenance()) };
-    }
-
-    /// Raises an error on it.
-    pub fn raise(self, code: c_int) {
-        // SAFETY: int MPI_Comm_call_errhandler(MPI_Comm, int).
-        unsafe { comm_call_errhandler(self.0, code as usize) };
-    }
-
-    /// Rank 0's words (or bytes) for all ranks, which come here with as many. False: it has failed.
-    pub fn broadcast<T: Pod>(self, words: &mut [T]) -> bool {
-        let (place, bytes) = (words.as_mut_ptr().expose_provenance(), size_of_val(words));
-        // SAFETY: int MPI_Bcast(void *, int, MPI_Datatype, int, MPI_Comm); the bytes are the slice's, and of a type that may have
-        // any.
-        unsafe { bcast(place, bytes, abi::get().byte, 0, self.0) }
-    }
-
-    /// The least integer of all ranks, which come here together.
-    pub fn min(self, here: i64) -> Option<i64> {
-        self.reduce(here, abi::get().min)
-    }
-
-    /// The sum of the integers of all ranks, which come here together.
-    pub fn sum(self, here: i64) -> Option<i64> {
-        self.reduce(here, abi::get().sum)
-    }
-
-    fn reduce(self, here: i64, operator: usize) -> Option<i64> {
-        let mut result = 0i64;
-        let (send, receive) = ((&raw const here).expose_provenance(), (&raw mut result).expose_provenance());
-        // SAFETY: int MPI_Allreduce(const void *, void *, int, MPI_Datatype, MPI_Op, MPI_Comm); both hold one 64-bit integer.
-        unsafe { allreduce(send, receive, 1, abi::get().int64, operator, self.0) }.then_some(result)
-    }
-
-    /// The sum of the integers of the ranks before this one; what the first rank gets is not defined.
-    pub fn sum_before(self, here: i64) -> i64 {
-        let mut result = 0i64;
-        let (send, receive) = ((&raw const here).expose_provenance(), (&raw mut result).expose_provenance());
-        let abi = abi::get();
-        // SAFETY: int MPI_Exscan(const void *, void *, int, MPI_Datatype, MPI_Op, MPI_Comm); both hold one 64-bit integer.
-        unsafe { exscan(send, receive, 1, abi.int64, abi.sum, self.0) };
-        result
-    }
-
-    /// Sends words. So short a message is buffered by the library: the call returns also if the other never receives it.
-    pub fn send(self, words: &[u64], to: usize, tag: usize) {
-        let (place, bytes) = (words.as_ptr().expose_provenance(), size_of_val(words));
-        // SAFETY: int MPI_Send(const void *, int, MPI_Datatype, int, int, MPI_Comm); the words live until the call returns.
-        unsafe { send(place, bytes, abi::get().byte, to, tag, self.0) };
-    }
-
-    /// Begins to receive as many words. `None`: it has failed.
-    pub fn receive(self, words: &mut [u64], from: usize, tag: usize) -> Option<Receive<'_>> {
-        let (place, bytes) = (words.as_mut_ptr().expose_provenance(), size_of_val(words));
-        let byte = abi::get().byte;
-        // SAFETY: int MPI_Irecv(void *, int, MPI_Datatype, int, int, MPI_Comm, MPI_Request *); the words are borrowed until the
-        // request is complete, which `Receive` sees to.
-        let request = word(|request| unsafe { irecv(place, bytes, byte, from, tag, self.0, request) })?;
-        Some(Receive { request, under_way: true, words: PhantomData })
-    }
-}
-
-/// A receive under way. Dropped before its message has come it is cancelled and waited for: then the words are not touched any
-/// more. A message that has come meanwhile is one that nobody waits for.
-pub struct Receive<'w> {
-    request: usize,
-    under_way: bool,
-    words: PhantomData<&'w mut [u64]>,
-}
-
-impl Receive<'_> {
-    /// Whether the message is there. `None`: it has failed.
-    pub fn arrived(&mut self) -> Option<bool> {
-        let request = (&raw mut self.request).expose_provenance();
-        let ignore = abi::get().status_ignore;
-        // SAFETY: int MPI_Test(MPI_Request *, int *, MPI_Status *); the request is this one's.
-        let arrived = int(|flag| unsafe { test(request, flag, ignore) }).map(|flag| flag != 0);
-        self.under_way = arrived == Some(false);
-        arrived
-    }
-}
-
-impl Drop for Receive<'_> {
-    fn drop(&mut self) {
-        if self.under_way {
-            let request = (&raw mut self.request).expose_provenance();
-            // SAFETY: int MPI_Cancel(MPI_Request *), of a request that is not complete.
-            unsafe { cancel(request) };
-            // SAFETY: int MPI_Wait(MPI_Request *, MPI_Status *). MPI lets a receive that is cancelled complete without the other.
-            unsafe { wait(request, abi::get().status_ignore) };
-        }
-    }
 }
 
 /// A group of the tracer's own, given back when it is dropped.
@@ -379,7 +176,8 @@ impl Group {
         let ranks: Vec<c_int> = (0..size as c_int).collect();
         let mut translated = vec![-1 as c_int; size as usize];
         let (from, to) = (ranks.as_ptr().expose_provenance(), translated.as_mut_ptr().expose_provenance());
-        // SAFETY: int MPI_Group_translate_ranks(MPI_Group, int, const int *, MPI_Group, int *); both arrays have `size` elements.
+        // SAFETY: int MPI_Group_translate_ranks(MPI_Group, int, const int *, MPI_Group, int *); both arrays have `size`
+        // elements.
         unsafe { group_translate_ranks(self.0, size as usize, from, other.0, to) }.then_some(translated)
     }
 }
@@ -392,8 +190,8 @@ impl Drop for Group {
     }
 }
 
-/// The bytes of a data type's elements. `None` where they do not fit. The handle is predefined, committed, or of a call that has
-/// returned well.
+/// The bytes of a data type's elements. `None` where they do not fit. The handle is predefined, committed, or of a call
+/// that has returned well.
 pub fn size_of_type(datatype: usize) -> Option<u64> {
     // SAFETY: int MPI_Type_size_x(MPI_Datatype, MPI_Count *).
     let large = count(|size| unsafe { type_size_x(datatype, size) });

@@ -1,0 +1,71 @@
+//! Calls that the program has made and those that are nested in them: only the former are recorded.
+
+use crate::job::log;
+use crate::record::thread::{ThreadRef, create, current, frame};
+use crate::record::{mode, ticks};
+
+/// Runs `call` as one that the MPI library may nest other MPI calls in: they are only forwarded.
+#[inline(always)]
+pub fn guarded<R>(call: impl FnOnce() -> R) -> R {
+    let here = frame();
+    if is_nested(here) {
+        return call();
+    }
+    let thread = match current() {
+        Some(thread) => thread,
+        None if !mode::is_on() => return call(),
+        None => create(),
+    };
+    let _guard = Guard::hold(thread, here);
+    call()
+}
+
+/// Whether this thread is inside an MPI call that the program made, seen from a wrapper that stands at `here`.
+#[inline(always)]
+pub fn is_nested(here: usize) -> bool {
+    current().is_some_and(|thread| here < thread.guard())
+}
+
+/// Holds [`Thread::guard`] until it is dropped, also where a C++ exception passes through.
+struct Guard(ThreadRef);
+
+impl Guard {
+    /// Marks the thread as being inside a call made from the frame at `here`.
+    #[inline(always)]
+    fn hold(thread: ThreadRef, here: usize) -> Guard {
+        thread.set_guard(here);
+        Guard(thread)
+    }
+}
+
+impl Drop for Guard {
+    #[inline(always)]
+    fn drop(&mut self) {
+        self.0.set_guard(0);
+    }
+}
+
+/// Forwards, guarded; the result, how many ticks that took, and the tick at its end.
+pub fn timed(forward: impl FnOnce() -> std::ffi::c_int) -> (std::ffi::c_int, u64, u64) {
+    let before = ticks::now();
+    let result = guarded(forward);
+    let after = ticks::now();
+    (result, after.wrapping_sub(before), after)
+}
+
+/// Whether a call made from the frame at `here` is none of the program's own, or comes when nothing is traced.
+#[inline(always)]
+pub fn is_passing(here: usize) -> bool {
+    !mode::is_on() || is_nested(here)
+}
+
+/// Runs what must not harm the program: MPI calls that it makes are not recorded, and a fault in the tracer ends the
+/// tracing and not the program.
+pub fn catch_panic<R>(work: impl FnOnce() -> Option<R>) -> Option<R> {
+    let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| guarded(work)));
+    caught.unwrap_or_else(|_| {
+        mode::stop();
+        log::warn("internal error; the program goes on untraced");
+        None
+    })
+}
