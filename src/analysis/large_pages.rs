@@ -1,13 +1,13 @@
 //! An allocator that asks the system for large pages where an allocation is large.
 //!
-//! A column of 100 million values takes 200 000 pages of 4 KiB, and as many page faults when it is first written: more time than what
-//! is computed. Most systems give pages of 2 MiB to whom asks for them ("madvise" in
+//! A column of 100 million values takes 200 000 pages of 4 KiB, and as many page faults when it is first written: more
+//! time than what is computed. Most systems give pages of 2 MiB to whom asks for them ("madvise" in
 //! /sys/kernel/mm/transparent_hugepage/enabled).
 
 use std::alloc::{GlobalAlloc, Layout, System};
 
-/// The system's allocator, with large pages for large allocations: for `#[global_allocator]` in a program, not in a library that lives
-/// in other people's processes.
+/// The system's allocator, with large pages for large allocations: for `#[global_allocator]` in a program, not in a
+/// library that lives in other people's processes.
 #[derive(Clone, Copy, Debug)]
 pub struct LargePages;
 
@@ -16,8 +16,8 @@ const LARGE: usize = 8 << 20;
 /// The system takes advice for whole pages of this many bytes.
 const PAGE: usize = 4096;
 
-// SAFETY: all memory comes from the system's allocator and goes back to it under the layout that it came with; advice on how it
-// is backed changes nothing that a program can see.
+// SAFETY: all memory comes from the system's allocator and goes back to it under the layout that it came with; advice
+// on how it is backed changes nothing that a program can see.
 unsafe impl GlobalAlloc for LargePages {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // SAFETY: the caller's promises are those of the system's allocator.

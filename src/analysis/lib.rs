@@ -1,7 +1,8 @@
 //! The analysis of traces: from the calls that were recorded to numbers that can be compared.
 //!
-//! Nothing in here knows MPI or C. The preloaded library (`interpose/`) fills the arrays that `mpitrace_format` describes, [`reader`]
-//! opens what it wrote, and the companion (`tools/`) shows what is found in it. A datum goes one way:
+//! Nothing in here knows MPI or C. The preloaded library (`interpose/`) fills the arrays that `mpitrace_format`
+//! describes, [`reader`] opens what it wrote, and the companion (`tools/`) shows what is found in it. A datum goes one
+//! way:
 //!
 //! call -> record -> trace -> [`reader`] -> [`operations`] (repetitions) -> [`categories`] -> a table or a picture.
 

@@ -1,4 +1,5 @@
-//! The metrics of the run time by which a warm-up can be seen: those of Roth's thesis, section 4.5, figures 4.7 and 4.8.
+//! The metrics of the run time by which a warm-up can be seen: those of Roth's thesis, section 4.5, figures 4.7 and
+//! 4.8.
 
 use std::collections::BTreeSet;
 
@@ -29,8 +30,8 @@ pub struct EvenWindow {
 pub const DEFAULT_WINDOW: usize = 21;
 
 impl Metrics {
-    /// The metrics of run times x_i in ns, with windows of k repetitions. Where a window sticks out of the series, its outermost
-    /// values stand for those that are not there. O(n log n).
+    /// The metrics of run times x_i in ns, with windows of k repetitions. Where a window sticks out of the series, its
+    /// outermost values stand for those that are not there. O(n log n).
     ///
     /// # Errors
     /// Where `window` is not odd.
@@ -92,8 +93,8 @@ fn padded(x: &[f64], count: usize) -> Vec<f64> {
     padded
 }
 
-/// The mean of each window. A window is the end of one block of its length and the beginning of the next, whose sums are known: no
-/// value is ever subtracted again, so a large one leaves no error behind.
+/// The mean of each window. A window is the end of one block of its length and the beginning of the next, whose sums
+/// are known: no value is ever subtracted again, so a large one leaves no error behind.
 fn running_mean(padded: &[f64], window: usize) -> Vec<f64> {
     let mut from_block_start = padded.to_vec();
     let mut to_block_end = padded.to_vec();

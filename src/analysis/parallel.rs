@@ -1,4 +1,5 @@
-//! Work on large columns, shared out among the processors. With the standard library alone: the reader must be built without more.
+//! Work on large columns, shared out among the processors. With the standard library alone: the reader must be built
+//! without more.
 
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};

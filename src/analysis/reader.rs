@@ -1,8 +1,8 @@
 //! Opens a trace, in place: the file is mapped and its columns are used where they lie.
 //!
-//! Nothing is believed before it is checked: magic, version, checksums, every offset against the bytes there are, and every
-//! index in a table. A trace whose frame is damaged is refused; of one whose parts are partly damaged the whole parts are
-//! used, and the trace counts as incomplete.
+//! Nothing is believed before it is checked: magic, version, checksums, every offset against the bytes there are, and
+//! every index in a table. A trace whose frame is damaged is refused; of one whose parts are partly damaged the whole
+//! parts are used, and the trace counts as incomplete.
 
 use std::cell::RefCell;
 use std::fs::File;

@@ -116,8 +116,8 @@ pub fn publish(wanted: &Path, taken: &Path) -> io::Result<PathBuf> {
     unreachable!("the numbers have no end")
 }
 
-/// The `number`-th of the names that a trace may take: `a.mpitrace`, `a.2.mpitrace`, ...; a name without an ending gets the
-/// number at its end.
+/// The `number`-th of the names that a trace may take: `a.mpitrace`, `a.2.mpitrace`, ...; a name without an ending gets
+/// the number at its end.
 pub fn numbered(path: &Path, number: u32) -> PathBuf {
     match path.extension() {
         _ if number == 1 => path.to_owned(),

@@ -1,7 +1,8 @@
 //! The run metadata (Hunold & Carpen-Amarie's experimental factors, table VI): names and values as text.
 //!
-//! Stored as: the number of pairs, then for each pair the name and the value, a text being its length in bytes and its UTF-8
-//! bytes; numbers are varints (7 bits a byte, least first, top bit: more follow). That is what postcard makes of a list of pairs.
+//! Stored as: the number of pairs, then for each pair the name and the value, a text being its length in bytes and its
+//! UTF-8 bytes; numbers are varints (7 bits a byte, least first, top bit: more follow). That is what postcard makes of
+//! a list of pairs.
 
 /// Names and values. A name that starts with `env.` is a variable of the environment.
 pub type Metadata = Vec<(String, String)>;

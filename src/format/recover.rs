@@ -39,8 +39,8 @@ pub struct Recovered {
     pub damaged: Vec<TraceError>,
 }
 
-/// The segments in these folders that jobs left behind of which no process lives any more; of the user `uid`, or of any.
-/// A folder that does not exist holds none; what is not a segment is passed over.
+/// The segments in these folders that jobs left behind of which no process lives any more; of the user `uid`, or of
+/// any. A folder that does not exist holds none; what is not a segment is passed over.
 pub fn leftovers(folders: &[PathBuf], uid: Option<u32>) -> Result<Vec<Leftover>, TraceError> {
     let prefix = uid.map_or_else(|| node_files::ANY_PREFIX.to_owned(), node_files::prefix);
     let mut found = Vec::new();
@@ -79,8 +79,8 @@ pub fn by_job(leftovers: Vec<Leftover>) -> Vec<Vec<Leftover>> {
     jobs
 }
 
-/// Writes the trace of one job and, when it is safe on disk, removes the segments. `None`: the job was killed before any
-/// of its ranks had finished `MPI_Init`; the segments are removed.
+/// Writes the trace of one job and, when it is safe on disk, removes the segments. `None`: the job was killed before
+/// any of its ranks had finished `MPI_Init`; the segments are removed.
 pub fn recover_job(job: &[Leftover], output: &Path) -> Result<Option<Recovered>, TraceError> {
     let known: Vec<&Leftover> = job.iter().filter(|leftover| leftover.rank.rank != NO_RANK).collect();
     let recovered = match known.first() {

@@ -109,8 +109,8 @@ pub fn read<'a>(path: &Path, bytes: &'a [u8], own: bool) -> Result<Content<'a>, 
     })
 }
 
-/// Turns true ticks into those of the rank's pretended clock, and keeps the true ones beside them. The way of a call knows
-/// nothing of pretended clocks; what is probed reads them already.
+/// Turns true ticks into those of the rank's pretended clock, and keeps the true ones beside them. The way of a call
+/// knows nothing of pretended clocks; what is probed reads them already.
 fn pretend(rank: &mut RankHeader, strings: &[u8], columns: &mut Vec<Column<'_>>) -> Option<()> {
     let clock = crate::strings::text(strings, rank.pretended).and_then(|text| SimulatedClock::parse(&text))?;
     let (epoch, hz) = (rank.pretended_epoch, rank.pretended_hz);

@@ -1,7 +1,7 @@
 //! The string area: texts that the tables refer to.
 //!
-//! A reference is a byte offset into the area; 0 refers to nothing. At the offset lie the length in bytes (u32) and then
-//! the bytes. References are multiples of 4.
+//! A reference is a byte offset into the area; 0 refers to nothing. At the offset lie the length in bytes (u32) and
+//! then the bytes. References are multiples of 4.
 
 /// The first reference that can be given out: reference 0 means "none".
 pub const FIRST: u64 = 8;

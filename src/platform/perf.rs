@@ -81,7 +81,8 @@ impl Attributes {
     }
 }
 
-/// A descriptor of the event of the calling thread on any processor, in the group of `leader`; else the number of errno.h.
+/// A descriptor of the event of the calling thread on any processor, in the group of `leader`; else the number of
+/// errno.h.
 pub fn open(attributes: &Attributes, leader: Option<c_int>, options: c_ulong) -> Result<c_int, c_int> {
     let (this_thread, any_processor) = (0, -1);
     // SAFETY: the structure is as long as it says, and outlives the call.

@@ -5,7 +5,8 @@ pub const FLAGS: [&str; 3] = ["constant_tsc", "nonstop_tsc", "rdtscp"];
 
 /// Whether the counter can be trusted: the processor has all [`FLAGS`], and the kernel has kept it.
 ///
-/// The kernel has tested the TSC against other clocks and across processors, and takes one that it found unstable off its list.
+/// The kernel has tested the TSC against other clocks and across processors, and takes one that it found unstable off
+/// its list.
 pub fn is_trusted() -> bool {
     let flags = processor_flags();
     let available = available_sources();

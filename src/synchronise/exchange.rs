@@ -55,8 +55,8 @@ pub fn least_round_trip(exchanges: &[Exchange]) -> Option<Offset> {
     Some(Offset { at: best.received, difference: best.middle() })
 }
 
-/// Jones and Koenig's way, HCA's too: the median of what the exchanges say when each answer is taken to have been half of the
-/// mean round trip on its way (seed 000, algorithms 4 and 15).
+/// Jones and Koenig's way, HCA's too: the median of what the exchanges say when each answer is taken to have been half
+/// of the mean round trip on its way (seed 000, algorithms 4 and 15).
 pub fn median_at_half(exchanges: &[Exchange], mean_round_trip: f64) -> Option<Offset> {
     let half = (mean_round_trip / 2.0).round() as i64;
     let mut offsets: Vec<Offset> = exchanges
@@ -67,8 +67,8 @@ pub fn median_at_half(exchanges: &[Exchange], mean_round_trip: f64) -> Option<Of
     (!offsets.is_empty()).then(|| *offsets.select_nth_unstable_by_key(middle, |offset| offset.difference).1)
 }
 
-/// The mean of the round trips without outliers, which are those beyond 1.5 interquartile ranges above the third quartile
-/// (seed 000, algorithm 17).
+/// The mean of the round trips without outliers, which are those beyond 1.5 interquartile ranges above the third
+/// quartile (seed 000, algorithm 17).
 pub fn mean_round_trip(exchanges: &[Exchange]) -> f64 {
     let mut trips: Vec<u64> = exchanges.iter().map(Exchange::round_trip).collect();
     trips.sort_unstable();

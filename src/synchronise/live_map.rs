@@ -5,8 +5,9 @@ use mpitrace_format::ticks::AffineMap;
 use crate::tree::{receive_map, send_map};
 use crate::{Peers, Synchronised};
 
-/// A map for the time until the run is over, also where the method finds its own only then: the middle of the bounds of the edge to
-/// a lower rank, whose map comes from there, and the rate since the synchronisation before. All ranks call it.
+/// A map for the time until the run is over, also where the method finds its own only then: the middle of the bounds of
+/// the edge to a lower rank, whose map comes from there, and the rate since the synchronisation before. All ranks call
+/// it.
 pub fn live_map(peers: &mut impl Peers, found: &Synchronised, before: Option<&AffineMap>) -> AffineMap {
     if let Some(map) = found.map {
         return map;

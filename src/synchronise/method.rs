@@ -1,4 +1,5 @@
-//! The methods of clock synchronisation by name, with their parameters. Parser, help, errors and docs/clocks.md use this list.
+//! The methods of clock synchronisation by name, with their parameters. Parser, help, errors and docs/clocks.md use
+//! this list.
 
 use std::sync::LazyLock;
 

@@ -24,8 +24,8 @@ pub(crate) fn in_turn(peers: &mut impl Peers, count: u32, offset: impl Fn(&[Exch
     offset(&found).map_or(AffineMap::IDENTITY, |offset| AffineMap::with_offset(offset.at, -offset.difference))
 }
 
-/// Netgauge: offsets bottom-up over a tree, summed on the way back down. A pair stops when `patience` exchanges in a row have
-/// brought no shorter round trip.
+/// Netgauge: offsets bottom-up over a tree, summed on the way back down. A pair stops when `patience` exchanges in a
+/// row have brought no shorter round trip.
 pub(crate) fn offsets_over_tree(peers: &mut impl Peers, patience: u32) -> AffineMap {
     let (rank, size) = (peers.rank(), peers.size());
     let mut own = AffineMap::IDENTITY;

@@ -27,8 +27,8 @@ pub(crate) fn ping(peers: &mut impl Peers, server: usize, count: u32) -> Vec<Exc
     exchanges
 }
 
-/// As [`ping`], with a server that tells its readings only at the end: nothing but the reading lies between the message and
-/// its answer.
+/// As [`ping`], with a server that tells its readings only at the end: nothing but the reading lies between the message
+/// and its answer.
 pub(crate) fn ping_then_ask(peers: &mut impl Peers, server: usize, count: u32) -> Vec<Exchange> {
     let mut exchanges = ping(peers, server, count);
     let mut remote = vec![0; exchanges.len()];

@@ -20,8 +20,8 @@ pub(crate) fn probes_in_turn(peers: &mut impl Peers, exchanges: u32) -> Vec<Prob
     best.map(|best| probe(0, std::slice::from_ref(best), &[])).into_iter().collect()
 }
 
-/// The joint method's probes: in round k with the rank whose number differs in bit k, in both directions. The higher of the
-/// two keeps the probe.
+/// The joint method's probes: in round k with the rank whose number differs in bit k, in both directions. The higher of
+/// the two keeps the probe.
 pub(crate) fn probes_over_hypercube(peers: &mut impl Peers, exchanges: u32) -> Vec<ProbeEntry> {
     let (rank, size) = (peers.rank(), peers.size());
     let mut probes = Vec::new();
@@ -54,8 +54,8 @@ pub(crate) fn probes_over_hypercube(peers: &mut impl Peers, exchanges: u32) -> V
 
 /// The tightest bounds on other - own that exchanges in both directions give: `forth` begun here, `back` by the other.
 ///
-/// In one direction alone, the way to the answer and the way back pass through different code, and the middle is off by half
-/// the difference. With both, the two tightest bounds come from ways of the same kind, and it cancels.
+/// In one direction alone, the way to the answer and the way back pass through different code, and the middle is off by
+/// half the difference. With both, the two tightest bounds come from ways of the same kind, and it cancels.
 pub fn probe(peer: u32, forth: &[Exchange], back: &[Exchange]) -> ProbeEntry {
     let mut entry =
         ProbeEntry { peer, lower: i64::MIN, upper: i64::MAX, least_round_trip: u32::MAX, ..ProbeEntry::default() };

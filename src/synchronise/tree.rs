@@ -4,8 +4,8 @@ use mpitrace_format::ticks::AffineMap;
 
 use crate::Peers;
 
-/// In the round of this distance of a binary tree: who a rank has to do with, and whether it is the client. Ranks beyond the
-/// largest power of two have a round of their own (`distance` that power), as in seed 000, algorithm 3.
+/// In the round of this distance of a binary tree: who a rank has to do with, and whether it is the client. Ranks
+/// beyond the largest power of two have a round of their own (`distance` that power), as in seed 000, algorithm 3.
 pub(crate) fn partner(rank: usize, size: usize, distance: usize) -> Option<(usize, bool)> {
     let power = largest_power(size);
     if distance == power {
@@ -34,7 +34,8 @@ pub(crate) fn rounds(size: usize) -> impl DoubleEndedIterator<Item = usize> {
     (0..=size.ilog2()).map(|round| 1 << round)
 }
 
-/// From maps to the server of each round to maps to the root: what merging models bottom-up at the servers computes as well.
+/// From maps to the server of each round to maps to the root: what merging models bottom-up at the servers computes as
+/// well.
 pub(crate) fn compose_down(peers: &mut impl Peers, own: AffineMap) -> AffineMap {
     let (rank, size) = (peers.rank(), peers.size());
     let mut own = own;

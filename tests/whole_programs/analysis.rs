@@ -31,9 +31,9 @@ fn of_allreduce(told: &Value) -> &Value {
     operations.iter().find(|operation| operation["function"] == "MPI_Allreduce").expect("an Allreduce")
 }
 
-/// Rank 1 is at something else for 150 ms before every tenth call. That this is named before all that follows from it is
-/// proven in simulated time, in the tests of the diagnosis; here, that a real trace holds it and the diagnosis tries it. On
-/// an idle machine it must be named as well; on a busy one what keeps ranks from their processors may be larger.
+/// Rank 1 is at something else for 150 ms before every tenth call. That this is named before all that follows from it
+/// is proven in simulated time, in the tests of the diagnosis; here, that a real trace holds it and the diagnosis tries
+/// it. On an idle machine it must be named as well; on a busy one what keeps ranks from their processors may be larger.
 fn late(case: &Case) {
     let outcome = case.launch(2, "late.c").trace().run();
     let told = told(&outcome, &["diagnose", "--json"]);

@@ -41,9 +41,9 @@ fn imb(case: &Case) {
     }
 }
 
-/// IMB measures in the last n calls of a size. Before them it calls once, then up to n times, to see how many repetitions
-/// fit into its time limit, and n / 10 times to warm up. (Counted by a tool of its own, for n = 200 and 1000; on a busy
-/// machine the look at the limit ends earlier.)
+/// IMB measures in the last n calls of a size. Before them it calls once, then up to n times, to see how many
+/// repetitions fit into its time limit, and n / 10 times to warm up. (Counted by a tool of its own, for n = 200 and
+/// 1000; on a busy machine the look at the limit ends earlier.)
 ///
 /// IMB takes its time around ours, so what it says is never less than what the trace holds, whatever else the machine
 /// does. How much more it is, benches/imb.rs shows.

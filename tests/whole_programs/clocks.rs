@@ -142,8 +142,8 @@ fn paused(case: &Case) {
     assert!(outcome.trace.dump(&[]).iter().all(|row| row.rank == 0), "rank 1 keeps nothing");
 }
 
-/// The call has its place on both ranks: were it counted on one alone, the leaders would wait for each other at different calls,
-/// and each repetition would be paired with the one before.
+/// The call has its place on both ranks: were it counted on one alone, the leaders would wait for each other at
+/// different calls, and each repetition would be paired with the one before.
 fn failed_on_one(case: &Case) {
     let plain = case.launch(2, "differing_errors.c").arg("0.1").run();
     assert!(plain.stdout.contains("MPI_Bcast failed"), "{}", plain.stdout);
@@ -166,8 +166,8 @@ fn step(case: &Case) {
     // On a busy machine two messages may be less alike than those before, by some hundred ns, which looks like a step
     // too.
     let steps: Vec<_> = clock.steps.iter().filter(|step| step.size_ns.abs() > 1e9).collect();
-    // One, or the two halves of it where the clock has stepped in the middle of a synchronisation; of Init's, which a busy
-    // machine makes long, there is no half before.
+    // One, or the two halves of it where the clock has stepped in the middle of a synchronisation; of Init's, which a
+    // busy machine makes long, there is no half before.
     assert!((1..=2).contains(&steps.len()) && steps.iter().all(|step| step.domain == 1), "{clock:?}");
     let size: f64 = steps.iter().map(|step| step.size_ns).sum();
     let is = |expected: f64| (size.abs() - expected).abs() < 1e9;

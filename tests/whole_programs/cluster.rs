@@ -1,6 +1,7 @@
 //! A job on three virtual nodes with two ranks each, under every launcher: tests/cluster/cluster.sh.
 //!
-//! Debian's MPICH 4 hangs in Finalize between nodes in a third of the runs without any tracer, so MPICH 5 stands for it.
+//! Debian's MPICH 4 hangs in Finalize between nodes in a third of the runs without any tracer, so MPICH 5 stands for
+//! it.
 
 use crate::support::{Case, Mpi, On, Outcome, TARGET, Test, root};
 use std::ffi::OsString;

@@ -72,8 +72,8 @@ fn one_of_a_uniform_job(case: &Case) {
     mixed.run().same_as(&plain);
 }
 
-/// As `mpirun` within a batch job sets them: a node that a daemon was started on has a step's variables, the first node has
-/// none. Each rank has a segment folder of its own here, as if it were on a node of its own.
+/// As `mpirun` within a batch job sets them: a node that a daemon was started on has a step's variables, the first node
+/// has none. Each rank has a segment folder of its own here, as if it were on a node of its own.
 fn nodes_with_other_variables(case: &Case) {
     let plain = case.launch(2, "counts.c").run();
     let nodes = [0, 1].map(|rank: u32| (rank, case.segments.0.join(format!("node{rank}"))));

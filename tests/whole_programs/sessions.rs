@@ -80,8 +80,8 @@ fn unclosed(case: &Case) {
     let run = || case.launch(2, "sessions.c").arg("unclosed");
     let plain = run().run();
     let outcome = run().trace().run();
-    // The launcher takes the first rank to end for a death, and may end the other one before it has read what that says:
-    // a line can be missing, with the tracer and without. That both ranks have come through is in the records.
+    // The launcher takes the first rank to end for a death, and may end the other one before it has read what that
+    // says: a line can be missing, with the tracer and without. That both ranks have come through is in the records.
     assert_eq!(outcome.code, plain.code, "{}", outcome.stderr);
     let expected = ["first: rank 0 of 2: 100", "first: rank 1 of 2: 100"];
     for told in [&plain, &outcome] {

@@ -172,8 +172,8 @@ macro_rules! declare {
     };
 }
 
-/// One form of a collective, the one at `$place` in `FORMS`: both of its names, in both widths with `+c`. The form's name is
-/// the given one with `$ending`.
+/// One form of a collective, the one at `$place` in `FORMS`: both of its names, in both widths with `+c`. The form's
+/// name is the given one with `$ending`.
 macro_rules! collective {
     ($form:ident $place:literal, $name:ident, $ending:literal, $arguments:tt, $rule:ident $significant:tt, $roles:tt, $comm:ident) => {
         const _: () = {

@@ -4,12 +4,13 @@
 //! part. A rank without the tracer would never answer a message, and a collective call of the tracer's own would hang
 //! the program. So no rank calls one before it is proven that all ranks are traced (docs/how-it-works.md):
 //!
-//! 1. Each traced rank leaves a marker in a folder of its node before it enters `MPI_Init`. Afterwards it counts the markers.
-//! 2. As many markers as the world has ranks: all are here, and traced. Else the ranks of the node look beyond it. Which of
-//!    the two holds is settled by a symbolic link in the node's folder.
-//! 3. One rank of each node writes the node's count into a folder beside the trace, and adds up the counts that are there.
-//!    The sum reaches the size of the world: all ranks are traced. It does not in time: some are not. The first rank that
-//!    knows settles it for the job, by a symbolic link again.
+//! 1. Each traced rank leaves a marker in a folder of its node before it enters `MPI_Init`. Afterwards it counts the
+//!    markers.
+//! 2. As many markers as the world has ranks: all are here, and traced. Else the ranks of the node look beyond it.
+//!    Which of the two holds is settled by a symbolic link in the node's folder.
+//! 3. One rank of each node writes the node's count into a folder beside the trace, and adds up the counts that are
+//!    there. The sum reaches the size of the world: all ranks are traced. It does not in time: some are not. The first
+//!    rank that knows settles it for the job, by a symbolic link again.
 //!
 //! A symbolic link is made whole or not at all, and only once: so all ranks read one answer, whatever they saw
 //! themselves.

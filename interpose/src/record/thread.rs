@@ -220,7 +220,8 @@ impl ThreadRef {
     /// The two ticks of a record.
     #[inline(always)]
     pub fn stamps(self, record: Record) -> Stamps {
-        // SAFETY: this thread's own state; the record lies in its chunk (see `place`), of which two addresses are copied.
+        // SAFETY: this thread's own state; the record lies in its chunk (see `place`), of which two addresses are
+        // copied.
         unsafe { Stamps::new(&(*self.0.as_ptr()).columns, record.0) }
     }
 

@@ -65,7 +65,8 @@ pub fn candidates(module: &Path, build_id: Option<&str>, folders: &[PathBuf]) ->
     }
 }
 
-/// The addresses of the file's code. Functions that the linker has dropped keep their debug data, at addresses from 0 on.
+/// The addresses of the file's code. Functions that the linker has dropped keep their debug data, at addresses from 0
+/// on.
 pub fn code(path: &Path) -> Vec<Range<u64>> {
     let Ok(file) = File::open(path) else {
         return Vec::new();

@@ -37,9 +37,9 @@ impl Resolver {
     /// The site of a call that returns to `offset` in `module`.
     ///
     /// `offset` is the return address less what the loader added to the module's own addresses (`dlpi_addr` of
-    /// dl_iterate_phdr(3); 0 for a program that is linked to a fixed address). A return address lies behind the call, which
-    /// may end a line, and even a function that does not return: the byte before it is looked up. `build_id` is the traced
-    /// module's, in hexadecimal: where it is given, a file with another one, or with none, is not believed.
+    /// dl_iterate_phdr(3); 0 for a program that is linked to a fixed address). A return address lies behind the call,
+    /// which may end a line, and even a function that does not return: the byte before it is looked up. `build_id` is
+    /// the traced module's, in hexadecimal: where it is given, a file with another one, or with none, is not believed.
     ///
     /// Never fails: what cannot be found is said by [`Site::unresolved`].
     pub fn resolve(&mut self, module: &str, build_id: Option<&str>, offset: u64) -> Arc<Site> {

@@ -1,7 +1,7 @@
 //! The functions of a module by its symbol table.
 //!
-//! addr2line's own table knows no sizes: it gives an address behind a function to that function, which in a stripped module is
-//! most often wrong.
+//! addr2line's own table knows no sizes: it gives an address behind a function to that function, which in a stripped
+//! module is most often wrong.
 
 use std::fs::File;
 use std::path::Path;

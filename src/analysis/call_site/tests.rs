@@ -1,5 +1,5 @@
-//! Call sites of a real program, with and without what is needed to resolve them. Takes a C compiler and binutils, as rustc
-//! itself does.
+//! Call sites of a real program, with and without what is needed to resolve them. Takes a C compiler and binutils, as
+//! rustc itself does.
 
 use std::collections::BTreeMap;
 use std::fs;

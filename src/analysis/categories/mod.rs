@@ -1,6 +1,7 @@
 //! The category of each repetition: first, warm-up, outlier or good.
 //!
-//! [`Roth`] is the rule of Roth's thesis, for comparability; [`Robust`] is our own. [`Rule`] is the choice between them.
+//! [`Roth`] is the rule of Roth's thesis, for comparability; [`Robust`] is our own. [`Rule`] is the choice between
+//! them.
 
 mod category;
 mod robust;

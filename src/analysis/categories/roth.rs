@@ -15,8 +15,8 @@ pub struct Roth {
 }
 
 impl Default for Roth {
-    /// The values of the thesis: "the 10 % of the median were chosen because we obtained the most reliable detection with
-    /// it"; double the median is "again based on trial and error to find a good value".
+    /// The values of the thesis: "the 10 % of the median were chosen because we obtained the most reliable detection
+    /// with it"; double the median is "again based on trial and error to find a good value".
     fn default() -> Self {
         Roth { earliest_end: 10, cliff: 0.1, outlier: 2.0 }
     }
@@ -27,9 +27,9 @@ impl Roth {
     /// `repetition[0]`, and so on.
     ///
     /// cummin_i = min(x_0 .. x_i) (equation 4.6), delta_j = cummin_j - cummin_(j-1) (equation 4.1); w is the smallest
-    /// number >= 10 with delta_w <= -0.1 median. Warm-up is 0 < i < w, an outlier has x_i >= 2 medians. The thesis leaves
-    /// open what fits twice: first > warm-up > outlier > good. Where repetition 0 was not kept (`ring`) neither first nor
-    /// warm-up exist, since the cumulative minimum has lost its start.
+    /// number >= 10 with delta_w <= -0.1 median. Warm-up is 0 < i < w, an outlier has x_i >= 2 medians. The thesis
+    /// leaves open what fits twice: first > warm-up > outlier > good. Where repetition 0 was not kept (`ring`) neither
+    /// first nor warm-up exist, since the cumulative minimum has lost its start.
     pub fn categorize(&self, repetition: &[u64], run_time_ns: &[f64]) -> Categories {
         assert_eq!(repetition.len(), run_time_ns.len(), "one run time for each repetition");
         let Some(median_ns) = median(&mut run_time_ns.to_vec()) else {

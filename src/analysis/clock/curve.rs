@@ -164,8 +164,8 @@ impl Span<'_> {
                 false => to.offset - to.rate * length * (1.0 - share),
             },
             Span::Between { from, to, length, share } => {
-                // The cubic that has both offsets and both rates (Hermite): what is most likely for a rate that walks at
-                // random.
+                // The cubic that has both offsets and both rates (Hermite): what is most likely for a rate that walks
+                // at random.
                 let [a, b, c, d] = weights(share);
                 a * from.offset + b * length * from.rate + c * to.offset + d * length * to.rate
             }

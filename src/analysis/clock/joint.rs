@@ -1,7 +1,8 @@
 //! The joint method: all probes of all synchronisations together, after the run.
 //!
-//! The offsets of one synchronisation are the weighted least-squares solution over its edges; the offsets of one clock are then
-//! smoothed over time. What the probes prove under the stated limits of the clocks is carried along as hard bounds.
+//! The offsets of one synchronisation are the weighted least-squares solution over its edges; the offsets of one clock
+//! are then smoothed over time. What the probes prove under the stated limits of the clocks is carried along as hard
+//! bounds.
 
 use std::collections::HashMap;
 
@@ -14,9 +15,9 @@ use super::smoother::{self, Measured};
 use super::solve::{self, Edge};
 use super::steps;
 
-/// What the middle of two bounds is off by because the two ways are not equally quick, as a share of half the distance between
-/// the bounds: the standard deviation over many runs (docs/clocks.md has the figures). The same pair of processors has the same
-/// asymmetry all through a run, so it does not average out.
+/// What the middle of two bounds is off by because the two ways are not equally quick, as a share of half the distance
+/// between the bounds: the standard deviation over many runs (docs/clocks.md has the figures). The same pair of
+/// processors has the same asymmetry all through a run, so it does not average out.
 const ASYMMETRY: f64 = 0.085;
 /// A tick counter read twice in a row, out of order as it may be, differs by some ns.
 const READING_NS: f64 = 1.0;
@@ -39,8 +40,8 @@ pub fn curves(leaders: &[Leader<'_>], max_ppm: f64, wander_ppb: f64) -> Vec<Curv
         syncs,
     };
     let problem = Problem { epochs: problem.epochs(), narrowest: problem.narrowest(), ..problem };
-    // The first pass knows no rates; what it finds is good enough to move the bounds of one synchronisation, which lie a few
-    // milliseconds apart, to one moment.
+    // The first pass knows no rates; what it finds is good enough to move the bounds of one synchronisation, which lie
+    // a few milliseconds apart, to one moment.
     let flat = vec![vec![0.0; leaders.len()]; syncs];
     let rough = problem.solve(&flat);
     let rates = problem.rates(&rough);
@@ -280,7 +281,8 @@ impl Problem<'_> {
     fn hard(&self, rates: &[Vec<f64>], limits: &Limits) -> Vec<Vec<(f64, f64)>> {
         (0..self.syncs)
             .map(|sync| {
-                // The rates used to move the bounds are those between synchronisations: true but for what they change there.
+                // The rates used to move the bounds are those between synchronisations: true but for what they change
+                // there.
                 let slack = match self.syncs {
                     0 | 1 => 2.0 * limits.max_rate,
                     _ => {

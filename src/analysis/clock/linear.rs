@@ -1,5 +1,5 @@
-//! One straight line per clock out of probes, without a statement of its error: Score-P's way between Init and Finalize, and
-//! SKaMPI's, which knows the offset at Init alone.
+//! One straight line per clock out of probes, without a statement of its error: Score-P's way between Init and
+//! Finalize, and SKaMPI's, which knows the offset at Init alone.
 
 use mpitrace_format::layout::ProbeEntry;
 use mpitrace_format::ticks::AffineMap;
@@ -16,8 +16,8 @@ pub enum Line {
     FirstAndLast,
 }
 
-/// The curve of each leader's clock against the first one's: by its probes with that one, and where there are none, by those with
-/// the leader whose number lacks the highest bit, whose line is known already.
+/// The curve of each leader's clock against the first one's: by its probes with that one, and where there are none, by
+/// those with the leader whose number lacks the highest bit, whose line is known already.
 pub fn curves(leaders: &[Leader<'_>], line: Line) -> Vec<Curve> {
     let mut maps: Vec<AffineMap> = Vec::with_capacity(leaders.len());
     for (node, leader) in leaders.iter().enumerate() {

@@ -1,8 +1,8 @@
 //! From the ticks of each rank to global time, with a statement of how wrong it may be.
 //!
 //! Ranks that read one and the same counter form a clock domain, and have one clock. Between domains there is what the
-//! synchronisations have left in the trace: maps that a method has found while the program ran, or probes out of which it is
-//! found here. Global time is that of the first domain, world rank 0's.
+//! synchronisations have left in the trace: maps that a method has found while the program ran, or probes out of which
+//! it is found here. Global time is that of the first domain, world rank 0's.
 
 mod curve;
 mod joint;
@@ -75,8 +75,8 @@ pub struct Leader<'a> {
     pub probes: &'a [ProbeEntry],
 }
 
-/// Below this distance of the two anchors the stated frequency is better than their line: readings of the two clocks are
-/// some 50 ns apart, 1e-6 of 50 ms.
+/// Below this distance of the two anchors the stated frequency is better than their line: readings of the two clocks
+/// are some 50 ns apart, 1e-6 of 50 ms.
 const SHORTEST_LINE_NS: u64 = 50_000_000;
 
 /// 97.5 % of a normal distribution lie below so many standard deviations.
@@ -92,8 +92,8 @@ impl Clock {
     /// The same by another method than the run's, out of the same probes.
     ///
     /// # Errors
-    /// The run has not left what the method needs: `joint`, `linear` and `skampi` can be had of the probes of a `joint` or a
-    /// `linear` run, `none` of every one; the others follow messages of their own.
+    /// The run has not left what the method needs: `joint`, `linear` and `skampi` can be had of the probes of a `joint`
+    /// or a `linear` run, `none` of every one; the others follow messages of their own.
     pub fn estimated_by(trace: &Trace, method: Method) -> Result<Clock, NotInTheTrace> {
         let run = trace.parts.first().and_then(|part| Method::numbered(part.info().clock_method));
         let run = run.unwrap_or(Method::None);
@@ -153,7 +153,8 @@ impl Clock {
     }
 }
 
-/// Indices of the parts that share a clock, by their lowest rank: as the run has found it out, else by kernel and counter.
+/// Indices of the parts that share a clock, by their lowest rank: as the run has found it out, else by kernel and
+/// counter.
 fn domains(trace: &Trace) -> Vec<Vec<usize>> {
     let mut keys: Vec<([u8; 16], u32, u32)> = Vec::new();
     let mut members: Vec<Vec<usize>> = Vec::new();
@@ -287,8 +288,8 @@ fn span_ns(info: &RankHeader) -> u64 {
     info.last_anchor.raw_ns.saturating_sub(info.first_anchor.raw_ns)
 }
 
-/// Ticks per second as the machine states them, else as they were measured at Init: what is left is in the clock's curve. The two
-/// anchors tell more exactly, but a step of the clock would spoil that.
+/// Ticks per second as the machine states them, else as they were measured at Init: what is left is in the clock's
+/// curve. The two anchors tell more exactly, but a step of the clock would spoil that.
 fn nominal_hz(info: &RankHeader) -> f64 {
     match (info.nominal_hz, info.measured_hz) {
         (0, hz) if hz > 0.0 => hz,

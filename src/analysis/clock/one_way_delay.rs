@@ -1,5 +1,5 @@
-//! What a delay of one direction alone does to the methods that work on probes: half of it is in every offset, none can see it, and
-//! the stated hard bounds hold it.
+//! What a delay of one direction alone does to the methods that work on probes: half of it is in every offset, none can
+//! see it, and the stated hard bounds hold it.
 
 use mpitrace_format::layout::{ProbeEntry, SyncEntry};
 use mpitrace_synchronise::{Exchange, probe};

@@ -1,8 +1,8 @@
-//! The offset of one clock over time, out of what the synchronisations have measured: a Kalman filter whose state is the offset
-//! and its rate, the rate walking at random, and the Rauch-Tung-Striebel smoother behind it.
+//! The offset of one clock over time, out of what the synchronisations have measured: a Kalman filter whose state is
+//! the offset and its rate, the rate walking at random, and the Rauch-Tung-Striebel smoother behind it.
 //!
-//! How fast the rate walks is not known beforehand: it is what makes the measurements most likely, drawn towards what a quartz
-//! does where there are few of them.
+//! How fast the rate walks is not known beforehand: it is what makes the measurements most likely, drawn towards what a
+//! quartz does where there are few of them.
 
 /// A measurement of the offset.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -52,8 +52,8 @@ pub fn smooth(measured: &[Measured]) -> (Vec<State>, f64) {
 
 fn smooth_with(measured: &[Measured], walk: f64) -> Vec<State> {
     let mut smoothed = backward(&filter(measured, walk));
-    // At the first measurement the filter hardly knows the rate, and what the smoother takes off its variance drowns in it. Run
-    // from the other end, that state is the last one, which needs no smoothing.
+    // At the first measurement the filter hardly knows the rate, and what the smoother takes off its variance drowns in
+    // it. Run from the other end, that state is the last one, which needs no smoothing.
     let mirrored = backward(&filter(&mirrored(measured), walk));
     if let (Some(first), [.., before, last]) = (smoothed.first_mut(), &mirrored[..]) {
         let [c0, c1, c2, c3] = before.with_next;
@@ -73,8 +73,8 @@ fn mirrored(measured: &[Measured]) -> Vec<Measured> {
     measured.iter().enumerate().map(mirror).rev().collect()
 }
 
-/// The covariances between the two states of two measurements: all four quantities together, the second measurement taken in
-/// last, without a difference of large numbers.
+/// The covariances between the two states of two measurements: all four quantities together, the second measurement
+/// taken in last, without a difference of large numbers.
 fn of_two(measured: &[Measured], walk: f64) -> [f64; 4] {
     let (first, second) = (&measured[0], &measured[1]);
     let length = second.at - first.at;
@@ -94,8 +94,8 @@ struct Filtered {
     filtered: Vec<State>,
     /// Seconds from each measurement to the next.
     steps: Vec<f64>,
-    /// The determinants of the predicted variances, carried along: computed from the variances they would drown where a rate is
-    /// hardly known.
+    /// The determinants of the predicted variances, carried along: computed from the variances they would drown where a
+    /// rate is hardly known.
     determinants: Vec<f64>,
     /// The logarithm of how likely the measurements are.
     likelihood: f64,
@@ -165,8 +165,8 @@ fn predict(state: &State, length: f64, walk: f64, step: f64) -> State {
     }
 }
 
-/// By how much the determinant of a state's variance grows in a prediction: det(A + Q) - det A, where det A is that of the state,
-/// since moving it on does not change it.
+/// By how much the determinant of a state's variance grows in a prediction: det(A + Q) - det A, where det A is that of
+/// the state, since moving it on does not change it.
 fn growth(state: &State, length: f64, walk: f64, step: f64) -> f64 {
     let moved = predict(state, length, 0.0, 0.0).variance;
     let noise = [walk * length.powi(3) / 3.0 + step * step, walk * length * length / 2.0, walk * length];

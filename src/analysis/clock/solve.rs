@@ -15,8 +15,8 @@ pub struct Edge {
 
 /// The offsets that fit the edges best, node 0 being 0, and their variances.
 ///
-/// Solves L x = b by conjugate gradients, where L is the graph's weighted Laplacian without node 0. On a hypercube it is well
-/// conditioned, and the number of steps does not grow with the nodes.
+/// Solves L x = b by conjugate gradients, where L is the graph's weighted Laplacian without node 0. On a hypercube it
+/// is well conditioned, and the number of steps does not grow with the nodes.
 pub fn least_squares(nodes: usize, edges: &[Edge]) -> (Vec<f64>, Vec<f64>) {
     let mut right = vec![0.0; nodes];
     for edge in edges {
@@ -30,8 +30,8 @@ pub fn least_squares(nodes: usize, edges: &[Edge]) -> (Vec<f64>, Vec<f64>) {
 /// Above this many nodes variances are not solved for one by one.
 const SMALL: usize = 64;
 
-/// The diagonal of the inverse Laplacian: exactly for few nodes; for many what the edges of the node itself and of node 0 leave
-/// open, the greater part of it on a hypercube.
+/// The diagonal of the inverse Laplacian: exactly for few nodes; for many what the edges of the node itself and of node
+/// 0 leave open, the greater part of it on a hypercube.
 fn variances(nodes: usize, edges: &[Edge]) -> Vec<f64> {
     if nodes <= SMALL {
         return (0..nodes)

@@ -3,12 +3,12 @@
 use super::curve::Limits;
 use super::smoother::Measured;
 
-/// Two synchronisations a few milliseconds apart, as the last two of a run may be, differ by tens of ns where the ways between two
-/// nodes happen to be less alike: nothing below this is a step.
+/// Two synchronisations a few milliseconds apart, as the last two of a run may be, differ by tens of ns where the ways
+/// between two nodes happen to be less alike: nothing below this is a step.
 const SMALLEST_NS: f64 = 200.0;
 
-/// Marks intervals in which an offset changes faster than any clock may run, or at a rate that the intervals beside it do not
-/// have and that no clock wanders to. A smaller step cannot be told from drift.
+/// Marks intervals in which an offset changes faster than any clock may run, or at a rate that the intervals beside it
+/// do not have and that no clock wanders to. A smaller step cannot be told from drift.
 pub fn mark(measured: &mut [Measured], limits: &Limits, hz: f64) {
     let intervals: Vec<Interval> = measured
         .windows(2)

@@ -27,13 +27,14 @@ fn local_clock(part: &Part) -> impl Fn(u64) -> u64 + use<> {
 }
 
 impl Truth {
-    /// Compares the global time of every entry and exit with what the reference clock showed at the same true tick. `None`
-    /// where no rank had a pretended clock.
+    /// Compares the global time of every entry and exit with what the reference clock showed at the same true tick.
+    /// `None` where no rank had a pretended clock.
     pub fn of(trace: &Trace, clock: &Clock) -> Option<Truth> {
         Truth::between(trace, clock, f64::NEG_INFINITY, f64::INFINITY)
     }
 
-    /// The same, over the entries and exits between two moments of true global time, ns. `None` also where there are none.
+    /// The same, over the entries and exits between two moments of true global time, ns. `None` also where there are
+    /// none.
     pub fn between(trace: &Trace, clock: &Clock, from_ns: f64, to_ns: f64) -> Option<Truth> {
         if trace.parts.iter().all(|part| part.info().pretended == 0) {
             return None;
@@ -65,8 +66,8 @@ impl Truth {
     }
 }
 
-/// By how much the global time of one entry is wrong, ns: of the `record`-th call of the `part`-th part. `None` where no rank
-/// had a pretended clock.
+/// By how much the global time of one entry is wrong, ns: of the `record`-th call of the `part`-th part. `None` where
+/// no rank had a pretended clock.
 pub fn error_of_entry(trace: &Trace, clock: &Clock, part: usize, record: usize) -> Option<f64> {
     let content = trace.parts.get(part)?;
     let true_tick = content.true_ticks().unwrap_or([content.enter(), content.exit()])[0].get(record)?;

@@ -72,8 +72,8 @@ pub struct Comparison {
     pub p: Option<f64>,
     /// How much longer B takes: the shift of Hodges and Lehmann, with Welch's test the difference of the means.
     pub effect: Effect,
-    /// The same as a share of what A takes: the median ratio, with Welch's test over the mean of A. `None` where A or B take no
-    /// time or less, as the run time from the last entry to the last exit may if clocks disagree.
+    /// The same as a share of what A takes: the median ratio, with Welch's test over the mean of A. `None` where A or B
+    /// take no time or less, as the run time from the last entry to the last exit may if clocks disagree.
     pub relative: Option<Relative>,
     /// The probability that a run of A is faster than one of B.
     pub superiority: f64,

@@ -2,8 +2,8 @@
 
 use super::{Quantile, Run, over_runs};
 
-/// How the two sides lie in the median and in the 95th percentile, outliers included. None of it is a test: one run on each
-/// side is enough.
+/// How the two sides lie in the median and in the 95th percentile, outliers included. None of it is a test: one run on
+/// each side is enough.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Crossing {
     /// The medians of A and B.
@@ -29,8 +29,8 @@ pub fn crossing(a: &[Run], b: &[Run]) -> Option<Crossing> {
 }
 
 impl Crossing {
-    /// Whether the medians and the 95th percentiles differ in opposite directions, the intervals of both being disjoint. `None`
-    /// where an interval does not exist: the 95th percentile of a run has one from 72 repetitions on.
+    /// Whether the medians and the 95th percentiles differ in opposite directions, the intervals of both being
+    /// disjoint. `None` where an interval does not exist: the 95th percentile of a run has one from 72 repetitions on.
     pub fn crosses(&self) -> Option<bool> {
         let [median, p95] = [lower(&self.median)?, lower(&self.p95)?];
         Some(median.zip(p95).is_some_and(|(median, p95)| median != p95))

@@ -29,12 +29,12 @@ pub struct Drift {
     pub drifts: Option<bool>,
 }
 
-/// Cuts the repetitions of some runs into bins of equally many numbers. A run is the numbers of its repetitions, ascending,
-/// and their run times in ns.
+/// Cuts the repetitions of some runs into bins of equally many numbers. A run is the numbers of its repetitions,
+/// ascending, and their run times in ns.
 ///
-/// Of one run a bin has the mean of its run times with Student's interval, and their median with that of the order statistics;
-/// both take the repetitions for independent, which they are not quite. Of several runs it has the median of the runs' means
-/// and medians, with the interval of the order statistics over the runs from 6 runs on.
+/// Of one run a bin has the mean of its run times with Student's interval, and their median with that of the order
+/// statistics; both take the repetitions for independent, which they are not quite. Of several runs it has the median
+/// of the runs' means and medians, with the interval of the order statistics over the runs from 6 runs on.
 pub fn drift(runs: &[(Vec<u64>, Vec<f64>)], bins: usize) -> Drift {
     let numbers = || runs.iter().flat_map(|(repetition, _)| repetition);
     let (first, end) = (numbers().min().copied().unwrap_or(0), numbers().max().map_or(0, |last| last + 1));

@@ -25,8 +25,8 @@ pub struct Relative {
 }
 
 /// The shift of Hodges and Lehmann: the median of the differences between a run of B and one of A, over all pairs. Its
-/// interval holds the shifts that the two-sided rank-sum test does not reject (Hollander and Wolfe, sections 4.2 and 4.3), so
-/// it leaves 0 out where that test does; equal run times make it no narrower. `None` where a side has no run.
+/// interval holds the shifts that the two-sided rank-sum test does not reject (Hollander and Wolfe, sections 4.2 and
+/// 4.3), so it leaves 0 out where that test does; equal run times make it no narrower. `None` where a side has no run.
 pub fn hodges_lehmann(a: &[f64], b: &[f64]) -> Option<Effect> {
     let mut differences: Vec<f64> = a.iter().flat_map(|a| b.iter().map(move |b| b - a)).collect();
     let shift_ns = median(&mut differences)?;
@@ -38,9 +38,10 @@ pub fn hodges_lehmann(a: &[f64], b: &[f64]) -> Option<Effect> {
     Some(Effect { shift_ns, interval_ns })
 }
 
-/// The shift of Hodges and Lehmann between the logarithms, so the median of the ratios of a run of B and one of A, less 1. Ranks
-/// know nothing of logarithms: the interval belongs to the test as that of the shift does. A single run a thousand times as long
-/// as its fellows makes no interval reach below -100 %. `None` where a side has no run, or a run time of 0 or less.
+/// The shift of Hodges and Lehmann between the logarithms, so the median of the ratios of a run of B and one of A, less
+/// 1. Ranks know nothing of logarithms: the interval belongs to the test as that of the shift does. A single run a
+/// thousand times as long as its fellows makes no interval reach below -100 %. `None` where a side has no run, or a run
+/// time of 0 or less.
 pub fn relative(a: &[f64], b: &[f64]) -> Option<Relative> {
     if a.iter().chain(b).any(|&run_time| run_time <= 0.0) {
         return None;
@@ -50,7 +51,8 @@ pub fn relative(a: &[f64], b: &[f64]) -> Option<Relative> {
     Some(Relative { share: effect.shift_ns.exp_m1(), interval: effect.interval_ns.map(|ends| ends.map(f64::exp_m1)) })
 }
 
-/// The largest k with P(U <= k - 1) <= 0.025: the interval reaches from the k-th smallest to the k-th largest difference.
+/// The largest k with P(U <= k - 1) <= 0.025: the interval reaches from the k-th smallest to the k-th largest
+/// difference.
 fn outside(distribution: &Distribution) -> usize {
     let tail = (1.0 - CONFIDENCE) / 2.0;
     match distribution {

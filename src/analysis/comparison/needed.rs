@@ -3,9 +3,9 @@
 use super::rank_sum::smallest_p;
 use super::{Alternative, SIGNIFICANCE, Test};
 
-/// The smallest number of runs on each side with which the test can reach 0.05 for one of `operations` operations, after
-/// Holm's correction. The rank-sum test cannot come below 1 in C(2n, n) orders, whatever the run times are; Welch's needs a
-/// variance on each side and has no such floor.
+/// The smallest number of runs on each side with which the test can reach 0.05 for one of `operations` operations,
+/// after Holm's correction. The rank-sum test cannot come below 1 in C(2n, n) orders, whatever the run times are;
+/// Welch's needs a variance on each side and has no such floor.
 pub fn runs_needed(test: Test, alternative: Alternative, operations: usize) -> usize {
     match test {
         Test::Welch => 2,

@@ -16,8 +16,8 @@ pub struct ShapiroWilk {
 /// The sizes of a sample for which Royston's approximations hold.
 const SIZES: std::ops::RangeInclusive<usize> = 3..=5000;
 
-/// The test of Shapiro and Wilk, by Royston's algorithm AS R94 (Applied Statistics 44, 1995), which R and SciPy use too.
-/// `None` for less than 3 or more than 5000 values, and where all are equal.
+/// The test of Shapiro and Wilk, by Royston's algorithm AS R94 (Applied Statistics 44, 1995), which R and SciPy use
+/// too. `None` for less than 3 or more than 5000 values, and where all are equal.
 pub fn shapiro_wilk(values: &[f64]) -> Option<ShapiroWilk> {
     let n = values.len();
     if !SIZES.contains(&n) {
@@ -37,8 +37,8 @@ pub fn shapiro_wilk(values: &[f64]) -> Option<ShapiroWilk> {
     Some(ShapiroWilk { w, p: probability(w, n) })
 }
 
-/// The weight of each pair of values, the outermost first: nearly what the expected order statistics of a normal sample give,
-/// the outer ones corrected (AS R94, equations 1 and 2).
+/// The weight of each pair of values, the outermost first: nearly what the expected order statistics of a normal sample
+/// give, the outer ones corrected (AS R94, equations 1 and 2).
 fn weights(n: usize) -> Vec<f64> {
     if n == 3 {
         return vec![0.5_f64.sqrt()];
@@ -90,9 +90,9 @@ fn polynomial(coefficients: &[f64], x: f64) -> f64 {
     coefficients.iter().rev().fold(0.0, |sum, coefficient| sum * x + coefficient)
 }
 
-/// The points of a Q-Q plot (seed 000, figure 27): the quantile of the standard normal distribution that belongs to a value,
-/// and the value, in ascending order. Normal values lie on a line. The plotting positions are those of R's `ppoints`:
-/// (i - a) / (n + 1 - 2 a) with a = 3/8 for up to 10 values and 1/2 for more.
+/// The points of a Q-Q plot (seed 000, figure 27): the quantile of the standard normal distribution that belongs to a
+/// value, and the value, in ascending order. Normal values lie on a line. The plotting positions are those of R's
+/// `ppoints`: (i - a) / (n + 1 - 2 a) with a = 3/8 for up to 10 values and 1/2 for more.
 pub fn q_q(values: &[f64]) -> Vec<[f64; 2]> {
     let n = values.len() as f64;
     let shift = if values.len() <= 10 { 0.375 } else { 0.5 };

@@ -27,8 +27,8 @@ pub(super) fn of_sample(sample: &Sample, share: f64) -> Option<Quantile> {
 /// From this many runs on the median over runs has a 95 % interval.
 const RUNS: usize = 6;
 
-/// The median over the runs of their quantiles. Its interval rests on the runs, which are independent, where there are 6 or
-/// more; of fewer it reaches from the lowest end of their own intervals to the highest. `None` for no runs.
+/// The median over the runs of their quantiles. Its interval rests on the runs, which are independent, where there are
+/// 6 or more; of fewer it reaches from the lowest end of their own intervals to the highest. `None` for no runs.
 pub fn over_runs(runs: &[Quantile]) -> Option<Quantile> {
     let values: Vec<f64> = runs.iter().map(|run| run.value_ns).collect();
     let over = quantile(&values, 0.5)?;

@@ -7,8 +7,8 @@ use statrs::distribution::ContinuousCDF;
 
 use super::Alternative;
 
-/// Up to this many runs on each side the distribution is counted out, as R's `wilcox.test` does; the normal approximation is
-/// good to three digits from there on.
+/// Up to this many runs on each side the distribution is counted out, as R's `wilcox.test` does; the normal
+/// approximation is good to three digits from there on.
 const EXACT: usize = 49;
 
 /// What the test found.
@@ -18,8 +18,8 @@ pub struct RankSum {
     pub u: f64,
     /// The probability of such a U, or of one that fits the alternative even better, where there is no difference.
     pub p: f64,
-    /// Whether the distribution of U was counted out. Not with ties, nor beyond 49 runs: then it is taken as normal, its
-    /// variance corrected for ties, and U for being a whole number; p is no smaller than it could be without ties.
+    /// Whether the distribution of U was counted out. Not with ties, nor beyond 49 runs: then it is taken as normal,
+    /// its variance corrected for ties, and U for being a whole number; p is no smaller than it could be without ties.
     pub exact: bool,
 }
 
@@ -97,8 +97,8 @@ impl Distribution {
     }
 }
 
-/// The distributions that were counted out already: the operations of two sides mostly have as many runs each, and 49 runs
-/// take some million additions.
+/// The distributions that were counted out already: the operations of two sides mostly have as many runs each, and 49
+/// runs take some million additions.
 static COUNTED_OUT: LazyLock<Mutex<CountedOut>> = LazyLock::new(Mutex::default);
 /// By the numbers of runs.
 type CountedOut = HashMap<(usize, usize), Arc<[f64]>>;

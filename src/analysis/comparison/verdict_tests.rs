@@ -29,9 +29,9 @@ fn compared(a: &[Run], b: &[Run], settings: Settings) -> Comparison {
     comparison
 }
 
-/// Seed thesis 003, figures 4.16 to 4.18: 10 000 repetitions each; medians of 26.94 and 27.18 µs with recursive doubling and
-/// 30.28 with Rabenseifner's algorithm, 95th percentiles of 69.38, 69.62 and 68.19. The steep rise of the latter comes later
-/// and goes further up.
+/// Seed thesis 003, figures 4.16 to 4.18: 10 000 repetitions each; medians of 26.94 and 27.18 µs with recursive
+/// doubling and 30.28 with Rabenseifner's algorithm, 95th percentiles of 69.38, 69.62 and 68.19. The steep rise of the
+/// latter comes later and goes further up.
 const DOUBLING: [(f64, f64); 6] = [(0.0, 23.0), (0.5, 26.94), (0.7, 30.0), (0.75, 62.0), (0.95, 69.38), (1.0, 80.0)];
 const DOUBLING_AGAIN: [(f64, f64); 6] =
     [(0.0, 23.1), (0.5, 27.18), (0.7, 30.2), (0.75, 62.1), (0.95, 69.62), (1.0, 80.0)];

@@ -20,7 +20,8 @@ pub struct Welch {
     pub interval: [f64; 2],
 }
 
-/// Tests A against B (Welch 1947). `None` for less than two runs on a side, and where neither side scatters: no t exists.
+/// Tests A against B (Welch 1947). `None` for less than two runs on a side, and where neither side scatters: no t
+/// exists.
 pub fn welch(a: &[f64], b: &[f64], alternative: Alternative) -> Option<Welch> {
     if a.len() < 2 || b.len() < 2 {
         return None;

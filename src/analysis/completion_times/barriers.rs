@@ -5,9 +5,9 @@
 //! max_k(t2 - t1)  <=  max t2 - min t1  <=  min_k(t3 - t0)
 //! ```
 //!
-//! No rank leaves the first barrier before all have entered it, and none leaves the second before all have entered that; so each
-//! rank's t3 - t0 holds all of the work, of whatever rank. Both ends are differences on one clock. What global time says lies
-//! between them, or it is wrong.
+//! No rank leaves the first barrier before all have entered it, and none leaves the second before all have entered
+//! that; so each rank's t3 - t0 holds all of the work, of whatever rank. Both ends are differences on one clock. What
+//! global time says lies between them, or it is wrong.
 
 use crate::clock::{Clock, RankClock};
 use crate::operations::{Operation, Operations};
@@ -55,7 +55,8 @@ struct Call<'a> {
 }
 
 impl<'a> Barriers<'a> {
-    /// The barriers of the communicator of the `number`-th operation; `None` where it has none, and for barriers themselves.
+    /// The barriers of the communicator of the `number`-th operation; `None` where it has none, and for barriers
+    /// themselves.
     pub fn of(trace: &'a Trace, clock: &'a Clock, operations: &'a Operations, number: usize) -> Option<Self> {
         let operation = &operations.operations[number];
         if operation.key.is_blocking_barrier() {
@@ -71,8 +72,8 @@ impl<'a> Barriers<'a> {
         (!barriers.is_empty()).then_some(Barriers { trace, clock, operation, barriers })
     }
 
-    /// The bounds of each complete repetition that has a barrier before and one behind it, with nothing else between on the
-    /// communicator; its row with them.
+    /// The bounds of each complete repetition that has a barrier before and one behind it, with nothing else between on
+    /// the communicator; its row with them.
     pub fn bounds(&self) -> impl Iterator<Item = (usize, Bounds)> + '_ {
         self.operation.complete_rows().filter_map(|row| {
             let position = position(self.trace, self.operation, row);

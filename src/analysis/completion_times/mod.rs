@@ -1,5 +1,5 @@
-//! What a repetition took, out of when each rank entered and left it: the three completion times, who came and went last, and
-//! what barriers around it tell without any global clock.
+//! What a repetition took, out of when each rank entered and left it: the three completion times, who came and went
+//! last, and what barriers around it tell without any global clock.
 //!
 //! With s_r and e_r the global times at which rank r entered and left (seed 000, section 3.2; seed 002, section 2.1):
 //!
@@ -29,8 +29,8 @@ pub struct RankTimes<'a> {
     pub duration_ns: &'a [f64],
 }
 
-/// The completion times of an operation's repetitions. Ranks are added one by one, so that the columns of one rank lie in
-/// memory at a time.
+/// The completion times of an operation's repetitions. Ranks are added one by one, so that the columns of one rank lie
+/// in memory at a time.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CompletionTimes {
     ranks: u32,
@@ -56,8 +56,8 @@ pub struct Ordering {
     pub violated: usize,
 }
 
-/// By how much global time and a rank's own clock may differ over a call of this length, ns: the rounding of global times
-/// after some hours (2^-53 of 10^13 ns), and the change of a clock's rate within the call.
+/// By how much global time and a rank's own clock may differ over a call of this length, ns: the rounding of global
+/// times after some hours (2^-53 of 10^13 ns), and the change of a clock's rate within the call.
 fn tolerance_ns(duration_ns: f64) -> f64 {
     1.0 + 1e-5 * duration_ns.abs()
 }

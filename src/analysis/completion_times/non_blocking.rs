@@ -1,5 +1,5 @@
-//! What a non-blocking operation costs its caller (seed 001: the time spent in the start, the tests and the wait), and how much
-//! of it was hidden.
+//! What a non-blocking operation costs its caller (seed 001: the time spent in the start, the tests and the wait), and
+//! how much of it was hidden.
 
 /// The overheads of an operation's repetitions, the largest of all ranks; ns. Ranks are added one by one.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -32,8 +32,8 @@ impl Overheads {
     }
 }
 
-/// The share of a blocking call's time that a non-blocking one has hidden: 1 - t_wait / t_blocking. Below 0 where the wait alone
-/// took longer. `None` where no blocking time is known.
+/// The share of a blocking call's time that a non-blocking one has hidden: 1 - t_wait / t_blocking. Below 0 where the
+/// wait alone took longer. `None` where no blocking time is known.
 ///
 /// Our own measure; no seed has one.
 pub fn overlap(wait_ns: f64, blocking_ns: Option<f64>) -> Option<f64> {

@@ -50,8 +50,8 @@ pub struct Relation {
 }
 
 impl Examination<'_> {
-    /// Draws the conclusions out of all metrics: corrects for their number, names the strongest of each name first, and those
-    /// groups first that have something that may be a cause, of these the ones that cost most time.
+    /// Draws the conclusions out of all metrics: corrects for their number, names the strongest of each name first, and
+    /// those groups first that have something that may be a cause, of these the ones that cost most time.
     pub fn conclude(self, mut metrics: Vec<Examined>) -> Diagnosis {
         correct(&mut metrics);
         explain(&mut metrics, &self.groups);
@@ -130,8 +130,8 @@ fn tells(examined: &Examined, group: usize) -> bool {
     separated.p_corrected <= LEVEL && strong >= MEDIUM
 }
 
-/// How the strongest come first: by delta, to two digits; of those that tell as much, what happened before what was counted,
-/// the sum before its ranks, and the smaller p.
+/// How the strongest come first: by delta, to two digits; of those that tell as much, what happened before what was
+/// counted, the sum before its ranks, and the smaller p.
 fn strength(examined: &Examined, group: usize) -> (bool, i64, Quantity, bool, f64) {
     let separated = examined.separations[group].as_ref();
     let delta = separated.map_or(0.0, |separated| separated.separation.delta.abs());

@@ -11,8 +11,8 @@ pub struct Coefficient {
     pub p: f64,
 }
 
-/// The correlation of two series of which the pairs are worth `n` independent ones, at most as many as there are. `None`: one
-/// of them is constant, or there are fewer than three pairs.
+/// The correlation of two series of which the pairs are worth `n` independent ones, at most as many as there are.
+/// `None`: one of them is constant, or there are fewer than three pairs.
 ///
 /// Pearson's coefficient of the values; of their ranks it is Spearman's.
 pub(super) fn pearson(x: &[f64], y: &[f64], n: f64) -> Option<Coefficient> {

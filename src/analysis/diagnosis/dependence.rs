@@ -1,14 +1,14 @@
 //! Repetitions are not independent (seed 000, section 5.3): what that does to a test.
 //!
-//! Two series that both drift look related, and whatever drifts tells the first sixty repetitions from the rest. With the one
-//! series (run times, or who belongs to a group) given as weights c_t of mean 0, and the other taken as noise of which each
-//! value remembers the share rho of the one before, sum(c_t x_t) has this many times the variance that it has for independent
-//! x_t (after Bartlett 1935):
+//! Two series that both drift look related, and whatever drifts tells the first sixty repetitions from the rest. With
+//! the one series (run times, or who belongs to a group) given as weights c_t of mean 0, and the other taken as noise
+//! of which each value remembers the share rho of the one before, sum(c_t x_t) has this many times the variance that it
+//! has for independent x_t (after Bartlett 1935):
 //!
 //! 1 + 2 sum_{t>s} c_t c_s rho^(t-s) / sum c_t^2
 
-/// How much of each value is left in the next one: the correlation of neighbours among `ranks`, where `wanted` says that both
-/// count and their repetitions follow each other. 0 where there are too few, or no positive one.
+/// How much of each value is left in the next one: the correlation of neighbours among `ranks`, where `wanted` says
+/// that both count and their repetitions follow each other. 0 where there are too few, or no positive one.
 pub(super) fn memory(ranks: &[f64], repetition: &[u64], wanted: impl Fn(usize) -> bool) -> f64 {
     let neighbours =
         || (1..ranks.len()).filter(|&at| repetition[at] == repetition[at - 1] + 1 && wanted(at) && wanted(at - 1));

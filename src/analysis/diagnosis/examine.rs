@@ -17,7 +17,8 @@ pub struct Examined {
     pub missing: usize,
     /// The correlations: over all repetitions, then within each category that has three or more.
     pub correlations: Vec<Correlation>,
-    /// How well it tells each group from the repetitions that the group is compared with; `None` where it has no value there.
+    /// How well it tells each group from the repetitions that the group is compared with; `None` where it has no value
+    /// there.
     pub separations: Vec<Option<Separated>>,
 }
 
@@ -86,8 +87,8 @@ impl<'r> Examination<'r> {
         &self.groups
     }
 
-    /// Holds a metric, a value for each repetition (not a number: none), against the run times. A metric of which all values
-    /// are the same tells nothing, and has no correlation.
+    /// Holds a metric, a value for each repetition (not a number: none), against the run times. A metric of which all
+    /// values are the same tells nothing, and has no correlation.
     pub fn examine(&self, metric: Metric, values: &[f64]) -> Examined {
         assert_eq!(values.len(), self.repetitions.number.len(), "a value for each repetition");
         Examined {

@@ -1,13 +1,15 @@
 //! What may tell why a repetition was slow.
 
-/// What a metric is. In the order in which two that tell as much are named: what happened to a rank before what it counted.
+/// What a metric is. In the order in which two that tell as much are named: what happened to a rank before what it
+/// counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Quantity {
     /// When a rank entered, after the first of all ranks, ns.
     Lateness,
     /// 1 where the tracer itself may have delayed the rank, else 0.
     Disturbed,
-    /// Something that the system does to a rank: it was taken off its processor, moved to another, or touched new memory.
+    /// Something that the system does to a rank: it was taken off its processor, moved to another, or touched new
+    /// memory.
     System,
     /// A number of something else.
     Counter,
@@ -15,7 +17,8 @@ pub enum Quantity {
     Timer,
     /// What the request of a non-blocking call cost, ns, or a number of tests.
     Request,
-    /// Something that grows with the time that a rank spends, as it spins while it waits: processor time, cycles, instructions.
+    /// Something that grows with the time that a rank spends, as it spins while it waits: processor time, cycles,
+    /// instructions.
     Elapsed,
     /// How long a rank was in the call, ns: where the time is, not why.
     Duration,

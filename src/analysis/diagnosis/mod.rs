@@ -1,11 +1,11 @@
 //! Why repetitions are slow: which counter, timer or rank tells them from the good ones.
 //!
-//! A cause need not go with the run time as a whole. Roth (section 4.2.2) dropped cache misses since they did not: outliers
-//! take far longer with as many, other repetitions have many and take no longer. Within the warm-up against the good
-//! repetitions they were the cause (section 4.6.3). So each metric is asked two things: does the run time follow it, over all
-//! repetitions and within each category; and does it tell the warm-up, the outliers and the modes from the good ones. The
-//! second is answered by a rank test, which a few wild values do not move, with an effect size; corrected for how many were
-//! tried, and for repetitions that are not independent.
+//! A cause need not go with the run time as a whole. Roth (section 4.2.2) dropped cache misses since they did not:
+//! outliers take far longer with as many, other repetitions have many and take no longer. Within the warm-up against
+//! the good repetitions they were the cause (section 4.6.3). So each metric is asked two things: does the run time
+//! follow it, over all repetitions and within each category; and does it tell the warm-up, the outliers and the modes
+//! from the good ones. The second is answered by a rank test, which a few wild values do not move, with an effect size;
+//! corrected for how many were tried, and for repetitions that are not independent.
 //!
 //! What tells a group is not yet its cause: what the two share may be a third thing.
 

@@ -1,7 +1,7 @@
 //! Ranks of values among each other.
 
-/// The rank of each value, from 1, equal values sharing the mean of theirs; and the sum of t^3 - t over the groups of t equal
-/// values.
+/// The rank of each value, from 1, equal values sharing the mean of theirs; and the sum of t^3 - t over the groups of t
+/// equal values.
 pub(super) fn mid_ranks(values: &[f64]) -> (Vec<f64>, f64) {
     let mut order: Vec<u32> = (0..values.len() as u32).collect();
     order.sort_unstable_by(|&one, &other| values[one as usize].total_cmp(&values[other as usize]));

@@ -22,14 +22,14 @@ pub struct Separation {
     pub above_zero: f64,
     /// ... and of the others.
     pub above_zero_others: f64,
-    /// The probability that a repetition of the group has the larger value of a pair, ties counting half: the area under the
-    /// ROC curve, and U / (n m) of Mann and Whitney (1947).
+    /// The probability that a repetition of the group has the larger value of a pair, ties counting half: the area
+    /// under the ROC curve, and U / (n m) of Mann and Whitney (1947).
     pub auc: f64,
     /// Cliff's delta (1993), 2 AUC - 1: -1 and 1 where the two do not overlap, 0 where nothing is told.
     pub delta: f64,
-    /// The probability of such an AUC, or one further from a half, where there is no difference: two-sided, U taken as normal,
-    /// corrected for ties and for the memory of the metric (see the module `dependence`), and for U being a whole number; no
-    /// smaller than what so few repetitions can come to.
+    /// The probability of such an AUC, or one further from a half, where there is no difference: two-sided, U taken as
+    /// normal, corrected for ties and for the memory of the metric (see the module `dependence`), and for U being a
+    /// whole number; no smaller than what so few repetitions can come to.
     pub p: f64,
     /// The correction for the memory: as many repetitions count as one.
     pub inflation: f64,

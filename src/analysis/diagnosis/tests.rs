@@ -1,5 +1,5 @@
-//! Held against SciPy, whose values tests/reference/diagnosis.py stored; against series whose cause is known; and against
-//! series without any.
+//! Held against SciPy, whose values tests/reference/diagnosis.py stored; against series whose cause is known; and
+//! against series without any.
 
 use serde_json::Value;
 
@@ -76,8 +76,9 @@ fn drifting(random: &mut Random, kept: f64, count: usize) -> Vec<f64> {
     .collect()
 }
 
-/// The run of the thesis' section 4.2.2 and 4.6.3: 1000 repetitions; the first 60 take 42 us, the others 25. Level 3 misses
-/// are a few more in these 60, and many more in repetitions that take hardly longer; far slower ones have as many as any.
+/// The run of the thesis' section 4.2.2 and 4.6.3: 1000 repetitions; the first 60 take 42 us, the others 25. Level 3
+/// misses are a few more in these 60, and many more in repetitions that take hardly longer; far slower ones have as
+/// many as any.
 fn thesis(random: &mut Random) -> (Vec<f64>, Vec<f64>) {
     let (mut times, mut misses) = (Vec::new(), Vec::new());
     for repetition in 0..1000 {

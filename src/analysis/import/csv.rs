@@ -19,8 +19,8 @@ const COLUMNS: &str = "iteration id, MPI rank, metric name, value";
 /// Reads the file, compressed with gzip or not.
 ///
 /// # Errors
-/// The file cannot be read; a row has another number of columns, or something in it that is no (finite) number; repetitions
-/// come twice or out of order; there is no run time at all, or not of a rank that has counters.
+/// The file cannot be read; a row has another number of columns, or something in it that is no (finite) number;
+/// repetitions come twice or out of order; there is no run time at all, or not of a rank that has counters.
 pub fn read(path: &Path) -> Result<Measured, ForeignError> {
     let mut reader =
         ReaderBuilder::new().has_headers(false).flexible(true).trim(Trim::All).from_reader(input::open(path)?);

@@ -1,8 +1,8 @@
 //! Run times that were not traced: what other tools have written as text.
 //!
-//! [`csv`] has the four columns of Roth's thesis (section 4.1), [`reprompi`] is what ReproMPI prints. Both come to the same
-//! thing: the repetitions of an operation that all ranks have, with the run time, and where the file tells it the times and
-//! counters of each rank. Nothing is guessed: a row that cannot be what it should be is named.
+//! [`csv`] has the four columns of Roth's thesis (section 4.1), [`reprompi`] is what ReproMPI prints. Both come to the
+//! same thing: the repetitions of an operation that all ranks have, with the run time, and where the file tells it the
+//! times and counters of each rank. Nothing is guessed: a row that cannot be what it should be is named.
 
 pub mod csv;
 mod input;
@@ -98,8 +98,8 @@ pub struct Stamps {
 pub struct Counter {
     /// Its name.
     pub name: String,
-    /// For each of the members a value for each repetition, not a number where the file has none; `None`: a rank without
-    /// this metric.
+    /// For each of the members a value for each repetition, not a number where the file has none; `None`: a rank
+    /// without this metric.
     pub values: Vec<Option<Vec<f64>>>,
 }
 

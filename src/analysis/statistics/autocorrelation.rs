@@ -36,8 +36,8 @@ const BLOCK: usize = 4;
 /// Values that stay in the processor's cache while all lags are taken of them.
 const TILE: usize = 2048;
 
-/// r_1 to r_lags: autocovariances over n, divided by the variance over n, as R's `acf` and statsmodels have them. Empty for
-/// fewer than two values and for values that are all equal; lags of n and more are left out.
+/// r_1 to r_lags: autocovariances over n, divided by the variance over n, as R's `acf` and statsmodels have them. Empty
+/// for fewer than two values and for values that are all equal; lags of n and more are left out.
 pub fn autocorrelation(values: &[f64], lags: usize) -> Vec<f64> {
     let Some(moments) = moments(values) else { return Vec::new() };
     if values.len() < 2 || moments.standard_deviation.is_none_or(|deviation| deviation == 0.0) {
@@ -92,10 +92,11 @@ pub fn ljung_box(autocorrelation: &[f64], n: usize) -> Option<LjungBox> {
 
 /// How many independent values a series is worth.
 ///
-/// The sum of the autocorrelations is Geyer's (1992) initial monotone sequence: it ends before the first pair r_2k + r_(2k+1) that
-/// is not positive, and no pair counts more than the one before. Where that takes more than 8 lags, means of 4 values each are
-/// looked at instead: the variance of the mean of all is the same, and the cost stays that of few lags. Never more than n:
-/// negatively correlated values are better than independent ones, but that is not relied on. `None` for fewer than 4 values, or all equal.
+/// The sum of the autocorrelations is Geyer's (1992) initial monotone sequence: it ends before the first pair r_2k +
+/// r_(2k+1) that is not positive, and no pair counts more than the one before. Where that takes more than 8 lags, means
+/// of 4 values each are looked at instead: the variance of the mean of all is the same, and the cost stays that of few
+/// lags. Never more than n: negatively correlated values are better than independent ones, but that is not relied on.
+/// `None` for fewer than 4 values, or all equal.
 pub fn dependence(values: &[f64]) -> Option<Dependence> {
     let n = values.len() as f64;
     let variance = moments(values)?.standard_deviation?.powi(2);
@@ -132,9 +133,9 @@ pub fn dependence(values: &[f64]) -> Option<Dependence> {
     }
 }
 
-/// The same for the quantile at `value`: of the series of 0 and 1 that tells which values are not above it. That is what the
-/// binomial number behind an order-statistic interval is a sum of, and a few huge values cannot hide the dependence of the
-/// others in it.
+/// The same for the quantile at `value`: of the series of 0 and 1 that tells which values are not above it. That is
+/// what the binomial number behind an order-statistic interval is a sum of, and a few huge values cannot hide the
+/// dependence of the others in it.
 pub fn dependence_of_quantile(values: &[f64], value: f64) -> Option<Dependence> {
     let below: Vec<f64> = values.par_iter().map(|&other| f64::from(u8::from(other <= value))).collect();
     dependence(&below)

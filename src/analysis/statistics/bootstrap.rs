@@ -5,9 +5,10 @@ use super::{Random, Sample};
 
 /// The percentile interval of the median over so many resamples. The same seed gives the same interval.
 ///
-/// A resample draws n of the n values with replacement; its median depends on the ranks of the middle draws only. The m-th
-/// smallest of n uniform numbers is Beta(m, n - m + 1), so that these are drawn at once, in constant time whatever n is: the
-/// distribution is that of drawing n values, since the value drawn by a uniform number u is the one of rank floor(n u).
+/// A resample draws n of the n values with replacement; its median depends on the ranks of the middle draws only. The
+/// m-th smallest of n uniform numbers is Beta(m, n - m + 1), so that these are drawn at once, in constant time whatever
+/// n is: the distribution is that of drawing n values, since the value drawn by a uniform number u is the one of rank
+/// floor(n u).
 pub fn median_interval(sample: &Sample, confidence: f64, resamples: usize, seed: u64) -> Option<Interval> {
     let n = sample.len();
     if n < 2 || resamples == 0 {

@@ -16,8 +16,8 @@ pub struct Bins {
 /// More bins than that are no help to an eye.
 const MOST_BINS: usize = 500;
 
-/// A histogram over the whole range with the bin width of Freedman and Diaconis (1981), 2 IQR n^(-1/3), and at most 500 bins.
-/// Where the quartiles are equal, Sturges' (1926) number of bins. `None` for no values.
+/// A histogram over the whole range with the bin width of Freedman and Diaconis (1981), 2 IQR n^(-1/3), and at most 500
+/// bins. Where the quartiles are equal, Sturges' (1926) number of bins. `None` for no values.
 pub fn freedman_diaconis(sample: &Sample) -> Option<Bins> {
     let (start, end) = (sample.minimum()?, sample.maximum()?);
     let range = end - start;
@@ -45,8 +45,8 @@ pub fn freedman_diaconis(sample: &Sample) -> Option<Bins> {
     Some(Bins { start, width, counts })
 }
 
-/// The empirical distribution function as at most `points` steps (value, share of the values that are not above it): as exact
-/// as a picture so wide can show. The lowest and the highest value are always among them.
+/// The empirical distribution function as at most `points` steps (value, share of the values that are not above it): as
+/// exact as a picture so wide can show. The lowest and the highest value are always among them.
 pub fn empirical_distribution(sample: &Sample, points: usize) -> Vec<(f64, f64)> {
     let sorted = sample.sorted();
     let n = sorted.len();

@@ -1,8 +1,8 @@
 //! Numbers that describe run times.
 //!
 //! A series in the order in which it was measured is a slice; sorted, without what is not a number, it is a [`Sample`].
-//! docs/statistics.md has the formulas and where they come from; tests/reference/ the values of SciPy that they are held
-//! against.
+//! docs/statistics.md has the formulas and where they come from; tests/reference/ the values of SciPy that they are
+//! held against.
 
 mod autocorrelation;
 mod bootstrap;

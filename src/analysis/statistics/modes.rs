@@ -13,15 +13,15 @@ pub struct Mode {
     pub share: f64,
     /// How many they are.
     pub count: usize,
-    /// The places in the series (from 0) of the first and the last of them, and the quartiles of all their places: equal
-    /// spacing over the whole series is a mode that comes and goes, a narrow range is a phase.
+    /// The places in the series (from 0) of the first and the last of them, and the quartiles of all their places:
+    /// equal spacing over the whole series is a mode that comes and goes, a narrow range is a phase.
     pub first: usize,
     /// See `first`.
     pub last: usize,
     /// See `first`.
     pub quartiles: [usize; 3],
-    /// How many times in a row, on average, a value of this mode follows another one of it: 1 / (1 - share) for a mode that
-    /// comes at random.
+    /// How many times in a row, on average, a value of this mode follows another one of it: 1 / (1 - share) for a mode
+    /// that comes at random.
     pub run_length: f64,
 }
 
@@ -40,12 +40,14 @@ const LEAST_SHARE: f64 = 0.005;
 /// ... and this many.
 const LEAST_COUNT: usize = 5;
 
-/// The modes of a series, by their values; one where the density has a single maximum. `sample` is the same series, sorted.
+/// The modes of a series, by their values; one where the density has a single maximum. `sample` is the same series,
+/// sorted.
 ///
-/// The density is that of a Gaussian kernel (on the logarithms, where all values are positive: the noise of run times grows
-/// with them) with Silverman's (1986, equation 3.31) bandwidth 0.9 sigma n^(-1/5). Its sigma is the length of the shortest
-/// half of the values over 1.349, so that modes far apart do not widen it. Two maxima are two modes if the valley between them
-/// is below 3/4 of the lower one, by more than 4 standard errors, and each holds 0.5 % of the values and 5 of them.
+/// The density is that of a Gaussian kernel (on the logarithms, where all values are positive: the noise of run times
+/// grows with them) with Silverman's (1986, equation 3.31) bandwidth 0.9 sigma n^(-1/5). Its sigma is the length of the
+/// shortest half of the values over 1.349, so that modes far apart do not widen it. Two maxima are two modes if the
+/// valley between them is below 3/4 of the lower one, by more than 4 standard errors, and each holds 0.5 % of the
+/// values and 5 of them.
 pub fn modes(values: &[f64], sample: &Sample) -> Vec<Mode> {
     let Some(ranges) = ranges(sample) else { return Vec::new() };
     let mut modes: Vec<Place> = ranges.iter().map(|_| Place::default()).collect();
@@ -145,8 +147,8 @@ fn ranges(sample: &Sample) -> Option<Vec<Range>> {
     if found.is_empty() { whole(sample.median()?) } else { Some(found) }
 }
 
-/// Silverman's bandwidth, from the spread of the shortest half where that is narrower (1.349 sigma of a normal distribution lie
-/// in its shortest half), and not below the clock's step where values come in steps.
+/// Silverman's bandwidth, from the spread of the shortest half where that is narrower (1.349 sigma of a normal
+/// distribution lie in its shortest half), and not below the clock's step where values come in steps.
 fn bandwidth(sample: &Sample, scale: &impl Fn(f64) -> f64) -> f64 {
     let sorted = sample.sorted();
     let n = sorted.len();

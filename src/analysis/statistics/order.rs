@@ -1,4 +1,5 @@
-//! Intervals of quantiles between order statistics: exact whatever the distribution (Conover 1999; Hoefler and Belli 2015).
+//! Intervals of quantiles between order statistics: exact whatever the distribution (Conover 1999; Hoefler and Belli
+//! 2015).
 
 /// An interval, and what it is worth.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -14,8 +15,8 @@ pub struct Interval {
 /// Further from its mean, in standard deviations, a binomial variable has less than 1e-15 in each tail.
 const REACH: f64 = 9.0;
 
-/// Which order statistics, counted from 1, enclose the quantile at `p` of `n` independent values with this confidence at
-/// least, and the coverage that they have; `None` where there are too few values.
+/// Which order statistics, counted from 1, enclose the quantile at `p` of `n` independent values with this confidence
+/// at least, and the coverage that they have; `None` where there are too few values.
 ///
 /// The number of values below the quantile is binomial. Each end leaves out (1 - confidence) / 2 at most, and no
 /// narrower pair does. This is the interval of `scipy.stats.quantile_test`.

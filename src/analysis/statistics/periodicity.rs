@@ -26,14 +26,14 @@ const SIGNIFICANCE: f64 = 0.001;
 
 /// The period of events at these times, ascending. `None` where they follow none, or are fewer than 8.
 ///
-/// Candidates are the median distance of neighbouring events and the distance that most others are near to, as they are and
-/// 2, 3 and 4 times divided. Around each the Rayleigh statistic K R^2, R being the length of the mean of
-/// exp(2 pi i t / length), is maximised; for events at random it is exponential with mean 1 (Mardia 1972), here at 0.001 with
-/// Bonferroni's correction for all periods tried. Of periods that fit equally well the longest is taken: events at every
-/// 10 ms also keep to 5 ms. The first 256 events are looked at.
+/// Candidates are the median distance of neighbouring events and the distance that most others are near to, as they are
+/// and 2, 3 and 4 times divided. Around each the Rayleigh statistic K R^2, R being the length of the mean of exp(2 pi i
+/// t / length), is maximised; for events at random it is exponential with mean 1 (Mardia 1972), here at 0.001 with
+/// Bonferroni's correction for all periods tried. Of periods that fit equally well the longest is taken: events at
+/// every 10 ms also keep to 5 ms. The first 256 events are looked at.
 ///
-/// No length below `shortest` is tried: events that can be only on a grid, as repetitions at equal distances are, all keep to its
-/// step, whenever they come. Twice the step is the shortest that tells anything.
+/// No length below `shortest` is tried: events that can be only on a grid, as repetitions at equal distances are, all
+/// keep to its step, whenever they come. Twice the step is the shortest that tells anything.
 pub fn period(times: &[f64], shortest: f64) -> Option<Period> {
     let times = &times[..times.len().min(MOST_EVENTS)];
     if times.len() < FEWEST_EVENTS {
@@ -49,7 +49,8 @@ pub fn period(times: &[f64], shortest: f64) -> Option<Period> {
     for gap in [middle, common] {
         for divisor in 1..=4 {
             let length = gap / f64::from(divisor);
-            // Far below the usual distance nothing but noise makes gaps, and there are more periods to try than it is worth.
+            // Far below the usual distance nothing but noise makes gaps, and there are more periods to try than it is
+            // worth.
             if length < shortest.max(middle / 8.0) {
                 continue;
             }

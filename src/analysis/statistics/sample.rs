@@ -74,8 +74,8 @@ impl Sample {
         self.sorted.last().copied()
     }
 
-    /// The quantile at `p` (0 to 1) of R's type 7 (Hyndman and Fan 1996), which NumPy has by default too: linear between
-    /// the order statistics around 1 + (n - 1) p.
+    /// The quantile at `p` (0 to 1) of R's type 7 (Hyndman and Fan 1996), which NumPy has by default too: linear
+    /// between the order statistics around 1 + (n - 1) p.
     pub fn quantile(&self, p: f64) -> Option<f64> {
         let last = self.sorted.len().checked_sub(1)?;
         let place = p.clamp(0.0, 1.0) * last as f64;
@@ -89,8 +89,8 @@ impl Sample {
         self.quantile(0.5)
     }
 
-    /// The interval of the quantile at `p` between two order statistics, whose coverage is `confidence` or more whatever
-    /// the distribution; `None` where the sample is too small for one (the median at 95 % needs 6 values).
+    /// The interval of the quantile at `p` between two order statistics, whose coverage is `confidence` or more
+    /// whatever the distribution; `None` where the sample is too small for one (the median at 95 % needs 6 values).
     pub fn quantile_interval(&self, p: f64, confidence: f64) -> Option<Interval> {
         let (lower, upper, coverage) = interval_ranks(self.len() as u64, p, confidence)?;
         let at = |rank: u64| self.sorted[rank as usize - 1];
@@ -102,11 +102,11 @@ impl Sample {
         moments(&self.sorted)
     }
 
-    /// The median absolute deviation from the median, without a factor. Times 1.4826 it estimates the standard deviation
-    /// of a normal distribution.
+    /// The median absolute deviation from the median, without a factor. Times 1.4826 it estimates the standard
+    /// deviation of a normal distribution.
     ///
-    /// The deviations below and above the median are sorted already, so that their median is found by bisection, without
-    /// another sort.
+    /// The deviations below and above the median are sorted already, so that their median is found by bisection,
+    /// without another sort.
     pub fn median_absolute_deviation(&self) -> Option<f64> {
         let median = self.median()?;
         let split = self.sorted.partition_point(|&value| value < median);
@@ -137,8 +137,9 @@ impl Sample {
         Some(if n.is_multiple_of(2) { (smallest(n / 2 - 1) + upper) / 2.0 } else { upper })
     }
 
-    /// The step in which values come where a coarse clock or a coarse output made them: the median distance of neighbouring
-    /// different values, where ten values or more share each on average. `None` where they do not come in steps.
+    /// The step in which values come where a coarse clock or a coarse output made them: the median distance of
+    /// neighbouring different values, where ten values or more share each on average. `None` where they do not come in
+    /// steps.
     ///
     /// An interval between order statistics that is narrower than the step is no statement about the value.
     pub fn step(&self) -> Option<f64> {
@@ -167,8 +168,8 @@ impl Sample {
     }
 }
 
-/// Sorts finite values by [`f64::total_cmp`], on all processors. As integers that have the same order: they are compared in one
-/// instruction, which halves the time.
+/// Sorts finite values by [`f64::total_cmp`], on all processors. As integers that have the same order: they are
+/// compared in one instruction, which halves the time.
 fn sort(values: &mut [f64]) {
     // The bits of negative numbers, but the sign, count backwards. The same turns them back.
     let turn = |bits: &mut i64| *bits ^= ((*bits >> 63) as u64 >> 1) as i64;
@@ -178,8 +179,8 @@ fn sort(values: &mut [f64]) {
     bits.par_iter_mut().with_min_len(1 << 14).for_each(turn);
 }
 
-/// Up to so many processors, dividing the values first, which one processor does, takes less time than rayon's sort saves: the standard
-/// library's, of the parts, is twice as fast.
+/// Up to so many processors, dividing the values first, which one processor does, takes less time than rayon's sort
+/// saves: the standard library's, of the parts, is twice as fast.
 const FEW: usize = 4;
 
 fn sort_shared(bits: &mut [i64], processors: usize) {
@@ -193,8 +194,8 @@ fn sort_shared(bits: &mut [i64], processors: usize) {
     }
 }
 
-/// Mean and standard deviation of values in any order. In two passes, each summed pairwise by halves: the error grows with
-/// the logarithm of their number.
+/// Mean and standard deviation of values in any order. In two passes, each summed pairwise by halves: the error grows
+/// with the logarithm of their number.
 pub fn moments(values: &[f64]) -> Option<Moments> {
     if values.is_empty() {
         return None;

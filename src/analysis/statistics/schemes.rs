@@ -1,8 +1,8 @@
 //! The numbers that MPI benchmarks print, out of one and the same trace.
 //!
-//! Seed 000 (Hunold and Carpen-Amarie) lists how benchmarks measure (MS1 to MS4, its table III) and what they make of it (PS5 to PS8,
-//! its table IV, and the text of section 2 on MPIBlib, mpicroscope and OSU, here PS2 to PS4). The outcome of a scheme is here
-//! what its benchmark would have printed for these repetitions.
+//! Seed 000 (Hunold and Carpen-Amarie) lists how benchmarks measure (MS1 to MS4, its table III) and what they make of
+//! it (PS5 to PS8, its table IV, and the text of section 2 on MPIBlib, mpicroscope and OSU, here PS2 to PS4). The
+//! outcome of a scheme is here what its benchmark would have printed for these repetitions.
 
 use super::enough::mean_interval;
 use super::outliers::tukey_fences;
@@ -17,8 +17,8 @@ pub enum Scheme {
     Ps3,
     /// MPIBlib in global time: the mean over the repetitions of max e - min s, with its 95 % interval.
     Ps4,
-    /// MPIBench: the times of all ranks and repetitions in one sample, without those above twice its 99th percentile; the least,
-    /// the largest and the mean.
+    /// MPIBench: the times of all ranks and repetitions in one sample, without those above twice its 99th percentile;
+    /// the least, the largest and the mean.
     Ps5,
     /// NBCBench: least, largest, mean and median of each rank; the largest of each over the ranks.
     Ps6,
@@ -33,7 +33,8 @@ pub enum Scheme {
 pub enum Measurement {
     /// MS1 and MS4: each call by itself; a mean is that of the calls.
     Ms1,
-    /// MS2: from the entry of the first call of a loop to the exit of the last, over their number; what lies between calls counts.
+    /// MS2: from the entry of the first call of a loop to the exit of the last, over their number; what lies between
+    /// calls counts.
     Ms2,
 }
 
@@ -133,9 +134,10 @@ impl Scheme {
         }
     }
 
-    /// Applies it. `in_loop`: how many repetitions one loop of the benchmark has, for [`Measurement::Ms2`] and PS8; a last
-    /// loop that is not full is left out and counted in `removed`. `removal` is applied to what the scheme takes means or
-    /// medians of: PS2 and PS4 to the run times, PS5 to all of them together, PS3 and PS6 to PS8 to those of each rank.
+    /// Applies it. `in_loop`: how many repetitions one loop of the benchmark has, for [`Measurement::Ms2`] and PS8; a
+    /// last loop that is not full is left out and counted in `removed`. `removal` is applied to what the scheme takes
+    /// means or medians of: PS2 and PS4 to the run times, PS5 to all of them together, PS3 and PS6 to PS8 to those of
+    /// each rank.
     pub fn apply(
         self,
         times: &Times,

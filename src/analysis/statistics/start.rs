@@ -13,9 +13,9 @@ pub struct Chow {
     pub p: f64,
 }
 
-/// How many values MSER-5 (White 1997; White, Cobb and Spratt 2000) cuts off at the start: of the means of 5 values each, the
-/// cut d that has the least sum of squares of what is left over (m - d)^2. `None` for fewer than 10 values, and where the
-/// least lies in the second half: then the series is too short to tell, as the authors say.
+/// How many values MSER-5 (White 1997; White, Cobb and Spratt 2000) cuts off at the start: of the means of 5 values
+/// each, the cut d that has the least sum of squares of what is left over (m - d)^2. `None` for fewer than 10 values,
+/// and where the least lies in the second half: then the series is too short to tell, as the authors say.
 pub fn mser5(values: &[f64]) -> Option<usize> {
     let means: Vec<f64> = values.as_chunks::<5>().0.iter().map(|five| five.iter().sum::<f64>() / 5.0).collect();
     if means.len() < 2 {
@@ -38,8 +38,8 @@ pub fn mser5(values: &[f64]) -> Option<usize> {
     (best.1 <= means.len() / 2).then_some(5 * best.1)
 }
 
-/// Whether a line fitted to each of two parts fits better than one line through both, by the F test of Chow. `None` where
-/// either part has fewer than 3 values, or everything lies on the lines.
+/// Whether a line fitted to each of two parts fits better than one line through both, by the F test of Chow. `None`
+/// where either part has fewer than 3 values, or everything lies on the lines.
 pub fn chow(values: &[f64], at: usize) -> Option<Chow> {
     let n = values.len();
     if at < 3 || n < at + 3 || values.iter().any(|value| !value.is_finite()) {

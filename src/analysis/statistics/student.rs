@@ -5,14 +5,15 @@ use statrs::distribution::{ContinuousCDF, StudentsT};
 /// Halvings after which the ends of an interval are neighbouring numbers.
 const HALVINGS: usize = 128;
 
-/// From so many degrees of freedom on the quantiles are those of a normal distribution within 2e-7, and the distribution function is
-/// rounded by more than that.
+/// From so many degrees of freedom on the quantiles are those of a normal distribution within 2e-7, and the
+/// distribution function is rounded by more than that.
 const NORMAL: f64 = 1e7;
 
-/// The value below which Student's t with so many degrees of freedom, which need not be whole, lies with probability `p`, from 1/2 to
-/// below 1. `None` where there is no such distribution.
+/// The value below which Student's t with so many degrees of freedom, which need not be whole, lies with probability
+/// `p`, from 1/2 to below 1. `None` where there is no such distribution.
 ///
-/// By bisection of the distribution function: the inverse that statrs has (algorithm AS 64) never ends for some degrees of freedom.
+/// By bisection of the distribution function: the inverse that statrs has (algorithm AS 64) never ends for some degrees
+/// of freedom.
 pub fn student_quantile(freedom: f64, p: f64) -> Option<f64> {
     StudentsT::new(0.0, 1.0, freedom).ok()?;
     let student = StudentsT::new(0.0, 1.0, freedom.min(NORMAL)).ok()?;

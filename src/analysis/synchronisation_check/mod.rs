@@ -1,9 +1,10 @@
 //! How an unmodified benchmark synchronises its ranks, and how well that went: its own audit.
 //!
-//! From outside a barrier is a call, and so are two; a window is a grid on which repetitions start whatever they took; under
-//! ReproMPI's round-time synchronisation a barrier comes first, and then all ranks wait for a time that they have agreed on, so
-//! that they enter closer together than they have left it. What only a trace can tell is how far apart the ranks have really
-//! started, how far apart its barrier has let them go, and which repetitions the benchmark has thrown away, or should have.
+//! From outside a barrier is a call, and so are two; a window is a grid on which repetitions start whatever they took;
+//! under ReproMPI's round-time synchronisation a barrier comes first, and then all ranks wait for a time that they have
+//! agreed on, so that they enter closer together than they have left it. What only a trace can tell is how far apart
+//! the ranks have really started, how far apart its barrier has let them go, and which repetitions the benchmark has
+//! thrown away, or should have.
 
 mod grid;
 mod observed;
@@ -58,7 +59,8 @@ pub struct Audit {
     pub window: Option<Window>,
     /// Repetitions whose ranks started so far apart that a benchmark which checks its start times does them again.
     pub apart: Vec<u64>,
-    /// The half width of the 95 % interval of a time, ns; `None` where none is stated. No spread below it can be told from 0.
+    /// The half width of the 95 % interval of a time, ns; `None` where none is stated. No spread below it can be told
+    /// from 0.
     pub error_ns: Option<f64>,
 }
 
@@ -73,8 +75,8 @@ pub struct Window {
     pub expired: Vec<u64>,
     /// Repetitions that began while the one before was still running on some rank: it sees that too.
     pub passed: Vec<u64>,
-    /// Repetitions that a rank entered late although its start time had not passed when it began to wait: this the benchmark
-    /// does not see.
+    /// Repetitions that a rank entered late although its start time had not passed when it began to wait: this the
+    /// benchmark does not see.
     pub unseen: Vec<u64>,
 }
 
@@ -140,8 +142,8 @@ fn dissemination(observed: &Observed) -> f64 {
     if rounds == 0 { 0.0 } else { later.filter(is_one).count() as f64 / count }
 }
 
-/// Whether the ranks wait, after the barrier, for one and the same time: then when they enter does not depend on when they
-/// have left it.
+/// Whether the ranks wait, after the barrier, for one and the same time: then when they enter does not depend on when
+/// they have left it.
 fn agrees_on_a_time(observed: &Observed) -> bool {
     let ranks = observed.enter_ns.len();
     if ranks < 2 {

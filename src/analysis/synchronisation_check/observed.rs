@@ -21,10 +21,11 @@ pub struct Observed {
     pub barriers: Vec<[u32; 2]>,
     /// When each rank left the last of these barriers; not a number where there was none. By rank, then by repetition.
     pub barrier_exit_ns: Vec<Vec<f64>>,
-    /// Messages that each rank sent, and received, since the collective before, where they were counted: by rank, then by
-    /// repetition.
+    /// Messages that each rank sent, and received, since the collective before, where they were counted: by rank, then
+    /// by repetition.
     pub messages: Option<[Vec<Vec<u64>>; 2]>,
-    /// The half width of the 95 % interval of a time, the median over ranks and repetitions; `None` where none is stated.
+    /// The half width of the 95 % interval of a time, the median over ranks and repetitions; `None` where none is
+    /// stated.
     pub error_ns: Option<f64>,
 }
 

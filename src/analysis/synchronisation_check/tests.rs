@@ -9,8 +9,8 @@ use crate::synthetic::{self, SyntheticRank};
 
 const RANKS: u32 = 4;
 
-/// What the ranks do before a repetition that they may enter at `free[rank]`: the barriers' entries and exits, and when they
-/// enter.
+/// What the ranks do before a repetition that they may enter at `free[rank]`: the barriers' entries and exits, and when
+/// they enter.
 type Step<'s> = dyn FnMut(u64, &[u64]) -> (Vec<Vec<(u64, u64)>>, Vec<u64>) + 's;
 
 fn benchmark(name: &str, step: &mut Step<'_>) -> Audit {

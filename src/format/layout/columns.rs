@@ -8,11 +8,12 @@ pub const OPERATION_MASK: u32 = DISTURBED - 1;
 pub const COLUMNS: [(&str, u32); 5] = [("enter", 8), ("exit", 8), ("position", 8), ("repetition", 8), ("operation", 4)];
 /// A chunk holds this many records at most.
 pub const MAX_CHUNK_RECORDS: u64 = 16384;
-/// The columns of requests, present where the program made non-blocking calls; 0 for all others: ticks that starting took,
-/// ticks spent in Test and in Wait calls for the request, and Test calls.
+/// The columns of requests, present where the program made non-blocking calls; 0 for all others: ticks that starting
+/// took, ticks spent in Test and in Wait calls for the request, and Test calls.
 pub const REQUEST_COLUMNS: [(&str, u32); 4] = [("init", 8), ("test", 8), ("wait", 8), ("tests", 4)];
 
-/// The name of the column of the `index`-th counter, of 8 bytes per record: [`super::CounterEntry`] has the counter's own.
+/// The name of the column of the `index`-th counter, of 8 bytes per record: [`super::CounterEntry`] has the counter's
+/// own.
 pub fn counter_column(index: usize) -> String {
     format!("counter {index}")
 }
@@ -21,8 +22,8 @@ pub fn counter_column(index: usize) -> String {
 pub const NO_VALUE: u64 = u64::MAX;
 /// The columns with the true ticks of the entry and the exit, in traces with pretended clocks.
 pub const TRUE_COLUMNS: [(&str, u32); 2] = [("true enter", 8), ("true exit", 8)];
-/// The most counters and timers that code inside the stack can have: each has a column in every segment, without memory until it
-/// is used.
+/// The most counters and timers that code inside the stack can have: each has a column in every segment, without memory
+/// until it is used.
 pub const INNER_COUNTERS: usize = 32;
 /// How many columns (counters included) a segment can describe.
 pub const MAX_COLUMNS: usize = 64;

@@ -32,12 +32,13 @@ pub mod counter_source {
     pub const HARDWARE: u32 = 1;
     /// A counter of the kernel, by perf_event: the same.
     pub const SOFTWARE: u32 = 2;
-    /// A performance variable of the MPI library (MPI_T): the difference over the call, or with [`super::counter_flags::LEVEL`]
-    /// its value after it.
+    /// A performance variable of the MPI library (MPI_T): the difference over the call, or with
+    /// [`super::counter_flags::LEVEL`] its value after it.
     pub const VARIABLE: u32 = 3;
     /// A counter that code inside the stack adds to (`mpitrace_add`): what its thread added during the call or region.
     pub const INNER: u32 = 4;
-    /// A timer of such code (`mpitrace_timer_start`), ns: what its thread spent between start and stop during the call or region.
+    /// A timer of such code (`mpitrace_timer_start`), ns: what its thread spent between start and stop during the call
+    /// or region.
     pub const TIMER: u32 = 5;
 }
 

@@ -89,15 +89,15 @@ pub struct RankHeader {
     pub domain: u32,
     /// How clocks were synchronised: `mpitrace_synchronise::Method::number`.
     pub clock_method: u32,
-    /// The pretended clock of this rank (`MPITRACE_TEST_CLOCK`), a [`crate::strings`] reference; 0: the true one. The records
-    /// of a live segment are in true ticks, those of a part in pretended ones.
+    /// The pretended clock of this rank (`MPITRACE_TEST_CLOCK`), a [`crate::strings`] reference; 0: the true one. The
+    /// records of a live segment are in true ticks, those of a part in pretended ones.
     pub pretended: u32,
     /// The true tick at which pretended clocks begin.
     pub pretended_epoch: u64,
     /// Ticks per second that they go by.
     pub pretended_hz: f64,
-    /// By how much two clocks of the domain can differ at most without it having shown when they were tested against each
-    /// other, ticks; 0: not tested.
+    /// By how much two clocks of the domain can differ at most without it having shown when they were tested against
+    /// each other, ticks; 0: not tested.
     pub domain_error: u64,
     /// The largest step back from one rank's clock to another's that was seen then, ticks.
     pub domain_step: u64,

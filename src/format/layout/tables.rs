@@ -12,8 +12,8 @@ pub const BESIDE_ROOT: i32 = -2;
 /// with a data type unknown to the tracer, has not returned.
 pub const UNKNOWN_BYTES: u64 = u64::MAX;
 
-/// One communicator as one rank knows it. A cache line, like all tables' entries: the counts of two communicators that two
-/// threads use do not share one.
+/// One communicator as one rank knows it. A cache line, like all tables' entries: the counts of two communicators that
+/// two threads use do not share one.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
 pub struct CommunicatorEntry {
@@ -21,7 +21,8 @@ pub struct CommunicatorEntry {
     pub key: [u64; 2],
     /// Collective calls begun on it by this rank, recorded or not; the next one's position.
     pub calls: u64,
-    /// Ranks in it that are of this world (for an intercommunicator, in both groups): another world has a trace of its own.
+    /// Ranks in it that are of this world (for an intercommunicator, in both groups): another world has a trace of its
+    /// own.
     pub size: u32,
     /// This rank's rank in it.
     pub rank: u32,
@@ -65,8 +66,9 @@ pub struct OperationEntry {
     pub datatype: u32,
     /// The reduction operator's name, a reference; 0: the function has none.
     pub reduction: u32,
-    /// The place in the program that calls it, where that is part of what makes an operation, a reference: the module's path, its
-    /// build id in hexadecimal (empty: it has none) and the offset in it that the call returns to, with a space between.
+    /// The place in the program that calls it, where that is part of what makes an operation, a reference: the module's
+    /// path, its build id in hexadecimal (empty: it has none) and the offset in it that the call returns to, with a
+    /// space between.
     pub call_site: u32,
     /// For later versions.
     pub reserved: [u32; 6],
@@ -86,8 +88,8 @@ pub struct ThreadEntry {
     pub failed: u64,
     /// Calls that could not even be counted, since a table had no room for their operation.
     pub untracked: u64,
-    /// Those of the failed calls that keep their number among the calls of their communicator, since another rank's call may
-    /// have been matched with them. 0 in traces of earlier versions, which took every such number back.
+    /// Those of the failed calls that keep their number among the calls of their communicator, since another rank's
+    /// call may have been matched with them. 0 in traces of earlier versions, which took every such number back.
     pub failed_in_place: u64,
     /// For later versions.
     pub reserved: [u64; 3],

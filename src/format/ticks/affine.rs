@@ -1,8 +1,8 @@
 //! A straight line from one clock's ticks to another's, kept around a point of its own.
 //!
-//! Slope and intercept, as they stand in the literature, lose nanoseconds: an intercept at tick 0, days ago, has an error of the
-//! slope's times days. And models fitted against the client's time merge otherwise than those against the reference's. Maps
-//! around a point have neither trouble: they are composed.
+//! Slope and intercept, as they stand in the literature, lose nanoseconds: an intercept at tick 0, days ago, has an
+//! error of the slope's times days. And models fitted against the client's time merge otherwise than those against the
+//! reference's. Maps around a point have neither trouble: they are composed.
 
 use bytemuck::{Pod, Zeroable};
 

@@ -1,5 +1,5 @@
-//! SimulatedClock clocks, for tests: each a function of the true tick, which the trace keeps beside it. So the true error of a
-//! global time can be told, which no real cluster can show.
+//! SimulatedClock clocks, for tests: each a function of the true tick, which the trace keeps beside it. So the true
+//! error of a global time can be told, which no real cluster can show.
 
 use std::f64::consts::TAU;
 
@@ -21,8 +21,8 @@ pub struct SimulatedClock {
 }
 
 impl SimulatedClock {
-    /// What the clock shows at the true tick `tick`: a counter of `hz` ticks per second that showed the true tick, but for its
-    /// offset, at `epoch`.
+    /// What the clock shows at the true tick `tick`: a counter of `hz` ticks per second that showed the true tick, but
+    /// for its offset, at `epoch`.
     pub fn local(&self, tick: u64, epoch: u64, hz: f64) -> u64 {
         let since = tick.wrapping_sub(epoch) as i64 as f64;
         let seconds = since / hz;

@@ -30,8 +30,8 @@ fn lock() -> MutexGuard<'static, Names> {
     NAMES.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The run begins: what has a name already is entered in the trace buffer's table. `column` is that of slot 0, a tick takes
-/// `period_ns`.
+/// The run begins: what has a name already is entered in the trace buffer's table. `column` is that of slot 0, a tick
+/// takes `period_ns`.
 pub fn start(live: &'static TraceBuffer, column: usize, period_ns: f64) {
     let mut names = lock();
     names.live = Some((live, column));

@@ -10,8 +10,8 @@ use crate::identity::communicator::Communicator;
 use crate::identity::{operations, registry};
 use crate::record::thread::{self, Record, ThreadRef, attention};
 
-/// Before a call whose operation the tables cannot hold: its communicator, where that is known. The call has its place among
-/// those of its communicator all the same.
+/// Before a call whose operation the tables cannot hold: its communicator, where that is known. The call has its place
+/// among those of its communicator all the same.
 #[cold]
 #[inline(never)]
 pub fn begin_untracked(thread: ThreadRef, call: &Call) -> Option<&'static Communicator> {
@@ -20,8 +20,8 @@ pub fn begin_untracked(thread: ThreadRef, call: &Call) -> Option<&'static Commun
     thread::catch_panic(|| registry::lock()?.communicators.get(&call.key.communicator).copied())
 }
 
-/// After it. The call itself is forwarded in between, where its arguments still lie in registers: a function that got them
-/// would have every call store them.
+/// After it. The call itself is forwarded in between, where its arguments still lie in registers: a function that got
+/// them would have every call store them.
 #[cold]
 #[inline(never)]
 pub fn end_untracked(thread: ThreadRef, known: Option<&'static Communicator>, blocking: bool, result: c_int) {

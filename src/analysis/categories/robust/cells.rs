@@ -6,7 +6,8 @@ use super::noise::Noise;
 use crate::parallel;
 use crate::statistics::median;
 
-/// A cell at place p holds at most p / FINE repetitions: the place of a change is known within 1 % before it is refined.
+/// A cell at place p holds at most p / FINE repetitions: the place of a change is known within 1 % before it is
+/// refined.
 const FINE: usize = 128;
 /// A series has at least this many cells, if it has as many repetitions.
 const COARSE: usize = 512;
@@ -71,7 +72,8 @@ impl Cells {
         (self.edges[cells.end] - self.edges[cells.start]) as f64
     }
 
-    /// The repetitions before this cell, the sum of their cleaned values and that of their cells' weighted squared means.
+    /// The repetitions before this cell, the sum of their cleaned values and that of their cells' weighted squared
+    /// means.
     pub fn before(&self, cell: usize) -> (f64, f64, f64) {
         let (sum, squares) = self.sums[cell];
         (self.edges[cell] as f64, sum, squares)

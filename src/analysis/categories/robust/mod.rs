@@ -1,6 +1,7 @@
 //! Our own categories: change points on a robust cost, and a class for the operation.
 //!
-//! run times -> [`scale`] -> [`noise`] -> [`cells`] -> [`segments`] -> [`place`] -> [`warmup`] -> [`class`] and [`outliers`]
+//! run times -> [`scale`] -> [`noise`] -> [`cells`] -> [`segments`] -> [`place`] -> [`warmup`] -> [`class`] and
+//! [`outliers`]
 
 mod cells;
 mod class;
@@ -42,7 +43,8 @@ pub struct Robust {
 }
 
 impl Default for Robust {
-    /// A quarter, 2 %, 1 in 500; twice the level as in Roth's rule; Tukey's outer fences ("far out"), 5 standard deviations.
+    /// A quarter, 2 %, 1 in 500; twice the level as in Roth's rule; Tukey's outer fences ("far out"), 5 standard
+    /// deviations.
     fn default() -> Self {
         Robust { latest_end: 0.25, smallest_change: 0.02, chance: 0.002, outlier: 2.0, fence: 3.0, mad: 5.0 }
     }

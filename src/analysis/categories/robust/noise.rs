@@ -5,7 +5,8 @@
 pub struct Noise {
     /// Standard deviation of one repetition.
     pub sigma: f64,
-    /// By how much the variance of the mean of many repetitions exceeds that of independent ones: n over the effective n.
+    /// By how much the variance of the mean of many repetitions exceeds that of independent ones: n over the effective
+    /// n.
     pub inflation: f64,
 }
 
@@ -25,9 +26,10 @@ const LONG: usize = 200;
 impl Noise {
     /// The noise of a series with few changes of its level, which the median of the differences at a lag does not see.
     ///
-    /// Half the squared difference at lag h is sigma^2 (1 - rho_h), for a normal distribution; sigma^2 is what it comes to at
-    /// long lags. For an AR(1) series the ratio of the differences at lags 2 and 1 is 1 + phi, which short ones are judged by
-    /// (Chakar et al., A robust approach for estimating change-points in the mean of an AR(1) process, 2017).
+    /// Half the squared difference at lag h is sigma^2 (1 - rho_h), for a normal distribution; sigma^2 is what it comes
+    /// to at long lags. For an AR(1) series the ratio of the differences at lags 2 and 1 is 1 + phi, which short ones
+    /// are judged by (Chakar et al., A robust approach for estimating change-points in the mean of an AR(1) process,
+    /// 2017).
     pub fn of(y: &[f64]) -> Noise {
         let noise = if y.len() < LONG { of_short(y) } else { of_long(y) };
         match noise.sigma > LEAST_SIGMA {
@@ -75,7 +77,8 @@ const UPPER: Quantile = Quantile { share: 0.85, deviations: 1.43953 };
 /// The same quantile of 1000 normal differences is above this many times the middle one's variance once in 10^4.
 const HEAVY: f64 = 1.5;
 
-/// Half the squared difference of the repetitions `lag` apart: sigma^2 (1 - rho), told from a quantile of the differences.
+/// Half the squared difference of the repetitions `lag` apart: sigma^2 (1 - rho), told from a quantile of the
+/// differences.
 fn half_square(y: &[f64], lag: usize, quantile: Quantile) -> f64 {
     let pairs = y.len() - lag;
     let step = pairs.div_ceil(PAIRS).max(1);
@@ -85,8 +88,8 @@ fn half_square(y: &[f64], lag: usize, quantile: Quantile) -> f64 {
     (difference / quantile.deviations).powi(2) / 2.0
 }
 
-/// The same, told from the mean square of the differences but for the tenth that is largest, which are changes and outliers: less
-/// of a scatter in a short series.
+/// The same, told from the mean square of the differences but for the tenth that is largest, which are changes and
+/// outliers: less of a scatter in a short series.
 fn mean_square(y: &[f64], lag: usize) -> f64 {
     let mut squares: Vec<f64> = (lag..y.len()).map(|i| (y[i] - y[i - lag]).powi(2)).collect();
     squares.sort_unstable_by(f64::total_cmp);
@@ -95,8 +98,8 @@ fn mean_square(y: &[f64], lag: usize) -> f64 {
     squares.iter().sum::<f64>() / squares.len() as f64 / 0.623 / 2.0
 }
 
-/// 1 + 2 sum of rho_h: straight lines between the lags that were measured, up to where it is lost in the noise; from there on it
-/// falls as it did on the way there, by the same share a lag.
+/// 1 + 2 sum of rho_h: straight lines between the lags that were measured, up to where it is lost in the noise; from
+/// there on it falls as it did on the way there, by the same share a lag.
 fn inflation(lags: &[(usize, f64)], variance: f64) -> f64 {
     let mut sum = 0.0;
     let mut before = (0, 1.0);

@@ -21,8 +21,8 @@ pub fn levels(y: &[f64], changes: &[usize]) -> Vec<f64> {
     levels
 }
 
-/// Moves each change to where it fits the repetitions around it best, given the levels on both sides: the place of maximum
-/// likelihood, but for outliers. None moves past another one, nor further than [`reach`].
+/// Moves each change to where it fits the repetitions around it best, given the levels on both sides: the place of
+/// maximum likelihood, but for outliers. None moves past another one, nor further than [`reach`].
 pub fn refine(y: &[f64], changes: &mut [usize], sigma: f64) {
     if changes.is_empty() {
         return;

@@ -3,8 +3,9 @@
 use crate::parallel;
 use crate::statistics::median;
 
-/// The run times as logarithms, in which 1.3 times is as far from 1 at any level and the noise of fast and slow repetitions is
-/// alike. Where one is not above 0, as `last` run times may be by the clocks' errors, as multiples of the median instead.
+/// The run times as logarithms, in which 1.3 times is as far from 1 at any level and the noise of fast and slow
+/// repetitions is alike. Where one is not above 0, as `last` run times may be by the clocks' errors, as multiples of
+/// the median instead.
 pub fn relative(run_time_ns: &[f64], median_ns: f64) -> Vec<f64> {
     if run_time_ns.iter().all(|&x| x > 0.0) {
         return parallel::filled(run_time_ns.len(), |index| run_time_ns[index].ln());

@@ -7,15 +7,15 @@ use super::cells::Cells;
 /// Candidates are thinned out each time this many cells have been added: more often takes longer than it saves.
 const PRUNING: usize = 16;
 
-/// The cells at which a segment begins, without the first: those that make the sum of all segments' costs, and of a penalty for
-/// each, the least there is. PELT (Killick, Fearnhead, Eckley, Optimal detection of changepoints with a linear computational
-/// cost, 2012): exact, and candidates that no later end can make good again are left out.
+/// The cells at which a segment begins, without the first: those that make the sum of all segments' costs, and of a
+/// penalty for each, the least there is. PELT (Killick, Fearnhead, Eckley, Optimal detection of changepoints with a
+/// linear computational cost, 2012): exact, and candidates that no later end can make good again are left out.
 pub fn optimal(cells: &Cells, penalty: f64) -> Vec<usize> {
     let count = cells.len();
     // Where the last segment of the best division up to each cell begins.
     let mut last = vec![0];
-    // Of each candidate: the cell, the repetitions and sums before it, and the least cost up to it. One array each, so that the
-    // loop over them, which is where all the time goes, takes several at once.
+    // Of each candidate: the cell, the repetitions and sums before it, and the least cost up to it. One array each, so
+    // that the loop over them, which is where all the time goes, takes several at once.
     let (mut starts, mut weights, mut sums, mut bases) = (vec![0], vec![0.0], vec![0.0], vec![-penalty]);
     let mut costs = Vec::new();
     for end in 1..=count {
@@ -72,7 +72,8 @@ fn least(values: &[f64]) -> f64 {
 
 /// Drops, weakest first, the changes that noise can explain or that are too small to matter.
 ///
-/// `variance`: of the mean of many repetitions, times their number. `penalty`: in such variances. `smallest`: on the series' scale.
+/// `variance`: of the mean of many repetitions, times their number. `penalty`: in such variances. `smallest`: on the
+/// series' scale.
 pub fn significant(cells: &Cells, mut starts: Vec<usize>, variance: f64, penalty: f64, smallest: f64) -> Vec<usize> {
     loop {
         let strengths = (0..starts.len()).map(|index| {
@@ -88,8 +89,8 @@ pub fn significant(cells: &Cells, mut starts: Vec<usize>, variance: f64, penalty
     }
 }
 
-/// The mean squared distance of a cell from its segment, over that of independent noise: above 1 where noise is correlated or
-/// has tails.
+/// The mean squared distance of a cell from its segment, over that of independent noise: above 1 where noise is
+/// correlated or has tails.
 pub fn residual(cells: &Cells, starts: &[usize], sigma: f64) -> f64 {
     let mut from = 0;
     let mut sum = 0.0;

@@ -5,8 +5,8 @@ use crate::statistics::median;
 
 /// From here on a series is shared out among the processors.
 const LONG: usize = 1 << 16;
-/// Beginnings up to this length are looked for one by one: outliers are brought in before segments are sought, and with them
-/// what is no longer than they may be.
+/// Beginnings up to this length are looked for one by one: outliers are brought in before segments are sought, and with
+/// them what is no longer than they may be.
 pub const SHORT: usize = 8;
 /// No single repetition counts more than this many sigma in them.
 const CLIP: f64 = 5.0;
@@ -51,8 +51,9 @@ pub fn short(y: &[f64], level: f64, sigma: f64, inflation: f64, latest: usize) -
     found.map(|(end, _)| end)
 }
 
-/// Which of the changes ends the warm-up: the last one up to `latest` before which every level was slower than after it, by more
-/// than `smallest` and than noise of this `variance` (of the mean of many repetitions, times their number) can explain.
+/// Which of the changes ends the warm-up: the last one up to `latest` before which every level was slower than after
+/// it, by more than `smallest` and than noise of this `variance` (of the mean of many repetitions, times their number)
+/// can explain.
 pub fn end(
     changes: &[usize],
     levels: &[f64],
@@ -81,10 +82,10 @@ pub fn end(
 
 /// How likely a series that goes on like the repetitions from `end` begins as slowly as this one, by chance alone.
 ///
-/// A repetition is slow beyond the middle between the level before `end` and the one after it, or, the other way to see it, if
-/// it is as slow as all before `end` are. How often later ones are, and how often a slow one is followed by another, makes a Markov chain
-/// of two states: bursts, outliers and modes that come and go. What counts is the chance that such a chain begins with as many slow
-/// repetitions as this series does.
+/// A repetition is slow beyond the middle between the level before `end` and the one after it, or, the other way to see
+/// it, if it is as slow as all before `end` are. How often later ones are, and how often a slow one is followed by
+/// another, makes a Markov chain of two states: bursts, outliers and modes that come and go. What counts is the chance
+/// that such a chain begins with as many slow repetitions as this series does.
 pub fn chance(y: &[f64], end: usize, changes: &[usize], levels: &[f64]) -> f64 {
     let settled = levels[changes.partition_point(|&change| change < end) + 1];
     let start = median(&mut y[..end].to_vec()).unwrap_or(settled);

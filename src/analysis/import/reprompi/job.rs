@@ -139,9 +139,9 @@ impl Job {
     }
 }
 
-/// The function that a test measures: under ReproMPI's name for it, under its own where `mpitrace export` wrote it, and the
-/// one that a mock-up of an earlier ReproMPI stands for (`GL_Allreduce_as_Reduce_Bcast`). Of any other test nothing is
-/// known but what the settings state of all.
+/// The function that a test measures: under ReproMPI's name for it, under its own where `mpitrace export` wrote it, and
+/// the one that a mock-up of an earlier ReproMPI stands for (`GL_Allreduce_as_Reduce_Bcast`). Of any other test nothing
+/// is known but what the settings state of all.
 fn measured_function(test: &str) -> Option<&'static Function> {
     if let Some(mockup) = test.strip_prefix("GL_") {
         let name = mockup.split("_as_").next()?;

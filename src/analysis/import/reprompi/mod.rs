@@ -1,6 +1,6 @@
-//! ReproMPI's raw output (hunsa/reprompi, `results_output.c`): settings as `#@name=value`, a line of titles, and a row for
-//! each repetition, with `-v` for each process and repetition. Times are in seconds there. Each call and message size is an
-//! operation.
+//! ReproMPI's raw output (hunsa/reprompi, `results_output.c`): settings as `#@name=value`, a line of titles, and a row
+//! for each repetition, with `-v` for each process and repetition. Times are in seconds there. Each call and message
+//! size is an operation.
 
 mod job;
 mod titles;
@@ -27,8 +27,8 @@ struct Settings {
 /// Reads the file, compressed with gzip or not.
 ///
 /// # Errors
-/// The file cannot be read; there is no line of titles, or one of a summary, or a second one; a row does not fit the titles,
-/// or has something in it that is no (finite) number; repetitions come twice or out of order.
+/// The file cannot be read; there is no line of titles, or one of a summary, or a second one; a row does not fit the
+/// titles, or has something in it that is no (finite) number; repetitions come twice or out of order.
 pub fn read(path: &Path) -> Result<Vec<Measured>, ForeignError> {
     let mut lines = Lines::open(path)?;
     let mut settings = Settings::default();

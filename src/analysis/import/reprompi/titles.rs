@@ -18,8 +18,8 @@ enum Field {
     GlobalEnd,
 }
 
-/// The titles, those of ReproMPI's library (`benchmark_lib/results_output.c`) among them. The first of a field is its name in
-/// messages.
+/// The titles, those of ReproMPI's library (`benchmark_lib/results_output.c`) among them. The first of a field is its
+/// name in messages.
 const TITLES: [(&str, Field); 13] = [
     ("process", Field::Process),
     ("proc", Field::Process),
