@@ -38,10 +38,10 @@ pub fn hodges_lehmann(a: &[f64], b: &[f64]) -> Option<Effect> {
     Some(Effect { shift_ns, interval_ns })
 }
 
-/// The shift of Hodges and Lehmann between the logarithms, so the median of the ratios of a run of B and one of A, less
-/// 1. Ranks know nothing of logarithms: the interval belongs to the test as that of the shift does. A single run a
-/// thousand times as long as its fellows makes no interval reach below -100 %. `None` where a side has no run, or a run
-/// time of 0 or less.
+/// The shift of Hodges and Lehmann between the logarithms, so the median of the ratios of a run of B and one of A,
+/// less one. Ranks know nothing of logarithms: the interval belongs to the test as that of the shift does. A single run
+/// a thousand times as long as its fellows makes no interval reach below -100 %. `None` where a side has no run, or a
+/// run time of 0 or less.
 pub fn relative(a: &[f64], b: &[f64]) -> Option<Relative> {
     if a.iter().chain(b).any(|&run_time| run_time <= 0.0) {
         return None;
