@@ -1,5 +1,5 @@
 //! What the statistics of one series cost, against sorting it once:
-//! `cargo bench --features analysis --bench statistics -- [RUN TIMES]`.
+//! `cargo bench --bench statistics -- [RUN TIMES]`.
 //!
 //! Sorting and all statistics take turns in one run; the ratios are of the fastest of each. The goal for all of them
 //! together is three times one sort.

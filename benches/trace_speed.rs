@@ -1,5 +1,5 @@
 //! What the companion's work costs on a large trace, against the least that it can cost:
-//! `cargo bench --features analysis --bench trace_speed`.
+//! `cargo bench --bench trace_speed`.
 //!
 //! Writes a trace of two ranks and three operations, one of which has half of all calls, into a temporary folder (36
 //! bytes a record, 3.6 GB; `TMPDIR` names another place), and measures all in one run: each row is the fastest of

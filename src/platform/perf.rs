@@ -35,7 +35,7 @@ pub struct Attributes {
     pub sample_period: u64,
     /// The same.
     pub sample_type: u64,
-    /// Bits of [`format`].
+    /// Bits of [`mod@format`].
     pub read_format: u64,
     /// Bits of [`flag`].
     pub flags: u64,

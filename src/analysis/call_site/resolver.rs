@@ -41,7 +41,7 @@ impl Resolver {
     /// which may end a line, and even a function that does not return: the byte before it is looked up. `build_id` is
     /// the traced module's, in hexadecimal: where it is given, a file with another one, or with none, is not believed.
     ///
-    /// Never fails: what cannot be found is said by [`Site::unresolved`].
+    /// Never fails: what cannot be found is said by `Site::unresolved`.
     pub fn resolve(&mut self, module: &str, build_id: Option<&str>, offset: u64) -> Arc<Site> {
         let build_id = build_id.map(str::to_ascii_lowercase).filter(|id| !id.is_empty());
         let known = self.modules.entry((module.to_owned(), build_id)).or_insert_with_key(|(path, build_id)| Known {
