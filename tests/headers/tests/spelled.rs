@@ -16,12 +16,12 @@ const FOLDERS: [&str; 3] = ["src", "tools/src", "interpose/src"];
 /// The files in which names may stand, and why.
 const ALLOWED: [(&str, &str); 10] = [
     ("src/functions/lib.rs", "the table"),
-    ("src/analysis/reader.rs", "messages: where a rank ended"),
+    ("src/analysis/reader/mod.rs", "messages: where a rank ended"),
     ("tools/src/commands/recover.rs", "messages: how far the job came"),
     ("tools/src/commands/info/page.rs", "a message: what the duration is of"),
     ("tools/src/mpi/ask.rs", "calls these functions of a library"),
     ("tools/src/mpi/try_calls.rs", "calls these functions of a library"),
-    ("interpose/src/boundary/mpi.rs", "the functions of MPI that the tracer itself calls"),
+    ("interpose/src/boundary/mpi/mod.rs", "the functions of MPI that the tracer itself calls"),
     ("interpose/src/job/metadata.rs", "finds the MPI library by a function that each has"),
     ("interpose/src/job/lifecycle.rs", "messages: MPI_Abort and what is to be done"),
     ("interpose/src/job/sessions.rs", "messages: calls after MPI_Finalize"),
