@@ -1,8 +1,9 @@
 //! Where the program, the MPI library and this one meet: the exported functions, the calls of the library's own
 //! functions behind them, and what differs between binary interfaces.
 //!
-//! All of it runs on the way of a call. Code in here does not lock and does not allocate once a function has been
-//! looked up; it calls MPI only by forwarding what the program has called, or where a caller asks for it.
+//! The wrappers run in every call of the program. They do not lock or allocate once a function has been looked up; a call
+//! with large counts that the library lacks, and a counted receive without a status, allocate. They forward what the
+//! program has called; `mpi/` has the functions that the tracer calls by itself.
 
 pub mod abi;
 pub mod large_count;

@@ -1,11 +1,11 @@
 //! The part of the C API that tells the time (`include/mpitrace.h`).
 
-use super::{CLOCKS, Clocks, live};
+use super::{CLOCKS, Clocks, published_map};
 use crate::record::ticks;
 
 /// Global time at a reading of this rank's counter, ns.
 fn nanoseconds(clocks: &Clocks, reading: u64) -> Option<i64> {
-    let reference = live::get()?.apply(clocks.clock.shown(reading));
+    let reference = published_map::get()?.apply(clocks.clock.shown(reading));
     let since = reference.wrapping_sub(clocks.scale.zero) as i64 as f64;
     Some((since * 1e9 / clocks.scale.hz) as i64)
 }

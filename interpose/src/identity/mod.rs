@@ -1,9 +1,8 @@
 //! What makes two calls the same operation: function, communicator, message size, data type, root, reduction and place
 //! in the program.
 //!
-//! On the way of a call the answer comes from the thread's cache, without a lock. What is not in there is looked up
-//! once: that locks, allocates and asks MPI (local calls only, and never one that waits for another rank, but for
-//! communicators as they are made).
+//! In a recorded call the answer comes from the thread's cache, without a lock. What is not in there is looked up once:
+//! that locks, allocates and makes local MPI calls, which never wait for another rank.
 
 pub mod call_cache;
 pub mod call_site;

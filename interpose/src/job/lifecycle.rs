@@ -11,9 +11,9 @@ use crate::boundary::mpi::Comm;
 use crate::clocks;
 use crate::identity::communicators;
 use crate::job::launcher::Job;
-use crate::job::rank_detection::Presence;
 use crate::job::run::{RUN, Run, World};
 use crate::job::startup::{self, Identity, Prepared};
+use crate::job::traced_ranks::TracedRanks;
 use crate::job::{exit_writer, log, output, world};
 use crate::record::{mode, thread};
 
@@ -26,38 +26,38 @@ pub fn init(forward: impl FnOnce() -> c_int) -> c_int {
     }
     let prepared = thread::catch_panic(|| {
         let prepared = startup::prepare()?;
-        let presence = Presence::announce(Job::read(), &prepared.settings.segment_folders());
-        Some((prepared, presence))
+        let traced_ranks = TracedRanks::announce(Job::read(), &prepared.settings.segment_folders());
+        Some((prepared, traced_ranks))
     });
     let result = thread::guarded(forward);
-    if let Some((prepared, mut presence)) = prepared {
+    if let Some((prepared, mut traced_ranks)) = prepared {
         if result == 0 {
-            thread::catch_panic(|| start(prepared, presence));
+            thread::catch_panic(|| start(prepared, traced_ranks));
         } else {
-            presence.withdraw_markers();
+            traced_ranks.withdraw_markers();
         }
     }
     result
 }
 
-fn start(prepared: Prepared, mut presence: Presence) -> Option<()> {
+fn start(prepared: Prepared, mut traced_ranks: TracedRanks) -> Option<()> {
     let (rank, world_size) = (Comm::world().rank()?, Comm::world().size()?);
     log::set_rank(rank);
 
     let output = output::path_of(&prepared.settings, &prepared.folder, std::process::id());
-    let all_traced = presence.all_traced(world_size, output.parent().unwrap_or(Path::new(".")));
-    presence.withdraw_markers();
+    let all_traced = traced_ranks.all_traced(world_size, output.parent().unwrap_or(Path::new(".")));
+    traced_ranks.withdraw_markers();
     let comm = if all_traced && world_size > 1 { Comm::world().duplicate() } else { None };
     if comm.is_some() {
         // Making a communicator needed every rank: all have read what was settled.
-        presence.withdraw_settlements();
+        traced_ranks.withdraw_settlements();
     }
-    let job_key = presence.job.key;
+    let job_key = traced_ranks.job.key;
     let job = match comm {
         Some(comm) => agreed_token(comm, job_key),
         None => startup::token(job_key, world_size),
     };
-    let world = World { job, presence, comm, finalized: AtomicBool::new(false) };
+    let world = World { job, traced_ranks, comm, finalized: AtomicBool::new(false) };
     if let Some(run) = RUN.get() {
         join(run, world);
     } else {
@@ -129,7 +129,7 @@ fn finish(run: &Run, world: &World) {
     exit_writer::mark(run, state::FINALIZED);
     run.ended.store(true, Ordering::Release);
     output::write(run, world);
-    world.presence.withdraw_settlements();
+    world.traced_ranks.withdraw_settlements();
 }
 
 /// `MPI_Abort`: the records lie safe already; the other ranks may be dead before they know.

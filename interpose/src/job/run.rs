@@ -5,8 +5,8 @@ use std::sync::OnceLock;
 use std::sync::atomic::AtomicBool;
 
 use crate::boundary::mpi::Comm;
-use crate::job::rank_detection::Presence;
 use crate::job::settings::Settings;
+use crate::job::traced_ranks::TracedRanks;
 use crate::record::trace_buffer::TraceBuffer;
 
 /// The run of this process; empty until MPI is initialised, in whichever way.
@@ -34,7 +34,7 @@ pub struct World {
     /// The run's token.
     pub job: [u8; 16],
     /// Holds, where not all ranks are traced, what tells the others so.
-    pub presence: Presence,
+    pub traced_ranks: TracedRanks,
     /// The tracer's own duplicate of MPI_COMM_WORLD; `None` where not all ranks are traced, so that none may be asked.
     pub comm: Option<Comm>,
     /// `MPI_Finalize` was called.

@@ -1,8 +1,8 @@
-//! Requests from where a call starts them to where the program finds them complete.
+//! Requests, from the call that starts them until the program sees that they are complete.
 //!
-//! Runs on the way of calls that start, wait and test. With nothing outstanding it costs one branch; with requests
-//! outstanding it locks a table of them and may allocate. It calls no MPI function but the one that the program has
-//! called.
+//! Runs in calls that start, wait and test. With nothing outstanding it costs one branch; with requests outstanding it
+//! locks a table of them and may allocate. It calls no MPI function but the one that the program has called, unless
+//! messages are counted: then it asks for the size of what was received.
 
 pub mod claimed_request;
 pub mod completion;

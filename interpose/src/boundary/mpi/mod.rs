@@ -1,5 +1,6 @@
-//! The few MPI functions that the tracer itself calls, at Init and Finalize and when it meets something new. Never on
-//! the way of a call.
+//! The MPI functions that the tracer itself calls: in Init and Finalize, when it meets a handle that it does not know,
+//! when it synchronises clocks, for counted messages, and for large counts that the library lacks. A recorded collective
+//! that the thread has called lately needs none of them.
 //!
 //! The functions in here can be called from safe code: they pass addresses of their own only, which outlive the call,
 //! and handles as the program or the library has given them, by [`Comm`] and [`Group`]. What a handle stands for is the

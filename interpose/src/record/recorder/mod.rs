@@ -1,4 +1,4 @@
-//! The way of a call: two time stamps and a few stores.
+//! What happens at each call: two time stamps and a few stores.
 
 mod afterwards;
 mod non_blocking;

@@ -37,7 +37,7 @@ const SOME: &str = "some";
 const BEYOND: &str = "beyond";
 
 /// What this process has left in folders, to be found by the others.
-pub struct Presence {
+pub struct TracedRanks {
     /// What the launcher says of the job.
     pub job: Job,
     /// The folders of the node that were tried.
@@ -51,21 +51,22 @@ pub struct Presence {
     settlements: Vec<PathBuf>,
 }
 
-impl Presence {
+impl TracedRanks {
     /// Leaves this process' marker in the first of the folders that takes one, before `MPI_Init` is entered.
-    pub fn announce(job: Job, folders: &[PathBuf]) -> Presence {
+    pub fn announce(job: Job, folders: &[PathBuf]) -> TracedRanks {
         // Containers may share a folder and have equal process numbers: the time tells them apart.
         let name = format!("{}-{}-{:x}", system::host(), std::process::id(), ticks::now());
-        let mut presence =
-            Presence { job, folders: folders.to_vec(), here: None, marker: None, name, settlements: Vec::new() };
+        let mut traced_ranks =
+            TracedRanks { job, folders: folders.to_vec(), here: None, marker: None, name, settlements: Vec::new() };
         for folder in folders {
-            let marker = folder.join(format!("{}-{}{}", presence.job_name(), presence.name, node_files::PRESENT));
+            let marker =
+                folder.join(format!("{}-{}{}", traced_ranks.job_name(), traced_ranks.name, node_files::PRESENT));
             if File::create_new(&marker).is_ok() {
-                (presence.here, presence.marker) = (Some(folder.clone()), Some(marker));
+                (traced_ranks.here, traced_ranks.marker) = (Some(folder.clone()), Some(marker));
                 break;
             }
         }
-        presence
+        traced_ranks
     }
 
     /// Whether all ranks of the program are traced: asked after `MPI_Init`. All ranks get the same answer, but for
@@ -258,7 +259,8 @@ mod tests {
 
     /// Processes of a job: as many nodes as there are folders, so many ranks on each, all asked at once.
     fn answers(nodes: &[(u32, Nodes)], world_size: u32) -> Vec<bool> {
-        let base = std::env::temp_dir().join(format!("mpitrace-presence-{}-{:x}", std::process::id(), ticks::now()));
+        let base =
+            std::env::temp_dir().join(format!("mpitrace-traced_ranks-{}-{:x}", std::process::id(), ticks::now()));
         let shared = base.join("shared");
         std::fs::create_dir_all(&shared).unwrap();
         let mut all = Vec::new();
@@ -266,7 +268,7 @@ mod tests {
             let folder = base.join(number.to_string());
             std::fs::create_dir(&folder).unwrap();
             for _ in 0..ranks {
-                all.push(Presence::announce(Job { key: 7, nodes: hint }, std::slice::from_ref(&folder)));
+                all.push(TracedRanks::announce(Job { key: 7, nodes: hint }, std::slice::from_ref(&folder)));
             }
         }
         let shared = &shared;
@@ -278,7 +280,7 @@ mod tests {
         for rank in &mut all {
             rank.withdraw_markers();
         }
-        all.iter().for_each(Presence::withdraw_settlements);
+        all.iter().for_each(TracedRanks::withdraw_settlements);
         let left: Vec<_> = std::fs::read_dir(shared).unwrap().flatten().map(|entry| entry.file_name()).collect();
         assert!(left.is_empty(), "{left:?}");
         for number in 0..nodes.len() {
