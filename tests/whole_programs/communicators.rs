@@ -96,23 +96,25 @@ fn made_of_idup(case: &Case) {
 /// The spawned ranks get their environment from the launcher, and write a trace of their own.
 fn spawned(case: &Case) {
     let variable = |name: &str, value: &Path| OsString::from(format!("{name}={}", value.display()));
-    let path = case.folder.join("spawned.mpitrace");
-    let before = [
-        OsString::from("env"),
-        variable("LD_PRELOAD", &tracer()),
-        variable("MPITRACE_OUTPUT", &path),
-        variable("MPITRACE_SEGMENT_DIR", &case.segments.0),
-    ];
-    let paths = [path.clone(), path.with_extension("2.mpitrace")];
-    let mut outcome = case.launch(2, "spawned.c").run_under(&before);
-    for _ in 0..2 {
+    let launch = |number: u32| {
+        let path = case.folder.join(format!("spawned{number}.mpitrace"));
+        let before = [
+            OsString::from("env"),
+            variable("LD_PRELOAD", &tracer()),
+            variable("MPITRACE_OUTPUT", &path),
+            variable("MPITRACE_SEGMENT_DIR", &case.segments.0),
+        ];
+        (case.launch(2, "spawned.c").run_under(&before), [path.clone(), path.with_extension("2.mpitrace")])
+    };
+    let (mut outcome, mut paths) = launch(0);
+    for number in 1..3 {
         // Open MPI 5's ranks and launcher lose each other on a busy machine at times, when the worlds part.
         if !outcome.stderr.contains("error occurred in Socket closed") {
             break;
         }
         println!("once more: {}", outcome.stderr);
-        paths.iter().for_each(|path| drop(fs::remove_file(path)));
-        outcome = case.launch(2, "spawned.c").run_under(&before);
+        case.segments.empty();
+        (outcome, paths) = launch(number);
     }
     assert_eq!((outcome.code, outcome.stdout.as_str()), (0, "4 ranks\n"), "{}", outcome.stderr);
     for path in paths {

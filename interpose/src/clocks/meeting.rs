@@ -38,7 +38,7 @@ pub enum Met {
 
 /// Meets the other leaders. `well` is what this one has to say; of the first leader's plans, `all` holds where all have
 /// come and are well, else `some`.
-pub fn meet(messages: &mut impl Messages, well: bool, all: Plan, some: Plan) -> Met {
+pub fn meet(messages: &mut impl Messages, well: bool, all: Plan, some: Plan, answer: Duration) -> Met {
     let (rank, size) = (messages.rank(), messages.size());
     let mut every = well;
     for child in children(rank, size) {
@@ -49,9 +49,7 @@ pub fn meet(messages: &mut impl Messages, well: bool, all: Plan, some: Plan) -> 
     } else {
         let parent = rank & (rank - 1);
         messages.send(parent, [every.into(), 0, 0]);
-        // The parent may be waiting for each of its other children, and so may those above it.
-        let rounds = size.next_power_of_two().trailing_zeros() + 1;
-        let Some(plan) = messages.receive(parent, PATIENCE * rounds * rounds) else {
+        let Some(plan) = messages.receive(parent, answer) else {
             return Met::Lost;
         };
         plan
@@ -62,6 +60,13 @@ pub fn meet(messages: &mut impl Messages, well: bool, all: Plan, some: Plan) -> 
     let [every, next, now] = plan;
     let plan = Plan { next, now: now != 0 };
     if every == 1 { Met::All(plan) } else { Met::Some(plan) }
+}
+
+/// How long a leader waits for the answer: its parent may be waiting for each of its other children, and so may those
+/// above it.
+pub fn patience_for_answer(size: usize) -> Duration {
+    let rounds = size.next_power_of_two().trailing_zeros() + 1;
+    PATIENCE * rounds * rounds
 }
 
 /// The children of a rank in a binomial tree whose root is 0.
@@ -113,7 +118,7 @@ mod tests {
     fn met(size: usize, absent: &[usize], unwell: Option<usize>) -> Vec<Met> {
         let mail = Arc::new(Mail::default());
         let leader = |rank: usize| Threads { rank, size, mail: Arc::clone(&mail) };
-        let come = |rank: usize| meet(&mut leader(rank), unwell != Some(rank), ALL, SOME);
+        let come = |rank: usize| meet(&mut leader(rank), unwell != Some(rank), ALL, SOME, patience_for_answer(size));
         let mut found: Vec<_> = vec![Met::Lost; size];
         std::thread::scope(|scope| {
             let there: Vec<_> = (0..size).filter(|rank| !absent.contains(rank)).collect();

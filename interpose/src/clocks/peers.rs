@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use mpitrace_format::layout::sync_kind;
 use mpitrace_synchronise::Peers;
 
 use super::local::LocalClock;
@@ -11,14 +12,17 @@ use crate::record::ticks;
 
 /// MPI_UNDEFINED, the same in all three interfaces.
 const UNDEFINED: i32 = -32766;
-/// Tags of the messages of a method.
-const TAG: usize = 1;
-/// Tags of meetings: one for each, in turn, so that a message which nobody has taken is never taken for one of a later
-/// meeting.
-const MEETING_TAGS: std::ops::Range<usize> = 2..32768;
+/// The tags of the messages of a method in Init, and in Finalize.
+const OF_INIT: usize = 1;
+const OF_FINALIZE: usize = 2;
+/// The tags of what comes while the program runs: two for each meeting, its own and that of the synchronisation after
+/// it. So a message that no leader has received is never taken for one of a later meeting.
+const RUNNING: std::ops::Range<usize> = 4..32768;
+/// A message has at most so many words: libraries buffer 1 KiB, so that the sender does not wait for the receiver.
+const WORDS: usize = 128;
 /// How long a leader waits for a message where all ranks are known to come, in Init and Finalize: longer than any
 /// leader is kept busy by the others, and still not without an end.
-const LONG: Duration = Duration::from_secs(60);
+pub const LONG: Duration = Duration::from_secs(60);
 /// So many times a leader asks whether its message is there before it offers its processor to others.
 const POLLS: u32 = 64;
 
@@ -30,8 +34,10 @@ pub struct Leaders {
     size: usize,
     /// This leader's clock.
     pub clock: LocalClock,
-    /// How long it waits for a message.
+    /// How long it waits for a message of a method.
     patience: Duration,
+    /// The tag of such messages.
+    tag: usize,
     /// A message did not come in time: what was found together since is of no use, and no other is waited for.
     lost: bool,
     /// Meetings so far.
@@ -61,13 +67,17 @@ impl Leaders {
     }
 
     fn new(comm: Option<Comm>, rank: usize, size: usize, clock: LocalClock) -> Leaders {
-        Leaders { comm, rank, size, clock, patience: LONG, lost: false, meetings: 0 }
+        Leaders { comm, rank, size, clock, patience: LONG, tag: OF_INIT, lost: false, meetings: 0 }
     }
 
-    /// Runs what the leaders do together: `None` where a message did not come in time. `running`: the program is not to
-    /// be held up.
-    pub fn together<R>(&mut self, running: bool, work: impl FnOnce(&mut Leaders) -> R) -> Option<R> {
-        self.patience = if running { meeting::PATIENCE } else { LONG };
+    /// Runs what the leaders do together, in a synchronisation of this kind: `None` where a message did not come in time.
+    pub fn together<R>(&mut self, kind: u32, work: impl FnOnce(&mut Leaders) -> R) -> Option<R> {
+        (self.patience, self.tag) = match kind {
+            sync_kind::INIT => (LONG, OF_INIT),
+            sync_kind::FINALIZE => (LONG, OF_FINALIZE),
+            // The program is not to be held up.
+            _ => (meeting::PATIENCE, self.meeting_tag() + 1),
+        };
         self.lost = false;
         let result = work(self);
         (!self.lost).then_some(result)
@@ -79,19 +89,23 @@ impl Leaders {
     }
 
     fn meeting_tag(&self) -> usize {
-        MEETING_TAGS.start + self.meetings % MEETING_TAGS.len()
+        RUNNING.start + 2 * (self.meetings % (RUNNING.len() / 2))
     }
 
     /// Sends words, without waiting for the other.
     fn post(&self, to: usize, words: &[u64], tag: usize) {
         if let Some(comm) = self.comm {
-            comm.send(words, to, tag);
+            words.chunks(WORDS).for_each(|words| comm.send(words, to, tag));
         }
     }
 
     /// Receives as many words, unless they do not come in time: then the receive is cancelled, and the words are not
     /// touched any more.
     fn take(&self, from: usize, words: &mut [u64], tag: usize, patience: Duration) -> bool {
+        words.chunks_mut(WORDS).all(|words| self.take_one(from, words, tag, patience))
+    }
+
+    fn take_one(&self, from: usize, words: &mut [u64], tag: usize, patience: Duration) -> bool {
         let Some(mut receive) = self.comm.and_then(|comm| comm.receive(words, from, tag)) else { return false };
         let mut started = None;
         let mut polls = 0u32;
@@ -138,11 +152,11 @@ impl Peers for Leaders {
     }
 
     fn send(&mut self, to: usize, words: &[u64]) {
-        self.post(to, words, TAG);
+        self.post(to, words, self.tag);
     }
 
     fn receive(&mut self, from: usize, words: &mut [u64]) {
-        if !self.lost && !self.take(from, words, TAG, self.patience) {
+        if !self.lost && !self.take(from, words, self.tag, self.patience) {
             self.lost = true;
         }
     }

@@ -6,10 +6,10 @@ use std::sync::{MutexGuard, PoisonError};
 use mpitrace_format::layout::sync_kind;
 use mpitrace_format::ticks::AffineMap;
 
-use super::meeting::{Met, meet};
+use super::meeting::{Met, meet, patience_for_answer};
 use super::peers::Leaders;
 use super::schedule::Schedule;
-use super::{Clocks, published_map};
+use super::{Clocks, peers, published_map};
 use crate::record::ticks;
 
 impl Clocks {
@@ -24,7 +24,7 @@ impl Clocks {
     /// Synchronises with the other leaders, who all come here.
     pub(super) fn synchronise(&self, kind: u32) {
         let Some(mut leaders) = self.lock_leaders() else { return };
-        if let Some(found) = leaders.together(false, |leaders| self.probe(leaders)) {
+        if let Some(found) = leaders.together(kind, |leaders| self.probe(leaders)) {
             self.keep(kind, &found);
         }
     }
@@ -50,7 +50,7 @@ impl Clocks {
     }
 
     /// Meets the other leaders after so many calls of MPI_COMM_WORLD, and synchronises with them where it is time and
-    /// all have come. After how many calls they meet next; `None`: never again.
+    /// all have come. After how many calls they meet next.
     pub(super) fn meet(&self, calls: u64) -> Option<u64> {
         let mut leaders = self.lock_leaders()?;
         let (plan, other) = {
@@ -58,34 +58,39 @@ impl Clocks {
             (schedule.plan(calls), schedule.without_some(calls))
         };
         leaders.next_meeting();
-        let plan = match meet(&mut *leaders, true, plan, other) {
+        let patience = patience_for_answer(leaders.count());
+        let plan = match meet(&mut *leaders, true, plan, other, patience) {
             Met::All(plan) if plan.now => plan,
             Met::All(plan) => return Some(plan.next),
             Met::Some(plan) => {
                 self.missed.fetch_add(1, Ordering::Relaxed);
                 return Some(plan.next);
             }
+            // The first leader has missed this one, and says to all others what this one does now.
             Met::Lost => {
                 self.missed.fetch_add(1, Ordering::Relaxed);
-                return None;
+                return Some(other.next);
             }
         };
-        let found = leaders.together(true, |leaders| self.probe(leaders));
-        // Probes that only some leaders have would be of no use: all keep them, or none.
+        let found = leaders.together(sync_kind::RUNNING, |leaders| self.probe(leaders));
+        // Probes that only some leaders have would be of no use: all keep them, or none. All are here, so the answer comes.
         leaders.next_meeting();
-        let met = meet(&mut *leaders, found.is_some(), plan, plan);
+        let met = meet(&mut *leaders, found.is_some(), plan, other, peers::LONG);
         self.lock_schedule().done();
         match (met, found) {
-            (Met::All(_), Some(found)) => self.keep(sync_kind::RUNNING, &found),
+            (Met::All(plan), Some(found)) => {
+                self.keep(sync_kind::RUNNING, &found);
+                Some(plan.next)
+            }
+            (Met::All(plan) | Met::Some(plan), _) => {
+                self.missed.fetch_add(1, Ordering::Relaxed);
+                Some(plan.next)
+            }
             (Met::Lost, _) => {
                 self.missed.fetch_add(1, Ordering::Relaxed);
-                return None;
-            }
-            _ => {
-                self.missed.fetch_add(1, Ordering::Relaxed);
+                Some(other.next)
             }
         }
-        Some(plan.next)
     }
 }
 

@@ -45,26 +45,32 @@ impl Job {
 }
 
 /// A name of the job that is the same on all its nodes, where the launcher gives one.
+///
+/// The nearest launcher counts: below a shell that `srun` has started, the ranks of every `mpiexec` inherit the step's
+/// variables.
 fn name() -> Option<String> {
-    // PMIx first: a launcher within a Slurm job sees the variables of the batch step.
-    if let Some(namespace) = variable("PMIX_NAMESPACE") {
-        return Some(namespace);
-    }
-    // Intel MPI's hydra. A spawned world has a process group of its own.
-    if let Some(uuid) = variable("I_MPI_HYDRA_UUID") {
-        return Some(format!("{uuid}.{}", variable("HYDRA_BSTRAP_PGID").unwrap_or_default()));
-    }
-    // MPICH's hydra: all proxies of a job connect to the same port.
-    if let Some(name) = hydra_control_port() {
-        return Some(name);
-    }
-    if let Some(step) = variable("SLURM_STEP_ID") {
-        let restart = variable("SLURM_RESTART_COUNT").unwrap_or_default();
-        return Some(format!("{}.{step}.{restart}", variable("SLURM_JOB_ID")?));
-    }
-    variable("FLUX_JOB_ID").or_else(|| variable("PALS_APID"))
+    // A job that is started once more has its number again.
+    let restart = variable("SLURM_RESTART_COUNT").unwrap_or_default();
+    let by_hydra = ["hydra_", "pmi_proxy"].iter().any(|name| launcher_name().starts_with(name));
+    // MPICH's hydra: all proxies of a job connect to the same port. Intel MPI's: a spawned world has a process group of
+    // its own.
+    let of_hydra = || {
+        let uuid =
+            || Some(format!("{}.{}", variable("I_MPI_HYDRA_UUID")?, variable("HYDRA_BSTRAP_PGID").unwrap_or_default()));
+        hydra_control_port().or_else(uuid)
+    };
+    let of_slurm = || Some(format!("{}.{}.{restart}", variable("SLURM_JOB_ID")?, variable("SLURM_STEP_ID")?));
+    by_hydra
+        .then(of_hydra)
+        .flatten()
+        .or_else(|| variable("PMIX_NAMESPACE").map(|namespace| format!("{namespace}.{restart}")))
+        .or_else(|| variable("FLUX_JOB_ID"))
+        .or_else(|| variable("PALS_APID"))
+        .or_else(of_slurm)
+        .or_else(of_hydra)
 }
 
+/// What the launcher says of the nodes of the job.
 fn nodes() -> Nodes {
     let local = ["OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "MV2_COMM_WORLD_LOCAL_SIZE", "PALS_LOCAL_SIZE"];
     let all = ["OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MV2_COMM_WORLD_SIZE", "PALS_SIZE"];
@@ -127,6 +133,11 @@ pub fn process() -> u32 {
         process = above;
     }
     if process > 1 { process } else { parent }
+}
+
+/// The name of the nearest launcher's process, empty where it cannot be read.
+fn launcher_name() -> String {
+    process_status(process()).map(|(name, _, _)| name).unwrap_or_default()
 }
 
 /// Name, parent and start time (in clock ticks since boot) of a process.

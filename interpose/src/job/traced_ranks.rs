@@ -16,7 +16,7 @@
 //! themselves.
 
 use std::fs::File;
-use std::os::unix::fs::{MetadataExt, symlink};
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -31,6 +31,9 @@ const PATIENCE_HERE: Duration = Duration::from_secs(2);
 /// How long a node waits for the others: longer, since some of them may have waited for their own ranks first.
 const PATIENCE: Duration = Duration::from_secs(3);
 
+/// How long a rank waits to read an answer that is known to exist.
+const PATIENCE_FOR_AN_ANSWER: Duration = Duration::from_secs(60);
+
 /// Answers, as the links hold them.
 const ALL: &str = "all";
 const SOME: &str = "some";
@@ -40,9 +43,7 @@ const BEYOND: &str = "beyond";
 pub struct TracedRanks {
     /// What the launcher says of the job.
     pub job: Job,
-    /// The folders of the node that were tried.
-    folders: Vec<PathBuf>,
-    /// The one that took the marker.
+    /// The folder of the node that took the marker. Ranks whose markers lie in one folder are of one node here.
     here: Option<PathBuf>,
     marker: Option<PathBuf>,
     /// A name that no other process of the job has.
@@ -56,8 +57,7 @@ impl TracedRanks {
     pub fn announce(job: Job, folders: &[PathBuf]) -> TracedRanks {
         // Containers may share a folder and have equal process numbers: the time tells them apart.
         let name = format!("{}-{}-{:x}", system::host(), std::process::id(), ticks::now());
-        let mut traced_ranks =
-            TracedRanks { job, folders: folders.to_vec(), here: None, marker: None, name, settlements: Vec::new() };
+        let mut traced_ranks = TracedRanks { job, here: None, marker: None, name, settlements: Vec::new() };
         for folder in folders {
             let marker =
                 folder.join(format!("{}-{}{}", traced_ranks.job_name(), traced_ranks.name, node_files::PRESENT));
@@ -110,6 +110,7 @@ impl TracedRanks {
     /// Asks the other nodes.
     fn beyond(&mut self, world_size: u32, folder: &Path, job_link: &Path) -> bool {
         let Some(here) = self.here.clone() else {
+            // This rank alone is its node.
             return self.settle_job(world_size, folder, job_link);
         };
         let node_link = here.join(self.named(node_files::ANSWER));
@@ -136,18 +137,20 @@ impl TracedRanks {
     fn settle_job(&mut self, world_size: u32, folder: &Path, link: &Path) -> bool {
         let _ = std::fs::create_dir(folder);
         let started = Instant::now();
-        let mut written: Option<(u32, PathBuf)> = None;
+        let mut counts: Vec<PathBuf> = Vec::new();
+        let mut written = 0;
         let mut pause = Duration::from_millis(1);
         loop {
             let counted = self.count_here().max(1);
-            if written.as_ref().is_none_or(|(before, _)| counted > *before) {
+            if counted > written {
                 let file = folder.join(format!("{}.{counted}", self.name));
                 if File::create_new(&file).is_err() {
                     // Nothing can be said to the other nodes; so none of them finds all ranks.
                     break;
                 }
                 self.settlements.push(file.clone());
-                written = Some((counted, file));
+                counts.push(file);
+                written = counted;
             }
             let answer = if sum_of(folder) >= world_size {
                 ALL
@@ -162,14 +165,14 @@ impl TracedRanks {
                 let _ = File::create(&look).and_then(|_| std::fs::remove_file(&look));
                 continue;
             };
-            let settled = settle(link, answer);
-            // An answer from before this node was counted is of another job of this name, which was killed.
-            let modified = |path: &Path| path.symlink_metadata().map(|known| (known.mtime(), known.mtime_nsec()));
-            let stale = match (&written, modified(link)) {
-                (Some((_, file)), Ok(link)) => modified(file).is_ok_and(|file| link < file),
-                _ => false,
-            };
-            return settled.as_deref() == Some(ALL) && !stale;
+            let all = settle(link, answer).as_deref() == Some(ALL);
+            if !all {
+                // A rank that comes late must not add these ranks up, should it find the link gone.
+                for file in counts {
+                    let _ = std::fs::remove_file(file);
+                }
+            }
+            return all;
         }
         settle(link, SOME).as_deref() == Some(ALL)
     }
@@ -189,19 +192,12 @@ impl TracedRanks {
         }
     }
 
-    /// Traced ranks of this node.
+    /// Traced ranks whose markers lie in the same folder as this one's; 0: this rank has none.
     fn count_here(&self) -> u32 {
         let prefix = format!("{}-", self.job_name());
-        let entries = self.folders.iter().filter_map(|folder| std::fs::read_dir(folder).ok()).flatten().flatten();
-        let names = entries.map(|entry| entry.file_name());
-        // A folder may stand in the list twice.
-        let markers: std::collections::HashSet<_> = names
-            .filter(|name| {
-                let name = name.to_string_lossy();
-                name.starts_with(&prefix) && name.ends_with(node_files::PRESENT)
-            })
-            .collect();
-        markers.len() as u32
+        let entries = self.here.iter().filter_map(|folder| std::fs::read_dir(folder).ok()).flatten().flatten();
+        let is_marker = |name: &str| name.starts_with(&prefix) && name.ends_with(node_files::PRESENT);
+        entries.filter(|entry| is_marker(&entry.file_name().to_string_lossy())).count() as u32
     }
 
     /// How the names of all files of the job begin.
@@ -216,20 +212,25 @@ impl TracedRanks {
 
 /// Makes the link, if there is none, and reads what it says. `None`: it can be neither made nor read.
 ///
-/// A link that is not there is never read before one was to be made: a network file system would remember that it is
-/// not.
+/// In the folder of the trace a link is never read before one was to be made: a network file system would remember that
+/// there is none.
 fn settle(link: &Path, answer: &str) -> Option<String> {
-    if symlink(answer, link).is_ok() {
-        return Some(answer.to_owned());
-    }
+    let patience = match symlink(answer, link) {
+        Ok(()) => return Some(answer.to_owned()),
+        // There is an answer, by which the others act; some file systems show it late.
+        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => PATIENCE_FOR_AN_ANSWER,
+        Err(_) => PATIENCE,
+    };
     let started = Instant::now();
-    while started.elapsed() < PATIENCE {
+    loop {
         if let Some(answer) = read(link) {
             return Some(answer);
         }
+        if started.elapsed() > patience {
+            return None;
+        }
         std::thread::sleep(Duration::from_millis(10));
     }
-    None
 }
 
 fn read(link: &Path) -> Option<String> {

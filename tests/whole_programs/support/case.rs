@@ -95,6 +95,13 @@ impl Segments {
         Self(folder)
     }
 
+    /// Removes what lies there.
+    pub fn empty(&self) {
+        for name in self.left() {
+            let _ = fs::remove_file(self.0.join(name));
+        }
+    }
+
     /// The names of what lies there.
     pub fn left(&self) -> Vec<String> {
         fs::read_dir(&self.0)

@@ -165,8 +165,8 @@ impl Comm {
         result
     }
 
-    /// Sends words. So short a message is buffered by the library: the call returns also if the other never receives
-    /// it.
+    /// Sends words. Up to 1 KiB are buffered by the libraries at their usual settings: then the call returns also if the
+    /// other never receives them.
     pub fn send(self, words: &[u64], to: usize, tag: usize) {
         let (place, bytes) = (words.as_ptr().expose_provenance(), size_of_val(words));
         // SAFETY: int MPI_Send(const void *, int, MPI_Datatype, int, int, MPI_Comm); the words live until the call
