@@ -4,7 +4,6 @@ use crate::support::want::{NUMBERED, WORLD};
 use crate::support::{Case, On, Test, Trace, Want, tracer, want};
 use std::collections::BTreeSet;
 use std::ffi::OsString;
-use std::fs;
 use std::path::Path;
 
 /// Debian's MPICH cannot spawn, nor can Intel MPI without its own launcher's set-up.
