@@ -192,7 +192,7 @@ fn two_jobs(case: &Case) {
         .map(|word| word.to_string_lossy().into_owned())
         .collect::<Vec<_>>()
         .join(" ");
-    let both = format!("{step} \"$@\" & {step} \"$@\" & wait %1 && wait %2");
+    let both = format!("{step} \"$@\" & first=$!; {step} \"$@\" & wait $! && wait $first");
     let launcher = words(&["salloc", "-Q", "-N3", "--ntasks-per-node=4", "-O", "bash", "-c", &both, "both"]);
     let traced = run(case, &launcher, true);
     assert_eq!((traced.code, lines(&traced).len()), (0, 12), "{}{}", traced.stdout, traced.stderr);
