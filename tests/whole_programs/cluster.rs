@@ -18,12 +18,12 @@ const fn test(name: &'static str, run: fn(&Case)) -> Test {
 }
 
 pub const TESTS: &[Test] = &[
-    test("gives_one_trace_under_srun", |case| one_trace(case, &srun(case, &[]))).first_on(&["ompi4"]),
+    test("gives_one_trace_under_srun", |case| one_trace(case, &srun(case, &[]))).first_on(&["mpich5-abi"]),
     test("gives_one_trace_in_a_batch_job", |case| one_trace(case, &batch(case))).second_tier(),
     test("gives_one_trace_in_an_allocation", |case| one_trace(case, &allocation(case))).second_tier(),
     test("gives_one_trace_without_a_batch_system", |case| one_trace(case, &over_at(case))).first_on(&["mpich5"]),
     test("with_the_tracer_on_one_node_ends_under_srun", |case| one_node(case, &srun(case, &[]))).second_tier(),
-    test("with_the_tracer_on_one_node_ends_in_a_batch_job", |case| one_node(case, &batch(case))).first_on(&["ompi4"]),
+    test("with_the_tracer_on_one_node_ends_in_a_batch_job", |case| one_node(case, &batch(case))).first_on(&["mpich5"]),
     test("with_the_tracer_on_one_node_ends_without_a_batch_system", |case| one_node(case, &over_at(case)))
         .second_tier(),
     // Intel MPI ends in MPI_Init there without the tracer too: "unable to allocate shared memory".
@@ -111,6 +111,19 @@ fn run(case: &Case, launcher: &[OsString], traced: bool) -> Outcome {
     launch.run_by(&[cluster, launcher.to_vec()].concat())
 }
 
+/// The same without the tracer. On a busy machine Open MPI 4 fails to connect between the nodes at times.
+fn untraced(case: &Case, launcher: &[OsString]) -> Outcome {
+    let mut outcome = run(case, launcher, false);
+    for _ in 0..2 {
+        if outcome.code == 0 {
+            break;
+        }
+        outcome = run(case, launcher, false);
+    }
+    assert_eq!(outcome.code, 0, "it fails without the tracer\n{}{}", outcome.stdout, outcome.stderr);
+    outcome
+}
+
 /// The lines of all ranks, in order: a launcher passes them on as they come.
 fn lines(outcome: &Outcome) -> Vec<&str> {
     let mut lines: Vec<_> = outcome.stdout.lines().filter(|line| line.starts_with("rank ")).collect();
@@ -156,7 +169,7 @@ fn assert_nothing_left(case: &Case) {
 }
 
 fn one_trace(case: &Case, launcher: &[OsString]) {
-    let plain = run(case, launcher, false);
+    let plain = untraced(case, launcher);
     let traced = run(case, launcher, true);
     assert_same(&traced, &plain, 6);
     assert_one_trace(case, &traced, &[2, 2, 2]);
@@ -166,7 +179,7 @@ fn one_trace(case: &Case, launcher: &[OsString]) {
 fn one_node(case: &Case, launcher: &[OsString]) {
     let only = [script("only_on.sh").into(), "n2".into()];
     let launcher = [launcher, &only].concat();
-    let plain = run(case, &launcher, false);
+    let plain = untraced(case, &launcher);
     let traced = run(case, &launcher, true);
     assert_same(&traced, &plain, 6);
     assert_eq!(traces(case).len(), 2, "a trace of each traced rank\n{}", traced.stderr);
@@ -175,7 +188,7 @@ fn one_node(case: &Case, launcher: &[OsString]) {
 
 fn unequal(case: &Case) {
     let launcher = srun(case, &["-N3", "-n5", "-m", "block"]);
-    let plain = run(case, &launcher, false);
+    let plain = untraced(case, &launcher);
     let traced = run(case, &launcher, true);
     assert_same(&traced, &plain, 5);
     let info = traced.trace.info();
