@@ -48,7 +48,7 @@ impl Leaders {
     /// All ranks of the world come here; the answer is empty on those that lead no domain.
     #[allow(clippy::option_option, reason = "the outer one is a failure, the inner one an answer")]
     pub fn gather(world: Comm, rank: u32, leads: bool, clock: LocalClock) -> Option<Option<Leaders>> {
-        // One leader has nobody to talk to, and takes no communicator: see `Domain::find`.
+        // One leader alone needs no communicator: see `Domain::find`.
         let leaders = world.sum(leads.into())?;
         if leaders == 1 {
             return Some(leads.then_some(Leaders::new(None, 0, 1, clock)));

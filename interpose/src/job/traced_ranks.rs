@@ -140,41 +140,39 @@ impl TracedRanks {
         let mut counts: Vec<PathBuf> = Vec::new();
         let mut written = 0;
         let mut pause = Duration::from_millis(1);
-        loop {
+        let answer = loop {
             let counted = self.count_here().max(1);
             if counted > written {
                 let file = folder.join(format!("{}.{counted}", self.name));
                 if File::create_new(&file).is_err() {
                     // Nothing can be said to the other nodes; so none of them finds all ranks.
-                    break;
+                    break SOME;
                 }
                 self.settlements.push(file.clone());
                 counts.push(file);
                 written = counted;
             }
-            let answer = if sum_of(folder) >= world_size {
-                ALL
-            } else if started.elapsed() > PATIENCE {
-                SOME
-            } else {
-                std::thread::sleep(pause);
-                // A network file system may show what it knew of a folder for half a minute. A change of one's own
-                // makes it look again.
-                pause = (2 * pause).min(Duration::from_millis(100));
-                let look = folder.join(format!("{}.look", self.name));
-                let _ = File::create(&look).and_then(|_| std::fs::remove_file(&look));
-                continue;
-            };
-            let all = settle(link, answer).as_deref() == Some(ALL);
-            if !all {
-                // A rank that comes late must not add these ranks up, should it find the link gone.
-                for file in counts {
-                    let _ = std::fs::remove_file(file);
-                }
+            if sum_of(folder) >= world_size {
+                break ALL;
             }
-            return all;
+            if started.elapsed() > PATIENCE {
+                break SOME;
+            }
+            std::thread::sleep(pause);
+            // A network file system may show an old listing of a folder for half a minute. A change by this rank makes it
+            // read the folder again.
+            pause = (2 * pause).min(Duration::from_millis(100));
+            let look = folder.join(format!("{}.look", self.name));
+            let _ = File::create(&look).and_then(|_| std::fs::remove_file(&look));
+        };
+        let all = settle(link, answer).as_deref() == Some(ALL);
+        if !all {
+            // A rank that comes late must not add these ranks up, should it find the link gone.
+            for file in counts {
+                let _ = std::fs::remove_file(file);
+            }
         }
-        settle(link, SOME).as_deref() == Some(ALL)
+        all
     }
 
     /// Removes this process' marker: the ranks that count it have done so.

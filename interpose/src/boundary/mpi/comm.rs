@@ -186,7 +186,7 @@ impl Comm {
 }
 
 /// A receive under way. Dropped before its message has come it is cancelled and waited for: then the words are not
-/// touched any more. A message that has come meanwhile is one that nobody waits for.
+/// touched any more. A message that has come meanwhile is not used.
 pub struct Receive<'w> {
     request: usize,
     under_way: bool,
