@@ -13,6 +13,9 @@ mod call_sites;
 mod capacity;
 mod clocks;
 mod cluster;
+mod cluster_folders;
+mod cluster_jobs;
+mod cluster_partly;
 mod collectives;
 mod command_line;
 mod communicators;
@@ -63,6 +66,9 @@ fn main() {
         ("report", report::TESTS),
         ("hosts", hosts::TESTS),
         ("cluster", cluster::TESTS),
+        ("cluster_folders", cluster_folders::TESTS),
+        ("cluster_jobs", cluster_jobs::TESTS),
+        ("cluster_partly", cluster_partly::TESTS),
         ("messages", messages::TESTS),
         ("counters", counters::TESTS),
         ("call_sites", call_sites::TESTS),
