@@ -45,7 +45,8 @@ macro_rules! for_each_function {
             lifecycle Session_init(info, errhandler, session) => sessions::init(session);
             lifecycle Session_finalize(session) => sessions::finalize(session);
             lifecycle Abort(comm, errorcode) => lifecycle::abort();
-            lifecycle Pcontrol(level) => lifecycle::pcontrol(level);
+            // Takes what a tool wants behind the level: as much as registers hold is passed on.
+            lifecycle Pcontrol(level, first, second, third, fourth, fifth) => lifecycle::pcontrol(level);
 
             // Collectives, blocking and non-blocking.
             collective Barrier, Ibarrier(comm)

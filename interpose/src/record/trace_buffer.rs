@@ -5,7 +5,6 @@
 //! sparse file on a full file system would be a SIGBUS waiting to happen. What finds no room there is put into private
 //! memory in its place, and one line says so.
 
-use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -20,14 +19,14 @@ use crate::job::log;
 use crate::record::chunk::{Columns, range_of};
 use crate::record::entry::Entry;
 use crate::record::layout::*;
-use crate::record::memory::{Mapping, allocate, map_file};
+use crate::record::memory::{Mapping, NodeFile, map_file};
 use crate::record::ticks;
 
 /// The trace buffer of this rank.
 pub struct TraceBuffer {
     memory: &'static Mapping,
-    /// `None`: all of it lies in private memory.
-    file: Option<(File, PathBuf)>,
+    /// Where it lies; `None`: all of it lies in private memory.
+    path: Option<PathBuf>,
     layout: Layout,
     /// The header in the mapping. Its fields are reached one by one: the companion reads them at any time.
     header: Entry<SegmentHeader>,
@@ -40,6 +39,8 @@ pub struct TraceBuffer {
 
 #[derive(Default)]
 struct State {
+    /// The file at the path.
+    file: Option<NodeFile>,
     /// Bytes of each table that have memory.
     reserved: [u64; REGIONS],
     draws: u64,
@@ -73,7 +74,7 @@ impl TraceBuffer {
     fn of_layout(folders: &[PathBuf], name: &str, layout: Layout) -> Option<TraceBuffer> {
         let in_folder = folders.iter().find_map(|folder| map_file(&folder.join(name), layout.length));
         let (memory, file) = match in_folder {
-            Some((memory, file, path)) => (memory, Some((file, path))),
+            Some((memory, file)) => (memory, Some(file)),
             None => (Mapping::private(layout.length)?, None),
         };
         let memory: &'static Mapping = Box::leak(Box::new(memory));
@@ -81,20 +82,21 @@ impl TraceBuffer {
         header.write(layout.header);
         let tables = PLACES.map(|place| memory.entry(place as u64));
         let chunks = layout.chunks as usize;
-        let state = State { in_use: vec![false; chunks], extended: vec![0; chunks], ..State::default() };
+        let path = file.as_ref().map(|file| file.path().to_owned());
+        let state = State { file, in_use: vec![false; chunks], extended: vec![0; chunks], ..State::default() };
         let full = AtomicBool::new(chunks == 0);
-        Some(TraceBuffer { memory, file, layout, header, tables, state: Mutex::new(state), full })
+        Some(TraceBuffer { memory, path, layout, header, tables, state: Mutex::new(state), full })
     }
 
     /// The folder that it lies in; `None`: private memory.
     pub fn folder(&self) -> Option<&Path> {
-        self.file.as_ref().and_then(|(_, path)| path.parent())
+        self.path.as_deref().and_then(Path::parent)
     }
 
     /// Whether this process is the first of its job on this node to make a file with this ending beside the live records,
     /// as [`segment_name`] names them.
     pub fn is_first_to_make(&self, ending: &str) -> bool {
-        let Some((_, path)) = &self.file else { return false };
+        let Some(path) = &self.path else { return false };
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let of_job = name.trim_end_matches(node_files::SEGMENT).rsplit_once('-').map_or(&*name, |(of_job, _)| of_job);
         std::fs::File::create_new(path.with_file_name(format!("{of_job}{ending}"))).is_ok()
@@ -140,7 +142,7 @@ impl TraceBuffer {
 
     /// Removes the file: what it held is safe elsewhere, or not wanted.
     pub fn remove(&self) {
-        if let Some((_, path)) = &self.file {
+        if let Some(path) = &self.path {
             let _ = std::fs::remove_file(path);
         }
     }
@@ -218,7 +220,7 @@ impl TraceBuffer {
         let mut private = false;
         if first_time {
             let reserved = self.reserve(&mut state, CHUNKS, (index + 1) * ENTRY_SIZES[CHUNKS] as u64);
-            if !reserved || !self.give_memory(start, range_of(header, 0).1, &mut private) {
+            if !reserved || !self.give_memory(&mut state, start, range_of(header, 0).1, &mut private) {
                 self.full.store(true, Ordering::Relaxed);
                 return None;
             }
@@ -263,7 +265,7 @@ impl TraceBuffer {
         if state.extended[chunk as usize] & flag != 0 {
             // Drawn again, under `ring`: what it held is gone.
             self.memory.fill(start, length, 0);
-        } else if !self.give_memory(start, length, &mut private) {
+        } else if !self.give_memory(&mut state, start, length, &mut private) {
             return false;
         }
         state.extended[chunk as usize] |= flag;
@@ -305,7 +307,7 @@ impl TraceBuffer {
         let target = round_up(bytes, STEP).min(whole);
         let from = state.reserved[table];
         let mut private = false;
-        let given = self.give_memory(offset + from, target - from, &mut private);
+        let given = self.give_memory(state, offset + from, target - from, &mut private);
         if given {
             state.reserved[table] = target;
         }
@@ -313,10 +315,10 @@ impl TraceBuffer {
     }
 
     /// Gives a range, of whole pages, memory: in the file, else private in its place.
-    fn give_memory(&self, offset: u64, length: u64, private: &mut bool) -> bool {
-        match &self.file {
-            Some((file, _)) if allocate(file, offset, length) => {}
-            Some(_) => {
+    fn give_memory(&self, state: &mut State, offset: u64, length: u64, private: &mut bool) -> bool {
+        match state.file.as_mut().map(|file| file.allocate(offset, length)) {
+            None | Some(true) => {}
+            Some(false) => {
                 if !self.memory.replace(offset, length) {
                     return false;
                 }
@@ -329,7 +331,6 @@ impl TraceBuffer {
                     );
                 }
             }
-            None => {}
         }
         self.memory.touch(offset, length);
         true
