@@ -44,12 +44,27 @@ struct State {
     /// Bytes of each table that have memory.
     reserved: [u64; REGIONS],
     draws: u64,
+    /// Chunks that have memory, and which of them in private memory.
+    given: u64,
+    private: Vec<bool>,
     /// For each chunk, whether a thread is filling it.
     in_use: Vec<bool>,
     /// For each chunk, which of the columns that not every record uses have memory: `chunk_flags`.
     extended: Vec<u32>,
 }
 
+/// A chunk as it was drawn.
+pub struct NewChunk {
+    pub number: u32,
+    pub columns: Columns,
+    /// How many records it holds.
+    pub records: usize,
+    /// Memory was taken for it, which took some hundred us.
+    pub took_memory: bool,
+}
+
+/// Memory for records is taken in steps of this many (576 KiB: 0.35 ms to take, measured at 12 ms for 20 MiB).
+const MEMORY_STEP: u64 = 16384;
 /// Memory for a table is taken in steps of this many bytes.
 const STEP: u64 = 64 << 10;
 
@@ -83,7 +98,13 @@ impl TraceBuffer {
         let tables = PLACES.map(|place| memory.entry(place as u64));
         let chunks = layout.chunks as usize;
         let path = file.as_ref().map(|file| file.path().to_owned());
-        let state = State { file, in_use: vec![false; chunks], extended: vec![0; chunks], ..State::default() };
+        let state = State {
+            file,
+            in_use: vec![false; chunks],
+            private: vec![false; chunks],
+            extended: vec![0; chunks],
+            ..State::default()
+        };
         let full = AtomicBool::new(chunks == 0);
         Some(TraceBuffer { memory, path, layout, header, tables, state: Mutex::new(state), full })
     }
@@ -193,9 +214,8 @@ impl TraceBuffer {
         self.add(PROBES, entry);
     }
 
-    /// Draws a chunk for a thread that has filled the one before (if any): its columns and how many records it holds.
-    /// `None`: the arrays are full.
-    pub fn draw(&self, thread: u32, filled: Option<u32>) -> Option<(u32, Columns, usize)> {
+    /// Draws a chunk for a thread that has filled the one before (if any). `None`: the arrays are full.
+    pub fn draw(&self, thread: u32, filled: Option<u32>) -> Option<NewChunk> {
         if self.full.load(Ordering::Relaxed) {
             return None;
         }
@@ -217,17 +237,14 @@ impl TraceBuffer {
         };
 
         let start = header.records_offset + index * header.chunk_bytes;
-        let mut private = false;
-        if first_time {
-            let reserved = self.reserve(&mut state, CHUNKS, (index + 1) * ENTRY_SIZES[CHUNKS] as u64);
-            if !reserved || !self.give_memory(&mut state, start, range_of(header, 0).1, &mut private) {
-                self.full.store(true, Ordering::Relaxed);
-                return None;
-            }
+        let takes_memory = first_time && index >= state.given;
+        if takes_memory && !self.give_chunks_memory(&mut state) {
+            self.full.store(true, Ordering::Relaxed);
+            return None;
         }
+        let private = state.private[index as usize];
         let entry = self.chunk(index as u32);
         if !first_time {
-            private = entry.flags() & chunk_flags::PRIVATE != 0;
             // The entry counts as never drawn until what the chunk held is gone: a kill in between leaves no record
             // twice.
             entry.set_draw(0);
@@ -251,7 +268,29 @@ impl TraceBuffer {
         } else {
             header.chunk_records.min(header.rank.capacity - index * header.chunk_records)
         };
-        Some((index as u32, Columns::of(self.memory, start, header), records as usize))
+        let columns = Columns::of(self.memory, start, header);
+        Some(NewChunk { number: index as u32, columns, records: records as usize, took_memory: takes_memory })
+    }
+
+    /// Gives the next chunks memory for the columns that every record has: as many as hold 16384 records, so that memory
+    /// is taken seldom. False: there is none for the first of them.
+    fn give_chunks_memory(&self, state: &mut State) -> bool {
+        let header = &self.layout.header;
+        let first = state.given;
+        let end = (first + MEMORY_STEP.div_ceil(header.chunk_records)).min(self.layout.chunks);
+        if !self.reserve(state, CHUNKS, end * ENTRY_SIZES[CHUNKS] as u64) {
+            return false;
+        }
+        for index in first..end {
+            let mut private = false;
+            let start = header.records_offset + index * header.chunk_bytes;
+            if !self.give_memory(state, start, range_of(header, 0).1, &mut private) {
+                break;
+            }
+            state.private[index as usize] = private;
+            state.given = index + 1;
+        }
+        state.given > first
     }
 
     /// Gives the columns of a chunk that are used with this one of the `chunk_flags` memory, and clears them. False:
