@@ -4,6 +4,7 @@
 # Makes $NODES (3) nodes n1, n2, ... beside a host `head`, each with its own network (10.77.0.x on a bridge), name, processes,
 # /dev/shm, /tmp, /run and boot id. Slurm runs on all of them; the command runs on `head`. `at NODE COMMAND...` runs a command on a
 # node, as ssh does. What is not below /tmp is one folder for all nodes; of /tmp they share FOLDER and the folders in $KEEP.
+# $EPILOGUE is a script that Slurm runs on each node of a job after its end, if it is given.
 # The exit code is the command's. Everything goes with it: it lives in namespaces of its own, as do all addresses.
 #
 # Needs root, and of Debian slurm-wlm and munge.
@@ -94,6 +95,7 @@ SlurmdSpoolDir=/run/slurmd
 SlurmctldPidFile=/run/slurmctld.pid
 SlurmdPidFile=/run/slurmd.pid
 KillWait=3
+${EPILOGUE:+Epilog=$EPILOGUE}
 NodeName=n[1-$nodes] NodeAddr=10.77.0.[1-$nodes] CPUs=16
 PartitionName=all Nodes=ALL Default=YES OverSubscribe=YES
 CONF

@@ -13,6 +13,7 @@ mod call_sites;
 mod capacity;
 mod clocks;
 mod cluster;
+mod cluster_killed;
 mod collectives;
 mod command_line;
 mod communicators;
@@ -63,6 +64,7 @@ fn main() {
         ("report", report::TESTS),
         ("hosts", hosts::TESTS),
         ("cluster", cluster::TESTS),
+        ("cluster_killed", cluster_killed::TESTS),
         ("messages", messages::TESTS),
         ("counters", counters::TESTS),
         ("call_sites", call_sites::TESTS),
