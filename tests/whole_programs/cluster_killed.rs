@@ -5,6 +5,7 @@ use crate::cluster::{assert_nothing_left, over_at, run_on, script, srun, test, t
 use crate::support::{Case, On, Outcome, Test, Trace, binaries};
 use std::ffi::OsString;
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 
 /// One of each family.
 const FAMILIES: On = On::Only(&["ompi5", "mpich5", "impi"]);
@@ -25,6 +26,7 @@ fn kill(case: &Case, how: &str, launcher: &[OsString]) -> (Outcome, Trace) {
     let recover = format!("{} recover -o {}", companion.display(), trace.display());
     fs::write(&epilogue, format!("#!/bin/bash\nrunuser -u \"$SLURM_JOB_USER\" -- {recover} || true\n"))
         .expect("an epilogue");
+    fs::set_permissions(&epilogue, fs::Permissions::from_mode(0o755)).expect("an epilogue that can be run");
     let mut cluster = Vec::new();
     if how == "epilogue" {
         cluster = vec!["env".into(), format!("EPILOGUE={}", epilogue.display()).into()];
