@@ -14,6 +14,7 @@ mod capacity;
 mod clocks;
 mod cluster;
 mod cluster_killed;
+mod cluster_run;
 mod collectives;
 mod command_line;
 mod communicators;
@@ -65,6 +66,7 @@ fn main() {
         ("hosts", hosts::TESTS),
         ("cluster", cluster::TESTS),
         ("cluster_killed", cluster_killed::TESTS),
+        ("cluster_run", cluster_run::TESTS),
         ("messages", messages::TESTS),
         ("counters", counters::TESTS),
         ("call_sites", call_sites::TESTS),

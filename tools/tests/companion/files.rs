@@ -82,3 +82,25 @@ fn files_that_do_not_belong_together_are_refused_in_one_line() {
         }
     }
 }
+
+/// Ranks of two hosts whose clocks nothing has synchronised: each wrote a file of its own.
+#[test]
+fn host_clocks_that_are_hours_apart_are_found() {
+    const HOURS: u64 = 2 * 3_600_000_000_000;
+    let folder = Folder::new();
+    let [first, second] = [0, 1].map(|number: u32| {
+        let mut rank = SyntheticRank::new(number, 2);
+        rank.header.boot_id = [number as u8 + 1; 16];
+        let barrier = rank.operation("MPI_Barrier", 0, 0);
+        (1..=5).for_each(|call| rank.call(barrier, 10_000_000 * call, 10_000_000 * call + 1000));
+        for anchor in [&mut rank.header.first_anchor, &mut rank.header.last_anchor] {
+            anchor.realtime_ns = anchor.raw_ns + 3 * HOURS - u64::from(number) * HOURS;
+        }
+        write(&folder, &format!("rank{number}"), &[rank])
+    });
+    let ran = mpitrace(&["clock", &first, &second]);
+    assert_eq!(ran.code, 1, "{}", ran.stdout);
+    assert!(ran.stdout.contains("\n         the worst by 7200 s: "), "{}", ran.stdout);
+    let info = mpitrace(&["info", &first, &second]);
+    assert!(info.stdout.contains("2 clock domains (rank 0; rank 1), set against each other by the hosts' clocks"));
+}
