@@ -26,6 +26,10 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// The shortest and the longest pause between two attempts.
 const PAUSES: [Duration; 2] = [Duration::from_millis(1), Duration::from_millis(200)];
 
+/// Nothing takes longer between two writes: a file that is being joined and was not written for so long has been left by
+/// a process that was killed.
+const ABANDONED: Duration = Duration::from_secs(600);
+
 /// A trace that has its name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Joined {
@@ -56,6 +60,13 @@ pub fn publish(own: &Path, output: &Path, token: &str) -> io::Result<Joined> {
     let mut own = Stored::open(own)?;
     let mut claims = 0;
     let mut pauses = Pauses::new(token);
+    for abandoned in abandoned(output, &own) {
+        let claim = claim_name(output, token, claims);
+        claims += 1;
+        if take_away(&abandoned, &claim)? {
+            own = merge(own, Stored::open(&claim)?)?;
+        }
+    }
     let mut number = 1;
     loop {
         let candidate = file::numbered(output, number);
@@ -102,6 +113,24 @@ pub fn publish(own: &Path, output: &Path, token: &str) -> io::Result<Joined> {
     }
 }
 
+/// The files of the same run that processes have left while they were joining them.
+fn abandoned(output: &Path, own: &Stored) -> Vec<PathBuf> {
+    let modified = |file: &File| file.metadata().and_then(|metadata| metadata.modified());
+    let Ok(now) = modified(&own.file) else { return Vec::new() };
+    let folder = output.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let (stem, ending) = (output.file_stem().unwrap_or_default(), joining_ending(output));
+    let is_of = |name: &str| name.starts_with(&format!("{}.", stem.to_string_lossy())) && name.ends_with(&ending);
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let named = entries.filter(|entry| is_of(&entry.file_name().to_string_lossy())).map(|entry| entry.path());
+    let is_abandoned = |path: &PathBuf| {
+        let Ok(other) = Stored::open(path) else { return false };
+        // Both times are the file system's.
+        let age = modified(&other.file).ok().and_then(|modified| now.duration_since(modified).ok());
+        age.is_some_and(|age| age > ABANDONED) && other.is_foreign_to(own).is_ok_and(|foreign| !foreign)
+    };
+    named.filter(is_abandoned).collect()
+}
+
 /// Whether `own` has got the name; `false`: another file has it.
 fn give_name(own: &Path, name: &Path) -> io::Result<bool> {
     match std::fs::hard_link(own, name) {
@@ -143,8 +172,13 @@ fn give_back(claim: &Path, output: &Path) -> io::Result<()> {
 
 /// `a.mpitrace` -> `a.TOKEN.N.joining.mpitrace`.
 fn claim_name(output: &Path, token: &str, number: u32) -> PathBuf {
+    let stem = output.file_stem().unwrap_or_default().to_string_lossy();
+    output.with_file_name(format!("{stem}.{token}.{number}{}", joining_ending(output)))
+}
+
+fn joining_ending(output: &Path) -> String {
     let ending = output.extension().map_or_else(String::new, |ending| format!(".{}", ending.to_string_lossy()));
-    output.with_extension(format!("{token}.{number}.joining{ending}"))
+    format!(".joining{ending}")
 }
 
 /// Adds the parts of the smaller file to the larger one and removes the smaller one. The result has the name of

@@ -3,7 +3,9 @@
 set -euo pipefail
 process=$PPID
 while [ "$process" -gt 0 ]; do
-    if grep -q libmpitrace "/proc/$process/maps"; then echo "rank started by $(cat "/proc/$process/comm"), which has the tracer"; fi
-    process=$(ps -o ppid= -p "$process") || break
+    if grep -q libmpitrace "/proc/$process/maps"; then
+        echo "rank started by $(cat "/proc/$process/comm"), which has the tracer"
+    fi
+    process=$(($(ps -o ppid= -p "$process")))
 done
 exec "$@"

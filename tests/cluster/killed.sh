@@ -1,6 +1,6 @@
 #!/bin/bash
-# tests/cluster/killed.sh HOW COMPANION TRACE COMMAND...: on `head`, runs the command, ends it when its 6 ranks have each made a
-# file ready.RANK beside TRACE, and has the nodes recover what it left into TRACE.
+# tests/cluster/killed.sh HOW COMPANION TRACE COMMAND...: on `head`, runs the command, ends it when its 6 ranks have each
+# made a file ready.RANK beside TRACE, and has the nodes recover what it left into TRACE.
 #
 #   cancel    a batch job that is cancelled; the nodes recover in a later job
 #   limit     a batch job that reaches its time limit; the same

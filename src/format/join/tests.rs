@@ -157,3 +157,23 @@ fn what_is_there_already_is_not_added_again() {
     assert_eq!(ranks(&output), [0, 1, 2]);
     assert_eq!(folder.names(), ["a.mpitrace"]);
 }
+
+#[test]
+fn what_a_killed_process_was_joining_is_joined_by_a_later_one() {
+    let folder = Folder::new("abandoned");
+    let output = folder.path("a.mpitrace");
+    let (old, new) = (folder.path("a.n1-7.0.joining.mpitrace"), folder.path("a.n2-8.0.joining.mpitrace"));
+    let other_run = folder.path("a.n3-9.0.joining.mpitrace");
+    write(&old, 1, &[0, 1, 2], 1000, WORLD);
+    write(&new, 1, &[7], 1000, WORLD);
+    write(&other_run, 2, &[0], 1000, WORLD);
+    for path in [&old, &other_run] {
+        let file = File::options().write(true).open(path).unwrap();
+        file.set_modified(std::time::SystemTime::now() - 2 * ABANDONED).unwrap();
+    }
+    let own = folder.path("own");
+    write(&own, 1, &[2, 3], 1000, WORLD);
+    assert_eq!(publish(&own, &output, "x").unwrap().parts, 4);
+    assert_eq!(ranks(&output), [0, 1, 2, 3]);
+    assert_eq!(folder.names(), ["a.mpitrace", "a.n2-8.0.joining.mpitrace", "a.n3-9.0.joining.mpitrace"]);
+}

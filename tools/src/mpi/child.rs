@@ -74,8 +74,8 @@ pub struct Finished {
     pub stderr: String,
 }
 
-/// Runs a command in the folder `place` under a time limit. Its output goes to `folder`. The environment is this process'
-/// without the tracer's variables and without LD_PRELOAD, and with `variables`.
+/// Runs a command in the folder `place` under a time limit. Its output goes to `folder`. The environment is that of
+/// this process without the tracer's variables and without LD_PRELOAD, and with `variables`.
 ///
 /// # Errors
 /// Its output cannot be written to `folder`.

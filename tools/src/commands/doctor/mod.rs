@@ -22,9 +22,9 @@ use crate::output::{self, Output};
 /// Tell what works here: MPI libraries, clock, counters and what forbids them, memory, and other tools that are
 /// preloaded
 ///
-/// Each MPI library is loaded and tried in a process of its own, with the tracer. Within an allocation of a batch system
-/// two ranks on two nodes are tried as well, by the batch system's launcher and by the library's, or by the launcher that
-/// is named behind --. Ends with exit code 1 where tracing will not work; the first line says why.
+/// Each MPI library is loaded and tried in a process of its own, with the tracer. Within an allocation of a batch
+/// system two ranks on two nodes are tried as well, by the batch system's launcher and by the library's, or by the
+/// launcher that is named behind --. Ends with exit code 1 where tracing will not work; the first line says why.
 #[derive(Debug, Args)]
 #[command(override_usage = "mpitrace doctor [OPTIONS] [-- LAUNCHER ...]")]
 pub struct Arguments {

@@ -41,7 +41,8 @@ impl System {
 }
 
 /// The variables of the job's number: the manuals of Slurm 22.05 (sbatch), PBS 2022.1 (qsub), LSF 10.1 (bsub), Flux
-/// 0.60 (flux-environment), OAR 2.5 (oarsub) and Grid Engine (qsub). Flux comes first, since it runs within others' jobs.
+/// 0.60 (flux-environment), OAR 2.5 (oarsub) and Grid Engine (qsub). Flux comes first, since it runs within jobs of
+/// others.
 const JOBS: [(&str, System); 7] = [
     ("FLUX_JOB_ID", System::Flux),
     ("FLUX_URI", System::Flux),
