@@ -229,3 +229,38 @@ fn is_locked(file: &File) -> bool {
     let answered = unsafe { libc::fcntl(file.as_raw_fd(), libc::F_GETLK, &raw mut lock) } == 0;
     answered && lock.l_type != libc::F_UNLCK as libc::c_short
 }
+
+#[cfg(test)]
+mod tests {
+    use bytemuck::Zeroable;
+
+    use super::*;
+
+    /// A leftover of a process that began at this time.
+    fn leftover(folder: &Path, job: u8, rank: u32, began: u64) -> Leftover {
+        let path = folder.join(format!("{job}-{rank}-{began}"));
+        std::fs::write(&path, "x").unwrap();
+        let file = File::open(&path).unwrap();
+        // SAFETY: nothing else knows this file.
+        let map = unsafe { Mmap::map(&file) }.unwrap();
+        let first_anchor = Anchor { realtime_ns: began, ..Anchor::default() };
+        let rank = RankHeader { job: [job; 16], rank, pid: began as u32, first_anchor, ..RankHeader::zeroed() };
+        Leftover { path, modified: began as i64, rank, map }
+    }
+
+    #[test]
+    fn runs_whose_token_is_the_same_by_chance_are_jobs_of_their_own() {
+        let folder = std::env::temp_dir().join(format!("mpitrace-by-job-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        // The second run began at 200; the last one is a copy of one of its segments, in another folder.
+        let began = [(1, 0, 100), (1, 1, 101), (2, 0, 150), (1, 1, 201), (1, 0, 202), (1, 0, 202)];
+        let leftovers = began.map(|(job, rank, began)| leftover(&folder, job, rank, began)).into_iter().collect();
+        let found: Vec<Vec<(u8, u32, i64)>> = by_job(leftovers)
+            .iter()
+            .map(|job| job.iter().map(|left| (left.rank.job[0], left.rank.rank, left.modified)).collect())
+            .collect();
+        let expected = [vec![(1, 0, 202), (1, 0, 202), (1, 1, 201)], vec![(2, 0, 150)], vec![(1, 0, 100), (1, 1, 101)]];
+        assert_eq!(found, expected);
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+}

@@ -59,6 +59,29 @@ fn the_ranks_that_are_missing_are_named() {
 }
 
 #[test]
+fn the_nodes_of_missing_ranks_are_named_where_the_batch_system_named_its_nodes() {
+    let folder = Folder::new();
+    let traced = |nodes: Option<&str>| {
+        let ranks = [0, 1].map(|number| {
+            let mut rank = SyntheticRank::new(number, 3);
+            rank.metadata.push(("host".to_owned(), format!("n{}.site", number + 1)));
+            rank.metadata.extend(nodes.filter(|_| number == 0).map(|nodes| ("job_nodes".to_owned(), nodes.to_owned())));
+            rank
+        });
+        let ran = mpitrace(&["info", &folder.trace(&ranks)]);
+        assert_eq!(ran.code, 1);
+        ran.stdout
+    };
+    let named = traced(Some("n[1-3]"));
+    assert!(named.contains("\nnode of the job without a rank in this trace: n3\n"), "{named}");
+    for nodes in [None, Some("n[1-2]"), Some("another,name"), Some("n[1-")] {
+        let page = traced(nodes);
+        assert!(page.contains("\nrank 2 of 3 left nothing in this trace\n"), "{page}");
+        assert!(!page.contains("of the job"), "{page}");
+    }
+}
+
+#[test]
 fn files_that_do_not_belong_together_are_refused_in_one_line() {
     let folder = Folder::new();
     let file = |name: &str, rank: u32, size: u32, job: u8| {
@@ -100,7 +123,7 @@ fn host_clocks_that_are_hours_apart_are_found() {
     });
     let ran = mpitrace(&["clock", &first, &second]);
     assert_eq!(ran.code, 1, "{}", ran.stdout);
-    assert!(ran.stdout.contains("\n         the worst by 7200 s: "), "{}", ran.stdout);
+    assert!(ran.stdout.contains("\n         the worst by 7200.0 s: "), "{}", ran.stdout);
     let info = mpitrace(&["info", &first, &second]);
     assert!(info.stdout.contains("2 clock domains (rank 0; rank 1), set against each other by the hosts' clocks"));
 }

@@ -117,7 +117,9 @@ impl Setup<'_> {
     fn attempt(&self, launcher: &[OsString], folder: &Path) -> Result<Tried> {
         let mut tried = self.attempt_once(launcher, folder)?;
         // Slurm serves each family of libraries by another interface, and has one as the default.
-        if tried.trace.is_none() && launcher.first().is_some_and(|word| word == "srun") && tried.is_about_ranks() {
+        let names_interface = launcher.iter().any(|word| word.as_encoded_bytes().starts_with(b"--mpi"));
+        let is_srun = launcher.first().is_some_and(|word| word == "srun") && !names_interface;
+        if tried.trace.is_none() && is_srun && tried.is_about_ranks() {
             for interface in interfaces() {
                 let mut other = launcher.to_vec();
                 other.insert(1, format!("--mpi={interface}").into());
@@ -133,8 +135,17 @@ impl Setup<'_> {
 
     fn attempt_once(&self, launcher: &[OsString], folder: &Path) -> Result<Tried> {
         let companion = std::env::current_exe().context("cannot tell where this program is")?;
-        let shared = tempfile::Builder::new().prefix("mpitrace-doctor-").tempdir_in(folder);
-        let shared = shared.with_context(|| format!("no temporary folder in {}", folder.display()))?;
+        let words: Vec<String> = launcher.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+        let mut tried = Tried { command: words.join(" "), nodes: Vec::new(), trace: None, problem: None };
+        let shared = match tempfile::Builder::new().prefix("mpitrace-doctor-").tempdir_in(folder) {
+            Ok(shared) => shared,
+            Err(error) => {
+                let folder = folder.display();
+                let problem = format!("this host cannot write to {folder}, where the trace goes ({error})");
+                tried.problem = Some(format!("{problem}: name another folder with MPITRACE_OUTPUT"));
+                return Ok(tried);
+            }
+        };
         let token = format!("{:016x}", RandomState::new().hash_one(std::process::id()));
         std::fs::write(shared.path().join("token"), &token).with_context(|| shared.path().display().to_string())?;
         let wanted = Wanted {
@@ -145,8 +156,6 @@ impl Setup<'_> {
             token: &token,
             live: self.live,
         };
-        let words: Vec<String> = launcher.iter().map(|word| word.to_string_lossy().into_owned()).collect();
-        let mut tried = Tried { command: words.join(" "), nodes: Vec::new(), trace: None, problem: None };
         let began = seconds();
         let asked = launch(launcher, &node::command(&wanted))?;
         tried.nodes = node::all(&asked.stdout, began, seconds());
