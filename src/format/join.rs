@@ -11,6 +11,7 @@
 use std::collections::{HashMap, HashSet};
 use std::fs::{File, OpenOptions};
 use std::io::{self, Seek, SeekFrom};
+use std::os::fd::IntoRawFd;
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -197,6 +198,21 @@ fn merge(mut own: Stored, mut other: Stored) -> io::Result<Stored> {
     }
 }
 
+/// Sees a file on disk. Some network file systems say only when a descriptor is closed that there is no room: a copy of
+/// it is closed.
+///
+/// # Errors
+/// What the file system says.
+pub fn settle(file: &File) -> io::Result<()> {
+    file.sync_all()?;
+    let copy = file.try_clone()?.into_raw_fd();
+    // SAFETY: nothing else has this descriptor.
+    match unsafe { libc::close(copy) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
 /// Sees the names of a folder on disk, as far as the file system can.
 fn settle_names(file: &Path) {
     let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
@@ -284,7 +300,7 @@ impl Stored {
         let complete = parts == world_size && self.is_whole()?;
         file::write_header(&self.file, job, world_size, parts, end, complete)?;
         self.header = read_at(&self.file, 0)?;
-        self.file.sync_all()
+        settle(&self.file)
     }
 
     /// Whether all of its ranks reached `MPI_Finalize`, and no record was lost.

@@ -168,7 +168,7 @@ fn write_partial(contents: &[part::Content<'_>], first: &Leftover, partial: &Pat
     }
     trace.write_all_at(bytemuck::cast_slice(&entries), file::part_entry_offset(0))?;
     file::write_header(&trace, first.rank.job, world_size, parts, offset, complete)?;
-    trace.sync_all()
+    join::settle(&trace)
 }
 
 /// `.NAME.TOKEN.partial`, in the folder of the trace.

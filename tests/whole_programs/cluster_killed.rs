@@ -43,7 +43,7 @@ fn assert_recovered(case: &Case, outcome: &Outcome, trace: &Trace, ranks: &[u64]
     let said = format!("{}{}", outcome.stdout, outcome.stderr);
     assert_eq!(outcome.code, 0, "{said}");
     assert!(outcome.lines_with("left behind").is_empty() && !outcome.stdout.contains("left behind"), "{said}");
-    assert_eq!(traces(case), [trace.path.clone()], "{said}");
+    assert_eq!(traces(case).as_slice(), std::slice::from_ref(&trace.path), "{said}");
     assert_nothing_left(case);
     let info = trace.info();
     let by_host: Vec<u64> = info.hosts.values().flatten().copied().collect();
