@@ -13,7 +13,10 @@ mod call_sites;
 mod capacity;
 mod clocks;
 mod cluster;
+mod cluster_folders;
+mod cluster_jobs;
 mod cluster_killed;
+mod cluster_partly;
 mod cluster_run;
 mod collectives;
 mod command_line;
@@ -65,7 +68,10 @@ fn main() {
         ("report", report::TESTS),
         ("hosts", hosts::TESTS),
         ("cluster", cluster::TESTS),
+        ("cluster_folders", cluster_folders::TESTS),
+        ("cluster_jobs", cluster_jobs::TESTS),
         ("cluster_killed", cluster_killed::TESTS),
+        ("cluster_partly", cluster_partly::TESTS),
         ("cluster_run", cluster_run::TESTS),
         ("messages", messages::TESTS),
         ("counters", counters::TESTS),
