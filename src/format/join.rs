@@ -79,7 +79,7 @@ pub fn publish(own: &Path, output: &Path, token: &str) -> io::Result<Joined> {
             Ok(other) if other.is_foreign_to(&own)? => None,
             Ok(other) => Some((other.has_all_of(&own), other.header.parts)),
             // Another process has taken it away, to join it with its own.
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            Err(error) if is_gone(&error) => {
                 number += u32::from(!pauses.pause());
                 continue;
             }
@@ -152,12 +152,17 @@ fn give_name(own: &Path, name: &Path) -> io::Result<bool> {
     Ok(true)
 }
 
+/// Whether the name leads nowhere, or to a file that a network file system still remembers under it.
+fn is_gone(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::StaleNetworkFileHandle)
+}
+
 /// Whether this process has taken the name away; `false`: another one was faster.
 fn take_away(name: &Path, claim: &Path) -> io::Result<bool> {
     match std::fs::rename(name, claim) {
         Ok(()) => Ok(true),
         // As in `give_name`.
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(claim.symlink_metadata().is_ok()),
+        Err(error) if is_gone(&error) => Ok(claim.symlink_metadata().is_ok()),
         Err(error) => Err(error),
     }
 }

@@ -2,10 +2,12 @@
 //! tests/cluster/killed.sh.
 
 use crate::cluster::{assert_nothing_left, over_at, run_on, script, srun, test, traces};
+use crate::cluster_folders::mounts_permitted;
 use crate::support::{Case, On, Outcome, Test, Trace, binaries};
 use std::ffi::OsString;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 
 /// One of each family.
 const FAMILIES: On = On::Only(&["ompi5", "mpich5", "impi"]);
@@ -15,25 +17,34 @@ pub const TESTS: &[Test] = &[
     test("at_the_time_limit_are_recovered_by_a_later_job", |case| recovered(case, "limit")).on(FAMILIES).second_tier(),
     test("before_the_time_limit_recover_by_themselves", |case| recovered(case, "warned")).on(FAMILIES).second_tier(),
     test("by_scancel_are_recovered_by_an_epilogue", |case| recovered(case, "epilogue")).on(FAMILIES).second_tier(),
+    test("over_close_to_open_caching_are_recovered_by_a_later_job", over_bindfs)
+        .on(On::Only(&["mpich5"]))
+        .where_permitted(mounts_permitted)
+        .second_tier(),
     test("with_a_node_leave_a_trace_that_names_its_ranks", lost_node).on(FAMILIES).second_tier(),
 ];
 
 /// Runs endless.c until it is killed and recovered in this way; returns the trace.
 fn kill(case: &Case, how: &str, launcher: &[OsString]) -> (Outcome, Trace) {
-    let trace = case.folder.join("recovered.mpitrace");
+    kill_on(case, &case.folder, &[], how, launcher)
+}
+
+/// The same with the trace in this folder, on a cluster with these variables.
+fn kill_on(case: &Case, folder: &Path, variables: &[OsString], how: &str, launcher: &[OsString]) -> (Outcome, Trace) {
+    let trace = folder.join("recovered.mpitrace");
     let companion = binaries::companion();
     let epilogue = case.folder.join("epilogue");
     let recover = format!("{} recover -o {}", companion.display(), trace.display());
     fs::write(&epilogue, format!("#!/bin/bash\nrunuser -u \"$SLURM_JOB_USER\" -- {recover} || true\n"))
         .expect("an epilogue");
     fs::set_permissions(&epilogue, fs::Permissions::from_mode(0o755)).expect("an epilogue that can be run");
-    let mut cluster = Vec::new();
+    let mut cluster = variables.to_vec();
     if how == "epilogue" {
-        cluster = vec!["env".into(), format!("EPILOGUE={}", epilogue.display()).into()];
+        cluster.push(format!("EPILOGUE={}", epilogue.display()).into());
     }
     let mut before = vec![script("killed.sh").into(), how.into(), companion.into(), trace.clone().into()];
     before.extend_from_slice(launcher);
-    let launch = case.launch(6, "endless.c").arg(&case.folder).trace();
+    let launch = case.launch(6, "endless.c").arg(folder).trace();
     (run_on(case, &cluster, &before, launch), Trace::at(trace))
 }
 
@@ -60,6 +71,21 @@ fn recovered(case: &Case, how: &str) {
     let (outcome, trace) = kill(case, how, &srun(case, &[]));
     assert_recovered(case, &outcome, &trace, &[0, 1, 2, 3, 4, 5]);
     assert_eq!(trace.info().missing, Vec::<u64>::new());
+}
+
+/// The nodes remember names and sizes in the folder of the trace for 5 s.
+fn over_bindfs(case: &Case) {
+    let shared = case.folder.join("shared");
+    fs::create_dir(&shared).expect("a folder");
+    let mount = format!("MOUNT={} bindfs", script("close_to_open.sh").display());
+    let variables = [mount.into(), format!("SHARED={}", shared.display()).into()];
+    let (outcome, trace) = kill_on(case, &shared, &variables, "cancel", &srun(case, &[]));
+    let left = fs::read_dir(&shared).expect("the folder").flatten().map(|entry| entry.file_name().into_string());
+    let left: Vec<String> = left.map(|name| name.expect("a plain name")).collect();
+    assert!(left.iter().all(|name| !name.contains("joining") && !name.starts_with('.')), "{left:?}");
+    let path = case.folder.join("recovered.mpitrace");
+    fs::rename(&trace.path, &path).expect("the trace");
+    assert_recovered(case, &outcome, &Trace::at(path), &[0, 1, 2, 3, 4, 5]);
 }
 
 fn lost_node(case: &Case) {
