@@ -11,7 +11,6 @@
 use std::collections::{HashMap, HashSet};
 use std::fs::{File, OpenOptions};
 use std::io::{self, Seek, SeekFrom};
-use std::os::fd::IntoRawFd;
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -72,7 +71,7 @@ pub fn publish(own: &Path, output: &Path, token: &str) -> io::Result<Joined> {
     loop {
         let candidate = file::numbered(output, number);
         if give_name(&own.path, &candidate)? {
-            settle_names(output);
+            file::settle_name(&candidate);
             return Ok(Joined { path: candidate, parts: own.header.parts });
         }
         let relation = match Stored::open(&candidate) {
@@ -203,27 +202,6 @@ fn merge(mut own: Stored, mut other: Stored) -> io::Result<Stored> {
     }
 }
 
-/// Sees a file on disk. Some network file systems say only when a descriptor is closed that there is no room: a copy of
-/// it is closed.
-///
-/// # Errors
-/// What the file system says.
-pub fn settle(file: &File) -> io::Result<()> {
-    file.sync_all()?;
-    let copy = file.try_clone()?.into_raw_fd();
-    // SAFETY: nothing else has this descriptor.
-    match unsafe { libc::close(copy) } {
-        0 => Ok(()),
-        _ => Err(io::Error::last_os_error()),
-    }
-}
-
-/// Sees the names of a folder on disk, as far as the file system can.
-fn settle_names(file: &Path) {
-    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let _ = File::open(folder).and_then(|folder| folder.sync_all());
-}
-
 impl Stored {
     /// Reads the frame of a trace. What is no trace is an error of the kind `InvalidData`.
     fn open(path: &Path) -> io::Result<Stored> {
@@ -305,7 +283,7 @@ impl Stored {
         let complete = parts == world_size && self.is_whole()?;
         file::write_header(&self.file, job, world_size, parts, end, complete)?;
         self.header = read_at(&self.file, 0)?;
-        settle(&self.file)
+        file::settle(self.file.try_clone()?)
     }
 
     /// Whether all of its ranks reached `MPI_Finalize`, and no record was lost.

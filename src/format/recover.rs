@@ -137,7 +137,7 @@ fn write(job: &[&Leftover], first: &Leftover, output: &Path) -> Result<Recovered
         return Err(damaged.swap_remove(0));
     }
     let token = own_token();
-    let partial = partial_name(output, &token);
+    let partial = file::partial_name(output, &token);
     let joined = write_partial(&contents, first, &partial).and_then(|()| join::publish(&partial, output, &token));
     // After a failure the segments are still there, and hold the same.
     let _ = std::fs::remove_file(&partial);
@@ -168,13 +168,7 @@ fn write_partial(contents: &[part::Content<'_>], first: &Leftover, partial: &Pat
     }
     trace.write_all_at(bytemuck::cast_slice(&entries), file::part_entry_offset(0))?;
     file::write_header(&trace, first.rank.job, world_size, parts, offset, complete)?;
-    join::settle(&trace)
-}
-
-/// `.NAME.TOKEN.partial`, in the folder of the trace.
-fn partial_name(output: &Path, token: &str) -> PathBuf {
-    let name = output.file_name().unwrap_or_default().to_string_lossy();
-    output.with_file_name(format!(".{name}.{token}.partial"))
+    file::settle(trace)
 }
 
 /// The name of this host and a random number: processes on different nodes may have the same number, and nodes the same
