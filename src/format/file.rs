@@ -51,7 +51,7 @@ pub fn settle(file: File) -> io::Result<()> {
 }
 
 /// Sees a new name in a folder on disk, as far as the file system can.
-fn settle_name(path: &Path) {
+pub(crate) fn settle_name(path: &Path) {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let _ = File::open(folder).and_then(|folder| folder.sync_all());
 }

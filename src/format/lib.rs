@@ -8,6 +8,7 @@
 //! processes.
 
 pub mod file;
+pub mod join;
 pub mod layout;
 pub mod metadata;
 pub mod part;

@@ -24,7 +24,7 @@ pub const TESTS: &[Test] = &[
     test("that_cannot_be_written_lose_nothing", read_only).second_tier(),
 ];
 
-fn mounts_permitted() -> Result<(), String> {
+pub fn mounts_permitted() -> Result<(), String> {
     if !Path::new("/dev/fuse").exists() {
         return Err("there is no /dev/fuse".to_owned());
     }

@@ -15,7 +15,9 @@ mod clocks;
 mod cluster;
 mod cluster_folders;
 mod cluster_jobs;
+mod cluster_killed;
 mod cluster_partly;
+mod cluster_run;
 mod collectives;
 mod command_line;
 mod communicators;
@@ -68,7 +70,9 @@ fn main() {
         ("cluster", cluster::TESTS),
         ("cluster_folders", cluster_folders::TESTS),
         ("cluster_jobs", cluster_jobs::TESTS),
+        ("cluster_killed", cluster_killed::TESTS),
         ("cluster_partly", cluster_partly::TESTS),
+        ("cluster_run", cluster_run::TESTS),
         ("messages", messages::TESTS),
         ("counters", counters::TESTS),
         ("call_sites", call_sites::TESTS),

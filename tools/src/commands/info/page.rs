@@ -266,6 +266,13 @@ fn operations(facts: &Facts) -> Table<'_> {
 /// What is missing, and who waits for whom.
 fn problems(facts: &Facts) -> Vec<String> {
     let mut lines: Vec<String> = facts.problems.iter().take(LISTED).cloned().collect();
+    if !facts.missing_hosts.is_empty() {
+        let count = facts.missing_hosts.len();
+        let some: Vec<&str> = facts.missing_hosts.iter().take(LISTED).map(String::as_str).collect();
+        let more = if count > LISTED { format!(" and {} more", count - LISTED) } else { String::new() };
+        let noun = if count == 1 { "node" } else { "nodes" };
+        lines.push(format!("{noun} of the job without a rank in this trace: {}{more}", some.join(", ")));
+    }
     if facts.problems.len() > LISTED {
         lines.push(format!("... and {} more (--json has them all)", facts.problems.len() - LISTED));
     }
