@@ -114,7 +114,8 @@ fn write(job: &[&Leftover], first: &Leftover, output: &Path) -> Result<Recovered
     if contents.is_empty() {
         return Err(damaged.swap_remove(0));
     }
-    let (taken, trace) = file::create_new(output).map_err(|error| TraceError::io(output, error))?;
+    let token: String = first.rank.job.iter().map(|byte| format!("{byte:02x}")).collect();
+    let (taken, trace) = file::create_new(output, &token).map_err(|error| TraceError::io(output, error))?;
     let parts = contents.len() as u32;
     let world_size = first.rank.world_size;
     let complete = parts == world_size && contents.iter().all(|content| !content.incomplete);
@@ -124,12 +125,12 @@ fn write(job: &[&Leftover], first: &Leftover, output: &Path) -> Result<Recovered
             let length = content.length();
             let entry = PartEntry { offset, length, rank: content.rank.rank, padding: 0 };
             content.write_at(&trace, offset)?;
-            file::write_part_entry(&trace, index, &entry)?;
+            file::write_part_entries(&trace, index, &[entry])?;
             offset += length;
         }
         file::write_header(&trace, first.rank.job, world_size, parts, offset, complete)?;
-        trace.sync_all()?;
-        file::publish(output, &taken)
+        file::settle(trace)?;
+        file::publish(output, &taken, &token)
     })();
     match written {
         Ok(path) => {
@@ -137,7 +138,7 @@ fn write(job: &[&Leftover], first: &Leftover, output: &Path) -> Result<Recovered
             Ok(Recovered { path, ranks: parts, world_size, records, damaged })
         }
         Err(error) => {
-            let _ = std::fs::remove_file(file::partial_name(&taken));
+            let _ = std::fs::remove_file(file::partial_name(&taken, &token));
             Err(TraceError::io(output, error))
         }
     }

@@ -13,6 +13,9 @@ mod call_sites;
 mod capacity;
 mod clocks;
 mod cluster;
+mod cluster_folders;
+mod cluster_jobs;
+mod cluster_partly;
 mod collectives;
 mod command_line;
 mod communicators;
@@ -33,6 +36,7 @@ mod preload;
 mod report;
 mod requests;
 mod runs;
+mod scale;
 mod sessions;
 mod settings;
 mod support;
@@ -63,6 +67,10 @@ fn main() {
         ("report", report::TESTS),
         ("hosts", hosts::TESTS),
         ("cluster", cluster::TESTS),
+        ("cluster_folders", cluster_folders::TESTS),
+        ("cluster_jobs", cluster_jobs::TESTS),
+        ("cluster_partly", cluster_partly::TESTS),
+        ("scale", scale::TESTS),
         ("messages", messages::TESTS),
         ("counters", counters::TESTS),
         ("call_sites", call_sites::TESTS),

@@ -18,7 +18,7 @@ use crate::boundary::system;
 use crate::counters::per_call;
 use crate::job::output::{self, Written};
 use crate::job::run::{RUN, Run};
-use crate::job::{launcher, log, world};
+use crate::job::{launcher, log, output_name, world};
 use crate::record::{mode, thread, ticks};
 
 /// How far this rank got, at this tick.
@@ -56,17 +56,22 @@ fn write() -> Option<()> {
     let content = output::content_of(run)?;
     // No rank can be asked for rank 0's number: the launcher's stands for it.
     let process = if run.world_size > 1 { launcher::process() } else { run.process };
-    let path = output::path_of(&run.settings, &run.folder, process);
+    let path = output_name::path_of(&run.settings, &run.folder, process);
     let job = content.rank.job;
     let written = match append(&path, job, run.world_size, &content) {
         Ok(appended) => {
             let whole = appended.parts == run.world_size;
-            output::say_result(run, whole, Written::Whole { path: appended.path, records: appended.records });
+            output::say_result(
+                run,
+                whole,
+                Written::Whole { path: appended.path, ranks: run.world_size, records: appended.records },
+                "",
+            );
             return Some(());
         }
-        Err(error) => Written::Failed { path, why: Some(error) },
+        Err(error) => Written::Failed { path, why: Some((run.rank, error)) },
     };
-    output::say_result(run, run.rank == 0, written);
+    output::say_result(run, run.rank == 0, written, "");
     Some(())
 }
 
@@ -113,9 +118,7 @@ fn append(path: &Path, job: [u8; 16], world_size: u32, content: &Content<'_>) ->
 
 /// Makes a trace without parts, whole from the moment on at which it has its name.
 fn begin(path: &Path, job: [u8; 16], world_size: u32) -> io::Result<()> {
-    let mut name = file::partial_name(path).into_os_string();
-    name.push(format!(".{}", std::process::id()));
-    let partial = PathBuf::from(name);
+    let partial = file::partial_name(path, &format!("{}-{}", system::host(), std::process::id()));
     let file = OpenOptions::new().write(true).create_new(true).mode(0o666).open(&partial)?;
     let start = file::parts_start(world_size);
     let made = output::check_size(start)
@@ -138,7 +141,7 @@ fn add_part(file: &File, header: &FileHeader, content: &Content<'_>) -> io::Resu
     let entry = PartEntry { offset, length, rank: content.rank.rank, padding: 0 };
     let written = content
         .write_at(file, offset)
-        .and_then(|()| file::write_part_entry(file, header.parts, &entry))
+        .and_then(|()| file::write_part_entries(file, header.parts, &[entry]))
         .and_then(|()| running_totals::write(file, &totals, header.world_size));
     if let Err(error) = written {
         let _ = file.set_len(header.length);

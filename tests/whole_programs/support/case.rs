@@ -165,6 +165,12 @@ impl Launch<'_> {
         self
     }
 
+    /// Has the program started by these words, which take it for their last arguments.
+    pub fn behind(mut self, words: &[OsString]) -> Self {
+        self.program.splice(0..0, words.iter().cloned());
+        self
+    }
+
     /// What a rank executes, and where its trace goes.
     fn rank(&self, trace: &Path, preloaded: bool) -> Vec<OsString> {
         let mut words: Vec<OsString> = vec!["env".into()];

@@ -220,7 +220,7 @@ fn run(folder: &Folder, method: Method, clocks: &[&str]) -> String {
         let content = recorded.content();
         let entry = PartEntry { offset, length: content.length(), rank, padding: 0 };
         content.write_at(&file, offset).unwrap();
-        file::write_part_entry(&file, rank, &entry).unwrap();
+        file::write_part_entries(&file, rank, &[entry]).unwrap();
         offset += entry.length;
         job = recorded.header.job;
     }

@@ -118,6 +118,8 @@ functions! {
     fn bcast = "PMPI_Bcast"(buffer, count, datatype, root, comm);
     /// Reduction to all.
     fn allreduce = "PMPI_Allreduce"(send, receive, count, datatype, op, comm);
+    /// Gather at one rank.
+    fn gather = "PMPI_Gather"(send, send_count, send_type, receive, receive_count, receive_type, root, comm);
     /// Exclusive prefix reduction.
     fn exscan = "PMPI_Exscan"(send, receive, count, datatype, op, comm);
 }

@@ -51,6 +51,7 @@ pub fn lines(facts: &Facts) -> Vec<(&'static str, String)> {
     add("started", started(facts, &factors));
     add("command", factors.get("command"));
     add("launcher", factors.get("launcher"));
+    add("job", job(&factors));
     let abi = facts.abi.map_or_else(String::new, |abi| format!(" ({abi} ABI)"));
     let library = facts.library.lines().next().unwrap_or_default();
     let library: Vec<&str> = library.split_whitespace().collect();
@@ -126,6 +127,23 @@ fn ranks(facts: &Facts) -> String {
         }
     }
     line
+}
+
+/// What the batch system said of the job.
+fn job(factors: &Known) -> Option<String> {
+    let mut text = format!("{} {}", factors.get("batch_system")?, factors.get("job")?);
+    let parts = [
+        ("job_step", "step"),
+        ("job_array_index", "array index"),
+        ("job_restarts", "restarts"),
+        ("job_nodes", "nodes"),
+    ];
+    for (name, title) in parts {
+        if let Some(value) = factors.get(name) {
+            text.push_str(&format!(", {title} {value}"));
+        }
+    }
+    Some(text)
 }
 
 /// The processors on which ranks may run: of each rank, as long as there are few different sets of them.
