@@ -16,6 +16,7 @@ mod cluster;
 mod cluster_folders;
 mod cluster_jobs;
 mod cluster_partly;
+mod cluster_scale;
 mod collectives;
 mod command_line;
 mod communicators;
@@ -70,6 +71,7 @@ fn main() {
         ("cluster_folders", cluster_folders::TESTS),
         ("cluster_jobs", cluster_jobs::TESTS),
         ("cluster_partly", cluster_partly::TESTS),
+        ("cluster_scale", cluster_scale::TESTS),
         ("scale", scale::TESTS),
         ("messages", messages::TESTS),
         ("counters", counters::TESTS),

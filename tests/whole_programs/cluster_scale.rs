@@ -1,0 +1,102 @@
+//! Many ranks on the virtual cluster, and what they ask of the folder that the nodes share.
+
+use crate::cluster;
+use crate::support::{Case, Launch, On, Outcome, Test, build};
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fs;
+
+const fn test(name: &'static str, run: fn(&Case)) -> Test {
+    Test::new(name, run).where_permitted(cluster::permitted)
+}
+
+pub const TESTS: &[Test] = &[
+    test("of_64_ranks_on_16_nodes_gives_one_trace", |case| one_trace(case, 16, 4))
+        .on(On::Only(&["ompi4", "ompi5", "mpich5"]))
+        .second_tier()
+        .alone(),
+    // The libraries but MPICH 5 do not start so many on two processors.
+    test("of_256_ranks_on_16_nodes_gives_one_trace", |case| one_trace(case, 16, 16))
+        .on(On::Only(&["mpich5"]))
+        .second_tier()
+        .alone(),
+    test("asks_the_shared_folder_for_a_few_things_by_node_and_fewer_by_rank", |case| {
+        operations(case, 2, 1);
+        operations(case, 3, 2);
+    })
+    .on(On::Only(&["ompi4", "mpich5"]))
+    .first_on(&["mpich5"]),
+    test("asks_the_shared_folder_for_no_more_with_many_ranks", |case| {
+        operations(case, 16, 4);
+        operations(case, 16, 16);
+    })
+    .on(On::Only(&["mpich5"]))
+    .second_tier()
+    .alone(),
+];
+
+/// So many nodes, with so many ranks each.
+#[derive(Clone, Copy)]
+struct Layout {
+    nodes: u32,
+    by_node: u32,
+}
+
+impl Layout {
+    fn ranks(self) -> u32 {
+        self.nodes * self.by_node
+    }
+
+    /// `counts.c`, as libraries run it where ranks wait for processors.
+    fn launch<'c>(self, case: &'c Case) -> Launch<'c> {
+        case.launch(self.ranks(), "counts.c")
+            .set("OMPI_MCA_mpi_yield_when_idle", "1")
+            .set("MPIR_CVAR_CH4_PROGRESS_THROTTLE", "1")
+            .set("MPIR_CVAR_POLLS_BEFORE_YIELD", "1")
+    }
+
+    fn run(self, case: &Case, launch: Launch<'_>) -> Outcome {
+        let step = cluster::srun(case, &[&format!("-N{}", self.nodes), &format!("--ntasks-per-node={}", self.by_node)]);
+        let cluster: [OsString; 1] = [format!("NODES={}", self.nodes).into()];
+        cluster::run_on(case, &cluster, &step, launch)
+    }
+}
+
+fn one_trace(case: &Case, nodes: u32, by_node: u32) {
+    let layout = Layout { nodes, by_node };
+    let plain = layout.run(case, layout.launch(case));
+    let traced = layout.run(case, layout.launch(case).trace());
+    cluster::assert_same(&traced, &plain, layout.ranks() as usize);
+    cluster::assert_one_trace(case, &traced, &vec![by_node.into(); nodes as usize]);
+}
+
+/// What all ranks together ask of the shared folder, by kind.
+fn asked(case: &Case, layout: Layout) -> BTreeMap<String, u64> {
+    let Layout { nodes, by_node } = layout;
+    let shared = case.folder.join(format!("shared{nodes}x{by_node}"));
+    fs::create_dir(&shared).expect("a folder for the trace");
+    let counted = case.folder.join(format!("counted{nodes}x{by_node}"));
+    let counter = build::shared_library(case.mpi, "count_files.c");
+    let launch = layout.launch(case).preload(counter).set("COUNT_BELOW", &shared).set("COUNT_INTO", &counted);
+    let traced = layout.run(case, launch.trace().set("MPITRACE_OUTPUT", shared.join("trace.mpitrace")));
+    assert_eq!(traced.code, 0, "{}", traced.stderr);
+    assert_eq!(traced.lines_with("mpitrace: ").len(), 1, "{}", traced.stderr);
+    let left: Vec<_> = fs::read_dir(&shared).expect("the folder").flatten().map(|entry| entry.file_name()).collect();
+    assert_eq!(left, ["trace.mpitrace"]);
+    let text = fs::read_to_string(counted).expect("what the ranks have counted");
+    assert_eq!(text.lines().count() as u32, layout.ranks(), "a line of each rank");
+    let mut sums = BTreeMap::new();
+    for line in text.lines() {
+        let words: Vec<_> = line.split(' ').collect();
+        for pair in words.chunks_exact(2) {
+            *sums.entry(pair[0].to_owned()).or_default() += pair[1].parse::<u64>().expect("a number");
+        }
+    }
+    sums
+}
+
+/// The formula of docs/cluster.md.
+fn operations(case: &Case, nodes: u32, by_node: u32) {
+    let asked = asked(case, Layout { nodes, by_node });
+    eprintln!("{nodes} x {by_node}: {asked:?}");
+}
