@@ -94,13 +94,21 @@ fn start(prepared: Prepared, mut traced_ranks: TracedRanks) -> Option<()> {
 
 /// What is said of a program of which some ranks are not traced.
 fn partly_traced(found: &Found, world_size: u32) -> String {
-    let beyond = match &found.folder {
-        Some(folder) => format!(", or {} is not one folder for all nodes", folder.display()),
-        None => String::new(),
+    let ranks = found.ranks;
+    let why = match &found.folder {
+        Some(folder) if ranks >= world_size => {
+            format!("the nodes cannot agree in {}, which takes no symbolic links", folder.display())
+        }
+        Some(folder) => format!(
+            "{ranks} of {world_size} ranks were found to be traced: the others run without the tracer, or {} is not one folder for all nodes",
+            folder.display()
+        ),
+        None => {
+            format!("{ranks} of {world_size} ranks were found to be traced: the others run without the tracer")
+        }
     };
     format!(
-        "{} of {world_size} ranks were found to be traced: the others run without the tracer{beyond}; each traced rank writes a file of its own, without synchronised clocks (MPITRACE_JOINT=1 states that all ranks are traced)",
-        found.ranks
+        "{why}; each traced rank writes a file of its own, without synchronised clocks (MPITRACE_JOINT=1 states that all ranks are traced)"
     )
 }
 

@@ -274,19 +274,23 @@ impl TracedRanks {
 /// In the folder of the trace a link is never read before one was to be made: a network file system would remember that
 /// there is none.
 fn settle(link: &Path, answer: &str) -> Option<(String, bool)> {
-    let patience = match symlink(answer, link) {
-        Ok(()) => return Some((answer.to_owned(), true)),
-        // There is an answer, by which the others act; some file systems show it late.
-        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => PATIENCE_FOR_AN_ANSWER,
-        // The folder cannot be written: there is nothing to wait for.
-        Err(_) => return Some(read(link)?).map(|answer| (answer, false)),
-    };
+    if symlink(answer, link).is_ok() {
+        return Some((answer.to_owned(), true));
+    }
+    // A link that is there already has many error numbers: sshfs gives EPERM. So another one is tried.
+    let other = link.with_extension(format!("{}-{:x}", std::process::id(), ticks::now()));
+    if symlink(answer, &other).is_err() {
+        // This folder takes no links, from any rank: there is no answer to wait for.
+        return read(link).map(|answer| (answer, false));
+    }
+    let _ = std::fs::remove_file(other);
+    // There is an answer, by which the others act. A network file system may show it late.
     let started = Instant::now();
     loop {
         if let Some(answer) = read(link) {
             return Some((answer, false));
         }
-        if started.elapsed() > patience {
+        if started.elapsed() > PATIENCE_FOR_AN_ANSWER {
             return None;
         }
         std::thread::sleep(Duration::from_millis(10));
