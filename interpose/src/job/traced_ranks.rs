@@ -72,7 +72,7 @@ pub struct TracedRanks {
     marker: Option<PathBuf>,
     /// A name that no other process of the job has.
     name: String,
-    /// What goes when no rank can ask any more; a folder comes after what is in it.
+    /// What this rank may have made, and goes when no rank can ask any more; a folder comes before what is in it.
     settlements: Vec<PathBuf>,
     /// What this rank has found, where it has settled the answer.
     found: Option<Found>,
@@ -149,9 +149,7 @@ impl TracedRanks {
         }
         let folder = shared.join(format!(".{}", self.named("-ranks")));
         let link = folder.join("answer");
-        let answer = self.beyond(world_size, &folder, &link);
-        self.settlements.extend([link, folder]);
-        answer
+        self.beyond(world_size, &folder, &link)
     }
 
     /// That some ranks are not traced, with a number that no other run has.
@@ -182,6 +180,7 @@ impl TracedRanks {
             std::thread::sleep(Duration::from_millis(1));
         }
         // The rank that asks for this node is late. What is settled now it will read too.
+        self.settlements.extend([folder.to_owned(), job_link.to_owned()]);
         let _ = std::fs::create_dir(folder);
         let some = self.some();
         settle(job_link, &some).map_or(some, |(answer, _)| answer)
@@ -189,6 +188,7 @@ impl TracedRanks {
 
     /// For the ranks of this node: adds this node's count to those of the others, until all are there or time is over.
     fn settle_job(&mut self, world_size: u32, folder: &Path, link: &Path) -> String {
+        self.settlements.extend([folder.to_owned(), link.to_owned()]);
         let _ = std::fs::create_dir(folder);
         let started = Instant::now();
         let mut counts: Vec<PathBuf> = Vec::new();
@@ -244,7 +244,7 @@ impl TracedRanks {
 
     /// Removes what was settled, when no rank can ask any more.
     pub fn withdraw_settlements(&self) {
-        for path in &self.settlements {
+        for path in self.settlements.iter().rev() {
             // The folder goes with the last file in it.
             let _ = std::fs::remove_file(path).or_else(|_| std::fs::remove_dir(path));
         }
