@@ -1,6 +1,7 @@
 /* Counts what this process asks of the file system below the folder $COUNT_BELOW: preloaded behind the tracer. At the
  * end of the process a line is added to the file $COUNT_INTO, which lies elsewhere. Operations on names that end in
- * ".look" are counted apart: they are made again and again while a rank waits. */
+ * ".look" are counted apart: they are made again and again while a rank waits. So are listings of folders that end in
+ * "-ranks", where each node has a file. */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <dlfcn.h>
@@ -14,9 +15,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { CREATE, OPEN, MKDIR, LINK, SYMLINK, RENAME, UNLINK, RMDIR, STAT, LIST, READLINK, RESIZE, SYNC, LOOK, READ, WRITE };
+enum { CREATE, OPEN, MKDIR, LINK, SYMLINK, RENAME, UNLINK, RMDIR, STAT, LIST, LIST_NODES, READLINK, RESIZE, SYNC, LOOK, READ, WRITE };
 static const char *const names[] = {"create", "open", "mkdir", "link", "symlink", "rename", "unlink", "rmdir",
-                                    "stat", "list", "readlink", "resize", "sync", "look", "bytes-read", "bytes-written"};
+                                    "stat", "list", "list-nodes", "readlink", "resize", "sync", "look", "bytes-read", "bytes-written"};
 enum { KINDS = sizeof names / sizeof *names, FILES = 4096 };
 static unsigned long counts[KINDS];
 static unsigned char counted[FILES];
@@ -50,11 +51,18 @@ static int file(int fd)
     return fd >= 0 && fd < FILES && counted[fd];
 }
 
+static int ends_in(const char *name, const char *end)
+{
+    size_t length = strlen(name), last = strlen(end);
+    return length >= last && strcmp(name + length - last, end) == 0;
+}
+
 static void path(int kind, int folder, const char *name)
 {
-    size_t length = name ? strlen(name) : 0;
     if (!below(folder, name)) return;
-    add(length > 5 && strcmp(name + length - 5, ".look") == 0 ? LOOK : kind, 1);
+    if (ends_in(name, ".look")) kind = LOOK;
+    if (kind == LIST && ends_in(name, "-ranks")) kind = LIST_NODES;
+    add(kind, 1);
 }
 
 /* The next definition of the function, by the type of this one. */

@@ -85,6 +85,8 @@ fn asked(case: &Case, layout: Layout) -> BTreeMap<String, u64> {
     assert_eq!(left, ["trace.mpitrace"]);
     let text = fs::read_to_string(counted).expect("what the ranks have counted");
     assert_eq!(text.lines().count() as u32, layout.ranks(), "a line of each rank");
+    let listing = text.lines().filter(|line| !line.contains(" list-nodes 0 ")).count();
+    assert_eq!(listing, 1, "one rank lists the files of all nodes\n{text}");
     let mut sums = BTreeMap::new();
     for line in text.lines() {
         let words: Vec<_> = line.split(' ').collect();
@@ -95,8 +97,25 @@ fn asked(case: &Case, layout: Layout) -> BTreeMap<String, u64> {
     sums
 }
 
-/// The formula of docs/cluster.md.
+/// The formula of docs/cluster.md holds. How often a node looks for the others depends on how long it waits for them:
+/// the other kinds are not in it.
 fn operations(case: &Case, nodes: u32, by_node: u32) {
-    let asked = asked(case, Layout { nodes, by_node });
-    eprintln!("{nodes} x {by_node}: {asked:?}");
+    let layout = Layout { nodes, by_node };
+    let trace = case.folder.join(format!("shared{nodes}x{by_node}/trace.mpitrace"));
+    let asked = asked(case, layout);
+    let of = |kind: &str| *asked.get(kind).unwrap_or_else(|| panic!("no {kind} in {asked:?}"));
+    let (nodes, ranks) = (u64::from(nodes), u64::from(layout.ranks()));
+    for (kind, expected) in [("open", ranks + 1), ("sync", ranks + 2), ("link", 1), ("rename", 0), ("bytes-read", 0)] {
+        assert_eq!(of(kind), expected, "{kind}: {asked:?}");
+    }
+    // A node whose ranks did not all begin before its first was ready says twice how many it has.
+    let by_node = [("create", 2), ("mkdir", 2), ("symlink", 2), ("unlink", 6), ("rmdir", 3)];
+    for (kind, most) in by_node.map(|(kind, times)| (kind, times * nodes + 1)) {
+        assert!(of(kind) <= most, "{kind}: {asked:?}");
+    }
+    assert!(of("stat") <= 2 && of("resize") == 0, "{asked:?}");
+    // Parts are written to whole pages of 4096 bytes, and so is the table of 24 bytes a rank behind the header of 56.
+    let size = fs::metadata(trace).expect("the trace").len();
+    assert!(of("bytes-written") <= size, "{asked:?}");
+    println!("{nodes} nodes, {ranks} ranks: {asked:?}");
 }
