@@ -15,9 +15,13 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { CREATE, OPEN, MKDIR, LINK, SYMLINK, RENAME, UNLINK, RMDIR, STAT, LIST, LIST_NODES, READLINK, RESIZE, SYNC, LOOK, READ, WRITE };
+enum {
+    CREATE, OPEN, MKDIR, LINK, SYMLINK, RENAME, UNLINK, RMDIR, STAT, LIST, LIST_NODES, READLINK, RESIZE, SYNC, LOOK, READ,
+    WRITE
+};
 static const char *const names[] = {"create", "open", "mkdir", "link", "symlink", "rename", "unlink", "rmdir",
-                                    "stat", "list", "list-nodes", "readlink", "resize", "sync", "look", "bytes-read", "bytes-written"};
+                                    "stat", "list", "list-nodes", "readlink", "resize", "sync", "look",
+                                    "bytes-read", "bytes-written"};
 enum { KINDS = sizeof names / sizeof *names, FILES = 4096 };
 static unsigned long counts[KINDS];
 static unsigned char counted[FILES];
@@ -165,7 +169,8 @@ __attribute__((destructor(101))) static void report(void)
     const char *into = getenv("COUNT_INTO");
     char line[1024] = "";
     int length = 0, fd = into ? syscall(SYS_openat, AT_FDCWD, into, O_WRONLY | O_CREAT | O_APPEND, 0644) : -1;
-    for (int i = 0; i < KINDS; i++) length += sprintf(line + length, "%s %lu%c", names[i], counts[i], i < KINDS - 1 ? ' ' : '\n');
+    for (int i = 0; i < KINDS; i++)
+        length += sprintf(line + length, "%s %lu%c", names[i], counts[i], i < KINDS - 1 ? ' ' : '\n');
     if (fd >= 0 && syscall(SYS_write, fd, line, length) != length) abort();
     if (fd >= 0) syscall(SYS_close, fd);
 }

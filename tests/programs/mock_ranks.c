@@ -4,7 +4,8 @@
  * readings of this machine's counter. A broadcast leaves all as it is, so only rank 0 can write a trace. Groups are
  * arrays of world ranks, and translated as Open MPI does it, one rank of the other group after the other.
  *
- * Counts what is asked for under the names PMPI_..., which only a tool uses, and all memory that the process asks for. */
+ * Counts what is asked for under the names PMPI_..., which only a tool uses, and all memory that the process asks
+ * for. */
 #include <mpi.h>
 #include <stdint.h>
 #include <stdio.h>
