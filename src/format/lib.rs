@@ -13,6 +13,7 @@ pub mod layout;
 pub mod metadata;
 pub mod part;
 pub mod recover;
+pub mod running_totals;
 pub mod segment;
 pub mod strings;
 pub mod ticks;

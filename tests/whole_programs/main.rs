@@ -18,6 +18,7 @@ mod cluster_jobs;
 mod cluster_killed;
 mod cluster_partly;
 mod cluster_run;
+mod cluster_scale;
 mod collectives;
 mod command_line;
 mod communicators;
@@ -38,6 +39,7 @@ mod preload;
 mod report;
 mod requests;
 mod runs;
+mod scale;
 mod sessions;
 mod settings;
 mod support;
@@ -73,6 +75,8 @@ fn main() {
         ("cluster_killed", cluster_killed::TESTS),
         ("cluster_partly", cluster_partly::TESTS),
         ("cluster_run", cluster_run::TESTS),
+        ("cluster_scale", cluster_scale::TESTS),
+        ("scale", scale::TESTS),
         ("messages", messages::TESTS),
         ("counters", counters::TESTS),
         ("call_sites", call_sites::TESTS),

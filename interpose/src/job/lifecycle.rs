@@ -171,7 +171,9 @@ fn finish(run: &Run, world: &World) {
     exit_writer::mark(run, state::FINALIZED);
     run.ended.store(true, Ordering::Release);
     output::write(run, world);
-    world.traced_ranks.withdraw_settlements();
+    if world.comm.is_none() {
+        world.traced_ranks.withdraw_settlements();
+    }
 }
 
 /// `MPI_Abort`: the records lie safe already; the other ranks may be dead before they know.

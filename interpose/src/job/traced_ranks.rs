@@ -8,9 +8,10 @@
 //!    markers.
 //! 2. As many markers as the world has ranks: all are here, and traced. Else the ranks of the node look beyond it.
 //!    Which of the two holds is settled by a symbolic link in the node's folder.
-//! 3. One rank of each node writes the node's count into a folder beside the trace, and adds up the counts that are
-//!    there. The sum reaches the size of the world: all ranks are traced. It does not in time: some are not. The first
-//!    rank that knows settles it for the job, by a symbolic link again.
+//! 3. One rank of each node writes the node's count into a folder beside the trace. The one that made the folder adds up
+//!    the counts that are there; the others wait, and look into a second folder, which stays small: so N nodes list N
+//!    names together, not N each. The sum reaches the size of the world: all ranks are traced. It does not in time: some
+//!    are not. The answer is settled for the job by a symbolic link again, in the second folder.
 //!
 //! A symbolic link is made whole or not at all, and only once: so all ranks read one answer, whatever they saw
 //! themselves.
@@ -72,7 +73,7 @@ pub struct TracedRanks {
     marker: Option<PathBuf>,
     /// A name that no other process of the job has.
     name: String,
-    /// What goes when no rank can ask any more; a folder comes after what is in it.
+    /// What this rank may have made, and goes when no rank can ask any more; a folder comes before what is in it.
     settlements: Vec<PathBuf>,
     /// What this rank has found, where it has settled the answer.
     found: Option<Found>,
@@ -148,10 +149,8 @@ impl TracedRanks {
             }
         }
         let folder = shared.join(format!(".{}", self.named("-ranks")));
-        let link = folder.join("answer");
-        let answer = self.beyond(world_size, &folder, &link);
-        self.settlements.extend([link, folder]);
-        answer
+        let link = shared.join(format!(".{}", self.named("-settled"))).join("answer");
+        self.beyond(world_size, &folder, &link)
     }
 
     /// That some ranks are not traced, with a number that no other run has.
@@ -175,21 +174,34 @@ impl TracedRanks {
             return answer;
         }
         let started = Instant::now();
-        while started.elapsed() < 2 * PATIENCE {
+        while started.elapsed() < 3 * PATIENCE {
             if let Some(answer) = read(&node_link) {
                 return answer;
             }
             std::thread::sleep(Duration::from_millis(1));
         }
         // The rank that asks for this node is late. What is settled now it will read too.
-        let _ = std::fs::create_dir(folder);
+        self.make_answers(job_link);
         let some = self.some();
         settle(job_link, &some).map_or(some, |(answer, _)| answer)
     }
 
-    /// For the ranks of this node: adds this node's count to those of the others, until all are there or time is over.
+    /// Makes the folder in which the answer will be.
+    fn make_answers(&mut self, link: &Path) {
+        let answers = link.parent().unwrap_or(Path::new("."));
+        self.settlements.extend([answers.to_owned(), link.to_owned()]);
+        let _ = std::fs::create_dir(answers);
+    }
+
+    /// For the ranks of this node: adds this node's count to those of the others, until all are there, another node has
+    /// settled it, or time is over.
     fn settle_job(&mut self, world_size: u32, folder: &Path, link: &Path) -> String {
-        let _ = std::fs::create_dir(folder);
+        self.make_answers(link);
+        self.settlements.push(folder.to_owned());
+        let adds_up = std::fs::create_dir(folder).is_ok();
+        // The one that adds up says within its own patience what it has found.
+        let (watched, patience) =
+            if adds_up { (folder, PATIENCE) } else { (link.parent().unwrap_or(folder), 2 * PATIENCE) };
         let started = Instant::now();
         let mut counts: Vec<PathBuf> = Vec::new();
         let mut written = 0;
@@ -206,18 +218,19 @@ impl TracedRanks {
                 counts.push(file);
                 written = counted;
             }
-            let sum = sum_of(folder);
+            let sum = if adds_up { sum_of(folder) } else { counted };
             if sum >= world_size {
                 break (ALL.to_owned(), sum);
             }
-            if started.elapsed() > PATIENCE {
+            if started.elapsed() > patience || !adds_up && is_listed(link) {
+                // Where there is an answer this one does not count.
                 break (self.some(), sum);
             }
             std::thread::sleep(pause);
             // A network file system may show an old listing of a folder for half a minute. A change by this rank makes it
             // read the folder again.
             pause = (2 * pause).min(Duration::from_millis(100));
-            let look = folder.join(format!("{}.look", self.name));
+            let look = watched.join(format!("{}.look", self.name));
             let _ = File::create(&look).and_then(|_| std::fs::remove_file(&look));
         };
         // Where there is no link, the ranks of this node still act alike.
@@ -244,7 +257,7 @@ impl TracedRanks {
 
     /// Removes what was settled, when no rank can ask any more.
     pub fn withdraw_settlements(&self) {
-        for path in &self.settlements {
+        for path in self.settlements.iter().rev() {
             // The folder goes with the last file in it.
             let _ = std::fs::remove_file(path).or_else(|_| std::fs::remove_dir(path));
         }
@@ -299,6 +312,12 @@ fn settle(link: &Path, answer: &str) -> Option<(String, bool)> {
 
 fn read(link: &Path) -> Option<String> {
     Some(std::fs::read_link(link).ok()?.to_string_lossy().into_owned())
+}
+
+/// Whether the folder of a link has it, found without its name: a network file system would remember that there is none.
+fn is_listed(link: &Path) -> bool {
+    let folder = link.parent().and_then(|folder| std::fs::read_dir(folder).ok());
+    folder.into_iter().flatten().flatten().any(|entry| Some(entry.file_name().as_os_str()) == link.file_name())
 }
 
 /// The ranks that the files in a folder stand for: each node has one `NAME.COUNT`, or several, of which the largest
