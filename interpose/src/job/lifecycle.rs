@@ -188,7 +188,7 @@ pub fn abort(forward: impl FnOnce() -> c_int) -> c_int {
             && live.is_first_to_make(node_files::ABORTED)
         {
             log::warn(&format!(
-                "MPI_Abort: the records are kept; mpitrace recover {} -o FILE makes a trace of them",
+                "MPI_Abort: the records are kept: on each node `mpitrace recover {} -o FILE` makes a trace of them",
                 folder.display()
             ));
         }

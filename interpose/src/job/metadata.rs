@@ -12,6 +12,7 @@ use crate::boundary::symbol::{self, Symbol};
 use crate::boundary::{abi, mpi, system};
 use crate::counters::mpi_t::control;
 use crate::job::batch::{self, Factor};
+use crate::job::log;
 use crate::job::run::RUN;
 use crate::job::settings::Settings;
 
@@ -52,6 +53,21 @@ pub fn all(settings: &Settings, first: bool) -> Metadata {
     add("host", Some(system::host()));
     add("affinity", affinity());
     add("command", command());
+    // One rank of each node has these, so that they survive the death of a node.
+    if first || log::is_first_on_node() {
+        for (name, factor) in [
+            ("batch_system", Factor::System),
+            ("job", Factor::Job),
+            ("job_step", Factor::Step),
+            ("job_array_index", Factor::ArrayIndex),
+            ("job_restarts", Factor::Restart),
+            ("job_nodes", Factor::Nodes),
+        ] {
+            if let Some(value) = batch::value(factor) {
+                add(name, Some(value));
+            }
+        }
+    }
     if !first {
         return metadata;
     }
@@ -68,18 +84,6 @@ pub fn all(settings: &Settings, first: bool) -> Metadata {
     let has_world = RUN.get().is_some_and(|run| run.world.get().is_some());
     add("collective_algorithms", if has_world { control::algorithms(!settings.variables.is_empty()) } else { None });
     add("launcher", launcher());
-    for (name, factor) in [
-        ("batch_system", Factor::System),
-        ("job", Factor::Job),
-        ("job_step", Factor::Step),
-        ("job_array_index", Factor::ArrayIndex),
-        ("job_restarts", Factor::Restart),
-        ("job_nodes", Factor::Nodes),
-    ] {
-        if let Some(value) = batch::value(factor) {
-            add(name, Some(value));
-        }
-    }
     add("synchronisation", None);
     add("cache_control", None);
     add("cpu_model", line_of(&read("/proc/cpuinfo"), &["model name\t:", "Model\t\t:"]));

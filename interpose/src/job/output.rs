@@ -117,7 +117,7 @@ pub fn say_result(run: &Run, speaks: bool, written: Written, files: &str) {
         Written::Failed { path, why: Some((rank, why)) } => {
             let keeps = match run.live.get().and_then(|live| live.folder()) {
                 Some(folder) => format!(
-                    "the records of all ranks are kept on their nodes: mpitrace recover {} -o FILE",
+                    "the records of all ranks are kept: on each node `mpitrace recover {} -o FILE` makes a trace of them",
                     folder.display()
                 ),
                 None => "the records are lost".to_owned(),
