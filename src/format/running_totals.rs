@@ -2,8 +2,8 @@
 //! parts of the others.
 //!
 //! They lie in the table of parts, where the entry of the next part will be: readers of the format do not look there.
-//! The rank that adds that part reads them, writes its entry over them, and writes the new ones behind it. The last part
-//! leaves no room for them, and no need.
+//! The rank that adds that part reads them, writes its entry over them, and writes the new ones behind it. The last
+//! part leaves no room for them, and no need.
 
 use std::fs::File;
 use std::io;

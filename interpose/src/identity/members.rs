@@ -2,9 +2,9 @@
 //!
 //! MPI's only way to ask is `MPI_Group_translate_ranks`, which in Open MPI compares each rank that is asked about with
 //! one rank of the other group after the other: all P ranks of a group in a world of P take P^2/2 comparisons, 10 s at
-//! 10^5 ranks. Most groups hold their ranks in the order of the world. Then the middle rank of the group splits the world
-//! in two parts, in which the ranks before it and those behind it are looked for: about P log P comparisons. Any rank
-//! that is not found in its part is looked for in the whole world, so the answer is exact for every order.
+//! 10^5 ranks. Most groups hold their ranks in the order of the world. Then the middle rank of the group splits the
+//! world in two parts, in which the ranks before it and those behind it are looked for: about P log P comparisons. Any
+//! rank that is not found in its part is looked for in the whole world, so the answer is exact for every order.
 
 use std::ffi::c_int;
 use std::ops::Range;

@@ -8,10 +8,10 @@
 //!    markers.
 //! 2. As many markers as the world has ranks: all are here, and traced. Else the ranks of the node look beyond it.
 //!    Which of the two holds is settled by a symbolic link in the node's folder.
-//! 3. One rank of each node writes the node's count into a folder beside the trace. The one that made the folder adds up
-//!    the counts that are there; the others wait, and look into a second folder, which stays small: so N nodes list N
-//!    names together, not N each. The sum reaches the size of the world: all ranks are traced. It does not in time: some
-//!    are not. The answer is settled for the job by a symbolic link again, in the second folder.
+//! 3. One rank of each node writes the node's count into a folder beside the trace. The one that made the folder adds
+//!    up the counts that are there; the others wait, and look into a second folder, which stays small: so N nodes list
+//!    N names together, not N each. The sum reaches the size of the world: all ranks are traced. It does not in time:
+//!    some are not. The answer is settled for the job by a symbolic link again, in the second folder.
 //!
 //! A symbolic link is made whole or not at all, and only once: so all ranks read one answer, whatever they saw
 //! themselves.
@@ -314,7 +314,8 @@ fn read(link: &Path) -> Option<String> {
     Some(std::fs::read_link(link).ok()?.to_string_lossy().into_owned())
 }
 
-/// Whether the folder of a link has it, found without its name: a network file system would remember that there is none.
+/// Whether the folder of a link has it, found without its name: a network file system would remember that there is
+/// none.
 fn is_listed(link: &Path) -> bool {
     let folder = link.parent().and_then(|folder| std::fs::read_dir(folder).ok());
     folder.into_iter().flatten().flatten().any(|entry| Some(entry.file_name().as_os_str()) == link.file_name())
