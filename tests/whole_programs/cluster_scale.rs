@@ -83,10 +83,7 @@ fn one_trace(case: &Case, nodes: u32, by_node: u32) {
     assert!(info.hosts.len() as u32 == nodes && info.hosts.values().all(|ranks| ranks.len() as u32 == by_node));
     let (code, clock) = traced.trace.clock();
     assert_eq!((code, clock.method.as_str()), (0, "joint"), "{clock:?}");
-    // The ranks of a node compare their clocks within 2 s, or count as having one each: 128 ranks that share a processor
-    // may take longer.
-    let domains = clock.domains.len() as u32;
-    assert!(domains == nodes || by_node > 4 && domains > nodes, "{clock:?}");
+    assert_eq!(clock.domains.len() as u32, nodes, "{clock:?}");
     assert!(clock.causality.checked > 0 && clock.causality.violated == 0, "{clock:?}");
     assert_one_line(&traced);
     assert_eq!(cluster::traces(case).len(), 1);
