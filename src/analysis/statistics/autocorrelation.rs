@@ -25,6 +25,9 @@ pub struct Dependence {
     pub effective: f64,
     /// Whether the correlation died out within the series; if not, `effective` is too high.
     pub settled: bool,
+    /// How many values the correlation lasts: the mean lag, weighted by the correlation at each, from 1 on. phi^k lasts
+    /// 1 / (1 - phi) values, whatever noise lies over it.
+    pub time: f64,
 }
 
 /// Lags looked at before a series is averaged in blocks, where most are done already.
@@ -108,7 +111,7 @@ pub fn dependence(values: &[f64]) -> Option<Dependence> {
         let own = moments(&blocks)?.standard_deviation?.powi(2);
         if own == 0.0 {
             // All blocks are equal: the correlation within them is all that there is.
-            return Some(Dependence { effective: n, settled: true });
+            return Some(Dependence { effective: n, settled: true, time: 1.0 });
         }
         let last = blocks.len() < 4 * LAST_LAGS;
         let lags = if last { LAST_LAGS.min(blocks.len() / 2) } else { LAGS };
@@ -126,11 +129,24 @@ pub fn dependence(values: &[f64]) -> Option<Dependence> {
             let factor = (2.0 * monotone.sum::<f64>() - 1.0).max(f64::MIN_POSITIVE);
             let of_mean = own * factor / blocks.len() as f64;
             let effective = (variance / of_mean).clamp(1.0, n);
-            return Some(Dependence { effective, settled: end.is_some() });
+            let lags = 2 * end.unwrap_or(pairs.len());
+            let length = (values.len() / blocks.len()) as f64;
+            let time = length * centre(&found[1..lags.max(1)]);
+            return Some(Dependence { effective, settled: end.is_some(), time });
         }
         let means = blocks.par_chunks_exact(BLOCK).map(|block| block.iter().sum::<f64>() / BLOCK as f64).collect();
         blocks = Cow::Owned(means);
     }
+}
+
+/// The mean lag of positive autocorrelations r_1, r_2 ..., weighted by them; 1 where they add up to next to nothing.
+fn centre(autocorrelation: &[f64]) -> f64 {
+    let (mut sum, mut moment) = (0.0, 0.0);
+    for (lag, r) in (1..).zip(autocorrelation) {
+        sum += r;
+        moment += f64::from(lag) * r;
+    }
+    if sum > 0.1 { (moment / sum).max(1.0) } else { 1.0 }
 }
 
 /// The same for the quantile at `value`: of the series of 0 and 1 that tells which values are not above it. That is

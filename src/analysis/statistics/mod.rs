@@ -8,6 +8,8 @@ mod autocorrelation;
 mod bootstrap;
 pub mod enough;
 mod histogram;
+mod intervals;
+mod long_run;
 mod modes;
 mod order;
 mod outliers;
@@ -23,6 +25,7 @@ mod student;
 pub use {
     autocorrelation::{Dependence, LjungBox, autocorrelation, dependence, dependence_of_quantile, ljung_box},
     bootstrap::median_interval,
+    intervals::Intervals,
     histogram::{Bins, empirical_distribution, freedman_diaconis},
     modes::{Mode, modes},
     order::{Interval, interval_ranks},
