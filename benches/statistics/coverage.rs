@@ -2,7 +2,7 @@
 
 use mpitrace::statistics::{Intervals, Random, Sample};
 
-use crate::truth::Family;
+use crate::families::Family;
 
 const QUANTILES: [f64; 3] = [0.5, 0.95, 0.99];
 
@@ -39,14 +39,7 @@ pub fn print(families: &[Family], lengths: &[usize], draws: usize) {
                 made_of => format!("{:.3}", held[index] as f64 / made_of as f64),
             };
             let mark = if short { " (short)" } else { "" };
-            println!(
-                "{:28} {n:6} {:>7} {:>7} {:>7} {:>7}{mark}",
-                family.name,
-                cell(0),
-                cell(1),
-                cell(2),
-                cell(3)
-            );
+            println!("{:28} {n:6} {:>7} {:>7} {:>7} {:>7}{mark}", family.name, cell(0), cell(1), cell(2), cell(3));
         }
     }
     println!("*: of the series that have an interval");

@@ -1,5 +1,4 @@
-//! What the statistics of one series cost, against sorting it once:
-//! `cargo bench --bench statistics -- [RUN TIMES]`.
+//! What the statistics of one series cost, against sorting it once.
 //!
 //! Sorting and all statistics take turns in one run; the ratios are of the fastest of each. The goal for all of them
 //! together is three times one sort.
@@ -15,8 +14,8 @@ use mpitrace::statistics::{
 
 const ROUNDS: usize = 3;
 
-fn main() {
-    let count = std::env::args().skip(1).find_map(|argument| argument.parse().ok()).unwrap_or(10_000_000);
+/// Prints the cost of each statistic of so many run times.
+pub fn print(count: usize) {
     let values = series(count);
     let sample = Sample::new(&values);
     let median = sample.median().unwrap_or(0.0);

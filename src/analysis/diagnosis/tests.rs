@@ -176,7 +176,7 @@ fn what_only_drifts_is_not_taken_for_a_cause() {
             let separation = separated.separation;
             // Against so many others the variance is that of the group.
             let z = (separation.auc - 0.5).abs() * (12.0 * separation.count as f64).sqrt();
-            z > 3.3 && separation.delta.abs() > MEDIUM
+            z > 3.3 && separation.delta.abs() > 0.33
         }));
     }
     // 5 % are allowed; the memory of a series is estimated, so not exactly they.

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use rayon::prelude::*;
 use statrs::distribution::{ChiSquared, ContinuousCDF};
 
-use super::moments;
+use super::{Sample, moments};
 
 /// The test of Ljung and Box (1978) that all autocorrelations up to a lag are 0.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -91,6 +91,30 @@ pub fn ljung_box(autocorrelation: &[f64], n: usize) -> Option<LjungBox> {
     let statistic = n * (n + 2.0) * terms.sum::<f64>();
     let p = ChiSquared::new(lags as f64).ok()?.sf(statistic);
     Some(LjungBox { lags, statistic, p })
+}
+
+/// Lags at which independence is tested, ...
+const TESTED_LAGS: usize = 10;
+/// ... of a short series one for so many values.
+const VALUES_A_LAG: usize = 5;
+/// The p-value at which independence is denied: the distribution of the statistic is that of long series, and short ones
+/// go beyond it a little more often.
+const DENIED: f64 = 0.03;
+
+/// Whether the values depend on each other, as far as the test of Ljung and Box over 10 lags at most sees: fewer than 5 %
+/// of series of independent values are said to. `sample` is the same, sorted.
+///
+/// Values beyond the quantiles at 5 and 95 % are taken for these (Winsorised), so that a few huge ones do not decide.
+pub fn are_dependent(values: &[f64], sample: &Sample) -> bool {
+    let (Some(low), Some(high), Some(median)) = (sample.quantile(0.05), sample.quantile(0.95), sample.median()) else {
+        return false;
+    };
+    let within: Vec<f64> = match low < high {
+        true => values.par_iter().map(|value| value.clamp(low, high)).collect(),
+        false => values.par_iter().map(|&value| f64::from(u8::from(value <= median))).collect(),
+    };
+    let lags = TESTED_LAGS.min(values.len() / VALUES_A_LAG);
+    ljung_box(&autocorrelation(&within, lags), values.len()).is_some_and(|test| test.p <= DENIED)
 }
 
 /// How many independent values a series is worth.
@@ -209,6 +233,18 @@ mod tests {
         let trend: Vec<f64> = (0..1000).map(f64::from).collect();
         let found = dependence(&trend).unwrap();
         assert!(!found.settled || found.effective < 10.0, "{found:?}");
+    }
+
+    #[test]
+    fn dependence_is_said_of_dependent_values_only() {
+        let said = |values: &[f64]| are_dependent(values, &Sample::new(values));
+        let count = |phi: f64| (0..200).filter(|&seed| said(&autoregressive(100, phi, seed))).count();
+        assert!(count(0.0) <= 14, "{}", count(0.0));
+        assert!(count(0.5) >= 180, "{}", count(0.5));
+        let mut huge = autoregressive(1000, 0.5, 1);
+        huge.iter_mut().step_by(97).for_each(|value| *value += 1000.0);
+        assert!(said(&huge));
+        assert!(!said(&[5.0; 100]) && !said(&[]));
     }
 
     #[test]

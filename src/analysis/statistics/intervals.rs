@@ -41,7 +41,8 @@ impl<'v> Intervals<'v> {
     pub fn mean(&self) -> Option<Interval> {
         let mean = self.sample.moments()?.mean;
         let found = long_run(&blocks(self.values, |value| value), self.share)?;
-        let half = student_quantile(found.freedom, f64::midpoint(1.0, self.confidence))? * found.variance_of_mean.sqrt();
+        let half =
+            student_quantile(found.freedom, f64::midpoint(1.0, self.confidence))? * found.variance_of_mean.sqrt();
         (self.effective >= FEWEST).then_some(Interval {
             lower: mean - half,
             upper: mean + half,

@@ -23,10 +23,12 @@ mod start;
 mod student;
 
 pub use {
-    autocorrelation::{Dependence, LjungBox, autocorrelation, dependence, dependence_of_quantile, ljung_box},
+    autocorrelation::{
+        Dependence, LjungBox, are_dependent, autocorrelation, dependence, dependence_of_quantile, ljung_box,
+    },
     bootstrap::median_interval,
-    intervals::Intervals,
     histogram::{Bins, empirical_distribution, freedman_diaconis},
+    intervals::Intervals,
     modes::{Mode, modes},
     order::{Interval, interval_ranks},
     outliers::{Outliers, tukey_fences},
