@@ -1,7 +1,7 @@
 //! Which metrics are to be named, and in which order.
 
 use super::contrast::normal_tail;
-use super::examine::{Examination, Examined};
+use super::examine::{Examination, Examined, FEWEST_MEMBERS};
 use super::groups::Group;
 use super::metric::{Metric, Quantity};
 use super::separation::smallest_p;
@@ -167,7 +167,7 @@ impl Examination<'_> {
     }
 }
 
-/// Of a metric that is not named a standard deviation and a half is no sign of a cause that others hide.
+/// A metric that differs by fewer standard deviations is no cause that others hide.
 const PROMISING: f64 = 1.0;
 /// Causes of one group that are looked for.
 const MOST_CAUSES: usize = 8;
@@ -222,7 +222,7 @@ impl Diagnosis {
     pub fn too_few(&self, group: usize) -> bool {
         let tests = self.metrics.iter().flat_map(|examined| &examined.separations).flatten().count();
         let Group { count, others, .. } = self.groups[group];
-        smallest_p(count as f64, others as f64) * tests as f64 > LEVEL
+        count < FEWEST_MEMBERS || smallest_p(count as f64, others as f64) * tests as f64 > LEVEL
     }
 }
 

@@ -71,6 +71,8 @@ struct Subset {
     rows: Vec<u32>,
 }
 
+/// A group of fewer repetitions is none that anything can be said of.
+pub(super) const FEWEST_MEMBERS: usize = 3;
 /// Fewer repetitions have no relation: all orders of seven are 5040, and forty metrics find one of them.
 const FEWEST_RELATED: usize = 8;
 
@@ -96,7 +98,10 @@ impl<'r> Examination<'r> {
         let subsets = std::iter::once(all).chain(Category::ALL.map(of_category));
         let subsets: Vec<Subset> = subsets.filter(|subset| subset.rows.len() >= 3).collect();
         let groups = groups(&repetitions);
-        let of_group = |group: &Group| Some(Contrast::of_group(count, &group.rows, &group.member));
+        let of_group = |group: &Group| {
+            let enough = group.count >= FEWEST_MEMBERS;
+            enough.then(|| Contrast::of_group(count, &group.rows, &group.member))
+        };
         let of_subset = |subset: &Subset| {
             let enough = subset.within.is_some() && subset.rows.len() >= FEWEST_RELATED;
             enough.then(|| Contrast::of_run_times(count, &subset.rows, repetitions.run_time_ns))

@@ -43,8 +43,13 @@ pub(super) fn long_run(blocks: &[f64], share: f64) -> Option<LongRun> {
         return None;
     }
     let cosines = ((1.0 / (share * TIMES)) as usize).clamp(FEWEST, MOST).min(n - 1);
-    let power: f64 = (1..=cosines).map(|number| product(blocks, number).powi(2)).sum();
+    let power: f64 = cosine_powers(blocks, cosines).iter().sum();
     Some(LongRun { variance_of_mean: power / cosines as f64 / n as f64, freedom: cosines as f64 })
+}
+
+/// The squares of the products with the first cosines.
+pub(super) fn cosine_powers(blocks: &[f64], cosines: usize) -> Vec<f64> {
+    (1..=cosines).map(|number| product(blocks, number).powi(2)).collect()
 }
 
 /// sqrt(2 / n) sum x_t cos(pi j (t - 1/2) / n): of variance 1 for independent values of variance 1.

@@ -33,10 +33,11 @@ const MOST_CELLS: usize = 1 << 16;
 const KERNEL_REACH: f64 = 4.0;
 /// A valley must be this deep against the lower of its two peaks...
 const VALLEY: f64 = 0.75;
-/// ... and by this many standard errors of the counts, taken as independent.
-const ERRORS: f64 = 3.5;
+/// ... and by sqrt(2 ln n) standard errors of the counts, which the largest of n normal variables comes to; where next to
+/// nothing lies in it, by so many values.
+const BETWEEN: f64 = 6.0;
 /// A mode holds this share of the values at least, ...
-const LEAST_SHARE: f64 = 0.01;
+const LEAST_SHARE: f64 = 0.018;
 /// ... and this many.
 const LEAST_COUNT: usize = 5;
 /// A mode lies within so many standard deviations of the narrowest half of all values around its peak, ...
@@ -51,7 +52,7 @@ const COMPACT_SHARE: f64 = 0.7;
 /// grows with them) with Silverman's (1986, equation 3.31) bandwidth 0.9 sigma n^(-1/5). Its sigma and its n are
 /// those of the largest mode: the length of its shortest half over 1.349, so that modes far apart do not widen it; at
 /// first that of the shortest fifth of all values. Two maxima are two modes if the
-/// valley between them is below 3/4 of the lower one, by more than 3.5 standard errors. Each holds 1 % of the values and 5
+/// valley between them is below 3/4 of the lower one, by more than sqrt(2 ln n) standard errors. Each holds 1.8 % of the values and 5
 /// of them, most of them as close together as the values of the narrowest half are: what is strewn further are outliers,
 /// and counts to the mode that is nearest.
 pub fn modes(values: &[f64], sample: &Sample) -> Vec<Mode> {
@@ -223,7 +224,7 @@ fn ranges_at(sample: &Sample, axis: Axis, bandwidth: f64, spread: f64) -> Option
         before = until;
     }
     let density = smooth(&counts);
-    let peaks = significant(peaks(&density), &density);
+    let peaks = significant(peaks(&density), &density, sorted.len());
     let mut found = Vec::with_capacity(peaks.len());
     let mut from = f64::NEG_INFINITY;
     for (index, peak) in peaks.iter().enumerate() {
@@ -292,7 +293,8 @@ fn peaks(density: &[f64]) -> Vec<Peak> {
 }
 
 /// Takes away the valleys that are noise, the shallowest first.
-fn significant(mut peaks: Vec<Peak>, density: &[f64]) -> Vec<Peak> {
+fn significant(mut peaks: Vec<Peak>, density: &[f64], count: usize) -> Vec<Peak> {
+    let limit = (2.0 * (count as f64).ln()).sqrt();
     // What a kernel of this width averages over: 2 sqrt(pi) bandwidths of a Gaussian.
     let window = 2.0 * std::f64::consts::PI.sqrt() * CELLS_PER_BANDWIDTH;
     loop {
@@ -305,9 +307,8 @@ fn significant(mut peaks: Vec<Peak>, density: &[f64]) -> Vec<Peak> {
             // Both demands as one number: 1 or more fulfils them.
             let ratio = (1.0 - valley / lower) / (1.0 - VALLEY);
             // A few values far apart from all others have next to none between: then their number decides.
-            let errors =
-                if valley <= 0.02 * lower && lower >= 2.0 * LEAST_COUNT as f64 { f64::INFINITY } else { errors };
-            ratio.min(errors / ERRORS)
+            let errors = if valley <= 0.02 * lower && lower >= BETWEEN { f64::INFINITY } else { errors };
+            ratio.min(errors / limit)
         };
         let shallowest = (0..peaks.len().saturating_sub(1)).min_by(|&a, &b| depth(a).total_cmp(&depth(b)));
         match shallowest {
