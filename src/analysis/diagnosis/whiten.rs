@@ -138,6 +138,21 @@ mod tests {
     }
 
     #[test]
+    fn scores_are_those_of_scipy() {
+        let all: serde_json::Value =
+            serde_json::from_str(include_str!("../../../tests/reference/intervals.json")).unwrap();
+        let numbers = |value: &serde_json::Value| -> Vec<f64> { serde_json::from_value(value.clone()).unwrap() };
+        for case in all["scores"].as_array().unwrap() {
+            let found = normal_scores(&numbers(&case["values"]));
+            let expected = numbers(&case["scores"]);
+            assert!(
+                found.iter().zip(&expected).all(|(one, other)| (one - other).abs() < 1e-9),
+                "{found:?} {expected:?}"
+            );
+        }
+    }
+
+    #[test]
     fn scores_are_quantiles_and_a_line_leaves_nothing() {
         let scores = normal_scores(&[5.0, f64::NAN, 1.0, 3.0]);
         assert_eq!((scores[1], scores[3]), (0.0, 0.0));

@@ -111,7 +111,7 @@ impl<'v> Intervals<'v> {
 /// Between which shares of the values the quantile at `p` of `n` independent ones lies, n being any number from 1 on;
 /// `outside` is the probability that it does not. Half a value beyond the ranks, where the distribution function of a
 /// sample has its middle.
-fn places(n: f64, p: f64, outside: f64) -> Option<[f64; 2]> {
+pub(super) fn places(n: f64, p: f64, outside: f64) -> Option<[f64; 2]> {
     let tail = outside / 2.0;
     // P(B <= k - 1) of a binomial B, rising with k, ...
     let below = |k: f64| beta_reg(n - k + 1.0, k, 1.0 - p);

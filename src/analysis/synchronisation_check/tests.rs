@@ -230,7 +230,7 @@ fn observed(scheme: &Scheme, seed: u64, disturbed: f64, skew: f64, offsets: f64)
         messages: Some([vec![vec![scheme.messages; ROWS]; RANKS], vec![vec![scheme.messages; ROWS]; RANKS]]),
         ..Observed::default()
     };
-    let mut free = vec![1e6; RANKS];
+    let mut free = [1e6; RANKS];
     for row in 0..ROWS {
         let latest = free.iter().copied().fold(0.0, f64::max);
         let left: Vec<f64> = (0..RANKS).map(|_| latest + 1500.0 + skew * random.uniform()).collect();
