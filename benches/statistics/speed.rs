@@ -8,8 +8,8 @@ use std::time::Instant;
 
 use mpitrace::statistics::enough::{self, Wish};
 use mpitrace::statistics::{
-    Outliers, Random, Sample, autocorrelation, chow, dependence, dependence_of_quantile, ljung_box, median_interval,
-    modes, mser5, period,
+    Intervals, Outliers, Random, Sample, autocorrelation, chow, dependence, dependence_of_quantile, ljung_box,
+    median_interval, modes, mser5, period,
 };
 
 const ROUNDS: usize = 3;
@@ -28,6 +28,16 @@ pub fn print(count: usize) {
             Box::new(|| {
                 for p in [0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99] {
                     black_box((sample.quantile(p), sample.quantile_interval(p, 0.95)));
+                }
+            }),
+        ),
+        (
+            "intervals of dependent values",
+            Box::new(|| {
+                let intervals = Intervals::of(&values, &sample, 0.95);
+                black_box(intervals.mean());
+                for p in [0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99] {
+                    black_box(intervals.quantile(p));
                 }
             }),
         ),
