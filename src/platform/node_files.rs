@@ -12,10 +12,8 @@ pub const HERE: &str = "-here";
 pub const ANSWER: &str = "-answer";
 /// How the name of the file ends whose maker asks the other nodes.
 pub const LEADER: &str = "-leader";
-/// How the name of the file ends whose maker says that the program has called MPI_Abort.
-pub const ABORTED: &str = "-aborted";
-/// All names of what is left only by a job that is killed in MPI_Init, or aborts.
-pub const LEFT: [&str; 5] = [PRESENT, HERE, ANSWER, LEADER, ABORTED];
+/// All names of what is left only by a job that is killed in MPI_Init.
+pub const LEFT: [&str; 4] = [PRESENT, HERE, ANSWER, LEADER];
 
 /// How the names of those of the user `uid` begin.
 pub fn prefix(uid: u32) -> String {

@@ -1,13 +1,15 @@
 //! `MPI_Init`, `MPI_Finalize`, `MPI_Abort` and `MPI_Pcontrol`.
 
 use std::ffi::c_int;
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{SocketAddr, UnixDatagram};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use mpitrace_format::layout::state;
-use mpitrace_platform::node_files;
 
 use crate::boundary::mpi::Comm;
+use crate::boundary::system;
 use crate::clocks;
 use crate::identity::communicator::mix;
 use crate::identity::communicators;
@@ -185,7 +187,7 @@ pub fn abort(forward: impl FnOnce() -> c_int) -> c_int {
         exit_writer::mark(run, state::ABORTED);
         // Programs call it on all ranks at once: one of each node says so.
         if let Some(folder) = live.folder()
-            && live.is_first_to_make(node_files::ABORTED)
+            && is_first_to_abort(run)
         {
             log::warn(&format!(
                 "MPI_Abort: the records are kept: on each node `mpitrace recover {} -o FILE` makes a trace of them",
@@ -194,6 +196,22 @@ pub fn abort(forward: impl FnOnce() -> c_int) -> c_int {
         }
     }
     forward()
+}
+
+/// Whether this is the first process of its job on this node to come here. The name that shows it lasts as long as the
+/// process, and is seen on the node alone.
+fn is_first_to_abort(run: &Run) -> bool {
+    let key = run.world.get().map_or(u64::from(run.process), |world| world.traced_ranks.job.key);
+    let name = format!("mpitrace-{}-{key:016x}-aborts", system::user());
+    let taken = SocketAddr::from_abstract_name(name).and_then(|name| UnixDatagram::bind_addr(&name));
+    match taken {
+        Err(error) => error.kind() != std::io::ErrorKind::AddrInUse,
+        Ok(held) => {
+            // The kernel gives the name back when the process ends.
+            std::mem::forget(held);
+            true
+        }
+    }
 }
 
 /// `MPI_Pcontrol`: 0 pauses recording on this rank, 1 resumes it.

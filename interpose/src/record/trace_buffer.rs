@@ -114,15 +114,6 @@ impl TraceBuffer {
         self.path.as_deref().and_then(Path::parent)
     }
 
-    /// Whether this process is the first of its job on this node to make a file with this ending beside the live records,
-    /// as [`segment_name`] names them.
-    pub fn is_first_to_make(&self, ending: &str) -> bool {
-        let Some(path) = &self.path else { return false };
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        let of_job = name.trim_end_matches(node_files::SEGMENT).rsplit_once('-').map_or(&*name, |(of_job, _)| of_job);
-        std::fs::File::create_new(path.with_file_name(format!("{of_job}{ending}"))).is_ok()
-    }
-
     /// Whether a call was not kept since the arrays were full.
     pub fn is_full(&self) -> bool {
         self.full.load(Ordering::Relaxed)
