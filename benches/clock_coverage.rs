@@ -5,9 +5,11 @@
 //! within their 95 % interval, and within their hard bounds; and how large the errors were as shares of half the
 //! distance between the hard bounds, which is what an asymmetry of the ways is a share of. `MPICC` and `MPIRUN` name
 //! another MPI. With `NODES=2` each rank has a virtual node of its own, and messages go by TCP. `VERBOSE=1` prints each
-//! run.
+//! run, `TRACES` names a folder that keeps the traces, so that another version can estimate their clocks.
 
 mod pretending;
+
+use std::path::Path;
 
 use mpitrace::clock::{Clock, error_of_entry};
 use mpitrace::reader::Trace;
@@ -60,6 +62,9 @@ fn draw(run: u32, program: &Program) -> Option<Draw> {
     // Another clock each time.
     let (offset, drift) = (f64::from(run % 19) * 1.7e8 - 1.5e9, f64::from(run % 21) * 5.0 - 50.0);
     let path = program.run(0.02, &[("MPITRACE_TEST_CLOCK", format!("1:offset_ns={offset},ppm={drift}"))]);
+    if let Some(folder) = std::env::var_os("TRACES") {
+        std::fs::copy(&path, Path::new(&folder).join(format!("{run}.mpitrace"))).expect("the folder TRACES");
+    }
     let trace = Trace::open(&[&path]).expect("a trace");
     let clock = Clock::of(&trace);
     let part = trace.parts.iter().position(|part| part.info().pretended != 0)?;
