@@ -44,10 +44,10 @@ pub fn run_on_cluster(folder: &Path) -> ! {
 pub fn words(launcher: &str, folder: &Path) -> Vec<String> {
     let at = folder.join("cluster/bin/at").display().to_string();
     let version = Command::new(launcher).arg("--version").output().expect("the launcher states its version");
-    let version = String::from_utf8_lossy(&version.stdout).into_owned();
-    let words: &[&str] = if version.contains("(Open MPI) 4") {
+    let version = String::from_utf8_lossy(&[version.stdout, version.stderr].concat()).into_owned();
+    let words: &[&str] = if version.contains("(OpenRTE) 4") {
         &["--mca", "plm_rsh_agent", &at, "--host", "n1,n2", "--bind-to", "none"]
-    } else if version.contains("Open MPI") {
+    } else if version.contains("Open MPI") || version.contains("OpenRTE") {
         &["--mca", "plm_ssh_agent", &at, "--host", "n1,n2", "--bind-to", "none"]
     } else {
         &["-launcher", "ssh", "-launcher-exec", &at, "-hosts", "n1:1,n2:1"]
