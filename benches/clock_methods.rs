@@ -3,7 +3,8 @@
 //!
 //! Two ranks, of which one has a pretended clock: seconds off, and drifting. For each method a run of `SECONDS` (60),
 //! and how wrong its global time was in the first second, around 20 s, around 60 s and in the last second. `MPICC` and
-//! `MPIRUN` name another MPI, `CLOCK` another pretended clock, `METHODS` fewer methods.
+//! `MPIRUN` name another MPI, `CLOCK` another pretended clock, `METHODS` fewer methods. With `NODES=2` each rank has a
+//! virtual node of its own, and messages go by TCP.
 
 mod pretending;
 
@@ -19,7 +20,7 @@ const CLOCK: &str = "1:offset_ns=1.5e9,ppm=37";
 fn main() {
     let Some(program) = Program::compile() else { return };
     let seconds: f64 = variable("SECONDS", "60").parse().expect("SECONDS is a number");
-    println!("{}, {}, errors in ns: largest / root mean square", program.compiler, variable("CLOCK", CLOCK));
+    println!("{}, {}, errors in ns: largest / root mean square", program.title, variable("CLOCK", CLOCK));
     println!(
         "| method | sync, ms | first second | at 20 s | at 60 s | last second | whole run | 95 % bars | hard bounds |"
     );

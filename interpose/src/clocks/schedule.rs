@@ -27,6 +27,10 @@ pub struct Schedule {
 const FIRST: u64 = 16;
 /// The way to the next meeting is at most this many times the way so far.
 const GROWTH: u64 = 8;
+/// The last meeting before a synchronisation lies at most this part of the interval before it. So a synchronisation is
+/// late by no more than that where calls become twice as slow: the time between two decides how exactly a rate that
+/// changes is followed.
+const LAST_PART: u64 = 4;
 
 impl Schedule {
     pub fn new(seconds: f64, hz: f64) -> Schedule {
@@ -61,6 +65,8 @@ impl Schedule {
         let left = if sync { self.interval } else { self.interval - elapsed };
         let (met_calls, met_at) = self.met;
         let per_call = now.wrapping_sub(met_at) / (calls - met_calls).max(1);
+        // Calls may become slower: the leaders meet half way, and half way again, while much is left.
+        let left = if left > self.interval / LAST_PART { left / 2 } else { left };
         let ahead = (left / per_call.max(1)).clamp(1, (calls * GROWTH).max(FIRST));
         Plan { next: calls + ahead, now: sync }
     }
@@ -83,10 +89,15 @@ mod tests {
 
     /// Calls of a steady pace, ticks each, an interval of a million ticks: when clocks are synchronised.
     fn syncs(per_call: u64, until: u64) -> Vec<u64> {
+        syncs_at(|calls| calls * per_call, until)
+    }
+
+    /// The same with calls whose times these are.
+    fn syncs_at(time: impl Fn(u64) -> u64, until: u64) -> Vec<u64> {
         let mut schedule = Schedule { interval: 1_000_000, index: 0, last_sync: 0, met: (0, 0) };
         let (mut next, mut synced) = (FIRST, Vec::new());
-        while next * per_call < until {
-            let now = next * per_call;
+        while time(next) < until {
+            let now = time(next);
             let plan = schedule.plan_at(next, now);
             schedule.met = (next, now);
             if plan.now {
@@ -104,6 +115,17 @@ mod tests {
         assert!((9..=11).contains(&synced.len()), "{synced:?}");
         let gaps = synced.windows(2).map(|pair| pair[1] - pair[0]);
         assert!(gaps.clone().all(|gap| (870_000..=1_000_100).contains(&gap)), "{:?}", gaps.collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn calls_that_become_slower_are_synchronised_nearly_in_time() {
+        // From 10 to 20 ticks a call, at different moments of an interval.
+        for slower_from in (300_000..500_000).step_by(10_000) {
+            let time = |calls: u64| calls * 10 + calls.saturating_sub(slower_from) * 10;
+            let synced = syncs_at(time, 20_000_000);
+            let longest = synced.windows(2).map(|pair| pair[1] - pair[0]).max();
+            assert!(longest.is_some_and(|gap| gap <= 1_250_100), "{slower_from}: {longest:?}");
+        }
     }
 
     #[test]

@@ -15,7 +15,7 @@ pub struct Knot {
     pub variance: Variance,
     /// Covariances with the next knot: offset with offset and rate, rate with offset and rate.
     pub with_next: [f64; 4],
-    /// A variance of the offset that is the same error all along, ticks^2.
+    /// How far the offset may be off all along, because of what no measurement can show, ticks.
     pub lasting: f64,
     /// What the offset must lie between, if the stated limits of the clocks hold.
     pub hard: (f64, f64),
@@ -62,8 +62,10 @@ pub struct Curve {
 pub struct At {
     /// reference - local - base.
     pub offset: f64,
-    /// Its variance.
+    /// The variance of the part of its error that differs between measurements, ticks^2.
     pub variance: f64,
+    /// How far it may be off beside that, ticks.
+    pub lasting: f64,
     /// What it must lie between.
     pub hard: (f64, f64),
 }
@@ -107,10 +109,11 @@ impl Curve {
     /// The offset with its errors.
     pub fn at(&self, local: u64) -> At {
         match self.span(self.scale.apply(local)) {
-            None => At { offset: 0.0, variance: 0.0, hard: (0.0, 0.0) },
+            None => At { offset: 0.0, variance: 0.0, lasting: 0.0, hard: (0.0, 0.0) },
             Some(span) => At {
                 offset: span.offset(),
                 variance: span.variance(self.limits.walk).max(0.0),
+                lasting: span.lasting(),
                 hard: span.hard(&self.limits),
             },
         }
@@ -196,7 +199,7 @@ impl Span<'_> {
             Span::Beyond { knot, since, .. } => {
                 let Variance { offset, both, rate } = knot.variance;
                 let walked = walk * since.abs().powi(3) / 3.0;
-                offset + 2.0 * both * since + rate * since * since + walked + knot.lasting
+                offset + 2.0 * both * since + rate * since * since + walked
             }
             Span::Between { from, to, length, share } => {
                 let [a, b, c, d] = weights(share);
@@ -208,13 +211,19 @@ impl Span<'_> {
                 };
                 let [xx, xv, vx, vv] = from.with_next;
                 let common = 2.0 * (a * c * xx + a * d * xv + b * c * vx + b * d * vv);
-                let lasting = from.lasting + (to.lasting - from.lasting) * share;
                 // Of a walk whose both ends are known: q t^3 (h - t)^3 / (3 h^3).
                 let bridge = walk * (share * (1.0 - share) * length).powi(3) / 3.0;
                 // Anywhere in between: 95 % of the time within its own size.
                 let step = (from.step / 1.96).powi(2);
-                of(a, b, &from.variance) + of(c, d, &to.variance) + common + bridge + step + lasting
+                of(a, b, &from.variance) + of(c, d, &to.variance) + common + bridge + step
             }
+        }
+    }
+
+    fn lasting(&self) -> f64 {
+        match *self {
+            Span::Beyond { knot, .. } => knot.lasting,
+            Span::Between { from, to, share, .. } => from.lasting + (to.lasting - from.lasting) * share,
         }
     }
 

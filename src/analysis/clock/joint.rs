@@ -10,15 +10,12 @@ use mpitrace_format::layout::ProbeEntry;
 use mpitrace_format::ticks::AffineMap;
 
 use super::Leader;
+use super::asymmetry;
 use super::curve::{Curve, Knot, Limits, Variance};
 use super::smoother::{self, Measured};
 use super::solve::{self, Edge};
 use super::steps;
 
-/// What the middle of two bounds is off by because the two ways are not equally quick, as a share of half the distance
-/// between the bounds: the standard deviation over many runs (docs/clocks.md has the figures). The same pair of
-/// processors has the same asymmetry all through a run, so it does not average out.
-const ASYMMETRY: f64 = 0.085;
 /// A tick counter read twice in a row, out of order as it may be, differs by some ns.
 const READING_NS: f64 = 1.0;
 /// Two nominal frequencies measured to some 100 ppm are the same if they differ by less.
@@ -113,6 +110,8 @@ struct Solved {
     variances: Vec<f64>,
     /// The share of the variances that is the same at all synchronisations.
     lasting: f64,
+    /// For each node how far the middle of the bounds of one of its edges may be off at all of them, at most, ticks.
+    widest: Vec<f64>,
     /// The sum of squares by which edges contradict each other, in standard deviations, and how many could.
     contradiction: (f64, f64),
 }
@@ -127,9 +126,9 @@ struct Bounds {
     reach: f64,
     /// By how much the least lay above the most, ticks.
     contradiction: f64,
-    /// Of this synchronisation alone.
+    /// The variance of its middle at this synchronisation alone, ticks^2.
     passing: f64,
-    /// Of all of them.
+    /// How far its middle may be off at all of them, ticks.
     lasting: f64,
 }
 
@@ -207,7 +206,6 @@ impl Problem<'_> {
         let reach = lower_reach.max(upper_reach);
         let contradiction = lower - upper - 2.0 * ALIKE * reach - 4.0 * reading;
         let (lower, upper) = (lower.min(upper), lower.max(upper));
-        let asymmetry = ASYMMETRY * narrowest / 2.0;
         Some(Bounds {
             from,
             to,
@@ -216,7 +214,7 @@ impl Problem<'_> {
             reach,
             contradiction: contradiction.max(0.0),
             passing: reading * reading + excess * excess + room * room / 12.0,
-            lasting: asymmetry * asymmetry,
+            lasting: asymmetry::of_middle(narrowest),
         })
     }
 
@@ -224,16 +222,21 @@ impl Problem<'_> {
         (0..self.syncs)
             .map(|sync| {
                 let (mut passing, mut lasting) = (0.0, 0.0);
+                let mut widest = vec![0.0f64; self.leaders.len()];
                 let edges: Vec<Edge> = self
                     .bounds(sync, &rates[sync])
                     .map(|bounds| {
                         passing += bounds.passing;
-                        lasting += bounds.lasting;
+                        let unequal = asymmetry::variance(bounds.lasting);
+                        lasting += unequal;
+                        for node in [bounds.from, bounds.to] {
+                            widest[node] = widest[node].max(bounds.lasting);
+                        }
                         Edge {
                             from: bounds.from,
                             to: bounds.to,
                             difference: (bounds.lower + bounds.upper) / 2.0,
-                            weight: 1.0 / (bounds.passing + bounds.lasting),
+                            weight: 1.0 / (bounds.passing + unequal),
                         }
                     })
                     .collect();
@@ -244,7 +247,7 @@ impl Problem<'_> {
                 };
                 let contradiction =
                     (edges.iter().map(residual).sum(), (edges.len() as f64 - self.leaders.len() as f64 + 1.0).max(0.0));
-                Solved { offsets, variances, lasting: lasting / (passing + lasting), contradiction }
+                Solved { offsets, variances, lasting: lasting / (passing + lasting), widest, contradiction }
             })
             .collect()
     }
@@ -344,8 +347,11 @@ impl Problem<'_> {
             .fold((0.0, 0.0), |sum, solved| (sum.0 + solved.contradiction.0, sum.1 + solved.contradiction.1));
         let scale = if count > 0.0 { (squares / count).max(1.0) } else { 1.0 };
         let variance = |sync: usize| solved[sync].variances[node] * scale;
-        let lasting =
-            kept.iter().map(|&sync| variance(sync) * solved[sync].lasting).sum::<f64>() / kept.len().max(1) as f64;
+        let lasting_at = |sync: usize| {
+            let Solved { widest, lasting, .. } = &solved[sync];
+            asymmetry::of_node(widest[node], widest[0], variance(sync) * lasting)
+        };
+        let lasting = kept.iter().map(|&sync| lasting_at(sync)).fold(0.0, f64::max);
         let mut measured: Vec<Measured> = kept
             .iter()
             .map(|&sync| Measured {

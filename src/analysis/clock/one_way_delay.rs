@@ -5,7 +5,7 @@ use mpitrace_format::layout::{ProbeEntry, SyncEntry};
 use mpitrace_synchronise::{Exchange, probe};
 
 use super::linear::{self, Line};
-use super::{Curve, Leader, joint};
+use super::{Curve, Leader, TWO_SIDED_95, joint};
 
 /// Ticks per second: a tick is a ns.
 const HZ: f64 = 1e9;
@@ -52,27 +52,44 @@ fn error(curve: &Curve) -> (f64, (f64, f64)) {
     (curve.since(middle, local), (at.hard.0 - at.offset, at.hard.1 - at.offset))
 }
 
+/// The second clock's curves by the joint method and by a straight line, where every message to it is late by `delay`.
+fn curves(delay: u64) -> [Curve; 2] {
+    let probes = probes(delay);
+    let begins = |from: fn(u64) -> u64| {
+        (0..5).map(move |sync| SyncEntry {
+            index: sync,
+            begin: from(BEGIN + u64::from(sync) * BETWEEN),
+            ..SyncEntry::default()
+        })
+    };
+    let (first, second): (Vec<SyncEntry>, Vec<SyncEntry>) = (begins(|tick| tick).collect(), begins(shown).collect());
+    let leaders = [Leader { hz: HZ, syncs: &first, probes: &[] }, Leader { hz: HZ, syncs: &second, probes: &probes }];
+    [joint::curves(&leaders, 500.0, 100.0).swap_remove(1), linear::curves(&leaders, Line::FirstAndLast).swap_remove(1)]
+}
+
 #[test]
 fn half_of_it_is_in_the_offset_and_the_hard_bounds_hold_it() {
     for delay in [0, 600, 20_000] {
-        let probes = probes(delay);
-        let begins = |from: fn(u64) -> u64| {
-            (0..5).map(move |sync| SyncEntry {
-                index: sync,
-                begin: from(BEGIN + u64::from(sync) * BETWEEN),
-                ..SyncEntry::default()
-            })
-        };
-        let (first, second): (Vec<SyncEntry>, Vec<SyncEntry>) =
-            (begins(|tick| tick).collect(), begins(shown).collect());
-        let leaders =
-            [Leader { hz: HZ, syncs: &first, probes: &[] }, Leader { hz: HZ, syncs: &second, probes: &probes }];
+        let [joint, linear] = curves(delay);
         let half = delay as f64 / 2.0;
-        let (off, bounds) = error(&joint::curves(&leaders, 500.0, 100.0)[1]);
+        let (off, bounds) = error(&joint);
         // The ways differ by up to 40, and the rate by as much per synchronisation.
         assert!((off.abs() - half).abs() < 25.0, "{delay}: {off}");
         assert!(bounds.0 <= -off && -off <= bounds.1, "{delay}: {off} not within {bounds:?}");
-        let (off, _) = error(&linear::curves(&leaders, Line::FirstAndLast)[1]);
+        let (off, _) = error(&linear);
         assert!((off.abs() - half).abs() < 25.0, "{delay}: {off}");
+    }
+}
+
+#[test]
+fn the_stated_interval_holds_it_where_no_way_takes_longer_than_stated() {
+    // Ways of 500 and 500 + delay: up to 1.46 times as long.
+    for delay in [0, 60, 150, 230] {
+        let [joint, _] = curves(delay);
+        let (off, bounds) = error(&joint);
+        let at = joint.at(shown(BEGIN + 2 * BETWEEN + BETWEEN / 3));
+        let stated = TWO_SIDED_95 * at.variance.sqrt() + at.lasting;
+        assert!(off.abs() <= stated, "{delay}: {off} not within {stated}");
+        assert!(stated < (bounds.1 - bounds.0) / 4.0, "{delay}: {stated} is hardly narrower than {bounds:?}");
     }
 }

@@ -2,6 +2,8 @@
 
 use std::io::{self, Write};
 
+use mpitrace::clock::MOST_UNEQUAL;
+
 use super::facts::{CausalityFacts, Facts, StepFacts, TruthFacts, ViolationFacts};
 use crate::output::{Attribute, Style};
 use crate::table::{Table, number, text};
@@ -74,15 +76,21 @@ fn clock_count(facts: &Facts) -> String {
 
 fn limits(facts: &Facts) -> Option<String> {
     let (ppm, ppb) = (facts.max_ppm?, facts.wander_ppb?);
-    Some(format!(
+    let mut line = format!(
         "hard bounds hold if no clock is {ppm} ppm faster than another, and no rate changes by {ppb} ppb in a second"
-    ))
+    );
+    if facts.error_ns.median.is_some() {
+        line.push_str(&format!(
+            "; 95 % intervals, if no way between nodes takes more than {MOST_UNEQUAL} times as long as the way back"
+        ));
+    }
+    Some(line)
 }
 
 fn errors(facts: &Facts) -> String {
     match (facts.error_ns.median, facts.error_ns.max) {
         (Some(median), Some(max)) => {
-            format!("95 % intervals of ±{} (median), ±{} at most", text::time(median), text::time(max))
+            format!("intervals of at least 95 %: ±{} (median), ±{} at most", text::time(median), text::time(max))
         }
         _ if facts.synchronisations > 0 => "not known: the method states none".to_owned(),
         _ if facts.domains.len() > 1 => "not known: the clocks were not synchronised".to_owned(),
