@@ -38,7 +38,8 @@ fn folded(case: &Case) {
     assert_eq!((info.records, info.dropped, info.complete), (2 * (rounds + later), 0, true));
     let own = info.operations.iter().filter(|operation| operation.communicator.starts_with("comm-"));
     let barriers: Vec<u64> = own.filter(|known| known.function == "MPI_Barrier").map(|one| one.repetitions).collect();
-    assert_eq!(barriers, vec![1; KEPT as usize], "those with an entry of their own");
+    let once = barriers.iter().filter(|&&repetitions| repetitions == 1).count() as u64;
+    assert_eq!((barriers.len() as u64, once), (KEPT, KEPT), "those with an entry of their own");
     info.operations.retain(|operation| operation.function == "MPI_Bcast" || operation.communicator == "folded");
     let of = |function: &str, communicator: &str| -> Vec<(u64, u64)> {
         let found = info.operations.iter().filter(|one| one.function == function);

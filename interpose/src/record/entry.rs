@@ -44,6 +44,11 @@ impl<T> Entry<T> {
         Entry(NonNull::from(Box::leak(Box::new(entry))))
     }
 
+    /// Its place.
+    pub fn as_ptr(self) -> *mut T {
+        self.0.as_ptr()
+    }
+
     /// Stores all of it: before it counts, or where it belongs to the caller alone.
     pub fn write(self, entry: T) {
         // SAFETY: the place is valid for as long as the process lasts (`at`).
@@ -89,6 +94,12 @@ fields! {
 }
 
 impl Entry<CommunicatorEntry> {
+    /// All of it, which nobody changes meanwhile.
+    pub fn copy(self) -> CommunicatorEntry {
+        // SAFETY: the place is valid (`Entry::at`), and the caller has it for itself.
+        unsafe { self.0.read() }
+    }
+
     /// Whether clocks are to be synchronised after the last call that was counted.
     #[inline(always)]
     pub fn is_sync_due(self) -> bool {

@@ -57,6 +57,10 @@ impl Operations {
         for (&(part, index), &record) in communicator.members.iter().zip(records) {
             let content = &trace.parts[part];
             let list = if record == NO_RECORD {
+                // Which ranks take part in a call on a folded communicator is not known.
+                if communicator.folded {
+                    continue;
+                }
                 // The next call of this rank on the communicator has the position `calls`.
                 match content.communicators()[index].calls > position {
                     true => &mut unfinished.not_kept,
