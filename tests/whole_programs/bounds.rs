@@ -5,6 +5,7 @@ use crate::support::{Case, Outcome, Test};
 pub const TESTS: &[Test] = &[
     Test::new("on_memory_hold_for_communicators_used_once", memory),
     Test::new("on_communicators_fold_those_used_once_and_keep_those_used_often", folded),
+    Test::new("on_operations_merge_those_beyond", merged),
 ];
 
 /// As many communicators that were used and freed have entries of their own; the calls on a later one need this many
@@ -46,8 +47,23 @@ fn folded(case: &Case) {
         let found = found.filter(|one| (one.communicator == "folded") == (communicator == "folded"));
         found.map(|one| (one.repetitions, one.incomplete)).collect()
     };
-    // One line for each function, of the calls of both ranks, none of which is matched with another.
-    assert_eq!(of("MPI_Barrier", "folded"), [(0, 2 * (rounds - KEPT))]);
-    assert_eq!(of("MPI_Bcast", "folded"), [(0, 2 * BEFORE_ENTRY)]);
+    // One line for each function, with no repetition whose calls are known to belong together.
+    assert_eq!(of("MPI_Barrier", "folded"), [(0, rounds - KEPT)]);
+    assert_eq!(of("MPI_Bcast", "folded"), [(0, BEFORE_ENTRY)]);
     assert_eq!(of("MPI_Bcast", "own"), [(later - BEFORE_ENTRY, 0)]);
+}
+
+/// On one rank, which copies nothing.
+fn merged(case: &Case) {
+    const OPERATIONS: usize = 1 << 17;
+    let calls = OPERATIONS as u64 + 2000;
+    let launch = || case.launch(1, "many_sizes.c").arg(calls.to_string());
+    let traced = launch().trace().run();
+    traced.same_as(&launch().run());
+    let info = traced.trace.info();
+    assert_eq!((info.records, info.dropped), (calls, 0));
+    assert_eq!(info.operations.len(), OPERATIONS + 1);
+    let last = &info.operations[OPERATIONS];
+    assert_eq!((last.bytes, last.root, last.repetitions, last.incomplete), (u64::MAX, None, 2000, 0));
+    assert_eq!(info.operations[OPERATIONS - 1].bytes, OPERATIONS as u64 - 1);
 }

@@ -13,8 +13,8 @@ pub struct Communicator {
     pub id: usize,
     /// `MPI_COMM_WORLD`, `MPI_COMM_SELF`, the name that the program gave it, `comm-N`, or `folded`.
     pub name: String,
-    /// Not one communicator: the calls of all ranks on those that have no entry of their own, beyond a bound. They are
-    /// not matched across ranks.
+    /// Not one communicator: the calls of all ranks on those that have no entry of their own, beyond a bound. Calls in
+    /// one repetition need not belong together, and no repetition is complete.
     pub folded: bool,
     /// Its ranks, both groups of an intercommunicator.
     pub size: u32,

@@ -19,7 +19,7 @@ pub(super) fn operations(trace: &Trace) -> Operations {
     let mut operations = Vec::new();
     for communicator in &communicators {
         let calls = std::mem::take(&mut calls[communicator.id]);
-        operations.extend(Matching::new(trace, communicator).run(calls));
+        operations.extend(Matching::new(trace, communicator).run(&calls));
     }
     operations.sort_by_key(|(first_call, _)| *first_call);
     Operations { communicators, operations: operations.into_iter().map(|(_, operation)| operation).collect() }
@@ -64,28 +64,19 @@ impl<'a> Matching<'a> {
         }
     }
 
-    fn run(self, calls: Vec<Calls>) -> Vec<(FirstCall, Operation)> {
-        if !self.communicator.folded {
-            return self.run_together(&[calls]);
-        }
-        // The calls of each member alone: their positions are those on many communicators.
-        let none = || calls.iter().map(|_| Calls::Some(Vec::new())).collect::<Vec<Calls>>();
-        let mut apart: Vec<Vec<Calls>> = calls.iter().map(|_| none()).collect();
-        for (member, calls) in calls.into_iter().enumerate() {
-            apart[member][member] = calls;
-        }
-        self.run_together(&apart)
-    }
-
-    /// Matches calls with those of the same list.
-    fn run_together(mut self, lists: &[Vec<Calls>]) -> Vec<(FirstCall, Operation)> {
-        let stretches =
-            lists.iter().flat_map(|calls| self.stretches(calls).into_iter().map(move |numbers| (calls, numbers)));
-        let stretches = parallel::map(stretches.collect(), |(calls, numbers)| {
-            let parts = self.parts().zip(calls).zip(numbers);
-            let cursors = parts.map(|((part, calls), numbers)| Cursor::new(part, calls, numbers)).collect();
-            Stretch::of(Matching::new(self.trace, self.communicator), cursors)
-        });
+    fn run(mut self, calls: &[Calls]) -> Vec<(FirstCall, Operation)> {
+        let stretch = |cursors| Stretch::of(Matching::new(self.trace, self.communicator), cursors);
+        let stretches = match self.communicator.folded {
+            true => {
+                let mut functions = HashMap::new();
+                let parts = self.parts().zip(calls);
+                vec![stretch(parts.map(|(part, calls)| Cursor::by_function(part, calls, &mut functions)).collect())]
+            }
+            false => parallel::map(self.stretches(calls), |numbers| {
+                let parts = self.parts().zip(calls).zip(numbers);
+                stretch(parts.map(|((part, calls), numbers)| Cursor::new(part, calls, numbers)).collect())
+            }),
+        };
         let mut gaps = Vec::new();
         for stretch in stretches {
             for (found, records) in stretch.matching.found.into_iter().zip(stretch.records) {
