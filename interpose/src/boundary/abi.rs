@@ -44,8 +44,6 @@ pub struct Abi {
     /// MPI_CART, MPI_GRAPH, MPI_DIST_GRAPH.
     pub topologies: [i32; 3],
     pub err_count: c_int,
-    /// Whether handles are MPICH's own numbers where they are not the standard's.
-    numbers_of_mpich: bool,
     /// The last of the error classes, counted from 1, that say that an argument is wrong.
     last_argument_class: c_int,
 }
@@ -105,7 +103,6 @@ impl Abi {
             status_source: constants.status_source,
             topologies: constants.topologies,
             err_count: constants.err_count,
-            numbers_of_mpich: family != family::OPENMPI && !is_open_mpi(),
             last_argument_class: constants.last_argument_class,
         }
     }
@@ -188,8 +185,7 @@ impl Abi {
             family::OPENMPI => handle == self.request_null || handle == symbol::data(c"ompi_request_empty").addr(),
             // Built in, and not made for the call.
             family::MPICH => handle == self.request_null || handle & 0xc000_0000 == 0x4000_0000,
-            // The same numbers under the standard's interface: requests that are built in begin with 0x6c.
-            _ => handle == self.request_null || self.numbers_of_mpich && handle & !0xffff == 0x6c00_0000,
+            _ => handle == self.request_null,
         }
     }
 
@@ -203,11 +199,6 @@ impl Abi {
             _ => openmpi_symbol(handle, "ompi_mpi_").is_some(),
         }
     }
-}
-
-/// Whether the library is Open MPI, whatever its interface: the standard's handles are addresses there.
-fn is_open_mpi() -> bool {
-    mpi::library_version().is_none_or(|version| version.contains("Open MPI"))
 }
 
 /// What follows `prefix` in the name of the object behind one of Open MPI's predefined handles.
