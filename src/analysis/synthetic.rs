@@ -102,6 +102,13 @@ impl SyntheticRank {
         self.communicators.len() as u32 - 1
     }
 
+    /// Adds the entry for the communicators that have none of their own.
+    pub fn folded_communicator(&mut self) -> u32 {
+        let number = self.communicator(u64::from(self.header.rank) | 1 << 63, 1, 0, None);
+        self.communicators[number as usize].flags |= communicator_flags::FOLDED;
+        number
+    }
+
     /// Adds an operation without a root, a data type and a reduction.
     pub fn operation(&mut self, function: &str, communicator: u32, bytes: u64) -> u32 {
         let function = self.text(function);

@@ -16,7 +16,8 @@
 //!   `guarded+c` as above.
 //! * `observed`: handed to a function of ours, with a closure that forwards; not when called from inside another.
 //!   `or` names what is called over a library that lacks the function: hints may be ignored.
-//! * `completing`: the same, only while a request that is followed is outstanding or prepared.
+//! * `completing`: the same, only while a request that is followed is outstanding.
+//! * `freeing`: the same, also while one is prepared that is not.
 //! * `counted`: the same, only where messages are counted. `counted+c` as above.
 //! * `starting`: the same, only while a persistent collective exists.
 //! * `lifecycle`: the same, always.
@@ -153,7 +154,7 @@ macro_rules! for_each_function {
                 => completion::get_status_any(count, requests, index, flag, status);
             completing Request_get_status_some(count, requests, outcount, indices, statuses) into statuses
                 => completion::get_status_some(count, requests, outcount, indices, statuses);
-            completing Request_free(request) => outstanding::free(request);
+            freeing Request_free(request) => outstanding::free(request);
             starting Start(request) => outstanding::start_prepared(request);
             starting Startall(count, requests) => outstanding::start_all_prepared(count, requests);
 

@@ -9,6 +9,7 @@ mod analysis;
 mod applications;
 mod benchmarks;
 mod bitwise;
+mod bounds;
 mod call_sites;
 mod capacity;
 mod clocks;
@@ -87,6 +88,7 @@ fn main() {
         ("threads", threads::TESTS),
         ("inside", inside::TESTS),
         ("capacity", capacity::TESTS),
+        ("bounds", bounds::TESTS),
         ("death", death::TESTS),
         ("preload", preload::TESTS),
         ("settings", settings::TESTS),

@@ -8,10 +8,16 @@ const PERSISTENT: On = On::Only(&["mpich4", "mpich5", "mpich5-abi", "ompi5", "im
 /// The second start of an MPI_Scatter_init fails in these, also without the tracer.
 const NO_SCATTER: [&str; 3] = ["mpich4", "impi", "impi-abi"];
 
+/// MPICH gives all calls that are complete at their start one request, whose handle says so. Under the standard's
+/// interface handles are addresses.
+const SHARING: On = On::Only(&["mpich4", "mpich5"]);
+
 pub const TESTS: &[Test] = &[
     Test::new("of_every_kind_are_followed_in_every_way", every_kind),
     Test::new("tell_what_starting_testing_and_waiting_took", times),
     Test::new("that_persist_are_a_repetition_with_each_start", persistent).on(PERSISTENT),
+    Test::new("that_persist_keep_their_count_where_a_start_is_refused", refused_start).on(PERSISTENT),
+    Test::new("that_are_complete_at_their_start_end_there", complete_at_start).on(SHARING),
     Test::new("of_files_have_no_collectives_of_the_library_in_them", of_files),
     Test::new("over_neighbours_have_the_size_that_a_rank_sends", neighbours),
 ];
@@ -116,6 +122,20 @@ fn persistent(case: &Case) {
     traced.trace.info().assert_is_in_any_order(&wants);
     let open = traced.trace.dump(&[]).into_iter().filter(|row| row.exit_ns.is_none()).count();
     assert_eq!(open, 0, "every start was found complete");
+}
+
+/// The refused start is no call: those that follow it are matched with rank 0's.
+fn refused_start(case: &Case) {
+    let sum = want("MPI_Allreduce_init", WORLD, 2).of(4, "MPI_INT").by("MPI_SUM").times(3);
+    let info = case.traced(2, "refused_start.c").info();
+    info.assert_is(&[sum]);
+    assert_eq!(info.failed, 1, "refused starts");
+}
+
+fn complete_at_start(case: &Case) {
+    let rows = case.traced(1, "complete_at_start.c").dump(&[]);
+    assert_eq!(rows.len(), 3);
+    assert!(rows.iter().all(|row| row.exit_ns.is_some() && row.wait_ns == Some(0.0)), "{rows:?}");
 }
 
 /// Blocks of 2 ints. On the ring each rank sends to two; in the star rank 0 to four, rank 1 to rank 0 twice.

@@ -140,6 +140,13 @@ macro_rules! declare {
             completion::any_outstanding, $module::$function($($handed),*));
         declare! { $($rest)* }
     };
+    (freeing $name:ident($($argument:ident),*) => $module:ident::$function:ident($($handed:ident),*); $($rest:tt)*) => {
+        of_requests!(concat!("MPI_", stringify!($name)), ($($argument),*), (),
+            outstanding::any_known, $module::$function($($handed),*));
+        of_requests!(concat!("PMPI_", stringify!($name)), ($($argument),*), (),
+            outstanding::any_known, $module::$function($($handed),*));
+        declare! { $($rest)* }
+    };
     (starting $name:ident($($argument:ident),*) => $module:ident::$function:ident($($handed:ident),*); $($rest:tt)*) => {
         of_requests!(concat!("MPI_", stringify!($name)), ($($argument),*), (),
             outstanding::any_prepared, $module::$function($($handed),*));

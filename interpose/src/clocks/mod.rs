@@ -121,7 +121,7 @@ pub fn watch_world() -> Option<()> {
 }
 
 fn world_entry() -> Option<Entry<CommunicatorEntry>> {
-    Some(registry::lock()?.communicators.get(&abi::get().comm_world)?.entry)
+    Some(registry::lock()?.communicators.get(&abi::get().comm_world)?.entry())
 }
 
 /// Rank 0's parameters for all; the tick at which simulated clocks begin, and ticks per second.

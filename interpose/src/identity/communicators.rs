@@ -182,8 +182,11 @@ pub fn freed(forward: impl FnOnce() -> c_int, comm: usize) -> c_int {
     let known = registry::lock().and_then(|mut registry| registry.communicators.remove(&handle));
     call_cache::next_generation();
     let result = thread::guarded(forward);
-    if let (Some(known), Some(mut registry)) = (known.filter(|_| result != 0), registry::lock()) {
-        registry.communicators.insert(handle, known);
+    if let (Some(known), Some(mut registry)) = (known, registry::lock()) {
+        match result {
+            0 => registry.retire(known),
+            _ => drop(registry.communicators.insert(handle, known)),
+        }
     }
     result
 }
@@ -196,7 +199,7 @@ pub fn named(forward: impl FnOnce() -> c_int, comm: usize, name: usize) -> c_int
             let mut registry = registry::lock()?;
             let known = *registry.communicators.get(&abi::get().handle(comm))?;
             let reference = registry.string(&String::from_utf8_lossy(&program::text(name)));
-            known.entry.set_name(reference);
+            known.entry().set_name(reference);
             Some(())
         });
     }
@@ -208,28 +211,20 @@ pub fn provisional(registry: &mut Registry, handle: usize) -> Option<&'static Co
     let group = Group { rank: 0, size: 0, remote: 0, here: 0, destinations: 0, leader: 0 };
     let known = add(registry, handle, [0; 2], &group, 0)?;
     known.set_unidentified();
-    known.entry.set_flags(known.entry.flags() & !flags::IDENTIFIED);
+    known.entry().set_flags(known.entry().flags() & !flags::IDENTIFIED);
     Some(known)
 }
 
-/// Replaces a provisional communicator, of which MPI has said this.
-fn identify(
-    registry: &mut Registry,
-    handle: usize,
-    provisional: &Communicator,
-    group: &Group,
-    [low, high]: [u64; 2],
-) -> &'static Communicator {
+/// What MPI has said of a provisional communicator.
+fn identify(registry: &mut Registry, known: &Communicator, group: &Group, [low, high]: [u64; 2]) {
     let key = nth_of(registry, mix(&[7, low, high]));
-    let entry = provisional.entry;
+    let entry = known.entry();
     entry.set_key(key);
     entry.set_size(group.here);
     entry.set_rank(group.rank);
     entry.set_flags(entry.flags() | flags::IDENTIFIED | if group.remote > 0 { flags::INTER } else { 0 });
-    let known = Communicator::leak(provisional.number, entry, key, group, false);
-    registry.communicators.insert(handle, known);
+    known.identify(key, group);
     call_cache::next_generation();
-    known
 }
 
 fn add(
@@ -240,19 +235,20 @@ fn add(
     predefined: u32,
 ) -> Option<&'static Communicator> {
     let inter = if group.remote > 0 { flags::INTER } else { 0 };
-    let (number, entry) = registry.live.add_communicator(CommunicatorEntry {
+    let entry = CommunicatorEntry {
         key,
         size: group.here,
         rank: group.rank,
         flags: flags::IDENTIFIED | inter | predefined,
         sync_at: u64::MAX,
         ..CommunicatorEntry::default()
-    })?;
-    let known = Communicator::leak(number, entry, key, group, predefined != 0);
+    };
+    let known = registry.make(entry, group)?;
     // Where the library gives a freed handle out again without our having seen it freed.
-    if registry.communicators.insert(handle, known).is_some() {
+    if let Some(freed) = registry.communicators.insert(handle, known) {
         mpi_t::lost(handle);
         call_cache::next_generation();
+        registry.retire(freed);
     }
     Some(known)
 }
@@ -266,7 +262,10 @@ pub fn identified(handle: usize) -> Option<&'static Communicator> {
     let mut registry = registry::lock()?;
     let known = *registry.communicators.get(&handle)?;
     // Another thread may have been faster.
-    Some(known.identified().unwrap_or_else(|| identify(&mut registry, handle, known, &group, members)))
+    if !known.is_identified() {
+        identify(&mut registry, known, &group, members);
+    }
+    Some(known)
 }
 
 fn known_or_provisional(handle: usize) -> Option<&'static Communicator> {

@@ -101,7 +101,7 @@ impl<W: Width> Message<W> {
             // The root's own block lies in place already.
             (Some(Role::Root), Some(known)) if sendbuf == self.abi.in_place && recvcounts != 0 => {
                 // Significant at the root, one count for each rank.
-                let own = W::at(recvcounts, known.rank as usize);
+                let own = W::at(recvcounts, known.rank() as usize);
                 self.elements(own, recvtype)
             }
             (Some(Role::Root | Role::Other), _) => self.elements(W::count(sendcount), sendtype),
@@ -137,7 +137,7 @@ impl<W: Width> Message<W> {
         match self.known() {
             Some(known) if recvcounts != 0 => {
                 // The array has one count for each rank.
-                let own = W::at(recvcounts, known.rank as usize);
+                let own = W::at(recvcounts, known.rank() as usize);
                 self.elements(own, recvtype)
             }
             Some(_) => self.nothing(),
@@ -203,7 +203,7 @@ impl<W: Width> Message<W> {
     #[inline(always)]
     pub fn summed(self, recvcounts: usize, datatype: usize) -> Call {
         match self.known() {
-            Some(known) => self.sum(recvcounts, datatype, known.size as usize),
+            Some(known) => self.sum(recvcounts, datatype, known.size() as usize),
             None => self.unknown(),
         }
     }
@@ -227,7 +227,7 @@ impl<W: Width> Message<W> {
         Some(match (known.is_inter(), self.root) {
             (true, root) if root == abi.root => Role::Root,
             (true, root) if root == abi.proc_null => Role::Beside,
-            (false, root) if root == known.rank as i32 => Role::Root,
+            (false, root) if root == known.rank() as i32 => Role::Root,
             _ => Role::Other,
         })
     }

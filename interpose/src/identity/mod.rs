@@ -4,6 +4,7 @@
 //! In a recorded call the answer comes from the thread's cache, without a lock. What is not in there is looked up once:
 //! that locks, allocates and makes local MPI calls, which never wait for another rank.
 
+pub mod bounds;
 pub mod call_cache;
 pub mod call_site;
 pub mod communicator;

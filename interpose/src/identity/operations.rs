@@ -33,6 +33,9 @@ fn find_anew<'c>(thread: ThreadRef, call: &Call) -> Option<&'c Found> {
 fn find_slowly(thread: ThreadRef, call: &Call) -> Option<Found> {
     let mut registry = registry::lock()?;
     let known = registry.communicators.get(&call.key.communicator).copied();
+    if let Some(known) = known {
+        registry.list_if_used_often(known);
+    }
     let identified = known.is_some_and(Communicator::is_identified);
     if identified
         && call.known
@@ -42,7 +45,10 @@ fn find_slowly(thread: ThreadRef, call: &Call) -> Option<Found> {
         let number = registry.operation(known?, call, size)?;
         let found = registry.found(known?, number, false);
         let eternal = known?.is_predefined() && registry.is_eternal(call.key.datatype) && call.by_peer.is_none();
-        thread.keep(&call.key, found, eternal);
+        // A call on a folded communicator may be the one with which it gets an entry.
+        if !known?.is_folded() {
+            thread.keep(&call.key, found, eternal);
+        }
         return Some(found);
     }
     // An unknown handle may be a wrong one: MPI is asked about it when the call has returned well.
@@ -50,14 +56,7 @@ fn find_slowly(thread: ThreadRef, call: &Call) -> Option<Found> {
         Some(known) => known,
         None => communicators::provisional(&mut registry, call.key.communicator)?,
     };
-    let number = match registry.open.get(&call.key) {
-        Some(&number) => number,
-        None => {
-            let number = registry.add_operation(known, call, (UNKNOWN_BYTES, 0))?;
-            registry.open.insert(call.key, number);
-            number
-        }
-    };
+    let number = registry.operation(known, call, (UNKNOWN_BYTES, 0))?;
     Some(registry.found(known, number, true))
 }
 
@@ -93,7 +92,7 @@ pub fn prepare(communicator: usize, call: impl FnOnce() -> Call) -> Option<(Foun
 
 impl Registry {
     fn found(&self, known: &'static Communicator, number: u32, open: bool) -> Found {
-        Found { operation: self.live.operation(number), communicator: known.entry, number, open }
+        Found { operation: self.live.operation(number), communicator: known.entry(), number, open }
     }
 
     /// The message size and the name of the data type (0: none); `None` where a data type is not known and may not be
@@ -154,22 +153,12 @@ impl Registry {
         }
     }
 
-    /// The number of the operation that a call with this size belongs to.
-    fn operation(&mut self, known: &'static Communicator, call: &Call, size: (u64, u32)) -> Option<u32> {
-        let description = self.describe(known, call, size);
-        if let Some(&number) = self.operations.get(&description) {
-            return Some(number);
-        }
-        let number = self.add_operation(known, call, size)?;
-        self.operations.insert(description, number);
-        Some(number)
-    }
-
-    fn describe(&mut self, known: &Communicator, call: &Call, (bytes, datatype): (u64, u32)) -> Description {
+    /// What makes the operation of a call with this size.
+    pub fn describe(&mut self, known: &Communicator, call: &Call, (bytes, datatype): (u64, u32)) -> Description {
         let abi = abi::get();
         Description {
             function: call.key.function,
-            communicator: known.number,
+            communicator: known.number(),
             bytes,
             root: match call.key.root {
                 NO_ROOT => NO_ROOT,
@@ -183,9 +172,9 @@ impl Registry {
         }
     }
 
-    fn add_operation(&mut self, known: &Communicator, call: &Call, size: (u64, u32)) -> Option<u32> {
-        let description = self.describe(known, call, size);
-        let function = self.string(call.key.function.0.name);
+    /// Adds an operation to the table.
+    pub fn add_operation(&mut self, description: &Description) -> Option<u32> {
+        let function = self.string(description.function.0.name);
         let call_site = call_site::text(description.site).map_or(0, |text| self.string(&text));
         self.live.add_operation(OperationEntry {
             calls: 0,

@@ -4,7 +4,8 @@ use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::{Mutex, MutexGuard, OnceLock};
 
-use crate::identity::call_cache::{Declared, Key};
+use crate::identity::bounds::Bounds;
+use crate::identity::call_cache::Declared;
 use crate::identity::call_site;
 use crate::identity::communicator::Communicator;
 use crate::record::trace_buffer::TraceBuffer;
@@ -20,8 +21,7 @@ pub struct Registry {
     /// How often the same recipe has made a communicator.
     pub recipes: FastMap<[u64; 2], u64>,
     pub operations: FastMap<Description, u32>,
-    /// Operations that are open, by key.
-    pub open: FastMap<Key, u32>,
+    pub bounds: Bounds,
     strings: HashMap<String, u32>,
     pub reductions: FastMap<usize, u32>,
 }
@@ -58,7 +58,7 @@ pub fn start(live: &'static TraceBuffer) {
         datatypes: FastMap::default(),
         recipes: FastMap::default(),
         operations: FastMap::default(),
-        open: FastMap::default(),
+        bounds: Bounds::default(),
         strings: HashMap::new(),
         reductions: FastMap::default(),
     }));

@@ -44,6 +44,11 @@ impl<T> Entry<T> {
         Entry(NonNull::from(Box::leak(Box::new(entry))))
     }
 
+    /// Its place.
+    pub fn as_ptr(self) -> *mut T {
+        self.0.as_ptr()
+    }
+
     /// Stores all of it: before it counts, or where it belongs to the caller alone.
     pub fn write(self, entry: T) {
         // SAFETY: the place is valid for as long as the process lasts (`at`).
@@ -89,10 +94,35 @@ fields! {
 }
 
 impl Entry<CommunicatorEntry> {
+    /// All of it, which nobody changes meanwhile.
+    pub fn copy(self) -> CommunicatorEntry {
+        // SAFETY: the place is valid (`Entry::at`), and the caller has it for itself.
+        unsafe { self.0.read() }
+    }
+
     /// Whether clocks are to be synchronised after the last call that was counted.
     #[inline(always)]
     pub fn is_sync_due(self) -> bool {
         self.calls() >= self.sync_at()
+    }
+}
+
+impl Entry<OperationEntry> {
+    /// Counts a start of a persistent request: its repetition. Threads may start several of one operation at once.
+    pub fn count_start(self) -> u64 {
+        self.starts().fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// Takes back a start that was counted as this repetition. False: another thread has counted one since, and it
+    /// stays.
+    pub fn take_back_start(self, repetition: u64) -> bool {
+        self.starts().compare_exchange(repetition + 1, repetition, Ordering::Relaxed, Ordering::Relaxed).is_ok()
+    }
+
+    fn starts(&self) -> &AtomicU64 {
+        // SAFETY: the place is valid (`Entry::at`) and aligned; calls of an operation whose requests are persistent are
+        // counted in this way only while the program runs.
+        unsafe { AtomicU64::from_ptr(&raw mut (*self.0.as_ptr()).calls) }
     }
 }
 
@@ -112,5 +142,26 @@ impl Entry<ChunkEntry> {
     pub fn draw_now(self) -> u64 {
         // SAFETY: the place is valid (`Entry::at`).
         unsafe { (&raw const (*self.0.as_ptr()).draw).read_volatile() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn starts_on_several_threads_have_repetitions_of_their_own() {
+        const STARTS: u64 = 100_000;
+        let entry = Entry::unlisted(OperationEntry::default());
+        let mut counted: Vec<u64> = std::thread::scope(|scope| {
+            let threads: Vec<_> =
+                (0..4).map(|_| scope.spawn(|| (0..STARTS).map(|_| entry.count_start()).collect::<Vec<_>>())).collect();
+            threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect()
+        });
+        counted.sort_unstable();
+        assert!(counted.into_iter().eq(0..4 * STARTS));
+        assert!(!entry.take_back_start(4 * STARTS - 2), "another one was counted since");
+        assert!(entry.take_back_start(4 * STARTS - 1));
+        assert_eq!(entry.calls(), 4 * STARTS - 1);
     }
 }

@@ -180,6 +180,11 @@ impl TraceBuffer {
         self.add(OPERATIONS, entry).map(|(number, _)| number)
     }
 
+    /// How many operations the table can hold.
+    pub fn most_operations(&self) -> u64 {
+        self.layout.regions[OPERATIONS].capacity
+    }
+
     /// The place of an operation.
     pub fn operation(&self, number: u32) -> Entry<OperationEntry> {
         self.entry(OPERATIONS, number.into())

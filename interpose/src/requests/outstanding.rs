@@ -2,7 +2,7 @@
 //!
 //! A request is known by its handle while it is outstanding. Handles are not unique: libraries give one and the same to
 //! all calls that are complete when they return, so such a call is closed there. With nothing outstanding a Wait or
-//! Test costs one branch.
+//! Test costs one branch, also while there are persistent requests that are not started.
 //!
 //! The request of a persistent collective lives from its making to MPI_Request_free; each start of it is a call.
 //! Persistent collectives may be started in any order, another one on each rank. So their calls do not take part in the
@@ -117,6 +117,13 @@ pub fn start_all_prepared(forward: impl FnOnce() -> c_int, count: usize, request
         }
     } else {
         begun.into_iter().rev().for_each(|(_, record)| record.take_back());
+        with_prepared(|known| {
+            for (handle, ..) in &starts {
+                if let Some(prepared) = known.get_mut(handle) {
+                    prepared.starts -= 1;
+                }
+            }
+        });
     }
     result
 }
@@ -129,10 +136,16 @@ fn with_prepared<R>(work: impl FnOnce(&mut FastMap<usize, Prepared>) -> R) -> R 
     result
 }
 
-/// Whether any request is followed.
+/// Whether any request is under way that is followed. A persistent one is from its start until it is complete.
 #[inline(always)]
 pub fn any_outstanding() -> bool {
-    OUTSTANDING.load(Ordering::Relaxed) != 0 || any_persistent()
+    OUTSTANDING.load(Ordering::Relaxed) != 0
+}
+
+/// Whether there is any request that is known, under way or not.
+#[inline(always)]
+pub fn any_known() -> bool {
+    any_outstanding() || any_prepared()
 }
 
 /// Forwards what starts a non-blocking collective, and follows its request.

@@ -1,5 +1,6 @@
 //! The calls that each rank made on each communicator, in the order of their positions.
 
+use std::collections::HashMap;
 use std::ops::Range;
 
 use mpitrace_format::layout::OPERATION_MASK;
@@ -97,6 +98,8 @@ pub(super) struct Cursor<'a> {
     calls: &'a Calls,
     position: &'a [u64],
     operation: &'a [u32],
+    /// In place of `calls` and of their positions: records and positions by number.
+    by_function: Option<Vec<(u64, u32)>>,
     /// The numbers of the calls that are left.
     left: Range<usize>,
     /// The record that comes next and its position.
@@ -107,13 +110,45 @@ impl<'a> Cursor<'a> {
     /// Through the calls with these numbers.
     pub(super) fn new(part: &'a Part, calls: &'a Calls, numbers: Range<usize>) -> Self {
         let (position, operation) = (part.position(), part.operation());
-        let mut cursor = Cursor { calls, position, operation, left: numbers, next: None };
+        let mut cursor = Cursor { calls, position, operation, by_function: None, left: numbers, next: None };
+        cursor.load();
+        cursor
+    }
+
+    /// Through the calls on a folded communicator, whose positions are those on many: the k-th call of a function has a
+    /// position that the k-th one has on every rank, so that they share a row. They need not be of one communicator.
+    /// `functions` numbers the functions, for all ranks alike.
+    pub(super) fn by_function(part: &'a Part, calls: &'a Calls, functions: &mut HashMap<String, u64>) -> Self {
+        let mut cursor = Cursor::new(part, calls, 0..0);
+        let of_operation: Vec<u64> = part
+            .operations()
+            .iter()
+            .map(|entry| {
+                let next = functions.len() as u64;
+                *functions.entry(part.text(entry.function).unwrap_or_default()).or_insert(next)
+            })
+            .collect();
+        let mut made: HashMap<u64, u64> = HashMap::new();
+        let place = |record: u32| {
+            let function = of_operation[(cursor.operation[record as usize] & OPERATION_MASK) as usize];
+            let before = made.entry(function).or_default();
+            *before += 1;
+            (function << 40 | (*before - 1), record)
+        };
+        let mut places: Vec<(u64, u32)> = (0..calls.len()).filter_map(|number| calls.get(number)).map(place).collect();
+        places.sort_unstable();
+        cursor.left = 0..places.len();
+        cursor.by_function = Some(places);
         cursor.load();
         cursor
     }
 
     fn load(&mut self) {
         let number = Some(self.left.start).filter(|_| !self.left.is_empty());
+        if let Some(places) = &self.by_function {
+            self.next = number.map(|number| (places[number].1, places[number].0));
+            return;
+        }
         self.next =
             number.and_then(|number| self.calls.get(number)).map(|record| (record, self.position[record as usize]));
     }
@@ -139,7 +174,7 @@ impl<'a> Cursor<'a> {
     /// Of the calls that come next, if they are one record after the other: the first one's record, and of up to so
     /// many the positions and the operations, with other bits beside [`OPERATION_MASK`].
     pub(super) fn in_a_row(&self, most: usize) -> Option<(u32, &'a [u64], &'a [u32])> {
-        let (Calls::All(_), Some((first, _))) = (self.calls, self.next) else { return None };
+        let (Calls::All(_), Some((first, _)), None) = (self.calls, self.next, &self.by_function) else { return None };
         let range = self.left.start..self.left.end.min(self.left.start + most);
         Some((first, &self.position[range.clone()], &self.operation[range]))
     }

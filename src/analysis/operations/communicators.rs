@@ -11,8 +11,11 @@ use crate::reader::Trace;
 pub struct Communicator {
     /// Its number within the trace.
     pub id: usize,
-    /// `MPI_COMM_WORLD`, `MPI_COMM_SELF`, the name that the program gave it, or `comm-N`.
+    /// `MPI_COMM_WORLD`, `MPI_COMM_SELF`, the name that the program gave it, `comm-N`, or `folded`.
     pub name: String,
+    /// Not one communicator: the calls of all ranks on those that have no entry of their own, beyond a bound. Calls in
+    /// one repetition need not belong together, and no repetition is complete.
+    pub folded: bool,
     /// Its ranks, both groups of an intercommunicator.
     pub size: u32,
     /// The parts whose ranks are in it, with the index that it has there, in the order of their ranks.
@@ -22,16 +25,18 @@ pub struct Communicator {
 /// The communicators by number, and for each part the number of each of its entries.
 ///
 /// MPI_COMM_WORLD is 0; then those that the program made, by the lowest world rank in them and the order in which that
-/// rank made them; then each rank's MPI_COMM_SELF.
+/// rank made them; then each rank's MPI_COMM_SELF; then the folded one of all ranks.
 pub(super) fn number(trace: &Trace) -> (Vec<Communicator>, Vec<Vec<usize>>) {
     let mut by_key: HashMap<[u64; 2], usize> = HashMap::new();
     let mut found: Vec<Vec<(usize, usize)>> = Vec::new();
+    let mut folded = None;
     for (part, content) in trace.parts.iter().enumerate() {
         for (index, entry) in content.communicators().iter().enumerate() {
-            // One that was never identified (killed within its first call) is the same as no other.
-            let group = match entry.flags & flags::IDENTIFIED != 0 {
-                true => *by_key.entry(entry.key).or_insert(found.len()),
-                false => found.len(),
+            let group = match entry.flags & (flags::IDENTIFIED | flags::FOLDED) {
+                // One that was never identified (killed within its first call) is the same as no other.
+                0 => found.len(),
+                flags::IDENTIFIED => *by_key.entry(entry.key).or_insert(found.len()),
+                _ => *folded.get_or_insert(found.len()),
             };
             if group == found.len() {
                 found.push(Vec::new());
@@ -44,7 +49,12 @@ pub(super) fn number(trace: &Trace) -> (Vec<Communicator>, Vec<Vec<usize>>) {
     // Parts were visited in the order of their ranks, so a group's first member is of its lowest rank.
     found.sort_by_key(|members| {
         let flags = entry(&members[0]).flags;
-        let class = if flags & flags::WORLD != 0 { 0 } else { 1 + u8::from(flags & flags::SELF != 0) };
+        let class = match flags {
+            bits if bits & flags::WORLD != 0 => 0,
+            bits if bits & flags::SELF != 0 => 2,
+            bits if bits & flags::FOLDED != 0 => 3,
+            _ => 1,
+        };
         (class, members[0])
     });
 
@@ -60,10 +70,15 @@ pub(super) fn number(trace: &Trace) -> (Vec<Communicator>, Vec<Vec<usize>>) {
         let name = given.unwrap_or_else(|| match first.flags {
             bits if bits & flags::WORLD != 0 => "MPI_COMM_WORLD".to_owned(),
             bits if bits & flags::SELF != 0 => "MPI_COMM_SELF".to_owned(),
+            bits if bits & flags::FOLDED != 0 => "folded".to_owned(),
             _ => format!("comm-{id}"),
         });
-        let size = members.iter().map(|member| entry(member).size).max().unwrap_or(0);
-        communicators.push(Communicator { id, name, size, members });
+        let folded = first.flags & flags::FOLDED != 0;
+        let size = match folded {
+            true => members.len() as u32,
+            false => members.iter().map(|member| entry(member).size).max().unwrap_or(0),
+        };
+        communicators.push(Communicator { id, name, folded, size, members });
     }
     (communicators, numbers)
 }

@@ -65,11 +65,18 @@ impl<'a> Matching<'a> {
     }
 
     fn run(mut self, calls: &[Calls]) -> Vec<(FirstCall, Operation)> {
-        let stretches = parallel::map(self.stretches(calls), |numbers| {
-            let parts = self.parts().zip(calls).zip(numbers);
-            let cursors = parts.map(|((part, calls), numbers)| Cursor::new(part, calls, numbers)).collect();
-            Stretch::of(Matching::new(self.trace, self.communicator), cursors)
-        });
+        let stretch = |cursors| Stretch::of(Matching::new(self.trace, self.communicator), cursors);
+        let stretches = match self.communicator.folded {
+            true => {
+                let mut functions = HashMap::new();
+                let parts = self.parts().zip(calls);
+                vec![stretch(parts.map(|(part, calls)| Cursor::by_function(part, calls, &mut functions)).collect())]
+            }
+            false => parallel::map(self.stretches(calls), |numbers| {
+                let parts = self.parts().zip(calls).zip(numbers);
+                stretch(parts.map(|((part, calls), numbers)| Cursor::new(part, calls, numbers)).collect())
+            }),
+        };
         let mut gaps = Vec::new();
         for stretch in stretches {
             for (found, records) in stretch.matching.found.into_iter().zip(stretch.records) {

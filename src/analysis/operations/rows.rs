@@ -33,7 +33,7 @@ pub(super) fn finish(
         counting.iter().map(|&(member, _)| (member, parts[member].repetition())).collect();
 
     let exits: Vec<&[u64]> = parts.iter().map(|part| part.exit()).collect();
-    let all_here = parts.len() == communicator.size as usize;
+    let all_here = parts.len() == communicator.size as usize && !communicator.folded;
     let finished = |(&record, exit): (&u32, &&[u64])| record != NO_RECORD && exit[record as usize] != 0;
     let is_complete = |row: &[u32]| all_here && row.iter().zip(&exits).all(finished);
 

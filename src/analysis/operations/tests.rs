@@ -370,3 +370,34 @@ fn run_times_of_many_repetitions_are_those_of_their_calls() {
         assert_eq!(found.operations[0].run_times(&trace, &clock, time), expected, "{}", time.name());
     }
 }
+
+#[test]
+fn calls_on_folded_communicators_are_never_complete() {
+    let mut ranks = world(2);
+    for (number, rank) in (0..).zip(&mut ranks) {
+        let barrier = rank.operation("MPI_Barrier", 0, 0);
+        let folded = rank.folded_communicator();
+        let once = rank.operation("MPI_Barrier", folded, mpitrace_format::layout::UNKNOWN_BYTES);
+        let other = rank.operation("MPI_Bcast", folded, mpitrace_format::layout::UNKNOWN_BYTES);
+        rank.call(barrier, 1, 5);
+        if number == 1 {
+            rank.call(other, 6, 8);
+        }
+        for i in 0..3 {
+            // The last one of rank 1 does not return.
+            rank.call(once, 10 * i + 10, if number == 1 && i == 2 { 0 } else { 10 * i + 15 });
+        }
+    }
+    let (trace, found) = opened("folded", &ranks);
+    let expected = [
+        ("MPI_Barrier", "MPI_COMM_WORLD", Some(0), 1, 0),
+        ("MPI_Barrier", "folded", None, 0, 3),
+        ("MPI_Bcast", "folded", None, 0, 1),
+    ];
+    assert_eq!(names(&found), expected);
+    assert_eq!(all_records(&found.operations[2]), [[NO_RECORD, 1]]);
+    let unfinished = found.unfinished(&trace);
+    assert_eq!(unfinished.len(), 1, "{unfinished:?}");
+    let Unfinished { inside, returned, never_entered, not_kept, missing, .. } = &unfinished[0];
+    assert_eq!((inside, returned, never_entered, not_kept, *missing), (&vec![1], &vec![], &vec![], &vec![], 0));
+}

@@ -56,6 +56,10 @@ impl Operations {
         let position = kept.map_or(0, |(&(part, _), &record)| trace.parts[part].position()[record as usize]);
         for (&(part, index), &record) in communicator.members.iter().zip(records) {
             let content = &trace.parts[part];
+            // Which other ranks take part in a call on a folded communicator is not known.
+            if communicator.folded && (record == NO_RECORD || content.exit()[record as usize] != 0) {
+                continue;
+            }
             let list = if record == NO_RECORD {
                 // The next call of this rank on the communicator has the position `calls`.
                 match content.communicators()[index].calls > position {

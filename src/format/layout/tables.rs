@@ -46,6 +46,9 @@ pub mod communicator_flags {
     pub const INTER: u32 = 4;
     /// The key, size and rank are known.
     pub const IDENTIFIED: u32 = 8;
+    /// Not one communicator: the calls on all those beyond a bound that were used little and have no entry of their
+    /// own. Positions are those on each of them.
+    pub const FOLDED: u32 = 16;
 }
 
 /// One operation as one rank sees it.

@@ -1,8 +1,8 @@
 //! A trace as the companion shows it, by the keys of its JSON that others rely on.
 
 use super::companion::mpitrace;
-use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Deserializer};
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::path::PathBuf;
@@ -37,6 +37,8 @@ pub struct Operation {
     pub function: String,
     pub communicator: String,
     pub communicator_id: u64,
+    /// u64::MAX: not known.
+    #[serde(deserialize_with = "bytes_if_known")]
     pub bytes: u64,
     pub root: Option<i64>,
     pub datatype: Option<String>,
@@ -45,6 +47,10 @@ pub struct Operation {
     pub repetitions: u64,
     pub incomplete: u64,
     pub call_site: Option<CallSite>,
+}
+
+fn bytes_if_known<'de, D: Deserializer<'de>>(value: D) -> Result<u64, D::Error> {
+    Ok(Option::deserialize(value)?.unwrap_or(u64::MAX))
 }
 
 /// The place in the program that calls.

@@ -113,10 +113,10 @@ fn operation(name: &str) -> Option<Found> {
     let mut registry = registry::lock()?;
     let world = registry.communicators.get(&abi::get().comm_world).copied()?;
     let function = registry.string(name);
-    let communicator = world.number;
+    let communicator = world.number();
     let entry = OperationEntry { communicator, root: NO_ROOT, function, ..OperationEntry::default() };
     let number = registry.live.add_operation(entry)?;
-    Some(Found { operation: registry.live.operation(number), communicator: world.entry, number, open: false })
+    Some(Found { operation: registry.live.operation(number), communicator: world.entry(), number, open: false })
 }
 
 /// The values of a slot in the repetitions of a region that are kept.

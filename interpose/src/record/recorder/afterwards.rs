@@ -28,9 +28,10 @@ pub fn end_untracked(thread: ThreadRef, known: Option<&'static Communicator>, bl
     if let Some(known) = known
         && !abi::get().is_argument_error(result)
     {
-        known.entry.set_calls(known.entry.calls() + 1);
-        if blocking && known.entry.is_sync_due() {
-            clocks::after_call(known.entry);
+        let entry = known.entry();
+        entry.set_calls(entry.calls() + 1);
+        if blocking && entry.is_sync_due() {
+            clocks::after_call(entry);
             thread.attend(attention::DISTURBED);
         }
     }

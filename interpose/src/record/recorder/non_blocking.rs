@@ -50,8 +50,7 @@ pub fn prepared(found: &Found, position: u64) -> Option<Begun> {
         return None;
     }
     let thread = thread::current_or_new();
-    let repetition = found.operation.calls();
-    found.operation.set_calls(repetition + 1);
+    let repetition = found.operation.count_start();
     let room = if mode == mode::PAUSED { None } else { thread.make_room() };
     let Some(flags) = room else {
         let entry = thread.entry();
@@ -70,13 +69,14 @@ pub fn prepared(found: &Found, position: u64) -> Option<Begun> {
     compiler_fence(Ordering::Release);
     place.set_enter(ticks::now());
     thread.go_behind(record);
-    Some(Begun { thread, operation: found.operation, record, place, chunk: thread.drawn() })
+    Some(Begun { thread, operation: found.operation, repetition, record, place, chunk: thread.drawn() })
 }
 
 /// The record of a persistent collective that is being started, on the thread that has begun it.
 pub struct Begun {
     thread: ThreadRef,
     operation: Entry<OperationEntry>,
+    repetition: u64,
     record: Record,
     place: Place,
     chunk: Drawn,
@@ -96,9 +96,11 @@ impl Begun {
 
     /// The starting call has failed. To be called for the last one begun first.
     pub fn take_back(self) {
-        self.operation.set_calls(self.operation.calls() - 1);
         let entry = self.thread.entry();
         entry.set_failed(entry.failed() + 1);
+        if !self.operation.take_back_start(self.repetition) {
+            entry.set_failed_in_place(entry.failed_in_place() + 1);
+        }
         // It is the thread's last one, unless a chunk was drawn in between.
         if self.chunk.is_current() && self.thread.is_last(self.record) {
             self.place.set_enter(0);

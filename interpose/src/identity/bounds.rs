@@ -1,0 +1,164 @@
+//! Bounds on what is kept of communicators and operations, however many of them a program makes.
+//!
+//! The entries of freed communicators on which calls were made stay in the trace's table. Beyond [`RETIRED`] of them a
+//! new communicator has no entry at first: its calls are counted apart, and the trace has them as calls on one folded
+//! communicator, of one operation for each function and thread. One that is used more often gets an entry all the same;
+//! since a communicator's calls are the same in number on all its ranks, the ranks agree on its first call there.
+//!
+//! Beyond [`OPERATIONS`] those of one function on one communicator are merged: the trace has no message size, root,
+//! data type, reduction and place of theirs.
+
+use std::collections::VecDeque;
+
+use mpitrace_format::layout::{CommunicatorEntry, NO_ROOT, UNKNOWN_BYTES, communicator_flags as flags};
+
+use crate::identity::call_cache::{self, Call, Declared};
+use crate::identity::communicator::{Communicator, Group, mix};
+use crate::identity::registry::{Description, FastMap, Registry};
+use crate::job::run::RUN;
+use crate::record::entry::Entry;
+use crate::record::thread;
+
+/// As many communicators that were freed after calls on them keep their entries.
+const RETIRED: u64 = 2048;
+/// As many calls a later one has before it gets an entry; twice as many after each further [`RETIRED`] entries.
+const CALLS: u64 = 64;
+/// As many freed communicators are left alone before what held them is used again: a thread that still looks at one was
+/// overtaken by that many.
+const SPARE: usize = 256;
+/// As many operations are told apart on a rank.
+const OPERATIONS: u64 = 1 << 17;
+
+/// What is needed to keep the bounds.
+#[derive(Default)]
+pub struct Bounds {
+    /// Freed communicators, the longest freed first.
+    spare: VecDeque<&'static Communicator>,
+    /// Entries of the table to which no operation refers.
+    unused: Vec<(u32, Entry<CommunicatorEntry>)>,
+    /// Communicators that were freed and have left their entries.
+    retired: u64,
+    /// The entry that is for all that have none.
+    folded: Option<u32>,
+    /// Operations on it, by function and thread: threads may call on several of these communicators at once.
+    folded_operations: FastMap<(Declared, u32), u32>,
+    /// Operations in the table.
+    operations: u64,
+    /// At as many operations by description those of freed communicators are forgotten.
+    forget_at: usize,
+}
+
+impl Bounds {
+    /// Calls that a communicator without an entry has before it gets one.
+    fn calls_before_entry(&self) -> u64 {
+        match self.retired / RETIRED {
+            0 => 0,
+            times => CALLS << (times - 1).min(40),
+        }
+    }
+}
+
+impl Registry {
+    /// A communicator that was made now, with these ranks, and with an entry where it gets one. `None`: the table is
+    /// full.
+    pub fn make(&mut self, entry: CommunicatorEntry, group: &Group) -> Option<&'static Communicator> {
+        let listed = if self.bounds.calls_before_entry() == 0 { self.list(entry) } else { None };
+        let folded = if listed.is_none() { self.folded()? } else { 0 };
+        let spare = if self.bounds.spare.len() > SPARE { self.bounds.spare.pop_front() } else { None };
+        let known = spare.unwrap_or_else(Communicator::leak);
+        known.renew(entry.key, group, entry.flags & (flags::WORLD | flags::SELF) != 0);
+        match listed {
+            Some((number, place)) => known.set_listed(number, place),
+            None => known.set_folded(folded, entry),
+        }
+        Some(known)
+    }
+
+    /// Puts an entry into the table.
+    fn list(&mut self, entry: CommunicatorEntry) -> Option<(u32, Entry<CommunicatorEntry>)> {
+        if let Some((number, place)) = self.bounds.unused.pop() {
+            place.write(entry);
+            return Some((number, place));
+        }
+        self.live.add_communicator(entry)
+    }
+
+    /// The entry for all communicators that have none of their own.
+    fn folded(&mut self) -> Option<u32> {
+        if self.bounds.folded.is_none() {
+            let entry = CommunicatorEntry {
+                key: mix(&[11, RUN.get().map_or(0, |run| run.rank.into())]),
+                size: 1,
+                flags: flags::IDENTIFIED | flags::FOLDED,
+                sync_at: u64::MAX,
+                ..CommunicatorEntry::default()
+            };
+            self.bounds.folded = self.live.add_communicator(entry).map(|(number, _)| number);
+        }
+        self.bounds.folded
+    }
+
+    /// Before a call on a communicator: gives it an entry where it has none and is used often.
+    pub fn list_if_used_often(&mut self, known: &Communicator) {
+        if known.is_folded()
+            && known.is_identified()
+            && known.entry().calls() >= self.bounds.calls_before_entry()
+            && let Some((number, place)) = self.list(known.entry().copy())
+        {
+            known.set_listed(number, place);
+            call_cache::next_generation();
+        }
+    }
+
+    /// The program has freed a communicator, which is not among the known ones any more.
+    pub fn retire(&mut self, known: &'static Communicator) {
+        if !known.is_folded() {
+            match known.is_called() {
+                true => self.bounds.retired += 1,
+                false => self.bounds.unused.push((known.number(), known.entry())),
+            }
+        }
+        self.bounds.spare.push_back(known);
+        if self.operations.len() >= self.bounds.forget_at {
+            let here: FastMap<u32, ()> = self.communicators.values().map(|known| (known.number(), ())).collect();
+            self.operations.retain(|description, _| here.contains_key(&description.communicator));
+            self.operations.shrink_to_fit();
+            self.bounds.forget_at = 2 * self.operations.len() + 512;
+        }
+    }
+
+    /// The number of the operation that a call with this size belongs to.
+    pub fn operation(&mut self, known: &Communicator, call: &Call, size: (u64, u32)) -> Option<u32> {
+        let function = call.key.function;
+        if known.is_folded() {
+            let thread = thread::current_or_new().index();
+            if let Some(&number) = self.bounds.folded_operations.get(&(function, thread)) {
+                return Some(number);
+            }
+            let number = self.add_operation(&merged(function, known.number()))?;
+            self.bounds.folded_operations.insert((function, thread), number);
+            return Some(number);
+        }
+        let mut description = self.describe(known, call, size);
+        if let Some(&number) = self.operations.get(&description) {
+            return Some(number);
+        }
+        // Half of a smaller table is left for those that are merged.
+        if self.bounds.operations >= OPERATIONS.min(self.live.most_operations() / 2) {
+            description = merged(function, known.number());
+            if let Some(&number) = self.operations.get(&description) {
+                return Some(number);
+            }
+        }
+        let number = self.add_operation(&description)?;
+        self.bounds.operations += 1;
+        known.set_called();
+        self.operations.insert(description, number);
+        Some(number)
+    }
+}
+
+/// Every operation of a function on a communicator.
+fn merged(function: Declared, communicator: u32) -> Description {
+    Description { function, communicator, bytes: UNKNOWN_BYTES, root: NO_ROOT, datatype: 0, reduction: 0, site: 0 }
+}
