@@ -120,7 +120,7 @@ impl TraceBuffer {
         let Some(path) = &self.path else { return false };
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let of_job = name.trim_end_matches(node_files::SEGMENT).rsplit_once('-').map_or(&*name, |(of_job, _)| of_job);
-        std::fs::File::create_new(path.with_file_name(format!("{of_job}{ending}"))).is_ok()
+        system::create_private(&path.with_file_name(format!("{of_job}{ending}"))).is_ok()
     }
 
     /// Whether a call was not kept since the arrays were full.
