@@ -248,7 +248,7 @@ mod tests {
         Leftover { path, modified: began as i64, rank, map }
     }
 
-    /// Anybody may put a file of any name into a folder that all users share.
+    /// Each user may put a file of any name into a folder that all users share.
     #[test]
     fn a_link_and_another_user_s_file_are_no_leftovers() {
         let folder = std::env::temp_dir().join(format!("mpitrace-owner-{}", std::process::id()));

@@ -303,7 +303,7 @@ fn settle(link: &Path, answer: &str, owner: Option<u32>) -> Option<(String, bool
     }
     let _ = std::fs::remove_file(other);
     if owner.is_some() && owner_of(link).is_some_and(|found| Some(found) != owner) {
-        // All ranks that look here see that it is another's, and do without an answer.
+        // All ranks of the node see the same owner, and act without this answer.
         return None;
     }
     // There is an answer, by which the others act. A network file system may show it late.
@@ -425,7 +425,7 @@ mod tests {
         assert_eq!((rank.count_here(), read(&link, rank.owner).as_deref()), (1, Some(ALL)));
         rank.owner = rank.owner.map(|owner| owner + 1);
         assert_eq!((rank.count_here(), read(&link, rank.owner)), (0, None));
-        assert_eq!(settle(&link, SOME, rank.owner), None, "and nobody waits for it to change");
+        assert_eq!(settle(&link, SOME, rank.owner), None, "without a wait");
         std::fs::remove_dir_all(&folder).unwrap();
     }
 
