@@ -203,12 +203,16 @@ fn merge(mut own: Stored, mut other: Stored) -> io::Result<Stored> {
 }
 
 impl Stored {
-    /// Reads the frame of a trace. What is no trace is an error of the kind `InvalidData`.
+    /// Reads the frame of a trace. What is no trace is an error of the kind `InvalidData`; so that a link is never
+    /// written through, it is an error too.
     fn open(path: &Path) -> io::Result<Stored> {
-        let file = OpenOptions::new().read(true).write(true).custom_flags(libc::O_NONBLOCK).open(path)?;
+        let file =
+            OpenOptions::new().read(true).write(true).custom_flags(libc::O_NONBLOCK | libc::O_NOFOLLOW).open(path)?;
         let header: FileHeader = read_at(&file, 0)?;
         let known = header.magic == FILE_MAGIC && header.version == VERSION && file::checksum(&header) == header.crc;
-        if !known || header.parts > header.world_size {
+        // The table is held in memory: a file that is shorter than it says must not have all of that allocated.
+        let has_table = file::part_entry_offset(header.parts) <= file.metadata()?.len();
+        if !known || header.parts > header.world_size || !has_table {
             return Err(io::ErrorKind::InvalidData.into());
         }
         let mut parts = vec![PartEntry::default(); header.parts as usize];

@@ -57,7 +57,7 @@ pub fn leftovers(folders: &[PathBuf], uid: Option<u32>) -> Result<Vec<Leftover>,
             let name = entry.file_name();
             let name = name.to_string_lossy();
             if name.starts_with(&prefix) && name.ends_with(node_files::SEGMENT) {
-                match look_at(&entry.path()) {
+                match look_at(&entry.path(), uid) {
                     Some((leftover, false)) => found.push(leftover),
                     Some((of_living, true)) => living.push(of_living.rank.job),
                     None => {}
@@ -199,10 +199,16 @@ impl Leftover {
     }
 }
 
-/// A segment, and whether its process lives.
-fn look_at(path: &Path) -> Option<(Leftover, bool)> {
-    let file = File::options().read(true).write(true).custom_flags(libc::O_NONBLOCK).open(path).ok()?;
+/// A segment of the user `uid`, or of any, and whether its process lives.
+fn look_at(path: &Path, uid: Option<u32>) -> Option<(Leftover, bool)> {
+    let flags = libc::O_NONBLOCK | libc::O_NOFOLLOW;
+    let file = File::options().read(true).write(true).custom_flags(flags).open(path).ok()?;
     let metadata = file.metadata().ok()?;
+    // The name says nothing of the owner. A file that another user cuts short while it is mapped would end this process
+    // with SIGBUS, and a traced program looks for leftovers too.
+    if !metadata.is_file() || uid.is_some_and(|uid| metadata.uid() != uid) {
+        return None;
+    }
     // SAFETY: read-only and private to this process. Only the header is looked at before it is known that the process
     // that wrote the segment has ended.
     let map = unsafe { Mmap::map(&file) }.ok()?;
@@ -240,6 +246,38 @@ mod tests {
         let first_anchor = Anchor { realtime_ns: began, ..Anchor::default() };
         let rank = RankHeader { job: [job; 16], rank, pid: began as u32, first_anchor, ..RankHeader::zeroed() };
         Leftover { path, modified: began as i64, rank, map }
+    }
+
+    /// Each user may put a file of any name into a folder that all users share.
+    #[test]
+    fn a_link_and_another_user_s_file_are_no_leftovers() {
+        let folder = std::env::temp_dir().join(format!("mpitrace-owner-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let mut header = SegmentHeader {
+            magic: SEGMENT_MAGIC,
+            version: VERSION,
+            byte_order: BYTE_ORDER_MARK,
+            ..SegmentHeader::zeroed()
+        };
+        header.rank.columns = COLUMNS.len() as u32;
+        for (entry, (name, element_size)) in header.columns.iter_mut().zip(COLUMNS) {
+            (entry.name, entry.element_size) = (name_bytes(name), element_size);
+        }
+        let uid = folder.metadata().unwrap().uid();
+        let named =
+            |uid: u32, name: &str| folder.join(format!("{}{name}{}", node_files::prefix(uid), node_files::SEGMENT));
+        let own = named(uid, "1");
+        std::fs::write(&own, bytemuck::bytes_of(&header)).unwrap();
+        std::os::unix::fs::symlink(&own, named(uid, "2")).unwrap();
+        std::fs::copy(&own, named(uid + 1, "3")).unwrap();
+        let found = |uid| -> Vec<PathBuf> {
+            let found = leftovers(std::slice::from_ref(&folder), uid).unwrap();
+            found.into_iter().map(|leftover| leftover.path).collect()
+        };
+        assert_eq!(found(Some(uid)), std::slice::from_ref(&own));
+        assert_eq!(found(Some(uid + 1)), Vec::<PathBuf>::new(), "it has the name, not the owner");
+        assert_eq!(found(None).len(), 2);
+        std::fs::remove_dir_all(&folder).unwrap();
     }
 
     #[test]

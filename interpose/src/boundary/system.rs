@@ -2,9 +2,11 @@
 //! misused.
 
 use std::ffi::{CStr, c_int};
-use std::fs::File;
+use std::fs::{DirBuilder, File, OpenOptions};
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, IntoRawFd};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::Path;
 
 /// The user that this process runs as.
 pub fn user() -> u32 {
@@ -25,6 +27,16 @@ pub fn nanoseconds(clock: libc::clockid_t) -> u64 {
     // SAFETY: `time` outlives the call, which writes nothing else.
     unsafe { libc::clock_gettime(clock, &raw mut time) };
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
+
+/// Makes an empty file that no other user may open. An error where the name is taken, also by a link.
+pub fn create_private(path: &Path) -> io::Result<File> {
+    OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)
+}
+
+/// Makes a folder that no other user may enter. An error where the name is taken, also by a link.
+pub fn create_private_folder(path: &Path) -> io::Result<()> {
+    DirBuilder::new().mode(0o700).create(path)
 }
 
 /// The name of this host, of its network namespace's view.

@@ -5,7 +5,7 @@
 //! nothing else does, so that is the error that is stated.
 
 use std::fs::{File, OpenOptions};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -62,8 +62,10 @@ pub fn share(comm: Comm, rank: u32, folder: Option<&Path>) -> Option<SharedPage>
         let path = folder?.join(format!("{}{process}.clock", node_files::prefix(system::user())));
         let mut options = OpenOptions::new();
         options.read(true).write(true).mode(0o600).custom_flags(libc::O_NOFOLLOW);
-        let file = if rank == 0 { options.create_new(true).open(&path) } else { options.open(&path) };
-        Some((path, file.ok()?))
+        let file = if rank == 0 { options.create_new(true).open(&path) } else { options.open(&path) }.ok()?;
+        // The name can be guessed: a page of another user's file may vanish, which would end the program with SIGBUS.
+        let is_ours = || file.metadata().is_ok_and(|found| found.uid() == system::user() && found.len() >= PAGE);
+        if rank == 0 || is_ours() { Some((path, file)) } else { None }
     };
     let mut made = None;
     if rank == 0 {

@@ -88,12 +88,14 @@ struct Appended {
 fn append(path: &Path, job: [u8; 16], world_size: u32, content: &Content<'_>) -> io::Result<Appended> {
     for number in 1.. {
         let candidate = file::numbered(path, number);
-        let mut file = match OpenOptions::new().read(true).write(true).custom_flags(libc::O_NONBLOCK).open(&candidate) {
+        let mut file = match open_trace(&candidate) {
             Ok(file) => file,
+            // A link, wherever it leads, is no trace of this job.
+            Err(error) if error.raw_os_error() == Some(libc::ELOOP) => continue,
             Err(error) if error.kind() == io::ErrorKind::NotFound => match begin(&candidate, job, world_size) {
                 // Another rank, or another run, was faster: it is looked at again.
                 Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
-                _ => OpenOptions::new().read(true).write(true).open(&candidate)?,
+                _ => open_trace(&candidate)?,
             },
             Err(error) => return Err(error),
         };
@@ -114,6 +116,11 @@ fn append(path: &Path, job: [u8; 16], world_size: u32, content: &Content<'_>) ->
         return add_part(&file, &header, content).map(|(parts, records)| Appended { path: candidate, parts, records });
     }
     unreachable!("the numbers have no end")
+}
+
+/// Opens what has the name of the trace. Not blocking: it may be a pipe.
+fn open_trace(path: &Path) -> io::Result<File> {
+    OpenOptions::new().read(true).write(true).custom_flags(libc::O_NONBLOCK | libc::O_NOFOLLOW).open(path)
 }
 
 /// Makes a trace without parts, whole from the moment on at which it has its name.

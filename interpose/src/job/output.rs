@@ -7,6 +7,7 @@
 
 use std::fs::{File, OpenOptions};
 use std::io;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use mpitrace_format::file;
@@ -145,7 +146,7 @@ fn write_together(run: &Run, world: &World, writers: &Writers, path: &Path, cont
     let partial = file::partial_name(&taken, &token);
     let opened = match created {
         Some((_, file)) => Some(file),
-        None => OpenOptions::new().write(true).open(&partial).ok(),
+        None => open_partial(&partial).ok(),
     };
     if !writers.all(opened.is_some()) {
         if writers.rank == 0 {
@@ -173,6 +174,11 @@ fn write_together(run: &Run, world: &World, writers: &Writers, path: &Path, cont
     }
     let records = parts.iter().flatten().map(|part| part.records).sum();
     Written::Whole { path: published.unwrap_or(taken), ranks: writers.size, records }
+}
+
+/// Opens the file that rank 0 has made; a link under its name is another's.
+fn open_partial(partial: &Path) -> io::Result<File> {
+    OpenOptions::new().write(true).custom_flags(libc::O_NOFOLLOW).open(partial)
 }
 
 /// Writes this rank's part, and sees it on disk.
@@ -206,7 +212,7 @@ fn finish_file(run: &Run, world: &World, partial: &Path, parts: &[WrittenPart]) 
     let start = file::parts_start(entries.len() as u32);
     let end = parts.iter().map(|part| part.offset + part.length).max().unwrap_or(start);
     check_size(start)?;
-    let file = OpenOptions::new().write(true).open(partial)?;
+    let file = open_partial(partial)?;
     file::write_part_entries(&file, 0, &entries)?;
     let complete = parts.iter().all(|part| part.finalized);
     file::write_header(&file, world.job, run.world_size, entries.len() as u32, end, complete)?;

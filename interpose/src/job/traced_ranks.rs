@@ -16,8 +16,8 @@
 //! A symbolic link is made whole or not at all, and only once: so all ranks read one answer, whatever they saw
 //! themselves.
 
-use std::fs::File;
-use std::os::unix::fs::symlink;
+use std::fs::DirEntry;
+use std::os::unix::fs::{MetadataExt, symlink};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -71,6 +71,9 @@ pub struct TracedRanks {
     /// The folder of the node that took the marker. Ranks whose markers lie in one folder are of one node here.
     here: Option<PathBuf>,
     marker: Option<PathBuf>,
+    /// The owner of the marker. Other users may write to the folder, and can guess the names of these files: what is
+    /// not of this owner does not count there.
+    owner: Option<u32>,
     /// A name that no other process of the job has.
     name: String,
     /// What this rank may have made, and goes when no rank can ask any more; a folder comes before what is in it.
@@ -85,11 +88,12 @@ impl TracedRanks {
         // Containers may share a folder and have equal process numbers: the time tells them apart.
         let name = format!("{}-{}-{:x}", system::host(), std::process::id(), ticks::now());
         let mut traced_ranks =
-            TracedRanks { job, here: None, marker: None, name, settlements: Vec::new(), found: None };
+            TracedRanks { job, here: None, marker: None, owner: None, name, settlements: Vec::new(), found: None };
         for folder in folders {
             let marker =
                 folder.join(format!("{}-{}{}", traced_ranks.job_name(), traced_ranks.name, node_files::PRESENT));
-            if File::create_new(&marker).is_ok() {
+            if let Ok(file) = system::create_private(&marker) {
+                traced_ranks.owner = file.metadata().ok().map(|made| made.uid());
                 (traced_ranks.here, traced_ranks.marker) = (Some(folder.clone()), Some(marker));
                 break;
             }
@@ -132,13 +136,13 @@ impl TracedRanks {
                     BEYOND.to_owned()
                 } else if started.elapsed() > PATIENCE_HERE {
                     if self.job.nodes == Nodes::One { self.some() } else { BEYOND.to_owned() }
-                } else if let Some(answer) = read(&link) {
+                } else if let Some(answer) = read(&link, self.owner) {
                     break answer;
                 } else {
                     std::thread::sleep(Duration::from_millis(1));
                     continue;
                 };
-                let (settled, first) = settle(&link, &answer).unwrap_or_else(|| (BEYOND.to_owned(), false));
+                let (settled, first) = settle(&link, &answer, self.owner).unwrap_or_else(|| (BEYOND.to_owned(), false));
                 if first && settled.starts_with(SOME) {
                     self.found = Some(Found { ranks: count, folder: None });
                 }
@@ -167,7 +171,7 @@ impl TracedRanks {
         };
         let node_link = here.join(self.named(node_files::ANSWER));
         let leader = here.join(self.named(node_files::LEADER));
-        if File::create_new(&leader).is_ok() {
+        if system::create_private(&leader).is_ok() {
             self.settlements.extend([leader, node_link.clone()]);
             let answer = self.settle_job(world_size, folder, job_link);
             let _ = symlink(&answer, &node_link);
@@ -175,7 +179,7 @@ impl TracedRanks {
         }
         let started = Instant::now();
         while started.elapsed() < 3 * PATIENCE {
-            if let Some(answer) = read(&node_link) {
+            if let Some(answer) = read(&node_link, self.owner) {
                 return answer;
             }
             std::thread::sleep(Duration::from_millis(1));
@@ -183,14 +187,14 @@ impl TracedRanks {
         // The rank that asks for this node is late. What is settled now it will read too.
         self.make_answers(job_link);
         let some = self.some();
-        settle(job_link, &some).map_or(some, |(answer, _)| answer)
+        settle(job_link, &some, None).map_or(some, |(answer, _)| answer)
     }
 
     /// Makes the folder in which the answer will be.
     fn make_answers(&mut self, link: &Path) {
         let answers = link.parent().unwrap_or(Path::new("."));
         self.settlements.extend([answers.to_owned(), link.to_owned()]);
-        let _ = std::fs::create_dir(answers);
+        let _ = system::create_private_folder(answers);
     }
 
     /// For the ranks of this node: adds this node's count to those of the others, until all are there, another node has
@@ -198,7 +202,7 @@ impl TracedRanks {
     fn settle_job(&mut self, world_size: u32, folder: &Path, link: &Path) -> String {
         self.make_answers(link);
         self.settlements.push(folder.to_owned());
-        let adds_up = std::fs::create_dir(folder).is_ok();
+        let adds_up = system::create_private_folder(folder).is_ok();
         // The one that adds up says within its own patience what it has found.
         let (watched, patience) =
             if adds_up { (folder, PATIENCE) } else { (link.parent().unwrap_or(folder), 2 * PATIENCE) };
@@ -210,7 +214,7 @@ impl TracedRanks {
             let counted = self.count_here().max(1);
             if counted > written {
                 let file = folder.join(format!("{}.{counted}", self.name));
-                if File::create_new(&file).is_err() {
+                if system::create_private(&file).is_err() {
                     // Nothing can be said to the other nodes; so none of them finds all ranks.
                     break (self.some(), counted);
                 }
@@ -231,10 +235,10 @@ impl TracedRanks {
             // read the folder again.
             pause = (2 * pause).min(Duration::from_millis(100));
             let look = watched.join(format!("{}.look", self.name));
-            let _ = File::create(&look).and_then(|_| std::fs::remove_file(&look));
+            let _ = system::create_private(&look).and_then(|_| std::fs::remove_file(&look));
         };
         // Where there is no link, the ranks of this node still act alike.
-        let (settled, first) = settle(link, &answer).unwrap_or_else(|| (self.some(), true));
+        let (settled, first) = settle(link, &answer, None).unwrap_or_else(|| (self.some(), true));
         if settled == ALL {
             return settled;
         }
@@ -263,12 +267,13 @@ impl TracedRanks {
         }
     }
 
-    /// Traced ranks whose markers lie in the same folder as this one's; 0: this rank has none.
+    /// Traced ranks of the same user whose markers lie in the same folder as this one's; 0: this rank has none.
     fn count_here(&self) -> u32 {
         let prefix = format!("{}-", self.job_name());
         let entries = self.here.iter().filter_map(|folder| std::fs::read_dir(folder).ok()).flatten().flatten();
         let is_marker = |name: &str| name.starts_with(&prefix) && name.ends_with(node_files::PRESENT);
-        entries.filter(|entry| is_marker(&entry.file_name().to_string_lossy())).count() as u32
+        let is_ours = |entry: &DirEntry| entry.metadata().ok().map(|found| found.uid()) == self.owner;
+        entries.filter(|entry| is_marker(&entry.file_name().to_string_lossy()) && is_ours(entry)).count() as u32
     }
 
     /// How the names of all files of the job begin.
@@ -282,11 +287,11 @@ impl TracedRanks {
 }
 
 /// Makes the link, if there is none, and reads what it says; and whether it was made here. `None`: it can be neither
-/// made nor read.
+/// made nor read. A link of another user than `owner`, if one is given, is none.
 ///
 /// In the folder of the trace a link is never read before one was to be made: a network file system would remember that
 /// there is none.
-fn settle(link: &Path, answer: &str) -> Option<(String, bool)> {
+fn settle(link: &Path, answer: &str, owner: Option<u32>) -> Option<(String, bool)> {
     if symlink(answer, link).is_ok() {
         return Some((answer.to_owned(), true));
     }
@@ -294,13 +299,17 @@ fn settle(link: &Path, answer: &str) -> Option<(String, bool)> {
     let other = link.with_extension(format!("{}-{:x}", std::process::id(), ticks::now()));
     if symlink(answer, &other).is_err() {
         // This folder takes no links, from any rank: there is no answer to wait for.
-        return read(link).map(|answer| (answer, false));
+        return read(link, owner).map(|answer| (answer, false));
     }
     let _ = std::fs::remove_file(other);
+    if owner.is_some() && owner_of(link).is_some_and(|found| Some(found) != owner) {
+        // All ranks of the node see the same owner, and act without this answer.
+        return None;
+    }
     // There is an answer, by which the others act. A network file system may show it late.
     let started = Instant::now();
     loop {
-        if let Some(answer) = read(link) {
+        if let Some(answer) = read(link, owner) {
             return Some((answer, false));
         }
         if started.elapsed() > PATIENCE_FOR_AN_ANSWER {
@@ -310,8 +319,15 @@ fn settle(link: &Path, answer: &str) -> Option<(String, bool)> {
     }
 }
 
-fn read(link: &Path) -> Option<String> {
+fn read(link: &Path, owner: Option<u32>) -> Option<String> {
+    if owner.is_some() && owner_of(link) != owner {
+        return None;
+    }
     Some(std::fs::read_link(link).ok()?.to_string_lossy().into_owned())
+}
+
+fn owner_of(link: &Path) -> Option<u32> {
+    Some(link.symlink_metadata().ok()?.uid())
 }
 
 /// Whether the folder of a link has it, found without its name: a network file system would remember that there is
@@ -396,6 +412,37 @@ mod tests {
             let found: Vec<_> = found.into_iter().flatten().collect();
             assert_eq!((found.len(), found[0].ranks, found[0].folder.is_some()), (1, 3, beyond), "{found:?}");
         }
+    }
+
+    /// Other users can write to the folder of a node, and guess the names there.
+    #[test]
+    fn what_another_user_has_made_does_not_count() {
+        let folder = std::env::temp_dir().join(format!("mpitrace-owner-{}-{:x}", std::process::id(), ticks::now()));
+        std::fs::create_dir(&folder).unwrap();
+        let mut rank = TracedRanks::announce(Job { key: 9, nodes: One }, std::slice::from_ref(&folder));
+        let link = folder.join("link");
+        symlink(ALL, &link).unwrap();
+        assert_eq!((rank.count_here(), read(&link, rank.owner).as_deref()), (1, Some(ALL)));
+        rank.owner = rank.owner.map(|owner| owner + 1);
+        assert_eq!((rank.count_here(), read(&link, rank.owner)), (0, None));
+        assert_eq!(settle(&link, SOME, rank.owner), None, "without a wait");
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn files_are_the_user_s_alone() {
+        let folder = std::env::temp_dir().join(format!("mpitrace-modes-{}-{:x}", std::process::id(), ticks::now()));
+        system::create_private_folder(&folder).unwrap();
+        let marker = folder.join("marker");
+        system::create_private(&marker).unwrap();
+        assert_eq!(
+            (folder.metadata().unwrap().mode() & 0o777, marker.metadata().unwrap().mode() & 0o777),
+            (0o700, 0o600)
+        );
+        let link = folder.join("link");
+        symlink(folder.join("elsewhere"), &link).unwrap();
+        assert!(system::create_private(&link).is_err(), "not through a link");
+        std::fs::remove_dir_all(&folder).unwrap();
     }
 
     #[test]

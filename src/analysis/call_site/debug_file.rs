@@ -21,10 +21,15 @@ struct Identity {
 
 impl Identity {
     fn read(path: &Path) -> Result<Identity, Unresolved> {
-        let file = File::open(path).map_err(|error| match error.kind() {
+        let why = |error: std::io::Error| match error.kind() {
             std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory => Unresolved::Gone,
             _ => Unresolved::Unreadable,
-        })?;
+        };
+        // A trace may name anything: opening a pipe would wait for its writer.
+        if !path.metadata().map_err(why)?.is_file() {
+            return Err(Unresolved::Unreadable);
+        }
+        let file = File::open(path).map_err(why)?;
         let cache = ReadCache::new(file);
         let object = object::File::parse(&cache).map_err(|_| Unresolved::Unreadable)?;
         let build_id = object.build_id().ok().flatten().map(hexadecimal);

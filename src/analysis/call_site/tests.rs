@@ -206,3 +206,13 @@ fn without_a_build_id_the_file_at_hand_is_believed() {
     let nowhere = resolver.resolve(&program.path, None, u64::MAX);
     assert_eq!((nowhere.unresolved, nowhere.module_name()), (Some(Unresolved::NoSymbol), "calls"));
 }
+
+/// A trace may name anything as a module. Nothing writes to this pipe.
+#[test]
+fn a_pipe_is_no_module() {
+    let folder = Folder::new("pipe");
+    let pipe = folder.0.join("module");
+    run(Command::new("mkfifo").arg(&pipe));
+    let site = Resolver::new().resolve(pipe.to_str().unwrap(), None, 1);
+    assert_eq!(site.unresolved, Some(Unresolved::Unreadable));
+}

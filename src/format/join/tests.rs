@@ -177,3 +177,28 @@ fn what_a_killed_process_was_joining_is_joined_by_a_later_one() {
     assert_eq!(ranks(&output), [0, 1, 2, 3]);
     assert_eq!(folder.names(), ["a.mpitrace", "a.n2-8.0.joining.mpitrace", "a.n3-9.0.joining.mpitrace"]);
 }
+
+/// The numbers of a header are those of whoever wrote the file.
+#[test]
+fn a_table_that_does_not_fit_into_its_file_is_not_read() {
+    let folder = Folder::new("table");
+    let (own, output) = (folder.path("own"), folder.path("a.mpitrace"));
+    write(&own, 1, &[0], 100, WORLD);
+    let hostile = File::create_new(&output).unwrap();
+    file::write_header(&hostile, [1; 16], u32::MAX, u32::MAX, 4096, false).unwrap();
+    let joined = publish(&own, &output, "1").unwrap();
+    assert_eq!((joined.path, joined.parts), (folder.path("a.2.mpitrace"), 1));
+}
+
+/// What a link leads to is never taken for the trace that has the name.
+#[test]
+fn a_link_under_the_name_is_left_alone() {
+    let folder = Folder::new("link");
+    let (own, output, elsewhere) = (folder.path("own"), folder.path("a.mpitrace"), folder.path("elsewhere"));
+    write(&own, 1, &[0], 100, WORLD);
+    write(&elsewhere, 1, &[1], 100, WORLD);
+    std::os::unix::fs::symlink(&elsewhere, &output).unwrap();
+    let joined = publish(&own, &output, "1").unwrap();
+    assert_eq!((joined.path, joined.parts), (folder.path("a.2.mpitrace"), 1));
+    assert_eq!(ranks(&elsewhere), [1]);
+}

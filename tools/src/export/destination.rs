@@ -12,6 +12,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 
 use crate::output::Output;
+use crate::report::file::create;
 
 /// What a format writes to.
 pub type Sink<'a> = dyn Write + Send + 'a;
@@ -146,7 +147,7 @@ impl<'o> Destination<'o> {
 pub fn write_file(path: &Path, content: Content, write: impl FnOnce(&mut Sink) -> Result<()>) -> Result<()> {
     let part = beside(path);
     let fail = || format!("cannot write {}", path.display());
-    let file = File::create(&part).with_context(fail)?;
+    let file = create(&part).with_context(fail)?;
     let written = write_all(file, path, content, write).and_then(|file| {
         // Some file systems tell only here that they are full.
         file.sync_all().with_context(fail)?;

@@ -2,7 +2,8 @@
 
 use std::ffi::OsString;
 use std::fs::{self, File};
-use std::io::{BufWriter, Write};
+use std::io::{self, BufWriter, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
@@ -11,7 +12,7 @@ use anyhow::{Context, Result};
 pub fn whole(path: &Path, write: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<()> {
     let part = beside(path);
     let written = (|| -> Result<()> {
-        let mut file = BufWriter::with_capacity(1 << 16, File::create(&part)?);
+        let mut file = BufWriter::with_capacity(1 << 16, create(&part)?);
         write(&mut file)?;
         file.flush()?;
         fs::rename(&part, path)?;
@@ -21,6 +22,11 @@ pub fn whole(path: &Path, write: impl FnOnce(&mut dyn Write) -> Result<()>) -> R
         let _ = fs::remove_file(&part);
     }
     written.with_context(|| format!("{} cannot be written", path.display()))
+}
+
+/// Makes a file under a name that others can guess: not through a link that they may have put there.
+pub fn create(part: &Path) -> io::Result<File> {
+    File::options().write(true).create(true).truncate(true).custom_flags(libc::O_NOFOLLOW).open(part)
 }
 
 fn beside(path: &Path) -> PathBuf {
