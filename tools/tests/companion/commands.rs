@@ -190,7 +190,7 @@ fn wrong_usage_ends_with_2_and_prints_nothing_but_a_line() {
         (&["dump", "--operation", "2", &trace], "no operation 2: this trace has operations 0 to 1"),
         (&["dump", "--rank", "2", &trace], "no rank 2: this trace has ranks 0-1"),
         (&["categorize", "--operation", "7", &trace], "no operation 7"),
-        (&["categorize", "--method", "guess", &trace], "possible values: roth, robust"),
+        (&["categorize", "--method", "guess", &trace], "possible values: robust, roth"),
         (&["categorize", "--cliff", "0", &trace], "not a number above 0"),
         (&["info", &trace, &trace], "comes a second time"),
     ];

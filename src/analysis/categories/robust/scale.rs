@@ -10,12 +10,29 @@ pub fn relative(run_time_ns: &[f64], median_ns: f64) -> Vec<f64> {
     if run_time_ns.iter().all(|&x| x > 0.0) {
         return parallel::filled(run_time_ns.len(), |index| run_time_ns[index].ln());
     }
-    let mut unit = median_ns.abs();
-    if unit == 0.0 {
-        let mut sizes: Vec<f64> = run_time_ns.iter().map(|x| x.abs()).filter(|&x| x > 0.0).collect();
-        unit = median(&mut sizes).unwrap_or(1.0);
-    }
+    let unit = unit(run_time_ns, median_ns);
     run_time_ns.iter().map(|x| x / unit).collect()
+}
+
+/// A small difference of run times, in ns, on that scale.
+pub fn relative_difference(difference_ns: f64, run_time_ns: &[f64], median_ns: f64) -> f64 {
+    if difference_ns == 0.0 {
+        return 0.0;
+    }
+    let logarithms = run_time_ns.iter().all(|&x| x > 0.0);
+    if logarithms {
+        return (difference_ns / median_ns).ln_1p();
+    }
+    difference_ns / unit(run_time_ns, median_ns)
+}
+
+/// What run times are multiples of, where they are not all above 0.
+fn unit(run_time_ns: &[f64], median_ns: f64) -> f64 {
+    if median_ns != 0.0 {
+        return median_ns.abs();
+    }
+    let mut sizes: Vec<f64> = run_time_ns.iter().map(|x| x.abs()).filter(|&x| x > 0.0).collect();
+    median(&mut sizes).unwrap_or(1.0)
 }
 
 #[cfg(test)]
