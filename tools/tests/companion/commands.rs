@@ -129,7 +129,7 @@ fn dump_as_csv_and_as_a_table() {
 fn categorize_finds_first_warm_up_outlier_and_good() {
     let folder = Folder::new();
     let trace = folder.trace(&plain());
-    let ran = mpitrace(&["categorize", &trace]);
+    let ran = mpitrace(&["categorize", "--method", "roth", &trace]);
     assert_eq!((ran.code, ran.stderr.as_str()), (0, ""));
     let expected = "\
 operation  function       communicator    bytes  root  ranks  repetitions    median   w  first  warmup  outlier  good  overlaps
@@ -140,7 +140,7 @@ overlaps: also fit a category that comes later in first, warmup, outlier, good
 ";
     assert_eq!(ran.stdout, expected);
 
-    let all = mpitrace(&["categorize", "--json", &trace]).json();
+    let all = mpitrace(&["categorize", "--method", "roth", "--json", &trace]).json();
     let mut first = all[0].clone();
     let lists =
         ["category", "run_time_ns", "repetition"].map(|key| first.as_object_mut().unwrap().remove(key).unwrap());
@@ -161,7 +161,7 @@ fn the_factors_and_the_run_time_can_be_chosen() {
     let folder = Folder::new();
     let trace = folder.trace(&plain());
     let of = |options: &[&str]| -> Value {
-        let mut arguments = vec!["categorize", "--json", "--operation", "0", &trace];
+        let mut arguments = vec!["categorize", "--method", "roth", "--json", "--operation", "0", &trace];
         arguments.extend(options);
         mpitrace(&arguments).json()[0].clone()
     };

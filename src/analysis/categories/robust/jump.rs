@@ -10,6 +10,7 @@ use statrs::distribution::{ContinuousCDF, Normal};
 
 use super::memory;
 use super::spread::student;
+use crate::statistics::median;
 
 /// Windows before a place.
 const WINDOWS: [usize; 16] = [2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 512];
@@ -21,6 +22,10 @@ const REPEATS: f64 = 0.02;
 const BESIDE: usize = 30;
 /// So long a series shows by itself what its windows differ by.
 const LONG: usize = 500;
+/// From so many places on, the largest differences are left out of the scale.
+const MANY: usize = 100;
+/// A difference counts for the tails up to so many standard deviations.
+const FARTHEST: f64 = 5.0;
 /// The correlation of neighbours is known within so many standard errors, each 1 / sqrt(n).
 const UNSURE: f64 = 1.3;
 /// No correlation of neighbours is higher: a longer memory than that cannot be told from none in a few thousand values.
@@ -122,7 +127,11 @@ impl Noise {
                 }
                 let degrees = degrees(count as f64, (a + b) as f64);
                 let deviations = Normal::standard().inverse_cdf(1.0 - chance / places.max(1.0));
-                let model = if count < LONG { self.model(a, b) } else { self.least * self.least * (1.0 / a as f64 + 1.0 / b as f64) };
+                let model = if count < LONG {
+                    self.model(a, b)
+                } else {
+                    self.least * self.least * (1.0 / a as f64 + 1.0 / b as f64)
+                };
                 let scale = elsewhere.square.max(model).sqrt() * wider;
                 let tails = elsewhere.tails(deviations, count as f64 / (a + b) as f64);
                 strength = strength.max(difference.abs() / (scale * student(tails, degrees)));
@@ -147,25 +156,34 @@ impl Noise {
         // A fall is repeated by a rise of the same size, which a process that comes and goes has as well.
         let sign = -difference.signum();
         let least = difference.abs() * REPEATED;
-        let (mut sum, mut square, mut cube, mut fourth, mut repeated) = (0.0, 0.0, 0.0, 0.0, 0_usize);
+        let mut repeated = 0_usize;
         let places = self.len() + 1 - a - b;
-        for from in 0..places {
+        // Windows that overlap by most of their length differ by the same.
+        let stride = (a / 4).max(1);
+        let mut others = Vec::with_capacity(places / stride + 1);
+        for from in (0..places).step_by(stride) {
             let other = (sums[from + a] - sums[from]) * of_a - (sums[from + a + b] - sums[from + a]) * of_b;
-            let squared = other * other;
-            sum += other;
-            square += squared;
-            cube += other * squared;
-            fourth += squared * squared;
             repeated += usize::from(sign * other >= least);
+            others.push(other);
         }
-        let count = places as f64;
-        // About their mean: a steady trend is no noise.
-        let mean = sum / count;
-        let (square, cube, fourth) = (square / count, cube / count, fourth / count);
-        let fourth = fourth - 4.0 * mean * cube + 6.0 * mean * mean * square - 3.0 * mean.powi(4);
-        let cube = -sign * (cube - 3.0 * mean * square + 2.0 * mean.powi(3));
-        let square = square - mean * mean;
-        Elsewhere { square, cube, fourth, repeated: repeated as f64 / count }
+        let repeated = repeated as f64 / others.len() as f64;
+        // About their middle: a steady trend is no noise.
+        let middle = if places < MANY {
+            others.iter().sum::<f64>() / others.len() as f64
+        } else {
+            median(&mut others).unwrap_or(0.0)
+        };
+        others.iter_mut().for_each(|other| *other -= middle);
+        let square = usual_square(&mut others, places >= MANY);
+        let (mut cube, mut fourth) = (0.0, 0.0);
+        let most = FARTHEST * square.sqrt();
+        for other in &others {
+            let other = other.clamp(-most, most);
+            cube += other * other * other;
+            fourth += (other * other).powi(2);
+        }
+        let count = others.len() as f64;
+        Elsewhere { square, cube: -sign * cube / count, fourth: fourth / count, repeated }
     }
 
     /// The variance of such a difference in first-order autoregressive noise: the largest that its correlation allows.
@@ -174,6 +192,20 @@ impl Noise {
         let least = self.least * self.least * (1.0 / a + 1.0 / b);
         self.models.iter().map(|&(phi, variance)| variance * of_difference(phi, a, b)).fold(least, f64::max)
     }
+}
+
+/// The mean square of these differences: without the quarter that is largest, which other changes may have made, where
+/// they are many.
+fn usual_square(differences: &mut [f64], many: bool) -> f64 {
+    let mut squares: Vec<f64> = differences.iter().map(|difference| difference * difference).collect();
+    let count = squares.len();
+    let kept = count * 3 / 4;
+    if many && kept > 0 {
+        squares.select_nth_unstable_by(kept, f64::total_cmp);
+        // Of a normal distribution's squares, the lower three quarters have a mean of 0.3684.
+        return squares[..kept].iter().sum::<f64>() / kept as f64 / 0.3684;
+    }
+    squares.iter().sum::<f64>() / count.max(1) as f64
 }
 
 /// The variance of the difference of the means of two neighbouring windows of `a` and `b` values, of a first-order

@@ -1,8 +1,7 @@
 //! Over how many repetitions noise is correlated.
 
 /// The correlation of neighbours, of residuals from so many levels of their own, by which it looks smaller: its bias is
-/// that of Kendall (Note on bias in the estimation of autocorrelation, 1954) for each level, and as much again since the
-/// places of the levels were chosen.
+/// that of Kendall (1954) for each level, and as much again since the places of the levels were chosen.
 pub fn first_correlation(residuals: &[f64], levels: usize) -> f64 {
     let count = residuals.len() as f64;
     let mean = residuals.iter().sum::<f64>() / count.max(1.0);

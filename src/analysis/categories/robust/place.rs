@@ -22,8 +22,8 @@ pub fn levels(y: &[f64], changes: &[usize]) -> Vec<f64> {
 }
 
 /// Moves each change to where it fits the repetitions around it best, given the levels on both sides: the place of
-/// maximum likelihood, but for outliers. None moves past another one, nor further than [`reach`]. `width`: of the blocks
-/// in which it was found.
+/// maximum likelihood, but for outliers. None moves past another one, nor further than [`reach`]. `width`: of the
+/// blocks in which it was found.
 pub fn refine(y: &[f64], changes: &mut [usize], sigma: f64, width: usize) {
     if changes.is_empty() {
         return;

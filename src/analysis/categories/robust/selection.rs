@@ -31,6 +31,10 @@ const CHANCE: f64 = 2e-4;
 const FIRST_CHANCE: f64 = 8e-4;
 /// Fewer correlation times than this tell no level.
 pub const CORRELATION_TIMES: f64 = 20.0;
+/// The values next behind a change that may show a scatter of their own,
+const BESIDE: usize = 30;
+/// where more than this share is quicker than any other.
+const SCATTERED: f64 = 0.08;
 /// So many values show their correlations; fewer are taken to be autoregressive where that is worse.
 const KNOWN: usize = 200;
 /// What so short a series does must be stronger.
@@ -139,6 +143,9 @@ impl Series<'_> {
         let mut all = [changes, step].concat();
         all.sort_unstable();
         let around = self.around(&all);
+        if around.is_burst() {
+            return 0.0;
+        }
         let demand = if around.undecided() { UNDECIDED } else { 1.0 };
         let noise = Noise::new(around.residuals, &around.starts, self.least);
         step.iter()
@@ -160,6 +167,7 @@ impl Series<'_> {
                 let start = index.checked_sub(1).map_or(0, |before| all[before]);
                 let enough = enough
                     && change.before + 2 >= (USUAL * (at - start) as f64 + 2.0) as usize
+                    && !around.scatters_behind(*at, at - start)
                     && (!change.first || around.first <= QUICK.min(at / 8));
                 let chance = if change.first { FIRST_CHANCE } else { CHANCE };
                 if enough { noise.strength(change, chance) / demand } else { 0.0 }
@@ -183,11 +191,15 @@ impl Series<'_> {
         let mut starts = vec![0];
         let mut usual = Vec::with_capacity(values.len());
         let mut first = values.len();
+        let mut quick = Vec::new();
         let mut ends = changes.iter().copied().chain([values.len()]).peekable();
         for (i, &residual) in residuals.iter().enumerate() {
             if ends.peek() == Some(&i) {
                 ends.next();
                 starts.push(usual.len());
+            }
+            if residual < spread.low {
+                quick.push(i);
             }
             if spread.holds(residual) {
                 first = first.min(i);
@@ -195,7 +207,7 @@ impl Series<'_> {
             }
         }
         starts.push(usual.len());
-        Around { residuals: usual, first, starts, levels, spread }
+        Around { residuals: usual, first, quick, places: changes.to_vec(), starts, levels, spread }
     }
 }
 
@@ -204,6 +216,10 @@ struct Around {
     residuals: Vec<f64>,
     /// The place of the first of them.
     first: usize,
+    /// The places of outliers that are quicker than the others.
+    quick: Vec<usize>,
+    /// Where the level changes.
+    places: Vec<usize>,
     /// Where each level begins among them, and the end of the last.
     starts: Vec<usize>,
     levels: Vec<f64>,
@@ -211,6 +227,24 @@ struct Around {
 }
 
 impl Around {
+    /// Whether a level comes and goes so soon that it is a burst.
+    fn is_burst(&self) -> bool {
+        let short = |index: usize| self.places[index + 1] - self.places[index] <= PAIR;
+        let between = |index: usize| {
+            let [before, own, behind] = [self.levels[index], self.levels[index + 1], self.levels[index + 2]];
+            (own > before) == (own > behind)
+        };
+        (0..self.places.len().saturating_sub(1)).any(|index| short(index) && between(index))
+    }
+
+    /// Whether the values next behind this place are often quicker than any other: they scatter more, as do those before
+    /// it. `before`: how many these are.
+    fn scatters_behind(&self, at: usize, before: usize) -> bool {
+        let reach = before.max(BESIDE);
+        let quick = self.quick.iter().filter(|&&place| place >= at && place < at + reach).count();
+        quick > QUICK && quick as f64 > SCATTERED * reach as f64
+    }
+
     fn undecided(&self) -> bool {
         let count = self.residuals.len() as f64;
         let time = memory::correlation_time(&self.residuals);

@@ -26,8 +26,8 @@ pub fn deviation(values: &[f64], least: f64) -> f64 {
 }
 
 /// The places at which the level changes in the division of least cost, where a value costs its squared distance from
-/// its level, in variances, but at most [`LARGEST`], and a change [`CHANGE`]: the biweight loss of Fearnhead and Rigaill
-/// (Changepoint detection in the presence of outliers, 2019), with levels from a grid instead of all.
+/// its level, in variances, but at most [`LARGEST`], and a change [`CHANGE`]: the biweight loss of Fearnhead and
+/// Rigaill (Changepoint detection in the presence of outliers, 2019), with levels from a grid instead of all.
 pub fn changes(values: &[f64], deviation: f64) -> Vec<usize> {
     if values.len() < 2 {
         return Vec::new();

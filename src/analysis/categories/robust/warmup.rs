@@ -11,8 +11,8 @@ const PHASES: usize = 8;
 /// The chance that a series with such bursts begins with one must be below this.
 const CHANCE: f64 = 0.01;
 
-/// Which of the changes ends the warm-up: the last one up to `latest` before which every level was slower than after it,
-/// by more than `smallest`.
+/// Which of the changes ends the warm-up: the last one up to `latest` before which every level was slower than after
+/// it, by more than `smallest`.
 pub fn end(changes: &[usize], levels: &[f64], latest: usize, smallest: f64) -> Option<usize> {
     let slower = |index: usize| levels[..=index].iter().all(|level| level - levels[index + 1] > smallest);
     (0..changes.len()).rev().find(|&index| changes[index] >= 2 && changes[index] <= latest && slower(index))
