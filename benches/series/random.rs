@@ -49,8 +49,7 @@ pub fn autoregressive(count: usize, phi: f64, random: &mut Rng, innovation: fn(&
         z = phi * z + scale * innovation(random);
         last
     };
-    (0..warm).for_each(|_| drop(next()));
-    (0..count).map(|_| next()).collect()
+    (0..warm + count).map(|_| next()).skip(warm).collect()
 }
 
 /// `count` numbers of fractionally integrated noise, ARFIMA(0, d, 0), of variance 1 (Hosking, Fractional differencing,

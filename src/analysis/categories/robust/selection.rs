@@ -142,12 +142,12 @@ impl Series<'_> {
     fn strength(&self, changes: &[usize], step: &[usize]) -> f64 {
         let mut all = [changes, step].concat();
         all.sort_unstable();
-        let around = self.around(&all);
+        let mut around = self.around(&all);
         if around.is_burst() {
             return 0.0;
         }
         let demand = if around.undecided() { UNDECIDED } else { 1.0 };
-        let noise = Noise::new(around.residuals, &around.starts, self.least);
+        let noise = Noise::new(std::mem::take(&mut around.residuals), &around.starts, self.least);
         step.iter()
             .map(|at| {
                 let index = all.iter().position(|other| other == at).unwrap_or(0);
