@@ -24,8 +24,6 @@ const BESIDE: usize = 30;
 const LONG: usize = 500;
 /// From so many places on, the largest differences are left out of the scale.
 const MANY: usize = 100;
-/// A difference counts for the tails up to so many standard deviations.
-const FARTHEST: f64 = 5.0;
 /// The correlation of neighbours is known within so many standard errors, each 1 / sqrt(n).
 const UNSURE: f64 = 1.3;
 /// No correlation of neighbours is higher: a longer memory than that cannot be told from none in a few thousand values.
@@ -43,6 +41,9 @@ pub struct Noise {
     /// Sums of the residuals before each.
     sums: Vec<f64>,
     variance: f64,
+    /// Third and fourth cumulant, in standard deviations.
+    skew: f64,
+    excess: f64,
     /// Correlations that neighbours may have, and the variance of the noise that goes with each: residuals from levels
     /// of their own vary by less.
     models: Vec<(f64, f64)>,
@@ -77,6 +78,10 @@ impl Noise {
         let count = residuals.len() as f64;
         let mean = sum / count.max(1.0);
         let variance = residuals.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (count - 1.0).max(1.0);
+        let moment =
+            |power: i32| residuals.iter().map(|value| (value - mean).powi(power)).sum::<f64>() / count.max(1.0);
+        let scale = if variance > 0.0 { variance } else { 1.0 };
+        let (skew, excess) = (moment(3) / scale.powf(1.5), moment(4) / (scale * scale) - 3.0);
         let levels = starts.len().saturating_sub(1);
         let correlation = memory::first_correlation(&residuals, levels) + UNSURE / count.sqrt();
         let variance = variance.max(least * least);
@@ -90,7 +95,7 @@ impl Noise {
             (phi, variance / lost)
         };
         let models = (0..=8).map(model).collect();
-        Noise { residuals, sums, variance, models, least }
+        Noise { residuals, sums, variance, skew, excess, models, least }
     }
 
     /// How many residuals.
@@ -133,7 +138,7 @@ impl Noise {
                     self.least * self.least * (1.0 / a as f64 + 1.0 / b as f64)
                 };
                 let scale = elsewhere.square.max(model).sqrt() * wider;
-                let tails = elsewhere.tails(deviations, count as f64 / (a + b) as f64);
+                let tails = self.tails(deviations, a as f64, b as f64, difference.signum());
                 strength = strength.max(difference.abs() / (scale * student(tails, degrees)));
             }
         }
@@ -175,15 +180,18 @@ impl Noise {
         };
         others.iter_mut().for_each(|other| *other -= middle);
         let square = usual_square(&mut others, places >= MANY);
-        let (mut cube, mut fourth) = (0.0, 0.0);
-        let most = FARTHEST * square.sqrt();
-        for other in &others {
-            let other = other.clamp(-most, most);
-            cube += other * other * other;
-            fourth += (other * other).powi(2);
-        }
-        let count = others.len() as f64;
-        Elsewhere { square, cube: -sign * cube / count, fourth: fourth / count, repeated }
+        Elsewhere { square, repeated }
+    }
+
+    /// So many standard deviations of a normal distribution, in those of the difference of the means of `a` and `b`
+    /// values, in the direction of `sign`: skewed noise and noise with tails makes it wider (Cornish and Fisher, 1938).
+    /// The cumulants of a mean follow from those of the values.
+    fn tails(&self, z: f64, a: f64, b: f64, sign: f64) -> f64 {
+        let spread = 1.0 / a + 1.0 / b;
+        let skew = sign * self.skew * (1.0 / (a * a) - 1.0 / (b * b)) / spread.powf(1.5);
+        let excess = self.excess * (a.powi(-3) + b.powi(-3)) / (spread * spread);
+        let (skew, excess) = (skew.clamp(0.0, 2.0), excess.clamp(0.0, 6.0));
+        z + (z * z - 1.0) * skew / 6.0 + (z * z * z - 3.0 * z) * excess / 24.0
     }
 
     /// The variance of such a difference in first-order autoregressive noise: the largest that its correlation allows.
@@ -223,29 +231,10 @@ fn of_mean(phi: f64, count: f64) -> f64 {
 
 /// What windows differ by elsewhere.
 struct Elsewhere {
-    /// Mean square of the differences about their mean,
+    /// Mean square of the differences about their middle.
     square: f64,
-    /// mean cube, in the direction of the change that is tested,
-    cube: f64,
-    /// and mean fourth power.
-    fourth: f64,
     /// The share of places at which the change is repeated.
     repeated: f64,
-}
-
-impl Elsewhere {
-    /// So many standard deviations of a normal distribution, in those of these differences, whose tails are wider where
-    /// noise is skewed or has outliers (Cornish and Fisher, 1938). `windows`: that do not overlap; few say nothing of
-    /// tails.
-    fn tails(&self, z: f64, windows: f64) -> f64 {
-        if self.square <= 0.0 {
-            return z;
-        }
-        let known = windows / (windows + 8.0);
-        let skew = (known * self.cube / self.square.powf(1.5)).clamp(0.0, 2.0);
-        let excess = (known * (self.fourth / (self.square * self.square) - 3.0)).clamp(0.0, 3.0);
-        z + (z * z - 1.0) * skew / 6.0 + (z * z * z - 3.0 * z) * excess / 24.0
-    }
 }
 
 /// The degrees of freedom of a scale from all windows of this length together: Student's threshold is higher where they
@@ -302,12 +291,12 @@ mod tests {
 
     #[test]
     fn the_tail_of_a_skewed_mean_is_wide() {
-        // The mean of three exponential numbers: skewness 2 / sqrt(3), excess 6 / 3, and one in 1000 is 4.75 standard
-        // deviations above its expectation.
-        let skewed = Elsewhere { square: 1.0, cube: 2.0 / 3.0_f64.sqrt(), fourth: 5.0, repeated: 0.0 };
-        let tail = skewed.tails(3.0902, 1e9);
+        // The mean of three exponential numbers: one in 1000 is 4.75 standard deviations above its expectation.
+        let mut noise = Noise::new(white(100), &[0, 100], 1e-3);
+        (noise.skew, noise.excess) = (2.0, 6.0);
+        let tail = noise.tails(3.0902, 3.0, 1e6, 1.0);
         assert!((4.5..6.5).contains(&tail), "{tail}");
-        let normal = Elsewhere { square: 1.0, cube: 0.0, fourth: 3.0, repeated: 0.0 };
-        assert_eq!(normal.tails(3.0902, 1e9), 3.0902);
+        (noise.skew, noise.excess) = (0.0, 0.0);
+        assert_eq!(noise.tails(3.0902, 3.0, 1e6, 1.0), 3.0902);
     }
 }

@@ -161,7 +161,7 @@ impl Series<'_> {
                 };
                 let enough = match (change.first, change.fall > 0.0) {
                     (true, true) => change.behind >= SETTLED,
-                    (true, false) => change.behind >= LASTS,
+                    (true, false) => change.behind >= LASTS && change.before >= SETTLED,
                     (false, _) => change.behind >= LASTS && change.before >= LASTS,
                 };
                 let start = index.checked_sub(1).map_or(0, |before| all[before]);

@@ -5,6 +5,9 @@ const SAMPLE: usize = 1 << 12;
 /// Values are tied where fewer than one in so many differs from all others.
 const TIED: usize = 2;
 
+/// A tick is no longer than this share of the median.
+const COARSEST: f64 = 0.2;
+
 /// The step in which these values come: the median distance of neighbouring distinct values, 0 where few are tied.
 ///
 /// A tick shows only where it is not far below the scatter, and then a part of the values is enough.
@@ -22,8 +25,10 @@ pub fn tick(values: &[f64]) -> f64 {
     if gaps.is_empty() || gaps.len() * TIED > middle.len() {
         return 0.0;
     }
-    let middle = (gaps.len() - 1) / 2;
-    *gaps.select_nth_unstable_by(middle, f64::total_cmp).1
+    let index = (gaps.len() - 1) / 2;
+    let tick = *gaps.select_nth_unstable_by(index, f64::total_cmp).1;
+    // No clock that ticks as seldom measures such times: these are equal but for a few outliers.
+    if tick <= COARSEST * sorted[count / 2].abs() { tick } else { 0.0 }
 }
 
 /// The distances of neighbouring values that differ.
@@ -48,6 +53,10 @@ mod tests {
         assert_eq!(tick(&tied), 0.0);
         (tied[10], tied[500], tied[900]) = (120.0, 80.0, 120.0);
         assert_eq!(tick(&tied), 20.0);
+        // One value that is twice the others is no tick.
+        tied.fill(100.0);
+        tied[7] = 200.0;
+        assert_eq!(tick(&tied), 0.0);
         assert_eq!(tick(&[]), 0.0);
     }
 }
