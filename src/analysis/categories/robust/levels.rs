@@ -3,6 +3,7 @@
 use super::blocks::{BLOCKS, blocks, widths};
 use super::place;
 use super::selection::Series;
+use super::trend;
 
 /// A view says nothing of changes in its last part.
 const SEEN: f64 = 0.75;
@@ -16,6 +17,8 @@ pub struct Levels {
     pub changes: Vec<usize>,
     /// The run times are correlated over so long that they show no level.
     pub undecided: bool,
+    /// Where they do so and rise (1) or fall (-1) steadily all along.
+    pub trend: i32,
 }
 
 /// The changes of the level of these values. `tick`: of the clock, on their scale. `least`: the smallest standard
@@ -23,6 +26,7 @@ pub struct Levels {
 pub fn find(values: &[f64], tick: f64, least: f64, from_the_start: bool) -> Levels {
     let mut changes: Vec<usize> = Vec::new();
     let mut undecided = false;
+    let mut trend = 0;
     let widths = widths(values.len());
     let mut deviation = least;
     for &width in widths.iter().rev() {
@@ -31,6 +35,7 @@ pub fn find(values: &[f64], tick: f64, least: f64, from_the_start: bool) -> Leve
         let whole = width * BLOCKS >= values.len();
         if whole {
             undecided = selected.undecided();
+            trend = if undecided && selected.changes.is_empty() { trend::direction(&seen) } else { 0 };
         }
         deviation = selected.deviation;
         let horizon = if whole { values.len() } else { (SEEN * (width * BLOCKS) as f64) as usize };
@@ -45,5 +50,5 @@ pub fn find(values: &[f64], tick: f64, least: f64, from_the_start: bool) -> Leve
         }
     }
     place::refine(values, &mut changes, deviation, 1);
-    Levels { undecided: undecided && changes.is_empty(), changes }
+    Levels { undecided: undecided && changes.is_empty(), trend, changes }
 }

@@ -18,6 +18,7 @@ mod spread;
 mod tests;
 mod tick;
 mod trellis;
+mod trend;
 mod warmup;
 
 pub use class::Class;
@@ -108,9 +109,11 @@ impl Robust {
         self.leave_out_small(&y, &mut changes, &mut levels);
         let end = if from_the_start { self.warmup(&y, &mut changes, &mut levels) } else { None };
         let after = end.and_then(|end| changes.iter().position(|&at| at == end)).map_or(0, |index| index + 1);
-        let class = match found.undecided {
-            true => Class::Undecided,
-            false => class::class(end.is_some(), &changes[after..], &levels[after..], length),
+        let class = match (found.undecided, found.trend) {
+            (true, 0) => Class::Undecided,
+            (true, 1..) => Class::Slowdown,
+            (true, _) => Class::NoSteadyState,
+            (false, _) => class::class(end.is_some(), &changes[after..], &levels[after..], length),
         };
 
         let settled = end.unwrap_or(usize::from(from_the_start));
