@@ -102,7 +102,7 @@ impl Robust {
             return Ok(RobustCategories { categories, class: Class::TooFew, change_points, level_ns });
         }
         let y = scale::relative(run_time_ns, median_ns);
-        let tick = scale::relative_difference(tick::tick(run_time_ns), run_time_ns, median_ns);
+        let tick = scale::tick(tick::tick(run_time_ns), run_time_ns, median_ns);
         let found = levels::find(&y, tick, LEAST_DEVIATION, from_the_start);
         let mut changes = found.changes;
         let mut levels = place::levels(&y, &changes);

@@ -3,6 +3,9 @@
 use crate::parallel;
 use crate::statistics::median;
 
+/// Fewer than this share of the repetitions are faster than a fast one.
+const FAST: f64 = 0.05;
+
 /// The run times as logarithms, in which 1.3 times is as far from 1 at any level and the noise of fast and slow
 /// repetitions is alike. Where one is not above 0, as `last` run times may be by the clocks' errors, as multiples of
 /// the median instead.
@@ -14,16 +17,19 @@ pub fn relative(run_time_ns: &[f64], median_ns: f64) -> Vec<f64> {
     run_time_ns.iter().map(|x| x / unit).collect()
 }
 
-/// A small difference of run times, in ns, on that scale.
-pub fn relative_difference(difference_ns: f64, run_time_ns: &[f64], median_ns: f64) -> f64 {
-    if difference_ns == 0.0 {
+/// The clock's tick, in ns, on that scale: of the fast repetitions, where a tick is the largest relative difference, and
+/// downwards, since 0.9 is farther from 1 than 1.1 is.
+pub fn tick(tick_ns: f64, run_time_ns: &[f64], median_ns: f64) -> f64 {
+    if tick_ns == 0.0 {
         return 0.0;
     }
-    let logarithms = run_time_ns.iter().all(|&x| x > 0.0);
-    if logarithms {
-        return (difference_ns / median_ns).ln_1p();
+    if !run_time_ns.iter().all(|&x| x > 0.0) {
+        return tick_ns / unit(run_time_ns, median_ns);
     }
-    difference_ns / unit(run_time_ns, median_ns)
+    let mut all = run_time_ns.to_vec();
+    let index = (all.len() as f64 * FAST) as usize;
+    let fast = *all.select_nth_unstable_by(index, f64::total_cmp).1;
+    -(-(tick_ns / fast).min(0.5)).ln_1p()
 }
 
 /// What run times are multiples of, where they are not all above 0.
@@ -37,12 +43,22 @@ fn unit(run_time_ns: &[f64], median_ns: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::relative;
+    use super::{relative, tick};
 
     #[test]
     fn a_factor_is_the_same_difference_at_any_level() {
         let y = relative(&[10.0, 20.0, 1000.0, 2000.0], 500.0);
         assert!((y[1] - y[0] - (y[3] - y[2])).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_tick_below_a_fast_repetition_is_one_tick() {
+        // Two thirds are half as fast.
+        let run_times: Vec<f64> = (0..300).map(|i| if i % 3 == 0 { 15.0 } else { 30.0 }).collect();
+        let found = tick(1.0, &run_times, 30.0);
+        assert!((found - (15.0_f64 / 14.0).ln()).abs() < 1e-12, "{found}");
+        assert_eq!(tick(0.0, &run_times, 30.0), 0.0);
+        assert_eq!(tick(1.0, &[-1.0, 2.0, 4.0], 2.0), 0.5);
     }
 
     #[test]

@@ -237,6 +237,16 @@ fn a_million_repetitions_keep_the_place_of_a_short_warm_up_and_of_a_late_shift()
     assert_eq!((found.class, found.change_points), (Class::Slowdown, vec![60, 700_060]));
 }
 
+#[test]
+fn a_warm_up_is_found_where_the_clock_ticks_coarsely() {
+    for (slow, fast) in [(240, 760), (600, 400)] {
+        let ticked: Vec<f64> =
+            steps(&[(slow, 3000.0), (fast, 2000.0)]).iter().map(|x| (x / 134.0).round() * 134.0).collect();
+        let end = robust(&ticked).categories.warmup_end;
+        assert!(end.is_some_and(|end| end.abs_diff(slow as u64) <= 2), "{end:?}");
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(300) })]
 

@@ -6,6 +6,10 @@ use super::memory;
 const STANDARD_ERRORS: f64 = 6.0;
 /// Memory that is longer than this share of what it would have to be is not explained by a trend.
 const CORRELATION_TIMES: f64 = 20.0;
+/// Fewer values show less memory than they have; they are taken to be autoregressive where that is worse.
+const KNOWN: usize = 200;
+/// Numbers that a line has of its own.
+const LINE: usize = 2;
 
 /// The direction of a steady trend: 1, -1, or 0 where there is none. A line through the values, by least squares, must
 /// explain their memory: what is left of it is correlated over less than a 20th of the series. The standard error of the
@@ -18,7 +22,8 @@ pub fn direction(values: &[f64]) -> i32 {
     let square: f64 = places().map(|place| place * place).sum();
     let slope = places().zip(values).map(|(place, value)| place * (value - mean)).sum::<f64>() / square;
     let rest: Vec<f64> = places().zip(values).map(|(place, value)| value - mean - slope * place).collect();
-    let time = memory::correlation_time(&rest);
+    let phi = memory::first_correlation(&rest, LINE).clamp(0.0, 0.99);
+    let time = memory::correlation_time(&rest).max(if values.len() < KNOWN { phi / (1.0 - phi) } else { 0.0 });
     if count < CORRELATION_TIMES * time {
         return 0;
     }
@@ -49,5 +54,17 @@ mod tests {
             })
             .collect();
         assert_eq!(direction(&walk), 0);
+        // Nor are most of those that are too short to show their memory.
+        let named = (0..400).filter(|_| {
+            let mut last = 0.0;
+            let short: Vec<f64> = (0..16)
+                .map(|_| {
+                    last = 0.98 * last + noise();
+                    last
+                })
+                .collect();
+            direction(&short) != 0
+        });
+        assert!(named.count() <= 20);
     }
 }
