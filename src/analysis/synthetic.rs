@@ -273,7 +273,7 @@ pub fn write(path: &Path, ranks: &[SyntheticRank]) -> io::Result<()> {
         complete &= !content.incomplete;
         let entry = PartEntry { offset, length: content.length(), rank: rank.header.rank, padding: 0 };
         content.write_at(&file, offset)?;
-        file::write_part_entry(&file, index, &entry)?;
+        file::write_part_entries(&file, index, &[entry])?;
         offset += entry.length;
     }
     let header = ranks.first().map_or(RankHeader::zeroed(), |rank| rank.header);

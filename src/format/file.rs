@@ -5,6 +5,7 @@
 
 use std::fs::{File, OpenOptions};
 use std::io;
+use std::os::fd::IntoRawFd;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
@@ -22,9 +23,37 @@ pub fn part_entry_offset(index: u32) -> u64 {
     size_of::<FileHeader>() as u64 + u64::from(index) * size_of::<PartEntry>() as u64
 }
 
-/// Writes the entry of the `index`-th part.
-pub fn write_part_entry(file: &File, index: u32, entry: &PartEntry) -> io::Result<()> {
-    file.write_all_at(bytemuck::bytes_of(entry), part_entry_offset(index))
+/// Writes the entries of the `first`-th part and of those behind it.
+pub fn write_part_entries(file: &File, first: u32, entries: &[PartEntry]) -> io::Result<()> {
+    file.write_all_at(bytemuck::cast_slice(entries), part_entry_offset(first))
+}
+
+/// Sees what was written through this descriptor on disk, and closes it. A network file system may say only now that
+/// there is no room.
+///
+/// # Errors
+/// What the file system says.
+pub fn settle(file: File) -> io::Result<()> {
+    match file.sync_all().map_err(|error| (error.raw_os_error(), error)) {
+        // Some file systems in user space, and files that are none, cannot be synchronised.
+        Err((Some(libc::EINVAL | libc::ENOSYS | libc::ENOTSUP), _)) | Ok(()) => {}
+        Err((_, error)) => return Err(error),
+    }
+    // SAFETY: the descriptor is given up by the file, so that nothing else closes it.
+    match unsafe { libc::close(file.into_raw_fd()) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()).or_else(|error| match error.kind() {
+            // Linux has closed it then.
+            io::ErrorKind::Interrupted => Ok(()),
+            _ => Err(error),
+        }),
+    }
+}
+
+/// Sees a new name in a folder on disk, as far as the file system can.
+pub(crate) fn settle_name(path: &Path) {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let _ = File::open(folder).and_then(|folder| folder.sync_all());
 }
 
 /// The headers of the first `parts` parts.
@@ -67,23 +96,26 @@ pub fn checksum(header: &FileHeader) -> u32 {
     crc32fast::hash(bytemuck::bytes_of(&FileHeader { crc: 0, ..*header }))
 }
 
-/// The name under which a trace is written before it is whole: `.NAME.partial` in the same folder.
-pub fn partial_name(path: &Path) -> PathBuf {
+/// The name under which a trace is written before it is whole: `.NAME.TOKEN.partial` in the same folder. The token is
+/// one that no other writer has.
+pub fn partial_name(path: &Path, token: &str) -> PathBuf {
     let mut name = std::ffi::OsString::from(".");
     name.push(path.file_name().unwrap_or_default());
+    name.push(".");
+    name.push(token);
     name.push(".partial");
     path.with_file_name(name)
 }
 
-/// `path`, or where that exists (also as a trace being written) the first of `NAME.2.ENDING`, `NAME.3.ENDING`, ... that
-/// does not; creates its partial file, so that no two runs take the same name.
-pub fn create_new(path: &Path) -> io::Result<(PathBuf, File)> {
+/// `path`, or where that exists the first of `NAME.2.ENDING`, `NAME.3.ENDING`, ... that does not; creates its partial
+/// file.
+pub fn create_new(path: &Path, token: &str) -> io::Result<(PathBuf, File)> {
     for number in 1.. {
         let candidate = numbered(path, number);
         if candidate.symlink_metadata().is_ok() {
             continue;
         }
-        let partial = partial_name(&candidate);
+        let partial = partial_name(&candidate, token);
         match OpenOptions::new().read(true).write(true).create_new(true).mode(0o666).open(&partial) {
             Ok(file) => return Ok((candidate, file)),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
@@ -95,19 +127,22 @@ pub fn create_new(path: &Path) -> io::Result<(PathBuf, File)> {
 
 /// Gives the finished partial file of `taken` its own name. Never replaces a file that has come there meanwhile: then
 /// the next free number of `wanted`, the name that was asked for, is taken.
-pub fn publish(wanted: &Path, taken: &Path) -> io::Result<PathBuf> {
-    let partial = partial_name(taken);
+pub fn publish(wanted: &Path, taken: &Path, token: &str) -> io::Result<PathBuf> {
+    let partial = partial_name(taken, token);
     let numbers = (1..).map(|number| numbered(wanted, number));
     for candidate in std::iter::once(taken.to_owned()).chain(numbers) {
         match std::fs::hard_link(&partial, &candidate) {
             Ok(()) => {
-                std::fs::remove_file(&partial)?;
+                settle_name(&candidate);
+                // The trace is there: a second name that cannot be removed takes nothing from it.
+                let _ = std::fs::remove_file(&partial);
                 return Ok(candidate);
             }
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             // A file system without hard links: the check and the renaming are two steps there.
             Err(_) if candidate.symlink_metadata().is_err() => {
                 std::fs::rename(&partial, &candidate)?;
+                settle_name(&candidate);
                 return Ok(candidate);
             }
             Err(_) => {}
@@ -146,11 +181,11 @@ mod tests {
         std::fs::create_dir_all(&folder).unwrap();
         let path = folder.join("a.mpitrace");
         std::fs::write(&path, "kept").unwrap();
-        let (taken, _) = create_new(&path).unwrap();
+        let (taken, _) = create_new(&path, "7").unwrap();
         assert_eq!(taken, folder.join("a.2.mpitrace"));
         // Somebody else takes the name between the creation and the publication.
         std::fs::write(&taken, "also kept").unwrap();
-        assert_eq!(publish(&path, &taken).unwrap(), folder.join("a.3.mpitrace"));
+        assert_eq!(publish(&path, &taken, "7").unwrap(), folder.join("a.3.mpitrace"));
         assert_eq!(std::fs::read(&path).unwrap(), b"kept");
         assert_eq!(std::fs::read(&taken).unwrap(), b"also kept");
         std::fs::remove_dir_all(&folder).unwrap();

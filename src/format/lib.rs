@@ -8,10 +8,12 @@
 //! processes.
 
 pub mod file;
+pub mod join;
 pub mod layout;
 pub mod metadata;
 pub mod part;
 pub mod recover;
+pub mod running_totals;
 pub mod segment;
 pub mod strings;
 pub mod ticks;

@@ -1,16 +1,16 @@
 //! Makes a trace out of the segments that a killed job left in node-local memory.
 
-use std::collections::BTreeMap;
 use std::fs::File;
+use std::hash::{BuildHasher, RandomState};
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use memmap2::Mmap;
 use mpitrace_platform::node_files;
 
 use crate::layout::*;
-use crate::{TraceError, file, part, segment};
+use crate::{TraceError, file, join, part, segment};
 
 /// A segment whose process has ended.
 #[derive(Debug)]
@@ -29,11 +29,13 @@ pub struct Leftover {
 pub struct Recovered {
     /// The trace.
     pub path: PathBuf,
-    /// The ranks in it.
+    /// The ranks that were recovered.
     pub ranks: u32,
+    /// The ranks in the trace: those, and those that were recovered on other nodes before.
+    pub ranks_in_trace: u32,
     /// The size of the job's MPI_COMM_WORLD.
     pub world_size: u32,
-    /// The calls in it.
+    /// The calls that were recovered.
     pub records: u64,
     /// Segments that cannot be read, and why: they were left where they are.
     pub damaged: Vec<TraceError>,
@@ -69,18 +71,34 @@ pub fn leftovers(folders: &[PathBuf], uid: Option<u32>) -> Result<Vec<Leftover>,
 }
 
 /// The jobs that leftovers are of, the one last written to first.
-pub fn by_job(leftovers: Vec<Leftover>) -> Vec<Vec<Leftover>> {
-    let mut jobs: BTreeMap<[u8; 16], Vec<Leftover>> = BTreeMap::new();
+///
+/// Ranks of a job that was traced in part have a token out of what its launcher calls it, which a later job may be
+/// called again: where a rank is there as two processes, the earlier one starts a job of its own.
+pub fn by_job(mut leftovers: Vec<Leftover>) -> Vec<Vec<Leftover>> {
+    leftovers.sort_by_key(|leftover| (leftover.rank.job, leftover.rank.first_anchor.realtime_ns));
+    let mut jobs: Vec<Vec<Leftover>> = Vec::new();
     for leftover in leftovers {
-        jobs.entry(leftover.rank.job).or_default().push(leftover);
+        let is_of = |job: &Vec<Leftover>| {
+            let other_process = |other: &Leftover| leftover.is_same_rank(other) && !leftover.is_same_process(other);
+            job[0].rank.job == leftover.rank.job && !job.iter().any(other_process)
+        };
+        match jobs.last_mut().filter(|job| is_of(job)) {
+            Some(job) => job.push(leftover),
+            None => jobs.push(vec![leftover]),
+        }
     }
-    let mut jobs: Vec<_> = jobs.into_values().collect();
+    jobs.iter_mut().for_each(|job| job.sort_by_key(|leftover| (leftover.rank.rank, leftover.modified)));
     jobs.sort_by_key(|job| std::cmp::Reverse(job.iter().map(|leftover| leftover.modified).max()));
     jobs
 }
 
-/// Writes the trace of one job and, when it is safe on disk, removes the segments. `None`: the job was killed before
-/// any of its ranks had finished `MPI_Init`; the segments are removed.
+/// Writes the trace of one job and, when it is safe on disk, removes the segments. If `output` is a trace of the same
+/// job, as it is where the ranks of another node were recovered before, the ranks are added to it ([`join::publish`]);
+/// any other file there stays as it is. `None`: the job was killed before any of its ranks had finished `MPI_Init`; the
+/// segments are removed.
+///
+/// # Errors
+/// The trace cannot be written, or no segment can be read; the segments stay.
 pub fn recover_job(job: &[Leftover], output: &Path) -> Result<Option<Recovered>, TraceError> {
     let known: Vec<&Leftover> = job.iter().filter(|leftover| leftover.rank.rank != NO_RANK).collect();
     let recovered = match known.first() {
@@ -95,7 +113,11 @@ pub fn recover_job(job: &[Leftover], output: &Path) -> Result<Option<Recovered>,
         })
         .collect();
     for leftover in job.iter().filter(|leftover| !kept.contains(&leftover.path.as_path())) {
-        std::fs::remove_file(&leftover.path).map_err(|error| TraceError::io(&leftover.path, error))?;
+        match std::fs::remove_file(&leftover.path) {
+            // Another process has recovered it at the same time.
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+            removed => removed.map_err(|error| TraceError::io(&leftover.path, error))?,
+        }
     }
     Ok(recovered)
 }
@@ -104,7 +126,7 @@ fn write(job: &[&Leftover], first: &Leftover, output: &Path) -> Result<Recovered
     let mut contents: Vec<part::Content<'_>> = Vec::new();
     let mut damaged = Vec::new();
     for leftover in job {
-        match segment::read(&leftover.path, &leftover.map, false) {
+        match leftover.content() {
             // A copy of the same rank's segment, from another folder.
             Ok(content) if contents.last().is_some_and(|last| last.rank.rank == content.rank.rank) => {}
             Ok(content) => contents.push(content),
@@ -114,38 +136,72 @@ fn write(job: &[&Leftover], first: &Leftover, output: &Path) -> Result<Recovered
     if contents.is_empty() {
         return Err(damaged.swap_remove(0));
     }
-    let (taken, trace) = file::create_new(output).map_err(|error| TraceError::io(output, error))?;
-    let parts = contents.len() as u32;
+    let token = own_token();
+    let partial = file::partial_name(output, &token);
+    let joined = write_partial(&contents, first, &partial).and_then(|()| join::publish(&partial, output, &token));
+    // After a failure the segments are still there, and hold the same.
+    let _ = std::fs::remove_file(&partial);
+    let joined = joined.map_err(|error| TraceError::io(output, error))?;
+    Ok(Recovered {
+        path: joined.path,
+        ranks: contents.len() as u32,
+        ranks_in_trace: joined.parts,
+        world_size: first.rank.world_size,
+        records: contents.iter().map(part::Content::records).sum(),
+        damaged,
+    })
+}
+
+/// Writes a trace with room in its table for the ranks of all nodes. It is on disk when this returns.
+fn write_partial(contents: &[part::Content<'_>], first: &Leftover, partial: &Path) -> std::io::Result<()> {
+    let trace = File::options().read(true).write(true).create_new(true).mode(0o666).open(partial)?;
     let world_size = first.rank.world_size;
+    let parts = contents.len() as u32;
     let complete = parts == world_size && contents.iter().all(|content| !content.incomplete);
-    let written = (|| {
-        let mut offset = file::parts_start(parts);
-        for (index, content) in (0..).zip(&contents) {
-            let length = content.length();
-            let entry = PartEntry { offset, length, rank: content.rank.rank, padding: 0 };
-            content.write_at(&trace, offset)?;
-            file::write_part_entry(&trace, index, &entry)?;
-            offset += length;
-        }
-        file::write_header(&trace, first.rank.job, world_size, parts, offset, complete)?;
-        trace.sync_all()?;
-        file::publish(output, &taken)
-    })();
-    match written {
-        Ok(path) => {
-            let records = contents.iter().map(part::Content::records).sum();
-            Ok(Recovered { path, ranks: parts, world_size, records, damaged })
-        }
-        Err(error) => {
-            let _ = std::fs::remove_file(file::partial_name(&taken));
-            Err(TraceError::io(output, error))
-        }
+    let mut offset = file::parts_start(world_size.max(parts));
+    let mut entries = Vec::with_capacity(contents.len());
+    for content in contents {
+        let length = content.length();
+        content.write_at(&trace, offset)?;
+        entries.push(PartEntry { offset, length, rank: content.rank.rank, padding: 0 });
+        offset += length;
+    }
+    trace.write_all_at(bytemuck::cast_slice(&entries), file::part_entry_offset(0))?;
+    file::write_header(&trace, first.rank.job, world_size, parts, offset, complete)?;
+    file::settle(trace)
+}
+
+/// The name of this host and a random number: processes on different nodes may have the same number, and nodes the same
+/// name.
+fn own_token() -> String {
+    let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    // Its keys are random.
+    let random = RandomState::new().hash_one(std::process::id());
+    format!("{}-{random:016x}", host.trim_end().replace('/', "_"))
+}
+
+impl Leftover {
+    /// What it holds.
+    ///
+    /// # Errors
+    /// It is damaged.
+    pub fn content(&self) -> Result<part::Content<'_>, TraceError> {
+        segment::read(&self.path, &self.map, false)
+    }
+
+    fn is_same_rank(&self, other: &Leftover) -> bool {
+        self.rank.rank == other.rank.rank && self.rank.rank != NO_RANK
+    }
+
+    /// Copies of one segment may lie in several folders.
+    fn is_same_process(&self, other: &Leftover) -> bool {
+        (self.rank.pid, self.rank.first_anchor) == (other.rank.pid, other.rank.first_anchor)
     }
 }
 
 /// A segment, and whether its process lives.
 fn look_at(path: &Path) -> Option<(Leftover, bool)> {
-    let file = File::options().read(true).write(true).open(path).ok()?;
+    let file = File::options().read(true).write(true).custom_flags(libc::O_NONBLOCK).open(path).ok()?;
     let metadata = file.metadata().ok()?;
     // SAFETY: read-only and private to this process. Only the header is looked at before it is known that the process
     // that wrote the segment has ended.
@@ -166,4 +222,39 @@ fn is_locked(file: &File) -> bool {
     // SAFETY: the descriptor is open and `lock` outlives the call.
     let answered = unsafe { libc::fcntl(file.as_raw_fd(), libc::F_GETLK, &raw mut lock) } == 0;
     answered && lock.l_type != libc::F_UNLCK as libc::c_short
+}
+
+#[cfg(test)]
+mod tests {
+    use bytemuck::Zeroable;
+
+    use super::*;
+
+    /// A leftover of a process that began at this time.
+    fn leftover(folder: &Path, job: u8, rank: u32, began: u64) -> Leftover {
+        let path = folder.join(format!("{job}-{rank}-{began}"));
+        std::fs::write(&path, "x").unwrap();
+        let file = File::open(&path).unwrap();
+        // SAFETY: nothing else knows this file.
+        let map = unsafe { Mmap::map(&file) }.unwrap();
+        let first_anchor = Anchor { realtime_ns: began, ..Anchor::default() };
+        let rank = RankHeader { job: [job; 16], rank, pid: began as u32, first_anchor, ..RankHeader::zeroed() };
+        Leftover { path, modified: began as i64, rank, map }
+    }
+
+    #[test]
+    fn runs_whose_token_is_the_same_by_chance_are_jobs_of_their_own() {
+        let folder = std::env::temp_dir().join(format!("mpitrace-by-job-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        // The second run began at 200; the last one is a copy of one of its segments, in another folder.
+        let began = [(1, 0, 100), (1, 1, 101), (2, 0, 150), (1, 1, 201), (1, 0, 202), (1, 0, 202)];
+        let leftovers = began.map(|(job, rank, began)| leftover(&folder, job, rank, began)).into_iter().collect();
+        let found: Vec<Vec<(u8, u32, i64)>> = by_job(leftovers)
+            .iter()
+            .map(|job| job.iter().map(|left| (left.rank.job[0], left.rank.rank, left.modified)).collect())
+            .collect();
+        let expected = [vec![(1, 0, 202), (1, 0, 202), (1, 1, 201)], vec![(2, 0, 150)], vec![(1, 0, 100), (1, 1, 101)]];
+        assert_eq!(found, expected);
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
 }

@@ -45,7 +45,8 @@ macro_rules! for_each_function {
             lifecycle Session_init(info, errhandler, session) => sessions::init(session);
             lifecycle Session_finalize(session) => sessions::finalize(session);
             lifecycle Abort(comm, errorcode) => lifecycle::abort();
-            lifecycle Pcontrol(level) => lifecycle::pcontrol(level);
+            // Takes what a tool wants behind the level: as much as registers hold is passed on.
+            lifecycle Pcontrol(level, first, second, third, fourth, fifth) => lifecycle::pcontrol(level);
 
             // Collectives, blocking and non-blocking.
             collective Barrier, Ibarrier(comm)
@@ -232,11 +233,11 @@ macro_rules! for_each_function {
                 => p2p::swapped(datatype, target_rank);
 
             // What makes, names and frees communicators.
-            observed Comm_dup(comm, newcomm) => communicators::created(comm, newcomm);
-            observed Comm_dup_with_info(comm, info, newcomm) => communicators::created(comm, newcomm);
-            observed Comm_idup(comm, newcomm, request) => communicators::duplicating(comm, newcomm);
+            observed Comm_dup(comm, newcomm) => communicators::duplicated(comm, newcomm);
+            observed Comm_dup_with_info(comm, info, newcomm) => communicators::duplicated(comm, newcomm);
+            observed Comm_idup(comm, newcomm, request) => communicators::duplicated(comm, newcomm);
             observed Comm_idup_with_info(comm, info, newcomm, request) or Comm_idup(comm, newcomm, request)
-                => communicators::duplicating(comm, newcomm);
+                => communicators::duplicated(comm, newcomm);
             observed Comm_create(comm, group, newcomm) => communicators::created(comm, newcomm);
             observed Comm_create_group(comm, group, tag, newcomm)
                 => communicators::created_by_group(comm, tag, newcomm);
@@ -260,14 +261,14 @@ macro_rules! for_each_function {
                 => communicators::connected(tag, newintercomm);
             observed Intercomm_merge(intercomm, high, newintracomm) => communicators::created(intercomm, newintracomm);
             observed Comm_spawn(command, argv, maxprocs, info, root, comm, intercomm, array_of_errcodes)
-                => communicators::created(comm, intercomm);
+                => communicators::spawned(comm, intercomm);
             observed Comm_spawn_multiple(
                 count, commands, argvs, maxprocs, infos, root, comm, intercomm, array_of_errcodes
-            ) => communicators::created(comm, intercomm);
+            ) => communicators::spawned(comm, intercomm);
             observed Comm_accept(port_name, info, root, comm, newcomm) => communicators::met(newcomm);
             observed Comm_connect(port_name, info, root, comm, newcomm) => communicators::met(newcomm);
             observed Comm_join(fd, intercomm) => communicators::met(intercomm);
-            observed Comm_get_parent(parent) => communicators::met(parent);
+            observed Comm_get_parent(parent) => communicators::spawned_by(parent);
             guarded Comm_set_info(comm, info);
             observed Comm_set_name(comm, comm_name) => communicators::named(comm, comm_name);
             observed Comm_free(comm) => communicators::freed(comm);

@@ -12,8 +12,8 @@ pub const HERE: &str = "-here";
 pub const ANSWER: &str = "-answer";
 /// How the name of the file ends whose maker asks the other nodes.
 pub const LEADER: &str = "-leader";
-/// All names of what lasts no longer than MPI_Init, unless a job is killed there.
-pub const OF_INIT: [&str; 4] = [PRESENT, HERE, ANSWER, LEADER];
+/// All names of what is left only by a job that is killed in MPI_Init.
+pub const LEFT: [&str; 4] = [PRESENT, HERE, ANSWER, LEADER];
 
 /// How the names of those of the user `uid` begin.
 pub fn prefix(uid: u32) -> String {

@@ -4,6 +4,8 @@
 # Makes $NODES (3) nodes n1, n2, ... beside a host `head`, each with its own network (10.77.0.x on a bridge), name, processes,
 # /dev/shm, /tmp, /run and boot id. Slurm runs on all of them; the command runs on `head`. `at NODE COMMAND...` runs a command on a
 # node, as ssh does. What is not below /tmp is one folder for all nodes; of /tmp they share FOLDER and the folders in $KEEP.
+# On the nodes $SHARED, a folder, is seen through the file system that `$MOUNT FOLDER MOUNTPOINT $MOUNT_LIMIT` mounts, if it is given.
+# $EPILOGUE is a script that Slurm runs on each node of a job after its end, if it is given.
 # The exit code is the command's. Everything goes with it: it lives in namespaces of its own, as do all addresses.
 #
 # Needs root, and of Debian slurm-wlm and munge.
@@ -40,6 +42,7 @@ own_folders() {
 # run_node INDEX: the first process of a node, which also takes in what others leave behind.
 run_node() {
     own_folders "n$1"
+    if [ -n "${MOUNT-}" ]; then $MOUNT "$SHARED" "$SHARED" ${MOUNT_LIMIT-}; fi
     until ip link show eth0 >/dev/null 2>&1; do sleep 0.02; done # head puts the cable in
     ip address add "10.77.0.$1/24" dev eth0
     ip link set eth0 up
@@ -94,6 +97,7 @@ SlurmdSpoolDir=/run/slurmd
 SlurmctldPidFile=/run/slurmctld.pid
 SlurmdPidFile=/run/slurmd.pid
 KillWait=3
+${EPILOGUE:+Epilog=$EPILOGUE}
 NodeName=n[1-$nodes] NodeAddr=10.77.0.[1-$nodes] CPUs=16
 PartitionName=all Nodes=ALL Default=YES OverSubscribe=YES
 CONF

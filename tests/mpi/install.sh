@@ -39,8 +39,8 @@ quietly() {
 
 debian_packages() {
     wanted='gcc libc6-dev gfortran openmpi-bin libopenmpi-dev mpich libmpich-dev lammps iproute2 otf2-tools'
-    # Slurm on virtual nodes: tests/cluster.
-    wanted="$wanted chromium slurm-wlm munge procps"
+    # Slurm on virtual nodes, and file systems that they share: tests/cluster.
+    wanted="$wanted chromium slurm-wlm munge procps bindfs sshfs fuse3 libfuse3-dev openssh-sftp-server"
     # The headers of Python are for mpi4py on the standard ABI, of which there is no wheel.
     case $(command -v python3 || echo /usr/bin/python3) in
         /usr/bin/python3) wanted="$wanted python3 python3-venv python3-dev" ;;

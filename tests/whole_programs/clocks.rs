@@ -5,7 +5,7 @@
 //! load of the machine does; beyond that an error may be as large as the run itself says.
 
 use crate::support::trace::{Row, Synchronised};
-use crate::support::{Case, On, Outcome, Test, companion};
+use crate::support::{Case, On, Outcome, Test, build, companion};
 use std::ffi::OsStr;
 
 /// One library of each family, and the one whose ranks wait without spinning.
@@ -19,6 +19,7 @@ pub const TESTS: &[Test] = &[
     Test::new("of_eight_ranks_are_found_by_every_tree", eight_ranks).on(On::Only(&["ompi4", "ompi5"])),
     Test::new("are_synchronised_while_the_program_runs", resync).on(FAMILIES),
     Test::new("are_synchronised_also_where_a_call_has_failed_on_one_rank_alone", failed_on_one).on(FAMILIES),
+    Test::new("end_the_program_well_where_a_rank_was_late_to_a_meeting", late_to_a_meeting).first_on(&["mpich5"]),
     Test::new("are_synchronised_also_by_a_rank_that_is_paused", paused).on(FAMILIES),
     Test::new("that_step_are_caught", step).on(FAMILIES),
     Test::new("of_a_killed_run_stand_by_what_init_found", killed).on(On::Only(&["ompi4", "mpich4"])),
@@ -157,6 +158,19 @@ fn failed_on_one(case: &Case) {
     assert_eq!((info.complete, info.failed), (true, 1));
     let mut allreduce = info.operations.iter().filter(|operation| operation.function == "MPI_Allreduce");
     assert!(allreduce.all(|operation| operation.incomplete == 0), "{:#?}", info.operations);
+}
+
+/// The message that it sends then is received by no rank: MPICH 5 ends a program that frees the communicator of such a
+/// message.
+fn late_to_a_meeting(case: &Case) {
+    let plain = case.launch(2, "counts.c").run();
+    let late = build::shared_library(case.mpi, "late_return.c");
+    let launch = case.launch(2, "counts.c").preload(late).trace();
+    let outcome = launch.set("MPITRACE_RESYNC", "0.1").set("MPITRACE_TEST_CLOCK", TWO).run();
+    outcome.same_as(&plain);
+    assert_eq!(outcome.lines_with("were given up").len(), 1, "{}", outcome.stderr);
+    let info = outcome.trace.info();
+    assert_eq!((info.complete, info.records), (true, 2 * 66));
 }
 
 fn step(case: &Case) {

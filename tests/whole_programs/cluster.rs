@@ -3,7 +3,7 @@
 //! Debian's MPICH 4 hangs in Finalize between nodes in a third of the runs without any tracer, so MPICH 5 stands for
 //! it.
 
-use crate::support::{Case, Mpi, On, Outcome, TARGET, Test, root};
+use crate::support::{Case, Launch, Mpi, On, Outcome, TARGET, Test, root};
 use std::ffi::OsString;
 use std::fs;
 use std::path::PathBuf;
@@ -11,9 +11,10 @@ use std::process::Command;
 use std::sync::OnceLock;
 
 /// Libraries that run between nodes.
-const BETWEEN_NODES: On = On::Only(&["ompi4", "ompi5", "mpich5", "mpich5-abi", "impi", "impi-abi"]);
+pub const BETWEEN_NODES: On = On::Only(&["ompi4", "ompi5", "mpich5", "mpich5-abi", "impi", "impi-abi"]);
 
-const fn test(name: &'static str, run: fn(&Case)) -> Test {
+/// A test on the virtual cluster.
+pub const fn test(name: &'static str, run: fn(&Case)) -> Test {
     Test::new(name, run).on(BETWEEN_NODES).where_permitted(permitted)
 }
 
@@ -33,7 +34,7 @@ pub const TESTS: &[Test] = &[
     test("beside_another_of_the_same_user_gives_a_trace_each", two_jobs).second_tier(),
 ];
 
-fn permitted() -> Result<(), String> {
+pub fn permitted() -> Result<(), String> {
     static TRIED: OnceLock<bool> = OnceLock::new();
     let works = || {
         let folder = TARGET.join("tests/cluster");
@@ -46,42 +47,42 @@ fn permitted() -> Result<(), String> {
     }
 }
 
-fn script(name: &str) -> PathBuf {
+pub fn script(name: &str) -> PathBuf {
     root().join("tests/cluster").join(name)
 }
 
-fn words(words: &[&str]) -> Vec<OsString> {
+pub fn words(words: &[&str]) -> Vec<OsString> {
     words.iter().map(Into::into).collect()
 }
 
-fn is_open_mpi(mpi: &Mpi) -> bool {
+pub fn is_open_mpi(mpi: &Mpi) -> bool {
     mpi.name.starts_with("ompi")
 }
 
 /// The cluster's own launcher, with the interface for which the library is built.
-fn srun(case: &Case, options: &[&str]) -> Vec<OsString> {
+pub fn srun(case: &Case, options: &[&str]) -> Vec<OsString> {
     let interface = if is_open_mpi(case.mpi) { "--mpi=pmix" } else { "--mpi=pmi2" };
     let layout: &[&str] = if options.is_empty() { &["-N3", "--ntasks-per-node=2"] } else { options };
     words(&[&["srun", interface], layout].concat())
 }
 
 /// The library's own launcher, which finds the nodes by itself.
-fn own_launcher(case: &Case) -> Vec<OsString> {
+pub fn own_launcher(case: &Case) -> Vec<OsString> {
     let numbers: &[&str] = if is_open_mpi(case.mpi) { &["-np", "6"] } else { &["-ppn", "2", "-np", "6"] };
     [case.mpi.launcher.clone(), words(numbers)].concat()
 }
 
-fn batch(case: &Case) -> Vec<OsString> {
+pub fn batch(case: &Case) -> Vec<OsString> {
     let submit = [script("batch.sh").into(), "-N3".into(), "--ntasks-per-node=2".into(), "--".into()];
     [submit.to_vec(), own_launcher(case)].concat()
 }
 
-fn allocation(case: &Case) -> Vec<OsString> {
+pub fn allocation(case: &Case) -> Vec<OsString> {
     [words(&["salloc", "-Q", "-N3", "--ntasks-per-node=2"]), own_launcher(case)].concat()
 }
 
 /// The library's own launcher, which is told the nodes, and reaches them as it would by ssh.
-fn over_at(case: &Case) -> Vec<OsString> {
+pub fn over_at(case: &Case) -> Vec<OsString> {
     let at = cluster_folder(case).join("bin/at");
     let at = at.to_str().expect("a plain path");
     let nodes = "n1:2,n2:2,n3:2";
@@ -96,23 +97,29 @@ fn over_at(case: &Case) -> Vec<OsString> {
     [case.mpi.launcher.clone(), words(options)].concat()
 }
 
-fn cluster_folder(case: &Case) -> PathBuf {
+pub fn cluster_folder(case: &Case) -> PathBuf {
     case.folder.join("cluster")
 }
 
 /// Runs `counts.c` with these words before what a rank executes, on a cluster of its own.
-fn run(case: &Case, launcher: &[OsString], traced: bool) -> Outcome {
-    let launch = case.launch(6, "counts.c").set("I_MPI_FABRICS", "shm:ofi").set("FI_PROVIDER", "tcp");
+pub fn run(case: &Case, launcher: &[OsString], traced: bool) -> Outcome {
+    let launch = case.launch(6, "counts.c");
+    run_on(case, &[], launcher, if traced { launch.trace() } else { launch })
+}
+
+/// Runs a program with these words before what a rank executes, on a cluster with these variables.
+pub fn run_on(case: &Case, cluster: &[OsString], launcher: &[OsString], launch: Launch) -> Outcome {
     // Each node has a /dev/shm of its own.
-    let launch = if traced { launch.trace().set("MPITRACE_SEGMENT_DIR", "/dev/shm") } else { launch };
+    let launch =
+        launch.set("I_MPI_FABRICS", "shm:ofi").set("FI_PROVIDER", "tcp").set("MPITRACE_SEGMENT_DIR", "/dev/shm");
     let keep = format!("KEEP={} {}", root().display(), TARGET.display());
-    let cluster: Vec<OsString> =
-        vec!["env".into(), keep.into(), script("cluster.sh").into(), cluster_folder(case).into()];
-    launch.run_by(&[cluster, launcher.to_vec()].concat())
+    let before: Vec<OsString> = vec!["env".into(), keep.into()];
+    let script = [script("cluster.sh").into_os_string(), cluster_folder(case).into_os_string()];
+    launch.run_by(&[&before, cluster, &script[..], launcher].concat())
 }
 
 /// The same without the tracer. On a busy machine Open MPI 4 fails to connect between the nodes at times.
-fn untraced(case: &Case, launcher: &[OsString]) -> Outcome {
+pub fn untraced(case: &Case, launcher: &[OsString]) -> Outcome {
     let mut outcome = run(case, launcher, false);
     for _ in 0..2 {
         if outcome.code == 0 {
@@ -125,14 +132,14 @@ fn untraced(case: &Case, launcher: &[OsString]) -> Outcome {
 }
 
 /// The lines of all ranks, in order: a launcher passes them on as they come.
-fn lines(outcome: &Outcome) -> Vec<&str> {
+pub fn lines(outcome: &Outcome) -> Vec<&str> {
     let mut lines: Vec<_> = outcome.stdout.lines().filter(|line| line.starts_with("rank ")).collect();
     lines.sort_unstable();
     lines
 }
 
 #[track_caller]
-fn assert_same(traced: &Outcome, plain: &Outcome, ranks: usize) {
+pub fn assert_same(traced: &Outcome, plain: &Outcome, ranks: usize) {
     assert_eq!(traced.code, plain.code, "{}{}", traced.stdout, traced.stderr);
     assert_eq!(lines(plain).len(), ranks, "{}{}", plain.stdout, plain.stderr);
     assert_eq!(lines(traced), lines(plain), "{}", traced.stderr);
@@ -140,7 +147,7 @@ fn assert_same(traced: &Outcome, plain: &Outcome, ranks: usize) {
 
 /// A whole trace of so many ranks on each node, with a clock of each node, and nothing left beside it.
 #[track_caller]
-fn assert_one_trace(case: &Case, traced: &Outcome, by_node: &[u64]) {
+pub fn assert_one_trace(case: &Case, traced: &Outcome, by_node: &[u64]) {
     let ranks: u64 = by_node.iter().sum();
     let info = traced.trace.info();
     let hosts: Vec<u64> = info.hosts.values().map(|ranks| ranks.len() as u64).collect();
@@ -155,14 +162,14 @@ fn assert_one_trace(case: &Case, traced: &Outcome, by_node: &[u64]) {
 }
 
 /// The traces in the folder of the test.
-fn traces(case: &Case) -> Vec<PathBuf> {
+pub fn traces(case: &Case) -> Vec<PathBuf> {
     let files = fs::read_dir(&case.folder).expect("the folder").flatten().map(|entry| entry.path());
     files.filter(|path| path.extension().is_some_and(|extension| extension == "mpitrace")).collect()
 }
 
 /// The nodes have told each other through the folder of the trace.
 #[track_caller]
-fn assert_nothing_left(case: &Case) {
+pub fn assert_nothing_left(case: &Case) {
     let left = fs::read_dir(&case.folder).expect("the folder").flatten().map(|entry| entry.file_name());
     let left: Vec<_> = left.filter(|name| name.to_string_lossy().starts_with('.')).collect();
     assert!(left.is_empty(), "{left:?}");

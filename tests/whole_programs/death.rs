@@ -20,6 +20,7 @@ pub const TESTS: &[Test] = &[
     Test::new("leaves_what_the_next_run_names", next_run),
     Test::new("with_damaged_left_overs_is_no_trap", damaged).on(On::Any).second_tier(),
     Test::new("without_left_overs_recovers_nothing", nothing).on(On::Any),
+    Test::new("keeps_its_left_overs_where_no_trace_can_be_written", unwritable).on(On::Any),
 ];
 
 /// Runs death.c, whose rank 1 dies this way.
@@ -222,4 +223,21 @@ fn nothing(case: &Case) {
     assert_refused(&recover(folder.as_os_str()), "a folder of other things");
     assert!(folder.join("foreign").exists(), "other people's files stay");
     assert!(!output.exists());
+}
+
+fn unwritable(case: &Case) {
+    die(case, 2, "kill", true);
+    let mut left = case.segments.left();
+    left.sort();
+    assert!(!left.is_empty(), "a killed job leaves its live records");
+    let folder = case.segments.0.as_os_str();
+    for output in ["/proc/a.mpitrace", "/nonexistent/a.mpitrace", "/", "/dev/null/a.mpitrace"] {
+        assert_refused(&mpitrace(&["recover".as_ref(), folder, "-o".as_ref(), output.as_ref()]), output);
+    }
+    let listed = mpitrace(&["recover".as_ref(), folder, "--list".as_ref()]);
+    assert_eq!((listed.code, listed.stdout.lines().count()), (0, 1 + left.len()), "{}", listed.stdout);
+    let mut kept = case.segments.left();
+    kept.sort();
+    assert_eq!(kept, left);
+    case.recover();
 }

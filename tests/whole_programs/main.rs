@@ -13,6 +13,12 @@ mod call_sites;
 mod capacity;
 mod clocks;
 mod cluster;
+mod cluster_folders;
+mod cluster_jobs;
+mod cluster_killed;
+mod cluster_partly;
+mod cluster_run;
+mod cluster_scale;
 mod collectives;
 mod command_line;
 mod communicators;
@@ -33,6 +39,7 @@ mod preload;
 mod report;
 mod requests;
 mod runs;
+mod scale;
 mod sessions;
 mod settings;
 mod support;
@@ -63,6 +70,13 @@ fn main() {
         ("report", report::TESTS),
         ("hosts", hosts::TESTS),
         ("cluster", cluster::TESTS),
+        ("cluster_folders", cluster_folders::TESTS),
+        ("cluster_jobs", cluster_jobs::TESTS),
+        ("cluster_killed", cluster_killed::TESTS),
+        ("cluster_partly", cluster_partly::TESTS),
+        ("cluster_run", cluster_run::TESTS),
+        ("cluster_scale", cluster_scale::TESTS),
+        ("scale", scale::TESTS),
         ("messages", messages::TESTS),
         ("counters", counters::TESTS),
         ("call_sites", call_sites::TESTS),

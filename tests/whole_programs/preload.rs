@@ -18,6 +18,10 @@ pub const TESTS: &[Test] = &[
     Test::new("beside_open_mpi_s_objects_asks_the_library_for_its_interface", open_mpi_objects)
         .on(On::Only(&["mpich5-abi", "impi-abi"])),
     Test::new("beside_another_tool_lets_both_see_each_call_once", another_tool),
+    Test::new("above_a_tool_passes_all_words_of_pcontrol_on", words_of_pcontrol),
+    Test::new("into_a_plugin_over_a_library_of_another_name_traces_it", library_of_another_name)
+        .on(On::Only(&["mpich4"])),
+    Test::new("with_its_files_closed_keeps_out_of_the_program_s", closed_files),
     Test::new("from_two_places_records_once_and_says_so", second_copy),
     Test::new("beside_another_library_of_its_name_says_so", namesake),
 ];
@@ -135,6 +139,70 @@ fn another_tool(case: &Case) {
 
 fn tally_of(path: &Path) -> String {
     fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// A tool's library reads what is behind the level.
+fn words_of_pcontrol(case: &Case) {
+    let tool = build::shared_library(case.mpi, "pcontrol_tool.c");
+    let plain = case.launch(2, "pcontrol_words.c").preload(tool.clone()).run();
+    assert!(plain.stdout.contains("pcontrol 1 region 42 0x1234 5"), "{}", plain.stdout);
+    let both = case.launch(2, "pcontrol_words.c").preload(tool).trace().run();
+    assert_eq!(sorted(&both.stdout), sorted(&plain.stdout), "{}", both.stderr);
+    both.trace.info().assert_is(&[want("MPI_Barrier", WORLD, 2)]);
+}
+
+fn sorted(text: &str) -> Vec<&str> {
+    let mut lines: Vec<_> = text.lines().collect();
+    lines.sort_unstable();
+    lines
+}
+
+/// Vendors give their library names of their own. This is a copy of the library under another file name and SONAME,
+/// which a plugin alone needs: so nothing finds it but by what it defines.
+fn library_of_another_name(case: &Case) {
+    let (name, other) = ("libmpich.so.12", "libxyzab.so.12");
+    let host = case.folder.join("plugin_host");
+    let built = Command::new("cc").arg("-o").arg(&host).arg(build::source("plugin_host.c")).status();
+    assert!(built.expect("a compiler").success());
+    let plugin = build::shared_library(case.mpi, "plugin.c");
+    let needed = Command::new("ldd").arg(&plugin).output().expect("ldd");
+    let needed = String::from_utf8_lossy(&needed.stdout).into_owned();
+    let line = needed.lines().find(|line| line.trim_start().starts_with(name)).expect("the library");
+    let path = line.split_whitespace().nth(2).expect("its path");
+    let renamed = |from: &Path, to: &Path| {
+        let mut bytes = fs::read(from).expect("a library");
+        let places: Vec<usize> =
+            (0..bytes.len() - name.len()).filter(|&at| bytes[at..].starts_with(name.as_bytes())).collect();
+        assert!(!places.is_empty(), "{} names {name}", from.display());
+        for at in places {
+            bytes[at..at + name.len()].copy_from_slice(other.as_bytes());
+        }
+        fs::write(to, bytes).expect("a copy");
+    };
+    renamed(Path::new(path), &case.folder.join(other));
+    renamed(&plugin, &case.folder.join("plugin.so"));
+    let launch = || {
+        let host = host.to_str().expect("a plain path");
+        case.launch(2, host).arg(case.folder.join("plugin.so")).set("LD_LIBRARY_PATH", &case.folder)
+    };
+    let plain = launch().run();
+    assert_eq!((plain.code, plain.stdout.as_str()), (0, "sum 2\n"), "{}", plain.stderr);
+    let traced = launch().trace().run();
+    traced.same_as(&plain);
+    traced.trace.info().assert_is(&[want("MPI_Allreduce", WORLD, 2).of(4, "MPI_INT").by("MPI_SUM").times(5)]);
+}
+
+/// What the program closes may have been the tracer's; what it opens then is not.
+fn closed_files(case: &Case) {
+    let plain = case.launch(2, "closes_files.c").run();
+    let traced = case.launch(2, "closes_files.c").trace().run();
+    traced.same_as(&plain);
+    assert_eq!(traced.lines_with("replaced: some").len(), 2, "{}", traced.stderr);
+    let info = traced.trace.info();
+    assert_eq!((info.complete, info.records, info.dropped), (true, 2 * 40001, 0), "{}", traced.stderr);
+    for rank in 0..2 {
+        assert_eq!(fs::read(case.folder.join(format!("mine.{rank}"))).expect("its file"), b"mine");
+    }
 }
 
 /// Two modules of an environment may both bring the tracer.

@@ -12,8 +12,14 @@ pub const TESTS: &[Test] = &[
     Test::new("of_every_kind_are_followed_in_every_way", every_kind),
     Test::new("tell_what_starting_testing_and_waiting_took", times),
     Test::new("that_persist_are_a_repetition_with_each_start", persistent).on(PERSISTENT),
+    Test::new("of_files_have_no_collectives_of_the_library_in_them", of_files),
     Test::new("over_neighbours_have_the_size_that_a_rank_sends", neighbours),
 ];
+
+/// MPICH's file access begins collectives in MPI_Wait and MPI_Test, by the functions that programs call.
+fn of_files(case: &Case) {
+    case.traced(2, "file_access.c").info().assert_is(&[want("MPI_Barrier", WORLD, 2)]);
+}
 
 /// Blocks of 3 ints, and rank r's share of r + 1 ints where shares differ; nine ways to complete them.
 fn every_kind(case: &Case) {

@@ -9,6 +9,7 @@ const PERSISTENT: On = On::Only(&["mpich4", "mpich5", "mpich5-abi", "ompi5", "im
 
 pub const TESTS: &[Test] = &[
     Test::new("that_call_at_the_same_time_are_recorded_apart", at_the_same_time),
+    Test::new("a_thousand_of_them_lose_no_call", a_thousand),
     Test::new("that_complete_requests_at_the_same_time_are_recorded_apart", requests),
     Test::new("do_not_take_a_request_for_the_one_that_another_completes", request_completed),
     Test::new("do_not_take_a_message_for_the_one_that_another_completes", message_completed),
@@ -16,6 +17,15 @@ pub const TESTS: &[Test] = &[
     Test::new("do_not_take_a_communicator_for_the_one_that_another_frees", communicator_freed),
     Test::new("do_not_take_a_data_type_for_the_one_that_another_frees", datatype_freed),
 ];
+
+/// Each has arrays of its own from its first call on.
+fn a_thousand(case: &Case) {
+    let plain = case.launch(2, "many_threads.c").arg("1000").run();
+    let traced = case.launch(2, "many_threads.c").arg("1000").trace().run();
+    traced.same_as(&plain);
+    let info = traced.trace.info();
+    assert_eq!((info.records, info.dropped, info.complete), (2000, 0, true), "{}", traced.stderr);
+}
 
 fn at_the_same_time(case: &Case) {
     let trace = case.traced(2, "threads.c");

@@ -46,6 +46,7 @@ pub enum Command {
     Overhead(overhead::Arguments),
     ProbeMpi(doctor::probe::Arguments),
     TryMpi(overhead::calls::Arguments),
+    TryRanks(doctor::allocation::rank::Arguments),
     Completions(completions::Arguments),
     Man(man::Arguments),
 }
@@ -69,6 +70,7 @@ impl Command {
             Command::Overhead(arguments) => overhead::run(&arguments, output),
             Command::ProbeMpi(arguments) => doctor::probe::run(&arguments),
             Command::TryMpi(arguments) => overhead::calls::run(&arguments),
+            Command::TryRanks(arguments) => doctor::allocation::rank::run(&arguments),
             Command::Completions(arguments) => completions::run(&arguments, Cli::command(), output),
             Command::Man(arguments) => man::run(&arguments, Cli::command(), output),
         }

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use mpitrace_platform::node_files::{self, OF_INIT};
+use mpitrace_platform::node_files::{self, LEFT};
 
 /// No program stays in MPI_Init for as long as this.
 const OLD: Duration = Duration::from_secs(3600);
@@ -16,7 +16,7 @@ pub fn sweep(folders: &[PathBuf], uid: u32) {
     for entry in folders.iter().filter_map(|folder| fs::read_dir(folder).ok()).flatten().flatten() {
         let name = entry.file_name();
         let name = name.to_string_lossy();
-        if name.starts_with(&prefix) && OF_INIT.iter().any(|ending| name.ends_with(ending)) && is_old(&entry.path()) {
+        if name.starts_with(&prefix) && LEFT.iter().any(|ending| name.ends_with(ending)) && is_old(&entry.path()) {
             let _ = fs::remove_file(entry.path());
         }
     }

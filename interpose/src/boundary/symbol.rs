@@ -107,12 +107,13 @@ fn any_library() -> bool {
     any
 }
 
-/// Calls `visit` with the file of each loaded MPI library until it returns false.
+/// Calls `visit` with the file of each loaded MPI library until it returns false: of all that defines `PMPI_Init`, which
+/// this library does too. The file's name says nothing: Cray's is `libmpi_gnu_91.so.12`, Spectrum's `libmpi_ibm.so`.
 fn for_each_library(visit: &mut dyn FnMut(&CStr) -> bool) {
+    let ours = object_of(for_each_library as *const () as usize);
     for object in loaded_objects() {
-        let file = object.path.to_bytes().rsplit(|&byte| byte == b'/').next().unwrap_or_default();
-        let is_mpi = [&b"libmpi.so"[..], b"libmpich.so", b"libmpi_abi.so"].iter().any(|name| file.starts_with(name));
-        if is_mpi && !visit(&object.path) {
+        let is_mpi = || !object.path.is_empty() && Some(object.base) != ours && defines_in(&object, c"PMPI_Init");
+        if is_mpi() && !visit(&object.path) {
             return;
         }
     }
@@ -191,9 +192,12 @@ pub fn object_of(address: usize) -> Option<usize> {
 
 /// Whether this loaded object itself defines the symbol, and not one that it depends on.
 pub fn defines(path: &CStr, name: &CStr) -> bool {
-    let base = loaded_objects().into_iter().find(|object| object.path.as_c_str() == path).map(|object| object.base);
-    let found = look_up_in(path, name);
-    !found.is_null() && object_of(found.addr()) == base
+    loaded_objects().into_iter().find(|object| object.path.as_c_str() == path).is_some_and(|o| defines_in(&o, name))
+}
+
+fn defines_in(object: &Object, name: &CStr) -> bool {
+    let found = look_up_in(&object.path, name);
+    !found.is_null() && object_of(found.addr()) == Some(object.base)
 }
 
 /// Looks a symbol up in an object that is loaded already, and what it depends on.

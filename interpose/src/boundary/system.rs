@@ -4,7 +4,7 @@
 use std::ffi::{CStr, c_int};
 use std::fs::File;
 use std::io;
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsRawFd, FromRawFd, IntoRawFd};
 
 /// The user that this process runs as.
 pub fn user() -> u32 {
@@ -63,14 +63,42 @@ pub fn file_size_limit() -> Option<u64> {
 
 /// Takes memory for a range of a file. False where there is none.
 pub fn allocate(file: &File, offset: u64, length: u64) -> bool {
-    loop {
-        // SAFETY: the descriptor stays open as long as the file is borrowed; the call touches no memory of ours.
-        match unsafe { libc::posix_fallocate(file.as_raw_fd(), offset as libc::off_t, length as libc::off_t) } {
-            0 => return true,
-            libc::EINTR => {}
-            _ => return false,
+    // Kernels before 2024 undo the work on tmpfs when any signal is pending: a profiler's timer would have it begin
+    // again for ever.
+    without_signals(|| {
+        loop {
+            // SAFETY: the descriptor stays open as long as the file is borrowed; the call touches no memory of ours.
+            match unsafe { libc::posix_fallocate(file.as_raw_fd(), offset as libc::off_t, length as libc::off_t) } {
+                0 => return true,
+                libc::EINTR => {}
+                _ => return false,
+            }
         }
+    })
+}
+
+/// Does something while this thread takes no signals; what comes meanwhile is delivered behind it.
+fn without_signals<T>(work: impl FnOnce() -> T) -> T {
+    // SAFETY: a signal set is made of integers.
+    let (mut all, mut before): (libc::sigset_t, libc::sigset_t) = unsafe { std::mem::zeroed() };
+    // SAFETY: both sets outlive the calls, which change this thread's mask alone.
+    let blocked = unsafe {
+        libc::sigfillset(&raw mut all);
+        libc::pthread_sigmask(libc::SIG_SETMASK, &raw const all, &raw mut before) == 0
+    };
+    let done = work();
+    if blocked {
+        // SAFETY: `before` was filled in above.
+        unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &raw const before, std::ptr::null_mut()) };
     }
+    done
+}
+
+/// The same file by a descriptor with a high number, out of the way of a program that closes or replaces low ones.
+pub fn out_of_the_way(file: File) -> File {
+    let descriptor = descriptor::out_of_the_way(file.into_raw_fd());
+    // SAFETY: it is the descriptor that the file gave up, or its duplicate in its place: nothing else closes it.
+    unsafe { File::from_raw_fd(descriptor) }
 }
 
 /// Locks the whole file against other processes, until its descriptor is closed or this process ends in whatever way;

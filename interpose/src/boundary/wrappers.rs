@@ -301,7 +301,8 @@ macro_rules! of_requests {
             if $any::$outstanding() && !thread::is_nested(thread::frame()) {
                 $module::$function(forward, $($handed),*)
             } else {
-                forward($($into)?)
+                // MPICH's collective file access goes on in here, by collectives of its own.
+                thread::guarded(move || forward($($into)?))
             }
         });
     };

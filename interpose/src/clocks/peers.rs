@@ -40,6 +40,8 @@ pub struct Leaders {
     tag: usize,
     /// A message did not come in time: what was found together since is of no use, and no other is waited for.
     lost: bool,
+    /// A message did not come in time, at any time: it may have come since.
+    unreceived: bool,
     /// Meetings so far.
     meetings: usize,
 }
@@ -67,7 +69,7 @@ impl Leaders {
     }
 
     fn new(comm: Option<Comm>, rank: usize, size: usize, clock: LocalClock) -> Leaders {
-        Leaders { comm, rank, size, clock, patience: LONG, tag: OF_INIT, lost: false, meetings: 0 }
+        Leaders { comm, rank, size, clock, patience: LONG, tag: OF_INIT, lost: false, unreceived: false, meetings: 0 }
     }
 
     /// Runs what the leaders do together, in a synchronisation of this kind: `None` where a message did not come in time.
@@ -101,8 +103,10 @@ impl Leaders {
 
     /// Receives as many words, unless they do not come in time: then the receive is cancelled, and the words are not
     /// touched any more.
-    fn take(&self, from: usize, words: &mut [u64], tag: usize, patience: Duration) -> bool {
-        words.chunks_mut(WORDS).all(|words| self.take_one(from, words, tag, patience))
+    fn take(&mut self, from: usize, words: &mut [u64], tag: usize, patience: Duration) -> bool {
+        let came = words.chunks_mut(WORDS).all(|words| self.take_one(from, words, tag, patience));
+        self.unreceived |= !came;
+        came
     }
 
     fn take_one(&self, from: usize, words: &mut [u64], tag: usize, patience: Duration) -> bool {
@@ -126,9 +130,12 @@ impl Leaders {
         }
     }
 
-    /// Gives the communicator back.
+    /// Gives the communicator back, in Finalize, where all leaders come. Where one of them has not waited for a message,
+    /// it is left to `MPI_Finalize`: MPICH 5 ends the program when a communicator with such messages is freed.
     pub fn free(&mut self) {
-        if let Some(comm) = self.comm.take() {
+        if let Some(comm) = self.comm.take()
+            && comm.sum(self.unreceived.into()) == Some(0)
+        {
             comm.free();
         }
     }

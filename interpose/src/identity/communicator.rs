@@ -22,6 +22,8 @@ pub struct Communicator {
     remote: u32,
     /// Neighbours that this rank sends to in the communicator's topology.
     destinations: u32,
+    here: u32,
+    leader: u64,
     key: [u64; 2],
     predefined: bool,
     identified: AtomicBool,
@@ -31,20 +33,21 @@ pub struct Communicator {
     persistent: AtomicU64,
 }
 
-/// What MPI tells of a communicator's ranks.
+/// What is known of a communicator's ranks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Group {
+    /// This rank's rank in its (local) group.
     pub rank: u32,
+    /// Ranks in the (local) group.
     pub size: u32,
+    /// Ranks in the remote group; 0: an intracommunicator.
     pub remote: u32,
     /// Ranks of both groups that are of this world: a spawned one writes a trace of its own.
     pub here: u32,
     /// Neighbours that this rank sends to in the communicator's topology.
     pub destinations: u32,
-    /// World rank of the first member; u64::MAX: of another world.
+    /// World rank of the first member, the lower one of both groups; u64::MAX: of another world.
     pub leader: u64,
-    /// A hash of all members' world ranks, of each group.
-    pub members: [u64; 2],
 }
 
 impl Communicator {
@@ -63,6 +66,8 @@ impl Communicator {
             size: group.size,
             remote: group.remote,
             destinations: group.destinations,
+            here: group.here,
+            leader: group.leader,
             key,
             predefined,
             identified: AtomicBool::new(true),
@@ -74,6 +79,17 @@ impl Communicator {
     /// The same on all its ranks, and on no other communicator.
     pub fn key(&self) -> [u64; 2] {
         self.key
+    }
+
+    /// Its ranks, which are also those of a duplicate.
+    pub fn group(&self) -> Group {
+        let Communicator { rank, size, remote, here, destinations, leader, .. } = *self;
+        Group { rank, size, remote, here, destinations, leader }
+    }
+
+    /// Whether all its ranks are of this world. Then so are those of what is made from it.
+    pub fn is_all_here(&self) -> bool {
+        self.here == self.size + self.remote
     }
 
     /// The number of a communicator that is made from it now.
@@ -113,6 +129,11 @@ impl Communicator {
     /// MPI_COMM_WORLD and MPI_COMM_SELF, which are never freed.
     pub fn is_predefined(&self) -> bool {
         self.predefined
+    }
+
+    /// Itself, where MPI has been asked about it.
+    pub fn identified(&'static self) -> Option<&'static Communicator> {
+        self.is_identified().then_some(self)
     }
 
     /// Whether MPI has been asked about it.

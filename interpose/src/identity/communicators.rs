@@ -5,25 +5,30 @@
 //! collective and ordered by MPI's own rules, so every member computes the same key. Where only some ranks of the
 //! parent take part (`MPI_Comm_create_group`, `MPI_Intercomm_create`) the key is made of the members themselves and of
 //! how often these have made one in this way.
+//!
+//! MPI is asked for as little as possible, and never while the registry is locked: nothing where the parent's ranks are
+//! the new one's too, one world rank for any other child of a parent whose ranks are all of this world, all world ranks
+//! ([`crate::identity::members`]) where the members make the key.
 
 use std::ffi::c_int;
 
 use mpitrace_format::layout::{CommunicatorEntry, communicator_flags as flags};
 
-use crate::boundary::mpi::{self, Comm};
+use crate::boundary::mpi::Comm;
 use crate::boundary::{abi, program};
 use crate::counters::mpi_t;
 use crate::identity::call_cache;
 use crate::identity::communicator::{Communicator, Group, mix};
+use crate::identity::members::{self, Members};
 use crate::identity::registry::{self, Registry};
-use crate::job::world;
+use crate::job::run::RUN;
 use crate::record::thread;
 
 /// Registers MPI_COMM_WORLD and MPI_COMM_SELF, at Init.
 pub fn start(rank: u32, size: u32) -> Option<()> {
     let abi = abi::get();
     let mut registry = registry::lock()?;
-    let group = Group { rank, size, remote: 0, here: size, destinations: 0, leader: 0, members: [0; 2] };
+    let group = Group { rank, size, remote: 0, here: size, destinations: 0, leader: 0 };
     add(&mut registry, abi.comm_world, mix(&[1]), &group, flags::WORLD)?;
     let alone = Group { rank: 0, size: 1, here: 1, leader: rank.into(), ..group };
     add(&mut registry, abi.comm_self, mix(&[2, rank.into()]), &alone, flags::SELF)?;
@@ -41,32 +46,44 @@ pub fn end_of_world() {
 
 /// A function that all ranks of `comm` call, and that gives them, or some of them, a new communicator.
 pub fn created(forward: impl FnOnce() -> c_int, comm: usize, newcomm: usize) -> c_int {
-    let result = thread::guarded(forward);
-    if result == 0 {
-        thread::catch_panic(|| {
-            let mut registry = registry::lock()?;
-            let (parent, nth) = next_child(&mut registry, comm)?;
-            let handle = new_handle(newcomm)?;
-            let group = group(handle)?;
-            let key = mix(&[3, parent[0], parent[1], nth, group.leader]);
-            add(&mut registry, handle, key, &group, 0)
-        });
-    }
-    result
+    child(forward, comm, newcomm, |parent, handle| match parent.is_all_here() {
+        true => group_here(handle),
+        false => Some(group_and_members(handle)?.0),
+    })
 }
 
-/// `MPI_Comm_idup`: the handle may not be used before the request is complete, but every library has stored it by now.
-/// Nothing is asked about it: the group is the parent's.
-pub fn duplicating(forward: impl FnOnce() -> c_int, comm: usize, newcomm: usize) -> c_int {
+/// `MPI_Comm_dup` and `MPI_Comm_idup`: the group is the parent's. Nothing is asked about the new one, since the handle
+/// that `MPI_Comm_idup` gives may not be used before its request is complete; but every library has stored it by now.
+pub fn duplicated(forward: impl FnOnce() -> c_int, comm: usize, newcomm: usize) -> c_int {
+    child(forward, comm, newcomm, |parent, _| Some(parent.group()))
+}
+
+/// `MPI_Comm_spawn`: the remote group is another world.
+pub fn spawned(forward: impl FnOnce() -> c_int, comm: usize, newcomm: usize) -> c_int {
+    child(forward, comm, newcomm, |parent, handle| {
+        let remote = Comm::of_handle(handle).remote_size()?;
+        Some(Group { remote, destinations: 0, ..parent.group() })
+    })
+}
+
+/// A function that all ranks of `comm` call. `group` finds the ranks of what it gives.
+fn child(
+    forward: impl FnOnce() -> c_int,
+    comm: usize,
+    newcomm: usize,
+    group: impl FnOnce(&Communicator, usize) -> Option<Group>,
+) -> c_int {
     let result = thread::guarded(forward);
     if result == 0 {
         thread::catch_panic(|| {
-            let mut registry = registry::lock()?;
-            let (parent, nth) = next_child(&mut registry, comm)?;
-            let group = group(abi::get().handle(comm))?;
-            let key = mix(&[3, parent[0], parent[1], nth, group.leader]);
+            let parent = identified(abi::get().handle(comm))?;
+            // Counted also for ranks that get none.
+            let nth = parent.next_child();
             let handle = new_handle(newcomm)?;
-            add(&mut registry, handle, key, &group, 0)
+            let group = group(parent, handle)?;
+            let [low, high] = parent.key();
+            let key = mix(&[3, low, high, nth, group.leader]);
+            add(&mut *registry::lock()?, handle, key, &group, 0)
         });
     }
     result
@@ -74,38 +91,37 @@ pub fn duplicating(forward: impl FnOnce() -> c_int, comm: usize, newcomm: usize)
 
 /// `MPI_Comm_create_group`: only the group's ranks call it.
 pub fn created_by_group(forward: impl FnOnce() -> c_int, comm: usize, tag: usize, newcomm: usize) -> c_int {
-    let parent = |registry: &mut Registry| Some(identified_in(registry, abi::get().handle(comm))?.key());
-    created_by_members(forward, newcomm, |registry| Some((4, parent(registry)?, tag as u32 as u64)))
+    let parent = || Some(identified(abi::get().handle(comm))?.key());
+    created_by_members(forward, newcomm, || Some((4, parent()?, tag as u32 as u64)))
 }
 
 /// `MPI_Intercomm_create`: both groups call it, each with a communicator of its own.
 pub fn connected(forward: impl FnOnce() -> c_int, tag: usize, newcomm: usize) -> c_int {
-    created_by_members(forward, newcomm, |_| Some((5, [0; 2], tag as u32 as u64)))
+    created_by_members(forward, newcomm, || Some((5, [0; 2], tag as u32 as u64)))
 }
 
 /// `MPI_Comm_create_from_group` and `MPI_Intercomm_create_from_groups`, which have no parent and a text for a tag.
 pub fn created_from_groups(forward: impl FnOnce() -> c_int, text: usize, newcomm: usize) -> c_int {
-    created_by_members(forward, newcomm, |_| {
+    created_by_members(forward, newcomm, || {
         let words: Vec<u64> = program::text(text).iter().map(|&byte| byte.into()).collect();
         Some((9, [0; 2], mix(&words)[0]))
     })
 }
 
-/// What only the members call. `recipe` tells how it came to be: a number for the kind of call, the parent's key and a
+/// What only the members call. `recipe` gives how it came to be: a number for the kind of call, the parent's key and a
 /// tag.
 fn created_by_members(
     forward: impl FnOnce() -> c_int,
     newcomm: usize,
-    recipe: impl FnOnce(&mut Registry) -> Option<(u64, [u64; 2], u64)>,
+    recipe: impl FnOnce() -> Option<(u64, [u64; 2], u64)>,
 ) -> c_int {
     let result = thread::guarded(forward);
     if result == 0 {
         thread::catch_panic(|| {
-            let mut registry = registry::lock()?;
-            let (kind, parent, tag) = recipe(&mut registry)?;
+            let (kind, parent, tag) = recipe()?;
             let handle = new_handle(newcomm)?;
-            let group = group(handle)?;
-            let [low, high] = sorted(group.members);
+            let (group, [low, high]) = group_and_members(handle)?;
+            let mut registry = registry::lock()?;
             let key = nth_of(&mut registry, mix(&[kind, parent[0], parent[1], tag, low, high]));
             add(&mut registry, handle, key, &group, 0)
         });
@@ -113,19 +129,41 @@ fn created_by_members(
     result
 }
 
-/// `MPI_Comm_get_parent` and `MPI_Comm_join`: the other side is another world, or one process.
+/// `MPI_Comm_accept`, `MPI_Comm_connect` and `MPI_Comm_join`: the other side may be of this world or not.
 pub fn met(forward: impl FnOnce() -> c_int, newcomm: usize) -> c_int {
+    from_outside(forward, newcomm, |handle| {
+        let (group, [low, high]) = group_and_members(handle)?;
+        Some((group, mix(&[6, low, high])))
+    })
+}
+
+/// `MPI_Comm_get_parent`: the local group is MPI_COMM_WORLD's, the remote one is of another world.
+pub fn spawned_by(forward: impl FnOnce() -> c_int, newcomm: usize) -> c_int {
+    from_outside(forward, newcomm, |handle| {
+        let comm = Comm::of_handle(handle);
+        let (rank, size) = (comm.rank()?, comm.size()?);
+        let group = Group { rank, size, remote: comm.remote_size()?, here: size, destinations: 0, leader: 0 };
+        Some((group, mix(&[10])))
+    })
+}
+
+/// A communicator with ranks of another job or world, which a call gives perhaps not for the first time. `identify`
+/// finds its ranks and how it came to be.
+fn from_outside(
+    forward: impl FnOnce() -> c_int,
+    newcomm: usize,
+    identify: impl FnOnce(usize) -> Option<(Group, [u64; 2])>,
+) -> c_int {
     let result = thread::guarded(forward);
     if result == 0 {
         thread::catch_panic(|| {
-            let mut registry = registry::lock()?;
             let handle = new_handle(newcomm)?;
-            if registry.communicators.contains_key(&handle) {
+            if registry::communicator(handle).is_some() {
                 return None;
             }
-            let group = group(handle)?;
-            let [low, high] = sorted(group.members);
-            let key = nth_of(&mut registry, mix(&[6, low, high]));
+            let (group, recipe) = identify(handle)?;
+            let mut registry = registry::lock()?;
+            let key = nth_of(&mut registry, recipe);
             add(&mut registry, handle, key, &group, 0)
         });
     }
@@ -167,29 +205,31 @@ pub fn named(forward: impl FnOnce() -> c_int, comm: usize, name: usize) -> c_int
 
 /// A communicator for a handle that nobody saw being made, before MPI may be asked about it.
 pub fn provisional(registry: &mut Registry, handle: usize) -> Option<&'static Communicator> {
-    let group = Group { rank: 0, size: 0, remote: 0, here: 0, destinations: 0, leader: 0, members: [0; 2] };
+    let group = Group { rank: 0, size: 0, remote: 0, here: 0, destinations: 0, leader: 0 };
     let known = add(registry, handle, [0; 2], &group, 0)?;
     known.set_unidentified();
     known.entry.set_flags(known.entry.flags() & !flags::IDENTIFIED);
     Some(known)
 }
 
-/// Asks MPI about a communicator that a call has just succeeded on, and replaces the provisional one.
-fn identify(registry: &mut Registry, provisional: &'static Communicator) -> Option<()> {
-    let mut handles = registry.communicators.iter();
-    let handle = handles.find(|(_, known)| known.number == provisional.number).map(|(&handle, _)| handle)?;
-    let group = group(handle)?;
-    let [low, high] = sorted(group.members);
+/// Replaces a provisional communicator, of which MPI has said this.
+fn identify(
+    registry: &mut Registry,
+    handle: usize,
+    provisional: &Communicator,
+    group: &Group,
+    [low, high]: [u64; 2],
+) -> &'static Communicator {
     let key = nth_of(registry, mix(&[7, low, high]));
     let entry = provisional.entry;
     entry.set_key(key);
     entry.set_size(group.here);
     entry.set_rank(group.rank);
     entry.set_flags(entry.flags() | flags::IDENTIFIED | if group.remote > 0 { flags::INTER } else { 0 });
-    let known = Communicator::leak(provisional.number, entry, key, &group, false);
+    let known = Communicator::leak(provisional.number, entry, key, group, false);
     registry.communicators.insert(handle, known);
     call_cache::next_generation();
-    Some(())
+    known
 }
 
 fn add(
@@ -217,27 +257,24 @@ fn add(
     Some(known)
 }
 
-/// The key of a parent and the number of the child that was made of it just now. Counted also for ranks that get none.
-fn next_child(registry: &mut Registry, parent: usize) -> Option<([u64; 2], u64)> {
-    let parent = identified_in(registry, abi::get().handle(parent))?;
-    Some((parent.key(), parent.next_child()))
-}
-
 /// The communicator behind a handle that a call has just succeeded on: MPI is asked about it if it is new.
 pub fn identified(handle: usize) -> Option<&'static Communicator> {
+    if let Some(known) = known_or_provisional(handle)?.identified() {
+        return Some(known);
+    }
+    let (group, members) = group_and_members(handle)?;
     let mut registry = registry::lock()?;
-    identified_in(&mut registry, handle)
+    let known = *registry.communicators.get(&handle)?;
+    // Another thread may have been faster.
+    Some(known.identified().unwrap_or_else(|| identify(&mut registry, handle, known, &group, members)))
 }
 
-fn identified_in(registry: &mut Registry, handle: usize) -> Option<&'static Communicator> {
-    let known = match registry.communicators.get(&handle) {
-        Some(known) => known,
-        None => provisional(registry, handle)?,
-    };
-    if !known.is_identified() {
-        identify(registry, known)?;
+fn known_or_provisional(handle: usize) -> Option<&'static Communicator> {
+    let mut registry = registry::lock()?;
+    match registry.communicators.get(&handle) {
+        Some(known) => Some(known),
+        None => provisional(&mut registry, handle),
     }
-    registry.communicators.get(&handle).copied()
 }
 
 fn nth_of(registry: &mut Registry, recipe: [u64; 2]) -> [u64; 2] {
@@ -253,36 +290,34 @@ fn new_handle(place: usize) -> Option<usize> {
     (handle != abi::get().comm_null).then_some(handle)
 }
 
-/// What MPI says of a communicator that it has just returned, or on which a call has returned well.
-fn group(handle: usize) -> Option<Group> {
+/// The ranks of a communicator that was made from one whose ranks are all of this world.
+fn group_here(handle: usize) -> Option<Group> {
     let comm = Comm::of_handle(handle);
     let (rank, size, inter) = (comm.rank()?, comm.size()?, comm.is_inter()?);
-    let local = members(&comm.group()?, size)?;
-    let mut group =
-        Group { rank, size, remote: 0, here: local.2, destinations: 0, leader: local.0, members: [local.1, 0] };
-    if inter {
-        group.remote = comm.remote_size()?;
-        let remote = members(&comm.remote_group()?, group.remote)?;
-        group.here += remote.2;
-        group.members[1] = remote.1;
-        // The same on both sides.
-        group.leader = group.leader.min(remote.0);
-    } else {
-        group.destinations = comm.neighbours().1;
+    // The first rank need not ask who it is.
+    let leader = if rank == 0 { RUN.get()?.rank.into() } else { members::leader(&comm.group()?)? };
+    if !inter {
+        return Some(Group { rank, size, remote: 0, here: size, destinations: comm.neighbours().1, leader });
     }
-    Some(group)
+    let remote = comm.remote_size()?;
+    // The same on both sides.
+    let leader = leader.min(members::leader(&comm.remote_group()?)?);
+    Some(Group { rank, size, remote, here: size + remote, destinations: 0, leader })
 }
 
-/// Of one group of a communicator: the world rank of its first member, a hash of all members' world ranks, and how many
-/// of them are of this world.
-fn members(group: &mpi::Group, size: u32) -> Option<(u64, u64, u32)> {
-    let translated = world::with_group(|world| group.translate(size, world))?;
-    let world_rank = |rank: c_int| u64::try_from(rank).unwrap_or(u64::MAX);
-    let here = translated.iter().filter(|&&rank| rank >= 0).count() as u32;
-    let words: Vec<u64> = translated.iter().map(|&rank| world_rank(rank)).collect();
-    Some((words.first().copied().unwrap_or(u64::MAX), mix(&words)[0], here))
-}
-
-fn sorted([a, b]: [u64; 2]) -> [u64; 2] {
-    [a.min(b), a.max(b)]
+/// The ranks of a communicator that MPI has just returned, or on which a call has returned well, and a hash of each
+/// group's members, in an order that is the same on both sides.
+fn group_and_members(handle: usize) -> Option<(Group, [u64; 2])> {
+    let comm = Comm::of_handle(handle);
+    let (rank, size, inter) = (comm.rank()?, comm.size()?, comm.is_inter()?);
+    let Members { leader, here, hash } = Members::of(&comm.group()?, size)?;
+    if !inter {
+        let destinations = comm.neighbours().1;
+        return Some((Group { rank, size, remote: 0, here, destinations, leader }, [0, hash]));
+    }
+    let remote = comm.remote_size()?;
+    let others = Members::of(&comm.remote_group()?, remote)?;
+    let leader = leader.min(others.leader);
+    let group = Group { rank, size, remote, here: here + others.here, destinations: 0, leader };
+    Some((group, [hash.min(others.hash), hash.max(others.hash)]))
 }

@@ -61,6 +61,8 @@ fn remember(handle: usize) {
         let predefined = abi::get().is_predefined_type(handle);
         let datatype = ask(&mut registry, handle, predefined)?;
         registry.datatypes.insert(handle, datatype);
+        // Since the handle was freed another thread may have looked it up once more.
+        call_cache::next_generation();
         Some(())
     });
 }

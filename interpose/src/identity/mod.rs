@@ -9,6 +9,7 @@ pub mod call_site;
 pub mod communicator;
 pub mod communicators;
 pub mod datatype;
+pub mod members;
 pub mod message_size;
 pub mod operations;
 pub mod registry;

@@ -10,15 +10,15 @@ use std::path::{Path, PathBuf};
 use std::sync::Once;
 use std::sync::atomic::Ordering;
 
-use mpitrace_format::file;
 use mpitrace_format::layout::{FileHeader, PAGE, PartEntry, round_up, state};
 use mpitrace_format::part::Content;
+use mpitrace_format::{file, running_totals};
 
 use crate::boundary::system;
 use crate::counters::per_call;
 use crate::job::output::{self, Written};
 use crate::job::run::{RUN, Run};
-use crate::job::{launcher, log, world};
+use crate::job::{launcher, log, output_name, world};
 use crate::record::{mode, thread, ticks};
 
 /// How far this rank got, at this tick.
@@ -56,17 +56,22 @@ fn write() -> Option<()> {
     let content = output::content_of(run)?;
     // No rank can be asked for rank 0's number: the launcher's stands for it.
     let process = if run.world_size > 1 { launcher::process() } else { run.process };
-    let path = output::path_of(&run.settings, &run.folder, process);
+    let path = output_name::path_of(&run.settings, &run.folder, process);
     let job = content.rank.job;
     let written = match append(&path, job, run.world_size, &content) {
         Ok(appended) => {
             let whole = appended.parts == run.world_size;
-            output::say_result(run, whole, Written::Whole { path: appended.path, records: appended.records });
+            output::say_result(
+                run,
+                whole,
+                Written::Whole { path: appended.path, ranks: run.world_size, records: appended.records },
+                "",
+            );
             return Some(());
         }
-        Err(error) => Written::Failed { path, why: Some(error) },
+        Err(error) => Written::Failed { path, why: Some((run.rank, error)) },
     };
-    output::say_result(run, run.rank == 0, written);
+    output::say_result(run, run.rank == 0, written, "");
     Some(())
 }
 
@@ -113,9 +118,7 @@ fn append(path: &Path, job: [u8; 16], world_size: u32, content: &Content<'_>) ->
 
 /// Makes a trace without parts, whole from the moment on at which it has its name.
 fn begin(path: &Path, job: [u8; 16], world_size: u32) -> io::Result<()> {
-    let mut name = file::partial_name(path).into_os_string();
-    name.push(format!(".{}", std::process::id()));
-    let partial = PathBuf::from(name);
+    let partial = file::partial_name(path, &format!("{}-{}", system::host(), std::process::id()));
     let file = OpenOptions::new().write(true).create_new(true).mode(0o666).open(&partial)?;
     let start = file::parts_start(world_size);
     let made = output::check_size(start)
@@ -127,20 +130,129 @@ fn begin(path: &Path, job: [u8; 16], world_size: u32) -> io::Result<()> {
 }
 
 /// Adds a part behind those that are there: what the header says is true at any time. Returns how many parts there are,
-/// and how many records they hold.
+/// and how many records they hold. However many ranks have written before, this one reads a few bytes.
 fn add_part(file: &File, header: &FileHeader, content: &Content<'_>) -> io::Result<(u32, u64)> {
     let offset = round_up(header.length, PAGE);
     let length = content.length();
     output::check_size(offset + length)?;
+    let before = running_totals::read(file, header.parts)?;
+    let is_complete = !content.incomplete && content.rank.state == state::FINALIZED;
+    let totals = before.with(content.records(), is_complete);
     let entry = PartEntry { offset, length, rank: content.rank.rank, padding: 0 };
-    if let Err(error) = content.write_at(file, offset).and_then(|()| file::write_part_entry(file, header.parts, &entry))
-    {
+    let written = content
+        .write_at(file, offset)
+        .and_then(|()| file::write_part_entries(file, header.parts, &[entry]))
+        .and_then(|()| running_totals::write(file, &totals, header.world_size));
+    if let Err(error) = written {
         let _ = file.set_len(header.length);
         return Err(error);
     }
-    let parts = file::parts(file, header.parts + 1)?;
-    let whole = parts.iter().all(|part| part.incomplete == 0 && part.rank.state == state::FINALIZED);
-    let complete = whole && parts.len() == header.world_size as usize;
-    file::write_header(file, header.job, header.world_size, header.parts + 1, offset + length, complete)?;
-    Ok((header.parts + 1, parts.iter().map(|part| part.records).sum()))
+    let complete = totals.complete == 1 && totals.parts == header.world_size;
+    file::write_header(file, header.job, header.world_size, totals.parts, offset + length, complete)?;
+    Ok((totals.parts, totals.records))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::FileExt;
+
+    use bytemuck::Zeroable;
+    use mpitrace_format::layout::{PartHeader, RankHeader, RunEntry};
+
+    const JOB: [u8; 16] = [7; 16];
+
+    /// What a rank has to write: so many records, of which no column is kept.
+    fn content(rank: u32, records: u64, reached: u32) -> Content<'static> {
+        Content {
+            rank: RankHeader { job: JOB, rank, state: reached, ..RankHeader::zeroed() },
+            incomplete: false,
+            metadata: &[],
+            strings: &[],
+            communicators: &[],
+            operations: &[],
+            threads: &[],
+            counters: &[],
+            syncs: &[],
+            probes: &[],
+            runs: vec![RunEntry { count: records, ..RunEntry::zeroed() }],
+            columns: Vec::new(),
+        }
+    }
+
+    struct Folder(PathBuf);
+
+    impl Folder {
+        fn new(name: &str) -> Folder {
+            let path = std::env::temp_dir().join(format!("mpitrace-exit-{}-{name}", std::process::id()));
+            std::fs::create_dir_all(&path).unwrap();
+            Folder(path)
+        }
+    }
+
+    impl Drop for Folder {
+        fn drop(&mut self) {
+            let _ = std::fs::remove_dir_all(&self.0);
+        }
+    }
+
+    fn header(path: &Path) -> FileHeader {
+        let mut bytes = [0; size_of::<FileHeader>()];
+        File::open(path).unwrap().read_exact(&mut bytes).unwrap();
+        bytemuck::pod_read_unaligned(&bytes)
+    }
+
+    /// Bytes that this thread has read by system calls.
+    fn bytes_read() -> u64 {
+        let text = std::fs::read_to_string("/proc/thread-self/io").unwrap();
+        text.lines().find_map(|line| line.strip_prefix("rchar: ")).unwrap().parse().unwrap()
+    }
+
+    #[test]
+    fn a_rank_reads_as_much_after_500_others_as_after_5() {
+        const RANKS: u32 = 501;
+        let folder = Folder::new("read");
+        let path = folder.0.join("a.mpitrace");
+        let mut read = Vec::new();
+        for rank in 0..RANKS {
+            let before = bytes_read();
+            let appended = append(&path, JOB, RANKS, &content(rank, 3, state::FINALIZED)).unwrap();
+            read.push(bytes_read() - before);
+            assert_eq!((appended.parts, appended.records), (rank + 1, 3 * u64::from(rank + 1)));
+            let header = header(&path);
+            assert_eq!((header.parts, header.complete), (rank + 1, u32::from(rank + 1 == RANKS)));
+        }
+        // What /proc itself gave is in both.
+        assert!(read[500] < read[5] + 16, "{} and {} bytes", read[5], read[500]);
+        assert_eq!(file::parts(&File::open(&path).unwrap(), RANKS).unwrap().len(), 501);
+    }
+
+    #[test]
+    fn totals_that_a_dying_rank_has_left_half_written_are_found_from_the_parts() {
+        let folder = Folder::new("dying");
+        let path = folder.0.join("a.mpitrace");
+        for rank in 0..4 {
+            append(&path, JOB, 6, &content(rank, 10, state::FINALIZED)).unwrap();
+        }
+        // It had written its entry, which lies where the totals were, and not the header.
+        let file = OpenOptions::new().write(true).open(&path).unwrap();
+        file.write_all_at(&[0; 24], file::part_entry_offset(4)).unwrap();
+        let appended = append(&path, JOB, 6, &content(4, 1, state::FINALIZED)).unwrap();
+        assert_eq!((appended.parts, appended.records), (5, 41));
+        append(&path, JOB, 6, &content(5, 1, state::FINALIZED)).unwrap();
+        assert_eq!(header(&path).complete, 1);
+    }
+
+    #[test]
+    fn a_rank_that_did_not_finalize_is_remembered() {
+        let folder = Folder::new("incomplete");
+        let path = folder.0.join("a.mpitrace");
+        for (rank, reached) in [state::FINALIZED, state::ABORTED, state::FINALIZED].into_iter().enumerate() {
+            append(&path, JOB, 3, &content(rank as u32, 1, reached)).unwrap();
+        }
+        let header = header(&path);
+        assert_eq!((header.parts, header.complete), (3, 0));
+        let parts: Vec<PartHeader> = file::parts(&File::open(&path).unwrap(), 3).unwrap();
+        assert_eq!(parts.iter().map(|part| part.records).sum::<u64>(), 3);
+    }
 }

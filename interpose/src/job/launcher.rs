@@ -22,82 +22,84 @@ pub enum Nodes {
     Unknown,
 }
 
-fn variable(name: &str) -> Option<String> {
-    std::env::var(name).ok().filter(|value| !value.is_empty())
-}
-
-fn number(name: &str) -> Option<u32> {
-    variable(name)?.parse().ok()
+/// What is asked of the process' surroundings, so that tests can pretend others.
+struct Surroundings<'s> {
+    variable: &'s dyn Fn(&str) -> Option<String>,
+    /// The name and the command line of the nearest launcher's process above this one, the words ended by zero bytes.
+    launcher: (String, Vec<u8>),
 }
 
 impl Job {
     /// Reads the launcher's environment.
     pub fn read() -> Job {
-        let name = name().unwrap_or_else(launcher_above);
+        let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
+        let command = std::fs::read(format!("/proc/{}/cmdline", process())).unwrap_or_default();
+        let here = Surroundings { variable: &variable, launcher: (launcher_name(), command) };
+        let name = here.name().unwrap_or_else(launcher_above);
         // Another version may not understand this one's files and messages: it counts as no tracer at all.
         let name = format!("{} {name}", env!("CARGO_PKG_VERSION"));
         // FNV-1a.
         let key = name
             .bytes()
             .fold(0xcbf2_9ce4_8422_2325u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
-        Job { key, nodes: nodes() }
+        Job { key, nodes: here.nodes() }
     }
 }
 
-/// A name of the job that is the same on all its nodes, where the launcher gives one.
-///
-/// The nearest launcher counts: below a shell that `srun` has started, the ranks of every `mpiexec` inherit the step's
-/// variables.
-fn name() -> Option<String> {
-    // A job that is started once more has its number again.
-    let restart = variable("SLURM_RESTART_COUNT").unwrap_or_default();
-    let by_hydra = ["hydra_", "pmi_proxy"].iter().any(|name| launcher_name().starts_with(name));
-    // MPICH's hydra: all proxies of a job connect to the same port. Intel MPI's: a spawned world has a process group of
-    // its own.
-    let of_hydra = || {
-        let uuid =
-            || Some(format!("{}.{}", variable("I_MPI_HYDRA_UUID")?, variable("HYDRA_BSTRAP_PGID").unwrap_or_default()));
-        hydra_control_port().or_else(uuid)
-    };
-    let of_slurm = || Some(format!("{}.{}.{restart}", variable("SLURM_JOB_ID")?, variable("SLURM_STEP_ID")?));
-    by_hydra
-        .then(of_hydra)
-        .flatten()
-        .or_else(|| variable("PMIX_NAMESPACE").map(|namespace| format!("{namespace}.{restart}")))
-        .or_else(|| variable("FLUX_JOB_ID"))
-        .or_else(|| variable("PALS_APID"))
-        .or_else(of_slurm)
-        .or_else(of_hydra)
-}
+impl Surroundings<'_> {
+    fn variable(&self, name: &str) -> Option<String> {
+        (self.variable)(name)
+    }
 
-/// What the launcher says of the nodes of the job.
-fn nodes() -> Nodes {
-    let local = ["OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "MV2_COMM_WORLD_LOCAL_SIZE", "PALS_LOCAL_SIZE"];
-    let all = ["OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MV2_COMM_WORLD_SIZE", "PALS_SIZE"];
-    let first = |names: &[&str]| names.iter().find_map(|name| number(name));
-    let one = match first(&local) {
-        Some(local) => first(&all).map(|all| local == all),
-        // In a direct srun these are of the step; below another launcher they are of its daemons.
-        None => number("SLURM_STEP_NUM_NODES")
-            .or_else(|| number("SLURM_NNODES"))
-            .or_else(|| number("FLUX_JOB_NNODES"))
-            .map(|nodes| nodes == 1),
-    };
-    match one {
-        Some(true) => Nodes::One,
-        Some(false) => Nodes::Several,
-        None => Nodes::Unknown,
+    /// A name of the job that is the same on all its nodes, where the launcher gives one.
+    ///
+    /// The nearest launcher counts: below a shell that `srun` has started, the ranks of every `mpiexec` inherit the
+    /// step's variables.
+    fn name(&self) -> Option<String> {
+        // A job that is started once more has its number again.
+        let restart = self.variable("SLURM_RESTART_COUNT").unwrap_or_default();
+        let by_hydra = ["hydra_", "pmi_proxy"].iter().any(|name| self.launcher.0.starts_with(name));
+        // MPICH's hydra: all proxies of a job connect to the same port. Intel MPI's: a spawned world has a process
+        // group of its own.
+        let of_hydra = || {
+            control_port_of(&self.launcher.1).or_else(|| {
+                let group = self.variable("HYDRA_BSTRAP_PGID").unwrap_or_default();
+                Some(format!("{}.{group}", self.variable("I_MPI_HYDRA_UUID")?))
+            })
+        };
+        let of_slurm =
+            || Some(format!("{}.{}.{restart}", self.variable("SLURM_JOB_ID")?, self.variable("SLURM_STEP_ID")?));
+        by_hydra
+            .then(of_hydra)
+            .flatten()
+            .or_else(|| self.variable("PMIX_NAMESPACE").map(|namespace| format!("{namespace}.{restart}")))
+            .or_else(|| self.variable("FLUX_JOB_ID"))
+            .or_else(|| self.variable("PALS_APID"))
+            .or_else(of_slurm)
+            .or_else(of_hydra)
+    }
+
+    /// What the launcher says of the nodes of the job.
+    fn nodes(&self) -> Nodes {
+        let number = |name: &str| self.variable(name)?.parse::<u32>().ok();
+        let first = |names: &[&str]| names.iter().find_map(|name| number(name));
+        let local = ["OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "MV2_COMM_WORLD_LOCAL_SIZE", "PALS_LOCAL_SIZE"];
+        let all = ["OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MV2_COMM_WORLD_SIZE", "PALS_SIZE"];
+        let one = match first(&local) {
+            Some(local) => first(&all).map(|all| local == all),
+            // In a direct srun these are of the step; below another launcher they are of its daemons.
+            None => first(&["SLURM_STEP_NUM_NODES", "SLURM_NNODES", "FLUX_JOB_NNODES"]).map(|nodes| nodes == 1),
+        };
+        match one {
+            Some(true) => Nodes::One,
+            Some(false) => Nodes::Several,
+            None => Nodes::Unknown,
+        }
     }
 }
 
 /// `HOST:PORT` at which the proxies of MPICH's hydra report, and the number of the process group, from the command line
-/// of the proxy above this process.
-fn hydra_control_port() -> Option<String> {
-    let command = std::fs::read(format!("/proc/{}/cmdline", process())).ok()?;
-    control_port_of(&command)
-}
-
-/// The same from the words of a command line, each ended by a zero byte.
+/// of a proxy.
 fn control_port_of(command: &[u8]) -> Option<String> {
     let words: Vec<_> = command.split(|&byte| byte == 0).map(String::from_utf8_lossy).collect();
     let value = |option: &str| {
@@ -162,6 +164,42 @@ mod tests {
         assert_eq!(control_port_of(first).as_deref(), Some("head:35159 0"));
         assert_eq!(control_port_of(first), control_port_of(second));
         assert_eq!(control_port_of(b"mpirun\0-np\x002\0"), None);
+    }
+
+    /// Name and nodes of the job under a launcher of this name that sets these variables.
+    fn of(launcher: &str, variables: &[(&str, &str)]) -> (Option<String>, Nodes) {
+        let variable =
+            |name: &str| variables.iter().find(|(known, _)| *known == name).map(|(_, value)| value.to_string());
+        let here = Surroundings { variable: &variable, launcher: (launcher.to_owned(), Vec::new()) };
+        (here.name(), here.nodes())
+    }
+
+    /// The variables that flux-run, PALS' mpiexec (PBS on Cray machines), jsrun (LSF, by PMIx) and srun document.
+    #[test]
+    fn each_launcher_s_variables_name_the_job() {
+        let flux = [("FLUX_JOB_ID", "f2Xy"), ("FLUX_JOB_SIZE", "8"), ("FLUX_JOB_NNODES", "2"), ("FLUX_TASK_RANK", "3")];
+        assert_eq!(of("flux-shell", &flux), (Some("f2Xy".to_owned()), Nodes::Several));
+        let pals = [("PBS_JOBID", "9.pbs"), ("PALS_APID", "4f-1"), ("PALS_LOCAL_SIZE", "4"), ("PALS_SIZE", "4")];
+        assert_eq!(of("palsd", &pals), (Some("4f-1".to_owned()), Nodes::One));
+        let lsf = [("LSB_JOBID", "5"), ("PMIX_NAMESPACE", "jsm-1"), ("OMPI_COMM_WORLD_SIZE", "8")];
+        assert_eq!(of("jsmd", &lsf), (Some("jsm-1.".to_owned()), Nodes::Unknown));
+        let srun = [("SLURM_JOB_ID", "7"), ("SLURM_STEP_ID", "2"), ("SLURM_RESTART_COUNT", "1")];
+        assert_eq!(of("slurmstepd", &srun), (Some("7.2.1".to_owned()), Nodes::Unknown));
+    }
+
+    /// A second job of one allocation, and one that was started again, have other names.
+    #[test]
+    fn no_two_jobs_have_one_name() {
+        let step = |step, restart| {
+            of("slurmstepd", &[("SLURM_JOB_ID", "7"), ("SLURM_STEP_ID", step), ("SLURM_RESTART_COUNT", restart)]).0
+        };
+        assert_ne!(step("0", "0"), step("1", "0"));
+        assert_ne!(step("0", "0"), step("0", "1"));
+        let hydra = |uuid, group| {
+            of("hydra_pmi_proxy", &[("I_MPI_HYDRA_UUID", uuid), ("HYDRA_BSTRAP_PGID", group), ("SLURM_JOB_ID", "7")]).0
+        };
+        assert_ne!(hydra("a", "0"), hydra("b", "0"));
+        assert_ne!(hydra("a", "0"), hydra("a", "1"), "a world that was spawned");
     }
 
     #[test]

@@ -47,10 +47,15 @@ pub fn warn(text: &str) {
 
 /// As [`warn`], for what all ranks of a node are likely to meet: from one of them.
 pub fn warn_on_node(text: &str) {
+    if is_first_on_node() {
+        warn(text);
+    }
+}
+
+/// Whether the launcher says that this is the first rank of its node, or says nothing.
+pub fn is_first_on_node() -> bool {
     let local = ["OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID"]
         .iter()
         .find_map(|name| std::env::var(name).ok()?.parse::<u32>().ok());
-    if local.unwrap_or(0) == 0 {
-        warn(text);
-    }
+    local.unwrap_or(0) == 0
 }

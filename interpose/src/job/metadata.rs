@@ -11,6 +11,8 @@ use mpitrace_format::metadata::{Metadata, UNKNOWN};
 use crate::boundary::symbol::{self, Symbol};
 use crate::boundary::{abi, mpi, system};
 use crate::counters::mpi_t::control;
+use crate::job::batch::{self, Factor};
+use crate::job::log;
 use crate::job::run::RUN;
 use crate::job::settings::Settings;
 
@@ -51,6 +53,21 @@ pub fn all(settings: &Settings, first: bool) -> Metadata {
     add("host", Some(system::host()));
     add("affinity", affinity());
     add("command", command());
+    // One rank of each node has these, so that they survive the death of a node.
+    if first || log::is_first_on_node() {
+        for (name, factor) in [
+            ("batch_system", Factor::System),
+            ("job", Factor::Job),
+            ("job_step", Factor::Step),
+            ("job_array_index", Factor::ArrayIndex),
+            ("job_restarts", Factor::Restart),
+            ("job_nodes", Factor::Nodes),
+        ] {
+            if let Some(value) = batch::value(factor) {
+                add(name, Some(value));
+            }
+        }
+    }
     if !first {
         return metadata;
     }

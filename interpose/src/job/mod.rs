@@ -4,12 +4,14 @@
 //! Nothing in here runs on the way of a recorded call. It may allocate, lock, read files and call MPI, collectively
 //! too, but only where all ranks are known to be traced.
 
+pub mod batch;
 pub mod exit_writer;
 pub mod launcher;
 pub mod lifecycle;
 pub mod log;
 pub mod metadata;
 pub mod output;
+pub mod output_name;
 pub mod run;
 pub mod sessions;
 pub mod settings;
@@ -17,3 +19,4 @@ pub mod startup;
 pub mod suggest;
 pub mod traced_ranks;
 pub mod world;
+pub mod writers;

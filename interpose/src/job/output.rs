@@ -1,78 +1,79 @@
 //! Writes the trace at Finalize: one file, each rank its own part of it, at offsets that the ranks agree on.
+//!
+//! The file is on disk before any rank removes its live records. A network file system says that a file does not fit
+//! when it is synchronised or closed, so both are done, and asked for their errors. No rank reads what another node has
+//! written: rank 0 gathers where the parts lie, and writes header and table by itself. The name under which the file is
+//! written has the run's token in it, so that another node cannot have it in a cache, or have another file of the name.
 
 use std::fs::{File, OpenOptions};
-use std::io::{self, Read};
-use std::os::unix::ffi::OsStringExt;
-use std::os::unix::fs::FileExt;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use mpitrace_format::file;
 use mpitrace_format::layout::{PartEntry, state};
 use mpitrace_format::part::Content;
 
-use crate::boundary::mpi::Comm;
 use crate::boundary::system;
+use crate::job::log;
+use crate::job::output_name::{path_of, with_name};
 use crate::job::run::{Run, World};
-use crate::job::settings::Settings;
-use crate::job::{log, metadata};
-
-/// The ranks that write one file together.
-struct Writers {
-    /// `None`: this rank alone.
-    comm: Option<Comm>,
-    rank: u32,
-    size: u32,
-}
+use crate::job::writers::{Writers, WrittenPart};
 
 /// Writes this rank's part, together with the other ranks of the world. Where that fails on any rank there is no file,
 /// the segments stay, and one line says why.
 pub fn write(run: &Run, world: &World) {
     let content = content_of(run);
     let path = path_of(&run.settings, &run.folder, run.process);
-    let Some(comm) = world.comm else {
+    let all = Writers::of_world(run, world);
+    if all.size == 1 && run.world_size > 1 {
         // One of several ranks that cannot agree on anything: each takes a name of its own.
-        let path = if run.world_size > 1 { with_name(&path, &format!("rank{}", run.rank)) } else { path };
-        let alone = Writers { comm: None, rank: 0, size: 1 };
-        say_result(
-            run,
-            run.rank == 0 || run.world_size > 1,
-            write_together(run, world, &alone, &path, content.as_ref()),
-        );
-        return;
-    };
-    let all = Writers { comm: Some(comm), rank: run.rank, size: run.world_size };
+        let path = with_name(&path, &format!("rank{}", run.rank));
+        let written = write_together(run, world, &all, &path, content.as_ref());
+        return say_result(run, world.traced_ranks.speaks(), written, "; each traced rank has written such a file");
+    }
     let path = all.agree_on(path);
-    let result = match write_together(run, world, &all, &path, content.as_ref()) {
-        Written::NotShared => {
-            // The folder is another one on some node: a file for each node.
-            let by_node = all.of_node();
-            let path = by_node.agree_on(with_name(&path, &system::host()));
-            let written = write_together(run, world, &by_node, &path, content.as_ref());
-            by_node.free();
-            written
-        }
-        other => other,
-    };
-    say_result(run, run.rank == 0, result);
+    let mut written = write_together(run, world, &all, &path, content.as_ref());
+    let mut files = "";
+    if matches!(written, Written::NotShared) {
+        (written, files) = write_by_node(run, world, &all, &path, content.as_ref());
+    }
+    say_result(run, run.rank == 0, written, files);
     all.free();
+}
+
+/// The folder is another one on some node: a file for each node, and where not even the ranks of a node share it, for
+/// each rank.
+fn write_by_node(
+    run: &Run,
+    world: &World,
+    all: &Writers,
+    path: &Path,
+    content: Option<&Content<'_>>,
+) -> (Written, &'static str) {
+    if let Some(by_node) = all.of_node() {
+        let path = by_node.agree_on(with_name(path, &system::host()));
+        let written = write_together(run, world, &by_node, &path, content);
+        by_node.free();
+        if all.all(!matches!(written, Written::NotShared)) {
+            return (written, "; the folder is not one for all nodes: each node has written such a file");
+        }
+        if !matches!(written, Written::NotShared) {
+            return (written, "; the folder is not one for all ranks: some have written a file of their own");
+        }
+    }
+    let path = with_name(path, &format!("rank{}", run.rank));
+    let written = write_together(run, world, &Writers::alone(), &path, content);
+    (written, "; the folder is not one for all ranks: some have written a file of their own")
 }
 
 /// Whether it is so on any rank of the world; where the ranks cannot be asked, on this one.
 pub fn any_rank(run: &Run, world: &World, here: bool) -> bool {
-    match world.comm {
-        Some(comm) => !Writers { comm: Some(comm), rank: run.rank, size: run.world_size }.all(!here),
-        None => here,
-    }
-}
-
-/// Whether it is so on all ranks of the world; where the ranks cannot be asked, on this one.
-pub fn all_ranks(run: &Run, world: &World, here: bool) -> bool {
-    !any_rank(run, world, !here)
+    !Writers::of_world(run, world).all(!here)
 }
 
 /// Gives the tracer's own communicator back where the trace is not written together.
-pub fn free_world(world: &World) {
-    Writers { comm: world.comm, rank: 0, size: 1 }.free();
+pub fn free_world(run: &Run, world: &World) {
+    Writers::of_world(run, world).free();
 }
 
 /// What this rank has recorded.
@@ -85,17 +86,18 @@ pub fn content_of(run: &Run) -> Option<Content<'static>> {
 /// What became of a file.
 pub enum Written {
     /// It is whole.
-    Whole { path: PathBuf, records: u64 },
+    Whole { path: PathBuf, ranks: u32, records: u64 },
     /// Not all ranks see the folder.
     NotShared,
-    /// It could not be written; why, on the first rank where it failed.
-    Failed { path: PathBuf, why: Option<io::Error> },
+    /// It could not be written; why, and of which rank of the world, on the first of the writers.
+    Failed { path: PathBuf, why: Option<(u32, io::Error)> },
 }
 
-/// Says how it went, and lets the live records go where they are safe.
-pub fn say_result(run: &Run, speaks: bool, written: Written) {
+/// Says how it went, and lets the live records go where they are safe. `files` is what else is to be said of a file
+/// that is whole.
+pub fn say_result(run: &Run, speaks: bool, written: Written, files: &str) {
     match written {
-        Written::Whole { path, records } => {
+        Written::Whole { path, ranks, records } => {
             run.live.get().inspect(|live| live.remove());
             if speaks {
                 let shown = path.strip_prefix(&run.folder).unwrap_or(&path);
@@ -104,93 +106,111 @@ pub fn say_result(run: &Run, speaks: bool, written: Written) {
                     true => "; the arrays were full before the end (MPITRACE_CAPACITY makes them larger)",
                     false => "",
                 };
-                let (ranks, path) = (run.world_size, shown.display());
-                log::line(&format!("{records} calls of {ranks} ranks traced into {path}{full}"));
+                let whose = if ranks < run.world_size && ranks == 1 {
+                    format!("rank {}", run.rank)
+                } else {
+                    format!("{ranks} ranks")
+                };
+                log::line(&format!("{records} calls of {whose} traced into {}{files}{full}", shown.display()));
             }
         }
-        Written::Failed { path, why } => {
+        Written::Failed { path, why: Some((rank, why)) } => {
             let keeps = match run.live.get().and_then(|live| live.folder()) {
-                Some(folder) => format!("the records are kept: mpitrace recover {} -o FILE", folder.display()),
+                Some(folder) => format!(
+                    "the records of all ranks are kept: on each node `mpitrace recover {} -o FILE` makes a trace of them",
+                    folder.display()
+                ),
                 None => "the records are lost".to_owned(),
             };
-            match why {
-                Some(why) => log::warn(&format!("{}: {why}; {keeps}", path.display())),
-                None if speaks => log::line(&format!("{}: another rank could not write; {keeps}", path.display())),
-                None => {}
-            }
+            log::line(&format!("rank {rank} cannot write {}: {why}; {keeps}", path.display()));
         }
-        Written::NotShared => {}
+        Written::Failed { why: None, .. } | Written::NotShared => {}
     }
 }
 
 fn write_together(run: &Run, world: &World, writers: &Writers, path: &Path, content: Option<&Content<'_>>) -> Written {
-    let fail = |why| Written::Failed { path: path.to_owned(), why };
-    // The first rank makes the file and marks it with the run's token.
+    let token: String = world.job.iter().map(|byte| format!("{byte:02x}")).collect();
     let mut created = None;
     let mut why = None;
     if writers.rank == 0 {
-        let made = file::create_new(path).and_then(|(taken, file)| {
-            file.write_all_at(&world.job, 0)?;
-            Ok((taken, file))
-        });
-        match made {
+        match file::create_new(path, &token) {
             Ok(made) => created = Some(made),
-            Err(error) => why = Some(error),
+            Err(error) => why = Some((run.rank, error)),
         }
     }
     let taken = writers.agree_on(created.as_ref().map_or_else(PathBuf::new, |(taken, _)| taken.clone()));
     if taken.as_os_str().is_empty() {
-        return fail(why);
+        return Written::Failed { path: path.to_owned(), why };
     }
+    let partial = file::partial_name(&taken, &token);
     let opened = match created {
         Some((_, file)) => Some(file),
-        None => open(&taken, &world.job),
+        None => OpenOptions::new().write(true).open(&partial).ok(),
     };
     if !writers.all(opened.is_some()) {
         if writers.rank == 0 {
-            let _ = std::fs::remove_file(file::partial_name(&taken));
+            let _ = std::fs::remove_file(&partial);
         }
-        return if writers.size == 1 { fail(why) } else { Written::NotShared };
+        return Written::NotShared;
     }
 
-    let length = content.map_or(0, Content::length);
-    let before = writers.sum_before(length);
-    let total = writers.sum(length);
-    let records = writers.sum(content.map_or(0, Content::records));
-    let complete = writers.all(content.is_some_and(|content| content.rank.state == state::FINALIZED));
-    let start = file::parts_start(writers.size);
-    let mut wrote = Ok(());
-    if let Some(file) = &opened {
-        let offset = start + before;
-        let entry = PartEntry { offset, length, rank: run.rank, padding: 0 };
-        wrote = check_size(offset + length)
-            .and_then(|()| content.map_or(Ok(()), |content| content.write_at(file, offset)))
-            .and_then(|()| file::write_part_entry(file, writers.rank, &entry));
-    }
-    if let Some(first) = writers.first_without(wrote.is_ok()) {
-        if writers.rank == 0 {
-            let _ = std::fs::remove_file(file::partial_name(&taken));
+    let part = write_part(run, writers, opened, content);
+    let parts = writers.gather(part);
+    let mut published = Err(None);
+    if let (0, Some(parts)) = (writers.rank, &parts) {
+        published = match parts.iter().find_map(|part| Some((part.rank, part.failure()?))) {
+            Some(failed) => Err(Some(failed)),
+            None => finish_file(run, world, &partial, parts)
+                .and_then(|()| file::publish(path, &taken, &token))
+                .map_err(|error| Some((run.rank, error))),
+        };
+        if published.is_err() {
+            let _ = std::fs::remove_file(&partial);
         }
-        return fail(wrote.err().filter(|_| first == writers.rank));
     }
-
-    let mut published = Ok(taken.clone());
-    if let (0, Some(file)) = (writers.rank, &opened) {
-        published = file::write_header(file, world.job, run.world_size, writers.size, start + total, complete)
-            .and_then(|()| file::publish(path, &taken));
+    if !writers.all(published.is_ok() || writers.rank != 0 && parts.is_some()) {
+        return Written::Failed { path: taken, why: published.err().flatten() };
     }
-    if !writers.all(published.is_ok()) {
-        return fail(published.err());
-    }
-    Written::Whole { path: published.unwrap_or(taken), records }
+    let records = parts.iter().flatten().map(|part| part.records).sum();
+    Written::Whole { path: published.unwrap_or(taken), ranks: writers.size, records }
 }
 
-/// Opens the file that the first rank made; `None` where this rank sees another folder under the same name.
-fn open(taken: &Path, job: &[u8; 16]) -> Option<File> {
-    let mut file = OpenOptions::new().read(true).write(true).open(file::partial_name(taken)).ok()?;
-    let mut token = [0; 16];
-    file.read_exact(&mut token).ok()?;
-    (token == *job).then_some(file)
+/// Writes this rank's part, and sees it on disk.
+fn write_part(run: &Run, writers: &Writers, opened: Option<File>, content: Option<&Content<'_>>) -> WrittenPart {
+    let length = content.map_or(0, Content::length);
+    let offset = file::parts_start(writers.size) + writers.sum_before(length);
+    let write = |file: File| {
+        check_size(offset + length)?;
+        if let Some(content) = content {
+            content.write_at(&file, offset)?;
+            file::settle(file)?;
+        }
+        Ok(())
+    };
+    let wrote = opened.map_or(Ok(()), write);
+    WrittenPart {
+        rank: run.rank,
+        offset,
+        length,
+        records: content.map_or(0, Content::records),
+        finalized: content.is_some_and(|content| content.rank.state == state::FINALIZED),
+        error: wrote.err().map_or(0, |error: io::Error| error.raw_os_error().unwrap_or(libc::EIO)),
+    }
+}
+
+/// Writes header and table of a file whose parts are there.
+fn finish_file(run: &Run, world: &World, partial: &Path, parts: &[WrittenPart]) -> io::Result<()> {
+    let entry =
+        |part: &WrittenPart| PartEntry { offset: part.offset, length: part.length, rank: part.rank, padding: 0 };
+    let entries: Vec<PartEntry> = parts.iter().map(entry).collect();
+    let start = file::parts_start(entries.len() as u32);
+    let end = parts.iter().map(|part| part.offset + part.length).max().unwrap_or(start);
+    check_size(start)?;
+    let file = OpenOptions::new().write(true).open(partial)?;
+    file::write_part_entries(&file, 0, &entries)?;
+    let complete = parts.iter().all(|part| part.finalized);
+    file::write_header(&file, world.job, run.world_size, entries.len() as u32, end, complete)?;
+    file::settle(file)
 }
 
 /// Beyond RLIMIT_FSIZE the kernel would send SIGXFSZ, which ends the program.
@@ -198,113 +218,5 @@ pub fn check_size(end: u64) -> io::Result<()> {
     match system::file_size_limit() {
         Some(limit) if end > limit => Err(io::Error::from_raw_os_error(libc::EFBIG)),
         _ => Ok(()),
-    }
-}
-
-impl Writers {
-    /// The ranks of this node, by shared memory.
-    fn of_node(&self) -> Writers {
-        let node = self.comm.and_then(|comm| comm.split_by_memory(self.rank));
-        let ranks = node.and_then(|node| node.rank().zip(node.size()));
-        let (rank, size) = ranks.unwrap_or((0, 1));
-        Writers { comm: node.filter(|_| ranks.is_some()), rank, size }
-    }
-
-    /// Gives the communicator back.
-    fn free(self) {
-        if let Some(comm) = self.comm {
-            comm.free();
-        }
-    }
-
-    /// The first rank's path, on all ranks.
-    fn agree_on(&self, path: PathBuf) -> PathBuf {
-        let Some(comm) = self.comm else { return path };
-        let mut bytes = path.into_os_string().into_encoded_bytes();
-        let mut length = [bytes.len() as u64];
-        comm.broadcast(&mut length);
-        bytes.resize(length[0] as usize, 0);
-        comm.broadcast(&mut bytes);
-        PathBuf::from(std::ffi::OsString::from_vec(bytes))
-    }
-
-    /// Whether it is so on all ranks.
-    fn all(&self, here: bool) -> bool {
-        self.min(here.into()) != 0
-    }
-
-    /// The first rank on which it is not so.
-    fn first_without(&self, here: bool) -> Option<u32> {
-        let size = i64::from(self.size);
-        let first = self.min(if here { size } else { self.rank.into() });
-        (first < size).then_some(first as u32)
-    }
-
-    fn min(&self, here: i64) -> i64 {
-        self.comm.map_or(here, |comm| comm.min(here).unwrap_or(0))
-    }
-
-    fn sum(&self, here: u64) -> u64 {
-        self.comm.map_or(here, |comm| comm.sum(here as i64).unwrap_or(0) as u64)
-    }
-
-    /// The sum over the ranks before this one.
-    fn sum_before(&self, here: u64) -> u64 {
-        let Some(comm) = self.comm else { return 0 };
-        let sum = comm.sum_before(here as i64);
-        // What the first rank receives is not defined.
-        if self.rank == 0 { 0 } else { sum as u64 }
-    }
-}
-
-/// `MPITRACE_OUTPUT` with its `%` signs replaced, absolute; `process` stands for `%p`.
-pub fn path_of(settings: &Settings, folder: &Path, process: u32) -> PathBuf {
-    let job = ["SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "OAR_JOB_ID", "JOB_ID", "FLUX_JOB_ID"]
-        .iter()
-        .find_map(|name| std::env::var(name).ok().filter(|value| !value.is_empty()));
-    let pid = process.to_string();
-    let job = job.unwrap_or_else(|| pid.clone());
-    let pattern = settings.output.as_deref().unwrap_or("mpitrace-%j.mpitrace");
-    let mut path = String::with_capacity(pattern.len());
-    let mut characters = pattern.chars();
-    while let Some(character) = characters.next() {
-        match (character, if character == '%' { characters.clone().next() } else { None }) {
-            ('%', Some(sign @ ('h' | 'p' | 'j' | 't' | '%'))) => {
-                characters.next();
-                match sign {
-                    'h' => path.push_str(&system::host()),
-                    'p' => path.push_str(&pid),
-                    'j' => path.push_str(&job.replace('/', "_")),
-                    't' => path.push_str(&metadata::local_time(c"%Y%m%d-%H%M%S")),
-                    _ => path.push('%'),
-                }
-            }
-            _ => path.push(character),
-        }
-    }
-    folder.join(path)
-}
-
-/// `a.mpitrace` -> `a.NAME.mpitrace`.
-fn with_name(path: &Path, name: &str) -> PathBuf {
-    let ending = path.extension().map_or_else(String::new, |ending| format!(".{}", ending.to_string_lossy()));
-    path.with_extension(format!("{name}{ending}"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_signs_of_an_output_name_are_replaced() {
-        let mut settings = Settings::read();
-        settings.output = Some("a%%b-%p-%x%".to_owned());
-        assert_eq!(path_of(&settings, Path::new("/x"), 7), Path::new("/x/a%b-7-%x%"));
-    }
-
-    #[test]
-    fn a_name_goes_before_the_ending() {
-        assert_eq!(with_name(Path::new("x/a.b.mpitrace"), "node1"), Path::new("x/a.b.node1.mpitrace"));
-        assert_eq!(with_name(Path::new("a"), "rank1"), Path::new("a.rank1"));
     }
 }

@@ -21,6 +21,8 @@ pub struct Settings {
     pub ring: bool,
     /// `MPITRACE_SEGMENT_DIR`.
     pub segment_folder: Option<PathBuf>,
+    /// `MPITRACE_JOINT`: the user states that all ranks are traced.
+    pub joint: bool,
     /// `MPITRACE_CLOCKSYNC`.
     pub synchronisation: Synchronisation,
     /// `MPITRACE_RESYNC`, s; 0: only at Init and Finalize.
@@ -62,6 +64,7 @@ impl Settings {
             capacity: 1 << 20,
             ring: false,
             segment_folder: None,
+            joint: false,
             synchronisation: Synchronisation::of(Method::Joint),
             resync_seconds: AUTOMATIC_RESYNC,
             test_clock: Groups::default(),
@@ -114,6 +117,7 @@ impl Settings {
                     None => Some("a list such as 1:offset_ns=1.5e9,ppm=37;2-3:offset_ns=-2e9,step_ns=40000@30"),
                 },
                 "MPITRACE_DISABLE" => choose(&value, &[("0", false), ("1", true)], &mut settings.disabled, "0 or 1"),
+                "MPITRACE_JOINT" => choose(&value, &[("0", false), ("1", true)], &mut settings.joint, "0 or 1"),
                 "MPITRACE_CALLSITE" => choose(&value, &[("0", false), ("1", true)], &mut settings.call_site, "0 or 1"),
                 "MPITRACE_FULL" => {
                     choose(&value, &[("stop", false), ("ring", true)], &mut settings.ring, "stop or ring")

@@ -8,9 +8,10 @@
 //!    markers.
 //! 2. As many markers as the world has ranks: all are here, and traced. Else the ranks of the node look beyond it.
 //!    Which of the two holds is settled by a symbolic link in the node's folder.
-//! 3. One rank of each node writes the node's count into a folder beside the trace, and adds up the counts that are
-//!    there. The sum reaches the size of the world: all ranks are traced. It does not in time: some are not. The first
-//!    rank that knows settles it for the job, by a symbolic link again.
+//! 3. One rank of each node writes the node's count into a folder beside the trace. The one that made the folder adds
+//!    up the counts that are there; the others wait, and look into a second folder, which stays small: so N nodes list
+//!    N names together, not N each. The sum reaches the size of the world: all ranks are traced. It does not in time:
+//!    some are not. The answer is settled for the job by a symbolic link again, in the second folder.
 //!
 //! A symbolic link is made whole or not at all, and only once: so all ranks read one answer, whatever they saw
 //! themselves.
@@ -23,6 +24,7 @@ use std::time::{Duration, Instant};
 use mpitrace_platform::node_files;
 
 use crate::boundary::system;
+use crate::identity::communicator::mix;
 use crate::job::launcher::{Job, Nodes};
 use crate::record::ticks;
 
@@ -34,10 +36,33 @@ const PATIENCE: Duration = Duration::from_secs(3);
 /// How long a rank waits to read an answer that is known to exist.
 const PATIENCE_FOR_AN_ANSWER: Duration = Duration::from_secs(60);
 
-/// Answers, as the links hold them.
+/// Answers, as the links hold them. Behind `some` there is a number of the run.
 const ALL: &str = "all";
 const SOME: &str = "some";
 const BEYOND: &str = "beyond";
+
+/// What was found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// All ranks of the program are traced.
+    All,
+    /// Some are not, or could not be found.
+    Some {
+        /// The same on all ranks that read one answer, and in no other run.
+        run: u64,
+        /// What was looked at, and how many traced ranks were found: for the one rank that says so.
+        found: Option<Found>,
+    },
+}
+
+/// What the rank has found that settled the answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Found {
+    /// Traced ranks.
+    pub ranks: u32,
+    /// Where the nodes should have met; `None`: all ranks are on one node.
+    pub folder: Option<PathBuf>,
+}
 
 /// What this process has left in folders, to be found by the others.
 pub struct TracedRanks {
@@ -48,8 +73,10 @@ pub struct TracedRanks {
     marker: Option<PathBuf>,
     /// A name that no other process of the job has.
     name: String,
-    /// What goes when no rank can ask any more; a folder comes after what is in it.
+    /// What this rank may have made, and goes when no rank can ask any more; a folder comes before what is in it.
     settlements: Vec<PathBuf>,
+    /// What this rank has found, where it has settled the answer.
+    found: Option<Found>,
 }
 
 impl TracedRanks {
@@ -57,7 +84,8 @@ impl TracedRanks {
     pub fn announce(job: Job, folders: &[PathBuf]) -> TracedRanks {
         // Containers may share a folder and have equal process numbers: the time tells them apart.
         let name = format!("{}-{}-{:x}", system::host(), std::process::id(), ticks::now());
-        let mut traced_ranks = TracedRanks { job, here: None, marker: None, name, settlements: Vec::new() };
+        let mut traced_ranks =
+            TracedRanks { job, here: None, marker: None, name, settlements: Vec::new(), found: None };
         for folder in folders {
             let marker =
                 folder.join(format!("{}-{}{}", traced_ranks.job_name(), traced_ranks.name, node_files::PRESENT));
@@ -73,42 +101,66 @@ impl TracedRanks {
     /// those whose folders fail in the middle of it.
     ///
     /// `shared` is a folder that the other nodes see too.
-    pub fn all_traced(&mut self, world_size: u32, shared: &Path) -> bool {
+    pub fn all_traced(&mut self, world_size: u32, shared: &Path) -> Answer {
         if world_size == 1 {
-            return true;
+            return Answer::All;
         }
+        let text = self.look(world_size, shared);
+        if text == ALL {
+            return Answer::All;
+        }
+        let run = text.strip_prefix(SOME).and_then(|number| u64::from_str_radix(number, 16).ok());
+        Answer::Some { run: run.unwrap_or(self.job.key), found: self.found.clone() }
+    }
+
+    /// Whether this rank says what is to be said of a program of which some ranks are not traced.
+    pub fn speaks(&self) -> bool {
+        self.found.is_some()
+    }
+
+    /// The text of the answer.
+    fn look(&mut self, world_size: u32, shared: &Path) -> String {
         if let Some(here) = self.here.clone() {
             let link = here.join(self.named(node_files::HERE));
             self.settlements.push(link.clone());
             let started = Instant::now();
             let answer = loop {
-                let answer = if self.count_here() >= world_size {
-                    ALL
+                let count = self.count_here();
+                let answer = if count >= world_size {
+                    ALL.to_owned()
                 } else if self.job.nodes == Nodes::Several {
-                    BEYOND
+                    BEYOND.to_owned()
                 } else if started.elapsed() > PATIENCE_HERE {
-                    if self.job.nodes == Nodes::One { SOME } else { BEYOND }
+                    if self.job.nodes == Nodes::One { self.some() } else { BEYOND.to_owned() }
                 } else if let Some(answer) = read(&link) {
                     break answer;
                 } else {
                     std::thread::sleep(Duration::from_millis(1));
                     continue;
                 };
-                break settle(&link, answer).unwrap_or_else(|| BEYOND.to_owned());
+                let (settled, first) = settle(&link, &answer).unwrap_or_else(|| (BEYOND.to_owned(), false));
+                if first && settled.starts_with(SOME) {
+                    self.found = Some(Found { ranks: count, folder: None });
+                }
+                break settled;
             };
             if answer != BEYOND {
-                return answer == ALL;
+                return answer;
             }
         }
         let folder = shared.join(format!(".{}", self.named("-ranks")));
-        let link = folder.join("answer");
-        let all = self.beyond(world_size, &folder, &link);
-        self.settlements.extend([link, folder]);
-        all
+        let link = shared.join(format!(".{}", self.named("-settled"))).join("answer");
+        self.beyond(world_size, &folder, &link)
+    }
+
+    /// That some ranks are not traced, with a number that no other run has.
+    fn some(&self) -> String {
+        let number = mix(&[self.job.key, ticks::now(), std::process::id().into()])[0];
+        format!("{SOME}{number:016x}")
     }
 
     /// Asks the other nodes.
-    fn beyond(&mut self, world_size: u32, folder: &Path, job_link: &Path) -> bool {
+    fn beyond(&mut self, world_size: u32, folder: &Path, job_link: &Path) -> String {
         let Some(here) = self.here.clone() else {
             // This rank alone is its node.
             return self.settle_job(world_size, folder, job_link);
@@ -117,62 +169,83 @@ impl TracedRanks {
         let leader = here.join(self.named(node_files::LEADER));
         if File::create_new(&leader).is_ok() {
             self.settlements.extend([leader, node_link.clone()]);
-            let all = self.settle_job(world_size, folder, job_link);
-            let _ = symlink(if all { ALL } else { SOME }, &node_link);
-            return all;
+            let answer = self.settle_job(world_size, folder, job_link);
+            let _ = symlink(&answer, &node_link);
+            return answer;
         }
         let started = Instant::now();
-        while started.elapsed() < 2 * PATIENCE {
+        while started.elapsed() < 3 * PATIENCE {
             if let Some(answer) = read(&node_link) {
-                return answer == ALL;
+                return answer;
             }
             std::thread::sleep(Duration::from_millis(1));
         }
         // The rank that asks for this node is late. What is settled now it will read too.
-        let _ = std::fs::create_dir(folder);
-        settle(job_link, SOME).as_deref() == Some(ALL)
+        self.make_answers(job_link);
+        let some = self.some();
+        settle(job_link, &some).map_or(some, |(answer, _)| answer)
     }
 
-    /// For the ranks of this node: adds this node's count to those of the others, until all are there or time is over.
-    fn settle_job(&mut self, world_size: u32, folder: &Path, link: &Path) -> bool {
-        let _ = std::fs::create_dir(folder);
+    /// Makes the folder in which the answer will be.
+    fn make_answers(&mut self, link: &Path) {
+        let answers = link.parent().unwrap_or(Path::new("."));
+        self.settlements.extend([answers.to_owned(), link.to_owned()]);
+        let _ = std::fs::create_dir(answers);
+    }
+
+    /// For the ranks of this node: adds this node's count to those of the others, until all are there, another node has
+    /// settled it, or time is over.
+    fn settle_job(&mut self, world_size: u32, folder: &Path, link: &Path) -> String {
+        self.make_answers(link);
+        self.settlements.push(folder.to_owned());
+        let adds_up = std::fs::create_dir(folder).is_ok();
+        // The one that adds up says within its own patience what it has found.
+        let (watched, patience) =
+            if adds_up { (folder, PATIENCE) } else { (link.parent().unwrap_or(folder), 2 * PATIENCE) };
         let started = Instant::now();
         let mut counts: Vec<PathBuf> = Vec::new();
         let mut written = 0;
         let mut pause = Duration::from_millis(1);
-        let answer = loop {
+        let (answer, ranks) = loop {
             let counted = self.count_here().max(1);
             if counted > written {
                 let file = folder.join(format!("{}.{counted}", self.name));
                 if File::create_new(&file).is_err() {
                     // Nothing can be said to the other nodes; so none of them finds all ranks.
-                    break SOME;
+                    break (self.some(), counted);
                 }
                 self.settlements.push(file.clone());
                 counts.push(file);
                 written = counted;
             }
-            if sum_of(folder) >= world_size {
-                break ALL;
+            let sum = if adds_up { sum_of(folder) } else { counted };
+            if sum >= world_size {
+                break (ALL.to_owned(), sum);
             }
-            if started.elapsed() > PATIENCE {
-                break SOME;
+            if started.elapsed() > patience || !adds_up && is_listed(link) {
+                // Where there is an answer this one does not count.
+                break (self.some(), sum);
             }
             std::thread::sleep(pause);
             // A network file system may show an old listing of a folder for half a minute. A change by this rank makes it
             // read the folder again.
             pause = (2 * pause).min(Duration::from_millis(100));
-            let look = folder.join(format!("{}.look", self.name));
+            let look = watched.join(format!("{}.look", self.name));
             let _ = File::create(&look).and_then(|_| std::fs::remove_file(&look));
         };
-        let all = settle(link, answer).as_deref() == Some(ALL);
-        if !all {
-            // A rank that comes late must not add these ranks up, should it find the link gone.
-            for file in counts {
-                let _ = std::fs::remove_file(file);
-            }
+        // Where there is no link, the ranks of this node still act alike.
+        let (settled, first) = settle(link, &answer).unwrap_or_else(|| (self.some(), true));
+        if settled == ALL {
+            return settled;
         }
-        all
+        if first {
+            self.found = Some(Found { ranks, folder: folder.parent().map(Path::to_owned) });
+        }
+        // A rank that comes late must not add these ranks up, should it find the link gone.
+        for file in counts {
+            let _ = std::fs::remove_file(file);
+        }
+        settled
     }
 
     /// Removes this process' marker: the ranks that count it have done so.
@@ -184,7 +257,7 @@ impl TracedRanks {
 
     /// Removes what was settled, when no rank can ask any more.
     pub fn withdraw_settlements(&self) {
-        for path in &self.settlements {
+        for path in self.settlements.iter().rev() {
             // The folder goes with the last file in it.
             let _ = std::fs::remove_file(path).or_else(|_| std::fs::remove_dir(path));
         }
@@ -208,23 +281,29 @@ impl TracedRanks {
     }
 }
 
-/// Makes the link, if there is none, and reads what it says. `None`: it can be neither made nor read.
+/// Makes the link, if there is none, and reads what it says; and whether it was made here. `None`: it can be neither
+/// made nor read.
 ///
 /// In the folder of the trace a link is never read before one was to be made: a network file system would remember that
 /// there is none.
-fn settle(link: &Path, answer: &str) -> Option<String> {
-    let patience = match symlink(answer, link) {
-        Ok(()) => return Some(answer.to_owned()),
-        // There is an answer, by which the others act; some file systems show it late.
-        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => PATIENCE_FOR_AN_ANSWER,
-        Err(_) => PATIENCE,
-    };
+fn settle(link: &Path, answer: &str) -> Option<(String, bool)> {
+    if symlink(answer, link).is_ok() {
+        return Some((answer.to_owned(), true));
+    }
+    // A link that is there already has many error numbers: sshfs gives EPERM. So another one is tried.
+    let other = link.with_extension(format!("{}-{:x}", std::process::id(), ticks::now()));
+    if symlink(answer, &other).is_err() {
+        // This folder takes no links, from any rank: there is no answer to wait for.
+        return read(link).map(|answer| (answer, false));
+    }
+    let _ = std::fs::remove_file(other);
+    // There is an answer, by which the others act. A network file system may show it late.
     let started = Instant::now();
     loop {
         if let Some(answer) = read(link) {
-            return Some(answer);
+            return Some((answer, false));
         }
-        if started.elapsed() > patience {
+        if started.elapsed() > PATIENCE_FOR_AN_ANSWER {
             return None;
         }
         std::thread::sleep(Duration::from_millis(10));
@@ -233,6 +312,13 @@ fn settle(link: &Path, answer: &str) -> Option<String> {
 
 fn read(link: &Path) -> Option<String> {
     Some(std::fs::read_link(link).ok()?.to_string_lossy().into_owned())
+}
+
+/// Whether the folder of a link has it, found without its name: a network file system would remember that there is
+/// none.
+fn is_listed(link: &Path) -> bool {
+    let folder = link.parent().and_then(|folder| std::fs::read_dir(folder).ok());
+    folder.into_iter().flatten().flatten().any(|entry| Some(entry.file_name().as_os_str()) == link.file_name())
 }
 
 /// The ranks that the files in a folder stand for: each node has one `NAME.COUNT`, or several, of which the largest
@@ -257,7 +343,7 @@ mod tests {
     use Nodes::{One, Several, Unknown};
 
     /// Processes of a job: as many nodes as there are folders, so many ranks on each, all asked at once.
-    fn answers(nodes: &[(u32, Nodes)], world_size: u32) -> Vec<bool> {
+    fn settled(nodes: &[(u32, Nodes)], world_size: u32) -> Vec<Answer> {
         let base =
             std::env::temp_dir().join(format!("mpitrace-traced_ranks-{}-{:x}", std::process::id(), ticks::now()));
         let shared = base.join("shared");
@@ -288,6 +374,28 @@ mod tests {
         }
         std::fs::remove_dir_all(&base).unwrap();
         answers
+    }
+
+    fn answers(nodes: &[(u32, Nodes)], world_size: u32) -> Vec<bool> {
+        settled(nodes, world_size).iter().map(|answer| *answer == Answer::All).collect()
+    }
+
+    /// The traced ranks of a program have one number, and one of them says what was found.
+    #[test]
+    fn ranks_that_are_not_all_traced_agree_on_a_run_and_one_speaks() {
+        let several: &[(u32, Nodes)] = &[(2, Several), (1, Unknown)];
+        let one: &[(u32, Nodes)] = &[(3, One)];
+        for (nodes, beyond) in [(one, false), (several, true)] {
+            let answers = settled(nodes, 4);
+            let of = |answer: &Answer| match answer {
+                Answer::All => panic!("one rank is not traced"),
+                Answer::Some { run, found } => (*run, found.clone()),
+            };
+            let (runs, found): (Vec<_>, Vec<_>) = answers.iter().map(of).unzip();
+            assert!(runs.iter().all(|run| *run == runs[0]), "{runs:?}");
+            let found: Vec<_> = found.into_iter().flatten().collect();
+            assert_eq!((found.len(), found[0].ranks, found[0].folder.is_some()), (1, 3, beyond), "{found:?}");
+        }
     }
 
     #[test]

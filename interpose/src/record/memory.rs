@@ -3,7 +3,7 @@
 
 use std::fs::{File, OpenOptions};
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::ptr::NonNull;
 use std::sync::atomic::AtomicU64;
@@ -110,17 +110,51 @@ fn map(place: *mut u8, length: u64, kind: libc::c_int, file: libc::c_int) -> Opt
     if base == libc::MAP_FAILED { None } else { NonNull::new(base.cast()) }
 }
 
+/// A file of the node that this process has made, and that it gives memory to.
+pub struct NodeFile {
+    path: PathBuf,
+    file: File,
+    /// Device and number of the file.
+    identity: (u64, u64),
+}
+
+impl NodeFile {
+    /// Where it lies.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Takes memory for a range. False where there is none, or the file is gone.
+    pub fn allocate(&mut self, offset: u64, length: u64) -> bool {
+        // A program that closes all descriptors closes this one too, and its next file may get the same number.
+        if identity(&self.file) != Some(self.identity) {
+            let opened = OpenOptions::new().read(true).write(true).custom_flags(libc::O_NOFOLLOW).open(&self.path);
+            let Some(file) = opened.ok().filter(|file| identity(file) == Some(self.identity)) else { return false };
+            let file = system::out_of_the_way(file);
+            // The mark of a living process went with the descriptor.
+            let _ = system::lock(&file, false);
+            // What has the number now is the program's.
+            std::mem::forget(std::mem::replace(&mut self.file, file));
+        }
+        allocate(&self.file, offset, length)
+    }
+}
+
+fn identity(file: &File) -> Option<(u64, u64)> {
+    file.metadata().ok().map(|known| (known.dev(), known.ino()))
+}
+
 /// Makes and maps a file, with memory for its first page.
-pub fn map_file(path: &Path, length: u64) -> Option<(Mapping, File, PathBuf)> {
+pub fn map_file(path: &Path, length: u64) -> Option<(Mapping, NodeFile)> {
     let mut options = OpenOptions::new();
     options.read(true).write(true).create_new(true).mode(0o600).custom_flags(libc::O_NOFOLLOW);
-    let file = options.open(path).ok()?;
+    let file = system::out_of_the_way(options.open(path).ok()?);
     let mapping = if allocate(&file, 0, PAGE) { Mapping::of_file(&file, length) } else { None };
-    match mapping {
-        Some(mapping) => {
+    match mapping.zip(identity(&file)) {
+        Some((mapping, identity)) => {
             // Marks it as being of a living process; the kernel takes the mark off when the process ends.
             let _ = system::lock(&file, false);
-            Some((mapping, file, path.to_owned()))
+            Some((mapping, NodeFile { path: path.to_owned(), file, identity }))
         }
         None => {
             let _ = std::fs::remove_file(path);

@@ -3,6 +3,7 @@
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU8, Ordering};
 
+use mpitrace_format::layout;
 use mpitrace_format::layout::{ThreadEntry, chunk_flags};
 
 pub use crate::boundary::processor::frame;
@@ -163,7 +164,7 @@ impl ThreadRef {
 
     /// Whether the next record needs a new chunk.
     #[inline(always)]
-    pub fn is_full(self) -> bool {
+    fn is_full(self) -> bool {
         self.next() == self.end()
     }
 
@@ -233,20 +234,24 @@ impl ThreadRef {
         }
     }
 
-    /// Takes the next chunk. False: the arrays are full.
+    /// Takes the next chunk where this one is full: the flags of the next record, which is disturbed where memory was
+    /// taken. `None`: the arrays are full.
+    #[inline(always)]
+    pub fn make_room(self) -> Option<u32> {
+        if self.is_full() { self.draw() } else { Some(0) }
+    }
+
+    /// Takes the next chunk: see [`ThreadRef::make_room`].
     #[cold]
     #[inline(never)]
-    pub fn draw(self) -> bool {
-        let Some(buffer) = self.buffer() else { return false };
-        let Some((chunk, columns, records)) = buffer.draw(self.index(), self.chunk()) else {
-            return false;
-        };
-        self.set_chunk(Some(chunk));
-        self.set_columns(columns);
+    pub fn draw(self) -> Option<u32> {
+        let new = self.buffer()?.draw(self.index(), self.chunk())?;
+        self.set_chunk(Some(new.number));
+        self.set_columns(new.columns);
         self.set_next(0);
-        self.set_end(records);
+        self.set_end(new.records);
         self.set_extended(0);
-        true
+        Some(if new.took_memory { layout::DISTURBED } else { 0 })
     }
 
     /// Gives the columns that are used with this one of the `chunk_flags` memory in the chunk, where they have none

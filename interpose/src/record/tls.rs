@@ -19,12 +19,14 @@ static ENDED: OnceLock<Ended> = OnceLock::new();
 pub fn set(state: *mut c_void, ended: Ended) {
     let _ = ENDED.set(ended);
     place::set(state);
+    let Some(key) = exit_key() else { return };
     // SAFETY: the key was made by pthread_key_create; its destructor takes what is stored here.
-    unsafe { libc::pthread_setspecific(exit_key(), state) };
+    unsafe { libc::pthread_setspecific(key, state) };
 }
 
-/// The key whose destructor gives a thread's state back when the thread ends.
-fn exit_key() -> libc::pthread_key_t {
+/// The key whose destructor gives a thread's state back when the thread ends. `None`: the program has used up all keys, and
+/// the state of a thread that ends is not used again.
+fn exit_key() -> Option<libc::pthread_key_t> {
     const UNMADE: u32 = u32::MAX;
     static KEY: AtomicU32 = AtomicU32::new(UNMADE);
     unsafe extern "C" fn at_end(state: *mut c_void) {
@@ -35,17 +37,19 @@ fn exit_key() -> libc::pthread_key_t {
     }
     let known = KEY.load(Ordering::Acquire);
     if known != UNMADE {
-        return known;
+        return Some(known);
     }
     let mut key = 0;
     // SAFETY: `key` outlives the call; the destructor gets what `set` stored.
-    unsafe { libc::pthread_key_create(&raw mut key, Some(at_end)) };
+    if unsafe { libc::pthread_key_create(&raw mut key, Some(at_end)) } != 0 {
+        return None;
+    }
     match KEY.compare_exchange(UNMADE, key, Ordering::AcqRel, Ordering::Acquire) {
-        Ok(_) => key,
+        Ok(_) => Some(key),
         Err(other) => {
             // SAFETY: nobody has used the key that lost the race.
             unsafe { libc::pthread_key_delete(key) };
-            other
+            Some(other)
         }
     }
 }

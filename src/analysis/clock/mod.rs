@@ -6,6 +6,7 @@
 
 mod curve;
 mod joint;
+mod leaders;
 mod linear;
 #[cfg(test)]
 mod one_way_delay;
@@ -110,8 +111,9 @@ impl Clock {
         let parts = |domain: &[usize]| domain.iter().map(|&index| &trace.parts[index]).collect::<Vec<_>>();
         let method = if members.len() > 1 { method } else { Method::None };
         let leaders: Option<Vec<&Part>> = members.iter().map(|domain| leader(&parts(domain))).collect();
-        let (curves, method) = match (leaders.filter(|_| method != Method::None), members.first()) {
-            (Some(leaders), _) => (curves(method, &leaders), method),
+        let curves = leaders.filter(|_| method != Method::None).and_then(|leaders| leaders::curves(method, &leaders));
+        let (curves, method) = match (curves, members.first()) {
+            (Some(curves), _) => (curves, method),
             (None, Some(first)) => (by_realtime(trace, &members, first), Method::None),
             (None, None) => (Vec::new(), Method::None),
         };
@@ -188,33 +190,6 @@ fn leader<'t>(domain: &[&'t Part]) -> Option<&'t Part> {
 
 fn longest<'t>(trace: &'t Trace, domain: &[usize]) -> Option<&'t RankHeader> {
     domain.iter().map(|&index| trace.parts[index].info()).max_by_key(|info| span_ns(info))
-}
-
-fn curves(method: Method, leaders: &[&Part]) -> Vec<Curve> {
-    // Leaders talk of each other by number.
-    let mut known: Vec<Leader<'_>> = Vec::new();
-    for number in 0..leaders.len() {
-        let part = leaders.iter().find(|part| part.info().domain as usize == number);
-        known.extend(part.map(|part| Leader {
-            hz: nominal_hz(part.info()),
-            syncs: part.syncs(),
-            probes: part.probes(),
-        }));
-    }
-    if known.len() != leaders.len() {
-        return vec![Curve::identity(); leaders.len()];
-    }
-    let info = leaders[0].info();
-    match method {
-        Method::Joint => joint::curves(&known, info.max_ppm.into(), info.wander_ppb.into()),
-        Method::Linear => linear::curves(&known, linear::Line::FirstAndLast),
-        // Its own run has left maps; another's probes tell the same.
-        Method::Skampi if info.clock_method != method.number() => linear::curves(&known, linear::Line::First),
-        _ => known
-            .iter()
-            .map(|leader| leader.syncs.first().map_or(Curve::identity(), |sync| Curve::line(sync.map)))
-            .collect(),
-    }
 }
 
 /// The same instant has the same CLOCK_REALTIME in all domains, as well as the hosts' clocks are set.

@@ -1,20 +1,23 @@
 //! Which metrics are to be named, and in which order.
 
-use super::examine::{Examination, Examined};
+use super::contrast::normal_tail;
+use super::examine::{Examination, Examined, FEWEST_MEMBERS};
 use super::groups::Group;
 use super::metric::{Metric, Quantity};
 use super::separation::smallest_p;
+use super::shares::shares;
+use super::significance::{Tested, corrected};
 use crate::categories::Category;
-use crate::comparison::holm;
+use crate::statistics::moments;
 
 /// What counts as found: this or less, after the correction for the number of tests.
 pub const LEVEL: f64 = 0.05;
-/// Cliff's delta from which on a difference is more than small (Romano et al. 2006).
-pub const MEDIUM: f64 = 0.33;
+/// Cliff's delta from which on a difference is named. Below, one of several causes marks less than a tenth of the group.
+pub const NOTICEABLE: f64 = 0.1;
 /// A rank whose median is longer by this share of the extra time spends some of it.
 pub const NOTABLE: f64 = 0.1;
-/// Spearman's coefficient from which on a relation is named: it explains a quarter of the variance of the ranks.
-pub const RELATED: f64 = 0.5;
+/// Spearman's coefficient from which on a relation is named: it explains a tenth of the variance of the ranks.
+pub const RELATED: f64 = 0.32;
 
 /// All that is known about an operation's slow repetitions.
 #[derive(Clone, Debug, PartialEq)]
@@ -53,17 +56,159 @@ impl Examination<'_> {
     /// Draws the conclusions out of all metrics: corrects for their number, names the strongest of each name first, and
     /// those groups first that have something that may be a cause, of these the ones that cost most time.
     pub fn conclude(self, mut metrics: Vec<Examined>) -> Diagnosis {
-        correct(&mut metrics);
+        self.correct(&mut metrics);
         explain(&mut metrics, &self.groups);
-        let mut found: Vec<Vec<Finding>> = (0..self.groups.len()).map(|group| findings(&metrics, group)).collect();
+        let mut found: Vec<Vec<Finding>> = (0..self.groups.len())
+            .map(|group| {
+                self.cover(&mut metrics, group);
+                let findings = findings(&metrics, group);
+                self.share(&mut metrics, group, &findings);
+                findings
+            })
+            .collect();
         let has_cause = |findings: &[Finding]| {
             findings.iter().any(|finding| metrics[finding.metric].metric.quantity.may_be_cause())
         };
         let extra = |findings: &[Finding]| findings.first().map_or(0.0, |first| self.groups[first.group].extra_ns);
         found.sort_by(|one, other| has_cause(other).cmp(&has_cause(one)).then(extra(other).total_cmp(&extra(one))));
         let relations = relations(&metrics);
+        for examined in &mut metrics {
+            // They are as long as the series, and nothing needs them any more.
+            examined.contrasted = Vec::new();
+        }
         Diagnosis { groups: self.groups, findings: found.into_iter().flatten().collect(), metrics, relations }
     }
+
+    /// The p-values after correction. Those that may be causes are corrected for each other; what passes with the time
+    /// differs between slow and fast repetitions in any case, and does not count among them.
+    fn correct(&self, metrics: &mut [Examined]) {
+        for may_be_cause in [true, false] {
+            let of_kind = |examined: &Examined| examined.metric.quantity.may_be_cause() == may_be_cause;
+            let mut place = Vec::new();
+            let mut tested = Vec::new();
+            for (metric, examined) in metrics.iter().enumerate().filter(|(_, examined)| of_kind(examined)) {
+                let quantity = examined.metric.quantity;
+                for (contrast, found) in examined.contrasted.iter().enumerate() {
+                    let is_group = contrast < self.groups.len();
+                    let Some(found) = found.as_ref().filter(|_| is_group || is_measured(quantity)) else { continue };
+                    place.push((metric, contrast));
+                    tested.push(Tested { found, two_sided: quantity.counts_when_lower() || !is_group });
+                }
+            }
+            for ((metric, contrast), p) in place.into_iter().zip(corrected(&tested)) {
+                set_p(&mut metrics[metric], contrast, self.groups.len(), p);
+            }
+        }
+    }
+
+    /// Looks for further causes in the repetitions of a group that the ones found do not mark: where several share a
+    /// group, each differs in a part of it only. So often until nothing is found (a greedy cover).
+    fn cover(&self, metrics: &mut [Examined], group: usize) {
+        let Some(contrast) = &self.contrasts[group] else { return };
+        let of_group = &self.groups[group];
+        let candidates = |metrics: &[Examined]| -> Vec<usize> {
+            let may_be = |examined: &Examined| {
+                examined.metric.quantity.may_be_cause()
+                    && examined.contrasted[group].as_ref().is_some_and(|found| found.z.abs() >= PROMISING)
+            };
+            (0..metrics.len()).filter(|&index| may_be(&metrics[index])).collect()
+        };
+        let candidates = candidates(metrics);
+        let tests = metrics.iter().filter(|examined| examined.metric.quantity.may_be_cause()).count() as f64;
+        for _ in 0..MOST_CAUSES {
+            let named: Vec<usize> = candidates.iter().copied().filter(|&index| tells(&metrics[index], group)).collect();
+            if named.is_empty() {
+                return;
+            }
+            let mut marked = vec![false; self.run_time_ns().len()];
+            for &index in &named {
+                mark(&metrics[index], group, of_group, &mut marked);
+            }
+            let remaining = candidates.iter().copied().filter(|index| !named.contains(index));
+            let strengths = remaining.filter_map(|index| {
+                let quantity = metrics[index].metric.quantity;
+                let found = metrics[index].contrasted[group].as_ref()?;
+                let z = contrast.of_remaining(found, &marked)?;
+                let p = normal_tail(z, quantity.counts_when_lower()) * tests;
+                Some((index, p))
+            });
+            let Some((best, p)) = strengths.min_by(|one, other| one.1.total_cmp(&other.1)) else { return };
+            if p > LEVEL {
+                return;
+            }
+            set_p(&mut metrics[best], group, self.groups.len(), p);
+            if !tells(&metrics[best], group) {
+                return;
+            }
+        }
+    }
+
+    /// What share of the extra time each cause of a group has.
+    fn share(&self, metrics: &mut [Examined], group: usize, findings: &[Finding]) {
+        let of_group = &self.groups[group];
+        let causes: Vec<usize> = findings
+            .iter()
+            .map(|finding| finding.metric)
+            .filter(|&metric| metrics[metric].metric.quantity.may_be_cause())
+            .collect();
+        let effects: Vec<Vec<f64>> =
+            causes.iter().filter_map(|&metric| effect(&metrics[metric], group, of_group)).collect();
+        if causes.is_empty() || effects.len() < causes.len() {
+            return;
+        }
+        let members = of_group.rows.iter().zip(&of_group.member).filter(|(_, member)| **member);
+        let extra_ns: Vec<f64> =
+            members.map(|(&row, _)| self.run_time_ns()[row as usize] - of_group.median_others_ns).collect();
+        for (&metric, share) in causes.iter().zip(shares(&effects, &extra_ns)) {
+            if let Some(separated) = &mut metrics[metric].separations[group] {
+                separated.explained.get_or_insert(share);
+            }
+        }
+    }
+}
+
+/// A metric that differs by fewer standard deviations is no cause that others hide.
+const PROMISING: f64 = 1.0;
+/// Causes of one group that are looked for.
+const MOST_CAUSES: usize = 8;
+
+/// Whether the run time within a category is held against it.
+fn is_measured(quantity: Quantity) -> bool {
+    quantity.may_be_cause() && quantity != Quantity::Disturbed
+}
+
+fn set_p(examined: &mut Examined, contrast: usize, groups: usize, p: f64) {
+    match contrast.checked_sub(groups) {
+        None => {
+            if let Some(separated) = &mut examined.separations[contrast] {
+                separated.p_corrected = p;
+            }
+        }
+        Some(subset) => examined.correlations[subset].p_corrected = p,
+    }
+}
+
+/// How far a metric lies from its mean among a group's others, for each repetition of the group, in standard deviations
+/// and in the direction in which the group lies.
+fn effect(examined: &Examined, group: usize, of_group: &Group) -> Option<Vec<f64>> {
+    let found = examined.contrasted[group].as_ref()?;
+    let side = |wanted: bool| {
+        let rows = of_group.rows.iter().zip(&of_group.member).filter(move |(_, member)| **member == wanted);
+        rows.map(|(&row, _)| f64::from(found.scores[row as usize])).collect::<Vec<f64>>()
+    };
+    let others = moments(&side(false))?;
+    // What never happens among the others has no deviation there.
+    let deviation = others.standard_deviation.unwrap_or(0.0).max(0.1);
+    let sign = found.z.signum();
+    Some(side(true).iter().map(|score| sign * (score - others.mean) / deviation).collect())
+}
+
+/// Marks the repetitions of a group in which a metric is further out than in 95 % of the others.
+fn mark(examined: &Examined, group: usize, of_group: &Group, marked: &mut [bool]) {
+    const FAR_OUT: f64 = 1.645;
+    let Some(effect) = effect(examined, group, of_group) else { return };
+    let members = of_group.rows.iter().zip(&of_group.member).filter(|(_, member)| **member);
+    members.zip(effect).filter(|(_, effect)| *effect > FAR_OUT).for_each(|((&row, _), _)| marked[row as usize] = true);
 }
 
 impl Diagnosis {
@@ -77,26 +222,7 @@ impl Diagnosis {
     pub fn too_few(&self, group: usize) -> bool {
         let tests = self.metrics.iter().flat_map(|examined| &examined.separations).flatten().count();
         let Group { count, others, .. } = self.groups[group];
-        smallest_p(count as f64, others as f64) * tests as f64 > LEVEL
-    }
-}
-
-fn correct(metrics: &mut [Examined]) {
-    let separations = || metrics.iter().flat_map(|examined| examined.separations.iter().flatten());
-    let p: Vec<f64> = separations().map(|separated| separated.separation.p).collect();
-    let mut corrected = holm(&p).into_iter();
-    let separations = metrics.iter_mut().flat_map(|examined| examined.separations.iter_mut().flatten());
-    separations.zip(&mut corrected).for_each(|(separated, p)| separated.p_corrected = p);
-
-    let known = |examined: &Examined| {
-        examined.correlations.iter().filter_map(|correlation| Some(correlation.spearman?.p)).collect::<Vec<f64>>()
-    };
-    let p: Vec<f64> = metrics.iter().flat_map(known).collect();
-    let mut corrected = holm(&p).into_iter();
-    for correlation in metrics.iter_mut().flat_map(|examined| &mut examined.correlations) {
-        if correlation.spearman.is_some() {
-            correlation.p_corrected = corrected.next().unwrap_or(1.0);
-        }
+        count < FEWEST_MEMBERS || smallest_p(count as f64, others as f64) * tests as f64 > LEVEL
     }
 }
 
@@ -127,7 +253,7 @@ fn tells(examined: &Examined, group: usize) -> bool {
         return false;
     }
     let strong = if examined.metric.quantity.counts_when_lower() { delta.abs() } else { delta };
-    separated.p_corrected <= LEVEL && strong >= MEDIUM
+    separated.p_corrected <= LEVEL && strong >= NOTICEABLE
 }
 
 /// How the strongest come first: by delta, to two digits; of those that tell as much, what happened before what was
@@ -164,11 +290,8 @@ fn findings(metrics: &[Examined], group: usize) -> Vec<Finding> {
 
 fn relations(metrics: &[Examined]) -> Vec<Relation> {
     let mut found: Vec<(f64, Relation)> = Vec::new();
-    let is_measured = |examined: &Examined| {
-        let quantity = examined.metric.quantity;
-        quantity.may_be_cause() && quantity != Quantity::Disturbed
-    };
-    for (metric, examined) in metrics.iter().enumerate().filter(|(_, examined)| is_measured(examined)) {
+    let measured = |examined: &Examined| is_measured(examined.metric.quantity);
+    for (metric, examined) in metrics.iter().enumerate().filter(|(_, examined)| measured(examined)) {
         for correlation in &examined.correlations {
             let (Some(within), Some(spearman)) = (correlation.within, correlation.spearman) else { continue };
             if correlation.p_corrected <= LEVEL && spearman.r.abs() >= RELATED {

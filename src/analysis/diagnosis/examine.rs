@@ -1,5 +1,6 @@
 //! One metric against the run times: everywhere, within each category, and group by group.
 
+use super::contrast::{Contrast, Contrasted};
 use super::correlation::{Coefficient, pearson};
 use super::dependence;
 use super::groups::{Group, Repetitions, groups};
@@ -20,6 +21,8 @@ pub struct Examined {
     /// How well it tells each group from the repetitions that the group is compared with; `None` where it has no value
     /// there.
     pub separations: Vec<Option<Separated>>,
+    /// Under each contrast of [`Examination`]; `None` where it has no value, or where it is constant.
+    pub(super) contrasted: Vec<Option<Contrasted>>,
 }
 
 /// A metric's correlation with the run time. No coefficient where one of the two is constant.
@@ -33,7 +36,8 @@ pub struct Correlation {
     pub pearson: Option<Coefficient>,
     /// Of the ranks.
     pub spearman: Option<Coefficient>,
-    /// Spearman's p, corrected for the number of all such tests of the operation (Holm 1979).
+    /// The probability of a relation as close by chance, whatever memory the metric and the run times have, corrected for
+    /// the number of all tests of the operation; 1 where it is not tested.
     pub p_corrected: f64,
 }
 
@@ -42,9 +46,11 @@ pub struct Correlation {
 pub struct Separated {
     /// The test.
     pub separation: Separation,
-    /// Its p, corrected for the number of all such tests of the operation (Holm 1979).
+    /// The probability of a difference as large by chance, whatever memory the metric has, corrected for the number of
+    /// all tests of the operation; 1 where it is not tested.
     pub p_corrected: f64,
-    /// Of a time: by how much its median is higher in the group, as a share of the run time's.
+    /// Of a time of one rank: by how much its median is higher in the group, as a share of the run time's. Of another
+    /// metric that is named: the share of the group's extra time that lies in the repetitions which it marks.
     pub explained: Option<f64>,
 }
 
@@ -54,6 +60,8 @@ pub struct Examination<'r> {
     repetitions: Repetitions<'r>,
     pub(super) groups: Vec<Group>,
     subsets: Vec<Subset>,
+    /// One for each group; then, for each subset but the first, that of its run times where it has enough repetitions.
+    pub(super) contrasts: Vec<Option<Contrast>>,
 }
 
 /// Some of the repetitions, with what is needed of their run times.
@@ -63,7 +71,17 @@ struct Subset {
     rows: Vec<u32>,
 }
 
+/// A group of fewer repetitions is none that anything can be said of.
+pub(super) const FEWEST_MEMBERS: usize = 3;
+/// Fewer repetitions have no relation: all orders of seven are 5040, and forty metrics find one of them.
+const FEWEST_RELATED: usize = 8;
+
 impl<'r> Examination<'r> {
+    /// The run times, ns.
+    pub(super) fn run_time_ns(&self) -> &'r [f64] {
+        self.repetitions.run_time_ns
+    }
+
     /// Sorts the repetitions into groups.
     pub fn new(repetitions: Repetitions<'r>) -> Self {
         let count = repetitions.number.len();
@@ -78,8 +96,18 @@ impl<'r> Examination<'r> {
                 .collect(),
         };
         let subsets = std::iter::once(all).chain(Category::ALL.map(of_category));
-        let subsets = subsets.filter(|subset| subset.rows.len() >= 3).collect();
-        Examination { repetitions, groups: groups(&repetitions), subsets }
+        let subsets: Vec<Subset> = subsets.filter(|subset| subset.rows.len() >= 3).collect();
+        let groups = groups(&repetitions);
+        let of_group = |group: &Group| {
+            let enough = group.count >= FEWEST_MEMBERS;
+            enough.then(|| Contrast::of_group(count, &group.rows, &group.member))
+        };
+        let of_subset = |subset: &Subset| {
+            let enough = subset.within.is_some() && subset.rows.len() >= FEWEST_RELATED;
+            enough.then(|| Contrast::of_run_times(count, &subset.rows, repetitions.run_time_ns))
+        };
+        let contrasts = groups.iter().map(of_group).chain(subsets.iter().map(of_subset)).collect();
+        Examination { repetitions, groups, subsets, contrasts }
     }
 
     /// The groups of repetitions that are told apart.
@@ -96,6 +124,7 @@ impl<'r> Examination<'r> {
             missing: values.iter().filter(|value| value.is_nan()).count(),
             correlations: self.subsets.iter().map(|subset| self.correlation(subset, values)).collect(),
             separations: self.groups.iter().map(|group| separated(&self.repetitions, group, values)).collect(),
+            contrasted: self.contrasts.iter().map(|contrast| contrast.as_ref()?.of(values)).collect(),
         }
     }
 

@@ -1,7 +1,7 @@
 //! The repetitions that are to be told from the good ones: warm-up, outliers, and the modes of the good ones.
 
 use crate::categories::Category;
-use crate::statistics::{Sample, median, modes};
+use crate::statistics::{Mode, Sample, median, modes};
 
 /// The repetitions of an operation.
 #[derive(Clone, Copy, Debug)]
@@ -21,7 +21,7 @@ pub enum Kind {
     Warmup,
     /// The outliers, against all good ones.
     Outlier,
-    /// The good ones around this run time (ns), against those of the largest mode.
+    /// The good ones around this run time (ns), against those of a faster mode. One of the two is the largest.
     Mode(f64),
 }
 
@@ -68,7 +68,12 @@ fn of_modes(repetitions: &Repetitions<'_>, good: &[u32]) -> Vec<Group> {
     let Some(main) = found.iter().max_by_key(|mode| mode.count) else { return Vec::new() };
     let usual = rows(main.range);
     let others = found.iter().filter(|mode| mode.range != main.range);
-    others.filter_map(|mode| Group::new(repetitions, Kind::Mode(mode.peak), &rows(mode.range), &usual)).collect()
+    // What is to be explained is the slower one, also where it is what is usual.
+    let group = |mode: &Mode| match mode.peak > main.peak {
+        true => Group::new(repetitions, Kind::Mode(mode.peak), &rows(mode.range), &usual),
+        false => Group::new(repetitions, Kind::Mode(main.peak), &usual, &rows(mode.range)),
+    };
+    others.filter_map(group).collect()
 }
 
 impl Group {

@@ -10,6 +10,7 @@
 //! What tells a group is not yet its cause: what the two share may be a third thing.
 
 mod conclude;
+mod contrast;
 mod correlation;
 mod dependence;
 mod examine;
@@ -17,10 +18,13 @@ mod groups;
 mod metric;
 mod ranks;
 mod separation;
+mod shares;
+mod significance;
 #[cfg(test)]
 mod tests;
+mod whiten;
 
-pub use conclude::{Diagnosis, Finding, LEVEL, MEDIUM, NOTABLE, RELATED, Relation};
+pub use conclude::{Diagnosis, Finding, LEVEL, NOTABLE, NOTICEABLE, RELATED, Relation};
 pub use correlation::Coefficient;
 pub use examine::{Correlation, Examination, Examined, Separated};
 pub use groups::{Group, Kind, Repetitions};

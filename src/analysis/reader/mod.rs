@@ -7,6 +7,7 @@
 mod opening;
 mod part;
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use mpitrace_format::TraceError;
@@ -23,52 +24,59 @@ pub struct Trace {
     pub world_size: u32,
     /// Whether every rank reached `MPI_Finalize` and every part is here and whole.
     pub complete: bool,
+    /// The ranks that are not in it, in order.
+    pub missing: Vec<u32>,
     /// What is wrong with an incomplete trace, a line each.
     pub problems: Vec<String>,
 }
 impl Trace {
-    /// Opens the file, or the files where one run left several.
+    /// Opens the file, or the files where one run left several: their parts are joined.
+    ///
+    /// # Errors
+    /// A file that is no trace or cannot be read, files of different runs, a file or a rank that is there twice.
     pub fn open<P: AsRef<Path>>(paths: &[P]) -> Result<Trace, TraceError> {
         let mut parts: Vec<Part> = Vec::new();
         let mut problems = Vec::new();
         let mut first: Option<(PathBuf, FileHeader)> = None;
         let mut complete = true;
-        for path in paths {
+        // The file of each rank, by its index.
+        let mut known: HashMap<u32, usize> = HashMap::new();
+        for (index, path) in paths.iter().enumerate() {
             let path = path.as_ref();
             let (header, found) = opening::open_file(path, &mut problems)?;
             match &first {
-                Some((first, expected)) if expected.job != header.job => {
+                Some((first, expected)) if (expected.job, expected.world_size) != (header.job, header.world_size) => {
                     return Err(TraceError::Foreign { path: path.to_owned(), first: first.clone() });
                 }
                 Some(_) => {}
                 None => first = Some((path.to_owned(), header)),
             }
-            complete &= header.complete != 0;
+            // A file that lacks ranks is no complete trace by itself; together they may be one.
+            complete &= header.complete != 0 || header.parts < header.world_size;
             for part in found {
-                if parts.iter().any(|other| other.rank() == part.rank()) {
-                    return Err(TraceError::damaged(path, format!("rank {} comes a second time", part.rank())));
+                if let Some(earlier) = known.insert(part.rank(), index) {
+                    let earlier = paths[earlier].as_ref().display();
+                    return Err(TraceError::damaged(path, format!("rank {} is in {earlier} too", part.rank())));
                 }
                 parts.push(part);
             }
         }
         let world_size = first.map_or(0, |(_, header)| header.world_size);
         parts.sort_by_key(Part::rank);
-        for part in &parts {
-            if part.incomplete() {
-                let how = if part.header.rank.state == state::ABORTED {
-                    "called MPI_Abort"
-                } else {
-                    "did not reach MPI_Finalize"
-                };
-                problems.push(format!("rank {} {how}", part.rank()));
+        let missing: Vec<u32> = (0..world_size).filter(|rank| !known.contains_key(rank)).collect();
+        if !missing.is_empty() {
+            problems.push(format!("{} of {world_size} left nothing in this trace", named_ranks(&missing)));
+        }
+        let (aborted, unfinished): (Vec<&Part>, Vec<&Part>) =
+            parts.iter().filter(|part| part.incomplete()).partition(|part| part.info().state == state::ABORTED);
+        for (some, what) in [(unfinished, "did not reach MPI_Finalize"), (aborted, "called MPI_Abort")] {
+            let ranks: Vec<u32> = some.iter().map(|part| part.rank()).collect();
+            if !ranks.is_empty() {
+                problems.push(format!("{} {what}", named_ranks(&ranks)));
             }
         }
-        let missing = u64::from(world_size) - (parts.len() as u64).min(u64::from(world_size));
-        if missing > 0 {
-            problems.push(format!("{missing} of {world_size} ranks have left nothing in this trace"));
-        }
         complete &= problems.is_empty();
-        Ok(Trace { parts, world_size, complete, problems })
+        Ok(Trace { parts, world_size, missing, complete, problems })
     }
 
     /// Calls kept on all ranks.
@@ -80,4 +88,16 @@ impl Trace {
     pub fn dropped(&self) -> u64 {
         self.parts.iter().map(Part::dropped).sum()
     }
+}
+
+/// `rank 3`, `ranks 0-3, 5`; the list is in order.
+fn named_ranks(ranks: &[u32]) -> String {
+    let ranges: Vec<String> = ranks
+        .chunk_by(|before, after| before + 1 == *after)
+        .map(|range| match range {
+            [one] => one.to_string(),
+            _ => format!("{}-{}", range[0], range[range.len() - 1]),
+        })
+        .collect();
+    format!("{} {}", if ranks.len() == 1 { "rank" } else { "ranks" }, ranges.join(", "))
 }

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use rayon::prelude::*;
 use statrs::distribution::{ChiSquared, ContinuousCDF};
 
-use super::moments;
+use super::{Sample, moments};
 
 /// The test of Ljung and Box (1978) that all autocorrelations up to a lag are 0.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -25,6 +25,9 @@ pub struct Dependence {
     pub effective: f64,
     /// Whether the correlation died out within the series; if not, `effective` is too high.
     pub settled: bool,
+    /// How many values the correlation lasts: the mean lag, weighted by the correlation at each, from 1 on. phi^k lasts
+    /// 1 / (1 - phi) values, whatever noise lies over it.
+    pub time: f64,
 }
 
 /// Lags looked at before a series is averaged in blocks, where most are done already.
@@ -90,6 +93,30 @@ pub fn ljung_box(autocorrelation: &[f64], n: usize) -> Option<LjungBox> {
     Some(LjungBox { lags, statistic, p })
 }
 
+/// Lags at which independence is tested, ...
+const TESTED_LAGS: usize = 10;
+/// ... of a short series one for so many values.
+const VALUES_A_LAG: usize = 5;
+/// The p-value at which independence is denied: the distribution of the statistic is that of long series, and short ones
+/// go beyond it a little more often.
+const DENIED: f64 = 0.03;
+
+/// Whether the values depend on each other, as far as the test of Ljung and Box over 10 lags at most sees: fewer than 5 %
+/// of series of independent values are said to. `sample` is the same, sorted.
+///
+/// Values beyond the quantiles at 5 and 95 % are taken for these (Winsorised), so that a few huge ones do not decide.
+pub fn are_dependent(values: &[f64], sample: &Sample) -> bool {
+    let (Some(low), Some(high), Some(median)) = (sample.quantile(0.05), sample.quantile(0.95), sample.median()) else {
+        return false;
+    };
+    let within: Vec<f64> = match low < high {
+        true => values.par_iter().map(|value| value.clamp(low, high)).collect(),
+        false => values.par_iter().map(|&value| f64::from(u8::from(value <= median))).collect(),
+    };
+    let lags = TESTED_LAGS.min(values.len() / VALUES_A_LAG);
+    ljung_box(&autocorrelation(&within, lags), values.len()).is_some_and(|test| test.p <= DENIED)
+}
+
 /// How many independent values a series is worth.
 ///
 /// The sum of the autocorrelations is Geyer's (1992) initial monotone sequence: it ends before the first pair r_2k +
@@ -108,7 +135,7 @@ pub fn dependence(values: &[f64]) -> Option<Dependence> {
         let own = moments(&blocks)?.standard_deviation?.powi(2);
         if own == 0.0 {
             // All blocks are equal: the correlation within them is all that there is.
-            return Some(Dependence { effective: n, settled: true });
+            return Some(Dependence { effective: n, settled: true, time: 1.0 });
         }
         let last = blocks.len() < 4 * LAST_LAGS;
         let lags = if last { LAST_LAGS.min(blocks.len() / 2) } else { LAGS };
@@ -126,11 +153,24 @@ pub fn dependence(values: &[f64]) -> Option<Dependence> {
             let factor = (2.0 * monotone.sum::<f64>() - 1.0).max(f64::MIN_POSITIVE);
             let of_mean = own * factor / blocks.len() as f64;
             let effective = (variance / of_mean).clamp(1.0, n);
-            return Some(Dependence { effective, settled: end.is_some() });
+            let lags = 2 * end.unwrap_or(pairs.len());
+            let length = (values.len() / blocks.len()) as f64;
+            let time = length * centre(&found[1..lags.max(1)]);
+            return Some(Dependence { effective, settled: end.is_some(), time });
         }
         let means = blocks.par_chunks_exact(BLOCK).map(|block| block.iter().sum::<f64>() / BLOCK as f64).collect();
         blocks = Cow::Owned(means);
     }
+}
+
+/// The mean lag of positive autocorrelations r_1, r_2 ..., weighted by them; 1 where they add up to next to nothing.
+fn centre(autocorrelation: &[f64]) -> f64 {
+    let (mut sum, mut moment) = (0.0, 0.0);
+    for (lag, r) in (1..).zip(autocorrelation) {
+        sum += r;
+        moment += f64::from(lag) * r;
+    }
+    if sum > 0.1 { (moment / sum).max(1.0) } else { 1.0 }
 }
 
 /// The same for the quantile at `value`: of the series of 0 and 1 that tells which values are not above it. That is
@@ -193,6 +233,18 @@ mod tests {
         let trend: Vec<f64> = (0..1000).map(f64::from).collect();
         let found = dependence(&trend).unwrap();
         assert!(!found.settled || found.effective < 10.0, "{found:?}");
+    }
+
+    #[test]
+    fn dependence_is_said_of_dependent_values_only() {
+        let said = |values: &[f64]| are_dependent(values, &Sample::new(values));
+        let count = |phi: f64| (0..200).filter(|&seed| said(&autoregressive(100, phi, seed))).count();
+        assert!(count(0.0) <= 14, "{}", count(0.0));
+        assert!(count(0.5) >= 180, "{}", count(0.5));
+        let mut huge = autoregressive(1000, 0.5, 1);
+        huge.iter_mut().step_by(97).for_each(|value| *value += 1000.0);
+        assert!(said(&huge));
+        assert!(!said(&[5.0; 100]) && !said(&[]));
     }
 
     #[test]

@@ -8,6 +8,8 @@ mod autocorrelation;
 mod bootstrap;
 pub mod enough;
 mod histogram;
+mod intervals;
+mod long_run;
 mod modes;
 mod order;
 mod outliers;
@@ -21,9 +23,12 @@ mod start;
 mod student;
 
 pub use {
-    autocorrelation::{Dependence, LjungBox, autocorrelation, dependence, dependence_of_quantile, ljung_box},
+    autocorrelation::{
+        Dependence, LjungBox, are_dependent, autocorrelation, dependence, dependence_of_quantile, ljung_box,
+    },
     bootstrap::median_interval,
     histogram::{Bins, empirical_distribution, freedman_diaconis},
+    intervals::Intervals,
     modes::{Mode, modes},
     order::{Interval, interval_ranks},
     outliers::{Outliers, tukey_fences},

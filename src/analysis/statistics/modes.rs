@@ -33,21 +33,28 @@ const MOST_CELLS: usize = 1 << 16;
 const KERNEL_REACH: f64 = 4.0;
 /// A valley must be this deep against the lower of its two peaks...
 const VALLEY: f64 = 0.75;
-/// ... and by this many standard errors of the counts, taken as independent.
-const ERRORS: f64 = 4.0;
+/// ... and by sqrt(2 ln n) standard errors of the counts, which the largest of n normal variables comes to; where next to
+/// nothing lies in it, by so many values.
+const BETWEEN: f64 = 6.0;
 /// A mode holds this share of the values at least, ...
-const LEAST_SHARE: f64 = 0.005;
+const LEAST_SHARE: f64 = 0.018;
 /// ... and this many.
 const LEAST_COUNT: usize = 5;
+/// A mode lies within so many standard deviations of the narrowest half of all values around its peak, ...
+const COMPACT: f64 = 3.0;
+/// ... for this share of it: outliers that are strewn are none.
+const COMPACT_SHARE: f64 = 0.7;
 
 /// The modes of a series, by their values; one where the density has a single maximum. `sample` is the same series,
 /// sorted.
 ///
 /// The density is that of a Gaussian kernel (on the logarithms, where all values are positive: the noise of run times
-/// grows with them) with Silverman's (1986, equation 3.31) bandwidth 0.9 sigma n^(-1/5). Its sigma is the length of the
-/// shortest half of the values over 1.349, so that modes far apart do not widen it. Two maxima are two modes if the
-/// valley between them is below 3/4 of the lower one, by more than 4 standard errors, and each holds 0.5 % of the
-/// values and 5 of them.
+/// grows with them) with Silverman's (1986, equation 3.31) bandwidth 0.9 sigma n^(-1/5). Its sigma and its n are
+/// those of the largest mode: the length of its shortest half over 1.349, so that modes far apart do not widen it; at
+/// first that of the shortest fifth of all values. Two maxima are two modes if the
+/// valley between them is below 3/4 of the lower one, by more than sqrt(2 ln n) standard errors. Each holds 1.8 % of the values and 5
+/// of them, most of them as close together as the values of the narrowest half are: what is strewn further are outliers,
+/// and counts to the mode that is nearest.
 pub fn modes(values: &[f64], sample: &Sample) -> Vec<Mode> {
     let Some(ranges) = ranges(sample) else { return Vec::new() };
     let mut modes: Vec<Place> = ranges.iter().map(|_| Place::default()).collect();
@@ -107,71 +114,137 @@ struct Peak {
 }
 
 fn ranges(sample: &Sample) -> Option<Vec<Range>> {
-    let (minimum, maximum) = (sample.minimum()?, sample.maximum()?);
+    let minimum = sample.minimum()?;
     let whole = |peak| Some(vec![Range { start: minimum, end: f64::INFINITY, peak }]);
-    let logarithmic = minimum > 0.0;
-    let scale = |value: f64| if logarithmic { value.ln() } else { value };
-    let unscale = |value: f64| if logarithmic { value.exp() } else { value };
-    let bandwidth = bandwidth(sample, &scale);
-    if bandwidth <= 0.0 || sample.len() < 2 * LEAST_COUNT {
-        return whole(sample.median()?);
+    let axis = Axis { logarithmic: minimum > 0.0 };
+    let sorted = sample.sorted();
+    // The shortest fifth lies within one mode, also where each holds little of all values.
+    let mut spread = axis.spread(sorted, 5, FIFTH).min(axis.spread(sorted, 2, HALF));
+    if spread <= 0.0 {
+        spread = axis.deviation(sorted);
     }
+    let mut members = sorted.len();
+    let mut found = None;
+    for _ in 0..ROUNDS {
+        let bandwidth = axis.bandwidth(sample, spread, members);
+        if bandwidth <= 0.0 || sorted.len() < 2 * LEAST_COUNT {
+            return whole(sample.median()?);
+        }
+        let ranges = ranges_at(sample, axis, bandwidth, spread.max(bandwidth))?;
+        let of = |range: &Range| {
+            let [from, to] = [range.start, range.end].map(|edge| sorted.partition_point(|&value| value < edge));
+            &sorted[from..to]
+        };
+        // The mode with the most values says how wide one is.
+        let Some(main) = ranges.iter().map(of).max_by_key(|values| values.len()) else {
+            return whole(sample.median()?);
+        };
+        let (of_main, count) = (axis.spread(main, 2, HALF), main.len());
+        let settled = of_main <= 0.0 || (of_main / spread - 1.0).abs() < 0.1;
+        (spread, members) = (if of_main > 0.0 { of_main } else { spread }, count);
+        found = Some(ranges);
+        if settled {
+            break;
+        }
+    }
+    found
+}
+
+/// Times that the width of a mode is estimated.
+const ROUNDS: usize = 3;
+/// So many standard deviations is the shortest half of a normal distribution, ...
+const HALF: f64 = 1.348_98;
+/// ... and so many its shortest fifth.
+const FIFTH: f64 = 0.506_69;
+
+/// The scale of the density: of logarithms, where all values are positive.
+#[derive(Clone, Copy)]
+struct Axis {
+    logarithmic: bool,
+}
+
+impl Axis {
+    fn scale(self, value: f64) -> f64 {
+        if self.logarithmic { value.ln() } else { value }
+    }
+
+    fn unscale(self, value: f64) -> f64 {
+        if self.logarithmic { value.exp() } else { value }
+    }
+
+    /// The standard deviation of a normal distribution whose shortest part, one in `parts`, is as short as that of the
+    /// values, being `deviations` standard deviations.
+    fn spread(self, sorted: &[f64], parts: usize, deviations: f64) -> f64 {
+        let n = sorted.len();
+        let held = n.div_ceil(parts).max(2);
+        if n < held {
+            return 0.0;
+        }
+        let shortest = (0..=n - held).map(|from| self.scale(sorted[from + held - 1]) - self.scale(sorted[from]));
+        // On few of the positions: the shortest part is smooth in its place.
+        shortest.step_by((n / 4096).max(1)).fold(f64::INFINITY, f64::min) / deviations
+    }
+
+    /// The standard deviation within the middle 98 %.
+    fn deviation(self, sorted: &[f64]) -> f64 {
+        let cut = sorted.len() / 100;
+        let scaled: Vec<f64> = sorted[cut..sorted.len() - cut].iter().map(|&value| self.scale(value)).collect();
+        super::moments(&scaled).and_then(|moments| moments.standard_deviation).unwrap_or(0.0)
+    }
+
+    /// Silverman's bandwidth for a mode of so many values, and not below the clock's step where values come in steps.
+    fn bandwidth(self, sample: &Sample, spread: f64, members: usize) -> f64 {
+        let silverman = 0.9 * spread * (members as f64).powf(-0.2);
+        let step = sample.step().map_or(0.0, |step| {
+            let median = sample.sorted()[sample.len() / 2];
+            (self.scale(median + step) - self.scale(median)).abs()
+        });
+        silverman.max(step)
+    }
+}
+
+/// The modes by a kernel of this bandwidth, if one has about this standard deviation. None: no values lie together.
+fn ranges_at(sample: &Sample, axis: Axis, bandwidth: f64, spread: f64) -> Option<Vec<Range>> {
+    let (minimum, maximum) = (sample.minimum()?, sample.maximum()?);
     let cell = bandwidth / CELLS_PER_BANDWIDTH;
     // Centred on the median where the range is too wide: beyond lie outliers that are no cluster.
     let span = MOST_CELLS as f64 * cell;
-    let middle = scale(sample.median()?);
-    let start = scale(minimum).max(middle - span / 2.0) - KERNEL_REACH * bandwidth;
-    let end = scale(maximum).min(middle + span / 2.0) + KERNEL_REACH * bandwidth;
+    let middle = axis.scale(sample.median()?);
+    let start = axis.scale(minimum).max(middle - span / 2.0) - KERNEL_REACH * bandwidth;
+    let end = axis.scale(maximum).min(middle + span / 2.0) + KERNEL_REACH * bandwidth;
     let cells = ((end - start) / cell).ceil() as usize + 1;
     // The values are sorted: a bisection finds where each cell ends, without the logarithm of any value.
     let sorted = sample.sorted();
-    let mut before = sorted.partition_point(|&value| value < unscale(start - cell / 2.0));
+    let mut before = sorted.partition_point(|&value| value < axis.unscale(start - cell / 2.0));
     let mut counts = Vec::with_capacity(cells);
     for index in 0..cells {
-        let edge = unscale(start + (index as f64 + 0.5) * cell);
+        let edge = axis.unscale(start + (index as f64 + 0.5) * cell);
         let until = before + sorted[before..].partition_point(|&value| value < edge);
         counts.push((until - before) as f64);
         before = until;
     }
     let density = smooth(&counts);
-    let peaks = significant(peaks(&density), &density);
+    let peaks = significant(peaks(&density), &density, sorted.len());
     let mut found = Vec::with_capacity(peaks.len());
     let mut from = f64::NEG_INFINITY;
     for (index, peak) in peaks.iter().enumerate() {
         let last = index + 1 == peaks.len();
-        let end = if last { f64::INFINITY } else { unscale(start + peak.valley as f64 * cell) };
-        found.push(Range { start: from.max(minimum), end, peak: unscale(start + peak.at as f64 * cell) });
+        let end = if last { f64::INFINITY } else { axis.unscale(start + peak.valley as f64 * cell) };
+        found.push(Range { start: from.max(minimum), end, peak: axis.unscale(start + peak.at as f64 * cell) });
         from = end;
     }
-    merge_small(&mut found, sample);
-    if found.is_empty() { whole(sample.median()?) } else { Some(found) }
-}
-
-/// Silverman's bandwidth, from the spread of the shortest half where that is narrower (1.349 sigma of a normal
-/// distribution lie in its shortest half), and not below the clock's step where values come in steps.
-fn bandwidth(sample: &Sample, scale: &impl Fn(f64) -> f64) -> f64 {
-    let sorted = sample.sorted();
-    let n = sorted.len();
-    let half = n.div_ceil(2);
-    let quartile = |p: f64| sample.quantile(p).map_or(0.0, scale);
-    let shortest = (0..=n - half).map(|from| scale(sorted[from + half - 1]) - scale(sorted[from]));
-    // On few of the positions: the shortest half is smooth in its place.
-    let shortest = shortest.step_by((n / 4096).max(1)).fold(f64::INFINITY, f64::min);
-    let spread = shortest.min(quartile(0.75) - quartile(0.25)) / 1.349;
-    let spread = if spread > 0.0 { spread } else { deviation(sorted, scale) };
-    let silverman = 0.9 * spread * (n as f64).powf(-0.2);
-    let step = sample.step().map_or(0.0, |step| {
-        let median = sorted[n / 2];
-        (scale(median + step) - scale(median)).abs()
-    });
-    silverman.max(step)
-}
-
-/// The standard deviation within the middle 98 %, on the scale.
-fn deviation(sorted: &[f64], scale: &impl Fn(f64) -> f64) -> f64 {
-    let cut = sorted.len() / 100;
-    let scaled: Vec<f64> = sorted[cut..sorted.len() - cut].iter().map(|&value| scale(value)).collect();
-    super::moments(&scaled).and_then(|moments| moments.standard_deviation).unwrap_or(0.0)
+    let is_mode = |range: &Range| {
+        let count = |from: f64, to: f64| {
+            sorted.partition_point(|&value| value < to).saturating_sub(sorted.partition_point(|&value| value < from))
+        };
+        let all = count(range.start, range.end);
+        let [from, to] = [-COMPACT, COMPACT].map(|reach| axis.unscale(axis.scale(range.peak) + reach * spread));
+        let near = count(from.max(range.start), to.min(range.end));
+        let least = ((sorted.len() as f64 * LEAST_SHARE) as usize).max(LEAST_COUNT);
+        near >= least && near as f64 >= COMPACT_SHARE * all as f64
+    };
+    merge(&mut found, is_mode);
+    Some(found)
 }
 
 /// The counts under a Gaussian kernel whose sum is 1: how many values there are in a cell.
@@ -220,7 +293,8 @@ fn peaks(density: &[f64]) -> Vec<Peak> {
 }
 
 /// Takes away the valleys that are noise, the shallowest first.
-fn significant(mut peaks: Vec<Peak>, density: &[f64]) -> Vec<Peak> {
+fn significant(mut peaks: Vec<Peak>, density: &[f64], count: usize) -> Vec<Peak> {
+    let limit = (2.0 * (count as f64).ln()).sqrt();
     // What a kernel of this width averages over: 2 sqrt(pi) bandwidths of a Gaussian.
     let window = 2.0 * std::f64::consts::PI.sqrt() * CELLS_PER_BANDWIDTH;
     loop {
@@ -232,9 +306,9 @@ fn significant(mut peaks: Vec<Peak>, density: &[f64]) -> Vec<Peak> {
             let errors = (lower - valley) / (lower + valley).max(1.0).sqrt();
             // Both demands as one number: 1 or more fulfils them.
             let ratio = (1.0 - valley / lower) / (1.0 - VALLEY);
-            // A mode of many values far apart from others has no noise to speak of between.
-            let errors = if valley <= 0.02 * lower && lower >= LEAST_COUNT as f64 { f64::INFINITY } else { errors };
-            ratio.min(errors / ERRORS)
+            // A few values far apart from all others have next to none between: then their number decides.
+            let errors = if valley <= 0.02 * lower && lower >= BETWEEN { f64::INFINITY } else { errors };
+            ratio.min(errors / limit)
         };
         let shallowest = (0..peaks.len().saturating_sub(1)).min_by(|&a, &b| depth(a).total_cmp(&depth(b)));
         match shallowest {
@@ -249,24 +323,37 @@ fn significant(mut peaks: Vec<Peak>, density: &[f64]) -> Vec<Peak> {
     }
 }
 
-/// Gives what holds too few values to its neighbour: the nearer one by the peak.
-fn merge_small(ranges: &mut Vec<Range>, sample: &Sample) {
-    let least = ((sample.len() as f64 * LEAST_SHARE) as usize).max(LEAST_COUNT);
-    let sorted = sample.sorted();
-    let count = |range: &Range| {
-        sorted.partition_point(|&value| value < range.end) - sorted.partition_point(|&value| value < range.start)
-    };
-    while ranges.len() > 1 {
-        let Some(index) = (0..ranges.len()).find(|&index| count(&ranges[index]) < least) else { return };
-        let removed = ranges.remove(index);
-        let below = index.checked_sub(1).map(|below| removed.peak - ranges[below].peak);
-        let above = ranges.get(index).map(|above| above.peak - removed.peak);
-        match (below, above) {
-            (Some(below), Some(above)) if above < below => ranges[index].start = removed.start,
-            (Some(_), _) => ranges[index - 1].end = removed.end,
-            (None, _) => ranges[index].start = removed.start,
-        }
+/// Gives what is no mode to the mode that is nearer by its peak. Where none is one, the largest stays alone.
+fn merge(ranges: &mut Vec<Range>, is_mode: impl Fn(&Range) -> bool) {
+    let kept: Vec<bool> = ranges.iter().map(is_mode).collect();
+    if !kept.contains(&true) {
+        ranges.clear();
+        return;
     }
+    let mut merged: Vec<Range> = Vec::new();
+    let mut pending: Vec<Range> = Vec::new();
+    for (range, kept) in std::mem::take(ranges).into_iter().zip(kept) {
+        if !kept {
+            pending.push(range);
+            continue;
+        }
+        let mut start = range.start;
+        // Those between two modes: each goes to the nearer one, so the first of them that is nearer to this one decides.
+        let below = merged.last().map(|mode| mode.peak);
+        let nearer = |one: &&Range| below.is_none_or(|below| range.peak - one.peak < one.peak - below);
+        if let Some(first) = pending.iter().find(nearer) {
+            start = first.start;
+        }
+        if let Some(mode) = merged.last_mut() {
+            mode.end = start;
+        }
+        pending.clear();
+        merged.push(Range { start, ..range });
+    }
+    if let (Some(last), false) = (merged.last_mut(), pending.is_empty()) {
+        last.end = f64::INFINITY;
+    }
+    *ranges = merged;
 }
 
 #[cfg(test)]

@@ -10,7 +10,8 @@ pub struct Outliers {
     /// Tukey (1977): above Q3 + 1.5 IQR.
     pub tukey: (f64, usize),
     /// More than 3.5 x 1.4826 MAD above the median (Iglewicz and Hoaglin 1993): the factor makes the MAD of a normal
-    /// distribution its standard deviation.
+    /// distribution its standard deviation. Where values come in steps, each is taken as spread over its step; where
+    /// half of them are equal, the mean absolute deviation stands for the MAD, as these authors say.
     pub median_deviation: (f64, usize),
     /// MPIBench: above twice the 99th percentile (Grove and Coddington 2001; seed 000, section 2).
     pub mpibench: (f64, usize),
@@ -26,10 +27,57 @@ impl Outliers {
         Some(Outliers {
             twice_median: (twice, sorted.len() - sorted.partition_point(|&value| value < twice)),
             tukey: above(tukey_fences(sample)?[1]),
-            median_deviation: above(median + 3.5 * 1.4826 * sample.median_absolute_deviation()?),
+            median_deviation: above(deviation_limit(sample)?),
             mpibench: above(2.0 * sample.quantile(0.99)?),
         })
     }
+}
+
+/// In how many scaled MADs above the median an outlier begins.
+const SCALED_DEVIATIONS: f64 = 3.5;
+
+/// The limit of the rule of Iglewicz and Hoaglin.
+fn deviation_limit(sample: &Sample) -> Option<f64> {
+    let median = sample.median()?;
+    let deviation = sample.median_absolute_deviation()?;
+    if let Some(step) = sample.step() {
+        let (centre, deviation) = spread_out(sample.sorted(), step);
+        return Some(centre + SCALED_DEVIATIONS * 1.4826 * deviation + step / 2.0);
+    }
+    if deviation > 0.0 {
+        return Some(median + SCALED_DEVIATIONS * 1.4826 * deviation);
+    }
+    // sqrt(pi / 2) makes the mean absolute deviation of a normal distribution its standard deviation.
+    let mean = sample.sorted().iter().map(|value| (value - median).abs()).sum::<f64>() / sample.len() as f64;
+    Some(median + SCALED_DEVIATIONS * 1.2533 * mean)
+}
+
+/// The median and the MAD of values each of which is spread evenly over a step around it: those of grouped data.
+fn spread_out(sorted: &[f64], step: f64) -> (f64, f64) {
+    let n = sorted.len() as f64;
+    // How many lie below a limit: whole groups, and a part of the one that the limit cuts.
+    let below = |limit: f64| {
+        let cut = sorted.partition_point(|&value| value < limit - step / 2.0);
+        let end = sorted.partition_point(|&value| value <= limit + step / 2.0);
+        let part: f64 = match (sorted.get(cut), end.checked_sub(1).and_then(|last| sorted.get(last))) {
+            (Some(first), Some(last)) if cut < end && first == last => {
+                (end - cut) as f64 * ((limit - first) / step + 0.5).clamp(0.0, 1.0)
+            }
+            _ => sorted[cut..end.max(cut)].iter().map(|value| ((limit - value) / step + 0.5).clamp(0.0, 1.0)).sum(),
+        };
+        cut as f64 + part
+    };
+    let solve = |count: &dyn Fn(f64) -> f64, mut low: f64, mut high: f64| {
+        for _ in 0..50 {
+            let middle = f64::midpoint(low, high);
+            if count(middle) < n / 2.0 { low = middle } else { high = middle }
+        }
+        f64::midpoint(low, high)
+    };
+    let (first, last) = (sorted[0] - step, sorted[sorted.len() - 1] + step);
+    let centre = solve(&below, first, last);
+    let within = |reach: f64| below(centre + reach) - below(centre - reach);
+    (centre, solve(&within, 0.0, last - first))
 }
 
 /// Q1 - 1.5 IQR and Q3 + 1.5 IQR.
@@ -42,6 +90,37 @@ pub fn tukey_fences(sample: &Sample) -> Option<[f64; 2]> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::statistics::Random;
+
+    #[test]
+    fn a_coarse_clock_makes_no_outliers() {
+        let mut random = Random::new(1);
+        for sd in [0.2, 0.4, 0.7, 2.0] {
+            let values: Vec<f64> = (0..1000).map(|_| 20.0 * (15.1 + sd * random.normal()).round()).collect();
+            let found = Outliers::of(&Sample::new(&values)).unwrap().median_deviation;
+            // 0.02 % of a normal distribution lie above 3.5 standard deviations.
+            assert!(found.1 <= 3, "sd of {sd} steps: {found:?}");
+        }
+        // Nine of ten are equal, and the others a step off.
+        let mut ties: Vec<f64> = (0..1000).map(|i| if i % 10 == 3 { 320.0 } else { 300.0 }).collect();
+        assert_eq!(Outliers::of(&Sample::new(&ties)).unwrap().median_deviation.1, 0);
+        ties[5] = 900.0;
+        assert_eq!(Outliers::of(&Sample::new(&ties)).unwrap().median_deviation.1, 1);
+        // Most are equal, and the others are not in steps.
+        let mixed: Vec<f64> =
+            (0..1000).map(|i| if i % 5 == 0 { 300.0 + 10.0 * random.normal() } else { 300.0 }).collect();
+        assert!(Outliers::of(&Sample::new(&mixed)).unwrap().median_deviation.1 <= 60);
+    }
+
+    #[test]
+    fn the_deviation_of_values_in_steps_is_that_of_values_spread_over_them() {
+        let sorted = [1.0, 2.0, 2.0, 2.0, 3.0, 3.0];
+        // The 3rd of 6 lies two thirds into the step of the three at 2: 1.5 + 2/3.
+        let (centre, deviation) = spread_out(&sorted, 1.0);
+        assert!((centre - 13.0 / 6.0).abs() < 1e-9, "{centre}");
+        let within = |limit: f64| -> f64 { sorted.iter().map(|v| ((limit - v) + 0.5).clamp(0.0, 1.0)).sum() };
+        assert!((within(centre + deviation) - within(centre - deviation) - 3.0).abs() < 1e-6, "{deviation}");
+    }
 
     #[test]
     fn each_rule_has_its_own_limit() {

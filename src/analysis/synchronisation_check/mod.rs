@@ -7,11 +7,13 @@
 //! thrown away, or should have.
 
 mod grid;
+mod hint;
 mod observed;
 mod spread;
 #[cfg(test)]
 mod tests;
 
+pub use hint::asked_for;
 pub use observed::Observed;
 pub use spread::Spread;
 
@@ -22,7 +24,8 @@ use spread::{ends, widths};
 /// How the ranks are synchronised before a repetition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Synchronisation {
-    /// Not at all: one repetition follows the other.
+    /// None was seen: one repetition follows the other. There may be one that leaves no trace: messages that were not
+    /// counted, windows that are over before they begin.
     None,
     /// By an MPI_Barrier.
     Barrier,
@@ -45,6 +48,10 @@ pub struct Audit {
     pub synchronisation: Synchronisation,
     /// The share of the repetitions, but the first, for which that is so.
     pub share: f64,
+    /// What the benchmark was asked for, where its command line says so.
+    pub asked_for: Option<Synchronisation>,
+    /// Whether messages between the repetitions were counted.
+    pub messages_counted: bool,
     /// How far apart the ranks entered.
     pub start: Option<Spread>,
     /// The same for each repetition, ns.
@@ -98,19 +105,31 @@ pub fn audit(observed: &Observed) -> Option<Audit> {
     let last: Vec<f64> = exit.iter().map(|ends| ends[1]).collect();
     let grid = if barriers == 0 { Grid::of(&observed.repetition, &first, &last) } else { None };
     let dissemination = dissemination(observed);
+    let asked_for = observed.asked_for;
+    // What was asked for decides between two that may look the same, and nothing else.
+    let may_be = |one: Synchronisation| asked_for.is_none_or(|asked| asked == one);
+    let is_round_time = || match asked_for {
+        Some(Synchronisation::RoundTime) => true,
+        Some(Synchronisation::Barrier) => false,
+        _ => has_start_messages(observed).unwrap_or_else(|| agrees_on_a_time(observed)),
+    };
     let (synchronisation, share) = match barriers {
-        0 if grid.is_some() => (Synchronisation::Window, share),
+        // Messages are counted exactly; a grid may come of repetitions that all take the same time.
         0 if dissemination > 0.5 => (Synchronisation::Dissemination, dissemination.min(share)),
+        0 if grid.is_some() && may_be(Synchronisation::Window) => (Synchronisation::Window, share),
         0 => (Synchronisation::None, share),
-        _ if agrees_on_a_time(observed) => (Synchronisation::RoundTime, share),
+        _ if is_round_time() => (Synchronisation::RoundTime, share),
         1 => (Synchronisation::Barrier, share),
         2 => (Synchronisation::DoubleBarrier, share),
         _ => (Synchronisation::Barriers, share),
     };
     let checks = synchronisation == Synchronisation::RoundTime;
+    let grid = grid.filter(|_| synchronisation == Synchronisation::Window);
     Some(Audit {
         synchronisation,
         share,
+        asked_for,
+        messages_counted: observed.messages.is_some(),
         start: Spread::of(&start_ns),
         exit: Spread::of(&widths(&observed.exit_ns)),
         // The first repetition often has a barrier of the set-up before it.
@@ -138,29 +157,51 @@ fn dissemination(observed: &Observed) -> f64 {
     let rounds = u64::from(usize::BITS - (sent.len().max(1) - 1).leading_zeros());
     let later = 1..observed.repetition.len();
     let count = later.len() as f64;
-    let is_one = |row: &usize| sent.iter().chain(received).all(|messages| messages[*row] == rounds);
+    // Twice as many where it is made twice.
+    let is_one = |row: &usize| {
+        [rounds, 2 * rounds].iter().any(|count| sent.iter().chain(received).all(|messages| messages[*row] == *count))
+    };
     if rounds == 0 { 0.0 } else { later.filter(is_one).count() as f64 / count }
 }
 
+/// Whether messages go to all ranks between the barrier and the repetition, as those do that bring the time at which to
+/// start; `None` where messages were not counted. The barrier's own are counted with the barrier.
+fn has_start_messages(observed: &Observed) -> Option<bool> {
+    let [_, received] = observed.messages.as_ref()?;
+    let later = 1..observed.repetition.len();
+    let count = later.len();
+    let brings = |row: &usize| received.iter().filter(|messages| messages[*row] > 0).count() + 1 >= received.len();
+    Some(received.len() > 1 && 2 * later.filter(brings).count() > count)
+}
+
 /// Whether the ranks wait, after the barrier, for one and the same time: then when they enter does not depend on when
-/// they have left it.
+/// they have left it. What a rank has in every repetition, as an error of its clock, is left out.
 fn agrees_on_a_time(observed: &Observed) -> bool {
     let ranks = observed.enter_ns.len();
     if ranks < 2 {
         return false;
     }
+    let rows = observed.repetition.len();
+    let mean = |times: &[Vec<f64>], row: usize| times.iter().map(|times| times[row]).sum::<f64>() / ranks as f64;
+    let centred = |times: &[Vec<f64>]| -> Vec<Vec<f64>> {
+        let means: Vec<f64> = (0..rows).map(|row| mean(times, row)).collect();
+        let of_rank = |own: &Vec<f64>| {
+            let mut from_mean: Vec<f64> = own.iter().zip(&means).map(|(time, mean)| time - mean).collect();
+            let usual = median(&mut from_mean.iter().copied().filter(|one| !one.is_nan()).collect::<Vec<f64>>());
+            from_mean.iter_mut().for_each(|one| *one -= usual.unwrap_or(0.0));
+            from_mean
+        };
+        times.iter().map(of_rank).collect()
+    };
+    let (left, entered) = (centred(&observed.barrier_exit_ns), centred(&observed.enter_ns));
     let (mut slopes, mut waits, mut skews) = (Vec::new(), Vec::new(), Vec::new());
-    for row in 0..observed.repetition.len() {
-        let of_row = |times: &[Vec<f64>]| -> Vec<f64> { times.iter().map(|times| times[row]).collect() };
-        let (left, entered) = (of_row(&observed.barrier_exit_ns), of_row(&observed.enter_ns));
-        let mean = |times: &[f64]| times.iter().sum::<f64>() / ranks as f64;
-        let (mean_left, mean_entered) = (mean(&left), mean(&entered));
-        let squares: f64 = left.iter().map(|time| (time - mean_left).powi(2)).sum();
-        let both = left.iter().zip(&entered).map(|(left, entered)| (left - mean_left) * (entered - mean_entered));
+    for row in 0..rows {
+        let squares: f64 = left.iter().map(|left| left[row].powi(2)).sum();
+        let both: f64 = left.iter().zip(&entered).map(|(left, entered)| left[row] * entered[row]).sum();
         if squares > 0.0 {
-            slopes.push((squares, both.sum::<f64>() / squares));
-            waits.push(mean_entered - mean_left);
-            skews.push(left.iter().fold(f64::NAN, |most, time| most.max(*time)) - mean_left);
+            slopes.push((squares, both / squares));
+            waits.push(mean(&observed.enter_ns, row) - mean(&observed.barrier_exit_ns, row));
+            skews.push(left.iter().fold(f64::NAN, |most, left| most.max(left[row])));
         }
     }
     // Where the barrier let them go furthest apart it shows best: elsewhere a slope is noise over next to nothing.
@@ -170,7 +211,7 @@ fn agrees_on_a_time(observed: &Observed) -> bool {
         return false;
     };
     // The wait covers what the barrier has left of the difference between the ranks.
-    slope < 0.5 && wait > 2.0 * skew
+    slope < 0.5 && wait > skew
 }
 
 fn wait(observed: &Observed) -> Option<f64> {

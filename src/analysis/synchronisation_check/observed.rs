@@ -7,6 +7,9 @@ use crate::clock::Clock;
 use crate::operations::{Operation, Operations};
 use crate::reader::{Part, Trace};
 
+use super::Synchronisation;
+use super::hint::asked_for;
+
 /// The repetitions of an operation that all ranks finished and kept. Times are ns of global time.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Observed {
@@ -27,6 +30,8 @@ pub struct Observed {
     /// The half width of the 95 % interval of a time, the median over ranks and repetitions; `None` where none is
     /// stated.
     pub error_ns: Option<f64>,
+    /// How the benchmark was asked to synchronise its ranks, where its command line says so.
+    pub asked_for: Option<Synchronisation>,
 }
 
 /// The counters that tell of messages.
@@ -40,6 +45,7 @@ impl Observed {
         let mut observed = Observed {
             repetition: rows.iter().map(|&row| operation.repetition[row]).collect(),
             barriers: vec![[u32::MAX, 0]; rows.len()],
+            asked_for: asked_for(&command(trace)),
             ..Observed::default()
         };
         let mut errors = Vec::new();
@@ -67,6 +73,12 @@ impl Observed {
         observed.error_ns = crate::statistics::median(&mut errors);
         observed
     }
+}
+
+/// The command line of the program; empty where it was not recorded.
+fn command(trace: &Trace) -> String {
+    let metadata = trace.parts.first().map(|part| part.metadata()).unwrap_or_default();
+    metadata.into_iter().find(|(name, _)| name == "command").map(|(_, command)| command).unwrap_or_default()
 }
 
 fn of_part(part: &Part, records: &[usize]) -> Option<[Vec<u64>; 2]> {

@@ -149,9 +149,154 @@ fn messages_tell_a_dissemination_barrier_where_they_were_counted() {
         // Five ranks need three rounds.
         messages: Some([vec![vec![3; rows as usize]; 5], vec![vec![3; rows as usize]; 5]]),
         error_ns: None,
+        asked_for: None,
     };
     assert_eq!(audit(&observed).unwrap().synchronisation, Synchronisation::Dissemination);
     observed.messages = Some([vec![vec![2; rows as usize]; 5], vec![vec![2; rows as usize]; 5]]);
     assert_eq!(audit(&observed).unwrap().synchronisation, Synchronisation::None);
     assert_eq!(audit(&Observed::default()), None);
+}
+
+/// Repetitions of ReproMPI on eight ranks: what the ranks do before one they may enter at `free`, as the times at which
+/// they leave the barrier (none: not a number) and enter, with the messages that each sent and received.
+struct Scheme {
+    name: &'static str,
+    synchronisation: Synchronisation,
+    /// ns between the windows; 0 for none.
+    window: f64,
+    barrier: bool,
+    messages: u64,
+    /// ns from the barrier to the agreed time; 0 for none.
+    agreed: f64,
+}
+
+const SCHEMES: [Scheme; 5] = [
+    Scheme {
+        name: "MPI_Barrier",
+        synchronisation: Synchronisation::Barrier,
+        window: 0.0,
+        barrier: true,
+        messages: 0,
+        agreed: 0.0,
+    },
+    Scheme {
+        name: "dissem_barrier",
+        synchronisation: Synchronisation::Dissemination,
+        window: 0.0,
+        barrier: false,
+        messages: 3,
+        agreed: 0.0,
+    },
+    Scheme {
+        name: "window",
+        synchronisation: Synchronisation::Window,
+        window: 120_000.0,
+        barrier: false,
+        messages: 0,
+        agreed: 0.0,
+    },
+    Scheme {
+        name: "roundtime",
+        synchronisation: Synchronisation::RoundTime,
+        window: 0.0,
+        barrier: true,
+        messages: 1,
+        agreed: 8_000.0,
+    },
+    Scheme {
+        name: "none",
+        synchronisation: Synchronisation::None,
+        window: 0.0,
+        barrier: false,
+        messages: 0,
+        agreed: 0.0,
+    },
+];
+
+/// `disturbed`: the share of repetitions in which a rank loses its processor for up to 300 us; `skew`: by how much the
+/// ranks leave a barrier apart; `offsets`: the errors of their clocks. All in ns.
+fn observed(scheme: &Scheme, seed: u64, disturbed: f64, skew: f64, offsets: f64) -> Observed {
+    const RANKS: usize = 8;
+    const ROWS: usize = 200;
+    let mut random = Random::new(seed);
+    let offset: Vec<f64> = (0..RANKS).map(|_| offsets * random.normal()).collect();
+    let empty = || vec![Vec::new(); RANKS];
+    let mut found = Observed {
+        repetition: (0..ROWS as u64).collect(),
+        barriers: vec![[u32::from(scheme.barrier); 2]; ROWS],
+        enter_ns: empty(),
+        exit_ns: empty(),
+        barrier_exit_ns: empty(),
+        messages: Some([vec![vec![scheme.messages; ROWS]; RANKS], vec![vec![scheme.messages; ROWS]; RANKS]]),
+        ..Observed::default()
+    };
+    let mut free = [1e6; RANKS];
+    for row in 0..ROWS {
+        let latest = free.iter().copied().fold(0.0, f64::max);
+        let left: Vec<f64> = (0..RANKS).map(|_| latest + 1500.0 + skew * random.uniform()).collect();
+        let begin = match () {
+            () if scheme.window > 0.0 => 2e6 + scheme.window * row as f64,
+            () if scheme.agreed > 0.0 => latest + 1500.0 + skew + scheme.agreed,
+            () => 0.0,
+        };
+        let mut entered: Vec<f64> = (0..RANKS)
+            .map(|rank| {
+                let from = match scheme.synchronisation {
+                    Synchronisation::None | Synchronisation::Window => free[rank],
+                    _ => left[rank],
+                };
+                from.max(begin) + 40.0 + 30.0 * random.uniform()
+            })
+            .collect();
+        if random.uniform() < disturbed {
+            entered[(random.bits() % RANKS as u64) as usize] += 300_000.0 * random.uniform();
+        }
+        let last = entered.iter().copied().fold(0.0, f64::max);
+        for rank in 0..RANKS {
+            let exit = last + 15_000.0 * (1.0 + 0.1 * random.normal().abs()) + 500.0 * random.uniform();
+            found.enter_ns[rank].push(entered[rank] + offset[rank]);
+            found.exit_ns[rank].push(exit + offset[rank]);
+            found.barrier_exit_ns[rank].push(if scheme.barrier { left[rank] + offset[rank] } else { f64::NAN });
+            free[rank] = exit + 200.0;
+        }
+    }
+    found
+}
+
+#[test]
+fn every_scheme_of_reprompi_is_named_rightly_or_not_at_all() {
+    for scheme in &SCHEMES {
+        for seed in 0..20 {
+            for disturbed in [0.0, 0.02, 0.1, 0.3] {
+                for (skew, offsets) in [(200.0, 0.0), (3000.0, 0.0), (3000.0, 5000.0), (20_000.0, 300.0)] {
+                    let whole = observed(scheme, seed, disturbed, skew, offsets);
+                    for messages in [true, false] {
+                        for asked in [true, false] {
+                            let mut one = whole.clone();
+                            one.messages = one.messages.filter(|_| messages);
+                            one.asked_for = asked.then_some(scheme.synchronisation);
+                            let found = audit(&one).unwrap().synchronisation;
+                            let what = format!(
+                                "{} seed {seed} disturbed {disturbed} skew {skew} offsets {offsets} {messages} {asked}",
+                                scheme.name
+                            );
+                            let right = [scheme.synchronisation, Synchronisation::None];
+                            assert!(right.contains(&found), "{what}: {found:?}");
+                            let quiet = disturbed == 0.0 && (messages || !scheme.name.starts_with("dissem"));
+                            assert!(!quiet || found == scheme.synchronisation, "{what}: {found:?}");
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn windows_that_are_too_short_are_not_called_no_synchronisation() {
+    let short = Scheme { window: 10_000.0, ..SCHEMES[2] };
+    let mut observed = observed(&short, 1, 0.0, 1000.0, 0.0);
+    observed.asked_for = Some(Synchronisation::Window);
+    let found = audit(&observed).unwrap();
+    assert_eq!((found.synchronisation, found.asked_for), (Synchronisation::None, Some(Synchronisation::Window)));
 }

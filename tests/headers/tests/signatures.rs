@@ -5,7 +5,7 @@ use mpitrace_headers::{Function, Line};
 use crate::header::{Declaration, Header};
 use crate::roles;
 
-/// Functions that take more than they declare. What is beyond is not passed on: no MPI library looks at it.
+/// Functions that take more than they declare: the table names as many words more as registers hold.
 const VARIADIC: [&str; 1] = ["MPI_Pcontrol"];
 
 /// What this header says otherwise than the table, a line each. A library may be older than a function.
@@ -32,12 +32,14 @@ fn complaints(function: &Function, declaration: &Declaration) -> Vec<String> {
         complaints.push("it takes more arguments than it declares".to_owned());
     }
     let parameters = &declaration.parameters;
-    if parameters.len() != function.parameters.len() {
-        let (table, header) = (function.parameters.len(), parameters.len());
+    let declared = if declaration.variadic { parameters.len().min(function.parameters.len()) } else { usize::MAX };
+    let table = &function.parameters[..declared.min(function.parameters.len())];
+    if parameters.len() != table.len() {
+        let (table, header) = (table.len(), parameters.len());
         complaints.push(format!("the table gives it {table} parameters, not {header}"));
         return complaints;
     }
-    for (place, (name, parameter)) in function.parameters.iter().zip(parameters).enumerate() {
+    for (place, (name, parameter)) in table.iter().zip(parameters).enumerate() {
         if !parameter.is_word {
             complaints.push(format!("`{name}` is no address and no integer of a machine word"));
         }

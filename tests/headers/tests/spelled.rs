@@ -14,13 +14,16 @@ use proc_macro2::{Delimiter, Literal, TokenStream, TokenTree};
 const FOLDERS: [&str; 3] = ["src", "tools/src", "interpose/src"];
 
 /// The files in which names may stand, and why.
-const ALLOWED: [(&str, &str); 10] = [
+const ALLOWED: [(&str, &str); 13] = [
     ("src/functions/lib.rs", "the table"),
     ("src/analysis/reader/mod.rs", "messages: where a rank ended"),
-    ("tools/src/commands/recover.rs", "messages: how far the job came"),
+    ("tools/src/commands/recover/list.rs", "messages: how far the job came"),
+    ("tools/src/commands/recover/mod.rs", "messages: how far the job came"),
     ("tools/src/commands/info/page.rs", "a message: what the duration is of"),
     ("tools/src/mpi/ask.rs", "calls these functions of a library"),
     ("tools/src/mpi/try_calls.rs", "calls these functions of a library"),
+    ("tools/src/mpi/try_ranks.rs", "calls these functions of a library"),
+    ("interpose/src/boundary/symbol.rs", "a function that every MPI library has, and nothing else"),
     ("interpose/src/boundary/mpi/mod.rs", "the functions of MPI that the tracer itself calls"),
     ("interpose/src/job/metadata.rs", "finds the MPI library by a function that each has"),
     ("interpose/src/job/lifecycle.rs", "messages: MPI_Abort and what is to be done"),

@@ -8,7 +8,7 @@ use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-/// No launch of a test takes longer; most take less than two seconds.
+/// No launch of a test takes longer, unless the test says so; most take less than two seconds.
 const LIMIT: Duration = Duration::from_secs(120);
 
 pub struct Case<'m> {
@@ -58,6 +58,7 @@ impl<'m> Case<'m> {
             only: None,
             of_rank: Vec::new(),
             traced: false,
+            limit: LIMIT,
         }
     }
 
@@ -128,9 +129,16 @@ pub struct Launch<'c> {
     /// What one rank alone has in its environment.
     of_rank: Vec<(u32, OsString)>,
     traced: bool,
+    limit: Duration,
 }
 
 impl Launch<'_> {
+    /// May take so long.
+    pub fn within(mut self, limit: Duration) -> Self {
+        self.limit = limit;
+        self
+    }
+
     /// With the tracer, its output in the folder of the test and its live records in their own.
     pub fn trace(mut self) -> Self {
         self.traced = true;
@@ -162,6 +170,12 @@ impl Launch<'_> {
 
     pub fn arg(mut self, argument: impl Into<OsString>) -> Self {
         self.program.push(argument.into());
+        self
+    }
+
+    /// Has the program started by these words, which take it for their last arguments.
+    pub fn behind(mut self, words: &[OsString]) -> Self {
+        self.program.splice(0..0, words.iter().cloned());
         self
     }
 
@@ -231,7 +245,7 @@ impl Launch<'_> {
             }
         }
         command.envs(self.case.mpi.environment.iter().map(|(name, value)| (name, value)));
-        let finished = process::run(command, &self.case.folder.join(format!("launch{number}")), LIMIT);
+        let finished = process::run(command, &self.case.folder.join(format!("launch{number}")), self.limit);
         // UCX, below MPICH and Open MPI, complains on stdout, with the time: of a container without /sys, for one.
         let lines = finished.stdout.split_inclusive('\n').filter(|line| !line.contains("  UCX  "));
         Outcome { code: finished.code, stdout: lines.collect(), stderr: finished.stderr, trace: Trace::at(trace) }

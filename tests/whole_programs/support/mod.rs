@@ -13,7 +13,7 @@ pub mod trace;
 pub mod want;
 
 pub use binaries::{TARGET, tracer};
-pub use case::{Case, Outcome};
+pub use case::{Case, Launch, Outcome};
 pub use library::Mpi;
 pub use trace::Trace;
 pub use want::{Want, want};

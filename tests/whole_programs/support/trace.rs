@@ -18,6 +18,8 @@ pub struct Info {
     pub dropped: u64,
     pub failed: u64,
     pub complete: bool,
+    /// Ranks that left nothing in the trace.
+    pub missing: Vec<u64>,
     pub abi: String,
     pub library: String,
     pub counters: Vec<String>,

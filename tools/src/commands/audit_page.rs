@@ -52,6 +52,7 @@ struct Audited<'s> {
 #[derive(Serialize)]
 struct Facts {
     synchronisation: &'static str,
+    asked_for: Option<&'static str>,
     share: f64,
     start: Option<Widths>,
     exit: Option<Widths>,
@@ -106,6 +107,7 @@ impl Facts {
         Facts {
             sentences: sentences(&audit, description),
             synchronisation: name(audit.synchronisation),
+            asked_for: audit.asked_for.map(name),
             share: audit.share,
             start: audit.start.map(Widths::of),
             exit: audit.exit.map(Widths::of),
@@ -146,7 +148,7 @@ fn name(synchronisation: Synchronisation) -> &'static str {
 
 fn sentences(audit: &Audit, description: &Description) -> Vec<String> {
     let how = match audit.synchronisation {
-        Synchronisation::None => "nothing synchronises the ranks before a repetition",
+        Synchronisation::None => "no synchronisation of the ranks was seen before a repetition",
         Synchronisation::Barrier => "a barrier synchronises the ranks before a repetition",
         Synchronisation::DoubleBarrier => "two barriers synchronise the ranks before a repetition",
         Synchronisation::Barriers => "several barriers synchronise the ranks before a repetition",
@@ -161,6 +163,13 @@ fn sentences(audit: &Audit, description: &Description) -> Vec<String> {
         share => format!(" (so for {:.1} % of the repetitions)", 100.0 * share),
     };
     let mut sentences = vec![format!("{how}{share}")];
+    sentences.extend(asked(audit));
+    if audit.synchronisation == Synchronisation::None && !audit.messages_counted {
+        sentences.push(
+            "messages were not counted, so a barrier made of them would not be seen: record with MPITRACE_EVENTS=messages"
+                .to_owned(),
+        );
+    }
     if Function::named(&description.function).is_some_and(Function::is_blocking_barrier) {
         sentences.push("barriers before a barrier count as its repetitions, not as its synchronisation".to_owned());
     }
@@ -182,6 +191,23 @@ fn sentences(audit: &Audit, description: &Description) -> Vec<String> {
         });
     }
     sentences
+}
+
+/// What the command line asks for, where something else was seen.
+fn asked(audit: &Audit) -> Option<String> {
+    let asked = audit.asked_for.filter(|asked| *asked != audit.synchronisation)?;
+    let barriers = [Synchronisation::DoubleBarrier, Synchronisation::Barriers];
+    if asked == Synchronisation::Barrier && barriers.contains(&audit.synchronisation) {
+        return None;
+    }
+    let why = match (asked, audit.synchronisation) {
+        (Synchronisation::Window, Synchronisation::None) => {
+            ": no rank waits for its start, as where windows are shorter than a repetition takes; try longer ones"
+        }
+        (Synchronisation::RoundTime, Synchronisation::None) => ": no barrier is before the time that is agreed on",
+        _ => "",
+    };
+    Some(format!("the command line asks for: {}{why}", name(asked)))
 }
 
 fn of_windows(window: &Window) -> Vec<String> {

@@ -14,6 +14,7 @@ use serde::de::DeserializeOwned;
 /// The hidden commands.
 pub const PROBE: &str = "probe-mpi";
 pub const TRY: &str = "try-mpi";
+pub const RANKS: &str = "try-ranks";
 
 /// How long to wait between two looks at a child.
 const PAUSE: Duration = Duration::from_millis(2);
@@ -58,32 +59,55 @@ pub fn child<T: DeserializeOwned>(
     line.extend_from_slice(words);
     line.extend(["--answer".into(), answer.clone().into_os_string()]);
 
+    let variables = if launcher.is_empty() { variables } else { &[] };
+    let Finished { failure, stderr, .. } = run(&line, variables, folder, folder, limit)?;
+    let answer = fs::read(&answer).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
+    Ok(Ending { answer, failure, stderr })
+}
+
+/// How a command ended.
+#[derive(Debug)]
+pub struct Finished {
+    /// Why it did not end as it should, in one line.
+    pub failure: Option<String>,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+/// Runs a command in the folder `place` under a time limit. Its output goes to `folder`. The environment is that of
+/// this process without the tracer's variables and without LD_PRELOAD, and with `variables`.
+///
+/// # Errors
+/// Its output cannot be written to `folder`.
+pub fn run(
+    line: &[OsString],
+    variables: &[(OsString, OsString)],
+    folder: &Path,
+    place: &Path,
+    limit: Duration,
+) -> Result<Finished> {
     let (out, err) = (folder.join("stdout"), folder.join("stderr"));
     let mut command = Command::new(&line[0]);
-    command.args(&line[1..]).current_dir(folder);
+    command.args(&line[1..]).current_dir(place);
     for (name, _) in std::env::vars_os() {
         let bytes = name.as_encoded_bytes();
         if bytes.starts_with(b"MPITRACE_") || bytes == b"LD_PRELOAD" {
             command.env_remove(&name);
         }
     }
-    if launcher.is_empty() {
-        command.envs(variables.iter().map(|(name, value)| (name, value)));
-    }
+    command.envs(variables.iter().map(|(name, value)| (name, value)));
     command.stdin(Stdio::null()).stdout(File::create(&out)?).stderr(File::create(&err)?).process_group(0);
     let failure = match command.spawn() {
         Ok(mut child) => wait(&mut child, limit),
         Err(error) => Some(format!("cannot start {}: {error}", line[0].to_string_lossy())),
     };
     let text = |path: &Path| String::from_utf8_lossy(&fs::read(path).unwrap_or_default()).into_owned();
-    let stderr = text(&err);
-    let stdout = text(&out);
+    let (stdout, stderr) = (text(&out), text(&err));
     let failure = failure.map(|failure| match last_line(&stderr).or_else(|| last_line(&stdout)) {
         Some(line) => format!("{failure}; it says: {line}"),
         None => failure,
     });
-    let answer = fs::read(&answer).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
-    Ok(Ending { answer, failure, stderr })
+    Ok(Finished { failure, stdout, stderr })
 }
 
 /// Waits for its end; what was wrong with that.
@@ -135,7 +159,7 @@ fn last_line(text: &str) -> Option<&str> {
 mod tests {
     use super::*;
 
-    fn run(script: &str, limit: Duration) -> Ending<u32> {
+    fn script(script: &str, limit: Duration) -> Ending<u32> {
         let folder = tempfile::tempdir().unwrap();
         // The words behind the script are this program and its arguments, which it ignores.
         let launcher = ["sh", "-c", script].map(OsString::from);
@@ -147,19 +171,19 @@ mod tests {
     fn the_answer_is_a_file_and_the_variables_come_behind_the_launcher() {
         // $0 is env, $1 the variable, $2 the program, $4 the file.
         let ending =
-            run("test \"$1\" = 'MPITRACE_CHILD=a value' && echo noise && echo 42 > $4", Duration::from_secs(20));
+            script("test \"$1\" = 'MPITRACE_CHILD=a value' && echo noise && echo 42 > $4", Duration::from_secs(20));
         assert_eq!((ending.answer, ending.failure), (Some(42), None));
     }
 
     #[test]
     fn a_crash_a_failure_and_a_hang_are_one_line_each() {
         let limit = Duration::from_secs(20);
-        assert_eq!(run("kill -SEGV $$", limit).failure.unwrap(), "ended by signal 11");
-        let failed = run("echo 7 > $4; echo 'no such fabric' >&2; echo ------ >&2; exit 3", limit);
+        assert_eq!(script("kill -SEGV $$", limit).failure.unwrap(), "ended by signal 11");
+        let failed = script("echo 7 > $4; echo 'no such fabric' >&2; echo ------ >&2; exit 3", limit);
         assert_eq!(
             (failed.answer, failed.failure.unwrap().as_str()),
             (Some(7), "exit code 3; it says: no such fabric")
         );
-        assert_eq!(run("sleep 60", Duration::from_millis(50)).failure.unwrap(), "no end after 0 s");
+        assert_eq!(script("sleep 60", Duration::from_millis(50)).failure.unwrap(), "no end after 0 s");
     }
 }

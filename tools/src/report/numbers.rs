@@ -1,6 +1,6 @@
 //! The numbers of a distribution, in the order in which the table has them.
 
-use mpitrace::statistics::{Dependence, Interval, Sample, empirical_distribution, enough};
+use mpitrace::statistics::{Interval, Intervals, Sample, empirical_distribution};
 
 use super::fingerprint::{BoxPlot, Ecdf, Estimate, Number};
 
@@ -18,25 +18,30 @@ const QUANTILES: [(&str, f64); 7] = [
     ("99 % quantile", 0.99),
 ];
 
-/// Of all values and of the good ones, ns. Intervals of quantiles lie between order statistics; that of the mean is
-/// Student's, with as many degrees of freedom as there are independent values.
-pub fn table(all: &Sample, good: &Sample, of_good: Option<Dependence>) -> Vec<Number> {
+/// Of all values and of the good ones, ns, each in the order in which they were measured, and sorted. The intervals allow
+/// for the dependence of the repetitions.
+pub fn table(all: (&[f64], &Sample), good: (&[f64], &Sample)) -> Vec<Number> {
+    let intervals = [all, good].map(|(values, sample)| Intervals::of(values, sample, CONFIDENCE));
+    let (all, good) = (all.1, good.1);
     let of_both =
         |name, unit, of: &dyn Fn(&Sample) -> Option<Estimate>| Number { name, unit, all: of(all), good: of(good) };
+    let of_each = |name, of: &dyn Fn(&Sample, &Intervals<'_>) -> Option<Estimate>| Number {
+        name,
+        unit: "ns",
+        all: of(all, &intervals[0]),
+        good: of(good, &intervals[1]),
+    };
     let mut numbers = vec![of_both("repetitions", "", &|x| plain(Some(x.len() as f64)))];
     numbers.push(of_both("minimum", "ns", &|x| plain(x.minimum())));
     for (name, p) in QUANTILES {
-        numbers.push(of_both(name, "ns", &|x| {
-            let interval = x.quantile_interval(p, CONFIDENCE);
-            Some(Estimate { value: x.quantile(p)?, interval: interval.map(ends) })
+        numbers.push(of_each(name, &|x, intervals| {
+            Some(Estimate { value: x.quantile(p)?, interval: intervals.quantile(p).map(ends) })
         }));
     }
     numbers.push(of_both("maximum", "ns", &|x| plain(x.maximum())));
-    let mut mean = of_both("mean", "ns", &|x| plain(x.moments().map(|moments| moments.mean)));
-    if let (Some(good_mean), Some(dependence)) = (&mut mean.good, of_good) {
-        good_mean.interval = enough::mean_interval(good.sorted(), dependence.effective, CONFIDENCE).map(ends);
-    }
-    numbers.push(mean);
+    numbers.push(of_each("mean", &|x, intervals| {
+        Some(Estimate { value: x.moments()?.mean, interval: intervals.mean().map(ends) })
+    }));
     numbers.push(of_both("standard deviation", "ns", &|x| plain(x.moments()?.standard_deviation)));
     numbers.push(of_both("median absolute deviation", "ns", &|x| plain(x.median_absolute_deviation())));
     numbers
@@ -94,7 +99,7 @@ mod tests {
 
     #[test]
     fn few_values_have_numbers_without_intervals() {
-        let numbers = table(&Sample::new(&[3.0, 1.0]), &Sample::new(&[]), None);
+        let numbers = table((&[3.0, 1.0], &Sample::new(&[3.0, 1.0])), (&[], &Sample::default()));
         let median = numbers.iter().find(|number| number.name == "median").unwrap();
         assert_eq!(median.all.map(|estimate| (estimate.value, estimate.interval)), Some((2.0, None)));
         assert!(median.good.is_none());

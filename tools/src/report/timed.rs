@@ -77,7 +77,7 @@ pub fn of(rule: Rule, detail: &Detail, time: RunTime, series: &Series) -> Result
         time,
         counts,
         cuts,
-        numbers: numbers::table(&all, &good, dependence),
+        numbers: numbers::table((run_time_ns, &all), (&good_in_order, &good)),
         boxes,
         histogram: Histogram::of(run_time_ns, &category, detail.bins, |_| true),
         histogram_good: Histogram::of(run_time_ns, &category, detail.bins, |category| {

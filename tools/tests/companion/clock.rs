@@ -2,12 +2,14 @@
 
 use std::f64::consts::TAU;
 use std::fs::File;
+use std::mem::offset_of;
+use std::os::unix::fs::FileExt;
 
 use mpitrace::synthetic::SyntheticRank;
 use mpitrace_format::file;
 use mpitrace_format::layout::{
-    COLUMNS, CommunicatorEntry, NO_ROOT, OperationEntry, PartEntry, ProbeEntry, RankHeader, RunEntry, SyncEntry,
-    TRUE_COLUMNS, ThreadEntry, communicator_flags, name_bytes,
+    COLUMNS, CommunicatorEntry, FileHeader, NO_ROOT, OperationEntry, PartEntry, ProbeEntry, RankHeader, RunEntry,
+    SyncEntry, TRUE_COLUMNS, ThreadEntry, communicator_flags, name_bytes,
 };
 use mpitrace_format::part::{Column, Content};
 use mpitrace_format::strings;
@@ -142,6 +144,37 @@ fn a_clock_that_stepped_is_told_with_the_times_around_it() {
     assert_eq!(mpitrace(&["clock", &run(&folder, Method::Joint, &["", "ppm=3,step_ns=-2e5@35"])]).code, 1);
 }
 
+/// A node that died has taken the records of its ranks along.
+#[test]
+fn clocks_without_one_of_them_are_related_by_what_is_left_or_said_not_to_be() {
+    let folder = Folder::new();
+    let trace = run(&folder, Method::Joint, &["", "offset_ns=1.5e9,ppm=37", "offset_ns=-2e6,ppm=-12.5"]);
+    lose(&trace, 1);
+    let found = mpitrace(&["clock", "--json", &trace]).json();
+    assert_eq!((&found["method"], &found["domains"]), (&json!("joint"), &json!([[0], [2]])));
+    assert!(found["truth"]["max_ns"].as_f64().unwrap() < 200.0, "{found}");
+
+    // All probes were with rank 0.
+    let trace = run(&folder, Method::Joint, &["", "offset_ns=1.5e9,ppm=37", "offset_ns=-2e6,ppm=-12.5"]);
+    lose(&trace, 0);
+    let found = mpitrace(&["clock", "--json", &trace]).json();
+    assert_eq!((&found["method"], &found["domains"]), (&json!("none"), &json!([[1], [2]])));
+}
+
+/// Takes a rank's entry out of the table of a trace that `run` wrote.
+fn lose(trace: &str, rank: u32) {
+    let file = File::options().read(true).write(true).open(trace).unwrap();
+    let mut parts = [0; 4];
+    file.read_exact_at(&mut parts, offset_of!(FileHeader, parts) as u64).unwrap();
+    let parts = u32::from_le_bytes(parts);
+    let mut last = [0; size_of::<PartEntry>()];
+    file.read_exact_at(&mut last, file::part_entry_offset(parts - 1)).unwrap();
+    file.write_all_at(&last, file::part_entry_offset(rank)).unwrap();
+    let length = file.metadata().unwrap().len();
+    let job = SyntheticRank::new(rank, parts).header.job;
+    file::write_header(&file, job, parts, parts - 1, length, false).unwrap();
+}
+
 #[test]
 fn a_method_that_states_no_error_has_none() {
     let folder = Folder::new();
@@ -220,7 +253,7 @@ fn run(folder: &Folder, method: Method, clocks: &[&str]) -> String {
         let content = recorded.content();
         let entry = PartEntry { offset, length: content.length(), rank, padding: 0 };
         content.write_at(&file, offset).unwrap();
-        file::write_part_entry(&file, rank, &entry).unwrap();
+        file::write_part_entries(&file, rank, &[entry]).unwrap();
         offset += entry.length;
         job = recorded.header.job;
     }

@@ -66,7 +66,7 @@ fn the_thesis_case_names_its_cache_misses_first() {
     assert_eq!(all["within"], "all");
     assert!(all["pearson"].as_f64().unwrap().abs() < 0.2, "{all}");
     let separation = &metric["separations"][finding["group"].as_u64().unwrap() as usize];
-    assert!(separation["delta"].as_f64().unwrap() > 0.6 && separation["p_corrected"].as_f64().unwrap() < 1e-6);
+    assert!(separation["delta"].as_f64().unwrap() > 0.6 && separation["p_corrected"].as_f64().unwrap() <= 0.05);
     // 4 counters on 8 ranks and together, and the times of 8 ranks.
     assert_eq!(operation["metrics"].as_array().unwrap().len(), 4 * 9 + 8);
 }

@@ -8,6 +8,7 @@ mod compare;
 mod damage;
 mod diagnose;
 mod export;
+mod files;
 mod report;
 mod stats;
 mod support;

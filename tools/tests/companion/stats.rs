@@ -44,12 +44,10 @@ fn the_numbers_are_those_of_the_run_times() {
     ] {
         assert_eq!(found[key], value, "{key}");
     }
-    // Ranks 41 and 61 of 101 values, as R and SciPy have it.
-    assert_eq!(
-        (&found["median_interval"]["lower_ns"], &found["median_interval"]["upper_ns"]),
-        (&json!(1051.0), &json!(1071.0))
-    );
-    assert!(found["median_interval"]["coverage"].as_f64().unwrap() >= 0.95);
+    // Ranks 41 and 61 of 101 values, were they independent; these alternate, which makes it narrower.
+    let end = |name: &str| found["median_interval"][name].as_f64().unwrap();
+    assert!((1051.0..1059.0).contains(&end("lower_ns")) && (1063.0..1071.0).contains(&end("upper_ns")), "{found}");
+    assert_eq!(end("coverage"), 0.95);
     let completion = &found["completion"];
     // T_glob = A + T_last: rank 1 comes 50 ns later and stays 10 ns longer.
     assert_eq!(

@@ -136,6 +136,16 @@ impl Comm {
         unsafe { bcast(place, bytes, abi::get().byte, 0, self.0) }
     }
 
+    /// The words of all ranks, which come here with as many, in the order of the ranks at rank 0, whose `all` has room for
+    /// them; the others' has none. False: it has failed.
+    pub fn gather(self, words: &[u64], all: &mut [u64]) -> bool {
+        let (send, receive) = (words.as_ptr().expose_provenance(), all.as_mut_ptr().expose_provenance());
+        let (bytes, byte) = (size_of_val(words), abi::get().byte);
+        // SAFETY: int MPI_Gather(const void *, int, MPI_Datatype, void *, int, MPI_Datatype, int, MPI_Comm); only rank 0
+        // receives, where `all` has as many bytes for each rank.
+        unsafe { gather(send, bytes, byte, receive, bytes, byte, 0, self.0) }
+    }
+
     /// The least integer of all ranks, which come here together.
     pub fn min(self, here: i64) -> Option<i64> {
         self.reduce(here, abi::get().min)

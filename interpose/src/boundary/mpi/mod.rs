@@ -7,6 +7,7 @@
 //! library's to judge, as it is where the program passes it.
 
 use std::ffi::{CStr, c_int};
+use std::ops::Range;
 
 use crate::boundary::abi;
 use crate::boundary::symbol::Symbol;
@@ -93,6 +94,8 @@ functions! {
     fn comm_call_errhandler = "PMPI_Comm_call_errhandler"(comm, code);
     /// Translates ranks between groups.
     fn group_translate_ranks = "PMPI_Group_translate_ranks"(group, n, ranks, other, others);
+    /// The group of some ranges of another's ranks.
+    fn group_range_incl = "PMPI_Group_range_incl"(group, n, ranges, new);
     /// Frees a group.
     fn group_free = "PMPI_Group_free"(group);
     /// The bytes of a data type's elements.
@@ -115,6 +118,8 @@ functions! {
     fn bcast = "PMPI_Bcast"(buffer, count, datatype, root, comm);
     /// Reduction to all.
     fn allreduce = "PMPI_Allreduce"(send, receive, count, datatype, op, comm);
+    /// Gather at one rank.
+    fn gather = "PMPI_Gather"(send, send_count, send_type, receive, receive_count, receive_type, root, comm);
     /// Exclusive prefix reduction.
     fn exscan = "PMPI_Exscan"(send, receive, count, datatype, op, comm);
 }
@@ -172,14 +177,22 @@ impl Group {
         u32::try_from(int(|place| unsafe { group_size(self.0, place) })?).ok()
     }
 
-    /// The ranks in `other` of this group's first `size` ranks, negative for those that are not in it.
-    pub fn translate(&self, size: u32, other: &Group) -> Option<Vec<c_int>> {
-        let ranks: Vec<c_int> = (0..size as c_int).collect();
-        let mut translated = vec![-1 as c_int; size as usize];
+    /// The ranks in `other` of some of this group's ranks, negative for those that are not in it.
+    pub fn translate(&self, ranks: Range<u32>, other: &Group) -> Option<Vec<c_int>> {
+        let ranks: Vec<c_int> = ranks.map(|rank| rank as c_int).collect();
+        let mut translated = vec![-1 as c_int; ranks.len()];
         let (from, to) = (ranks.as_ptr().expose_provenance(), translated.as_mut_ptr().expose_provenance());
-        // SAFETY: int MPI_Group_translate_ranks(MPI_Group, int, const int *, MPI_Group, int *); both arrays have `size`
+        // SAFETY: int MPI_Group_translate_ranks(MPI_Group, int, const int *, MPI_Group, int *); both arrays have as many
         // elements.
-        unsafe { group_translate_ranks(self.0, size as usize, from, other.0, to) }.then_some(translated)
+        unsafe { group_translate_ranks(self.0, ranks.len(), from, other.0, to) }.then_some(translated)
+    }
+
+    /// The group of some of this one's ranks, in the same order; at least one.
+    pub fn range(&self, ranks: Range<u32>) -> Option<Group> {
+        let mut range: [c_int; 3] = [ranks.start as c_int, ranks.end as c_int - 1, 1];
+        let place = range.as_mut_ptr().expose_provenance();
+        // SAFETY: int MPI_Group_range_incl(MPI_Group, int, int[][3], MPI_Group *); there is one range.
+        handle(|new| unsafe { group_range_incl(self.0, 1, place, new) }).map(Group)
     }
 }
 

@@ -7,8 +7,6 @@ mod region;
 use std::ffi::c_int;
 use std::sync::atomic::{Ordering, compiler_fence};
 
-use mpitrace_format::layout::DISTURBED;
-
 pub use non_blocking::{Started, prepared, starting};
 pub use region::{Region, begin_region};
 
@@ -54,18 +52,14 @@ fn begin<F: FnOnce() -> c_int, R>(
     let repetition = found.operation.calls();
     found.operation.set_calls(repetition + 1);
 
-    let mut operation = found.number;
     if mode == mode::PAUSED {
         return unrecorded(unkept(thread, &found, &call, message, true, blocking, forward));
     }
-    if thread.is_full() {
-        if !thread.draw() {
-            return unrecorded(unkept(thread, &found, &call, message, false, blocking, forward));
-        }
-        operation |= DISTURBED;
-    }
+    let Some(flags) = thread.make_room() else {
+        return unrecorded(unkept(thread, &found, &call, message, false, blocking, forward));
+    };
     let record = thread.next_record();
-    thread.describe(record, position, repetition, operation);
+    thread.describe(record, position, repetition, found.number | flags);
     if thread.attention() != 0 {
         attend(thread, record, call.key.communicator);
     }

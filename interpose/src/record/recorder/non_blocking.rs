@@ -3,7 +3,7 @@
 use std::ffi::c_int;
 use std::sync::atomic::{Ordering, compiler_fence};
 
-use mpitrace_format::layout::{DISTURBED, OperationEntry};
+use mpitrace_format::layout::OperationEntry;
 
 use super::afterwards::{afterwards, attend};
 use super::{begin, uncaught};
@@ -52,17 +52,17 @@ pub fn prepared(found: &Found, position: u64) -> Option<Begun> {
     let thread = thread::current_or_new();
     let repetition = found.operation.calls();
     found.operation.set_calls(repetition + 1);
-    let full = thread.is_full();
-    if mode == mode::PAUSED || full && !thread.draw() {
+    let room = if mode == mode::PAUSED { None } else { thread.make_room() };
+    let Some(flags) = room else {
         let entry = thread.entry();
         entry.set_paused(entry.paused() + u64::from(mode == mode::PAUSED));
         if thread.attention() & attention::COUNTERS != 0 {
             per_call::skipped();
         }
         return None;
-    }
+    };
     let record = thread.next_record();
-    thread.describe(record, position, repetition, found.number | if full { DISTURBED } else { 0 });
+    thread.describe(record, position, repetition, found.number | flags);
     let place = thread.place_of_request(record);
     if thread.attention() != 0 {
         attend(thread, record, NO_COMMUNICATOR);

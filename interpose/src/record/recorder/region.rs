@@ -2,8 +2,6 @@
 
 use std::sync::atomic::{Ordering, compiler_fence};
 
-use mpitrace_format::layout::DISTURBED;
-
 use crate::counters::counter_reader::Reading;
 use crate::counters::per_call;
 use crate::identity::call_cache::Found;
@@ -18,15 +16,15 @@ pub fn begin_region(found: &Found, position: u64, repetition: u64) -> Option<Reg
         return None;
     }
     let thread = thread::current_or_new();
-    let full = thread.is_full();
-    if mode == mode::PAUSED || full && !thread.draw() {
+    let room = if mode == mode::PAUSED { None } else { thread.make_room() };
+    let Some(flags) = room else {
         let entry = thread.entry();
         entry.set_paused(entry.paused() + u64::from(mode == mode::PAUSED));
         return None;
-    }
+    };
     let record = thread.next_record();
     let place = thread.place(record);
-    place.describe(position, repetition, found.number | if full { DISTURBED } else { 0 });
+    place.describe(position, repetition, found.number | flags);
     let reading = per_call::begin_region(thread, &place);
     let number = thread.chunk()?;
     compiler_fence(Ordering::Release);

@@ -27,7 +27,7 @@ use side::Side;
 /// Each file is a run. First, warm-up and outliers are left out per run, and counted; each run is one median; the
 /// medians of A and B are tested, corrected for the number of operations by Holm's method: * 0.05, ** 0.01, *** 0.001.
 /// A crossing is an operation of which one side is faster in the median and slower in the 95th percentile, outliers
-/// included, both by intervals that are apart. Exit code 1 where B is slower.
+/// included, both by intervals that are apart, with two runs a side or more. Exit code 1 where B is slower.
 #[derive(Debug, Args)]
 pub struct Arguments {
     /// The runs of A
@@ -39,10 +39,10 @@ pub struct Arguments {
     /// What is tested; less: A's run times are less than B's
     #[arg(long, default_value = "two-sided")]
     alternative: AlternativeName,
-    /// The test: on the ranks of the runs (wilcoxon), or on their means, if normal (welch)
-    #[arg(long, default_value = "wilcoxon")]
+    /// The test: on the means of the runs' numbers (welch), or on their ranks (wilcoxon), which takes more runs
+    #[arg(long, default_value = "welch")]
     test: TestName,
-    /// What stands for a run [default: median; mean with --test welch]
+    /// What stands for a run [default: median]
     #[arg(long)]
     statistic: Option<AverageName>,
     #[command(flatten)]
@@ -97,9 +97,9 @@ impl Arguments {
             TestName::Wilcoxon => Test::Wilcoxon,
             TestName::Welch => Test::Welch,
         };
-        let average = match (self.statistic, test) {
-            (Some(AverageName::Median), _) | (None, Test::Wilcoxon) => Average::Median,
-            (Some(AverageName::Mean), _) | (None, Test::Welch) => Average::Mean,
+        let average = match self.statistic {
+            Some(AverageName::Median) | None => Average::Median,
+            Some(AverageName::Mean) => Average::Mean,
         };
         let alternative = match self.alternative {
             AlternativeName::TwoSided => Alternative::TwoSided,

@@ -75,6 +75,19 @@ pub fn notes(compared: &[Compared], question: &Question) -> Vec<String> {
             one.runs_needed
         ));
     }
+    let seems = |compared: &&Compared| {
+        let crossing = &compared.comparison.crossing;
+        crossing.seems_to_cross() == Some(true) && crossing.crosses().is_none()
+    };
+    let seems: Vec<String> = compared.iter().filter(seems).map(|compared| compared.identity.key()).collect();
+    if !seems.is_empty() {
+        let more = if seems.len() > NAMED { format!(" and {} more", seems.len() - NAMED) } else { String::new() };
+        let names = seems[..seems.len().min(NAMED)].join(", ");
+        notes.push(format!(
+            "{names}{more}: one run is faster in the median and slower in the 95th percentile; equal sides differ as much \
+             by chance: make two runs or more of each side"
+        ));
+    }
     if question.settings.test == Test::Welch {
         let skewed = |compared: &&Compared| {
             let tests = compared.comparison.averages_ns.iter().filter_map(|averages| shapiro_wilk(averages));

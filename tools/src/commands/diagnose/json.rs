@@ -44,6 +44,8 @@ struct FindingFacts<'d> {
     quantity: &'static str,
     rank: Option<u32>,
     ranks: &'d [u32],
+    /// Of the group's extra time, 0 to 1.
+    share: Option<f64>,
 }
 
 #[derive(Serialize)]
@@ -106,6 +108,7 @@ impl<'d> Operation<'d> {
                 quantity: metric.quantity.name(),
                 rank: metric.rank,
                 ranks: &finding.ranks,
+                share: metrics[finding.metric].separations[finding.group].and_then(|separated| separated.explained),
             }
         };
         let relation = |relation: &'d Relation| {

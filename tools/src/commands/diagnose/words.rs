@@ -87,7 +87,9 @@ fn finding(diagnosis: &Diagnosis, finding: &Finding) -> Option<String> {
             percent(separated.separation.above_zero_others),
             others(of_group)
         ),
-        Quantity::System => format!("{} in {whom}: {}", happens(metric), how_often(metric, separated, of_group)),
+        Quantity::System => {
+            format!("{} in {whom}: {}{}", happens(metric), how_often(metric, separated, of_group), share(separated))
+        }
         Quantity::Duration => return where_it_is(diagnosis, finding),
         Quantity::Elapsed => format!(
             "{} {} grows with the time of {whom}, {}: what computes or spins is not asleep",

@@ -1,12 +1,13 @@
 //! What `doctor` finds.
 
-use std::ffi::{CString, OsStr};
+use std::ffi::{CString, OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use serde::Serialize;
 
+use super::allocation::{self, Allocation};
 use super::clock::Clock;
 use super::counters::Counters;
 use crate::mpi::{self, Control, Family, Installed, Performance, Request, Setup};
@@ -22,6 +23,8 @@ pub struct Facts {
     pub tracer: Option<PathBuf>,
     /// The MPI libraries, the one that belongs to the first compiler or launcher on the PATH first.
     pub mpi: Vec<Mpi>,
+    /// What was tried on the nodes of the allocation; null outside of one.
+    pub allocation: Option<Allocation>,
     /// The clock.
     pub clock: Clock,
     /// The kernel's counters.
@@ -73,11 +76,12 @@ pub struct Memory {
 const FEW: Request = Request { turns: 1, calls: 10 };
 
 impl Facts {
-    /// Finds out. `tracer` is the library that `run` preloads, or why there is none.
+    /// Finds out. `tracer` is the library that `run` preloads, or why there is none; `launcher` starts two ranks, or is
+    /// empty.
     ///
     /// # Errors
     /// No temporary folder.
-    pub fn find(tracer: Result<&OsStr, String>, libraries: Vec<Installed>) -> Result<Facts> {
+    pub fn find(tracer: Result<&OsStr, String>, libraries: Vec<Installed>, launcher: &[OsString]) -> Result<Facts> {
         let mpi = libraries.into_iter().map(|installed| Mpi::of(installed, tracer.as_ref().ok().copied()));
         let mpi: Vec<Mpi> = mpi.collect::<Result<_>>()?;
         let failed = mpi.iter().find(|mpi| mpi.traced == Some(false));
@@ -97,11 +101,21 @@ impl Facts {
             }),
             (Ok(_), None) => None,
         };
+        let allocation = match (&reason, &tracer, mpi.iter().find_map(|mpi| Some((mpi, mpi.abi?)))) {
+            (None, Ok(tracer), Some((mpi, family))) => {
+                let live = live_folder();
+                let library = &mpi.installed.path;
+                Allocation::find(&allocation::Setup { tracer, library, family, launcher, live: &live })?
+            }
+            _ => None,
+        };
+        let reason = reason.or_else(|| allocation.as_ref().and_then(Allocation::problem));
         let tracer = tracer.ok().map(PathBuf::from);
         Ok(Facts {
             works: reason.is_none(),
             reason,
             mpi,
+            allocation,
             clock: Clock::of_machine(),
             counters: Counters::of_machine(),
             memory: memory(),
@@ -150,9 +164,13 @@ impl Mpi {
 }
 
 /// The folder that the live records go to: what MPITRACE_SEGMENT_DIR names, else /dev/shm.
-fn memory() -> Option<Memory> {
+fn live_folder() -> PathBuf {
     let folder = std::env::var_os("MPITRACE_SEGMENT_DIR").filter(|folder| !folder.is_empty());
-    let folder = folder.map_or_else(|| PathBuf::from("/dev/shm"), PathBuf::from);
+    folder.map_or_else(|| PathBuf::from("/dev/shm"), PathBuf::from)
+}
+
+fn memory() -> Option<Memory> {
+    let folder = live_folder();
     let (bytes, free_bytes) = size_and_free(&folder)?;
     Some(Memory { folder, bytes, free_bytes })
 }

@@ -1,5 +1,6 @@
 //! `mpitrace doctor`: what works here.
 
+pub mod allocation;
 mod clock;
 mod counters;
 mod facts;
@@ -7,6 +8,7 @@ mod page;
 pub mod probe;
 mod variables;
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -20,9 +22,11 @@ use crate::output::{self, Output};
 /// Tell what works here: MPI libraries, clock, counters and what forbids them, memory, and other tools that are
 /// preloaded
 ///
-/// Each MPI library is loaded and tried in a process of its own, with the tracer. Ends with exit code 1 where tracing
-/// will not work; the first line says why.
+/// Each MPI library is loaded and tried in a process of its own, with the tracer. Within an allocation of a batch
+/// system two ranks on two nodes are tried as well, by the batch system's launcher and by the library's, or by the
+/// launcher that is named behind --. Ends with exit code 1 where tracing will not work; the first line says why.
 #[derive(Debug, Args)]
+#[command(override_usage = "mpitrace doctor [OPTIONS] [-- LAUNCHER ...]")]
 pub struct Arguments {
     /// List the variables of the libraries' tool information interface (MPI_T) instead; with a pattern those whose
     /// names it matches, * allowed, or contain it
@@ -37,6 +41,9 @@ pub struct Arguments {
     /// As JSON
     #[arg(long)]
     json: bool,
+    /// What starts two ranks on two nodes: mpirun -n 2 --host n1,n2
+    #[arg(value_name = "LAUNCHER", last = true, conflicts_with = "variables")]
+    launcher: Vec<OsString>,
 }
 
 /// Finds out and shows it.
@@ -58,7 +65,7 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     let tracer = launcher::locate(arguments.library.as_deref()).map_err(|error| format!("{error:#}"));
-    let facts = facts::Facts::find(tracer.as_deref().map_err(Clone::clone), libraries)?;
+    let facts = facts::Facts::find(tracer.as_deref().map_err(Clone::clone), libraries, &arguments.launcher)?;
     match arguments.json {
         true => output::json(output, &facts)?,
         false => page::write(&facts, output, style)?,

@@ -10,6 +10,8 @@ use mpitrace_format::layout::{DISTURBED, RankHeader, abi, clock_source, counter_
 use mpitrace_format::metadata::{self, Metadata, UNKNOWN};
 use serde::Serialize;
 
+use super::nodes;
+
 /// All of it.
 #[derive(Debug, Serialize)]
 pub struct Facts {
@@ -22,6 +24,10 @@ pub struct Facts {
     pub disturbed: u64,
     pub complete: bool,
     pub problems: Vec<String>,
+    /// The ranks that left nothing in the trace.
+    pub missing: Vec<u32>,
+    /// The job's nodes without a rank in the trace, where the batch system named its nodes and ranks are missing.
+    pub missing_hosts: Vec<String>,
     pub abi: Option<&'static str>,
     pub library: String,
     pub counters: Vec<String>,
@@ -146,6 +152,8 @@ impl Facts {
             disturbed: disturbed(trace),
             complete: trace.complete,
             problems: trace.problems.clone(),
+            missing: trace.missing.clone(),
+            missing_hosts: nodes::missing(trace, &factors),
             abi: first.and_then(|part| abi_name(part.info().abi)),
             library: metadata::get(&factors, "library").unwrap_or(UNKNOWN).to_owned(),
             counters: first.map(|part| part.counter_values().map(|(name, _)| name).collect()).unwrap_or_default(),

@@ -1,6 +1,7 @@
 //! `mpitrace info`: what a trace is.
 
 pub mod facts;
+mod nodes;
 pub mod page;
 
 use std::process::ExitCode;

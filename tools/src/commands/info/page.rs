@@ -51,6 +51,7 @@ pub fn lines(facts: &Facts) -> Vec<(&'static str, String)> {
     add("started", started(facts, &factors));
     add("command", factors.get("command"));
     add("launcher", factors.get("launcher"));
+    add("job", job(&factors));
     let abi = facts.abi.map_or_else(String::new, |abi| format!(" ({abi} ABI)"));
     let library = facts.library.lines().next().unwrap_or_default();
     let library: Vec<&str> = library.split_whitespace().collect();
@@ -126,6 +127,23 @@ fn ranks(facts: &Facts) -> String {
         }
     }
     line
+}
+
+/// What the batch system said of the job.
+fn job(factors: &Known) -> Option<String> {
+    let mut text = format!("{} {}", factors.get("batch_system")?, factors.get("job")?);
+    let parts = [
+        ("job_step", "step"),
+        ("job_array_index", "array index"),
+        ("job_restarts", "restarts"),
+        ("job_nodes", "nodes"),
+    ];
+    for (name, title) in parts {
+        if let Some(value) = factors.get(name) {
+            text.push_str(&format!(", {title} {value}"));
+        }
+    }
+    Some(text)
 }
 
 /// The processors on which ranks may run: of each rank, as long as there are few different sets of them.
@@ -248,6 +266,13 @@ fn operations(facts: &Facts) -> Table<'_> {
 /// What is missing, and who waits for whom.
 fn problems(facts: &Facts) -> Vec<String> {
     let mut lines: Vec<String> = facts.problems.iter().take(LISTED).cloned().collect();
+    if !facts.missing_hosts.is_empty() {
+        let count = facts.missing_hosts.len();
+        let some: Vec<&str> = facts.missing_hosts.iter().take(LISTED).map(String::as_str).collect();
+        let more = if count > LISTED { format!(" and {} more", count - LISTED) } else { String::new() };
+        let noun = if count == 1 { "node" } else { "nodes" };
+        lines.push(format!("{noun} of the job without a rank in this trace: {}{more}", some.join(", ")));
+    }
     if facts.problems.len() > LISTED {
         lines.push(format!("... and {} more (--json has them all)", facts.problems.len() - LISTED));
     }

@@ -32,9 +32,9 @@ pub const OUTPUT: &str = "MPITRACE_OUTPUT";
 
 /// All settings that have an option, in the order of help. docs/launching.md lists the same.
 #[rustfmt::skip]
-static SETTINGS: [Setting; 10] = [
+static SETTINGS: [Setting; 11] = [
     Setting { variable: OUTPUT, option: "output", short: Some('o'), value: Value::Text("FILE"),
-        help: "The trace to write; %h host, %p process of rank 0, %j job, %t start time" },
+        help: "The trace to write; %h host, %p process of rank 0, %j job, %s step, %a array index, %r restarts, %t start time" },
     Setting { variable: "MPITRACE_EVENTS", option: "events", short: Some('e'), value: Value::Text("EVENTS"),
         help: "Counters to read with each call, comma separated: instructions,cache-misses,..." },
     Setting { variable: "MPITRACE_PVARS", option: "pvars", short: None, value: Value::Text("NAMES"),
@@ -52,6 +52,8 @@ static SETTINGS: [Setting; 10] = [
     Setting { variable: "MPITRACE_SEGMENT_DIR", option: "segment-dir", short: None,
         value: Value::Checked("DIR", folder),
         help: "Where the live records lie while the program runs: node-local, memory-backed" },
+    Setting { variable: "MPITRACE_JOINT", option: "joint", short: None, value: Value::Flag,
+        help: "State that every rank of the job is traced: the ranks do not look for each other" },
     Setting { variable: "MPITRACE_VERBOSE", option: "verbose", short: None, value: Value::OneOf("N", &["0", "1", "2"]),
         help: "0: the tracer is silent; 1: one line at the end; 2: more" },
 ];

@@ -99,7 +99,7 @@ impl Facts {
             used: values.len(),
             left_out: selection.left_out,
             notes: Vec::new(),
-            description: numbers::Description::of(&sample, confidence),
+            description: numbers::Description::of(values, &sample, confidence),
             enough: EnoughFacts::of(arguments, values, &sample, worth, runs),
             series,
             completion: times.as_ref().map(|times| Completion::of(source, number, &of_ranks, times, &selection)),
@@ -147,20 +147,32 @@ impl Facts {
                 text::time(step)
             ));
         }
-        for (of, effective) in
-            [("mean", self.series.effective_repetitions), ("median", self.series.effective_repetitions_median)]
-        {
-            // A tenth is within what the estimate of it varies by.
-            if let Some(effective) = effective.filter(|&worth| worth < 0.9 * self.used as f64) {
-                let factor = (self.used as f64 / effective).sqrt();
-                note(format!(
-                    "the repetitions depend on each other: worth {effective:.0} independent ones for the {of}, whose \
-                     interval is too narrow by a factor of {factor:.1}"
-                ));
+        if self.series.dependent {
+            let worth = |effective: Option<f64>| effective.unwrap_or(self.used as f64);
+            note(format!(
+                "the repetitions depend on each other: worth {:.0} independent ones for the mean, {:.0} for the median; \
+                 the intervals allow for it",
+                worth(self.series.effective_repetitions),
+                worth(self.series.effective_repetitions_median)
+            ));
+            if self.series.settled == Some(false) {
+                note(
+                    "the dependence lasts as long as the series (long memory, a drift, or too few repetitions): the \
+                     intervals may hold less often than stated"
+                        .to_owned(),
+                );
             }
         }
-        if self.series.settled == Some(false) {
-            note("the dependence does not end within the series: they are worth fewer still".to_owned());
+        let without = |quantile: &&numbers::Quantile| quantile.interval.is_none() && quantile.p >= 0.5;
+        let without: Vec<String> = self
+            .series
+            .quantiles
+            .iter()
+            .filter(without)
+            .map(|quantile| format!("{:.0} %", 100.0 * quantile.p))
+            .collect();
+        if self.used >= 6 && !without.is_empty() {
+            note(format!("too few independent repetitions for an interval of the quantile at {}", without.join(", ")));
         }
         if let Some(completion) = &self.completion {
             if completion.ordering.violated > 0 {

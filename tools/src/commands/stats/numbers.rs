@@ -1,8 +1,8 @@
 //! The numbers of one series, as JSON has them.
 
 use mpitrace::statistics::{
-    Chow, Dependence, Interval, LjungBox, Mode, Outliers, Period, Sample, autocorrelation, chow, dependence,
-    dependence_of_quantile, enough, ljung_box, median_interval, modes, mser5,
+    Chow, Dependence, Interval, Intervals, LjungBox, Mode, Outliers, Period, Sample, are_dependent, autocorrelation,
+    chow, dependence, dependence_of_quantile, ljung_box, median_interval, modes, mser5,
 };
 use serde::Serialize;
 
@@ -22,7 +22,7 @@ pub struct IntervalNs {
     pub coverage: f64,
 }
 
-/// A quantile and its order-statistic interval.
+/// A quantile and its interval.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Quantile {
     pub p: f64,
@@ -62,6 +62,8 @@ pub struct Series {
     pub effective_repetitions: Option<f64>,
     /// For the median.
     pub effective_repetitions_median: Option<f64>,
+    /// Whether the test of Ljung and Box denies that they are independent.
+    pub dependent: bool,
     /// Whether the correlation died out within the series: if not, they are fewer still.
     pub settled: Option<bool>,
     pub ljung_box: Option<LjungBoxFacts>,
@@ -133,18 +135,18 @@ impl From<Interval> for IntervalNs {
 }
 
 impl Description {
-    /// Of these values, in any order, and the same sorted.
-    pub fn of(sample: &Sample, confidence: f64) -> Description {
+    /// Of these values in their order, and the same sorted.
+    pub fn of(values: &[f64], sample: &Sample, confidence: f64) -> Description {
+        let intervals = Intervals::of(values, sample, confidence);
         let moments = sample.moments();
         Description {
             min_ns: sample.minimum(),
             max_ns: sample.maximum(),
             mean_ns: moments.map(|moments| moments.mean),
-            mean_interval: enough::mean_interval(sample.sorted(), sample.len() as f64, confidence)
-                .map(IntervalNs::from),
+            mean_interval: intervals.mean().map(IntervalNs::from),
             sd_ns: moments.and_then(|moments| moments.standard_deviation),
             median_ns: sample.median(),
-            median_interval: sample.quantile_interval(0.5, confidence).map(IntervalNs::from),
+            median_interval: intervals.quantile(0.5).map(IntervalNs::from),
             p95_ns: sample.quantile(0.95),
             p99_ns: sample.quantile(0.99),
             mad_ns: sample.median_absolute_deviation(),
@@ -163,8 +165,9 @@ impl Series {
         confidence: f64,
         seed: u64,
     ) -> Series {
+        let intervals = Intervals::of(values, sample, confidence);
         let quantile = |p: f64| {
-            let interval = sample.quantile_interval(p, confidence).map(IntervalNs::from);
+            let interval = intervals.quantile(p).map(IntervalNs::from);
             Some(Quantile { p, value_ns: sample.quantile(p)?, interval })
         };
         let dependence: Option<Dependence> = dependence(values);
@@ -192,7 +195,8 @@ impl Series {
             step_ns: sample.step(),
             effective_repetitions: dependence.map(|dependence| dependence.effective),
             effective_repetitions_median: of_median.map(|dependence| dependence.effective),
-            settled: dependence.map(|dependence| dependence.settled),
+            dependent: are_dependent(values, sample),
+            settled: dependence.map(|dependence| dependence.settled && !intervals.dependence_lasts()),
             ljung_box: ljung_box(&autocorrelation[..tested], values.len())
                 .map(|LjungBox { lags, statistic, p }| LjungBoxFacts { lags, statistic, p }),
             modes: modes(values, sample).iter().map(|mode| ModeFacts::of(mode, repetition)).collect(),

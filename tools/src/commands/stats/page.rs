@@ -132,7 +132,7 @@ fn values(facts: &Facts, output: &mut dyn Write, style: Style) -> io::Result<()>
             p => row(&format!("p{:.0}", 100.0 * p), Some(quantile.value_ns), quantile.interval, ""),
         }
         if quantile.p == 0.5 {
-            row("", None, facts.series.median_bootstrap, ", bootstrap");
+            row("", None, facts.series.median_bootstrap, ", bootstrap of independent repetitions");
         }
     }
     row("max", d.max_ns, None, "");

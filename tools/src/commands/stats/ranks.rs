@@ -34,11 +34,12 @@ pub fn of(
     let last_in = times.map(|times| often(times.last_in()));
     let last_out = times.map(|times| often(times.last_out()));
     let of_rank = |index: usize| {
-        let sample = Sample::new(&selection.only(ranks.duration_ns(index)));
+        let values = selection.only(ranks.duration_ns(index));
+        let sample = Sample::new(&values);
         RankFacts {
             rank: ranks.numbers[index],
             repetitions: sample.len(),
-            description: Description::of(&sample, confidence),
+            description: Description::of(&values, &sample, confidence),
             last_in: last_in.as_ref().map(|counts| counts[index]),
             last_out: last_out.as_ref().map(|counts| counts[index]),
         }

@@ -1,5 +1,7 @@
 //! `mpitrace recover`: a trace out of what a killed job left behind.
 
+mod list;
+
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -14,19 +16,24 @@ use crate::{markers, text};
 
 /// Make a trace out of what a killed job left behind
 ///
-/// The records of a process that was killed lie on in node-local memory. Those of one job become one trace; where they
-/// lie on several nodes, gather the folders' files first and name the folders here. Of several jobs the one last
-/// written to becomes FILE, the others get a number before its ending. When a trace is safe on disk its leftovers are
-/// removed.
+/// The records of a process that was killed remain in memory of its node. Those of one job become one trace. Where a
+/// job ran on several nodes, run this on each of them, also at the same time, with the same FILE in a folder that they
+/// share (srun --ntasks-per-node=1 mpitrace recover -o FILE): each adds its ranks to the trace. Or gather the nodes'
+/// files and name the folders here. Of several jobs the one last written to becomes FILE, the others get a number
+/// before its ending; a file that is not a trace of the same job stays as it is. When a trace is on disk its leftovers
+/// are removed.
 #[derive(Debug, Args)]
 pub struct Arguments {
     /// Where to look; MPITRACE_SEGMENT_DIR, /dev/shm and the temporary folder without
     #[arg(value_name = "DIR")]
     folders: Vec<PathBuf>,
-    /// The trace to write; an existing file is never overwritten
-    #[arg(short, long, value_name = "FILE")]
-    output: PathBuf,
-    /// What was written, as JSON
+    /// The trace to write, or to add the ranks of this node to
+    #[arg(short, long, value_name = "FILE", required_unless_present = "list")]
+    output: Option<PathBuf>,
+    /// Show what is left behind, and leave it there
+    #[arg(long, conflicts_with = "output")]
+    list: bool,
+    /// As JSON
     #[arg(long)]
     json: bool,
 }
@@ -35,7 +42,9 @@ pub struct Arguments {
 #[derive(Debug, Serialize)]
 struct Written {
     file: String,
+    /// Ranks that were recovered here, and all that are in the file now.
     ranks: u32,
+    ranks_in_trace: u32,
     world_size: u32,
     records: u64,
 }
@@ -43,9 +52,11 @@ struct Written {
 /// Recovers all jobs there are.
 pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
     let folders = folders(&arguments.folders)?;
+    if let Some(path) = &arguments.output {
+        check_output(path)?;
+    }
     // SAFETY: getuid has no preconditions and cannot fail.
     let uid = unsafe { libc::getuid() };
-    markers::sweep(&folders, uid);
     // A folder that is named may be a copy from another node, under another user's number.
     let owner = arguments.folders.is_empty().then_some(uid);
     let leftovers = recover::leftovers(&folders, owner)?;
@@ -53,15 +64,21 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
         let folders = folders.iter().map(|folder| folder.display().to_string()).collect::<Vec<_>>().join(", ");
         bail!(TraceError::NothingLeft { folders });
     }
+    let jobs = recover::by_job(leftovers);
+    let Some(path) = &arguments.output else {
+        list::write(&jobs, arguments.json, output)?;
+        return Ok(ExitCode::SUCCESS);
+    };
+    markers::sweep(&folders, uid);
     let mut written = Vec::new();
     let mut failure = None;
-    for job in recover::by_job(leftovers) {
-        match recover::recover_job(&job, &arguments.output) {
+    for job in jobs {
+        match recover::recover_job(&job, path) {
             Ok(recovered) => {
                 tell(&job, recovered.as_ref());
                 written.extend(recovered.map(Written::from));
             }
-            // One job's damaged leftovers stay where they are, and keep nobody else's from being recovered.
+            // One job's damaged leftovers stay where they are. The other jobs are recovered all the same.
             Err(error) => {
                 if let Some(earlier) = failure.replace(error) {
                     eprintln!("mpitrace: {earlier}");
@@ -84,6 +101,7 @@ impl From<Recovered> for Written {
         Written {
             file: recovered.path.to_string_lossy().into_owned(),
             ranks: recovered.ranks,
+            ranks_in_trace: recovered.ranks_in_trace,
             world_size: recovered.world_size,
             records: recovered.records,
         }
@@ -93,16 +111,29 @@ impl From<Recovered> for Written {
 fn tell(job: &[Leftover], recovered: Option<&Recovered>) {
     let files = text::count(job.len() as u64, "leftover file");
     match recovered {
-        Some(Recovered { path, ranks, world_size, records, damaged }) => {
+        Some(Recovered { path, ranks, ranks_in_trace, world_size, records, damaged }) => {
             for error in damaged {
                 eprintln!("mpitrace: {error}; it stays where it is");
             }
             let files = text::count((job.len() - damaged.len()) as u64, "leftover file");
             let (path, records) = (path.display(), text::count(*records, "call"));
-            eprintln!("mpitrace: {path}: {records} of {ranks} of {world_size} ranks; {files} removed");
+            let others = match ranks_in_trace - ranks {
+                0 => String::new(),
+                others => format!(" added to {}", text::count(others.into(), "rank")),
+            };
+            let recovered = text::count((*ranks).into(), "rank");
+            eprintln!("mpitrace: {path}: {records} of {recovered}{others}; the job has {world_size}; {files} removed");
         }
         None => eprintln!("mpitrace: {files} removed of a job that was killed within MPI_Init"),
     }
+}
+
+/// Refuses a name that no trace can have, before anything is read.
+fn check_output(path: &Path) -> Result<()> {
+    ensure!(path.file_name().is_some() && !path.is_dir(), "{}: is a folder, not the name of a trace", path.display());
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    ensure!(folder.is_dir(), "{}: no folder {} to write it to", path.display(), folder.display());
+    Ok(())
 }
 
 /// The folders to search, each once. Those that are named must exist.

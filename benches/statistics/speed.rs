@@ -1,5 +1,4 @@
-//! What the statistics of one series cost, against sorting it once:
-//! `cargo bench --bench statistics -- [RUN TIMES]`.
+//! What the statistics of one series cost, against sorting it once.
 //!
 //! Sorting and all statistics take turns in one run; the ratios are of the fastest of each. The goal for all of them
 //! together is three times one sort.
@@ -9,14 +8,14 @@ use std::time::Instant;
 
 use mpitrace::statistics::enough::{self, Wish};
 use mpitrace::statistics::{
-    Outliers, Random, Sample, autocorrelation, chow, dependence, dependence_of_quantile, ljung_box, median_interval,
-    modes, mser5, period,
+    Intervals, Outliers, Random, Sample, autocorrelation, chow, dependence, dependence_of_quantile, ljung_box,
+    median_interval, modes, mser5, period,
 };
 
 const ROUNDS: usize = 3;
 
-fn main() {
-    let count = std::env::args().skip(1).find_map(|argument| argument.parse().ok()).unwrap_or(10_000_000);
+/// Prints the cost of each statistic of so many run times.
+pub fn print(count: usize) {
     let values = series(count);
     let sample = Sample::new(&values);
     let median = sample.median().unwrap_or(0.0);
@@ -29,6 +28,16 @@ fn main() {
             Box::new(|| {
                 for p in [0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99] {
                     black_box((sample.quantile(p), sample.quantile_interval(p, 0.95)));
+                }
+            }),
+        ),
+        (
+            "intervals of dependent values",
+            Box::new(|| {
+                let intervals = Intervals::of(&values, &sample, 0.95);
+                black_box(intervals.mean());
+                for p in [0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99] {
+                    black_box(intervals.quantile(p));
                 }
             }),
         ),

@@ -1,0 +1,134 @@
+//! The ranks that write one file together, and what they tell each other for it.
+
+use std::io;
+use std::os::unix::ffi::OsStringExt;
+use std::path::PathBuf;
+
+use crate::boundary::mpi::Comm;
+use crate::job::run::{Run, World};
+
+/// The ranks that write one file together.
+pub struct Writers {
+    /// `None`: this rank alone.
+    comm: Option<Comm>,
+    pub rank: u32,
+    pub size: u32,
+}
+
+/// What a rank has written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WrittenPart {
+    /// World rank.
+    pub rank: u32,
+    /// Where in the file the part lies, and how long it is, bytes.
+    pub offset: u64,
+    pub length: u64,
+    pub records: u64,
+    /// Whether the rank has reached MPI_Finalize with all that it recorded.
+    pub finalized: bool,
+    /// The error number of what failed; 0: the part is on disk.
+    pub error: i32,
+}
+
+impl WrittenPart {
+    const WORDS: usize = 6;
+
+    fn to_words(self) -> [u64; WrittenPart::WORDS] {
+        let error = self.error as u32;
+        [self.rank.into(), self.offset, self.length, self.records, self.finalized.into(), error.into()]
+    }
+
+    fn of_words(words: &[u64; WrittenPart::WORDS]) -> WrittenPart {
+        let [rank, offset, length, records, finalized, error] = *words;
+        WrittenPart { rank: rank as u32, offset, length, records, finalized: finalized != 0, error: error as i32 }
+    }
+
+    /// Why it could not be written.
+    pub fn failure(&self) -> Option<io::Error> {
+        (self.error != 0).then(|| io::Error::from_raw_os_error(self.error))
+    }
+}
+
+impl Writers {
+    /// All ranks of the world; where they cannot be asked, this one.
+    pub fn of_world(run: &Run, world: &World) -> Writers {
+        match world.comm {
+            Some(comm) => Writers { comm: Some(comm), rank: run.rank, size: run.world_size },
+            None => Writers::alone(),
+        }
+    }
+
+    /// This rank.
+    pub fn alone() -> Writers {
+        Writers { comm: None, rank: 0, size: 1 }
+    }
+
+    /// Of these ranks those of this node, by shared memory; `None` where they cannot be found, on all ranks.
+    pub fn of_node(&self) -> Option<Writers> {
+        let comm = self.comm?;
+        let node = comm.split_by_memory(self.rank);
+        let ranks = node.and_then(|node| node.rank().zip(node.size()));
+        let found = self.all(ranks.is_some());
+        let (rank, size) = ranks.filter(|_| found)?;
+        Some(Writers { comm: node, rank, size })
+    }
+
+    /// Gives the communicator back.
+    pub fn free(self) {
+        if let Some(comm) = self.comm {
+            comm.free();
+        }
+    }
+
+    /// The first rank's path, on all ranks.
+    pub fn agree_on(&self, path: PathBuf) -> PathBuf {
+        let Some(comm) = self.comm else { return path };
+        let mut bytes = path.into_os_string().into_encoded_bytes();
+        let mut length = [bytes.len() as u64];
+        comm.broadcast(&mut length);
+        bytes.resize(length[0] as usize, 0);
+        comm.broadcast(&mut bytes);
+        PathBuf::from(std::ffi::OsString::from_vec(bytes))
+    }
+
+    /// Whether it is so on all ranks.
+    pub fn all(&self, here: bool) -> bool {
+        self.least(here.into()) == 1
+    }
+
+    /// The least number of all ranks; 0 where they cannot be asked.
+    pub fn least(&self, here: i64) -> i64 {
+        self.comm.map_or(here, |comm| comm.min(here).unwrap_or(0))
+    }
+
+    /// The sum over the ranks before this one.
+    pub fn sum_before(&self, here: u64) -> u64 {
+        let Some(comm) = self.comm else { return 0 };
+        let sum = comm.sum_before(here as i64);
+        // What the first rank receives is not defined.
+        if self.rank == 0 { 0 } else { sum as u64 }
+    }
+
+    /// What all ranks have written, in the order of the ranks, on the first one; on the others nothing. `None`: the
+    /// ranks cannot be asked.
+    pub fn gather(&self, here: WrittenPart) -> Option<Vec<WrittenPart>> {
+        let Some(comm) = self.comm else { return Some(vec![here]) };
+        let count = if self.rank == 0 { self.size as usize } else { 0 };
+        let mut words = vec![0; count * WrittenPart::WORDS];
+        comm.gather(&here.to_words(), &mut words).then_some(())?;
+        let (parts, _) = words.as_chunks();
+        Some(parts.iter().map(WrittenPart::of_words).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_rank_has_written_survives_the_message() {
+        let part = WrittenPart { rank: 7, offset: 1 << 40, length: 4096, records: 5, finalized: true, error: 122 };
+        assert_eq!(WrittenPart::of_words(&part.to_words()), part);
+        assert_eq!(part.failure().and_then(|error| error.raw_os_error()), Some(122));
+    }
+}

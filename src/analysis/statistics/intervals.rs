@@ -1,0 +1,206 @@
+//! Intervals of the mean and of quantiles that hold for values which depend on each other.
+//!
+//! The interval of a quantile is Woodruff's (1952): the share of the values below it has an interval, whose ends are
+//! turned into quantiles of the sample. The interval of the share is that of Korn and Graubard (1998) for observations
+//! that are not independent: the binomial one of Clopper and Pearson, for the number of independent values that have as
+//! large a variance, and fewer by as much as Student's quantile is above the normal one. For independent values it is
+//! that between order statistics ([`super::interval_ranks`]).
+
+use statrs::distribution::{ContinuousCDF, FisherSnedecor};
+use statrs::function::beta::beta_reg;
+
+use super::long_run::{blocks, cosine_powers, long_run};
+use super::order::Interval;
+use super::student::student_quantile;
+use super::{Sample, are_dependent, dependence, dependence_of_quantile};
+
+/// A series of which intervals are made.
+#[derive(Debug)]
+pub struct Intervals<'v> {
+    values: &'v [f64],
+    sample: &'v Sample,
+    confidence: f64,
+    /// How many independent values the series is worth, for the mean or for the median: whichever are fewer.
+    effective: f64,
+    /// How long the correlation lasts, for the one or the other, as a share of the series.
+    share: f64,
+}
+
+/// A series worth fewer independent values has no interval: what is known of its dependence is too little.
+const FEWEST: f64 = 4.0;
+/// A quantile beyond which less than so many independent values lie has none either.
+const FEWEST_BEYOND: f64 = 3.0;
+/// Where fewer lie beyond it, their variance is hardly known from themselves.
+const MANY_BEYOND: f64 = 20.0;
+/// Cosines whose periods are as long as the series, and those that they are held against.
+const LONGEST: usize = 8;
+const LONG: usize = 72;
+/// The p-value from which on dependence is said to last as long as the series.
+const LASTING: f64 = 0.02;
+
+impl<'v> Intervals<'v> {
+    /// Of finite values in the order in which they were measured; `sample` holds the same, sorted. `confidence` is 0.95
+    /// for intervals that hold what they are of in 95 of 100 series.
+    pub fn of(values: &'v [f64], sample: &'v Sample, confidence: f64) -> Self {
+        let of_median = sample.median().and_then(|median| dependence_of_quantile(values, median));
+        let both = [dependence(values), of_median];
+        let known = || both.iter().flatten();
+        let n = values.len() as f64;
+        let effective = known().map(|found| found.effective).fold(n, f64::min);
+        let share = known().map(|found| found.time).fold(1.0, f64::max) / n;
+        Intervals { values, sample, confidence, effective, share }
+    }
+
+    /// The interval of the mean: Student's, with the variance of a mean of dependent values. `None` for fewer than four
+    /// values, independent ones.
+    pub fn mean(&self) -> Option<Interval> {
+        let mean = self.sample.moments()?.mean;
+        let found = long_run(&blocks(self.values, |value| value), self.share)?;
+        let half = self.student(found.freedom)? * found.variance_of_mean.sqrt();
+        (self.effective >= FEWEST).then(|| self.interval(mean - half, mean + half))
+    }
+
+    /// The interval of the quantile at `p`, 0 to 1. `None` where too few independent values lie beyond it: for 95 % of
+    /// confidence, 3 of those that the whole series is worth.
+    pub fn quantile(&self, p: f64) -> Option<Interval> {
+        let beyond = self.effective * p.min(1.0 - p);
+        if beyond < FEWEST_BEYOND || self.effective < FEWEST {
+            return None;
+        }
+        let value = self.sample.quantile(p)?;
+        let n = self.values.len() as f64;
+        let below = blocks(self.values, |other| f64::from(u8::from(other <= value)));
+        let share = below.iter().sum::<f64>() / below.len() as f64;
+        let found = long_run(&below, self.share)?;
+        let of_independent = share * (1.0 - share) / n;
+        let ratio = if of_independent > 0.0 { found.variance_of_mean / of_independent } else { 1.0 };
+        // Few values far out may be closer together, or further apart, than others would be.
+        let least = if beyond < MANY_BEYOND { (n / self.effective).sqrt() } else { 0.5 };
+        let narrower = self.student(f64::INFINITY)? / self.student(found.freedom)?;
+        let [lower, upper] = places(n / ratio.max(least) * narrower.powi(2), p, 1.0 - self.confidence)?;
+        let at = |place: f64| self.sample.quantile((place * n - 0.5) / (n - 1.0));
+        Some(self.interval(at(lower)?, at(upper)?))
+    }
+
+    /// Whether the values depend on each other over the whole series, as far as can be seen: the longest waves hold more
+    /// of the variance than shorter ones do. Such a series may have long memory, and its intervals hold less often than
+    /// they say; or it is too short.
+    pub fn dependence_lasts(&self) -> bool {
+        let Some(median) = self.sample.median() else { return false };
+        let below = blocks(self.values, |value| f64::from(u8::from(value <= median)));
+        if below.len() < 2 * LONG || !are_dependent(self.values, self.sample) {
+            return false;
+        }
+        let powers = cosine_powers(&below, LONG);
+        let mean = |powers: &[f64]| powers.iter().sum::<f64>() / powers.len() as f64;
+        let (longest, others) = (mean(&powers[..LONGEST]), mean(&powers[LONGEST..]));
+        let Ok(fisher) = FisherSnedecor::new(LONGEST as f64, (LONG - LONGEST) as f64) else { return false };
+        others > 0.0 && fisher.sf(longest / others) <= LASTING
+    }
+
+    fn interval(&self, lower: f64, upper: f64) -> Interval {
+        Interval { lower, upper, coverage: self.confidence }
+    }
+
+    /// Student's quantile; the normal one for infinitely many degrees of freedom.
+    fn student(&self, freedom: f64) -> Option<f64> {
+        student_quantile(freedom.min(1e9), f64::midpoint(1.0, self.confidence))
+    }
+}
+
+/// Between which shares of the values the quantile at `p` of `n` independent ones lies, n being any number from 1 on;
+/// `outside` is the probability that it does not. Half a value beyond the ranks, where the distribution function of a
+/// sample has its middle.
+pub(super) fn places(n: f64, p: f64, outside: f64) -> Option<[f64; 2]> {
+    let tail = outside / 2.0;
+    // P(B <= k - 1) of a binomial B, rising with k, ...
+    let below = |k: f64| beta_reg(n - k + 1.0, k, 1.0 - p);
+    // ... and P(B >= k), falling with k.
+    let above = |k: f64| beta_reg(k, n - k + 1.0, p);
+    if n < 1.0 || below(1.0) > tail || above(n) > tail {
+        return None;
+    }
+    let last = |holds: &dyn Fn(f64) -> bool| {
+        let (mut low, mut high) = (1.0, n);
+        for _ in 0..60 {
+            let middle = f64::midpoint(low, high);
+            if holds(middle) { low = middle } else { high = middle }
+        }
+        low
+    };
+    let lower = last(&|k| below(k) <= tail);
+    let upper = last(&|k| above(k) > tail);
+    Some([(lower - 0.5) / n, (upper - 0.5) / n])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::statistics::{Random, interval_ranks};
+
+    fn autoregressive(n: usize, phi: f64, seed: u64) -> Vec<f64> {
+        let mut random = Random::new(seed);
+        let mut x = random.normal() / (1.0 - phi * phi).sqrt();
+        (0..n)
+            .map(|_| {
+                x = phi * x + random.normal();
+                x
+            })
+            .collect()
+    }
+
+    #[test]
+    fn intervals_hold_what_they_are_of_in_95_of_100_series() {
+        for (phi, n) in [(0.0, 100), (0.5, 400), (0.9, 2000)] {
+            let (mut median, mut mean, mut p95, mut made) = (0, 0, 0, 0);
+            // Of the standard normal distribution, times its deviation.
+            let upper = 1.644_853_626_951 / (1.0_f64 - phi * phi).sqrt();
+            for seed in 0..300 {
+                let values = autoregressive(n, phi, seed);
+                let sample = Sample::new(&values);
+                let intervals = Intervals::of(&values, &sample, 0.95);
+                let holds = |found: Option<Interval>, truth: f64| {
+                    usize::from(found.is_some_and(|found| found.lower <= truth && truth <= found.upper))
+                };
+                median += holds(intervals.quantile(0.5), 0.0);
+                mean += holds(intervals.mean(), 0.0);
+                p95 += holds(intervals.quantile(0.95), upper);
+                made += usize::from(intervals.quantile(0.95).is_some());
+            }
+            // 1.3 % is a standard deviation of such a share.
+            for held in [median, mean] {
+                assert!((273..=297).contains(&held), "phi {phi}: {median} {mean} of 300");
+            }
+            assert!(p95 * 100 >= made * 90, "phi {phi}: {p95} of {made}");
+        }
+    }
+
+    #[test]
+    fn of_independent_values_it_lies_between_the_order_statistics() {
+        for (n, p) in [(40, 0.5), (1000, 0.5), (1000, 0.95), (5000, 0.99)] {
+            let (lower, upper, _) = interval_ranks(n, p, 0.95).unwrap();
+            let found = places(n as f64, p, 0.05).unwrap();
+            // Within the next rank, which is where the probability is exact.
+            let ranks = found.map(|place| place * n as f64 + 0.5);
+            assert!((0.0..=1.0).contains(&(ranks[0] - lower as f64)), "{ranks:?} {lower}");
+            assert!((0.0..=1.0).contains(&(upper as f64 - ranks[1])), "{ranks:?} {upper}");
+        }
+    }
+
+    #[test]
+    fn too_little_has_no_interval() {
+        let of = |values: &[f64]| {
+            let sample = Sample::new(values);
+            let intervals = Intervals::of(values, &sample, 0.95);
+            (intervals.mean(), intervals.quantile(0.5), intervals.quantile(0.99), intervals.dependence_lasts())
+        };
+        assert_eq!(of(&[]), (None, None, None, false));
+        assert_eq!(of(&[1.0, 2.0, 3.0]), (None, None, None, false));
+        let trend: Vec<f64> = (0..1000).map(f64::from).collect();
+        assert_eq!(of(&trend).2, None);
+        assert!(of(&trend).3);
+        let equal = of(&[7.0; 100]);
+        assert_eq!(equal.1.map(|found| (found.lower, found.upper)), Some((7.0, 7.0)));
+        assert!(!of(&autoregressive(1000, 0.5, 1)).3);
+    }
+}

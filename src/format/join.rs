@@ -1,0 +1,338 @@
+//! Joins traces of one run into one file: each process adds the parts of its node to the trace of the others, in any
+//! order and at the same time.
+//!
+//! No lock is used, since locks do not exclude each other between the nodes of some network file systems. Two things do
+//! on all of them: a name is given once (link), and taken away once (rename). A process has its parts in a file of its
+//! own, and gives it the name of the trace. If a trace of the same run has that name, the process takes the name away,
+//! adds the parts of the smaller file to the larger one, and tries again. It is done when its file has the name. So no
+//! process waits for another one, and a part is copied at most log2(parts) times. A process that is killed leaves its
+//! file, which is a trace like any other.
+
+use std::collections::{HashMap, HashSet};
+use std::fs::{File, OpenOptions};
+use std::io::{self, Seek, SeekFrom};
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use bytemuck::{Pod, Zeroable};
+
+use crate::file;
+use crate::layout::*;
+
+/// How long a name that is taken, but leads to no file, is tried again: a network file system may remember old names
+/// for half a minute.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// The shortest and the longest pause between two attempts.
+const PAUSES: [Duration; 2] = [Duration::from_millis(1), Duration::from_millis(200)];
+
+/// Nothing takes longer between two writes: a file that is being joined and was not written for so long has been left by
+/// a process that was killed.
+const ABANDONED: Duration = Duration::from_secs(600);
+
+/// A trace that has its name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Joined {
+    /// Its name: the one that was asked for, or one with a number where that is another file's.
+    pub path: PathBuf,
+    /// The parts in it.
+    pub parts: u32,
+}
+
+/// A trace that is open.
+struct Stored {
+    path: PathBuf,
+    file: File,
+    header: FileHeader,
+    parts: Vec<PartEntry>,
+}
+
+/// Gives the trace in the file `own` the name `output`, joined with the trace of the same run that has this name.
+/// Where the name is another file's, the first free one of `NAME.2.ENDING`, `NAME.3.ENDING`, ... is taken, or the one
+/// that a trace of the same run has.
+///
+/// `own` must have room for an entry of each rank of its world ([`file::parts_start`]), and lie in the folder of
+/// `output`. `token` is one that no other process has: it is part of the names of files that are being joined.
+///
+/// # Errors
+/// What the file system says. The parts are then in `own`, or in a file `NAME.TOKEN.N.joining.ENDING`.
+pub fn publish(own: &Path, output: &Path, token: &str) -> io::Result<Joined> {
+    let mut own = Stored::open(own)?;
+    let mut claims = 0;
+    let mut pauses = Pauses::new(token);
+    for abandoned in abandoned(output, &own) {
+        let claim = claim_name(output, token, claims);
+        claims += 1;
+        if take_away(&abandoned, &claim)? {
+            own = merge(own, Stored::open(&claim)?)?;
+        }
+    }
+    let mut number = 1;
+    loop {
+        let candidate = file::numbered(output, number);
+        if give_name(&own.path, &candidate)? {
+            file::settle_name(&candidate);
+            return Ok(Joined { path: candidate, parts: own.header.parts });
+        }
+        let relation = match Stored::open(&candidate) {
+            Ok(other) if other.is_foreign_to(&own)? => None,
+            Ok(other) => Some((other.has_all_of(&own), other.header.parts)),
+            // Another process has taken it away, to join it with its own.
+            Err(error) if is_gone(&error) => {
+                number += u32::from(!pauses.pause());
+                continue;
+            }
+            Err(_) => None,
+        };
+        match relation {
+            None => {
+                number += 1;
+                continue;
+            }
+            Some((true, parts)) => {
+                std::fs::remove_file(&own.path)?;
+                return Ok(Joined { path: candidate, parts });
+            }
+            Some((false, _)) => {}
+        }
+        let claim = claim_name(output, token, claims);
+        if !take_away(&candidate, &claim)? {
+            pauses.pause();
+            continue;
+        }
+        claims += 1;
+        let other = Stored::open(&claim)?;
+        if other.is_foreign_to(&own)? {
+            // Another run's trace came there in between.
+            give_back(&claim, output)?;
+            continue;
+        }
+        own = merge(own, other)?;
+        pauses = Pauses::new(token);
+        number = 1;
+    }
+}
+
+/// The files of the same run that processes have left while they were joining them.
+fn abandoned(output: &Path, own: &Stored) -> Vec<PathBuf> {
+    let modified = |file: &File| file.metadata().and_then(|metadata| metadata.modified());
+    let Ok(now) = modified(&own.file) else { return Vec::new() };
+    let folder = output.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let (stem, ending) = (output.file_stem().unwrap_or_default(), joining_ending(output));
+    let is_of = |name: &str| name.starts_with(&format!("{}.", stem.to_string_lossy())) && name.ends_with(&ending);
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let named = entries.filter(|entry| is_of(&entry.file_name().to_string_lossy())).map(|entry| entry.path());
+    let is_abandoned = |path: &PathBuf| {
+        let Ok(other) = Stored::open(path) else { return false };
+        // Both times are the file system's.
+        let age = modified(&other.file).ok().and_then(|modified| now.duration_since(modified).ok());
+        age.is_some_and(|age| age > ABANDONED) && other.is_foreign_to(own).is_ok_and(|foreign| !foreign)
+    };
+    named.filter(is_abandoned).collect()
+}
+
+/// Whether `own` has got the name; `false`: another file has it.
+fn give_name(own: &Path, name: &Path) -> io::Result<bool> {
+    match std::fs::hard_link(own, name) {
+        Ok(()) => {}
+        // A network file system may say so of a request that it has carried out and was sent again.
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            let [own, other] = [own, name].map(|path| path.symlink_metadata().map(|found| (found.dev(), found.ino())));
+            if !own.is_ok_and(|own| other.is_ok_and(|other| own == other)) {
+                return Ok(false);
+            }
+        }
+        Err(_) if name.symlink_metadata().is_ok() => return Ok(false),
+        // A file system without hard links: the check and the renaming are two steps there.
+        Err(_) => return std::fs::rename(own, name).map(|()| true),
+    }
+    // The trace is there: a second name that cannot be removed takes nothing from it.
+    let _ = std::fs::remove_file(own);
+    Ok(true)
+}
+
+/// Whether the name leads nowhere, or to a file that a network file system still remembers under it.
+fn is_gone(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::StaleNetworkFileHandle)
+}
+
+/// Whether this process has taken the name away; `false`: another one was faster.
+fn take_away(name: &Path, claim: &Path) -> io::Result<bool> {
+    match std::fs::rename(name, claim) {
+        Ok(()) => Ok(true),
+        // As in `give_name`.
+        Err(error) if is_gone(&error) => Ok(claim.symlink_metadata().is_ok()),
+        Err(error) => Err(error),
+    }
+}
+
+fn give_back(claim: &Path, output: &Path) -> io::Result<()> {
+    for number in 1.. {
+        if give_name(claim, &file::numbered(output, number))? {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// `a.mpitrace` -> `a.TOKEN.N.joining.mpitrace`.
+fn claim_name(output: &Path, token: &str, number: u32) -> PathBuf {
+    let stem = output.file_stem().unwrap_or_default().to_string_lossy();
+    output.with_file_name(format!("{stem}.{token}.{number}{}", joining_ending(output)))
+}
+
+fn joining_ending(output: &Path) -> String {
+    let ending = output.extension().map_or_else(String::new, |ending| format!(".{}", ending.to_string_lossy()));
+    format!(".joining{ending}")
+}
+
+/// Adds the parts of the smaller file to the larger one and removes the smaller one. The result has the name of
+/// `other`, which shows in a listing of the folder.
+fn merge(mut own: Stored, mut other: Stored) -> io::Result<Stored> {
+    let all = own.parts.len() + other.parts.len();
+    if other.has_room_for(all) && other.bytes() >= own.bytes() {
+        other.add(&own)?;
+        std::fs::remove_file(&own.path)?;
+        Ok(other)
+    } else {
+        own.add(&other)?;
+        std::fs::rename(&own.path, &other.path)?;
+        own.path = other.path;
+        Ok(own)
+    }
+}
+
+impl Stored {
+    /// Reads the frame of a trace. What is no trace is an error of the kind `InvalidData`.
+    fn open(path: &Path) -> io::Result<Stored> {
+        let file = OpenOptions::new().read(true).write(true).custom_flags(libc::O_NONBLOCK).open(path)?;
+        let header: FileHeader = read_at(&file, 0)?;
+        let known = header.magic == FILE_MAGIC && header.version == VERSION && file::checksum(&header) == header.crc;
+        if !known || header.parts > header.world_size {
+            return Err(io::ErrorKind::InvalidData.into());
+        }
+        let mut parts = vec![PartEntry::default(); header.parts as usize];
+        file.read_exact_at(bytemuck::cast_slice_mut(&mut parts), file::part_entry_offset(0))?;
+        Ok(Stored { path: path.to_owned(), file, header, parts })
+    }
+
+    /// Whether it is another run's, or has another process as a rank that both have.
+    fn is_foreign_to(&self, other: &Stored) -> io::Result<bool> {
+        if self.header.job != other.header.job || self.header.world_size != other.header.world_size {
+            return Ok(true);
+        }
+        let known: HashMap<u32, &PartEntry> = self.parts.iter().map(|entry| (entry.rank, entry)).collect();
+        for entry in &other.parts {
+            if let Some(known) = known.get(&entry.rank)
+                && self.process(known)? != other.process(entry)?
+            {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    fn has_all_of(&self, other: &Stored) -> bool {
+        let known = self.ranks();
+        other.parts.iter().all(|entry| known.contains(&entry.rank))
+    }
+
+    fn ranks(&self) -> HashSet<u32> {
+        self.parts.iter().map(|entry| entry.rank).collect()
+    }
+
+    /// `None`: the rank had no memory for records.
+    fn part(&self, entry: &PartEntry) -> io::Result<Option<PartHeader>> {
+        if entry.length == 0 { Ok(None) } else { read_at(&self.file, entry.offset).map(Some) }
+    }
+
+    /// What no other process has.
+    fn process(&self, entry: &PartEntry) -> io::Result<Option<(u32, Anchor)>> {
+        Ok(self.part(entry)?.map(|part| (part.rank.pid, part.rank.first_anchor)))
+    }
+
+    /// Bytes of its parts.
+    fn bytes(&self) -> u64 {
+        self.parts.iter().map(|entry| entry.length).sum()
+    }
+
+    fn has_room_for(&self, parts: usize) -> bool {
+        let first = self.parts.iter().filter(|entry| entry.length > 0).map(|entry| entry.offset).min();
+        file::part_entry_offset(parts as u32) <= first.unwrap_or(self.header.length)
+    }
+
+    /// Adds the parts that are not there, behind those that are: what the header says is true at any time. All of it is
+    /// on disk when this returns.
+    fn add(&mut self, other: &Stored) -> io::Result<()> {
+        let known = self.ranks();
+        let old = self.parts.len();
+        let mut end = self.header.length;
+        for entry in other.parts.iter().filter(|entry| !known.contains(&entry.rank)) {
+            let mut added = *entry;
+            if entry.length > 0 {
+                added.offset = round_up(end, PAGE);
+                end = added.offset + added.length;
+                copy(&other.file, entry.offset, &self.file, added.offset, entry.length)?;
+            }
+            self.parts.push(added);
+        }
+        self.file.write_all_at(bytemuck::cast_slice(&self.parts[old..]), file::part_entry_offset(old as u32))?;
+        self.file.sync_data()?;
+        let FileHeader { job, world_size, .. } = self.header;
+        let parts = self.parts.len() as u32;
+        let complete = parts == world_size && self.is_whole()?;
+        file::write_header(&self.file, job, world_size, parts, end, complete)?;
+        self.header = read_at(&self.file, 0)?;
+        file::settle(self.file.try_clone()?)
+    }
+
+    /// Whether all of its ranks reached `MPI_Finalize`, and no record was lost.
+    fn is_whole(&self) -> io::Result<bool> {
+        for entry in &self.parts {
+            let part = self.part(entry)?;
+            if !part.is_some_and(|part| part.incomplete == 0 && part.rank.state == state::FINALIZED) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+}
+
+fn read_at<T: Pod + Zeroable>(file: &File, offset: u64) -> io::Result<T> {
+    let mut value = T::zeroed();
+    file.read_exact_at(bytemuck::bytes_of_mut(&mut value), offset)?;
+    Ok(value)
+}
+
+fn copy(mut from: &File, at: u64, mut to: &File, place: u64, length: u64) -> io::Result<()> {
+    from.seek(SeekFrom::Start(at))?;
+    to.seek(SeekFrom::Start(place))?;
+    let copied = io::copy(&mut io::Read::take(from, length), &mut to)?;
+    if copied == length { Ok(()) } else { Err(io::ErrorKind::UnexpectedEof.into()) }
+}
+
+/// Pauses of random length, so that processes that meet do not meet again.
+struct Pauses {
+    started: Instant,
+    longest: Duration,
+    random: u64,
+}
+
+impl Pauses {
+    fn new(token: &str) -> Pauses {
+        let random = token.bytes().fold(1u64, |hash, byte| hash.wrapping_mul(31).wrapping_add(byte.into()));
+        Pauses { started: Instant::now(), longest: PAUSES[0], random }
+    }
+
+    /// Waits; `false`: there were pauses enough.
+    fn pause(&mut self) -> bool {
+        // The constants of Knuth's MMIX.
+        self.random = self.random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        std::thread::sleep(self.longest.mul_f64((self.random >> 32) as f64 / f64::from(u32::MAX)));
+        self.longest = (2 * self.longest).min(PAUSES[1]);
+        self.started.elapsed() < PATIENCE
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,179 @@
+use super::*;
+use crate::part::Content;
+
+const WORLD: u32 = 400;
+
+/// A rank's part without records, whose metadata is of this length.
+fn content(job: u8, rank: u32, pid: u32, metadata: &[u8]) -> Content<'_> {
+    let rank = RankHeader { job: [job; 16], rank, pid, world_size: WORLD, ..RankHeader::zeroed() };
+    Content {
+        rank,
+        incomplete: true,
+        metadata,
+        strings: &[],
+        communicators: &[],
+        operations: &[],
+        threads: &[],
+        counters: &[],
+        syncs: &[],
+        probes: &[],
+        runs: Vec::new(),
+        columns: Vec::new(),
+    }
+}
+
+/// A trace of some ranks, with so much room in its table; the process of a rank has the number `pid` + rank.
+fn write(path: &Path, job: u8, ranks: &[u32], pid: u32, room: u32) {
+    let file = File::create_new(path).unwrap();
+    let mut offset = file::parts_start(room);
+    for (index, &rank) in (0..).zip(ranks) {
+        let metadata = vec![rank as u8; 10 + 5000 * (rank as usize % 3)];
+        let content = content(job, rank, pid + rank, &metadata);
+        let entry = PartEntry { offset, length: content.length(), rank, padding: 0 };
+        content.write_at(&file, offset).unwrap();
+        file.write_all_at(bytemuck::bytes_of(&entry), file::part_entry_offset(index)).unwrap();
+        offset += entry.length;
+    }
+    file::write_header(&file, [job; 16], WORLD, ranks.len() as u32, offset, false).unwrap();
+}
+
+/// The ranks in a trace, whose parts must be as they were written.
+fn ranks(path: &Path) -> Vec<u32> {
+    let stored = Stored::open(path).unwrap();
+    let length = stored.file.metadata().unwrap().len();
+    assert_eq!(stored.header.length, length);
+    let mut ranks = Vec::new();
+    for entry in &stored.parts {
+        let header = stored.part(entry).unwrap().unwrap();
+        assert_eq!((header.rank.rank, header.length), (entry.rank, entry.length));
+        let place = entry.offset + size_of::<PartHeader>() as u64;
+        let mut directory = vec![SectionEntry::zeroed(); header.sections as usize];
+        stored.file.read_exact_at(bytemuck::cast_slice_mut(&mut directory), place).unwrap();
+        assert_eq!(crate::part::checksum(&header, &directory), header.crc);
+        let mut metadata = vec![0; directory[0].count as usize];
+        stored.file.read_exact_at(&mut metadata, entry.offset + directory[0].offset).unwrap();
+        assert_eq!(metadata, vec![entry.rank as u8; 10 + 5000 * (entry.rank as usize % 3)]);
+        ranks.push(entry.rank);
+    }
+    ranks.sort_unstable();
+    ranks
+}
+
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Folder {
+        let folder = std::env::temp_dir().join(format!("mpitrace-join-{name}-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&folder);
+        std::fs::create_dir_all(&folder).unwrap();
+        Folder(folder)
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+
+    fn names(&self) -> Vec<String> {
+        let entries = std::fs::read_dir(&self.0).unwrap().flatten();
+        let mut names: Vec<String> = entries.map(|entry| entry.file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+#[test]
+fn parts_of_many_nodes_that_come_at_once_become_one_trace() {
+    let folder = Folder::new("at-once");
+    let output = folder.path("a.mpitrace");
+    let barrier = std::sync::Barrier::new(32);
+    std::thread::scope(|scope| {
+        for node in 0..32 {
+            let (folder, output, barrier) = (&folder, &output, &barrier);
+            scope.spawn(move || {
+                let own = folder.path(&format!(".{node}"));
+                write(&own, 1, &[4 * node, 4 * node + 1, 4 * node + 2, 4 * node + 3], 1000, WORLD);
+                barrier.wait();
+                publish(&own, output, &format!("n{node}")).unwrap();
+            });
+        }
+    });
+    assert_eq!(folder.names(), ["a.mpitrace"]);
+    assert_eq!(ranks(&output), (0..128).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_trace_whose_table_has_no_room_is_joined_too() {
+    let folder = Folder::new("room");
+    let output = folder.path("a.mpitrace");
+    // One page of the table has room for 168 entries.
+    let first = folder.path("first");
+    write(&first, 1, &(0..160).collect::<Vec<_>>(), 1000, 160);
+    assert_eq!(publish(&first, &output, "x").unwrap(), Joined { path: output.clone(), parts: 160 });
+    let second = folder.path("second");
+    write(&second, 1, &(200..220).collect::<Vec<_>>(), 1000, WORLD);
+    assert_eq!(publish(&second, &output, "y").unwrap(), Joined { path: output.clone(), parts: 180 });
+    assert_eq!(ranks(&output), (0..160).chain(200..220).collect::<Vec<_>>());
+    assert_eq!(folder.names(), ["a.mpitrace"]);
+}
+
+#[test]
+fn another_run_s_trace_and_other_files_stay_as_they_are() {
+    let folder = Folder::new("foreign");
+    let output = folder.path("a.mpitrace");
+    std::fs::write(&output, "precious").unwrap();
+    let other = folder.path("a.2.mpitrace");
+    write(&other, 2, &[0, 1], 1000, WORLD);
+    let before = std::fs::read(&other).unwrap();
+    // The same token by chance, and another process as rank 1.
+    let chance = folder.path("a.3.mpitrace");
+    write(&chance, 1, &[1], 7000, WORLD);
+    for ranks in [&[0, 1], &[2, 3]] {
+        let own = folder.path("own");
+        write(&own, 1, ranks, 1000, WORLD);
+        let joined = publish(&own, &output, "x").unwrap();
+        assert!(joined.path == folder.path("a.4.mpitrace") || joined.path == chance, "{joined:?}");
+    }
+    assert_eq!(std::fs::read(&output).unwrap(), b"precious");
+    assert_eq!(std::fs::read(&other).unwrap(), before);
+    assert_eq!(ranks(&folder.path("a.4.mpitrace")), [0, 1]);
+    assert_eq!(ranks(&chance), [1, 2, 3]);
+}
+
+#[test]
+fn what_is_there_already_is_not_added_again() {
+    let folder = Folder::new("again");
+    let output = folder.path("a.mpitrace");
+    for (ranks, parts) in [(&[0, 1][..], 2), (&[1], 2), (&[0, 1, 2], 3)] {
+        let own = folder.path("own");
+        write(&own, 1, ranks, 1000, WORLD);
+        assert_eq!(publish(&own, &output, "x").unwrap().parts, parts);
+    }
+    assert_eq!(ranks(&output), [0, 1, 2]);
+    assert_eq!(folder.names(), ["a.mpitrace"]);
+}
+
+#[test]
+fn what_a_killed_process_was_joining_is_joined_by_a_later_one() {
+    let folder = Folder::new("abandoned");
+    let output = folder.path("a.mpitrace");
+    let (old, new) = (folder.path("a.n1-7.0.joining.mpitrace"), folder.path("a.n2-8.0.joining.mpitrace"));
+    let other_run = folder.path("a.n3-9.0.joining.mpitrace");
+    write(&old, 1, &[0, 1, 2], 1000, WORLD);
+    write(&new, 1, &[7], 1000, WORLD);
+    write(&other_run, 2, &[0], 1000, WORLD);
+    for path in [&old, &other_run] {
+        let file = File::options().write(true).open(path).unwrap();
+        file.set_modified(std::time::SystemTime::now() - 2 * ABANDONED).unwrap();
+    }
+    let own = folder.path("own");
+    write(&own, 1, &[2, 3], 1000, WORLD);
+    assert_eq!(publish(&own, &output, "x").unwrap().parts, 4);
+    assert_eq!(ranks(&output), [0, 1, 2, 3]);
+    assert_eq!(folder.names(), ["a.mpitrace", "a.n2-8.0.joining.mpitrace", "a.n3-9.0.joining.mpitrace"]);
+}
