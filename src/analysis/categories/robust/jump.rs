@@ -22,10 +22,10 @@ const REPEATS: f64 = 0.02;
 const BESIDE: usize = 30;
 /// So long a series shows by itself what its windows differ by.
 const LONG: usize = 500;
+/// Its chance of a false change is divided by this: neighbours may be correlated, which no model of the noise allows for.
+const WITHOUT_MODEL: f64 = 8.0;
 /// From so many places on, the largest differences are left out of the scale.
 const MANY: usize = 100;
-/// A difference counts for the tails up to so many standard deviations.
-const FARTHEST: f64 = 5.0;
 /// The correlation of neighbours is known within so many standard errors, each 1 / sqrt(n).
 const UNSURE: f64 = 1.3;
 /// No correlation of neighbours is higher: a longer memory than that cannot be told from none in a few thousand values.
@@ -116,6 +116,7 @@ impl Noise {
         if before < 2 || behind < 2 {
             return 0.0;
         }
+        let chance = if count < LONG { chance } else { chance / WITHOUT_MODEL };
         let longest = (count / 5).max(24);
         let wider = self.wider(at - before, at).max(self.wider(at, at + behind.min(before.max(BESIDE))));
         let whole = (before <= longest / 2).then_some(before);
@@ -140,8 +141,7 @@ impl Noise {
                     self.least * self.least * (1.0 / a as f64 + 1.0 / b as f64)
                 };
                 let scale = elsewhere.square.max(model).sqrt() * wider;
-                let by_values = self.tails(deviations, a as f64, b as f64, difference.signum());
-                let tails = by_values.max(elsewhere.tails(deviations, count as f64 / (a + b) as f64));
+                let tails = self.tails(deviations, a as f64, b as f64, difference.signum());
                 strength = strength.max(difference.abs() / (scale * student(tails, degrees)));
             }
         }
@@ -183,24 +183,18 @@ impl Noise {
         };
         others.iter_mut().for_each(|other| *other -= middle);
         let square = usual_square(&mut others, places >= MANY);
-        let (mut cube, mut fourth) = (0.0, 0.0);
-        let most = FARTHEST * square.sqrt();
-        for other in &others {
-            let other = other.clamp(-most, most);
-            cube += other * other * other;
-            fourth += (other * other).powi(2);
-        }
-        let count = others.len() as f64;
-        Elsewhere { square, cube: -sign * cube / count, fourth: fourth / count, repeated }
+        Elsewhere { square, repeated }
     }
 
     /// So many standard deviations of a normal distribution, in those of the difference of the means of `a` and `b`
-    /// values, in the direction of `sign`, from the cumulants of single values, which are independent here.
+    /// values, in the direction of `sign`: skewed noise and noise with tails makes it wider (Cornish and Fisher, 1938).
+    /// The cumulants of a mean follow from those of the values.
     fn tails(&self, z: f64, a: f64, b: f64, sign: f64) -> f64 {
         let spread = 1.0 / a + 1.0 / b;
         let skew = sign * self.skew * (1.0 / (a * a) - 1.0 / (b * b)) / spread.powf(1.5);
         let excess = self.excess * (a.powi(-3) + b.powi(-3)) / (spread * spread);
-        widened(z, skew.clamp(0.0, 2.0), excess.clamp(0.0, 6.0))
+        let (skew, excess) = (skew.clamp(0.0, 2.0), excess.clamp(0.0, 6.0));
+        z + (z * z - 1.0) * skew / 6.0 + (z * z * z - 3.0 * z) * excess / 24.0
     }
 
     /// The variance of such a difference in first-order autoregressive noise: the largest that its correlation allows.
@@ -240,35 +234,10 @@ fn of_mean(phi: f64, count: f64) -> f64 {
 
 /// What windows differ by elsewhere.
 struct Elsewhere {
-    /// Mean square of the differences about their middle,
+    /// Mean square of the differences about their middle.
     square: f64,
-    /// mean cube, in the direction of the change that is tested,
-    cube: f64,
-    /// and mean fourth power.
-    fourth: f64,
     /// The share of places at which the change is repeated.
     repeated: f64,
-}
-
-impl Elsewhere {
-    /// So many standard deviations of a normal distribution, in those of these differences, from their own cumulants:
-    /// the means of correlated values have wider tails than those of independent ones. `windows`: that do not overlap;
-    /// few of them do not show tails.
-    fn tails(&self, z: f64, windows: f64) -> f64 {
-        if self.square <= 0.0 {
-            return z;
-        }
-        let known = windows / (windows + 8.0);
-        let skew = known * self.cube / self.square.powf(1.5);
-        let excess = known * (self.fourth / (self.square * self.square) - 3.0);
-        widened(z, skew.clamp(0.0, 2.0), excess.clamp(0.0, 3.0))
-    }
-}
-
-/// So many standard deviations of a normal distribution, in those of one with this skewness and excess kurtosis, whose
-/// tails are wider (Cornish and Fisher, 1938).
-fn widened(z: f64, skew: f64, excess: f64) -> f64 {
-    z + (z * z - 1.0) * skew / 6.0 + (z * z * z - 3.0 * z) * excess / 24.0
 }
 
 /// The degrees of freedom of a scale from all windows of this length together: Student's threshold is higher where they
@@ -332,11 +301,5 @@ mod tests {
         assert!((4.5..6.5).contains(&tail), "{tail}");
         (noise.skew, noise.excess) = (0.0, 0.0);
         assert_eq!(noise.tails(3.0902, 3.0, 1e6, 1.0), 3.0902);
-        // The same by the cumulants of such means: skewness 2 / sqrt(3), excess 6 / 3.
-        let skewed = Elsewhere { square: 1.0, cube: 2.0 / 3.0_f64.sqrt(), fourth: 5.0, repeated: 0.0 };
-        let tail = skewed.tails(3.0902, 1e9);
-        assert!((4.5..6.5).contains(&tail), "{tail}");
-        let normal = Elsewhere { square: 1.0, cube: 0.0, fourth: 3.0, repeated: 0.0 };
-        assert_eq!(normal.tails(3.0902, 1e9), 3.0902);
     }
 }

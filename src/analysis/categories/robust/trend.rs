@@ -8,6 +8,8 @@ const STANDARD_ERRORS: f64 = 6.0;
 const CORRELATION_TIMES: f64 = 20.0;
 /// Fewer values show less memory than they have; they are taken to be autoregressive where that is worse.
 const KNOWN: usize = 200;
+/// Their correlation is known within so many standard errors, each 1 / sqrt(n).
+const UNSURE: f64 = 1.3;
 /// Numbers that a line has of its own.
 const LINE: usize = 2;
 
@@ -22,7 +24,7 @@ pub fn direction(values: &[f64]) -> i32 {
     let square: f64 = places().map(|place| place * place).sum();
     let slope = places().zip(values).map(|(place, value)| place * (value - mean)).sum::<f64>() / square;
     let rest: Vec<f64> = places().zip(values).map(|(place, value)| value - mean - slope * place).collect();
-    let phi = memory::first_correlation(&rest, LINE).clamp(0.0, 0.99);
+    let phi = (memory::first_correlation(&rest, LINE) + UNSURE / count.sqrt()).clamp(0.0, 0.99);
     let time = memory::correlation_time(&rest).max(if values.len() < KNOWN { phi / (1.0 - phi) } else { 0.0 });
     if count < CORRELATION_TIMES * time {
         return 0;
