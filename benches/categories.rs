@@ -1,331 +1,283 @@
-//! How often each method finds a warm-up, and where, in series of known levels; and what it takes beside sorting:
-//! `cargo bench --bench categories`. `TRIALS` (1000): seeded series of each kind. `LONGEST` (10000000): repetitions of
-//! the longest series that is timed; 0 times none.
+//! How often the categories are right, in series whose truth is known, beside what is wanted; and what they take beside
+//! sorting: `cargo bench --bench categories`.
+//!
+//! `TRIALS` (200): series of each kind and length, of the seeds 0, 1, 2 and so on. `FAMILY` (reporting): `tuning` for
+//! the series that the methods were tuned on. `LONGEST` (10000000): repetitions of the longest series that is timed; 0
+//! times none.
 
 mod series;
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-use mpitrace::categories::{Category, Class, Robust, Roth};
+use mpitrace::categories::{Category, Class, Robust, RobustCategories, Roth};
 use mpitrace::statistics::median;
-use series::{Noise, Shape, series};
+use series::{Kind, Process, reporting, tuning};
 
-/// A line of the table.
-struct Kind {
-    name: &'static str,
-    shape: Shape,
-    noise: Noise,
-    length: usize,
-}
-
-const fn kind(name: &'static str, shape: Shape, noise: Noise) -> Kind {
-    Kind { name, shape, noise, length: 1000 }
-}
-
-impl Kind {
-    const fn of(self, length: usize) -> Kind {
-        Kind { length, ..self }
-    }
-}
-
-const fn plain(sigma: f64) -> Noise {
-    Noise::Lognormal { sigma }
-}
-
-const fn cliff(at: usize, factor: f64) -> Shape {
-    Shape::Cliff { at, factor }
-}
-
-/// Without a warm-up: each that is found is false.
-const WITHOUT: [Kind; 25] = [
-    kind("stationary, sigma 0.05", Shape::Flat, plain(0.05)),
-    kind("stationary, sigma 0.1", Shape::Flat, plain(0.1)),
-    kind("stationary, sigma 0.2", Shape::Flat, plain(0.2)),
-    kind("stationary, sigma 0.3", Shape::Flat, plain(0.3)),
-    kind("1 % lucky", Shape::Flat, Noise::Lucky { sigma: 0.02 }),
-    kind("1 % outliers", Shape::Flat, Noise::Outliers { sigma: 0.05, share: 0.01 }),
-    kind("5 % outliers", Shape::Flat, Noise::Outliers { sigma: 0.05, share: 0.05 }),
-    kind("slow first", Shape::Flat, Noise::SlowFirst { sigma: 0.05 }),
-    kind("AR(1), phi 0.5", Shape::Flat, Noise::Autoregressive { sigma: 0.1, phi: 0.5 }),
-    kind("AR(1), phi 0.9", Shape::Flat, Noise::Autoregressive { sigma: 0.1, phi: 0.9 }),
-    kind("AR(1), phi 0.9, sigma 0.3", Shape::Flat, Noise::Autoregressive { sigma: 0.3, phi: 0.9 }),
-    kind("bursts x1.3", Shape::Flat, Noise::Bursts { sigma: 0.05, factor: 1.3 }),
-    kind("bursts x2", Shape::Flat, Noise::Bursts { sigma: 0.1, factor: 2.0 }),
-    kind("two modes, half and half", Shape::Flat, Noise::Modes { sigma: 0.03, share: 0.5 }),
-    kind("two modes, 10 % slow", Shape::Flat, Noise::Modes { sigma: 0.03, share: 0.1 }),
-    kind("two modes, 20 % slow", Shape::Flat, Noise::Modes { sigma: 0.03, share: 0.2 }),
-    kind("two modes that last", Shape::Flat, Noise::Switching { sigma: 0.03 }),
-    kind("20 repetitions", Shape::Flat, plain(0.1)).of(20),
-    kind("50 repetitions", Shape::Flat, plain(0.1)).of(50),
-    kind("100 repetitions", Shape::Flat, plain(0.1)).of(100),
-    kind("50 repetitions, two modes", Shape::Flat, Noise::Modes { sigma: 0.03, share: 0.5 }).of(50),
-    kind("50 repetitions, AR(1), phi 0.5", Shape::Flat, Noise::Autoregressive { sigma: 0.1, phi: 0.5 }).of(50),
-    kind("drop x1.5 at 600", Shape::Cliff { at: 600, factor: 1.5 }, plain(0.05)),
-    kind("rise x1.5 at 600", Shape::Later { at: 600, factor: 1.5 }, plain(0.05)),
-    kind("slowing down to x1.5", Shape::Slower { factor: 1.5 }, plain(0.05)),
+/// Lengths of stationary series.
+const LENGTHS: [usize; 7] = [12, 23, 40, 100, 300, 1000, 3000];
+/// Lengths of series with outliers.
+const WITH_OUTLIERS: [usize; 3] = [100, 300, 1000];
+/// Repetitions before and after a cliff.
+const CLIFFS: [(usize, usize); 12] = [
+    (3, 20),
+    (10, 20),
+    (20, 60),
+    (5, 200),
+    (60, 200),
+    (3, 997),
+    (20, 980),
+    (60, 940),
+    (240, 760),
+    (600, 400),
+    (900, 20),
+    (900, 100),
 ];
-
-/// With one.
-const WITH: [Kind; 23] = [
-    kind("cliff at 60, x2, sigma 0.05", cliff(60, 2.0), plain(0.05)),
-    kind("cliff at 60, x1.3, sigma 0.05", cliff(60, 1.3), plain(0.05)),
-    kind("cliff at 60, x1.3, sigma 0.02", cliff(60, 1.3), plain(0.02)),
-    kind("cliff at 60, x1.15, sigma 0.05", cliff(60, 1.15), plain(0.05)),
-    kind("cliff at 60, x2, sigma 0.15", cliff(60, 2.0), plain(0.15)),
-    kind("cliff at 60, x1.3, sigma 0.1", cliff(60, 1.3), plain(0.1)),
-    kind("cliff at 60, x1.3, sigma 0.2", cliff(60, 1.3), plain(0.2)),
-    kind("cliff at 60, x1.5, sigma 0.3", cliff(60, 1.5), plain(0.3)),
-    kind("cliff at 240, x1.3, sigma 0.1", cliff(240, 1.3), plain(0.1)),
-    kind("cliff at 60, x1.3, 1 % outliers", cliff(60, 1.3), Noise::Outliers { sigma: 0.05, share: 0.01 }),
-    kind("cliff at 60, x1.3, AR(1), phi 0.5", cliff(60, 1.3), Noise::Autoregressive { sigma: 0.05, phi: 0.5 }),
-    kind("cliff at 60, x2, bursts x1.3", cliff(60, 2.0), Noise::Bursts { sigma: 0.05, factor: 1.3 }),
-    kind("cliff at 2, x1.3, sigma 0.05", cliff(2, 1.3), plain(0.05)),
-    kind("cliff at 3, x1.3, sigma 0.05", cliff(3, 1.3), plain(0.05)),
-    kind("cliff at 5, x1.3, sigma 0.05", cliff(5, 1.3), plain(0.05)),
-    kind("cliff at 9, x1.3, sigma 0.05", cliff(9, 1.3), plain(0.05)),
-    kind("cliff at 5, x3, sigma 0.05", cliff(5, 3.0), plain(0.05)),
-    kind("cliff at 5, x3, 1 % outliers", cliff(5, 3.0), Noise::Outliers { sigma: 0.05, share: 0.01 }),
-    kind("20 repetitions, cliff at 4, x1.3", cliff(4, 1.3), plain(0.05)).of(20),
-    kind("50 repetitions, cliff at 10, x1.3", cliff(10, 1.3), plain(0.05)).of(50),
-    kind("100 repetitions, cliff at 20, x1.3", cliff(20, 1.3), plain(0.05)).of(100),
-    kind("10^5 repetitions, cliff at 60, x1.3", cliff(60, 1.3), plain(0.05)).of(100_000),
-    kind("10^5 repetitions, cliff at 9000, x1.3", cliff(9000, 1.3), plain(0.1)).of(100_000),
-];
-
-/// With one that has no place.
-const GRADUAL: [Kind; 2] = [
-    kind("gradual, tau 60, x2", Shape::Gradual { tau: 60.0, factor: 2.0 }, plain(0.05)),
-    kind("gradual, tau 20, x1.5", Shape::Gradual { tau: 20.0, factor: 1.5 }, plain(0.1)),
-];
+/// A cliff can be found in so many correlation times.
+const CORRELATION_TIMES: f64 = 20.0;
 
 fn main() {
     let number = |name: &str, default: usize| match std::env::var(name) {
         Ok(text) => text.parse().unwrap_or_else(|_| panic!("{name} is a number")),
         Err(_) => default,
     };
-    let trials = number("TRIALS", 1000);
-    without(trials);
-    with(trials);
-    gradual(trials);
-    speed(number("LONGEST", 10_000_000));
+    let trials = number("TRIALS", 200) as u64;
+    let family = std::env::var("FAMILY").unwrap_or_else(|_| "reporting".to_owned());
+    let processes = match family.as_str() {
+        "tuning" => tuning::processes(),
+        "reporting" => reporting::processes(),
+        _ => panic!("FAMILY is tuning or reporting"),
+    };
+    println!("series of the {family} family, seeds 0 to {}", trials.saturating_sub(1));
+    stationary(&processes, trials);
+    cliffs(&processes, trials);
+    outliers(&processes, trials);
+    shapes(&processes[0], trials);
+    speed(&processes[0], number("LONGEST", 10_000_000));
 }
 
-/// What a method finds in one series.
-struct Found {
-    end: Option<usize>,
-    class: Option<Class>,
-    outliers: usize,
-}
-
-fn roth(x: &[f64]) -> Found {
-    let found = Roth::default().categorize(&numbers(x), x);
-    Found { end: found.warmup_end.map(|end| end as usize), class: None, outliers: found.count(Category::Outlier) }
-}
-
-fn robust(x: &[f64]) -> Found {
-    let found = Robust::default().categorize(&numbers(x), x).expect("finite run times");
-    Found {
-        end: found.categories.warmup_end.map(|end| end as usize),
-        class: Some(found.class),
-        outliers: found.categories.count(Category::Outlier),
-    }
+fn robust(x: &[f64]) -> RobustCategories {
+    Robust::default().categorize(&numbers(x), x).expect("finite run times")
 }
 
 fn numbers(x: &[f64]) -> Vec<u64> {
     (0..x.len() as u64).collect()
 }
 
-fn trials_of(kind: &Kind, trials: usize) -> impl Iterator<Item = Vec<f64>> {
-    // Long ones take long, and scatter no more than short ones.
-    let trials = if kind.length > 10_000 { trials.div_ceil(5) } else { trials };
-    (0..trials as u64).map(|seed| series(kind.shape, kind.noise, kind.length, seed))
+/// Shares of several cases in %, and the largest or smallest of them.
+#[derive(Default)]
+struct Shares {
+    all: Vec<(f64, String)>,
 }
 
-fn share(found: &[Found], of: impl Fn(&Found) -> bool) -> f64 {
-    found.iter().filter(|found| of(found)).count() as f64 * 100.0 / found.len() as f64
-}
-
-fn without(trials: usize) {
-    println!("{:38} {:>17} {:>8}   class by robust, %", "no warm-up: what is found is false", "found, %", "number");
-    println!("{:38} {:>8} {:>8} {:>8}   {}", "series", "roth", "robust", "outliers", class_titles());
-    for kind in &WITHOUT {
-        let (mut by_roth, mut by_robust) = (Vec::new(), Vec::new());
-        for x in trials_of(kind, trials) {
-            by_roth.push(roth(&x));
-            by_robust.push(robust(&x));
+impl Shares {
+    fn add(&mut self, count: usize, of: usize, case: String) {
+        if of > 0 {
+            self.all.push((count as f64 * 100.0 / of as f64, case));
         }
-        let has = |found: &Found| found.end.is_some();
-        let outliers: usize = by_robust.iter().map(|found| found.outliers).sum();
+    }
+
+    fn mean(&self) -> f64 {
+        self.all.iter().map(|(share, _)| share).sum::<f64>() / self.all.len() as f64
+    }
+
+    fn highest(&self) -> String {
+        self.extreme(|a, b| a.0 > b.0)
+    }
+
+    fn lowest(&self) -> String {
+        self.extreme(|a, b| a.0 < b.0)
+    }
+
+    fn extreme(&self, beyond: impl Fn(&(f64, String), &(f64, String)) -> bool) -> String {
+        let found = self.all.iter().reduce(|found, other| if beyond(other, found) { other } else { found });
+        found.map_or_else(|| "-".to_owned(), |(share, case)| format!("{share:.1} ({case})"))
+    }
+}
+
+fn stationary(processes: &[Process], trials: u64) {
+    println!(
+        "\nstationary noise, n from 12 to 3000; wanted: warm-up found in <= 1 %, class other than flat or undecided"
+    );
+    println!("in <= 5 %, undecided in <= 10 % of independent noise; mean of all n, and the worst n");
+    println!(
+        "{:22} {:>10} {:>10} {:>16} {:>10} {:>16} {:>10}",
+        "series", "roth w, %", "robust w", "worst", "other", "worst", "undecided"
+    );
+    for process in processes {
+        let [mut by_roth, mut warmup, mut other, mut undecided] = <[Shares; 4]>::default();
+        for length in LENGTHS {
+            let mut counts = [0; 4];
+            for seed in 0..trials {
+                let (x, _) = process.series(length, seed, |_| 1.0);
+                let found = robust(&x);
+                let class = found.class;
+                counts[0] += usize::from(Roth::default().categorize(&numbers(&x), &x).warmup_end.is_some());
+                counts[1] += usize::from(found.categories.warmup_end.is_some());
+                counts[2] += usize::from(!matches!(class, Class::Flat | Class::Undecided));
+                counts[3] += usize::from(class == Class::Undecided);
+            }
+            for (shares, count) in [&mut by_roth, &mut warmup, &mut other, &mut undecided].into_iter().zip(counts) {
+                shares.add(count, trials as usize, format!("n {length}"));
+            }
+        }
         println!(
-            "{:38} {:8.1} {:8.1} {:8.1}   {}",
-            kind.name,
-            share(&by_roth, has),
-            share(&by_robust, has),
-            outliers as f64 / by_robust.len() as f64,
-            classes(&by_robust)
+            "{:22} {:10.1} {:10.2} {:>16} {:10.2} {:>16} {:10.1}",
+            process.name,
+            by_roth.mean(),
+            warmup.mean(),
+            warmup.highest(),
+            other.mean(),
+            other.highest(),
+            undecided.mean()
         );
     }
 }
 
-/// Shorter than the classes' names, in the order of [`Class::ALL`].
-fn class_titles() -> String {
-    ["flat", "warmup", "slowdown", "shift", "unsteady"].map(|title| format!("{title:>9}")).concat()
+/// As far as this from its place a cliff is found.
+fn tolerance(at: usize) -> u64 {
+    (at as u64 / 50).max(2)
 }
 
-fn classes(found: &[Found]) -> String {
-    Class::ALL.map(|class| format!("{:9.1}", share(found, |found| found.class == Some(class)))).concat()
-}
-
-fn with(trials: usize) {
-    println!("\n{:38} {:^26} | {:^26} | {:>11}", "warm-up found, %; within 1 of its place,", "roth", "robust", "best");
-    println!("{:38} {COLUMNS} | {COLUMNS} | {:>5} {:>5}", "%; mean error of the found ones", "in 1", "err");
-    for kind in &WITH {
-        let Shape::Cliff { at, factor } = kind.shape else { continue };
-        let (mut by_roth, mut by_robust, mut by_best) = (Vec::new(), Vec::new(), Vec::new());
-        for x in trials_of(kind, trials) {
-            by_roth.push(roth(&x));
-            by_robust.push(robust(&x));
-            by_best.push(Found { end: Some(best(&x, factor)), class: None, outliers: 0 });
+fn cliffs(processes: &[Process], trials: u64) {
+    println!(
+        "\ncliffs after 3 to 900 repetitions, as high as 5 standard deviations of the noise or 1.5 levels, 20 to 980"
+    );
+    println!("after them; wanted: w within max(2, 2 %) in >= 95 %, where n is above 20 correlation times; where an");
+    println!("outlier hides the cliff itself, the series is left out; mean of all lengths, and the worst");
+    println!("{:22} {:>7} {:>9} {:>9} {:>20} {:>9}", "series", "height", "roth, %", "robust", "worst", "as a change");
+    for process in processes {
+        let height = (1.0 + 5.0 * process.deviation()).max(1.5);
+        let [mut by_roth, mut by_robust, mut as_change] = <[Shares; 3]>::default();
+        for (at, after) in CLIFFS {
+            let length = at + after;
+            if process.correlation_time.is_finite() && (length as f64) < CORRELATION_TIMES * process.correlation_time {
+                continue;
+            }
+            let (mut counts, mut seen) = ([0; 3], 0);
+            for seed in 0..trials {
+                let (x, outlier) = process.series(length, seed, |i| if i < at { height } else { 1.0 });
+                if (at.saturating_sub(2)..at + 2).any(|i| *outlier.get(i).unwrap_or(&false)) {
+                    continue;
+                }
+                seen += 1;
+                let near = |&end: &u64| end.abs_diff(at as u64) <= tolerance(at);
+                let found = robust(&x);
+                let end = Roth::default().categorize(&numbers(&x), &x).warmup_end;
+                counts[0] += usize::from(end.as_ref().is_some_and(near));
+                counts[1] += usize::from(found.categories.warmup_end.as_ref().is_some_and(near));
+                counts[2] += usize::from(found.change_points.iter().any(|end| near(end)));
+            }
+            for (shares, count) in [&mut by_roth, &mut by_robust, &mut as_change].into_iter().zip(counts) {
+                shares.add(count, seen, format!("{at} of {length}"));
+            }
         }
-        let place = Place { at };
         println!(
-            "{:38} {} | {} | {:5.1} {:5.2}",
-            kind.name,
-            place.cells(&by_roth),
-            place.cells(&by_robust),
-            place.within_one(&by_best),
-            place.error(&by_best)
+            "{:22} {:7.2} {:9.1} {:9.1} {:>20} {:9.1}",
+            process.name,
+            height,
+            by_roth.mean(),
+            by_robust.mean(),
+            by_robust.lowest(),
+            as_change.mean()
         );
     }
 }
 
-/// Of each method: the share found, the share within one of its place, the mean error, the median w.
-const COLUMNS: &str = "found    in 1   err    w";
-
-/// The place of a cliff, and how near to it a method comes.
-struct Place {
-    at: usize,
-}
-
-impl Place {
-    fn within_one(&self, found: &[Found]) -> f64 {
-        share(found, |found| found.end.is_some_and(|end| end.abs_diff(self.at) <= 1))
-    }
-
-    fn error(&self, found: &[Found]) -> f64 {
-        let ends: Vec<f64> =
-            found.iter().filter_map(|found| found.end).map(|end| end.abs_diff(self.at) as f64).collect();
-        ends.iter().sum::<f64>() / ends.len() as f64
-    }
-
-    fn cells(&self, found: &[Found]) -> String {
-        let has = share(found, |found| found.end.is_some());
-        let mut ends: Vec<f64> = found.iter().filter_map(|found| found.end).map(|end| end as f64).collect();
-        let middle = median(&mut ends);
-        let error = if ends.is_empty() { "-".to_owned() } else { format!("{:.2}", self.error(found)) };
-        format!(
-            "{has:5.1} {:7.1} {error:>5} {:>4}",
-            self.within_one(found),
-            middle.map_or("-".to_owned(), |middle| format!("{middle:.0}"))
-        )
-    }
-}
-
-/// The change point of maximum likelihood for who knows both levels and that the noise is lognormal, its sigma as well
-/// (which does not move the maximum): no method that must find these out can be expected to come nearer.
-fn best(x: &[f64], factor: f64) -> usize {
-    let settled = 26_000_f64.ln();
-    let slow = settled + factor.ln();
-    let (mut place, mut least, mut sum) = (0, f64::INFINITY, 0.0);
-    for (i, x) in x.iter().enumerate() {
-        if sum < least {
-            (place, least) = (i, sum);
+fn outliers(processes: &[Process], trials: u64) {
+    println!("\noutliers beyond 5 standard deviations; wanted: precision and recall >= .95 each");
+    println!("{:22} {:>6} {:>22} {:>22}", "series", "n", "roth: precision recall", "robust");
+    for process in processes.iter().filter(|process| process.kind == Kind::Outliers) {
+        for length in WITH_OUTLIERS {
+            let mut counts = [[0_u64; 3]; 2];
+            for seed in 0..trials {
+                let (x, outlier) = process.series(length, seed, |_| 1.0);
+                let found = [Roth::default().categorize(&numbers(&x), &x), robust(&x).categories];
+                for (counts, found) in counts.iter_mut().zip(found) {
+                    // The first repetition is `first`, whatever it takes.
+                    for (&truth, &category) in outlier.iter().zip(&found.category).skip(1) {
+                        match (truth, category == Category::Outlier) {
+                            (true, true) => counts[0] += 1,
+                            (false, true) => counts[1] += 1,
+                            (true, false) => counts[2] += 1,
+                            (false, false) => {}
+                        }
+                    }
+                }
+            }
+            let cells = counts.map(|[right, wrong, missed]| {
+                let share = |other: u64| right as f64 / (right + other) as f64;
+                format!("{:.3} {:.3}", share(wrong), share(missed))
+            });
+            println!("{:22} {length:6} {:>22} {:>22}", process.name, cells[0], cells[1]);
         }
-        let y = x.ln();
-        sum += (y - slow).powi(2) - (y - settled).powi(2);
-    }
-    place
-}
-
-fn gradual(trials: usize) {
-    println!("\n{:38} {:>14} {:>14}   excess at w over the noise, median", "found, %; median w", "roth", "robust");
-    for kind in &GRADUAL {
-        let (mut by_roth, mut by_robust) = (Vec::new(), Vec::new());
-        for x in trials_of(kind, trials) {
-            by_roth.push(roth(&x));
-            by_robust.push(robust(&x));
-        }
-        let middle = |found: &[Found]| {
-            median(&mut found.iter().filter_map(|found| found.end).map(|end| end as f64).collect::<Vec<_>>())
-        };
-        let cells = |found: &[Found]| {
-            let end = middle(found).map_or("-".to_owned(), |end| format!("{end:.0}"));
-            format!("{:8.1} {end:>5}", share(found, |found| found.end.is_some()))
-        };
-        let excess = |found: &[Found]| {
-            let end = middle(found).unwrap_or(f64::NAN) as usize;
-            (kind.shape.level(end, kind.length) - 1.0) / kind.noise.sigma()
-        };
-        println!(
-            "{:38} {} {}   {:.2} {:.2}",
-            kind.name,
-            cells(&by_roth),
-            cells(&by_robust),
-            excess(&by_roth),
-            excess(&by_robust)
-        );
     }
 }
 
-fn speed(longest: usize) {
+/// The level of a repetition, in multiples of the one that the series settles at.
+type Shape = fn(usize) -> f64;
+
+/// Series of 1000 repetitions whose level changes otherwise than by one cliff: the classes that are found.
+const SHAPES: [(&str, Shape); 6] = [
+    ("x2, falling to 1/e in 60", |i| 1.0 + (-(i as f64) / 60.0).exp()),
+    ("x3 to 20, x1.5 to 200", |i| [3.0, 1.5, 1.0][usize::from(i >= 20) + usize::from(i >= 200)]),
+    ("rise x1.2 at 100", |i| if i < 100 { 1.0 } else { 1.2 }),
+    ("rise x1.5 at 600", |i| if i < 600 { 1.0 } else { 1.5 }),
+    ("rising to x1.5", |i| 1.0 + 0.0005 * i as f64),
+    ("x1.3 from 300 to 600", |i| if (300..600).contains(&i) { 1.3 } else { 1.0 }),
+];
+
+fn shapes(process: &Process, trials: u64) {
+    println!("\nother shapes, n 1000, {}: class by robust, %; median w", process.name);
+    let titles = ["flat", "warmup", "slowdown", "shift", "unsteady", "undecided", "too-few"];
+    println!("{:26} {} {:>6}", "level", titles.map(|title| format!("{title:>9}")).concat(), "w");
+    for (name, level) in SHAPES {
+        let found: Vec<RobustCategories> =
+            (0..trials).map(|seed| robust(&process.series(1000, seed, level).0)).collect();
+        let share = |class: Class| {
+            found.iter().filter(|found| found.class == class).count() as f64 * 100.0 / found.len() as f64
+        };
+        let mut ends: Vec<f64> =
+            found.iter().filter_map(|found| found.categories.warmup_end).map(|end| end as f64).collect();
+        let end = median(&mut ends).map_or("-".to_owned(), |end| format!("{end:.0}"));
+        println!("{name:26} {} {end:>6}", Class::ALL.map(|class| format!("{:9.1}", share(class))).concat());
+    }
+}
+
+fn speed(process: &Process, longest: usize) {
     if longest == 0 {
         return;
     }
-    println!("\n{:38} {:>14} {:>14} {:>14}", "time, as a ratio", "roth / median", "robust / sort", "robust, bursts");
+    println!("\ntime, as a ratio; wanted from 10^6 on: robust <= 3 sorts");
+    println!("{:20} {:>14} {:>14} {:>14}", "repetitions", "roth / median", "robust / sort", "robust, bursts");
     let mut length = 1000;
     while length <= longest {
-        let plain = series(Shape::Flat, Noise::Outliers { sigma: 0.1, share: 0.01 }, length, 1);
-        let bursts = series(cliff(length / 20, 1.3), Noise::Bursts { sigma: 0.05, factor: 1.3 }, length, 1);
+        let (plain, _) = process.series(length, 1, |i| if i < 60 { 1.5 } else { 1.0 });
+        let (bursts, _) = process.series(length, 1, |i| if i % 1000 < 20 { 2.0 } else { 1.0 });
         let numbers = numbers(&plain);
-        let rounds = (3_000_000 / length).clamp(3, 300);
         // Each in turn, so that what disturbs one disturbs all; the least of each.
-        let mut least = [Duration::MAX; 4];
-        for _ in 0..rounds {
+        let mut least = [Duration::MAX; 6];
+        for _ in 0..(3_000_000 / length).clamp(3, 100) {
             let timed = [
                 time(|| median(&mut plain.to_vec())),
                 time(|| Roth::default().categorize(&numbers, &plain)),
-                time(|| {
-                    let mut sorted = plain.to_vec();
-                    sorted.sort_unstable_by(f64::total_cmp);
-                    sorted
-                }),
+                time(|| sorted(&plain)),
                 time(|| Robust::default().categorize(&numbers, &plain)),
+                time(|| sorted(&bursts)),
+                time(|| Robust::default().categorize(&numbers, &bursts)),
             ];
             least.iter_mut().zip(timed).for_each(|(least, timed)| *least = timed.min(*least));
         }
-        let mut on_bursts = [Duration::MAX; 2];
-        for _ in 0..rounds {
-            let timed = [
-                time(|| {
-                    let mut sorted = bursts.to_vec();
-                    sorted.sort_unstable_by(f64::total_cmp);
-                    sorted
-                }),
-                time(|| Robust::default().categorize(&numbers, &bursts)),
-            ];
-            on_bursts.iter_mut().zip(timed).for_each(|(least, timed)| *least = timed.min(*least));
-        }
-        let ratio = |one: Duration, other: Duration| one.as_secs_f64() / other.as_secs_f64();
-        println!(
-            "{:38} {:14.2} {:14.2} {:14.2}",
-            format!("{length} repetitions"),
-            ratio(least[1], least[0]),
-            ratio(least[3], least[2]),
-            ratio(on_bursts[1], on_bursts[0])
-        );
+        let ratio = |one: usize, other: usize| least[one].as_secs_f64() / least[other].as_secs_f64();
+        println!("{length:20} {:14.2} {:14.2} {:14.2}", ratio(1, 0), ratio(3, 2), ratio(5, 4));
         length *= 10;
     }
+}
+
+fn sorted(x: &[f64]) -> Vec<f64> {
+    let mut sorted = x.to_vec();
+    sorted.sort_unstable_by(f64::total_cmp);
+    sorted
 }
 
 fn time<T>(work: impl FnOnce() -> T) -> Duration {

@@ -69,7 +69,7 @@ fn agree(case: &Case) {
     assert_eq!(info.operations.len(), categories.len());
     for (operation, categories) in info.operations.iter().zip(&categories) {
         assert_eq!((operation.operation, &operation.function), (categories.operation, &categories.function));
-        assert_eq!((categories.method.as_str(), categories.time.as_str()), ("roth", "local"));
+        assert_eq!((categories.method.as_str(), categories.time.as_str()), ("robust", "local"));
         let n = operation.repetitions;
         assert_eq!((categories.repetitions, categories.category.len() as u64), (n, n));
         let counts = &categories.counts;

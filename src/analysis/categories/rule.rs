@@ -8,10 +8,10 @@ use crate::statistics::{Sample, median, tukey_fences};
 /// A rule that sorts repetitions into categories, with its factors.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Rule {
+    /// Change points that are more than noise.
+    Robust(Robust),
     /// The rule of Roth's thesis.
     Roth(Roth),
-    /// Change points on a robust cost.
-    Robust(Robust),
     /// Outliers only: what lies outside Tukey's fences, on either side.
     Tukey,
     /// Every repetition is good.
@@ -41,14 +41,14 @@ pub struct Levels {
 /// The rule where none is asked for.
 impl Default for Rule {
     fn default() -> Self {
-        Rule::Roth(Roth::default())
+        Rule::Robust(Robust::default())
     }
 }
 
 impl Rule {
     /// The rules that find a warm-up, with their usual factors, in the order in which help lists them.
     pub fn of_warmup() -> Vec<Rule> {
-        vec![Rule::Roth(Roth::default()), Rule::Robust(Robust::default())]
+        vec![Rule::Robust(Robust::default()), Rule::Roth(Roth::default())]
     }
 
     /// All rules, with their usual factors, in the order in which help lists them.
@@ -132,9 +132,9 @@ mod tests {
         x[..20].fill(150.0);
         x[60] = 10.0;
         let of = |rule: Rule| rule.apply(&numbers, &x).unwrap();
-        assert_eq!(of(Rule::default()).categories, Roth::default().categorize(&numbers, &x));
+        assert_eq!(of(Rule::Roth(Roth::default())).categories, Roth::default().categorize(&numbers, &x));
         let robust = Robust::default().categorize(&numbers, &x).unwrap();
-        let found = of(Rule::Robust(Robust::default()));
+        let found = of(Rule::default());
         assert_eq!(found.categories, robust.categories);
         assert_eq!(found.levels.map(|levels| levels.class), Some(robust.class));
         assert_eq!(of(Rule::Tukey).categories.count(Category::Outlier), 21);

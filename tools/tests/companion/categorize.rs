@@ -83,9 +83,8 @@ fn each_option_of_robust_changes_what_it_says() {
     };
     assert_eq!(of(&["--latest-end", "0.05"])["warmup_end"], Value::Null);
     assert_eq!(of(&["--smallest-change", "0.3"])["change_points"], json!([30]));
-    assert_eq!(of(&["--outlier-factor", "100"])["counts"]["outlier"], 1);
-    assert_eq!(of(&["--outlier-factor", "100", "--fence", "1000"])["counts"]["outlier"], 0);
-    assert_eq!(of(&["--outlier-factor", "100", "--mad", "10000"])["counts"]["outlier"], 0);
+    assert_eq!(of(&[])["counts"]["outlier"], 1);
+    assert_eq!(of(&["--outlier-deviations", "1000"])["counts"]["outlier"], 0);
 }
 
 #[test]
@@ -153,7 +152,7 @@ fn options_that_would_change_nothing_are_refused() {
     let cases: [(&[&str], &str); 6] = [
         (&["--method", "robust", "--cliff", "0.2"], "--cliff is an option of --method roth"),
         (&["--method", "robust", "--earliest-end", "5"], "--earliest-end is an option of --method roth"),
-        (&["--latest-end", "0.3"], "--latest-end is an option of --method robust"),
+        (&["--method", "roth", "--latest-end", "0.3"], "--latest-end is an option of --method robust"),
         (&["--method", "robust", "--latest-end", "1.5"], "not a number from 0 to 1"),
         (&["--metrics"], "--operation"),
         (&["--operation", "0", "--metrics", "--window", "20"], "a window of 20 has no repetition in its middle"),

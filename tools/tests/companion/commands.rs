@@ -128,7 +128,7 @@ fn dump_as_csv_and_as_a_table() {
 fn categorize_finds_first_warm_up_outlier_and_good() {
     let folder = Folder::new();
     let trace = folder.trace(&plain());
-    let ran = mpitrace(&["categorize", &trace]);
+    let ran = mpitrace(&["categorize", "--method", "roth", &trace]);
     assert_eq!((ran.code, ran.stderr.as_str()), (0, ""));
     let expected = "\
 operation  function       communicator    bytes  root  ranks  repetitions    median   w  first  warmup  outlier  good  overlaps
@@ -139,7 +139,7 @@ overlaps: also fit a category that comes later in first, warmup, outlier, good
 ";
     assert_eq!(ran.stdout, expected);
 
-    let all = mpitrace(&["categorize", "--json", &trace]).json();
+    let all = mpitrace(&["categorize", "--method", "roth", "--json", &trace]).json();
     let mut first = all[0].clone();
     let lists =
         ["category", "run_time_ns", "repetition"].map(|key| first.as_object_mut().unwrap().remove(key).unwrap());
@@ -160,7 +160,7 @@ fn the_factors_and_the_run_time_can_be_chosen() {
     let folder = Folder::new();
     let trace = folder.trace(&plain());
     let of = |options: &[&str]| -> Value {
-        let mut arguments = vec!["categorize", "--json", "--operation", "0", &trace];
+        let mut arguments = vec!["categorize", "--method", "roth", "--json", "--operation", "0", &trace];
         arguments.extend(options);
         mpitrace(&arguments).json()[0].clone()
     };
@@ -189,7 +189,7 @@ fn wrong_usage_ends_with_2_and_prints_nothing_but_a_line() {
         (&["dump", "--operation", "2", &trace], "no operation 2: this trace has operations 0 to 1"),
         (&["dump", "--rank", "2", &trace], "no rank 2: this trace has ranks 0-1"),
         (&["categorize", "--operation", "7", &trace], "no operation 7"),
-        (&["categorize", "--method", "guess", &trace], "possible values: roth, robust"),
+        (&["categorize", "--method", "guess", &trace], "possible values: robust, roth"),
         (&["categorize", "--cliff", "0", &trace], "not a number above 0"),
         (&["info", &trace, &trace], "a.mpitrace: rank 0 is in "),
     ];

@@ -301,7 +301,7 @@ fn wrong_usage_is_one_line_and_nothing_on_stdout() {
         (&["--a", one, two, "--b", three, "--trials", "2"], "--b: 1 runs cannot be shared out evenly among 2 trials"),
         (&["--a", one, "--b", two, "--drift", "1"], "invalid value '1' for '--drift <BINS>'"),
         (&["--a", one, "--b", two, "--alternative", "other"], "possible values: two-sided, less, greater"),
-        (&["--a", one, "--b", two, "--method", "guess"], "possible values: roth,"),
+        (&["--a", one, "--b", two, "--method", "guess"], "possible values: robust,"),
     ];
     for (arguments, message) in cases {
         let ran = mpitrace(&[&["compare"], arguments].concat());

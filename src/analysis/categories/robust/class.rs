@@ -13,11 +13,26 @@ pub enum Class {
     LevelShift,
     /// It comes to no level: the level rises and falls again and again, or still does so at the end.
     NoSteadyState,
+    /// The repetitions are correlated over so long that their number is too small to tell a level.
+    Undecided,
+    /// Fewer repetitions than [`LEAST`].
+    TooFew,
 }
+
+/// So many repetitions at least have a class.
+pub const LEAST: usize = 12;
 
 impl Class {
     /// All classes.
-    pub const ALL: [Class; 5] = [Class::Flat, Class::Warmup, Class::Slowdown, Class::LevelShift, Class::NoSteadyState];
+    pub const ALL: [Class; 7] = [
+        Class::Flat,
+        Class::Warmup,
+        Class::Slowdown,
+        Class::LevelShift,
+        Class::NoSteadyState,
+        Class::Undecided,
+        Class::TooFew,
+    ];
 
     /// The name in tables and in JSON.
     pub fn name(self) -> &'static str {
@@ -27,6 +42,8 @@ impl Class {
             Class::Slowdown => "slowdown",
             Class::LevelShift => "level-shift",
             Class::NoSteadyState => "no-steady-state",
+            Class::Undecided => "undecided",
+            Class::TooFew => "too-few",
         }
     }
 }

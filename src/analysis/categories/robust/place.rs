@@ -22,8 +22,9 @@ pub fn levels(y: &[f64], changes: &[usize]) -> Vec<f64> {
 }
 
 /// Moves each change to where it fits the repetitions around it best, given the levels on both sides: the place of
-/// maximum likelihood, but for outliers. None moves past another one, nor further than [`reach`].
-pub fn refine(y: &[f64], changes: &mut [usize], sigma: f64) {
+/// maximum likelihood, but for outliers. None moves past another one, nor further than [`reach`]. `width`: of the
+/// blocks in which it was found.
+pub fn refine(y: &[f64], changes: &mut [usize], sigma: f64, width: usize) {
     if changes.is_empty() {
         return;
     }
@@ -32,14 +33,14 @@ pub fn refine(y: &[f64], changes: &mut [usize], sigma: f64) {
         let place = changes[index];
         let from = index.checked_sub(1).map_or(0, |before| changes[before]);
         let to = changes.get(index + 1).copied().unwrap_or(y.len());
-        let range = (from + 1).max(place.saturating_sub(reach(place)))..to.min(place + reach(place) + 1);
+        let range = (from + 1).max(place.saturating_sub(reach(place, width)))..to.min(place + reach(place, width) + 1);
         changes[index] = best(y, range, levels[index], levels[index + 1], sigma);
     }
 }
 
-/// How far from a change that was found its place may lie: several cells.
-fn reach(place: usize) -> usize {
-    32 + place / 16
+/// How far from a change that was found its place may lie: several blocks.
+fn reach(place: usize, width: usize) -> usize {
+    2 * width + (2 + place / 16).min(16)
 }
 
 fn best(y: &[f64], range: Range<usize>, before: f64, after: f64, sigma: f64) -> usize {
@@ -64,14 +65,14 @@ mod tests {
         let mut y = [vec![2.0; 60], vec![1.0; 140]].concat();
         y[63] = 9.0;
         y[58] = 1.1;
-        for start in [40, 60, 80] {
+        for start in [45, 60, 75] {
             let mut changes = [start];
-            refine(&y, &mut changes, 0.1);
+            refine(&y, &mut changes, 0.1, 8);
             assert_eq!(changes, [60]);
         }
         let mut changes = [110];
-        refine(&y, &mut changes, 0.1);
-        assert_eq!(changes, [110 - reach(110)]);
+        refine(&y, &mut changes, 0.1, 8);
+        assert_eq!(changes, [110 - reach(110, 8)]);
     }
 
     #[test]

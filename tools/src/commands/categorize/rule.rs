@@ -17,21 +17,18 @@ pub struct RuleOptions {
     /// roth: it ends where the smallest run time falls by this share of the median [default: 0.1]
     #[arg(long, value_name = "SHARE", value_parser = positive)]
     cliff: Option<f64>,
-    /// An outlier takes this many medians, by robust those of its own level
-    #[arg(long, value_name = "MEDIANS", default_value_t = Roth::default().outlier, value_parser = positive)]
-    outlier_factor: f64,
-    /// robust: a warm-up ends within this share of the repetitions [default: 0.25]
+    /// roth: an outlier takes this many medians or more [default: 2]
+    #[arg(long, value_name = "MEDIANS", value_parser = positive)]
+    outlier_factor: Option<f64>,
+    /// robust: a warm-up ends within this share of the repetitions [default: 1]
     #[arg(long, value_name = "SHARE", value_parser = share)]
     latest_end: Option<f64>,
     /// robust: levels that differ by no more than this share are one [default: 0.02]
     #[arg(long, value_name = "SHARE", value_parser = positive)]
     smallest_change: Option<f64>,
-    /// robust: an outlier is so many quartile distances above the upper quartile [default: 3]
-    #[arg(long, value_name = "DISTANCES", value_parser = positive)]
-    fence: Option<f64>,
-    /// robust: and so many standard deviations, by the median absolute deviation, above the median [default: 5]
+    /// robust: an outlier lies at least this many standard deviations above its level [default: 3]
     #[arg(long, value_name = "DEVIATIONS", value_parser = positive)]
-    mad: Option<f64>,
+    outlier_deviations: Option<f64>,
 }
 
 impl RuleOptions {
@@ -40,12 +37,15 @@ impl RuleOptions {
     /// # Errors
     /// An option of another rule: it would change nothing.
     pub fn rule(&self) -> Result<Rule> {
-        let of_roth = [("earliest-end", self.earliest_end.is_some()), ("cliff", self.cliff.is_some())];
+        let of_roth = [
+            ("earliest-end", self.earliest_end.is_some()),
+            ("cliff", self.cliff.is_some()),
+            ("outlier-factor", self.outlier_factor.is_some()),
+        ];
         let of_robust = [
             ("latest-end", self.latest_end.is_some()),
             ("smallest-change", self.smallest_change.is_some()),
-            ("fence", self.fence.is_some()),
-            ("mad", self.mad.is_some()),
+            ("outlier-deviations", self.outlier_deviations.is_some()),
         ];
         let foreign: &[(&str, bool)] = match self.choice.rule {
             Rule::Roth(_) => &of_robust,
@@ -60,15 +60,12 @@ impl RuleOptions {
             Rule::Roth(roth) => Rule::Roth(Roth {
                 earliest_end: self.earliest_end.unwrap_or(roth.earliest_end),
                 cliff: self.cliff.unwrap_or(roth.cliff),
-                outlier: self.outlier_factor,
+                outlier: self.outlier_factor.unwrap_or(roth.outlier),
             }),
             Rule::Robust(robust) => Rule::Robust(Robust {
                 latest_end: self.latest_end.unwrap_or(robust.latest_end),
                 smallest_change: self.smallest_change.unwrap_or(robust.smallest_change),
-                outlier: self.outlier_factor,
-                fence: self.fence.unwrap_or(robust.fence),
-                mad: self.mad.unwrap_or(robust.mad),
-                ..robust
+                outlier_deviations: self.outlier_deviations.unwrap_or(robust.outlier_deviations),
             }),
             rule => rule,
         })
