@@ -99,7 +99,7 @@ struct Problem<'a> {
     hz: f64,
     /// For each synchronisation and leader the moment that its offset is told for: the middle of its probes.
     epochs: Vec<Vec<u64>>,
-    /// For each edge the least distance of its bounds at any synchronisation.
+    /// For each edge the shortest round trip at any synchronisation, ticks.
     narrowest: HashMap<(usize, usize), f64>,
     syncs: usize,
 }
@@ -164,10 +164,12 @@ impl Problem<'_> {
         let mut narrowest = HashMap::new();
         for (from, leader) in self.leaders.iter().enumerate() {
             for probe in leader.probes {
-                let width = probe.upper.wrapping_sub(probe.lower) as f64;
-                if width > 0.0 {
-                    let known = narrowest.entry((from, probe.peer as usize)).or_insert(width);
-                    *known = width.min(*known);
+                // Both ends of one exchange. The tightest bounds may have held at moments far apart, between which the
+                // clocks drift.
+                let trip = f64::from(probe.least_round_trip);
+                if trip > 0.0 {
+                    let known = narrowest.entry((from, probe.peer as usize)).or_insert(trip);
+                    *known = trip.min(*known);
                 }
             }
         }
