@@ -166,7 +166,7 @@ fn cliffs(processes: &[Process], trials: u64) {
                 let end = Roth::default().categorize(&numbers(&x), &x).warmup_end;
                 counts[0] += usize::from(end.as_ref().is_some_and(near));
                 counts[1] += usize::from(found.categories.warmup_end.as_ref().is_some_and(near));
-                counts[2] += usize::from(found.change_points.iter().any(|end| near(end)));
+                counts[2] += usize::from(found.change_points.iter().any(near));
             }
             for (shares, count) in [&mut by_roth, &mut by_robust, &mut as_change].into_iter().zip(counts) {
                 shares.add(count, seen, format!("{at} of {length}"));

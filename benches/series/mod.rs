@@ -38,6 +38,9 @@ pub enum Kind {
     Outliers,
 }
 
+/// Makes so many values of noise.
+pub type Make = Box<dyn Fn(usize, &mut Rng) -> Noise>;
+
 /// A stationary process.
 pub struct Process {
     /// In tables.
@@ -49,7 +52,7 @@ pub struct Process {
     /// The tick of the clock, in levels; 0: none.
     pub tick: f64,
     /// So many repetitions.
-    pub make: Box<dyn Fn(usize, &mut Rng) -> Noise>,
+    pub make: Make,
 }
 
 impl Process {

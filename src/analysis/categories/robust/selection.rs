@@ -108,7 +108,8 @@ impl Series<'_> {
         for value in values {
             sums.push(sums[sums.len() - 1] + (value - middle).clamp(-5.0 * deviation, 5.0 * deviation));
         }
-        let (mut single, mut pairs): (Vec<(f64, Vec<usize>)>, Vec<(f64, Vec<usize>)>) = Default::default();
+        let mut single: Vec<(f64, Vec<usize>)> = Vec::new();
+        let mut pairs: Vec<(f64, Vec<usize>)> = Vec::new();
         let gain = |inner: Range<usize>, outer: Range<usize>| {
             let (count, all) = (inner.len() as f64, outer.len() as f64);
             let sum = sums[inner.end] - sums[inner.start];

@@ -79,7 +79,7 @@ mod tests {
 
     #[test]
     fn two_slow_repetitions_are_no_news_where_one_in_ten_is_slow() {
-        let excess = |row: usize| if row % 10 == 0 { 1.0 } else { 0.0 };
+        let excess = |row: usize| if row.is_multiple_of(10) { 1.0 } else { 0.0 };
         assert!(is_burst(1000, 2, 1.0, excess));
         assert!(!is_burst(1000, 5, 1.0, excess));
     }
