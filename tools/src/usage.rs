@@ -37,7 +37,7 @@ mod tests {
             ("mpitrace dump x --csv --json", "the argument '--csv' cannot be used with '--json'"),
             (
                 "mpitrace categorize x --method guess",
-                "invalid value 'guess' for '--method <METHOD>' [possible values: roth, robust]",
+                "invalid value 'guess' for '--method <METHOD>' [possible values: robust, roth]",
             ),
         ];
         for (line, expected) in cases {
