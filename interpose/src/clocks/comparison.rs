@@ -91,7 +91,7 @@ fn run(page: &SharedPage, rank: u32, size: u32, patience: Duration) -> Option<(u
     let turn = &page.words()[0];
     if rank != 0 {
         let first = first_turn(rank);
-        // The first rank comes to this pair after at most so many that it waits for in vain.
+        // Before this pair there are so many at most that do not answer.
         wait_for(turn, first + 1, patience * (rank + 1), BETWEEN_LOOKS)?;
         return run_pair(page, false, first, patience);
     }
