@@ -86,9 +86,9 @@ mod tests {
 
     #[test]
     fn the_nodes_meet_where_no_sign_is_replaced() {
-        let of = |output| meeting_folder(&settings(output), Path::new("/work"));
-        assert_eq!(of("a.mpitrace"), Path::new("/work/"));
-        assert_eq!(of("traces/%h/a.mpitrace"), Path::new("/work/traces/"));
+        let of = |output| meeting_folder(&settings(output), Path::new("/started"));
+        assert_eq!(of("a.mpitrace"), Path::new("/started/"));
+        assert_eq!(of("traces/%h/a.mpitrace"), Path::new("/started/traces/"));
         assert_eq!(of("/scratch/%j.mpitrace"), Path::new("/scratch/"));
         assert_eq!(of("/scratch/run-%j/a.mpitrace"), Path::new("/scratch/"));
     }

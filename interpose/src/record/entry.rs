@@ -94,7 +94,7 @@ fields! {
 }
 
 impl Entry<CommunicatorEntry> {
-    /// All of it, which nobody changes meanwhile.
+    /// All of it, which stays the same meanwhile.
     pub fn copy(self) -> CommunicatorEntry {
         // SAFETY: the place is valid (`Entry::at`), and the caller has it for itself.
         unsafe { self.0.read() }
