@@ -69,7 +69,9 @@ fn colours(browser: &mut Browser) -> Vec<(String, u64)> {
 fn page(case: &Case) {
     let trace = run(case);
     let file = case.folder.join("fingerprint.html");
-    write(&trace, &file);
+    // By the rule that has one limit: what else a busy machine does to the run decides what `robust` calls an outlier.
+    let arguments = [trace.path.as_os_str(), "--method".as_ref(), "roth".as_ref(), "-o".as_ref(), file.as_os_str()];
+    assert_eq!(report(&arguments), "");
     let mut browser = Browser::start(&case.folder.join("browser"));
     browser.prefer("light");
     browser.open(&file);
