@@ -10,6 +10,7 @@
 pub mod file;
 pub mod join;
 pub mod layout;
+mod live_records;
 pub mod metadata;
 pub mod part;
 pub mod recover;

@@ -259,8 +259,8 @@ mod tests {
             byte_order: BYTE_ORDER_MARK,
             ..SegmentHeader::zeroed()
         };
-        header.rank.columns = COLUMNS.len() as u32;
-        for (entry, (name, element_size)) in header.columns.iter_mut().zip(COLUMNS) {
+        header.rank.columns = LIVE_COLUMNS.len() as u32;
+        for (entry, (name, element_size)) in header.columns.iter_mut().zip(LIVE_COLUMNS) {
             (entry.name, entry.element_size) = (name_bytes(name), element_size);
         }
         let uid = folder.metadata().unwrap().uid();

@@ -5,10 +5,12 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
+use std::mem::take;
 use std::path::Path;
 
 use crate::TraceError;
 use crate::layout::*;
+use crate::live_records::{self, Records};
 use crate::part::{Column, Content};
 use crate::ticks::SimulatedClock;
 
@@ -34,6 +36,7 @@ pub fn read<'a>(path: &Path, bytes: &'a [u8], own: bool) -> Result<Content<'a>, 
     let syncs = table(&header.syncs, size_of::<SyncEntry>(), "synchronisations")?;
     let probes = table(&header.probes, size_of::<ProbeEntry>(), "probes")?;
     let interruptions = table(&header.interruptions, size_of::<InterruptionEntry>(), "interruptions")?;
+    let long_calls = table(&header.long_calls, size_of::<LongCallEntry>(), "long calls")?;
     let chunks = table(&header.chunks, size_of::<ChunkEntry>(), "chunks")?;
     let chunks: &[ChunkEntry] =
         bytemuck::try_cast_slice(chunks).map_err(|_| damaged("the table of chunks is not aligned"))?;
@@ -68,28 +71,33 @@ pub fn read<'a>(path: &Path, bytes: &'a [u8], own: bool) -> Result<Content<'a>, 
     kept.sort_by_key(|kept| (kept.thread, kept.draw));
     kept.retain(|kept| kept.records > 0);
 
-    let mut columns = Vec::new();
+    let not_held = || damaged("a chunk does not hold its columns");
+    let mut derived = {
+        let records = kept.iter().map(|kept| kept.records(header)).collect::<Option<Vec<_>>>().ok_or_else(not_held)?;
+        let not_aligned = |_| damaged("a table is not aligned");
+        live_records::derive(
+            &records,
+            bytemuck::try_cast_slice(operations).map_err(not_aligned)?,
+            bytemuck::try_cast_slice(communicators).map_err(not_aligned)?,
+            bytemuck::try_cast_slice(long_calls).map_err(not_aligned)?,
+        )
+    };
+    let mut columns = vec![
+        in_slices(&kept, header, 0).ok_or_else(not_held)?,
+        made(1, derived.iter_mut().map(|derived| take(&mut derived.exit))),
+        made(2, derived.iter_mut().map(|derived| take(&mut derived.position))),
+        made(3, derived.iter_mut().map(|derived| take(&mut derived.repetition))),
+        in_slices(&kept, header, OPERATION).ok_or_else(not_held)?,
+    ];
+    drop(derived);
     let any = kept.iter().fold(0, |flags, kept| flags | kept.flags);
-    for entry in header.columns.iter().take(header.rank.columns as usize) {
-        let in_use = |flags: u32| entry.on_demand == 0 || flags & entry.on_demand != 0;
-        if !in_use(any) {
-            continue;
+    for (index, entry) in header.columns.iter().enumerate().take(header.rank.columns as usize).skip(LIVE_COLUMNS.len())
+    {
+        if is_in_use(entry, any) && name_of(&entry.name) != ABOVE {
+            columns.push(in_slices(&kept, header, index).ok_or_else(not_held)?);
         }
-        let mut slices = Vec::with_capacity(kept.len());
-        for kept in &kept {
-            let size = entry.element_size as usize;
-            let range = kept.first as usize * size..(kept.first + kept.records) as usize * size;
-            let all = match in_use(kept.flags) {
-                true => column(kept.chunk, entry, header.chunk_records),
-                // Memory that was never taken is not read: that would take it.
-                false => ZEROS.get(..header.chunk_records as usize * size),
-            };
-            let slice = all.and_then(|all| all.get(range));
-            slices.push(Cow::Borrowed(slice.ok_or_else(|| damaged("a chunk does not hold its columns"))?));
-        }
-        columns.push(Column { name: entry.name, element_size: entry.element_size, slices });
     }
-    let mut rank = header.rank;
+    let mut rank = RankHeader { columns: columns.len() as u32, ..header.rank };
     if rank.pretended != 0 {
         pretend(&mut rank, strings, &mut columns)
             .ok_or_else(|| damaged("has a pretended clock that cannot be read"))?;
@@ -113,6 +121,25 @@ pub fn read<'a>(path: &Path, bytes: &'a [u8], own: bool) -> Result<Content<'a>, 
         runs: kept.iter().map(|kept| RunEntry { count: kept.records, thread: kept.thread, padding: 0 }).collect(),
         columns,
     })
+}
+
+/// Whether a column has memory in a chunk with these flags.
+fn is_in_use(entry: &ColumnEntry, flags: u32) -> bool {
+    entry.on_demand == 0 || flags & entry.on_demand != 0
+}
+
+/// The column of this number, as it lies in the chunks. `None`: a chunk does not hold it.
+fn in_slices<'a>(kept: &[Kept<'a>], header: &SegmentHeader, index: usize) -> Option<Column<'a>> {
+    let ColumnEntry { name, element_size, .. } = header.columns[index];
+    let slices = kept.iter().map(|kept| kept.column(header, index).map(Cow::Borrowed));
+    Some(Column { name, element_size, slices: slices.collect::<Option<_>>()? })
+}
+
+/// The column of this number among [`COLUMNS`], of values that were made for each chunk.
+fn made<'a>(index: usize, values: impl Iterator<Item = Vec<u64>>) -> Column<'a> {
+    let (name, element_size) = COLUMNS[index];
+    let slices = values.map(|values| Cow::Owned(bytemuck::cast_slice(&values).to_vec())).collect();
+    Column { name: name_bytes(name), element_size, slices }
 }
 
 /// The interruptions of records that are kept, with their places among these, in order. `None`: the bytes are not aligned.
@@ -143,7 +170,7 @@ fn of_kept_records(bytes: &[u8], kept: &[Kept<'_>], columns: &[Column<'_>]) -> O
     Some(found)
 }
 
-/// The place of the column of operations among [`COLUMNS`].
+/// The place of the column of operations among [`COLUMNS`] and [`LIVE_COLUMNS`].
 const OPERATION: usize = 4;
 
 /// Turns true ticks into those of the rank's pretended clock, and keeps the true ones beside them. The way of a call
@@ -184,10 +211,10 @@ pub fn header<'a>(path: &Path, bytes: &'a [u8]) -> Result<&'a SegmentHeader, Tra
         return Err(damaged(&format!("is of format version {}, this program reads {VERSION}", header.version)));
     }
     let columns = header.rank.columns as usize;
-    if columns > MAX_COLUMNS || columns < COLUMNS.len() {
+    if columns > MAX_COLUMNS || columns < LIVE_COLUMNS.len() {
         return Err(damaged("describes an impossible number of columns"));
     }
-    for (entry, (name, size)) in header.columns.iter().zip(COLUMNS) {
+    for (entry, (name, size)) in header.columns.iter().zip(LIVE_COLUMNS) {
         if name_of(&entry.name) != name || entry.element_size != size {
             return Err(damaged("does not have the columns that every record has"));
         }
@@ -206,6 +233,42 @@ struct Kept<'a> {
     chunk: &'a [u8],
     first: u64,
     records: u64,
+}
+
+impl<'a> Kept<'a> {
+    /// The kept values of the column of this number. `None`: the chunk does not hold it.
+    fn column(&self, header: &SegmentHeader, index: usize) -> Option<&'a [u8]> {
+        let entry = &header.columns[index];
+        let size = entry.element_size as usize;
+        let all = match is_in_use(entry, self.flags) {
+            true => column(self.chunk, entry, header.chunk_records),
+            // Memory that was never taken is not read: that would take it.
+            false => ZEROS.get(..(header.chunk_records as usize).checked_mul(size)?),
+        };
+        all?.get(self.first as usize * size..(self.first + self.records) as usize * size)
+    }
+
+    /// What positions, repetitions and exits are made of. `None`: the chunk does not hold it.
+    fn records(&self, header: &SegmentHeader) -> Option<Records<'a>> {
+        let number = |index| bytemuck::try_cast_slice::<u8, u32>(self.column(header, index)?).ok();
+        let columns = &header.columns[..header.rank.columns as usize];
+        let above = columns.iter().position(|entry| name_of(&entry.name) == ABOVE);
+        let above = above.filter(|&index| is_in_use(&columns[index], self.flags));
+        Some(Records {
+            thread: self.thread,
+            draw: self.draw,
+            first: self.first,
+            enter: bytemuck::try_cast_slice(self.column(header, 0)?).ok()?,
+            duration: number(1)?,
+            position: number(2)?,
+            repetition: number(3)?,
+            operation: number(OPERATION)?,
+            above: match above {
+                Some(index) => Some(number(index)?),
+                None => None,
+            },
+        })
+    }
 }
 
 /// Leaves the last `capacity` records: under `ring` there is one chunk more than the capacity needs, so that the

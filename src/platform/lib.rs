@@ -4,6 +4,7 @@
 //! users (in the process itself, in a loaded library), so that stays with them.
 
 pub mod abi;
+pub mod interruptions;
 pub mod mpi_t;
 pub mod node_files;
 pub mod perf;

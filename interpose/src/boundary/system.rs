@@ -20,6 +20,12 @@ pub fn thread() -> u32 {
     unsafe { libc::syscall(libc::SYS_gettid) as u32 }
 }
 
+/// The processor that the calling thread is on; [`mpitrace_format::layout::NO_PROCESSOR`]: the kernel does not say.
+pub fn processor() -> u32 {
+    // SAFETY: takes no arguments; -1 where the kernel lacks the call.
+    unsafe { libc::sched_getcpu() as u32 }
+}
+
 /// A clock of the system, ns.
 #[inline(always)]
 pub fn nanoseconds(clock: libc::clockid_t) -> u64 {

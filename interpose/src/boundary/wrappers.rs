@@ -11,7 +11,7 @@ use crate::counters::{message_counters, p2p};
 use crate::identity::message_size::Message;
 use crate::identity::{call_site, communicators, datatype};
 use crate::job::{lifecycle, sessions};
-use crate::record::{recorder, thread};
+use crate::record::{mode, recorder, thread};
 use crate::requests::{completion, outstanding};
 
 /// Exports one function: `$body` runs with `$forward` calling the next definition of the same name. With `$into`,
@@ -211,41 +211,46 @@ macro_rules! recorded {
     ($form:ident, $symbol:expr, $width:ident, ($($argument:ident),*), $rule:ident($($significant:ident),*),
         ($(root $root:ident)? $(reduction $reduction:ident)?), $comm:ident $(, $plain:expr)?) => {
         export!($symbol, ($($argument),*), real => absent!(($($argument),*), (forward(), arrays) => {
-            let site = site!();
+            let (plain, site) = site!();
             let message = move |thread| Message::<$width>::on(&FUNCTION, thread, $comm).at(site)
                 $(.root($root))? $(.reduction($reduction))? .$rule($($significant),*);
-            record!($form, message, forward, arrays, $comm, ($($argument),*))
+            record!($form, plain, message, forward, arrays, $comm, ($($argument),*))
         }, $symbol $(, $plain)?), forward() => {
-            let site = site!();
+            let (plain, site) = site!();
             let message = move |thread| Message::<$width>::on(&FUNCTION, thread, $comm).at(site)
                 $(.root($root))? $(.reduction($reduction))? .$rule($($significant),*);
-            record!($form, message, forward, no_arrays!($form), $comm, ($($argument),*))
+            record!($form, plain, message, forward, no_arrays!($form), $comm, ($($argument),*))
         });
     };
 }
 
-/// From where in the program this wrapper was called, where that is asked for.
+/// Whether calls are recorded in the plain way; and from where in the program this wrapper was called, where that is
+/// asked for: then they are not.
 macro_rules! site {
     () => {{
         static DISTANCE: call_site::Distance = call_site::Distance::unknown();
+        let plain = mode::is_plain();
         let here = thread::frame();
-        if call_site::asked() && !thread::is_nested(here) { call_site::number(here, &DISTANCE) } else { 0 }
+        let asked = !plain && call_site::asked() && !thread::is_nested(here);
+        (plain, if asked { call_site::number(here, &DISTANCE) } else { 0 })
     }};
 }
 
 /// How a form is recorded.
 macro_rules! record {
-    (blocking, $message:expr, $forward:expr, $arrays:expr, $comm:ident, $arguments:tt) => {{
+    (blocking, $plain:expr, $message:expr, $forward:expr, $arrays:expr, $comm:ident, $arguments:tt) => {{
         // The arrays live until the call has returned.
         let _arrays = $arrays;
-        recorder::collective($message, $forward)
+        recorder::collective($plain, $message, $forward)
     }};
-    (starting, $message:expr, $forward:expr, $arrays:expr, $comm:ident, ($($argument:ident),*)) => {
+    (starting, $plain:expr, $message:expr, $forward:expr, $arrays:expr, $comm:ident, ($($argument:ident),*)) => {{
+        let _ = $plain;
         outstanding::start($message, $forward, $arrays, last!($($argument),*))
-    };
-    (preparing, $message:expr, $forward:expr, $arrays:expr, $comm:ident, ($($argument:ident),*)) => {
+    }};
+    (preparing, $plain:expr, $message:expr, $forward:expr, $arrays:expr, $comm:ident, ($($argument:ident),*)) => {{
+        let _ = $plain;
         outstanding::prepare($message, $forward, $arrays, $comm, last!($($argument),*))
-    };
+    }};
 }
 
 /// What stands for narrowed arrays where none are needed: nothing that a blocking call would have to carry about.

@@ -4,7 +4,7 @@
 //! one branch for them before it and one after it.
 
 use mpitrace_format::layout::{
-    COLUMNS, CounterEntry, INNER_COUNTERS, MAX_COLUMNS, NO_VALUE, REQUEST_COLUMNS, TRUE_COLUMNS, chunk_flags,
+    CounterEntry, INNER_COUNTERS, LIVE_COLUMNS, LIVE_REQUEST_COLUMNS, MAX_COLUMNS, NO_VALUE, TRUE_COLUMNS, chunk_flags,
 };
 
 use crate::counters::counter_reader::Reading;
@@ -17,7 +17,8 @@ use crate::record::trace_buffer::TraceBuffer;
 
 /// Columns for the counters of all sources together: beside those of all records, of requests, of code inside the
 /// stack, and the true ticks under a simulated clock.
-pub const MOST: usize = MAX_COLUMNS - COLUMNS.len() - REQUEST_COLUMNS.len() - INNER_COUNTERS - TRUE_COLUMNS.len();
+pub const MOST: usize =
+    MAX_COLUMNS - LIVE_COLUMNS.len() - LIVE_REQUEST_COLUMNS.len() - INNER_COUNTERS - TRUE_COLUMNS.len();
 
 /// The counters that a list of names stands for, and a sentence for each name that stands for none.
 pub fn choose(names: &[String]) -> (Wanted, Vec<String>) {

@@ -92,9 +92,6 @@ pub struct Found {
 /// Counts what makes handles mean something else: a data type or communicator freed.
 pub static GENERATION: AtomicU64 = AtomicU64::new(1);
 
-/// The generation of an entry whose handles are all predefined: these are never freed.
-pub const ETERNAL: u64 = u64::MAX;
-
 /// Invalidates what is cached by handle.
 pub fn next_generation() {
     GENERATION.fetch_add(1, Ordering::Relaxed);
@@ -106,6 +103,8 @@ const COMMUNICATORS: usize = 8;
 /// The operations and communicators that a thread used lately. 256 entries of 88 bytes: 22 KiB, within a first-level
 /// cache for a program that calls few operations, and no more than they touch.
 pub struct Cache {
+    /// The operation that was found last.
+    last: *const Kept,
     entries: [Kept; ENTRIES],
     communicators: [(usize, u64, Option<&'static Communicator>); COMMUNICATORS],
 }
@@ -113,36 +112,72 @@ pub struct Cache {
 #[derive(Clone, Copy)]
 struct Kept {
     key: Key,
-    /// 0: empty.
+    /// The generation in which the entry was last known to be good; 0: empty.
     generation: u64,
+    /// Whether all its handles are predefined, so that none is ever freed.
+    eternal: bool,
     found: Option<Found>,
 }
+
+static NONE: Function = Function::NONE;
+
+impl Kept {
+    const NONE: Kept = Kept {
+        key: Key { function: Declared(&NONE), communicator: 0, datatype: 0, reduction: 0, count: 0, root: 0, site: 0 },
+        generation: 0,
+        eternal: false,
+        found: None,
+    };
+}
+
+/// What [`Cache::last`] leads to at first.
+struct Nowhere(Kept);
+
+// SAFETY: it is never written to, and leads to no entry.
+unsafe impl Sync for Nowhere {}
+
+static NOWHERE: Nowhere = Nowhere(Kept::NONE);
 
 impl Cache {
     /// An empty cache.
     pub const fn new() -> Cache {
-        static NONE: Function = Function::NONE;
-        let key =
-            Key { function: Declared(&NONE), communicator: 0, datatype: 0, reduction: 0, count: 0, root: 0, site: 0 };
         Cache {
-            entries: [Kept { key, generation: 0, found: None }; ENTRIES],
+            last: &raw const NOWHERE.0,
+            entries: [Kept::NONE; ENTRIES],
             communicators: [(0, 0, None); COMMUNICATORS],
         }
     }
 
+    /// The operation of a key, where it is the one that was found last.
+    ///
     /// A reference and not a value: moving the value through memory costs 3 ns of the 5 that a call may cost beside its
     /// time stamps.
     #[inline(always)]
-    pub fn find(&self, key: &Key) -> Option<&Found> {
-        let entry = &self.entries[index(key)];
-        let fresh = entry.generation == ETERNAL || entry.generation == GENERATION.load(Ordering::Relaxed);
-        if entry.key == *key && fresh { entry.found.as_ref() } else { None }
+    pub fn find_again(&self, key: &Key) -> Option<&Found> {
+        // SAFETY: the static above or an entry of this cache, which stays where it is (`find`).
+        let last = unsafe { &*self.last };
+        let same = last.key == *key && last.generation == GENERATION.load(Ordering::Relaxed);
+        if same { last.found.as_ref() } else { None }
+    }
+
+    /// The operation of a key. The cache stays where it is from the first one that is found on: it belongs to a thread,
+    /// whose state has an address of its own.
+    #[inline(always)]
+    pub fn find(&mut self, key: &Key) -> Option<&Found> {
+        let generation = GENERATION.load(Ordering::Relaxed);
+        let entry = &mut self.entries[index(key)];
+        if entry.key != *key || entry.generation != generation && !entry.eternal {
+            return None;
+        }
+        entry.generation = generation;
+        self.last = entry;
+        entry.found.as_ref()
     }
 
     /// Keeps what was found for a key; `eternal` where all its handles are predefined.
     pub fn keep(&mut self, key: &Key, found: Found, eternal: bool) {
-        let generation = if eternal { ETERNAL } else { GENERATION.load(Ordering::Relaxed) };
-        self.entries[index(key)] = Kept { key: *key, generation, found: Some(found) };
+        let generation = GENERATION.load(Ordering::Relaxed);
+        self.entries[index(key)] = Kept { key: *key, generation, eternal, found: Some(found) };
     }
 
     /// The communicator behind a handle, where it was kept lately.

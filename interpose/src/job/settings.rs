@@ -7,6 +7,7 @@ use mpitrace_synchronise::{Method, Synchronisation};
 
 use crate::counters::per_call;
 use crate::counters::sources::Wanted;
+use crate::record::watch::means;
 
 /// What the user asked for.
 #[derive(Debug)]
@@ -35,6 +36,8 @@ pub struct Settings {
     pub call_site: bool,
     /// `MPITRACE_PVARS`: names and patterns.
     pub variables: Vec<String>,
+    /// `MPITRACE_INTERRUPTIONS`: one of [`means`].
+    pub interruptions: u8,
     /// `MPITRACE_VERBOSE`.
     pub verbose: u8,
     /// What rank 0 warns of, a line each.
@@ -71,6 +74,7 @@ impl Settings {
             counters: Wanted::default(),
             call_site: false,
             variables: Vec::new(),
+            interruptions: means::ANY,
             verbose: 1,
             warnings: Vec::new(),
         };
@@ -119,6 +123,12 @@ impl Settings {
                 "MPITRACE_DISABLE" => choose(&value, &[("0", false), ("1", true)], &mut settings.disabled, "0 or 1"),
                 "MPITRACE_JOINT" => choose(&value, &[("0", false), ("1", true)], &mut settings.joint, "0 or 1"),
                 "MPITRACE_CALLSITE" => choose(&value, &[("0", false), ("1", true)], &mut settings.call_site, "0 or 1"),
+                "MPITRACE_INTERRUPTIONS" => choose(
+                    &value,
+                    &[("0", means::OFF), ("1", means::ANY), ("page", means::PAGE), ("rseq", means::SEQUENCE)],
+                    &mut settings.interruptions,
+                    "0, 1, page or rseq",
+                ),
                 "MPITRACE_FULL" => {
                     choose(&value, &[("stop", false), ("ring", true)], &mut settings.ring, "stop or ring")
                 }

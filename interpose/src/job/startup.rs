@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 
 use bytemuck::Zeroable;
 use mpitrace_format::layout::{
-    COLUMNS, ColumnEntry, INNER_COUNTERS, NO_RANK, REQUEST_COLUMNS, RankHeader, chunk_flags, counter_column,
+    ColumnEntry, INNER_COUNTERS, LIVE_COLUMNS, LIVE_REQUEST_COLUMNS, NO_RANK, RankHeader, chunk_flags, counter_column,
     name_bytes, state,
 };
 use mpitrace_format::recover;
@@ -18,7 +18,7 @@ use crate::job::run::{RUN, Run, World};
 use crate::job::settings::Settings;
 use crate::job::{log, metadata};
 use crate::record::trace_buffer::{self, TraceBuffer};
-use crate::record::{mode, threads, ticks};
+use crate::record::{mode, threads, ticks, watch};
 
 /// What is found out before the library initialises MPI.
 pub struct Prepared {
@@ -124,7 +124,9 @@ pub fn begin(prepared: Prepared, who: &Identity, world: OnceLock<World>) -> Opti
     run.live.set(live).ok()?;
     registry::start(live);
     per_call::start(live, &planned);
-    user_counters::start(live, planned_columns, 1e9 / ticks::roughly_hz());
+    let hz = ticks::roughly_hz();
+    watch::set_hz(hz);
+    user_counters::start(live, planned_columns, 1e9 / hz);
     let recorded = metadata::all(&run.settings, rank == 0);
     let reference = live.add_string(&mpitrace_format::metadata::encode(&recorded));
     live.set_metadata(reference);
@@ -145,6 +147,7 @@ pub fn begin(prepared: Prepared, who: &Identity, world: OnceLock<World>) -> Opti
         call_site::start();
     }
     mode::stop_in_children();
+    watch::choose(run.settings.interruptions);
     threads::start(live);
     Some(run)
 }
@@ -158,9 +161,9 @@ fn columns(counters: usize) -> Vec<ColumnEntry> {
         on_demand,
         offset: 0,
     };
-    let common = COLUMNS.iter().map(|&(name, size)| column(name, size, 0));
+    let common = LIVE_COLUMNS.iter().map(|&(name, size)| column(name, size, 0));
     let before_all = (0..counters).map(|index| column(&counter_column(index), 8, 0));
-    let requests = REQUEST_COLUMNS.iter().map(|&(name, size)| column(name, size, chunk_flags::EXTENDED));
+    let requests = LIVE_REQUEST_COLUMNS.iter().map(|&(name, size)| column(name, size, chunk_flags::EXTENDED));
     let inner = (0..INNER_COUNTERS).map(|slot| column(&counter_column(counters + slot), 8, chunk_flags::INNER));
     common.chain(before_all).chain(requests).chain(inner).collect()
 }

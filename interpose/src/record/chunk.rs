@@ -1,11 +1,13 @@
 //! A chunk of the arrays, as the thread that fills it sees it.
 
 use mpitrace_format::layout::{
-    COLUMNS, ChunkEntry, DISTURBED, INNER_COUNTERS, OPERATION_MASK, REQUEST_COLUMNS, SegmentHeader,
+    ChunkEntry, DISTURBED, INNER_COUNTERS, LIVE_COLUMNS, LIVE_REQUEST_COLUMNS, LONG, LongCallEntry, NOT_RETURNED,
+    OPERATION_MASK, SegmentHeader, live_record,
 };
 
 use crate::record::entry::Entry;
 use crate::record::memory::Mapping;
+use crate::record::trace_buffer::TraceBuffer;
 
 /// Where the columns of a chunk start.
 ///
@@ -15,12 +17,12 @@ use crate::record::memory::Mapping;
 pub struct Columns {
     /// Ticks at the entry.
     pub(super) enter: *mut u64,
-    /// Ticks at the exit.
-    pub(super) exit: *mut u64,
-    /// Sequence numbers on the communicator.
-    pub(super) position: *mut u64,
-    /// Calls of the operation before.
-    pub(super) repetition: *mut u64,
+    /// Ticks from the entry to the exit, as [`duration`] has them.
+    pub(super) duration: *mut u32,
+    /// Sequence numbers on the communicator, their lower halves.
+    pub(super) position: *mut u32,
+    /// Calls of the operation before, their lower halves.
+    pub(super) repetition: *mut u32,
     /// Operations.
     pub(super) operation: *mut u32,
     /// The first counter, the others behind it.
@@ -39,6 +41,10 @@ pub struct Columns {
     wait: *mut u64,
     /// Test calls.
     tests: *mut u32,
+    /// Upper halves of positions that are not counted on the communicator.
+    above: *mut u32,
+    /// The number of the chunk's draw.
+    draw: u64,
 }
 
 // SAFETY: the addresses lead into the trace buffer, which stays mapped; one thread at a time writes to a record.
@@ -48,7 +54,7 @@ impl Columns {
     /// No chunk.
     pub const NONE: Columns = Columns {
         enter: std::ptr::null_mut(),
-        exit: std::ptr::null_mut(),
+        duration: std::ptr::null_mut(),
         position: std::ptr::null_mut(),
         repetition: std::ptr::null_mut(),
         operation: std::ptr::null_mut(),
@@ -60,30 +66,34 @@ impl Columns {
         test: std::ptr::null_mut(),
         wait: std::ptr::null_mut(),
         tests: std::ptr::null_mut(),
+        above: std::ptr::null_mut(),
+        draw: 0,
     };
 
-    /// The columns of the chunk that lies at this offset.
-    pub fn of(memory: &'static Mapping, start: u64, header: &SegmentHeader) -> Columns {
+    /// The columns of the chunk that lies at this offset, in its draw of this number.
+    pub fn of(memory: &'static Mapping, start: u64, header: &SegmentHeader, draw: u64) -> Columns {
         let place = memory.range(start, header.chunk_bytes);
-        // They are `COLUMNS`, the counters, `REQUEST_COLUMNS` and the counters of code inside the stack, in that order.
+        // They are `LIVE_COLUMNS`, the counters, `LIVE_REQUEST_COLUMNS` and the counters of code inside the stack, in that order.
         let at = |column: usize| place.wrapping_add(header.columns[column].offset as usize);
         let inner = header.rank.columns as usize - INNER_COUNTERS;
-        let requests = inner - REQUEST_COLUMNS.len();
+        let requests = inner - LIVE_REQUEST_COLUMNS.len();
         Columns {
             enter: at(0).cast(),
-            exit: at(1).cast(),
+            duration: at(1).cast(),
             position: at(2).cast(),
             repetition: at(3).cast(),
             operation: at(4).cast(),
-            counters: at(COLUMNS.len()).cast(),
+            counters: at(LIVE_COLUMNS.len()).cast(),
             // A chunk has 16 records or more, so a column of 8 bytes a record is aligned as the next one has to be.
             stride: header.chunk_records as usize,
-            count: requests - COLUMNS.len(),
+            count: requests - LIVE_COLUMNS.len(),
             inner: at(inner).cast(),
             init: at(requests).cast(),
             test: at(requests + 1).cast(),
             wait: at(requests + 2).cast(),
             tests: at(requests + 3).cast(),
+            above: at(requests + 4).cast(),
+            draw,
         }
     }
 }
@@ -125,17 +135,32 @@ impl Place {
         unsafe { self.columns.enter.add(self.record).read() }
     }
 
-    /// Stores the tick at the exit.
+    /// Stores the tick at the exit of the call, which was entered at `enter`: what must be kept beside the record where
+    /// the call was long.
     #[inline(always)]
-    pub fn set_exit(&self, tick: u64) {
+    #[must_use]
+    pub fn set_exit(&self, enter: u64, tick: u64) -> Option<LongCallEntry> {
+        let duration = duration(enter, tick);
         // SAFETY: the record lies in the chunk (`new`).
-        unsafe { self.columns.exit.add(self.record).write_volatile(tick) };
+        unsafe { self.columns.duration.add(self.record).write_volatile(duration) };
+        (duration == LONG).then(|| LongCallEntry { record: self.number(), exit: tick })
     }
 
-    /// The tick at the exit; 0: it has not come.
-    pub fn exit(&self) -> u64 {
+    /// The call has no exit.
+    pub fn clear_exit(&self) {
         // SAFETY: the record lies in the chunk (`new`).
-        unsafe { self.columns.exit.add(self.record).read() }
+        unsafe { self.columns.duration.add(self.record).write_volatile(NOT_RETURNED) };
+    }
+
+    /// Whether the call has an exit.
+    pub fn has_exit(&self) -> bool {
+        // SAFETY: the record lies in the chunk (`new`).
+        unsafe { self.columns.duration.add(self.record).read() != NOT_RETURNED }
+    }
+
+    /// The record among all of this rank.
+    pub fn number(&self) -> u64 {
+        live_record(self.columns.draw, self.record as u32)
     }
 
     /// Stores what call it is of.
@@ -143,26 +168,45 @@ impl Place {
     pub fn describe(&self, position: u64, repetition: u64, operation: u32) {
         // SAFETY: the record lies in the chunk (`new`), whose columns have this type.
         unsafe {
-            self.columns.position.add(self.record).write(position);
-            self.columns.repetition.add(self.record).write(repetition);
+            self.columns.position.add(self.record).write(position as u32);
+            self.columns.repetition.add(self.record).write(repetition as u32);
             self.columns.operation.add(self.record).write(operation);
         }
     }
 
-    /// Gives it another operation; whether it counts as disturbed stays.
+    /// Stores the upper half of a position that is not counted on the communicator.
+    pub fn set_above(&self, position: u64) {
+        if self.of_request {
+            // SAFETY: the record lies in the chunk (`new`), and the column has memory.
+            unsafe { self.columns.above.add(self.record).write((position >> 32) as u32) };
+        }
+    }
+
+    /// Gives it another operation; what is marked at it stays.
     pub fn change_operation(&self, number: u32, repetition: u64) {
         // SAFETY: the record lies in the chunk (`new`), whose columns have this type.
         unsafe {
             let operation = self.columns.operation.add(self.record);
             operation.write(number | operation.read() & !OPERATION_MASK);
-            self.columns.repetition.add(self.record).write(repetition);
+            self.columns.repetition.add(self.record).write(repetition as u32);
         }
+    }
+
+    /// Marks it with flags of the column of operations.
+    pub fn mark(&self, flags: u32) {
+        // SAFETY: the record lies in the chunk (`new`).
+        unsafe { *self.columns.operation.add(self.record) |= flags };
+    }
+
+    /// Whether it is marked with any of these flags.
+    pub fn is_marked(&self, flags: u32) -> bool {
+        // SAFETY: the record lies in the chunk (`new`).
+        unsafe { self.columns.operation.add(self.record).read() & flags != 0 }
     }
 
     /// The tracer has delayed it.
     pub fn disturb(&self) {
-        // SAFETY: the record lies in the chunk (`new`).
-        unsafe { *self.columns.operation.add(self.record) |= DISTURBED };
+        self.mark(DISTURBED);
     }
 
     /// Stores a counter.
@@ -213,35 +257,12 @@ impl Place {
     }
 }
 
-/// Where the two ticks of a record go, which lies in the chunk of its thread.
-#[derive(Clone, Copy)]
-pub struct Stamps {
-    enter: *mut u64,
-    exit: *mut u64,
-    record: usize,
-}
-
-impl Stamps {
-    /// # Safety
-    /// The columns are those of a chunk that the caller's thread has drawn, and the record lies in it.
-    #[inline(always)]
-    pub unsafe fn new(columns: &Columns, record: usize) -> Stamps {
-        Stamps { enter: columns.enter, exit: columns.exit, record }
-    }
-
-    /// Stores the tick at the entry, which makes the record count.
-    #[inline(always)]
-    pub fn enter(self, tick: u64) {
-        // SAFETY: the record lies in the chunk (`new`), to which its thread alone writes.
-        unsafe { self.enter.add(self.record).write_volatile(tick) };
-    }
-
-    /// Stores the tick at the exit.
-    #[inline(always)]
-    pub fn exit(self, tick: u64) {
-        // SAFETY: the record lies in the chunk (`new`), to which its thread alone writes.
-        unsafe { self.exit.add(self.record).write_volatile(tick) };
-    }
+/// What the column of durations has of a call: ticks and 1, or [`LONG`].
+#[inline(always)]
+fn duration(enter: u64, exit: u64) -> u32 {
+    // A clock that went back, too, makes it long.
+    let ticks = exit.wrapping_sub(enter);
+    if ticks < u64::from(LONG) - 1 { ticks as u32 + 1 } else { LONG }
 }
 
 /// Offset and bytes of the columns of a chunk that get memory with this one of the `chunk_flags` (0: with the chunk).
@@ -256,14 +277,24 @@ pub fn range_of(header: &SegmentHeader, flag: u32) -> (u64, u64) {
 /// A chunk as it was drawn once: under `ring` it may be drawn again.
 #[derive(Clone, Copy)]
 pub struct Drawn {
+    buffer: &'static TraceBuffer,
     entry: Entry<ChunkEntry>,
     draw: u64,
 }
 
 impl Drawn {
-    /// The chunk of this entry, as it is drawn now.
-    pub fn now(entry: Entry<ChunkEntry>) -> Drawn {
-        Drawn { entry, draw: entry.draw() }
+    /// The chunk of this number, as it is drawn now.
+    pub fn now(buffer: &'static TraceBuffer, chunk: u32) -> Drawn {
+        let entry = buffer.chunk(chunk);
+        Drawn { buffer, entry, draw: entry.draw() }
+    }
+
+    /// Keeps what does not fit into a record.
+    #[inline(always)]
+    pub fn keep(&self, long_call: Option<LongCallEntry>) {
+        if let Some(long_call) = long_call {
+            self.buffer.add_long_call(long_call);
+        }
     }
 
     /// Whether both are of one drawing.

@@ -85,7 +85,8 @@ fields! {
     OperationEntry { calls set_calls: u64 }
     ThreadEntry {
         tid set_tid: u32, paused set_paused: u64, failed set_failed: u64, untracked set_untracked: u64,
-        failed_in_place set_failed_in_place: u64
+        failed_in_place set_failed_in_place: u64, interruptions_by set_interruptions_by: u32,
+        without_page set_without_page: u32, first_processor set_first_processor: u32
     }
     CounterEntry { flags set_flags: u32 }
     ChunkEntry { draw set_draw: u64, flags set_flags: u32 }
@@ -123,6 +124,17 @@ impl Entry<OperationEntry> {
         // SAFETY: the place is valid (`Entry::at`) and aligned; calls of an operation whose requests are persistent are
         // counted in this way only while the program runs.
         unsafe { AtomicU64::from_ptr(&raw mut (*self.0.as_ptr()).calls) }
+    }
+}
+
+impl Entry<ThreadEntry> {
+    /// Counts an interruption that has no entry of its own, with the time off the processor, ns.
+    pub fn count_unlisted(self, off_ns: u64) {
+        // SAFETY: the place is valid (`Entry::at`); both fields are changed by their thread alone.
+        unsafe {
+            (*self.0.as_ptr()).unlisted += 1;
+            (*self.0.as_ptr()).unlisted_off_ns += off_ns;
+        }
     }
 }
 

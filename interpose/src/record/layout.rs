@@ -5,7 +5,7 @@ use mpitrace_format::layout::*;
 use mpitrace_format::strings;
 
 /// The tables, and the chunks' entries.
-pub const REGIONS: usize = 9;
+pub const REGIONS: usize = 10;
 pub const STRINGS: usize = 0;
 pub const COMMUNICATORS: usize = 1;
 pub const OPERATIONS: usize = 2;
@@ -14,11 +14,12 @@ pub const COUNTERS: usize = 4;
 pub const SYNCS: usize = 5;
 pub const PROBES: usize = 6;
 pub const INTERRUPTIONS: usize = 7;
-pub const CHUNKS: usize = 8;
+pub const LONG_CALLS: usize = 8;
+pub const CHUNKS: usize = 9;
 
 /// How many entries (bytes, for strings) each table can hold: address space only.
 pub const CAPACITIES: [u64; CHUNKS] =
-    [64 << 20, 1 << 20, 1 << 20, 1 << 12, 1 << 12, 1 << 16, 1 << 20, MOST_INTERRUPTIONS];
+    [64 << 20, 1 << 20, 1 << 20, 1 << 12, 1 << 12, 1 << 16, 1 << 20, MOST_INTERRUPTIONS, 1 << 20];
 /// Entries of interruptions: 1 MiB of them, which take memory only as there are any.
 pub const MOST_INTERRUPTIONS: u64 = 1 << 14;
 /// Bytes of an entry of each.
@@ -31,6 +32,7 @@ pub const ENTRY_SIZES: [usize; REGIONS] = [
     size_of::<SyncEntry>(),
     size_of::<ProbeEntry>(),
     size_of::<InterruptionEntry>(),
+    size_of::<LongCallEntry>(),
     size_of::<ChunkEntry>(),
 ];
 /// Where the header says of each how far it is used.
@@ -43,6 +45,7 @@ pub const PLACES: [usize; REGIONS] = [
     std::mem::offset_of!(SegmentHeader, syncs),
     std::mem::offset_of!(SegmentHeader, probes),
     std::mem::offset_of!(SegmentHeader, interruptions),
+    std::mem::offset_of!(SegmentHeader, long_calls),
     std::mem::offset_of!(SegmentHeader, chunks),
 ];
 
@@ -103,6 +106,7 @@ impl Layout {
             header.syncs,
             header.probes,
             header.interruptions,
+            header.long_calls,
             header.chunks,
         ] = regions;
         header.records_offset = end;

@@ -3,15 +3,23 @@
 use std::sync::atomic::{AtomicU8, Ordering};
 
 use crate::boundary::system;
+use crate::identity::call_site;
+use crate::record::{thread, ticks};
 
 static MODE: AtomicU8 = AtomicU8::new(OFF);
 
 /// Before Init, after Finalize, disabled: calls are only forwarded.
 pub const OFF: u8 = 0;
-/// Calls are recorded.
-pub const RECORDING: u8 = 1;
 /// Calls are counted and matched, not kept (`MPI_Pcontrol(0)`).
-pub const PAUSED: u8 = 2;
+pub const PAUSED: u8 = 1;
+/// Calls are recorded, with all that was asked for.
+pub const RECORDING: u8 = 2;
+/// Calls are recorded, and nothing was asked for that changes how: ticks are the processor's, and the place of a call is
+/// none of its matter.
+pub const PLAIN: u8 = 3;
+
+/// How calls are recorded when they are: one of the last two.
+static RECORDED: AtomicU8 = AtomicU8::new(RECORDING);
 
 /// One of the modes above.
 #[inline(always)]
@@ -19,9 +27,17 @@ pub fn get() -> u8 {
     MODE.load(Ordering::Relaxed)
 }
 
+/// Whether it is [`PLAIN`].
+#[inline(always)]
+pub fn is_plain() -> bool {
+    get() == PLAIN
+}
+
 /// Starts recording, at the end of Init.
 pub fn start() {
-    MODE.store(RECORDING, Ordering::Release);
+    let plain = !call_site::asked() && !ticks::are_of_the_system();
+    RECORDED.store(if plain { PLAIN } else { RECORDING }, Ordering::Relaxed);
+    MODE.store(RECORDED.load(Ordering::Relaxed), Ordering::Release);
 }
 
 /// Ends recording. Calls that other threads are in still store their exits.
@@ -31,14 +47,15 @@ pub fn stop() {
 
 /// Pauses or resumes recording on this rank.
 pub fn pause(paused: bool) {
-    let (from, to) = if paused { (RECORDING, PAUSED) } else { (PAUSED, RECORDING) };
+    let recorded = RECORDED.load(Ordering::Relaxed);
+    let (from, to) = if paused { (recorded, PAUSED) } else { (PAUSED, recorded) };
     let _ = MODE.compare_exchange(from, to, Ordering::AcqRel, Ordering::Relaxed);
 }
 
 /// Whether calls are counted.
 #[inline(always)]
 pub fn is_on() -> bool {
-    MODE.load(Ordering::Relaxed) != OFF
+    get() != OFF
 }
 
 /// A child that the program forks off shares the live records, and the kernel does not map the pages of its counters
@@ -46,6 +63,10 @@ pub fn is_on() -> bool {
 pub fn stop_in_children() {
     extern "C" fn in_child() {
         stop();
+        // It may be inside a call, after which the thread looks at its page.
+        if let Some(thread) = thread::current() {
+            thread.forget_interruptions();
+        }
     }
     system::in_children(in_child);
 }

@@ -3,17 +3,17 @@
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU8, Ordering};
 
-use mpitrace_format::layout;
-use mpitrace_format::layout::{ThreadEntry, chunk_flags};
+use mpitrace_format::layout::{DISTURBED, ThreadEntry, chunk_flags};
 
 pub use crate::boundary::processor::frame;
 use crate::counters::counter_reader::{CounterReader, Sums};
 use crate::identity::call_cache::{Cache, Found, Key};
 use crate::identity::communicator::Communicator;
-use crate::record::chunk::{Columns, Drawn, Place, Stamps};
+use crate::record::chunk::{Columns, Drawn, Place};
 use crate::record::entry::Entry;
 pub use crate::record::nesting::{catch_panic, guarded, is_nested, is_passing, timed};
 use crate::record::trace_buffer::TraceBuffer;
+use crate::record::watch::Watch;
 use crate::record::{threads, tls};
 
 /// The state of one thread. Only that thread touches it, through [`ThreadRef`].
@@ -28,8 +28,10 @@ pub(super) struct Thread {
     next: usize,
     /// Index at which the chunk ends.
     end: usize,
-    /// The columns of the chunk, in the order of [`mpitrace_format::layout::COLUMNS`].
-    columns: Columns,
+    /// The columns of the chunk.
+    pub(super) columns: Columns,
+    /// What the operating system does to the thread.
+    pub(super) watch: Watch,
     /// The chunk's number; `None` before the first.
     chunk: Option<u32>,
     /// Which of the columns that not every record uses have memory in the chunk: `chunk_flags`.
@@ -70,6 +72,8 @@ pub mod attention {
     pub const SAMPLED: u8 = 4;
     /// Code inside the stack has added something on this thread.
     pub const INNER: u8 = 8;
+    /// The thread was interrupted in a call that is not kept since it failed.
+    pub const INTERRUPTED: u8 = 16;
     /// What there is to do after a call.
     pub const AFTER: u8 = SAMPLED | INNER;
 }
@@ -81,6 +85,7 @@ impl Thread {
             next: 0,
             end: 0,
             columns: Columns::NONE,
+            watch: Watch::none(),
             chunk: None,
             extended: 0,
             attention: ATTENTION.load(Ordering::Relaxed),
@@ -101,7 +106,7 @@ impl Thread {
 
 /// A record that the thread has begun, in the chunk that it fills until that record is finished.
 #[derive(Clone, Copy)]
-pub struct Record(usize);
+pub struct Record(pub(super) usize);
 
 /// The calling thread's own state.
 ///
@@ -111,7 +116,7 @@ pub struct Record(usize);
 /// two such accesses: so no reference to a field outlives the method that made it, but for those of the cache and the
 /// reader, which nested code does not use.
 #[derive(Clone, Copy)]
-pub struct ThreadRef(NonNull<Thread>);
+pub struct ThreadRef(pub(super) NonNull<Thread>);
 
 /// Reads and writes single fields.
 macro_rules! fields {
@@ -164,7 +169,7 @@ impl ThreadRef {
 
     /// Whether the next record needs a new chunk.
     #[inline(always)]
-    fn is_full(self) -> bool {
+    pub fn is_full(self) -> bool {
         self.next() == self.end()
     }
 
@@ -205,31 +210,10 @@ impl ThreadRef {
         unsafe { Place::new(self.columns(), record.0) }
     }
 
-    /// Stores what call a record is of.
-    #[inline(always)]
-    pub fn describe(self, record: Record, position: u64, repetition: u64, operation: u32) {
-        // SAFETY: the record lies in this thread's chunk (see `place`). Each column's address is read where it is used,
-        // which costs less than copying them all.
-        unsafe {
-            let thread = self.0.as_ptr();
-            (*thread).columns.position.add(record.0).write(position);
-            (*thread).columns.repetition.add(record.0).write(repetition);
-            (*thread).columns.operation.add(record.0).write(operation);
-        }
-    }
-
-    /// The two ticks of a record.
-    #[inline(always)]
-    pub fn stamps(self, record: Record) -> Stamps {
-        // SAFETY: this thread's own state; the record lies in its chunk (see `place`), of which two addresses are
-        // copied.
-        unsafe { Stamps::new(&(*self.0.as_ptr()).columns, record.0) }
-    }
-
     /// The chunk that the thread fills now, which must exist.
     pub fn drawn(self) -> Drawn {
         match (self.buffer(), self.chunk()) {
-            (Some(buffer), Some(chunk)) => Drawn::now(buffer.chunk(chunk)),
+            (Some(buffer), Some(chunk)) => Drawn::now(buffer, chunk),
             _ => unreachable!("a record lies in a chunk"),
         }
     }
@@ -251,7 +235,7 @@ impl ThreadRef {
         self.set_next(0);
         self.set_end(new.records);
         self.set_extended(0);
-        Some(if new.took_memory { layout::DISTURBED } else { 0 })
+        Some(if new.took_memory { DISTURBED } else { 0 })
     }
 
     /// Gives the columns that are used with this one of the `chunk_flags` memory in the chunk, where they have none
@@ -281,6 +265,13 @@ impl ThreadRef {
         // SAFETY: this thread's own state; the cache changes only when another call's operation is kept, and the
         // recorder copies what it is given before that.
         unsafe { (*self.0.as_ptr()).cache.find(key) }
+    }
+
+    /// The operation of a key, where it is the one that this thread has called last; good until it makes another call.
+    #[inline(always)]
+    pub fn cached_again<'c>(self, key: &Key) -> Option<&'c Found> {
+        // SAFETY: as in `cached`.
+        unsafe { (*self.0.as_ptr()).cache.find_again(key) }
     }
 
     /// Keeps the operation of a key; `eternal` where all its handles are predefined.
@@ -355,6 +346,7 @@ impl ThreadRef {
         // SAFETY: this thread's own state, which it gives up; nothing of it is borrowed.
         unsafe {
             (*self.0.as_ptr()).reader = None;
+            (*self.0.as_ptr()).watch.close();
             (*self.0.as_ptr()).sums.started = Sums::ZERO.started;
         }
     }
@@ -377,7 +369,9 @@ pub fn current_or_new() -> ThreadRef {
 pub fn create() -> ThreadRef {
     let thread = NonNull::from(Box::leak(threads::adopt()));
     tls::set(thread.as_ptr().cast(), ended);
-    ThreadRef(thread)
+    let thread = ThreadRef(thread);
+    thread.begin_to_watch();
+    thread
 }
 
 /// Gives the state of this thread, which ends, to the next one.

@@ -24,6 +24,11 @@ pub fn now() -> u64 {
     processor::ticks_in_order()
 }
 
+/// Whether the system's clock is read in place of the processor's counter.
+pub fn are_of_the_system() -> bool {
+    SYSTEM_CLOCK.load(Ordering::Relaxed)
+}
+
 /// Decides which counter this process reads; one of [`clock_source`].
 pub fn choose_source() -> u32 {
     if cfg!(target_arch = "aarch64") {

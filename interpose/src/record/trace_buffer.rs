@@ -11,7 +11,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use mpitrace_format::layout::*;
 use mpitrace_format::part::Content;
-use mpitrace_format::{TraceError, segment, strings};
+use mpitrace_format::{TraceError, segment};
 use mpitrace_platform::node_files;
 
 use crate::boundary::system;
@@ -24,25 +24,25 @@ use crate::record::ticks;
 
 /// The trace buffer of this rank.
 pub struct TraceBuffer {
-    memory: &'static Mapping,
+    pub(super) memory: &'static Mapping,
     /// Where it lies; `None`: all of it lies in private memory.
     path: Option<PathBuf>,
-    layout: Layout,
+    pub(super) layout: Layout,
     /// The header in the mapping. Its fields are reached one by one: the companion reads them at any time.
     header: Entry<SegmentHeader>,
     /// The tables, as the header has them.
-    tables: [Entry<Region>; REGIONS],
+    pub(super) tables: [Entry<Region>; REGIONS],
     state: Mutex<State>,
     /// Nothing more can be drawn: looked at before the lock is taken.
     full: AtomicBool,
 }
 
 #[derive(Default)]
-struct State {
+pub(super) struct State {
     /// The file at the path.
     file: Option<NodeFile>,
     /// Bytes of each table that have memory.
-    reserved: [u64; REGIONS],
+    pub(super) reserved: [u64; REGIONS],
     draws: u64,
     /// Chunks that have memory, and which of them in private memory.
     given: u64,
@@ -63,10 +63,8 @@ pub struct NewChunk {
     pub took_memory: bool,
 }
 
-/// Memory for records is taken in steps of this many (576 KiB: 0.35 ms to take, measured at 12 ms for 20 MiB).
+/// Memory for records is taken in steps of this many (384 KiB: 0.35 ms to take, measured at 12 ms for 20 MiB).
 const MEMORY_STEP: u64 = 16384;
-/// Memory for a table is taken in steps of this many bytes.
-const STEP: u64 = 64 << 10;
 
 impl TraceBuffer {
     /// Makes a buffer in the first of `folders` that takes one, else in private memory. It lasts as long as the
@@ -159,57 +157,6 @@ impl TraceBuffer {
         }
     }
 
-    /// Adds a text to the string area. 0 where it is full.
-    pub fn add_string(&self, text: &[u8]) -> u32 {
-        let space = strings::space(text.len());
-        let Some(start) = self.extend(STRINGS, space) else { return 0 };
-        let place = self.layout.regions[STRINGS].offset + start;
-        self.memory.store(place, &(text.len() as u32).to_ne_bytes());
-        self.memory.store(place + 4, text);
-        self.tables[STRINGS].set_used(start + space);
-        start as u32
-    }
-
-    /// Adds a communicator: its number and its place.
-    pub fn add_communicator(&self, entry: CommunicatorEntry) -> Option<(u32, Entry<CommunicatorEntry>)> {
-        self.add(COMMUNICATORS, entry)
-    }
-
-    /// Adds an operation: its number.
-    pub fn add_operation(&self, entry: OperationEntry) -> Option<u32> {
-        self.add(OPERATIONS, entry).map(|(number, _)| number)
-    }
-
-    /// How many operations the table can hold.
-    pub fn most_operations(&self) -> u64 {
-        self.layout.regions[OPERATIONS].capacity
-    }
-
-    /// The place of an operation.
-    pub fn operation(&self, number: u32) -> Entry<OperationEntry> {
-        self.entry(OPERATIONS, number.into())
-    }
-
-    /// Adds a thread: its number and its place.
-    pub fn add_thread(&self, entry: ThreadEntry) -> Option<(u32, Entry<ThreadEntry>)> {
-        self.add(THREADS, entry)
-    }
-
-    /// Adds a counter: its place.
-    pub fn add_counter(&self, entry: CounterEntry) -> Option<Entry<CounterEntry>> {
-        self.add(COUNTERS, entry).map(|(_, place)| place)
-    }
-
-    /// Adds a synchronisation.
-    pub fn add_sync(&self, entry: SyncEntry) {
-        self.add(SYNCS, entry);
-    }
-
-    /// Adds what a synchronisation has learnt of a pair.
-    pub fn add_probe(&self, entry: ProbeEntry) {
-        self.add(PROBES, entry);
-    }
-
     /// Draws a chunk for a thread that has filled the one before (if any). `None`: the arrays are full.
     pub fn draw(&self, thread: u32, filled: Option<u32>) -> Option<NewChunk> {
         if self.full.load(Ordering::Relaxed) {
@@ -245,12 +192,12 @@ impl TraceBuffer {
             // twice.
             entry.set_draw(0);
             for column in &header.columns[..2] {
-                self.memory.fill(start + column.offset, header.chunk_records * 8, 0);
+                self.memory.fill(start + column.offset, header.chunk_records * u64::from(column.element_size), 0);
             }
         }
         // A call whose end never comes has no values, whatever the chunk held before.
-        let counters = header.rank.columns as usize - COLUMNS.len() - REQUEST_COLUMNS.len() - INNER_COUNTERS;
-        let first = header.columns[COLUMNS.len()].offset;
+        let counters = header.rank.columns as usize - LIVE_COLUMNS.len() - LIVE_REQUEST_COLUMNS.len() - INNER_COUNTERS;
+        let first = header.columns[LIVE_COLUMNS.len()].offset;
         self.memory.fill(start + first, counters as u64 * header.chunk_records * 8, 0xff);
         state.draws += 1;
         let flags = if private { chunk_flags::PRIVATE } else { 0 };
@@ -264,7 +211,7 @@ impl TraceBuffer {
         } else {
             header.chunk_records.min(header.rank.capacity - index * header.chunk_records)
         };
-        let columns = Columns::of(self.memory, start, header);
+        let columns = Columns::of(self.memory, start, header, state.draws);
         Some(NewChunk { number: index as u32, columns, records: records as usize, took_memory: takes_memory })
     }
 
@@ -314,43 +261,8 @@ impl TraceBuffer {
         self.entry(CHUNKS, chunk.into())
     }
 
-    fn add<T>(&self, table: usize, entry: T) -> Option<(u32, Entry<T>)> {
-        let number = self.extend(table, 1)?;
-        // It counts only when it is written.
-        let place = self.entry(table, number);
-        place.write(entry);
-        self.tables[table].set_used(number + 1);
-        Some((number as u32, place))
-    }
-
-    /// Takes memory for `more` entries: the first one's number. They count as used only when the table says so; the
-    /// callers hold the registry's lock, or the threads', in between.
-    fn extend(&self, table: usize, more: u64) -> Option<u64> {
-        let mut state = self.lock();
-        let used = self.tables[table].used();
-        let enough = used + more <= self.layout.regions[table].capacity;
-        (enough && self.reserve(&mut state, table, (used + more) * ENTRY_SIZES[table] as u64)).then_some(used)
-    }
-
-    /// Gives the first `bytes` of a table memory.
-    fn reserve(&self, state: &mut State, table: usize, bytes: u64) -> bool {
-        if bytes <= state.reserved[table] {
-            return true;
-        }
-        let Region { offset, capacity, .. } = self.layout.regions[table];
-        let whole = round_up(capacity * ENTRY_SIZES[table] as u64, PAGE);
-        let target = round_up(bytes, STEP).min(whole);
-        let from = state.reserved[table];
-        let mut private = false;
-        let given = self.give_memory(state, offset + from, target - from, &mut private);
-        if given {
-            state.reserved[table] = target;
-        }
-        given
-    }
-
     /// Gives a range, of whole pages, memory: in the file, else private in its place.
-    fn give_memory(&self, state: &mut State, offset: u64, length: u64, private: &mut bool) -> bool {
+    pub(super) fn give_memory(&self, state: &mut State, offset: u64, length: u64, private: &mut bool) -> bool {
         match state.file.as_mut().map(|file| file.allocate(offset, length)) {
             None | Some(true) => {}
             Some(false) => {
@@ -371,14 +283,8 @@ impl TraceBuffer {
         true
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    pub(super) fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// An entry of a table, by its number.
-    fn entry<T>(&self, table: usize, number: u64) -> Entry<T> {
-        assert_eq!(size_of::<T>(), ENTRY_SIZES[table], "a table has entries of one type");
-        self.memory.entry(self.layout.regions[table].offset + number * size_of::<T>() as u64)
     }
 }
 

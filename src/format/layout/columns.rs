@@ -8,13 +8,27 @@ pub const INTERRUPTED: u32 = 1 << 30;
 pub const INTERRUPTED_BEFORE: u32 = 1 << 29;
 /// The operation's number within the operation column.
 pub const OPERATION_MASK: u32 = INTERRUPTED_BEFORE - 1;
-/// The columns that every record has, in the order in which a chunk holds them.
+/// The columns that every record of a part has, the first ones, in this order.
 pub const COLUMNS: [(&str, u32); 5] = [("enter", 8), ("exit", 8), ("position", 8), ("repetition", 8), ("operation", 4)];
+/// What a live segment has in their place, in the order in which a chunk holds them: 24 bytes a record. `duration` is
+/// exit - enter + 1 in ticks, or one of [`NOT_RETURNED`] and [`LONG`]; `position` and `repetition` are the lower halves.
+pub const LIVE_COLUMNS: [(&str, u32); 5] =
+    [("enter", 8), ("duration", 4), ("position", 4), ("repetition", 4), ("operation", 4)];
+/// In `duration`: the call has not returned.
+pub const NOT_RETURNED: u32 = 0;
+/// In `duration`: the exit is in a [`super::LongCallEntry`].
+pub const LONG: u32 = u32::MAX;
 /// A chunk holds this many records at most.
 pub const MAX_CHUNK_RECORDS: u64 = 16384;
 /// The columns of requests, present where the program made non-blocking calls; 0 for all others: ticks that starting
 /// took, ticks spent in Test and in Wait calls for the request, and Test calls.
 pub const REQUEST_COLUMNS: [(&str, u32); 4] = [("init", 8), ("test", 8), ("wait", 8), ("tests", 4)];
+
+/// What a live segment has in their place: `above` is the upper half of a position that is not counted on the
+/// communicator, that of a start of a persistent collective; else 0.
+pub const LIVE_REQUEST_COLUMNS: [(&str, u32); 5] = [("init", 8), ("test", 8), ("wait", 8), ("tests", 4), (ABOVE, 4)];
+/// The last of them, which no part has.
+pub const ABOVE: &str = "above";
 
 /// The name of the column of the `index`-th counter, of 8 bytes per record: [`super::CounterEntry`] has the counter's
 /// own.

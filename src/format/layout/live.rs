@@ -29,6 +29,16 @@ pub mod chunk_flags {
     pub const INNER: u32 = 4;
 }
 
+/// A call that lasted longer than `duration` can tell.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
+pub struct LongCallEntry {
+    /// Its [`super::live_record`].
+    pub record: u64,
+    /// Ticks at its exit.
+    pub exit: u64,
+}
+
 /// A table in a live segment: where it lies, how many entries it can hold and how many it holds.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
@@ -84,6 +94,8 @@ pub struct SegmentHeader {
     pub probes: Region,
     /// [`super::InterruptionEntry`]s. Where more are in use than fit, the first overwrite those that came first.
     pub interruptions: Region,
+    /// [`LongCallEntry`]s, in the same way.
+    pub long_calls: Region,
     /// [`ChunkEntry`]s.
     pub chunks: Region,
     /// Where the first chunk lies, bytes from the start of the segment.

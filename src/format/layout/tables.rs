@@ -73,8 +73,10 @@ pub struct OperationEntry {
     /// path, its build id in hexadecimal (empty: it has none) and the offset in it that the call returns to, with a
     /// space between.
     pub call_site: u32,
+    /// Not 0: its calls have positions of their own, which are the repetition and this << 32 (regions).
+    pub positions_from: u32,
     /// For later versions.
-    pub reserved: [u32; 6],
+    pub reserved: [u32; 5],
 }
 
 /// One thread of a rank.

@@ -47,8 +47,9 @@ pub fn number(name: &str) -> Option<usize> {
     Some(regions.len() - 1)
 }
 
-/// The position of a region's k-th repetition, beyond all counted positions and those of persistent collectives.
-fn position(name: &str, repetition: u64) -> u64 {
+/// The upper half of the position of a region's first repetition, beyond all counted positions and those of persistent
+/// collectives. Those that follow count on from there.
+fn positions_from(name: &str) -> u32 {
     let words: Vec<u64> = name
         .as_bytes()
         .chunks(8)
@@ -59,7 +60,7 @@ fn position(name: &str, repetition: u64) -> u64 {
         })
         .collect();
     // The same on all ranks, in whichever order they have met their regions: 22 bits of the name's hash.
-    3 << 62 | mix(&words)[0] >> 42 << 40 | repetition & ((1 << 40) - 1)
+    3 << 30 | ((mix(&words)[0] >> 42) as u32) << 8
 }
 
 /// Begins a repetition. One that is in progress on this thread already goes on instead. `inside` a recorded call it is
@@ -68,7 +69,7 @@ pub fn begin(number: usize, inside: bool) -> Option<()> {
     if with_open(|open| open.iter().any(|(region, _)| *region == number))? {
         return None;
     }
-    let (found, position, repetition) = {
+    let (found, repetition) = {
         let mut regions = lock();
         let region = regions.get_mut(number)?;
         let place = match region.found {
@@ -79,10 +80,10 @@ pub fn begin(number: usize, inside: bool) -> Option<()> {
         region.begun += 1;
         // Regions' counts are changed under the lock only.
         place.operation.set_calls(region.begun);
-        (place, position(&region.name, repetition), repetition)
+        (place, repetition)
     };
     // One that is not kept is in progress too, so that its end is known for its own.
-    let begun = if inside { None } else { recorder::begin_region(&found, position, repetition) };
+    let begun = if inside { None } else { recorder::begin_region(&found, repetition) };
     with_open(|open| open.push((number, begun)))
 }
 
@@ -114,7 +115,8 @@ fn operation(name: &str) -> Option<Found> {
     let world = registry.communicators.get(&abi::get().comm_world).copied()?;
     let function = registry.string(name);
     let communicator = world.number();
-    let entry = OperationEntry { communicator, root: NO_ROOT, function, ..OperationEntry::default() };
+    let positions_from = positions_from(name);
+    let entry = OperationEntry { communicator, root: NO_ROOT, function, positions_from, ..OperationEntry::default() };
     let number = registry.live.add_operation(entry)?;
     Some(Found { operation: registry.live.operation(number), communicator: world.entry(), number, open: false })
 }

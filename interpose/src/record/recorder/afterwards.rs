@@ -2,6 +2,8 @@
 
 use std::ffi::c_int;
 
+use mpitrace_format::layout::{INTERRUPTED, INTERRUPTED_BEFORE};
+
 use crate::boundary::abi;
 use crate::clocks;
 use crate::counters::per_call;
@@ -48,6 +50,10 @@ pub fn attend(thread: ThreadRef, record: Record, communicator: usize) {
         thread.place(record).disturb();
         thread.set_attention(thread.attention() & !attention::DISTURBED);
     }
+    if thread.attention() & attention::INTERRUPTED != 0 {
+        thread.place(record).mark(INTERRUPTED_BEFORE);
+        thread.set_attention(thread.attention() & !attention::INTERRUPTED);
+    }
     if thread.attention() & attention::AFTER != 0 {
         per_call::begin(thread, record, communicator);
     }
@@ -55,17 +61,17 @@ pub fn attend(thread: ThreadRef, record: Record, communicator: usize) {
 
 /// Dropped only where a C++ exception (an error handler's) passes through a call: it counts as refused. The call was
 /// counted, and the record that the thread's next one leads to is its.
-pub struct LeftByException {
+pub struct LeftByException<'f> {
     pub thread: ThreadRef,
-    pub found: Found,
+    pub found: &'f Found,
 }
 
-impl Drop for LeftByException {
+impl Drop for LeftByException<'_> {
     #[cold]
     fn drop(&mut self) {
         self.thread.set_guard(0);
         self.thread.place(self.thread.next_record()).set_enter(0);
-        refused(self.thread, &self.found);
+        refused(self.thread, self.found);
     }
 }
 
@@ -77,16 +83,28 @@ pub fn afterwards(thread: ThreadRef, found: &Found, call: &Call, message: &dyn F
     let record = thread.last_record();
     let place = thread.place(record);
     if result != 0 {
-        place.set_enter(0);
-        place.set_exit(0);
-        thread.go_back_to(record);
-        failed(thread, found, result);
+        take_back(thread, found, result);
         return;
     }
     if let Some((number, repetition)) = thread::catch_panic(|| operations::settle(found, &call.key, || message(thread)))
     {
         place.change_operation(number, repetition);
     }
+}
+
+/// After a call that failed: its record, the thread's last one, is taken back.
+#[cold]
+#[inline(never)]
+pub fn take_back(thread: ThreadRef, found: &Found, result: c_int) {
+    let record = thread.last_record();
+    let place = thread.place(record);
+    place.set_enter(0);
+    place.clear_exit();
+    if place.is_marked(INTERRUPTED | INTERRUPTED_BEFORE) {
+        thread.attend(attention::INTERRUPTED);
+    }
+    thread.go_back_to(record);
+    failed(thread, found, result);
 }
 
 /// The clocks are synchronised after this call, and the next one of this thread counts as disturbed by it.

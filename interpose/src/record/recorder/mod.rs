@@ -10,12 +10,13 @@ use std::sync::atomic::{Ordering, compiler_fence};
 pub use non_blocking::{Started, prepared, starting};
 pub use region::{Region, begin_region};
 
+use crate::boundary::processor;
 use crate::counters::per_call;
 use crate::identity::call_cache::{Call, Found};
 use crate::identity::operations;
 use crate::record::thread::{self, Record, ThreadRef, attention};
 use crate::record::{mode, ticks};
-use afterwards::{LeftByException, afterwards, attend, begin_untracked, end_untracked, synchronise, unkept};
+use afterwards::{LeftByException, afterwards, attend, begin_untracked, end_untracked, synchronise, take_back, unkept};
 
 /// Counts a call and begins its record, all that comes before the time stamp of the entry; then goes on with
 /// `recorded`, which gets the thread, the call, its operation, the record and `forward`. Where there is no record the
@@ -69,14 +70,78 @@ fn begin<F: FnOnce() -> c_int, R>(
     recorded(thread, &call, found, record, forward)
 }
 
-/// Forwards a blocking collective, and records it. `message` tells what the call is; it may be asked twice.
+/// Forwards a blocking collective, and records it. `message` tells what the call is; it may be asked twice. `plain`:
+/// [`mode::is_plain`].
+///
+/// Most calls are like the one before: recorded in a chunk that has room, of the operation that the thread called last,
+/// with nothing else to do. These have a way of their own, on which all stays in registers. What `message` and `forward`
+/// were made of is copied for the other way only where that is taken.
 #[inline(always)]
-pub fn collective(message: impl Fn(ThreadRef) -> Call, forward: impl FnOnce() -> c_int) -> c_int {
+pub fn collective<M, F>(plain: bool, message: M, forward: F) -> c_int
+where
+    M: Fn(ThreadRef) -> Call + Copy,
+    F: FnOnce() -> c_int + Copy,
+{
+    if plain
+        && let Some(thread) = thread::current()
+        && thread.guard() == 0
+        && thread.attention() == 0
+        && !thread.is_full()
+        && let call = message(thread)
+        && call.known
+        && let Some(found) = thread.cached_again(&call.key)
+        && let position = found.communicator.calls()
+        && position + 1 < found.communicator.sync_at()
+    {
+        return collective_again(thread, found, position, forward);
+    }
+    collective_of_any_kind(thread::frame(), message, forward)
+}
+
+/// Forwards and records a blocking collective that is like the one before. `found` is in the thread's cache, which
+/// changes only when the thread makes another call: those that are nested in this one are only forwarded.
+#[inline(always)]
+fn collective_again(thread: ThreadRef, found: &Found, position: u64, forward: impl FnOnce() -> c_int) -> c_int {
+    found.communicator.set_calls(position + 1);
+    let repetition = found.operation.calls();
+    found.operation.set_calls(repetition + 1);
+    let record = thread.next_record();
+    thread.describe(record, position, repetition, found.number);
+    thread.set_guard(thread::frame());
+    // The entry makes the record count, so it comes after the rest: a kill in between leaves no half record.
+    compiler_fence(Ordering::Release);
+    let enter = thread.enter(record, processor::ticks_in_order);
+    let left_by_exception = LeftByException { thread, found };
+    let result = forward();
+    std::mem::forget(left_by_exception);
+    thread.exit(record, enter, processor::ticks_in_order);
+    thread.set_guard(0);
+    thread.go_behind(record);
+    if thread.attention() & attention::AFTER != 0 {
+        // Code inside the stack has counted for the first time on this thread, in this call.
+        per_call::end(thread, record, NO_COMMUNICATOR);
+    }
+    if result != 0 {
+        take_back(thread, found, result);
+    }
+    result
+}
+
+/// Stands where the communicator's handle is not at hand: no variable is bound to it.
+const NO_COMMUNICATOR: usize = 0;
+
+/// Forwards a blocking collective of any kind, from a wrapper that stands at `here`.
+#[cold]
+#[inline(never)]
+fn collective_of_any_kind<M, F>(here: usize, message: M, forward: F) -> c_int
+where
+    M: Fn(ThreadRef) -> Call,
+    F: FnOnce() -> c_int,
+{
     let recorded = |thread: ThreadRef, call: &Call, found: Found, record: Record, forward: _| {
-        let stamps = thread.stamps(record);
-        stamps.enter(ticks::now());
+        let enter = thread.enter(record, ticks::now);
         let result = uncaught(thread, found, forward);
-        stamps.exit(ticks::now());
+        thread.exit(record, enter, ticks::now);
         thread.set_guard(0);
         thread.go_behind(record);
         if thread.attention() & attention::AFTER != 0 {
@@ -90,13 +155,13 @@ pub fn collective(message: impl Fn(ThreadRef) -> Call, forward: impl FnOnce() ->
         }
         result
     };
-    begin(thread::frame(), true, &message, forward, |result| result, recorded)
+    begin(here, true, &message, forward, |result| result, recorded)
 }
 
 /// Forwards; a C++ exception passes through, and takes the count of the call back.
 #[inline(always)]
 fn uncaught(thread: ThreadRef, found: Found, forward: impl FnOnce() -> c_int) -> c_int {
-    let left_by_exception = LeftByException { thread, found };
+    let left_by_exception = LeftByException { thread, found: &found };
     let result = forward();
     std::mem::forget(left_by_exception);
     result

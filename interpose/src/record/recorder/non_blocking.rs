@@ -6,7 +6,7 @@ use std::sync::atomic::{Ordering, compiler_fence};
 use mpitrace_format::layout::OperationEntry;
 
 use super::afterwards::{afterwards, attend};
-use super::{begin, uncaught};
+use super::{NO_COMMUNICATOR, begin, uncaught};
 use crate::counters::per_call;
 use crate::identity::call_cache::{Call, Found};
 use crate::record::chunk::{Drawn, Place};
@@ -20,10 +20,10 @@ use crate::record::{mode, ticks};
 pub fn starting(message: impl Fn(ThreadRef) -> Call, forward: impl FnOnce() -> c_int) -> (c_int, Option<Started>) {
     let recorded = |thread: ThreadRef, call: &Call, found: Found, record: Record, forward: _| {
         let place = thread.place_of_request(record);
-        let enter = ticks::now();
-        place.set_enter(enter);
+        let enter = thread.enter(record, ticks::now);
         let result = uncaught(thread, found, forward);
         let returned = ticks::now();
+        thread.look(record, returned);
         thread.set_guard(0);
         thread.go_behind(record);
         place.set_init(returned.wrapping_sub(enter));
@@ -38,9 +38,6 @@ pub fn starting(message: impl Fn(ThreadRef) -> Call, forward: impl FnOnce() -> c
     };
     begin(thread::frame(), false, &message, forward, |result| (result, None), recorded)
 }
-
-/// Stands where the communicator's handle is not at hand: no variable is bound to it.
-const NO_COMMUNICATOR: usize = 0;
 
 /// Counts a start of a persistent collective and begins its record; `None` where it is not kept. The call that starts
 /// it comes next, then [`Begun::started`] or [`Begun::take_back`]. MPI lets no two threads start the same request.
@@ -63,11 +60,12 @@ pub fn prepared(found: &Found, position: u64) -> Option<Begun> {
     let record = thread.next_record();
     thread.describe(record, position, repetition, found.number | flags);
     let place = thread.place_of_request(record);
+    place.set_above(position);
     if thread.attention() != 0 {
         attend(thread, record, NO_COMMUNICATOR);
     }
     compiler_fence(Ordering::Release);
-    place.set_enter(ticks::now());
+    thread.enter(record, ticks::now);
     thread.go_behind(record);
     Some(Begun { thread, operation: found.operation, repetition, record, place, chunk: thread.drawn() })
 }
@@ -135,8 +133,8 @@ impl Started {
 
     /// It was found complete at this tick; the first time counts.
     pub fn complete(&self, tick: u64) {
-        if self.chunk.is_current() && self.place.exit() == 0 {
-            self.place.set_exit(tick);
+        if self.chunk.is_current() && !self.place.has_exit() {
+            self.chunk.keep(self.place.set_exit(self.place.enter(), tick));
         }
     }
 }

@@ -10,7 +10,7 @@ use crate::record::thread::{self, Record};
 use crate::record::{mode, ticks};
 
 /// Begins the record of a repetition of a region, which the caller has counted; `None` where it is not kept.
-pub fn begin_region(found: &Found, position: u64, repetition: u64) -> Option<Region> {
+pub fn begin_region(found: &Found, repetition: u64) -> Option<Region> {
     let mode = mode::get();
     if mode == mode::OFF {
         return None;
@@ -24,7 +24,8 @@ pub fn begin_region(found: &Found, position: u64, repetition: u64) -> Option<Reg
     };
     let record = thread.next_record();
     let place = thread.place(record);
-    place.describe(position, repetition, found.number | flags);
+    // Its position follows from the repetition (`OperationEntry::positions_from`).
+    place.describe(0, repetition, found.number | flags);
     let reading = per_call::begin_region(thread, &place);
     let number = thread.chunk()?;
     compiler_fence(Ordering::Release);
@@ -53,6 +54,6 @@ impl Region {
         }
         let thread = thread::current_or_new();
         per_call::end_region(thread, self.reading, self.number, self.record, &self.place);
-        self.place.set_exit(exit);
+        self.chunk.keep(self.place.set_exit(self.place.enter(), exit));
     }
 }

@@ -1,0 +1,131 @@
+//! The tables in the trace buffer: strings, communicators, operations, threads and what else has entries.
+
+use mpitrace_format::layout::*;
+use mpitrace_format::strings;
+
+use crate::record::entry::Entry;
+use crate::record::layout::*;
+use crate::record::trace_buffer::{State, TraceBuffer};
+
+/// Memory for a table is taken in steps of this many bytes.
+const STEP: u64 = 64 << 10;
+
+impl TraceBuffer {
+    /// Adds a text to the string area. 0 where it is full.
+    pub fn add_string(&self, text: &[u8]) -> u32 {
+        let space = strings::space(text.len());
+        let Some(start) = self.extend(STRINGS, space) else { return 0 };
+        let place = self.layout.regions[STRINGS].offset + start;
+        self.memory.store(place, &(text.len() as u32).to_ne_bytes());
+        self.memory.store(place + 4, text);
+        self.tables[STRINGS].set_used(start + space);
+        start as u32
+    }
+
+    /// Adds a communicator: its number and its place.
+    pub fn add_communicator(&self, entry: CommunicatorEntry) -> Option<(u32, Entry<CommunicatorEntry>)> {
+        self.add(COMMUNICATORS, entry)
+    }
+
+    /// Adds an operation: its number.
+    pub fn add_operation(&self, entry: OperationEntry) -> Option<u32> {
+        self.add(OPERATIONS, entry).map(|(number, _)| number)
+    }
+
+    /// How many operations the table can hold.
+    pub fn most_operations(&self) -> u64 {
+        self.layout.regions[OPERATIONS].capacity
+    }
+
+    /// The place of an operation.
+    pub fn operation(&self, number: u32) -> Entry<OperationEntry> {
+        self.entry(OPERATIONS, number.into())
+    }
+
+    /// Adds a thread: its number and its place.
+    pub fn add_thread(&self, entry: ThreadEntry) -> Option<(u32, Entry<ThreadEntry>)> {
+        self.add(THREADS, entry)
+    }
+
+    /// Adds a counter: its place.
+    pub fn add_counter(&self, entry: CounterEntry) -> Option<Entry<CounterEntry>> {
+        self.add(COUNTERS, entry).map(|(_, place)| place)
+    }
+
+    /// Adds a synchronisation.
+    pub fn add_sync(&self, entry: SyncEntry) {
+        self.add(SYNCS, entry);
+    }
+
+    /// Adds what a synchronisation has learnt of a pair.
+    pub fn add_probe(&self, entry: ProbeEntry) {
+        self.add(PROBES, entry);
+    }
+
+    /// Adds an interruption. Where the table is full it takes the place of the first one under `ring`; else false.
+    pub fn add_interruption(&self, entry: InterruptionEntry) -> bool {
+        self.put(INTERRUPTIONS, entry)
+    }
+
+    /// Adds the exit of a call that lasted longer than its record can tell, in the same way: else it has none.
+    #[cold]
+    #[inline(never)]
+    pub fn add_long_call(&self, entry: LongCallEntry) {
+        self.put(LONG_CALLS, entry);
+    }
+
+    fn add<T>(&self, table: usize, entry: T) -> Option<(u32, Entry<T>)> {
+        let number = self.extend(table, 1)?;
+        // It counts only when it is written.
+        let place = self.entry(table, number);
+        place.write(entry);
+        self.tables[table].set_used(number + 1);
+        Some((number as u32, place))
+    }
+
+    /// Adds an entry that any thread may add at any time. False: there is no room.
+    fn put<T>(&self, table: usize, entry: T) -> bool {
+        let mut state = self.lock();
+        let (used, capacity) = (self.tables[table].used(), self.layout.regions[table].capacity);
+        let number = used % capacity;
+        let has_room = used < capacity || self.layout.header.rank.ring != 0;
+        if !has_room || !self.reserve(&mut state, table, (number + 1) * ENTRY_SIZES[table] as u64) {
+            return false;
+        }
+        self.entry(table, number).write(entry);
+        self.tables[table].set_used(used + 1);
+        true
+    }
+
+    /// Takes memory for `more` entries: the first one's number. They count as used only when the table says so; the
+    /// callers hold the registry's lock, or the threads', in between.
+    fn extend(&self, table: usize, more: u64) -> Option<u64> {
+        let mut state = self.lock();
+        let used = self.tables[table].used();
+        let enough = used + more <= self.layout.regions[table].capacity;
+        (enough && self.reserve(&mut state, table, (used + more) * ENTRY_SIZES[table] as u64)).then_some(used)
+    }
+
+    /// Gives the first `bytes` of a table memory.
+    pub(super) fn reserve(&self, state: &mut State, table: usize, bytes: u64) -> bool {
+        if bytes <= state.reserved[table] {
+            return true;
+        }
+        let Region { offset, capacity, .. } = self.layout.regions[table];
+        let whole = round_up(capacity * ENTRY_SIZES[table] as u64, PAGE);
+        let target = round_up(bytes, STEP).min(whole);
+        let from = state.reserved[table];
+        let mut private = false;
+        let given = self.give_memory(state, offset + from, target - from, &mut private);
+        if given {
+            state.reserved[table] = target;
+        }
+        given
+    }
+
+    /// An entry of a table, by its number.
+    pub(super) fn entry<T>(&self, table: usize, number: u64) -> Entry<T> {
+        assert_eq!(size_of::<T>(), ENTRY_SIZES[table], "a table has entries of one type");
+        self.memory.entry(self.layout.regions[table].offset + number * size_of::<T>() as u64)
+    }
+}

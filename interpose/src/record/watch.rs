@@ -1,0 +1,314 @@
+//! Watches what the operating system does to a thread: whether it was interrupted in a call or between two calls, and
+//! for how long it was off its processor then.
+//!
+//! A call looks at one word before it and after it, which the kernel changes ([`mpitrace_platform::interruptions`]).
+//! Only where it has changed is the thread's processor time read, and compared with that of an anchor, which is renewed
+//! between calls: the two clocks run apart.
+
+use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
+
+use mpitrace_format::layout::{InterruptionEntry, NO_PROCESSOR, interruption_flags, interruptions_by};
+use mpitrace_platform::interruptions::{EventPage, Sequence, sees_sleep};
+
+use crate::boundary::system;
+
+/// Which mechanisms are tried: values of [`choose`].
+pub mod means {
+    /// The page of an event, else a restartable sequence.
+    pub const ANY: u8 = 0;
+    /// None.
+    pub const OFF: u8 = 1;
+    /// The page of an event alone.
+    pub const PAGE: u8 = 2;
+    /// A restartable sequence alone.
+    pub const SEQUENCE: u8 = 3;
+}
+
+static MEANS: AtomicU8 = AtomicU8::new(means::OFF);
+
+/// Sets how threads that make their first call from now on are watched: one of [`means`].
+pub fn choose(means: u8) {
+    MEANS.store(means, Ordering::Relaxed);
+}
+
+/// An anchor is renewed when it is so old, ns.
+const RENEWED_AFTER: u64 = 10_000_000;
+/// The same in ticks; 0: threads are not watched yet.
+static RENEWED_AFTER_TICKS: AtomicU64 = AtomicU64::new(0);
+
+/// Sets the speed of the ticks that anchors are renewed by.
+pub fn set_hz(hz: f64) {
+    RENEWED_AFTER_TICKS.store((RENEWED_AFTER as f64 * 1e-9 * hz) as u64, Ordering::Relaxed);
+}
+
+/// The word of a thread that is not watched.
+static NEVER: AtomicU32 = AtomicU32::new(0);
+
+/// By how much the two clocks may run apart before that was measured: they were 15 to 73 ppm apart on a virtual machine.
+const FIRST_RATE: f64 = 100e-6;
+
+/// What is known of the calling thread's interruptions.
+pub struct Watch {
+    /// The word that the kernel changes.
+    word: *const AtomicU32,
+    /// What it was at the last look.
+    seen: u32,
+    /// The tick from which on the anchor is to be renewed.
+    renew_at: u64,
+    by: By,
+    anchor: Reading,
+    /// The processor at the last look.
+    processor: u32,
+    /// By how much the clocks ran apart without an interruption, ns: the sum, the time that it is of, the most at once.
+    apart: u64,
+    apart_in: u64,
+    most_apart: u64,
+}
+
+enum By {
+    Page(EventPage),
+    Sequence(Sequence),
+    Nothing,
+}
+
+/// What a thread says of itself when it begins to be watched.
+#[derive(Clone, Copy, Default)]
+pub struct Means {
+    /// One of [`interruptions_by`].
+    pub by: u32,
+    /// Why it is not the page of an event: a number of errno.h.
+    pub without_page: u32,
+    /// 1 + the processor; 0: not known.
+    pub first_processor: u32,
+}
+
+/// The thread's processor time and the clock's, ns.
+#[derive(Clone, Copy, Default)]
+struct Reading {
+    clock: u64,
+    processor_time: u64,
+    /// How long it took to read both.
+    width: u64,
+}
+
+impl Reading {
+    fn now() -> Reading {
+        let before = system::nanoseconds(libc::CLOCK_MONOTONIC_RAW);
+        let processor_time = system::nanoseconds(libc::CLOCK_THREAD_CPUTIME_ID);
+        let width = system::nanoseconds(libc::CLOCK_MONOTONIC_RAW).saturating_sub(before);
+        Reading { clock: before + width / 2, processor_time, width }
+    }
+}
+
+impl Watch {
+    /// Watches nothing.
+    pub const fn none() -> Watch {
+        Watch {
+            word: &raw const NEVER,
+            seen: 0,
+            renew_at: u64::MAX,
+            by: By::Nothing,
+            anchor: Reading { clock: 0, processor_time: 0, width: 0 },
+            processor: NO_PROCESSOR,
+            apart: 0,
+            apart_in: 0,
+            most_apart: 0,
+        }
+    }
+
+    /// Begins to watch the calling thread.
+    pub fn open() -> (Watch, Means) {
+        let means = MEANS.load(Ordering::Relaxed);
+        let mut watch = Watch { processor: system::processor(), ..Watch::none() };
+        let mut said = Means { first_processor: watch.processor.wrapping_add(1), ..Means::default() };
+        if means == means::OFF {
+            said.by = interruptions_by::OFF;
+            return (watch, said);
+        }
+        if means != means::SEQUENCE {
+            match EventPage::open() {
+                Ok(page) if works(page.word(), &PAGE_WORKS) => watch.by = By::Page(page),
+                Ok(_) => said.without_page = libc::ENOSYS as u32,
+                Err(error) => said.without_page = error as u32,
+            }
+        }
+        if matches!(watch.by, By::Nothing)
+            && means != means::PAGE
+            && let Some(sequence) = Sequence::of_thread()
+        {
+            if works(sequence.word(), &SEQUENCE_WORKS) && sequence.arm() {
+                watch.by = By::Sequence(sequence);
+            } else {
+                sequence.disarm();
+            }
+        }
+        (said.by, watch.word) = match &watch.by {
+            By::Page(page) => (interruptions_by::EVENT_PAGE, std::ptr::from_ref(page.word())),
+            By::Sequence(sequence) => (interruptions_by::RSEQ, std::ptr::from_ref(sequence.word())),
+            By::Nothing => (interruptions_by::NONE, &raw const NEVER),
+        };
+        watch.seen = watch.value();
+        if said.by != interruptions_by::NONE {
+            watch.renew_at = 0;
+            watch.anchor = Reading::now();
+        }
+        (watch, said)
+    }
+
+    #[inline(always)]
+    fn value(&self) -> u32 {
+        // SAFETY: the static, or the word of `by`, which lives as long as this.
+        unsafe { (*self.word).load(Ordering::Relaxed) }
+    }
+
+    /// Whether the kernel has interrupted the thread since the last look.
+    #[inline(always)]
+    pub fn is_interrupted(&self) -> bool {
+        self.value() != self.seen
+    }
+
+    /// Whether the anchor is due to be renewed at this tick.
+    #[inline(always)]
+    pub fn is_due(&self, tick: u64) -> bool {
+        tick >= self.renew_at
+    }
+
+    /// Looks after [`Watch::is_interrupted`], at this tick: what has happened since the look before. `None`: the kernel
+    /// has not done that, or the thread can be watched no longer.
+    #[cold]
+    pub fn look(&mut self, tick: u64) -> Option<InterruptionEntry> {
+        let value = self.value();
+        let switches = match &self.by {
+            By::Page(_) => EventPage::switches(self.seen, value),
+            By::Sequence(sequence) if value == 0 && sequence.arm() => 0,
+            // Another user of the thread's area.
+            By::Sequence(_) => {
+                *self = Watch { by: By::Nothing, ..Watch::none() };
+                return None;
+            }
+            By::Nothing => return None,
+        };
+        self.seen = self.value();
+        let before = std::mem::replace(&mut self.anchor, Reading::now());
+        let (elapsed_ns, off_ns) = self.since(before);
+        let processor_before = std::mem::replace(&mut self.processor, system::processor());
+        self.renew_at = tick.saturating_add(RENEWED_AFTER_TICKS.load(Ordering::Relaxed));
+        Some(InterruptionEntry {
+            off_ns,
+            error_ns: self.error(before, elapsed_ns),
+            elapsed_ns,
+            flags: interruption_flags::TIMED,
+            switches,
+            processor_before,
+            processor_after: self.processor,
+            ..InterruptionEntry::default()
+        })
+    }
+
+    /// Renews the anchor where there was no interruption.
+    #[cold]
+    pub fn renew(&mut self, tick: u64) {
+        let before = std::mem::replace(&mut self.anchor, Reading::now());
+        if !self.is_interrupted() {
+            let (elapsed, apart) = self.since(before);
+            self.apart += apart;
+            self.apart_in += elapsed;
+            self.most_apart = self.most_apart.max(apart);
+        } else {
+            // It came while the clocks were read. The next look takes the time from before it.
+            self.anchor = before;
+        }
+        self.renew_at = tick.saturating_add(RENEWED_AFTER_TICKS.load(Ordering::Relaxed));
+    }
+
+    /// Time on the clock since another reading, and what the processor time lacks of it, ns.
+    fn since(&self, before: Reading) -> (u64, u64) {
+        let elapsed = self.anchor.clock.saturating_sub(before.clock);
+        let ran = self.anchor.processor_time.saturating_sub(before.processor_time);
+        (elapsed, elapsed.saturating_sub(ran))
+    }
+
+    /// By how much the time off the processor may be wrong: by what the two readings took, and by what the clocks run
+    /// apart, at the rate and in the steps that were measured on this thread.
+    fn error(&self, before: Reading, elapsed: u64) -> u64 {
+        let rate = match self.apart_in {
+            0 => FIRST_RATE,
+            time => (self.apart as f64 / time as f64).max(FIRST_RATE),
+        };
+        before.width + self.anchor.width + self.most_apart.max((rate * elapsed as f64) as u64)
+    }
+
+    /// In a child that was forked off the page is not mapped.
+    pub fn forget(&mut self) {
+        (self.word, self.seen, self.renew_at) = (&raw const NEVER, 0, u64::MAX);
+    }
+
+    /// The thread ends.
+    pub fn close(&mut self) {
+        if let By::Sequence(sequence) = &self.by {
+            sequence.disarm();
+        }
+        *self = Watch::none();
+    }
+}
+
+/// Whether a mechanism sees a thread's sleep, tried by the first thread that asks: 0 not tried yet, 1 yes, 2 no.
+static PAGE_WORKS: AtomicU8 = AtomicU8::new(0);
+static SEQUENCE_WORKS: AtomicU8 = AtomicU8::new(0);
+
+fn works(word: &AtomicU32, known: &AtomicU8) -> bool {
+    if known.load(Ordering::Relaxed) == 0 {
+        known.store(if sees_sleep(word) { 1 } else { 2 }, Ordering::Relaxed);
+    }
+    known.load(Ordering::Relaxed) == 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn watched(means: u8) -> Option<(Watch, Means)> {
+        choose(means);
+        set_hz(1e9);
+        let (watch, said) = Watch::open();
+        (said.by != interruptions_by::NONE).then_some((watch, said))
+    }
+
+    /// One test, since the means are the process'.
+    #[test]
+    fn a_sleep_is_seen_and_timed_by_either_mechanism() {
+        for (means, by) in [(means::PAGE, interruptions_by::EVENT_PAGE), (means::SEQUENCE, interruptions_by::RSEQ)] {
+            let Some((mut watch, said)) = watched(means) else { continue };
+            assert_eq!(said.by, by);
+            let wanted = std::time::Duration::from_millis(20);
+            let began = std::time::Instant::now();
+            std::thread::sleep(wanted);
+            let slept = began.elapsed();
+            assert!(watch.is_interrupted());
+            let seen = watch.look(0).unwrap();
+            // All but what the thread ran itself, which is not so long on a processor of its own.
+            let most = slept.as_nanos() as u64 + seen.elapsed_ns;
+            assert!(seen.off_ns + seen.error_ns >= wanted.as_nanos() as u64 - 1_000_000, "{seen:?}");
+            assert!(seen.off_ns <= seen.elapsed_ns && seen.elapsed_ns <= most, "{seen:?}");
+            assert!(seen.switches > 0 || by == interruptions_by::RSEQ);
+            // Looked at: nothing is left, unless the thread was interrupted again just now.
+            assert!(!watch.is_interrupted() || watch.look(0).is_some_and(|again| again.off_ns < seen.off_ns));
+            watch.close();
+            assert!(!watch.is_interrupted() && !watch.is_due(u64::MAX - 1));
+        }
+        choose(means::OFF);
+        let (watch, said) = Watch::open();
+        assert_eq!(said.by, interruptions_by::OFF);
+        assert!(!watch.is_interrupted());
+    }
+
+    #[test]
+    fn the_error_grows_with_the_time_and_with_the_steps_that_were_seen() {
+        let mut watch = Watch::none();
+        let before = Reading::default();
+        let short = watch.error(before, 1_000_000);
+        assert!(short < watch.error(before, 1_000_000_000));
+        (watch.apart, watch.apart_in, watch.most_apart) = (50_000, 1_000_000_000, 40_000);
+        assert!(watch.error(before, 1_000_000) >= 40_000 && short < 40_000);
+    }
+}
