@@ -33,6 +33,7 @@ mod export;
 mod handles;
 mod hosts;
 mod inside;
+mod interruptions;
 mod languages;
 mod messages;
 mod output;
@@ -87,6 +88,7 @@ fn main() {
         ("bitwise", bitwise::TESTS),
         ("threads", threads::TESTS),
         ("inside", inside::TESTS),
+        ("interruptions", interruptions::TESTS),
         ("capacity", capacity::TESTS),
         ("bounds", bounds::TESTS),
         ("death", death::TESTS),

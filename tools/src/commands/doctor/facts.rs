@@ -10,6 +10,7 @@ use serde::Serialize;
 use super::allocation::{self, Allocation};
 use super::clock::Clock;
 use super::counters::Counters;
+use super::interruptions::Interruptions;
 use crate::mpi::{self, Control, Family, Installed, Performance, Request, Setup};
 
 /// All of it.
@@ -29,6 +30,8 @@ pub struct Facts {
     pub clock: Clock,
     /// The kernel's counters.
     pub counters: Counters,
+    /// Whether interruptions of calls are seen.
+    pub interruptions: Interruptions,
     /// Where the live records lie.
     pub memory: Option<Memory>,
     /// LD_PRELOAD as it is set here.
@@ -118,6 +121,7 @@ impl Facts {
             allocation,
             clock: Clock::of_machine(),
             counters: Counters::of_machine(),
+            interruptions: Interruptions::of_machine(),
             memory: memory(),
             preloaded: preloaded(),
             namesakes: mpi::cached_namesakes(tracer.as_deref()),

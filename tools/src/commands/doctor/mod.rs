@@ -4,6 +4,7 @@ pub mod allocation;
 mod clock;
 mod counters;
 mod facts;
+mod interruptions;
 mod page;
 pub mod probe;
 mod variables;

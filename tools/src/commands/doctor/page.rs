@@ -39,6 +39,7 @@ fn lines(facts: &Facts) -> Vec<(&'static str, String)> {
     lines.extend(facts.allocation.iter().flat_map(|allocation| allocation.lines()).map(|line| ("allocation", line)));
     lines.extend(clock(facts).into_iter().map(|line| ("clock", line)));
     lines.extend(counters(&facts.counters).into_iter().map(|line| ("counters", line)));
+    lines.push(("interrupts", facts.interruptions.line()));
     lines.push(("memory", memory(facts)));
     let preloaded = Some(facts.preloaded.join(", ")).filter(|list| !list.is_empty());
     lines.push(("preloaded", preloaded.unwrap_or_else(|| "nothing else".to_owned())));

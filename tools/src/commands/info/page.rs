@@ -66,6 +66,7 @@ pub fn lines(facts: &Facts) -> Vec<(&'static str, String)> {
     add("compiler", factors.get("compiler"));
     add("cache", factors.get("cache_control"));
     add("clock", clock(facts, &factors));
+    add("interrupted", facts.interruptions.line());
     add("counters", Some(facts.counters.join(", ")).filter(|counters| !counters.is_empty()));
     for reason in facts.counters_limited.values() {
         add("", Some(reason.clone()));

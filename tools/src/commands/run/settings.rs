@@ -32,7 +32,7 @@ pub const OUTPUT: &str = "MPITRACE_OUTPUT";
 
 /// All settings that have an option, in the order of help. docs/launching.md lists the same.
 #[rustfmt::skip]
-static SETTINGS: [Setting; 11] = [
+static SETTINGS: [Setting; 12] = [
     Setting { variable: OUTPUT, option: "output", short: Some('o'), value: Value::Text("FILE"),
         help: "The trace to write; %h host, %p process of rank 0, %j job, %s step, %a array index, %r restarts, %t start time" },
     Setting { variable: "MPITRACE_EVENTS", option: "events", short: Some('e'), value: Value::Text("EVENTS"),
@@ -41,6 +41,9 @@ static SETTINGS: [Setting; 11] = [
         help: "MPI_T performance variables to read, comma separated, * allowed" },
     Setting { variable: "MPITRACE_CALLSITE", option: "call-sites", short: None, value: Value::Flag,
         help: "Make the line that makes a call part of its operation" },
+    Setting { variable: "MPITRACE_INTERRUPTIONS", option: "interruptions", short: None,
+        value: Value::OneOf("HOW", &["0", "1", "page", "rseq"]),
+        help: "How interruptions of calls are seen: as can be (1), by one way (page, rseq), not at all (0)" },
     Setting { variable: "MPITRACE_CAPACITY", option: "capacity", short: None, value: Value::Checked("N", capacity),
         help: "Records kept per rank" },
     Setting { variable: "MPITRACE_FULL", option: "full", short: None, value: Value::OneOf("WHAT", &["stop", "ring"]),

@@ -1,0 +1,148 @@
+//! What the operating system does to a rank, against what the program knows of it.
+
+use crate::support::{Case, Test};
+use mpitrace::reader::{Part, Trace};
+use mpitrace_format::layout::*;
+
+pub const TESTS: &[Test] = &[
+    Test::new("a_processor_hog_is_seen_as_often_as_the_kernel_counts", hog),
+    Test::new("a_sleeping_rank_is_seen_before_its_calls", sleep),
+    Test::new("a_sleep_inside_a_call_is_seen_in_it", inside),
+    Test::new("a_migration_is_seen_with_both_processors", migrate),
+    Test::new("switched_off_nothing_is_seen", off),
+];
+
+/// What rank 1 knows: context switches, ns off the processor, moves.
+struct Witness {
+    switches: u64,
+    off_ns: f64,
+    moves: usize,
+}
+
+/// The program's trace under this setting, and what it knows.
+fn run(case: &Case, what: &str, setting: &str) -> (Trace, Witness) {
+    let file = case.folder.join(format!("witness-{setting}"));
+    let plain = case.launch(2, "interrupted.c").arg(what).arg("/dev/null").run();
+    let traced = case.launch(2, "interrupted.c").arg(what).arg(&file).set("MPITRACE_INTERRUPTIONS", setting);
+    let traced = traced.trace().run();
+    traced.same_as(&plain);
+    assert_eq!(traced.code, 0, "{}", traced.stderr);
+    let text = std::fs::read_to_string(&file).expect("what the program knows");
+    let numbers: Vec<f64> = text.split_whitespace().map(|word| word.parse().expect("a number")).collect();
+    let [switches, off_ns, moves] = numbers[..] else { panic!("{text}") };
+    let trace = Trace::open(&[&traced.trace.path]).expect("a trace");
+    (trace, Witness { switches: switches as u64, off_ns, moves: moves as usize })
+}
+
+/// How the first thread of rank 1 is watched.
+fn by(trace: &Trace) -> u32 {
+    trace.parts[1].threads()[0].interruptions_by
+}
+
+/// The settings under which the mechanism that they name works here, with the mechanism.
+const MECHANISMS: [(&str, u32); 2] = [("page", interruptions_by::EVENT_PAGE), ("rseq", interruptions_by::RSEQ)];
+
+/// Those behind the first record of rank 1, which the program's own count begins behind.
+fn behind_the_first(part: &Part) -> Vec<InterruptionEntry> {
+    part.interruptions().iter().filter(|entry| entry.record > 0).copied().collect()
+}
+
+fn hog(case: &Case) {
+    for (setting, mechanism) in MECHANISMS {
+        let (trace, witness) = run(case, "hog", setting);
+        if by(&trace) != mechanism {
+            continue;
+        }
+        let part = &trace.parts[1];
+        let seen = behind_the_first(part);
+        let off_ns: u64 = seen.iter().map(|entry| entry.off_ns).sum();
+        let error_ns: u64 = seen.iter().map(|entry| entry.error_ns).sum();
+        assert!(witness.switches > 20, "the hog took no turns: {}", witness.switches);
+        assert_eq!(part.threads()[0].unlisted, 0);
+        let (seen_ns, known_ns) = (off_ns as f64, witness.off_ns);
+        assert!(seen_ns <= known_ns + error_ns as f64, "{setting}: {seen_ns} ns seen, {known_ns} known, {error_ns}");
+        // What a hypervisor takes is time off the processor to the program alone.
+        assert!(seen_ns >= 0.8 * known_ns - error_ns as f64, "{setting}: {seen_ns} ns seen of {known_ns}");
+        if mechanism == interruptions_by::EVENT_PAGE {
+            // One may fall between a call's look and the program's count, at each end.
+            let switches: u64 = seen.iter().map(|entry| u64::from(entry.switches)).sum();
+            assert!(switches.abs_diff(witness.switches) <= 2, "{switches} seen, {} counted", witness.switches);
+        }
+        check_flags(part);
+    }
+}
+
+/// A call is marked where it has an entry, and nowhere else.
+fn check_flags(part: &Part) {
+    for (record, &operation) in (0u32..).zip(part.operation()) {
+        let entries = part.interruptions_of(record);
+        let is_between = |entry: &InterruptionEntry| entry.flags & interruption_flags::BETWEEN != 0;
+        let expected = [entries.iter().any(|entry| !is_between(entry)), entries.iter().any(is_between)];
+        assert_eq!([INTERRUPTED, INTERRUPTED_BEFORE].map(|flag| operation & flag != 0), expected, "record {record}");
+    }
+}
+
+fn sleep(case: &Case) {
+    for (setting, mechanism) in MECHANISMS {
+        let (trace, _) = run(case, "sleep", setting);
+        if by(&trace) != mechanism {
+            continue;
+        }
+        let part = &trace.parts[1];
+        check_flags(part);
+        for record in 1..=10 {
+            let entries = part.interruptions_of(record);
+            let before: u64 = entries
+                .iter()
+                .filter(|entry| entry.flags & interruption_flags::BETWEEN != 0)
+                .map(|entry| entry.off_ns + entry.error_ns)
+                .sum();
+            assert!(before >= 20_000_000, "{setting}, record {record}: {entries:?}");
+        }
+    }
+}
+
+fn inside(case: &Case) {
+    for (setting, mechanism) in MECHANISMS {
+        let (trace, _) = run(case, "inside", setting);
+        if by(&trace) != mechanism {
+            continue;
+        }
+        // Which rank reduces is the library's choice; one does in each call.
+        let slept = trace.parts.iter().map(|part| {
+            check_flags(part);
+            let in_call = |entry: &&InterruptionEntry| entry.flags & interruption_flags::BETWEEN == 0;
+            let long = |entry: &&InterruptionEntry| entry.off_ns + entry.error_ns >= 5_000_000;
+            part.interruptions().iter().filter(in_call).filter(long).count()
+        });
+        let slept: usize = slept.sum();
+        assert!(slept >= 10, "{setting}: {slept} sleeps were seen");
+    }
+}
+
+fn migrate(case: &Case) {
+    for (setting, mechanism) in MECHANISMS {
+        let (trace, witness) = run(case, "migrate", setting);
+        if by(&trace) != mechanism {
+            continue;
+        }
+        let part = &trace.parts[1];
+        check_flags(part);
+        let moved = |entry: &&InterruptionEntry| entry.processor_before != entry.processor_after;
+        let seen = behind_the_first(part);
+        let moves = seen.iter().filter(moved).filter(|entry| entry.flags & interruption_flags::BETWEEN != 0).count();
+        assert!(moves >= witness.moves, "{setting}: {moves} moves seen of {}: {seen:?}", witness.moves);
+        // The processors follow each other.
+        let all = part.interruptions();
+        assert!(all.windows(2).all(|pair| pair[0].processor_after == pair[1].processor_before), "{all:?}");
+    }
+}
+
+fn off(case: &Case) {
+    let (trace, _) = run(case, "sleep", "0");
+    assert_eq!(by(&trace), interruptions_by::OFF);
+    for part in &trace.parts {
+        assert_eq!(part.interruptions(), []);
+        assert!(part.operation().iter().all(|operation| operation & (INTERRUPTED | INTERRUPTED_BEFORE) == 0));
+    }
+}

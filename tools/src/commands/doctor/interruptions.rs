@@ -1,0 +1,49 @@
+//! Whether the tracer can see here what the operating system does to a call.
+
+use mpitrace_platform::interruptions::{EventPage, Sequence, sees_sleep};
+use serde::Serialize;
+
+/// The two mechanisms, the first of which is taken where both work.
+#[derive(Debug, Serialize)]
+pub struct Interruptions {
+    /// Whether the kernel writes to the page of an event of perf at a context switch.
+    pub page: bool,
+    /// Why it does not.
+    pub page_error: Option<String>,
+    /// Whether the kernel takes a restartable sequence away at a context switch.
+    pub rseq: bool,
+}
+
+impl Interruptions {
+    /// Tries both, each by a moment of sleep.
+    pub fn of_machine() -> Interruptions {
+        let (page, page_error) = match EventPage::open() {
+            Ok(page) if sees_sleep(page.word()) => (true, None),
+            Ok(_) => (false, Some("the kernel does not write to the page of an event".to_owned())),
+            Err(error) => (false, Some(std::io::Error::from_raw_os_error(error).to_string())),
+        };
+        let rseq = Sequence::of_thread().is_some_and(|sequence| {
+            let works = sees_sleep(sequence.word());
+            sequence.disarm();
+            works
+        });
+        Interruptions { page, page_error, rseq }
+    }
+
+    /// For people.
+    pub fn line(&self) -> String {
+        let why = self.page_error.as_ref().map(|error| format!("perf_event_open: {error}")).unwrap_or_default();
+        match (self.page, self.rseq) {
+            (true, true) => {
+                "context switches are seen by the page of an event (restartable sequences work too)".to_owned()
+            }
+            (true, false) => "context switches are seen by the page of an event".to_owned(),
+            (false, true) => format!("context switches are seen by restartable sequences ({why})"),
+            (false, false) => {
+                format!(
+                    "context switches are not seen: {why}, and the C library has registered no restartable sequences (glibc 2.35)"
+                )
+            }
+        }
+    }
+}

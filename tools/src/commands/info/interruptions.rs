@@ -1,0 +1,99 @@
+//! What `info` tells of the operating system's part: which calls were interrupted, and for how long.
+
+use std::collections::BTreeMap;
+
+use mpitrace::reader::Trace;
+use mpitrace_format::layout::{INTERRUPTED, INTERRUPTED_BEFORE, interruption_flags, interruptions_by};
+use serde::Serialize;
+
+use crate::text;
+
+/// The interruptions of all ranks.
+#[derive(Debug, Serialize)]
+pub struct Interruptions {
+    /// How they are known, and on how many threads so: `page`, `rseq`, `off`, `none`, `unknown`.
+    pub by: BTreeMap<&'static str, u64>,
+    /// Calls in which the thread was interrupted.
+    pub calls: u64,
+    /// Calls before which it was interrupted, since its call before.
+    pub between: u64,
+    /// Time off the processor in calls, ns, as far as it was measured for each.
+    pub off_in_calls_ns: u64,
+    /// The same between calls.
+    pub off_between_ns: u64,
+    /// Interruptions of which neither time nor place is known one by one, since there were too many.
+    pub unlisted: u64,
+    /// Time off the processor in those, ns.
+    pub unlisted_off_ns: u64,
+}
+
+impl Interruptions {
+    /// Those of a trace.
+    pub fn of(trace: &Trace) -> Interruptions {
+        let mut found = Interruptions {
+            by: BTreeMap::new(),
+            calls: 0,
+            between: 0,
+            off_in_calls_ns: 0,
+            off_between_ns: 0,
+            unlisted: 0,
+            unlisted_off_ns: 0,
+        };
+        for part in &trace.parts {
+            for thread in part.threads() {
+                *found.by.entry(name(thread.interruptions_by)).or_default() += 1;
+                found.unlisted += thread.unlisted;
+                found.unlisted_off_ns += thread.unlisted_off_ns;
+            }
+            let with = |flag: u32| part.operation().iter().filter(|&&operation| operation & flag != 0).count() as u64;
+            found.calls += with(INTERRUPTED);
+            found.between += with(INTERRUPTED_BEFORE);
+            for entry in part.interruptions() {
+                match entry.flags & interruption_flags::BETWEEN {
+                    0 => found.off_in_calls_ns += entry.off_ns,
+                    _ => found.off_between_ns += entry.off_ns,
+                }
+            }
+        }
+        found
+    }
+
+    /// In one line; `None`: the trace knows nothing of them.
+    pub fn line(&self) -> Option<String> {
+        let threads = |name: &str| self.by.get(name).copied().unwrap_or(0);
+        if threads("page") + threads("rseq") == 0 {
+            let why = match (threads("off"), threads("none")) {
+                (0, 0) => return None,
+                (0, _) => "not known: neither perf_event_open nor restartable sequences work there",
+                _ => "not known: switched off (MPITRACE_INTERRUPTIONS)",
+            };
+            return Some(why.to_owned());
+        }
+        let off = |ns: u64| text::time(ns as f64);
+        let mut line = format!(
+            "{} ({} off the processor), {} before calls ({})",
+            text::count(self.calls, "call"),
+            off(self.off_in_calls_ns),
+            text::count(self.between, "time"),
+            off(self.off_between_ns)
+        );
+        if self.unlisted > 0 {
+            line.push_str(&format!("; {} more without a place ({})", self.unlisted, off(self.unlisted_off_ns)));
+        }
+        let blind = threads("none") + threads("off") + threads("unknown");
+        if blind > 0 {
+            line.push_str(&format!("; not known of {}", text::count(blind, "thread")));
+        }
+        Some(line)
+    }
+}
+
+fn name(by: u32) -> &'static str {
+    match by {
+        interruptions_by::EVENT_PAGE => "page",
+        interruptions_by::RSEQ => "rseq",
+        interruptions_by::OFF => "off",
+        interruptions_by::NONE => "none",
+        _ => "unknown",
+    }
+}
