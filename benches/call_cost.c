@@ -1,7 +1,9 @@
 /* What one MPI_Allreduce of 8 bytes on MPI_COMM_SELF takes, two bare time stamps, an MPI_Send to nobody, an
  * MPI_Sendrecv of 8 bytes with this rank itself, an addition to a counter and a timer of include/mpitrace.h, a region,
  * and reading three events of the kernel: ns, the median of BLOCKS blocks of CALLS calls each. They are measured in
- * turn, so that the machine's speed is the same for all. */
+ * turn, so that the machine's speed is the same for all.
+ *
+ * With "fill" one number instead: processor time of all threads for each of FILL calls in one loop, ns. */
 #define _GNU_SOURCE
 #include "mpitrace.h"
 #include <linux/perf_event.h>
@@ -16,13 +18,18 @@
 #include <x86intrin.h>
 #endif
 
-enum { BLOCKS = 400, CALLS = 1000 };
+enum { BLOCKS = 400, CALLS = 1000, FILL = 1000000 };
+
+static double read_clock(clockid_t clock)
+{
+    struct timespec time;
+    clock_gettime(clock, &time);
+    return time.tv_sec * 1e9 + time.tv_nsec;
+}
 
 static double now(void)
 {
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC_RAW, &time);
-    return time.tv_sec * 1e9 + time.tv_nsec;
+    return read_clock(CLOCK_MONOTONIC_RAW);
 }
 
 static unsigned long long stamp(void)
@@ -72,6 +79,14 @@ int main(int argc, char **argv)
 
     MPI_Init(&argc, &argv);
     const char *what = argc > 1 ? argv[1] : "";
+    if (!strcmp(what, "fill")) {
+        double start = read_clock(CLOCK_PROCESS_CPUTIME_ID);
+        for (int i = 0; i < FILL; i++)
+            MPI_Allreduce(&in, &out, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_SELF);
+        printf("%f\n", (read_clock(CLOCK_PROCESS_CPUTIME_ID) - start) / FILL);
+        MPI_Finalize();
+        return 0;
+    }
     /* Who uses the C API pays for it in each call: only where it is what is measured. */
     int inner = strcmp(what, "inner") ? 0 : CALLS;
     if (!strcmp(what, "paused"))

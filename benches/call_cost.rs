@@ -4,7 +4,8 @@
 //! disabled, with messages counted, with three events of the kernel read around each call, with call sites, with
 //! counters inside the stack, and with every performance variable that the library has, in turn; what a row adds is the
 //! median of the differences to the untraced run of the same turn, and stands beside two bare time stamps of the same
-//! process. Then what code inside the stack pays for its counters, timers and regions. `MPICC` names other compilers.
+//! process. The prototype is a wrapper written by hand, which does the least that a tracer can do. A plain loop of 10^6
+//! calls fills arrays that have no memory yet. Then what code inside the stack pays for its counters, timers and regions. `MPICC` names other compilers.
 
 #[allow(dead_code, reason = "the companion is of no interest here")]
 #[path = "../tests/whole_programs/support/binaries.rs"]
@@ -18,7 +19,7 @@ const TURNS: usize = 7;
 /// Name, argument of the program, environment.
 type Case = (&'static str, Option<&'static str>, &'static [(&'static str, &'static str)]);
 
-const CASES: [Case; 10] = [
+const CASES: [Case; 12] = [
     ("untraced", None, &[]),
     ("traced", None, &[]),
     ("paused", Some("paused"), &[]),
@@ -29,6 +30,18 @@ const CASES: [Case; 10] = [
     ("sites", None, &[("MPITRACE_CALLSITE", "1")]),
     ("inner", Some("inner"), &[]),
     ("variables", None, &[("MPITRACE_PVARS", "*")]),
+    ("unwatched", None, &[("MPITRACE_INTERRUPTIONS", "0")]),
+    (PROTOTYPE, None, &[]),
+];
+
+/// The case of the wrapper written by hand.
+const PROTOTYPE: &str = "prototype";
+/// A plain loop through fresh memory: untraced, traced, traced without a look at interruptions, and the prototype.
+const FILLING: [Case; 4] = [
+    ("untraced", Some("fill"), &[]),
+    ("traced", Some("fill"), &[]),
+    ("unwatched", Some("fill"), &[("MPITRACE_INTERRUPTIONS", "0")]),
+    (PROTOTYPE, Some("fill"), &[("PROTOTYPE", "fresh")]),
 ];
 
 fn main() {
@@ -41,24 +54,40 @@ fn main() {
     println!("ns per MPI_Allreduce of 8 bytes on MPI_COMM_SELF, medians of {TURNS} turns");
     for compiler in compilers.split_whitespace() {
         match compile(compiler, root, &scratch) {
-            Some(program) => measure(compiler, &program, &library, &scratch),
+            Some(program) => measure(compiler, &Subjects { program, library: &library, scratch: &scratch }),
             None => println!("{compiler}: skipped, it does not compile an MPI program here"),
         }
     }
     let _ = std::fs::remove_dir_all(&scratch);
 }
 
+/// What is run, and where its traces go. The prototype lies beside the program.
+struct Subjects<'a> {
+    program: PathBuf,
+    library: &'a Path,
+    scratch: &'a Path,
+}
+
 fn compile(compiler: &str, root: &Path, scratch: &Path) -> Option<PathBuf> {
     let program = scratch.join("call_cost");
-    let done = Command::new(compiler)
-        .arg("-O2")
-        .arg("-o")
-        .arg(&program)
-        .arg("-I")
-        .arg(root.join("include"))
-        .arg(root.join("benches/call_cost.c"))
-        .status();
-    done.is_ok_and(|status| status.success()).then_some(program)
+    let compile = |arguments: &[&str], source: &str, made: &Path| {
+        let mut command = Command::new(compiler);
+        command
+            .args(["-O2", "-I"])
+            .arg(root.join("include"))
+            .args(arguments)
+            .arg("-o")
+            .arg(made)
+            .arg(root.join(source));
+        command.status().is_ok_and(|status| status.success())
+    };
+    let compiled = compile(&["-shared", "-fPIC"], "benches/prototype.c", &prototype(scratch))
+        && compile(&[], "benches/call_cost.c", &program);
+    compiled.then_some(program)
+}
+
+fn prototype(scratch: &Path) -> PathBuf {
+    scratch.join("prototype.so")
 }
 
 /// What the program measures, ns.
@@ -74,11 +103,11 @@ struct Times {
     reading: f64,
 }
 
-fn measure(compiler: &str, program: &Path, library: &Path, scratch: &Path) {
+fn measure(compiler: &str, subjects: &Subjects) {
     let mut runs: [Vec<Times>; CASES.len()] = Default::default();
     for _ in 0..TURNS {
         for (case, runs) in CASES.iter().zip(&mut runs) {
-            runs.push(run(case, program, library, scratch));
+            runs.push(run(case, subjects));
         }
     }
     let pair = median(runs.iter().flatten().map(|times| times.pair).collect());
@@ -102,6 +131,14 @@ fn measure(compiler: &str, program: &Path, library: &Path, scratch: &Path) {
             added(|times| times.messages[1])
         );
     }
+    let cost =
+        |case: usize| median(runs[case].iter().zip(&runs[0]).map(|(with, without)| with.call - without.call).collect());
+    println!(
+        "  traced, in times the prototype {:.2}; without a look at interruptions {:.2}",
+        cost(1) / cost(11),
+        cost(10) / cost(11)
+    );
+    fill(subjects);
     let of = |case: usize, what: fn(&Times) -> f64| median(runs[case].iter().map(what).collect());
     let events = median(runs[6].iter().zip(&runs[1]).map(|(with, traced)| with.call - traced.call).collect());
     let reading = of(6, |times| times.reading);
@@ -117,21 +154,50 @@ fn measure(compiler: &str, program: &Path, library: &Path, scratch: &Path) {
     );
 }
 
-fn run((name, argument, settings): &Case, program: &Path, library: &Path, scratch: &Path) -> Times {
-    let mut command = Command::new(program);
-    command.args(argument);
-    if *name != "untraced" {
-        command.env("LD_PRELOAD", library).env("MPITRACE_VERBOSE", "0");
-        command.env("MPITRACE_OUTPUT", scratch.join("%p.mpitrace")).envs(settings.iter().copied());
+/// A plain loop of calls that fills fresh memory, in processor time of all threads.
+fn fill(subjects: &Subjects) {
+    let mut added: [Vec<f64>; FILLING.len()] = Default::default();
+    for _ in 0..TURNS {
+        let times = FILLING.each_ref().map(|case| match numbers(case, subjects)[..] {
+            [time] => time,
+            ref other => panic!("{other:?}"),
+        });
+        added.iter_mut().zip(times).for_each(|(added, time)| added.push(time - times[0]));
+    }
+    let [_, traced, unwatched, prototype] = added.map(median);
+    println!(
+        "  a plain loop through fresh memory adds {traced:.1} (without a look at interruptions {unwatched:.1}), the \
+         prototype {prototype:.1}: {:.2} of it",
+        traced / prototype
+    );
+}
+
+/// The numbers that the program prints.
+fn numbers((name, argument, settings): &Case, subjects: &Subjects) -> Vec<f64> {
+    let mut command = Command::new(&subjects.program);
+    command.args(argument).envs(settings.iter().copied());
+    match *name {
+        "untraced" => {}
+        PROTOTYPE => drop(command.env("LD_PRELOAD", prototype(subjects.scratch))),
+        _ => {
+            command.env("LD_PRELOAD", subjects.library).env("MPITRACE_VERBOSE", "0");
+            command.env("MPITRACE_OUTPUT", subjects.scratch.join("trace.mpitrace"));
+        }
     }
     let output = command.output().expect("the program starts");
+    let _ = std::fs::remove_file(subjects.scratch.join("trace.mpitrace"));
     let text = String::from_utf8_lossy(&output.stdout);
     let numbers: Vec<f64> = text.split_whitespace().filter_map(|word| word.parse().ok()).collect();
-    match numbers[..] {
+    assert!(!numbers.is_empty(), "{name}: {text}{}", String::from_utf8_lossy(&output.stderr));
+    numbers
+}
+
+fn run(case: &Case, subjects: &Subjects) -> Times {
+    match numbers(case, subjects)[..] {
         [call, pair, nobody, itself, add, timer, region, reading] => {
             Times { call, pair, messages: [nobody, itself], inner: [add, timer, region], reading }
         }
-        _ => panic!("{name}: {text}{}", String::from_utf8_lossy(&output.stderr)),
+        ref other => panic!("{}: {other:?}", case.0),
     }
 }
 

@@ -1,0 +1,99 @@
+/* What a tracer of MPI_Allreduce costs at least: a wrapper written by hand, to be preloaded. A guard, a one-entry cache of
+ * the operation, two ordered stamps, and 24 bytes a call in three arrays of a shared mapping. With PROTOTYPE=fresh the memory
+ * is taken chunk by chunk as the arrays fill, else all at once before. */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <mpi.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+#if defined(__x86_64__)
+#include <x86intrin.h>
+#endif
+
+enum { CHUNK = 16384, CHUNKS = 80, RECORD = 24, POPULATE_WRITE = 23 };
+
+static uint64_t *entries, *exits, *operations, calls;
+static size_t next, end;
+static int file, fresh;
+static char *base;
+static __thread int inside;
+static struct {
+    MPI_Comm comm;
+    MPI_Datatype type;
+    MPI_Op op;
+    int count;
+    uint64_t calls;
+} last;
+
+static inline uint64_t stamp(void)
+{
+#if defined(__x86_64__)
+    unsigned processor;
+    return __rdtscp(&processor);
+#elif defined(__aarch64__)
+    uint64_t ticks;
+    __asm__ volatile("isb; mrs %0, cntvct_el0" : "=r"(ticks));
+    return ticks;
+#else
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC_RAW, &time);
+    return time.tv_sec * 1000000000ull + time.tv_nsec;
+#endif
+}
+
+static void take(size_t from, size_t bytes)
+{
+    if (posix_fallocate(file, from, bytes)) abort();
+    madvise(base + from, bytes, POPULATE_WRITE);
+}
+
+static __attribute__((noinline)) void draw(void)
+{
+    size_t bytes = CHUNK * RECORD, from = next / CHUNK * bytes;
+    if (next / CHUNK == CHUNKS) abort();
+    if (fresh) take(from, bytes);
+    entries = (uint64_t *) (base + from) - next;
+    exits = entries + CHUNK;
+    operations = exits + CHUNK;
+    end = next + CHUNK;
+}
+
+__attribute__((constructor)) static void begin(void)
+{
+    char name[] = "/dev/shm/mpitrace-prototype.XXXXXX", *how = getenv("PROTOTYPE");
+    size_t bytes = (size_t) CHUNKS * CHUNK * RECORD;
+    fresh = how && !strcmp(how, "fresh");
+    file = mkstemp(name);
+    unlink(name);
+    if (ftruncate(file, bytes)) abort();
+    base = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file, 0);
+    if (base == MAP_FAILED) abort();
+    if (!fresh) take(0, bytes);
+}
+
+int MPI_Allreduce(const void *in, void *out, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm)
+{
+    if (inside) return PMPI_Allreduce(in, out, count, type, op, comm);
+    if (last.comm != comm || last.type != type || last.op != op || last.count != count) {
+        last.comm = comm;
+        last.type = type;
+        last.op = op;
+        last.count = count;
+    }
+    if (next == end) draw();
+    size_t record = next;
+    calls++;
+    last.calls++;
+    operations[record] = 1;
+    inside = 1;
+    entries[record] = stamp();
+    int result = PMPI_Allreduce(in, out, count, type, op, comm);
+    exits[record] = stamp();
+    inside = 0;
+    next = record + 1;
+    return result;
+}
