@@ -94,7 +94,7 @@ fn exits(records: &Records<'_>, long_calls: &HashMap<u64, u64>) -> Vec<u64> {
         NOT_RETURNED => 0,
         // A call of which the entry found no room has no exit that is known.
         LONG => long_calls.get(&live_record(records.draw, (records.first + record) as u32)).copied().unwrap_or(0),
-        duration => enter.wrapping_add(u64::from(duration) - 1),
+        duration => enter.wrapping_add(u64::from(duration - DURATION_FROM)),
     };
     (0..).zip(records.enter.iter().zip(records.duration)).map(exit).collect()
 }
@@ -193,7 +193,7 @@ mod tests {
         fn of(thread: u32, draw: u64, calls: &[(u64, u64, u64, u64, u32)]) -> Live {
             let duration = |&(enter, exit, ..): &(u64, u64, u64, u64, u32)| match exit {
                 0 => NOT_RETURNED,
-                exit => u32::try_from(exit - enter + 1).unwrap_or(LONG),
+                exit => u32::try_from(exit - enter + u64::from(DURATION_FROM)).unwrap_or(LONG),
             };
             Live {
                 thread,
@@ -277,12 +277,12 @@ mod tests {
 
     #[test]
     fn a_long_call_has_an_entry_and_one_under_way_no_exit() {
-        let live = Live::of(3, 8, &[(100, 100, 0, 0, 0), (200, 200 + BOUND, 1, 1, 0), (300, 0, 2, 2, 0)]);
+        let live = Live::of(3, 8, &[(100, 100, 0, 0, 0), (200, 198 + BOUND, 1, 1, 0), (300, 0, 2, 2, 0)]);
         let long = [
             LongCallEntry { record: live_record(7, 1), exit: 1 },
-            LongCallEntry { record: live_record(8, 1), exit: 200 + BOUND },
+            LongCallEntry { record: live_record(8, 1), exit: 198 + BOUND },
         ];
         let derived = derive(&[live.records()], &[operation(3, 0)], &[communicator(3, 0)], &long);
-        assert_eq!(derived[0].exit, [100, 200 + BOUND, 0]);
+        assert_eq!(derived[0].exit, [100, 198 + BOUND, 0]);
     }
 }

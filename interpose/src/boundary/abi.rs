@@ -5,6 +5,7 @@
 
 use std::ffi::c_int;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use mpitrace_format::layout::abi as family;
 use mpitrace_platform::abi::{self, Constants, Handle};
@@ -49,10 +50,22 @@ pub struct Abi {
 }
 
 static ABI: OnceLock<Abi> = OnceLock::new();
+/// [`Abi::handle_mask`], once it is known.
+static HANDLE_MASK: AtomicUsize = AtomicUsize::new(usize::MAX);
+
+/// The handle in a register, with what is undefined of it cleared. Calls are recorded only when the interface is known.
+#[inline(always)]
+pub fn handle(register: usize) -> usize {
+    register & HANDLE_MASK.load(Ordering::Relaxed)
+}
 
 /// The interface of the library in the process. Known from the first MPI call that needs it on.
 pub fn get() -> &'static Abi {
-    ABI.get_or_init(Abi::detect)
+    ABI.get_or_init(|| {
+        let abi = Abi::detect();
+        HANDLE_MASK.store(abi.handle_mask, Ordering::Relaxed);
+        abi
+    })
 }
 
 impl Abi {

@@ -157,7 +157,8 @@ impl Cache {
         // SAFETY: the static above or an entry of this cache, which stays where it is (`find`).
         let last = unsafe { &*self.last };
         let same = last.key == *key && last.generation == GENERATION.load(Ordering::Relaxed);
-        if same { last.found.as_ref() } else { None }
+        // SAFETY: an entry has a generation from `keep` on, which gives it an operation; none is 0.
+        same.then(|| unsafe { last.found.as_ref().unwrap_unchecked() })
     }
 
     /// The operation of a key. The cache stays where it is from the first one that is found on: it belongs to a thread,

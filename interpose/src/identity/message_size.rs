@@ -9,7 +9,7 @@ use std::marker::PhantomData;
 use mpitrace_format::layout::NO_ROOT;
 use mpitrace_functions::Function;
 
-use crate::boundary::abi::{self, Abi};
+use crate::boundary::abi;
 use crate::boundary::width::Width;
 use crate::identity::call_cache::{ByPeer, Call, Declared, Key};
 use crate::identity::call_site;
@@ -19,7 +19,6 @@ use crate::record::thread::ThreadRef;
 
 /// A call of a collective whose size is being found.
 pub struct Message<W> {
-    abi: &'static Abi,
     function: &'static Function,
     thread: ThreadRef,
     communicator: usize,
@@ -33,9 +32,8 @@ impl<W: Width> Message<W> {
     /// A call of `function` on a communicator.
     #[inline(always)]
     pub fn on(function: &'static Function, thread: ThreadRef, communicator: usize) -> Self {
-        let abi = abi::get();
-        let communicator = abi.handle(communicator);
-        Message { abi, function, thread, communicator, root: NO_ROOT, reduction: 0, site: 0, width: PhantomData }
+        let communicator = abi::handle(communicator);
+        Message { function, thread, communicator, root: NO_ROOT, reduction: 0, site: 0, width: PhantomData }
     }
 
     /// Made at this place of the program.
@@ -53,7 +51,7 @@ impl<W: Width> Message<W> {
     /// With a reduction operator.
     #[inline(always)]
     pub fn reduction(self, reduction: usize) -> Self {
-        Message { reduction: self.abi.handle(reduction), ..self }
+        Message { reduction: abi::handle(reduction), ..self }
     }
 
     /// No data.
@@ -99,7 +97,7 @@ impl<W: Width> Message<W> {
         match (self.role(), self.known()) {
             (Some(Role::Root), Some(known)) if known.is_inter() => self.sum(recvcounts, recvtype, known.peers()),
             // The root's own block lies in place already.
-            (Some(Role::Root), Some(known)) if sendbuf == self.abi.in_place && recvcounts != 0 => {
+            (Some(Role::Root), Some(known)) if sendbuf == abi::get().in_place && recvcounts != 0 => {
                 // Significant at the root, one count for each rank.
                 let own = W::at(recvcounts, known.rank() as usize);
                 self.elements(own, recvtype)
@@ -131,7 +129,7 @@ impl<W: Width> Message<W> {
         recvcounts: usize,
         recvtype: usize,
     ) -> Call {
-        if sendbuf != self.abi.in_place {
+        if sendbuf != abi::get().in_place {
             return self.elements(W::count(sendcount), sendtype);
         }
         match self.known() {
@@ -155,7 +153,7 @@ impl<W: Width> Message<W> {
         recvcounts: usize,
         recvtype: usize,
     ) -> Call {
-        let in_place = sendbuf == self.abi.in_place;
+        let in_place = sendbuf == abi::get().in_place;
         let (counts, datatype) = if in_place { (recvcounts, recvtype) } else { (sendcounts, sendtype) };
         match self.known() {
             Some(known) => self.sum(counts, datatype, known.peers()),
@@ -173,7 +171,7 @@ impl<W: Width> Message<W> {
         recvcounts: usize,
         recvtypes: usize,
     ) -> Call {
-        let in_place = sendbuf == self.abi.in_place;
+        let in_place = sendbuf == abi::get().in_place;
         let (counts, datatypes) = if in_place { (recvcounts, recvtypes) } else { (sendcounts, sendtypes) };
         match self.known() {
             Some(known) => self.by_peer(counts, datatypes, known.peers()),
@@ -223,7 +221,7 @@ impl<W: Width> Message<W> {
     #[inline(always)]
     fn role(&self) -> Option<Role> {
         let known = self.known()?;
-        let abi = self.abi;
+        let abi = abi::get();
         Some(match (known.is_inter(), self.root) {
             (true, root) if root == abi.root => Role::Root,
             (true, root) if root == abi.proc_null => Role::Beside,
@@ -245,7 +243,7 @@ impl<W: Width> Message<W> {
 
     #[inline(always)]
     fn by_peer(self, counts: usize, datatypes: usize, peers: usize) -> Call {
-        let abi = self.abi;
+        let abi = abi::get();
         if counts == 0 || datatypes == 0 {
             return self.nothing();
         }
@@ -266,7 +264,7 @@ impl<W: Width> Message<W> {
         let key = Key {
             function: Declared(self.function),
             communicator: self.communicator,
-            datatype: self.abi.handle(datatype),
+            datatype: abi::handle(datatype),
             reduction: self.reduction,
             count: count as u64,
             root: self.root,

@@ -1,8 +1,8 @@
 //! A chunk of the arrays, as the thread that fills it sees it.
 
 use mpitrace_format::layout::{
-    ChunkEntry, DISTURBED, INNER_COUNTERS, LIVE_COLUMNS, LIVE_REQUEST_COLUMNS, LONG, LongCallEntry, NOT_RETURNED,
-    OPERATION_MASK, SegmentHeader, live_record,
+    ChunkEntry, DISTURBED, DURATION_FROM, INNER_COUNTERS, LIVE_COLUMNS, LIVE_REQUEST_COLUMNS, LONG, LONG_FROM,
+    LongCallEntry, NOT_RETURNED, OPERATION_MASK, SegmentHeader, live_record,
 };
 
 use crate::record::entry::Entry;
@@ -17,7 +17,7 @@ use crate::record::trace_buffer::TraceBuffer;
 pub struct Columns {
     /// Ticks at the entry.
     pub(super) enter: *mut u64,
-    /// Ticks from the entry to the exit, as [`duration`] has them.
+    /// Ticks from the entry to the exit, as a live segment has them.
     pub(super) duration: *mut u32,
     /// Sequence numbers on the communicator, their lower halves.
     pub(super) position: *mut u32,
@@ -140,16 +140,22 @@ impl Place {
     #[inline(always)]
     #[must_use]
     pub fn set_exit(&self, enter: u64, tick: u64) -> Option<LongCallEntry> {
-        let duration = duration(enter, tick);
+        // A clock that went back, too, makes it long.
+        let ticks = tick.wrapping_sub(enter);
+        let is_long = ticks >= LONG_FROM;
+        self.set_duration(if is_long { LONG } else { ticks as u32 + DURATION_FROM });
+        is_long.then(|| LongCallEntry { record: self.number(), exit: tick })
+    }
+
+    #[inline(always)]
+    fn set_duration(&self, stored: u32) {
         // SAFETY: the record lies in the chunk (`new`).
-        unsafe { self.columns.duration.add(self.record).write_volatile(duration) };
-        (duration == LONG).then(|| LongCallEntry { record: self.number(), exit: tick })
+        unsafe { self.columns.duration.add(self.record).write_volatile(stored) };
     }
 
     /// The call has no exit.
     pub fn clear_exit(&self) {
-        // SAFETY: the record lies in the chunk (`new`).
-        unsafe { self.columns.duration.add(self.record).write_volatile(NOT_RETURNED) };
+        self.set_duration(NOT_RETURNED);
     }
 
     /// Whether the call has an exit.
@@ -255,14 +261,6 @@ impl Place {
             unsafe { self.columns.inner.add(slot * self.columns.stride + self.record).write(value) };
         }
     }
-}
-
-/// What the column of durations has of a call: ticks and 1, or [`LONG`].
-#[inline(always)]
-fn duration(enter: u64, exit: u64) -> u32 {
-    // A clock that went back, too, makes it long.
-    let ticks = exit.wrapping_sub(enter);
-    if ticks < u64::from(LONG) - 1 { ticks as u32 + 1 } else { LONG }
 }
 
 /// Offset and bytes of the columns of a chunk that get memory with this one of the `chunk_flags` (0: with the chunk).

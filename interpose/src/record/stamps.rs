@@ -1,6 +1,8 @@
 //! What a thread stores of a call: which one it is, when it was entered and left, and whether it was interrupted.
 
-use mpitrace_format::layout::{INTERRUPTED, INTERRUPTED_BEFORE, InterruptionEntry, LongCallEntry, interruption_flags};
+use mpitrace_format::layout::{
+    DURATION_FROM, INTERRUPTED, INTERRUPTED_BEFORE, InterruptionEntry, LONG_FROM, interruption_flags,
+};
 
 use crate::record::thread::{Record, ThreadRef};
 use crate::record::ticks;
@@ -37,8 +39,13 @@ impl ThreadRef {
     #[inline(always)]
     pub fn exit(self, record: Record, enter: u64, now: impl FnOnce() -> u64) {
         let tick = now();
-        if let Some(long_call) = self.place(record).set_exit(enter, tick) {
-            self.keep_long_call(long_call);
+        let ticks = tick.wrapping_sub(enter);
+        if ticks < LONG_FROM {
+            let stored = ticks as u32 + DURATION_FROM;
+            // SAFETY: as said above.
+            unsafe { (*self.0.as_ptr()).columns.duration.add(record.0).write_volatile(stored) };
+        } else {
+            self.exit_long_after(record, enter, tick);
         }
         self.look(record, tick);
     }
@@ -72,8 +79,8 @@ impl ThreadRef {
 
     #[cold]
     #[inline(never)]
-    fn keep_long_call(self, long_call: LongCallEntry) {
-        if let Some(buffer) = self.buffer() {
+    fn exit_long_after(self, record: Record, enter: u64, tick: u64) {
+        if let (Some(long_call), Some(buffer)) = (self.place(record).set_exit(enter, tick), self.buffer()) {
             buffer.add_long_call(long_call);
         }
     }

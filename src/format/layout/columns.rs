@@ -11,13 +11,17 @@ pub const OPERATION_MASK: u32 = INTERRUPTED_BEFORE - 1;
 /// The columns that every record of a part has, the first ones, in this order.
 pub const COLUMNS: [(&str, u32); 5] = [("enter", 8), ("exit", 8), ("position", 8), ("repetition", 8), ("operation", 4)];
 /// What a live segment has in their place, in the order in which a chunk holds them: 24 bytes a record. `duration` is
-/// exit - enter + 1 in ticks, or one of [`NOT_RETURNED`] and [`LONG`]; `position` and `repetition` are the lower halves.
+/// exit - enter + [`DURATION_FROM`] in ticks, or one of [`NOT_RETURNED`] and [`LONG`]; `position` and `repetition` are the lower halves.
 pub const LIVE_COLUMNS: [(&str, u32); 5] =
     [("enter", 8), ("duration", 4), ("position", 4), ("repetition", 4), ("operation", 4)];
 /// In `duration`: the call has not returned.
 pub const NOT_RETURNED: u32 = 0;
 /// In `duration`: the exit is in a [`super::LongCallEntry`].
-pub const LONG: u32 = u32::MAX;
+pub const LONG: u32 = 1;
+/// In `duration`: a call that took no tick.
+pub const DURATION_FROM: u32 = 2;
+/// The first duration, in ticks, that has no room there.
+pub const LONG_FROM: u64 = u32::MAX as u64 - 1;
 /// A chunk holds this many records at most.
 pub const MAX_CHUNK_RECORDS: u64 = 16384;
 /// The columns of requests, present where the program made non-blocking calls; 0 for all others: ticks that starting

@@ -80,7 +80,7 @@ fn begin<F: FnOnce() -> c_int, R>(
 pub fn collective<M, F>(plain: bool, message: M, forward: F) -> c_int
 where
     M: Fn(ThreadRef) -> Call + Copy,
-    F: FnOnce() -> c_int + Copy,
+    F: Fn() -> c_int + Copy,
 {
     if plain
         && let Some(thread) = thread::current()
@@ -93,7 +93,7 @@ where
         && let position = found.communicator.calls()
         && position + 1 < found.communicator.sync_at()
     {
-        return collective_again(thread, found, position, forward);
+        return collective_again(thread, found, position, &forward);
     }
     collective_of_any_kind(thread::frame(), message, forward)
 }
@@ -101,7 +101,7 @@ where
 /// Forwards and records a blocking collective that is like the one before. `found` is in the thread's cache, which
 /// changes only when the thread makes another call: those that are nested in this one are only forwarded.
 #[inline(always)]
-fn collective_again(thread: ThreadRef, found: &Found, position: u64, forward: impl FnOnce() -> c_int) -> c_int {
+fn collective_again(thread: ThreadRef, found: &Found, position: u64, forward: &impl Fn() -> c_int) -> c_int {
     found.communicator.set_calls(position + 1);
     let repetition = found.operation.calls();
     found.operation.set_calls(repetition + 1);
