@@ -2,6 +2,7 @@
  *   hog       a process that spins on the same processor, for the time of many calls on MPI_COMM_SELF;
  *   sleep     a sleep of 20 ms before each of ten calls on MPI_COMM_WORLD;
  *   inside    a sleep of 5 ms in the reduction of each of ten calls;
+ *   long      a sleep of 3 s before the first of ten calls on MPI_COMM_WORLD;
  *   migrate   a move to another processor before each of ten calls on MPI_COMM_SELF.
  * FILE gets the thread's context switches and its time off the processor in ns between the first call and the last, and
  * the moves that were made. Rank 0 prints that all ended well. */
@@ -100,8 +101,9 @@ int main(int argc, char **argv)
         }
     }
     for (int k = 0; k < 10 && strcmp(what, "hog"); k++) {
-        if (!strcmp(what, "sleep")) {
-            if (world_rank == 1) usleep(20000);
+        if (!strcmp(what, "sleep") || !strcmp(what, "long")) {
+            if (world_rank == 1 && what[0] == 's') usleep(20000);
+            if (world_rank == 1 && what[0] == 'l' && k == 0) sleep(3);
             MPI_Allreduce(&in, &out, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
         } else if (!strcmp(what, "inside")) {
             MPI_Allreduce(&in, &out, 1, MPI_INT, op, MPI_COMM_WORLD);

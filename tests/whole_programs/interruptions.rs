@@ -1,5 +1,6 @@
 //! What the operating system does to a rank, against what the program knows of it.
 
+use crate::support::trace::Row;
 use crate::support::{Case, Test};
 use mpitrace::reader::{Part, Trace};
 use mpitrace_format::layout::*;
@@ -10,6 +11,7 @@ pub const TESTS: &[Test] = &[
     Test::new("a_sleep_inside_a_call_is_seen_in_it", inside),
     Test::new("a_migration_is_seen_with_both_processors", migrate),
     Test::new("switched_off_nothing_is_seen", off),
+    Test::new("a_call_of_seconds_has_its_exit", long),
 ];
 
 /// What rank 1 knows: context switches, ns off the processor, moves.
@@ -144,5 +146,18 @@ fn off(case: &Case) {
     for part in &trace.parts {
         assert_eq!(part.interruptions(), []);
         assert!(part.operation().iter().all(|operation| operation & (INTERRUPTED | INTERRUPTED_BEFORE) == 0));
+    }
+}
+
+/// Its ticks do not fit into 32 bits on a machine of 1.5 GHz and more.
+fn long(case: &Case) {
+    for (setting, value) in [("MPITRACE_FULL", "stop"), ("MPITRACE_FULL", "ring")] {
+        let traced = case.launch(2, "interrupted.c").arg("long").set(setting, value).trace().run();
+        let rows = traced.trace.dump(&["--rank", "0"]);
+        let of_world: Vec<_> = rows.iter().filter(|row| row.communicator == "MPI_COMM_WORLD").collect();
+        let took = |row: &Row| row.exit_ns.expect("an exit") - row.enter_ns;
+        assert_eq!(of_world.len(), 10);
+        assert!(took(of_world[0]) > 2.9e9, "{:?}", of_world[0]);
+        assert!(of_world.windows(2).all(|pair| pair[0].exit_ns.expect("an exit") <= pair[1].enter_ns), "{rows:?}");
     }
 }

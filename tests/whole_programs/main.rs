@@ -23,6 +23,7 @@ mod cluster_scale;
 mod collectives;
 mod command_line;
 mod communicators;
+mod cost;
 mod counters;
 mod counts;
 mod damage;
@@ -81,6 +82,7 @@ fn main() {
         ("scale", scale::TESTS),
         ("messages", messages::TESTS),
         ("counters", counters::TESTS),
+        ("cost", cost::TESTS),
         ("call_sites", call_sites::TESTS),
         ("variables", variables::TESTS),
         ("handles", handles::TESTS),
