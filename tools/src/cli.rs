@@ -18,9 +18,10 @@ use crate::output::Output;
     version,
     subcommand_required = true,
     arg_required_else_help = false,
-    after_help = "Exit codes: 0 done; 1 after the output, where the trace is incomplete, or its times contradict \
-                  themselves (clock), or B is slower (compare), or tracing will not work (doctor); 2 wrong usage or \
-                  a file that cannot be read. `run` ends as the job does."
+    after_help = "Exit codes: 0 done; 1 after the output, where the trace is incomplete, or calls of it may not \
+                  belong together (info, summary), or its times contradict themselves (clock), or B is slower \
+                  (compare), or tracing will not work (doctor); 2 wrong usage or a file that cannot be read. `run` \
+                  ends as the job does."
 )]
 pub struct Cli {
     /// What to do.

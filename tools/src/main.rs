@@ -11,6 +11,7 @@ mod export;
 mod invented;
 mod launcher;
 mod markers;
+mod mismatches;
 mod mpi;
 mod options;
 mod output;
