@@ -31,6 +31,7 @@ pub struct SyntheticRank {
     operation: Vec<u32>,
     /// Of the request of each call, zeros where it has none.
     requests: Vec<SyntheticRequest>,
+    interruptions: Vec<InterruptionEntry>,
 }
 
 /// What the request of a non-blocking call costs, ticks.
@@ -81,6 +82,7 @@ impl SyntheticRank {
             repetition: Vec::new(),
             operation: Vec::new(),
             requests: Vec::new(),
+            interruptions: Vec::new(),
         };
         new.communicator(0, world_size, rank, None);
         new.communicators[0].flags |= communicator_flags::WORLD;
@@ -167,6 +169,21 @@ impl SyntheticRank {
         }
     }
 
+    /// Lets the call kept last be interrupted, or with [`interruption_flags::BETWEEN`] the time before it. `entry` says
+    /// what is known of that but for the call and the thread.
+    pub fn interrupt(&mut self, entry: InterruptionEntry) {
+        let Some(operation) = self.operation.last_mut() else { return };
+        let between = entry.flags & interruption_flags::BETWEEN != 0;
+        *operation |= if between { INTERRUPTED_BEFORE } else { INTERRUPTED };
+        let thread = self.runs.last().map_or(0, |run| run.thread);
+        self.interruptions.push(InterruptionEntry { record: self.enter.len() as u64 - 1, thread, ..entry });
+    }
+
+    /// What is known of the thread that made the calls last.
+    pub fn last_thread(&mut self) -> Option<&mut ThreadEntry> {
+        self.threads.last_mut()
+    }
+
     /// A call made while the program had paused recording.
     pub fn paused_call(&mut self, operation: u32) {
         self.count(operation);
@@ -190,6 +207,13 @@ impl SyntheticRank {
         }
         self.operation.drain(..excess);
         self.requests.drain(..excess);
+        self.interruptions.retain_mut(|entry| match entry.record.checked_sub(excess as u64) {
+            Some(record) => {
+                entry.record = record;
+                true
+            }
+            None => false,
+        });
         let mut excess = excess as u64;
         for run in &mut self.runs {
             let cut = excess.min(run.count);
@@ -207,6 +231,12 @@ impl SyntheticRank {
         for column in [&mut self.enter, &mut self.exit, &mut self.position, &mut self.repetition] {
             column.rotate_right(count);
         }
+        let moved = self.enter.len() - count;
+        for entry in &mut self.interruptions {
+            let before = entry.record as usize;
+            entry.record = if before < moved { before + count } else { before - moved } as u64;
+        }
+        self.interruptions.sort_by_key(|entry| entry.record);
         self.operation.rotate_right(count);
         self.requests.rotate_right(count);
     }
@@ -228,7 +258,8 @@ impl SyntheticRank {
         reference as u32
     }
 
-    fn content<'a>(&'a self, metadata: &'a [u8]) -> Content<'a> {
+    /// What the rank would write.
+    pub(crate) fn content<'a>(&'a self, metadata: &'a [u8]) -> Content<'a> {
         let values: [&[u8]; COLUMNS.len()] = [
             bytemuck::cast_slice(&self.enter),
             bytemuck::cast_slice(&self.exit),
@@ -262,6 +293,7 @@ impl SyntheticRank {
             counters: &[],
             syncs: &[],
             probes: &[],
+            interruptions: self.interruptions.clone(),
             runs: self.runs.clone(),
             columns,
         }

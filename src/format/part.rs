@@ -32,6 +32,8 @@ pub struct Content<'a> {
     pub syncs: &'a [u8],
     /// [`ProbeEntry`]s.
     pub probes: &'a [u8],
+    /// In the order of their records.
+    pub interruptions: Vec<InterruptionEntry>,
     /// Which thread each chunk of records is of.
     pub runs: Vec<RunEntry>,
     /// The columns, all with the same number of elements.
@@ -130,6 +132,7 @@ impl Content<'_> {
             (section::COUNTERS, size_of::<CounterEntry>(), self.counters),
             (section::SYNCS, size_of::<SyncEntry>(), self.syncs),
             (section::PROBES, size_of::<ProbeEntry>(), self.probes),
+            (section::INTERRUPTIONS, size_of::<InterruptionEntry>(), bytemuck::cast_slice(&self.interruptions)),
         ];
         sections.extend(
             optional

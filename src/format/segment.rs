@@ -4,6 +4,7 @@
 //! that a killed process left. Nothing in it is trusted: every offset and count is checked against the bytes there are.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 use std::path::Path;
 
 use crate::TraceError;
@@ -32,6 +33,7 @@ pub fn read<'a>(path: &Path, bytes: &'a [u8], own: bool) -> Result<Content<'a>, 
     let counters = table(&header.counters, size_of::<CounterEntry>(), "counters")?;
     let syncs = table(&header.syncs, size_of::<SyncEntry>(), "synchronisations")?;
     let probes = table(&header.probes, size_of::<ProbeEntry>(), "probes")?;
+    let interruptions = table(&header.interruptions, size_of::<InterruptionEntry>(), "interruptions")?;
     let chunks = table(&header.chunks, size_of::<ChunkEntry>(), "chunks")?;
     let chunks: &[ChunkEntry] =
         bytemuck::try_cast_slice(chunks).map_err(|_| damaged("the table of chunks is not aligned"))?;
@@ -93,6 +95,9 @@ pub fn read<'a>(path: &Path, bytes: &'a [u8], own: bool) -> Result<Content<'a>, 
             .ok_or_else(|| damaged("has a pretended clock that cannot be read"))?;
     }
 
+    let interruptions = of_kept_records(interruptions, &kept, &columns)
+        .ok_or_else(|| damaged("has a table of interruptions that is not aligned"))?;
+
     Ok(Content {
         rank,
         incomplete: lost || header.rank.state != state::FINALIZED,
@@ -104,10 +109,42 @@ pub fn read<'a>(path: &Path, bytes: &'a [u8], own: bool) -> Result<Content<'a>, 
         counters,
         syncs,
         probes,
+        interruptions,
         runs: kept.iter().map(|kept| RunEntry { count: kept.records, thread: kept.thread, padding: 0 }).collect(),
         columns,
     })
 }
+
+/// The interruptions of records that are kept, with their places among these, in order. `None`: the bytes are not aligned.
+fn of_kept_records(bytes: &[u8], kept: &[Kept<'_>], columns: &[Column<'_>]) -> Option<Vec<InterruptionEntry>> {
+    let entries: &[InterruptionEntry] = bytemuck::try_cast_slice(bytes).ok()?;
+    let mut places = HashMap::with_capacity(kept.len());
+    let mut before = 0;
+    for (slice, kept) in kept.iter().enumerate() {
+        places.insert(kept.draw, (slice, before, kept));
+        before += kept.records;
+    }
+    let mut found: Vec<InterruptionEntry> = entries
+        .iter()
+        .filter_map(|entry| {
+            let (draw, record) = of_live_record(entry.record);
+            let &(slice, before, kept) = places.get(&draw)?;
+            let in_slice = u64::from(record).checked_sub(kept.first).filter(|&record| record < kept.records)?;
+            let place = in_slice as usize * 4;
+            let operation: u32 =
+                bytemuck::pod_read_unaligned(columns.get(OPERATION)?.slices[slice].get(place..place + 4)?);
+            // The record of a call that failed was taken back, and is the next call's: it was interrupted before that.
+            let between = if operation & INTERRUPTED == 0 { interruption_flags::BETWEEN } else { 0 };
+            let flags = entry.flags | between;
+            Some(InterruptionEntry { record: before + in_slice, thread: kept.thread, flags, ..*entry })
+        })
+        .collect();
+    found.sort_by_key(|entry| (entry.record, entry.flags & interruption_flags::BETWEEN == 0));
+    Some(found)
+}
+
+/// The place of the column of operations among [`COLUMNS`].
+const OPERATION: usize = 4;
 
 /// Turns true ticks into those of the rank's pretended clock, and keeps the true ones beside them. The way of a call
 /// knows nothing of pretended clocks; what is probed reads them already.

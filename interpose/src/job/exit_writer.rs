@@ -182,6 +182,7 @@ mod tests {
             counters: &[],
             syncs: &[],
             probes: &[],
+            interruptions: Vec::new(),
             runs: vec![RunEntry { count: records, ..RunEntry::zeroed() }],
             columns: Vec::new(),
         }

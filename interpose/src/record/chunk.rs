@@ -1,6 +1,8 @@
 //! A chunk of the arrays, as the thread that fills it sees it.
 
-use mpitrace_format::layout::{COLUMNS, ChunkEntry, DISTURBED, INNER_COUNTERS, REQUEST_COLUMNS, SegmentHeader};
+use mpitrace_format::layout::{
+    COLUMNS, ChunkEntry, DISTURBED, INNER_COUNTERS, OPERATION_MASK, REQUEST_COLUMNS, SegmentHeader,
+};
 
 use crate::record::entry::Entry;
 use crate::record::memory::Mapping;
@@ -152,7 +154,7 @@ impl Place {
         // SAFETY: the record lies in the chunk (`new`), whose columns have this type.
         unsafe {
             let operation = self.columns.operation.add(self.record);
-            operation.write(number | operation.read() & DISTURBED);
+            operation.write(number | operation.read() & !OPERATION_MASK);
             self.columns.repetition.add(self.record).write(repetition);
         }
     }

@@ -5,7 +5,7 @@ use mpitrace_format::layout::*;
 use mpitrace_format::strings;
 
 /// The tables, and the chunks' entries.
-pub const REGIONS: usize = 8;
+pub const REGIONS: usize = 9;
 pub const STRINGS: usize = 0;
 pub const COMMUNICATORS: usize = 1;
 pub const OPERATIONS: usize = 2;
@@ -13,10 +13,14 @@ pub const THREADS: usize = 3;
 pub const COUNTERS: usize = 4;
 pub const SYNCS: usize = 5;
 pub const PROBES: usize = 6;
-pub const CHUNKS: usize = 7;
+pub const INTERRUPTIONS: usize = 7;
+pub const CHUNKS: usize = 8;
 
 /// How many entries (bytes, for strings) each table can hold: address space only.
-pub const CAPACITIES: [u64; CHUNKS] = [64 << 20, 1 << 20, 1 << 20, 1 << 12, 1 << 12, 1 << 16, 1 << 20];
+pub const CAPACITIES: [u64; CHUNKS] =
+    [64 << 20, 1 << 20, 1 << 20, 1 << 12, 1 << 12, 1 << 16, 1 << 20, MOST_INTERRUPTIONS];
+/// Entries of interruptions: 1 MiB of them, which take memory only as there are any.
+pub const MOST_INTERRUPTIONS: u64 = 1 << 14;
 /// Bytes of an entry of each.
 pub const ENTRY_SIZES: [usize; REGIONS] = [
     1,
@@ -26,6 +30,7 @@ pub const ENTRY_SIZES: [usize; REGIONS] = [
     size_of::<CounterEntry>(),
     size_of::<SyncEntry>(),
     size_of::<ProbeEntry>(),
+    size_of::<InterruptionEntry>(),
     size_of::<ChunkEntry>(),
 ];
 /// Where the header says of each how far it is used.
@@ -37,6 +42,7 @@ pub const PLACES: [usize; REGIONS] = [
     std::mem::offset_of!(SegmentHeader, counters),
     std::mem::offset_of!(SegmentHeader, syncs),
     std::mem::offset_of!(SegmentHeader, probes),
+    std::mem::offset_of!(SegmentHeader, interruptions),
     std::mem::offset_of!(SegmentHeader, chunks),
 ];
 
@@ -96,6 +102,7 @@ impl Layout {
             header.counters,
             header.syncs,
             header.probes,
+            header.interruptions,
             header.chunks,
         ] = regions;
         header.records_offset = end;

@@ -36,7 +36,7 @@ pub(super) fn open_file(path: &Path, problems: &mut Vec<String>) -> Result<(File
     if header.magic != FILE_MAGIC || header.byte_order != BYTE_ORDER_MARK {
         return Err(TraceError::damaged(path, "is not a trace of mpitrace"));
     }
-    if header.version != VERSION {
+    if !(OLDEST_VERSION..=VERSION).contains(&header.version) {
         let what = format!(
             "is of format version {}, this program reads {VERSION}: use the mpitrace that wrote it",
             header.version
@@ -86,7 +86,7 @@ fn open_part(map: &Arc<Mmap>, entry: &PartEntry) -> Result<Part, &'static str> {
         .ok_or("has no directory")?;
     let directory: Vec<SectionEntry> =
         directory.chunks_exact(size_of::<SectionEntry>()).map(bytemuck::pod_read_unaligned).collect();
-    if header.version != VERSION || part::checksum(&header, &directory) != header.crc {
+    if !(OLDEST_VERSION..=VERSION).contains(&header.version) || part::checksum(&header, &directory) != header.crc {
         return Err("has a damaged header (checksum)");
     }
 
@@ -133,6 +133,7 @@ fn open_part(map: &Arc<Mmap>, entry: &PartEntry) -> Result<Part, &'static str> {
         counters: find_any(section::COUNTERS, size_of::<CounterEntry>())?,
         syncs: find_any(section::SYNCS, size_of::<SyncEntry>())?,
         probes: find_any(section::PROBES, size_of::<ProbeEntry>())?,
+        interruptions: find_any(section::INTERRUPTIONS, size_of::<InterruptionEntry>())?,
         metadata: find(section::FACTORS, 1)?,
         strings: find(section::STRINGS, 1)?,
         communicators: find(section::COMMUNICATORS, size_of::<CommunicatorEntry>())?,
@@ -208,6 +209,12 @@ fn check_indices(part: &Part) -> Result<(), &'static str> {
     let threads = part.threads().len();
     if part.runs().iter().any(|run| run.thread as usize >= threads) {
         return Err("has records of no thread");
+    }
+    let interruptions = part.interruptions();
+    if interruptions.iter().any(|entry| entry.record >= part.header.records || entry.thread as usize >= threads)
+        || !interruptions.is_sorted_by_key(|entry| entry.record)
+    {
+        return Err("has an interruption of no call");
     }
     let mut records = 0u64;
     for run in part.runs() {

@@ -22,6 +22,7 @@ pub struct Part {
     pub(super) counters: Range<usize>,
     pub(super) syncs: Range<usize>,
     pub(super) probes: Range<usize>,
+    pub(super) interruptions: Range<usize>,
     pub(super) columns: Vec<ColumnPlace>,
 }
 
@@ -126,7 +127,7 @@ impl Part {
         self.typed(&self.columns[3].bytes)
     }
 
-    /// Index of each call's operation, with [`DISTURBED`].
+    /// Index of each call's operation, with [`DISTURBED`], [`INTERRUPTED`] and [`INTERRUPTED_BEFORE`].
     pub fn operation(&self) -> &[u32] {
         self.typed(&self.columns[4].bytes)
     }
@@ -170,6 +171,20 @@ impl Part {
     /// What they have learnt of the pairs that this rank keeps.
     pub fn probes(&self) -> &[ProbeEntry] {
         self.typed(&self.probes)
+    }
+
+    /// The interruptions that have an entry, in the order of their records; those before a call come before those in it.
+    pub fn interruptions(&self) -> &[InterruptionEntry] {
+        self.typed(&self.interruptions)
+    }
+
+    /// The interruptions in a call, and before it since its thread's kept call before; none has an entry where the table
+    /// was full ([`ThreadEntry::unlisted`]), while the flags of `operation` are always there.
+    pub fn interruptions_of(&self, record: u32) -> &[InterruptionEntry] {
+        let all = self.interruptions();
+        let first = all.partition_point(|entry| entry.record < u64::from(record));
+        let behind = all[first..].partition_point(|entry| entry.record == u64::from(record));
+        &all[first..first + behind]
     }
 
     /// Under a pretended clock the true ticks of each call's entry and exit.

@@ -17,6 +17,7 @@ fn content(job: u8, rank: u32, pid: u32, metadata: &[u8]) -> Content<'_> {
         counters: &[],
         syncs: &[],
         probes: &[],
+        interruptions: Vec::new(),
         runs: Vec::new(),
         columns: Vec::new(),
     }

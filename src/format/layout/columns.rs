@@ -2,8 +2,12 @@
 
 /// Set in the operation column for a record whose call the tracer itself may have delayed.
 pub const DISTURBED: u32 = 1 << 31;
+/// Set in the operation column for a call in which the thread was interrupted: there was a context switch.
+pub const INTERRUPTED: u32 = 1 << 30;
+/// Set in the operation column where the thread was interrupted between its call before and this one.
+pub const INTERRUPTED_BEFORE: u32 = 1 << 29;
 /// The operation's number within the operation column.
-pub const OPERATION_MASK: u32 = DISTURBED - 1;
+pub const OPERATION_MASK: u32 = INTERRUPTED_BEFORE - 1;
 /// The columns that every record has, in the order in which a chunk holds them.
 pub const COLUMNS: [(&str, u32); 5] = [("enter", 8), ("exit", 8), ("position", 8), ("repetition", 8), ("operation", 4)];
 /// A chunk holds this many records at most.

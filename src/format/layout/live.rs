@@ -82,6 +82,8 @@ pub struct SegmentHeader {
     pub syncs: Region,
     /// [`super::ProbeEntry`]s.
     pub probes: Region,
+    /// [`super::InterruptionEntry`]s. Where more are in use than fit, the first overwrite those that came first.
+    pub interruptions: Region,
     /// [`ChunkEntry`]s.
     pub chunks: Region,
     /// Where the first chunk lies, bytes from the start of the segment.

@@ -7,6 +7,7 @@
 mod clocks;
 mod columns;
 mod counters;
+mod interruptions;
 mod live;
 mod rank;
 mod stored;
@@ -15,13 +16,16 @@ mod tables;
 pub use clocks::*;
 pub use columns::*;
 pub use counters::*;
+pub use interruptions::*;
 pub use live::*;
 pub use rank::*;
 pub use stored::*;
 pub use tables::*;
 
 /// The version of every structure here. A reader refuses a newer one.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
+/// The earliest version of traces that readers know: all that it has, later ones have in the same way.
+pub const OLDEST_VERSION: u32 = 1;
 /// Parts of a trace, and regions of a segment, start at multiples of this many bytes.
 pub const PAGE: u64 = 4096;
 /// Reads back as this value on a little-endian machine only.

@@ -36,6 +36,8 @@ pub mod section {
     pub const SYNCS: u32 = 9;
     /// [`crate::layout::ProbeEntry`]s, of leaders.
     pub const PROBES: u32 = 10;
+    /// [`crate::layout::InterruptionEntry`]s, in the order of their records; not where there were none.
+    pub const INTERRUPTIONS: u32 = 11;
 }
 
 /// One section of a part.

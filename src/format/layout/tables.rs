@@ -83,8 +83,8 @@ pub struct OperationEntry {
 pub struct ThreadEntry {
     /// The kernel's thread number.
     pub tid: u32,
-    /// For later versions.
-    pub padding: u32,
+    /// How interruptions of the thread are known: one of [`super::interruptions_by`].
+    pub interruptions_by: u32,
     /// Calls not kept because the program had paused recording.
     pub paused: u64,
     /// Calls that returned an error, which are not kept.
@@ -94,6 +94,13 @@ pub struct ThreadEntry {
     /// Those of the failed calls that keep their number among the calls of their communicator, since another rank's
     /// call may have been matched with them. 0 in traces of earlier versions, which took every such number back.
     pub failed_in_place: u64,
-    /// For later versions.
-    pub reserved: [u64; 3],
+    /// 1 + the processor at the thread's first call; 0: not known.
+    pub first_processor: u32,
+    /// Why interruptions are not known by the page of an event: the error number of the system call that failed; 0: they
+    /// are, or it was not tried.
+    pub without_page: u32,
+    /// Interruptions without an entry of their own, since the table of them was full.
+    pub unlisted: u64,
+    /// What the thread was off its processor in those, ns.
+    pub unlisted_off_ns: u64,
 }

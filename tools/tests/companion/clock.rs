@@ -355,15 +355,6 @@ impl Recorded {
             let truth = TRUE_COLUMNS.into_iter().zip(&self.truth);
             columns.extend(truth.map(|(name, ticks)| column(name, bytes(ticks).to_vec())));
         }
-        static THREAD: [ThreadEntry; 1] = [ThreadEntry {
-            tid: 0,
-            padding: 0,
-            paused: 0,
-            failed: 0,
-            untracked: 0,
-            failed_in_place: 0,
-            reserved: [0; 3],
-        }];
         Content {
             rank: self.header,
             incomplete: false,
@@ -371,10 +362,11 @@ impl Recorded {
             strings: &self.strings,
             communicators: bytes(std::slice::from_ref(&self.communicator)),
             operations: bytes(std::slice::from_ref(&self.operation)),
-            threads: bytes(&THREAD),
+            threads: &[0; size_of::<ThreadEntry>()],
             counters: &[],
             syncs: bytes(&self.syncs),
             probes: bytes(&self.probes),
+            interruptions: Vec::new(),
             runs: vec![RunEntry { count: CALLS, thread: 0, padding: 0 }],
             columns,
         }

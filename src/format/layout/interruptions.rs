@@ -1,0 +1,86 @@
+//! What the operating system did to the threads of a rank while they were traced.
+
+use bytemuck::{Pod, Zeroable};
+
+/// Context switches of a thread that the tracer saw at one look: in a call, or between two calls.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
+pub struct InterruptionEntry {
+    /// The record in which they happened, or before which: its index among the records of the part. In a live segment
+    /// [`live_record`].
+    pub record: u64,
+    /// Time off the processor, ns: what the thread's processor time lacks of `elapsed_ns`. With [`TIMED`] only.
+    ///
+    /// [`TIMED`]: interruption_flags::TIMED
+    pub off_ns: u64,
+    /// `off_ns` may be wrong by so much, ns.
+    pub error_ns: u64,
+    /// Time on the clock over which `off_ns` was measured, ns. It begins before the call, and no other interruption lies
+    /// in it.
+    pub elapsed_ns: u64,
+    /// Index of the thread.
+    pub thread: u32,
+    /// Bits of [`interruption_flags`].
+    pub flags: u32,
+    /// Context switches; 0: at least one, or a signal.
+    pub switches: u32,
+    /// The processor on which the thread was when the tracer looked before; [`NO_PROCESSOR`]: not known.
+    pub processor_before: u32,
+    /// The processor at this look: where it is another one the thread has migrated.
+    pub processor_after: u32,
+    /// For later versions.
+    pub padding: u32,
+    /// For later versions.
+    pub reserved: u64,
+}
+
+/// A processor that is not known.
+pub const NO_PROCESSOR: u32 = u32::MAX;
+
+/// Bits of [`InterruptionEntry::flags`].
+pub mod interruption_flags {
+    /// Before the call, since the thread's kept call before; without it in the call.
+    pub const BETWEEN: u32 = 1;
+    /// `off_ns`, `error_ns` and `elapsed_ns` are known.
+    pub const TIMED: u32 = 2;
+}
+
+/// How the interruptions of a thread are known: values of [`super::ThreadEntry::interruptions_by`].
+pub mod interruptions_by {
+    /// Not known: a trace of an earlier version.
+    pub const UNKNOWN: u32 = 0;
+    /// By the page of an event of perf that counts nothing: the kernel writes to it at each context switch.
+    pub const EVENT_PAGE: u32 = 1;
+    /// By a restartable sequence that is never executed: the kernel takes it away when it interrupts the thread.
+    pub const RSEQ: u32 = 2;
+    /// They were switched off.
+    pub const OFF: u32 = 3;
+    /// Neither works here.
+    pub const NONE: u32 = 4;
+}
+
+/// [`InterruptionEntry::record`] in a live segment: the number of the chunk's draw, and the record in the chunk.
+pub const fn live_record(draw: u64, record: u32) -> u64 {
+    draw << RECORD_BITS | record as u64
+}
+
+/// The draw and the record of [`live_record`].
+pub const fn of_live_record(record: u64) -> (u64, u32) {
+    (record >> RECORD_BITS, (record & ((1 << RECORD_BITS) - 1)) as u32)
+}
+
+/// A chunk holds [`super::MAX_CHUNK_RECORDS`] at most.
+const RECORD_BITS: u32 = 16;
+
+#[cfg(test)]
+mod tests {
+    use super::super::MAX_CHUNK_RECORDS;
+    use super::*;
+
+    #[test]
+    fn each_record_of_a_chunk_has_a_number() {
+        for pair in [(1, 0), (1, MAX_CHUNK_RECORDS as u32 - 1), (1 << 47, 3)] {
+            assert_eq!(of_live_record(live_record(pair.0, pair.1)), pair);
+        }
+    }
+}
