@@ -7,7 +7,7 @@ use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::commands::{
     categorize, clock, compare, completions, diagnose, doctor, dump, export, info, man, overhead, recover, report, run,
-    stats,
+    stats, summary,
 };
 use crate::output::Output;
 
@@ -33,6 +33,7 @@ pub struct Cli {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     Run(run::Arguments),
+    Summary(summary::Arguments),
     Info(info::Arguments),
     Dump(dump::Arguments),
     Categorize(categorize::Arguments),
@@ -57,6 +58,7 @@ impl Command {
     pub fn run(self, output: &mut Output) -> Result<ExitCode> {
         match self {
             Command::Run(arguments) => run::run(&arguments),
+            Command::Summary(arguments) => summary::run(&arguments, output),
             Command::Info(arguments) => info::run(&arguments, output),
             Command::Dump(arguments) => dump::run(&arguments, output),
             Command::Categorize(arguments) => categorize::run(&arguments, output),

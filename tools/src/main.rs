@@ -19,6 +19,7 @@ mod process;
 mod progress;
 mod report;
 mod source;
+mod summary;
 mod table;
 mod text;
 mod usage;

@@ -10,7 +10,7 @@ use crate::text;
 const LISTED: usize = 5;
 
 /// A mismatch, by the keys of JSON.
-#[derive(Debug, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 pub struct MismatchFacts {
     /// The communicator's name.
     pub communicator: String,
@@ -23,7 +23,7 @@ pub struct MismatchFacts {
 }
 
 /// What some ranks called.
-#[derive(Debug, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 pub struct CallFacts {
     /// World ranks.
     pub ranks: Vec<u32>,
