@@ -82,7 +82,10 @@ pub struct LossFacts {
 impl Summary {
     /// The summary of a trace; `name` is how a command line names it.
     pub fn of(trace: &Trace, operations: &Operations, clock: &Clock, name: &str) -> Summary {
-        let account = Account::of(trace, clock, operations, Rule::default());
+        Summary::of_account(&Account::of(trace, clock, operations, Rule::default()), trace, operations, clock, name)
+    }
+
+    fn of_account(account: &Account, trace: &Trace, operations: &Operations, clock: &Clock, name: &str) -> Summary {
         let sum = account.sum();
         let rank_ns = account.rank_ns();
         let mut losses = account.losses();
@@ -96,7 +99,7 @@ impl Summary {
             complete: trace.complete,
             seconds: longest / NS,
             rank_seconds: rank_ns / NS,
-            collectives_share: Share::of(&account),
+            collectives_share: Share::of(account),
             collectives_s: sum.run_time / NS,
             waiting_s: sum.waiting / NS,
             interrupted_s: sum.interrupted / NS,

@@ -80,3 +80,22 @@ fn what_is_not_known_is_said() {
     assert!(ran.stdout.contains("time off the processor not known"), "{}", ran.stdout);
     assert!(ran.stdout.lines().count() <= 7, "{}", ran.stdout);
 }
+
+#[test]
+fn the_account_is_a_table_by_whatever_is_asked_for() {
+    let folder = Folder::new();
+    let file = folder.trace(&imbalanced());
+    let table = mpitrace(&["summary", &file, "--by", "rank", "--sort", "caused", "--top", "1"]);
+    assert_eq!((table.code, table.stderr.as_str()), (0, ""));
+    let lines: Vec<&str> = table.stdout.lines().collect();
+    assert!(lines[1].starts_with("rank 1 ") && lines[1].ends_with("24.00 ms"), "{}", table.stdout);
+    assert_eq!(lines[2], "... and 2 more rows with 40.00 ms together (--top 0 shows all)");
+    for by in ["operation", "function", "communicator", "size", "site"] {
+        let rows = mpitrace(&["summary", &file, "--by", by, "--json"]).json();
+        let rows = rows.as_array().unwrap();
+        assert_eq!(rows.len(), 1, "{by}");
+        let number = |key: &str| rows[0][key].as_f64().unwrap();
+        assert!((number("seconds") - 0.048).abs() < 1e-6 && (number("waiting_s") - 0.024).abs() < 1e-9, "{rows:?}");
+    }
+    assert_eq!(mpitrace(&["summary", &file, "--top", "3"]).code, 2, "without --by");
+}
