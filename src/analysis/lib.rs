@@ -6,6 +6,7 @@
 //!
 //! call -> record -> trace -> [`reader`] -> [`operations`] (repetitions) -> [`categories`] -> a table or a picture.
 
+pub mod account;
 pub mod call_site;
 pub mod categories;
 pub mod causality;

@@ -10,6 +10,7 @@ const FAMILIES: On = On::Only(&["ompi4", "mpich4"]);
 
 pub const TESTS: &[Test] = &[
     Test::new("names_the_rank_that_comes_late", late).on(FAMILIES),
+    Test::new("shows_calls_that_do_not_belong_together_first", mismatch),
     Test::new("tells_how_a_benchmark_synchronises_its_ranks", synchronised).on(FAMILIES),
 ];
 
@@ -46,6 +47,7 @@ fn late(case: &Case) {
         assert!(between > 149.9e6, "{between} ns before {:?}", pair[1]);
     }
     let operation = of_allreduce(&told);
+    lost_to_rank_1(&outcome);
     let metrics = operation["metrics"].as_array().expect("a list");
     let of_rank_1 = |metric: &&Value| metric["quantity"] == "lateness" && metric["rank"] == 1;
     assert_eq!(metrics.iter().filter(of_rank_1).count(), 1, "it is among what is tried: {operation:#}");
@@ -58,6 +60,44 @@ fn late(case: &Case) {
     let separation = &metric["separations"][finding["group"].as_u64().expect("an index") as usize];
     let strong = |key: &str, least: f64| separation[key].as_f64().is_some_and(|found| found > least);
     assert!(strong("delta", 0.33) && strong("median", 1e6), "{separation:#}");
+}
+
+/// What the ranks lost is lost to rank 1: 20 sleeps of 150 ms. A third of that is left also where the other rank is kept
+/// from its processor meanwhile.
+#[track_caller]
+fn lost_to_rank_1(outcome: &Outcome) {
+    let told = told(outcome, &["summary", "--json"]);
+    let late = |loss: &&Value| loss["kind"] == "late-rank" && loss["rank"] == 1;
+    let losses = told["losses"].as_array().expect("a list");
+    let seconds: f64 = losses.iter().filter(late).filter_map(|loss| loss["seconds"].as_f64()).sum();
+    assert!(seconds > 1.0, "{told:#}");
+    let number = |key: &str| told[key].as_f64().unwrap_or(f64::NAN);
+    let parts = ["waiting_s", "interrupted_s", "perturbed_s", "communication_s"].map(number);
+    let sum: f64 = parts.iter().sum();
+    assert!((sum / number("collectives_s") - 1.0).abs() < 1e-9, "the parts add up: {told:#}");
+}
+
+/// An operator that differs is found at each of its calls; the program, which ends well, is not changed.
+fn mismatch(case: &Case) {
+    let alone = case.launch(2, "mismatch.c").run();
+    let outcome = case.launch(2, "mismatch.c").trace().run();
+    assert_eq!((outcome.code, &outcome.stdout), (alone.code, &alone.stdout), "{}", outcome.stderr);
+    let path: &OsStr = outcome.trace.path.as_ref();
+    for command in ["info", "summary"] {
+        let finished = companion::mpitrace(&[command.as_ref(), "--json".as_ref(), path]);
+        assert_eq!(finished.code, 1, "{}", finished.stderr);
+        let told: Value = serde_json::from_str(&finished.stdout).expect("JSON");
+        let found = told["mismatches"].as_array().expect("a list");
+        let places: Vec<u64> = found.iter().filter_map(|mismatch| mismatch["sequence"].as_u64()).collect();
+        assert_eq!(places, [18, 38, 58, 78, 98], "{told:#}");
+        assert!(found.iter().all(|mismatch| mismatch["kind"] == "operator"), "{told:#}");
+        assert_eq!(found[0]["calls"][0]["ranks"], serde_json::json!([0]));
+        assert_eq!(found[0]["calls"][1]["reduction"], "MPI_MAX");
+        let finished = companion::mpitrace(&[command.as_ref(), path]);
+        let expected = "MISMATCH (operator) at call 18 of MPI_COMM_WORLD: rank 0 MPI_Allreduce of 4 bytes with MPI_SUM, \
+                        rank 1 MPI_Allreduce of 4 bytes with MPI_MAX";
+        assert_eq!(finished.stdout.lines().next(), Some(expected));
+    }
 }
 
 /// Whether nothing else runs here, as who starts the tests promises with `MPITRACE_IDLE=1`.

@@ -7,7 +7,7 @@ use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::commands::{
     categorize, clock, compare, completions, diagnose, doctor, dump, export, info, man, overhead, recover, report, run,
-    stats,
+    stats, summary,
 };
 use crate::output::Output;
 
@@ -18,9 +18,10 @@ use crate::output::Output;
     version,
     subcommand_required = true,
     arg_required_else_help = false,
-    after_help = "Exit codes: 0 done; 1 after the output, where the trace is incomplete, or its times contradict \
-                  themselves (clock), or B is slower (compare), or tracing will not work (doctor); 2 wrong usage or \
-                  a file that cannot be read. `run` ends as the job does."
+    after_help = "Exit codes: 0 done; 1 after the output, where the trace is incomplete, or calls of it may not \
+                  belong together (info, summary), or its times contradict themselves (clock), or B is slower \
+                  (compare), or tracing will not work (doctor); 2 wrong usage or a file that cannot be read. `run` \
+                  ends as the job does."
 )]
 pub struct Cli {
     /// What to do.
@@ -32,6 +33,7 @@ pub struct Cli {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     Run(run::Arguments),
+    Summary(summary::Arguments),
     Info(info::Arguments),
     Dump(dump::Arguments),
     Categorize(categorize::Arguments),
@@ -56,6 +58,7 @@ impl Command {
     pub fn run(self, output: &mut Output) -> Result<ExitCode> {
         match self {
             Command::Run(arguments) => run::run(&arguments),
+            Command::Summary(arguments) => summary::run(&arguments, output),
             Command::Info(arguments) => info::run(&arguments, output),
             Command::Dump(arguments) => dump::run(&arguments, output),
             Command::Categorize(arguments) => categorize::run(&arguments, output),

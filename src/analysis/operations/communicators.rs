@@ -18,6 +18,8 @@ pub struct Communicator {
     pub folded: bool,
     /// Its ranks, both groups of an intercommunicator.
     pub size: u32,
+    /// Positions at which the calls of its ranks may not belong together.
+    pub mismatches: u64,
     /// The parts whose ranks are in it, with the index that it has there, in the order of their ranks.
     pub(super) members: Vec<(usize, usize)>,
 }
@@ -78,7 +80,7 @@ pub(super) fn number(trace: &Trace) -> (Vec<Communicator>, Vec<Vec<usize>>) {
             true => members.len() as u32,
             false => members.iter().map(|member| entry(member).size).max().unwrap_or(0),
         };
-        communicators.push(Communicator { id, name, folded, size, members });
+        communicators.push(Communicator { id, name, folded, size, mismatches: 0, members });
     }
     (communicators, numbers)
 }

@@ -7,22 +7,27 @@ use mpitrace_format::layout::{NO_ROOT, OperationEntry, UNKNOWN_BYTES};
 
 use super::calls::{self, ABSENT, Calls, Cursor};
 use super::communicators::{self, Communicator};
+use super::mismatch::{self, DESCRIBED, Mismatch, MismatchKind};
 use super::rows::finish;
 use super::stretch::Stretch;
-use super::{CallSite, Operation, OperationKey, Operations};
+use super::{CallSite, NO_RECORD, Operation, OperationKey, Operations};
 use crate::parallel;
 use crate::reader::{Part, Trace};
 
 pub(super) fn operations(trace: &Trace) -> Operations {
-    let (communicators, numbers) = communicators::number(trace);
+    let (mut communicators, numbers) = communicators::number(trace);
     let mut calls = calls::by_communicator(trace, &numbers, communicators.len());
-    let mut operations = Vec::new();
-    for communicator in &communicators {
+    let (mut operations, mut mismatches) = (Vec::new(), Vec::new());
+    for communicator in &mut communicators {
         let calls = std::mem::take(&mut calls[communicator.id]);
-        operations.extend(Matching::new(trace, communicator).run(&calls));
+        let matched = Matching::new(trace, communicator).run(&calls);
+        operations.extend(matched.operations);
+        mismatches.extend(matched.mismatches);
+        communicator.mismatches = matched.mismatched;
     }
     operations.sort_by_key(|(first_call, _)| *first_call);
-    Operations { communicators, operations: operations.into_iter().map(|(_, operation)| operation).collect() }
+    let operations = operations.into_iter().map(|(_, operation)| operation).collect();
+    Operations { communicators, operations, mismatches }
 }
 
 /// Where an operation comes in the numbering: the lowest rank that takes part, then that rank's first call.
@@ -37,6 +42,16 @@ pub(super) struct Matching<'a> {
     by_tuple: HashMap<Box<[u32]>, usize>,
     /// For each member, for each of its operations: the operations of `found` that it is a share of.
     shares: Vec<HashMap<u32, BTreeSet<usize>>>,
+    /// What members called at one position -> what differs, and the members of each group of equal calls.
+    groups: HashMap<Box<[u32]>, Option<(MismatchKind, Vec<Vec<usize>>)>>,
+}
+
+/// What the calls on one communicator are.
+struct Matched {
+    operations: Vec<(FirstCall, Operation)>,
+    mismatches: Vec<Mismatch>,
+    /// How many positions have one.
+    mismatched: u64,
 }
 
 /// An operation in the making.
@@ -61,10 +76,11 @@ impl<'a> Matching<'a> {
             by_key: HashMap::new(),
             by_tuple: HashMap::new(),
             shares: vec![HashMap::new(); communicator.members.len()],
+            groups: HashMap::new(),
         }
     }
 
-    fn run(mut self, calls: &[Calls]) -> Vec<(FirstCall, Operation)> {
+    fn run(mut self, calls: &[Calls]) -> Matched {
         let stretch = |cursors| Stretch::of(Matching::new(self.trace, self.communicator), cursors);
         let stretches = match self.communicator.folded {
             true => {
@@ -90,16 +106,44 @@ impl<'a> Matching<'a> {
         }
         // What some ranks lack is sorted in last, when it is known what their calls can belong to.
         let members = self.communicator.members.len();
+        let mut mismatches = Vec::new();
+        let (mut mismatched, mut first) = (0, None);
         for (gaps, beside_gaps) in gaps {
-            for (gap, beside) in gaps.iter().zip(beside_gaps.chunks_exact(2 * members)) {
+            for (&gap, beside) in gaps.iter().zip(beside_gaps.chunks_exact(2 * members)) {
                 let (tuple, records) = beside.split_at(members);
-                let operation = self.of_partial_tuple(tuple, *gap);
-                self.found[operation].partial.extend_from_slice(records);
+                let Some((kind, groups)) = self.groups(tuple).clone() else {
+                    let operation = self.of_partial_tuple(tuple, gap);
+                    self.found[operation].partial.extend_from_slice(records);
+                    continue;
+                };
+                mismatched += 1;
+                first = first.or(Some(gap));
+                if mismatches.len() < DESCRIBED {
+                    mismatches.push(Mismatch::of(self.trace, self.communicator, gap, tuple, (kind, &groups)));
+                }
+                // Each group is a repetition that the others have not come to.
+                for group in groups {
+                    let only = |all: &[u32], none: u32| -> Vec<u32> {
+                        (0..members).map(|member| if group.contains(&member) { all[member] } else { none }).collect()
+                    };
+                    let operation = self.of_partial_tuple(&only(tuple, ABSENT), gap);
+                    self.found[operation].partial.extend(only(records, NO_RECORD));
+                }
             }
         }
         self.add_operations_without_records();
         let Matching { trace, communicator, found, shares, .. } = self;
-        found.into_iter().map(|found| finish(trace, communicator, &shares, found)).collect()
+        let finish = |found| finish(trace, communicator, &shares, found, first);
+        Matched { operations: found.into_iter().map(finish).collect(), mismatches, mismatched }
+    }
+
+    /// Whether the calls of a tuple may not belong together, and if so the members of each group of equal calls.
+    pub(super) fn groups(&mut self, tuple: &[u32]) -> &Option<(MismatchKind, Vec<Vec<usize>>)> {
+        if !self.groups.contains_key(tuple) {
+            let groups = mismatch::groups(self.trace, self.communicator, tuple);
+            self.groups.insert(tuple.into(), groups);
+        }
+        &self.groups[tuple]
     }
 
     fn parts(&self) -> impl Iterator<Item = &'a Part> + use<'a> {

@@ -7,6 +7,7 @@
 mod calls;
 mod communicators;
 mod matching;
+mod mismatch;
 mod rows;
 mod stretch;
 #[cfg(test)]
@@ -14,6 +15,7 @@ mod tests;
 mod unfinished;
 
 pub use communicators::Communicator;
+pub use mismatch::{DESCRIBED, Mismatch, MismatchKind, MismatchedCall};
 pub use unfinished::Unfinished;
 
 use std::borrow::Cow;
@@ -35,6 +37,8 @@ pub struct Operations {
     pub communicators: Vec<Communicator>,
     /// By number.
     pub operations: Vec<Operation>,
+    /// Calls that may not belong together, by communicator and position; of each communicator [`DESCRIBED`] at most.
+    pub mismatches: Vec<Mismatch>,
 }
 
 /// What makes calls comparable: all that the ranks agreed on in a call.
@@ -94,6 +98,8 @@ pub struct Operation {
     complete: Vec<bool>,
     /// Repetitions begun since the start of the program that not every rank finished and kept.
     pub incomplete: u64,
+    /// Complete repetitions that come after a mismatch on their communicator: their calls may belong to others.
+    pub doubtful: u64,
 }
 
 impl Operations {

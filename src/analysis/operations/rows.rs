@@ -9,12 +9,13 @@ use super::{NO_RECORD, Operation};
 use crate::parallel;
 use crate::reader::{Part, Trace};
 
-/// Counts the repetitions of one operation.
+/// Counts the repetitions of one operation, on a communicator with its first mismatch at this position.
 pub(super) fn finish(
     trace: &Trace,
     communicator: &Communicator,
     shares: &[HashMap<u32, BTreeSet<usize>>],
     found: Found,
+    first_mismatch: Option<u64>,
 ) -> (FirstCall, Operation) {
     let parts: Vec<&Part> = communicator.members.iter().map(|&(part, _)| &trace.parts[part]).collect();
     // A member that calls this operation in one way only, and no other in that way, has itself counted the repetitions,
@@ -63,6 +64,12 @@ pub(super) fn finish(
         records = order.iter().flat_map(|&row| &records[row * parts.len()..(row + 1) * parts.len()]).copied().collect();
     }
     let whole = complete.iter().filter(|&&complete| complete).count() as u64;
+    let after = |position: u64| first_mismatch.is_some_and(|first| position > first);
+    let is_doubtful = |(row, complete): (&[u32], &bool)| *complete && after(parts[0].position()[row[0] as usize]);
+    let doubtful = match first_mismatch {
+        Some(_) => records.chunks_exact(parts.len()).zip(&complete).filter(|&of| is_doubtful(of)).count() as u64,
+        None => 0,
+    };
     let operation = Operation {
         key: found.key,
         parts: communicator.members.iter().map(|&(part, _)| part).collect(),
@@ -71,6 +78,7 @@ pub(super) fn finish(
         repetition,
         records,
         complete,
+        doubtful,
     };
     (found.first_call, operation)
 }

@@ -9,12 +9,15 @@ use super::matching::Matching;
 /// Calls that are looked at together: their positions and operations stay in the processor's nearest cache.
 const TOGETHER: usize = 1024;
 
+/// In place of an operation: the calls of this tuple may not belong together.
+const MISMATCHED: usize = usize::MAX;
+
 /// What a stretch of positions holds.
 pub(super) struct Stretch<'a> {
     pub matching: Matching<'a>,
     /// For each operation found: the records of the repetitions that all members kept.
     pub records: Vec<Vec<u32>>,
-    /// Positions at which a member has no record; what the others called there, and their records.
+    /// Positions at which a member has no record, or the calls may not belong together; what the others called there, and their records.
     pub gaps: Vec<u64>,
     pub beside_gaps: Vec<u32>,
     /// For each operation of the first member the tuple that it last was in, with its operation: seldom another one.
@@ -54,8 +57,14 @@ impl<'a> Stretch<'a> {
             for (operation, (_, operations)) in tuple.iter_mut().zip(&*rows) {
                 *operation = operations[row as usize] & OPERATION_MASK;
             }
-            let operation = self.operation(&tuple, position);
-            self.records[operation].extend(rows.iter().map(|(record, _)| record + row));
+            match self.operation(&tuple, position) {
+                MISMATCHED => {
+                    self.gaps.push(position);
+                    self.beside_gaps.extend_from_slice(&tuple);
+                    self.beside_gaps.extend(rows.iter().map(|(record, _)| record + row));
+                }
+                operation => self.records[operation].extend(rows.iter().map(|(record, _)| record + row)),
+            }
         }
         cursors.iter_mut().for_each(|cursor| cursor.skip(positions.len()));
         true
@@ -72,12 +81,12 @@ impl<'a> Stretch<'a> {
             for (cursor, (operation, record)) in cursors.iter_mut().zip(tuple.iter_mut().zip(&mut records)) {
                 (*operation, *record) = cursor.take(position);
             }
-            if tuple.contains(&ABSENT) {
+            let operation = if tuple.contains(&ABSENT) { MISMATCHED } else { self.operation(&tuple, position) };
+            if operation == MISMATCHED {
                 self.gaps.push(position);
                 self.beside_gaps.extend_from_slice(&tuple);
                 self.beside_gaps.extend_from_slice(&records);
             } else {
-                let operation = self.operation(&tuple, position);
                 self.records[operation].extend_from_slice(&records);
             }
         }
@@ -96,7 +105,10 @@ impl<'a> Stretch<'a> {
     #[cold]
     fn other_operation(&mut self, tuple: &[u32], position: u64) -> usize {
         let first = tuple[0] as usize;
-        let operation = self.matching.of_tuple(tuple, position);
+        let operation = match self.matching.groups(tuple) {
+            Some(_) => MISMATCHED,
+            None => self.matching.of_tuple(tuple, position),
+        };
         self.records.resize(self.matching.found.len(), Vec::new());
         if self.last.len() <= first {
             self.last.resize(first + 1, Default::default());

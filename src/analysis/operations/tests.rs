@@ -401,3 +401,101 @@ fn calls_on_folded_communicators_are_never_complete() {
     let Unfinished { inside, returned, never_entered, not_kept, missing, .. } = &unfinished[0];
     assert_eq!((inside, returned, never_entered, not_kept, *missing), (&vec![1], &vec![], &vec![], &vec![], 0));
 }
+
+/// Two ranks that make three calls on MPI_COMM_WORLD, the second of each as told.
+fn one_call_apart(describe: impl Fn(&mut SyntheticRank, u32) -> u32) -> Vec<SyntheticRank> {
+    let mut ranks = world(3);
+    for (number, rank) in (0u32..).zip(&mut ranks) {
+        let barrier = rank.operation("MPI_Barrier", 0, 0);
+        let other = describe(rank, number);
+        for (operation, at) in [barrier, other, barrier].into_iter().zip([10, 20, 30]) {
+            rank.call(operation, at, at + 5);
+        }
+    }
+    ranks
+}
+
+fn mismatch_of(name: &str, ranks: &[SyntheticRank]) -> Option<(&'static str, u64, Vec<Vec<u32>>)> {
+    let found = operations(name, ranks);
+    let mut all = found.mismatches.iter();
+    let only = all.next().map(|one| {
+        (one.kind.name(), one.sequence, one.calls.iter().map(|call| call.ranks.clone()).collect::<Vec<_>>())
+    });
+    assert_eq!(all.next(), None);
+    only
+}
+
+#[test]
+fn calls_of_different_functions_are_never_one_operation() {
+    let ranks = one_call_apart(|rank, number| match number {
+        0 => rank.operation("MPI_Bcast", 0, 8),
+        _ => rank.operation("MPI_Allreduce", 0, 8),
+    });
+    assert_eq!(mismatch_of("functions", &ranks), Some(("function", 1, vec![vec![0], vec![1, 2]])));
+    let found = operations("functions", &ranks);
+    let expected = [
+        ("MPI_Barrier", "MPI_COMM_WORLD", Some(0), 2, 0),
+        ("MPI_Bcast", "MPI_COMM_WORLD", Some(8), 0, 1),
+        ("MPI_Allreduce", "MPI_COMM_WORLD", Some(8), 0, 1),
+    ];
+    assert_eq!(names(&found), expected);
+    assert_eq!(all_records(&found.operations[1]), [[1, NO_RECORD, NO_RECORD]]);
+    assert_eq!(all_records(&found.operations[2]), [[NO_RECORD, 1, 1]]);
+    assert_eq!(found.communicators[0].mismatches, 1);
+    // The barrier behind it may be another one on each rank.
+    assert_eq!(found.operations.iter().map(|operation| operation.doubtful).collect::<Vec<_>>(), [1, 0, 0]);
+}
+
+#[test]
+fn roots_operators_and_amounts_have_to_agree() {
+    let described = |function: &'static str, of: fn(u32) -> (u64, Option<i32>, Option<&'static str>)| {
+        one_call_apart(move |rank, number| {
+            let (bytes, root, reduction) = of(number);
+            let operation = rank.operation(function, 0, bytes);
+            rank.describe(operation, root, "MPI_INT", reduction);
+            operation
+        })
+    };
+    let roots = described("MPI_Bcast", |rank| (8, Some(i32::from(rank == 2)), None));
+    assert_eq!(mismatch_of("roots", &roots), Some(("root", 1, vec![vec![0, 1], vec![2]])));
+    let operators = described("MPI_Allreduce", |rank| (8, None, Some(["MPI_SUM", "MPI_MAX"][rank as usize % 2])));
+    assert_eq!(mismatch_of("operators", &operators), Some(("operator", 1, vec![vec![0, 2], vec![1]])));
+    let amounts = described("MPI_Allreduce", |rank| (8 << rank, None, Some("MPI_SUM")));
+    assert_eq!(mismatch_of("amounts", &amounts), Some(("size", 1, vec![vec![0], vec![1], vec![2]])));
+}
+
+#[test]
+fn amounts_that_may_differ_are_no_mismatch() {
+    for function in ["MPI_Gatherv", "MPI_Alltoallv", "MPI_Allgatherv", "MPI_Neighbor_alltoall"] {
+        let ranks = one_call_apart(|rank, number| rank.operation(function, 0, 8 << number));
+        assert_eq!(mismatch_of("may-differ", &ranks), None, "{function}");
+    }
+    // Other data types may make the same type signature.
+    let ranks = one_call_apart(|rank, number| {
+        let operation = rank.operation("MPI_Bcast", 0, 8);
+        rank.describe(operation, Some(0), ["MPI_DOUBLE", "derived", "MPI_BYTE"][number as usize], None);
+        operation
+    });
+    assert_eq!(mismatch_of("types", &ranks), None);
+}
+
+#[test]
+fn ranks_that_hang_in_different_calls_are_in_no_operation_together() {
+    let mut ranks = world(3);
+    for (number, rank) in (0u32..).zip(&mut ranks) {
+        let barrier = rank.operation("MPI_Barrier", 0, 0);
+        rank.call(barrier, 10, 15);
+        let bcast = rank.operation("MPI_Bcast", 0, 8);
+        match number {
+            0 => rank.call(bcast, 20, 0),
+            1 => rank.call(barrier, 20, 0),
+            _ => {}
+        }
+        rank.header.state = state::RUNNING;
+    }
+    let (trace, found) = opened("hang", &ranks);
+    assert_eq!(found.mismatches.len(), 1);
+    let unfinished = found.unfinished(&trace);
+    let inside: Vec<(usize, &[u32])> = unfinished.iter().map(|one| (one.operation, &one.inside[..])).collect();
+    assert_eq!(inside, [(0, &[1][..]), (1, &[0][..])]);
+}

@@ -16,6 +16,7 @@ pub mod recover;
 pub mod report;
 pub mod run;
 pub mod stats;
+pub mod summary;
 
 use std::process::ExitCode;
 

@@ -11,5 +11,6 @@ mod export;
 mod files;
 mod report;
 mod stats;
+mod summary;
 mod support;
 mod untraced;

@@ -12,6 +12,7 @@ use serde::Serialize;
 
 use super::interruptions::Interruptions;
 use super::nodes;
+use crate::mismatches::{self, MismatchFacts};
 
 /// All of it.
 #[derive(Debug, Serialize)]
@@ -44,6 +45,10 @@ pub struct Facts {
     pub settings: Settings,
     pub factors: BTreeMap<String, String>,
     pub operations: Vec<OperationFacts>,
+    /// Calls at one position of a communicator that may not belong together, of each communicator the first 64.
+    pub mismatches: Vec<MismatchFacts>,
+    /// How many there are.
+    pub mismatched: u64,
     pub unfinished: Vec<UnfinishedFacts>,
     /// Ranks that did not end well and are in no recorded call.
     pub outside: Vec<u32>,
@@ -88,6 +93,13 @@ pub struct OperationFacts {
     pub ranks: u32,
     pub repetitions: usize,
     pub incomplete: u64,
+    /// Repetitions after a mismatch on the communicator.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub doubtful: u64,
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 /// A place in the program.
@@ -169,6 +181,8 @@ impl Facts {
             settings: first.map_or(Settings::DEFAULT, |part| Settings::of(part.info())),
             factors: factors.into_iter().collect(),
             operations: operation_facts(operations),
+            mismatches: mismatches::facts(operations),
+            mismatched: mismatches::total(operations),
             outside: outside(trace, &unfinished),
             unfinished: unfinished.into_iter().map(|unfinished| UnfinishedFacts::of(unfinished, operations)).collect(),
         }
@@ -244,6 +258,7 @@ fn operation_facts(operations: &Operations) -> Vec<OperationFacts> {
             ranks: operation.size,
             repetitions: operation.repetitions(),
             incomplete: operation.incomplete,
+            doubtful: operation.doubtful,
         }
     };
     operations.operations.iter().enumerate().map(of).collect()

@@ -41,5 +41,8 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
         let style = output.style;
         page::write(&facts, output, style)?;
     }
-    Ok(super::shown(&trace))
+    match facts.mismatched {
+        0 => Ok(super::shown(&trace)),
+        _ => Ok(ExitCode::from(super::FINDING)),
+    }
 }

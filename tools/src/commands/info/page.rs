@@ -6,6 +6,7 @@ use std::io::{self, Write};
 use mpitrace_format::metadata::UNKNOWN;
 
 use super::facts::{Facts, Settings, UnfinishedFacts};
+use crate::mismatches;
 use crate::output::{Attribute, Style};
 use crate::table::{Table, number, text};
 use crate::text;
@@ -26,6 +27,9 @@ const TITLE: usize = 11;
 
 /// Writes the page.
 pub fn write(facts: &Facts, output: &mut dyn Write, style: Style) -> io::Result<()> {
+    for line in mismatches::lines(&facts.mismatches, facts.mismatched) {
+        writeln!(output, "{}", style.paint(Attribute::Red, &line))?;
+    }
     for (title, line) in lines(facts) {
         let title = style.paint(Attribute::Bold, &format!("{title:TITLE$}"));
         writeln!(output, "{title} {}", text::shortened(&text::printable(&line), LONGEST))?;
@@ -244,6 +248,7 @@ fn operations(facts: &Facts) -> Table<'_> {
         number("ranks"),
         number("repetitions"),
         number("incomplete").optional(),
+        number("doubtful").optional(),
         text("called from").optional(),
     ]);
     for operation in &facts.operations {
@@ -258,6 +263,7 @@ fn operations(facts: &Facts) -> Table<'_> {
             operation.ranks.to_string(),
             operation.repetitions.to_string(),
             text::optional(Some(operation.incomplete).filter(|&incomplete| incomplete > 0)),
+            text::optional(Some(operation.doubtful).filter(|&doubtful| doubtful > 0)),
             operation.call_site.as_ref().map(|site| text::printable(&site.text).into_owned()).unwrap_or_default(),
         ]);
     }

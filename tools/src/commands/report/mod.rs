@@ -15,6 +15,7 @@ use crate::output::Output;
 use crate::report::fingerprint::Run;
 use crate::report::tracer;
 use crate::source::Source;
+use crate::summary::Summary;
 
 /// Show the fingerprint of each operation: a page, pictures, or plots in the terminal
 ///
@@ -99,7 +100,8 @@ fn run_facts(source: &Source) -> Run {
     let Some(traced) = source.traced() else { return Run::default() };
     let facts = info::facts::Facts::of(&traced.trace, &traced.operations, &traced.clock);
     let lines = info::page::lines(&facts).into_iter().map(|(title, line)| (title.to_owned(), line));
-    Run { facts: lines.collect(), tracer: tracer::facts(&traced.trace, &traced.clock), factors: facts.factors }
+    let summary = Summary::of(&traced.trace, &traced.operations, &traced.clock, "FILE").lines();
+    Run { summary, facts: lines.collect(), tracer: tracer::facts(&traced.trace, &traced.clock), factors: facts.factors }
 }
 
 /// What people call a file.

@@ -1,5 +1,6 @@
 //! `mpitrace run`: runs a job with the tracer in its ranks, or some jobs several times.
 
+mod afterwards;
 mod plan;
 mod progress;
 mod series;
@@ -8,13 +9,14 @@ mod settings;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
+use std::time::SystemTime;
 
 use anyhow::{Result, bail};
 use clap::{Args, value_parser};
 
 use crate::launcher::{self, Flavour, Tracer};
 use crate::process;
-use settings::{OUTPUT, Settings};
+use settings::{OUTPUT, Settings, VERBOSE};
 
 /// The beginning of the name of each of the tracer's variables.
 const PREFIX: &str = "MPITRACE_";
@@ -23,7 +25,8 @@ const PREFIX: &str = "MPITRACE_";
 ///
 /// The launcher may stand behind other commands (timeout 60 mpirun ...). All MPITRACE_ variables of the environment
 /// reach the ranks; an option goes before its variable. A program without a launcher is preloaded itself. The exit code
-/// is the job's.
+/// is the job's. When the job has ended, the summary of its trace goes to stderr (see mpitrace summary; not with
+/// --verbose 0).
 ///
 /// With --runs the job is run N times into N traces: -o x.mpitrace gives x.1.mpitrace, x.2.mpitrace and so on. Several
 /// jobs, with --and between their commands, take turns, or with --shuffle come in random order: x.a.1.mpitrace,
@@ -71,10 +74,24 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         job.run(&tracer)
     };
     let code = match &jobs[..] {
-        [job] if arguments.runs.is_none() => run_one(job, output.as_deref())?,
+        [job] if arguments.runs.is_none() => {
+            let started = SystemTime::now();
+            let code = run_one(job, output.as_deref())?;
+            if !is_silent(arguments) {
+                let named = output.or_else(|| std::env::var_os(OUTPUT).map(PathBuf::from));
+                afterwards::summarize(named.as_deref(), started);
+            }
+            code
+        }
         jobs => series::run(arguments, jobs, output, run_one)?,
     };
     Ok(ExitCode::from(code))
+}
+
+/// Whether the tracer is to say nothing.
+fn is_silent(arguments: &Arguments) -> bool {
+    let verbose = arguments.settings.get(VERBOSE).map(OsStr::to_owned).or_else(|| std::env::var_os(VERBOSE));
+    verbose.is_some_and(|verbose| verbose == "0")
 }
 
 impl Arguments {

@@ -30,6 +30,9 @@ enum Value {
 /// The variable of the trace's name, which `run` itself has to know.
 pub const OUTPUT: &str = "MPITRACE_OUTPUT";
 
+/// The variable that silences the tracer.
+pub const VERBOSE: &str = "MPITRACE_VERBOSE";
+
 /// All settings that have an option, in the order of help. docs/launching.md lists the same.
 #[rustfmt::skip]
 static SETTINGS: [Setting; 12] = [
@@ -57,7 +60,7 @@ static SETTINGS: [Setting; 12] = [
         help: "Where the live records lie while the program runs: node-local, memory-backed" },
     Setting { variable: "MPITRACE_JOINT", option: "joint", short: None, value: Value::Flag,
         help: "State that every rank of the job is traced: the ranks do not look for each other" },
-    Setting { variable: "MPITRACE_VERBOSE", option: "verbose", short: None, value: Value::OneOf("N", &["0", "1", "2"]),
+    Setting { variable: VERBOSE, option: "verbose", short: None, value: Value::OneOf("N", &["0", "1", "2"]),
         help: "0: the tracer is silent; 1: one line at the end; 2: more" },
 ];
 

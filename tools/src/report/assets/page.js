@@ -1,8 +1,10 @@
-// The page: what the run was, all operations, and a section for each.
+// The page: where the time went, all operations, a section for each, and what the run was.
+
+const runs = report.runs || [report.run];
 
 /** What a run was, and what the tracer cost. */
 function runFacts(run) {
-  const parts = [facts(run.facts)];
+  const parts = [element("h3", {}, "The run"), facts(run.facts)];
   if (run.tracer.length) parts.push(element("h3", {}, "What the tracer itself cost"), facts(run.tracer));
   if (Object.keys(run.factors).length) parts.push(element("details", {}, element("summary", {}, "everything recorded about the run"), facts(Object.entries(run.factors))));
   return parts;
@@ -13,12 +15,22 @@ function header() {
     element("p", { class: "faint" }, `${report.generator}; categories by ${report.method}`)];
   if (!report.complete) parts.push(element("p", { class: "notice" }, "This trace is incomplete: what a rank did not finish or keep is counted and left out."));
   parts.push(...report.notes.map((note) => element("p", { class: "notice" }, note)));
-  const runs = report.runs || [report.run];
+  runs.forEach((run, side) => {
+    if (!run.summary.length) return;
+    if (report.runs) parts.push(element("h3", {}, `${"AB"[side]}: ${report.names[side]}`));
+    parts.push(element("ul", { class: "answer" }, ...run.summary.map((line) => element("li", {}, line))));
+  });
+  return element("header", {}, ...parts);
+}
+
+/** What is known of the run, or of both. */
+function footer() {
+  const parts = [];
   runs.forEach((run, side) => {
     if (!report.runs) parts.push(...runFacts(run));
     else parts.push(element("details", {}, element("summary", {}, `${"AB"[side]}: ${report.names[side]}`), ...runFacts(run)));
   });
-  return element("header", {}, ...parts);
+  return element("footer", {}, ...parts);
 }
 
 function overview() {
@@ -33,7 +45,7 @@ function overview() {
 
 const sections = report.pairs ? report.pairs.map((pair, number) => new PairSection(pair, number))
   : report.fingerprints.map((fingerprint) => new Section(fingerprint));
-document.getElementById("report").append(header(), report.pairs ? pairOverview() : overview(), ...sections.map(({ node }) => node));
+document.getElementById("report").append(header(), report.pairs ? pairOverview() : overview(), ...sections.map(({ node }) => node), footer());
 
 // A section is built when it comes near: a hundred of them at once would keep the browser busy.
 const near = new IntersectionObserver((entries) => {

@@ -44,6 +44,8 @@ pub struct Report {
 /// What the operations of a run have in common.
 #[derive(Debug, Default, Serialize)]
 pub struct Run {
+    /// Where the ranks' time went, in lines for people; empty for what was not traced.
+    pub summary: Vec<String>,
     /// Title and text, in order, for people.
     pub facts: Vec<(String, String)>,
     /// What the tracer itself cost, for people.

@@ -66,6 +66,12 @@ impl terminal::Ink for Ink {
 
 /// Draws the operations of a report.
 pub fn write(report: &Report, time: RunTime, look: Look, output: &mut dyn Write) -> io::Result<()> {
+    for line in &report.run.summary {
+        writeln!(output, "{}", text::printable(line))?;
+    }
+    if !report.run.summary.is_empty() {
+        writeln!(output)?;
+    }
     if report.fingerprints.is_empty() {
         writeln!(output, "no operation was recorded")?;
     }

@@ -1,0 +1,127 @@
+//! What a rank's calls of one operation are, as the account needs them.
+
+use mpitrace_format::layout::*;
+
+use super::parts::OffProcessor;
+use crate::clock::RankClock;
+use crate::reader::{Part, Requests};
+
+/// Ticks at which the error of a rank's clock is looked at.
+const LOOKS: usize = 33;
+
+/// A rank that takes part in an operation.
+pub(super) struct Member<'a> {
+    /// Index of its part.
+    pub index: usize,
+    /// Where its record stands among those of a repetition.
+    pub place: usize,
+    part: &'a Part,
+    clock: &'a RankClock,
+    requests: Option<Requests<'a>>,
+    /// By the end of each run of records: whether interruptions of its thread are known.
+    watched: Vec<(u64, bool)>,
+    /// No difference between its times and another rank's is known better, ns.
+    pub error_ns: f64,
+}
+
+/// A call as its rank saw it, ns.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Call {
+    /// Global time of the entry.
+    pub enter: f64,
+    /// Global time from which on the rank could do nothing but wait: the entry of a blocking call, of another one the
+    /// beginning of what was spent in waits, before its completion.
+    pub waits_from: f64,
+    /// From there to the end of the call.
+    pub may_wait: f64,
+    /// In MPI: from entry to exit, or in the start, the tests and the waits.
+    pub run_time: f64,
+}
+
+impl<'a> Member<'a> {
+    pub fn new(index: usize, place: usize, part: &'a Part, clock: &'a RankClock) -> Self {
+        let requests = part.requests();
+        Member { index, place, part, clock, requests, watched: watched(part), error_ns: error(part, clock) }
+    }
+
+    pub fn call(&self, record: u32) -> Call {
+        let record = record as usize;
+        let (enter, exit) = (self.part.enter()[record], self.part.exit()[record]);
+        let began = self.clock.nanoseconds(enter);
+        let took = self.clock.duration_ns(enter, exit);
+        let request = self.requests.map(|of| [of.init[record], of.test[record], of.wait[record]]);
+        match request {
+            Some([init, test, wait]) if init > 0 => {
+                let wait = self.clock.ticks_ns(wait).min(took);
+                let run_time = self.clock.ticks_ns(init) + self.clock.ticks_ns(test) + wait;
+                Call { enter: began, waits_from: began + took - wait, may_wait: wait, run_time }
+            }
+            _ => Call { enter: began, waits_from: began, may_wait: took, run_time: took },
+        }
+    }
+
+    /// What is known of the time off the processor in a call.
+    pub fn off_processor(&self, record: u32) -> OffProcessor {
+        match self.thread_is_watched(record) {
+            true if self.part.operation()[record as usize] & INTERRUPTED == 0 => OffProcessor::Known(0.0, 0.0),
+            true => self.off(record, 0).map_or(OffProcessor::Unknown, |(off, error)| OffProcessor::Known(off, error)),
+            false => OffProcessor::Unknown,
+        }
+    }
+
+    /// Time off the processor between the thread's kept call before and this one, ns; `None`: not known.
+    pub fn off_before(&self, record: u32) -> Option<f64> {
+        let watched = self.thread_is_watched(record);
+        match self.part.operation()[record as usize] & INTERRUPTED_BEFORE {
+            0 => watched.then_some(0.0),
+            _ => self.off(record, interruption_flags::BETWEEN).map(|(off, _)| off),
+        }
+    }
+
+    /// Whether the tracer may have delayed the call.
+    pub fn is_disturbed(&self, record: u32) -> bool {
+        self.part.operation()[record as usize] & DISTURBED != 0
+    }
+
+    fn off(&self, record: u32, between: u32) -> Option<(f64, f64)> {
+        let entries = self.part.interruptions_of(record).iter();
+        let mut found = None;
+        for entry in entries.filter(|entry| entry.flags & interruption_flags::BETWEEN == between) {
+            if entry.flags & interruption_flags::TIMED == 0 {
+                return None;
+            }
+            let (off, error) = found.unwrap_or((0.0, 0.0));
+            found = Some((off + entry.off_ns as f64, error + entry.error_ns as f64));
+        }
+        found
+    }
+
+    fn thread_is_watched(&self, record: u32) -> bool {
+        match &self.watched[..] {
+            [(_, watched)] => *watched,
+            runs => {
+                let run = runs.partition_point(|&(behind, _)| behind <= u64::from(record));
+                runs.get(run).is_some_and(|&(_, watched)| watched)
+            }
+        }
+    }
+}
+
+/// For each run of records where it ends, and whether its thread's interruptions are known.
+fn watched(part: &Part) -> Vec<(u64, bool)> {
+    let is_watched =
+        |thread: &ThreadEntry| matches!(thread.interruptions_by, interruptions_by::EVENT_PAGE | interruptions_by::RSEQ);
+    let mut behind = 0;
+    let run = |run: &RunEntry| {
+        behind += run.count;
+        (behind, part.threads().get(run.thread as usize).is_some_and(is_watched))
+    };
+    part.runs().iter().map(run).collect()
+}
+
+/// The largest error that the rank's clock states, of some ticks over its calls; 0 where it states none.
+fn error(part: &Part, clock: &RankClock) -> f64 {
+    let enter = part.enter();
+    let step = enter.len().div_ceil(LOOKS).max(1);
+    enter.iter().step_by(step).filter_map(|&tick| clock.error_ns(tick)).fold(0.0, f64::max)
+}

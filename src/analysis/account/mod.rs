@@ -1,0 +1,61 @@
+//! Where the time of the ranks went: each call in parts that add up, and what was lost to which rank, and why.
+//!
+//! The time in a call is waiting for another rank, time off the processor, delay by the tracer, and the rest:
+//! communication. The waiting of each rank has the rank that it waited for as its cause, and that rank was off its
+//! processor, or computed (or was in other MPI calls) for longer.
+
+mod losses;
+mod member;
+mod operation;
+mod parts;
+mod rank;
+#[cfg(test)]
+mod tests;
+mod waits;
+
+pub use losses::{Because, Kind, Loss};
+pub use operation::{Excess, Late, OperationAccount};
+pub use parts::{OffProcessor, Parts};
+pub use rank::RankAccount;
+
+use crate::categories::Rule;
+use crate::clock::Clock;
+use crate::operations::Operations;
+use crate::reader::Trace;
+
+/// The account of a run.
+#[derive(Clone, Debug, Default)]
+pub struct Account {
+    /// By index of the trace's parts.
+    pub ranks: Vec<RankAccount>,
+    /// By number.
+    pub operations: Vec<OperationAccount>,
+}
+
+impl Account {
+    /// The account of all operations; `rule` finds their categories.
+    pub fn of(trace: &Trace, clock: &Clock, operations: &Operations, rule: Rule) -> Account {
+        let of_operation = |operation| OperationAccount::of(trace, clock, operation, rule);
+        Account {
+            ranks: rank::accounts(trace, clock),
+            operations: operations.operations.iter().map(of_operation).collect(),
+        }
+    }
+
+    /// All calls of all ranks together.
+    pub fn sum(&self) -> Parts {
+        let mut sum = Parts::default();
+        self.operations.iter().for_each(|operation| sum += operation.sum());
+        sum
+    }
+
+    /// The time from `MPI_Init` to `MPI_Finalize` of all ranks together, ns.
+    pub fn rank_ns(&self) -> f64 {
+        self.ranks.iter().map(|rank| rank.wall_ns).sum()
+    }
+
+    /// What was lost, the largest first.
+    pub fn losses(&self) -> Vec<Loss> {
+        losses::of(self)
+    }
+}

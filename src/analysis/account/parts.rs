@@ -1,0 +1,118 @@
+//! The parts of the time that a rank spends in a call.
+
+use std::ops::AddAssign;
+
+/// Where the time of a call went on one rank, or that of several calls together; ns.
+///
+/// `run_time = waiting + interrupted + perturbed + communication`.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Parts {
+    /// In the call. Of a non-blocking call: in its start, in tests and in waits.
+    pub run_time: f64,
+    /// Waiting for a rank that has not come to the call yet, though the function makes this rank wait for it.
+    pub waiting: f64,
+    /// Off the processor in the call, beside the waiting: the least that it can have been.
+    pub interrupted: f64,
+    /// The most that it can have been: while a rank waits it may yield its processor, so that the two overlap.
+    pub interrupted_most: f64,
+    /// Delayed by the tracer.
+    pub perturbed: f64,
+    /// The rest.
+    pub communication: f64,
+    /// The part of `communication` that lies in calls of which it is not known for which ranks they wait.
+    pub unsplit: f64,
+    /// The part of `run_time` that lies in calls of which it is not known how long they were off the processor.
+    pub untimed: f64,
+}
+
+/// What is known of the time off the processor in a call.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum OffProcessor {
+    /// So long, ns, and by how much that may be wrong; 0 for a call that was not interrupted.
+    Known(f64, f64),
+    /// It was interrupted, or may have been, for an unknown time.
+    #[default]
+    Unknown,
+}
+
+impl Parts {
+    /// The parts of one call. `waiting` of the `run_time` is no more than that; what the tracer has delayed comes out of
+    /// `communication` later ([`Parts::perturb`]).
+    pub fn of_call(run_time: f64, waiting: Option<f64>, off: OffProcessor) -> Parts {
+        let run_time = run_time.max(0.0);
+        let waits = waiting.unwrap_or(0.0).clamp(0.0, run_time);
+        let (least, most, untimed) = match off {
+            OffProcessor::Known(off, error) => {
+                ((off - error - waits).max(0.0), (off + error).clamp(0.0, run_time), 0.0)
+            }
+            OffProcessor::Unknown => (0.0, run_time, run_time),
+        };
+        let interrupted = least.min(run_time - waits);
+        let communication = run_time - waits - interrupted;
+        Parts {
+            run_time,
+            waiting: waits,
+            interrupted,
+            interrupted_most: most.max(interrupted),
+            perturbed: 0.0,
+            communication,
+            unsplit: if waiting.is_none() { communication } else { 0.0 },
+            untimed,
+        }
+    }
+
+    /// Takes so much of the communication for a delay by the tracer.
+    pub fn perturb(&mut self, delay: f64) {
+        let delay = delay.clamp(0.0, self.communication);
+        self.perturbed += delay;
+        self.communication -= delay;
+        self.unsplit = self.unsplit.min(self.communication);
+    }
+}
+
+impl AddAssign for Parts {
+    fn add_assign(&mut self, other: Parts) {
+        self.run_time += other.run_time;
+        self.waiting += other.waiting;
+        self.interrupted += other.interrupted;
+        self.interrupted_most += other.interrupted_most;
+        self.perturbed += other.perturbed;
+        self.communication += other.communication;
+        self.unsplit += other.unsplit;
+        self.untimed += other.untimed;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn waiting_and_time_off_the_processor_overlap() {
+        // 60 of 100 ns waiting, 70 off the processor: at least 10 beside the waiting, at most all 70.
+        let parts = Parts::of_call(100.0, Some(60.0), OffProcessor::Known(70.0, 0.0));
+        assert_eq!((parts.waiting, parts.interrupted, parts.interrupted_most), (60.0, 10.0, 70.0));
+        assert_eq!(parts.communication, 30.0);
+        let unknown = Parts::of_call(100.0, None, OffProcessor::Unknown);
+        assert_eq!((unknown.interrupted, unknown.interrupted_most, unknown.unsplit), (0.0, 100.0, 100.0));
+    }
+
+    proptest! {
+        #[test]
+        fn the_parts_add_up(
+            run_time in 0.0..1e9f64, waiting in prop::option::of(-1.0..2e9f64), off in 0.0..2e9f64,
+            error in 0.0..1e6f64, delay in -1.0..1e9f64
+        ) {
+            let mut parts = Parts::of_call(run_time, waiting, OffProcessor::Known(off, error));
+            parts.perturb(delay);
+            let sum = parts.waiting + parts.interrupted + parts.perturbed + parts.communication;
+            prop_assert!((sum - parts.run_time).abs() <= 1e-6 * run_time.max(1.0));
+            for part in [parts.waiting, parts.interrupted, parts.perturbed, parts.communication, parts.unsplit] {
+                prop_assert!((0.0..=run_time).contains(&part));
+            }
+            prop_assert!(parts.interrupted <= parts.interrupted_most);
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! The time of one rank: the whole run, and what of it was spent in collective calls.
+
+use crate::clock::{Clock, RankClock};
+use crate::parallel;
+use crate::reader::{Part, Trace};
+
+/// The time of one rank.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct RankAccount {
+    /// The world rank.
+    pub rank: u32,
+    /// From MPI_Init to the last that is known of it, ns.
+    pub wall_ns: f64,
+    /// In collective calls, ns: when threads are in calls at the same time, or one call completes several requests, it
+    /// counts once.
+    pub collectives_ns: f64,
+}
+
+/// Those of all parts.
+pub(super) fn accounts(trace: &Trace, clock: &Clock) -> Vec<RankAccount> {
+    let parts = trace.parts.iter().enumerate().map(|(index, part)| (part, clock.of_part(index)));
+    parallel::map(parts.collect(), |(part, clock)| of(part, clock))
+}
+
+fn of(part: &Part, clock: &RankClock) -> RankAccount {
+    let info = part.info();
+    let last = part.exit().last().copied().unwrap_or(0).max(info.last_anchor.tick);
+    RankAccount {
+        rank: part.rank(),
+        wall_ns: clock.duration_ns(info.first_anchor.tick, last.max(info.first_anchor.tick)),
+        collectives_ns: clock.ticks_ns(in_collectives(part)),
+    }
+}
+
+/// Ticks at which at least one thread was in a collective call, or in a call that started, tested or waited for one.
+fn in_collectives(part: &Part) -> u64 {
+    let requests = part.requests();
+    let spans = part.enter().iter().zip(part.exit()).enumerate().flat_map(|(record, (&enter, &exit))| {
+        let request = requests.map(|of| (of.init[record], of.wait[record])).filter(|&(init, _)| init > 0);
+        match request {
+            // Where its tests lie is not known; they are short.
+            Some((init, wait)) => [(enter, enter + init), (exit.saturating_sub(wait), exit)],
+            None => [(enter, exit), (exit, exit)],
+        }
+    });
+    let spans = spans.filter(|(begin, end)| begin < end);
+    union(spans.clone()).unwrap_or_else(|| {
+        let mut sorted: Vec<(u64, u64)> = spans.collect();
+        sorted.sort_unstable();
+        union(sorted.into_iter()).unwrap_or(0)
+    })
+}
+
+/// The length of the union of spans; `None`: their beginnings are not in order.
+fn union(spans: impl Iterator<Item = (u64, u64)>) -> Option<u64> {
+    let (mut sum, mut last, mut until) = (0u64, 0, 0);
+    for (begin, end) in spans {
+        if begin < last {
+            return None;
+        }
+        last = begin;
+        sum += end.saturating_sub(begin.max(until));
+        until = until.max(end);
+    }
+    Some(sum)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::union;
+
+    #[test]
+    fn what_overlaps_counts_once() {
+        assert_eq!(union([(0, 10), (5, 12), (6, 7), (20, 21)].into_iter()), Some(13));
+        assert_eq!(union([(5, 10), (0, 3)].into_iter()), None);
+        assert_eq!(union(std::iter::empty()), Some(0));
+    }
+}

@@ -1,0 +1,171 @@
+//! The account of traces whose waits and losses are known.
+
+use mpitrace_format::layout::{InterruptionEntry, interruption_flags, interruptions_by};
+
+use super::{Account, Because, Kind, Loss};
+use crate::categories::Rule;
+use crate::clock::Clock;
+use crate::operations::Operations;
+use crate::reader::Trace;
+use crate::synthetic::{self, SyntheticRank, SyntheticRequest};
+
+fn world(size: u32) -> Vec<SyntheticRank> {
+    let rank = |rank| {
+        let mut rank = SyntheticRank::new(rank, size);
+        // One clock, known exactly: the ranks have one leader.
+        rank.header.leader = 0;
+        rank.last_thread().unwrap().interruptions_by = interruptions_by::EVENT_PAGE;
+        rank
+    };
+    (0..size).map(rank).collect()
+}
+
+fn account(name: &str, ranks: &[SyntheticRank]) -> Account {
+    let path = std::env::temp_dir().join(format!("mpitrace-account-{}-{name}", std::process::id()));
+    synthetic::write(&path, ranks).unwrap();
+    let trace = Trace::open(&[&path]).unwrap();
+    std::fs::remove_file(&path).unwrap();
+    let operations = Operations::of(&trace);
+    Account::of(&trace, &Clock::of(&trace), &operations, Rule::default())
+}
+
+/// Ten calls of a function with the root 1, which the ranks enter and leave at these times after each thousandth ns.
+fn of_function(function: &str, times: &[(u64, u64)]) -> Account {
+    let mut ranks = world(times.len() as u32);
+    for (rank, &(enter, exit)) in ranks.iter_mut().zip(times) {
+        let operation = rank.operation(function, 0, 8);
+        rank.describe(operation, Some(1).filter(|_| function != "MPI_Scan"), "MPI_INT", None);
+        (1..=10).for_each(|number| rank.call(operation, 1000 * number + enter, 1000 * number + exit));
+    }
+    account(function, &ranks)
+}
+
+fn waits(account: &Account) -> Vec<(f64, f64)> {
+    let ranks = account.operations[0].ranks.iter();
+    ranks.map(|(_, parts)| (parts.waiting / 10.0, parts.communication / 10.0)).collect()
+}
+
+#[test]
+fn ranks_wait_as_the_pattern_of_the_function_says() {
+    let times = [(10, 200), (50, 190), (30, 40), (120, 210)];
+    let waits = |function| waits(&of_function(function, &times));
+    // Late Broadcast: for the root, rank 1, at 50; rank 2 left before it could have got anything of it.
+    assert_eq!(waits("MPI_Bcast"), [(40.0, 150.0), (0.0, 140.0), (10.0, 0.0), (0.0, 90.0)]);
+    // Early Reduce: the root for the last of the others, at 120.
+    assert_eq!(waits("MPI_Reduce"), [(0.0, 190.0), (70.0, 70.0), (0.0, 10.0), (0.0, 90.0)]);
+    // Early Scan: each for the last of the lower ranks.
+    assert_eq!(waits("MPI_Scan"), [(0.0, 190.0), (0.0, 140.0), (10.0, 0.0), (0.0, 90.0)]);
+    // Wait at NxN: all for the last. No wait is longer than the call.
+    let all = [(10, 200), (50, 190), (30, 140), (120, 210)];
+    assert_eq!(
+        self::waits(&of_function("MPI_Allreduce", &all)),
+        [(110.0, 80.0), (70.0, 70.0), (90.0, 20.0), (0.0, 90.0)]
+    );
+}
+
+#[test]
+fn what_the_others_waited_is_lost_to_the_last_rank_and_why_it_was_late_is_said() {
+    let mut ranks = world(3);
+    for (number, rank) in (0u32..).zip(&mut ranks) {
+        let barrier = rank.operation("MPI_Barrier", 0, 0);
+        for k in 1..=100u64 {
+            let enter = 10_000 * k + if number == 2 { 500 } else { 0 };
+            rank.call(barrier, enter, 10_000 * k + 600);
+            if number == 2 && k > 60 {
+                let flags = interruption_flags::BETWEEN | interruption_flags::TIMED;
+                rank.interrupt(InterruptionEntry { off_ns: 300, switches: 1, flags, ..Default::default() });
+            }
+        }
+    }
+    let account = account("late", &ranks);
+    let found: Vec<Loss> = account.losses();
+    let late = |because, ns, repetitions| Loss {
+        kind: Kind::LateRank,
+        rank: Some(2),
+        because: Some(because),
+        operation: 0,
+        ns,
+        repetitions,
+    };
+    // 2 ranks wait 500 ns, 100 times; 40 times 300 ns of it were lost off the processor.
+    let expected = [late(Because::OnProcessor, 76_000.0, 100), late(Because::Interrupted, 24_000.0, 100)];
+    assert_eq!(found, expected);
+    let sum = account.sum();
+    assert_eq!((sum.run_time, sum.waiting, sum.communication), (130_000.0, 100_000.0, 30_000.0));
+    assert_eq!(account.ranks[0].collectives_ns, 60_000.0);
+}
+
+#[test]
+fn interruptions_the_tracer_and_slow_repetitions_are_taken_apart() {
+    let mut ranks = world(2);
+    for (number, rank) in (0u32..).zip(&mut ranks) {
+        let allreduce = rank.operation("MPI_Allreduce", 0, 8);
+        for k in 0..400u64 {
+            let longer = match k {
+                0 => 5000,
+                100 | 300 => 4000,
+                200 | 350 => 1500,
+                _ => 0,
+            };
+            // A little noise, so that there is something to be beyond.
+            let enter = 100_000 * (k + 1);
+            rank.call(allreduce, enter, enter + 1000 + longer + (k * 7 + u64::from(number)) % 20);
+            match (number, k) {
+                (0, 100 | 300) => rank.interrupt(InterruptionEntry {
+                    off_ns: 4000,
+                    error_ns: 100,
+                    flags: interruption_flags::TIMED,
+                    ..Default::default()
+                }),
+                (1, 200) => rank.disturb(),
+                _ => {}
+            }
+        }
+    }
+    let account = account("apart", &ranks);
+    let found = account.losses();
+    let of = |kind| -> (f64, Option<u32>) {
+        let losses = found.iter().filter(|loss| loss.kind == kind);
+        (losses.clone().map(|loss| loss.ns).sum(), losses.clone().next().and_then(|loss| loss.rank))
+    };
+    // What is lost beyond the median, which the noise moves by less than 20 ns a call.
+    let close = |(ns, rank): (f64, Option<u32>), expected: f64, whose| {
+        assert!((ns - expected).abs() < 200.0 && rank == whose, "{found:?}: {ns} for {expected}");
+    };
+    close(of(Kind::Interrupted), 7800.0, Some(0));
+    close(of(Kind::Tracer), 1500.0, None);
+    close(of(Kind::Warmup), 10_000.0, None);
+    // Rank 1 in 100 and 300, whole; rank 0 beyond what it was off its processor; the undisturbed rank in 200, both in 350.
+    close(of(Kind::Outliers), 8000.0 + 200.0 + 1500.0 + 3000.0, None);
+}
+
+#[test]
+fn a_request_waits_only_in_the_calls_that_wait_for_it() {
+    let mut ranks = world(2);
+    for (number, rank) in (0u64..).zip(&mut ranks) {
+        let operation = rank.operation("MPI_Iallreduce", 0, 8);
+        for k in 1..=10u64 {
+            let request = SyntheticRequest { init: 50, test: 20, wait: 300, tests: 2 };
+            // Started at 0 and 800, complete at 1000: the first rank has computed until 700.
+            rank.call_with_request(operation, 10_000 * k + 800 * number, 10_000 * k + 1000, request);
+        }
+    }
+    let account = account("request", &ranks);
+    let ranks: Vec<(f64, f64)> =
+        account.operations[0].ranks.iter().map(|(_, parts)| (parts.run_time, parts.waiting)).collect();
+    // Rank 1 spends no more than the 200 ns that are left between start and completion.
+    assert_eq!(ranks, [(3700.0, 1000.0), (2700.0, 0.0)]);
+}
+
+#[test]
+fn what_is_not_known_is_bounded() {
+    let mut ranks = world(2);
+    for rank in &mut ranks {
+        rank.last_thread().unwrap().interruptions_by = interruptions_by::NONE;
+        let operation = rank.operation("MPI_Neighbor_alltoall", 0, 8);
+        (1..=10).for_each(|k| rank.call(operation, 1000 * k, 1000 * k + 100));
+    }
+    let sum = account("unknown", &ranks).sum();
+    assert_eq!((sum.interrupted, sum.interrupted_most, sum.untimed), (0.0, 2000.0, 2000.0));
+    assert_eq!((sum.waiting, sum.unsplit), (0.0, 2000.0));
+}

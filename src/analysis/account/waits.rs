@@ -1,0 +1,98 @@
+//! For which rank a call makes a rank wait, by the function's pattern.
+//!
+//! The patterns of Scalasca (Boehme et al. 2016; its documentation calls them Wait at NxN, Wait at Barrier, Late
+//! Broadcast, Early Reduce and Early Scan): of an all-to-all operation every rank waits for the last one to enter; of a
+//! one-to-all operation every rank waits for the root; of an all-to-one operation the root waits for the last of the
+//! others; of a prefix operation every rank waits for the last of the lower ranks.
+
+use mpitrace_functions::{Function, Pattern};
+
+/// Who waits for whom.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Order {
+    /// All for the last.
+    All,
+    /// All for the root, with this place among the members.
+    Root(usize),
+    /// The root, with this place, for the last of the others.
+    AtRoot(usize),
+    /// Each for the last before it.
+    Lower,
+}
+
+impl Order {
+    /// The order of a function whose root has this place among the members, if it has one. `None`: it is not known who
+    /// waits for whom.
+    pub fn of(function: &str, root: Option<usize>) -> Option<Order> {
+        match Function::named(function)?.pattern {
+            Pattern::AllToAll => Some(Order::All),
+            Pattern::OneToAll => root.map(Order::Root),
+            Pattern::AllToOne => root.map(Order::AtRoot),
+            Pattern::Prefix | Pattern::ExclusivePrefix => Some(Order::Lower),
+            // The topology is not recorded.
+            Pattern::Neighbourhood | Pattern::None => None,
+        }
+    }
+
+    /// For each member the one that it waits for, and that one's entry; out of the entries of all, in the order of their
+    /// ranks in the communicator. Itself: for none.
+    pub fn awaited(self, entries: &[f64], awaited: &mut Vec<(usize, f64)>) {
+        awaited.clear();
+        let itself = |member: usize| (member, entries[member]);
+        let last_of = |members: &mut dyn Iterator<Item = usize>| {
+            members.max_by(|&one, &other| entries[one].total_cmp(&entries[other])).map(itself)
+        };
+        match self {
+            Order::All => {
+                let last = last_of(&mut (0..entries.len()));
+                awaited.extend((0..entries.len()).map(|member| last.unwrap_or(itself(member))));
+            }
+            Order::Root(root) => awaited.extend((0..entries.len()).map(|_| itself(root))),
+            Order::AtRoot(root) => {
+                let last = last_of(&mut (0..entries.len()).filter(|&member| member != root));
+                awaited.extend((0..entries.len()).map(itself));
+                awaited[root] = last.unwrap_or(itself(root));
+            }
+            Order::Lower => {
+                let mut last: Option<(usize, f64)> = None;
+                for (member, &entry) in entries.iter().enumerate() {
+                    awaited.push(last.unwrap_or((member, entry)));
+                    if last.is_none_or(|(_, latest)| entry > latest) {
+                        last = Some((member, entry));
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn awaited(order: Order, entries: &[f64]) -> Vec<usize> {
+        let mut awaited = Vec::new();
+        order.awaited(entries, &mut awaited);
+        awaited.into_iter().map(|(member, _)| member).collect()
+    }
+
+    #[test]
+    fn the_pattern_decides_for_whom_a_rank_waits() {
+        let entries = [30.0, 10.0, 40.0, 20.0];
+        assert_eq!(awaited(Order::All, &entries), [2, 2, 2, 2]);
+        assert_eq!(awaited(Order::Root(1), &entries), [1, 1, 1, 1]);
+        assert_eq!(awaited(Order::AtRoot(1), &entries), [0, 2, 2, 3]);
+        assert_eq!(awaited(Order::AtRoot(2), &entries), [0, 1, 0, 3]);
+        assert_eq!(awaited(Order::Lower, &entries), [0, 0, 0, 2]);
+    }
+
+    #[test]
+    fn functions_without_a_known_order_claim_nothing() {
+        assert_eq!(Order::of("MPI_Neighbor_alltoall", None), None);
+        assert_eq!(Order::of("MPI_Bcast", None), None, "an intercommunicator");
+        assert_eq!(Order::of("MPI_Bcast", Some(3)), Some(Order::Root(3)));
+        assert_eq!(Order::of("MPI_Ireduce", Some(0)), Some(Order::AtRoot(0)));
+        assert_eq!(Order::of("MPI_Exscan", None), Some(Order::Lower));
+        assert_eq!(Order::of("a region of the program", None), None);
+    }
+}

@@ -1,0 +1,175 @@
+//! Whether calls at one position of a communicator may belong together, by the rules of MPI.
+//!
+//! MPI 4.1, section 6.2.2 (type matching: amounts are equal) and the arguments that each function wants to be identical
+//! on all ranks: root and reduction operator. Amounts are compared where one rank's call says what all others have to
+//! pass ([`Size::Block`]): not those of the v-variants, not over neighbourhoods, and not on intercommunicators, whose
+//! groups may pass different amounts.
+
+use std::collections::BTreeMap;
+
+use mpitrace_format::layout::{NO_ROOT, OperationEntry, UNKNOWN_BYTES, communicator_flags};
+use mpitrace_functions::{Function, Pattern, Size};
+
+use super::CallSite;
+use super::calls::ABSENT;
+use super::communicators::Communicator;
+use crate::reader::{Part, Trace};
+
+/// Mismatches of one communicator that are described; the others are counted.
+pub const DESCRIBED: usize = 64;
+
+/// Calls of different ranks at one position of a communicator that may not belong together. They are in no operation
+/// together.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mismatch {
+    /// Index into [`super::Operations::communicators`].
+    pub communicator: usize,
+    /// The position of the calls on the communicator.
+    pub sequence: u64,
+    /// What differs.
+    pub kind: MismatchKind,
+    /// What the ranks called, those that called the same together; by their lowest rank.
+    pub calls: Vec<MismatchedCall>,
+}
+
+/// What differs first: a function has to be the same before its arguments can be compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum MismatchKind {
+    /// Another function.
+    Function,
+    /// Another root.
+    Root,
+    /// Another reduction operator.
+    Operator,
+    /// Another amount of data.
+    Size,
+}
+
+impl MismatchKind {
+    /// Its name in outputs.
+    pub fn name(self) -> &'static str {
+        match self {
+            MismatchKind::Function => "function",
+            MismatchKind::Root => "root",
+            MismatchKind::Operator => "operator",
+            MismatchKind::Size => "size",
+        }
+    }
+}
+
+/// What some ranks called where others called something else.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MismatchedCall {
+    /// World ranks, ascending.
+    pub ranks: Vec<u32>,
+    /// The plain C name.
+    pub function: String,
+    /// The root's rank in the communicator, where the function has one.
+    pub root: Option<i32>,
+    /// The message size that these ranks passed, bytes. `None`: not known.
+    pub bytes: Option<u64>,
+    /// The reduction operator, where the function has one.
+    pub reduction: Option<String>,
+    /// The place in the program of the lowest of these ranks, where the run has told places apart.
+    pub call_site: Option<CallSite>,
+}
+
+/// What has to agree. Not compared: `None`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Signature {
+    function: String,
+    root: Option<i32>,
+    reduction: Option<String>,
+    bytes: Option<u64>,
+}
+
+impl Signature {
+    fn of(part: &Part, entry: &OperationEntry, is_intercommunicator: bool) -> Signature {
+        let name = part.text(entry.function).unwrap_or_default();
+        let function = Function::named(&name);
+        let compared = |holds: bool| holds && !is_intercommunicator;
+        let amounts_agree = function.is_some_and(|of| of.size == Size::Block && of.pattern != Pattern::Neighbourhood);
+        Signature {
+            root: Some(entry.root).filter(|&root| compared(root != NO_ROOT)),
+            reduction: part.text(entry.reduction).filter(|_| compared(true)),
+            bytes: Some(entry.bytes).filter(|&bytes| compared(amounts_agree && bytes != UNKNOWN_BYTES)),
+            function: name,
+        }
+    }
+
+    /// What differs from the other one; a value that is not known differs from none.
+    fn differs(&self, other: &Signature) -> Option<MismatchKind> {
+        fn differ<T: PartialEq>(one: &Option<T>, other: &Option<T>) -> bool {
+            matches!((one, other), (Some(one), Some(other)) if one != other)
+        }
+        if self.function != other.function {
+            return Some(MismatchKind::Function);
+        }
+        [
+            (differ(&self.root, &other.root), MismatchKind::Root),
+            (differ(&self.reduction, &other.reduction), MismatchKind::Operator),
+            (differ(&self.bytes, &other.bytes), MismatchKind::Size),
+        ]
+        .into_iter()
+        .find_map(|(differs, kind)| differs.then_some(kind))
+    }
+}
+
+/// The calls of a tuple that may not belong together: what differs, and the members of each group of equal calls.
+/// `None`: they may.
+pub(super) fn groups(
+    trace: &Trace,
+    communicator: &Communicator,
+    tuple: &[u32],
+) -> Option<(MismatchKind, Vec<Vec<usize>>)> {
+    if communicator.folded {
+        return None;
+    }
+    let mut of_signature: BTreeMap<Signature, Vec<usize>> = BTreeMap::new();
+    for (member, (&(index, local), &operation)) in communicator.members.iter().zip(tuple).enumerate() {
+        if operation == ABSENT {
+            continue;
+        }
+        let part = &trace.parts[index];
+        let flags = part.communicators()[local].flags;
+        let entry = part.operations()[operation as usize];
+        let signature = Signature::of(part, &entry, flags & communicator_flags::INTER != 0);
+        of_signature.entry(signature).or_default().push(member);
+    }
+    let signatures: Vec<&Signature> = of_signature.keys().collect();
+    let pairs =
+        signatures.iter().enumerate().flat_map(|(at, one)| signatures[..at].iter().map(move |other| (one, other)));
+    let kind = pairs.filter_map(|(one, other)| one.differs(other)).min()?;
+    let mut groups: Vec<Vec<usize>> = of_signature.into_values().collect();
+    groups.sort();
+    Some((kind, groups))
+}
+
+impl Mismatch {
+    /// Describes the calls of a tuple that [`groups`] has found not to belong together.
+    pub(super) fn of(
+        trace: &Trace,
+        communicator: &Communicator,
+        sequence: u64,
+        tuple: &[u32],
+        (kind, groups): (MismatchKind, &[Vec<usize>]),
+    ) -> Mismatch {
+        let call = |members: &Vec<usize>| {
+            let part = |member: usize| &trace.parts[communicator.members[member].0];
+            let (first, entry) = (part(members[0]), part(members[0]).operations()[tuple[members[0]] as usize]);
+            let mut ranks: Vec<u32> = members.iter().map(|&member| part(member).rank()).collect();
+            ranks.sort_unstable();
+            MismatchedCall {
+                ranks,
+                function: first.text(entry.function).unwrap_or_else(|| "?".to_owned()),
+                root: Some(entry.root).filter(|&root| root != NO_ROOT),
+                bytes: Some(entry.bytes).filter(|&bytes| bytes != UNKNOWN_BYTES),
+                reduction: first.text(entry.reduction),
+                call_site: first.text(entry.call_site).and_then(|text| CallSite::parse(&text)),
+            }
+        };
+        let mut calls: Vec<MismatchedCall> = groups.iter().map(call).collect();
+        calls.sort_by(|one, other| one.ranks.cmp(&other.ranks));
+        Mismatch { communicator: communicator.id, sequence, kind, calls }
+    }
+}

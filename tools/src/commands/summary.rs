@@ -1,0 +1,82 @@
+//! `mpitrace summary`: where the ranks' time went, and what to do next.
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::Args;
+use mpitrace::account::Account;
+use mpitrace::categories::Rule;
+use mpitrace::clock::Clock;
+use mpitrace::operations::Operations;
+
+use crate::options::TraceInput;
+use crate::output::{self, Output};
+use crate::progress;
+use crate::summary::Summary;
+use crate::summary::grouped::{self, By, Sort};
+
+/// Show in seven lines where the ranks' time went, what was lost, and what to do next
+///
+/// The time in collective calls is waiting for other ranks, time off the processor, delay by the tracer, and the rest,
+/// communication. Losses are named with the rank and the operation, the largest first.
+#[derive(Debug, Args)]
+pub struct Arguments {
+    #[command(flatten)]
+    input: TraceInput,
+    /// The account as a table in place of the summary, with a row for each of these
+    #[arg(long, value_name = "WHAT")]
+    by: Option<By>,
+    /// The largest first
+    #[arg(long, value_name = "WHAT", requires = "by", default_value = "time")]
+    sort: Sort,
+    /// Rows of the table; 0: all
+    #[arg(long, value_name = "N", requires = "by", default_value_t = 20)]
+    top: usize,
+    /// As JSON, with all losses; of the table, with all rows
+    #[arg(long)]
+    json: bool,
+}
+
+/// Shows it.
+pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
+    match arguments.by {
+        Some(by) => table(arguments, by, output),
+        None => summary(arguments, output),
+    }
+}
+
+fn table(arguments: &Arguments, by: By, output: &mut Output) -> Result<ExitCode> {
+    let (trace, groups) = progress::during("reading", || {
+        let trace = arguments.input.open()?;
+        let (operations, clock) = (Operations::of(&trace), Clock::of(&trace));
+        let account = Account::of(&trace, &clock, &operations, Rule::default());
+        anyhow::Ok((trace, grouped::groups(&account, &operations, by, arguments.sort)))
+    })?;
+    super::warn_if_incomplete(&trace);
+    if arguments.json {
+        output::json(output, &groups)?;
+    } else {
+        let style = output.style;
+        grouped::write(&groups, arguments.top, output, style)?;
+    }
+    Ok(super::shown(&trace))
+}
+
+fn summary(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
+    let (complete, summary) = progress::during("reading", || {
+        let trace = arguments.input.open()?;
+        let (operations, clock) = (Operations::of(&trace), Clock::of(&trace));
+        let name = arguments.input.files.iter().map(|file| file.display().to_string()).collect::<Vec<_>>().join(" ");
+        anyhow::Ok((trace.complete, Summary::of(&trace, &operations, &clock, &name)))
+    })?;
+    if arguments.json {
+        output::json(output, &summary)?;
+    } else {
+        let style = output.style;
+        summary.write(output, style)?;
+    }
+    Ok(match complete && summary.mismatched == 0 {
+        true => ExitCode::SUCCESS,
+        false => ExitCode::from(super::FINDING),
+    })
+}

@@ -1,0 +1,164 @@
+//! What the summary says, by the keys of its JSON.
+
+use mpitrace::account::{Account, Because, Loss};
+use mpitrace::call_site::Resolver;
+use mpitrace::categories::Rule;
+use mpitrace::clock::Clock;
+use mpitrace::operations::{CallSite, OperationKey, Operations};
+use mpitrace::reader::Trace;
+use serde::Serialize;
+
+use super::verdict::Verdict;
+use crate::mismatches::{self, MismatchFacts};
+
+const NS: f64 = 1e9;
+
+/// Losses that are listed in JSON; smaller ones are left out.
+const LISTED: usize = 50;
+
+/// Where the ranks' time went. Times in seconds, summed over the ranks.
+#[derive(Clone, Debug, Serialize)]
+pub struct Summary {
+    pub ranks: u32,
+    /// Whether every rank finished and kept all calls.
+    pub complete: bool,
+    /// The longest time of any rank from MPI_Init to MPI_Finalize.
+    pub seconds: f64,
+    /// That time of all ranks.
+    pub rank_seconds: f64,
+    /// The share of that time that a rank spends in collective calls.
+    pub collectives_share: Share,
+    /// In the calls of complete repetitions; the sum of the four that follow.
+    pub collectives_s: f64,
+    pub waiting_s: f64,
+    pub interrupted_s: f64,
+    pub perturbed_s: f64,
+    pub communication_s: f64,
+    /// The most that may have been off the processor, waiting included; `null`: not known.
+    pub interrupted_most_s: Option<f64>,
+    /// The part of `communication_s` in calls of which it is not known for which ranks they wait.
+    pub unsplit_s: f64,
+    /// Whether the ranks' clocks are synchronised; waiting is not known where they are not.
+    pub synchronised: bool,
+    /// The largest first.
+    pub losses: Vec<LossFacts>,
+    pub mismatches: Vec<MismatchFacts>,
+    /// How many mismatches there are.
+    pub mismatched: u64,
+    pub verdict: String,
+    /// The command that shows more.
+    pub next: Option<String>,
+}
+
+/// A share of the ranks' time, 0 to 1.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub struct Share {
+    pub min: f64,
+    pub median: f64,
+    pub max: f64,
+}
+
+/// Time that was lost.
+#[derive(Clone, Debug, Serialize)]
+pub struct LossFacts {
+    pub kind: &'static str,
+    pub rank: Option<u32>,
+    /// Why the rank was late; `null`: not known, or between computing and other MPI calls.
+    pub because: Option<&'static str>,
+    /// Whether the late rank was on its processor: it computed, or was in other MPI calls.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub on_processor: Option<bool>,
+    pub operation: usize,
+    pub function: String,
+    pub communicator: String,
+    pub bytes: Option<u64>,
+    pub call_site: Option<String>,
+    pub seconds: f64,
+    /// Of the time of all ranks, 0 to 1.
+    pub share: f64,
+    pub repetitions: usize,
+}
+
+impl Summary {
+    /// The summary of a trace; `name` is how a command line names it.
+    pub fn of(trace: &Trace, operations: &Operations, clock: &Clock, name: &str) -> Summary {
+        Summary::of_account(&Account::of(trace, clock, operations, Rule::default()), trace, operations, clock, name)
+    }
+
+    fn of_account(account: &Account, trace: &Trace, operations: &Operations, clock: &Clock, name: &str) -> Summary {
+        let sum = account.sum();
+        let rank_ns = account.rank_ns();
+        let mut losses = account.losses();
+        losses.truncate(LISTED);
+        let mut resolver = Resolver::new();
+        let losses: Vec<LossFacts> =
+            losses.iter().map(|loss| LossFacts::of(loss, operations, rank_ns, &mut resolver)).collect();
+        let longest = account.ranks.iter().map(|rank| rank.wall_ns).fold(0.0, f64::max);
+        let mut summary = Summary {
+            ranks: trace.world_size,
+            complete: trace.complete,
+            seconds: longest / NS,
+            rank_seconds: rank_ns / NS,
+            collectives_share: Share::of(account),
+            collectives_s: sum.run_time / NS,
+            waiting_s: sum.waiting / NS,
+            interrupted_s: sum.interrupted / NS,
+            perturbed_s: sum.perturbed / NS,
+            communication_s: sum.communication / NS,
+            interrupted_most_s: (sum.untimed == 0.0).then_some(sum.interrupted_most / NS),
+            unsplit_s: sum.unsplit / NS,
+            synchronised: is_synchronised(clock),
+            losses,
+            mismatches: mismatches::facts(operations),
+            mismatched: mismatches::total(operations),
+            verdict: String::new(),
+            next: None,
+        };
+        let Verdict { sentence, next } = Verdict::of(&summary, name);
+        (summary.verdict, summary.next) = (sentence, next);
+        summary
+    }
+
+    /// The share of the ranks' time that one of the parts is.
+    pub fn share(&self, seconds: f64) -> f64 {
+        if self.rank_seconds > 0.0 { seconds / self.rank_seconds } else { 0.0 }
+    }
+}
+
+/// Whether times of different ranks can be held against each other: one clock, or clocks that a method has synchronised.
+fn is_synchronised(clock: &Clock) -> bool {
+    clock.domains.len() < 2 || clock.method.name() != "none"
+}
+
+impl Share {
+    fn of(account: &Account) -> Share {
+        let shares = account.ranks.iter().filter(|rank| rank.wall_ns > 0.0);
+        let mut shares: Vec<f64> = shares.map(|rank| rank.collectives_ns / rank.wall_ns).collect();
+        shares.sort_by(f64::total_cmp);
+        match (shares.first(), shares.get(shares.len() / 2), shares.last()) {
+            (Some(&min), Some(&median), Some(&max)) => Share { min, median, max },
+            _ => Share::default(),
+        }
+    }
+}
+
+impl LossFacts {
+    fn of(loss: &Loss, operations: &Operations, rank_ns: f64, resolver: &mut Resolver) -> LossFacts {
+        let key: &OperationKey = &operations.operations[loss.operation].key;
+        let site = |site: &CallSite| resolver.resolve(&site.module, site.build_id.as_deref(), site.offset).to_string();
+        LossFacts {
+            kind: loss.kind.name(),
+            rank: loss.rank,
+            because: (loss.because == Some(Because::Interrupted)).then_some("interrupted"),
+            on_processor: loss.because.map(|because| because == Because::OnProcessor),
+            operation: loss.operation,
+            function: key.function.clone(),
+            communicator: operations.communicators[key.communicator].name.clone(),
+            bytes: key.bytes,
+            call_site: key.call_site.as_ref().map(site),
+            seconds: loss.ns / NS,
+            share: if rank_ns > 0.0 { loss.ns / rank_ns } else { 0.0 },
+            repetitions: loss.repetitions,
+        }
+    }
+}

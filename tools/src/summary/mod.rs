@@ -1,0 +1,10 @@
+//! The summary of a run: where the ranks' time went, what was lost, and what to do next.
+//!
+//! One and the same for `mpitrace summary`, the end of `mpitrace run` and the head of `mpitrace report`.
+
+mod facts;
+pub mod grouped;
+mod verdict;
+mod words;
+
+pub use facts::Summary;

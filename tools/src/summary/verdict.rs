@@ -1,0 +1,127 @@
+//! What the numbers come to, in one sentence, and the command that shows more.
+
+use super::facts::{LossFacts, Summary};
+use crate::text;
+
+/// Less than this share of the ranks' time is not worth a change of the program: it is lost in the noise of most runs.
+const WORTH: f64 = 0.01;
+
+/// One rank causes the waiting if it causes more than this share of it.
+const MOST: f64 = 0.5;
+
+/// A sentence, and a command line.
+pub(super) struct Verdict {
+    pub sentence: String,
+    pub next: Option<String>,
+}
+
+impl Verdict {
+    pub fn of(summary: &Summary, name: &str) -> Verdict {
+        let command = |line: String| Some(format!("mpitrace {line}"));
+        if summary.mismatched > 0 {
+            let sentence = "Calls do not belong together: correct the program first.".to_owned();
+            return Verdict { sentence, next: command(format!("info {name}")) };
+        }
+        if summary.collectives_s == 0.0 {
+            let sentence = "No collective call was completed by all of its ranks.".to_owned();
+            return Verdict { sentence, next: command(format!("info {name}")) };
+        }
+        let Some(largest) = largest(summary) else {
+            return without_loss(summary, name);
+        };
+        let operation = largest.loss.operation;
+        let sentence = match largest.loss.kind {
+            "late-rank" => late(summary, &largest),
+            "interrupted" => {
+                "Ranks lose their processors in collective calls: pin the ranks, or leave a processor free \
+                              for other processes."
+                    .to_owned()
+            }
+            "warmup" => {
+                "The first repetitions are the largest loss: a program that repeats its calls for longer loses \
+                         less."
+                    .to_owned()
+            }
+            "tracer" => "The tracer is the largest loss: do not conclude from these run times.".to_owned(),
+            _ => "Slow repetitions are the largest loss.".to_owned(),
+        };
+        Verdict { sentence, next: command(format!("diagnose {name} --operation {operation}")) }
+    }
+}
+
+/// The cause that loses most, all of its operations together, and the largest of its losses.
+struct Largest<'s> {
+    loss: &'s LossFacts,
+    seconds: f64,
+}
+
+fn largest(summary: &Summary) -> Option<Largest<'_>> {
+    let kinds = ["late-rank", "interrupted", "warmup", "outliers", "tracer"];
+    let of_kind = |kind: &str| {
+        let losses = summary.losses.iter().filter(|loss| loss.kind == kind);
+        let seconds = losses.clone().map(|loss| loss.seconds).sum();
+        losses.max_by(|one, other| one.seconds.total_cmp(&other.seconds)).map(|loss| Largest { loss, seconds })
+    };
+    let found = kinds.into_iter().filter_map(of_kind).max_by(|one, other| one.seconds.total_cmp(&other.seconds))?;
+    (summary.share(found.seconds) >= WORTH).then_some(found)
+}
+
+fn late(summary: &Summary, largest: &Largest) -> String {
+    let mut of_rank: Vec<(u32, f64, f64)> = Vec::new();
+    for loss in summary.losses.iter().filter(|loss| loss.kind == "late-rank") {
+        let Some(rank) = loss.rank else { continue };
+        let off = if loss.because == Some("interrupted") { loss.seconds } else { 0.0 };
+        match of_rank.iter_mut().find(|(other, ..)| *other == rank) {
+            Some((_, all, interrupted)) => (*all, *interrupted) = (*all + loss.seconds, *interrupted + off),
+            None => of_rank.push((rank, loss.seconds, off)),
+        }
+    }
+    let most = of_rank.iter().max_by(|one, other| one.1.total_cmp(&other.1));
+    match most {
+        Some(&(rank, all, off)) if all > MOST * largest.seconds && off > MOST * all => {
+            format!("The others wait for rank {rank}, which is off its processor: look for other processes there.")
+        }
+        Some(&(rank, all, _)) if all > MOST * largest.seconds => {
+            format!("The others wait for rank {rank}: give it less work, or look for what slows it down.")
+        }
+        _ => {
+            "The ranks wait for each other in turn: the work between the calls is not the same on all ranks.".to_owned()
+        }
+    }
+}
+
+fn without_loss(summary: &Summary, name: &str) -> Verdict {
+    let share = percent(summary.share(summary.communication_s));
+    let unknown = match summary.synchronised {
+        true => "",
+        false => " (waiting is not known: the clocks of the nodes are not synchronised)",
+    };
+    match summary.collectives_share.median < 5.0 * WORTH {
+        true => Verdict {
+            sentence: format!("There is little to gain in collective calls{unknown}."),
+            next: Some(format!("mpitrace stats {name}")),
+        },
+        false => Verdict {
+            sentence: format!(
+                "No loss of {} or more was found{unknown}: the communication itself takes {share} of the time, which \
+                 other settings of the MPI library may change.",
+                percent(WORTH)
+            ),
+            next: Some(format!("mpitrace stats {name}")),
+        },
+    }
+}
+
+/// A share as people read it.
+pub(super) fn percent(share: f64) -> String {
+    match 100.0 * share {
+        0.0 => "0 %".to_owned(),
+        small if small < 0.1 => "less than 0.1 %".to_owned(),
+        percent => format!("{percent:.1} %"),
+    }
+}
+
+/// Seconds as people read them.
+pub(super) fn seconds(seconds: f64) -> String {
+    text::time(1e9 * seconds)
+}

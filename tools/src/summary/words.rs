@@ -1,0 +1,116 @@
+//! The summary as lines for people: seven at most.
+
+use std::io::{self, Write};
+
+use super::facts::{LossFacts, Summary};
+use super::verdict::{percent, seconds};
+use crate::mismatches;
+use crate::output::{Attribute, Style};
+use crate::text;
+
+/// Losses that have a line, and the share of the ranks' time below which none has.
+const LOSSES: usize = 3;
+const SMALL: f64 = 0.001;
+
+impl Summary {
+    /// The lines: seven at most.
+    pub fn lines(&self) -> Vec<String> {
+        let mut lines = Vec::new();
+        if let Some(mismatch) = mismatches::lines(&self.mismatches, 0).into_iter().next() {
+            lines.push(mismatch);
+        }
+        lines.push(self.whole());
+        lines.extend(self.parts());
+        let losses = self.losses.iter().filter(|loss| loss.share >= SMALL);
+        lines.extend(losses.take(LOSSES - lines.len().saturating_sub(2)).map(LossFacts::line));
+        lines.push(self.verdict.clone());
+        lines.extend(self.next.iter().map(|next| format!("Next: {next}")));
+        lines
+    }
+
+    /// Writes them; what to do is set off.
+    pub fn write(&self, output: &mut dyn Write, style: Style) -> io::Result<()> {
+        for line in self.lines() {
+            let line = text::printable(&line);
+            let line = match () {
+                () if line.starts_with("MISMATCH") => style.paint(Attribute::Red, &line),
+                () if line == self.verdict => style.paint(Attribute::Bold, &line),
+                () => line.into_owned(),
+            };
+            writeln!(output, "{line}")?;
+        }
+        Ok(())
+    }
+
+    fn whole(&self) -> String {
+        let share = self.collectives_share;
+        let range = match self.ranks {
+            0 | 1 => String::new(),
+            _ => format!(" ({} to {} on single ranks)", percent(share.min), percent(share.max)),
+        };
+        let incomplete = if self.complete { "" } else { " This trace is incomplete." };
+        format!(
+            "{}, {}: {} of the time is in collective calls{range}.{incomplete}",
+            text::count(self.ranks.into(), "rank"),
+            seconds(self.seconds),
+            percent(share.median)
+        )
+    }
+
+    fn parts(&self) -> Option<String> {
+        if self.collectives_s == 0.0 {
+            return None;
+        }
+        let share = |part: f64| percent(part / self.collectives_s);
+        let mut parts = Vec::new();
+        if self.synchronised && self.ranks > 1 {
+            parts.push(format!("{} waiting for other ranks", share(self.waiting_s)));
+        }
+        parts.push(match self.interrupted_most_s {
+            Some(most) if most > 1.05 * self.interrupted_s => {
+                format!("{} to {} off the processor", share(self.interrupted_s), share(most))
+            }
+            Some(_) => format!("{} off the processor", share(self.interrupted_s)),
+            None => "time off the processor not known".to_owned(),
+        });
+        parts.push(format!("{} delayed by the tracer", share(self.perturbed_s)));
+        parts.push(format!("{} communication", share(self.communication_s)));
+        Some(format!("Of that: {}.", parts.join(", ")))
+    }
+}
+
+impl LossFacts {
+    fn line(&self) -> String {
+        let lost = format!("{} ({})", percent(self.share), seconds(self.seconds));
+        let place = self.place();
+        let rank = self.rank.unwrap_or_default();
+        match self.kind {
+            "late-rank" => {
+                let why = match (self.because, self.on_processor) {
+                    (Some(_), _) => ", which was off its processor before",
+                    (None, Some(true)) => ", which computes or is in other MPI calls for longer",
+                    (None, _) => "",
+                };
+                format!("{lost}: others wait for rank {rank}{why}; {place}.")
+            }
+            "interrupted" => format!("{lost}: rank {rank} is off its processor in the call; {place}."),
+            "warmup" => format!("{lost}: the first repetitions are slower than the good ones; {place}."),
+            "tracer" => format!("{lost}: the tracer itself delays calls; {place}."),
+            _ => format!("{lost}: outliers are slower than the good repetitions; {place}."),
+        }
+    }
+
+    fn place(&self) -> String {
+        let bytes = self.bytes.filter(|&bytes| bytes > 0).map(|bytes| format!(" of {}", text::count(bytes, "byte")));
+        let site = self.call_site.as_ref().map(|site| format!(", called from {site}"));
+        format!(
+            "operation {}, {}{} on {}, {}{}",
+            self.operation,
+            self.function,
+            bytes.unwrap_or_default(),
+            self.communicator,
+            text::count(self.repetitions as u64, "repetition"),
+            site.unwrap_or_default()
+        )
+    }
+}
