@@ -1,9 +1,13 @@
 //! A chunk of the arrays, as the thread that fills it sees it.
 
+use std::sync::atomic::AtomicU64;
+
 use mpitrace_format::layout::{COLUMNS, ChunkEntry, DISTURBED, INNER_COUNTERS, REQUEST_COLUMNS, SegmentHeader};
 
 use crate::record::entry::Entry;
 use crate::record::memory::Mapping;
+use crate::record::publication;
+use crate::record::trace_buffer::TraceBuffer;
 
 /// Where the columns of a chunk start.
 ///
@@ -109,11 +113,21 @@ impl Place {
         Place { of_request, ..self }
     }
 
-    /// Stores the tick at the entry, which makes the record count; 0 makes it count no longer.
+    /// Stores the tick at the entry, which makes the record count.
     #[inline(always)]
     pub fn set_enter(&self, tick: u64) {
-        // SAFETY: the record lies in the chunk (`new`).
-        unsafe { self.columns.enter.add(self.record).write_volatile(tick) };
+        publication::publish(self.enter_word(), tick);
+    }
+
+    /// The record counts no longer.
+    pub fn withdraw(&self) {
+        publication::withdraw(self.enter_word());
+    }
+
+    #[inline(always)]
+    fn enter_word(&self) -> &AtomicU64 {
+        // SAFETY: the record lies in the chunk (`new`), whose columns are aligned and stay mapped.
+        unsafe { AtomicU64::from_ptr(self.columns.enter.add(self.record)) }
     }
 
     /// The tick at the entry.
@@ -230,8 +244,8 @@ impl Stamps {
     /// Stores the tick at the entry, which makes the record count.
     #[inline(always)]
     pub fn enter(self, tick: u64) {
-        // SAFETY: the record lies in the chunk (`new`), to which its thread alone writes.
-        unsafe { self.enter.add(self.record).write_volatile(tick) };
+        // SAFETY: the record lies in the chunk (`new`), whose columns are aligned and stay mapped.
+        publication::publish(unsafe { AtomicU64::from_ptr(self.enter.add(self.record)) }, tick);
     }
 
     /// Stores the tick at the exit.
@@ -256,12 +270,14 @@ pub fn range_of(header: &SegmentHeader, flag: u32) -> (u64, u64) {
 pub struct Drawn {
     entry: Entry<ChunkEntry>,
     draw: u64,
+    /// What may draw it again; `None`: nothing does.
+    ring: Option<&'static TraceBuffer>,
 }
 
 impl Drawn {
-    /// The chunk of this entry, as it is drawn now.
-    pub fn now(entry: Entry<ChunkEntry>) -> Drawn {
-        Drawn { entry, draw: entry.draw() }
+    /// The chunk of this entry, as it is drawn now; `ring`: what may draw it again.
+    pub fn now(entry: Entry<ChunkEntry>, ring: Option<&'static TraceBuffer>) -> Drawn {
+        Drawn { entry, draw: entry.draw(), ring }
     }
 
     /// Whether both are of one drawing.
@@ -271,6 +287,15 @@ impl Drawn {
 
     /// Whether the chunk still holds the same records: a number that is just being changed differs from ours.
     pub fn is_current(&self) -> bool {
-        self.entry.draw_now() == self.draw
+        publication::is_unchanged(self.entry.draw_word(), self.draw)
+    }
+
+    /// Does this if the chunk still holds the same records. No thread draws it again meanwhile: else what is stored in a
+    /// record could come into that of another call.
+    pub fn if_current(&self, store: impl FnOnce()) {
+        let _no_draw = self.ring.map(TraceBuffer::keep_from_drawing);
+        if self.is_current() {
+            store();
+        }
     }
 }

@@ -20,6 +20,7 @@ use crate::record::chunk::{Columns, range_of};
 use crate::record::entry::Entry;
 use crate::record::layout::*;
 use crate::record::memory::{Mapping, NodeFile, map_file};
+use crate::record::publication;
 use crate::record::ticks;
 
 /// The trace buffer of this rank.
@@ -220,7 +221,7 @@ impl TraceBuffer {
         if let Some(filled) = filled {
             state.in_use[filled as usize] = false;
         }
-        let ring = header.rank.ring != 0;
+        let ring = self.is_ring();
         let first_time = state.draws < self.layout.chunks;
         let index = if first_time {
             state.draws
@@ -243,7 +244,7 @@ impl TraceBuffer {
         if !first_time {
             // The entry counts as never drawn until what the chunk held is gone: a kill in between leaves no record
             // twice.
-            entry.set_draw(0);
+            publication::withdraw(entry.draw_word());
             for column in &header.columns[..2] {
                 self.memory.fill(start + column.offset, header.chunk_records * 8, 0);
             }
@@ -254,7 +255,9 @@ impl TraceBuffer {
         self.memory.fill(start + first, counters as u64 * header.chunk_records * 8, 0xff);
         state.draws += 1;
         let flags = if private { chunk_flags::PRIVATE } else { 0 };
-        entry.write(ChunkEntry { draw: state.draws, thread, flags });
+        entry.set_thread(thread);
+        entry.set_flags(flags);
+        publication::publish(entry.draw_word(), state.draws);
         let used = self.tables[CHUNKS];
         used.set_used(used.used().max(index + 1));
         self.update_rank(|rank| rank.last_anchor = ticks::anchor());
@@ -266,6 +269,16 @@ impl TraceBuffer {
         };
         let columns = Columns::of(self.memory, start, header);
         Some(NewChunk { number: index as u32, columns, records: records as usize, took_memory: takes_memory })
+    }
+
+    /// Whether chunks are drawn again when all are filled.
+    pub fn is_ring(&self) -> bool {
+        self.layout.header.rank.ring != 0
+    }
+
+    /// No chunk is drawn while this is kept.
+    pub fn keep_from_drawing(&self) -> impl Drop + use<'_> {
+        self.lock()
     }
 
     /// Gives the next chunks memory for the columns that every record has: as many as hold 16384 records, so that memory

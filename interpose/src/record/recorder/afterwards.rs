@@ -64,7 +64,7 @@ impl Drop for LeftByException {
     #[cold]
     fn drop(&mut self) {
         self.thread.set_guard(0);
-        self.thread.place(self.thread.next_record()).set_enter(0);
+        self.thread.place(self.thread.next_record()).withdraw();
         refused(self.thread, &self.found);
     }
 }
@@ -77,7 +77,7 @@ pub fn afterwards(thread: ThreadRef, found: &Found, call: &Call, message: &dyn F
     let record = thread.last_record();
     let place = thread.place(record);
     if result != 0 {
-        place.set_enter(0);
+        place.withdraw();
         place.set_exit(0);
         thread.go_back_to(record);
         failed(thread, found, result);

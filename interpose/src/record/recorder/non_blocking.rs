@@ -103,7 +103,7 @@ impl Begun {
         }
         // It is the thread's last one, unless a chunk was drawn in between.
         if self.chunk.is_current() && self.thread.is_last(self.record) {
-            self.place.set_enter(0);
+            self.place.withdraw();
             self.thread.go_back_to(self.record);
         }
     }
@@ -121,22 +121,20 @@ pub struct Started {
 impl Started {
     /// Adds time that the program spent in a Wait for it, ticks.
     pub fn add_wait(&self, ticks: u64) {
-        if self.chunk.is_current() {
-            self.place.add_wait(ticks);
-        }
+        self.chunk.if_current(|| self.place.add_wait(ticks));
     }
 
     /// Adds a Test for it and the time that it took, ticks.
     pub fn add_test(&self, ticks: u64) {
-        if self.chunk.is_current() {
-            self.place.add_test(ticks);
-        }
+        self.chunk.if_current(|| self.place.add_test(ticks));
     }
 
     /// It was found complete at this tick; the first time counts.
     pub fn complete(&self, tick: u64) {
-        if self.chunk.is_current() && self.place.exit() == 0 {
-            self.place.set_exit(tick);
-        }
+        self.chunk.if_current(|| {
+            if self.place.exit() == 0 {
+                self.place.set_exit(tick);
+            }
+        });
     }
 }
