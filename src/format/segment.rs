@@ -155,6 +155,15 @@ pub fn header<'a>(path: &Path, bytes: &'a [u8]) -> Result<&'a SegmentHeader, Tra
             return Err(damaged("does not have the columns that every record has"));
         }
     }
+    if header.columns[..columns].iter().any(|entry| ![4, 8].contains(&entry.element_size)) {
+        return Err(damaged("has a column of no known width"));
+    }
+    if header.chunk_records > MAX_CHUNK_RECORDS {
+        return Err(damaged("has chunks of more records than there can be"));
+    }
+    if header.rank.world_size > MOST_RANKS {
+        return Err(damaged("is of more ranks than there can be"));
+    }
     Ok(header)
 }
 

@@ -46,6 +46,10 @@ pub(super) fn open_file(path: &Path, problems: &mut Vec<String>) -> Result<(File
     if file::checksum(&header) != header.crc {
         return Err(TraceError::damaged(path, "has a damaged header (checksum)"));
     }
+    if header.world_size > MOST_RANKS {
+        let what = format!("is of {} ranks, which no MPI_COMM_WORLD has: it is damaged", header.world_size);
+        return Err(TraceError::damaged(path, what));
+    }
     let table = size_of::<FileHeader>()..file::part_entry_offset(header.parts) as usize;
     let Some(table) = map.get(table) else {
         return Err(TraceError::damaged(path, "ends within its table of parts"));
