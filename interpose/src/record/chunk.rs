@@ -4,6 +4,7 @@ use mpitrace_format::layout::{COLUMNS, ChunkEntry, DISTURBED, INNER_COUNTERS, RE
 
 use crate::record::entry::Entry;
 use crate::record::memory::Mapping;
+use crate::record::trace_buffer::TraceBuffer;
 
 /// Where the columns of a chunk start.
 ///
@@ -256,12 +257,15 @@ pub fn range_of(header: &SegmentHeader, flag: u32) -> (u64, u64) {
 pub struct Drawn {
     entry: Entry<ChunkEntry>,
     draw: u64,
+    /// What draws chunks again; `None`: nothing does.
+    again: Option<&'static TraceBuffer>,
 }
 
 impl Drawn {
-    /// The chunk of this entry, as it is drawn now.
-    pub fn now(entry: Entry<ChunkEntry>) -> Drawn {
-        Drawn { entry, draw: entry.draw() }
+    /// This chunk as it is drawn now.
+    pub fn now(buffer: &'static TraceBuffer, chunk: u32) -> Drawn {
+        let entry = buffer.chunk(chunk);
+        Drawn { entry, draw: entry.draw(), again: buffer.is_ring().then_some(buffer) }
     }
 
     /// Whether both are of one drawing.
@@ -272,5 +276,19 @@ impl Drawn {
     /// Whether the chunk still holds the same records: a number that is just being changed differs from ours.
     pub fn is_current(&self) -> bool {
         self.entry.draw_now() == self.draw
+    }
+
+    /// Stores something in one of its records, unless the chunk holds others by now. It is not drawn again meanwhile:
+    /// `store` may draw nothing and give nothing memory.
+    pub fn while_current(&self, store: impl FnOnce()) {
+        let store = || {
+            if self.is_current() {
+                store();
+            }
+        };
+        match self.again {
+            None => store(),
+            Some(buffer) => buffer.while_none_is_drawn(store),
+        }
     }
 }

@@ -230,7 +230,7 @@ impl ThreadRef {
     /// The chunk that the thread fills now, which must exist.
     pub fn drawn(self) -> Drawn {
         match (self.buffer(), self.chunk()) {
-            (Some(buffer), Some(chunk)) => Drawn::now(buffer.chunk(chunk)),
+            (Some(buffer), Some(chunk)) => Drawn::now(buffer, chunk),
             _ => unreachable!("a record lies in a chunk"),
         }
     }

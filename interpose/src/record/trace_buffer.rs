@@ -119,6 +119,17 @@ impl TraceBuffer {
         self.full.load(Ordering::Relaxed)
     }
 
+    /// Whether full arrays keep the last records, so that chunks are drawn again.
+    pub fn is_ring(&self) -> bool {
+        self.layout.header.rank.ring != 0
+    }
+
+    /// Does something while no chunk is drawn.
+    pub fn while_none_is_drawn(&self, work: impl FnOnce()) {
+        let _state = self.lock();
+        work();
+    }
+
     /// What is known of the rank.
     pub fn rank(&self) -> RankHeader {
         let _state = self.lock();
