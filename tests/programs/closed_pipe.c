@@ -1,6 +1,7 @@
 /* closed_pipe HOW: the standard error is a pipe that is closed at its other end, and the arrays of a tracer find no
  * room half-way, by a limit on the size of files. HOW: default, what SIGPIPE does by itself; handled, it is counted;
- * pending, one is blocked and pending from before MPI_Init to after MPI_Finalize. */
+ * pending or raised, one is blocked and pending, for the process or for the thread, from before MPI_Init to after
+ * MPI_Finalize. */
 #include "report.h"
 
 #include <errno.h>
@@ -31,11 +32,13 @@ int main(int argc, char **argv)
     memset(&action, 0, sizeof action);
     action.sa_handler = strcmp(how, "default") == 0 ? SIG_DFL : count;
     sigaction(SIGPIPE, &action, NULL);
-    if (strcmp(how, "pending") == 0) {
+    int for_process = strcmp(how, "pending") == 0;
+    if (for_process || strcmp(how, "raised") == 0) {
         sigemptyset(&mask);
         sigaddset(&mask, SIGPIPE);
         sigprocmask(SIG_BLOCK, &mask, NULL);
-        kill(getpid(), SIGPIPE);
+        if (for_process) kill(getpid(), SIGPIPE);
+        else raise(SIGPIPE);
     }
     if (pipe(ends) != 0 || dup2(ends[1], 2) != 2) return 2;
     close(ends[0]);

@@ -14,7 +14,7 @@ pub const TESTS: &[Test] = &[
 /// The tracer has something to say: of a variable that it does not know, that there is no room for the records, and
 /// where the trace is.
 fn closed_pipe(case: &Case) {
-    for how in ["default", "handled", "pending"] {
+    for how in ["default", "handled", "pending", "raised"] {
         let plain = case.launch(2, "closed_pipe.c").arg(how).run();
         assert_eq!(plain.code, 0, "{how}: {}", plain.stderr);
         let traced = case.launch(2, "closed_pipe.c").arg(how).set("MPITRACE_UNKNOWN", "1").trace().run();
