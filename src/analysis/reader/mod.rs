@@ -6,6 +6,8 @@
 
 mod opening;
 mod part;
+#[cfg(test)]
+mod tests;
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
