@@ -37,6 +37,7 @@ mod languages;
 mod messages;
 mod output;
 mod preload;
+mod process_state;
 mod report;
 mod requests;
 mod runs;
@@ -91,6 +92,7 @@ fn main() {
         ("bounds", bounds::TESTS),
         ("death", death::TESTS),
         ("preload", preload::TESTS),
+        ("process_state", process_state::TESTS),
         ("settings", settings::TESTS),
         ("output", output::TESTS),
         ("errors", errors::TESTS),

@@ -270,14 +270,15 @@ pub fn range_of(header: &SegmentHeader, flag: u32) -> (u64, u64) {
 pub struct Drawn {
     entry: Entry<ChunkEntry>,
     draw: u64,
-    /// What may draw it again; `None`: nothing does.
-    ring: Option<&'static TraceBuffer>,
+    /// What draws chunks again; `None`: nothing does.
+    again: Option<&'static TraceBuffer>,
 }
 
 impl Drawn {
-    /// The chunk of this entry, as it is drawn now; `ring`: what may draw it again.
-    pub fn now(entry: Entry<ChunkEntry>, ring: Option<&'static TraceBuffer>) -> Drawn {
-        Drawn { entry, draw: entry.draw(), ring }
+    /// This chunk as it is drawn now.
+    pub fn now(buffer: &'static TraceBuffer, chunk: u32) -> Drawn {
+        let entry = buffer.chunk(chunk);
+        Drawn { entry, draw: entry.draw(), again: buffer.is_ring().then_some(buffer) }
     }
 
     /// Whether both are of one drawing.
@@ -290,12 +291,17 @@ impl Drawn {
         publication::is_unchanged(self.entry.draw_word(), self.draw)
     }
 
-    /// Does this if the chunk still holds the same records. No thread draws it again meanwhile: else what is stored in a
-    /// record could come into that of another call.
-    pub fn if_current(&self, store: impl FnOnce()) {
-        let _no_draw = self.ring.map(TraceBuffer::keep_from_drawing);
-        if self.is_current() {
-            store();
+    /// Stores something in one of its records, unless the chunk holds others by now. It is not drawn again meanwhile:
+    /// `store` may draw nothing and give nothing memory.
+    pub fn while_current(&self, store: impl FnOnce()) {
+        let store = || {
+            if self.is_current() {
+                store();
+            }
+        };
+        match self.again {
+            None => store(),
+            Some(buffer) => buffer.while_none_is_drawn(store),
         }
     }
 }

@@ -120,6 +120,17 @@ impl TraceBuffer {
         self.full.load(Ordering::Relaxed)
     }
 
+    /// Whether full arrays keep the last records, so that chunks are drawn again.
+    pub fn is_ring(&self) -> bool {
+        self.layout.header.rank.ring != 0
+    }
+
+    /// Does something while no chunk is drawn.
+    pub fn while_none_is_drawn(&self, work: impl FnOnce()) {
+        let _state = self.lock();
+        work();
+    }
+
     /// What is known of the rank.
     pub fn rank(&self) -> RankHeader {
         let _state = self.lock();
@@ -269,16 +280,6 @@ impl TraceBuffer {
         };
         let columns = Columns::of(self.memory, start, header);
         Some(NewChunk { number: index as u32, columns, records: records as usize, took_memory: takes_memory })
-    }
-
-    /// Whether chunks are drawn again when all are filled.
-    pub fn is_ring(&self) -> bool {
-        self.layout.header.rank.ring != 0
-    }
-
-    /// No chunk is drawn while this is kept.
-    pub fn keep_from_drawing(&self) -> impl Drop + use<'_> {
-        self.lock()
     }
 
     /// Gives the next chunks memory for the columns that every record has: as many as hold 16384 records, so that memory

@@ -11,9 +11,6 @@ pub const FILE_MAGIC: [u8; 8] = *b"MPITRACE";
 /// First bytes of a rank's part within a trace file.
 pub const PART_MAGIC: [u8; 8] = *b"MPITPART";
 
-/// MPI_COMM_WORLD has no more ranks: a number beyond it is not believed, since memory and room in files are taken for
-/// each rank. Twice the cores of the largest machine so far (Fugaku, 7.6 million).
-pub const MOST_RANKS: u32 = 1 << 24;
 /// Tells [`RunningTotals`] from the entry of a part.
 pub const TOTALS_MAGIC: [u8; 4] = *b"TOTL";
 

@@ -2,7 +2,7 @@
 
 use std::ffi::c_int;
 
-use crate::boundary::abi;
+use crate::boundary::{abi, errno};
 use crate::clocks;
 use crate::counters::per_call;
 use crate::identity::call_cache::{Call, Found};
@@ -31,7 +31,7 @@ pub fn end_untracked(thread: ThreadRef, known: Option<&'static Communicator>, bl
         let entry = known.entry();
         entry.set_calls(entry.calls() + 1);
         if blocking && entry.is_sync_due() {
-            clocks::after_call(entry);
+            errno::kept(|| clocks::after_call(entry));
             thread.attend(attention::DISTURBED);
         }
     }
@@ -93,7 +93,7 @@ pub fn afterwards(thread: ThreadRef, found: &Found, call: &Call, message: &dyn F
 #[cold]
 #[inline(never)]
 pub fn synchronise(thread: ThreadRef, found: &Found) {
-    clocks::after_call(found.communicator);
+    errno::kept(|| clocks::after_call(found.communicator));
     thread.attend(attention::DISTURBED);
 }
 

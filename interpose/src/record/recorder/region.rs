@@ -53,6 +53,6 @@ impl Region {
         }
         let thread = thread::current_or_new();
         per_call::end_region(thread, self.reading, self.number, self.record, &self.place);
-        self.place.set_exit(exit);
+        self.chunk.while_current(|| self.place.set_exit(exit));
     }
 }
