@@ -211,12 +211,21 @@ impl Stored {
         let header: FileHeader = read_at(&file, 0)?;
         let known = header.magic == FILE_MAGIC && header.version == VERSION && file::checksum(&header) == header.crc;
         // The table is held in memory: a file that is shorter than it says must not have all of that allocated.
-        let has_table = file::part_entry_offset(header.parts) <= file.metadata()?.len();
-        if !known || header.parts > header.world_size || !has_table {
+        let length = file.metadata()?.len();
+        let has_table = file::part_entry_offset(header.parts) <= length;
+        if !known || header.parts > header.world_size.min(MOST_RANKS) || !has_table {
             return Err(io::ErrorKind::InvalidData.into());
         }
         let mut parts = vec![PartEntry::default(); header.parts as usize];
         file.read_exact_at(bytemuck::cast_slice_mut(&mut parts), file::part_entry_offset(0))?;
+        let is_within = |entry: &PartEntry| entry.offset.checked_add(entry.length).is_some_and(|end| end <= length);
+        // Parts do not overlap: else a table of few bytes could have the disk filled with copies of one part. A file
+        // without any may end before the place of the first.
+        let of_parts = parts.iter().try_fold(0u64, |sum, entry| sum.checked_add(entry.length));
+        let ends_at = length.max(file::parts_start(header.world_size));
+        if header.length > ends_at || !parts.iter().all(is_within) || of_parts.is_none_or(|sum| sum > length) {
+            return Err(io::ErrorKind::InvalidData.into());
+        }
         Ok(Stored { path: path.to_owned(), file, header, parts })
     }
 

@@ -19,8 +19,9 @@ impl RunningTotals {
     #[must_use]
     pub fn with(&self, records: u64, complete: bool) -> RunningTotals {
         let mut totals = RunningTotals {
-            records: self.records + records,
-            parts: self.parts + 1,
+            // What is stored may be anything.
+            records: self.records.saturating_add(records),
+            parts: self.parts.saturating_add(1),
             complete: u32::from(complete && self.complete == 1),
             magic: TOTALS_MAGIC,
             crc: 0,

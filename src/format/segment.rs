@@ -219,6 +219,20 @@ pub fn header<'a>(path: &Path, bytes: &'a [u8]) -> Result<&'a SegmentHeader, Tra
             return Err(damaged("does not have the columns that every record has"));
         }
     }
+    if header.rank.world_size > MOST_RANKS {
+        return Err(damaged("describes an impossible number of ranks"));
+    }
+    if header.columns[..columns].iter().any(|entry| ![4, 8].contains(&entry.element_size)) {
+        return Err(damaged("has a column of an impossible width"));
+    }
+    // Chunks that overlap would hold the same records many times over.
+    let ends = header.columns[..columns]
+        .iter()
+        .map(|entry| entry.offset.checked_add(header.chunk_records.checked_mul(entry.element_size.into())?));
+    let fits = |end: Option<u64>| end.is_some_and(|end| end <= header.chunk_bytes);
+    if header.chunk_records > MAX_CHUNK_RECORDS || !ends.into_iter().all(fits) {
+        return Err(damaged("describes chunks that do not hold their columns"));
+    }
     Ok(header)
 }
 
@@ -291,4 +305,65 @@ fn slice(bytes: &[u8], offset: u64, length: u64) -> Option<&[u8]> {
 
 fn column<'a>(chunk: &'a [u8], entry: &ColumnEntry, records: u64) -> Option<&'a [u8]> {
     slice(chunk, entry.offset, records.checked_mul(entry.element_size as u64)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use bytemuck::Zeroable;
+
+    use super::*;
+
+    const RECORDS: u64 = 16;
+    const CHUNKS: u64 = 3;
+
+    /// A segment of three chunks, all of them full.
+    fn segment() -> (SegmentHeader, Vec<u64>) {
+        let mut header = SegmentHeader {
+            magic: SEGMENT_MAGIC,
+            version: VERSION,
+            byte_order: BYTE_ORDER_MARK,
+            rank: RankHeader { columns: COLUMNS.len() as u32, world_size: 2, ..RankHeader::zeroed() },
+            chunk_records: RECORDS,
+            chunk_bytes: PAGE,
+            records_offset: 2 * PAGE,
+            chunks: Region { offset: PAGE, capacity: CHUNKS, used: CHUNKS },
+            ..SegmentHeader::zeroed()
+        };
+        let mut offset = 0;
+        for (entry, (name, size)) in header.columns.iter_mut().zip(COLUMNS) {
+            *entry = ColumnEntry { name: name_bytes(name), element_size: size, on_demand: 0, offset };
+            offset += RECORDS * u64::from(size);
+        }
+        let mut words = vec![1; ((2 + CHUNKS) * PAGE / 8) as usize];
+        let entries: Vec<ChunkEntry> = (1..=CHUNKS).map(|draw| ChunkEntry { draw, ..ChunkEntry::zeroed() }).collect();
+        let start = PAGE as usize;
+        bytemuck::cast_slice_mut::<u64, u8>(&mut words)[start..start + size_of_val(&*entries)]
+            .copy_from_slice(bytemuck::cast_slice(&entries));
+        (header, words)
+    }
+
+    fn read(header: &SegmentHeader, mut words: Vec<u64>) -> Result<u64, String> {
+        let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut words);
+        bytes[..size_of::<SegmentHeader>()].copy_from_slice(bytemuck::bytes_of(header));
+        super::read(Path::new("a"), bytes, false).map(|content| content.records()).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn chunks_that_overlap_are_refused() {
+        let (header, words) = segment();
+        assert_eq!(read(&header, words.clone()), Ok(CHUNKS * RECORDS));
+        let of = |change: fn(&mut SegmentHeader)| {
+            let mut header = header;
+            change(&mut header);
+            read(&header, words.clone())
+        };
+        let refused = Err("a: describes chunks that do not hold their columns".to_owned());
+        assert_eq!(of(|header| header.chunk_bytes = 0), refused);
+        assert_eq!(of(|header| header.chunk_bytes = 36 * RECORDS - 1), refused);
+        assert_eq!(of(|header| header.chunk_records = MAX_CHUNK_RECORDS + 1), refused);
+        assert_eq!(of(|header| header.chunk_records = u64::MAX / 2), refused);
+        assert_eq!(of(|header| header.columns[3].offset = u64::MAX), refused);
+        let many = of(|header| header.rank.world_size = u32::MAX);
+        assert_eq!(many, Err("a: describes an impossible number of ranks".to_owned()));
+    }
 }

@@ -3,7 +3,7 @@
 
 use crate::support::companion::{self, assert_refused};
 use crate::support::process::{self, Finished};
-use crate::support::{Case, On, Test, binaries, build};
+use crate::support::{Case, On, Test, binaries, build, litter};
 use serde_json::Value;
 use std::ffi::OsString;
 use std::fs;
@@ -20,6 +20,7 @@ pub const TESTS: &[Test] = &[
     Test::new("outlives_a_library_that_crashes_and_names_what_is_none", crashing).on(On::Any),
     Test::new("overhead_measures_each_library_alone_and_behind_its_launcher", overhead),
     Test::new("overhead_of_what_is_not_there_is_refused", overhead_of_nothing).on(On::Any),
+    Test::new("overhead_beside_left_overs_does_not_mention_them", overhead_beside_left_overs).on(On::Any),
 ];
 
 /// Runs the companion. Its memory is not limited: MPI libraries reserve as much address space as they like.
@@ -172,4 +173,20 @@ fn overhead_of_nothing(case: &Case) {
     for words in cases {
         assert_refused(&mpitrace(case, words, &[]), &format!("{words:?}"));
     }
+}
+
+/// What a killed job has left is in one of the folders in which the tracer looks.
+fn overhead_beside_left_overs(case: &Case) {
+    let folder = case.folder.join("temporary");
+    fs::create_dir(&folder).expect("a folder");
+    case.launch(2, "death.c").arg("kill").set("MPITRACE_SEGMENT_DIR", &folder).trace().run();
+    litter::sweep();
+    let left = || fs::read_dir(&folder).expect("the folder").count();
+    assert_eq!(left(), 2, "a killed job leaves its live records");
+    let path = library(case);
+    let variables = [("TMPDIR", folder.to_str().expect("a plain path"))];
+    let words = ["overhead", "--mpi", &path, "-e", "no-such-event"];
+    assert_refused(&mpitrace(case, &words, &variables), "an event that is none, beside left-overs");
+    let costs = mpitrace(case, &["overhead", "--json", "--mpi", &path], &variables);
+    assert_eq!((costs.code, costs.stderr.as_str(), left()), (0, "", 2), "{}", costs.stdout);
 }

@@ -39,6 +39,7 @@ mod languages;
 mod messages;
 mod output;
 mod preload;
+mod process_state;
 mod report;
 mod requests;
 mod runs;
@@ -95,6 +96,7 @@ fn main() {
         ("bounds", bounds::TESTS),
         ("death", death::TESTS),
         ("preload", preload::TESTS),
+        ("process_state", process_state::TESTS),
         ("settings", settings::TESTS),
         ("output", output::TESTS),
         ("errors", errors::TESTS),

@@ -8,9 +8,8 @@ const PERSISTENT: On = On::Only(&["mpich4", "mpich5", "mpich5-abi", "ompi5", "im
 /// The second start of an MPI_Scatter_init fails in these, also without the tracer.
 const NO_SCATTER: [&str; 3] = ["mpich4", "impi", "impi-abi"];
 
-/// MPICH gives all calls that are complete at their start one request, whose handle says so. Under the standard's
-/// interface handles are addresses.
-const SHARING: On = On::Only(&["mpich4", "mpich5"]);
+/// MPICH gives all calls that are complete at their start one request.
+const SHARING: On = On::Only(&["mpich4", "mpich5", "mpich5-abi"]);
 
 pub const TESTS: &[Test] = &[
     Test::new("of_every_kind_are_followed_in_every_way", every_kind),

@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use mpitrace_format::layout::abi as family;
 use mpitrace_platform::abi::{self, Constants, Handle};
 
+use crate::boundary::mpi::Comm;
 use crate::boundary::{mpi, program, symbol};
 
 /// What this library must know of the MPI library in the process.
@@ -36,6 +37,8 @@ pub struct Abi {
     pub comm_type_shared: i32,
     pub info_null: usize,
     pub request_null: usize,
+    /// Open MPI's request for all that is complete at its start; 0 in other families.
+    empty_request: usize,
     /// MPI_STATUS_IGNORE and MPI_STATUSES_IGNORE as addresses.
     pub status_ignore: usize,
     /// Bytes of a status.
@@ -58,6 +61,9 @@ static HANDLE_MASK: AtomicUsize = AtomicUsize::new(usize::MAX);
 pub fn handle(register: usize) -> usize {
     register & HANDLE_MASK.load(Ordering::Relaxed)
 }
+
+/// The request that calls share which are complete at their start, where that had to be found out; 0: none.
+static COMPLETE_REQUEST: AtomicUsize = AtomicUsize::new(0);
 
 /// The interface of the library in the process. Known from the first MPI call that needs it on.
 pub fn get() -> &'static Abi {
@@ -111,6 +117,10 @@ impl Abi {
             comm_type_shared: constants.comm_type_shared,
             info_null: value(constants.info_null),
             request_null: value(constants.request_null),
+            empty_request: match family {
+                family::OPENMPI => symbol::data(c"ompi_request_empty").addr(),
+                _ => 0,
+            },
             status_ignore: constants.status_ignore,
             status_size: constants.status_size,
             status_source: constants.status_source,
@@ -195,10 +205,21 @@ impl Abi {
     /// share one.
     pub fn is_complete_request(&self, handle: usize) -> bool {
         match self.family {
-            family::OPENMPI => handle == self.request_null || handle == symbol::data(c"ompi_request_empty").addr(),
+            family::OPENMPI => handle == self.request_null || handle == self.empty_request,
             // Built in, and not made for the call.
             family::MPICH => handle == self.request_null || handle & 0xc000_0000 == 0x4000_0000,
-            _ => handle == self.request_null,
+            _ => handle == self.request_null || handle == COMPLETE_REQUEST.load(Ordering::Relaxed),
+        }
+    }
+
+    /// Finds the request that calls share which are complete at their start, where the interface does not say which it
+    /// is: two that start nothing are compared. To be called when MPI_COMM_SELF is there, and no other thread uses it.
+    pub fn find_complete_request(&self) {
+        if self.family == family::STANDARD
+            && let Some([one, other]) = Comm::of_handle(self.comm_self).two_barriers()
+            && one == other
+        {
+            COMPLETE_REQUEST.store(one, Ordering::Relaxed);
         }
     }
 

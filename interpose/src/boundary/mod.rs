@@ -6,11 +6,13 @@
 //! program has called; `mpi/` has the functions that the tracer calls by itself.
 
 pub mod abi;
+pub mod errno;
 pub mod large_count;
 pub mod mpi;
 pub mod preloaded;
 pub mod processor;
 pub mod program;
+pub mod standard_error;
 pub mod status;
 pub mod symbol;
 pub mod system;

@@ -3,6 +3,8 @@
 use std::ffi::{CStr, CString, c_int, c_void};
 use std::sync::atomic::{AtomicPtr, Ordering};
 
+use crate::boundary::errno;
+
 /// An MPI function as somebody below us defines it.
 ///
 /// Each exported name is forwarded to the next definition of the same name: so another tool that exports only `MPI_X`
@@ -37,7 +39,7 @@ impl Symbol {
         if self.address.load(Ordering::Relaxed) == ABSENT {
             return None;
         }
-        let found = next_definition(self.name);
+        let found = errno::kept(|| next_definition(self.name));
         // An absence is remembered only when a library was there to be searched: mpi4py and Julia load theirs late.
         if !found.is_null() {
             self.address.store(found, Ordering::Relaxed);

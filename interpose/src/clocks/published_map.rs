@@ -1,5 +1,8 @@
 //! Global time while the program runs, for programs that ask for it: the map that the last synchronisation has given,
 //! on a page that the ranks of a domain share.
+//!
+//! The page has room for two maps. The leader writes the one that is not in use and then says so: the other ranks never
+//! wait for it, also where it dies while it writes.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering, fence};
@@ -10,12 +13,16 @@ use crate::record::memory::SharedPage;
 
 /// From the domain's clock to the reference. The leader writes, all ranks of the domain read.
 struct Live {
-    /// Odd while the map is being changed.
-    sequence: &'static AtomicU64,
-    local0: &'static AtomicU64,
-    reference0: &'static AtomicU64,
-    skew: &'static AtomicU64,
+    /// How many maps were published: an even number says that the first of `maps` is in use.
+    published: &'static AtomicU64,
+    maps: [Place; 2],
 }
+
+/// The words of a map: local0, reference0, skew.
+type Place = [&'static AtomicU64; 3];
+
+/// So often at most a map is read: the leader publishes a new one every few seconds, a reading takes some ns.
+const ATTEMPTS: u32 = 100;
 
 /// Set before the first synchronisation.
 static LIVE: OnceLock<Live> = OnceLock::new();
@@ -23,36 +30,91 @@ static LIVE: OnceLock<Live> = OnceLock::new();
 /// Takes a page that the domain shares, or one of this rank's own, with the reference's own map on it.
 pub fn start(page: Option<&'static SharedPage>) {
     let own = || Box::leak(Box::new([const { AtomicU64::new(0) }; SharedPage::WORDS]));
-    let [sequence, local0, reference0, skew] = page.map_or_else(|| &*own(), SharedPage::words);
-    let _ = LIVE.set(Live { sequence, local0, reference0, skew });
+    let _ = LIVE.set(Live::of(page.map_or_else(|| &*own(), SharedPage::words)));
 }
 
 /// The leader has a new map.
 pub fn set(map: &AffineMap) {
-    let Some(live) = LIVE.get() else { return };
-    let sequence = live.sequence.load(Ordering::Relaxed);
-    live.sequence.store(sequence + 1, Ordering::Relaxed);
-    fence(Ordering::Release);
-    live.local0.store(map.local0, Ordering::Relaxed);
-    live.reference0.store(map.reference0, Ordering::Relaxed);
-    live.skew.store(map.skew.to_bits(), Ordering::Relaxed);
-    live.sequence.store(sequence + 2, Ordering::Release);
+    if let Some(live) = LIVE.get() {
+        live.publish(live.store(map));
+    }
 }
 
 /// The map as it is now; `None` before there is one.
 pub fn get() -> Option<AffineMap> {
-    let live = LIVE.get()?;
-    loop {
-        let before = live.sequence.load(Ordering::Acquire);
-        let map = AffineMap {
-            local0: live.local0.load(Ordering::Relaxed),
-            reference0: live.reference0.load(Ordering::Relaxed),
-            skew: f64::from_bits(live.skew.load(Ordering::Relaxed)),
-        };
-        fence(Ordering::Acquire);
-        if before.is_multiple_of(2) && live.sequence.load(Ordering::Relaxed) == before {
-            return Some(map);
+    LIVE.get()?.get()
+}
+
+impl Live {
+    fn of([published, a, b, c, d, e, f]: &'static [AtomicU64; SharedPage::WORDS]) -> Live {
+        Live { published, maps: [[a, b, c], [d, e, f]] }
+    }
+
+    /// Stores a map where none is in use: the number of maps to publish.
+    fn store(&self, map: &AffineMap) -> u64 {
+        let next = self.published.load(Ordering::Relaxed).wrapping_add(1);
+        // A rank that reads what is stored here sees that the map before the last one is not in use.
+        fence(Ordering::Release);
+        let words = [map.local0, map.reference0, map.skew.to_bits()];
+        for (place, word) in self.maps[(next % 2) as usize].iter().zip(words) {
+            place.store(word, Ordering::Relaxed);
         }
-        std::hint::spin_loop();
+        next
+    }
+
+    fn publish(&self, number: u64) {
+        self.published.store(number, Ordering::Release);
+    }
+
+    fn get(&self) -> Option<AffineMap> {
+        (0..ATTEMPTS).find_map(|_| {
+            let before = self.published.load(Ordering::Acquire);
+            let [local0, reference0, skew] =
+                self.maps[(before % 2) as usize].map(|place| place.load(Ordering::Relaxed));
+            fence(Ordering::Acquire);
+            let is_whole = self.published.load(Ordering::Relaxed) == before;
+            is_whole.then(|| AffineMap { local0, reference0, skew: f64::from_bits(skew) })
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn live() -> Live {
+        Live::of(Box::leak(Box::new([const { AtomicU64::new(0) }; SharedPage::WORDS])))
+    }
+
+    fn map(number: u64) -> AffineMap {
+        AffineMap { local0: number, reference0: 2 * number, skew: number as f64 * 1e-9 }
+    }
+
+    #[test]
+    fn a_leader_that_dies_while_it_writes_leaves_the_map_before() {
+        let live = live();
+        assert_eq!(live.get(), Some(AffineMap::IDENTITY));
+        for number in 1..4 {
+            live.store(&map(number));
+            assert_eq!(live.get(), Some(if number == 1 { AffineMap::IDENTITY } else { map(number - 1) }));
+            live.publish(live.store(&map(number)));
+            assert_eq!(live.get(), Some(map(number)));
+        }
+    }
+
+    #[test]
+    fn a_map_is_read_whole_while_others_are_published() {
+        let live = live();
+        let read = std::thread::scope(|scope| {
+            scope.spawn(|| (1..200_000).for_each(|number| live.publish(live.store(&map(number)))));
+            let mut read = 0;
+            while live.published.load(Ordering::Relaxed) < 199_999 {
+                let Some(found) = live.get() else { continue };
+                assert_eq!(found, map(found.local0));
+                read += 1;
+            }
+            read
+        });
+        assert_eq!(live.get(), Some(map(199_999)), "after {read} readings");
     }
 }

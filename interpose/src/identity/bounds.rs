@@ -7,10 +7,17 @@
 //!
 //! Beyond [`OPERATIONS`] those of one function on one communicator are merged: the trace has no message size, root,
 //! data type, reduction and place of theirs.
+//!
+//! Where the members make the key of a communicator ([`crate::identity::communicators`]) it is counted how often they
+//! have made one in the same way. Beyond [`RECIPES`] ways those made in a new one have a key of this rank alone: their
+//! calls are recorded, and not matched with those of other ranks.
+//!
+//! Of the names that the program gives, [`GIVEN`] bytes are stored.
 
 use std::collections::VecDeque;
 
 use mpitrace_format::layout::{CommunicatorEntry, NO_ROOT, UNKNOWN_BYTES, communicator_flags as flags};
+use mpitrace_format::strings;
 
 use crate::identity::call_cache::{self, Call, Declared};
 use crate::identity::communicator::{Communicator, Group, mix};
@@ -28,6 +35,10 @@ const CALLS: u64 = 64;
 const SPARE: usize = 256;
 /// As many operations are told apart on a rank.
 const OPERATIONS: u64 = 1 << 17;
+/// As many ways in which members have made communicators are told apart.
+const RECIPES: usize = 1 << 15;
+/// Bytes of the names of communicators and regions that are stored.
+const GIVEN: u64 = 1 << 20;
 
 /// What is needed to keep the bounds.
 #[derive(Default)]
@@ -46,6 +57,10 @@ pub struct Bounds {
     operations: u64,
     /// At as many operations by description those of freed communicators are forgotten.
     forget_at: usize,
+    /// Communicators whose key is this rank's alone.
+    unmatched: u64,
+    /// Bytes of names that the program has given.
+    given: u64,
 }
 
 impl Bounds {
@@ -127,6 +142,33 @@ impl Registry {
         }
     }
 
+    /// The key of a communicator that its members have made in this way: the same on all ranks, unless there are too
+    /// many ways.
+    pub fn next_key(&mut self, recipe: [u64; 2]) -> [u64; 2] {
+        if self.recipes.len() >= RECIPES && !self.recipes.contains_key(&recipe) {
+            self.bounds.unmatched += 1;
+            return mix(&[12, RUN.get().map_or(0, |run| run.rank.into()), self.bounds.unmatched]);
+        }
+        let made = self.recipes.entry(recipe).or_insert(0);
+        let nth = *made;
+        *made += 1;
+        mix(&[8, recipe[0], recipe[1], nth])
+    }
+
+    /// The reference of a name that the program gives; `None` where there is no room for another.
+    pub fn given_name(&mut self, name: &str) -> Option<u32> {
+        let known = self.stored(name);
+        if known.is_some() {
+            return known;
+        }
+        let given = self.bounds.given + strings::space(name.len());
+        if given > GIVEN {
+            return None;
+        }
+        self.bounds.given = given;
+        Some(self.string(name)).filter(|&reference| reference != 0)
+    }
+
     /// The number of the operation that a call with this size belongs to.
     pub fn operation(&mut self, known: &Communicator, call: &Call, size: (u64, u32)) -> Option<u32> {
         let function = call.key.function;
@@ -161,4 +203,42 @@ impl Registry {
 /// Every operation of a function on a communicator.
 fn merged(function: Declared, communicator: u32) -> Description {
     Description { function, communicator, bytes: UNKNOWN_BYTES, root: NO_ROOT, datatype: 0, reduction: 0, site: 0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use bytemuck::Zeroable;
+    use mpitrace_format::layout::RankHeader;
+
+    use super::*;
+    use crate::record::trace_buffer::TraceBuffer;
+
+    fn registry() -> Registry {
+        let rank = RankHeader { capacity: 16, ..RankHeader::zeroed() };
+        Registry::new(TraceBuffer::create(&[], "", rank, &[]).unwrap())
+    }
+
+    #[test]
+    fn ways_of_making_communicators_are_bounded_and_keys_differ() {
+        let mut registry = registry();
+        let ways = 3 * RECIPES as u64;
+        let keys: HashSet<[u64; 2]> = (0..2 * ways).map(|made| registry.next_key([made % ways, 0])).collect();
+        assert_eq!((keys.len() as u64, registry.recipes.len()), (2 * ways, RECIPES));
+        // Another rank that has made communicators in the first ways alone has the same keys for them.
+        let mut other = self::registry();
+        assert!((0..10).all(|way| keys.contains(&other.next_key([way, 0]))));
+    }
+
+    #[test]
+    fn names_are_bounded_in_bytes() {
+        let mut registry = registry();
+        let name = |number: u64| format!("{number:060}");
+        let stored = (0..).map(name).map_while(|name| registry.given_name(&name)).count() as u64;
+        assert_eq!(stored, GIVEN / 64);
+        assert_eq!(registry.given_name(&name(GIVEN)), None);
+        assert!(registry.given_name(&name(3)).is_some(), "one that is stored");
+        assert!(registry.string("MPI_Bcast") != 0, "the tracer's own texts have room left");
+    }
 }

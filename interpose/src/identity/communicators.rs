@@ -122,7 +122,7 @@ fn created_by_members(
             let handle = new_handle(newcomm)?;
             let (group, [low, high]) = group_and_members(handle)?;
             let mut registry = registry::lock()?;
-            let key = nth_of(&mut registry, mix(&[kind, parent[0], parent[1], tag, low, high]));
+            let key = registry.next_key(mix(&[kind, parent[0], parent[1], tag, low, high]));
             add(&mut registry, handle, key, &group, 0)
         });
     }
@@ -163,7 +163,7 @@ fn from_outside(
             }
             let (group, recipe) = identify(handle)?;
             let mut registry = registry::lock()?;
-            let key = nth_of(&mut registry, recipe);
+            let key = registry.next_key(recipe);
             add(&mut registry, handle, key, &group, 0)
         });
     }
@@ -198,7 +198,8 @@ pub fn named(forward: impl FnOnce() -> c_int, comm: usize, name: usize) -> c_int
         thread::catch_panic(|| {
             let mut registry = registry::lock()?;
             let known = *registry.communicators.get(&abi::get().handle(comm))?;
-            let reference = registry.string(&String::from_utf8_lossy(&program::text(name)));
+            // Beyond the bound on names it has none.
+            let reference = registry.given_name(&String::from_utf8_lossy(&program::text(name))).unwrap_or(0);
             known.entry().set_name(reference);
             Some(())
         });
@@ -217,7 +218,7 @@ pub fn provisional(registry: &mut Registry, handle: usize) -> Option<&'static Co
 
 /// What MPI has said of a provisional communicator.
 fn identify(registry: &mut Registry, known: &Communicator, group: &Group, [low, high]: [u64; 2]) {
-    let key = nth_of(registry, mix(&[7, low, high]));
+    let key = registry.next_key(mix(&[7, low, high]));
     let entry = known.entry();
     entry.set_key(key);
     entry.set_size(group.here);
@@ -274,13 +275,6 @@ fn known_or_provisional(handle: usize) -> Option<&'static Communicator> {
         Some(known) => Some(known),
         None => provisional(&mut registry, handle),
     }
-}
-
-fn nth_of(registry: &mut Registry, recipe: [u64; 2]) -> [u64; 2] {
-    let made = registry.recipes.entry(recipe).or_insert(0);
-    let nth = *made;
-    *made += 1;
-    mix(&[8, recipe[0], recipe[1], nth])
 }
 
 /// The handle that a call has stored, unless it is MPI_COMM_NULL.

@@ -18,7 +18,7 @@ pub struct Registry {
     pub live: &'static TraceBuffer,
     pub communicators: FastMap<usize, &'static Communicator>,
     pub datatypes: FastMap<usize, Datatype>,
-    /// How often the same recipe has made a communicator.
+    /// How often the same recipe has made a communicator, of [`crate::identity::bounds`] recipes at most.
     pub recipes: FastMap<[u64; 2], u64>,
     pub operations: FastMap<Description, u32>,
     pub bounds: Bounds,
@@ -52,16 +52,7 @@ static REGISTRY: OnceLock<Mutex<Registry>> = OnceLock::new();
 
 /// Makes the registry, once, at Init.
 pub fn start(live: &'static TraceBuffer) {
-    let _ = REGISTRY.set(Mutex::new(Registry {
-        live,
-        communicators: FastMap::default(),
-        datatypes: FastMap::default(),
-        recipes: FastMap::default(),
-        operations: FastMap::default(),
-        bounds: Bounds::default(),
-        strings: HashMap::new(),
-        reductions: FastMap::default(),
-    }));
+    let _ = REGISTRY.set(Mutex::new(Registry::new(live)));
 }
 
 /// The registry, where tracing has started.
@@ -78,13 +69,34 @@ pub fn communicator(handle: usize) -> Option<&'static Communicator> {
 }
 
 impl Registry {
-    /// The reference of a text, stored once.
+    /// Knows nothing yet.
+    pub fn new(live: &'static TraceBuffer) -> Registry {
+        Registry {
+            live,
+            communicators: FastMap::default(),
+            datatypes: FastMap::default(),
+            recipes: FastMap::default(),
+            operations: FastMap::default(),
+            bounds: Bounds::default(),
+            strings: HashMap::new(),
+            reductions: FastMap::default(),
+        }
+    }
+
+    /// The reference of a text, where it is stored.
+    pub fn stored(&self, text: &str) -> Option<u32> {
+        self.strings.get(text).copied()
+    }
+
+    /// The reference of a text, stored once; 0 where there is no room for it.
     pub fn string(&mut self, text: &str) -> u32 {
         if let Some(&known) = self.strings.get(text) {
             return known;
         }
         let reference = self.live.add_string(text.as_bytes());
-        self.strings.insert(text.to_owned(), reference);
+        if reference != 0 {
+            self.strings.insert(text.to_owned(), reference);
+        }
         reference
     }
 }

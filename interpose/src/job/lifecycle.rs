@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use mpitrace_format::layout::state;
 
 use crate::boundary::mpi::Comm;
-use crate::boundary::system;
+use crate::boundary::{abi, system};
 use crate::clocks;
 use crate::identity::communicator::mix;
 use crate::identity::communicators;
@@ -89,6 +89,7 @@ fn start(prepared: Prepared, mut traced_ranks: TracedRanks) -> Option<()> {
         log::line(&partly_traced(&found, world_size));
     }
     communicators::start(rank, world_size)?;
+    abi::get().find_complete_request();
     clocks::watch_world();
     mode::start();
     Some(())

@@ -1,9 +1,10 @@
 //! The few lines that the tracer says, on the standard error of one rank.
 
-use std::io::Write;
 use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 
 use mpitrace_format::layout::NO_RANK;
+
+use crate::boundary::standard_error;
 
 /// `MPITRACE_VERBOSE`.
 static VERBOSE: AtomicU8 = AtomicU8::new(1);
@@ -32,8 +33,7 @@ pub fn detail(text: &str) {
 
 fn at_level(level: u8, text: &str) {
     if VERBOSE.load(Ordering::Relaxed) >= level {
-        // One write, so that lines of several ranks do not mix; a closed standard error is nobody's problem.
-        let _ = std::io::stderr().write_all(format!("mpitrace: {text}\n").as_bytes());
+        standard_error::write(format!("mpitrace: {text}\n").as_bytes());
     }
 }
 

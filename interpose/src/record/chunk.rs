@@ -1,5 +1,7 @@
 //! A chunk of the arrays, as the thread that fills it sees it.
 
+use std::sync::atomic::AtomicU64;
+
 use mpitrace_format::layout::{
     ChunkEntry, DISTURBED, DURATION_FROM, INNER_COUNTERS, LIVE_COLUMNS, LIVE_REQUEST_COLUMNS, LONG, LONG_FROM,
     LongCallEntry, NOT_RETURNED, OPERATION_MASK, SegmentHeader, live_record,
@@ -7,6 +9,7 @@ use mpitrace_format::layout::{
 
 use crate::record::entry::Entry;
 use crate::record::memory::Mapping;
+use crate::record::publication;
 use crate::record::trace_buffer::TraceBuffer;
 
 /// Where the columns of a chunk start.
@@ -121,11 +124,21 @@ impl Place {
         Place { of_request, ..self }
     }
 
-    /// Stores the tick at the entry, which makes the record count; 0 makes it count no longer.
+    /// Stores the tick at the entry, which makes the record count.
     #[inline(always)]
     pub fn set_enter(&self, tick: u64) {
-        // SAFETY: the record lies in the chunk (`new`).
-        unsafe { self.columns.enter.add(self.record).write_volatile(tick) };
+        publication::publish(self.enter_word(), tick);
+    }
+
+    /// The record counts no longer.
+    pub fn withdraw(&self) {
+        publication::withdraw(self.enter_word());
+    }
+
+    #[inline(always)]
+    fn enter_word(&self) -> &AtomicU64 {
+        // SAFETY: the record lies in the chunk (`new`), whose columns are aligned and stay mapped.
+        unsafe { AtomicU64::from_ptr(self.columns.enter.add(self.record)) }
     }
 
     /// The tick at the entry.
@@ -302,6 +315,20 @@ impl Drawn {
 
     /// Whether the chunk still holds the same records: a number that is just being changed differs from ours.
     pub fn is_current(&self) -> bool {
-        self.entry.draw_now() == self.draw
+        publication::is_unchanged(self.entry.draw_word(), self.draw)
+    }
+
+    /// Stores something in one of its records, unless the chunk holds others by now. It is not drawn again meanwhile:
+    /// `store` may draw nothing and give nothing memory.
+    pub fn while_current(&self, store: impl FnOnce()) {
+        let store = || {
+            if self.is_current() {
+                store();
+            }
+        };
+        match self.buffer.is_ring() {
+            true => self.buffer.while_none_is_drawn(store),
+            false => store(),
+        }
     }
 }

@@ -10,6 +10,8 @@ use mpitrace_format::layout::{
     ChunkEntry, CommunicatorEntry, CounterEntry, OperationEntry, RankHeader, Region, SegmentHeader, ThreadEntry,
 };
 
+use crate::record::publication;
+
 /// The place of an entry. It lasts as long as the process.
 ///
 /// MPI orders the calls of a communicator, so that no two threads count at once in its entry and in those of its
@@ -89,8 +91,7 @@ fields! {
         without_page set_without_page: u32, first_processor set_first_processor: u32
     }
     CounterEntry { flags set_flags: u32 }
-    ChunkEntry { draw set_draw: u64, flags set_flags: u32 }
-    Region { used set_used: u64 }
+    ChunkEntry { draw set_draw: u64, thread set_thread: u32, flags set_flags: u32 }
     SegmentHeader { rank set_rank: RankHeader, metadata set_metadata: u32 }
 }
 
@@ -148,12 +149,29 @@ impl Entry<CounterEntry> {
     }
 }
 
+impl Entry<Region> {
+    /// How many entries count.
+    pub fn used(self) -> u64 {
+        self.used_word().load(Ordering::Relaxed)
+    }
+
+    /// So many entries count, which are stored.
+    pub fn set_used(self, used: u64) {
+        publication::publish(self.used_word(), used);
+    }
+
+    fn used_word(&self) -> &AtomicU64 {
+        // SAFETY: the place is valid (`Entry::at`) and aligned; the number is used in this way only.
+        unsafe { AtomicU64::from_ptr(&raw mut (*self.0.as_ptr()).used) }
+    }
+}
+
 impl Entry<ChunkEntry> {
-    /// The number of its draw, which another thread may just be changing.
+    /// The number of its draw, as [`crate::record::publication`] has it: another thread may just be changing it.
     #[inline(always)]
-    pub fn draw_now(self) -> u64 {
-        // SAFETY: the place is valid (`Entry::at`).
-        unsafe { (&raw const (*self.0.as_ptr()).draw).read_volatile() }
+    pub fn draw_word(&self) -> &AtomicU64 {
+        // SAFETY: the place is valid (`Entry::at`) and aligned; draws are stored in this way only.
+        unsafe { AtomicU64::from_ptr(&raw mut (*self.0.as_ptr()).draw) }
     }
 }
 

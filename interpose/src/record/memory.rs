@@ -177,7 +177,7 @@ pub struct SharedPage(Mapping);
 
 impl SharedPage {
     /// Words that are used.
-    pub const WORDS: usize = 4;
+    pub const WORDS: usize = 7;
 
     /// The first page of a file, which has memory.
     pub fn of(file: &File) -> Option<SharedPage> {

@@ -1,5 +1,6 @@
 //! Calls that the program has made and those that are nested in them: only the former are recorded.
 
+use crate::boundary::errno;
 use crate::job::log;
 use crate::record::thread::{ThreadRef, create, current, frame};
 use crate::record::{mode, ticks};
@@ -60,9 +61,9 @@ pub fn is_passing(here: usize) -> bool {
 }
 
 /// Runs what must not harm the program: MPI calls that it makes are not recorded, and a fault in the tracer ends the
-/// tracing and not the program.
+/// tracing and not the program. `errno` stays as it was.
 pub fn catch_panic<R>(work: impl FnOnce() -> Option<R>) -> Option<R> {
-    let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| guarded(work)));
+    let caught = errno::kept(|| std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| guarded(work))));
     caught.unwrap_or_else(|_| {
         mode::stop();
         log::warn("internal error; the program goes on untraced");

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 
 use mpitrace_format::layout::{DISTURBED, ThreadEntry, chunk_flags};
 
+use crate::boundary::errno;
 pub use crate::boundary::processor::frame;
 use crate::counters::counter_reader::{CounterReader, Sums};
 use crate::identity::call_cache::{Cache, Found, Key};
@@ -229,7 +230,8 @@ impl ThreadRef {
     #[cold]
     #[inline(never)]
     pub fn draw(self) -> Option<u32> {
-        let new = self.buffer()?.draw(self.index(), self.chunk())?;
+        let buffer = self.buffer()?;
+        let new = errno::kept(|| buffer.draw(self.index(), self.chunk()))?;
         self.set_chunk(Some(new.number));
         self.set_columns(new.columns);
         self.set_next(0);
@@ -243,7 +245,8 @@ impl ThreadRef {
     #[inline(always)]
     pub fn extend_at(self, record: Record, flag: u32) -> bool {
         if self.extended() & flag == 0 {
-            if matches!((self.buffer(), self.chunk()), (Some(buffer), Some(chunk)) if buffer.extend_chunk(chunk, flag))
+            if let (Some(buffer), Some(chunk)) = (self.buffer(), self.chunk())
+                && errno::kept(|| buffer.extend_chunk(chunk, flag))
             {
                 self.set_extended(self.extended() | flag);
             }
@@ -337,7 +340,7 @@ impl ThreadRef {
         // SAFETY: this thread's own state. What `work` does may run code inside the stack that counts, which touches
         // the sums and `attention`, and never the reader.
         let reader = unsafe { &mut (*self.0.as_ptr()).reader };
-        work(reader.get_or_insert_with(CounterReader::open))
+        work(reader.get_or_insert_with(|| errno::kept(CounterReader::open)))
     }
 
     /// The thread has ended. Its counters count nobody else.
@@ -367,7 +370,7 @@ pub fn current_or_new() -> ThreadRef {
 #[cold]
 #[inline(never)]
 pub fn create() -> ThreadRef {
-    let thread = NonNull::from(Box::leak(threads::adopt()));
+    let thread = NonNull::from(Box::leak(errno::kept(threads::adopt)));
     tls::set(thread.as_ptr().cast(), ended);
     let thread = ThreadRef(thread);
     thread.begin_to_watch();

@@ -20,6 +20,7 @@ use crate::record::chunk::{Columns, range_of};
 use crate::record::entry::Entry;
 use crate::record::layout::*;
 use crate::record::memory::{Mapping, NodeFile, map_file};
+use crate::record::publication;
 use crate::record::ticks;
 
 /// The trace buffer of this rank.
@@ -122,6 +123,17 @@ impl TraceBuffer {
         self.full.load(Ordering::Relaxed)
     }
 
+    /// Whether full arrays keep the last records, so that chunks are drawn again.
+    pub fn is_ring(&self) -> bool {
+        self.layout.header.rank.ring != 0
+    }
+
+    /// Does something while no chunk is drawn.
+    pub fn while_none_is_drawn(&self, work: impl FnOnce()) {
+        let _state = self.lock();
+        work();
+    }
+
     /// What is known of the rank.
     pub fn rank(&self) -> RankHeader {
         let _state = self.lock();
@@ -172,7 +184,7 @@ impl TraceBuffer {
         if let Some(filled) = filled {
             state.in_use[filled as usize] = false;
         }
-        let ring = header.rank.ring != 0;
+        let ring = self.is_ring();
         let first_time = state.draws < self.layout.chunks;
         let index = if first_time {
             state.draws
@@ -195,7 +207,7 @@ impl TraceBuffer {
         if !first_time {
             // The entry counts as never drawn until what the chunk held is gone: a kill in between leaves no record
             // twice.
-            entry.set_draw(0);
+            publication::withdraw(entry.draw_word());
             for column in &header.columns[..2] {
                 self.memory.fill(start + column.offset, header.chunk_records * u64::from(column.element_size), 0);
             }
@@ -206,7 +218,9 @@ impl TraceBuffer {
         self.memory.fill(start + first, counters as u64 * header.chunk_records * 8, 0xff);
         state.draws += 1;
         let flags = if private { chunk_flags::PRIVATE } else { 0 };
-        entry.write(ChunkEntry { draw: state.draws, thread, flags });
+        entry.set_thread(thread);
+        entry.set_flags(flags);
+        publication::publish(entry.draw_word(), state.draws);
         let used = self.tables[CHUNKS];
         used.set_used(used.used().max(index + 1));
         let tick = ticks::now();

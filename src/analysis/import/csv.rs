@@ -23,15 +23,17 @@ const COLUMNS: &str = "iteration id, MPI rank, metric name, value";
 /// repetitions come twice or out of order; there is no run time at all, or not of a rank that has counters.
 pub fn read(path: &Path) -> Result<Measured, ForeignError> {
     let mut reader =
-        ReaderBuilder::new().has_headers(false).flexible(true).trim(Trim::All).from_reader(input::open(path)?);
+        ReaderBuilder::new().has_headers(false).flexible(true).trim(Trim::All).from_reader(input::Rows::open(path)?);
     let mut record = ByteRecord::new();
     let mut metrics = Metrics::default();
     let mut rows = 0u64;
     loop {
+        reader.get_mut().next();
+        let begin = reader.position().byte();
         match reader.read_byte_record(&mut record) {
             Ok(false) => break,
             Ok(true) => {}
-            Err(error) => return Err(of_reading(path, error)),
+            Err(error) => return Err(of_reading(path, begin, error)),
         }
         rows += 1;
         let outcome = Row::of(&record).and_then(|row| match row {
@@ -47,8 +49,13 @@ pub fn read(path: &Path) -> Result<Measured, ForeignError> {
     metrics.measured(path)
 }
 
-fn of_reading(path: &Path, error: ::csv::Error) -> ForeignError {
+/// An error in the row that begins at this byte.
+fn of_reading(path: &Path, begin: u64, error: ::csv::Error) -> ForeignError {
     match error.into_kind() {
+        ErrorKind::Io(error) if error.kind() == std::io::ErrorKind::FileTooLarge => match input::line_at(path, begin) {
+            Ok(line) => ForeignError::line(path, line, "is too long for a row"),
+            Err(error) => error,
+        },
         ErrorKind::Io(error) => input::of_reading(path, error),
         other => ForeignError::unusable(path, format!("cannot be read as csv ({other:?})")),
     }
@@ -94,6 +101,8 @@ impl<'r> Row<'r> {
 #[derive(Debug, Default)]
 struct Metrics {
     names: Vec<String>,
+    /// Their places among the names.
+    by_name: HashMap<String, usize>,
     /// By metric and rank.
     place: HashMap<(usize, u32), usize>,
     series: Vec<Series<f64>>,
@@ -105,8 +114,9 @@ impl Metrics {
     fn push(&mut self, repetition: u64, rank: u32, metric: &str, value: f64) -> Result<(), String> {
         let known = self.last.filter(|&(name, of, _)| of == rank && self.names[name] == metric);
         let (name, _, place) = known.unwrap_or_else(|| {
-            let name = self.names.iter().position(|name| name == metric).unwrap_or_else(|| {
+            let name = self.by_name.get(metric).copied().unwrap_or_else(|| {
                 self.names.push(metric.to_owned());
+                self.by_name.insert(metric.to_owned(), self.names.len() - 1);
                 self.names.len() - 1
             });
             let place = *self.place.entry((name, rank)).or_insert_with(|| {
@@ -245,6 +255,29 @@ mod tests {
         for (text, expected) in cases {
             assert_eq!(read(text).expect_err(text), expected, "{text:?}");
         }
+    }
+
+    #[test]
+    fn a_row_has_a_limit_and_what_is_said_of_one_is_short() {
+        use std::io::Write;
+        // 64 MiB behind the first row, in quotes with line feeds, are some 64 KiB.
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.csv.gz");
+        for block in ["x", "\n"] {
+            let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+            encoder.write_all(b"0,0,runtime,1\n\n1,0,\"").unwrap();
+            (0..64).for_each(|_| encoder.write_all(block.repeat(1 << 20).as_bytes()).unwrap());
+            std::fs::write(&path, encoder.finish().unwrap()).unwrap();
+            let told = super::read(&path).unwrap_err().to_string();
+            assert_eq!(told, format!("{}, line 3: is too long for a row", path.display()));
+        }
+        // Rows that are short are read, however many there are.
+        let rows: String = (0..200_000).map(|i| format!("{i},0,runtime,1\n")).collect();
+        assert!(rows.len() as u64 > 2 << 20);
+        assert_eq!(read(&rows).unwrap().repetition.len(), 200_000);
+        let told = read(&format!("0,0,runtime,\"{}\x1b[2J\n\"\n", "9".repeat(10))).unwrap_err();
+        assert_eq!(told, ", line 1: the value '9999999999\\u{1b}[2J' is not a number");
+        assert!(read(&format!("0,0,runtime,{}x\n", "9".repeat(100_000))).unwrap_err().len() < 400);
     }
 
     #[test]

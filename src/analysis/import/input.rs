@@ -55,17 +55,52 @@ pub(super) fn of_reading(path: &Path, error: std::io::Error) -> ForeignError {
 /// The number of the first line that is not blank from this byte of the text on, from 1.
 pub(super) fn line_at(path: &Path, byte: u64) -> Result<u64, ForeignError> {
     let mut reader = open(path)?;
-    let mut line = Vec::new();
-    let mut number = 0;
-    let mut at = 0;
+    let (mut line, mut at) = (1, 0);
+    // Block by block: a line may be of any length.
     loop {
-        line.clear();
-        let read = reader.read_until(b'\n', &mut line).map_err(|error| of_reading(path, error))?;
-        number += 1;
-        at += read as u64;
-        if read == 0 || (at > byte && !line.trim_ascii().is_empty()) {
-            return Ok(number);
+        let block = reader.fill_buf().map_err(|error| of_reading(path, error))?;
+        if block.is_empty() {
+            return Ok(line);
         }
+        for &here in block {
+            if at >= byte && !here.is_ascii_whitespace() {
+                return Ok(line);
+            }
+            at += 1;
+            line += u64::from(here == b'\n');
+        }
+        let length = block.len();
+        reader.consume(length);
+    }
+}
+
+/// A text of which no more is given out, until it is asked for the next row, than the longest row needs.
+pub(super) struct Rows {
+    reader: Box<dyn BufRead>,
+    left: u64,
+}
+
+impl Rows {
+    pub(super) fn open(path: &Path) -> Result<Rows, ForeignError> {
+        Ok(Rows { reader: open(path)?, left: LONGEST_LINE })
+    }
+
+    /// Another row is to be read.
+    pub(super) fn next(&mut self) {
+        self.left = LONGEST_LINE;
+    }
+}
+
+impl Read for Rows {
+    /// An error of the kind `FileTooLarge` where a row is too long.
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        if self.left == 0 {
+            return Err(std::io::ErrorKind::FileTooLarge.into());
+        }
+        let length = buffer.len().min(self.left as usize);
+        let read = self.reader.read(&mut buffer[..length])?;
+        self.left -= read as u64;
+        Ok(read)
     }
 }
 

@@ -109,12 +109,29 @@ impl ForeignError {
     }
 
     fn unusable(path: &Path, what: impl Into<String>) -> Self {
-        ForeignError::Unusable { path: path.to_owned(), what: what.into() }
+        ForeignError::Unusable { path: path.to_owned(), what: shown(&what.into()) }
     }
 
     fn line(path: &Path, line: u64, what: impl Into<String>) -> Self {
-        ForeignError::Line { path: path.to_owned(), line, what: what.into() }
+        ForeignError::Line { path: path.to_owned(), line, what: shown(&what.into()) }
     }
+}
+
+/// A message with words out of a file as one short line, whatever they are: control characters are written out.
+fn shown(what: &str) -> String {
+    const LONGEST: usize = 300;
+    let mut shown = String::new();
+    for (number, character) in what.chars().enumerate() {
+        match character {
+            _ if number == LONGEST => {
+                shown.push_str("...");
+                break;
+            }
+            control if control.is_control() => shown.extend(control.escape_default()),
+            other => shown.push(other),
+        }
+    }
+    shown
 }
 
 /// A finite number.

@@ -8,6 +8,8 @@ mod opening;
 mod part;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod untrusted;
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -65,7 +67,13 @@ impl Trace {
         }
         let world_size = first.map_or(0, |(_, header)| header.world_size);
         parts.sort_by_key(Part::rank);
-        let missing: Vec<u32> = (0..world_size).filter(|rank| !known.contains_key(rank)).collect();
+        let mut missing: Vec<u32> = Vec::new();
+        let mut next = 0;
+        for rank in parts.iter().map(Part::rank) {
+            missing.extend(next..rank.min(world_size));
+            next = rank.saturating_add(1);
+        }
+        missing.extend(next..world_size);
         if !missing.is_empty() {
             problems.push(format!("{} of {world_size} left nothing in this trace", named_ranks(&missing)));
         }

@@ -1,6 +1,7 @@
 //! Opens the file of a trace and checks all that a reader relies on.
 
 use std::cell::RefCell;
+use std::collections::HashSet;
 use std::fs::File;
 use std::ops::Range;
 use std::os::unix::fs::OpenOptionsExt;
@@ -16,6 +17,9 @@ use crate::parallel;
 
 /// Bytes whose checksum one processor takes at a time.
 const CHECKED_AT_ONCE: usize = 4 << 20;
+
+/// No part has more sections: a table of each kind, and the columns. Each of them could be the whole part.
+const MOST_SECTIONS: u32 = 2 * MAX_COLUMNS as u32;
 
 /// The header and the whole parts of a file; what is wrong with the others goes to `problems`.
 pub(super) fn open_file(path: &Path, problems: &mut Vec<String>) -> Result<(FileHeader, Vec<Part>), TraceError> {
@@ -46,13 +50,23 @@ pub(super) fn open_file(path: &Path, problems: &mut Vec<String>) -> Result<(File
     if file::checksum(&header) != header.crc {
         return Err(TraceError::damaged(path, "has a damaged header (checksum)"));
     }
+    if header.world_size > MOST_RANKS {
+        let what = format!("claims {} ranks, more than any run has ({MOST_RANKS})", header.world_size);
+        return Err(TraceError::damaged(path, what));
+    }
     let table = size_of::<FileHeader>()..file::part_entry_offset(header.parts) as usize;
     let Some(table) = map.get(table) else {
         return Err(TraceError::damaged(path, "ends within its table of parts"));
     };
     let mut parts = Vec::new();
+    let mut ranks = HashSet::new();
     for entry in table.chunks_exact(size_of::<PartEntry>()) {
         let entry: PartEntry = bytemuck::pod_read_unaligned(entry);
+        // Before the part is read: a short table could have a long part read any number of times.
+        if entry.rank >= MOST_RANKS || !ranks.insert(entry.rank) {
+            let what = format!("lists rank {} twice, or no run has so many ranks", entry.rank);
+            return Err(TraceError::damaged(path, what));
+        }
         match open_part(&map, &entry) {
             Ok(part) => parts.push(part),
             Err(what) => problems.push(format!("{}: the part of rank {} {what}", path.display(), entry.rank)),
@@ -79,6 +93,9 @@ fn open_part(map: &Arc<Mmap>, entry: &PartEntry) -> Result<Part, &'static str> {
     let header: PartHeader = bytemuck::pod_read_unaligned(&bytes[..size_of::<PartHeader>()]);
     if header.magic != PART_MAGIC || header.length != entry.length || header.rank.rank != entry.rank {
         return Err("has no header");
+    }
+    if header.sections > MOST_SECTIONS {
+        return Err("has more sections than any part");
     }
     let directory = (header.sections as usize)
         .checked_mul(size_of::<SectionEntry>())

@@ -203,3 +203,18 @@ fn a_link_under_the_name_is_left_alone() {
     assert_eq!((joined.path, joined.parts), (folder.path("a.2.mpitrace"), 1));
     assert_eq!(ranks(&elsewhere), [1]);
 }
+
+#[test]
+fn a_trace_whose_parts_lead_out_of_it_is_left_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let (own, output) = (folder.path().join(".own.partial"), folder.path().join("a.mpitrace"));
+    write(&own, 1, &[0, 1], 100, WORLD);
+    write(&output, 1, &[2, 3], 100, WORLD);
+    let file = OpenOptions::new().write(true).open(&output).unwrap();
+    let entry = PartEntry { offset: u64::MAX - PAGE + 1, length: 2 * PAGE, rank: 3, padding: 0 };
+    file.write_all_at(bytemuck::bytes_of(&entry), file::part_entry_offset(1)).unwrap();
+    let before = std::fs::read(&output).unwrap();
+    let joined = publish(&own, &output, "x").unwrap();
+    assert_eq!((joined.path, joined.parts), (folder.path().join("a.2.mpitrace"), 2));
+    assert_eq!(std::fs::read(&output).unwrap(), before);
+}

@@ -28,6 +28,8 @@ pub const VERSION: u32 = 2;
 pub const OLDEST_VERSION: u32 = 1;
 /// Parts of a trace, and regions of a segment, start at multiples of this many bytes.
 pub const PAGE: u64 = 4096;
+/// A run has no more ranks: what claims more is damaged. The largest machines have some 10^7 cores.
+pub const MOST_RANKS: u32 = 1 << 24;
 /// Reads back as this value on a little-endian machine only.
 pub const BYTE_ORDER_MARK: u32 = 0x0102_0304;
 

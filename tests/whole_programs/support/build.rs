@@ -36,6 +36,11 @@ pub fn program(mpi: &Mpi, name: &str) -> PathBuf {
         let [module, functions] =
             ["mpitrace.f90", "mpitrace_fortran.c"].map(|file| root().join("include").join(file).display().to_string());
         compile(mpi, name, fortran, &[&options[..], &[&module, &functions]].concat())
+    } else if name.ends_with(".cpp") {
+        // Without the C++ bindings that MPI 3 has removed, which Debian's headers still have.
+        let options = ["-x", "c++", "-std=c++17", "-g", "-O1", "-Wall", "-Wextra", "-Werror"];
+        let bindings = ["-DMPICH_SKIP_MPICXX", "-DOMPI_SKIP_MPICXX", "-Wno-cast-function-type"];
+        compile(mpi, name, &mpi.c, &[&options[..], &bindings, &["-Wl,--no-as-needed", "-lstdc++"]].concat())
     } else {
         // MPICH's MPI_STATUSES_IGNORE is the address 1, which the compiler takes for an array that is too short.
         let include = format!("-I{}", root().join("include").display());

@@ -35,7 +35,7 @@ pub struct Trial {
     pub times: Result<Tried, String>,
     /// The counters in the trace.
     pub counters: Vec<String>,
-    /// What the tracer said, but for its line on the trace.
+    /// What the tracer said, but for its lines on the trace and on what earlier jobs have left.
     pub said: Vec<String>,
 }
 
@@ -71,7 +71,8 @@ impl Setup<'_> {
         ];
         let ending = child::child::<Tried>(self.launcher, &words, &variables, folder.path(), LIMIT)?;
         let lines = ending.stderr.lines().filter_map(|line| line.strip_prefix("mpitrace: "));
-        let said: Vec<String> = lines.filter(|line| !line.contains(" traced into ")).map(str::to_owned).collect();
+        let of_trial = |line: &&str| ![" traced into ", "mpitrace recover"].iter().any(|other| line.contains(other));
+        let said: Vec<String> = lines.filter(of_trial).map(str::to_owned).collect();
         let mut trial = Trial { times: Err(String::new()), counters: Vec::new(), said };
         trial.times = match (ending.failure, ending.answer) {
             (Some(failure), _) => Err(failure),

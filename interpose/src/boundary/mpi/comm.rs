@@ -114,6 +114,20 @@ impl Comm {
         handle(|place| unsafe { comm_split_type(self.0, kind, key as usize, abi.info_null, place) }).map(Comm)
     }
 
+    /// The requests of two barriers that are started one after the other; both are complete when this returns. To be
+    /// asked of a communicator of this rank alone. `None`: it has failed.
+    pub fn two_barriers(self) -> Option<[usize; 2]> {
+        // SAFETY: int MPI_Ibarrier(MPI_Comm, MPI_Request *).
+        let start = || word(|request| unsafe { ibarrier(self.0, request) });
+        let requests = [start(), start()];
+        for request in requests.into_iter().flatten() {
+            let mut request = request;
+            // SAFETY: int MPI_Wait(MPI_Request *, MPI_Status *), of a request that was started here.
+            unsafe { wait((&raw mut request).expose_provenance(), abi::get().status_ignore) };
+        }
+        Some([requests[0]?, requests[1]?])
+    }
+
     /// Gives one of the tracer's own back.
     pub fn free(self) {
         // A 4-byte handle lies in the word's first 4 bytes.

@@ -76,6 +76,8 @@ functions! {
     fn send = "PMPI_Send"(buffer, count, datatype, dest, tag, comm);
     /// Begins to receive.
     fn irecv = "PMPI_Irecv"(buffer, count, datatype, source, tag, comm, request);
+    /// Starts a barrier.
+    fn ibarrier = "PMPI_Ibarrier"(comm, request);
     /// Whether a request is complete.
     fn test = "PMPI_Test"(request, flag, status);
     /// Cancels a request.

@@ -113,7 +113,7 @@ fn with_open<R>(work: impl FnOnce(&mut Vec<(usize, Option<Region>)>) -> R) -> Op
 fn operation(name: &str) -> Option<Found> {
     let mut registry = registry::lock()?;
     let world = registry.communicators.get(&abi::get().comm_world).copied()?;
-    let function = registry.string(name);
+    let function = registry.given_name(name)?;
     let communicator = world.number();
     let positions_from = positions_from(name);
     let entry = OperationEntry { communicator, root: NO_ROOT, function, positions_from, ..OperationEntry::default() };

@@ -4,7 +4,7 @@ use std::ffi::c_int;
 
 use mpitrace_format::layout::{INTERRUPTED, INTERRUPTED_BEFORE};
 
-use crate::boundary::abi;
+use crate::boundary::{abi, errno};
 use crate::clocks;
 use crate::counters::per_call;
 use crate::identity::call_cache::{Call, Found};
@@ -33,7 +33,7 @@ pub fn end_untracked(thread: ThreadRef, known: Option<&'static Communicator>, bl
         let entry = known.entry();
         entry.set_calls(entry.calls() + 1);
         if blocking && entry.is_sync_due() {
-            clocks::after_call(entry);
+            errno::kept(|| clocks::after_call(entry));
             thread.attend(attention::DISTURBED);
         }
     }
@@ -70,7 +70,7 @@ impl Drop for LeftByException<'_> {
     #[cold]
     fn drop(&mut self) {
         self.thread.set_guard(0);
-        self.thread.place(self.thread.next_record()).set_enter(0);
+        self.thread.place(self.thread.next_record()).withdraw();
         refused(self.thread, self.found);
     }
 }
@@ -98,7 +98,7 @@ pub fn afterwards(thread: ThreadRef, found: &Found, call: &Call, message: &dyn F
 pub fn take_back(thread: ThreadRef, found: &Found, result: c_int) {
     let record = thread.last_record();
     let place = thread.place(record);
-    place.set_enter(0);
+    place.withdraw();
     place.clear_exit();
     if place.is_marked(INTERRUPTED | INTERRUPTED_BEFORE) {
         thread.attend(attention::INTERRUPTED);
@@ -111,7 +111,7 @@ pub fn take_back(thread: ThreadRef, found: &Found, result: c_int) {
 #[cold]
 #[inline(never)]
 pub fn synchronise(thread: ThreadRef, found: &Found) {
-    clocks::after_call(found.communicator);
+    errno::kept(|| clocks::after_call(found.communicator));
     thread.attend(attention::DISTURBED);
 }
 

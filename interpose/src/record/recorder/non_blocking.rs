@@ -101,7 +101,7 @@ impl Begun {
         }
         // It is the thread's last one, unless a chunk was drawn in between.
         if self.chunk.is_current() && self.thread.is_last(self.record) {
-            self.place.set_enter(0);
+            self.place.withdraw();
             self.thread.go_back_to(self.record);
         }
     }
@@ -119,22 +119,88 @@ pub struct Started {
 impl Started {
     /// Adds time that the program spent in a Wait for it, ticks.
     pub fn add_wait(&self, ticks: u64) {
-        if self.chunk.is_current() {
-            self.place.add_wait(ticks);
-        }
+        self.chunk.while_current(|| self.place.add_wait(ticks));
     }
 
     /// Adds a Test for it and the time that it took, ticks.
     pub fn add_test(&self, ticks: u64) {
-        if self.chunk.is_current() {
-            self.place.add_test(ticks);
-        }
+        self.chunk.while_current(|| self.place.add_test(ticks));
     }
 
     /// It was found complete at this tick; the first time counts.
     pub fn complete(&self, tick: u64) {
-        if self.chunk.is_current() && !self.place.has_exit() {
-            self.chunk.keep(self.place.set_exit(self.place.enter(), tick));
-        }
+        let mut long_call = None;
+        self.chunk.while_current(|| {
+            if !self.place.has_exit() {
+                long_call = self.place.set_exit(self.place.enter(), tick);
+            }
+        });
+        self.chunk.keep(long_call);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Barrier;
+    use std::sync::atomic::AtomicU64;
+
+    use bytemuck::Zeroable;
+    use mpitrace_format::layout::{
+        ColumnEntry, INNER_COUNTERS, LIVE_COLUMNS, LIVE_REQUEST_COLUMNS, RankHeader, name_bytes,
+    };
+
+    use super::*;
+    use crate::record::chunk::Columns;
+    use crate::record::trace_buffer::TraceBuffer;
+
+    /// A buffer of two chunks of 16 records, of which the last ones are kept.
+    fn ring() -> &'static TraceBuffer {
+        let column =
+            |name: &str, element_size| ColumnEntry { name: name_bytes(name), element_size, ..Zeroable::zeroed() };
+        let mut columns: Vec<ColumnEntry> =
+            LIVE_COLUMNS.iter().chain(&LIVE_REQUEST_COLUMNS).map(|&(name, size)| column(name, size)).collect();
+        columns.extend((0..INNER_COUNTERS).map(|_| column("inner", 8)));
+        let rank = RankHeader { ring: 1, capacity: 16, ..RankHeader::zeroed() };
+        TraceBuffer::create(&[], "", rank, &columns).unwrap()
+    }
+
+    /// One thread finds a call complete while another one draws the call's chunk again: the chunk is empty then, or the
+    /// call is stored in it, before it was emptied.
+    #[test]
+    fn nothing_is_stored_in_a_chunk_that_is_drawn_again() {
+        const TURNS: u64 = 20_000;
+        let buffer = ring();
+        let meet = Barrier::new(2);
+        let started: std::sync::Mutex<Option<Started>> = std::sync::Mutex::new(None);
+        let late = AtomicU64::new(0);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                for _ in 0..TURNS {
+                    meet.wait();
+                    let call = started.lock().unwrap().take().unwrap();
+                    while call.chunk.is_current() {
+                        call.complete(777);
+                    }
+                    meet.wait();
+                }
+            });
+            let mut filled = None;
+            for _ in 0..TURNS {
+                let chunk = buffer.draw(0, filled).unwrap();
+                let columns: Columns = chunk.columns;
+                // SAFETY: the chunk has 16 records, and this thread has drawn it.
+                let place = unsafe { Place::new(columns, 3) };
+                let call = Started { place, returned: 0, chunk: Drawn::now(buffer, chunk.number) };
+                *started.lock().unwrap() = Some(call);
+                meet.wait();
+                let other = buffer.draw(0, Some(chunk.number)).unwrap();
+                let again = buffer.draw(0, Some(other.number)).unwrap();
+                meet.wait();
+                assert_eq!(again.number, chunk.number);
+                late.fetch_add(u64::from(place.has_exit()), Ordering::Relaxed);
+                filled = Some(again.number);
+            }
+        });
+        assert_eq!(late.into_inner(), 0, "of {TURNS} calls were stored among the records of another draw");
     }
 }

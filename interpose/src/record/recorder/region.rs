@@ -54,6 +54,8 @@ impl Region {
         }
         let thread = thread::current_or_new();
         per_call::end_region(thread, self.reading, self.number, self.record, &self.place);
-        self.chunk.keep(self.place.set_exit(self.place.enter(), exit));
+        let mut long_call = None;
+        self.chunk.while_current(|| long_call = self.place.set_exit(self.place.enter(), exit));
+        self.chunk.keep(long_call);
     }
 }

@@ -1,6 +1,6 @@
 //! The rows of each call and message size, put together to an operation.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
 use mpitrace_functions::{Function, Size as Bytes};
@@ -14,6 +14,10 @@ use crate::import::{Measured, Member, Stamps};
 #[derive(Debug, Default)]
 pub(super) struct Jobs {
     jobs: Vec<Job>,
+    /// Their places by test and size.
+    places: HashMap<(String, Size), usize>,
+    /// Where the row before has gone: the next one nearly always goes there too.
+    last: usize,
 }
 
 #[derive(Debug)]
@@ -35,12 +39,14 @@ const NONE: Sample = Sample { seconds: f64::NAN, global: None, valid: false };
 
 impl Jobs {
     pub(super) fn push(&mut self, row: &Row<'_>) -> Result<(), String> {
-        // Nearly always the one that the row before belongs to.
-        let known = self.jobs.iter().rposition(|job| job.size == row.size && job.test == row.test);
-        let index = known.unwrap_or_else(|| {
-            self.jobs.push(Job { test: row.test.to_owned(), size: row.size, ranks: BTreeMap::new() });
-            self.jobs.len() - 1
-        });
+        let is_last = self.jobs.get(self.last).is_some_and(|job| job.size == row.size && job.test == row.test);
+        if !is_last {
+            self.last = *self.places.entry((row.test.to_owned(), row.size)).or_insert_with(|| {
+                self.jobs.push(Job { test: row.test.to_owned(), size: row.size, ranks: BTreeMap::new() });
+                self.jobs.len() - 1
+            });
+        }
+        let index = self.last;
         let sample = Sample { seconds: row.seconds, global: row.global, valid: row.valid };
         let pushed = self.jobs[index].ranks.entry(row.process).or_default().push(row.repetition, sample);
         pushed.map_err(|what| {

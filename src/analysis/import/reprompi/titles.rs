@@ -107,7 +107,7 @@ pub(super) struct Row<'l> {
 }
 
 /// The message size, as it is printed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Size {
     /// Not at all.
     Unknown,

@@ -1,0 +1,107 @@
+//! What the commands do with a trace, or with run times of another tool.
+
+use mpitrace::categories::Rule;
+use mpitrace::causality::Causality;
+use mpitrace::clock::{Clock, Truth};
+use mpitrace::completion_times::Barriers;
+use mpitrace::import::Measured;
+use mpitrace::operations::{NO_RECORD, Operation, Operations};
+use mpitrace::reader::{Part, Trace};
+use mpitrace::run_time::RunTime;
+use mpitrace::synchronisation_check::{Observed, audit};
+use mpitrace_synchronise::Method;
+
+/// Of each trace so many operations are looked at.
+const OPERATIONS: usize = 4;
+/// Of each rank so many time stamps.
+const STAMPS: usize = 16;
+
+/// All that is concluded from a trace.
+pub fn trace(trace: &Trace) {
+    trace.parts.iter().for_each(part);
+    let _ = (trace.records(), trace.dropped());
+    let operations = Operations::of(trace);
+    operations.unfinished(trace);
+    for operation in operations.operations.iter().take(OPERATIONS) {
+        records(trace, operation);
+    }
+    let clock = Clock::of(trace);
+    of_clock(trace, &operations, &clock);
+    for (number, operation) in operations.operations.iter().enumerate().take(OPERATIONS) {
+        operation.run_times(trace, &clock, RunTime::Global);
+        // The two that differ most: no clock's error, and all of it.
+        for time in [RunTime::Local, RunTime::Last] {
+            let (repetition, run_time_ns) = operation.run_times(trace, &clock, time);
+            categories(&repetition, &run_time_ns);
+        }
+        if let Some(barriers) = Barriers::of(trace, &clock, &operations, number) {
+            barriers.bounds().for_each(drop);
+        }
+        audit(&Observed::of(trace, &operations, &clock, number));
+    }
+    let others = Method::all().filter(|method| *method != clock.method);
+    for other in others.filter_map(|method| Clock::estimated_by(trace, method).ok()) {
+        of_clock(trace, &operations, &other);
+    }
+}
+
+/// Run times of another tool.
+pub fn measured(measured: &Measured) {
+    let rows = measured.repetition.len();
+    assert_eq!(measured.run_time_ns.len(), rows);
+    assert!(measured.repetition.is_sorted_by(|before, after| before < after), "repetitions in order, once each");
+    for member in &measured.members {
+        assert_eq!(member.duration_ns.len(), rows);
+        if let Some(stamps) = &member.stamps {
+            assert_eq!((stamps.enter_ns.len(), stamps.exit_ns.len()), (rows, rows));
+        }
+    }
+    for values in measured.counters.iter().flat_map(|counter| &counter.values).flatten() {
+        assert_eq!(values.len(), rows);
+    }
+    categories(&measured.repetition, &measured.run_time_ns);
+}
+
+fn part(part: &Part) {
+    let records = part.records();
+    let columns = [part.enter(), part.exit(), part.position(), part.repetition()];
+    assert!(columns.iter().all(|column| column.len() == records));
+    assert!(part.counter_values().all(|(_, values)| values.len() == records));
+    let _ = (part.metadata(), part.requests(), part.true_ticks(), part.dropped(), part.paused());
+    let names = part
+        .communicators()
+        .iter()
+        .map(|entry| entry.name)
+        .chain(part.operations().iter().map(|entry| entry.call_site));
+    names.for_each(|name| drop(part.text(name)));
+}
+
+/// A repetition names records that are there.
+fn records(trace: &Trace, operation: &Operation) {
+    for row in 0..operation.repetition.len() {
+        for (&record, &part) in operation.records(row).iter().zip(&operation.parts) {
+            assert!(record == NO_RECORD || (record as usize) < trace.parts[part].records());
+        }
+    }
+    assert!(operation.complete_rows().all(|row| !operation.records(row).contains(&NO_RECORD)));
+}
+
+fn of_clock(trace: &Trace, operations: &Operations, clock: &Clock) {
+    for (index, part) in trace.parts.iter().enumerate() {
+        let of_part = clock.of_part(index);
+        for &tick in part.enter().iter().chain(part.exit()).take(STAMPS) {
+            let _ = (of_part.nanoseconds(tick), of_part.error_ns(tick), of_part.hard_bounds_ns(tick));
+        }
+    }
+    Causality::of(trace, clock, operations);
+    Truth::of(trace, clock);
+}
+
+/// Every rule takes them, or says that they are not finite.
+fn categories(repetition: &[u64], run_time_ns: &[f64]) {
+    for rule in Rule::all() {
+        if let Ok(found) = rule.apply(repetition, run_time_ns) {
+            assert_eq!(found.categories.category.len(), run_time_ns.len());
+        }
+    }
+}

@@ -1,0 +1,12 @@
+//! What the targets share: they read hostile files as the companion does, and look at all that it would look at.
+//!
+//! A target fails where the code under it panics, overflows, allocates more than libFuzzer's limits, takes longer than
+//! its time limit, or breaks a promise that is asserted here.
+
+pub mod analyse;
+pub mod checksums;
+pub mod leftovers;
+pub mod memory_file;
+pub mod mutate;
+pub mod places;
+pub mod seeds;

@@ -1,0 +1,14 @@
+//! Rows of iteration, rank, metric and value, compressed or not.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use mpitrace::import::csv;
+use mpitrace_fuzz::{analyse, memory_file};
+
+fuzz_target!(|bytes: &[u8]| {
+    memory_file::with(bytes, |path| {
+        if let Ok(measured) = csv::read(path) {
+            analyse::measured(&measured);
+        }
+    });
+});

@@ -1,0 +1,14 @@
+//! What ReproMPI prints, compressed or not.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use mpitrace::import::reprompi;
+use mpitrace_fuzz::{analyse, memory_file};
+
+fuzz_target!(|bytes: &[u8]| {
+    memory_file::with(bytes, |path| {
+        for measured in reprompi::read(path).unwrap_or_default() {
+            analyse::measured(&measured);
+        }
+    });
+});
