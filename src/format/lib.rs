@@ -8,6 +8,7 @@
 //! processes.
 
 pub mod file;
+pub mod indices;
 pub mod join;
 pub mod layout;
 pub mod metadata;
