@@ -7,6 +7,7 @@
 #     load     the first tier's whole programs three times while all processors are busy otherwise
 #     idle     what can only be told where nothing else runs
 #     mpi4py   mpi4py's whole test-suite on each library
+#     fuzz     each fuzz target for ten minutes
 set -euo pipefail
 cd "$(dirname "$0")/.."
 exec </dev/null
@@ -87,6 +88,13 @@ whole_programs() {
     MPITRACE_TESTS=$which cargo test --profile $profile --test whole_programs -- "$@"
 }
 
+# The workspaces that are not part of the first one are built by what needs them.
+format() {
+    cargo fmt --all --check &&
+        cargo fmt --manifest-path tests/fuzz/Cargo.toml --check &&
+        cargo fmt --manifest-path tests/models/Cargo.toml --check
+}
+
 # The whole programs are named each time: plain `cargo test` runs what needs no MPI.
 clippy() {
     cargo clippy --workspace --all-targets --profile $profile -- -D warnings &&
@@ -140,7 +148,7 @@ under_load() {
 case $tier in
     first | all)
         step "MPI libraries and tools" tests/mpi/install.sh $tier
-        step "format" cargo fmt --all --check
+        step "format" format
         step "clippy" clippy
         step "tests" all_tests
         ;;&
@@ -149,6 +157,9 @@ case $tier in
         step "commands in the documentation" tests/documentation.sh first
         ;;
     all)
+        step "models and sanitizers" tests/unsafe.sh
+        # So many seconds a target.
+        step "fuzzing" tests/fuzz/run.sh "${MPITRACE_FUZZ:-20}"
         step "dependencies" licences_and_advisories
         step "release" cargo build --release --workspace
         step "examples" examples "$target"
@@ -164,12 +175,15 @@ case $tier in
         export MPITRACE_IDLE=1
         step "what only an idle machine tells" whole_programs all --test-threads 1 analysis::
         ;;
+    fuzz)
+        step "ten minutes a target" tests/fuzz/run.sh 600
+        ;;
     mpi4py)
         export MPI4PY_WHOLE_SUITE=1
         step "the whole suite" whole_programs all mpi4py_passes
         ;;
     *)
-        echo "no soak is called $tier: load, idle, mpi4py" >&2
+        echo "no soak is called $tier: load, idle, mpi4py, fuzz" >&2
         exit 2
         ;;
 esac

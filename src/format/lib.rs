@@ -8,6 +8,7 @@
 //! processes.
 
 pub mod file;
+pub mod indices;
 pub mod join;
 pub mod layout;
 mod live_records;

@@ -10,7 +10,7 @@ use memmap2::Mmap;
 use mpitrace_platform::node_files;
 
 use crate::layout::*;
-use crate::{TraceError, file, join, part, segment};
+use crate::{TraceError, file, indices, join, part, segment};
 
 /// A segment whose process has ended.
 #[derive(Debug)]
@@ -101,10 +101,7 @@ pub fn by_job(mut leftovers: Vec<Leftover>) -> Vec<Vec<Leftover>> {
 /// The trace cannot be written, or no segment can be read; the segments stay.
 pub fn recover_job(job: &[Leftover], output: &Path) -> Result<Option<Recovered>, TraceError> {
     let known: Vec<&Leftover> = job.iter().filter(|leftover| leftover.rank.rank != NO_RANK).collect();
-    let recovered = match known.first() {
-        None => None,
-        Some(first) => Some(write(&known, first, output)?),
-    };
+    let recovered = if known.is_empty() { None } else { Some(write(&known, output)?) };
     let damaged = recovered.iter().flat_map(|recovered| &recovered.damaged);
     let kept: Vec<&Path> = damaged
         .filter_map(|error| match error {
@@ -122,23 +119,27 @@ pub fn recover_job(job: &[Leftover], output: &Path) -> Result<Option<Recovered>,
     Ok(recovered)
 }
 
-fn write(job: &[&Leftover], first: &Leftover, output: &Path) -> Result<Recovered, TraceError> {
+fn write(job: &[&Leftover], output: &Path) -> Result<Recovered, TraceError> {
     let mut contents: Vec<part::Content<'_>> = Vec::new();
     let mut damaged = Vec::new();
     for leftover in job {
         match leftover.content() {
             // A copy of the same rank's segment, from another folder.
             Ok(content) if contents.last().is_some_and(|last| last.rank.rank == content.rank.rank) => {}
+            Ok(content) if contents.first().is_some_and(|one| one.rank.world_size != content.rank.world_size) => {
+                damaged.push(TraceError::damaged(&leftover.path, "is of a world of another size than the others"));
+            }
             Ok(content) => contents.push(content),
             Err(error) => damaged.push(error),
         }
     }
-    if contents.is_empty() {
+    let Some(&RankHeader { job, world_size, .. }) = contents.first().map(|content| &content.rank) else {
         return Err(damaged.swap_remove(0));
-    }
+    };
     let token = own_token();
     let partial = file::partial_name(output, &token);
-    let joined = write_partial(&contents, first, &partial).and_then(|()| join::publish(&partial, output, &token));
+    let joined =
+        write_partial(&contents, job, world_size, &partial).and_then(|()| join::publish(&partial, output, &token));
     // After a failure the segments are still there, and hold the same.
     let _ = std::fs::remove_file(&partial);
     let joined = joined.map_err(|error| TraceError::io(output, error))?;
@@ -146,16 +147,20 @@ fn write(job: &[&Leftover], first: &Leftover, output: &Path) -> Result<Recovered
         path: joined.path,
         ranks: contents.len() as u32,
         ranks_in_trace: joined.parts,
-        world_size: first.rank.world_size,
+        world_size,
         records: contents.iter().map(part::Content::records).sum(),
         damaged,
     })
 }
 
 /// Writes a trace with room in its table for the ranks of all nodes. It is on disk when this returns.
-fn write_partial(contents: &[part::Content<'_>], first: &Leftover, partial: &Path) -> std::io::Result<()> {
+fn write_partial(
+    contents: &[part::Content<'_>],
+    job: [u8; 16],
+    world_size: u32,
+    partial: &Path,
+) -> std::io::Result<()> {
     let trace = File::options().read(true).write(true).create_new(true).mode(0o666).open(partial)?;
-    let world_size = first.rank.world_size;
     let parts = contents.len() as u32;
     let complete = parts == world_size && contents.iter().all(|content| !content.incomplete);
     let mut offset = file::parts_start(world_size.max(parts));
@@ -167,7 +172,7 @@ fn write_partial(contents: &[part::Content<'_>], first: &Leftover, partial: &Pat
         offset += length;
     }
     trace.write_all_at(bytemuck::cast_slice(&entries), file::part_entry_offset(0))?;
-    file::write_header(&trace, first.rank.job, world_size, parts, offset, complete)?;
+    file::write_header(&trace, job, world_size, parts, offset, complete)?;
     file::settle(trace)
 }
 
@@ -186,7 +191,9 @@ impl Leftover {
     /// # Errors
     /// It is damaged.
     pub fn content(&self) -> Result<part::Content<'_>, TraceError> {
-        segment::read(&self.path, &self.map, false)
+        let content = segment::read(&self.path, &self.map, false)?;
+        indices::check(&content).map_err(|what| TraceError::damaged(&self.path, what))?;
+        Ok(content)
     }
 
     fn is_same_rank(&self, other: &Leftover) -> bool {

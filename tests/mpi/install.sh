@@ -6,7 +6,7 @@
 #   mpi4py            beside each of them, and for the libraries that have no wheel of their own; its test-suite
 #   libclang          a PyPI wheel as well: reads their headers
 #   readers           what reads exports: otf2-tools of Debian; pyarrow, DuckDB and Perfetto's protobuf of PyPI
-#   cargo-deny        below target/tools; not for the first tier of the tests: tests/mpi/install.sh first
+#   cargo-deny, cargo-fuzz   below target/tools; not for the first tier of the tests: tests/mpi/install.sh first
 #
 # Where something cannot be had, one line says so and the tests that need it report that they were skipped.
 set -eu
@@ -25,6 +25,7 @@ mpi4py=mpi4py==4.1.2
 libclang=libclang==18.1.1
 readers='pyarrow==26.0.1 duckdb==2.0.0 perfetto==0.59.1 protobuf==7.36.2'
 cargo_deny=0.20.2
+cargo_fuzz=0.13.2
 
 say() { echo "install: $*"; }
 
@@ -38,7 +39,7 @@ quietly() {
 }
 
 debian_packages() {
-    wanted='gcc libc6-dev gfortran openmpi-bin libopenmpi-dev mpich libmpich-dev lammps iproute2 otf2-tools'
+    wanted='gcc g++ libc6-dev valgrind gfortran openmpi-bin libopenmpi-dev mpich libmpich-dev lammps iproute2 otf2-tools'
     # Slurm on virtual nodes, and file systems that they share: tests/cluster.
     wanted="$wanted chromium slurm-wlm munge procps bindfs sshfs fuse3 libfuse3-dev openssh-sftp-server"
     # The headers of Python are for mpi4py on the standard ABI, of which there is no wheel.
@@ -127,10 +128,13 @@ if [ -n "$mpich4" ]; then
 fi
 
 [ "${1:-all}" = all ] || exit 0
-if [ "$("$target/tools/bin/cargo-deny" --version 2>/dev/null)" != "cargo-deny $cargo_deny" ]; then
-    # It checks a few hundred crates once: not worth being optimised.
-    say "building cargo-deny $cargo_deny (a minute or two, once)"
+# cargo_tool NAME VERSION: below target/tools. Used for minutes: not worth being optimised.
+cargo_tool() {
+    [ "$("$target/tools/bin/$1" --version 2>/dev/null)" = "$1 $2" ] && return 0
+    say "building $1 $2 (a minute or two, once)"
     quietly env CARGO_TARGET_DIR="$target/tools/build" \
-        cargo install cargo-deny --debug --locked --version "$cargo_deny" --root "$target/tools" --force
+        cargo install "$1" --debug --locked --version "$2" --root "$target/tools" --force
     rm -rf "$target/tools/build"
-fi
+}
+cargo_tool cargo-deny "$cargo_deny"
+cargo_tool cargo-fuzz "$cargo_fuzz" || true

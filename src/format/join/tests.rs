@@ -206,8 +206,8 @@ fn a_link_under_the_name_is_left_alone() {
 
 #[test]
 fn a_trace_whose_parts_lead_out_of_it_is_left_alone() {
-    let folder = tempfile::tempdir().unwrap();
-    let (own, output) = (folder.path().join(".own.partial"), folder.path().join("a.mpitrace"));
+    let folder = Folder::new("leads-out");
+    let (own, output) = (folder.path(".own.partial"), folder.path("a.mpitrace"));
     write(&own, 1, &[0, 1], 100, WORLD);
     write(&output, 1, &[2, 3], 100, WORLD);
     let file = OpenOptions::new().write(true).open(&output).unwrap();
@@ -215,6 +215,21 @@ fn a_trace_whose_parts_lead_out_of_it_is_left_alone() {
     file.write_all_at(bytemuck::bytes_of(&entry), file::part_entry_offset(1)).unwrap();
     let before = std::fs::read(&output).unwrap();
     let joined = publish(&own, &output, "x").unwrap();
-    assert_eq!((joined.path, joined.parts), (folder.path().join("a.2.mpitrace"), 2));
+    assert_eq!((joined.path, joined.parts), (folder.path("a.2.mpitrace"), 2));
     assert_eq!(std::fs::read(&output).unwrap(), before);
+}
+
+/// A short table could have the disk filled with copies of one part.
+#[test]
+fn a_trace_that_lists_one_part_many_times_is_left_alone() {
+    let folder = Folder::new("many-times");
+    let (own, output) = (folder.path(".own.partial"), folder.path("a.mpitrace"));
+    write(&own, 1, &[0, 1], 100, WORLD);
+    write(&output, 1, &[2, 3], 100, WORLD);
+    let file = OpenOptions::new().read(true).write(true).open(&output).unwrap();
+    let whole: PartEntry = PartEntry { offset: 0, length: file.metadata().unwrap().len(), rank: 2, padding: 0 };
+    let entries = [whole, PartEntry { rank: 3, ..whole }];
+    file.write_all_at(bytemuck::cast_slice(&entries), file::part_entry_offset(0)).unwrap();
+    let joined = publish(&own, &output, "x").unwrap();
+    assert_eq!((joined.path, joined.parts), (folder.path("a.2.mpitrace"), 2));
 }

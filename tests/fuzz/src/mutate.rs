@@ -1,5 +1,7 @@
 //! Mutations that keep the shape of a file: most change a structure or a section where it lies. libFuzzer's own, which
 //! insert and remove bytes, would move all that follows, and offsets would lead to it no more.
+//!
+//! Also part of the companion's tests.
 
 use std::ops::Range;
 
@@ -19,17 +21,21 @@ impl Random {
     }
 }
 
-/// Changes the first `size` of these bytes; `longest` may be used. The new size.
-pub fn file(bytes: &mut [u8], size: usize, longest: usize, seed: u32, places: fn(&[u8]) -> Vec<Range<usize>>) -> usize {
+/// The mutation of another maker: of the first so many bytes, of which so many may be used. The new size.
+pub type Other = fn(&mut [u8], usize, usize) -> usize;
+
+/// Changes the first `size` of these bytes; all may be used. The new size.
+pub fn file(bytes: &mut [u8], size: usize, seed: u32, places: fn(&[u8]) -> Vec<Range<usize>>, other: Other) -> usize {
     let mut random = Random(u64::from(seed) << 1 | 1);
     let found = places(&bytes[..size]);
     if found.is_empty() || random.below(12) == 0 {
-        return libfuzzer_sys::fuzzer_mutate(bytes, size, longest);
+        let longest = bytes.len();
+        return other(bytes, size, longest);
     }
     for _ in 0..=random.below(4) {
         let place = found[random.below(found.len())].clone();
         match random.below(5) {
-            0 => within(&mut bytes[place]),
+            0 => within(&mut bytes[place], other),
             1 => copy(bytes, place, &found[random.below(found.len())].clone()),
             _ => word(&mut bytes[place], size as u64, &mut random),
         }
@@ -37,11 +43,11 @@ pub fn file(bytes: &mut [u8], size: usize, longest: usize, seed: u32, places: fn
     size
 }
 
-/// One of libFuzzer's mutations, without a change of the length.
-fn within(place: &mut [u8]) {
+/// One of the other maker's mutations, without a change of the length.
+fn within(place: &mut [u8], other: Other) {
     let mut changed = place.to_vec();
     let length = changed.len();
-    let size = libfuzzer_sys::fuzzer_mutate(&mut changed, length, length).min(length);
+    let size = other(&mut changed, length, length).min(length);
     place[..size].copy_from_slice(&changed[..size]);
 }
 

@@ -1,7 +1,7 @@
 //! A trace: opened, matched, put on a common clock, categorized.
 #![no_main]
 
-use libfuzzer_sys::{fuzz_mutator, fuzz_target};
+use libfuzzer_sys::{fuzz_mutator, fuzz_target, fuzzer_mutate};
 use mpitrace::reader::Trace;
 use mpitrace_fuzz::{analyse, checksums, memory_file, mutate, places};
 
@@ -14,7 +14,7 @@ fuzz_target!(|bytes: &[u8]| {
 });
 
 fuzz_mutator!(|bytes: &mut [u8], size: usize, longest: usize, seed: u32| {
-    let size = mutate::file(bytes, size, longest, seed, places::of_trace);
+    let size = mutate::file(&mut bytes[..longest], size, seed, places::of_trace, fuzzer_mutate);
     checksums::repair(&mut bytes[..size]);
     size
 });

@@ -11,6 +11,7 @@ mod exports;
 mod header;
 mod installed;
 mod invented;
+mod own_headers;
 mod pattern;
 mod roles;
 mod signatures;
@@ -52,6 +53,7 @@ fn main() {
             spelled::outside(&LINES),
         )
     }));
+    trials.extend(own_headers());
     for (name, header) in &headers {
         trials.push(with(&format!("every_function_is_declared_as_in_the_header::{name}"), header, |header| {
             none("the table says otherwise than the header", signatures::differences(header, &LINES))
@@ -69,6 +71,23 @@ fn main() {
         none("stale in tests/headers/not-wrapped.txt", completeness::stale(headers, &wrapped()))
     }));
     libtest_mimic::run(&arguments, trials).exit();
+}
+
+/// The headers in include/ under each standard. A machine has gcc for its MPI libraries; clang may be there.
+fn own_headers() -> Vec<Trial> {
+    let mut trials = Vec::new();
+    for compilers in own_headers::COMPILERS {
+        for (standard, language) in own_headers::STANDARDS {
+            let compiler = compilers[usize::from(language == "c++")];
+            let name = format!("the_headers_in_include_have_no_warning::{compiler}::{standard}");
+            let read = move || own_headers::read(compiler, standard, language).map_err(Failed::from);
+            let is_here = own_headers::is_here(compiler);
+            let trial =
+                if is_here { trial(&name, read) } else { Trial::test(format!("{name} skipped: no {compiler}"), read) };
+            trials.push(trial.with_ignored_flag(!is_here));
+        }
+    }
+    trials
 }
 
 fn exports() -> Result<(), Failed> {

@@ -9,6 +9,7 @@ mod damage;
 mod diagnose;
 mod export;
 mod files;
+mod hostile;
 mod report;
 mod stats;
 mod summary;

@@ -1,0 +1,59 @@
+#!/bin/bash
+# What checks unsafe code and the order of its loads and stores: the model of tests/models, and the unit tests of the
+# preloaded library under ThreadSanitizer and under valgrind's memcheck. See docs/tests.md.
+#
+#   tests/unsafe.sh [models] [threads] [memory]   all of them without a name
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+checks=("$@")
+[ $# -gt 0 ] || checks=(models threads memory)
+target=${CARGO_TARGET_DIR:-target}
+mkdir -p "$target"
+target=$(cd "$target" && pwd)
+host=$(rustc -vV | sed -n 's/^host: //p')
+
+# Not among these: tests that ask what the machine's own counters say (perf), which neither tool can show.
+except=(--skip counters::perf)
+
+skip() {
+    echo "$1 skipped: $2"
+    [ "${NOTHING_SKIPPED:-}" = "" ] || exit 1
+}
+
+# Every order in which two threads can run through the shared words of the trace buffer.
+models() {
+    CARGO_TARGET_DIR=$target/models cargo test --manifest-path tests/models/Cargo.toml
+}
+
+# The standard library itself is not instrumented (its source would be needed): what happens in it is not seen, but for
+# what is compiled into the tests. The sanitizer is an option of unstable compilers; a stable one takes it all the same
+# when it is told so.
+threads() {
+    RUSTC_BOOTSTRAP=1 RUSTFLAGS="-Zsanitizer=thread -Cunsafe-allow-abi-mismatch=sanitizer" \
+        TSAN_OPTIONS="halt_on_error=1 suppressions=$PWD/tests/tsan-suppressions.txt" \
+        cargo test --profile checked --target "$host" --target-dir "$target/tsan" -p mpitrace-interpose --lib -- "${except[@]}"
+}
+
+memory() {
+    if ! command -v valgrind >/dev/null; then
+        skip "memory" "no valgrind"
+        return
+    fi
+    CARGO_TARGET_X86_64_UNKNOWN_LINUX_GNU_RUNNER="valgrind --quiet --error-exitcode=9 --leak-check=no" \
+        CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER="valgrind --quiet --error-exitcode=9 --leak-check=no" \
+        cargo test --profile checked -p mpitrace-interpose --lib -- --test-threads 1 "${except[@]}"
+}
+
+for check in "${checks[@]}"; do
+    case $check in
+        models | threads | memory)
+            echo "-- $check"
+            $check
+            ;;
+        *)
+            sed -n '2,/^set/{/^#/s/^# \{0,1\}//p}' "$0" >&2
+            exit 2
+            ;;
+    esac
+done
