@@ -37,6 +37,7 @@ mod languages;
 mod messages;
 mod output;
 mod preload;
+mod random_death;
 mod report;
 mod requests;
 mod runs;
@@ -90,6 +91,7 @@ fn main() {
         ("capacity", capacity::TESTS),
         ("bounds", bounds::TESTS),
         ("death", death::TESTS),
+        ("random_death", random_death::TESTS),
         ("preload", preload::TESTS),
         ("settings", settings::TESTS),
         ("output", output::TESTS),
@@ -108,6 +110,7 @@ fn main() {
     if !arguments.list {
         litter::sweep_all();
         tiers::write_seconds();
+        random_death::write_table();
     }
     conclusion.exit();
 }
