@@ -34,6 +34,7 @@ mod handles;
 mod hosts;
 mod inside;
 mod languages;
+mod limits;
 mod messages;
 mod output;
 mod preload;
@@ -89,6 +90,7 @@ fn main() {
         ("threads", threads::TESTS),
         ("inside", inside::TESTS),
         ("capacity", capacity::TESTS),
+        ("limits", limits::TESTS),
         ("bounds", bounds::TESTS),
         ("death", death::TESTS),
         ("random_death", random_death::TESTS),
