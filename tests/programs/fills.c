@@ -1,9 +1,9 @@
-/* fills CALLS RANK [WHAT NUMBER]: so many Allreduces on MPI_COMM_SELF, which wait for no other rank: on rank RANK, or on
- * all if it is -1. Then one on MPI_COMM_WORLD. Behind MPI_Init, WHAT is done first:
+/* fills CALLS RANK [WHAT NUMBER]: so many Allreduces on MPI_COMM_SELF, which wait for no other rank: on rank RANK, or
+ * on all if it is -1. Then one on MPI_COMM_WORLD. Behind MPI_Init, WHAT is done first:
  *   fsize   the process may not make a file of more bytes from now on: the MPI library may need larger ones before
  *   memory  so many bytes are allocated, which is reported
  *   space   nothing; the address space in use goes to stderr, bytes
- *   death   rank NUMBER ends by SIGKILL when its calls have returned */
+ *   death   rank NUMBER ends by SIGKILL when all its calls have returned */
 #include "report.h"
 
 #include <signal.h>
@@ -39,8 +39,8 @@ int main(int argc, char **argv)
         MPI_Allreduce(&in, &out, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_SELF);
         sum += out;
     }
-    if (!strcmp(what, "death") && world_rank == (int)number) kill(getpid(), SIGKILL);
     MPI_Allreduce(&sum, &out, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    if (!strcmp(what, "death") && world_rank == (int)number) kill(getpid(), SIGKILL);
     report("%.17g %.17g, %s", sum, out, memory ? "with memory" : "without");
     free(memory);
     MPI_Finalize();

@@ -128,7 +128,7 @@ fn address_space(case: &Case) {
         traced.same_as(&plain);
         let info = traced.trace.info();
         assert_eq!((info.records, info.complete), (10_002, true), "{}", traced.stderr);
-        assert_said(&traced, "records are kept, as address space is limited", &[WRITTEN]);
+        assert_said(&traced, "the address space is limited", &[WRITTEN]);
     }
 }
 
@@ -218,31 +218,34 @@ fn half_way_and_killed(case: &Case) {
     assert!(!info.complete);
     // Memory is taken for 16384 records at once.
     assert!(info.records >= 2 * 16384 && info.records < RECORDS, "{info:?}");
-    let made = RECORDS - 2..=RECORDS;
+    let made = RECORDS - 1..=RECORDS;
     assert!(made.contains(&(info.records + info.dropped)), "{} and {}", info.records, info.dropped);
 }
 
-/// A /dev/shm of these sizes, or none. MPI libraries need it themselves: some do not start then, and tell why.
+/// A /dev/shm of these sizes, or none. MPI libraries need it themselves: some do not start then.
 fn shared_memory(case: &Case) {
     let other = case.folder.join("other");
     fs::create_dir(&other).expect("a folder");
     let small = |size: &str| format!("mount -t tmpfs -o size={size} none /dev/shm");
-    let none = "mkdir \"$0/dev\" && mount -t tmpfs none \"$0/dev\" && cd \"$0/dev\" && mkdir pts \
-                && for name in null zero full random urandom tty; do touch $name && mount --bind /dev/$name $name; done \
-                && mount --bind /dev/pts pts && ln -s pts/ptmx ptmx && ln -s /proc/self/fd fd && ln -s fd/0 stdin \
-                && ln -s fd/1 stdout && ln -s fd/2 stderr && cd / && mount --move \"$0/dev\" /dev && cd \"$OLDPWD/../..\"";
+    let none = "mkdir -p \"$0/dev\" && mount -t tmpfs none \"$0/dev\" && mkdir \"$0/dev/pts\" \
+                && for name in null zero full random urandom tty; do \
+                    touch \"$0/dev/$name\" && mount --bind /dev/$name \"$0/dev/$name\"; done \
+                && mount --bind /dev/pts \"$0/dev/pts\" && ln -s pts/ptmx \"$0/dev/ptmx\" \
+                && ln -s /proc/self/fd \"$0/dev/fd\" && ln -s fd/0 \"$0/dev/stdin\" \
+                && ln -s fd/1 \"$0/dev/stdout\" && ln -s fd/2 \"$0/dev/stderr\" && mount --move \"$0/dev\" /dev";
     for commands in [small("4k"), small("1m"), small("32m"), none.to_owned()] {
         let before = in_namespace(&commands, &other);
         let launch = || case.launch(2, "fills.c").arg("1000").set("TMPDIR", &other);
         let plain = launch().run_under(&before);
         let traced = launch().trace().set("MPITRACE_SEGMENT_DIR", "").run_under(&before);
-        assert_eq!(traced.code, plain.code, "{commands}\n{}\nwithout the tracer:\n{}", traced.stderr, plain.stderr);
+        let what = format!("{commands}\n{}\nwithout the tracer:\n{}", traced.stderr, plain.stderr);
+        // Launchers have several codes for ranks that do not start.
+        assert_eq!(traced.code == 0, plain.code == 0, "exit codes {} and {}: {what}", traced.code, plain.code);
         if plain.code == 0 {
             traced.same_as(&plain);
             assert_said(&traced, WRITTEN, &[ROOM]);
             assert_eq!((traced.trace.info().records, traced.trace.info().complete), (2002, true), "{commands}");
         }
-        let _ = fs::remove_dir_all(other.join("dev"));
     }
     // Markers of jobs that could not start lie where live records would.
     let left = fs::read_dir(&other).expect("the folder").flatten().map(|entry| entry.file_name());
@@ -256,13 +259,17 @@ fn no_folder(case: &Case) {
     fs::write(&file, "").expect("a file where a folder is asked for");
     let none = file.join("none");
     let launch = || case.launch(2, "fills.c").arg("1000");
-    let plain = launch().run();
-    // No file can be made in the descriptors' folder, and there is nothing for it in the MPI library's way.
+    // As much as the tracer leaves to the MPI library.
+    let before = in_namespace("mount -t tmpfs -o size=16m none /dev/shm", &none);
+    let plain = launch().run_under(&before);
     let launch = launch().trace().set("MPITRACE_SEGMENT_DIR", &none).set("TMPDIR", &none);
-    let traced =
-        launch.run_under(&in_namespace("mount -t tmpfs -o size=64m,nr_inodes=1k none \"$0\"", Path::new("/mnt")));
-    traced.same_as(&plain);
-    assert_eq!((traced.trace.info().records, traced.trace.info().complete), (2002, true));
+    let traced = launch.run_under(&before);
+    assert_eq!(traced.code == 0, plain.code == 0, "{}\n{}", traced.stderr, plain.stderr);
+    if plain.code == 0 {
+        traced.same_as(&plain);
+        assert_said(&traced, "they lie in private memory", &[WRITTEN]);
+        assert_eq!((traced.trace.info().records, traced.trace.info().complete), (2002, true));
+    }
 }
 
 fn full_output(case: &Case) {
