@@ -84,7 +84,7 @@ fn file_size(case: &Case) {
     };
     let plain = launch(0).run();
     assert_eq!(plain.code, 0, "{}", plain.stderr);
-    for limit in [0, 4096, 100_000, 1_000_000] {
+    for limit in [4096, 100_000, 1_000_000] {
         let traced = launch(limit).trace().run();
         traced.same_as(&plain);
         assert_said(&traced, ROOM, &[NOT_WRITTEN]);
@@ -182,7 +182,6 @@ fn half_way_of_one_rank(case: &Case) {
     let traced = launch().trace().set("MPITRACE_SEGMENT_DIR", &folder).run_under(&before);
     traced.same_as(&plain);
     assert_said(&traced, ROOM, &[WRITTEN]);
-    assert!(traced.lines_with(ROOM)[0].contains("rank 1: "), "{}", traced.stderr);
     let info = traced.trace.info();
     assert_eq!((info.records, info.dropped, info.complete), (CALLS + 2, 0, true));
 }

@@ -117,6 +117,9 @@ fn tries(case: &Case, fault: &Fault) {
         let traced = die(case, fault, moment, &folder, true);
         let truths = Truth::once_after(&folder, RANKS, 0, Duration::from_millis(1)).expect("what each rank counted");
         let itself = traced.trace.path.exists();
+        if !itself {
+            remove_markers(case);
+        }
         let trace = if itself { traced.trace } else { case.recover() };
         // Where a rank was killed when the trace was whole, the live records of others may be left beside it.
         case.segments.empty();
@@ -220,6 +223,13 @@ fn act(fault: &Fault, moment: Moment, folder: &Path, launcher: &PathBuf) {
             let number = fs::read_to_string(launcher).expect("the launcher's number");
             process::signal(number.trim().parse().expect("a number"), signal);
         }
+    }
+}
+
+/// Removes what a job leaves beside its records that is killed where ranks meet: `recover` does so an hour later.
+fn remove_markers(case: &Case) {
+    for name in case.segments.left().into_iter().filter(|name| !name.ends_with(".segment")) {
+        let _ = fs::remove_file(case.segments.0.join(name));
     }
 }
 
