@@ -8,6 +8,7 @@
 #     idle     what can only be told where nothing else runs
 #     mpi4py   mpi4py's whole test-suite on each library
 #     fuzz     each fuzz target for ten minutes
+#     deaths   each way in which a job can die, 100 times on each library at random moments
 set -euo pipefail
 cd "$(dirname "$0")/.."
 exec </dev/null
@@ -72,8 +73,14 @@ result() {
         echo
     } >"$log"
     cat "$log"
-    if [ "$1" != passed ] || [ "${CI:-}" = true ] || [ ! -w "$page" ] || ! grep -q "^<!-- $tier: begin -->" "$page"; then return 0; fi
-    awk -v begin="<!-- $tier: begin -->" -v end="<!-- $tier: end -->" -v file="$log" '
+    if [ "$1" = passed ]; then onto $page "$log"; fi
+}
+
+# onto PAGE FILE: puts the file where the page has a place for this tier.
+onto() {
+    local page=$1 file=$2
+    if [ "${CI:-}" = true ] || [ ! -w "$page" ] || ! grep -q "^<!-- $tier: begin -->" "$page"; then return 0; fi
+    awk -v begin="<!-- $tier: begin -->" -v end="<!-- $tier: end -->" -v file="$file" '
         $0 == end { skip = 0 }
         !skip { print }
         $0 == begin { while ((getline line < file) > 0) print line; skip = 1 }
@@ -182,8 +189,13 @@ case $tier in
         export MPI4PY_WHOLE_SUITE=1
         step "the whole suite" whole_programs all mpi4py_passes
         ;;
+    deaths)
+        export MPITRACE_SOAK="${MPITRACE_SOAK:-100}"
+        step "each fault $MPITRACE_SOAK times" whole_programs all random_death::
+        onto docs/reliability.md "$target/tests/deaths.md"
+        ;;
     *)
-        echo "no soak is called $tier: load, idle, mpi4py, fuzz" >&2
+        echo "no soak is called $tier: load, idle, mpi4py, fuzz, deaths" >&2
         exit 2
         ;;
 esac

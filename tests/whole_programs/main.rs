@@ -36,10 +36,12 @@ mod hosts;
 mod inside;
 mod interruptions;
 mod languages;
+mod limits;
 mod messages;
 mod output;
 mod preload;
 mod process_state;
+mod random_death;
 mod report;
 mod requests;
 mod runs;
@@ -93,8 +95,10 @@ fn main() {
         ("inside", inside::TESTS),
         ("interruptions", interruptions::TESTS),
         ("capacity", capacity::TESTS),
+        ("limits", limits::TESTS),
         ("bounds", bounds::TESTS),
         ("death", death::TESTS),
+        ("random_death", random_death::TESTS),
         ("preload", preload::TESTS),
         ("process_state", process_state::TESTS),
         ("settings", settings::TESTS),
@@ -114,6 +118,7 @@ fn main() {
     if !arguments.list {
         litter::sweep_all();
         tiers::write_seconds();
+        random_death::write_table();
     }
     conclusion.exit();
 }

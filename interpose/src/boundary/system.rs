@@ -79,6 +79,54 @@ pub fn file_size_limit() -> Option<u64> {
     Some(limit(libc::RLIMIT_FSIZE)).filter(|&limit| limit != libc::RLIM_INFINITY)
 }
 
+/// Does something of the tracer's own that may have other code write to files. Where files have a size limit the kernel
+/// sends SIGXFSZ to whoever writes beyond it, which ends the program: meanwhile the write fails, and that is all.
+pub fn without_file_size_signal<T>(work: impl FnOnce() -> T) -> T {
+    if file_size_limit().is_none() {
+        return work();
+    }
+    // SAFETY: a signal set is made of integers.
+    let (mut set, mut before): (libc::sigset_t, libc::sigset_t) = unsafe { std::mem::zeroed() };
+    // SAFETY: both sets outlive the calls, which change this thread's mask alone.
+    let blocked = unsafe {
+        libc::sigemptyset(&raw mut set);
+        libc::sigaddset(&raw mut set, libc::SIGXFSZ);
+        libc::pthread_sigmask(libc::SIG_BLOCK, &raw const set, &raw mut before) == 0
+    };
+    let done = work();
+    // SAFETY: `before` was filled in above where it is looked at; all sets outlive the calls.
+    unsafe {
+        // Where the program blocks the signal itself, one that is pending may be its own.
+        if blocked && libc::sigismember(&raw const before, libc::SIGXFSZ) == 0 {
+            let at_once = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+            libc::sigtimedwait(&raw const set, std::ptr::null_mut(), &raw const at_once);
+            libc::pthread_sigmask(libc::SIG_SETMASK, &raw const before, std::ptr::null_mut());
+        }
+    }
+    done
+}
+
+/// How much more address space this process may take, bytes; `None`: it is not limited.
+pub fn address_space_left() -> Option<u64> {
+    let limit = Some(limit(libc::RLIMIT_AS)).filter(|&limit| limit != libc::RLIM_INFINITY)?;
+    // SAFETY: takes a number.
+    let page = unsafe { libc::sysconf(libc::_SC_PAGESIZE) } as u64;
+    let sizes = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
+    let pages: Option<u64> = sizes.split(' ').next().and_then(|size| size.parse().ok());
+    // Where the kernel does not say what is in use, half of it may be.
+    Some(limit.saturating_sub(pages.map_or(limit / 2, |pages| pages * page)))
+}
+
+/// How large the file system of a file is, and how much of it is free for this process, bytes; `None`: not known.
+pub fn room(file: &File) -> Option<(u64, u64)> {
+    // SAFETY: the structure is made of integers.
+    let mut found: libc::statvfs = unsafe { std::mem::zeroed() };
+    // SAFETY: the descriptor stays open as long as the file is borrowed, and `found` outlives the call.
+    let known = unsafe { libc::fstatvfs(file.as_raw_fd(), &raw mut found) } == 0;
+    // A file system without a limit of its own has no blocks.
+    (known && found.f_blocks > 0).then(|| (found.f_blocks * found.f_frsize, found.f_bavail * found.f_frsize))
+}
+
 /// Takes memory for a range of a file. False where there is none.
 pub fn allocate(file: &File, offset: u64, length: u64) -> bool {
     // Kernels before 2024 undo the work on tmpfs when any signal is pending: a profiler's timer would have it begin

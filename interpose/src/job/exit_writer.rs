@@ -18,7 +18,7 @@ use crate::boundary::system;
 use crate::counters::per_call;
 use crate::job::output::{self, Written};
 use crate::job::run::{RUN, Run};
-use crate::job::{launcher, log, output_name, world};
+use crate::job::{first_on_node, launcher, log, output_name, world};
 use crate::record::{mode, thread, ticks};
 
 /// How far this rank got, at this tick.
@@ -27,7 +27,10 @@ pub fn mark(run: &Run, reached: u32) {
         if reached == state::FINALIZED {
             // What came after the last call is in the totals.
             per_call::skipped();
-            per_call::finish().into_iter().for_each(log::warn_on_node);
+            let found = per_call::finish();
+            if !found.is_empty() && first_on_node::is_first("counters") {
+                found.into_iter().for_each(log::warn);
+            }
         }
         live.change_rank(|rank| {
             rank.last_anchor = ticks::anchor();
@@ -69,7 +72,7 @@ fn write() -> Option<()> {
             );
             return Some(());
         }
-        Err(error) => Written::Failed { path, why: Some((run.rank, error)) },
+        Err(error) => Written::failed(run, path, Some((run.rank, error))),
     };
     output::say_result(run, run.rank == 0, written, "");
     Some(())

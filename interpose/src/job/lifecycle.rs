@@ -1,8 +1,6 @@
 //! `MPI_Init`, `MPI_Finalize`, `MPI_Abort` and `MPI_Pcontrol`.
 
 use std::ffi::c_int;
-use std::os::linux::net::SocketAddrExt;
-use std::os::unix::net::{SocketAddr, UnixDatagram};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -18,7 +16,7 @@ use crate::job::run::{RUN, Run, World};
 use crate::job::startup::{self, Identity, Prepared};
 use crate::job::traced_ranks::{Answer, Found, TracedRanks};
 use crate::job::writers::Writers;
-use crate::job::{exit_writer, log, output, output_name, world};
+use crate::job::{exit_writer, first_on_node, log, output, output_name, world};
 use crate::record::{mode, thread};
 
 /// `MPI_Init` and `MPI_Init_thread`.
@@ -36,7 +34,7 @@ pub fn init(forward: impl FnOnce() -> c_int) -> c_int {
     let result = thread::guarded(forward);
     if let Some((prepared, mut traced_ranks)) = prepared {
         if result == 0 {
-            thread::catch_panic(|| start(prepared, traced_ranks));
+            thread::catch_panic(|| system::without_file_size_signal(|| start(prepared, traced_ranks)));
         } else {
             traced_ranks.withdraw_markers();
         }
@@ -150,7 +148,7 @@ pub fn finalize(forward: impl FnOnce() -> c_int) -> c_int {
         && !world.finalized.swap(true, Ordering::AcqRel)
     {
         thread::catch_panic(|| {
-            finish(run, world);
+            system::without_file_size_signal(|| finish(run, world));
             Some(())
         });
     }
@@ -188,7 +186,7 @@ pub fn abort(forward: impl FnOnce() -> c_int) -> c_int {
         exit_writer::mark(run, state::ABORTED);
         // Programs call it on all ranks at once: one of each node says so.
         if let Some(folder) = live.folder()
-            && is_first_to_abort(run)
+            && first_on_node::is_first("aborts")
         {
             log::warn(&format!(
                 "MPI_Abort: the records are kept: on each node `mpitrace recover {} -o FILE` makes a trace of them",
@@ -197,22 +195,6 @@ pub fn abort(forward: impl FnOnce() -> c_int) -> c_int {
         }
     }
     forward()
-}
-
-/// Whether this is the first process of its job on this node to come here. The name that shows it lasts as long as the
-/// process, and is seen on the node alone.
-fn is_first_to_abort(run: &Run) -> bool {
-    let key = run.world.get().map_or(u64::from(run.process), |world| world.traced_ranks.job.key);
-    let name = format!("mpitrace-{}-{key:016x}-aborts", system::user());
-    let taken = SocketAddr::from_abstract_name(name).and_then(|name| UnixDatagram::bind_addr(&name));
-    match taken {
-        Err(error) => error.kind() != std::io::ErrorKind::AddrInUse,
-        Ok(held) => {
-            // The kernel gives the name back when the process ends.
-            std::mem::forget(held);
-            true
-        }
-    }
 }
 
 /// `MPI_Pcontrol`: 0 pauses recording on this rank, 1 resumes it.

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 use mpitrace_format::layout::NO_RANK;
 
 use crate::boundary::standard_error;
+use crate::job::first_on_node;
 
 /// `MPITRACE_VERBOSE`.
 static VERBOSE: AtomicU8 = AtomicU8::new(1);
@@ -45,9 +46,9 @@ pub fn warn(text: &str) {
     }
 }
 
-/// As [`warn`], for what all ranks of a node are likely to meet: from one of them.
-pub fn warn_on_node(text: &str) {
-    if is_first_on_node() {
+/// As [`warn`], for a subject that several ranks of a node may meet: from the first one that does.
+pub fn warn_on_node(subject: &str, text: &str) {
+    if first_on_node::is_first(subject) {
         warn(text);
     }
 }

@@ -38,6 +38,9 @@ pub fn write(run: &Run, world: &World) {
     if matches!(written, Written::NotShared) {
         (written, files) = write_by_node(run, world, &all, &path, content.as_ref());
     }
+    if let (Written::Failed { all_kept, .. }, "") = (&mut written, files) {
+        *all_kept = all.all(*all_kept);
+    }
     say_result(run, run.rank == 0, written, files);
     all.free();
 }
@@ -90,8 +93,16 @@ pub enum Written {
     Whole { path: PathBuf, ranks: u32, records: u64 },
     /// Not all ranks see the folder.
     NotShared,
-    /// It could not be written; why, and of which rank of the world, on the first of the writers.
-    Failed { path: PathBuf, why: Option<(u32, io::Error)> },
+    /// It could not be written; why, and of which rank of the world, on the first of the writers; and whether all live
+    /// records lie in the folder.
+    Failed { path: PathBuf, why: Option<(u32, io::Error)>, all_kept: bool },
+}
+
+impl Written {
+    /// As this rank knows it.
+    pub fn failed(run: &Run, path: PathBuf, why: Option<(u32, io::Error)>) -> Written {
+        Written::Failed { path, why, all_kept: run.live.get().is_none_or(|live| live.is_in_folder()) }
+    }
 }
 
 /// Says how it went, and lets the live records go where they are safe. `files` is what else is to be said of a file
@@ -115,10 +126,11 @@ pub fn say_result(run: &Run, speaks: bool, written: Written, files: &str) {
                 log::line(&format!("{records} calls of {whose} traced into {}{files}{full}", shown.display()));
             }
         }
-        Written::Failed { path, why: Some((rank, why)) } => {
+        Written::Failed { path, why: Some((rank, why)), all_kept } => {
             let keeps = match run.live.get().and_then(|live| live.folder()) {
                 Some(folder) => format!(
-                    "the records of all ranks are kept: on each node `mpitrace recover {} -o FILE` makes a trace of them",
+                    "the records of all ranks are kept{}: on each node `mpitrace recover {} -o FILE` makes a trace of them",
+                    if all_kept { "" } else { ", but those that found no room are lost" },
                     folder.display()
                 ),
                 None => "the records are lost".to_owned(),
@@ -141,7 +153,7 @@ fn write_together(run: &Run, world: &World, writers: &Writers, path: &Path, cont
     }
     let taken = writers.agree_on(created.as_ref().map_or_else(PathBuf::new, |(taken, _)| taken.clone()));
     if taken.as_os_str().is_empty() {
-        return Written::Failed { path: path.to_owned(), why };
+        return Written::failed(run, path.to_owned(), why);
     }
     let partial = file::partial_name(&taken, &token);
     let opened = match created {
@@ -170,7 +182,7 @@ fn write_together(run: &Run, world: &World, writers: &Writers, path: &Path, cont
         }
     }
     if !writers.all(published.is_ok() || writers.rank != 0 && parts.is_some()) {
-        return Written::Failed { path: taken, why: published.err().flatten() };
+        return Written::failed(run, taken, published.err().flatten());
     }
     let records = parts.iter().flatten().map(|part| part.records).sum();
     Written::Whole { path: published.unwrap_or(taken), ranks: writers.size, records }

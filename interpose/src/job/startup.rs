@@ -16,7 +16,7 @@ use crate::counters::{mpi_t, per_call, user_counters};
 use crate::identity::{call_site, registry};
 use crate::job::run::{RUN, Run, World};
 use crate::job::settings::Settings;
-use crate::job::{log, metadata};
+use crate::job::{first_on_node, log, metadata};
 use crate::record::trace_buffer::{self, TraceBuffer};
 use crate::record::{mode, threads, ticks, watch};
 
@@ -98,6 +98,7 @@ pub fn begin(prepared: Prepared, who: &Identity, world: OnceLock<World>) -> Opti
     RUN.set(run).ok()?;
     let run = RUN.get()?;
     log::set_rank(who.rank);
+    first_on_node::set_job(who.job_key);
     preloaded::say_namesakes(who.speaks);
     if who.speaks {
         run.settings.warnings.iter().for_each(|warning| log::line(warning));
@@ -115,11 +116,16 @@ pub fn begin(prepared: Prepared, who: &Identity, world: OnceLock<World>) -> Opti
     let planned_columns = planned.columns();
     let columns = columns(planned_columns);
     let Some(live) = TraceBuffer::create(&run.settings.segment_folders(), &name, header, &columns) else {
-        log::warn("no memory for the records; this rank runs untraced");
+        log::warn_on_node("memory", "no memory for the records; this rank runs untraced");
         return None;
     };
-    if who.speaks {
-        say_other_folder(&run.settings, live.folder());
+    say_other_folder(&run.settings, live.folder(), who.speaks);
+    if who.speaks && live.rank().capacity < run.settings.capacity {
+        log::line(&format!(
+            "each rank has room for {} records instead of {}: the address space is limited (ulimit -v)",
+            live.rank().capacity,
+            run.settings.capacity
+        ));
     }
     run.live.set(live).ok()?;
     registry::start(live);
@@ -168,13 +174,15 @@ fn columns(counters: usize) -> Vec<ColumnEntry> {
     common.chain(before_all).chain(requests).chain(inner).collect()
 }
 
-/// Says so where the live records do not lie where they should.
-fn say_other_folder(settings: &Settings, folder: Option<&Path>) {
+/// Says so where the live records do not lie where they should: of all ranks, the one that `speaks`; where a kill would
+/// lose them, any that meets it.
+fn say_other_folder(settings: &Settings, folder: Option<&Path>, speaks: bool) {
     match (folder, &settings.segment_folder) {
-        (None, _) => log::line(
+        (None, _) => log::warn_on_node(
+            "room",
             "no folder takes the live records, they lie in private memory: a kill loses them (MPITRACE_SEGMENT_DIR names a folder)",
         ),
-        (Some(folder), Some(asked)) if folder != asked => log::line(&format!(
+        (Some(folder), Some(asked)) if folder != asked && speaks => log::line(&format!(
             "MPITRACE_SEGMENT_DIR={} takes no records, they lie in {}",
             asked.display(),
             folder.display()

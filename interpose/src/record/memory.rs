@@ -136,9 +136,21 @@ impl NodeFile {
             // What has the number now is the program's.
             std::mem::forget(std::mem::replace(&mut self.file, file));
         }
-        allocate(&self.file, offset, length)
+        leaves_room(&self.path, &self.file, length) && allocate(&self.file, offset, length)
     }
 }
+
+/// Whether the folder that MPI libraries make their shared memory in has enough room left for them: some of them touch
+/// it without having taken memory for it, and SIGBUS ends the program where there is none.
+fn leaves_room(path: &Path, file: &File, length: u64) -> bool {
+    if path.parent() != Some(Path::new("/dev/shm")) {
+        return true;
+    }
+    system::room(file).is_none_or(|(size, free)| free >= length + (size / 8).max(LEFT_TO_OTHERS))
+}
+
+/// What is left to others of the folder, bytes, or an eighth of it where that is more.
+const LEFT_TO_OTHERS: u64 = 16 << 20;
 
 fn identity(file: &File) -> Option<(u64, u64)> {
     file.metadata().ok().map(|known| (known.dev(), known.ino()))
@@ -149,7 +161,8 @@ pub fn map_file(path: &Path, length: u64) -> Option<(Mapping, NodeFile)> {
     let mut options = OpenOptions::new();
     options.read(true).write(true).create_new(true).mode(0o600).custom_flags(libc::O_NOFOLLOW);
     let file = system::out_of_the_way(options.open(path).ok()?);
-    let mapping = if allocate(&file, 0, PAGE) { Mapping::of_file(&file, length) } else { None };
+    let mapping =
+        if leaves_room(path, &file, PAGE) && allocate(&file, 0, PAGE) { Mapping::of_file(&file, length) } else { None };
     match mapping.zip(identity(&file)) {
         Some((mapping, identity)) => {
             // Marks it as being of a living process; the kernel takes the mark off when the process ends.

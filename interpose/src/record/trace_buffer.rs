@@ -72,20 +72,31 @@ const MEMORY_STEP: u64 = 16384;
 /// A chunk that takes no memory has an anchor taken where the last one is so many ticks old: 6 ms of a TSC of 2.6 GHz.
 const ANCHORED_AFTER: u64 = 1 << 24;
 
+/// Something lies in private memory, as the folder had no room for it.
+static IN_PRIVATE_MEMORY: AtomicBool = AtomicBool::new(false);
+
+/// By what tables and records are divided where address space is limited, in turn.
+const DIVISORS: [(u64, u64); 6] = [(1, 1), (16, 1), (256, 1), (256, 4), (256, 16), (256, 64)];
+/// Of the address space that is left, the tracer takes one part in so many: the rest is the program's.
+const SHARE: u64 = 4;
+
 impl TraceBuffer {
     /// Makes a buffer in the first of `folders` that takes one, else in private memory. It lasts as long as the
     /// process.
     ///
-    /// Where the process may not have so much address space (`ulimit -v`) the tables are made smaller.
+    /// Where the process may not have so much address space (`ulimit -v`) the tables are made smaller, then the arrays.
     pub fn create(
         folders: &[PathBuf],
         name: &str,
         rank: RankHeader,
         columns: &[ColumnEntry],
     ) -> Option<&'static TraceBuffer> {
-        let made = [1, 16, 256].iter().find_map(|divisor| {
-            let layout = Layout::new(rank, columns, CAPACITIES.map(|capacity| capacity / divisor))?;
-            TraceBuffer::of_layout(folders, name, layout)
+        let most = system::address_space_left().map(|left| left / SHARE);
+        let made = DIVISORS.iter().find_map(|&(tables, records)| {
+            let rank = RankHeader { capacity: rank.capacity.div_ceil(records), ..rank };
+            let layout = Layout::new(rank, columns, CAPACITIES.map(|capacity| capacity / tables))?;
+            let fits = most.is_none_or(|most| layout.length <= most);
+            fits.then(|| TraceBuffer::of_layout(folders, name, layout)).flatten()
         });
         made.map(|buffer| &*Box::leak(Box::new(buffer)))
     }
@@ -116,6 +127,11 @@ impl TraceBuffer {
     /// The folder that it lies in; `None`: private memory.
     pub fn folder(&self) -> Option<&Path> {
         self.path.as_deref().and_then(Path::parent)
+    }
+
+    /// Whether all of it lies in the folder, so that it survives the process.
+    pub fn is_in_folder(&self) -> bool {
+        self.path.is_some() && !IN_PRIVATE_MEMORY.load(Ordering::Relaxed)
     }
 
     /// Whether a call was not kept since the arrays were full.
@@ -293,9 +309,9 @@ impl TraceBuffer {
                     return false;
                 }
                 *private = true;
-                static SAID: AtomicBool = AtomicBool::new(false);
-                if !SAID.swap(true, Ordering::Relaxed) {
+                if !IN_PRIVATE_MEMORY.swap(true, Ordering::Relaxed) {
                     log::warn_on_node(
+                        "room",
                         "no room left for the live records: what comes now would be lost if the program were killed \
                          (MPITRACE_SEGMENT_DIR names another folder)",
                     );

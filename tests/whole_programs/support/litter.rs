@@ -1,11 +1,15 @@
-//! MPICH and Intel MPI leave their shared memory in /dev/shm when a rank is killed: 2 MiB or more each time, where a
-//! container has 64 MiB in all. The tests that kill ranks clean up after them.
+//! MPI libraries leave their shared memory in /dev/shm when a rank is killed: 2 MiB or more each time, where a container
+//! has 64 MiB in all. The tests that kill ranks clean up after them.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::OnceLock;
 use std::time::{Duration, SystemTime};
+
+/// How the names begin: MPICH's, Intel's, those of Open MPI 4 and 5, and UCX's.
+const NAMES: [&str; 6] =
+    ["mpich_shm_", "mpich_shar_tmp", "Intel_MPI_", "vader_segment.", "sm_segment.", "ucx_shm_posix_"];
 
 /// What is younger stays: another test's job may be about to map it, and on a busy machine that takes a while.
 const YOUNG: Duration = Duration::from_secs(2);
@@ -34,7 +38,7 @@ fn sweep_older(age: Duration) {
     let me = unsafe { libc::geteuid() };
     for entry in fs::read_dir("/dev/shm").into_iter().flatten().flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
-        let theirs = name.starts_with("mpich_shm_") || name.starts_with("Intel_MPI_");
+        let theirs = NAMES.iter().any(|theirs| name.starts_with(theirs));
         let Ok(metadata) = entry.metadata() else { continue };
         let made = metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH);
         if theirs && metadata.uid() == me && (since..before).contains(&made) && !is_mapped(&entry.path()) {

@@ -10,6 +10,7 @@ pub mod litter;
 pub mod process;
 pub mod tiers;
 pub mod trace;
+pub mod truth;
 pub mod want;
 
 pub use binaries::{TARGET, tracer};

@@ -59,3 +59,18 @@ fn end(child: &mut Child) {
         let _ = child.wait();
     }
 }
+
+/// Whether a process of this number runs a program whose name begins so. One that has ended and that nobody has waited
+/// for does not.
+pub fn is_running(process: u32, name: &str) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+    let Some((_, rest)) = stat.split_once('(') else { return false };
+    rest.starts_with(name) && rest.rsplit_once(") ").is_some_and(|(_, state)| !state.starts_with(['Z', 'X']))
+}
+
+/// Sends a signal to a process that a test has started.
+pub fn signal(process: u32, signal: i32) {
+    let process = i32::try_from(process).ok().filter(|&process| process > 1).expect("the number of a process");
+    // SAFETY: kill takes two integers.
+    unsafe { libc::kill(process, signal) };
+}

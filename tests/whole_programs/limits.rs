@@ -1,0 +1,294 @@
+//! What a system refuses: room for files, memory, descriptors, perf events. The program's results and exit code stay,
+//! and one line of one rank says what is lost and why.
+//!
+//! Folders that are missing, full or read-only are so in a mount namespace that the test makes for the job.
+
+use crate::support::{Case, Outcome, Test, binaries, build};
+use std::ffi::OsString;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+pub const TESTS: &[Test] = &[
+    Test::new("on_the_size_of_files_keep_what_fits", file_size),
+    Test::new("on_open_files_lose_nothing", open_files),
+    Test::new("on_address_space_leave_the_program_its_own", address_space),
+    Test::new("on_perf_events_by_seccomp_are_said", seccomp),
+    Test::new("on_perf_events_by_paranoid_are_said", paranoid),
+    Test::new("of_a_timer_every_300_us_lose_nothing", signals),
+    mounted("on_live_records_are_said_by_the_rank_that_meets_them", half_way_of_one_rank),
+    mounted("on_live_records_from_the_start_are_said", tiny_segments),
+    mounted("on_live_records_leave_the_earlier_ones_to_recover", half_way_and_killed),
+    mounted("on_shared_memory_change_no_result", shared_memory),
+    mounted("on_every_folder_leave_records_in_private_memory", no_folder),
+    mounted("on_a_full_output_folder_lose_nothing", full_output),
+    mounted("on_a_read_only_output_folder_lose_nothing", read_only_output),
+];
+
+const fn mounted(name: &'static str, run: fn(&Case)) -> Test {
+    Test::new(name, run).where_permitted(mounts_permitted)
+}
+
+/// Calls on each rank: their records take more than the first two steps in which memory is taken.
+const CALLS: u64 = 50_000;
+/// Those, and one on the world, on two ranks.
+const RECORDS: u64 = 2 * (CALLS + 1);
+
+/// Shell commands before the job, in a mount namespace of its own. `$0` is the argument.
+fn in_namespace(commands: &str, argument: &Path) -> Vec<OsString> {
+    let script = format!("{commands} && exec \"$@\"");
+    let mut words: Vec<OsString> = vec!["unshare".into(), "--mount".into()];
+    // SAFETY: geteuid takes nothing and cannot fail.
+    if unsafe { libc::geteuid() } != 0 {
+        words.push("--map-root-user".into());
+    }
+    words.extend(["sh".into(), "-c".into(), script.into(), argument.into()]);
+    words
+}
+
+fn mounts_permitted() -> Result<(), String> {
+    let words = in_namespace("mount -t tmpfs none \"$0\"", Path::new("/mnt"));
+    let tried = Command::new(&words[0]).args(&words[1..]).arg("true").output();
+    match tried {
+        Ok(output) if output.status.success() => Ok(()),
+        _ => Err("no mount namespaces may be made here".to_owned()),
+    }
+}
+
+/// A folder of the test that is a file system of this size in the namespace.
+fn small(case: &Case, size: &str) -> (Vec<OsString>, std::path::PathBuf) {
+    let folder = case.folder.join("small");
+    fs::create_dir_all(&folder).expect("a folder");
+    (in_namespace(&format!("mount -t tmpfs -o size={size} none \"$0\""), &folder), folder)
+}
+
+/// Exactly one line with this text, and none but it and those with one of `others`.
+#[track_caller]
+fn assert_said(outcome: &Outcome, text: &str, others: &[&str]) {
+    assert_eq!(outcome.lines_with(text).len(), 1, "one line with `{text}`:\n{}", outcome.stderr);
+    let more = outcome.lines_with("mpitrace: ").into_iter();
+    let more: Vec<_> = more.filter(|line| !line.contains(text) && !others.iter().any(|o| line.contains(o))).collect();
+    assert!(more.is_empty(), "{more:#?}");
+}
+
+const ROOM: &str = "no room left for the live records";
+const WRITTEN: &str = "traced into";
+const NOT_WRITTEN: &str = "cannot write";
+const LOST: &str = "found no room are lost";
+
+/// From MPI_Init on. Beyond the limit the kernel sends SIGXFSZ, which ends a program.
+fn file_size(case: &Case) {
+    let launch = |limit: u64| {
+        let launch = case.launch(2, "fills.c").arg(CALLS.to_string()).arg("-1");
+        launch.arg("fsize").arg(limit.to_string())
+    };
+    let plain = launch(0).run();
+    assert_eq!(plain.code, 0, "{}", plain.stderr);
+    for limit in [4096, 100_000, 1_000_000] {
+        let traced = launch(limit).trace().run();
+        traced.same_as(&plain);
+        assert_said(&traced, ROOM, &[NOT_WRITTEN]);
+        assert_said(&traced, NOT_WRITTEN, &[ROOM]);
+        assert_eq!(traced.lines_with(LOST).len(), 1, "at {limit} bytes\n{}", traced.stderr);
+        let records = case.recover().info().records;
+        assert!((2..RECORDS).contains(&records), "{records} records were made before the limit of {limit} bytes");
+        case.segments.empty();
+    }
+    let traced = launch(20_000_000).trace().run();
+    traced.same_as(&plain);
+    assert_said(&traced, WRITTEN, &[ROOM]);
+    assert_eq!(traced.trace.info().records, RECORDS);
+}
+
+fn open_files(case: &Case) {
+    let shell = ["sh", "-c", "ulimit -n 64 && exec \"$@\"", "sh"].map(OsString::from);
+    let launch = || case.launch(2, "fills.c").arg("1000").arg("-1").behind(&shell);
+    let plain = launch().run();
+    assert_eq!(plain.code, 0, "{}", plain.stderr);
+    let traced = launch().set("MPITRACE_EVENTS", "task-clock,page-faults").trace().run();
+    traced.same_as(&plain);
+    assert_eq!(traced.trace.info().records, 2002, "{}", traced.stderr);
+}
+
+/// Whoever limits it has measured what the program needs: the tracer takes a part of what is left, in which fewer
+/// records have room.
+fn address_space(case: &Case) {
+    const MIB: u64 = 1 << 20;
+    let launch =
+        |what: &str, number: u64| case.launch(2, "fills.c").arg("5000").arg("-1").arg(what).arg(number.to_string());
+    let space = launch("space", 0).run();
+    let space = space.lines_with("space ")[0].split_whitespace().nth(1).and_then(|word| word.parse::<u64>().ok());
+    let space = space.expect("the address space of a rank");
+    for (left, memory) in [(1000 * MIB, 650 * MIB), (100 * MIB, 20 * MIB)] {
+        let limit = format!("ulimit -v {} && exec \"$@\"", (space + left) / 1024);
+        let shell = ["sh", "-c", &limit, "sh"].map(OsString::from);
+        let plain = launch("memory", memory).behind(&shell).run();
+        assert!(plain.stdout.contains("with memory"), "{}{}", plain.stdout, plain.stderr);
+        let traced = launch("memory", memory).behind(&shell).trace().run();
+        traced.same_as(&plain);
+        let info = traced.trace.info();
+        assert_eq!((info.records, info.complete), (10_002, true), "{}", traced.stderr);
+        assert_said(&traced, "the address space is limited", &[WRITTEN]);
+    }
+}
+
+fn seccomp(case: &Case) {
+    let filter = build::program(case.mpi, "without_perf.c");
+    let launch = || case.launch(2, "repeat.c").behind(&[filter.clone().into()]);
+    let plain = launch().run();
+    let traced = launch().set("MPITRACE_EVENTS", "task-clock,messages").trace().run();
+    traced.same_as(&plain);
+    assert_said(&traced, "task-clock is left out", &[WRITTEN]);
+    let info = traced.trace.info();
+    assert_eq!((info.records, info.complete), (20, true));
+    assert!(info.counters_limited["task-clock"].contains("seccomp"), "{:?}", info.counters_limited);
+    assert!(info.counters.iter().any(|name| name.contains("messages")), "{:?}", info.counters);
+}
+
+/// An event of the kernel, for a process without the rights that root has, where a normal user may not have it.
+fn paranoid(case: &Case) {
+    let level = fs::read_to_string("/proc/sys/kernel/perf_event_paranoid").unwrap_or_default();
+    let level: i32 = level.trim().parse().unwrap_or(2);
+    let drop = ["setpriv", "--bounding-set=-perfmon,-sys_admin", "--inh-caps=-perfmon,-sys_admin"].map(OsString::from);
+    let launch = || case.launch(2, "repeat.c").behind(&drop);
+    let plain = launch().run();
+    assert_eq!(plain.code, 0, "{}", plain.stderr);
+    let traced = launch().set("MPITRACE_EVENTS", "context-switches").trace().run();
+    traced.same_as(&plain);
+    let info = traced.trace.info();
+    assert_eq!((info.records, info.complete), (20, true));
+    if level >= 2 {
+        assert_said(&traced, "context-switches", &[WRITTEN]);
+        assert!(info.counters_limited["context-switches"].contains("perf_event_paranoid"), "{info:?}");
+    } else {
+        assert_said(&traced, WRITTEN, &[]);
+    }
+}
+
+fn signals(case: &Case) {
+    let plain = case.launch(2, "interval_timer.c").arg("20000").run();
+    assert!(plain.stdout.contains("rank 0:") && !plain.stdout.contains("not interrupted"), "{}", plain.stdout);
+    let traced = case.launch(2, "interval_timer.c").arg("20000").trace().run();
+    traced.same_as(&plain);
+    let info = traced.trace.info();
+    assert_eq!((info.records, info.dropped, info.complete), (40_000, 0, true), "{}", traced.stderr);
+}
+
+/// Rank 0 has room for the few calls that it makes.
+fn half_way_of_one_rank(case: &Case) {
+    let (before, folder) = small(case, "2m");
+    let launch = || case.launch(2, "fills.c").arg(CALLS.to_string()).arg("1");
+    let plain = launch().run_under(&before);
+    let traced = launch().trace().set("MPITRACE_SEGMENT_DIR", &folder).run_under(&before);
+    traced.same_as(&plain);
+    assert_said(&traced, ROOM, &[WRITTEN]);
+    let info = traced.trace.info();
+    assert_eq!((info.records, info.dropped, info.complete), (CALLS + 2, 0, true));
+}
+
+fn tiny_segments(case: &Case) {
+    let plain = case.launch(2, "fills.c").arg("1000").run();
+    for size in ["64k", "256k"] {
+        let (before, folder) = small(case, size);
+        let launch = case.launch(2, "fills.c").arg("1000").trace();
+        let traced = launch.set("MPITRACE_SEGMENT_DIR", &folder).run_under(&before);
+        traced.same_as(&plain);
+        assert_said(&traced, ROOM, &[WRITTEN]);
+        assert_eq!((traced.trace.info().records, traced.trace.info().complete), (2002, true), "{size}");
+    }
+}
+
+/// What was recorded before the folder was full can be recovered, and the rest is counted.
+fn half_way_and_killed(case: &Case) {
+    let folder = case.folder.join("small");
+    fs::create_dir(&folder).expect("a folder");
+    let recovered = case.folder.join("recovered.mpitrace");
+    let commands = format!(
+        "mount -t tmpfs -o size=3m none \"$0\"; \"$@\"; code=$?; '{}' recover \"$0\" -o '{}'; exit $code; :",
+        binaries::companion().display(),
+        recovered.display()
+    );
+    let launch = || case.launch(2, "fills.c").arg(CALLS.to_string()).arg("-1").arg("death").arg("0");
+    let launch = launch().trace().set("MPITRACE_SEGMENT_DIR", &folder);
+    let killed = launch.run_under(&in_namespace(&commands, &folder));
+    assert_ne!(killed.code, 0, "{}", killed.stderr);
+    assert_eq!(killed.lines_with(ROOM).len(), 1, "{}", killed.stderr);
+    let info = crate::support::Trace::at(recovered).info();
+    assert!(!info.complete);
+    // Memory is taken for 16384 records at once.
+    assert!(info.records >= 2 * 16384 && info.records < RECORDS, "{info:?}");
+    let made = RECORDS - 1..=RECORDS;
+    assert!(made.contains(&(info.records + info.dropped)), "{} and {}", info.records, info.dropped);
+}
+
+/// A /dev/shm of these sizes, or none. MPI libraries need it themselves: some do not start then.
+fn shared_memory(case: &Case) {
+    let other = case.folder.join("other");
+    fs::create_dir(&other).expect("a folder");
+    let small = |size: &str| format!("mount -t tmpfs -o size={size} none /dev/shm");
+    let none = "mkdir -p \"$0/dev\" && mount -t tmpfs none \"$0/dev\" && mkdir \"$0/dev/pts\" \
+                && for name in null zero full random urandom tty; do \
+                    touch \"$0/dev/$name\" && mount --bind /dev/$name \"$0/dev/$name\"; done \
+                && mount --bind /dev/pts \"$0/dev/pts\" && ln -s pts/ptmx \"$0/dev/ptmx\" \
+                && ln -s /proc/self/fd \"$0/dev/fd\" && ln -s fd/0 \"$0/dev/stdin\" \
+                && ln -s fd/1 \"$0/dev/stdout\" && ln -s fd/2 \"$0/dev/stderr\" && mount --move \"$0/dev\" /dev";
+    for commands in [small("4k"), small("1m"), small("32m"), none.to_owned()] {
+        let before = in_namespace(&commands, &other);
+        let launch = || case.launch(2, "fills.c").arg("1000").set("TMPDIR", &other);
+        let plain = launch().run_under(&before);
+        let traced = launch().trace().set("MPITRACE_SEGMENT_DIR", "").run_under(&before);
+        let what = format!("{commands}\n{}\nwithout the tracer:\n{}", traced.stderr, plain.stderr);
+        // Launchers have several codes for ranks that do not start.
+        assert_eq!(traced.code == 0, plain.code == 0, "exit codes {} and {}: {what}", traced.code, plain.code);
+        if plain.code == 0 {
+            traced.same_as(&plain);
+            assert_said(&traced, WRITTEN, &[ROOM]);
+            assert_eq!((traced.trace.info().records, traced.trace.info().complete), (2002, true), "{commands}");
+        }
+    }
+    // Markers of jobs that could not start lie where live records would.
+    let left = fs::read_dir(&other).expect("the folder").flatten().map(|entry| entry.file_name());
+    let left: Vec<_> = left.filter(|name| name.to_string_lossy().ends_with(".segment")).collect();
+    assert!(left.is_empty(), "{left:?}");
+}
+
+/// Neither the folder that is named nor those that are tried without a name.
+fn no_folder(case: &Case) {
+    let file = case.folder.join("file");
+    fs::write(&file, "").expect("a file where a folder is asked for");
+    let none = file.join("none");
+    let launch = || case.launch(2, "fills.c").arg("1000");
+    // As much as the tracer leaves to the MPI library.
+    let before = in_namespace("mount -t tmpfs -o size=16m none /dev/shm", &none);
+    let plain = launch().run_under(&before);
+    let launch = launch().trace().set("MPITRACE_SEGMENT_DIR", &none).set("TMPDIR", &none);
+    let traced = launch.run_under(&before);
+    assert_eq!(traced.code == 0, plain.code == 0, "{}\n{}", traced.stderr, plain.stderr);
+    if plain.code == 0 {
+        traced.same_as(&plain);
+        assert_said(&traced, "they lie in private memory", &[WRITTEN]);
+        assert_eq!((traced.trace.info().records, traced.trace.info().complete), (2002, true));
+    }
+}
+
+fn full_output(case: &Case) {
+    let (before, folder) = small(case, "64k");
+    unwritable(case, &before, &folder, "No space left on device");
+}
+
+fn read_only_output(case: &Case) {
+    let folder = case.folder.join("small");
+    fs::create_dir_all(&folder).expect("a folder");
+    let before = in_namespace("mount --bind \"$0\" \"$0\" && mount -o remount,bind,ro \"$0\"", &folder);
+    unwritable(case, &before, &folder, "Read-only file system");
+}
+
+fn unwritable(case: &Case, before: &[OsString], folder: &Path, why: &str) {
+    let launch = || case.launch(2, "fills.c").arg("5000");
+    let plain = launch().run_under(before);
+    let traced = launch().trace().set("MPITRACE_OUTPUT", folder.join("run.mpitrace")).run_under(before);
+    traced.same_as(&plain);
+    assert_said(&traced, why, &[]);
+    assert_eq!(traced.lines_with("the records of all ranks are kept").len(), 1, "{}", traced.stderr);
+    assert_eq!(case.recover().info().records, 2 * 5001, "nothing is lost");
+}

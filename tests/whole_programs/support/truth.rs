@@ -1,0 +1,111 @@
+//! What the ranks of tests/programs/returned.c counted themselves: the calls that had returned when they died.
+
+use super::{Trace, process};
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+/// In the order in which the program counts them.
+const FUNCTIONS: [&str; 6] =
+    ["MPI_Allreduce", "MPI_Bcast", "MPI_Barrier", "MPI_Iallreduce", "MPI_Allgather", "MPI_Alltoall"];
+
+/// The file of one rank.
+#[derive(Clone, Debug)]
+pub struct Truth {
+    pub process: u32,
+    /// Calls of each of the functions.
+    pub returned: [u64; FUNCTIONS.len()],
+}
+
+/// What a trace has of the calls that returned.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Compared {
+    /// Calls that the program counted.
+    pub returned: u64,
+    /// Of those that the trace should have, the ones that it has not.
+    pub lost: u64,
+    /// Calls that the trace has and the program did not make.
+    pub invented: u64,
+}
+
+impl Truth {
+    /// What this rank has counted so far; `None` before its first call.
+    pub fn of_rank(folder: &Path, rank: u32) -> Option<Truth> {
+        let bytes = fs::read(folder.join(format!("returned.{rank}"))).ok()?;
+        let words: Vec<u64> = bytes.as_chunks().0.iter().map(|word| u64::from_le_bytes(*word)).collect();
+        let (&process, returned) = words.split_first()?;
+        let truth = Truth { process: process as u32, returned: returned.try_into().ok()? };
+        (truth.process != 0).then_some(truth)
+    }
+
+    /// What all ranks have counted, once each of them has made this many calls.
+    pub fn once_after(folder: &Path, ranks: u32, calls: u64, limit: Duration) -> Option<Vec<Truth>> {
+        let started = Instant::now();
+        while started.elapsed() < limit {
+            let all: Option<Vec<Truth>> = (0..ranks).map(|rank| Truth::of_rank(folder, rank)).collect();
+            match all {
+                Some(all) if all.iter().all(|truth| truth.calls() >= calls) => return Some(all),
+                _ => sleep(Duration::from_millis(1)),
+            }
+        }
+        None
+    }
+
+    /// Calls of all functions.
+    pub fn calls(&self) -> u64 {
+        self.returned.iter().sum()
+    }
+
+    /// Whether the process of that rank still runs.
+    pub fn is_alive(&self) -> bool {
+        process::is_running(self.process, "returned-")
+    }
+}
+
+/// Compares the trace of a run whose arrays kept the first records, and had room for all.
+pub fn compare(trace: &Trace, truths: &[Truth]) -> Compared {
+    let mut recorded = vec![[0_u64; FUNCTIONS.len()]; truths.len()];
+    for row in trace.dump(&[]) {
+        let kind = FUNCTIONS.iter().position(|function| *function == row.function);
+        let kind = kind.unwrap_or_else(|| panic!("the program never calls {}", row.function));
+        recorded[row.rank as usize][kind] += u64::from(row.exit_ns.is_some());
+    }
+    let mut sum = Compared::default();
+    for (truth, recorded) in truths.iter().zip(recorded) {
+        let mut more = 0;
+        for (counted, recorded) in truth.returned.iter().zip(recorded) {
+            sum.lost += counted.saturating_sub(recorded);
+            more += recorded.saturating_sub(*counted);
+        }
+        sum.returned += truth.calls();
+        // One may have returned before the program could count it.
+        sum.invented += more.saturating_sub(1);
+    }
+    sum
+}
+
+/// Compares the trace of a run whose arrays kept the last `capacity` records: so many there are, and of each operation
+/// those that follow one another.
+pub fn compare_last(trace: &Trace, truths: &[Truth], capacity: u64) -> Compared {
+    let mut kept: BTreeMap<(u64, u64), Vec<u64>> = BTreeMap::new();
+    for row in trace.dump(&[]) {
+        kept.entry((row.rank, row.operation)).or_default().push(row.repetition);
+    }
+    let mut sum = Compared::default();
+    for (rank, truth) in truths.iter().enumerate() {
+        let of_rank = || kept.iter().filter(|((of, _), _)| *of == rank as u64).map(|(_, repetitions)| repetitions);
+        let records: u64 = of_rank().map(|repetitions| repetitions.len() as u64).sum();
+        sum.returned += truth.calls();
+        sum.lost += truth.calls().min(capacity).saturating_sub(records);
+        // One that returned and was not counted, and one that had not returned.
+        sum.invented += records.saturating_sub((truth.calls() + 2).min(capacity));
+        for repetitions in of_rank() {
+            let (first, last) = (repetitions.iter().min(), repetitions.iter().max());
+            let span = first.zip(last).map_or(0, |(first, last)| last - first + 1);
+            sum.lost += span.saturating_sub(repetitions.len() as u64);
+        }
+    }
+    sum
+}
