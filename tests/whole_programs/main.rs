@@ -35,6 +35,9 @@ mod hosts;
 mod inside;
 mod languages;
 mod messages;
+mod odd_calls;
+mod odd_names;
+mod odd_processes;
 mod output;
 mod preload;
 mod report;
@@ -43,8 +46,10 @@ mod runs;
 mod scale;
 mod sessions;
 mod settings;
+mod suites;
 mod support;
 mod threads;
+mod unchanged;
 mod variables;
 
 use libtest_mimic::Arguments;
@@ -102,6 +107,11 @@ fn main() {
         ("benchmarks", benchmarks::TESTS),
         ("analysis", analysis::TESTS),
         ("applications", applications::TESTS),
+        ("odd_processes", odd_processes::TESTS),
+        ("odd_calls", odd_calls::TESTS),
+        ("odd_names", odd_names::TESTS),
+        ("unchanged", unchanged::TESTS),
+        ("suites", suites::TESTS),
     ];
     let trials = tiers::Tier::chosen(&arguments).trials(&themes);
     let conclusion = libtest_mimic::run(&arguments, trials);

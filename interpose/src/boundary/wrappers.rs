@@ -11,7 +11,7 @@ use crate::counters::{message_counters, p2p};
 use crate::identity::message_size::Message;
 use crate::identity::{call_site, communicators, datatype};
 use crate::job::{lifecycle, sessions};
-use crate::record::{recorder, thread};
+use crate::record::{mode, recorder, thread};
 use crate::requests::{completion, outstanding};
 
 /// Exports one function: `$body` runs with `$forward` calling the next definition of the same name. With `$into`,
@@ -280,7 +280,7 @@ macro_rules! observed {
         $(, $other:expr, ($($passed:ident),*))?) => {
         export!($symbol, ($($argument),*), real => instead!($symbol, $module::$function($($handed),*)
             $(, $other, ($($passed),*))?), forward() => {
-            if thread::is_passing(thread::frame()) { forward() } else { $module::$function(forward, $($handed),*) }
+            if mode::is_on() { $module::$function(forward, $($handed),*) } else { forward() }
         });
     };
 }
@@ -297,7 +297,7 @@ macro_rules! instead {
             let other: unsafe extern "C-unwind" fn($($passed: usize),*) -> c_int = std::mem::transmute(other);
             other($($passed),*)
         };
-        if thread::is_passing(thread::frame()) { forward() } else { $module::$function(forward, $($handed),*) }
+        if mode::is_on() { $module::$function(forward, $($handed),*) } else { forward() }
     }};
 }
 
