@@ -7,6 +7,7 @@
 #     load     the first tier's whole programs three times while all processors are busy otherwise
 #     idle     what can only be told where nothing else runs
 #     mpi4py   mpi4py's whole test-suite on each library
+#     mpich    MPICH's own test-suite on Debian's libraries; MPICH_TESTS names its folder test/mpi
 set -euo pipefail
 cd "$(dirname "$0")/.."
 exec </dev/null
@@ -168,8 +169,12 @@ case $tier in
         export MPI4PY_WHOLE_SUITE=1
         step "the whole suite" whole_programs all mpi4py_passes
         ;;
+    mpich)
+        : "${MPICH_TESTS:?names the folder test/mpi of the sources of MPICH}"
+        step "the suite of MPICH" whole_programs all suites::
+        ;;
     *)
-        echo "no soak is called $tier: load, idle, mpi4py" >&2
+        echo "no soak is called $tier: load, idle, mpi4py, mpich" >&2
         exit 2
         ;;
 esac

@@ -64,7 +64,7 @@ fn same(case: &Case, folders: &[&str]) {
     let (mut runs, mut repeated, mut traces, mut missing) = (0, 0, 0, 0);
     let mut differing = Vec::new();
     for folder in folders {
-        make(&build, folder);
+        make(case.mpi, &source, &build, folder);
         for line in lines(&source, &build, folder) {
             if !line.program.is_file() {
                 // What cannot be built with this library.
@@ -152,15 +152,27 @@ fn configured(mpi: &Mpi, source: &Path) -> PathBuf {
 }
 
 /// Builds what can be built in a folder: a library may lack what a program needs.
-fn make(build: &Path, folder: &str) {
-    let language = folder.split('/').next().unwrap_or_default();
-    let support = ["util", "dtpools", "f77/util", "f90/util", "f08/util"];
-    let support = support.iter().filter(|name| !name.contains('/') || name.starts_with(language));
-    for part in support.chain([&folder]).filter(|part| build.join(part).join("Makefile").is_file()) {
+fn make(mpi: &Mpi, source: &Path, build: &Path, folder: &str) {
+    let mut variables = Vec::new();
+    if let (true, Some(fortran)) = (folder.starts_with("f08"), &mpi.fortran) {
+        // Configured for another library than its own, the suite leaves out what the programs of mpi_f08 share.
+        let object = build.join("util/mtest_f08.o");
+        let mut command = Command::new(&fortran.before[0]);
+        command
+            .args(&fortran.before[1..])
+            .args(["-w", "-c"])
+            .arg(source.join("util/mtest_f08.f90"))
+            .arg("-o")
+            .arg(&object);
+        let built = command.current_dir(build.join("util")).output().expect("a compiler");
+        assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
+        variables.push(format!("LDADD={}", object.display()));
+    }
+    for part in ["util", "dtpools", folder] {
         let log = fs::File::create(build.join(format!("make-{}.log", part.replace('/', "-")))).expect("a log");
         let mut command = Command::new("make");
         command.args(["-k", "-j2", "-C"]).arg(build.join(part)).stderr(log.try_clone().expect("a log")).stdout(log);
-        command.status().expect("make");
+        command.args(if part == folder { &variables[..] } else { &[] }).status().expect("make");
     }
 }
 

@@ -116,8 +116,14 @@ fn next_definition(name: &CStr) -> *mut c_void {
 /// A data symbol of the MPI library, such as the objects behind Open MPI's predefined handles. The program may hold a
 /// copy (copy relocation), which is then the one that counts.
 pub fn data(name: &CStr) -> *mut c_void {
-    // SAFETY: `name` is a C string.
-    let found = unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) };
+    // By a handle of the whole program: with RTLD_DEFAULT the loader would keep the library, since this one has found
+    // something in it, when the program closes it.
+    // SAFETY: no file's name gives a handle of the program and of all that it can see.
+    let handle = unsafe { libc::dlopen(std::ptr::null(), libc::RTLD_LAZY) };
+    // SAFETY: the handle is valid, `name` is a C string.
+    let found = unsafe { libc::dlsym(handle, name.as_ptr()) };
+    // SAFETY: gives back the reference that dlopen has just taken.
+    unsafe { libc::dlclose(handle) };
     if found.is_null() { next_definition(name) } else { found }
 }
 
