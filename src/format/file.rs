@@ -156,7 +156,11 @@ pub fn publish(wanted: &Path, taken: &Path, token: &str) -> io::Result<PathBuf> 
 pub fn numbered(path: &Path, number: u32) -> PathBuf {
     match path.extension() {
         _ if number == 1 => path.to_owned(),
-        Some(extension) => path.with_extension(format!("{number}.{}", extension.to_string_lossy())),
+        Some(extension) => {
+            let mut ending = std::ffi::OsString::from(format!("{number}."));
+            ending.push(extension);
+            path.with_extension(ending)
+        }
         None => {
             let mut name = path.file_name().unwrap_or_default().to_owned();
             name.push(format!(".{number}"));

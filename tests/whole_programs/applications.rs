@@ -1,10 +1,16 @@
-//! An application as Debian ships it.
+//! Applications as Debian ships them.
 
 use crate::support::{Case, On, Test, build, library};
 use std::collections::BTreeMap;
 use std::fs;
 
-pub const TESTS: &[Test] = &[Test::new("lammps_computes_the_same", lammps).on(On::Only(&["ompi4"])).needs("lmp")];
+/// What the packages are built for.
+const DEBIAN: On = On::Only(&["ompi4"]);
+
+pub const TESTS: &[Test] = &[
+    Test::new("lammps_computes_the_same", lammps).on(DEBIAN).needs("lmp"),
+    Test::new("cp2k_computes_the_same", cp2k).on(DEBIAN).needs("cp2k.psmp").second_tier(),
+];
 
 /// What LAMMPS prints, without the lines that hold times.
 fn without_times(output: &str) -> Vec<&str> {
@@ -43,4 +49,38 @@ fn lammps(case: &Case) {
     assert!(counted.get("MPI_Allreduce").is_some_and(|calls| *calls > 40), "{counted:?}");
     traced_calls.retain(|function, _| counted.contains_key(function));
     assert_eq!(traced_calls, counted, "calls of both ranks, as the other tool counts on the right");
+}
+
+/// The energy of a hydrogen molecule, with all digits that CP2K prints.
+fn cp2k(case: &Case) {
+    let program = library::path_of("cp2k.psmp").expect("asked for by the test");
+    let launch = || {
+        let launch =
+            case.launch(2, program.to_str().expect("a plain path")).arg("-i").arg(build::source("hydrogen.cp2k"));
+        launch.set("OMP_NUM_THREADS", "1")
+    };
+    let plain = launch().run();
+    assert_eq!(plain.code, 0, "{}{}", plain.stdout, plain.stderr);
+    let traced = launch().trace().run();
+    assert_eq!(traced.code, 0, "{}{}", traced.stdout, traced.stderr);
+    let (with, without) = (computed(&traced.stdout), computed(&plain.stdout));
+    assert!(without.iter().any(|line| line.contains("ENERGY| Total")) && without.len() > 100, "{}", plain.stdout);
+    assert_eq!(with, without);
+    let info = traced.trace.info();
+    assert!(info.complete && info.dropped == 0 && info.records > 2000, "{} records", info.records);
+}
+
+/// What CP2K prints before its table of times, without what is the process's; of the lines of its iterations without
+/// the time, the fourth column.
+fn computed(output: &str) -> Vec<String> {
+    let of_process = ["STARTED AT", "PROCESS ID", "MEMORY|", "memory usage"];
+    let lines = output.lines().take_while(|line| !line.contains("T I M I N G"));
+    let lines = lines.filter(|line| !of_process.iter().any(|word| line.contains(word)));
+    let iteration = |line: &str| line.contains("/Diag.");
+    lines
+        .map(|line| {
+            let words = line.split_whitespace().enumerate();
+            words.filter(|(column, _)| *column != 3 || !iteration(line)).map(|(_, word)| format!("{word} ")).collect()
+        })
+        .collect()
 }

@@ -38,6 +38,9 @@ mod interruptions;
 mod languages;
 mod limits;
 mod messages;
+mod odd_calls;
+mod odd_names;
+mod odd_processes;
 mod output;
 mod preload;
 mod process_state;
@@ -48,8 +51,10 @@ mod runs;
 mod scale;
 mod sessions;
 mod settings;
+mod suites;
 mod support;
 mod threads;
+mod unchanged;
 mod variables;
 
 use libtest_mimic::Arguments;
@@ -112,6 +117,11 @@ fn main() {
         ("benchmarks", benchmarks::TESTS),
         ("analysis", analysis::TESTS),
         ("applications", applications::TESTS),
+        ("odd_processes", odd_processes::TESTS),
+        ("odd_calls", odd_calls::TESTS),
+        ("odd_names", odd_names::TESTS),
+        ("unchanged", unchanged::TESTS),
+        ("suites", suites::TESTS),
     ];
     let trials = tiers::Tier::chosen(&arguments).trials(&themes);
     let conclusion = libtest_mimic::run(&arguments, trials);

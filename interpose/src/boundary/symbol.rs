@@ -1,7 +1,7 @@
 //! Finds the definition of an MPI function beyond our own.
 
 use std::ffi::{CStr, CString, c_int, c_void};
-use std::sync::atomic::{AtomicPtr, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 
 use crate::boundary::errno;
 
@@ -9,9 +9,37 @@ use crate::boundary::errno;
 ///
 /// Each exported name is forwarded to the next definition of the same name: so another tool that exports only `MPI_X`
 /// keeps seeing its calls, above us or below.
+///
+/// What was found is kept while MPI is in use only: before and after that a program may close the library, as one that
+/// brings it along with a plugin does, and open it again at another address.
 pub struct Symbol {
     name: &'static CStr,
     address: AtomicPtr<c_void>,
+    /// Whether it is in the list that begins with [`KEPT`], where it then stays.
+    listed: AtomicBool,
+    next: AtomicPtr<Symbol>,
+}
+
+/// The symbols that have kept an address.
+static KEPT: AtomicPtr<Symbol> = AtomicPtr::new(std::ptr::null_mut());
+
+/// Whether MPI is in use.
+static IN_USE: AtomicBool = AtomicBool::new(false);
+
+/// MPI is in use from now on: what is found is kept.
+pub fn keep() {
+    IN_USE.store(true, Ordering::Relaxed);
+}
+
+/// MPI is not in use any more: nothing that was found is kept.
+pub fn forget() {
+    IN_USE.store(false, Ordering::Relaxed);
+    let mut next = KEPT.load(Ordering::Acquire);
+    // SAFETY: the list is made of symbols that are statics.
+    while let Some(symbol) = unsafe { next.as_ref() } {
+        symbol.address.store(std::ptr::null_mut(), Ordering::Relaxed);
+        next = symbol.next.load(Ordering::Acquire);
+    }
 }
 
 /// In [`Symbol::address`]: looked for, and not found.
@@ -21,32 +49,53 @@ impl Symbol {
     /// A function that has not been looked for yet. The name ends in a zero byte.
     pub const fn new(name_with_nul: &'static str) -> Symbol {
         match CStr::from_bytes_with_nul(name_with_nul.as_bytes()) {
-            Ok(name) => Symbol { name, address: AtomicPtr::new(std::ptr::null_mut()) },
+            Ok(name) => Symbol {
+                name,
+                address: AtomicPtr::new(std::ptr::null_mut()),
+                listed: AtomicBool::new(false),
+                next: AtomicPtr::new(std::ptr::null_mut()),
+            },
             Err(_) => panic!("a symbol's name ends in one zero byte"),
         }
     }
 
     /// The function's address. `None` where the MPI library at hand does not have it.
     #[inline(always)]
-    pub fn get(&self) -> Option<*mut c_void> {
+    pub fn get(&'static self) -> Option<*mut c_void> {
         let address = self.address.load(Ordering::Relaxed);
         if address.addr() > ABSENT.addr() { Some(address) } else { self.find() }
     }
 
     #[cold]
     #[inline(never)]
-    fn find(&self) -> Option<*mut c_void> {
+    fn find(&'static self) -> Option<*mut c_void> {
         if self.address.load(Ordering::Relaxed) == ABSENT {
             return None;
         }
         let found = errno::kept(|| next_definition(self.name));
         // An absence is remembered only when a library was there to be searched: mpi4py and Julia load theirs late.
         if !found.is_null() {
-            self.address.store(found, Ordering::Relaxed);
+            self.keep(found);
         } else if any_library() {
-            self.address.store(ABSENT, Ordering::Relaxed);
+            self.keep(ABSENT);
         }
         (!found.is_null()).then_some(found)
+    }
+
+    /// Keeps what was found, for as long as MPI is in use.
+    fn keep(&'static self, found: *mut c_void) {
+        if !IN_USE.load(Ordering::Relaxed) {
+            return;
+        }
+        if !self.listed.swap(true, Ordering::Relaxed) {
+            let this = std::ptr::from_ref(self).cast_mut();
+            let link = |first| {
+                self.next.store(first, Ordering::Relaxed);
+                Some(this)
+            };
+            let _ = KEPT.fetch_update(Ordering::Release, Ordering::Relaxed, link);
+        }
+        self.address.store(found, Ordering::Relaxed);
     }
 }
 
@@ -69,8 +118,14 @@ fn next_definition(name: &CStr) -> *mut c_void {
 /// A data symbol of the MPI library, such as the objects behind Open MPI's predefined handles. The program may hold a
 /// copy (copy relocation), which is then the one that counts.
 pub fn data(name: &CStr) -> *mut c_void {
-    // SAFETY: `name` is a C string.
-    let found = unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) };
+    // By a handle of the whole program: with RTLD_DEFAULT the loader would keep the library, since this one has found
+    // something in it, when the program closes it.
+    // SAFETY: no file's name gives a handle of the program and of all that it can see.
+    let handle = unsafe { libc::dlopen(std::ptr::null(), libc::RTLD_LAZY) };
+    // SAFETY: the handle is valid, `name` is a C string.
+    let found = unsafe { libc::dlsym(handle, name.as_ptr()) };
+    // SAFETY: gives back the reference that dlopen has just taken.
+    unsafe { libc::dlclose(handle) };
     if found.is_null() { next_definition(name) } else { found }
 }
 

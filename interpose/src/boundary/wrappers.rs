@@ -285,7 +285,7 @@ macro_rules! observed {
         $(, $other:expr, ($($passed:ident),*))?) => {
         export!($symbol, ($($argument),*), real => instead!($symbol, $module::$function($($handed),*)
             $(, $other, ($($passed),*))?), forward() => {
-            if thread::is_passing(thread::frame()) { forward() } else { $module::$function(forward, $($handed),*) }
+            if mode::is_on() { $module::$function(forward, $($handed),*) } else { forward() }
         });
     };
 }
@@ -302,7 +302,7 @@ macro_rules! instead {
             let other: unsafe extern "C-unwind" fn($($passed: usize),*) -> c_int = std::mem::transmute(other);
             other($($passed),*)
         };
-        if thread::is_passing(thread::frame()) { forward() } else { $module::$function(forward, $($handed),*) }
+        if mode::is_on() { $module::$function(forward, $($handed),*) } else { forward() }
     }};
 }
 

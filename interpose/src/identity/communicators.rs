@@ -73,6 +73,9 @@ fn child(
     newcomm: usize,
     group: impl FnOnce(&Communicator, usize) -> Option<Group>,
 ) -> c_int {
+    if thread::is_nested(thread::frame()) {
+        return within(forward, newcomm);
+    }
     let result = thread::guarded(forward);
     if result == 0 {
         thread::catch_panic(|| {
@@ -115,6 +118,9 @@ fn created_by_members(
     newcomm: usize,
     recipe: impl FnOnce() -> Option<(u64, [u64; 2], u64)>,
 ) -> c_int {
+    if thread::is_nested(thread::frame()) {
+        return within(forward, newcomm);
+    }
     let result = thread::guarded(forward);
     if result == 0 {
         thread::catch_panic(|| {
@@ -154,6 +160,9 @@ fn from_outside(
     newcomm: usize,
     identify: impl FnOnce(usize) -> Option<(Group, [u64; 2])>,
 ) -> c_int {
+    if thread::is_nested(thread::frame()) {
+        return within(forward, newcomm);
+    }
     let result = thread::guarded(forward);
     if result == 0 {
         thread::catch_panic(|| {
@@ -165,6 +174,24 @@ fn from_outside(
             let mut registry = registry::lock()?;
             let key = registry.next_key(recipe);
             add(&mut registry, handle, key, &group, 0)
+        });
+    }
+    result
+}
+
+/// A communicator that is made inside a call, by the library or by a callback of the program. Not all ranks need do so:
+/// it is not counted among what was made of its parent, and what is known of its handle is not true of it.
+fn within(forward: impl FnOnce() -> c_int, newcomm: usize) -> c_int {
+    let result = forward();
+    if result == 0 {
+        thread::catch_panic(|| {
+            let handle = new_handle(newcomm)?;
+            let mut registry = registry::lock()?;
+            let known = registry.communicators.remove(&handle)?;
+            mpi_t::lost(handle);
+            call_cache::next_generation();
+            registry.retire(known);
+            Some(())
         });
     }
     result

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use mpitrace_format::layout::state;
 
 use crate::boundary::mpi::Comm;
-use crate::boundary::{abi, system};
+use crate::boundary::{abi, symbol, system};
 use crate::clocks;
 use crate::identity::communicator::mix;
 use crate::identity::communicators;
@@ -23,9 +23,16 @@ use crate::record::{mode, thread};
 pub fn init(forward: impl FnOnce() -> c_int) -> c_int {
     static ENTERED: AtomicBool = AtomicBool::new(false);
     if ENTERED.swap(true, Ordering::AcqRel) {
-        // A second Init is the library's to refuse.
-        return forward();
+        // A second Init is the library's to refuse, unless it was closed and opened again.
+        let result = thread::guarded(forward);
+        if result == 0 && RUN.get().is_some_and(|run| run.ended.load(Ordering::Acquire)) {
+            log::line(
+                "MPI_Init is called once more after MPI_Finalize has written the trace: what follows is not traced",
+            );
+        }
+        return result;
     }
+    symbol::keep();
     let prepared = thread::catch_panic(|| {
         let prepared = startup::prepare()?;
         let traced_ranks = TracedRanks::announce(Job::read(), &prepared.settings.segment_folders());
@@ -152,7 +159,11 @@ pub fn finalize(forward: impl FnOnce() -> c_int) -> c_int {
             Some(())
         });
     }
-    forward()
+    let result = forward();
+    if !world::any_session() {
+        symbol::forget();
+    }
+    result
 }
 
 fn finish(run: &Run, world: &World) {

@@ -24,12 +24,18 @@ pub fn set_rank(rank: u32) {
 
 /// One line, from this rank.
 pub fn line(text: &str) {
-    at_level(1, text);
+    at_level(1, &in_one_line(text));
 }
 
 /// One line for those who want to hear more (`MPITRACE_VERBOSE=2`).
 pub fn detail(text: &str) {
-    at_level(2, text);
+    at_level(2, &in_one_line(text));
+}
+
+/// Names of files may have any bytes in them, also those that end a line or steer a terminal.
+fn in_one_line(text: &str) -> String {
+    let shown = |letter: char| if letter.is_control() { letter.escape_default().to_string() } else { letter.into() };
+    text.chars().map(shown).collect()
 }
 
 fn at_level(level: u8, text: &str) {
@@ -59,4 +65,14 @@ pub fn is_first_on_node() -> bool {
         .iter()
         .find_map(|name| std::env::var(name).ok()?.parse::<u32>().ok());
     local.unwrap_or(0) == 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_with_control_characters_stays_in_its_line() {
+        assert_eq!(in_one_line("é a\nb\u{1b}[31m \u{fffd}"), "é a\\nb\\u{1b}[31m \u{fffd}");
+    }
 }

@@ -1,5 +1,7 @@
 //! The name of the trace: the pattern `MPITRACE_OUTPUT` and its `%` signs.
 
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
 use crate::boundary::system;
@@ -7,27 +9,42 @@ use crate::job::batch::{self, Factor};
 use crate::job::metadata;
 use crate::job::settings::Settings;
 
+/// `MPITRACE_OUTPUT` as it was given, with its `%` signs: bytes, since the name of a file need not be UTF-8.
+#[derive(Clone, Debug)]
+pub struct Pattern(Vec<u8>);
+
+impl Pattern {
+    /// The pattern of a variable's value.
+    pub fn of(value: OsString) -> Pattern {
+        Pattern(value.into_vec())
+    }
+
+    /// Its bytes.
+    pub fn bytes(&self) -> impl Iterator<Item = u8> {
+        self.0.iter().copied()
+    }
+}
+
 /// `MPITRACE_OUTPUT` with its `%` signs replaced, absolute; `process` is put for `%p`.
 pub fn path_of(settings: &Settings, folder: &Path, process: u32) -> PathBuf {
-    let mut path = String::new();
+    let mut path = Vec::new();
     let mut rest = pattern(settings);
-    while let Some((before, sign)) = rest.split_once('%') {
-        path.push_str(before);
-        let value = sign.chars().next().and_then(|sign| value_of(sign, process));
-        match value {
-            // The signs are one byte long.
+    while let Some(before) = rest.iter().position(|&byte| byte == b'%') {
+        path.extend(&rest[..before]);
+        let sign = rest.get(before + 1).map(|&sign| char::from(sign));
+        match sign.and_then(|sign| value_of(sign, process)) {
             Some(value) => {
-                path.push_str(&value.replace('/', "_"));
-                rest = &sign[1..];
+                path.extend(value.replace('/', "_").into_bytes());
+                rest = &rest[before + 2..];
             }
             None => {
-                path.push('%');
-                rest = sign;
+                path.push(b'%');
+                rest = &rest[before + 1..];
             }
         }
     }
-    path.push_str(rest);
-    folder.join(path)
+    path.extend(rest);
+    folder.join(OsString::from_vec(path))
 }
 
 /// What a `%` sign is replaced by; `None`: it is none.
@@ -49,19 +66,23 @@ fn value_of(sign: char, process: u32) -> Option<String> {
 /// The folder in which the nodes of a job meet: that of the trace, as far as its name is the same on all ranks, so that
 /// of a pattern the part before the first `%` sign counts.
 pub fn meeting_folder(settings: &Settings, folder: &Path) -> PathBuf {
-    let fixed = pattern(settings).split('%').next().unwrap_or_default();
-    let last = fixed.rfind('/').map_or("", |end| &fixed[..=end]);
-    folder.join(last)
+    let fixed = pattern(settings).split(|&byte| byte == b'%').next().unwrap_or_default();
+    let last = fixed.iter().rposition(|&byte| byte == b'/').map_or(&[][..], |end| &fixed[..=end]);
+    folder.join(OsStr::from_bytes(last))
 }
 
-fn pattern(settings: &Settings) -> &str {
-    settings.output.as_deref().unwrap_or("mpitrace-%j.mpitrace")
+fn pattern(settings: &Settings) -> &[u8] {
+    settings.output.as_ref().map_or(b"mpitrace-%j.mpitrace", |pattern| &pattern.0)
 }
 
 /// `a.mpitrace` -> `a.NAME.mpitrace`.
 pub fn with_name(path: &Path, name: &str) -> PathBuf {
-    let ending = path.extension().map_or_else(String::new, |ending| format!(".{}", ending.to_string_lossy()));
-    path.with_extension(format!("{name}{ending}"))
+    let mut ending = OsString::from(name);
+    if let Some(extension) = path.extension() {
+        ending.push(".");
+        ending.push(extension);
+    }
+    path.with_extension(ending)
 }
 
 #[cfg(test)]
@@ -69,13 +90,15 @@ mod tests {
     use super::*;
 
     fn settings(output: &str) -> Settings {
-        Settings { output: Some(output.to_owned()), ..Settings::read() }
+        Settings { output: Some(Pattern::of(output.into())), ..Settings::read() }
     }
 
     #[test]
     fn the_signs_of_an_output_name_are_replaced() {
         assert_eq!(path_of(&settings("a%%b-%p-%x%"), Path::new("/x"), 7), Path::new("/x/a%b-7-%x%"));
         assert_eq!(path_of(&settings("é%é%p"), Path::new("/x"), 7), Path::new("/x/é%é7"));
+        let odd = Settings { output: Some(Pattern(b"%\xff%p\xfe".to_vec())), ..Settings::read() };
+        assert_eq!(path_of(&odd, Path::new("/x"), 7).as_os_str().as_bytes(), b"/x/%\xff7\xfe");
     }
 
     #[test]

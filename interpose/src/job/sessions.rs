@@ -10,8 +10,8 @@ use std::sync::atomic::Ordering;
 
 use mpitrace_format::layout::state;
 
-use crate::boundary::abi;
 use crate::boundary::mpi::Group;
+use crate::boundary::{abi, symbol};
 use crate::job::launcher::Job;
 use crate::job::run::RUN;
 use crate::job::startup::{self, Identity};
@@ -21,6 +21,7 @@ use crate::record::{mode, thread};
 
 /// `MPI_Session_init`.
 pub fn init(forward: impl FnOnce() -> c_int, session: usize) -> c_int {
+    symbol::keep();
     let result = thread::guarded(forward);
     if result == 0 {
         let handle = abi::get().read(session);

@@ -1,5 +1,6 @@
 //! The `MPITRACE_` variables of the environment.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use mpitrace_format::ticks::Groups;
@@ -7,6 +8,7 @@ use mpitrace_synchronise::{Method, Synchronisation};
 
 use crate::counters::per_call;
 use crate::counters::sources::Wanted;
+use crate::job::output_name::Pattern;
 use crate::record::watch::means;
 
 /// What the user asked for.
@@ -15,7 +17,7 @@ pub struct Settings {
     /// `MPITRACE_DISABLE`.
     pub disabled: bool,
     /// `MPITRACE_OUTPUT` as it was given, with its `%` signs.
-    pub output: Option<String>,
+    pub output: Option<Pattern>,
     /// `MPITRACE_CAPACITY`.
     pub capacity: u64,
     /// `MPITRACE_FULL=ring`.
@@ -55,12 +57,12 @@ impl Settings {
     pub fn read() -> Settings {
         let variables = std::env::vars_os().filter_map(|(name, value)| {
             let name = name.to_string_lossy().into_owned();
-            name.starts_with("MPITRACE_").then(|| (name, value.to_string_lossy().into_owned()))
+            name.starts_with("MPITRACE_").then_some((name, value))
         });
         Settings::of(variables)
     }
 
-    fn of(variables: impl Iterator<Item = (String, String)>) -> Settings {
+    fn of(variables: impl Iterator<Item = (String, OsString)>) -> Settings {
         let mut settings = Settings {
             disabled: false,
             output: None,
@@ -78,14 +80,15 @@ impl Settings {
             verbose: 1,
             warnings: Vec::new(),
         };
-        for (name, value) in variables.filter(|(_, value)| !value.is_empty()) {
+        for (name, given) in variables.filter(|(_, value)| !value.is_empty()) {
+            let value = given.to_string_lossy().into_owned();
             let expected = match name.as_str() {
                 "MPITRACE_OUTPUT" => {
-                    settings.output = Some(value);
+                    settings.output = Some(Pattern::of(given));
                     continue;
                 }
                 "MPITRACE_SEGMENT_DIR" => {
-                    settings.segment_folder = Some(PathBuf::from(value));
+                    settings.segment_folder = Some(PathBuf::from(given));
                     continue;
                 }
                 "MPITRACE_EVENTS" => {
@@ -183,7 +186,7 @@ mod tests {
     use super::*;
 
     fn settings(variables: &[(&str, &str)]) -> Settings {
-        Settings::of(variables.iter().map(|(name, value)| (name.to_string(), value.to_string())))
+        Settings::of(variables.iter().map(|(name, value)| (name.to_string(), value.into())))
     }
 
     #[test]

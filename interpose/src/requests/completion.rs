@@ -10,6 +10,7 @@ use crate::boundary::{abi, program};
 use crate::counters::message_counters;
 use crate::record::thread;
 use crate::requests::claimed_request::ClaimedRequest;
+use crate::requests::few::Few;
 use crate::requests::{outstanding, p2p_requests};
 
 /// MPI_UNDEFINED, the same in all three interfaces.
@@ -102,7 +103,7 @@ pub fn test_some(
 
 /// `MPI_Request_get_status`: tells that a request, which is passed by value, is complete, and leaves it there.
 pub fn get_status(forward: impl FnOnce(usize) -> c_int, request: usize, flag: usize, status: usize) -> c_int {
-    let followed = Followed::of_handles(vec![abi::get().handle(request)]);
+    let followed = Followed::of_handles(std::iter::once(abi::get().handle(request)));
     look(followed, forward, 1, status, || Completed::All.if_flag(flag))
 }
 
@@ -154,14 +155,14 @@ fn look(
     let (result, spent, tick) = thread::timed(|| forward(statuses.address()));
     followed.tested(spent);
     if result == 0 {
-        for (place, status) in completed().places(followed.count) {
+        completed().places(followed.count, |place, status| {
             if let Some(request) = at(&mut followed.collectives, place) {
                 request.complete(tick);
             }
             if let Some(request) = at(&mut followed.receives, place) {
                 request.seen(statuses.at(status));
             }
-        }
+        });
     }
     result
 }
@@ -193,7 +194,7 @@ impl Array {
             return result;
         }
         if result == 0 {
-            for (place, status) in completed().places(followed.count) {
+            completed().places(followed.count, |place, status| {
                 if let Some(request) = take_at(&mut followed.collectives, place) {
                     request.complete(tick);
                 }
@@ -201,7 +202,7 @@ impl Array {
                     // A persistent one stays.
                     put_at(&mut followed.receives, place, request.finish(statuses.at(status)));
                 }
-            }
+            });
         } else {
             // Some may be complete all the same (MPI_ERR_IN_STATUS): those whose handle is gone.
             for place in 0..followed.count {
@@ -238,17 +239,25 @@ impl Completed {
         if program::int(flag) != 0 { self } else { Completed::None }
     }
 
-    /// For each of them its place among the requests and the place of its status.
-    fn places(self, count: usize) -> Vec<(usize, usize)> {
+    /// Calls `found` for each of them with its place among the requests and the place of its status.
+    fn places(self, count: usize, mut found: impl FnMut(usize, usize)) {
         let place = |index: c_int| usize::try_from(index).ok();
         match self {
-            Completed::None => Vec::new(),
-            Completed::All => (0..count).map(|place| (place, place)).collect(),
-            Completed::One { index } => place(program::int(index)).map(|place| (place, 0)).into_iter().collect(),
+            Completed::None => {}
+            Completed::All => (0..count).for_each(|place| found(place, place)),
+            Completed::One { index } => {
+                if let Some(place) = place(program::int(index)) {
+                    found(place, 0);
+                }
+            }
             Completed::Some { outcount, indices } => {
-                let found = program::int(outcount);
-                let found = if found == UNDEFINED { 0 } else { found.max(0) as usize };
-                (0..found).filter_map(|status| Some((place(program::at(indices, status))?, status))).collect()
+                let completed = program::int(outcount);
+                let completed = if completed == UNDEFINED { 0 } else { completed.max(0) as usize };
+                for status in 0..completed {
+                    if let Some(place) = place(program::at(indices, status)) {
+                        found(place, status);
+                    }
+                }
             }
         }
     }
@@ -259,25 +268,25 @@ impl Completed {
 struct Followed {
     /// How many requests the array has.
     count: usize,
-    collectives: Vec<ClaimedRequest<outstanding::Request>>,
+    collectives: Few<ClaimedRequest<outstanding::Request>>,
     /// The same of receives, where messages are counted.
-    receives: Vec<ClaimedRequest<p2p_requests::Request>>,
+    receives: Few<ClaimedRequest<p2p_requests::Request>>,
 }
 
 impl Followed {
     fn of(count: usize, requests: usize) -> Followed {
         let count = if requests == 0 { 0 } else { int(count) };
         let abi = abi::get();
-        Followed::of_handles((0..count).map(|place| abi.read(requests + place * abi.handle_size)).collect())
+        Followed::of_handles((0..count).map(|place| abi.read(requests + place * abi.handle_size)))
     }
 
-    fn of_handles(handles: Vec<usize>) -> Followed {
-        let places = || handles.iter().copied().enumerate();
+    fn of_handles(handles: impl ExactSizeIterator<Item = usize> + Clone) -> Followed {
+        let places = || handles.clone().enumerate();
         let counting = message_counters::counting();
         Followed {
             count: handles.len(),
             collectives: outstanding::take_known(places()),
-            receives: if counting { p2p_requests::take_active(places()) } else { Vec::new() },
+            receives: if counting { p2p_requests::take_active(places()) } else { Few::new() },
         }
     }
 
@@ -304,18 +313,16 @@ impl Drop for Followed {
 }
 
 /// The request at this place of the array. Places are in order.
-fn at<R>(taken: &mut [ClaimedRequest<R>], place: usize) -> Option<&mut R> {
-    let index = taken.binary_search_by_key(&place, |taken| taken.place).ok()?;
-    taken[index].request.as_mut()
+fn at<R>(taken: &mut Few<ClaimedRequest<R>>, place: usize) -> Option<&mut R> {
+    taken.find_by_key(place, |taken| taken.place)?.request.as_mut()
 }
 
-fn take_at<R>(taken: &mut [ClaimedRequest<R>], place: usize) -> Option<R> {
-    let index = taken.binary_search_by_key(&place, |taken| taken.place).ok()?;
-    taken[index].request.take()
+fn take_at<R>(taken: &mut Few<ClaimedRequest<R>>, place: usize) -> Option<R> {
+    taken.find_by_key(place, |taken| taken.place)?.request.take()
 }
 
-fn put_at<R>(taken: &mut [ClaimedRequest<R>], place: usize, request: Option<R>) {
-    if let Ok(index) = taken.binary_search_by_key(&place, |taken| taken.place) {
-        taken[index].request = request;
+fn put_at<R>(taken: &mut Few<ClaimedRequest<R>>, place: usize, request: Option<R>) {
+    if let Some(taken) = taken.find_by_key(place, |taken| taken.place) {
+        taken.request = request;
     }
 }

@@ -22,6 +22,7 @@ use crate::record::recorder::Started;
 use crate::record::thread::ThreadRef;
 use crate::record::{recorder, thread};
 use crate::requests::claimed_request::ClaimedRequest;
+use crate::requests::few::Few;
 use crate::requests::p2p_requests;
 
 static OUTSTANDING: AtomicUsize = AtomicUsize::new(0);
@@ -92,7 +93,7 @@ pub fn start_prepared(forward: impl FnOnce() -> c_int, request: usize) -> c_int 
 pub fn start_all_prepared(forward: impl FnOnce() -> c_int, count: usize, requests: usize) -> c_int {
     let abi = abi::get();
     let handles = (0..(count as c_int).max(0) as usize).map(|index| abi.read(requests + index * abi.handle_size));
-    let mut starts: Vec<(usize, Found, u64)> = Vec::new();
+    let mut starts: Few<(usize, Found, u64)> = Few::new();
     with_prepared(|known| {
         for handle in handles.clone() {
             if let Some(prepared) = known.get_mut(&handle)
@@ -103,22 +104,21 @@ pub fn start_all_prepared(forward: impl FnOnce() -> c_int, count: usize, request
             }
         }
     });
-    let mut begun = Vec::with_capacity(starts.len());
-    for (handle, found, position) in &starts {
-        begun.extend(recorder::prepared(found, *position).map(|record| (*handle, record)));
-    }
+    let begin =
+        |(handle, found, position): &(usize, Found, u64)| Some((*handle, recorder::prepared(found, *position)?));
+    let mut begun: Few<_> = starts.iter().filter_map(begin).collect();
     let (result, _, returned) = thread::timed(forward);
     if result == 0 {
         if p2p_requests::any_outstanding() {
             p2p_requests::start(handles);
         }
-        for (handle, record) in begun {
+        for (handle, record) in begun.take_all() {
             follow_handle(handle, Request { started: Some(record.started(returned)), _arrays: Narrowed::default() });
         }
     } else {
-        begun.into_iter().rev().for_each(|(_, record)| record.take_back());
+        begun.take_all().rev().for_each(|(_, record)| record.take_back());
         with_prepared(|known| {
-            for (handle, ..) in &starts {
+            for (handle, ..) in starts.iter() {
                 if let Some(prepared) = known.get_mut(handle) {
                     prepared.starts -= 1;
                 }
@@ -233,7 +233,7 @@ pub fn free(forward: impl FnOnce() -> c_int, request: usize) -> c_int {
 }
 
 /// Those of the requests that are followed, in order, taken out of the table.
-pub fn take_known(places: impl Iterator<Item = (usize, usize)>) -> Vec<ClaimedRequest<Request>> {
+pub fn take_known(places: impl Iterator<Item = (usize, usize)>) -> Few<ClaimedRequest<Request>> {
     with_requests(|known| {
         let take = |(place, handle)| {
             known.remove(&handle).map(|request| ClaimedRequest { place, handle, request: Some(request) })
@@ -243,10 +243,10 @@ pub fn take_known(places: impl Iterator<Item = (usize, usize)>) -> Vec<ClaimedRe
 }
 
 /// Those that are still there go back.
-pub fn put_back(taken: &mut Vec<ClaimedRequest<Request>>) {
+pub fn put_back(taken: &mut Few<ClaimedRequest<Request>>) {
     if !taken.is_empty() {
         with_requests(|known| {
-            known.extend(taken.drain(..).filter_map(|taken| Some((taken.handle, taken.request?))));
+            known.extend(taken.take_all().filter_map(|taken| Some((taken.handle, taken.request?))));
         });
     }
 }

@@ -8,6 +8,7 @@ use crate::boundary::{abi, status};
 use crate::counters::message_counters;
 use crate::identity::registry::FastMap;
 use crate::requests::claimed_request::ClaimedRequest;
+use crate::requests::few::Few;
 
 /// A request that is followed.
 pub enum Request {
@@ -45,12 +46,12 @@ fn insert(request: usize, new: Request) {
 }
 
 /// Those of the requests that are receives under way, in order, taken out of the table.
-pub fn take_active(places: impl Iterator<Item = (usize, usize)>) -> Vec<ClaimedRequest<Request>> {
+pub fn take_active(places: impl Iterator<Item = (usize, usize)>) -> Few<ClaimedRequest<Request>> {
     if !any_outstanding() {
-        return Vec::new();
+        return Few::new();
     }
     with_requests(|requests| {
-        let mut taken = Vec::new();
+        let mut taken = Few::new();
         for (place, handle) in places {
             if matches!(requests.get(&handle), Some(Request::Receive { .. })) {
                 taken.push(ClaimedRequest { place, handle, request: requests.remove(&handle) });
@@ -61,10 +62,10 @@ pub fn take_active(places: impl Iterator<Item = (usize, usize)>) -> Vec<ClaimedR
 }
 
 /// Those that are still there go back, and persistent ones in any case.
-pub fn put_back(taken: &mut Vec<ClaimedRequest<Request>>) {
+pub fn put_back(taken: &mut Few<ClaimedRequest<Request>>) {
     if !taken.is_empty() {
         with_requests(|requests| {
-            requests.extend(taken.drain(..).filter_map(|taken| Some((taken.handle, taken.request?))));
+            requests.extend(taken.take_all().filter_map(|taken| Some((taken.handle, taken.request?))));
         });
     }
 }

@@ -10,9 +10,11 @@ use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// What sources include.
-const INCLUDED: [&str; 7] = [
+const INCLUDED: [&str; 9] = [
     "report.h",
     "checksum.h",
+    "tally.c",
+    "counts.c",
     "bitwise.inc",
     "../../include/mpitrace.h",
     "../../include/roth_tracing.h",
@@ -47,6 +49,11 @@ pub fn program(mpi: &Mpi, name: &str) -> PathBuf {
         let warnings = ["-g", "-Wall", "-Wextra", "-Werror", "-Wno-stringop-overflow"];
         compile(mpi, name, &mpi.c, &[&["-O1", "-pthread", &include], &warnings[..]].concat())
     }
+}
+
+/// The same program, built so that it checks its accesses to memory.
+pub fn sanitized(mpi: &Mpi, name: &str) -> PathBuf {
+    compile(mpi, name, &mpi.c, &["-g", "-O1", "-pthread", "-fsanitize=address"])
 }
 
 /// The source as a library to be preloaded.

@@ -1,0 +1,86 @@
+//! A list that asks for no memory as long as it is short: what Wait and Test calls pass on.
+
+/// So many elements lie in the list itself: programs mostly complete one request at a time, or a few.
+const FEW: usize = 4;
+
+/// Elements in the order in which they came.
+pub struct Few<T> {
+    /// Filled from the front.
+    first: [Option<T>; FEW],
+    /// What comes when those are taken.
+    rest: Vec<T>,
+}
+
+impl<T> Few<T> {
+    /// An empty list.
+    pub const fn new() -> Few<T> {
+        Few { first: [const { None }; FEW], rest: Vec::new() }
+    }
+
+    /// Adds an element at the end.
+    pub fn push(&mut self, element: T) {
+        match self.first.iter_mut().find(|place| place.is_none()) {
+            Some(place) => *place = Some(element),
+            None => self.rest.push(element),
+        }
+    }
+
+    /// Whether there is no element.
+    pub fn is_empty(&self) -> bool {
+        self.first[0].is_none()
+    }
+
+    /// The elements.
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = &T> {
+        self.first.iter().flatten().chain(&self.rest)
+    }
+
+    /// Takes all elements out.
+    pub fn take_all(&mut self) -> impl DoubleEndedIterator<Item = T> {
+        self.first.iter_mut().filter_map(Option::take).chain(self.rest.drain(..))
+    }
+
+    /// The element of this key, where keys rise from one element to the next.
+    pub fn find_by_key(&mut self, key: usize, key_of: impl Fn(&T) -> usize) -> Option<&mut T> {
+        if let Ok(index) = self.rest.binary_search_by_key(&key, &key_of) {
+            return self.rest.get_mut(index);
+        }
+        self.first.iter_mut().flatten().find(|element| key_of(element) == key)
+    }
+}
+
+impl<T> FromIterator<T> for Few<T> {
+    fn from_iter<I: IntoIterator<Item = T>>(elements: I) -> Few<T> {
+        let mut few = Few::new();
+        elements.into_iter().for_each(|element| few.push(element));
+        few
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn elements_keep_their_order_and_are_found_by_their_keys() {
+        for length in [0, 1, FEW, FEW + 1, 3 * FEW] {
+            let mut few: Few<usize> = (0..length).map(|index| 10 * index).collect();
+            assert_eq!(few.is_empty(), length == 0);
+            assert!(few.iter().copied().eq((0..length).map(|index| 10 * index)), "{length}");
+            for index in 0..length {
+                assert_eq!(few.find_by_key(10 * index, |element| *element).copied(), Some(10 * index));
+            }
+            assert_eq!(few.find_by_key(5, |element| *element), None);
+            assert!(few.take_all().rev().eq((0..length).rev().map(|index| 10 * index)), "{length}");
+            assert!(few.is_empty() && few.iter().next().is_none());
+            few.push(7);
+            assert_eq!(few.iter().collect::<Vec<_>>(), [&7]);
+        }
+    }
+
+    #[test]
+    fn a_short_list_has_no_memory_of_its_own() {
+        let few: Few<u64> = (0..FEW as u64).collect();
+        assert_eq!(few.rest.capacity(), 0);
+    }
+}
