@@ -8,6 +8,7 @@
 pub mod abi;
 pub mod large_count;
 pub mod mpi;
+pub mod pause;
 pub mod preloaded;
 pub mod processor;
 pub mod program;

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering, fence};
 
 use mpitrace_format::ticks::AffineMap;
 
-use crate::record::memory::SharedPage;
+use crate::record::memory::Line;
 
 /// From the domain's clock to the reference. The leader writes, all ranks of the domain read.
 struct Live {
@@ -20,10 +20,10 @@ struct Live {
 /// Set before the first synchronisation.
 static LIVE: OnceLock<Live> = OnceLock::new();
 
-/// Takes a page that the domain shares, or one of this rank's own, with the reference's own map on it.
-pub fn start(page: Option<&'static SharedPage>) {
-    let own = || Box::leak(Box::new([const { AtomicU64::new(0) }; SharedPage::WORDS]));
-    let [sequence, local0, reference0, skew] = page.map_or_else(|| &*own(), SharedPage::words);
+/// Takes a line of a page that the domain shares, or one of this rank's own, with the reference's own map on it.
+pub fn start(line: Option<&'static Line>) {
+    let own = || Box::leak(Box::new([const { AtomicU64::new(0) }; size_of::<Line>() / 8]));
+    let [sequence, local0, reference0, skew, ..] = line.unwrap_or_else(|| own());
     let _ = LIVE.set(Live { sequence, local0, reference0, skew });
 }
 

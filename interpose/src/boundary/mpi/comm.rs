@@ -3,13 +3,11 @@
 use std::ffi::c_int;
 use std::marker::PhantomData;
 
-use bytemuck::Pod;
-
 use super::*;
 
 /// A communicator: the program's, or one of the tracer's own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Comm(usize);
+pub struct Comm(pub(super) usize);
 
 impl Comm {
     /// MPI_COMM_WORLD.
@@ -90,22 +88,6 @@ impl Comm {
         handle(|place| unsafe { comm_remote_group(self.0, place) }).map(Group)
     }
 
-    /// A duplicate of the tracer's own, which all ranks make. It inherits MPI_ERRORS_ARE_FATAL from the world; this one
-    /// returns errors.
-    pub fn duplicate(self) -> Option<Comm> {
-        // SAFETY: int MPI_Comm_dup(MPI_Comm, MPI_Comm *).
-        let new = handle(|place| unsafe { comm_dup(self.0, place) })?;
-        // SAFETY: int MPI_Comm_set_errhandler(MPI_Comm, MPI_Errhandler), on a communicator made just now.
-        unsafe { comm_set_errhandler(new, abi::get().errors_return) };
-        Some(Comm(new))
-    }
-
-    /// Splits by colour, which all ranks do. With MPI_UNDEFINED for a colour what comes is MPI_COMM_NULL.
-    pub fn split(self, color: i32, key: u32) -> Option<Comm> {
-        // SAFETY: int MPI_Comm_split(MPI_Comm, int, int, MPI_Comm *); ints lie in the lower half of a register.
-        handle(|place| unsafe { comm_split(self.0, color as u32 as usize, key as usize, place) }).map(Comm)
-    }
-
     /// The ranks that share memory with this one. All ranks come here.
     pub fn split_by_memory(self, key: u32) -> Option<Comm> {
         let abi = abi::get();
@@ -128,53 +110,6 @@ impl Comm {
         unsafe { comm_call_errhandler(self.0, code as usize) };
     }
 
-    /// Rank 0's words (or bytes) for all ranks, which come here with as many. False: it has failed.
-    pub fn broadcast<T: Pod>(self, words: &mut [T]) -> bool {
-        let (place, bytes) = (words.as_mut_ptr().expose_provenance(), size_of_val(words));
-        // SAFETY: int MPI_Bcast(void *, int, MPI_Datatype, int, MPI_Comm); the bytes are the slice's, and of a type
-        // that may have any.
-        unsafe { bcast(place, bytes, abi::get().byte, 0, self.0) }
-    }
-
-    /// The words of all ranks, which come here with as many, in the order of the ranks at rank 0, whose `all` has room for
-    /// them; the others' has none. False: it has failed.
-    pub fn gather(self, words: &[u64], all: &mut [u64]) -> bool {
-        let (send, receive) = (words.as_ptr().expose_provenance(), all.as_mut_ptr().expose_provenance());
-        let (bytes, byte) = (size_of_val(words), abi::get().byte);
-        // SAFETY: int MPI_Gather(const void *, int, MPI_Datatype, void *, int, MPI_Datatype, int, MPI_Comm); only rank 0
-        // receives, where `all` has as many bytes for each rank.
-        unsafe { gather(send, bytes, byte, receive, bytes, byte, 0, self.0) }
-    }
-
-    /// The least integer of all ranks, which come here together.
-    pub fn min(self, here: i64) -> Option<i64> {
-        self.reduce(here, abi::get().min)
-    }
-
-    /// The sum of the integers of all ranks, which come here together.
-    pub fn sum(self, here: i64) -> Option<i64> {
-        self.reduce(here, abi::get().sum)
-    }
-
-    fn reduce(self, here: i64, operator: usize) -> Option<i64> {
-        let mut result = 0i64;
-        let (send, receive) = ((&raw const here).expose_provenance(), (&raw mut result).expose_provenance());
-        // SAFETY: int MPI_Allreduce(const void *, void *, int, MPI_Datatype, MPI_Op, MPI_Comm); both hold one 64-bit
-        // integer.
-        unsafe { allreduce(send, receive, 1, abi::get().int64, operator, self.0) }.then_some(result)
-    }
-
-    /// The sum of the integers of the ranks before this one; what the first rank gets is not defined.
-    pub fn sum_before(self, here: i64) -> i64 {
-        let mut result = 0i64;
-        let (send, receive) = ((&raw const here).expose_provenance(), (&raw mut result).expose_provenance());
-        let abi = abi::get();
-        // SAFETY: int MPI_Exscan(const void *, void *, int, MPI_Datatype, MPI_Op, MPI_Comm); both hold one 64-bit
-        // integer.
-        unsafe { exscan(send, receive, 1, abi.int64, abi.sum, self.0) };
-        result
-    }
-
     /// Sends words. Up to 1 KiB are buffered by the libraries at their usual settings: then the call returns also if the
     /// other never receives them.
     pub fn send(self, words: &[u64], to: usize, tag: usize) {
@@ -182,6 +117,14 @@ impl Comm {
         // SAFETY: int MPI_Send(const void *, int, MPI_Datatype, int, int, MPI_Comm); the words live until the call
         // returns.
         unsafe { send(place, bytes, abi::get().byte, to, tag, self.0) };
+    }
+
+    /// Lets the library work on its messages, as any call does that looks for one. For ranks that wait for something else:
+    /// what they have sent may still be on its way out.
+    pub fn progress(self) {
+        let ignore = abi::get().status_ignore;
+        // SAFETY: int MPI_Iprobe(int, int, MPI_Comm, int *, MPI_Status *). Whether there is a message does not matter.
+        let _ = int(|flag| unsafe { iprobe(0, 0, self.0, flag, ignore) });
     }
 
     /// Begins to receive as many words. `None`: it has failed.
