@@ -95,7 +95,13 @@ fn longest(scratch: &Path, tracer: Option<&Path>, settings: &[&str]) -> f64 {
     let trace = scratch.join("run.mpitrace");
     let _ = std::fs::remove_file(&trace);
     let mut command = Command::new("srun");
-    command.args([&format!("--mpi={}", variable("PMI", "pmix")), "-N3", "--ntasks-per-node=2", "env", "FI_PROVIDER=tcp"]);
+    command.args([
+        &format!("--mpi={}", variable("PMI", "pmix")),
+        "-N3",
+        "--ntasks-per-node=2",
+        "env",
+        "FI_PROVIDER=tcp",
+    ]);
     if let Some(tracer) = tracer {
         command.args(["MPITRACE_VERBOSE=0", "MPITRACE_SEGMENT_DIR=/dev/shm"]).args(settings);
         command.arg(format!("LD_PRELOAD={}", tracer.display()));
@@ -106,8 +112,7 @@ fn longest(scratch: &Path, tracer: Option<&Path>, settings: &[&str]) -> f64 {
     for _ in 0..3 {
         let output = command.output().expect("srun starts");
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
-        let ranks: Vec<f64> =
-            text.lines().filter_map(|line| line.strip_prefix("init ")?.parse().ok()).collect();
+        let ranks: Vec<f64> = text.lines().filter_map(|line| line.strip_prefix("init ")?.parse().ok()).collect();
         if output.status.success() && ranks.len() == 6 {
             assert!(tracer.is_none() || trace.exists(), "a trace of {command:?}");
             return ranks.into_iter().fold(0.0, f64::max);

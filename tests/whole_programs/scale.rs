@@ -8,6 +8,7 @@ use std::fs;
 pub const TESTS: &[Test] = &[
     Test::new("the_work_for_a_communicator_does_not_grow_with_the_ranks", communicators).on(MOCK),
     Test::new("init_and_finalize_do_not_grow_with_the_ranks", init_and_finalize).on(MOCK),
+    Test::new("a_library_that_duplicates_no_communicator_is_named", without_a_duplicate).on(MOCK),
 ];
 
 /// The library whose interface the mock has.
@@ -106,6 +107,21 @@ fn assert_no_growth(few: &(Counts, Counts, String), many: &(Counts, Counts, Stri
     let [few, many] = [few, many]
         .map(|(traced, plain, _)| traced.get(phase, "allocated").saturating_sub(plain.get(phase, "allocated")));
     assert!(many < few + slack, "{phase}: {few} bytes in a world of {FEW} ranks, {many} in one of {MANY}");
+}
+
+fn without_a_duplicate(case: &Case) {
+    let mock = build::shared_library(case.mpi, "mock_ranks.c");
+    let run = |rank: u32| {
+        let launch = case.launch(1, "rank_scale.c").preload(&mock).trace().set("MPITRACE_JOINT", "1");
+        let output = case.folder.join(format!("of{rank}.mpitrace"));
+        let launch = launch.set("MPITRACE_OUTPUT", &output).set("MOCK_NO_DUPLICATE", "1").set("MOCK_RANKS", "4");
+        let outcome = launch.set("MOCK_RANK", rank.to_string()).run_by(&[]);
+        assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+        let written = output.with_extension(format!("rank{rank}.mpitrace"));
+        assert!(written.exists(), "{} of rank {rank}: {}", written.display(), outcome.stderr);
+        outcome.stderr.lines().filter(|line| line.contains("does not duplicate MPI_COMM_WORLD")).count()
+    };
+    assert_eq!([run(0), run(2)], [1, 0], "one rank says so");
 }
 
 fn init_and_finalize(case: &Case) {

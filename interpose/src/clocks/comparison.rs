@@ -31,6 +31,10 @@ const PATIENCE: Duration = Duration::from_secs(20);
 /// tested: with 64 ranks on two processors each handover took as long as 60 ranks spin.
 const BETWEEN_LOOKS: Duration = Duration::from_micros(200);
 
+/// So many times a rank of the pair looks for its turn before it sleeps between looks, and for how long.
+const SPINS: u64 = 5000;
+const SHORT: Duration = Duration::from_micros(20);
+
 /// How long a rank waits for all of so many ranks to have done their tests.
 pub fn patience_for_all(ranks: u32) -> Duration {
     PATIENCE * (ranks + 1)
@@ -148,14 +152,15 @@ fn wait_for(turn: &AtomicU64, expected: u64, patience: Duration, meanwhile: Opti
             return Some(now);
         }
         spins += 1;
-        if meanwhile.is_some() || spins.is_multiple_of(1000) {
+        if meanwhile.is_some() || spins >= SPINS || spins.is_multiple_of(1000) {
             match meanwhile {
                 Some(work) => {
                     std::thread::sleep(BETWEEN_LOOKS);
                     work();
                 }
-                // Two ranks may share a processor.
-                None => std::thread::yield_now(),
+                // Two ranks may share a processor; where others want it too, only a sleep gives it to the other rank.
+                None if spins < SPINS => std::thread::yield_now(),
+                None => std::thread::sleep(SHORT),
             }
             if started.get_or_insert_with(Instant::now).elapsed() >= patience {
                 return None;

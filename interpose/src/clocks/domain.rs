@@ -111,9 +111,10 @@ impl Domain {
 
     /// The test once more, when the program ends.
     pub fn test_again(&self, meanwhile: &dyn Fn()) -> (u64, u64) {
-        let again = self.shared.as_ref().and_then(|Shared { page, number, ranks }| {
-            page.test(When::Finalize, *number, *ranks, || {}, meanwhile)
-        });
+        let again = self
+            .shared
+            .as_ref()
+            .and_then(|Shared { page, number, ranks }| page.test(When::Finalize, *number, *ranks, || {}, meanwhile));
         let again = again.unwrap_or_default();
         (again.bound, again.step)
     }

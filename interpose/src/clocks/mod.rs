@@ -24,7 +24,7 @@ use std::sync::{Mutex, OnceLock};
 
 use mpitrace_format::layout::{CommunicatorEntry, sync_kind};
 use mpitrace_format::ticks::SimulatedClock;
-use mpitrace_synchronise::{Method, Synchronisation};
+use mpitrace_synchronise::{Method, Synchronisation, Widths};
 pub use parameters::Parameters;
 
 use crate::boundary::abi;
@@ -53,6 +53,8 @@ struct Clocks {
     /// Empty on ranks that lead no domain, and where there is but one.
     leaders: Option<Mutex<Leaders>>,
     schedule: Mutex<Schedule>,
+    /// How tight the probes were so far.
+    widths: Mutex<Widths>,
     /// Meetings that not all leaders came to in time.
     missed: AtomicU32,
 }
@@ -70,13 +72,7 @@ struct Scale {
 
 /// Finds the clock domains and synchronises them, at the end of Init. All ranks of the world come here together, with
 /// what they have agreed on.
-pub fn start(
-    run: &Run,
-    buffer: &'static TraceBuffer,
-    world: Comm,
-    token: [u8; 16],
-    agreed: &Parameters,
-) -> Option<()> {
+pub fn start(run: &Run, buffer: &'static TraceBuffer, world: Comm, token: [u8; 16], agreed: &Parameters) -> Option<()> {
     let Parameters { how, resync_seconds, epoch, hz } = *agreed;
     let (group, text) = run.settings.test_clock.of_rank(run.rank);
     let domain = Domain::find(world, buffer, run.rank, Key::of(buffer, run.rank, group), token)?;
@@ -124,6 +120,7 @@ pub fn start(
         scale: Scale { zero: epoch, hz },
         leaders: leaders.map(Mutex::new),
         schedule: Mutex::new(Schedule::new(resync_seconds, hz)),
+        widths: Mutex::default(),
         missed: AtomicU32::new(0),
     };
     CLOCKS.set(clocks).ok()?;

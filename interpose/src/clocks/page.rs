@@ -127,14 +127,7 @@ impl DomainPage {
     /// Tests the clocks of so many ranks. `None`: it could not be done, on all of them alike.
     ///
     /// `fits` is called on each rank whose clock has not been seen to step back, before the others know that it is done.
-    pub fn test(
-        &self,
-        when: When,
-        number: u32,
-        ranks: u32,
-        fits: impl FnOnce(),
-        meanwhile: &dyn Fn(),
-    ) -> Option<Test> {
+    pub fn test(&self, when: When, number: u32, ranks: u32, fits: impl FnOnce(), meanwhile: &dyn Fn()) -> Option<Test> {
         let (handovers, results) = line::TESTS[when as usize];
         let [arrived, outcome, failed, bound, ..] = self.page.line(results);
         let found = comparison::test(self.page.line(handovers), number, ranks, meanwhile);
@@ -249,11 +242,13 @@ mod tests {
         let ranks = 4;
         let page = &page;
         let found: Vec<_> = std::thread::scope(|scope| {
-            let rank = |number: u32| move || {
-                let fits = || {
-                    page.register_fitting(10 + number);
-                };
-                page.test(When::Init, number, ranks, fits, &|| {}).map(|test| (test.bound, test.step))
+            let rank = |number: u32| {
+                move || {
+                    let fits = || {
+                        page.register_fitting(10 + number);
+                    };
+                    page.test(When::Init, number, ranks, fits, &|| {}).map(|test| (test.bound, test.step))
+                }
             };
             let tested: Vec<_> = (0..ranks).map(|number| scope.spawn(rank(number))).collect();
             tested.into_iter().map(|thread| thread.join().unwrap()).collect()

@@ -1,6 +1,6 @@
 //! The leaders of the clock domains, and how they talk.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use mpitrace_format::layout::sync_kind;
 use mpitrace_synchronise::Peers;
@@ -26,8 +26,11 @@ const WORDS: usize = 128;
 /// How long a leader waits for a message where all ranks are known to come, in Init and Finalize: longer than any
 /// leader is kept busy by the others, and still not without an end.
 pub const LONG: Duration = Duration::from_secs(60);
-/// So many times a leader asks whether its message is there before it offers its processor to others.
-const POLLS: u32 = 64;
+/// How long a leader looks for a message without a sleep. In an exchange the answer comes sooner, unless the other leader
+/// has no processor, or is kept busy: then the exchange is of no use, and the sleep gives the other one a processor.
+const EAGER: Duration = Duration::from_micros(300);
+/// The same for a message which no other is measured by.
+const EAGER_FOR_ONE: Duration = Duration::from_micros(50);
 
 /// Messages between ranks of the world, on the tracer's own communicator.
 #[derive(Clone, Copy)]
@@ -43,33 +46,21 @@ impl Channel {
     }
 
     /// Receives as many words, unless they do not come in time: then the receive is cancelled, and the words are not
-    /// touched any more. Offers the processor to others now and then, or sleeps.
-    fn take(self, from: u32, words: &mut [u64], patience: Duration, sleeps: bool) -> bool {
-        words.chunks_mut(WORDS).all(|words| self.take_one(from, words, patience, sleeps))
+    /// touched any more. Sleeps between looks when it has waited for so long.
+    fn take(self, from: u32, words: &mut [u64], patience: Duration, eager: Duration) -> bool {
+        words.chunks_mut(WORDS).all(|words| self.take_one(from, words, patience, Pause::after(eager)))
     }
 
-    fn take_one(self, from: u32, words: &mut [u64], patience: Duration, sleeps: bool) -> bool {
-        let Some(mut receive) = self.comm.receive(words, from as usize, self.tag) else { return false };
-        let mut started = None;
-        let mut pause = Pause::default();
-        let mut polls = 0u32;
+    fn take_one(self, from: u32, words: &mut [u64], patience: Duration, mut pause: Pause) -> bool {
+        let Some(mut receive) = self.comm.receive(words.len(), from as usize, self.tag) else { return false };
         loop {
             match receive.arrived() {
-                Some(false) => {}
-                Some(true) => return true,
-                None => return false,
-            }
-            polls += 1;
-            if sleeps {
-                if pause.pause() >= patience {
-                    return false;
+                Some(None) if pause.pause() < patience => {}
+                Some(Some(received)) => {
+                    words.copy_from_slice(&received);
+                    return true;
                 }
-            } else if polls.is_multiple_of(POLLS) {
-                // The other leader may be waiting for this processor.
-                std::thread::yield_now();
-                if started.get_or_insert_with(Instant::now).elapsed() >= patience {
-                    return false;
-                }
+                _ => return false,
             }
         }
     }
@@ -81,7 +72,7 @@ impl Ranks for Channel {
     }
 
     fn receive(&mut self, from: u32, words: &mut [u64]) -> bool {
-        self.take(from, words, LONG, true)
+        self.take(from, words, LONG, EAGER_FOR_ONE)
     }
 }
 
@@ -174,7 +165,7 @@ impl Leaders {
 
     fn take(&mut self, from: usize, words: &mut [u64], tag: usize, patience: Duration) -> bool {
         let channel = Channel { comm: self.comm, tag };
-        let came = self.numbered.rank_of(from).is_some_and(|from| channel.take(from, words, patience, false));
+        let came = self.numbered.rank_of(from).is_some_and(|from| channel.take(from, words, patience, EAGER));
         self.unreceived |= !came;
         came
     }

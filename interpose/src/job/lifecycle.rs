@@ -92,8 +92,7 @@ fn start(prepared: Prepared, mut traced_ranks: TracedRanks) -> Option<()> {
 }
 
 /// What is said where all ranks are traced and the library makes no communicator for the tracer.
-const WITHOUT_COMMUNICATOR: &str =
-    "the MPI library does not duplicate MPI_COMM_WORLD; each rank writes a file of its own, without synchronised clocks";
+const WITHOUT_COMMUNICATOR: &str = "the MPI library does not duplicate MPI_COMM_WORLD; each rank writes a file of its own, without synchronised clocks";
 
 /// Finds with the other ranks what holds for all of them, and synchronises the clocks. All ranks come here.
 fn agree(run: &Run, live: Option<&'static TraceBuffer>, comm: Comm, job_key: u64) -> Option<()> {

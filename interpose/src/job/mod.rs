@@ -16,6 +16,7 @@ pub mod output_name;
 pub mod run;
 pub mod sessions;
 pub mod settings;
+pub mod settlement;
 pub mod startup;
 pub mod suggest;
 pub mod traced_ranks;

@@ -131,9 +131,7 @@ impl Writers {
     /// ranks cannot be asked.
     pub fn gather(&self, here: WrittenPart) -> Option<Vec<WrittenPart>> {
         let Some(comm) = self.comm else { return Some(vec![here]) };
-        let count = if self.rank == 0 { self.size as usize } else { 0 };
-        let mut words = vec![0; count * WrittenPart::WORDS];
-        comm.gather(&here.to_words(), &mut words).then_some(())?;
+        let words = comm.gather(&here.to_words(), if self.rank == 0 { self.size as usize } else { 0 })?;
         let (parts, _) = words.as_chunks();
         Some(parts.iter().map(WrittenPart::of_words).collect())
     }

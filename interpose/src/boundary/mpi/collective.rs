@@ -6,18 +6,26 @@ use bytemuck::Pod;
 use super::*;
 use crate::boundary::pause::Pause;
 
-/// Begins an operation, given the address of a request, and waits until it is complete.
-fn completed(begin: impl FnOnce(usize) -> bool) -> bool {
-    let Some(mut request) = word(begin) else { return false };
-    let (place, ignore) = ((&raw mut request).expose_provenance(), abi::get().status_ignore);
+/// Begins an operation on these values, given their address and that of a request, and waits until it is complete: the
+/// values then. `None`: it has failed. The library may still know the values after an error, which need not be one of
+/// this operation: so they are never given back then.
+fn completed<T: Pod>(mut values: Vec<T>, begin: impl FnOnce(usize, usize) -> bool) -> Option<Vec<T>> {
+    let place = values.as_mut_ptr().expose_provenance();
+    let Some(mut request) = word(|request| begin(place, request)) else {
+        std::mem::forget(values);
+        return None;
+    };
+    let (request, ignore) = ((&raw mut request).expose_provenance(), abi::get().status_ignore);
     let mut pause = Pause::default();
     loop {
-        // SAFETY: int MPI_Test(MPI_Request *, int *, MPI_Status *); the request is this one's. An operation whose test
-        // reports an error is complete.
-        match int(|flag| unsafe { test(place, flag, ignore) }) {
-            None => return false,
+        // SAFETY: int MPI_Test(MPI_Request *, int *, MPI_Status *); the request is this one's.
+        match int(|flag| unsafe { test(request, flag, ignore) }) {
+            None => {
+                std::mem::forget(values);
+                return None;
+            }
             Some(0) => drop(pause.pause()),
-            Some(_) => return true,
+            Some(_) => return Some(values),
         }
     }
 }
@@ -27,35 +35,39 @@ impl Comm {
     /// returns errors.
     pub fn duplicate(self) -> Option<Comm> {
         // Zeroed, so that a 4-byte handle reads back as its value (little-endian).
-        let mut new = 0usize;
-        let place = (&raw mut new).expose_provenance();
-        // SAFETY: int MPI_Comm_idup(MPI_Comm, MPI_Comm *, MPI_Request *); the handle lives until the request is
-        // complete.
-        completed(|request| unsafe { comm_idup(self.0, place, request) }).then_some(())?;
-        let new = abi::get().handle(new);
+        // SAFETY: int MPI_Comm_idup(MPI_Comm, MPI_Comm *, MPI_Request *); the handle lives until the request is complete.
+        let new = completed(vec![0usize], |place, request| unsafe { comm_idup(self.0, place, request) })?;
+        let new = abi::get().handle(new[0]);
         // SAFETY: int MPI_Comm_set_errhandler(MPI_Comm, MPI_Errhandler), on a communicator made just now.
         unsafe { comm_set_errhandler(new, abi::get().errors_return) };
         Some(Comm(new))
     }
 
-    /// Rank 0's bytes for all ranks, which come here with as many. False: it has failed.
-    pub fn broadcast<T: Pod>(self, words: &mut [T]) -> bool {
-        let (place, bytes) = (words.as_mut_ptr().expose_provenance(), size_of_val(words));
-        let byte = abi::get().byte;
-        // SAFETY: int MPI_Ibcast(void *, int, MPI_Datatype, int, MPI_Comm, MPI_Request *); the bytes are the slice's, of
-        // a type that may have any, and borrowed until the request is complete.
-        completed(|request| unsafe { ibcast(place, bytes, byte, 0, self.0, request) })
+    /// Rank 0's values for all ranks, which come here with as many. False: it has failed.
+    pub fn broadcast<T: Pod>(self, values: &mut [T]) -> bool {
+        let (bytes, byte) = (size_of_val(values), abi::get().byte);
+        let sent = completed(values.to_vec(), |place, request| {
+            // SAFETY: int MPI_Ibcast(void *, int, MPI_Datatype, int, MPI_Comm, MPI_Request *); so many bytes lie there, of
+            // a type that may have any.
+            unsafe { ibcast(place, bytes, byte, 0, self.0, request) }
+        });
+        sent.inspect(|sent| values.copy_from_slice(sent)).is_some()
     }
 
-    /// The words of all ranks, which come here with as many, in the order of the ranks at rank 0, whose `all` has room for
-    /// them; the others' has none. False: it has failed.
-    pub fn gather(self, words: &[u64], all: &mut [u64]) -> bool {
-        let (send, receive) = (words.as_ptr().expose_provenance(), all.as_mut_ptr().expose_provenance());
+    /// The words of all ranks, which come here with as many, in the order of the ranks: at rank 0, which says how many
+    /// `ranks` there are. The others, which say 0, get none. `None`: it has failed.
+    pub fn gather(self, words: &[u64], ranks: usize) -> Option<Vec<u64>> {
         let (bytes, byte) = (size_of_val(words), abi::get().byte);
-        // SAFETY: int MPI_Igather(const void *, int, MPI_Datatype, void *, int, MPI_Datatype, int, MPI_Comm,
-        // MPI_Request *); only rank 0 receives, where `all` has as many bytes for each rank; both are borrowed until the
-        // request is complete.
-        completed(|request| unsafe { igather(send, bytes, byte, receive, bytes, byte, 0, self.0, request) })
+        let mut all = vec![0; ranks * words.len()];
+        all.extend_from_slice(words);
+        let mut all = completed(all, |place, request| {
+            let own = place + ranks * bytes;
+            // SAFETY: int MPI_Igather(const void *, int, MPI_Datatype, void *, int, MPI_Datatype, int, MPI_Comm,
+            // MPI_Request *); the rank's own bytes lie behind the room for those of all, which only rank 0 needs.
+            unsafe { igather(own, bytes, byte, place, bytes, byte, 0, self.0, request) }
+        })?;
+        all.truncate(ranks * words.len());
+        Some(all)
     }
 
     /// The least integer of all ranks, which come here together.
@@ -74,23 +86,25 @@ impl Comm {
     }
 
     fn reduce<const N: usize>(self, here: &[i64; N], operator: usize) -> Option<[i64; N]> {
-        let mut result = [0i64; N];
-        let (send, receive) = (here.as_ptr().expose_provenance(), result.as_mut_ptr().expose_provenance());
         let int64 = abi::get().int64;
-        // SAFETY: int MPI_Iallreduce(const void *, void *, int, MPI_Datatype, MPI_Op, MPI_Comm, MPI_Request *); both hold
-        // N 64-bit integers, and live until the request is complete.
-        let done = completed(|request| unsafe { iallreduce(send, receive, N, int64, operator, self.0, request) });
-        done.then_some(result)
+        let reduced = completed([*here, [0; N]].concat(), |place, request| {
+            let result = place + size_of_val(here);
+            // SAFETY: int MPI_Iallreduce(const void *, void *, int, MPI_Datatype, MPI_Op, MPI_Comm, MPI_Request *); N
+            // 64-bit integers lie in both places.
+            unsafe { iallreduce(place, result, N, int64, operator, self.0, request) }
+        })?;
+        reduced.last_chunk().copied()
     }
 
     /// The sum of the integers of the ranks before this one; what the first rank gets is not defined.
     pub fn sum_before(self, here: i64) -> i64 {
-        let mut result = 0i64;
-        let (send, receive) = ((&raw const here).expose_provenance(), (&raw mut result).expose_provenance());
         let abi = abi::get();
-        // SAFETY: int MPI_Iexscan(const void *, void *, int, MPI_Datatype, MPI_Op, MPI_Comm, MPI_Request *); both hold one
-        // 64-bit integer, and live until the request is complete.
-        completed(|request| unsafe { iexscan(send, receive, 1, abi.int64, abi.sum, self.0, request) });
-        result
+        let reduced = completed(vec![here, 0], |place, request| {
+            let result = place + size_of_val(&here);
+            // SAFETY: int MPI_Iexscan(const void *, void *, int, MPI_Datatype, MPI_Op, MPI_Comm, MPI_Request *); a 64-bit
+            // integer lies in both places.
+            unsafe { iexscan(place, result, 1, abi.int64, abi.sum, self.0, request) }
+        });
+        reduced.map_or(0, |reduced| reduced[1])
     }
 }

@@ -1,7 +1,6 @@
 //! Communicators, as far as the tracer itself calls MPI functions on them.
 
 use std::ffi::c_int;
-use std::marker::PhantomData;
 
 use super::*;
 
@@ -127,38 +126,48 @@ impl Comm {
         let _ = int(|flag| unsafe { iprobe(0, 0, self.0, flag, ignore) });
     }
 
-    /// Begins to receive as many words. `None`: it has failed.
-    pub fn receive(self, words: &mut [u64], from: usize, tag: usize) -> Option<Receive<'_>> {
-        let (place, bytes) = (words.as_mut_ptr().expose_provenance(), size_of_val(words));
+    /// Begins to receive so many words. `None`: it has failed.
+    pub fn receive(self, words: usize, from: usize, tag: usize) -> Option<Receive> {
+        let mut words = vec![0u64; words];
+        let (place, bytes) = (words.as_mut_ptr().expose_provenance(), size_of_val(words.as_slice()));
         let byte = abi::get().byte;
-        // SAFETY: int MPI_Irecv(void *, int, MPI_Datatype, int, int, MPI_Comm, MPI_Request *); the words are borrowed
-        // until the request is complete, which `Receive` sees to.
+        // SAFETY: int MPI_Irecv(void *, int, MPI_Datatype, int, int, MPI_Comm, MPI_Request *); the words live until the
+        // request is complete, which `Receive` sees to.
         let request = word(|request| unsafe { irecv(place, bytes, byte, from, tag, self.0, request) })?;
-        Some(Receive { request, under_way: true, words: PhantomData })
+        Some(Receive { request, under_way: true, words })
     }
 }
 
 /// A receive under way. Dropped before its message has come it is cancelled and waited for: then the words are not
 /// touched any more. A message that has come meanwhile is not used.
-pub struct Receive<'w> {
+pub struct Receive {
     request: usize,
     under_way: bool,
-    words: PhantomData<&'w mut [u64]>,
+    words: Vec<u64>,
 }
 
-impl Receive<'_> {
-    /// Whether the message is there. `None`: it has failed.
-    pub fn arrived(&mut self) -> Option<bool> {
+impl Receive {
+    /// The message, if it is there: once. `None`: it has failed. The library may still write to the words then, since the
+    /// error need not be of this receive: they are never given back.
+    #[allow(clippy::option_option, reason = "the outer one is a failure, the inner one an answer")]
+    pub fn arrived(&mut self) -> Option<Option<Vec<u64>>> {
         let request = (&raw mut self.request).expose_provenance();
         let ignore = abi::get().status_ignore;
         // SAFETY: int MPI_Test(MPI_Request *, int *, MPI_Status *); the request is this one's.
         let arrived = int(|flag| unsafe { test(request, flag, ignore) }).map(|flag| flag != 0);
         self.under_way = arrived == Some(false);
-        arrived
+        match arrived {
+            Some(true) => Some(Some(std::mem::take(&mut self.words))),
+            Some(false) => Some(None),
+            None => {
+                std::mem::forget(std::mem::take(&mut self.words));
+                None
+            }
+        }
     }
 }
 
-impl Drop for Receive<'_> {
+impl Drop for Receive {
     fn drop(&mut self) {
         if self.under_way {
             let request = (&raw mut self.request).expose_provenance();
@@ -166,7 +175,9 @@ impl Drop for Receive<'_> {
             unsafe { cancel(request) };
             // SAFETY: int MPI_Wait(MPI_Request *, MPI_Status *). MPI lets a receive that is cancelled complete without
             // the other.
-            unsafe { wait(request, abi::get().status_ignore) };
+            if !unsafe { wait(request, abi::get().status_ignore) } {
+                std::mem::forget(std::mem::take(&mut self.words));
+            }
         }
     }
 }
