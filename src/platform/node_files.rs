@@ -12,8 +12,10 @@ pub const HERE: &str = "-here";
 pub const ANSWER: &str = "-answer";
 /// How the name of the file ends whose maker asks the other nodes.
 pub const LEADER: &str = "-leader";
+/// How the name of the page ends that the ranks of a clock domain share.
+pub const CLOCK: &str = ".clock";
 /// All names of what is left only by a job that is killed in MPI_Init.
-pub const LEFT: [&str; 4] = [PRESENT, HERE, ANSWER, LEADER];
+pub const LEFT: [&str; 5] = [PRESENT, HERE, ANSWER, LEADER, CLOCK];
 
 /// How the names of those of the user `uid` begin.
 pub fn prefix(uid: u32) -> String {

@@ -129,6 +129,11 @@ impl Method {
         !matches!(self, Method::None | Method::Linear | Method::Joint)
     }
 
+    /// Whether the root has messages with each of the others, and not only with those a power of two away from it.
+    pub fn goes_in_turn(self) -> bool {
+        matches!(self, Method::Skampi | Method::Jk | Method::Hca | Method::Linear)
+    }
+
     /// Whether it can be computed from the probes that a `joint` or a `linear` run keeps.
     pub fn is_from_probes(self) -> bool {
         self.entry().from_probes

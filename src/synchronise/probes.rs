@@ -1,5 +1,8 @@
 //! The methods that leave probes, out of which the clocks are found after the run: `linear` and `joint`.
 
+use std::collections::BTreeMap;
+use std::time::Duration;
+
 use mpitrace_format::layout::ProbeEntry;
 use mpitrace_format::ticks::AffineMap;
 
@@ -20,9 +23,41 @@ pub(crate) fn probes_in_turn(peers: &mut impl Peers, exchanges: u32) -> Vec<Prob
     best.map(|best| probe(0, std::slice::from_ref(best), &[])).into_iter().collect()
 }
 
+/// Of each peer, by its number: how far apart the bounds lay on the offset to it, ticks, where they were closest so far.
+#[derive(Debug, Default)]
+pub struct Widths(BTreeMap<u32, u64>);
+
+/// Probes whose bounds are wider by more than this factor than the closest ones so far are repeated.
+const WIDE: u64 = 2;
+/// So many times at most, with a sleep of 1 ms before the first repetition, which doubles: 63 ms in all. So ranks that
+/// shared a processor get one each where there is another.
+const REPETITIONS: u32 = 6;
+
+impl Widths {
+    /// Takes what a synchronisation has found.
+    pub fn note(&mut self, probes: &[ProbeEntry]) {
+        for probe in probes {
+            let known = self.0.entry(probe.peer).or_insert(u64::MAX);
+            *known = width(probe).min(*known);
+        }
+    }
+
+    fn is_wide(&self, probe: &ProbeEntry) -> bool {
+        self.0.get(&probe.peer).is_some_and(|known| width(probe) > known.saturating_mul(WIDE))
+    }
+}
+
+fn width(probe: &ProbeEntry) -> u64 {
+    probe.upper.saturating_sub(probe.lower).max(0) as u64
+}
+
 /// The joint method's probes: in round k with the rank whose number differs in bit k, in both directions. The higher of
-/// the two keeps the probe.
-pub(crate) fn probes_over_hypercube(peers: &mut impl Peers, exchanges: u32) -> Vec<ProbeEntry> {
+/// the two keeps the probe. With `widths` of earlier ones it is repeated where it is wider: see [`Widths`].
+pub(crate) fn probes_over_hypercube(
+    peers: &mut impl Peers,
+    exchanges: u32,
+    widths: Option<&Widths>,
+) -> Vec<ProbeEntry> {
     let (rank, size) = (peers.rank(), peers.size());
     let mut probes = Vec::new();
     let mut bit = 1;
@@ -30,26 +65,59 @@ pub(crate) fn probes_over_hypercube(peers: &mut impl Peers, exchanges: u32) -> V
         let other = rank ^ bit;
         if other < size {
             if rank < other {
-                pong_then_tell(peers, other, exchanges);
-                let found = ping_then_ask(peers, other, exchanges);
-                let words: Vec<u64> =
-                    found.iter().flat_map(|exchange| [exchange.sent, exchange.remote, exchange.received]).collect();
-                peers.send(other, &words);
+                be_probed(peers, other, exchanges);
+                while widths.is_some() && repeats(peers, other) {
+                    be_probed(peers, other, exchanges);
+                }
             } else {
-                let forth = ping_then_ask(peers, other, exchanges);
-                pong_then_tell(peers, other, exchanges);
-                let mut words = vec![0; 3 * exchanges as usize];
-                peers.receive(other, &mut words);
-                let back: Vec<Exchange> = words
-                    .chunks_exact(3)
-                    .map(|words| Exchange { sent: words[0], remote: words[1], received: words[2] })
-                    .collect();
-                probes.push(probe(other as u32, &forth, &back));
+                let mut closest = probe_one(peers, other, exchanges);
+                let mut pause = Duration::from_millis(1);
+                for repetition in (0..=REPETITIONS).filter(|_| widths.is_some()) {
+                    let again = repetition < REPETITIONS && widths.is_some_and(|widths| widths.is_wide(&closest));
+                    peers.send(other, &[again.into()]);
+                    if !again {
+                        break;
+                    }
+                    std::thread::sleep(pause);
+                    pause *= 2;
+                    let found = probe_one(peers, other, exchanges);
+                    if width(&found) < width(&closest) {
+                        closest = found;
+                    }
+                }
+                probes.push(closest);
             }
         }
         bit <<= 1;
     }
     probes
+}
+
+/// Whether the other, which keeps the probe, wants it once more.
+fn repeats(peers: &mut impl Peers, other: usize) -> bool {
+    let mut again = [0];
+    peers.receive(other, &mut again);
+    again[0] != 0
+}
+
+/// As the lower of a pair: exchanges in both directions, of which the other makes the probe.
+fn be_probed(peers: &mut impl Peers, other: usize, exchanges: u32) {
+    pong_then_tell(peers, other, exchanges);
+    let found = ping_then_ask(peers, other, exchanges);
+    let words: Vec<u64> =
+        found.iter().flat_map(|exchange| [exchange.sent, exchange.remote, exchange.received]).collect();
+    peers.send(other, &words);
+}
+
+/// As the higher of a pair: the probe.
+fn probe_one(peers: &mut impl Peers, other: usize, exchanges: u32) -> ProbeEntry {
+    let forth = ping_then_ask(peers, other, exchanges);
+    pong_then_tell(peers, other, exchanges);
+    let mut words = vec![0; 3 * exchanges as usize];
+    peers.receive(other, &mut words);
+    let back: Vec<Exchange> =
+        words.chunks_exact(3).map(|words| Exchange { sent: words[0], remote: words[1], received: words[2] }).collect();
+    probe(other as u32, &forth, &back)
 }
 
 /// The tightest bounds on other - own that exchanges in both directions give: `forth` begun here, `back` by the other.
@@ -85,4 +153,108 @@ pub fn probe(peer: u32, forth: &[Exchange], back: &[Exchange]) -> ProbeEntry {
     entry.spread = (excess.iter().sum::<u64>() / excess.len().max(1) as u64).min(u32::MAX.into()) as u32;
     entry.exchanges = count as u32;
     entry
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::Cell;
+    use std::sync::mpsc::{Receiver, Sender, channel};
+
+    /// One of two ranks in simulated time: what a message takes is a function of how many were sent before.
+    struct Simulated {
+        rank: usize,
+        now: Cell<u64>,
+        sent: usize,
+        takes: fn(usize) -> u64,
+        to: Sender<(u64, Vec<u64>)>,
+        from: Receiver<(u64, Vec<u64>)>,
+    }
+
+    impl Peers for Simulated {
+        fn rank(&self) -> usize {
+            self.rank
+        }
+
+        fn size(&self) -> usize {
+            2
+        }
+
+        fn now(&self) -> u64 {
+            self.now.set(self.now.get() + 1);
+            self.now.get()
+        }
+
+        fn send(&mut self, _: usize, words: &[u64]) {
+            let arrives = self.now() + (self.takes)(self.sent);
+            self.sent += 1;
+            self.to.send((arrives, words.to_vec())).unwrap();
+        }
+
+        fn receive(&mut self, _: usize, words: &mut [u64]) {
+            let (arrives, sent) = self.from.recv().unwrap();
+            self.now.set(arrives.max(self.now.get()));
+            words.copy_from_slice(&sent);
+        }
+    }
+
+    const EXCHANGES: u32 = 4;
+
+    /// The probe that two ranks find, the widths of the ones before being known, and how many messages rank 1 has sent.
+    fn probed(takes: fn(usize) -> u64, widths: Option<&Widths>) -> (ProbeEntry, usize) {
+        let (to_1, from_0) = channel();
+        let (to_0, from_1) = channel();
+        let rank = |rank, to, from| Simulated { rank, now: Cell::new(0), sent: 0, takes, to, from };
+        let (mut lower, mut higher) = (rank(0, to_1, from_1), rank(1, to_0, from_0));
+        std::thread::scope(|scope| {
+            let none = scope.spawn(move || probes_over_hypercube(&mut lower, EXCHANGES, widths));
+            let found = probes_over_hypercube(&mut higher, EXCHANGES, widths);
+            assert!(none.join().unwrap().is_empty());
+            (found[0], higher.sent)
+        })
+    }
+
+    fn quick(_: usize) -> u64 {
+        100
+    }
+
+    /// Three probes take about 60 messages.
+    fn slow_at_first(sent: usize) -> u64 {
+        if sent < 60 { 10_000 } else { 100 }
+    }
+
+    fn slow(_: usize) -> u64 {
+        10_000
+    }
+
+    #[test]
+    fn probes_that_are_wider_than_earlier_ones_are_repeated() {
+        let (early, once) = probed(quick, None);
+        let mut widths = Widths::default();
+        widths.note(&[early]);
+        let (tight, sent) = probed(quick, Some(&widths));
+        assert_eq!((width(&tight), sent), (width(&early), once + 1), "none is repeated");
+        let (wide, _) = probed(slow_at_first, None);
+        assert!(widths.is_wide(&wide));
+        let (last, sent) = probed(slow_at_first, Some(&widths));
+        assert!(!widths.is_wide(&last) && width(&last) == width(&early), "{last:?}");
+        assert!(sent > 3 * once, "{sent}");
+    }
+
+    #[test]
+    fn repetitions_end() {
+        let (early, once) = probed(quick, None);
+        let mut widths = Widths::default();
+        widths.note(&[early]);
+        let (last, sent) = probed(slow, Some(&widths));
+        assert!(widths.is_wide(&last));
+        assert_eq!(sent, (REPETITIONS as usize + 1) * (once + 1));
+    }
+
+    #[test]
+    fn a_peer_that_was_not_probed_before_is_probed_once() {
+        let (_, once) = probed(quick, None);
+        let (_, sent) = probed(slow, Some(&Widths::default()));
+        assert_eq!(sent, once + 1);
+    }
 }

@@ -1,7 +1,8 @@
 /* Rank MOCK_RANK (0) of MOCK_RANKS without the others: an MPI library of the standard interface, preloaded behind the
  * tracer. Each of the others is taken to do what this one does, on a node of its own: a sum is this rank's value times
  * the ranks; of large values, which are hashes here, another rank has a smaller one; a message comes at once, and holds
- * readings of this machine's counter. A broadcast leaves all as it is, so only rank 0 can write a trace. Groups are
+ * readings of this machine's counter, or what a rank says that leads a clock domain of its own (interpose/src/clocks/
+ * numbering.rs). A broadcast leaves all as it is, so only rank 0 can write a trace. Groups are
  * arrays of world ranks, and translated as Open MPI does it, one rank of the other group after the other.
  *
  * Counts what is asked for under the names PMPI_..., which only a tool uses, and all memory that the process asks
@@ -406,6 +407,26 @@ FUNCTION(collective, Allreduce,
     return reduce(in, out, n, type, op, comm);
 }
 
+/* A request that is complete. */
+static int complete(int result, MPI_Request *request)
+{
+    *request = (MPI_Request)&world;
+    return result;
+}
+
+FUNCTION(collective, Iallreduce,
+         (const void *in, void *out, int n, MPI_Datatype type, MPI_Op op, MPI_Comm comm, MPI_Request *request),
+         (in, out, n, type, op, comm, request))
+{
+    return complete(reduce(in, out, n, type, op, comm), request);
+}
+
+FUNCTION(made, Comm_idup, (MPI_Comm comm, MPI_Comm *made, MPI_Request *request), (comm, made, request))
+{
+    if (getenv("MOCK_NO_DUPLICATE")) return MPI_ERR_OTHER;
+    return complete(mock_Comm_dup(comm, made), request);
+}
+
 FUNCTION(collective, Reduce,
          (const void *in, void *out, int n, MPI_Datatype type, MPI_Op op, int root, MPI_Comm comm),
          (in, out, n, type, op, root, comm))
@@ -415,13 +436,14 @@ FUNCTION(collective, Reduce,
 }
 
 /* What the first rank receives is not defined. */
-FUNCTION(collective, Exscan,
-         (const void *in, void *out, int n, MPI_Datatype type, MPI_Op op, MPI_Comm comm), (in, out, n, type, op, comm))
+FUNCTION(collective, Iexscan,
+         (const void *in, void *out, int n, MPI_Datatype type, MPI_Op op, MPI_Comm comm, MPI_Request *request),
+         (in, out, n, type, op, comm, request))
 {
     (void)op;
     for (int i = 0; type == MPI_INT64_T && i < n && comm_of(comm)->rank > 0; i++)
         ((int64_t *)out)[i] = ((const int64_t *)in)[i] * comm_of(comm)->rank;
-    return MPI_SUCCESS;
+    return complete(MPI_SUCCESS, request);
 }
 
 FUNCTION(collective, Bcast, (void *words, int n, MPI_Datatype type, int root, MPI_Comm comm),
@@ -431,15 +453,22 @@ FUNCTION(collective, Bcast, (void *words, int n, MPI_Datatype type, int root, MP
     return MPI_SUCCESS;
 }
 
+FUNCTION(collective, Ibcast, (void *words, int n, MPI_Datatype type, int root, MPI_Comm comm, MPI_Request *request),
+         (words, n, type, root, comm, request))
+{
+    return complete(mock_Bcast(words, n, type, root, comm), request);
+}
+
 FUNCTION(collective, Barrier, (MPI_Comm comm), (comm))
 {
     (void)comm;
     return MPI_SUCCESS;
 }
 
-FUNCTION(collective, Gather,
-         (const void *in, int n, MPI_Datatype type, void *out, int each, MPI_Datatype of, int root, MPI_Comm comm),
-         (in, n, type, out, each, of, root, comm))
+FUNCTION(collective, Igather,
+         (const void *in, int n, MPI_Datatype type, void *out, int each, MPI_Datatype of, int root, MPI_Comm comm,
+          MPI_Request *request),
+         (in, n, type, out, each, of, root, comm, request))
 {
     int size;
     mock_Type_size(of, &size);
@@ -447,7 +476,7 @@ FUNCTION(collective, Gather,
     for (int i = 0; i < comm_of(comm)->local->size; i++)
         if (in != MPI_IN_PLACE || i > 0)
             memcpy((char *)out + (size_t)i * each * size, in == MPI_IN_PLACE ? out : in, (size_t)each * size);
-    return MPI_SUCCESS;
+    return complete(MPI_SUCCESS, request);
 }
 
 FUNCTION(sent, Send, (const void *words, int n, MPI_Datatype type, int to, int tag, MPI_Comm comm),
@@ -457,18 +486,37 @@ FUNCTION(sent, Send, (const void *words, int n, MPI_Datatype type, int to, int t
     return MPI_SUCCESS;
 }
 
+/* The tags of the messages by which leaders are counted, and find each other. */
+enum { COUNTING = 3, FINDING = 0 };
+
 FUNCTION(received, Irecv,
          (void *words, int n, MPI_Datatype type, int from, int tag, MPI_Comm comm, MPI_Request *request),
          (words, n, type, from, tag, comm, request))
 {
-    int size;
+    int size, ranks = comm_of(comm)->local->size, away = from - comm_of(comm)->rank;
     mock_Type_size(type, &size);
     for (size_t i = 0; i + 8 <= (size_t)n * size; i += 8) {
         uint64_t now = ticks();
         memcpy((char *)words + i, &now, 8);
     }
-    (void)from, (void)tag, (void)comm;
-    *request = (MPI_Request)&world;
+    if (tag == COUNTING) {
+        /* Each of the ranks from there on leads, as many as it is away; and the nearest of them. */
+        int there = away > 0 ? ranks - from : from + 1;
+        uint64_t counted[2] = {there < abs(away) ? there : abs(away), from + 1};
+        memcpy(words, counted, sizeof counted);
+    } else if (tag == FINDING) {
+        int twice = from + away;
+        uint64_t found = twice < 0 || twice >= ranks ? 0 : twice + 1;
+        memcpy(words, &found, sizeof found);
+    }
+    return complete(MPI_SUCCESS, request);
+}
+
+FUNCTION(local, Iprobe, (int source, int tag, MPI_Comm comm, int *flag, MPI_Status *status),
+         (source, tag, comm, flag, status))
+{
+    (void)source, (void)tag, (void)comm, (void)status;
+    *flag = 0;
     return MPI_SUCCESS;
 }
 

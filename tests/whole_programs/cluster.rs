@@ -32,6 +32,15 @@ pub const TESTS: &[Test] = &[
         .on(On::Only(&["ompi4", "ompi5", "mpich5", "mpich5-abi"]))
         .second_tier(),
     test("beside_another_of_the_same_user_gives_a_trace_each", two_jobs).second_tier(),
+    // Intel MPI takes nodes of one name for one node.
+    test("of_nodes_with_one_name_gives_one_trace", |case| alike(case, "hostname twin", &[6]))
+        .on(On::Only(&["ompi4", "ompi5", "mpich5", "mpich5-abi"]))
+        .second_tier(),
+    // As containers on one kernel have it.
+    test("of_nodes_with_one_boot_id_gives_one_trace", |case| {
+        alike(case, "umount /proc/sys/kernel/random/boot_id 2>/dev/null", &[2, 2, 2]);
+    })
+    .second_tier(),
 ];
 
 pub fn permitted() -> Result<(), String> {
@@ -202,6 +211,23 @@ fn unequal(case: &Case) {
     let hosts: Vec<u64> = info.hosts.values().map(|ranks| ranks.len() as u64).collect();
     assert_eq!(hosts.len(), 3);
     assert_one_trace(case, &traced, &hosts);
+}
+
+/// The nodes are made alike, so that only their folders tell them apart: they still have a clock each.
+fn alike(case: &Case, change: &str, by_name: &[u64]) {
+    let change = format!("{change}; exec \"$0\" \"$@\"");
+    let launcher = [srun(case, &[]), words(&["bash", "-c", &change])].concat();
+    let plain = untraced(case, &launcher);
+    let traced = run(case, &launcher, true);
+    assert_same(&traced, &plain, 6);
+    let info = traced.trace.info();
+    let hosts: Vec<u64> = info.hosts.values().map(|ranks| ranks.len() as u64).collect();
+    assert_eq!((info.complete, info.ranks, hosts.as_slice()), (true, 6, by_name), "{}", traced.stderr);
+    let (code, clock) = traced.trace.clock();
+    assert_eq!((code, clock.domains.len()), (0, 3), "{clock:?}");
+    assert!(clock.causality.checked > 0 && clock.causality.violated == 0, "{clock:?}");
+    assert_eq!(traces(case).len(), 1);
+    assert_nothing_left(case);
 }
 
 /// Both in the same folder, on the same nodes.

@@ -8,6 +8,7 @@ use std::fs;
 pub const TESTS: &[Test] = &[
     Test::new("the_work_for_a_communicator_does_not_grow_with_the_ranks", communicators).on(MOCK),
     Test::new("init_and_finalize_do_not_grow_with_the_ranks", init_and_finalize).on(MOCK),
+    Test::new("a_library_that_duplicates_no_communicator_is_named", without_a_duplicate).on(MOCK),
 ];
 
 /// The library whose interface the mock has.
@@ -108,6 +109,21 @@ fn assert_no_growth(few: &(Counts, Counts, String), many: &(Counts, Counts, Stri
     assert!(many < few + slack, "{phase}: {few} bytes in a world of {FEW} ranks, {many} in one of {MANY}");
 }
 
+fn without_a_duplicate(case: &Case) {
+    let mock = build::shared_library(case.mpi, "mock_ranks.c");
+    let run = |rank: u32| {
+        let launch = case.launch(1, "rank_scale.c").preload(&mock).trace().set("MPITRACE_JOINT", "1");
+        let output = case.folder.join(format!("of{rank}.mpitrace"));
+        let launch = launch.set("MPITRACE_OUTPUT", &output).set("MOCK_NO_DUPLICATE", "1").set("MOCK_RANKS", "4");
+        let outcome = launch.set("MOCK_RANK", rank.to_string()).run_by(&[]);
+        assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+        let written = output.with_extension(format!("rank{rank}.mpitrace"));
+        assert!(written.exists(), "{} of rank {rank}: {}", written.display(), outcome.stderr);
+        outcome.stderr.lines().filter(|line| line.contains("does not duplicate MPI_COMM_WORLD")).count()
+    };
+    assert_eq!([run(0), run(2)], [1, 0], "one rank says so");
+}
+
 fn init_and_finalize(case: &Case) {
     let few = one_rank(case, FEW, 0);
     let many = one_rank(case, MANY, 0);
@@ -117,11 +133,12 @@ fn init_and_finalize(case: &Case) {
         }
     }
     assert!(many.0.get("init", "collective") > 0, "all ranks are known to be traced");
-    // The clocks are probed with one other leader in each round, and there are log2(leaders) rounds.
+    // The leaders are counted, find each other, and have their clocks probed, with one other in each round, and there are
+    // log2(leaders) rounds; of finding one less, since the first are neighbours.
     let rounds = |ranks: u32| u64::from(ranks.next_power_of_two().trailing_zeros());
     for what in ["sent", "received"] {
         let [few, many] = [(&few, FEW), (&many, MANY)].map(|(counts, ranks)| {
-            let messages = counts.0.get("init", what) + counts.0.get("finalize", what);
+            let messages = counts.0.get("init", what) + counts.0.get("finalize", what) + 1;
             assert_eq!(messages % rounds(ranks), 0, "{what}");
             messages / rounds(ranks)
         });

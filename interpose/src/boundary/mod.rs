@@ -9,6 +9,7 @@ pub mod abi;
 pub mod errno;
 pub mod large_count;
 pub mod mpi;
+pub mod pause;
 pub mod preloaded;
 pub mod processor;
 pub mod program;

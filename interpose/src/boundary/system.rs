@@ -204,6 +204,15 @@ pub fn in_children(work: extern "C" fn()) {
     unsafe { libc::pthread_atfork(None, None, Some(work)) };
 }
 
+/// Has the kernel make room for descriptors with high numbers. In a process with threads it waits for all processors
+/// before it uses the larger table (about 10 ms on two of them), and MPI libraries start threads in MPI_Init: so this is
+/// done before.
+pub fn make_room_for_descriptors() {
+    if let Ok(file) = File::open("/dev/null") {
+        drop(out_of_the_way(file));
+    }
+}
+
 /// Descriptors of perf_event, which are numbers here: the program may close them at any time, and every call below then
 /// fails and changes nothing.
 pub mod descriptor {

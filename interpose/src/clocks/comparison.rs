@@ -4,25 +4,16 @@
 //! What was handed over before it was read bounds the difference of the two clocks by the quickest handover each way;
 //! nothing else does, so that is the error that is stated.
 
-use std::fs::{File, OpenOptions};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
-use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use mpitrace_format::layout::PAGE;
-use mpitrace_platform::node_files;
-
-use super::together::all;
-use crate::boundary::mpi::Comm;
-use crate::boundary::system;
-use crate::record::memory::{SharedPage, allocate};
+use crate::record::memory::Line;
 use crate::record::ticks;
 
 /// What a test has shown, ticks.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Test {
-    /// Two of the clocks differ by no more.
+    /// This rank's clock and that of the rank with number 0 differ by no more.
     pub bound: u64,
     /// The largest step back that this rank has seen or been seen with.
     pub step: u64,
@@ -30,6 +21,9 @@ pub struct Test {
 
 /// Handovers each way.
 const ROUNDS: u64 = 100;
+/// Where they take long, since ranks share processors, fewer are enough: the ranks behind this pair are waiting.
+const ROUNDS_AT_LEAST: u64 = 10;
+const ENOUGH: Duration = Duration::from_millis(5);
 /// So long at most a rank waits for the other of its pair: the test is given up then, and the ranks count as having
 /// clocks of their own. Both are there; with 256 ranks on two processors one handover took more than 2 s.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -37,67 +31,35 @@ const PATIENCE: Duration = Duration::from_secs(20);
 /// tested: with 64 ranks on two processors each handover took as long as 60 ranks spin.
 const BETWEEN_LOOKS: Duration = Duration::from_micros(200);
 
-/// Tests the clocks of all ranks of a communicator against the first one's. `None`: it could not be done.
-pub fn test(comm: Comm, folder: Option<&Path>) -> Option<Test> {
-    let (rank, size) = (comm.rank()?, comm.size()?);
-    if size == 1 {
-        return Some(Test::default());
-    }
-    let page = share(comm, rank, folder);
-    let shared = all(comm, page.is_some());
-    let found = page.filter(|_| shared).and_then(|page| run(&page, rank, size, PATIENCE));
-    // Everybody has to know what nobody could tell.
-    let done = all(comm, found.is_some());
-    let (bound, step) = found.filter(|_| done)?;
-    // Any two differ by no more than both do from the first.
-    let widest = comm.min(-(bound as i64))?.unsigned_abs();
-    let twice = if size > 2 { 2 } else { 1 };
-    Some(Test { bound: widest * twice, step })
+/// So many times a rank of the pair looks for its turn before it sleeps between looks, and for how long.
+const SPINS: u64 = 5000;
+const SHORT: Duration = Duration::from_micros(20);
+
+/// How long a rank waits for all of so many ranks to have done their tests.
+pub fn patience_for_all(ranks: u32) -> Duration {
+    PATIENCE * (ranks + 1)
 }
 
-/// A page of zeros, the same one for all ranks of a communicator; rank 0 makes it.
-pub fn share(comm: Comm, rank: u32, folder: Option<&Path>) -> Option<SharedPage> {
-    let mut process = [u64::from(std::process::id())];
-    let create = |process: u64| -> Option<(std::path::PathBuf, File)> {
-        let path = folder?.join(format!("{}{process}.clock", node_files::prefix(system::user())));
-        let mut options = OpenOptions::new();
-        options.read(true).write(true).mode(0o600).custom_flags(libc::O_NOFOLLOW);
-        let file = if rank == 0 { options.create_new(true).open(&path) } else { options.open(&path) }.ok()?;
-        // The name can be guessed: a page of another user's file may vanish, which would end the program with SIGBUS.
-        let is_ours = || file.metadata().is_ok_and(|found| found.uid() == system::user() && found.len() >= PAGE);
-        if rank == 0 || is_ours() { Some((path, file)) } else { None }
-    };
-    let mut made = None;
-    if rank == 0 {
-        // A page without memory behind it would end the program with SIGBUS where the folder is full.
-        made = create(process[0]).filter(|(_, file)| allocate(file, 0, PAGE));
-    }
-    comm.broadcast(&mut process);
-    if rank != 0 {
-        made = create(process[0]);
-    }
-    let mapped = made.as_ref().and_then(|(_, file)| SharedPage::of(file));
-    // Whoever wanted to open it has done so.
-    comm.min(0);
-    if let (0, Some((path, _))) = (rank, &made) {
-        let _ = std::fs::remove_file(path);
-    }
-    mapped
+/// Tests the clocks of so many ranks against that of the one with number 0, on a line of zeros of a page that they share.
+/// Ranks whose turn has not come call `meanwhile` now and then. `None`: a rank did not answer in time.
+pub fn test(line: &Line, number: u32, ranks: u32, meanwhile: &dyn Fn()) -> Option<Test> {
+    let (bound, step) = run(line, number, ranks, PATIENCE, meanwhile)?;
+    Some(Test { bound, step })
 }
 
 /// The first rank with each other in turn. The bound, and the largest step back. `None` for a pair of which one rank did
 /// not answer in time; the others go on.
-fn run(page: &SharedPage, rank: u32, size: u32, patience: Duration) -> Option<(u64, u64)> {
-    let turn = &page.words()[0];
+fn run(line: &Line, rank: u32, size: u32, patience: Duration, meanwhile: &dyn Fn()) -> Option<(u64, u64)> {
+    let turn = &line[0];
     if rank != 0 {
         let first = first_turn(rank);
         // Before this pair there are so many at most that do not answer.
-        wait_for(turn, first + 1, patience * (rank + 1), BETWEEN_LOOKS)?;
-        return run_pair(page, false, first, patience);
+        wait_for(turn, first + 1, patience * (rank + 1), Some(meanwhile))?;
+        return run_pair(line, false, first, patience);
     }
     let mut found = Some((0, 0));
     for other in 1..size {
-        let pair = run_pair(page, true, first_turn(other), patience);
+        let pair = run_pair(line, true, first_turn(other), patience);
         if pair.is_none() {
             // The other sees that its turns are over.
             turn.store(first_turn(other + 1), Ordering::Release);
@@ -113,30 +75,40 @@ fn first_turn(other: u32) -> u64 {
 }
 
 /// One pair: what the quicker handover bounds, and the largest step back.
-fn run_pair(page: &SharedPage, is_first: bool, base: u64, patience: Duration) -> Option<(u64, u64)> {
-    let [turn, tick, seen_by_first, ..] = page.words();
+fn run_pair(line: &Line, is_first: bool, base: u64, patience: Duration) -> Option<(u64, u64)> {
+    let [turn, tick, seen_by_first, ..] = line;
+    let last = base + 2 * ROUNDS + 1;
+    let started = Instant::now();
     // Even turns are the first rank's to answer.
     let mut seen = Seen { quickest: u64::MAX, step: 0 };
     for round in 0..ROUNDS {
         let turn_here = base + 2 * round + 1;
         if is_first {
+            if round >= ROUNDS_AT_LEAST && started.elapsed() > ENOUGH {
+                break;
+            }
             hand_over(turn, tick, turn_here);
             seen.add(handed(turn, tick, turn_here + 1, patience)?);
         } else {
-            seen.add(handed(turn, tick, turn_here, patience)?);
+            match wait_for(turn, turn_here, patience, None)? {
+                // The first rank takes no more handovers.
+                now if now == last => break,
+                // It has given this pair up.
+                now if now != turn_here => return None,
+                _ => seen.add((ticks::now(), tick.load(Ordering::Relaxed))),
+            }
             hand_over(turn, tick, turn_here + 1);
         }
     }
-    let last = base + 2 * ROUNDS + 1;
     if is_first {
         // A step between the two is the other's.
         seen_by_first.store(seen.step, Ordering::Relaxed);
         turn.store(last, Ordering::Release);
         // The next pair uses the same words.
-        wait_for(turn, last + 1, patience, Duration::ZERO)?;
+        wait_for(turn, last + 1, patience, None)?;
         seen.step = 0;
     } else {
-        wait_for(turn, last, patience, Duration::ZERO)?;
+        wait_for(turn, last, patience, None)?;
         seen.step = seen.step.max(seen_by_first.load(Ordering::Relaxed));
         turn.fetch_max(last + 1, Ordering::AcqRel);
     }
@@ -148,12 +120,9 @@ fn hand_over(turn: &AtomicU64, tick: &AtomicU64, next: u64) {
     turn.store(next, Ordering::Release);
 }
 
-/// Waits for the tick of this turn: the own clock's tick then, and the other's before.
+/// As the first of a pair: waits for the tick of this turn. The own clock's tick then, and the other's before.
 fn handed(turn: &AtomicU64, tick: &AtomicU64, expected: u64, patience: Duration) -> Option<(u64, u64)> {
-    if wait_for(turn, expected, patience, Duration::ZERO)? != expected {
-        // The first rank has given this pair up.
-        return None;
-    }
+    wait_for(turn, expected, patience, None)?;
     let now = ticks::now();
     Some((now, tick.load(Ordering::Relaxed)))
 }
@@ -173,8 +142,8 @@ impl Seen {
     }
 }
 
-/// Waits until the turn is this one or a later one: which. Sleeps between looks, or spins where there is no pause.
-fn wait_for(turn: &AtomicU64, expected: u64, patience: Duration, pause: Duration) -> Option<u64> {
+/// Waits until the turn is this one or a later one: which. Spins; with something to do meanwhile, it sleeps between looks.
+fn wait_for(turn: &AtomicU64, expected: u64, patience: Duration, meanwhile: Option<&dyn Fn()>) -> Option<u64> {
     let mut started = None;
     let mut spins = 0u64;
     loop {
@@ -183,12 +152,15 @@ fn wait_for(turn: &AtomicU64, expected: u64, patience: Duration, pause: Duration
             return Some(now);
         }
         spins += 1;
-        if !pause.is_zero() || spins.is_multiple_of(1000) {
-            // Two ranks may share a processor.
-            if pause.is_zero() {
-                std::thread::yield_now()
-            } else {
-                std::thread::sleep(pause)
+        if meanwhile.is_some() || spins >= SPINS || spins.is_multiple_of(1000) {
+            match meanwhile {
+                Some(work) => {
+                    std::thread::sleep(BETWEEN_LOOKS);
+                    work();
+                }
+                // Two ranks may share a processor; where others want it too, only a sleep gives it to the other rank.
+                None if spins < SPINS => std::thread::yield_now(),
+                None => std::thread::sleep(SHORT),
             }
             if started.get_or_insert_with(Instant::now).elapsed() >= patience {
                 return None;
@@ -202,23 +174,15 @@ fn wait_for(turn: &AtomicU64, expected: u64, patience: Duration, pause: Duration
 mod tests {
     use super::*;
 
-    fn page() -> SharedPage {
-        let path = std::env::temp_dir().join(format!("mpitrace-page-{}-{:x}", std::process::id(), ticks::now()));
-        let file = OpenOptions::new().read(true).write(true).create_new(true).open(&path).unwrap();
-        assert!(allocate(&file, 0, PAGE));
-        std::fs::remove_file(path).unwrap();
-        SharedPage::of(&file).unwrap()
-    }
-
     /// What each rank finds, where one of them (if any) never answers.
     fn found(size: u32, silent: Option<u32>) -> Vec<Option<(u64, u64)>> {
-        let page = page();
+        let line = Line::default();
         std::thread::scope(|scope| {
-            let page = &page;
+            let line = &line;
             let ranks: Vec<_> = (0..size).filter(|rank| Some(*rank) != silent).collect();
             let tested: Vec<_> = ranks
                 .into_iter()
-                .map(|rank| scope.spawn(move || run(page, rank, size, Duration::from_secs(2))))
+                .map(|rank| scope.spawn(move || run(line, rank, size, Duration::from_secs(2), &|| {})))
                 .collect();
             tested.into_iter().map(|thread| thread.join().unwrap()).collect()
         })

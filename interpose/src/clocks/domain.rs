@@ -3,84 +3,100 @@
 
 use std::os::unix::fs::MetadataExt;
 
-use super::comparison::{self, Test};
-use super::together::all;
+use super::comparison::Test;
+use super::page::{DomainPage, When};
 use crate::boundary::mpi::Comm;
 use crate::identity::communicator::mix;
-use crate::record::memory::SharedPage;
 use crate::record::trace_buffer::TraceBuffer;
 
-/// The ranks that share this one's clock.
-pub struct Domain {
-    /// Empty where this rank is alone.
-    comm: Option<Comm>,
-    /// Whether that is a communicator of the domain's own, not the world's.
-    owned: bool,
-    leader: u32,
-    tested: Test,
-    /// What the ranks share for as long as the program runs.
-    page: Option<&'static SharedPage>,
-    folder: Option<std::path::PathBuf>,
+/// What ranks have in common that may share a clock.
+#[derive(Clone, Copy, Debug)]
+pub struct Key {
+    /// The same on them, and on no others.
+    pub value: u64,
+    /// This rank has no folder to share a page in, or runs on a kernel that does not say who it is: it is alone.
+    alone: bool,
 }
 
-impl Domain {
-    /// All ranks of the world come here. `group` tells simulated clocks apart.
-    pub fn find(world: Comm, live: &TraceBuffer, rank: u32, group: u32) -> Option<Domain> {
+impl Key {
+    /// This rank's; `group` tells simulated clocks apart.
+    pub fn of(live: &TraceBuffer, rank: u32, group: u32) -> Key {
         let header = live.rank();
-        let folder = live.folder().map(std::path::Path::to_owned);
-        let place = folder.as_ref().and_then(|folder| folder.metadata().ok()).map(|known| (known.dev(), known.ino()));
-        // Without a folder there is no page to share, and a rank is alone with its clock; so it is on a kernel that
-        // does not tell who it is.
+        let place = live.folder().and_then(|folder| folder.metadata().ok()).map(|known| (known.dev(), known.ino()));
         let alone = place.is_none() || header.boot_id == [0; 16];
         let (device, inode) = place.unwrap_or((rank.into(), u64::MAX));
         let boot: [u64; 2] = bytemuck::cast(header.boot_id);
         let own = if alone { u64::from(rank) + 1 } else { 0 };
-        let key = mix(&[boot[0], boot[1], header.clock_source.into(), group.into(), device, inode, own])[0];
-        // All ranks on one host, the most common case, take no communicator beyond the world's: Intel MPI 2021 hung in
-        // later calls on intercommunicators of programs that had split communicators in Init before (5 of 16 runs,
-        // tracer or not). The complement's least is the complement of the most.
-        let one = world.min(key as i64)? == !world.min(!(key as i64))?;
-        let comm = if one { world } else { world.split((key & 0x7fff_ffff) as i32, rank)? };
-        // Two domains of one colour: not one in 2^31 pairs, but then nothing of what follows would be true.
-        let same = comm.min(key as i64) == Some(key as i64);
-        let test = if all(comm, same) { comparison::test(comm, folder.as_deref()) } else { None };
-        // Who cannot be tested, or was seen to step back, is alone.
-        let fits = test.is_some_and(|test| test.step == 0);
-        let all_fit = comm.min(fits.into())? == 1;
-        let mine = if all_fit { comm } else { comm.split(if fits { 0 } else { rank as i32 + 1 }, rank)? };
-        if comm != world && comm != mine {
-            comm.free();
+        let value = mix(&[boot[0], boot[1], header.clock_source.into(), group.into(), device, inode, own])[0];
+        Key { value, alone }
+    }
+}
+
+/// The ranks that share this one's clock.
+pub struct Domain {
+    /// Empty where this rank is alone.
+    shared: Option<Shared>,
+    leader: u32,
+    tested: Test,
+}
+
+/// What they have in common.
+struct Shared {
+    page: &'static DomainPage,
+    /// This rank's number among them, and how many they are.
+    number: u32,
+    ranks: u32,
+}
+
+impl Domain {
+    /// All ranks of the world come here, each with its key and the same token of the run. Takes one reduction over the
+    /// world, after which all that share a page have registered there.
+    pub fn find(world: Comm, live: &TraceBuffer, rank: u32, key: Key, token: [u8; 16]) -> Option<Domain> {
+        let token: [u64; 2] = bytemuck::cast(token);
+        let number = mix(&[token[0], token[1], key.value])[0];
+        let folder = live.folder().filter(|_| !key.alone);
+        let page = folder.and_then(|folder| DomainPage::open(folder, number));
+        let place = page.as_ref().map_or(0, DomainPage::register);
+        let all_came = world.sum(0);
+        if let Some(page) = page.as_ref().filter(|_| place == 0) {
+            page.remove_name();
         }
-        let leader = mine.min(rank.into())? as u32;
-        let alone = mine.size()? == 1;
-        let owned = mine != world;
-        if alone && owned {
-            mine.free();
-        }
-        // Where a test has split a domain, what it saw stays known.
-        let tested = test.filter(|test| !alone || test.step > 0).unwrap_or_default();
-        let number = u32::from(rank != leader);
-        let page = if alone { None } else { comparison::share(mine, number, folder.as_deref()) };
-        let shared = !alone && all(mine, page.is_some());
-        let page = page.filter(|_| shared).map(|page| &*Box::leak(Box::new(page)));
-        Some(Domain { comm: (!alone).then_some(mine), owned, leader, tested, page, folder })
+        all_came?;
+        let domain = page.and_then(|page| {
+            // It stays for as long as the program runs.
+            let page: &'static DomainPage = Box::leak(Box::new(page));
+            Domain::test(page, place, rank, &|| world.progress())
+        });
+        Some(domain.unwrap_or(Domain { shared: None, leader: rank, tested: Test::default() }))
     }
 
-    /// The page that the ranks of the domain share, of zeros.
-    pub fn page(&self) -> Option<&'static SharedPage> {
-        self.page
-    }
-
-    /// Whether this rank is alone in it.
-    pub fn is_alone(&self) -> bool {
-        self.comm.is_none()
-    }
-
-    /// Waits for all ranks of the domain.
-    pub fn meet(&self) {
-        if let Some(comm) = self.comm {
-            comm.min(0);
+    /// `None`: this rank is alone.
+    fn test(page: &'static DomainPage, place: u32, rank: u32, meanwhile: &dyn Fn()) -> Option<Domain> {
+        let registered = page.registered();
+        if registered < 2 {
+            return None;
         }
+        let mut number = None;
+        let fits = || number = Some(page.register_fitting(rank));
+        let tested = page.test(When::Init, place, registered, fits, meanwhile)?;
+        // A clock that was seen to step back is another one; what the test saw of it stays known.
+        let alone = Domain { shared: None, leader: rank, tested };
+        let Some(number) = number else { return Some(alone) };
+        let (ranks, leader) = page.fitting();
+        if ranks < 2 {
+            return None;
+        }
+        Some(Domain { shared: Some(Shared { page, number, ranks }), leader, tested })
+    }
+
+    /// The page that the ranks of the domain share.
+    pub fn page(&self) -> Option<&'static DomainPage> {
+        self.shared.as_ref().map(|shared| shared.page)
+    }
+
+    /// Whether it has all of so many ranks: then each of them knows so.
+    pub fn has_all(&self, world_size: u32) -> bool {
+        self.shared.as_ref().is_some_and(|shared| shared.ranks == world_size)
     }
 
     /// The lowest world rank.
@@ -93,24 +109,13 @@ impl Domain {
         (self.tested.bound, self.tested.step)
     }
 
-    /// The leader's number among the leaders, on all ranks of the domain; `mine` is 0 on all but the leader.
-    pub fn number(&self, mine: usize) -> Option<u32> {
-        match self.comm {
-            Some(comm) => comm.sum(mine as i64).map(|number| number as u32),
-            None => Some(mine as u32),
-        }
-    }
-
     /// The test once more, when the program ends.
-    pub fn test_again(&self) -> (u64, u64) {
-        let again = self.comm.and_then(|comm| comparison::test(comm, self.folder.as_deref())).unwrap_or_default();
+    pub fn test_again(&self, meanwhile: &dyn Fn()) -> (u64, u64) {
+        let again = self
+            .shared
+            .as_ref()
+            .and_then(|Shared { page, number, ranks }| page.test(When::Finalize, *number, *ranks, || {}, meanwhile));
+        let again = again.unwrap_or_default();
         (again.bound, again.step)
-    }
-
-    /// Gives the communicator back.
-    pub fn free(&self) {
-        if let Some(comm) = self.comm.filter(|_| self.owned) {
-            comm.free();
-        }
     }
 }

@@ -70,7 +70,7 @@ pub fn patience_for_answer(size: usize) -> Duration {
 }
 
 /// The children of a rank in a binomial tree whose root is 0.
-fn children(rank: usize, size: usize) -> impl Iterator<Item = usize> {
+pub fn children(rank: usize, size: usize) -> impl Iterator<Item = usize> {
     let below = if rank == 0 { usize::BITS } else { rank.trailing_zeros() };
     (0..below).map(move |bit| rank | 1 << bit).take_while(move |&child| child < size)
 }

@@ -3,26 +3,29 @@
 //! Ranks that share a clock are tested against each other, never synchronised: that would only add error. One leader
 //! for each clock takes part in the rest, which is the method's affair (`mpitrace_synchronise`).
 //!
-//! May call MPI, collectively, and allocate: in Init, in Finalize, and after a call with which a synchronisation is
+//! May call MPI and allocate: in Init, collectively too, in Finalize, and after a call with which a synchronisation is
 //! due, only where all ranks are traced. On the way of other calls there is one comparison.
 
 mod comparison;
 mod domain;
 mod local;
 mod meeting;
+mod numbering;
+mod page;
+mod parameters;
 mod peers;
 mod published_map;
 mod schedule;
 mod synchronise;
 mod time;
-mod together;
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, OnceLock};
 
 use mpitrace_format::layout::{CommunicatorEntry, sync_kind};
 use mpitrace_format::ticks::SimulatedClock;
-use mpitrace_synchronise::{Method, Peers, Synchronisation};
+use mpitrace_synchronise::{Method, Synchronisation, Widths};
+pub use parameters::Parameters;
 
 use crate::boundary::abi;
 use crate::boundary::mpi::Comm;
@@ -32,14 +35,17 @@ use crate::job::run::Run;
 use crate::record::entry::Entry;
 use crate::record::ticks;
 use crate::record::trace_buffer::TraceBuffer;
-use domain::Domain;
+use domain::{Domain, Key};
 use local::LocalClock;
+use page::DomainPage;
 use peers::Leaders;
 use schedule::Schedule;
 
 /// What this rank has to do with the clocks.
 struct Clocks {
     buffer: &'static TraceBuffer,
+    /// The tracer's own communicator of all ranks.
+    world: Comm,
     how: Synchronisation,
     domain: Domain,
     clock: LocalClock,
@@ -47,6 +53,8 @@ struct Clocks {
     /// Empty on ranks that lead no domain, and where there is but one.
     leaders: Option<Mutex<Leaders>>,
     schedule: Mutex<Schedule>,
+    /// How tight the probes were so far.
+    widths: Mutex<Widths>,
     /// Meetings that not all leaders came to in time.
     missed: AtomicU32,
 }
@@ -62,21 +70,36 @@ struct Scale {
     hz: f64,
 }
 
-/// Finds the clock domains and synchronises them, at the end of Init. All ranks of the world come here together.
-pub fn start(run: &Run, buffer: &'static TraceBuffer, world: Comm) -> Option<()> {
-    let mut how = run.settings.synchronisation;
-    let mut resync = run.settings.resync_seconds;
-    let (epoch, hz) = agree(world, run.rank, &mut how, &mut resync)?;
+/// Finds the clock domains and synchronises them, at the end of Init. All ranks of the world come here together, with
+/// what they have agreed on.
+pub fn start(run: &Run, buffer: &'static TraceBuffer, world: Comm, token: [u8; 16], agreed: &Parameters) -> Option<()> {
+    let Parameters { how, resync_seconds, epoch, hz } = *agreed;
     let (group, text) = run.settings.test_clock.of_rank(run.rank);
+    let domain = Domain::find(world, buffer, run.rank, Key::of(buffer, run.rank, group), token)?;
     let simulated = SimulatedClock::parse(text).filter(|_| group > 0);
+    let clock = LocalClock { simulated: simulated.map(|clock| (clock, epoch, hz)) };
+    let leads = domain.leader() == run.rank;
+    let leaders = if domain.has_all(run.world_size) {
+        leads.then(|| Leaders::alone(world, clock))
+    } else {
+        let in_turn = how.method.goes_in_turn();
+        Leaders::find(world, run.rank, run.world_size, leads, in_turn, clock)?
+    };
+    let progress = || world.progress();
+    let one_domain = domain.has_all(run.world_size);
+    let number = match (domain.page(), &leaders) {
+        (_, None) if one_domain => 0,
+        (Some(page), None) => page.wait_for_leader(peers::LONG, &progress)?,
+        (page, leaders) => {
+            let number = leaders.as_ref().map_or(0, Leaders::number);
+            page.inspect(|page| page.set_leader(number));
+            number
+        }
+    };
     let text = match simulated {
         Some(_) => registry::lock()?.string(text),
         None => 0,
     };
-    let domain = Domain::find(world, buffer, run.rank, group)?;
-    let clock = LocalClock { simulated: simulated.map(|clock| (clock, epoch, hz)) };
-    let leaders = Leaders::gather(world, run.rank, domain.leader() == run.rank, clock)?;
-    let number = domain.number(leaders.as_ref().map_or(0, Peers::rank))?;
     let measured_hz = ticks::roughly_hz();
     buffer.change_rank(|rank| {
         if text != 0 {
@@ -87,26 +110,30 @@ pub fn start(run: &Run, buffer: &'static TraceBuffer, world: Comm) -> Option<()>
         (rank.leader, rank.domain, rank.measured_hz) = (domain.leader(), number, measured_hz);
     });
     let leaders = leaders.filter(|leaders| leaders.count() > 1 && how.method != Method::None);
-    let schedule = Schedule::new(resync, hz);
-    // Ranks that share a clock and no page have no global time while the program runs.
-    if domain.is_alone() || domain.page().is_some() {
-        published_map::start(domain.page());
-    }
+    published_map::start(domain.page().map(DomainPage::map));
     let clocks = Clocks {
         buffer,
+        world,
         how,
         domain,
         clock,
         scale: Scale { zero: epoch, hz },
         leaders: leaders.map(Mutex::new),
-        schedule: Mutex::new(schedule),
+        schedule: Mutex::new(Schedule::new(resync_seconds, hz)),
+        widths: Mutex::default(),
         missed: AtomicU32::new(0),
     };
     CLOCKS.set(clocks).ok()?;
     let clocks = CLOCKS.get()?;
     clocks.synchronise(sync_kind::INIT);
-    // The others wait until their leader's map is there.
-    clocks.domain.meet();
+    if let Some(page) = clocks.domain.page().filter(|_| !one_domain) {
+        // The others wait until their leader's map is there.
+        if leads {
+            page.set_ready();
+        } else {
+            page.wait_until_ready(2 * peers::LONG, &progress);
+        }
+    }
     Some(())
 }
 
@@ -122,35 +149,6 @@ pub fn watch_world() -> Option<()> {
 
 fn world_entry() -> Option<Entry<CommunicatorEntry>> {
     Some(registry::lock()?.communicators.get(&abi::get().comm_world)?.entry())
-}
-
-/// Rank 0's parameters for all; the tick at which simulated clocks begin, and ticks per second.
-fn agree(world: Comm, rank: u32, how: &mut Synchronisation, resync: &mut f64) -> Option<(u64, f64)> {
-    let mut words = [0u64; 8];
-    if rank == 0 {
-        words = [
-            how.method.number().into(),
-            how.fit_points.into(),
-            how.exchanges.into(),
-            how.max_ppm.to_bits().into(),
-            how.wander_ppb.to_bits().into(),
-            resync.to_bits(),
-            ticks::now(),
-            ticks::roughly_hz().to_bits(),
-        ];
-    }
-    if !world.broadcast(&mut words) {
-        return None;
-    }
-    *how = Synchronisation {
-        method: Method::numbered(words[0] as u32)?,
-        fit_points: words[1] as u32,
-        exchanges: words[2] as u32,
-        max_ppm: f32::from_bits(words[3] as u32),
-        wander_ppb: f32::from_bits(words[4] as u32),
-    };
-    *resync = f64::from_bits(words[5]);
-    Some((words[6], f64::from_bits(words[7])))
 }
 
 /// After a blocking call on MPI_COMM_WORLD with which its `sync_at` is reached: the leaders agree on the next one, and
@@ -171,20 +169,23 @@ pub fn finish() -> Option<()> {
     if !clocks.how.method.extrapolates() {
         clocks.synchronise(sync_kind::FINALIZE);
     }
-    let (error, step) = clocks.domain.test_again();
+    let (error, step) = clocks.domain.test_again(&|| clocks.world.progress());
     clocks.buffer.change_rank(|rank| {
         rank.domain_error = rank.domain_error.max(error);
         rank.domain_step = rank.domain_step.max(step);
     });
-    if let Some(mut leaders) = clocks.lock_leaders() {
-        leaders.free();
-        let missed = clocks.missed.load(Ordering::Relaxed);
-        if missed > 0 && Peers::rank(&*leaders) == 0 {
-            log::line(&format!(
-                "{missed} synchronisations of the clocks while the program ran were given up: some rank did not come in time"
-            ));
-        }
+    let leaders = clocks.lock_leaders()?;
+    let missed = clocks.missed.load(Ordering::Relaxed);
+    if missed > 0 && leaders.number() == 0 {
+        log::line(&format!(
+            "{missed} synchronisations of the clocks while the program ran were given up: some rank did not come in time"
+        ));
     }
-    clocks.domain.free();
     Some(())
+}
+
+/// Whether there may be a message of this rank's on the tracer's communicator that it has not received.
+pub fn has_unreceived() -> bool {
+    let leaders = CLOCKS.get().and_then(Clocks::lock_leaders);
+    leaders.is_some_and(|leaders| leaders.has_unreceived())
 }

@@ -1,20 +1,23 @@
 //! The leaders of the clock domains, and how they talk.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use mpitrace_format::layout::sync_kind;
 use mpitrace_synchronise::Peers;
 
 use super::local::LocalClock;
 use super::meeting::{self, Messages};
+use super::numbering::{Numbered, Ranks};
 use crate::boundary::mpi::Comm;
+use crate::boundary::pause::Pause;
 use crate::record::ticks;
 
-/// MPI_UNDEFINED, the same in all three interfaces.
-const UNDEFINED: i32 = -32766;
 /// The tags of the messages of a method in Init, and in Finalize.
 const OF_INIT: usize = 1;
 const OF_FINALIZE: usize = 2;
+/// The tags of the messages by which all ranks count the leaders, and the leaders find each other.
+const OF_COUNTING: usize = 3;
+const OF_FINDING: usize = 0;
 /// The tags of what comes while the program runs: two for each meeting, its own and that of the synchronisation after
 /// it. So a message that no leader has received is never taken for one of a later meeting.
 const RUNNING: std::ops::Range<usize> = 4..32768;
@@ -23,15 +26,60 @@ const WORDS: usize = 128;
 /// How long a leader waits for a message where all ranks are known to come, in Init and Finalize: longer than any
 /// leader is kept busy by the others, and still not without an end.
 pub const LONG: Duration = Duration::from_secs(60);
-/// So many times a leader asks whether its message is there before it offers its processor to others.
-const POLLS: u32 = 64;
+/// How long a leader looks for a message without a sleep. In an exchange the answer comes sooner, unless the other leader
+/// has no processor, or is kept busy: then the exchange is of no use, and the sleep gives the other one a processor.
+const EAGER: Duration = Duration::from_micros(300);
+/// The same for a message which no other is measured by.
+const EAGER_FOR_ONE: Duration = Duration::from_micros(50);
 
-/// The leaders, on a communicator of their own.
+/// Messages between ranks of the world, on the tracer's own communicator.
+#[derive(Clone, Copy)]
+struct Channel {
+    comm: Comm,
+    tag: usize,
+}
+
+impl Channel {
+    /// Sends words, without waiting for the other.
+    fn post(self, to: u32, words: &[u64]) {
+        words.chunks(WORDS).for_each(|words| self.comm.send(words, to as usize, self.tag));
+    }
+
+    /// Receives as many words, unless they do not come in time: then the receive is cancelled, and the words are not
+    /// touched any more. Sleeps between looks when it has waited for so long.
+    fn take(self, from: u32, words: &mut [u64], patience: Duration, eager: Duration) -> bool {
+        words.chunks_mut(WORDS).all(|words| self.take_one(from, words, patience, Pause::after(eager)))
+    }
+
+    fn take_one(self, from: u32, words: &mut [u64], patience: Duration, mut pause: Pause) -> bool {
+        let Some(mut receive) = self.comm.receive(words.len(), from as usize, self.tag) else { return false };
+        loop {
+            match receive.arrived() {
+                Some(None) if pause.pause() < patience => {}
+                Some(Some(received)) => {
+                    words.copy_from_slice(&received);
+                    return true;
+                }
+                _ => return false,
+            }
+        }
+    }
+}
+
+impl Ranks for Channel {
+    fn send(&mut self, to: u32, words: &[u64]) {
+        self.post(to, words);
+    }
+
+    fn receive(&mut self, from: u32, words: &mut [u64]) -> bool {
+        self.take(from, words, LONG, EAGER_FOR_ONE)
+    }
+}
+
+/// The leaders, as one of them has messages with the others.
 pub struct Leaders {
-    /// `None`: there is one leader.
-    comm: Option<Comm>,
-    rank: usize,
-    size: usize,
+    comm: Comm,
+    numbered: Numbered,
     /// This leader's clock.
     pub clock: LocalClock,
     /// How long it waits for a message of a method.
@@ -47,29 +95,44 @@ pub struct Leaders {
 }
 
 impl Leaders {
-    /// All ranks of the world come here; the answer is empty on those that lead no domain.
+    /// All ranks of the world come here; the answer is empty on those that lead no domain. `in_turn`: the first leader
+    /// will have messages with all others.
     #[allow(clippy::option_option, reason = "the outer one is a failure, the inner one an answer")]
-    pub fn gather(world: Comm, rank: u32, leads: bool, clock: LocalClock) -> Option<Option<Leaders>> {
-        // One leader alone needs no communicator: see `Domain::find`.
-        let leaders = world.sum(leads.into())?;
-        if leaders == 1 {
-            return Some(leads.then_some(Leaders::new(None, 0, 1, clock)));
+    pub fn find(
+        world: Comm,
+        rank: u32,
+        world_size: u32,
+        leads: bool,
+        in_turn: bool,
+        clock: LocalClock,
+    ) -> Option<Option<Leaders>> {
+        let [mut counting, mut finding] = [OF_COUNTING, OF_FINDING].map(|tag| Channel { comm: world, tag });
+        let numbered = Numbered::among(&mut counting, &mut finding, rank, world_size, leads)?;
+        let Some(mut numbered) = numbered else { return Some(None) };
+        if in_turn {
+            numbered.gather(&mut finding, rank).then_some(())?;
         }
-        let comm = world.split(if leads { 0 } else { UNDEFINED }, rank)?;
-        if !leads {
-            return Some(None);
-        }
-        let (rank, size) = (comm.rank()? as usize, comm.size()? as usize);
-        Some(Some(Leaders::new(Some(comm), rank, size, clock)))
+        Some(Some(Leaders::new(world, numbered, clock)))
+    }
+
+    /// One leader alone.
+    pub fn alone(world: Comm, clock: LocalClock) -> Leaders {
+        Leaders::new(world, Numbered::alone(), clock)
+    }
+
+    fn new(comm: Comm, numbered: Numbered, clock: LocalClock) -> Leaders {
+        let (patience, tag) = (LONG, OF_INIT);
+        Leaders { comm, numbered, clock, patience, tag, lost: false, unreceived: false, meetings: 0 }
     }
 
     /// How many there are.
     pub fn count(&self) -> usize {
-        self.size
+        self.numbered.count as usize
     }
 
-    fn new(comm: Option<Comm>, rank: usize, size: usize, clock: LocalClock) -> Leaders {
-        Leaders { comm, rank, size, clock, patience: LONG, tag: OF_INIT, lost: false, unreceived: false, meetings: 0 }
+    /// This one's number.
+    pub fn number(&self) -> u32 {
+        self.numbered.number
     }
 
     /// Runs what the leaders do together, in a synchronisation of this kind: `None` where a message did not come in time.
@@ -94,60 +157,32 @@ impl Leaders {
         RUNNING.start + 2 * (self.meetings % (RUNNING.len() / 2))
     }
 
-    /// Sends words, without waiting for the other.
     fn post(&self, to: usize, words: &[u64], tag: usize) {
-        if let Some(comm) = self.comm {
-            words.chunks(WORDS).for_each(|words| comm.send(words, to, tag));
+        if let Some(to) = self.numbered.rank_of(to) {
+            Channel { comm: self.comm, tag }.post(to, words);
         }
     }
 
-    /// Receives as many words, unless they do not come in time: then the receive is cancelled, and the words are not
-    /// touched any more.
     fn take(&mut self, from: usize, words: &mut [u64], tag: usize, patience: Duration) -> bool {
-        let came = words.chunks_mut(WORDS).all(|words| self.take_one(from, words, tag, patience));
+        let channel = Channel { comm: self.comm, tag };
+        let came = self.numbered.rank_of(from).is_some_and(|from| channel.take(from, words, patience, EAGER));
         self.unreceived |= !came;
         came
     }
 
-    fn take_one(&self, from: usize, words: &mut [u64], tag: usize, patience: Duration) -> bool {
-        let Some(mut receive) = self.comm.and_then(|comm| comm.receive(words, from, tag)) else { return false };
-        let mut started = None;
-        let mut polls = 0u32;
-        loop {
-            match receive.arrived() {
-                Some(false) => {}
-                Some(true) => return true,
-                None => return false,
-            }
-            polls += 1;
-            if polls.is_multiple_of(POLLS) {
-                // The other leader may be waiting for this processor.
-                std::thread::yield_now();
-                if started.get_or_insert_with(Instant::now).elapsed() >= patience {
-                    return false;
-                }
-            }
-        }
-    }
-
-    /// Gives the communicator back, in Finalize, where all leaders come. Where one of them has not waited for a message,
-    /// it is left to `MPI_Finalize`: MPICH 5 ends the program when a communicator with such messages is freed.
-    pub fn free(&mut self) {
-        if let Some(comm) = self.comm.take()
-            && comm.sum(self.unreceived.into()) == Some(0)
-        {
-            comm.free();
-        }
+    /// Whether a message may have come that was not waited for.
+    pub fn has_unreceived(&self) -> bool {
+        self.unreceived
     }
 }
 
 impl Peers for Leaders {
     fn rank(&self) -> usize {
-        self.rank
+        self.numbered.number as usize
     }
 
     fn size(&self) -> usize {
-        self.size
+        self.count()
     }
 
     fn now(&self) -> u64 {
@@ -171,11 +206,11 @@ impl Peers for Leaders {
 
 impl Messages for Leaders {
     fn rank(&self) -> usize {
-        self.rank
+        self.numbered.number as usize
     }
 
     fn size(&self) -> usize {
-        self.size
+        self.count()
     }
 
     fn send(&mut self, to: usize, words: [u64; 3]) {

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering, fence};
 
 use mpitrace_format::ticks::AffineMap;
 
-use crate::record::memory::SharedPage;
+use crate::record::memory::Line;
 
 /// From the domain's clock to the reference. The leader writes, all ranks of the domain read.
 struct Live {
@@ -27,10 +27,14 @@ const ATTEMPTS: u32 = 100;
 /// Set before the first synchronisation.
 static LIVE: OnceLock<Live> = OnceLock::new();
 
-/// Takes a page that the domain shares, or one of this rank's own, with the reference's own map on it.
-pub fn start(page: Option<&'static SharedPage>) {
-    let own = || Box::leak(Box::new([const { AtomicU64::new(0) }; SharedPage::WORDS]));
-    let _ = LIVE.set(Live::of(page.map_or_else(|| &*own(), SharedPage::words)));
+/// Takes a line of a page that the domain shares, or one of this rank's own, with the reference's own map on it.
+pub fn start(line: Option<&'static Line>) {
+    let _ = LIVE.set(Live::of(line.unwrap_or_else(|| own())));
+}
+
+/// A line of this rank's own.
+fn own() -> &'static Line {
+    Box::leak(Box::new([const { AtomicU64::new(0) }; size_of::<Line>() / 8]))
 }
 
 /// The leader has a new map.
@@ -46,7 +50,7 @@ pub fn get() -> Option<AffineMap> {
 }
 
 impl Live {
-    fn of([published, a, b, c, d, e, f]: &'static [AtomicU64; SharedPage::WORDS]) -> Live {
+    fn of([published, a, b, c, d, e, f, _]: &'static Line) -> Live {
         Live { published, maps: [[a, b, c], [d, e, f]] }
     }
 
@@ -83,7 +87,7 @@ mod tests {
     use super::*;
 
     fn live() -> Live {
-        Live::of(Box::leak(Box::new([const { AtomicU64::new(0) }; SharedPage::WORDS])))
+        Live::of(own())
     }
 
     fn map(number: u64) -> AffineMap {

@@ -5,6 +5,7 @@ use std::sync::{MutexGuard, PoisonError};
 
 use mpitrace_format::layout::sync_kind;
 use mpitrace_format::ticks::AffineMap;
+use mpitrace_synchronise::Widths;
 
 use super::meeting::{Met, meet, patience_for_answer};
 use super::peers::Leaders;
@@ -21,18 +22,25 @@ impl Clocks {
         Some(self.leaders.as_ref()?.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
+    fn lock_widths(&self) -> MutexGuard<'_, Widths> {
+        self.widths.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Synchronises with the other leaders, who all come here.
     pub(super) fn synchronise(&self, kind: u32) {
         let Some(mut leaders) = self.lock_leaders() else { return };
-        if let Some(found) = leaders.together(kind, |leaders| self.probe(leaders)) {
+        // What comes after the last synchronisation is extrapolated, and what comes before it is no better than it: its
+        // probes are repeated where they are wide. The program has ended, so it does not wait for them.
+        let widths = (kind == sync_kind::FINALIZE).then(|| std::mem::take(&mut *self.lock_widths()));
+        if let Some(found) = leaders.together(kind, |leaders| self.probe(leaders, widths.as_ref())) {
             self.keep(kind, &found);
         }
     }
 
     /// Runs the method.
-    fn probe(&self, leaders: &mut Leaders) -> Found {
+    fn probe(&self, leaders: &mut Leaders, widths: Option<&Widths>) -> Found {
         let begin = leaders.clock.shown(ticks::now());
-        let found = mpitrace_synchronise::synchronise(leaders, &self.how);
+        let found = mpitrace_synchronise::synchronise(leaders, &self.how, widths);
         let end = leaders.clock.shown(ticks::now());
         let before = published_map::get().filter(|map| *map != AffineMap::IDENTITY);
         let map = mpitrace_synchronise::live_map(leaders, &found, before.as_ref());
@@ -43,6 +51,7 @@ impl Clocks {
     fn keep(&self, kind: u32, Found { begin, end, found, map }: &Found) {
         let index = self.lock_schedule().next_index();
         published_map::set(map);
+        self.lock_widths().note(&found.probes);
         for probe in &found.probes {
             self.buffer.add_probe(mpitrace_format::layout::ProbeEntry { sync: index, ..*probe });
         }
@@ -72,7 +81,7 @@ impl Clocks {
                 return Some(other.next);
             }
         };
-        let found = leaders.together(sync_kind::RUNNING, |leaders| self.probe(leaders));
+        let found = leaders.together(sync_kind::RUNNING, |leaders| self.probe(leaders, None));
         // Probes that only some leaders have would be of no use: all keep them, or none. All are here, so the answer comes.
         leaders.next_meeting();
         let met = meet(&mut *leaders, found.is_some(), plan, other, peers::LONG);

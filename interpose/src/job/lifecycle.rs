@@ -9,14 +9,14 @@ use mpitrace_format::layout::state;
 use crate::boundary::mpi::Comm;
 use crate::boundary::{abi, symbol, system};
 use crate::clocks;
-use crate::identity::communicator::mix;
 use crate::identity::communicators;
+use crate::job::agreement::Agreement;
 use crate::job::launcher::Job;
 use crate::job::run::{RUN, Run, World};
 use crate::job::startup::{self, Identity, Prepared};
 use crate::job::traced_ranks::{Answer, Found, TracedRanks};
-use crate::job::writers::Writers;
 use crate::job::{exit_writer, first_on_node, log, output, output_name, world};
+use crate::record::trace_buffer::TraceBuffer;
 use crate::record::{mode, thread};
 
 /// `MPI_Init` and `MPI_Init_thread`.
@@ -59,35 +59,32 @@ fn start(prepared: Prepared, mut traced_ranks: TracedRanks) -> Option<()> {
         traced_ranks.all_traced(world_size, &output_name::meeting_folder(&prepared.settings, &prepared.folder))
     };
     traced_ranks.withdraw_markers();
-    let comm = if answer == Answer::All && world_size > 1 { Comm::world().duplicate() } else { None };
+    let all_traced = answer == Answer::All;
+    let comm = if all_traced && world_size > 1 { Comm::world().duplicate() } else { None };
     if comm.is_some() {
         // Making a communicator needed every rank: all have read what was settled.
         traced_ranks.withdraw_settlements();
     }
     let job_key = traced_ranks.job.key;
-    let (job, same_output) = match (comm, &answer) {
-        (Some(comm), _) => agreed(comm, job_key, &prepared),
-        (None, Answer::Some { run, .. }) => (startup::token_of(*run, job_key), true),
-        (None, Answer::All) => (startup::token(job_key, world_size), true),
+    // Until the ranks have agreed on one, what the launcher gives them in common stands in the live records.
+    let job = match answer {
+        Answer::Some { run, .. } => startup::token_of(run, job_key),
+        Answer::All => startup::token(job_key, world_size),
     };
-    let speaks = if world_size > 1 && comm.is_none() { traced_ranks.speaks() } else { rank == 0 };
-    let world = World { job, traced_ranks, comm, finalized: AtomicBool::new(false) };
+    let speaks = if all_traced { rank == 0 } else { traced_ranks.speaks() };
+    let token = if comm.is_some() { OnceLock::new() } else { OnceLock::from(job) };
+    let world = World { token, traced_ranks, comm, finalized: AtomicBool::new(false) };
     if let Some(run) = RUN.get() {
-        join(run, world);
+        join(run, world, job);
     } else {
         startup::begin(prepared, &Identity { rank, world_size, job_key, job, speaks }, OnceLock::from(world));
     }
     let run = RUN.get()?;
-    let live = run.live.get();
-    if let Some(comm) = comm {
-        let writers = Writers::of_world(run, run.world.get()?);
-        let least = writers.least(live.map_or(0, |_| 1 + i64::from(same_output)));
-        if rank == 0 && least < 2 {
-            say_differing(run, least);
-        }
-        if least > 0 {
-            clocks::start(run, live?, comm);
-        }
+    let live = run.live.get().copied();
+    match comm {
+        Some(comm) => agree(run, live, comm, job_key)?,
+        None if all_traced && world_size > 1 && rank == 0 => log::line(WITHOUT_COMMUNICATOR),
+        None => {}
     }
     live?;
     if let Answer::Some { found: Some(found), .. } = answer {
@@ -97,6 +94,25 @@ fn start(prepared: Prepared, mut traced_ranks: TracedRanks) -> Option<()> {
     abi::get().find_complete_request();
     clocks::watch_world();
     mode::start();
+    Some(())
+}
+
+/// What is said where all ranks are traced and the library makes no communicator for the tracer.
+const WITHOUT_COMMUNICATOR: &str = "the MPI library does not duplicate MPI_COMM_WORLD; each rank writes a file of its own, without synchronised clocks";
+
+/// Finds with the other ranks what holds for all of them, and synchronises the clocks. All ranks come here.
+fn agree(run: &Run, live: Option<&'static TraceBuffer>, comm: Comm, job_key: u64) -> Option<()> {
+    let agreed = Agreement::reach(comm, run, job_key, live)?;
+    let _ = run.world.get()?.token.set(agreed.token);
+    if let Some(live) = live {
+        live.change_rank(|rank| rank.job = agreed.token);
+    }
+    if run.rank == 0 {
+        say_differing(run, &agreed);
+    }
+    if let Some(live) = live.filter(|_| agreed.all_record) {
+        clocks::start(run, live, comm, agreed.token, &agreed.clocks);
+    }
     Some(())
 }
 
@@ -120,32 +136,23 @@ fn partly_traced(found: &Found, world_size: u32) -> String {
     )
 }
 
-/// What rank 0 says of settings that differ between ranks.
-fn say_differing(run: &Run, least: i64) {
-    if least == 0 {
+/// What rank 0 says of ranks that differ.
+fn say_differing(run: &Run, agreed: &Agreement) {
+    if !agreed.all_record {
         log::line("a rank has no memory for its records: the clocks are not synchronised");
-    } else {
+    }
+    if !agreed.same_output {
         let path = output_name::path_of(&run.settings, &run.folder, run.process);
         log::line(&format!("MPITRACE_OUTPUT is not the same on all ranks; rank 0 has it: {}", path.display()));
     }
 }
 
 /// The world comes to a run that began with a session.
-fn join(run: &Run, world: World) {
+fn join(run: &Run, world: World, job: [u8; 16]) {
     if let Some(live) = run.live.get() {
-        live.change_rank(|rank| rank.job = world.job);
+        live.change_rank(|rank| rank.job = job);
     }
     let _ = run.world.set(world);
-}
-
-/// The run's token, rank 0's; and whether this rank has the same pattern for the name of the trace as rank 0.
-fn agreed(comm: Comm, job_key: u64, prepared: &Prepared) -> ([u8; 16], bool) {
-    let pattern: Vec<u64> = prepared.settings.output.iter().flat_map(|text| text.bytes()).map(u64::from).collect();
-    let pattern = mix(&pattern)[0];
-    let token: [u64; 2] = bytemuck::cast(startup::token(job_key, 1));
-    let mut words = [token[0], token[1], pattern];
-    comm.broadcast(&mut words);
-    (bytemuck::cast([words[0], words[1]]), words[2] == pattern)
 }
 
 /// `MPI_Finalize`: writes the trace, and always reaches the library's own.

@@ -4,6 +4,7 @@
 //! Nothing in here runs on the way of a recorded call. It may allocate, lock, read files and call MPI, collectively
 //! too, but only where all ranks are known to be traced.
 
+pub mod agreement;
 pub mod batch;
 pub mod exit_writer;
 pub mod first_on_node;
@@ -16,6 +17,7 @@ pub mod output_name;
 pub mod run;
 pub mod sessions;
 pub mod settings;
+pub mod settlement;
 pub mod startup;
 pub mod suggest;
 pub mod traced_ranks;

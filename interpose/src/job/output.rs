@@ -15,6 +15,7 @@ use mpitrace_format::layout::{PartEntry, state};
 use mpitrace_format::part::Content;
 
 use crate::boundary::system;
+use crate::clocks;
 use crate::job::log;
 use crate::job::output_name::{path_of, with_name};
 use crate::job::run::{Run, World};
@@ -42,7 +43,7 @@ pub fn write(run: &Run, world: &World) {
         *all_kept = all.all(*all_kept);
     }
     say_result(run, run.rank == 0, written, files);
-    all.free();
+    all.free_unless(clocks::has_unreceived());
 }
 
 /// The folder is another one on some node: a file for each node, and where not even the ranks of a node share it, for
@@ -77,7 +78,7 @@ pub fn any_rank(run: &Run, world: &World, here: bool) -> bool {
 
 /// Gives the tracer's own communicator back where the trace is not written together.
 pub fn free_world(run: &Run, world: &World) {
-    Writers::of_world(run, world).free();
+    Writers::of_world(run, world).free_unless(clocks::has_unreceived());
 }
 
 /// What this rank has recorded.
@@ -142,7 +143,7 @@ pub fn say_result(run: &Run, speaks: bool, written: Written, files: &str) {
 }
 
 fn write_together(run: &Run, world: &World, writers: &Writers, path: &Path, content: Option<&Content<'_>>) -> Written {
-    let token: String = world.job.iter().map(|byte| format!("{byte:02x}")).collect();
+    let token: String = world.token().iter().map(|byte| format!("{byte:02x}")).collect();
     let mut created = None;
     let mut why = None;
     if writers.rank == 0 {
@@ -227,7 +228,7 @@ fn finish_file(run: &Run, world: &World, partial: &Path, parts: &[WrittenPart]) 
     let file = open_partial(partial)?;
     file::write_part_entries(&file, 0, &entries)?;
     let complete = parts.iter().all(|part| part.finalized);
-    file::write_header(&file, world.job, run.world_size, entries.len() as u32, end, complete)?;
+    file::write_header(&file, world.token(), run.world_size, entries.len() as u32, end, complete)?;
     file::settle(file)
 }
 

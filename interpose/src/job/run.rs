@@ -31,12 +31,19 @@ pub struct Run {
 
 /// What the ranks of MPI_COMM_WORLD know together.
 pub struct World {
-    /// The run's token.
-    pub job: [u8; 16],
+    /// The run's token, once it is agreed on.
+    pub token: OnceLock<[u8; 16]>,
     /// Holds, where not all ranks are traced, what tells the others so.
     pub traced_ranks: TracedRanks,
     /// The tracer's own duplicate of MPI_COMM_WORLD; `None` where not all ranks are traced, so that none may be asked.
     pub comm: Option<Comm>,
     /// `MPI_Finalize` was called.
     pub finalized: AtomicBool,
+}
+
+impl World {
+    /// The run's token; zeros before it is agreed on.
+    pub fn token(&self) -> [u8; 16] {
+        self.token.get().copied().unwrap_or_default()
+    }
 }

@@ -34,6 +34,7 @@ pub fn prepare() -> Option<Prepared> {
     if settings.disabled || preloaded::another_traces() {
         return None;
     }
+    system::make_room_for_descriptors();
     let source = ticks::choose_source();
     let header = RankHeader {
         boot_id: metadata::boot_id(),
@@ -44,7 +45,7 @@ pub fn prepare() -> Option<Prepared> {
         ring: settings.ring.into(),
         capacity: settings.capacity,
         nominal_hz: ticks::nominal_hz(),
-        first_anchor: ticks::anchor(),
+        first_anchor: ticks::first_anchor(),
         ..RankHeader::zeroed()
     };
     let folder = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("."));

@@ -26,15 +26,13 @@ use mpitrace_platform::node_files;
 use crate::boundary::system;
 use crate::identity::communicator::mix;
 use crate::job::launcher::{Job, Nodes};
+use crate::job::settlement::{is_listed, read, settle};
 use crate::record::ticks;
 
 /// How long a rank waits for those of its node, where the launcher did not make them wait for each other in `MPI_Init`.
 const PATIENCE_HERE: Duration = Duration::from_secs(2);
 /// How long a node waits for the others: longer, since some of them may have waited for their own ranks first.
 const PATIENCE: Duration = Duration::from_secs(3);
-
-/// How long a rank waits to read an answer that is known to exist.
-const PATIENCE_FOR_AN_ANSWER: Duration = Duration::from_secs(60);
 
 /// Answers, as the links hold them. Behind `some` there is a number of the run.
 const ALL: &str = "all";
@@ -186,8 +184,7 @@ impl TracedRanks {
         }
         // The rank that asks for this node is late. What is settled now it will read too.
         self.make_answers(job_link);
-        let some = self.some();
-        settle(job_link, &some, None).map_or(some, |(answer, _)| answer)
+        self.settle_beyond(job_link, &self.some(), None).0
     }
 
     /// Makes the folder in which the answer will be.
@@ -208,16 +205,18 @@ impl TracedRanks {
             if adds_up { (folder, PATIENCE) } else { (link.parent().unwrap_or(folder), 2 * PATIENCE) };
         let started = Instant::now();
         let mut counts: Vec<PathBuf> = Vec::new();
+        let mut owner = None;
         let mut written = 0;
         let mut pause = Duration::from_millis(1);
         let (answer, ranks) = loop {
             let counted = self.count_here().max(1);
             if counted > written {
                 let file = folder.join(format!("{}.{counted}", self.name));
-                if system::create_private(&file).is_err() {
+                let Ok(made) = system::create_private(&file) else {
                     // Nothing can be said to the other nodes; so none of them finds all ranks.
                     break (self.some(), counted);
-                }
+                };
+                owner = made.metadata().ok().map(|made| made.uid());
                 self.settlements.push(file.clone());
                 counts.push(file);
                 written = counted;
@@ -237,8 +236,7 @@ impl TracedRanks {
             let look = watched.join(format!("{}.look", self.name));
             let _ = system::create_private(&look).and_then(|_| std::fs::remove_file(&look));
         };
-        // Where there is no link, the ranks of this node still act alike.
-        let (settled, first) = settle(link, &answer, None).unwrap_or_else(|| (self.some(), true));
+        let (settled, first) = self.settle_beyond(link, &answer, owner);
         if settled == ALL {
             return settled;
         }
@@ -250,6 +248,22 @@ impl TracedRanks {
             let _ = std::fs::remove_file(file);
         }
         settled
+    }
+
+    /// Settles the answer of the job, which is what it is, and whether this rank has made it.
+    ///
+    /// Another user may be able to write to the folder of the trace, and make the answer first. Whose it is shows beside
+    /// the owner of a file that this rank has made in such a folder, whatever number the file system has for that: a
+    /// network file system may have another one than this process.
+    fn settle_beyond(&self, link: &Path, answer: &str, owner: Option<u32>) -> (String, bool) {
+        let owner = owner.or_else(|| {
+            let made = link.with_file_name(format!("{}.look", self.name));
+            let owner = system::create_private(&made).ok()?.metadata().ok().map(|made| made.uid());
+            let _ = std::fs::remove_file(&made);
+            owner
+        });
+        // Where there is no link, or another user's, the ranks of this node still act alike.
+        owner.and_then(|owner| settle(link, answer, Some(owner))).unwrap_or_else(|| (self.some(), true))
     }
 
     /// Removes this process' marker: the ranks that count it have done so.
@@ -284,57 +298,6 @@ impl TracedRanks {
     fn named(&self, ending: &str) -> String {
         format!("{}{ending}", self.job_name())
     }
-}
-
-/// Makes the link, if there is none, and reads what it says; and whether it was made here. `None`: it can be neither
-/// made nor read. A link of another user than `owner`, if one is given, is none.
-///
-/// In the folder of the trace a link is never read before one was to be made: a network file system would remember that
-/// there is none.
-fn settle(link: &Path, answer: &str, owner: Option<u32>) -> Option<(String, bool)> {
-    if symlink(answer, link).is_ok() {
-        return Some((answer.to_owned(), true));
-    }
-    // A link that is there already has many error numbers: sshfs gives EPERM. So another one is tried.
-    let other = link.with_extension(format!("{}-{:x}", std::process::id(), ticks::now()));
-    if symlink(answer, &other).is_err() {
-        // This folder takes no links, from any rank: there is no answer to wait for.
-        return read(link, owner).map(|answer| (answer, false));
-    }
-    let _ = std::fs::remove_file(other);
-    if owner.is_some() && owner_of(link).is_some_and(|found| Some(found) != owner) {
-        // All ranks of the node see the same owner, and act without this answer.
-        return None;
-    }
-    // There is an answer, by which the others act. A network file system may show it late.
-    let started = Instant::now();
-    loop {
-        if let Some(answer) = read(link, owner) {
-            return Some((answer, false));
-        }
-        if started.elapsed() > PATIENCE_FOR_AN_ANSWER {
-            return None;
-        }
-        std::thread::sleep(Duration::from_millis(10));
-    }
-}
-
-fn read(link: &Path, owner: Option<u32>) -> Option<String> {
-    if owner.is_some() && owner_of(link) != owner {
-        return None;
-    }
-    Some(std::fs::read_link(link).ok()?.to_string_lossy().into_owned())
-}
-
-fn owner_of(link: &Path) -> Option<u32> {
-    Some(link.symlink_metadata().ok()?.uid())
-}
-
-/// Whether the folder of a link has it, found without its name: a network file system would remember that there is
-/// none.
-fn is_listed(link: &Path) -> bool {
-    let folder = link.parent().and_then(|folder| std::fs::read_dir(folder).ok());
-    folder.into_iter().flatten().flatten().any(|entry| Some(entry.file_name().as_os_str()) == link.file_name())
 }
 
 /// The ranks that the files in a folder stand for: each node has one `NAME.COUNT`, or several, of which the largest
@@ -427,6 +390,29 @@ mod tests {
         assert_eq!((rank.count_here(), read(&link, rank.owner)), (0, None));
         assert_eq!(settle(&link, SOME, rank.owner), None, "without a wait");
         std::fs::remove_dir_all(&folder).unwrap();
+    }
+
+    /// In the folder of the trace, too. Only root can make a link another user's.
+    #[test]
+    fn an_answer_that_another_user_has_made_for_the_job_does_not_count() {
+        let base = std::env::temp_dir().join(format!("mpitrace-answer-{}-{:x}", std::process::id(), ticks::now()));
+        let (here, shared) = (base.join("here"), base.join("shared"));
+        let rank =
+            |folder: &PathBuf| TracedRanks::announce(Job { key: 11, nodes: Several }, std::slice::from_ref(folder));
+        for other in [None, Some(12345)] {
+            let answers = shared.join(format!(".{}", rank(&here).named("-settled")));
+            std::fs::create_dir_all(&answers).unwrap();
+            std::fs::create_dir_all(&here).unwrap();
+            let link = answers.join("answer");
+            symlink(ALL, &link).unwrap();
+            let changed = std::os::unix::fs::lchown(&link, other, None);
+            let mut rank = rank(&here);
+            let found = rank.all_traced(2, &shared);
+            if other.is_none() || changed.is_ok() {
+                assert_eq!(found == Answer::All, other.is_none(), "{other:?}: {found:?}");
+            }
+            std::fs::remove_dir_all(&base).unwrap();
+        }
     }
 
     #[test]

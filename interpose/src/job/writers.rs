@@ -80,15 +80,33 @@ impl Writers {
         }
     }
 
+    /// Gives the communicator back, unless there may be messages on it that some rank has not received: then it is left
+    /// to `MPI_Finalize`. MPICH 5 ends the program when a communicator with such messages is freed.
+    pub fn free_unless(self, has_messages: bool) {
+        if self.all(!has_messages) {
+            self.free();
+        }
+    }
+
     /// The first rank's path, on all ranks.
     pub fn agree_on(&self, path: PathBuf) -> PathBuf {
+        /// Paths are shorter as a rule: then one broadcast is enough.
+        const FIRST: usize = 1000;
         let Some(comm) = self.comm else { return path };
-        let mut bytes = path.into_os_string().into_encoded_bytes();
-        let mut length = [bytes.len() as u64];
-        comm.broadcast(&mut length);
-        bytes.resize(length[0] as usize, 0);
-        comm.broadcast(&mut bytes);
-        PathBuf::from(std::ffi::OsString::from_vec(bytes))
+        let bytes = path.into_os_string().into_encoded_bytes();
+        let mut first = [0; 8 + FIRST];
+        first[..8].copy_from_slice(&(bytes.len() as u64).to_le_bytes());
+        first[8..].iter_mut().zip(&bytes).for_each(|(to, from)| *to = *from);
+        comm.broadcast(&mut first);
+        let (length, beginning) = first.split_first_chunk().unwrap_or((&[0; 8], &[]));
+        let length = u64::from_le_bytes(*length) as usize;
+        let mut path = beginning[..length.min(FIRST)].to_vec();
+        if length > FIRST {
+            let mut rest = if self.rank == 0 { bytes[FIRST..].to_vec() } else { vec![0; length - FIRST] };
+            comm.broadcast(&mut rest);
+            path.append(&mut rest);
+        }
+        PathBuf::from(std::ffi::OsString::from_vec(path))
     }
 
     /// Whether it is so on all ranks.
@@ -113,9 +131,7 @@ impl Writers {
     /// ranks cannot be asked.
     pub fn gather(&self, here: WrittenPart) -> Option<Vec<WrittenPart>> {
         let Some(comm) = self.comm else { return Some(vec![here]) };
-        let count = if self.rank == 0 { self.size as usize } else { 0 };
-        let mut words = vec![0; count * WrittenPart::WORDS];
-        comm.gather(&here.to_words(), &mut words).then_some(())?;
+        let words = comm.gather(&here.to_words(), if self.rank == 0 { self.size as usize } else { 0 })?;
         let (parts, _) = words.as_chunks();
         Some(parts.iter().map(WrittenPart::of_words).collect())
     }

@@ -188,18 +188,23 @@ pub fn allocate(file: &File, offset: u64, length: u64) -> bool {
 /// A page that processes share, used through atomics only.
 pub struct SharedPage(Mapping);
 
+/// Words that lie in one line of the caches.
+pub type Line = [AtomicU64; 8];
+
 impl SharedPage {
-    /// Words that are used.
-    pub const WORDS: usize = 7;
+    /// Its lines.
+    const LINES: usize = PAGE as usize / size_of::<Line>();
 
     /// The first page of a file, which has memory.
     pub fn of(file: &File) -> Option<SharedPage> {
         Mapping::of_file(file, PAGE).map(SharedPage)
     }
 
-    /// Its first words.
-    pub fn words(&self) -> &[AtomicU64; SharedPage::WORDS] {
-        // SAFETY: a page is larger and aligned, it is mapped as long as it is borrowed, and is used in this way only.
-        unsafe { &*self.0.base.as_ptr().cast() }
+    /// One of its lines.
+    pub fn line(&self, number: usize) -> &Line {
+        // SAFETY: a page has so many lines and is aligned, it is mapped as long as it is borrowed, and is used in this
+        // way only.
+        let lines: &[Line; SharedPage::LINES] = unsafe { &*self.0.base.as_ptr().cast() };
+        &lines[number]
     }
 }

@@ -1,5 +1,6 @@
 //! The tick counter of a rank, and readings of it beside the system's clocks.
 
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use mpitrace_format::layout::{Anchor, clock_source};
@@ -75,15 +76,25 @@ pub fn nominal_hz() -> u64 {
     }
 }
 
+/// The first reading of the clocks, before MPI is initialised.
+pub fn first_anchor() -> Anchor {
+    static FIRST: OnceLock<Anchor> = OnceLock::new();
+    *FIRST.get_or_init(anchor)
+}
+
 /// Ticks per second, known to 100 ppm at least.
 pub fn roughly_hz() -> f64 {
+    /// Two readings that are so far apart, ns, say it that exactly.
+    const FAR: u64 = 2_000_000;
+    static MEASURED: OnceLock<f64> = OnceLock::new();
     match nominal_hz() {
-        0 => {
-            let before = anchor();
-            std::thread::sleep(std::time::Duration::from_millis(2));
+        0 => *MEASURED.get_or_init(|| {
+            let before = first_anchor();
+            let passed = nanoseconds(libc::CLOCK_MONOTONIC_RAW).wrapping_sub(before.raw_ns);
+            std::thread::sleep(std::time::Duration::from_nanos(FAR.saturating_sub(passed)));
             let after = anchor();
             (after.tick - before.tick) as f64 * 1e9 / (after.raw_ns - before.raw_ns).max(1) as f64
-        }
+        }),
         hz => hz as f64,
     }
 }

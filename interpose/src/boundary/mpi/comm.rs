@@ -1,15 +1,12 @@
 //! Communicators, as far as the tracer itself calls MPI functions on them.
 
 use std::ffi::c_int;
-use std::marker::PhantomData;
-
-use bytemuck::Pod;
 
 use super::*;
 
 /// A communicator: the program's, or one of the tracer's own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Comm(usize);
+pub struct Comm(pub(super) usize);
 
 impl Comm {
     /// MPI_COMM_WORLD.
@@ -90,22 +87,6 @@ impl Comm {
         handle(|place| unsafe { comm_remote_group(self.0, place) }).map(Group)
     }
 
-    /// A duplicate of the tracer's own, which all ranks make. It inherits MPI_ERRORS_ARE_FATAL from the world; this one
-    /// returns errors.
-    pub fn duplicate(self) -> Option<Comm> {
-        // SAFETY: int MPI_Comm_dup(MPI_Comm, MPI_Comm *).
-        let new = handle(|place| unsafe { comm_dup(self.0, place) })?;
-        // SAFETY: int MPI_Comm_set_errhandler(MPI_Comm, MPI_Errhandler), on a communicator made just now.
-        unsafe { comm_set_errhandler(new, abi::get().errors_return) };
-        Some(Comm(new))
-    }
-
-    /// Splits by colour, which all ranks do. With MPI_UNDEFINED for a colour what comes is MPI_COMM_NULL.
-    pub fn split(self, color: i32, key: u32) -> Option<Comm> {
-        // SAFETY: int MPI_Comm_split(MPI_Comm, int, int, MPI_Comm *); ints lie in the lower half of a register.
-        handle(|place| unsafe { comm_split(self.0, color as u32 as usize, key as usize, place) }).map(Comm)
-    }
-
     /// The ranks that share memory with this one. All ranks come here.
     pub fn split_by_memory(self, key: u32) -> Option<Comm> {
         let abi = abi::get();
@@ -142,53 +123,6 @@ impl Comm {
         unsafe { comm_call_errhandler(self.0, code as usize) };
     }
 
-    /// Rank 0's words (or bytes) for all ranks, which come here with as many. False: it has failed.
-    pub fn broadcast<T: Pod>(self, words: &mut [T]) -> bool {
-        let (place, bytes) = (words.as_mut_ptr().expose_provenance(), size_of_val(words));
-        // SAFETY: int MPI_Bcast(void *, int, MPI_Datatype, int, MPI_Comm); the bytes are the slice's, and of a type
-        // that may have any.
-        unsafe { bcast(place, bytes, abi::get().byte, 0, self.0) }
-    }
-
-    /// The words of all ranks, which come here with as many, in the order of the ranks at rank 0, whose `all` has room for
-    /// them; the others' has none. False: it has failed.
-    pub fn gather(self, words: &[u64], all: &mut [u64]) -> bool {
-        let (send, receive) = (words.as_ptr().expose_provenance(), all.as_mut_ptr().expose_provenance());
-        let (bytes, byte) = (size_of_val(words), abi::get().byte);
-        // SAFETY: int MPI_Gather(const void *, int, MPI_Datatype, void *, int, MPI_Datatype, int, MPI_Comm); only rank 0
-        // receives, where `all` has as many bytes for each rank.
-        unsafe { gather(send, bytes, byte, receive, bytes, byte, 0, self.0) }
-    }
-
-    /// The least integer of all ranks, which come here together.
-    pub fn min(self, here: i64) -> Option<i64> {
-        self.reduce(here, abi::get().min)
-    }
-
-    /// The sum of the integers of all ranks, which come here together.
-    pub fn sum(self, here: i64) -> Option<i64> {
-        self.reduce(here, abi::get().sum)
-    }
-
-    fn reduce(self, here: i64, operator: usize) -> Option<i64> {
-        let mut result = 0i64;
-        let (send, receive) = ((&raw const here).expose_provenance(), (&raw mut result).expose_provenance());
-        // SAFETY: int MPI_Allreduce(const void *, void *, int, MPI_Datatype, MPI_Op, MPI_Comm); both hold one 64-bit
-        // integer.
-        unsafe { allreduce(send, receive, 1, abi::get().int64, operator, self.0) }.then_some(result)
-    }
-
-    /// The sum of the integers of the ranks before this one; what the first rank gets is not defined.
-    pub fn sum_before(self, here: i64) -> i64 {
-        let mut result = 0i64;
-        let (send, receive) = ((&raw const here).expose_provenance(), (&raw mut result).expose_provenance());
-        let abi = abi::get();
-        // SAFETY: int MPI_Exscan(const void *, void *, int, MPI_Datatype, MPI_Op, MPI_Comm); both hold one 64-bit
-        // integer.
-        unsafe { exscan(send, receive, 1, abi.int64, abi.sum, self.0) };
-        result
-    }
-
     /// Sends words. Up to 1 KiB are buffered by the libraries at their usual settings: then the call returns also if the
     /// other never receives them.
     pub fn send(self, words: &[u64], to: usize, tag: usize) {
@@ -198,38 +132,56 @@ impl Comm {
         unsafe { send(place, bytes, abi::get().byte, to, tag, self.0) };
     }
 
-    /// Begins to receive as many words. `None`: it has failed.
-    pub fn receive(self, words: &mut [u64], from: usize, tag: usize) -> Option<Receive<'_>> {
-        let (place, bytes) = (words.as_mut_ptr().expose_provenance(), size_of_val(words));
+    /// Lets the library work on its messages, as any call does that looks for one. For ranks that wait for something else:
+    /// what they have sent may still be on its way out.
+    pub fn progress(self) {
+        let ignore = abi::get().status_ignore;
+        // SAFETY: int MPI_Iprobe(int, int, MPI_Comm, int *, MPI_Status *). Whether there is a message does not matter.
+        let _ = int(|flag| unsafe { iprobe(0, 0, self.0, flag, ignore) });
+    }
+
+    /// Begins to receive so many words. `None`: it has failed.
+    pub fn receive(self, words: usize, from: usize, tag: usize) -> Option<Receive> {
+        let mut words = vec![0u64; words];
+        let (place, bytes) = (words.as_mut_ptr().expose_provenance(), size_of_val(words.as_slice()));
         let byte = abi::get().byte;
-        // SAFETY: int MPI_Irecv(void *, int, MPI_Datatype, int, int, MPI_Comm, MPI_Request *); the words are borrowed
-        // until the request is complete, which `Receive` sees to.
+        // SAFETY: int MPI_Irecv(void *, int, MPI_Datatype, int, int, MPI_Comm, MPI_Request *); the words live until the
+        // request is complete, which `Receive` sees to.
         let request = word(|request| unsafe { irecv(place, bytes, byte, from, tag, self.0, request) })?;
-        Some(Receive { request, under_way: true, words: PhantomData })
+        Some(Receive { request, under_way: true, words })
     }
 }
 
 /// A receive under way. Dropped before its message has come it is cancelled and waited for: then the words are not
 /// touched any more. A message that has come meanwhile is not used.
-pub struct Receive<'w> {
+pub struct Receive {
     request: usize,
     under_way: bool,
-    words: PhantomData<&'w mut [u64]>,
+    words: Vec<u64>,
 }
 
-impl Receive<'_> {
-    /// Whether the message is there. `None`: it has failed.
-    pub fn arrived(&mut self) -> Option<bool> {
+impl Receive {
+    /// The message, if it is there: once. `None`: it has failed. The library may still write to the words then, since the
+    /// error need not be of this receive: they are never given back.
+    #[allow(clippy::option_option, reason = "the outer one is a failure, the inner one an answer")]
+    pub fn arrived(&mut self) -> Option<Option<Vec<u64>>> {
         let request = (&raw mut self.request).expose_provenance();
         let ignore = abi::get().status_ignore;
         // SAFETY: int MPI_Test(MPI_Request *, int *, MPI_Status *); the request is this one's.
         let arrived = int(|flag| unsafe { test(request, flag, ignore) }).map(|flag| flag != 0);
         self.under_way = arrived == Some(false);
-        arrived
+        match arrived {
+            Some(true) => Some(Some(std::mem::take(&mut self.words))),
+            Some(false) => Some(None),
+            None => {
+                std::mem::forget(std::mem::take(&mut self.words));
+                None
+            }
+        }
     }
 }
 
-impl Drop for Receive<'_> {
+impl Drop for Receive {
     fn drop(&mut self) {
         if self.under_way {
             let request = (&raw mut self.request).expose_provenance();
@@ -237,7 +189,9 @@ impl Drop for Receive<'_> {
             unsafe { cancel(request) };
             // SAFETY: int MPI_Wait(MPI_Request *, MPI_Status *). MPI lets a receive that is cancelled complete without
             // the other.
-            unsafe { wait(request, abi::get().status_ignore) };
+            if !unsafe { wait(request, abi::get().status_ignore) } {
+                std::mem::forget(std::mem::take(&mut self.words));
+            }
         }
     }
 }

@@ -12,6 +12,7 @@ use std::ops::Range;
 use crate::boundary::abi;
 use crate::boundary::symbol::Symbol;
 
+mod collective;
 mod comm;
 
 pub use comm::Comm;
@@ -68,12 +69,12 @@ functions! {
     fn graph_neighbors_count = "PMPI_Graph_neighbors_count"(comm, rank, neighbors);
     /// The neighbours in a distributed graph.
     fn dist_graph_neighbors_count = "PMPI_Dist_graph_neighbors_count"(comm, sources, destinations, weighted);
-    /// Duplicates.
-    fn comm_dup = "PMPI_Comm_dup"(comm, new);
-    /// Splits by colour.
-    fn comm_split = "PMPI_Comm_split"(comm, color, key, new);
+    /// Begins to duplicate.
+    fn comm_idup = "PMPI_Comm_idup"(comm, new, request);
     /// Sends.
     fn send = "PMPI_Send"(buffer, count, datatype, dest, tag, comm);
+    /// Whether a message is there.
+    fn iprobe = "PMPI_Iprobe"(source, tag, comm, flag, status);
     /// Begins to receive.
     fn irecv = "PMPI_Irecv"(buffer, count, datatype, source, tag, comm, request);
     /// Starts a barrier.
@@ -116,14 +117,14 @@ functions! {
     fn get_library_version = "PMPI_Get_library_version"(text, length);
     /// The thread level in force.
     fn query_thread = "PMPI_Query_thread"(level);
-    /// Broadcast.
-    fn bcast = "PMPI_Bcast"(buffer, count, datatype, root, comm);
-    /// Reduction to all.
-    fn allreduce = "PMPI_Allreduce"(send, receive, count, datatype, op, comm);
-    /// Gather at one rank.
-    fn gather = "PMPI_Gather"(send, send_count, send_type, receive, receive_count, receive_type, root, comm);
-    /// Exclusive prefix reduction.
-    fn exscan = "PMPI_Exscan"(send, receive, count, datatype, op, comm);
+    /// Begins a broadcast.
+    fn ibcast = "PMPI_Ibcast"(buffer, count, datatype, root, comm, request);
+    /// Begins a reduction to all.
+    fn iallreduce = "PMPI_Iallreduce"(send, receive, count, datatype, op, comm, request);
+    /// Begins a gather at one rank.
+    fn igather = "PMPI_Igather"(send, send_count, send_type, receive, receive_count, receive_type, root, comm, request);
+    /// Begins an exclusive prefix reduction.
+    fn iexscan = "PMPI_Iexscan"(send, receive, count, datatype, op, comm, request);
 }
 
 /// Calls `function` with the address of an int; the int, if that went well.

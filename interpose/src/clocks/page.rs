@@ -1,0 +1,275 @@
+//! The page of a clock domain: a page of shared memory that the ranks of a node find by a name that the run alone has,
+//! and on which they find out together how many they are, whose number is which, and that all have done their part.
+//! No message is needed for it, and ranks that wait sleep.
+
+use std::fs::{File, OpenOptions};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use mpitrace_format::layout::PAGE;
+use mpitrace_platform::node_files;
+
+use super::comparison::{self, Test};
+use crate::boundary::pause::Pause;
+use crate::boundary::system;
+use crate::record::memory::{Line, SharedPage, allocate};
+
+/// How long a rank waits for the one that makes the page to have given it memory.
+const PATIENCE_FOR_MEMORY: Duration = Duration::from_secs(20);
+
+/// What the ranks have come to together.
+const ALL_CAME: u64 = 1;
+const GIVEN_UP: u64 = 2;
+
+/// The lines of the page.
+mod line {
+    /// The map from the domain's clock to the reference.
+    pub const MAP: usize = 0;
+    pub const REGISTRATION: usize = 1;
+    /// The handovers of a test, and what it has come to: in Init, and in Finalize.
+    pub const TESTS: [(usize, usize); 2] = [(2, 3), (4, 5)];
+}
+
+/// Which of the two tests.
+#[derive(Clone, Copy, Debug)]
+pub enum When {
+    Init,
+    Finalize,
+}
+
+/// The page, and where its file lies until all ranks have opened it.
+pub struct DomainPage {
+    page: SharedPage,
+    path: PathBuf,
+}
+
+impl DomainPage {
+    /// Opens the page with this number of the run, or makes it. `None`: it can be neither made nor opened.
+    pub fn open(folder: &Path, number: u64) -> Option<DomainPage> {
+        let path = folder.join(format!("{}{number:016x}{}", node_files::prefix(system::user()), node_files::CLOCK));
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).mode(0o600).custom_flags(libc::O_NOFOLLOW);
+        let file = match options.clone().create_new(true).open(&path) {
+            // A page without memory behind it would end the program with SIGBUS where the folder is full.
+            Ok(file) => Some(file).filter(|file| allocate(file, 0, PAGE)).or_else(|| {
+                let _ = std::fs::remove_file(&path);
+                None
+            }),
+            Err(_) => options.open(&path).ok().filter(is_whole),
+        };
+        SharedPage::of(&file?).map(|page| DomainPage { page, path })
+    }
+
+    /// Removes the name of the file: all ranks that could open it have done so.
+    pub fn remove_name(&self) {
+        let _ = std::fs::remove_file(&self.path);
+    }
+
+    /// The line for the map that holds while the program runs.
+    pub fn map(&self) -> &Line {
+        self.page.line(line::MAP)
+    }
+
+    fn registration(&self) -> Registration<'_> {
+        let [registered, fitting, lowest, leader, ready, ..] = self.page.line(line::REGISTRATION);
+        Registration { registered, fitting, lowest, leader, ready }
+    }
+
+    /// Registers this rank: its number among those that have the page.
+    pub fn register(&self) -> u32 {
+        self.registration().registered.fetch_add(1, Ordering::AcqRel) as u32
+    }
+
+    /// How many ranks have registered: all of them, once the ranks of the world have met.
+    pub fn registered(&self) -> u32 {
+        self.registration().registered.load(Ordering::Acquire) as u32
+    }
+
+    /// Registers this rank among those whose clocks agree; its number among them.
+    pub fn register_fitting(&self, rank: u32) -> u32 {
+        let registration = self.registration();
+        registration.lowest.fetch_max(u64::from(u32::MAX - rank), Ordering::AcqRel);
+        registration.fitting.fetch_add(1, Ordering::AcqRel) as u32
+    }
+
+    /// How many ranks have clocks that agree, and the lowest world rank of them.
+    pub fn fitting(&self) -> (u32, u32) {
+        let registration = self.registration();
+        let lowest = u32::MAX - registration.lowest.load(Ordering::Acquire) as u32;
+        (registration.fitting.load(Ordering::Acquire) as u32, lowest)
+    }
+
+    /// The leader's number among the leaders: set by the leader.
+    pub fn set_leader(&self, number: u32) {
+        self.registration().leader.store(u64::from(number) + 1, Ordering::Release);
+    }
+
+    /// The same, on the other ranks, which wait for it, but not without an end.
+    pub fn wait_for_leader(&self, patience: Duration, meanwhile: &dyn Fn()) -> Option<u32> {
+        let leader = self.registration().leader;
+        wait_while(|| leader.load(Ordering::Acquire) == 0, patience, meanwhile);
+        leader.load(Ordering::Acquire).checked_sub(1).map(|number| number as u32)
+    }
+
+    /// The leader has done what it has to do in Init.
+    pub fn set_ready(&self) {
+        self.registration().ready.store(1, Ordering::Release);
+    }
+
+    /// Waits until the leader has, but not without an end.
+    pub fn wait_until_ready(&self, patience: Duration, meanwhile: &dyn Fn()) {
+        let ready = self.registration().ready;
+        wait_while(|| ready.load(Ordering::Acquire) == 0, patience, meanwhile);
+    }
+
+    /// Tests the clocks of so many ranks. `None`: it could not be done, on all of them alike.
+    ///
+    /// `fits` is called on each rank whose clock has not been seen to step back, before the others know that it is done.
+    pub fn test(&self, when: When, number: u32, ranks: u32, fits: impl FnOnce(), meanwhile: &dyn Fn()) -> Option<Test> {
+        let (handovers, results) = line::TESTS[when as usize];
+        let [arrived, outcome, failed, bound, ..] = self.page.line(results);
+        let found = comparison::test(self.page.line(handovers), number, ranks, meanwhile);
+        match found {
+            Some(test) => {
+                bound.fetch_max(test.bound, Ordering::AcqRel);
+                if test.step == 0 {
+                    fits();
+                }
+            }
+            None => drop(failed.fetch_add(1, Ordering::AcqRel)),
+        }
+        if arrived.fetch_add(1, Ordering::AcqRel) + 1 == u64::from(ranks) {
+            settle(outcome, ALL_CAME);
+        }
+        wait_while(|| outcome.load(Ordering::Acquire) == 0, comparison::patience_for_all(ranks), meanwhile);
+        let all_came = settle(outcome, GIVEN_UP) == ALL_CAME;
+        let test = found.filter(|_| all_came && failed.load(Ordering::Acquire) == 0)?;
+        // Any two differ by no more than both do from the first.
+        let twice = if ranks > 2 { 2 } else { 1 };
+        Some(Test { bound: bound.load(Ordering::Acquire) * twice, step: test.step })
+    }
+}
+
+/// The words by which the ranks are counted.
+struct Registration<'p> {
+    /// Ranks that have the page.
+    registered: &'p AtomicU64,
+    /// Those whose clocks agree.
+    fitting: &'p AtomicU64,
+    /// u32::MAX less the lowest world rank of them.
+    lowest: &'p AtomicU64,
+    /// 1 more than the leader's number.
+    leader: &'p AtomicU64,
+    /// Whether the leader has done what it has to do in Init.
+    ready: &'p AtomicU64,
+}
+
+/// Sets the outcome, where there is none yet: the one that counts for all ranks.
+fn settle(outcome: &AtomicU64, to: u64) -> u64 {
+    match outcome.compare_exchange(0, to, Ordering::AcqRel, Ordering::Acquire) {
+        Ok(_) => to,
+        Err(settled) => settled,
+    }
+}
+
+/// Waits with pauses, but not without an end.
+fn wait_while(condition: impl Fn() -> bool, patience: Duration, meanwhile: &dyn Fn()) {
+    let mut pause = Pause::default();
+    while condition() && pause.pause() < patience {
+        meanwhile();
+    }
+}
+
+/// Whether a file that another rank makes is this user's, and has its memory. The name can be guessed, and a page of
+/// another user's file may vanish, which would end the program with SIGBUS.
+fn is_whole(file: &File) -> bool {
+    let started = Instant::now();
+    loop {
+        match file.metadata() {
+            Ok(found) if found.uid() != system::user() || !found.is_file() => return false,
+            Ok(found) if found.len() >= PAGE => return true,
+            Ok(_) if started.elapsed() < PATIENCE_FOR_MEMORY => std::thread::sleep(Duration::from_micros(200)),
+            _ => return false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::ticks;
+
+    struct Folder(PathBuf);
+
+    impl Folder {
+        fn new(name: &str) -> Folder {
+            let path = std::env::temp_dir().join(format!("mpitrace-page-{}-{name}", std::process::id()));
+            std::fs::create_dir_all(&path).unwrap();
+            Folder(path)
+        }
+    }
+
+    impl Drop for Folder {
+        fn drop(&mut self) {
+            let _ = std::fs::remove_dir_all(&self.0);
+        }
+    }
+
+    #[test]
+    fn ranks_that_open_a_page_at_once_have_one_and_are_counted() {
+        let folder = Folder::new("count");
+        let number = ticks::now();
+        let ranks = 8;
+        let open = || DomainPage::open(&folder.0, number).unwrap();
+        let pages: Vec<DomainPage> = std::thread::scope(|scope| {
+            let opened: Vec<_> = (0..ranks).map(|_| scope.spawn(open)).collect();
+            opened.into_iter().map(|thread| thread.join().unwrap()).collect()
+        });
+        let mut numbers: Vec<u32> = pages.iter().map(DomainPage::register).collect();
+        numbers.sort_unstable();
+        assert_eq!(numbers, (0..ranks).collect::<Vec<_>>());
+        assert!(pages.iter().all(|page| page.registered() == ranks));
+        pages[0].remove_name();
+        assert_eq!(std::fs::read_dir(&folder.0).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn all_ranks_read_one_outcome_of_a_test() {
+        let folder = Folder::new("test");
+        let page = DomainPage::open(&folder.0, 1).unwrap();
+        let ranks = 4;
+        let page = &page;
+        let found: Vec<_> = std::thread::scope(|scope| {
+            let rank = |number: u32| {
+                move || {
+                    let fits = || {
+                        page.register_fitting(10 + number);
+                    };
+                    page.test(When::Init, number, ranks, fits, &|| {}).map(|test| (test.bound, test.step))
+                }
+            };
+            let tested: Vec<_> = (0..ranks).map(|number| scope.spawn(rank(number))).collect();
+            tested.into_iter().map(|thread| thread.join().unwrap()).collect()
+        });
+        assert!(found[0].is_some_and(|(bound, step)| bound > 0 && step == 0), "{found:?}");
+        assert!(found.iter().all(|test| *test == found[0]), "{found:?}");
+        assert_eq!(page.fitting(), (4, 10));
+    }
+
+    /// Once a rank has given up waiting, one that comes after all does not count the test as done.
+    #[test]
+    fn an_outcome_is_settled_once() {
+        let outcome = AtomicU64::new(0);
+        assert_eq!((settle(&outcome, GIVEN_UP), settle(&outcome, ALL_CAME)), (GIVEN_UP, GIVEN_UP));
+    }
+
+    #[test]
+    fn a_file_that_is_another_s_is_not_mapped() {
+        let folder = Folder::new("link");
+        let name = format!("{}{:016x}{}", node_files::prefix(system::user()), 3, node_files::CLOCK);
+        std::os::unix::fs::symlink(folder.0.join("elsewhere"), folder.0.join(name)).unwrap();
+        assert!(DomainPage::open(&folder.0, 3).is_none());
+    }
+}

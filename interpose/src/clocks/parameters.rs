@@ -1,0 +1,58 @@
+//! What rank 0 prescribes for the synchronisation of the clocks, as it goes to the other ranks.
+
+use mpitrace_synchronise::{Method, Synchronisation};
+
+use crate::job::settings::Settings;
+use crate::record::ticks;
+
+/// What holds on all ranks.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Parameters {
+    pub how: Synchronisation,
+    /// Seconds between two synchronisations while the program runs; 0: none.
+    pub resync_seconds: f64,
+    /// The tick at which global time, and simulated clocks, begin.
+    pub epoch: u64,
+    /// Ticks per second.
+    pub hz: f64,
+}
+
+impl Parameters {
+    pub const WORDS: usize = 8;
+
+    /// Rank 0's.
+    pub fn of_settings(settings: &Settings) -> Parameters {
+        Parameters {
+            how: settings.synchronisation,
+            resync_seconds: settings.resync_seconds,
+            epoch: ticks::now(),
+            hz: ticks::roughly_hz(),
+        }
+    }
+
+    pub fn to_words(self) -> [u64; Parameters::WORDS] {
+        [
+            self.how.method.number().into(),
+            self.how.fit_points.into(),
+            self.how.exchanges.into(),
+            self.how.max_ppm.to_bits().into(),
+            self.how.wander_ppb.to_bits().into(),
+            self.resync_seconds.to_bits(),
+            self.epoch,
+            self.hz.to_bits(),
+        ]
+    }
+
+    /// `None`: no method has this number.
+    pub fn of_words(words: &[u64; Parameters::WORDS]) -> Option<Parameters> {
+        let [method, fit_points, exchanges, max_ppm, wander_ppb, resync, epoch, hz] = *words;
+        let how = Synchronisation {
+            method: Method::numbered(method as u32)?,
+            fit_points: fit_points as u32,
+            exchanges: exchanges as u32,
+            max_ppm: f32::from_bits(max_ppm as u32),
+            wander_ppb: f32::from_bits(wander_ppb as u32),
+        };
+        Some(Parameters { how, resync_seconds: f64::from_bits(resync), epoch, hz: f64::from_bits(hz) })
+    }
+}
