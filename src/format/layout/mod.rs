@@ -22,6 +22,8 @@ pub use tables::*;
 
 /// The version of every structure here. A reader refuses a newer one.
 pub const VERSION: u32 = 1;
+/// The version of a trace with sections in blocks ([`encoding::BLOCKS`]). All else is as in [`VERSION`].
+pub const PACKED_VERSION: u32 = 2;
 /// Parts of a trace, and regions of a segment, start at multiples of this many bytes.
 pub const PAGE: u64 = 4096;
 /// Reads back as this value on a little-endian machine only.
