@@ -36,6 +36,7 @@ mod inside;
 mod languages;
 mod messages;
 mod output;
+mod pack;
 mod preload;
 mod report;
 mod requests;
@@ -66,6 +67,7 @@ fn main() {
         ("communicators", communicators::TESTS),
         ("collectives", collectives::TESTS),
         ("requests", requests::TESTS),
+        ("pack", pack::TESTS),
         ("sessions", sessions::TESTS),
         ("clocks", clocks::TESTS),
         ("report", report::TESTS),
