@@ -167,6 +167,16 @@ fn a_trace_is_packed_in_its_place_once() {
 }
 
 #[test]
+fn a_link_to_a_trace_stays_one() {
+    let files = written(&ranks(1, 5000));
+    let link = files.plain.with_file_name("link");
+    std::os::unix::fs::symlink(&files.plain, &link).unwrap();
+    pack(&link, &link).unwrap();
+    assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+    assert_eq!(version(&files.plain), PACKED_VERSION);
+}
+
+#[test]
 fn metadata_is_added_to_the_lowest_rank() {
     let mut ranks = ranks(1, 3000);
     ranks[0].metadata = vec![("host".to_owned(), "a".to_owned()), ("x".to_owned(), "old".to_owned())];

@@ -97,6 +97,8 @@ pub fn unpack(path: &Path, output: &Path) -> Result<Rewritten, PackError> {
 
 fn rewrite(path: &Path, output: &Path, form: Form, metadata: &[(String, String)]) -> Result<Rewritten, PackError> {
     let mapped = opening::map_file(path)?;
+    // A link stays one.
+    let output = &fs::canonicalize(output).unwrap_or_else(|_| output.to_owned());
     let partial = file::partial_name(output, &format!("{}", std::process::id()));
     let unwritable = |reason| PackError::Unwritable { path: output.to_owned(), reason };
     let mode = fs::metadata(path).map_err(unwritable)?.permissions().mode();
