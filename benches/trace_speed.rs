@@ -3,7 +3,8 @@
 //!
 //! Writes a trace of two ranks and three operations, one of which has half of all calls, into a temporary folder (36
 //! bytes a record, 3.6 GB; `TMPDIR` names another place), and measures all in one run: each row is the fastest of
-//! `ROUNDS`. `RECORDS`: of both ranks.
+//! `ROUNDS`. `RECORDS`: of both ranks. The same trace is measured packed, against reading the plain one; then traces
+//! with many communicators, operations and ranks (`RANKS`).
 //!
 //! The memory of a row is the most that was resident during it (VmHWM, reset before). Of the trace's own pages, which
 //! the system can take back at any time, is told apart what was resident at its end.
@@ -20,7 +21,8 @@ use mpitrace::categories::{Robust, Roth};
 use mpitrace::clock::Clock;
 use mpitrace::completion_times::{CompletionTimes, RankTimes};
 use mpitrace::large_pages::LargePages;
-use mpitrace::operations::Operations;
+use mpitrace::operations::{Operation, Operations};
+use mpitrace::packed;
 use mpitrace::reader::Trace;
 use mpitrace::run_time::RunTime;
 use mpitrace::statistics::enough::{self, Wish};
@@ -29,6 +31,7 @@ use mpitrace::statistics::{
     modes, mser5, period,
 };
 use mpitrace::synthetic::{SyntheticRank, write};
+use mpitrace_format::TraceError;
 use rayon::prelude::*;
 
 /// As the companion has it.
@@ -59,7 +62,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     rows.measure("the clocks", Some(both), || Clock::of(&trace));
     let (operations, clock) = (Operations::of(&trace), Clock::of(&trace));
     rows.measure("one pass: the run times of all operations", Some(both), || {
-        let of = |operation: &mpitrace::operations::Operation| operation.run_times(&trace, &clock, RunTime::Local).1;
+        let of = |operation: &Operation| operation.run_time_values(&trace, &clock, RunTime::Local);
         operations.operations.iter().map(|operation| of(operation).len()).sum::<usize>()
     });
 
@@ -87,7 +90,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         let mut times = CompletionTimes::new();
         for (member, part, clock) in &columns {
             let at = |column: &[u64]| -> Vec<f64> {
-                let record = |row: usize| largest.records(row)[*member] as usize;
+                let record = |row: usize| largest.records(row).get(*member) as usize;
                 let rows = (0..largest.repetition.len()).into_par_iter().with_min_len(1 << 14);
                 rows.map(|row| clock.nanoseconds(column[record(row)])).collect()
             };
@@ -97,8 +100,67 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
         times
     });
+    drop(columns);
+    drop((x, operations, trace));
+    let packed = folder.path().join("packed.mpitrace");
+    rows.measure("packed: the trace is packed", Some(both), || packed::pack(&path, &packed));
+    let length = fs::metadata(&packed)?.len();
+    println!("packed: {:.2} GB, {:.2} bytes a record\n", length as f64 * 1e-9, length as f64 / records as f64);
+    info(&mut rows, "packed: info: opened, matched, clocks", Some(both), &packed);
+    let trace = Trace::open(&[&packed])?;
+    let operations = Operations::of(&trace);
+    rows.measure("packed: one pass: the run times of all operations", Some(both), || {
+        let trace = Trace::open(&[&packed])?;
+        let of = |operation: &Operation| operation.run_time_values(&trace, &clock, RunTime::Local);
+        Ok::<_, TraceError>(operations.operations.iter().map(|operation| of(operation).len()).sum::<usize>())
+    });
+    drop((operations, trace));
+    let many = folder.path().join("many.mpitrace");
+    let ranks: u32 = variable("RANKS", 100_000);
+    write(&many, &[0, 1].map(|rank| many_communicators(rank, 30_000)))?;
+    info(&mut rows, "30 000 communicators: info", None, &many);
+    write(&many, &[0, 1].map(|rank| many_operations(rank, 131_072)))?;
+    info(&mut rows, "131 072 operations: info", None, &many);
+    write(&many, &(0..ranks).map(|rank| few_calls(rank, ranks)).collect::<Vec<_>>())?;
+    rows.measure("many ranks: opened", None, || Trace::open(&[&many]));
+    info(&mut rows, "many ranks: info", None, &many);
     rows.print();
     Ok(())
+}
+
+fn info(rows: &mut Rows, name: &'static str, against: Option<f64>, path: &Path) {
+    rows.measure(name, against, || {
+        let trace = Trace::open(&[path])?;
+        Ok::<_, TraceError>((Operations::of(&trace), Clock::of(&trace)))
+    });
+}
+
+/// A call on each of many communicators.
+fn many_communicators(number: u32, communicators: u64) -> SyntheticRank {
+    let mut rank = SyntheticRank::new(number, 2);
+    for key in 1..=communicators {
+        let communicator = rank.communicator(key, 2, number, None);
+        let operation = rank.operation("MPI_Barrier", communicator, 0);
+        (0..4).for_each(|call| rank.call(operation, 1000 * (4 * key + call), 1000 * (4 * key + call) + 500));
+    }
+    rank
+}
+
+/// Calls of many sizes.
+fn many_operations(number: u32, operations: u64) -> SyntheticRank {
+    let mut rank = SyntheticRank::new(number, 2);
+    for bytes in 0..operations {
+        let operation = rank.operation("MPI_Bcast", 0, bytes);
+        (0..4).for_each(|call| rank.call(operation, 1000 * (4 * bytes + call), 1000 * (4 * bytes + call) + 500));
+    }
+    rank
+}
+
+fn few_calls(number: u32, ranks: u32) -> SyntheticRank {
+    let mut rank = SyntheticRank::new(number, ranks);
+    let operation = rank.operation("MPI_Barrier", 0, 0);
+    (0..10).for_each(|call| rank.call(operation, 1000 * call, 1000 * call + 500));
+    rank
 }
 
 /// Every number that `mpitrace stats` has of a series of run times.

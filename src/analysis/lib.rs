@@ -20,6 +20,7 @@ mod invented;
 pub mod large_pages;
 pub mod metrics;
 pub mod operations;
+pub mod packed;
 mod parallel;
 pub mod reader;
 pub mod run_time;

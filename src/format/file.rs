@@ -51,7 +51,7 @@ pub fn settle(file: File) -> io::Result<()> {
 }
 
 /// Sees a new name in a folder on disk, as far as the file system can.
-pub(crate) fn settle_name(path: &Path) {
+pub fn settle_name(path: &Path) {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let _ = File::open(folder).and_then(|folder| folder.sync_all());
 }
@@ -76,7 +76,7 @@ pub fn write_header(
     length: u64,
     complete: bool,
 ) -> io::Result<()> {
-    let mut header = FileHeader {
+    let header = FileHeader {
         magic: FILE_MAGIC,
         version: VERSION,
         byte_order: BYTE_ORDER_MARK,
@@ -87,7 +87,12 @@ pub fn write_header(
         complete: complete.into(),
         crc: 0,
     };
-    header.crc = checksum(&header);
+    write_checked_header(file, &header)
+}
+
+/// Writes the file's header with its checksum.
+pub fn write_checked_header(file: &File, header: &FileHeader) -> io::Result<()> {
+    let header = FileHeader { crc: checksum(header), ..*header };
     file.write_all_at(bytemuck::bytes_of(&header), 0)
 }
 

@@ -209,7 +209,8 @@ impl Stored {
         let file =
             OpenOptions::new().read(true).write(true).custom_flags(libc::O_NONBLOCK | libc::O_NOFOLLOW).open(path)?;
         let header: FileHeader = read_at(&file, 0)?;
-        let known = header.magic == FILE_MAGIC && header.version == VERSION && file::checksum(&header) == header.crc;
+        let known = header.magic == FILE_MAGIC && (OLDEST_VERSION..=PACKED_VERSION).contains(&header.version);
+        let known = known && file::checksum(&header) == header.crc;
         // The table is held in memory: a file that is shorter than it says must not have all of that allocated.
         let length = file.metadata()?.len();
         let has_table = file::part_entry_offset(header.parts) <= length;
@@ -291,10 +292,11 @@ impl Stored {
         }
         self.file.write_all_at(bytemuck::cast_slice(&self.parts[old..]), file::part_entry_offset(old as u32))?;
         self.file.sync_data()?;
-        let FileHeader { job, world_size, .. } = self.header;
         let parts = self.parts.len() as u32;
-        let complete = parts == world_size && self.is_whole()?;
-        file::write_header(&self.file, job, world_size, parts, end, complete)?;
+        let complete = parts == self.header.world_size && self.is_whole()?;
+        let version = self.header.version.max(other.header.version);
+        let header = FileHeader { version, parts, length: end, complete: complete.into(), ..self.header };
+        file::write_checked_header(&self.file, &header)?;
         self.header = read_at(&self.file, 0)?;
         file::settle(self.file.try_clone()?)
     }

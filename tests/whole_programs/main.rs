@@ -42,6 +42,7 @@ mod odd_calls;
 mod odd_names;
 mod odd_processes;
 mod output;
+mod pack;
 mod preload;
 mod process_state;
 mod random_death;
@@ -76,6 +77,7 @@ fn main() {
         ("communicators", communicators::TESTS),
         ("collectives", collectives::TESTS),
         ("requests", requests::TESTS),
+        ("pack", pack::TESTS),
         ("sessions", sessions::TESTS),
         ("clocks", clocks::TESTS),
         ("report", report::TESTS),

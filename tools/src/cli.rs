@@ -6,8 +6,8 @@ use anyhow::Result;
 use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::commands::{
-    categorize, clock, compare, completions, diagnose, doctor, dump, export, info, man, overhead, recover, report, run,
-    stats, summary,
+    categorize, clock, compare, completions, diagnose, doctor, dump, export, info, man, overhead, pack, recover,
+    report, run, stats, summary,
 };
 use crate::output::Output;
 
@@ -43,6 +43,7 @@ pub enum Command {
     Compare(compare::Arguments),
     Export(export::Arguments),
     Report(report::Arguments),
+    Pack(pack::Arguments),
     Recover(recover::Arguments),
     Doctor(doctor::Arguments),
     Overhead(overhead::Arguments),
@@ -68,6 +69,7 @@ impl Command {
             Command::Compare(arguments) => compare::run(&arguments, output),
             Command::Export(arguments) => export::run(&arguments, output),
             Command::Report(arguments) => report::run(&arguments, output),
+            Command::Pack(arguments) => pack::run(&arguments, output),
             Command::Recover(arguments) => recover::run(&arguments, output),
             Command::Doctor(arguments) => doctor::run(&arguments, output),
             Command::Overhead(arguments) => overhead::run(&arguments, output),

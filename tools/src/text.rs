@@ -46,6 +46,16 @@ pub fn time(ns: f64) -> String {
     format!("{value:.digits$} {unit}")
 }
 
+/// A size, in the unit that fits: `12.3 MB`.
+pub fn bytes(bytes: u64) -> String {
+    match bytes {
+        0..1_000 => count(bytes, "byte"),
+        1_000..1_000_000 => format!("{:.1} kB", bytes as f64 / 1e3),
+        1_000_000..1_000_000_000 => format!("{:.1} MB", bytes as f64 / 1e6),
+        _ => format!("{:.2} GB", bytes as f64 / 1e9),
+    }
+}
+
 /// A number that counts something: whole up to a million, else four digits.
 pub fn number(value: f64) -> String {
     match value {

@@ -134,14 +134,14 @@ impl Piece {
         for (number, &row) in rows.iter().enumerate() {
             let records = operation.records(row);
             calls.clear();
-            calls.extend(members.iter().map(|member| member.call(records[member.place])));
+            calls.extend(members.iter().map(|member| member.call(records.get(member.place))));
             entries.clear();
             entries.extend(calls.iter().map(|call| call.enter));
             awaited.clear();
             order.iter().for_each(|order| order.awaited(&entries, &mut awaited));
             waits.clear();
             for (at, (member, call)) in members.iter().zip(&calls).enumerate() {
-                let record = records[member.place];
+                let record = records.get(member.place);
                 let waiting = awaited.get(at).map(|&(other, entry)| {
                     // What is below the error of the two clocks is no wait.
                     let wait = (entry - call.waits_from).min(call.may_wait);
@@ -159,7 +159,7 @@ impl Piece {
             waits.sort_unstable_by_key(|(other, _)| *other);
             for waits in waits.chunk_by(|one, next| one.0 == next.0) {
                 let late = &members[waits[0].0];
-                piece.late[waits[0].0].add(Late::of(late.off_before(records[late.place]), waits));
+                piece.late[waits[0].0].add(Late::of(late.off_before(records.get(late.place)), waits));
             }
         }
         piece
@@ -206,7 +206,7 @@ fn members<'a>(
 ) -> (Vec<Member<'a>>, Option<Option<usize>>) {
     let mut is_intercommunicator = false;
     let mut ranked = Vec::with_capacity(operation.parts.len());
-    for (place, (&index, &record)) in operation.parts.iter().zip(operation.records(row)).enumerate() {
+    for (place, (&index, record)) in operation.parts.iter().zip(operation.records(row).iter()).enumerate() {
         let part: &Part = &trace.parts[index];
         let called = part.operations()[(part.operation()[record as usize] & OPERATION_MASK) as usize];
         let communicator = &part.communicators()[called.communicator as usize];

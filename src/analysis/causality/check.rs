@@ -5,7 +5,7 @@ use mpitrace_format::layout::{OPERATION_MASK, OperationEntry, UNKNOWN_BYTES, com
 use super::rule::{Order, Rule};
 use super::{Causality, Violation};
 use crate::clock::{Clock, RankClock};
-use crate::operations::Operation;
+use crate::operations::{Operation, Row};
 use crate::reader::{Part, Trace};
 
 /// A rank that takes part in an operation.
@@ -38,7 +38,7 @@ impl<'a> Check<'a> {
         let rule = Rule::of(&operation.key.function).filter(|_| operation.parts.len() > 1)?;
         let records = operation.records(operation.complete_rows().next()?);
         let mut ranked = Vec::with_capacity(operation.parts.len());
-        for (place, (&index, &record)) in operation.parts.iter().zip(records).enumerate() {
+        for (place, (&index, record)) in operation.parts.iter().zip(records.iter()).enumerate() {
             let part = &trace.parts[index];
             let communicator = &part.communicators()[called(part, record).communicator as usize];
             if communicator.flags & communicator_flags::INTER != 0 {
@@ -63,7 +63,7 @@ impl<'a> Check<'a> {
         self.entries.clear();
         self.exits.clear();
         for member in &self.members {
-            let record = records[member.place];
+            let record = records.get(member.place);
             let (enter, exit) = (member.part.enter()[record as usize], member.part.exit()[record as usize]);
             let has_bytes = !matches!(called(member.part, record).bytes, 0 | UNKNOWN_BYTES);
             let enters = member.roles.0 && (has_bytes || !self.rule.entries_with_bytes);
@@ -83,7 +83,7 @@ impl<'a> Check<'a> {
                     found.worst = Some(Violation {
                         by_ns: entry - exit,
                         operation: self.number,
-                        repetition: self.operation.repetition[row],
+                        repetition: self.operation.repetition.get(row),
                         left: self.members[index].part.rank(),
                         entered: self.members[other].part.rank(),
                     });
@@ -97,9 +97,9 @@ impl<'a> Check<'a> {
 
     /// How many exits of the repetition at hand lie before an entry by more than both errors. Few repetitions come
     /// here: an error takes longer to find than a time.
-    fn beyond_errors(&mut self, records: &[u32]) -> u64 {
+    fn beyond_errors(&mut self, records: Row) -> u64 {
         for (index, member) in self.members.iter().enumerate() {
-            let record = records[member.place] as usize;
+            let record = records.get(member.place) as usize;
             // A 95 % interval misses one time in twenty, which contradicts nothing: where more is proven, that counts.
             let error = |tick: u64| {
                 let half = member.clock.error_ns(tick).unwrap_or(0.0);

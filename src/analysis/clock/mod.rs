@@ -22,13 +22,13 @@ pub use smoother::{Measured, State, smooth};
 pub use solve::{Edge, least_squares};
 pub use truth::{Truth, error_of_entry};
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use mpitrace_format::layout::{NO_RANK, ProbeEntry, RankHeader, SyncEntry, clock_source};
 use mpitrace_format::ticks::AffineMap;
 use mpitrace_synchronise::Method;
 
-use crate::parallel;
 use crate::reader::{Part, Trace};
 
 /// The clock of every rank of a trace.
@@ -122,7 +122,7 @@ impl Clock {
         let curves: Vec<Arc<Curve>> = curves.into_iter().map(Arc::new).collect();
 
         let reference = members.first().and_then(|domain| longest(trace, domain));
-        let earliest = |domain: &Vec<usize>| domain.iter().filter_map(|&index| least(trace.parts[index].enter())).min();
+        let earliest = |domain: &Vec<usize>| domain.iter().filter_map(|&index| trace.parts[index].lowest_entry()).min();
         let zero = members.first().and_then(earliest).or(reference.map(|info| info.first_anchor.tick)).unwrap_or(0);
         let period_ns = reference.map_or(1.0, period_ns);
         let mut ranks: Vec<Option<RankClock>> = vec![None; trace.parts.len()];
@@ -160,7 +160,7 @@ impl Clock {
 /// Indices of the parts that share a clock, by their lowest rank: as the run has found it out, else by kernel and
 /// counter.
 fn domains(trace: &Trace) -> Vec<Vec<usize>> {
-    let mut keys: Vec<([u8; 16], u32, u32)> = Vec::new();
+    let mut keys: HashMap<([u8; 16], u32, u32), usize> = HashMap::new();
     let mut members: Vec<Vec<usize>> = Vec::new();
     for (index, part) in trace.parts.iter().enumerate() {
         let info = part.info();
@@ -170,20 +170,15 @@ fn domains(trace: &Trace) -> Vec<Vec<usize>> {
         };
         // A rank that does not know its kernel's identity shares its clock with nobody.
         let shared = info.leader != NO_RANK || info.boot_id != [0; 16];
-        match keys.iter().position(|&known| known == key && shared) {
-            Some(domain) => members[domain].push(index),
+        match keys.get(&key).filter(|_| shared) {
+            Some(&domain) => members[domain].push(index),
             None => {
-                keys.push(key);
+                keys.insert(key, members.len());
                 members.push(vec![index]);
             }
         }
     }
     members
-}
-
-fn least(column: &[u64]) -> Option<u64> {
-    let of_pieces = parallel::map(parallel::pieces(column.len()), |piece| column[piece].iter().copied().min());
-    of_pieces.into_iter().flatten().min()
 }
 
 fn leader<'t>(domain: &[&'t Part]) -> Option<&'t Part> {

@@ -90,7 +90,7 @@ impl<'a> Barriers<'a> {
     }
 
     fn calls(&self, (operation, row): (&'a Operation, usize)) -> impl Iterator<Item = Call<'a>> {
-        operation.parts.iter().zip(operation.records(row)).map(|(&part, &record)| Call {
+        operation.parts.iter().zip(operation.records(row).iter()).map(|(&part, record)| Call {
             enter: self.trace.parts[part].enter()[record as usize],
             exit: self.trace.parts[part].exit()[record as usize],
             clock: self.clock.of_part(part),
@@ -129,7 +129,7 @@ impl<'a> Barriers<'a> {
 
 fn position(trace: &Trace, operation: &Operation, row: usize) -> u64 {
     // The same on all ranks: that is how calls were matched.
-    trace.parts[operation.parts[0]].position()[operation.records(row)[0] as usize]
+    trace.parts[operation.parts[0]].position()[operation.records(row).get(0) as usize]
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! The calls that each rank made on each communicator, in the order of their positions.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ops::Range;
 
@@ -37,16 +38,36 @@ impl Calls {
 
     /// The position of the call with this number, of which there is one, on this part.
     pub(super) fn position(&self, part: &Part, number: usize) -> u64 {
-        self.get(number).map_or(u64::MAX, |record| part.position()[record as usize])
+        self.get(number).map_or(u64::MAX, |record| Looked::default().position(part, record))
     }
 
     /// How many calls this part made before this position.
     pub(super) fn before(&self, part: &Part, position: u64) -> usize {
-        let positions = part.position();
-        match self {
-            Calls::All(count) => positions[..*count as usize].partition_point(|&here| here < position),
-            Calls::Some(records) => records.partition_point(|&record| positions[record as usize] < position),
+        let mut looked = Looked::default();
+        let (mut low, mut high) = (0, self.len());
+        while low < high {
+            let middle = low + (high - low) / 2;
+            let here = self.get(middle).map_or(u64::MAX, |record| looked.position(part, record));
+            if here < position { low = middle + 1 } else { high = middle }
         }
+        low
+    }
+}
+
+/// Positions of the piece that was looked at last.
+#[derive(Default)]
+struct Looked<'a> {
+    piece: Range<usize>,
+    positions: Cow<'a, [u64]>,
+}
+
+impl<'a> Looked<'a> {
+    fn position(&mut self, part: &'a Part, record: u32) -> u64 {
+        if !self.piece.contains(&(record as usize)) {
+            let piece = part.piece_with(record as usize);
+            (self.piece, self.positions) = (piece.range.clone(), piece.position());
+        }
+        self.positions[record as usize - self.piece.start]
     }
 }
 
@@ -65,39 +86,81 @@ pub(super) fn by_communicator(trace: &Trace, numbers: &[Vec<usize>], communicato
 /// The calls of one rank on each of its communicators.
 fn of_part(part: &Part) -> Vec<Calls> {
     let entries = part.operations();
-    let position = part.position();
     let mut records: Vec<Vec<u32>> = vec![Vec::new(); part.communicators().len()];
     let only = entries.first().map(|entry| entry.communicator);
     let one_communicator = entries.iter().all(|entry| Some(entry.communicator) == only);
-    if one_communicator && is_sorted(position) {
+    if one_communicator && is_sorted(part) {
         // The most common program, and the largest list, are spared.
         let count = |index| if Some(index) == only { part.records() as u32 } else { 0 };
         return (0..records.len() as u32).map(|index| Calls::All(count(index))).collect();
     }
-    for (record, operation) in (0u32..).zip(part.operation()) {
-        let entry = &entries[(operation & OPERATION_MASK) as usize];
-        records[entry.communicator as usize].push(record);
-    }
-    for records in &mut records {
-        // Out of order where several threads took turns on one communicator.
-        if !records.is_sorted_by_key(|&record| position[record as usize]) {
-            records.sort_by_key(|&record| position[record as usize]);
+    let mut last = vec![0; records.len()];
+    let mut sorted = vec![true; records.len()];
+    for piece in part.pieces() {
+        let (operations, positions) = piece.calls();
+        for ((record, operation), &position) in piece.range.clone().zip(&*operations).zip(&*positions) {
+            let communicator = entries[(operation & OPERATION_MASK) as usize].communicator as usize;
+            records[communicator].push(record as u32);
+            sorted[communicator] &= last[communicator] <= position;
+            last[communicator] = position;
         }
+    }
+    for records in records.iter_mut().zip(sorted).filter(|(_, sorted)| !sorted).map(|(records, _)| records) {
+        // Out of order where several threads took turns on one communicator.
+        let position = part.position();
+        records.sort_by_key(|&record| position[record as usize]);
     }
     records.into_iter().map(Calls::Some).collect()
 }
 
-fn is_sorted(column: &[u64]) -> bool {
-    // With the first of the next piece.
-    let sorted = |piece: Range<usize>| column[piece.start..column.len().min(piece.end + 1)].is_sorted();
-    parallel::map(parallel::pieces(column.len()), sorted).into_iter().all(|sorted| sorted)
+fn is_sorted(part: &Part) -> bool {
+    let ends = parallel::map(part.pieces().collect(), |piece| piece.sorted_positions());
+    let Ok(ends) = ends.into_iter().collect::<Result<Vec<_>, ()>>() else { return false };
+    ends.into_iter().flatten().flat_map(|(first, last)| [first, last]).is_sorted()
+}
+
+/// What is known of the records of a piece.
+struct Piece<'a> {
+    range: Range<usize>,
+    position: Cow<'a, [u64]>,
+    operation: Cow<'a, [u32]>,
+    /// Not of all members.
+    repetition: Option<Cow<'a, [u64]>>,
+    /// Of the calls that did not return, ascending; counted from the piece's first record.
+    open: Vec<usize>,
+}
+
+impl<'a> Piece<'a> {
+    fn with(part: &'a Part, record: usize, counts: bool) -> Piece<'a> {
+        let piece = part.piece_with(record);
+        let (operation, position) = piece.calls();
+        Piece {
+            repetition: counts.then(|| piece.repetition_of(&operation)),
+            position,
+            operation,
+            open: piece.open(),
+            range: piece.range,
+        }
+    }
+
+    fn whole(part: &'a Part) -> Piece<'a> {
+        Piece {
+            range: 0..part.records(),
+            position: part.position().into(),
+            operation: part.operation().into(),
+            repetition: Some(part.repetition().into()),
+            open: (0..part.records()).filter(|&record| part.exit()[record] == 0).collect(),
+        }
+    }
 }
 
 /// Goes through some of the calls of one member.
 pub(super) struct Cursor<'a> {
+    part: &'a Part,
     calls: &'a Calls,
-    position: &'a [u64],
-    operation: &'a [u32],
+    /// Whether the repetitions are looked at.
+    counts: bool,
+    piece: Option<Piece<'a>>,
     /// In place of `calls` and of their positions: records and positions by number.
     by_function: Option<Vec<(u64, u32)>>,
     /// The numbers of the calls that are left.
@@ -106,11 +169,30 @@ pub(super) struct Cursor<'a> {
     pub(super) next: Option<(u32, u64)>,
 }
 
+/// Calls of one member, one record after the other.
+pub(super) struct InARow<'c> {
+    /// The record of the first.
+    pub first: u32,
+    pub position: &'c [u64],
+    /// With other bits beside [`OPERATION_MASK`].
+    pub operation: &'c [u32],
+    /// Where they are looked at.
+    pub repetition: Option<&'c [u64]>,
+    /// The indices of those that did not return, counted from `open_from` before the first.
+    pub open: &'c [usize],
+    pub open_from: usize,
+}
+
 impl<'a> Cursor<'a> {
-    /// Through the calls with these numbers.
-    pub(super) fn new(part: &'a Part, calls: &'a Calls, numbers: Range<usize>) -> Self {
-        let (position, operation) = (part.position(), part.operation());
-        let mut cursor = Cursor { calls, position, operation, by_function: None, left: numbers, next: None };
+    /// Through the calls with these numbers; `counts`: whether their repetitions are looked at.
+    pub(super) fn new(part: &'a Part, calls: &'a Calls, numbers: Range<usize>, counts: bool) -> Self {
+        let mut cursor = Cursor { part, calls, counts, piece: None, by_function: None, left: numbers, next: None };
+        if let Calls::Some(records) = calls
+            && !records[cursor.left.clone()].is_sorted()
+        {
+            // Two threads' records in turn: their pieces would be decoded again and again.
+            cursor.piece = Some(Piece::whole(part));
+        }
         cursor.load();
         cursor
     }
@@ -119,7 +201,8 @@ impl<'a> Cursor<'a> {
     /// position that the k-th one has on every rank, so that they share a row. They need not be of one communicator.
     /// `functions` numbers the functions, for all ranks alike.
     pub(super) fn by_function(part: &'a Part, calls: &'a Calls, functions: &mut HashMap<String, u64>) -> Self {
-        let mut cursor = Cursor::new(part, calls, 0..0);
+        let mut cursor = Cursor::new(part, calls, 0..0, true);
+        let piece = Piece::whole(part);
         let of_operation: Vec<u64> = part
             .operations()
             .iter()
@@ -130,7 +213,7 @@ impl<'a> Cursor<'a> {
             .collect();
         let mut made: HashMap<u64, u64> = HashMap::new();
         let place = |record: u32| {
-            let function = of_operation[(cursor.operation[record as usize] & OPERATION_MASK) as usize];
+            let function = of_operation[(piece.operation[record as usize] & OPERATION_MASK) as usize];
             let before = made.entry(function).or_default();
             *before += 1;
             (function << 40 | (*before - 1), record)
@@ -139,6 +222,7 @@ impl<'a> Cursor<'a> {
         places.sort_unstable();
         cursor.left = 0..places.len();
         cursor.by_function = Some(places);
+        cursor.piece = Some(piece);
         cursor.load();
         cursor
     }
@@ -149,19 +233,30 @@ impl<'a> Cursor<'a> {
             self.next = number.map(|number| (places[number].1, places[number].0));
             return;
         }
-        self.next =
-            number.and_then(|number| self.calls.get(number)).map(|record| (record, self.position[record as usize]));
+        let Some(record) = number.and_then(|number| self.calls.get(number)) else {
+            self.next = None;
+            return;
+        };
+        let index = record as usize;
+        if !self.piece.as_ref().is_some_and(|piece| piece.range.contains(&index)) {
+            self.piece = Some(Piece::with(self.part, index, self.counts));
+        }
+        self.next = self.piece.as_ref().map(|piece| (record, piece.position[index - piece.range.start]));
     }
 
     /// The operation and the record of the member's call at this position, if that is the next, and on to the one
-    /// after.
-    pub(super) fn take(&mut self, position: u64) -> (u32, u32) {
-        match self.next {
-            Some((record, here)) if here == position => {
+    /// after; with the call's repetition, and whether it returned.
+    pub(super) fn take(&mut self, position: u64) -> (u32, u32, u64, bool) {
+        match (self.next, &self.piece) {
+            (Some((record, here)), Some(piece)) if here == position => {
+                let index = record as usize - piece.range.start;
+                let operation = piece.operation[index] & OPERATION_MASK;
+                let repetition = piece.repetition.as_ref().map_or(0, |all| all[index]);
+                let found = (operation, record, repetition, piece.open.binary_search(&index).is_err());
                 self.skip(1);
-                (self.operation[record as usize] & OPERATION_MASK, record)
+                found
             }
-            _ => (ABSENT, NO_RECORD),
+            _ => (ABSENT, NO_RECORD, 0, false),
         }
     }
 
@@ -171,11 +266,23 @@ impl<'a> Cursor<'a> {
         self.load();
     }
 
-    /// Of the calls that come next, if they are one record after the other: the first one's record, and of up to so
-    /// many the positions and the operations, with other bits beside [`OPERATION_MASK`].
-    pub(super) fn in_a_row(&self, most: usize) -> Option<(u32, &'a [u64], &'a [u32])> {
-        let (Calls::All(_), Some((first, _)), None) = (self.calls, self.next, &self.by_function) else { return None };
-        let range = self.left.start..self.left.end.min(self.left.start + most);
-        Some((first, &self.position[range.clone()], &self.operation[range]))
+    /// Up to so many of the calls that come next, if they are one record after the other.
+    pub(super) fn in_a_row(&self, most: usize) -> Option<InARow<'_>> {
+        let (Calls::All(_), Some((first, _)), Some(piece), None) =
+            (self.calls, self.next, &self.piece, &self.by_function)
+        else {
+            return None;
+        };
+        let from = first as usize - piece.range.start;
+        let until = piece.position.len().min(from + most.min(self.left.len()));
+        let open = piece.open.partition_point(|&open| open < from)..piece.open.partition_point(|&open| open < until);
+        Some(InARow {
+            first,
+            position: &piece.position[from..until],
+            operation: &piece.operation[from..until],
+            repetition: piece.repetition.as_ref().map(|all| &all[from..until]),
+            open: &piece.open[open],
+            open_from: from,
+        })
     }
 }

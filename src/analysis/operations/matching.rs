@@ -7,8 +7,9 @@ use mpitrace_format::layout::{NO_ROOT, OperationEntry, UNKNOWN_BYTES};
 
 use super::calls::{self, ABSENT, Calls, Cursor};
 use super::communicators::{self, Communicator};
+use super::finish::finish;
 use super::mismatch::{self, DESCRIBED, Mismatch, MismatchKind};
-use super::rows::finish;
+use super::rows::{Numbers, Rows};
 use super::stretch::Stretch;
 use super::{CallSite, NO_RECORD, Operation, OperationKey, Operations};
 use crate::parallel;
@@ -17,10 +18,11 @@ use crate::reader::{Part, Trace};
 pub(super) fn operations(trace: &Trace) -> Operations {
     let (mut communicators, numbers) = communicators::number(trace);
     let mut calls = calls::by_communicator(trace, &numbers, communicators.len());
+    let own: Vec<ByCommunicator> = trace.parts.iter().map(ByCommunicator::of).collect();
     let (mut operations, mut mismatches) = (Vec::new(), Vec::new());
     for communicator in &mut communicators {
         let calls = std::mem::take(&mut calls[communicator.id]);
-        let matched = Matching::new(trace, communicator).run(&calls);
+        let matched = Matching::new(trace, communicator).run(&calls, &own);
         operations.extend(matched.operations);
         mismatches.extend(matched.mismatches);
         communicator.mismatches = matched.mismatched;
@@ -60,11 +62,50 @@ pub(super) struct Found {
     pub(super) first_call: FirstCall,
     /// The tuples that it consists of, and the position at which each was first seen.
     pub(super) tuples: Vec<(Box<[u32]>, u64)>,
-    /// The records of the repetitions that all members kept, as many for each as there are members, by position; in
-    /// pieces that follow each other.
-    pub(super) whole: Vec<Vec<u32>>,
-    /// The same of those that some lack, with [`NO_RECORD`].
+    /// The repetitions that all members kept, by position; in pieces that follow each other.
+    pub(super) whole: Vec<Whole>,
+    /// The records of those that some lack, as many for each as there are members, with [`super::NO_RECORD`].
     pub(super) partial: Vec<u32>,
+}
+
+/// Repetitions of an operation that all members kept.
+#[derive(Debug, Default)]
+pub(super) struct Whole {
+    pub(super) rows: Rows,
+    /// Their numbers, as the first member has counted them.
+    pub(super) numbers: Numbers,
+    /// The rows of those from which a member did not return, ascending.
+    pub(super) open: Vec<usize>,
+}
+
+impl Whole {
+    pub(super) fn of(members: usize) -> Whole {
+        Whole { rows: Rows::new(members), ..Whole::default() }
+    }
+}
+
+/// The operations of a part by communicator.
+struct ByCommunicator {
+    /// Where those of each communicator begin, and the end.
+    starts: Vec<usize>,
+    operations: Vec<u32>,
+}
+
+impl ByCommunicator {
+    fn of(part: &Part) -> ByCommunicator {
+        let mut starts = vec![0; part.communicators().len() + 1];
+        part.operations().iter().for_each(|entry| starts[entry.communicator as usize + 1] += 1);
+        for communicator in 1..starts.len() {
+            starts[communicator] += starts[communicator - 1];
+        }
+        let mut operations: Vec<u32> = (0..part.operations().len() as u32).collect();
+        operations.sort_by_key(|&operation| part.operations()[operation as usize].communicator);
+        ByCommunicator { starts, operations }
+    }
+
+    fn on(&self, communicator: usize) -> &[u32] {
+        &self.operations[self.starts[communicator]..self.starts[communicator + 1]]
+    }
 }
 
 impl<'a> Matching<'a> {
@@ -80,7 +121,7 @@ impl<'a> Matching<'a> {
         }
     }
 
-    fn run(mut self, calls: &[Calls]) -> Matched {
+    fn run(mut self, calls: &[Calls], own: &[ByCommunicator]) -> Matched {
         let stretch = |cursors| Stretch::of(Matching::new(self.trace, self.communicator), cursors);
         let stretches = match self.communicator.folded {
             true => {
@@ -89,17 +130,19 @@ impl<'a> Matching<'a> {
                 vec![stretch(parts.map(|(part, calls)| Cursor::by_function(part, calls, &mut functions)).collect())]
             }
             false => parallel::map(self.stretches(calls), |numbers| {
-                let parts = self.parts().zip(calls).zip(numbers);
-                stretch(parts.map(|((part, calls), numbers)| Cursor::new(part, calls, numbers)).collect())
+                let members = self.parts().zip(calls).zip(numbers).enumerate();
+                // The first member's repetitions are those that are looked at.
+                let cursor = |(member, ((part, calls), numbers))| Cursor::new(part, calls, numbers, member == 0);
+                stretch(members.map(cursor).collect())
             }),
         };
         let mut gaps = Vec::new();
         for stretch in stretches {
-            for (found, records) in stretch.matching.found.into_iter().zip(stretch.records) {
+            for (found, whole) in stretch.matching.found.into_iter().zip(stretch.whole) {
                 let operations = found.tuples.iter().map(|(tuple, position)| self.of_tuple(tuple, *position));
                 // They make one operation, here as there.
                 if let Some(operation) = operations.last() {
-                    self.found[operation].whole.push(records);
+                    self.found[operation].whole.push(whole);
                 }
             }
             gaps.push((stretch.gaps, stretch.beside_gaps));
@@ -131,7 +174,7 @@ impl<'a> Matching<'a> {
                 }
             }
         }
-        self.add_operations_without_records();
+        self.add_operations_without_records(own);
         let Matching { trace, communicator, found, shares, .. } = self;
         let finish = |found| finish(trace, communicator, &shares, found, first);
         Matched { operations: found.into_iter().map(finish).collect(), mismatches, mismatched }
@@ -219,12 +262,12 @@ impl<'a> Matching<'a> {
     }
 
     /// Operations of which no record was kept on any rank (paused, full) still were called.
-    fn add_operations_without_records(&mut self) {
+    fn add_operations_without_records(&mut self, own: &[ByCommunicator]) {
         for member in 0..self.communicator.members.len() {
             let (part, local_communicator) = self.communicator.members[member];
-            for (local, entry) in (0u32..).zip(self.trace.parts[part].operations()) {
-                let here = entry.communicator as usize == local_communicator && entry.calls > 0;
-                if here && !self.shares[member].contains_key(&local) {
+            for &local in own[part].on(local_communicator) {
+                let called = self.trace.parts[part].operations()[local as usize].calls > 0;
+                if called && !self.shares[member].contains_key(&local) {
                     let mut tuple = vec![ABSENT; self.communicator.members.len()];
                     tuple[member] = local;
                     self.of_tuple(&tuple, u64::MAX);

@@ -6,6 +6,7 @@
 
 mod calls;
 mod communicators;
+mod finish;
 mod matching;
 mod mismatch;
 mod rows;
@@ -16,11 +17,12 @@ mod unfinished;
 
 pub use communicators::Communicator;
 pub use mismatch::{DESCRIBED, Mismatch, MismatchKind, MismatchedCall};
+pub use rows::{Numbers, Row};
 pub use unfinished::Unfinished;
 
-use std::borrow::Cow;
-
 use mpitrace_functions::{Form, Function};
+
+use rows::{Completeness, Rows};
 
 use crate::clock::{Clock, RankClock};
 use crate::parallel;
@@ -91,11 +93,11 @@ pub struct Operation {
     /// The ranks that its communicator has; more than `parts` where a part is missing.
     pub size: u32,
     /// The number k of each repetition that at least one rank kept, ascending.
-    pub repetition: Vec<u64>,
+    pub repetition: Numbers,
     /// For each repetition, for each of `parts`: the index of the record in the part, or [`NO_RECORD`].
-    records: Vec<u32>,
+    rows: Rows,
     /// For each repetition whether every rank finished and kept it.
-    complete: Vec<bool>,
+    complete: Completeness,
     /// Repetitions begun since the start of the program that not every rank finished and kept.
     pub incomplete: u64,
     /// Complete repetitions that come after a mismatch on their communicator: their calls may belong to others.
@@ -123,42 +125,51 @@ impl OperationKey {
 
 impl Operation {
     /// The records of the `row`-th repetition, one for each of `parts`.
-    pub fn records(&self, row: usize) -> &[u32] {
-        &self.records[row * self.parts.len()..(row + 1) * self.parts.len()]
+    pub fn records(&self, row: usize) -> Row<'_> {
+        self.rows.row(row)
+    }
+
+    /// Whether every rank finished and kept the `row`-th repetition.
+    pub fn is_complete(&self, row: usize) -> bool {
+        self.complete.is_complete(row)
     }
 
     /// The rows of the repetitions that every rank finished and kept: those that count in statistics.
     pub fn complete_rows(&self) -> impl Iterator<Item = usize> + '_ {
-        self.complete.iter().enumerate().filter(|(_, complete)| **complete).map(|(row, _)| row)
+        self.complete.rows(self.repetition.len())
     }
 
     /// How many repetitions every rank finished and kept.
     pub fn repetitions(&self) -> usize {
-        self.complete.iter().filter(|&&complete| complete).count()
+        self.complete.count(self.repetition.len())
     }
 
     /// The numbers and the run times (ns) of the complete repetitions.
-    pub fn run_times(&self, trace: &Trace, clock: &Clock, run_time: RunTime) -> (Cow<'_, [u64]>, Vec<f64>) {
+    pub fn run_times(&self, trace: &Trace, clock: &Clock, run_time: RunTime) -> (Vec<u64>, Vec<f64>) {
+        let numbers = match self.repetitions() == self.repetition.len() {
+            true => self.repetition.iter().collect(),
+            false => self.complete_rows().map(|row| self.repetition.get(row)).collect(),
+        };
+        (numbers, self.run_time_values(trace, clock, run_time))
+    }
+
+    /// The run times (ns) of the complete repetitions.
+    pub fn run_time_values(&self, trace: &Trace, clock: &Clock, run_time: RunTime) -> Vec<f64> {
         let columns: Vec<_> = self
             .parts
             .iter()
             .map(|&part| (trace.parts[part].enter(), trace.parts[part].exit(), clock.of_part(part)))
             .collect();
-        let span = |(&record, (enter, exit, clock)): (&u32, &(&[u64], &[u64], &RankClock))| {
+        let span = |(record, (enter, exit, clock)): (u32, &(&[u64], &[u64], &RankClock))| {
             let (enter, exit) = (enter[record as usize], exit[record as usize]);
             // The local run time needs no global time, which is most of the work.
             let global = |tick| if run_time == RunTime::Local { 0.0 } else { clock.nanoseconds(tick) };
             Span { enter_ns: global(enter), exit_ns: global(exit), duration_ns: clock.duration_ns(enter, exit) }
         };
         let of_row = |row: usize| run_time.of(self.records(row).iter().zip(&columns).map(span));
-        let all = self.repetitions() == self.complete.len();
+        let count = self.repetitions();
+        let all = count == self.repetition.len();
         let some: Vec<usize> = if all { Vec::new() } else { self.complete_rows().collect() };
-        let row_of = |index: usize| if all { index } else { some[index] };
-        let numbers: Cow<[u64]> = match all {
-            true => Cow::Borrowed(&self.repetition),
-            false => some.iter().map(|&row| self.repetition[row]).collect(),
-        };
-        let run_times = parallel::filled(numbers.len(), |index| of_row(row_of(index)));
-        (numbers, run_times)
+        parallel::filled(count, |index| of_row(if all { index } else { some[index] }))
     }
 }

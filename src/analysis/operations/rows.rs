@@ -1,112 +1,298 @@
-//! The repetitions of one operation: their records, their numbers, and whether they are complete.
+//! Where the repetitions of an operation are recorded, without a list of all records where they follow a rule.
+//!
+//! A loop makes its calls at equal distances on all ranks: first records and a stride are enough. Other calls that all
+//! ranks made one after the other have the same distance from a first one on each rank: one number of 2 bytes a
+//! repetition. What fits neither is listed.
 
-use std::collections::{BTreeSet, HashMap};
-
-use super::calls::ABSENT;
-use super::communicators::Communicator;
-use super::matching::{FirstCall, Found};
-use super::{NO_RECORD, Operation};
-use crate::parallel;
-use crate::reader::{Part, Trace};
-
-/// Counts the repetitions of one operation, on a communicator with its first mismatch at this position.
-pub(super) fn finish(
-    trace: &Trace,
-    communicator: &Communicator,
-    shares: &[HashMap<u32, BTreeSet<usize>>],
-    found: Found,
-    first_mismatch: Option<u64>,
-) -> (FirstCall, Operation) {
-    let parts: Vec<&Part> = communicator.members.iter().map(|&(part, _)| &trace.parts[part]).collect();
-    // A member that calls this operation in one way only, and no other in that way, has itself counted the repetitions,
-    // those that it did not keep included.
-    let counting: Vec<(usize, u32)> = (0..parts.len())
-        .filter_map(|member| {
-            let mut ways = found.tuples.iter().map(|(tuple, _)| tuple[member]).filter(|&local| local != ABSENT);
-            let way = ways.next()?;
-            let alone = ways.all(|other| other == way) && shares[member].get(&way).is_some_and(|all| all.len() == 1);
-            alone.then_some((member, way))
-        })
-        .collect();
-    let calls = counting.iter().map(|&(member, way)| parts[member].operations()[way as usize].calls);
-    let total = calls.max().unwrap_or(0);
-    let counts: Vec<(usize, &[u64])> =
-        counting.iter().map(|&(member, _)| (member, parts[member].repetition())).collect();
-
-    let exits: Vec<&[u64]> = parts.iter().map(|part| part.exit()).collect();
-    let all_here = parts.len() == communicator.size as usize && !communicator.folded;
-    let finished = |(&record, exit): (&u32, &&[u64])| record != NO_RECORD && exit[record as usize] != 0;
-    let is_complete = |row: &[u32]| all_here && row.iter().zip(&exits).all(finished);
-
-    let mut records = by_position(&parts, found.whole, &found.partial);
-    let rows = records.len() / parts.len();
-    let (mut repetition, mut complete) = (vec![0; rows], vec![false; rows]);
-    // The number of a row that nobody has counted follows from the one before.
-    let counted_all = found.partial.is_empty() && !counts.is_empty();
-    let at_once = if counted_all { parallel::share(rows) } else { rows.max(1) };
-    let of_pieces = records.chunks(at_once * parts.len());
-    let places = of_pieces.zip(repetition.chunks_mut(at_once)).zip(complete.chunks_mut(at_once));
-    parallel::map(places.collect(), |((records, numbers), complete)| {
-        let mut next = 0;
-        for ((row, number), complete) in records.chunks_exact(parts.len()).zip(numbers).zip(complete) {
-            let counted = counts.iter().find(|(member, _)| row[*member] != NO_RECORD);
-            *number = counted.map_or(next, |(member, counts)| counts[row[*member] as usize]);
-            next = number.saturating_add(1);
-            *complete = is_complete(row);
-        }
-    });
-    if !repetition.is_sorted() {
-        // Persistent collectives that were started in turn: their positions are apart.
-        let mut order: Vec<usize> = (0..rows).collect();
-        order.sort_by_key(|&row| repetition[row]);
-        repetition = order.iter().map(|&row| repetition[row]).collect();
-        complete = order.iter().map(|&row| complete[row]).collect();
-        records = order.iter().flat_map(|&row| &records[row * parts.len()..(row + 1) * parts.len()]).copied().collect();
-    }
-    let whole = complete.iter().filter(|&&complete| complete).count() as u64;
-    let after = |position: u64| first_mismatch.is_some_and(|first| position > first);
-    let is_doubtful = |(row, complete): (&[u32], &bool)| *complete && after(parts[0].position()[row[0] as usize]);
-    let doubtful = match first_mismatch {
-        Some(_) => records.chunks_exact(parts.len()).zip(&complete).filter(|&of| is_doubtful(of)).count() as u64,
-        None => 0,
-    };
-    let operation = Operation {
-        key: found.key,
-        parts: communicator.members.iter().map(|&(part, _)| part).collect(),
-        size: communicator.size,
-        incomplete: total.max(rows as u64).saturating_sub(whole),
-        repetition,
-        records,
-        complete,
-        doubtful,
-    };
-    (found.first_call, operation)
+/// The records of one repetition.
+#[derive(Clone, Copy, Debug)]
+pub struct Row<'o> {
+    records: &'o [u32],
+    /// Records after `records`.
+    offset: u32,
 }
 
-/// The whole and the partial rows, each by position, in one list by position.
-fn by_position(parts: &[&Part], whole: Vec<Vec<u32>>, partial: &[u32]) -> Vec<u32> {
-    let length = whole.iter().map(Vec::len).sum::<usize>() + partial.len();
-    if partial.is_empty() {
-        // The first piece grows: half of the copies where there are two.
-        let mut pieces = whole.into_iter();
-        let mut all = pieces.next().unwrap_or_default();
-        all.reserve_exact(length - all.len());
-        pieces.for_each(|piece| all.extend_from_slice(&piece));
-        return all;
+impl<'o> Row<'o> {
+    /// The index of the record of a member in its part, or [`super::NO_RECORD`].
+    pub fn get(self, member: usize) -> u32 {
+        // Only listed records can be NO_RECORD, and they have the offset 0.
+        self.records[member] + self.offset
     }
-    let position = |row: &[u32]| {
-        let mut kept = parts.iter().zip(row).filter(|(_, record)| **record != NO_RECORD);
-        kept.next().map(|(part, &record)| part.position()[record as usize])
-    };
-    let mut all = Vec::with_capacity(length);
-    let mut partial = partial.chunks_exact(parts.len()).peekable();
-    for row in whole.iter().flat_map(|piece| piece.chunks_exact(parts.len())) {
-        let here = position(row);
-        while let Some(before) = partial.next_if(|row| position(row) < here) {
-            all.extend_from_slice(before);
+
+    /// Those of all members.
+    pub fn iter(self) -> impl ExactSizeIterator<Item = u32> + 'o {
+        self.records.iter().map(move |record| record + self.offset)
+    }
+}
+
+/// The records of all repetitions of an operation.
+#[derive(Debug, Default)]
+pub(super) struct Rows {
+    members: usize,
+    chunks: Vec<Chunk>,
+}
+
+#[derive(Debug)]
+struct Chunk {
+    /// Its first row.
+    start: usize,
+    count: usize,
+    records: Records,
+}
+
+#[derive(Debug)]
+enum Records {
+    /// Those of the first row; each later row is so many records behind the one before.
+    Strided(Box<[u32]>, u32),
+    /// Some records, and how far behind them each row is.
+    Offset(Box<[u32]>, Box<[u16]>),
+    Listed(Vec<u32>),
+}
+
+impl Rows {
+    pub fn new(members: usize) -> Self {
+        Rows { members, chunks: Vec::new() }
+    }
+
+    pub fn len(&self) -> usize {
+        self.chunks.last().map_or(0, |chunk| chunk.start + chunk.count)
+    }
+
+    pub fn row(&self, row: usize) -> Row<'_> {
+        let chunk = match &self.chunks[..] {
+            [one] => one,
+            many => &many[many.partition_point(|chunk| chunk.start <= row) - 1],
+        };
+        let row = row - chunk.start;
+        match &chunk.records {
+            Records::Strided(first, stride) => Row { records: first, offset: row as u32 * stride },
+            Records::Offset(first, offsets) => Row { records: first, offset: offsets[row].into() },
+            Records::Listed(all) => Row { records: &all[row * self.members..(row + 1) * self.members], offset: 0 },
         }
-        all.extend_from_slice(row);
     }
-    partial.for_each(|row| all.extend_from_slice(row));
-    all
+
+    /// Appends rows that are so far behind the records `first`; they have all members.
+    pub fn push_together(&mut self, first: &[u32], offsets: &[u16]) {
+        let Some(&begin) = offsets.first() else { return };
+        let begins = || first.iter().map(|record| record + u32::from(begin));
+        let stride = match offsets {
+            [first, second, ..] => Some(u32::from(second - first)),
+            _ => None,
+        };
+        let regular = offsets.windows(2).all(|pair| Some(u32::from(pair[1] - pair[0])) == stride);
+        if let Some(Chunk { count, records: Records::Strided(before, known), .. }) = self.chunks.last_mut()
+            && regular
+            && stride.is_none_or(|stride| stride == *known)
+            && before.iter().map(|record| record + *count as u32 * *known).eq(begins())
+        {
+            *count += offsets.len();
+            return;
+        }
+        match stride {
+            // A list is as short, and is not cut in two.
+            _ if offsets.len() < 8 => {
+                for offset in offsets {
+                    self.push_listed(first.iter().map(|record| record + u32::from(*offset)));
+                }
+            }
+            Some(stride) if regular => self.push(offsets.len(), Records::Strided(begins().collect(), stride)),
+            _ => self.push(offsets.len(), Records::Offset(first.into(), offsets.into())),
+        }
+    }
+
+    /// Appends one row.
+    pub fn push_listed(&mut self, records: impl Iterator<Item = u32>) {
+        if let Some(Chunk { count, records: Records::Listed(all), .. }) = self.chunks.last_mut() {
+            all.extend(records);
+            *count += 1;
+        } else {
+            self.push(1, Records::Listed(records.collect()));
+        }
+    }
+
+    /// Appends all rows of another list.
+    pub fn append(&mut self, other: Rows) {
+        for Chunk { count, records, .. } in other.chunks {
+            match (self.chunks.last_mut().map(|chunk| (&mut chunk.records, &mut chunk.count)), records) {
+                (Some((Records::Listed(all), length)), Records::Listed(more)) => {
+                    all.extend_from_slice(&more);
+                    *length += count;
+                }
+                (Some((Records::Strided(first, stride), length)), Records::Strided(next, same))
+                    if *stride == same
+                        && first.iter().map(|record| record + *length as u32 * same).eq(next.iter().copied()) =>
+                {
+                    *length += count;
+                }
+                (_, records) => self.push(count, records),
+            }
+        }
+    }
+
+    fn push(&mut self, count: usize, records: Records) {
+        self.chunks.push(Chunk { start: self.len(), count, records });
+    }
+}
+
+/// The numbers of the repetitions, ascending: runs in which each is one more than the one before.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Numbers {
+    /// The first row of each run and its number.
+    runs: Vec<(usize, u64)>,
+    length: usize,
+}
+
+impl Numbers {
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.length
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.length == 0
+    }
+
+    /// The number of a row that is there.
+    pub fn get(&self, row: usize) -> u64 {
+        let (start, number) = match &self.runs[..] {
+            [one] => *one,
+            many => many[many.partition_point(|(start, _)| *start <= row) - 1],
+        };
+        number + (row - start) as u64
+    }
+
+    /// The last one.
+    pub fn last(&self) -> Option<u64> {
+        self.length.checked_sub(1).map(|row| self.get(row))
+    }
+
+    /// All of them.
+    pub fn iter(&self) -> impl Iterator<Item = u64> + '_ {
+        let ends = self.runs.iter().skip(1).map(|(start, _)| *start).chain([self.length]);
+        self.runs.iter().zip(ends).flat_map(|((start, number), end)| *number..*number + (end - start) as u64)
+    }
+
+    pub(super) fn push(&mut self, number: u64) {
+        let follows = |(start, first): &(usize, u64)| first.checked_add((self.length - start) as u64) == Some(number);
+        if !self.runs.last().is_some_and(follows) {
+            self.runs.push((self.length, number));
+        }
+        self.length += 1;
+    }
+
+    pub(super) fn append(&mut self, other: &Numbers) {
+        let ends = other.runs.iter().skip(1).map(|(start, _)| *start).chain([other.length]);
+        for (&(start, number), end) in other.runs.iter().zip(ends) {
+            self.push(number);
+            self.length += end - start - 1;
+        }
+    }
+
+    pub(super) fn is_sorted(&self) -> bool {
+        let ends = self.runs.iter().skip(1).map(|(start, _)| *start);
+        let last = self.runs.iter().zip(ends).map(|((start, number), end)| number + (end - start - 1) as u64);
+        last.zip(self.runs.iter().skip(1)).all(|(last, (_, number))| last <= *number)
+    }
+}
+
+impl FromIterator<u64> for Numbers {
+    fn from_iter<I: IntoIterator<Item = u64>>(numbers: I) -> Self {
+        let mut all = Numbers::default();
+        numbers.into_iter().for_each(|number| all.push(number));
+        all
+    }
+}
+
+/// Which repetitions every rank finished and kept.
+#[derive(Debug, Default)]
+pub(super) struct Completeness {
+    /// None of them, whatever else is said here.
+    pub none: bool,
+    /// The rows that are not complete, ascending.
+    pub except: Vec<usize>,
+}
+
+impl Completeness {
+    pub fn is_complete(&self, row: usize) -> bool {
+        !self.none && self.except.binary_search(&row).is_err()
+    }
+
+    pub fn count(&self, rows: usize) -> usize {
+        if self.none { 0 } else { rows - self.except.len() }
+    }
+
+    pub fn rows(&self, rows: usize) -> impl Iterator<Item = usize> + '_ {
+        let mut except = self.except.iter().peekable();
+        (0..if self.none { 0 } else { rows }).filter(move |row| except.next_if_eq(&row).is_none())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::NO_RECORD;
+    use super::*;
+    use proptest::prelude::*;
+
+    fn listed(rows: &Rows) -> Vec<Vec<u32>> {
+        (0..rows.len()).map(|row| rows.row(row).iter().collect()).collect()
+    }
+
+    proptest! {
+        #[test]
+        fn rows_are_those_that_were_pushed(
+            batches in proptest::collection::vec((0u32..5, proptest::collection::vec(1u16..4, 0..30)), 0..20),
+            cut in 0usize..20,
+        ) {
+            let mut expected = Vec::new();
+            let mut halves = [Rows::new(2), Rows::new(2)];
+            let mut first = [3, 8];
+            for (index, (odds, gaps)) in batches.into_iter().enumerate() {
+                let rows = &mut halves[usize::from(index >= cut)];
+                let mut offset = 0;
+                let regular = odds > 1;
+                let offsets: Vec<u16> = gaps.iter().map(|gap| {
+                    offset += if regular { 3 } else { *gap };
+                    offset
+                }).collect();
+                rows.push_together(&first, &offsets);
+                expected.extend(offsets.iter().map(|&offset| first.map(|record| record + u32::from(offset)).to_vec()));
+                if odds == 0 {
+                    rows.push_listed([NO_RECORD, 7].into_iter());
+                    expected.push(vec![NO_RECORD, 7]);
+                }
+                first = first.map(|record| record + u32::from(offset));
+            }
+            let [mut all, rest] = halves;
+            all.append(rest);
+            prop_assert_eq!(listed(&all), expected);
+        }
+
+        #[test]
+        fn numbers_are_those_that_were_pushed(gaps in proptest::collection::vec(0u64..3, 0..100), cut in 0usize..100) {
+            let mut next = 5;
+            let expected: Vec<u64> = gaps.iter().map(|gap| {
+                next += gap.saturating_sub(1) + 1;
+                next
+            }).collect();
+            let cut = cut.min(expected.len());
+            let mut numbers: Numbers = expected[..cut].iter().copied().collect();
+            numbers.append(&expected[cut..].iter().copied().collect());
+            prop_assert_eq!(numbers.iter().collect::<Vec<_>>(), expected.clone());
+            prop_assert_eq!((0..numbers.len()).map(|row| numbers.get(row)).collect::<Vec<_>>(), expected.clone());
+            prop_assert!(numbers.is_sorted());
+            prop_assert_eq!(numbers.last(), expected.last().copied());
+        }
+    }
+
+    #[test]
+    fn a_loop_is_one_chunk() {
+        let mut rows = Rows::new(2);
+        for batch in 0..100 {
+            let offsets: Vec<u16> = (0..4096).step_by(2).collect();
+            rows.push_together(&[batch * 4096, 7 + batch * 4096], &offsets);
+        }
+        assert_eq!((rows.chunks.len(), rows.len()), (1, 204_800));
+        assert_eq!(rows.row(5000).iter().collect::<Vec<_>>(), [10_000, 10_007]);
+    }
 }

@@ -3,11 +3,12 @@
 use mpitrace_format::layout::OPERATION_MASK;
 
 use super::NO_RECORD;
-use super::calls::{ABSENT, Cursor};
-use super::matching::Matching;
+use super::calls::{ABSENT, Cursor, InARow};
+use super::matching::{Matching, Whole};
 
-/// Calls that are looked at together: their positions and operations stay in the processor's nearest cache.
-const TOGETHER: usize = 1024;
+/// Calls that are looked at together: their positions and operations stay in the processor's nearer caches, and their
+/// distance from the first fits into 16 bits.
+const TOGETHER: usize = 4096;
 
 /// In place of an operation: the calls of this tuple may not belong together.
 const MISMATCHED: usize = usize::MAX;
@@ -15,59 +16,95 @@ const MISMATCHED: usize = usize::MAX;
 /// What a stretch of positions holds.
 pub(super) struct Stretch<'a> {
     pub matching: Matching<'a>,
-    /// For each operation found: the records of the repetitions that all members kept.
-    pub records: Vec<Vec<u32>>,
+    /// For each operation found: the repetitions that all members kept.
+    pub whole: Vec<Whole>,
     /// Positions at which a member has no record, or the calls may not belong together; what the others called there, and their records.
     pub gaps: Vec<u64>,
     pub beside_gaps: Vec<u32>,
     /// For each operation of the first member the tuple that it last was in, with its operation: seldom another one.
     last: Vec<(Box<[u32]>, usize)>,
+    /// For each operation found: its calls among those that are looked at together.
+    offsets: Vec<Vec<u16>>,
+    members: usize,
 }
 
 impl<'a> Stretch<'a> {
     pub fn of(matching: Matching<'a>, mut cursors: Vec<Cursor<'a>>) -> Self {
-        let (records, gaps, beside_gaps, last) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        let mut stretch = Stretch { matching, records, gaps, beside_gaps, last };
-        let mut rows = Vec::new();
+        let mut stretch = Stretch {
+            matching,
+            whole: Vec::new(),
+            gaps: Vec::new(),
+            beside_gaps: Vec::new(),
+            last: Vec::new(),
+            offsets: Vec::new(),
+            members: cursors.len(),
+        };
         loop {
-            while stretch.together(&mut cursors, &mut rows) {}
+            while let Some(taken) = stretch.together(&cursors) {
+                cursors.iter_mut().for_each(|cursor| cursor.skip(taken));
+            }
             if !stretch.one_by_one(&mut cursors) {
                 return stretch;
             }
         }
     }
 
-    /// Takes the calls that come next of all members, if they are at the same positions, one record after the other:
-    /// most are.
-    fn together(&mut self, cursors: &mut [Cursor<'a>], rows: &mut Vec<(u32, &'a [u32])>) -> bool {
-        rows.clear();
-        let Some((_, mut positions, _)) = cursors.first().and_then(|cursor| cursor.in_a_row(TOGETHER)) else {
-            return false;
-        };
-        for cursor in &*cursors {
-            let Some((record, own, operations)) = cursor.in_a_row(positions.len()) else { return false };
-            positions = &positions[..own.len()];
-            if own != positions {
-                return false;
+    /// Looks at the calls that come next of all members, if they are at the same positions, one record after the
+    /// other: most are. How many these were.
+    fn together(&mut self, cursors: &[Cursor<'a>]) -> Option<usize> {
+        let first = cursors.first()?.in_a_row(TOGETHER)?;
+        let mut count = first.position.len();
+        let mut rows = Vec::with_capacity(cursors.len());
+        for cursor in cursors {
+            let own = cursor.in_a_row(count)?;
+            count = own.position.len();
+            if own.position != &first.position[..count] {
+                return None;
             }
-            rows.push((record, operations));
+            rows.push(own);
         }
+        let repetition = first.repetition?;
         let mut tuple = vec![ABSENT; rows.len()];
-        for (row, &position) in (0u32..).zip(positions) {
-            for (operation, (_, operations)) in tuple.iter_mut().zip(&*rows) {
-                *operation = operations[row as usize] & OPERATION_MASK;
+        let mut met: Vec<usize> = Vec::new();
+        for (index, (&position, &number)) in first.position.iter().zip(repetition).take(count).enumerate() {
+            for (operation, own) in tuple.iter_mut().zip(&rows) {
+                *operation = own.operation[index] & OPERATION_MASK;
             }
-            match self.operation(&tuple, position) {
-                MISMATCHED => {
-                    self.gaps.push(position);
-                    self.beside_gaps.extend_from_slice(&tuple);
-                    self.beside_gaps.extend(rows.iter().map(|(record, _)| record + row));
+            let operation = self.operation(&tuple, position);
+            if operation == MISMATCHED {
+                self.gaps.push(position);
+                self.beside_gaps.extend_from_slice(&tuple);
+                self.beside_gaps.extend(rows.iter().map(|own| own.first + index as u32));
+                continue;
+            }
+            let offsets = &mut self.offsets[operation];
+            if offsets.is_empty() {
+                met.push(operation);
+            }
+            offsets.push(index as u16);
+            self.whole[operation].numbers.push(number);
+        }
+        self.note_open(&rows, count);
+        let firsts: Vec<u32> = rows.iter().map(|own| own.first).collect();
+        for operation in met {
+            self.whole[operation].rows.push_together(&firsts, &self.offsets[operation]);
+            self.offsets[operation].clear();
+        }
+        Some(count)
+    }
+
+    /// Notes which of the calls looked at together did not return on some rank: hardly any.
+    fn note_open(&mut self, rows: &[InARow], count: usize) {
+        let mut open: Vec<usize> = rows.iter().flat_map(|own| own.open.iter().map(|at| at - own.open_from)).collect();
+        open.sort_unstable();
+        open.dedup();
+        for index in open.into_iter().filter(|&index| index < count) {
+            for (whole, offsets) in self.whole.iter_mut().zip(&self.offsets) {
+                if let Ok(place) = offsets.binary_search(&(index as u16)) {
+                    whole.open.push(whole.rows.len() + place);
                 }
-                operation => self.records[operation].extend(rows.iter().map(|(record, _)| record + row)),
             }
         }
-        cursors.iter_mut().for_each(|cursor| cursor.skip(positions.len()));
-        true
     }
 
     /// Takes some calls in the order of their positions; `false` at the end.
@@ -78,8 +115,13 @@ impl<'a> Stretch<'a> {
             let Some(position) = cursors.iter().filter_map(|cursor| Some(cursor.next?.1)).min() else {
                 return false;
             };
+            let (mut number, mut returned) = (None, true);
             for (cursor, (operation, record)) in cursors.iter_mut().zip(tuple.iter_mut().zip(&mut records)) {
-                (*operation, *record) = cursor.take(position);
+                let (own_number, own_returned);
+                (*operation, *record, own_number, own_returned) = cursor.take(position);
+                // Of whole repetitions that of the first member.
+                number.get_or_insert(own_number);
+                returned &= own_returned;
             }
             let operation = if tuple.contains(&ABSENT) { MISMATCHED } else { self.operation(&tuple, position) };
             if operation == MISMATCHED {
@@ -87,7 +129,12 @@ impl<'a> Stretch<'a> {
                 self.beside_gaps.extend_from_slice(&tuple);
                 self.beside_gaps.extend_from_slice(&records);
             } else {
-                self.records[operation].extend_from_slice(&records);
+                let whole = &mut self.whole[operation];
+                if !returned {
+                    whole.open.push(whole.rows.len());
+                }
+                whole.numbers.push(number.unwrap_or_default());
+                whole.rows.push_listed(records.iter().copied());
             }
         }
         true
@@ -109,7 +156,9 @@ impl<'a> Stretch<'a> {
             Some(_) => MISMATCHED,
             None => self.matching.of_tuple(tuple, position),
         };
-        self.records.resize(self.matching.found.len(), Vec::new());
+        let members = self.members;
+        self.whole.resize_with(self.matching.found.len(), || Whole::of(members));
+        self.offsets.resize(self.matching.found.len(), Vec::new());
         if self.last.len() <= first {
             self.last.resize(first + 1, Default::default());
         }

@@ -1,7 +1,7 @@
 //! The calls in which ranks were when an incomplete trace ended, and who kept them waiting.
 
 use super::{NO_RECORD, Operation, Operations};
-use crate::reader::Trace;
+use crate::reader::{Part, Trace};
 
 /// A repetition that some rank entered and did not leave.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,42 +22,66 @@ pub struct Unfinished {
     pub missing: u32,
 }
 
+/// For each part the records of the calls that did not return, ascending.
+struct Open(Vec<Vec<usize>>);
+
+impl Open {
+    fn of(trace: &Trace) -> Open {
+        let of_part = |part: &Part| {
+            part.pieces().flat_map(|piece| piece.open().into_iter().map(move |at| piece.range.start + at)).collect()
+        };
+        Open(trace.parts.iter().map(of_part).collect())
+    }
+
+    fn has(&self, part: usize, record: u32) -> bool {
+        record != NO_RECORD && self.0[part].binary_search(&(record as usize)).is_ok()
+    }
+}
+
 impl Operations {
     /// The unfinished repetitions, by operation and number.
     pub fn unfinished(&self, trace: &Trace) -> Vec<Unfinished> {
-        let numbered = self.operations.iter().enumerate();
-        numbered.flat_map(|(number, operation)| self.of_operation(trace, number, operation)).collect()
+        let is_incomplete = |operation: &Operation| operation.repetitions() < operation.repetition.len();
+        if !self.operations.iter().any(is_incomplete) {
+            return Vec::new();
+        }
+        let open = Open::of(trace);
+        let numbered = self.operations.iter().enumerate().filter(|(_, operation)| is_incomplete(operation));
+        numbered.flat_map(|(number, operation)| self.of_operation(trace, &open, number, operation)).collect()
     }
 
-    fn of_operation(&self, trace: &Trace, number: usize, operation: &Operation) -> Vec<Unfinished> {
-        let exits: Vec<&[u64]> = operation.parts.iter().map(|&part| trace.parts[part].exit()).collect();
-        let is_inside = |(&record, exit): (&u32, &&[u64])| record != NO_RECORD && exit[record as usize] == 0;
-        let rows = (0..operation.repetition.len()).filter(|&row| !operation.complete[row]);
-        rows.filter(|&row| operation.records(row).iter().zip(&exits).any(is_inside))
-            .map(|row| self.of_row(trace, number, row))
+    fn of_operation(&self, trace: &Trace, open: &Open, number: usize, operation: &Operation) -> Vec<Unfinished> {
+        let is_inside = |(record, &part): (u32, &usize)| open.has(part, record);
+        let rows = (0..operation.repetition.len()).filter(|&row| !operation.is_complete(row));
+        rows.filter(|&row| operation.records(row).iter().zip(&operation.parts).any(is_inside))
+            .map(|row| self.of_row(trace, open, number, row))
             .collect()
     }
 
-    fn of_row(&self, trace: &Trace, number: usize, row: usize) -> Unfinished {
+    fn of_row(&self, trace: &Trace, open: &Open, number: usize, row: usize) -> Unfinished {
         let operation = &self.operations[number];
         let communicator = &self.communicators[operation.key.communicator];
         let records = operation.records(row);
         let mut unfinished = Unfinished {
             operation: number,
-            repetition: operation.repetition[row],
+            repetition: operation.repetition.get(row),
             inside: Vec::new(),
             returned: Vec::new(),
             never_entered: Vec::new(),
             not_kept: Vec::new(),
             missing: communicator.size.saturating_sub(communicator.members.len() as u32),
         };
-        let mut kept = communicator.members.iter().zip(records);
-        let kept = kept.find(|(_, record)| **record != NO_RECORD);
-        let position = kept.map_or(0, |(&(part, _), &record)| trace.parts[part].position()[record as usize]);
-        for (&(part, index), &record) in communicator.members.iter().zip(records) {
+        let mut kept = communicator.members.iter().zip(records.iter());
+        let kept = kept.find(|(_, record)| *record != NO_RECORD);
+        let position = kept.map_or(0, |(&(part, _), record)| {
+            let piece = trace.parts[part].piece_with(record as usize);
+            piece.position()[record as usize - piece.range.start]
+        });
+        for (&(part, index), record) in communicator.members.iter().zip(records.iter()) {
             let content = &trace.parts[part];
+            let is_inside = open.has(part, record);
             // Which other ranks take part in a call on a folded communicator is not known.
-            if communicator.folded && (record == NO_RECORD || content.exit()[record as usize] != 0) {
+            if communicator.folded && !is_inside {
                 continue;
             }
             let list = if record == NO_RECORD {
@@ -66,7 +90,7 @@ impl Operations {
                     true => &mut unfinished.not_kept,
                     false => &mut unfinished.never_entered,
                 }
-            } else if content.exit()[record as usize] == 0 {
+            } else if is_inside {
                 &mut unfinished.inside
             } else {
                 &mut unfinished.returned

@@ -4,7 +4,8 @@
 //! every index in a table. A trace whose frame is damaged is refused; of one whose parts are partly damaged the whole
 //! parts are used, and the trace counts as incomplete.
 
-mod opening;
+mod blocks;
+pub(crate) mod opening;
 mod part;
 #[cfg(test)]
 mod tests;
@@ -17,6 +18,7 @@ use std::path::{Path, PathBuf};
 use mpitrace_format::TraceError;
 use mpitrace_format::layout::{FileHeader, state};
 
+pub(crate) use part::ColumnPlace;
 pub use part::{Part, Requests};
 
 /// A run's trace: the parts of its ranks.

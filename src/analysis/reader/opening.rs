@@ -2,27 +2,41 @@
 
 use std::cell::RefCell;
 use std::collections::HashSet;
-use std::fs::File;
-use std::ops::Range;
+use std::fs::{File, Metadata};
+use std::ops::{Range, RangeInclusive};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use memmap2::Mmap;
 use mpitrace_format::layout::*;
 use mpitrace_format::{TraceError, file, part};
 
-use super::part::{ColumnPlace, Part};
+use super::part::{ColumnPlace, Part, Place};
+use crate::packed::{Columns, PackedSection};
 use crate::parallel;
 
+/// The versions of files and parts that can be read.
+const KNOWN: RangeInclusive<u32> = OLDEST_VERSION..=PACKED_VERSION;
+/// From so many parts on, whole parts are shared out among the processors.
+const SHARED_OUT: usize = 256;
 /// Bytes whose checksum one processor takes at a time.
 const CHECKED_AT_ONCE: usize = 4 << 20;
 
 /// No part has more sections: a table of each kind, and the columns. Each of them could be the whole part.
 const MOST_SECTIONS: u32 = 2 * MAX_COLUMNS as u32;
 
-/// The header and the whole parts of a file; what is wrong with the others goes to `problems`.
-pub(super) fn open_file(path: &Path, problems: &mut Vec<String>) -> Result<(FileHeader, Vec<Part>), TraceError> {
+/// A trace's file, its frame checked.
+pub(crate) struct MappedFile {
+    pub(crate) map: Arc<Mmap>,
+    /// What the file system said of it before it was read.
+    pub(crate) metadata: Metadata,
+    pub(crate) header: FileHeader,
+    pub(crate) entries: Vec<PartEntry>,
+}
+
+/// Maps a file and checks its frame.
+pub(crate) fn map_file(path: &Path) -> Result<MappedFile, TraceError> {
     // Not blocking: a pipe without a writer would hold us here.
     let opened = File::options().read(true).custom_flags(libc::O_NONBLOCK).open(path);
     let file = opened.map_err(|error| TraceError::io(path, error))?;
@@ -40,10 +54,12 @@ pub(super) fn open_file(path: &Path, problems: &mut Vec<String>) -> Result<(File
     if header.magic != FILE_MAGIC || header.byte_order != BYTE_ORDER_MARK {
         return Err(TraceError::damaged(path, "is not a trace of mpitrace"));
     }
-    if !(OLDEST_VERSION..=VERSION).contains(&header.version) {
+    if !KNOWN.contains(&header.version) {
         let what = format!(
-            "is of format version {}, this program reads {VERSION}: use the mpitrace that wrote it",
-            header.version
+            "is of format version {}, this program reads {} to {}: use the mpitrace that wrote it",
+            header.version,
+            KNOWN.start(),
+            KNOWN.end()
         );
         return Err(TraceError::damaged(path, what));
     }
@@ -58,16 +74,33 @@ pub(super) fn open_file(path: &Path, problems: &mut Vec<String>) -> Result<(File
     let Some(table) = map.get(table) else {
         return Err(TraceError::damaged(path, "ends within its table of parts"));
     };
+    let entries = table.chunks_exact(size_of::<PartEntry>()).map(bytemuck::pod_read_unaligned).collect();
+    Ok(MappedFile { map, metadata, header, entries })
+}
+
+/// The header and the whole parts of a file; what is wrong with the others goes to `problems`.
+pub(super) fn open_file(path: &Path, problems: &mut Vec<String>) -> Result<(FileHeader, Vec<Part>), TraceError> {
+    let MappedFile { map, header, entries, .. } = map_file(path)?;
     let mut parts = Vec::new();
     let mut ranks = HashSet::new();
-    for entry in table.chunks_exact(size_of::<PartEntry>()) {
-        let entry: PartEntry = bytemuck::pod_read_unaligned(entry);
-        // Before the part is read: a short table could have a long part read any number of times.
+    for entry in &entries {
+        // Before the parts are read: a short table could have a long part read any number of times.
         if entry.rank >= MOST_RANKS || !ranks.insert(entry.rank) {
             let what = format!("lists rank {} twice, or no run has so many ranks", entry.rank);
             return Err(TraceError::damaged(path, what));
         }
-        match open_part(&map, &entry) {
+    }
+    // Many parts are small: a share of them for each processor. Of few the sections are shared out.
+    let opened: Vec<_> = match entries.len() >= SHARED_OUT {
+        true => {
+            let shares = entries.chunks(entries.len().div_ceil(64)).collect();
+            let open = |share: &[PartEntry]| share.iter().map(|entry| open_part(&map, entry)).collect::<Vec<_>>();
+            parallel::map(shares, open).into_iter().flatten().collect()
+        }
+        false => entries.iter().map(|entry| open_part(&map, entry)).collect(),
+    };
+    for (entry, opened) in entries.iter().zip(opened) {
+        match opened {
             Ok(part) => parts.push(part),
             Err(what) => problems.push(format!("{}: the part of rank {} {what}", path.display(), entry.rank)),
         }
@@ -79,8 +112,22 @@ pub(super) fn open_file(path: &Path, problems: &mut Vec<String>) -> Result<(File
     Ok((header, parts))
 }
 
+/// The directory of the part that `bytes` begin with.
+pub(crate) fn directory(bytes: &[u8]) -> Result<Vec<SectionEntry>, &'static str> {
+    let header: PartHeader =
+        bytes.get(..size_of::<PartHeader>()).map(bytemuck::pod_read_unaligned).ok_or("has no header")?;
+    if header.sections > MOST_SECTIONS {
+        return Err("has more sections than any part");
+    }
+    let directory = (header.sections as usize)
+        .checked_mul(size_of::<SectionEntry>())
+        .and_then(|length| bytes.get(size_of::<PartHeader>()..size_of::<PartHeader>() + length))
+        .ok_or("has no directory")?;
+    Ok(directory.chunks_exact(size_of::<SectionEntry>()).map(bytemuck::pod_read_unaligned).collect())
+}
+
 /// Checks everything about one part. The error completes "the part of rank N ...".
-fn open_part(map: &Arc<Mmap>, entry: &PartEntry) -> Result<Part, &'static str> {
+pub(crate) fn open_part(map: &Arc<Mmap>, entry: &PartEntry) -> Result<Part, &'static str> {
     if entry.length == 0 {
         return Err("is empty: the rank had no memory for its records");
     }
@@ -94,16 +141,8 @@ fn open_part(map: &Arc<Mmap>, entry: &PartEntry) -> Result<Part, &'static str> {
     if header.magic != PART_MAGIC || header.length != entry.length || header.rank.rank != entry.rank {
         return Err("has no header");
     }
-    if header.sections > MOST_SECTIONS {
-        return Err("has more sections than any part");
-    }
-    let directory = (header.sections as usize)
-        .checked_mul(size_of::<SectionEntry>())
-        .and_then(|length| bytes.get(size_of::<PartHeader>()..size_of::<PartHeader>() + length))
-        .ok_or("has no directory")?;
-    let directory: Vec<SectionEntry> =
-        directory.chunks_exact(size_of::<SectionEntry>()).map(bytemuck::pod_read_unaligned).collect();
-    if !(OLDEST_VERSION..=VERSION).contains(&header.version) || part::checksum(&header, &directory) != header.crc {
+    let directory = directory(bytes)?;
+    if !KNOWN.contains(&header.version) || part::checksum(&header, &directory) != header.crc {
         return Err("has a damaged header (checksum)");
     }
 
@@ -129,11 +168,23 @@ fn open_part(map: &Arc<Mmap>, entry: &PartEntry) -> Result<Part, &'static str> {
         if entry.count != header.records {
             return Err("has columns of different lengths");
         }
-        columns.push(ColumnPlace {
-            name: name_of(&entry.name).to_owned(),
-            element_size: entry.element_size,
-            bytes: place(entry)?,
-        });
+        let (name, element_size) = (name_of(&entry.name).to_owned(), entry.element_size);
+        let place = match entry.encoding {
+            encoding::BLOCKS => {
+                let from = usize::try_from(entry.offset).ok().and_then(|offset| offset.checked_add(start));
+                let section =
+                    PackedSection::of(&map[..start + length], from.ok_or("has a misplaced section")?, entry.count)?;
+                sums.borrow_mut().push((section.head.clone(), entry.crc));
+                sums.borrow_mut().extend(section.blocks.iter().cloned());
+                Place::Blocks(section, OnceLock::new())
+            }
+            _ => Place::Plain(place(entry)?),
+        };
+        columns.push(ColumnPlace { name, element_size, place });
+    }
+    let block_records: Vec<Option<usize>> = columns.iter().map(ColumnPlace::block_records).collect();
+    if block_records.windows(2).any(|pair| pair[0] != pair[1]) {
+        return Err("has columns in blocks of different lengths");
     }
     let expected = COLUMNS.iter().enumerate();
     if !expected.clone().all(|(index, (name, size))| {
@@ -145,8 +196,9 @@ fn open_part(map: &Arc<Mmap>, entry: &PartEntry) -> Result<Part, &'static str> {
         true => find(kind, size),
         false => Ok(0..0),
     };
-    let part = Part {
+    let mut part = Part {
         map: map.clone(),
+        packed: None,
         counters: find_any(section::COUNTERS, size_of::<CounterEntry>())?,
         syncs: find_any(section::SYNCS, size_of::<SyncEntry>())?,
         probes: find_any(section::PROBES, size_of::<ProbeEntry>())?,
@@ -161,6 +213,10 @@ fn open_part(map: &Arc<Mmap>, entry: &PartEntry) -> Result<Part, &'static str> {
         columns,
     };
     check_sums(map, &sums.into_inner())?;
+    if block_records.first().is_some_and(Option::is_some) {
+        let names = part.columns.iter().map(|column| (column.name.as_str(), column.element_size));
+        part.packed = Some(Columns::new(names, part.operations()));
+    }
     check_indices(&part)?;
     Ok(part)
 }
@@ -196,7 +252,8 @@ fn check_sums(map: &[u8], sections: &[(Range<usize>, u32)]) -> Result<(), &'stat
         (section, crc)
     };
     // Small parts, of which there may be thousands, are not worth a thread.
-    let sums: Vec<_> = match blocks.len() > 2 * sections.len() {
+    let bytes: usize = sections.iter().map(|(place, _)| place.len()).sum();
+    let sums: Vec<_> = match bytes > 2 * CHECKED_AT_ONCE {
         true => parallel::map(blocks, sum),
         false => blocks.into_iter().map(sum).collect(),
     };
@@ -213,14 +270,7 @@ fn check_indices(part: &Part) -> Result<(), &'static str> {
         return Err("has an operation on no communicator");
     }
     let operations = part.operations().len();
-    let column = part.operation();
-    // The highest of each piece, since a loop that may end at every value takes one at a time.
-    let highest = |piece: Range<usize>| column[piece].iter().map(|&operation| operation & OPERATION_MASK).max();
-    if parallel::map(parallel::pieces(column.len()), highest)
-        .into_iter()
-        .flatten()
-        .any(|highest| highest as usize >= operations)
-    {
+    if part.highest_operation()?.is_some_and(|highest| highest as usize >= operations) {
         return Err("has a call of no operation");
     }
     let threads = part.threads().len();

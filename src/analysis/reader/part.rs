@@ -1,18 +1,20 @@
 //! What one rank recorded: its tables and columns, where they lie in the mapped file.
 
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use bytemuck::Pod;
 use memmap2::Mmap;
 use mpitrace_format::layout::*;
 use mpitrace_format::{metadata, strings};
 
+use crate::packed::{Columns, PackedSection};
+
 /// What one rank recorded.
 #[derive(Debug)]
 pub struct Part {
-    pub(super) map: Arc<Mmap>,
-    pub(super) header: PartHeader,
+    pub(crate) map: Arc<Mmap>,
+    pub(crate) header: PartHeader,
     pub(super) metadata: Range<usize>,
     pub(super) strings: Range<usize>,
     pub(super) communicators: Range<usize>,
@@ -23,7 +25,9 @@ pub struct Part {
     pub(super) syncs: Range<usize>,
     pub(super) probes: Range<usize>,
     pub(super) interruptions: Range<usize>,
-    pub(super) columns: Vec<ColumnPlace>,
+    pub(crate) columns: Vec<ColumnPlace>,
+    /// What the values of packed columns follow from, where they are packed.
+    pub(crate) packed: Option<Columns>,
 }
 
 /// What became of the requests of non-blocking calls, a value for each record; 0 for the other calls.
@@ -41,11 +45,49 @@ pub struct Requests<'a> {
 
 /// Where a column lies.
 #[derive(Debug)]
-pub(super) struct ColumnPlace {
-    pub(super) name: String,
-    pub(super) element_size: u32,
-    pub(super) bytes: Range<usize>,
+pub(crate) struct ColumnPlace {
+    pub(crate) name: String,
+    pub(crate) element_size: u32,
+    pub(super) place: Place,
 }
+
+/// How it lies there.
+#[derive(Debug)]
+pub(super) enum Place {
+    /// As it is.
+    Plain(Range<usize>),
+    /// In packed blocks; with its values, once all of them were asked for.
+    Blocks(PackedSection, OnceLock<Values>),
+}
+
+/// The values of a packed column, by the size of an element.
+#[derive(Debug)]
+pub(super) enum Values {
+    Of8(Vec<u64>),
+    Of4(Vec<u32>),
+}
+
+impl ColumnPlace {
+    /// The bytes of the section.
+    pub(crate) fn bytes(&self) -> Range<usize> {
+        match &self.place {
+            Place::Plain(bytes) => bytes.clone(),
+            Place::Blocks(section, _) => {
+                let end = section.blocks.last().map_or(section.head.end, |(block, _)| block.end);
+                section.head.start..end
+            }
+        }
+    }
+
+    /// Records of a block, where the column lies in blocks.
+    pub(super) fn block_records(&self) -> Option<usize> {
+        match &self.place {
+            Place::Plain(_) => None,
+            Place::Blocks(section, _) => Some(section.records),
+        }
+    }
+}
+
 impl Part {
     /// The world rank.
     pub fn rank(&self) -> u32 {
@@ -109,40 +151,37 @@ impl Part {
 
     /// Ticks at the entry of each call.
     pub fn enter(&self) -> &[u64] {
-        self.typed(&self.columns[0].bytes)
+        self.column(0)
     }
 
     /// Ticks at the exit of each call; 0: it did not return.
     pub fn exit(&self) -> &[u64] {
-        self.typed(&self.columns[1].bytes)
+        self.column(1)
     }
 
     /// Each call's position on its communicator.
     pub fn position(&self) -> &[u64] {
-        self.typed(&self.columns[2].bytes)
+        self.column(2)
     }
 
     /// How many calls of the same operation this rank had begun before.
     pub fn repetition(&self) -> &[u64] {
-        self.typed(&self.columns[3].bytes)
+        self.column(3)
     }
 
     /// Index of each call's operation, with [`DISTURBED`], [`INTERRUPTED`] and [`INTERRUPTED_BEFORE`].
     pub fn operation(&self) -> &[u32] {
-        self.typed(&self.columns[4].bytes)
+        self.column(4)
     }
 
     /// What is known of the request of each call; `None` where no call of this rank had one.
     pub fn requests(&self) -> Option<Requests<'_>> {
-        let column = |index: usize| {
-            let (name, size) = REQUEST_COLUMNS[index];
-            self.columns.iter().find(|column| column.name == name && column.element_size == size)
-        };
+        let place = |index: usize| self.place(REQUEST_COLUMNS[index]);
         Some(Requests {
-            init: self.typed(&column(0)?.bytes),
-            test: self.typed(&column(1)?.bytes),
-            wait: self.typed(&column(2)?.bytes),
-            tests: self.typed(&column(3)?.bytes),
+            init: self.column(place(0)?),
+            test: self.column(place(1)?),
+            wait: self.column(place(2)?),
+            tests: self.column(place(3)?),
         })
     }
 
@@ -159,8 +198,7 @@ impl Part {
     /// The values of a counter, one for each call; `None` where it could not be had.
     pub fn counter(&self, counter: &CounterEntry) -> Option<&[u64]> {
         let name = counter_column(counter.column.checked_sub(1)? as usize);
-        let column = self.columns.iter().find(|column| column.name == name && column.element_size == 8)?;
-        Some(self.typed(&column.bytes))
+        Some(self.column(self.place((&name, 8))?))
     }
 
     /// The synchronisations of the clocks, on leaders of a clock domain.
@@ -189,16 +227,29 @@ impl Part {
 
     /// Under a pretended clock the true ticks of each call's entry and exit.
     pub fn true_ticks(&self) -> Option<[&[u64]; 2]> {
-        let column = |index: usize| {
-            let (name, size) = TRUE_COLUMNS[index];
-            self.columns.iter().find(|column| column.name == name && column.element_size == size)
-        };
-        Some([self.typed(&column(0)?.bytes), self.typed(&column(1)?.bytes)])
+        let place = |index: usize| self.place(TRUE_COLUMNS[index]);
+        Some([self.column(place(0)?), self.column(place(1)?)])
     }
 
     /// The text behind a string reference.
     pub fn text(&self, reference: u32) -> Option<String> {
         strings::text(&self.map[self.strings.clone()], reference)
+    }
+
+    fn place(&self, (name, size): (&str, u32)) -> Option<usize> {
+        self.columns.iter().position(|column| column.name == name && column.element_size == size)
+    }
+
+    /// The values of a column; of a packed one all blocks are decoded when it is first asked for.
+    fn column<T: Pod>(&self, index: usize) -> &[T] {
+        match &self.columns[index].place {
+            Place::Plain(bytes) => self.typed(bytes),
+            // The element's size was checked when the column was looked for.
+            Place::Blocks(_, values) => match values.get_or_init(|| self.decoded(index)) {
+                Values::Of8(values) => bytemuck::cast_slice(values),
+                Values::Of4(values) => bytemuck::cast_slice(values),
+            },
+        }
     }
 
     fn typed<T: Pod>(&self, range: &Range<usize>) -> &[T] {

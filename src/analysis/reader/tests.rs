@@ -89,7 +89,7 @@ fn a_trace_of_the_first_version_is_read() {
     assert_eq!((part.enter(), part.exit(), part.operation()), (&[100][..], &[200][..], &[0][..]));
     assert_eq!(part.threads()[0].interruptions_by, interruptions_by::UNKNOWN);
     assert_eq!(part.interruptions(), []);
-    for unknown in [0, VERSION + 1] {
+    for unknown in [0, PACKED_VERSION + 1] {
         set_version(&scratch.0, unknown);
         let refused = Trace::open(&[&scratch.0]).unwrap_err().to_string();
         assert!(refused.contains(&format!("format version {unknown}")), "{refused}");

@@ -43,7 +43,7 @@ impl Observed {
         let operation = &operations.operations[number];
         let rows: Vec<usize> = operation.complete_rows().collect();
         let mut observed = Observed {
-            repetition: rows.iter().map(|&row| operation.repetition[row]).collect(),
+            repetition: rows.iter().map(|&row| operation.repetition.get(row)).collect(),
             barriers: vec![[u32::MAX, 0]; rows.len()],
             asked_for: asked_for(&command(trace)),
             ..Observed::default()
@@ -52,7 +52,7 @@ impl Observed {
         let mut messages = Some([Vec::new(), Vec::new()]);
         for (member, &index) in operation.parts.iter().enumerate() {
             let (part, clock) = (&trace.parts[index], clock.of_part(index));
-            let records: Vec<usize> = rows.iter().map(|&row| operation.records(row)[member] as usize).collect();
+            let records: Vec<usize> = rows.iter().map(|&row| operation.records(row).get(member) as usize).collect();
             let times = |ticks: &[u64]| records.iter().map(|&record| clock.nanoseconds(ticks[record])).collect();
             observed.enter_ns.push(times(part.enter()));
             observed.exit_ns.push(times(part.exit()));

@@ -48,9 +48,9 @@ pub struct SectionEntry {
     pub kind: u32,
     /// Bytes per element.
     pub element_size: u32,
-    /// How the elements are stored; 0: as they are.
+    /// One of [`encoding`].
     pub encoding: u32,
-    /// CRC-32 (IEEE 802.3, as in zlib) of the section's bytes.
+    /// CRC-32 (IEEE 802.3, as in zlib) of the section's bytes; of a section in blocks, of its header and its index.
     pub crc: u32,
     /// Bytes from the start of the part.
     pub offset: u64,
@@ -58,6 +58,38 @@ pub struct SectionEntry {
     pub count: u64,
     /// UTF-8, zero-padded; columns only.
     pub name: [u8; 32],
+}
+
+/// How the elements of a section are stored: values of [`SectionEntry::encoding`].
+pub mod encoding {
+    /// As they are.
+    pub const PLAIN: u32 = 0;
+    /// Packed, in blocks of records: [`super::BlocksHeader`], a [`super::BlockEntry`] for each block, then the blocks.
+    pub const BLOCKS: u32 = 1;
+}
+
+/// The start of a section in blocks.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
+pub struct BlocksHeader {
+    /// Bytes of the section, this header included.
+    pub length: u64,
+    /// Records of a block; the last one may have fewer. The same for all columns of a part.
+    pub records: u32,
+    /// Blocks.
+    pub blocks: u32,
+}
+
+/// Where a block lies.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
+pub struct BlockEntry {
+    /// Bytes from the start of the section.
+    pub offset: u64,
+    /// Bytes.
+    pub length: u32,
+    /// CRC-32 of the block.
+    pub crc: u32,
 }
 
 /// Consecutive records of one thread.
@@ -78,7 +110,7 @@ pub struct RunEntry {
 pub struct PartHeader {
     /// [`PART_MAGIC`].
     pub magic: [u8; 8],
-    /// [`super::VERSION`].
+    /// [`super::VERSION`], or [`super::PACKED_VERSION`] where a section is in blocks.
     pub version: u32,
     /// CRC-32 of this header, with this field as 0, and of the sections' directory behind it.
     pub crc: u32,
@@ -131,7 +163,7 @@ pub struct RunningTotals {
 pub struct FileHeader {
     /// [`FILE_MAGIC`].
     pub magic: [u8; 8],
-    /// [`super::VERSION`].
+    /// The highest version of its parts.
     pub version: u32,
     /// [`super::BYTE_ORDER_MARK`].
     pub byte_order: u32,

@@ -195,7 +195,7 @@ impl<'t> Calls<'t> {
         for (member, &part) in operation.parts.iter().enumerate() {
             let threads = Threads::of(self.parts[part].part);
             for &row in rows {
-                let record = operation.records(row)[member];
+                let record = operation.records(row).get(member);
                 if record != NO_RECORD {
                     let place = Place { part, record: record as usize, row };
                     visit(self.row(place, threads.of_record(place.record), number as u32))?;
@@ -231,7 +231,7 @@ impl<'t> Calls<'t> {
             let members = operation.parts.iter().enumerate().filter(|(_, part)| **part == index);
             for (member, _) in members {
                 for row in 0..operation.repetition.len() {
-                    let record = operation.records(row)[member];
+                    let record = operation.records(row).get(member);
                     if record != NO_RECORD {
                         places[record as usize] = (number, row as u32);
                     }
@@ -255,7 +255,7 @@ impl<'t> Calls<'t> {
             rank: part.rank(),
             thread,
             operation: number,
-            repetition: operation.repetition[row],
+            repetition: operation.repetition.get(row),
             function: &operation.key.function,
             communicator: &self.operations.communicators[operation.key.communicator].name,
             bytes: Some(own_bytes).filter(|&bytes| bytes != UNKNOWN_BYTES),

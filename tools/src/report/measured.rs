@@ -117,7 +117,7 @@ fn clock_error(traced: &Traced, number: usize) -> Option<ClockError> {
     let of_row = |row: usize| {
         let records = operation.records(row).iter().zip(&operation.parts);
         let errors: Option<Vec<f64>> = records
-            .map(|(&record, &part)| {
+            .map(|(record, &part)| {
                 traced.clock.of_part(part).error_ns(traced.trace.parts[part].enter()[record as usize])
             })
             .collect();

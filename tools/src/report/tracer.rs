@@ -2,8 +2,9 @@
 
 use mpitrace::clock::Clock;
 use mpitrace::reader::Trace;
-use mpitrace_format::layout::DISTURBED;
+use mpitrace_format::metadata;
 
+use crate::commands::overhead::IN_METADATA;
 use crate::text;
 
 /// Records that the shortest time between two calls is looked for in, on each rank.
@@ -13,20 +14,27 @@ const LOOKED_AT: usize = 1_000_000;
 pub fn facts(trace: &Trace, clock: &Clock) -> Vec<(String, String)> {
     let mut facts = Vec::new();
     let mut add = |title: &str, text: String| facts.push((title.to_owned(), text));
-    let delayed: usize = trace
-        .parts
-        .iter()
-        .map(|part| part.operation().iter().filter(|&&operation| operation & DISTURBED != 0).count())
-        .sum();
+    let delayed: u64 = trace.parts.iter().map(|part| part.delayed()).sum();
     add("delayed calls", format!("{delayed} of {} recorded ones may have been delayed by the tracer", trace.records()));
     if let Some((gap, rank)) = shortest_gap(trace, clock) {
         let what = "the shortest time from the exit of a call to the entry of the next on the same thread";
         add("outside the calls", format!("at most {}: {what}, on rank {rank}", text::time(gap)));
     }
+    if let Some(cost) = cost(trace) {
+        add("a call", cost);
+    }
     if clock.sync_ns > 0.0 {
         add("synchronising clocks", format!("{} in all", text::time(clock.sync_ns)));
     }
     facts
+}
+
+/// What tracing adds to a call, where it was measured before the run.
+fn cost(trace: &Trace) -> Option<String> {
+    let metadata = trace.parts.first()?.metadata();
+    let [call, ratio, library, processor] = IN_METADATA.map(|name| metadata::get(&metadata, name));
+    let measured = format!("measured before the run, with {} on {}", library?, processor?);
+    Some(format!("{} ns are added to it, {} times two bare time stamps ({measured})", call?, ratio?))
 }
 
 /// Two calls of one thread that follow each other closely leave the tracer little time: ns, and the rank.

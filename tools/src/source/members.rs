@@ -2,7 +2,7 @@
 //! lie.
 
 use mpitrace::clock::RankClock;
-use mpitrace::operations::Operation;
+use mpitrace::operations::{Operation, Row};
 use mpitrace_format::layout::NO_VALUE;
 use rayon::prelude::*;
 
@@ -27,12 +27,12 @@ impl<'s> Rows<'s> {
     }
 
     /// The records of the `index`-th of them, one for each rank.
-    pub(super) fn records(&self, index: usize) -> &'s [u32] {
+    pub(super) fn records(&self, index: usize) -> Row<'s> {
         self.operation.records(self.some.as_ref().map_or(index, |some| some[index] as usize))
     }
 
     /// A value for each of them, in order.
-    pub(super) fn map<T: Send>(&self, value: impl Fn(&[u32]) -> T + Sync) -> Vec<T> {
+    pub(super) fn map<T: Send>(&self, value: impl Fn(Row) -> T + Sync) -> Vec<T> {
         let indices = (0..self.count).into_par_iter().with_min_len(ROWS_AT_ONCE);
         indices.map(|index| value(self.records(index))).collect()
     }
@@ -50,16 +50,16 @@ pub(super) struct MemberTimes<'s> {
 
 impl MemberTimes<'_> {
     pub(super) fn enter_ns(&self, rows: &Rows<'_>) -> Vec<f64> {
-        rows.map(|records| self.clock.nanoseconds(self.enter[records[self.index] as usize]))
+        rows.map(|records| self.clock.nanoseconds(self.enter[records.get(self.index) as usize]))
     }
 
     pub(super) fn exit_ns(&self, rows: &Rows<'_>) -> Vec<f64> {
-        rows.map(|records| self.clock.nanoseconds(self.exit[records[self.index] as usize]))
+        rows.map(|records| self.clock.nanoseconds(self.exit[records.get(self.index) as usize]))
     }
 
     pub(super) fn duration_ns(&self, rows: &Rows<'_>) -> Vec<f64> {
         rows.map(|records| {
-            let record = records[self.index] as usize;
+            let record = records.get(self.index) as usize;
             self.clock.duration_ns(self.enter[record], self.exit[record])
         })
     }
@@ -79,7 +79,7 @@ pub(super) enum MemberColumn<'s> {
 impl MemberColumn<'_> {
     /// The values of the `index`-th rank.
     pub(super) fn values(&self, rows: &Rows<'_>, index: usize) -> Vec<f64> {
-        let at = |records: &[u32]| records[index] as usize;
+        let at = |records: Row| records.get(index) as usize;
         match *self {
             MemberColumn::Numbers(values) => rows.map(|records| match values[at(records)] {
                 NO_VALUE => f64::NAN,

@@ -72,7 +72,7 @@ impl Traced {
 
     pub(super) fn run_times(&self, number: usize, time: RunTime) -> RunTimes<'_> {
         let (repetition, run_time_ns) = self.operation(number).run_times(&self.trace, &self.clock, time);
-        RunTimes { repetition, run_time_ns }
+        RunTimes { repetition: repetition.into(), run_time_ns }
     }
 
     pub(super) fn ranks(&self, number: usize) -> Ranks<'_> {
@@ -110,8 +110,8 @@ impl Traced {
 
     pub(super) fn disturbed(&self, number: usize) -> Vec<bool> {
         let operations: Vec<&[u32]> = self.parts(number).map(|(part, _)| part.operation()).collect();
-        let is_disturbed = |(operation, &record): (&&[u32], &u32)| operation[record as usize] & DISTURBED != 0;
-        Rows::of(self.operation(number)).map(|records| operations.iter().zip(records).any(is_disturbed))
+        let is_disturbed = |(operation, record): (&&[u32], u32)| operation[record as usize] & DISTURBED != 0;
+        Rows::of(self.operation(number)).map(|records| operations.iter().zip(records.iter()).any(is_disturbed))
     }
 }
 

@@ -6,7 +6,7 @@ use mpitrace::call_site::Resolver;
 use mpitrace::clock::Clock;
 use mpitrace::operations::{CallSite, Operation, Operations, Unfinished};
 use mpitrace::reader::{Part, Trace};
-use mpitrace_format::layout::{DISTURBED, RankHeader, abi, clock_source, counter_flags};
+use mpitrace_format::layout::{RankHeader, abi, clock_source, counter_flags};
 use mpitrace_format::metadata::{self, Metadata, UNKNOWN};
 use serde::Serialize;
 
@@ -164,7 +164,7 @@ impl Facts {
             dropped: trace.dropped(),
             paused: sum(|thread| thread.paused),
             failed: sum(|thread| thread.failed),
-            disturbed: disturbed(trace),
+            disturbed: trace.parts.iter().map(Part::delayed).sum(),
             complete: trace.complete,
             problems: trace.problems.clone(),
             missing: trace.missing.clone(),
@@ -271,11 +271,6 @@ fn abi_name(number: u32) -> Option<&'static str> {
         abi::STANDARD => Some("standard"),
         _ => None,
     }
-}
-
-fn disturbed(trace: &Trace) -> u64 {
-    let of_part = |operation: &[u32]| operation.iter().filter(|&&operation| operation & DISTURBED != 0).count() as u64;
-    trace.parts.iter().map(|part| of_part(part.operation())).sum()
 }
 
 /// The values of a factor that every rank has of its own, with the ranks that have them.

@@ -6,8 +6,10 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow, bail};
 use mpitrace::statistics::median;
+use mpitrace_format::metadata::UNKNOWN;
 use serde::Serialize;
 
+use super::machine::Machine;
 use crate::mpi::{Family, Request, Setup, Tried};
 
 /// Processes for each case: where a process' memory comes to lie makes a difference of some percent.
@@ -35,6 +37,8 @@ pub struct Costs {
     pub path: String,
     /// Its family.
     pub abi: Option<Family>,
+    /// The machine, while it was measured on.
+    pub machine: Machine,
 }
 
 /// What tracing with counters costs.
@@ -50,11 +54,32 @@ pub struct WithCounters {
     pub ratio: f64,
 }
 
+/// The names under which a trace says what the tracer costs, as the report reads them.
+pub const IN_METADATA: [&str; 4] = ["overhead_call_ns", "overhead_ratio", "overhead_library", "overhead_processor"];
+
+impl Costs {
+    /// As run metadata.
+    pub fn metadata(&self) -> Vec<(String, String)> {
+        let values = [
+            format!("{:.1}", self.traced_call_ns),
+            format!("{:.2}", self.ratio),
+            self.library.clone(),
+            self.machine.processor.clone().unwrap_or_else(|| UNKNOWN.to_owned()),
+        ];
+        IN_METADATA.map(str::to_owned).into_iter().zip(values).collect()
+    }
+}
+
 /// Measures under the first of the libraries that works.
 ///
 /// # Errors
 /// None of them works; events of which no counter comes.
 pub fn costs(tracer: &OsStr, libraries: &[PathBuf], launcher: &[OsString], events: &[String]) -> Result<Costs> {
+    let (machine, costs) = Machine::during(|| measured(tracer, libraries, launcher, events));
+    Ok(Costs { machine, ..costs? })
+}
+
+fn measured(tracer: &OsStr, libraries: &[PathBuf], launcher: &[OsString], events: &[String]) -> Result<Costs> {
     let mut failures = Vec::new();
     for library in libraries {
         let setup = Setup { tracer: Some(tracer), library, launcher, events: None, request: REQUEST };
@@ -96,6 +121,7 @@ fn of_library(setup: &Setup, library: &Path, events: &[String]) -> Result<Costs>
         library: about.name(),
         path: library.display().to_string(),
         abi: about.abi,
+        machine: Machine::default(),
     })
 }
 

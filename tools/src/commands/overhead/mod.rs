@@ -1,7 +1,10 @@
 //! `mpitrace overhead`: what the tracer costs here.
 
 pub mod calls;
+mod machine;
 mod measure;
+
+pub use measure::{IN_METADATA, costs};
 
 use std::ffi::OsString;
 use std::io::Write;
@@ -19,8 +22,9 @@ use crate::table::{Table, number, text};
 /// Measure what tracing adds to a call on this machine, beside two bare time stamps
 ///
 /// A process of one rank makes MPI_Allreduce calls of 8 bytes on MPI_COMM_SELF, through the tracer and past it in turn,
-/// and pairs of time stamps between them. It needs no compiler, and no launcher where a process by itself may call
-/// MPI_Init; else name one behind `--`. The trace that comes of it is checked for all its calls, and removed.
+/// and pairs of time stamps between them. A warning says where other programs kept the machine busy meanwhile. It needs
+/// no compiler, and no launcher where a process by itself may call MPI_Init; else name one behind `--`. The trace that
+/// comes of it is checked for all its calls, and removed.
 #[derive(Debug, Args)]
 #[command(override_usage = "mpitrace overhead [OPTIONS] [-- LAUNCHER ...]")]
 pub struct Arguments {
@@ -51,12 +55,18 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
     if libraries.is_empty() {
         bail!("no MPI library was found; put its mpirun on the PATH, or name it with --mpi");
     }
-    let costs = measure::costs(&tracer, &libraries, &arguments.launcher, &arguments.events)?;
+    let costs = costs(&tracer, &libraries, &arguments.launcher, &arguments.events)?;
+    for warning in costs.machine.warnings() {
+        eprintln!("mpitrace: {warning}");
+    }
     if arguments.json {
         output::json(output, &costs)?;
         return Ok(ExitCode::SUCCESS);
     }
     writeln!(output, "{} ({})", costs.library, costs.path)?;
+    if let Some(processor) = &costs.machine.processor {
+        writeln!(output, "on {processor}")?;
+    }
     let mut table = Table::new(&[text("a call"), number("ns"), number("of two time stamps")]);
     let row = |name: String, ns: f64, ratio: f64| vec![name, format!("{ns:.1}"), format!("{ratio:.2}")];
     let pair = costs.timestamp_pair_ns;

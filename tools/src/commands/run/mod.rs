@@ -1,6 +1,7 @@
 //! `mpitrace run`: runs a job with the tracer in its ranks, or some jobs several times.
 
 mod afterwards;
+mod packing;
 mod plan;
 mod progress;
 mod series;
@@ -14,8 +15,10 @@ use std::time::SystemTime;
 use anyhow::{Result, bail};
 use clap::{Args, value_parser};
 
+use crate::commands::overhead;
 use crate::launcher::{self, Flavour, Tracer};
-use crate::process;
+use crate::{mpi, process};
+use packing::Packing;
 use settings::{OUTPUT, Settings, VERBOSE};
 
 /// The beginning of the name of each of the tracer's variables.
@@ -25,8 +28,8 @@ const PREFIX: &str = "MPITRACE_";
 ///
 /// The launcher may stand behind other commands (timeout 60 mpirun ...). All MPITRACE_ variables of the environment
 /// reach the ranks; an option goes before its variable. A program without a launcher is preloaded itself. The exit code
-/// is the job's. When the job has ended, the summary of its trace goes to stderr (see mpitrace summary; not with
-/// --verbose 0).
+/// is the job's. When it has ended, its traces are compressed (see `mpitrace pack`), and the summary of its trace goes to
+/// stderr (see `mpitrace summary`; not with --verbose 0).
 ///
 /// With --runs the job is run N times into N traces: -o x.mpitrace gives x.1.mpitrace, x.2.mpitrace and so on. Several
 /// jobs, with --and between their commands, take turns, or with --shuffle come in random order: x.a.1.mpitrace,
@@ -36,6 +39,12 @@ const PREFIX: &str = "MPITRACE_";
 pub struct Arguments {
     #[command(flatten)]
     settings: Settings,
+    /// Measure first what the tracer costs here, as `mpitrace overhead` does; the trace and its report say it
+    #[arg(long, conflicts_with = "raw")]
+    overhead: bool,
+    /// Leave the traces as the tracer writes them: not compressed when the job has ended
+    #[arg(long)]
+    raw: bool,
     /// The tracer's library, where it does not lie beside this program
     #[arg(long, value_name = "FILE")]
     library: Option<PathBuf>,
@@ -63,6 +72,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         (None, variable) => variable.filter(|_| arguments.is_series(&commands)).map(PathBuf::from),
     };
     let output = output.as_deref().map(output_name).transpose()?;
+    let cost = if arguments.overhead { cost(&library)? } else { Vec::new() };
     let jobs = commands.into_iter().map(Job::new).collect::<Vec<_>>();
     let run_one = |job: &Job, output: Option<&Path>| -> Result<u8> {
         let tracer = Tracer {
@@ -71,7 +81,11 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
             variables: variables(arguments, output, std::env::vars_os()),
             slurm_export: std::env::var_os("SLURM_EXPORT_ENV").filter(|list| !list.is_empty()),
         };
-        job.run(&tracer)
+        let set = std::env::var_os(OUTPUT).map(PathBuf::from);
+        let packing = (!arguments.raw).then(|| Packing::before(output.or(set.as_deref())));
+        let code = job.run(&tracer)?;
+        packing.iter().for_each(|packing| packing.after(&cost));
+        Ok(code)
     };
     let code = match &jobs[..] {
         [job] if arguments.runs.is_none() => {
@@ -92,6 +106,14 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
 fn is_silent(arguments: &Arguments) -> bool {
     let verbose = arguments.settings.get(VERBOSE).map(OsStr::to_owned).or_else(|| std::env::var_os(VERBOSE));
     verbose.is_some_and(|verbose| verbose == "0")
+}
+
+/// What the tracer costs here, as run metadata.
+fn cost(tracer: &OsStr) -> Result<Vec<(String, String)>> {
+    let libraries: Vec<PathBuf> = mpi::search().into_iter().map(|installed| installed.path).collect();
+    let costs = overhead::costs(tracer, &libraries, &[], &[])?;
+    costs.machine.warnings().iter().for_each(|warning| eprintln!("mpitrace: {warning}"));
+    Ok(costs.metadata())
 }
 
 impl Arguments {

@@ -117,7 +117,7 @@ pub fn root_member(source: &Source, number: usize) -> usize {
 fn traced_member(traced: &Traced, number: usize, root: i32) -> Option<usize> {
     let operation = &traced.operations.operations[number];
     let records = operation.records(operation.complete_rows().next()?);
-    operation.parts.iter().zip(records).position(|(&part, &record)| {
+    operation.parts.iter().zip(records.iter()).position(|(&part, record)| {
         let part = &traced.trace.parts[part];
         let entry = &part.operations()[(part.operation()[record as usize] & OPERATION_MASK) as usize];
         i64::from(part.communicators()[entry.communicator as usize].rank) == i64::from(root)

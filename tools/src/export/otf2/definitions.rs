@@ -270,7 +270,7 @@ fn members(calls: &Calls) -> BTreeMap<(usize, usize), (u32, u32)> {
             if members.contains_key(&place) {
                 continue;
             }
-            let mut records = (0..operation.repetition.len()).map(|row| operation.records(row)[member]);
+            let mut records = (0..operation.repetition.len()).map(|row| operation.records(row).get(member));
             let Some(record) = records.find(|&record| record != NO_RECORD) else { continue };
             let part = &calls.trace.parts[part];
             let own = &part.operations()[(part.operation()[record as usize] & OPERATION_MASK) as usize];

@@ -1,0 +1,80 @@
+//! `mpitrace pack`: the same trace, compressed.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::Args;
+use mpitrace::packed::{self, Rewritten};
+use serde::Serialize;
+
+use crate::output::{self, Output};
+use crate::text;
+
+/// Compress a trace, without loss; every command reads both forms
+///
+/// The new file is written beside the trace and takes its name when it is whole and on disk. What was not recorded by
+/// the tracer itself, such as sequence numbers that follow from counting, takes no room; times are stored as run times
+/// and the pauses between them. A trace that is damaged is refused.
+#[derive(Debug, Args)]
+pub struct Arguments {
+    /// The traces
+    #[arg(value_name = "FILE", required = true)]
+    files: Vec<PathBuf>,
+    /// The new file, of a single trace; without, it replaces the trace
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// The reverse: write the trace as the traced program left it
+    #[arg(long)]
+    raw: bool,
+    /// As JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// A trace that was written anew.
+#[derive(Debug, Serialize)]
+struct Written {
+    file: String,
+    bytes_before: u64,
+    bytes: u64,
+    records: u64,
+    /// Of the columns alone; null without records.
+    bytes_per_record: Option<f64>,
+}
+
+/// Packs or unpacks them.
+pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
+    anyhow::ensure!(arguments.output.is_none() || arguments.files.len() == 1, "-o takes one trace at a time");
+    let mut written = Vec::new();
+    for path in &arguments.files {
+        let target = arguments.output.as_deref().unwrap_or(path);
+        let done = if arguments.raw { packed::unpack(path, target)? } else { packed::pack(path, target)? };
+        eprintln!("mpitrace: {}", line(target, &done));
+        written.push(Written {
+            file: target.to_string_lossy().into_owned(),
+            bytes_before: done.before,
+            bytes: done.after,
+            records: done.records,
+            bytes_per_record: per_record(&done),
+        });
+    }
+    if arguments.json {
+        output::json(output, &written)?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What became of a trace, in one line.
+pub fn line(path: &Path, done: &Rewritten) -> String {
+    let path = path.display();
+    if done.after == done.before {
+        return format!("{path}: {}, as before: there is nothing to compress", text::bytes(done.after));
+    }
+    let calls = per_record(done).map(|bytes| format!(", {bytes:.1} bytes a call")).unwrap_or_default();
+    format!("{path}: {} instead of {}{calls}", text::bytes(done.after), text::bytes(done.before))
+}
+
+fn per_record(done: &Rewritten) -> Option<f64> {
+    (done.records > 0).then(|| done.columns_after as f64 / done.records as f64)
+}
