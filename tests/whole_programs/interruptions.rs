@@ -59,7 +59,7 @@ fn hog(case: &Case) {
         let seen = behind_the_first(part);
         let off_ns: u64 = seen.iter().map(|entry| entry.off_ns).sum();
         let error_ns: u64 = seen.iter().map(|entry| entry.error_ns).sum();
-        assert!(witness.switches > 20, "the hog took no turns: {}", witness.switches);
+        assert!(witness.switches >= 4, "the hog took no turns: {}", witness.switches);
         assert_eq!(part.threads()[0].unlisted, 0);
         let (seen_ns, known_ns) = (off_ns as f64, witness.off_ns);
         assert!(seen_ns <= known_ns + error_ns as f64, "{setting}: {seen_ns} ns seen, {known_ns} known, {error_ns}");

@@ -56,10 +56,10 @@ static ABI: OnceLock<Abi> = OnceLock::new();
 /// [`Abi::handle_mask`], once it is known.
 static HANDLE_MASK: AtomicUsize = AtomicUsize::new(usize::MAX);
 
-/// The handle in a register, with what is undefined of it cleared. Calls are recorded only when the interface is known.
+/// Selects the bits of a handle that count. Calls are recorded only when the interface is known.
 #[inline(always)]
-pub fn handle(register: usize) -> usize {
-    register & HANDLE_MASK.load(Ordering::Relaxed)
+pub fn handle_mask() -> usize {
+    HANDLE_MASK.load(Ordering::Relaxed)
 }
 
 /// The request that calls share which are complete at their start, where that had to be found out; 0: none.

@@ -2,6 +2,7 @@
 //! passed.
 
 use std::hash::{Hash, Hasher};
+use std::mem::MaybeUninit;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use mpitrace_format::layout::{CommunicatorEntry, OperationEntry};
@@ -116,7 +117,8 @@ struct Kept {
     generation: u64,
     /// Whether all its handles are predefined, so that none is ever freed.
     eternal: bool,
-    found: Option<Found>,
+    /// Of an entry that is not empty.
+    found: MaybeUninit<Found>,
 }
 
 static NONE: Function = Function::NONE;
@@ -126,7 +128,7 @@ impl Kept {
         key: Key { function: Declared(&NONE), communicator: 0, datatype: 0, reduction: 0, count: 0, root: 0, site: 0 },
         generation: 0,
         eternal: false,
-        found: None,
+        found: MaybeUninit::uninit(),
     };
 }
 
@@ -157,8 +159,8 @@ impl Cache {
         // SAFETY: the static above or an entry of this cache, which stays where it is (`find`).
         let last = unsafe { &*self.last };
         let same = last.key == *key && last.generation == GENERATION.load(Ordering::Relaxed);
-        // SAFETY: an entry has a generation from `keep` on, which gives it an operation; none is 0.
-        same.then(|| unsafe { last.found.as_ref().unwrap_unchecked() })
+        // SAFETY: an entry with a generation other than 0, which is none, is not empty.
+        same.then(|| unsafe { last.found.assume_init_ref() })
     }
 
     /// The operation of a key. The cache stays where it is from the first one that is found on: it belongs to a thread,
@@ -172,13 +174,14 @@ impl Cache {
         }
         entry.generation = generation;
         self.last = entry;
-        entry.found.as_ref()
+        // SAFETY: no call has the key of an empty entry, whose function is none.
+        Some(unsafe { entry.found.assume_init_ref() })
     }
 
     /// Keeps what was found for a key; `eternal` where all its handles are predefined.
     pub fn keep(&mut self, key: &Key, found: Found, eternal: bool) {
         let generation = GENERATION.load(Ordering::Relaxed);
-        self.entries[index(key)] = Kept { key: *key, generation, eternal, found: Some(found) };
+        self.entries[index(key)] = Kept { key: *key, generation, eternal, found: MaybeUninit::new(found) };
     }
 
     /// The communicator behind a handle, where it was kept lately.

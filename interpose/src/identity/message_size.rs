@@ -21,6 +21,8 @@ use crate::record::thread::ThreadRef;
 pub struct Message<W> {
     function: &'static Function,
     thread: ThreadRef,
+    /// Selects the bits of a handle that count.
+    mask: usize,
     communicator: usize,
     root: i32,
     reduction: usize,
@@ -32,8 +34,9 @@ impl<W: Width> Message<W> {
     /// A call of `function` on a communicator.
     #[inline(always)]
     pub fn on(function: &'static Function, thread: ThreadRef, communicator: usize) -> Self {
-        let communicator = abi::handle(communicator);
-        Message { function, thread, communicator, root: NO_ROOT, reduction: 0, site: 0, width: PhantomData }
+        let mask = abi::handle_mask();
+        let communicator = communicator & mask;
+        Message { function, thread, mask, communicator, root: NO_ROOT, reduction: 0, site: 0, width: PhantomData }
     }
 
     /// Made at this place of the program.
@@ -51,7 +54,7 @@ impl<W: Width> Message<W> {
     /// With a reduction operator.
     #[inline(always)]
     pub fn reduction(self, reduction: usize) -> Self {
-        Message { reduction: abi::handle(reduction), ..self }
+        Message { reduction: reduction & self.mask, ..self }
     }
 
     /// No data.
@@ -264,7 +267,7 @@ impl<W: Width> Message<W> {
         let key = Key {
             function: Declared(self.function),
             communicator: self.communicator,
-            datatype: abi::handle(datatype),
+            datatype: datatype & self.mask,
             reduction: self.reduction,
             count: count as u64,
             root: self.root,

@@ -84,16 +84,23 @@ where
 {
     if plain
         && let Some(thread) = thread::current()
-        && thread.guard() == 0
         && thread.attention() == 0
         && !thread.is_full()
-        && let call = message(thread)
-        && call.known
-        && let Some(found) = thread.cached_again(&call.key)
-        && let position = found.communicator.calls()
-        && position + 1 < found.communicator.sync_at()
     {
-        return collective_again(thread, found, position, &forward);
+        if thread.guard() == 0
+            && let call = message(thread)
+            && call.known
+            && let Some(found) = thread.cached_again(&call.key)
+            && let position = found.communicator.calls()
+            && position + 1 < found.communicator.sync_at()
+        {
+            return collective_again(thread, found, position, &forward);
+        }
+        if thread::frame() < thread.guard() {
+            return forward();
+        }
+    } else if !plain && !mode::is_on() {
+        return forward();
     }
     collective_of_any_kind(thread::frame(), message, forward)
 }
