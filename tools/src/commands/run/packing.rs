@@ -82,7 +82,9 @@ mod tests {
         let plain = write(&path(names[0]));
         fs::write(path("a-note.mpitrace"), "a note").unwrap();
         let packing = Packing::before(Some(&path("a-%p.mpitrace")));
-        names[1..].iter().for_each(|name| drop(write(&path(name))));
+        for name in &names[1..] {
+            write(&path(name));
+        }
         fs::write(path("a-text.mpitrace"), "a text").unwrap();
         packing.after(&[]);
         let smaller = names.map(|name| fs::metadata(path(name)).unwrap().len() < plain);
