@@ -101,7 +101,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         times
     });
     drop(columns);
-    drop((x, operations, trace));
+    drop((operations, trace, x));
     let packed = folder.path().join("packed.mpitrace");
     rows.measure("packed: the trace is packed", Some(both), || packed::pack(&path, &packed));
     let length = fs::metadata(&packed)?.len();

@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 
 use mpitrace::packed::{self, PackError};
 
+use crate::process;
+
 /// How the name of a trace begins, in the working directory, where none is asked for.
 const DEFAULT: &str = "mpitrace-";
 /// How it ends.
@@ -42,6 +44,10 @@ impl Packing {
     /// Compresses the traces that have come, and adds to their run metadata; says what keeps one from it.
     pub fn after(&self, metadata: &[(String, String)]) {
         for path in self.traces().filter(|path| !self.before.contains(path)) {
+            // A signal ended the job: nothing is begun any more.
+            if process::is_to_end() {
+                return;
+            }
             match packed::pack_with(&path, &path, metadata) {
                 // What merely has such a name, or what another process is still writing, is none of ours.
                 Ok(_) | Err(PackError::Unreadable(_) | PackError::Changed { .. }) => {}
@@ -82,9 +88,9 @@ mod tests {
         let plain = write(&path(names[0]));
         fs::write(path("a-note.mpitrace"), "a note").unwrap();
         let packing = Packing::before(Some(&path("a-%p.mpitrace")));
-        names[1..].iter().for_each(|name| {
+        for name in &names[1..] {
             write(&path(name));
-        });
+        }
         fs::write(path("a-text.mpitrace"), "a text").unwrap();
         packing.after(&[]);
         let smaller = names.map(|name| fs::metadata(path(name)).unwrap().len() < plain);
