@@ -112,7 +112,7 @@ fn assert_no_growth(few: &(Counts, Counts, String), many: &(Counts, Counts, Stri
 fn without_a_duplicate(case: &Case) {
     let mock = build::shared_library(case.mpi, "mock_ranks.c");
     let run = |rank: u32| {
-        let launch = case.launch(1, "rank_scale.c").preload(&mock).trace().set("MPITRACE_JOINT", "1");
+        let launch = case.launch(1, "rank_scale.c").preload(mock.clone()).trace().set("MPITRACE_JOINT", "1");
         let output = case.folder.join(format!("of{rank}.mpitrace"));
         let launch = launch.set("MPITRACE_OUTPUT", &output).set("MOCK_NO_DUPLICATE", "1").set("MOCK_RANKS", "4");
         let outcome = launch.set("MOCK_RANK", rank.to_string()).run_by(&[]);
