@@ -205,8 +205,8 @@ fn a_link_under_the_name_is_left_alone() {
 
 #[test]
 fn a_trace_whose_parts_lead_out_of_it_is_left_alone() {
-    let folder = tempfile::tempdir().unwrap();
-    let (own, output) = (folder.path().join(".own.partial"), folder.path().join("a.mpitrace"));
+    let folder = Folder::new("leads-out");
+    let (own, output) = (folder.path(".own.partial"), folder.path("a.mpitrace"));
     write(&own, 1, &[0, 1], 100, WORLD);
     write(&output, 1, &[2, 3], 100, WORLD);
     let file = OpenOptions::new().write(true).open(&output).unwrap();
@@ -214,6 +214,20 @@ fn a_trace_whose_parts_lead_out_of_it_is_left_alone() {
     file.write_all_at(bytemuck::bytes_of(&entry), file::part_entry_offset(1)).unwrap();
     let before = std::fs::read(&output).unwrap();
     let joined = publish(&own, &output, "x").unwrap();
-    assert_eq!((joined.path, joined.parts), (folder.path().join("a.2.mpitrace"), 2));
+    assert_eq!((joined.path, joined.parts), (folder.path("a.2.mpitrace"), 2));
     assert_eq!(std::fs::read(&output).unwrap(), before);
+}
+
+#[test]
+fn another_user_s_trace_is_left_alone() {
+    let folder = Folder::new("owner");
+    let (own, output) = (folder.path(".own.partial"), folder.path("a.mpitrace"));
+    write(&own, 1, &[0, 1], 100, WORLD);
+    write(&output, 1, &[2, 3], 100, WORLD);
+    if std::os::unix::fs::chown(&output, Some(4711), None).is_err() {
+        return eprintln!("skipped: only root can give a file away");
+    }
+    let joined = publish(&own, &output, "x").unwrap();
+    assert_eq!((joined.path, joined.parts), (folder.path("a.2.mpitrace"), 2));
+    assert_eq!(ranks(&output), [2, 3]);
 }
