@@ -123,8 +123,8 @@ fn open_trace(path: &Path) -> io::Result<File> {
     OpenOptions::new().read(true).write(true).custom_flags(libc::O_NONBLOCK | libc::O_NOFOLLOW).open(path)
 }
 
-/// Whether a file that has the name of the trace is this user's. Where others can write to the folder they can guess the
-/// name and the job's token, and would get the records.
+/// Whether a file that has the name of the trace is this user's. Where others can write to the folder they can guess
+/// the name and the job's token, and would get the records.
 fn is_ours(file: &File, path: &Path) -> bool {
     let Ok(found) = file.metadata() else { return false };
     if found.uid() == system::user() {
