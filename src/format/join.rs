@@ -230,9 +230,14 @@ impl Stored {
         Ok(Stored { path: path.to_owned(), file, header, parts })
     }
 
-    /// Whether it is another run's, or has another process as a rank that both have.
+    /// Whether it is another run's, another user's, or has another process as a rank that both have. Where others can
+    /// write to the folder they can guess names and tokens; whatever owners a file system shows, it shows the same one
+    /// for all that a user makes.
     fn is_foreign_to(&self, other: &Stored) -> io::Result<bool> {
         if self.header.job != other.header.job || self.header.world_size != other.header.world_size {
+            return Ok(true);
+        }
+        if self.file.metadata()?.uid() != other.file.metadata()?.uid() {
             return Ok(true);
         }
         let known: HashMap<u32, &PartEntry> = self.parts.iter().map(|entry| (entry.rank, entry)).collect();

@@ -1,5 +1,5 @@
-/* Calls that a C++ program leaves by an exception: an error handler throws, and so does a callback of an attribute. After
- * each a good call. */
+/* Calls that a C++ program leaves by an exception: an error handler throws, and so does a callback of an attribute.
+ * After each a good call. */
 #include "report.h"
 
 struct Refused {

@@ -1,5 +1,5 @@
-/* What a process has of its own and an MPI call may not change beyond what the library changes: errno after each of many
- * calls, what each signal does, and the signals that are blocked. All calls are on MPI_COMM_SELF. */
+/* What a process has of its own and an MPI call may not change beyond what the library changes: errno after each of
+ * many calls, what each signal does, and the signals that are blocked. All calls are on MPI_COMM_SELF. */
 #include "report.h"
 
 #include <errno.h>
@@ -29,7 +29,9 @@ static unsigned long signals(void)
     for (int number = 1; number < 32; number++) {
         struct sigaction action;
         if (sigaction(number, NULL, &action) != 0) continue;
-        int kind = action.sa_handler == SIG_DFL ? 1 : action.sa_handler == SIG_IGN ? 2 : action.sa_handler == own ? 3 : 4;
+        int kind = action.sa_handler == own ? 3 : 4;
+        if (action.sa_handler == SIG_DFL) kind = 1;
+        if (action.sa_handler == SIG_IGN) kind = 2;
         hash = hash * 31 + kind;
         hash = hash * 31 + (sigismember(&mask, number) == 1);
         hash = hash * 31 + (unsigned)action.sa_flags % 1009;

@@ -1,7 +1,8 @@
 //! Where the trace goes.
 
-use crate::support::{Case, Test, Trace};
+use crate::support::{Case, Test, Trace, litter};
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 pub const TESTS: &[Test] = &[
@@ -9,6 +10,7 @@ pub const TESTS: &[Test] = &[
     Test::new("is_named_by_host_and_process", placeholders),
     Test::new("is_in_the_working_directory_by_default", default_name),
     Test::new("that_cannot_be_written_harms_nobody", unwritable),
+    Test::new("has_the_rights_that_the_umask_leaves", rights),
 ];
 
 /// The traces in the folder of the test.
@@ -68,4 +70,24 @@ fn unwritable(case: &Case) {
         assert_eq!(said.len(), 1, "one line that names {}:\n{}", output.display(), traced.stderr);
         assert_eq!(case.recover().info().records, 20, "nothing is lost");
     }
+}
+
+/// A trace has those of any file that the user makes, also one that is recovered; live records never have more than
+/// their owner's.
+fn rights(case: &Case) {
+    let mode = |path: &Path| fs::metadata(path).expect("a file").permissions().mode() & 0o777;
+    let under = |umask: &str| ["sh", "-c", &format!("umask {umask}; exec \"$@\""), "sh"].map(Into::into);
+    for (umask, expected) in [("027", 0o640), ("000", 0o666)] {
+        let traced = case.launch(2, "repeat.c").behind(&under(umask)).trace().run();
+        assert_eq!((traced.code, mode(&traced.trace.path)), (0, expected), "umask {umask}: {}", traced.stderr);
+    }
+    case.launch(2, "death.c").arg("kill").behind(&under("000")).trace().run();
+    litter::sweep();
+    let left = case.segments.left();
+    assert!(!left.is_empty(), "a killed job leaves its live records");
+    assert!(left.iter().all(|name| mode(&case.segments.0.join(name)) == 0o600), "{left:?}");
+    // The umask of this process is what it was started with.
+    let other = case.folder.join("a file");
+    fs::write(&other, "").expect("a file");
+    assert_eq!(mode(&case.recover().path), mode(&other));
 }

@@ -28,8 +28,8 @@ fn write_all(mut text: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
-/// Runs what may raise SIGPIPE on this thread by a write, and takes the signal back. A SIGPIPE that was pending before is
-/// the program's and stays pending.
+/// Runs what may raise SIGPIPE on this thread by a write, and takes the signal back. A SIGPIPE that was pending before
+/// is the program's and stays pending.
 fn without_sigpipe(work: impl FnOnce() -> io::Result<()>) {
     let pipe = sigpipe();
     let mut before = no_signals();

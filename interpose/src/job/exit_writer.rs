@@ -5,7 +5,7 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Once;
 use std::sync::atomic::Ordering;
@@ -102,7 +102,7 @@ fn append(path: &Path, job: [u8; 16], world_size: u32, content: &Content<'_>) ->
             },
             Err(error) => return Err(error),
         };
-        if !file.metadata()?.is_file() {
+        if !file.metadata()?.is_file() || !is_ours(&file, &candidate) {
             continue;
         }
         // Waits until no other rank is writing. The lock goes with the descriptor.
@@ -124,6 +124,20 @@ fn append(path: &Path, job: [u8; 16], world_size: u32, content: &Content<'_>) ->
 /// Opens what has the name of the trace. Not blocking: it may be a pipe.
 fn open_trace(path: &Path) -> io::Result<File> {
     OpenOptions::new().read(true).write(true).custom_flags(libc::O_NONBLOCK | libc::O_NOFOLLOW).open(path)
+}
+
+/// Whether a file that has the name of the trace is this user's. Where others can write to the folder they can guess
+/// the name and the job's token, and would get the records.
+fn is_ours(file: &File, path: &Path) -> bool {
+    let Ok(found) = file.metadata() else { return false };
+    if found.uid() == system::user() {
+        return true;
+    }
+    // A network file system may show another owner of all that this user makes.
+    let probe = file::partial_name(path, &format!("{}-{}-owner", system::host(), std::process::id()));
+    let made = system::create_private(&probe).and_then(|file| file.metadata());
+    let _ = std::fs::remove_file(&probe);
+    made.is_ok_and(|made| made.uid() == found.uid())
 }
 
 /// Makes a trace without parts, whole from the moment on at which it has its name.
@@ -252,6 +266,21 @@ mod tests {
         assert_eq!((appended.parts, appended.records), (5, 41));
         append(&path, JOB, 6, &content(5, 1, state::FINALIZED)).unwrap();
         assert_eq!(header(&path).complete, 1);
+    }
+
+    #[test]
+    fn another_user_s_file_gets_no_records() {
+        let folder = Folder::new("owner");
+        let path = folder.0.join("a.mpitrace");
+        begin(&path, JOB, 3).unwrap();
+        let theirs = std::fs::read(&path).unwrap();
+        if std::os::unix::fs::chown(&path, Some(4711), None).is_err() {
+            return eprintln!("skipped: only root can give a file away");
+        }
+        let appended = append(&path, JOB, 3, &content(0, 1, state::FINALIZED)).unwrap();
+        assert_eq!((appended.path, appended.parts), (folder.0.join("a.2.mpitrace"), 1));
+        assert_eq!(std::fs::read(&path).unwrap(), theirs);
+        assert_eq!(std::fs::read_dir(&folder.0).unwrap().count(), 2, "nothing else is left");
     }
 
     #[test]

@@ -233,3 +233,17 @@ fn a_trace_that_lists_one_part_many_times_is_left_alone() {
     let joined = publish(&own, &output, "x").unwrap();
     assert_eq!((joined.path, joined.parts), (folder.path("a.2.mpitrace"), 2));
 }
+
+#[test]
+fn another_user_s_trace_is_left_alone() {
+    let folder = Folder::new("owner");
+    let (own, output) = (folder.path(".own.partial"), folder.path("a.mpitrace"));
+    write(&own, 1, &[0, 1], 100, WORLD);
+    write(&output, 1, &[2, 3], 100, WORLD);
+    if std::os::unix::fs::chown(&output, Some(4711), None).is_err() {
+        return eprintln!("skipped: only root can give a file away");
+    }
+    let joined = publish(&own, &output, "x").unwrap();
+    assert_eq!((joined.path, joined.parts), (folder.path("a.2.mpitrace"), 2));
+    assert_eq!(ranks(&output), [2, 3]);
+}

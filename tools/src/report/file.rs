@@ -3,7 +3,6 @@
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
@@ -24,9 +23,13 @@ pub fn whole(path: &Path, write: impl FnOnce(&mut dyn Write) -> Result<()>) -> R
     written.with_context(|| format!("{} cannot be written", path.display()))
 }
 
-/// Makes a file under a name that others can guess: not through a link that they may have put there.
+/// Makes a file under a name that others can guess: nothing that they may have put there is written to. What an earlier
+/// run has left is removed.
 pub fn create(part: &Path) -> io::Result<File> {
-    File::options().write(true).create(true).truncate(true).custom_flags(libc::O_NOFOLLOW).open(part)
+    match fs::remove_file(part) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => File::create_new(part),
+    }
 }
 
 fn beside(path: &Path) -> PathBuf {
@@ -38,6 +41,21 @@ fn beside(path: &Path) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_others_have_put_under_the_name_is_not_written_to() {
+        let folder = tempfile::tempdir().unwrap();
+        let [path, part, other] = ["page.html", "page.html.part", "other"].map(|name| folder.path().join(name));
+        fs::write(&other, b"another file").unwrap();
+        for link in [std::os::unix::fs::symlink, |from: &Path, to: &Path| fs::hard_link(from, to)] {
+            link(&other, &part).unwrap();
+            whole(&path, |file| Ok(file.write_all(b"whole")?)).unwrap();
+            assert_eq!(
+                (fs::read(&path).unwrap(), fs::read(&other).unwrap()),
+                (b"whole".into(), b"another file".into())
+            );
+        }
+    }
 
     #[test]
     fn a_file_that_is_not_finished_is_not_there() {
