@@ -4,8 +4,6 @@ use crate::support::companion::{assert_refused, mpitrace};
 use crate::support::{Case, On, Outcome, Test, Trace, litter};
 use std::ffi::OsStr;
 use std::fs;
-use std::thread::sleep;
-use std::time::Duration;
 
 pub const TESTS: &[Test] = &[
     Test::new("by_sigkill_loses_no_call_that_returned", |case| dies(case, "kill")),
@@ -97,7 +95,7 @@ fn aborts(case: &Case, on: &str, code: i32) {
                 continue;
             }
             assert!(codes.contains(&outcome.code), "{} and not one of {codes:?}\n{}", outcome.code, outcome.stderr);
-            assert_ten_calls(&recovered_soon(case));
+            assert_ten_calls(&case.recover_soon());
         }
         if !said[0].is_empty() && said[0] == said[1] {
             return;
@@ -120,20 +118,6 @@ fn assert_ten_calls(trace: &Trace) {
     };
     assert_eq!([0, 1, 2].map(|rank| of(rank, true)), [10; 3]);
     assert_eq!([0, 2].map(|rank| of(rank, false)), [1; 2]);
-}
-
-/// What [`Case::recover`] gives, when the last rank is gone: MPICH's launcher does not wait for it if the code is 0.
-fn recovered_soon(case: &Case) -> Trace {
-    let trace = Trace::at(case.folder.join("soon.mpitrace"));
-    let _ = fs::remove_file(&trace.path);
-    for _ in 0..50 {
-        let folder = case.segments.0.as_os_str();
-        if mpitrace(&["recover".as_ref(), folder, "-o".as_ref(), trace.path.as_os_str()]).code == 0 {
-            return trace;
-        }
-        sleep(Duration::from_millis(100));
-    }
-    case.recover()
 }
 
 /// The words of the lines that name the end, without numbers: processes, communicators and addresses have others each

@@ -120,7 +120,7 @@ fn tries(case: &Case, fault: &Fault) {
         if !itself {
             remove_markers(case);
         }
-        let trace = if itself { traced.trace } else { case.recover() };
+        let trace = if itself { traced.trace } else { case.recover_soon() };
         // Where a rank was killed when the trace was whole, the live records of others may be left beside it.
         case.segments.empty();
         let compared =

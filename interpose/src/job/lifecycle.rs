@@ -41,7 +41,7 @@ pub fn init(forward: impl FnOnce() -> c_int) -> c_int {
     let result = thread::guarded(forward);
     if let Some((prepared, mut traced_ranks)) = prepared {
         if result == 0 {
-            thread::catch_panic(|| system::without_file_size_signal(|| start(prepared, traced_ranks)));
+            system::without_file_size_signal(|| thread::catch_panic(|| start(prepared, traced_ranks)));
         } else {
             traced_ranks.withdraw_markers();
         }
@@ -161,9 +161,11 @@ pub fn finalize(forward: impl FnOnce() -> c_int) -> c_int {
         && let Some(world) = run.world.get()
         && !world.finalized.swap(true, Ordering::AcqRel)
     {
-        thread::catch_panic(|| {
-            system::without_file_size_signal(|| finish(run, world));
-            Some(())
+        system::without_file_size_signal(|| {
+            thread::catch_panic(|| {
+                finish(run, world);
+                Some(())
+            })
         });
     }
     let result = forward();
