@@ -39,6 +39,8 @@ tests! {
 
 /// The variable that names the folder.
 const SWITCH: &str = "MPICH_TESTS";
+/// The variable that leaves out the runs on more ranks than it says: those spin where there are few processors.
+const MOST_RANKS: &str = "MPICH_TESTS_RANKS";
 
 fn given() -> Result<(), String> {
     env::var_os(SWITCH).map(drop).ok_or_else(|| format!("{SWITCH} names no folder with MPICH's test suite"))
@@ -54,6 +56,8 @@ type Seen = (i32, Vec<String>);
 struct Line {
     program: PathBuf,
     ranks: u32,
+    /// How long it may run, s.
+    seconds: u32,
     arguments: Vec<String>,
     variables: Vec<(String, String)>,
 }
@@ -118,7 +122,7 @@ fn run(case: &Case, line: &Line, traced: bool) -> Outcome {
         launch = launch.trace().set("MPITRACE_VERBOSE", "0");
     }
     // Some programs of the suite are meant not to end by themselves.
-    let limit = ["timeout", "--kill-after=10", "100"].map(OsString::from);
+    let limit = ["timeout", "--kill-after=10", &line.seconds.to_string()].map(OsString::from);
     launch.within(Duration::from_secs(300)).run_under(&limit)
 }
 
@@ -181,21 +185,26 @@ fn lines(source: &Path, build: &Path, folder: &str) -> Vec<Line> {
     let lists = [build, source].map(|root| root.join(folder).join("testlist"));
     let text = lists.iter().find_map(|list| fs::read_to_string(list).ok());
     let text = text.unwrap_or_else(|| panic!("no list of tests in {folder}"));
+    let most = env::var(MOST_RANKS).map_or(u32::MAX, |most| most.parse().expect("a number of ranks"));
     let mut lines = Vec::new();
     for line in text.lines().filter(|line| !line.trim_start().starts_with('#')) {
         let mut words = line.split_whitespace();
         let (Some(name), Some(ranks)) = (words.next(), words.next()) else { continue };
         // A folder, where all are listed with its own list.
         let Ok(ranks) = ranks.parse() else { continue };
-        let (mut arguments, mut variables) = (Vec::new(), Vec::new());
+        if ranks > most {
+            continue;
+        }
+        let (mut arguments, mut variables, mut seconds) = (Vec::new(), Vec::new(), 100);
         for (key, value) in words.filter_map(|word| word.split_once('=')) {
             match (key, value.split_once('=')) {
                 ("arg", _) => arguments.push(value.to_owned()),
+                ("timeLimit", _) => seconds = value.parse().unwrap_or(seconds).min(200),
                 ("env", Some((name, value))) => variables.push((name.to_owned(), value.to_owned())),
                 _ => {}
             }
         }
-        lines.push(Line { program: build.join(folder).join(name), ranks, arguments, variables });
+        lines.push(Line { program: build.join(folder).join(name), ranks, seconds, arguments, variables });
     }
     lines
 }
