@@ -183,6 +183,14 @@ fn a_segment_whose_indices_lead_nowhere_stays() {
     );
     assert_is_left(
         |bytes, header| {
+            let mut header = header;
+            header.columns[0].on_demand = 16;
+            put(bytes, 0, &header);
+        },
+        "no entries of calls",
+    );
+    assert_is_left(
+        |bytes, header| {
             let at = header.operations.offset as usize + std::mem::offset_of!(OperationEntry, communicator);
             put(bytes, at, &99u32);
         },
