@@ -152,7 +152,7 @@ impl Facts {
             disturbed: disturbed(trace),
             complete: trace.complete,
             problems: trace.problems.clone(),
-            missing: trace.missing.clone(),
+            missing: trace.missing.iter().cloned().flatten().collect(),
             missing_hosts: nodes::missing(trace, &factors),
             abi: first.and_then(|part| abi_name(part.info().abi)),
             library: metadata::get(&factors, "library").unwrap_or(UNKNOWN).to_owned(),
