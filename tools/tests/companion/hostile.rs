@@ -3,6 +3,7 @@
 
 use std::path::Path;
 
+use mpitrace::synthetic::SyntheticRank;
 use mpitrace_format::layout::{ChunkEntry, ColumnEntry, OPERATION_MASK, OperationEntry, RankHeader, SegmentHeader};
 use mpitrace_platform::node_files;
 
@@ -96,6 +97,20 @@ fn repaired_traces_are_not_refused_for_their_checksums() {
         shown += u32::from(mpitrace(&["info", &folder.file("repaired.mpitrace", &bytes)]).code < 2);
     }
     assert!(shown > 4, "{shown}");
+}
+
+/// A trace of non-blocking calls without the columns of requests was a panic.
+#[test]
+fn requests_without_columns_are_diagnosed() {
+    let folder = Folder::new();
+    let ranks = [0, 1].map(|number| {
+        let mut rank = SyntheticRank::new(number, 2);
+        let started = rank.operation("MPI_Iallreduce", 0, 8);
+        (0..40).for_each(|i| rank.call(started, 1000 * i + 1, 1000 * i + 500 + i % 7));
+        rank
+    });
+    let ran = mpitrace(&["diagnose", "--json", &folder.trace(&ranks)]);
+    assert_eq!((ran.code, ran.stderr.as_str()), (0, ""));
 }
 
 /// Leaves a segment of these bytes, and a sound one of the same job beside it.
