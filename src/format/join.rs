@@ -221,12 +221,18 @@ impl Stored {
         }
         let mut parts = vec![PartEntry::default(); header.parts as usize];
         file.read_exact_at(bytemuck::cast_slice_mut(&mut parts), file::part_entry_offset(0))?;
-        let is_within = |entry: &PartEntry| entry.offset.checked_add(entry.length).is_some_and(|end| end <= length);
+        let is_within = |entry: &PartEntry| {
+            entry.offset.checked_add(entry.length).is_some_and(|end| end <= header.length.min(length))
+        };
         // Parts do not overlap: else a table of few bytes could have the disk filled with copies of one part. A file
         // without any may end before the place of the first.
         let of_parts = parts.iter().try_fold(0u64, |sum, entry| sum.checked_add(entry.length));
         let ends_at = length.max(file::parts_start(header.world_size));
-        if header.length > ends_at || !parts.iter().all(is_within) || of_parts.is_none_or(|sum| sum > length) {
+        if header.length > ends_at
+            || header.length < file::part_entry_offset(header.parts)
+            || !parts.iter().all(is_within)
+            || of_parts.is_none_or(|sum| sum > length)
+        {
             return Err(io::ErrorKind::InvalidData.into());
         }
         // No reader takes a trace with a rank that is there twice, or that no run has.
