@@ -31,7 +31,6 @@ models() {
 # when it is told so.
 threads() {
     RUSTC_BOOTSTRAP=1 RUSTFLAGS="-Zsanitizer=thread -Cunsafe-allow-abi-mismatch=sanitizer" \
-        TSAN_OPTIONS="halt_on_error=1 suppressions=$PWD/tests/tsan-suppressions.txt" \
         cargo test --profile checked --target "$host" --target-dir "$target/tsan" -p mpitrace-interpose --lib -- "${except[@]}"
 }
 

@@ -1,16 +1,22 @@
-//! What a reader relies on in a part: that each index leads to an entry of its table. What `recover` writes must be what
-//! a reader takes, since the segments go when the trace is on disk.
+//! What a reader relies on in a part: the columns of every record, and that each index leads to an entry of its table.
+//! What `recover` writes must be what a reader takes, since the segments go when the trace is on disk.
 
 use crate::layout::{COLUMNS, CommunicatorEntry, OPERATION_MASK, OperationEntry, ThreadEntry, name_of};
 use crate::part::Content;
 
-/// Checks the indices of a part.
+/// Checks the columns and the indices of a part.
 ///
 /// # Errors
-/// One that leads nowhere, in words that complete "the file ...".
+/// One that is missing or leads nowhere, in words that complete "the file ...".
 pub fn check(content: &Content<'_>) -> Result<(), &'static str> {
     if content.rank.rank >= content.rank.world_size {
         return Err("is of a rank that its world does not have");
+    }
+    let has = |(index, (name, size)): (usize, &(&str, u32))| {
+        content.columns.get(index).is_some_and(|column| name_of(&column.name) == *name && column.element_size == *size)
+    };
+    if !COLUMNS.iter().enumerate().all(has) {
+        return Err("lacks a column");
     }
     let communicators = content.communicators.len() / size_of::<CommunicatorEntry>();
     let entries = content.operations.chunks_exact(size_of::<OperationEntry>());
@@ -23,10 +29,8 @@ pub fn check(content: &Content<'_>) -> Result<(), &'static str> {
         return Err("has records of no thread");
     }
     let operations = content.operations.len() / size_of::<OperationEntry>();
-    let (name, size) = COLUMNS[COLUMNS.len() - 1];
-    let column = content.columns.iter().filter(|column| name_of(&column.name) == name && column.element_size == size);
-    let slices = column.flat_map(|column| &column.slices);
-    let mut of_records = slices.flat_map(|slice| slice.chunks_exact(size as usize));
+    let column = &content.columns[COLUMNS.len() - 1];
+    let mut of_records = column.slices.iter().flat_map(|slice| slice.chunks_exact(size_of::<u32>()));
     if of_records.any(|index| (bytemuck::pod_read_unaligned::<u32>(index) & OPERATION_MASK) as usize >= operations) {
         return Err("has a call of no operation");
     }

@@ -30,6 +30,9 @@ const PAUSES: [Duration; 2] = [Duration::from_millis(1), Duration::from_millis(2
 /// a process that was killed.
 const ABANDONED: Duration = Duration::from_secs(600);
 
+/// Bytes of two parts that are held in memory to be compared.
+const COMPARED_AT_ONCE: usize = 1 << 16;
+
 /// A trace that has its name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Joined {
@@ -219,20 +222,31 @@ impl Stored {
         }
         let mut parts = vec![PartEntry::default(); header.parts as usize];
         file.read_exact_at(bytemuck::cast_slice_mut(&mut parts), file::part_entry_offset(0))?;
-        let is_within = |entry: &PartEntry| entry.offset.checked_add(entry.length).is_some_and(|end| end <= length);
+        let is_within = |entry: &PartEntry| {
+            entry.offset.checked_add(entry.length).is_some_and(|end| end <= header.length.min(length))
+        };
         // Parts do not overlap: else a table of few bytes could have the disk filled with copies of one part. A file
         // without any may end before the place of the first.
         let of_parts = parts.iter().try_fold(0u64, |sum, entry| sum.checked_add(entry.length));
         let ends_at = length.max(file::parts_start(header.world_size));
-        if header.length > ends_at || !parts.iter().all(is_within) || of_parts.is_none_or(|sum| sum > length) {
+        if header.length > ends_at
+            || header.length < file::part_entry_offset(header.parts)
+            || !parts.iter().all(is_within)
+            || of_parts.is_none_or(|sum| sum > length)
+        {
+            return Err(io::ErrorKind::InvalidData.into());
+        }
+        // No reader takes a trace with a rank that is there twice, or that no run has.
+        let mut ranks = HashSet::new();
+        if !parts.iter().all(|entry| entry.rank < MOST_RANKS && ranks.insert(entry.rank)) {
             return Err(io::ErrorKind::InvalidData.into());
         }
         Ok(Stored { path: path.to_owned(), file, header, parts })
     }
 
-    /// Whether it is another run's, another user's, or has another process as a rank that both have. Where others can
-    /// write to the folder they can guess names and tokens; whatever owners a file system shows, it shows the same one
-    /// for all that a user makes.
+    /// Whether it is another run's, another user's, or differs in a rank that both have: then that rank is another
+    /// process, or is damaged in one of them. Where others can write to the folder they can guess names and tokens;
+    /// whatever owners a file system shows, it shows the same one for all that a user makes.
     fn is_foreign_to(&self, other: &Stored) -> io::Result<bool> {
         if self.header.job != other.header.job || self.header.world_size != other.header.world_size {
             return Ok(true);
@@ -243,7 +257,7 @@ impl Stored {
         let known: HashMap<u32, &PartEntry> = self.parts.iter().map(|entry| (entry.rank, entry)).collect();
         for entry in &other.parts {
             if let Some(known) = known.get(&entry.rank)
-                && self.process(known)? != other.process(entry)?
+                && !self.has_same(known, other, entry)?
             {
                 return Ok(true);
             }
@@ -265,9 +279,21 @@ impl Stored {
         if entry.length == 0 { Ok(None) } else { read_at(&self.file, entry.offset).map(Some) }
     }
 
-    /// What no other process has.
-    fn process(&self, entry: &PartEntry) -> io::Result<Option<(u32, Anchor)>> {
-        Ok(self.part(entry)?.map(|part| (part.rank.pid, part.rank.first_anchor)))
+    /// Whether a part is the same in both files, byte for byte.
+    fn has_same(&self, own: &PartEntry, other: &Stored, entry: &PartEntry) -> io::Result<bool> {
+        let mut blocks = [vec![0; COMPARED_AT_ONCE], vec![0; COMPARED_AT_ONCE]];
+        let mut at = 0;
+        while own.length == entry.length && at < own.length {
+            let length = (own.length - at).min(COMPARED_AT_ONCE as u64);
+            let [one, two] = blocks.each_mut().map(|block| &mut block[..length as usize]);
+            self.file.read_exact_at(one, own.offset + at)?;
+            other.file.read_exact_at(two, entry.offset + at)?;
+            if one != two {
+                return Ok(false);
+            }
+            at += length;
+        }
+        Ok(own.length == entry.length)
     }
 
     /// Bytes of its parts.

@@ -13,6 +13,7 @@ mod tests;
 mod untrusted;
 
 use std::collections::HashMap;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use mpitrace_format::TraceError;
@@ -30,8 +31,8 @@ pub struct Trace {
     pub world_size: u32,
     /// Whether every rank reached `MPI_Finalize` and every part is here and whole.
     pub complete: bool,
-    /// The ranks that are not in it, in order.
-    pub missing: Vec<u32>,
+    /// The ranks that are not in it, in order: ranges, since a damaged trace may lack millions.
+    pub missing: Vec<Range<u32>>,
     /// What is wrong with an incomplete trace, a line each.
     pub problems: Vec<String>,
 }
@@ -69,13 +70,13 @@ impl Trace {
         }
         let world_size = first.map_or(0, |(_, header)| header.world_size);
         parts.sort_by_key(Part::rank);
-        let mut missing: Vec<u32> = Vec::new();
+        let mut missing: Vec<Range<u32>> = Vec::new();
         let mut next = 0;
-        for rank in parts.iter().map(Part::rank) {
-            missing.extend(next..rank.min(world_size));
+        for rank in parts.iter().map(Part::rank).chain([world_size]) {
+            missing.push(next..rank.min(world_size));
             next = rank.saturating_add(1);
         }
-        missing.extend(next..world_size);
+        missing.retain(|range| !range.is_empty());
         if !missing.is_empty() {
             problems.push(format!("{} of {world_size} left nothing in this trace", named_ranks(&missing)));
         }
@@ -83,8 +84,10 @@ impl Trace {
             parts.iter().filter(|part| part.incomplete()).partition(|part| part.info().state == state::ABORTED);
         for (some, what) in [(unfinished, "did not reach MPI_Finalize"), (aborted, "called MPI_Abort")] {
             let ranks: Vec<u32> = some.iter().map(|part| part.rank()).collect();
-            if !ranks.is_empty() {
-                problems.push(format!("{} {what}", named_ranks(&ranks)));
+            let ranges = ranks.chunk_by(|before, after| before + 1 == *after);
+            let ranges: Vec<Range<u32>> = ranges.map(|range| range[0]..range[range.len() - 1] + 1).collect();
+            if !ranges.is_empty() {
+                problems.push(format!("{} {what}", named_ranks(&ranges)));
             }
         }
         complete &= problems.is_empty();
@@ -102,14 +105,12 @@ impl Trace {
     }
 }
 
-/// `rank 3`, `ranks 0-3, 5`; the list is in order.
-fn named_ranks(ranks: &[u32]) -> String {
-    let ranges: Vec<String> = ranks
-        .chunk_by(|before, after| before + 1 == *after)
-        .map(|range| match range {
-            [one] => one.to_string(),
-            _ => format!("{}-{}", range[0], range[range.len() - 1]),
-        })
-        .collect();
-    format!("{} {}", if ranks.len() == 1 { "rank" } else { "ranks" }, ranges.join(", "))
+/// `rank 3`, `ranks 0-3, 5`; the ranges are in order, none empty.
+fn named_ranks(ranges: &[Range<u32>]) -> String {
+    let named = |range: &Range<u32>| match range.len() {
+        1 => range.start.to_string(),
+        _ => format!("{}-{}", range.start, range.end - 1),
+    };
+    let one = ranges.iter().map(ExactSizeIterator::len).sum::<usize>() == 1;
+    format!("{} {}", if one { "rank" } else { "ranks" }, ranges.iter().map(named).collect::<Vec<_>>().join(", "))
 }

@@ -40,7 +40,7 @@ fn a_number_of_ranks_that_no_run_has_is_refused() {
     file::write_header(&file, [0; 16], u32::MAX, 2, length, false).unwrap();
     assert_eq!(refused(&path), "claims 4294967295 ranks, more than any run has (16777216)");
     file::write_header(&file, [0; 16], 5, 2, length, false).unwrap();
-    assert_eq!(Trace::open(&[&path]).unwrap().missing, [2, 3, 4]);
+    assert!(Trace::open(&[&path]).unwrap().missing.into_iter().flatten().eq(2..5));
 }
 
 #[test]

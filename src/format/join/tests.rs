@@ -247,3 +247,18 @@ fn another_user_s_trace_is_left_alone() {
     assert_eq!((joined.path, joined.parts), (folder.path("a.2.mpitrace"), 2));
     assert_eq!(ranks(&output), [2, 3]);
 }
+
+/// Its segments go when a rank is in a trace: what is there must be the same.
+#[test]
+fn a_rank_that_is_damaged_in_the_other_trace_is_kept() {
+    let folder = Folder::new("damaged");
+    let (own, output) = (folder.path(".own.partial"), folder.path("a.mpitrace"));
+    write(&own, 1, &[1, 2], 100, WORLD);
+    write(&output, 1, &[1, 2], 100, WORLD);
+    let file = OpenOptions::new().read(true).write(true).open(&output).unwrap();
+    let last = file.metadata().unwrap().len() - PAGE;
+    file.write_all_at(b"damaged", last).unwrap();
+    let joined = publish(&own, &output, "x").unwrap();
+    assert_eq!((joined.path.clone(), joined.parts), (folder.path("a.2.mpitrace"), 2));
+    assert_eq!(ranks(&joined.path), [1, 2]);
+}

@@ -81,15 +81,12 @@ fn of_counter(ranks: &Ranks<'_>, counter: &Counter<'_>, examination: &Examinatio
     let of_rank = |index: usize| Some(examination.examine(metric(Some(ranks.numbers[index])), &counter.values(index)?));
     let mut examined: Vec<Examined> = (0..ranks.numbers.len()).into_par_iter().filter_map(of_rank).collect();
     if ranks.numbers.len() > 1 {
-        let mut sum: Vec<f64> = Vec::new();
         // Where a rank has no value the sum has none.
-        for values in (0..ranks.numbers.len()).filter_map(|index| counter.values(index)) {
-            match sum.is_empty() {
-                true => sum = values,
-                false => sum.iter_mut().zip(values).for_each(|(sum, value)| *sum += value),
-            }
-        }
-        examined.push(examination.examine(metric(None), &sum));
+        let sum = (0..ranks.numbers.len()).filter_map(|index| counter.values(index)).reduce(|mut sum, values| {
+            sum.iter_mut().zip(values).for_each(|(sum, value)| *sum += value);
+            sum
+        });
+        examined.extend(sum.map(|sum| examination.examine(metric(None), &sum)));
     }
     examined
 }

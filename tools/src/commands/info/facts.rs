@@ -167,7 +167,7 @@ impl Facts {
             disturbed: trace.parts.iter().map(Part::delayed).sum(),
             complete: trace.complete,
             problems: trace.problems.clone(),
-            missing: trace.missing.clone(),
+            missing: trace.missing.iter().cloned().flatten().collect(),
             missing_hosts: nodes::missing(trace, &factors),
             abi: first.and_then(|part| abi_name(part.info().abi)),
             library: metadata::get(&factors, "library").unwrap_or(UNKNOWN).to_owned(),
