@@ -35,6 +35,7 @@ mod hosts;
 mod inside;
 mod languages;
 mod messages;
+mod online;
 mod output;
 mod preload;
 mod report;
@@ -80,6 +81,7 @@ fn main() {
         ("scale", scale::TESTS),
         ("messages", messages::TESTS),
         ("counters", counters::TESTS),
+        ("online", online::TESTS),
         ("call_sites", call_sites::TESTS),
         ("variables", variables::TESTS),
         ("handles", handles::TESTS),

@@ -8,6 +8,12 @@ use std::os::fd::{AsRawFd, FromRawFd, IntoRawFd};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::Path;
 
+/// The number of the processor that this thread runs on; `None` where the kernel does not say it.
+pub fn processor() -> Option<usize> {
+    // SAFETY: it takes nothing, and gives a number or -1.
+    usize::try_from(unsafe { libc::sched_getcpu() }).ok()
+}
+
 /// The user that this process runs as.
 pub fn user() -> u32 {
     // SAFETY: getuid has no preconditions and cannot fail.

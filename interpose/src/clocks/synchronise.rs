@@ -10,6 +10,7 @@ use super::meeting::{Met, meet, patience_for_answer};
 use super::peers::Leaders;
 use super::schedule::Schedule;
 use super::{Clocks, peers, published_map};
+use crate::job::frequency;
 use crate::record::ticks;
 
 impl Clocks {
@@ -47,6 +48,7 @@ impl Clocks {
             self.buffer.add_probe(mpitrace_format::layout::ProbeEntry { sync: index, ..*probe });
         }
         self.buffer.add_sync(mpitrace_synchronise::entry(index, kind, *begin, *end, found));
+        frequency::read();
     }
 
     /// Meets the other leaders after so many calls of MPI_COMM_WORLD, and synchronises with them where it is time and
@@ -73,7 +75,8 @@ impl Clocks {
             }
         };
         let found = leaders.together(sync_kind::RUNNING, |leaders| self.probe(leaders));
-        // Probes that only some leaders have would be of no use: all keep them, or none. All are here, so the answer comes.
+        // Probes that only some leaders have would be of no use: all keep them, or none. All are here, so the answer
+        // comes.
         leaders.next_meeting();
         let met = meet(&mut *leaders, found.is_some(), plan, other, peers::LONG);
         self.lock_schedule().done();

@@ -78,6 +78,11 @@ pub fn communicator(handle: usize) -> Option<&'static Communicator> {
 }
 
 impl Registry {
+    /// The reference of a text, where it is stored already.
+    pub fn known_string(&self, text: &str) -> Option<u32> {
+        self.strings.get(text).copied()
+    }
+
     /// The reference of a text, stored once.
     pub fn string(&mut self, text: &str) -> u32 {
         if let Some(&known) = self.strings.get(text) {

@@ -18,7 +18,7 @@ use crate::boundary::system;
 use crate::counters::per_call;
 use crate::job::output::{self, Written};
 use crate::job::run::{RUN, Run};
-use crate::job::{launcher, log, output_name, world};
+use crate::job::{frequency, launcher, log, output_name, world};
 use crate::record::{mode, thread, ticks};
 
 /// How far this rank got, at this tick.
@@ -28,6 +28,8 @@ pub fn mark(run: &Run, reached: u32) {
             // What came after the last call is in the totals.
             per_call::skipped();
             per_call::finish().into_iter().for_each(log::warn_on_node);
+            frequency::read();
+            frequency::keep(run);
         }
         live.change_rank(|rank| {
             rank.last_anchor = ticks::anchor();

@@ -6,6 +6,7 @@
 
 pub mod batch;
 pub mod exit_writer;
+pub mod frequency;
 pub mod launcher;
 pub mod lifecycle;
 pub mod log;

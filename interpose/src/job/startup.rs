@@ -16,7 +16,7 @@ use crate::counters::{mpi_t, per_call, user_counters};
 use crate::identity::{call_site, registry};
 use crate::job::run::{RUN, Run, World};
 use crate::job::settings::Settings;
-use crate::job::{log, metadata};
+use crate::job::{frequency, log, metadata};
 use crate::record::trace_buffer::{self, TraceBuffer};
 use crate::record::{mode, threads, ticks};
 
@@ -125,6 +125,7 @@ pub fn begin(prepared: Prepared, who: &Identity, world: OnceLock<World>) -> Opti
     registry::start(live);
     per_call::start(live, &planned);
     user_counters::start(live, planned_columns, 1e9 / ticks::roughly_hz());
+    frequency::read();
     let recorded = metadata::all(&run.settings, rank == 0);
     let reference = live.add_string(&mpitrace_format::metadata::encode(&recorded));
     live.set_metadata(reference);

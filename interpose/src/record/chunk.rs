@@ -1,6 +1,8 @@
 //! A chunk of the arrays, as the thread that fills it sees it.
 
-use mpitrace_format::layout::{COLUMNS, ChunkEntry, DISTURBED, INNER_COUNTERS, REQUEST_COLUMNS, SegmentHeader};
+use mpitrace_format::layout::{
+    COLUMNS, ChunkEntry, DISTURBED, INNER_COUNTERS, OPERATION_MASK, REQUEST_COLUMNS, SegmentHeader,
+};
 
 use crate::record::entry::Entry;
 use crate::record::memory::Mapping;
@@ -145,6 +147,12 @@ impl Place {
             self.columns.repetition.add(self.record).write(repetition);
             self.columns.operation.add(self.record).write(operation);
         }
+    }
+
+    /// Which operation it is of.
+    pub fn operation(&self) -> u32 {
+        // SAFETY: the record lies in the chunk (`new`).
+        unsafe { self.columns.operation.add(self.record).read() & OPERATION_MASK }
     }
 
     /// Gives it another operation; whether it counts as disturbed stays.

@@ -1,6 +1,6 @@
 //! Communicators, as far as the tracer itself calls MPI functions on them.
 
-use std::ffi::c_int;
+use std::ffi::{c_int, c_void};
 use std::marker::PhantomData;
 
 use bytemuck::Pod;
@@ -20,6 +20,23 @@ impl Comm {
     /// The one behind a handle that the program has passed or the library has returned.
     pub fn of_handle(handle: usize) -> Comm {
         Comm(handle)
+    }
+
+    /// The handle behind one of Fortran; `None` where the library lacks the function that says it.
+    pub fn of_fortran(handle: c_int) -> Option<usize> {
+        static OF_ABI: Symbol = Symbol::new("PMPI_Comm_fromint\0");
+        static OF_LIBRARY: Symbol = Symbol::new("PMPI_Comm_f2c\0");
+        let own = abi::get();
+        if own.handle_size == size_of::<c_int>() {
+            // MPICH: one and the same.
+            return Some(handle as u32 as usize);
+        }
+        let address = OF_ABI.get().or_else(|| OF_LIBRARY.get())?;
+        // SAFETY: MPI_Comm MPI_Comm_f2c(MPI_Fint) and MPI_Comm MPI_Comm_fromint(int), callable at any time, where a
+        // handle is as large as an address.
+        let found =
+            unsafe { std::mem::transmute::<*mut c_void, unsafe extern "C" fn(c_int) -> usize>(address)(handle) };
+        Some(own.handle(found))
     }
 
     fn ask(self, function: unsafe fn(usize, usize) -> bool) -> Option<c_int> {
@@ -136,13 +153,13 @@ impl Comm {
         unsafe { bcast(place, bytes, abi::get().byte, 0, self.0) }
     }
 
-    /// The words of all ranks, which come here with as many, in the order of the ranks at rank 0, whose `all` has room for
-    /// them; the others' has none. False: it has failed.
+    /// The words of all ranks, which come here with as many, in the order of the ranks at rank 0, whose `all` has room
+    /// for them; the others' has none. False: it has failed.
     pub fn gather(self, words: &[u64], all: &mut [u64]) -> bool {
         let (send, receive) = (words.as_ptr().expose_provenance(), all.as_mut_ptr().expose_provenance());
         let (bytes, byte) = (size_of_val(words), abi::get().byte);
-        // SAFETY: int MPI_Gather(const void *, int, MPI_Datatype, void *, int, MPI_Datatype, int, MPI_Comm); only rank 0
-        // receives, where `all` has as many bytes for each rank.
+        // SAFETY: int MPI_Gather(const void *, int, MPI_Datatype, void *, int, MPI_Datatype, int, MPI_Comm); only rank
+        // 0 receives, where `all` has as many bytes for each rank.
         unsafe { gather(send, bytes, byte, receive, bytes, byte, 0, self.0) }
     }
 
@@ -175,8 +192,8 @@ impl Comm {
         result
     }
 
-    /// Sends words. Up to 1 KiB are buffered by the libraries at their usual settings: then the call returns also if the
-    /// other never receives them.
+    /// Sends words. Up to 1 KiB are buffered by the libraries at their usual settings: then the call returns also if
+    /// the other never receives them.
     pub fn send(self, words: &[u64], to: usize, tag: usize) {
         let (place, bytes) = (words.as_ptr().expose_provenance(), size_of_val(words));
         // SAFETY: int MPI_Send(const void *, int, MPI_Datatype, int, int, MPI_Comm); the words live until the call
