@@ -10,6 +10,7 @@ use mpitrace_format::layout::{DISTURBED, RankHeader, abi, clock_source, counter_
 use mpitrace_format::metadata::{self, Metadata, UNKNOWN};
 use serde::Serialize;
 
+use super::frequency::Frequency;
 use super::nodes;
 
 /// All of it.
@@ -36,6 +37,8 @@ pub struct Facts {
     /// Events that shared their counter with others: values are scaled up.
     pub counters_scaled: Vec<String>,
     pub clock: ClockFacts,
+    /// Of the processors; `None` where the kernel did not state it.
+    pub frequency: Option<Frequency>,
     pub hosts: BTreeMap<String, Vec<u32>>,
     pub affinity: BTreeMap<String, Vec<u32>>,
     pub settings: Settings,
@@ -160,6 +163,7 @@ impl Facts {
             counters_limited: limited(trace),
             counters_scaled: scaled(trace),
             clock: ClockFacts::of(trace, clock),
+            frequency: Frequency::of(trace),
             hosts: by_rank(trace, "host"),
             affinity: by_rank(trace, "affinity"),
             settings: first.map_or(Settings::DEFAULT, |part| Settings::of(part.info())),
