@@ -27,8 +27,8 @@ use mpitrace::reader::Trace;
 use mpitrace::run_time::RunTime;
 use mpitrace::statistics::enough::{self, Wish};
 use mpitrace::statistics::{
-    Outliers, Random, Sample, autocorrelation, dependence, dependence_of_quantile, ljung_box, median, median_interval,
-    modes, mser5, period,
+    Intervals, Outliers, Random, Sample, are_dependent, autocorrelation, dependence, dependence_lasts,
+    dependence_of_quantile, ljung_box, median, median_interval, modes, mser5, period,
 };
 use mpitrace::synthetic::{SyntheticRank, write};
 use mpitrace_format::TraceError;
@@ -168,15 +168,18 @@ fn numbers(values: &[f64]) -> impl Sized {
     let sample = Sample::new(values);
     let middle = sample.median().unwrap_or(0.0);
     let wish = Wish { half_width: 0.01, confidence: 0.95 };
-    let quantiles = [0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99];
-    let quantiles = quantiles.map(|p| (sample.quantile(p), sample.quantile_interval(p, 0.95)));
+    let of_both = [dependence(values), dependence_of_quantile(values, middle)];
+    let intervals = Intervals::knowing(values, sample.sorted(), 0.95, of_both);
+    let quantiles = intervals.quantiles([0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99]);
+    let dependent = are_dependent(values, &sample);
     let slow = values.iter().enumerate().filter(|(_, value)| **value >= 2.0 * middle);
     let slow: Vec<f64> = slow.map(|(index, _)| index as f64).collect();
     (
-        (quantiles, sample.moments(), sample.median_absolute_deviation(), sample.box_plot(), sample.step()),
+        (quantiles, intervals.mean(), sample.moments()),
+        (sample.median_absolute_deviation(), sample.box_plot(), sample.step()),
         (Outliers::of(&sample), median_interval(&sample, 0.95, 10_000, 1), period(&slow, 2.0)),
-        (ljung_box(&autocorrelation(values, 10), values.len()), dependence(values)),
-        (dependence_of_quantile(values, middle), modes(values, &sample), mser5(values)),
+        (ljung_box(&autocorrelation(values, 10), values.len()), dependent),
+        (dependent && dependence_lasts(values, &sample), modes(values, &sample), mser5(values)),
         (enough::mean(values, 1e3, wish), enough::median(&sample, 1e3, wish)),
     )
 }

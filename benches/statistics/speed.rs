@@ -8,8 +8,8 @@ use std::time::Instant;
 
 use mpitrace::statistics::enough::{self, Wish};
 use mpitrace::statistics::{
-    Intervals, Outliers, Random, Sample, autocorrelation, chow, dependence, dependence_of_quantile, ljung_box,
-    median_interval, modes, mser5, period,
+    Intervals, Outliers, Random, Sample, are_dependent, autocorrelation, chow, dependence, dependence_lasts,
+    dependence_of_quantile, ljung_box, median_interval, modes, mser5, period,
 };
 
 const ROUNDS: usize = 3;
@@ -34,11 +34,9 @@ pub fn print(count: usize) {
         (
             "intervals of dependent values",
             Box::new(|| {
-                let intervals = Intervals::of(&values, &sample, 0.95);
+                let intervals = Intervals::of(&values, sample.sorted(), 0.95);
                 black_box(intervals.mean());
-                for p in [0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99] {
-                    black_box(intervals.quantile(p));
-                }
+                black_box(intervals.quantiles([0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99]));
             }),
         ),
         ("moments", Box::new(|| keep(sample.moments()))),
@@ -48,6 +46,7 @@ pub fn print(count: usize) {
         ("autocorrelation, Ljung-Box", Box::new(|| keep(ljung_box(&autocorrelation(&values, 10), count)))),
         ("worth for the mean", Box::new(|| keep(dependence(&values)))),
         ("worth for the median", Box::new(|| keep(dependence_of_quantile(&values, median)))),
+        ("dependent", Box::new(|| keep(are_dependent(&values, &sample) && dependence_lasts(&values, &sample)))),
         ("modes", Box::new(|| keep(modes(&values, &sample)))),
         ("MSER-5", Box::new(|| keep(mser5(&values)))),
         ("Chow", Box::new(|| keep(chow(&values, count / 10)))),

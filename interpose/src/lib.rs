@@ -15,5 +15,6 @@ mod clocks;
 mod counters;
 mod identity;
 mod job;
+mod online;
 mod record;
 mod requests;

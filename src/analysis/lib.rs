@@ -21,9 +21,12 @@ pub mod large_pages;
 pub mod metrics;
 pub mod operations;
 pub mod packed;
-mod parallel;
 pub mod reader;
 pub mod run_time;
 pub mod statistics;
 pub mod synchronisation_check;
 pub mod synthetic;
+
+pub use mpitrace_series::stopping;
+
+pub(crate) use mpitrace_series::parallel;

@@ -7,6 +7,10 @@
 /// Names and values. A name that starts with `env.` is a variable of the environment.
 pub type Metadata = Vec<(String, String)>;
 
+/// The frequencies that a rank's processor was seen with while the program ran: how many readings, the least and the
+/// largest in kHz, and of those that differ `SECONDS:PROCESSOR:KHZ`, the time since the first.
+pub const FREQUENCIES: &str = "frequencies";
+
 /// The value that stands for one that cannot be seen from inside the program.
 pub const UNKNOWN: &str = "unknown";
 

@@ -41,6 +41,7 @@ mod messages;
 mod odd_calls;
 mod odd_names;
 mod odd_processes;
+mod online;
 mod output;
 mod pack;
 mod preload;
@@ -93,6 +94,7 @@ fn main() {
         ("messages", messages::TESTS),
         ("counters", counters::TESTS),
         ("cost", cost::TESTS),
+        ("online", online::TESTS),
         ("call_sites", call_sites::TESTS),
         ("variables", variables::TESTS),
         ("handles", handles::TESTS),

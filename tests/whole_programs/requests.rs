@@ -1,5 +1,9 @@
 //! Non-blocking collectives and those over neighbours: recorded from their start until they are found complete.
 
+use mpitrace::statistics::median;
+use serde_json::Value;
+
+use crate::support::companion::mpitrace;
 use crate::support::want::WORLD;
 use crate::support::{Case, On, Test, Want, want};
 
@@ -14,6 +18,7 @@ const SHARING: On = On::Only(&["mpich4", "mpich5", "mpich5-abi"]);
 pub const TESTS: &[Test] = &[
     Test::new("of_every_kind_are_followed_in_every_way", every_kind),
     Test::new("tell_what_starting_testing_and_waiting_took", times),
+    Test::new("are_told_apart_by_the_interval_of_their_tests", progress),
     Test::new("that_persist_are_a_repetition_with_each_start", persistent).on(PERSISTENT),
     Test::new("that_persist_keep_their_count_where_a_start_is_refused", refused_start).on(PERSISTENT),
     Test::new("that_are_complete_at_their_start_end_there", complete_at_start).on(SHARING),
@@ -121,6 +126,51 @@ fn persistent(case: &Case) {
     traced.trace.info().assert_is_in_any_order(&wants);
     let open = traced.trace.dump(&[]).into_iter().filter(|row| row.exit_ns.is_none()).count();
     assert_eq!(open, 0, "every start was found complete");
+}
+
+/// As tests/programs/progress.c has them.
+const REPETITIONS: u64 = 100;
+const WORK_NS: f64 = 2e6;
+
+/// What `stats` says of work, tests and their interval follows from the calls that `dump` shows.
+fn progress(case: &Case) {
+    let trace = case.traced(2, "progress.c");
+    let started = trace.info().only("MPI_Iallreduce").operation.to_string();
+    let path = trace.path.to_str().expect("a plain path");
+    let finished = mpitrace(&["stats", path, "--json", "--operation", &started, "--work", "2000000"]);
+    let facts: Value =
+        serde_json::from_str(&finished.stdout).unwrap_or_else(|why| panic!("{why}: {}", finished.stderr));
+    let told = &facts[0]["non_blocking"];
+    let number = |key: &str| told[key].as_f64().unwrap_or_else(|| panic!("no {key} in {told}"));
+
+    let rows = trace.dump(&["--operation", &started]);
+    let [mut total, mut tests, mut work] = [(); 3].map(|()| vec![0.0_f64; REPETITIONS as usize]);
+    for row in &rows {
+        row.assert_followed();
+        let k = row.repetition as usize;
+        let took = row.exit_ns.expect("complete") - row.enter_ns;
+        let [init, test, wait] = [row.init_ns, row.test_ns, row.wait_ns].map(|time| time.expect("of a request"));
+        total[k] = total[k].max(took);
+        work[k] = work[k].max(took - init - test - wait);
+        tests[k] = tests[k].max(row.tests.expect("of a request") as f64);
+    }
+    let middle = |values: &[f64]| median(&mut values.to_vec()).expect("repetitions");
+    // Times are divided by a rounded frequency, and global ones have lost some digits.
+    let near = |found: f64, expected: f64| assert!((found - expected).abs() <= 2.0, "{found}, not {expected}: {told}");
+    near(number("work_ns"), middle(&work));
+    near(number("overhead_by_work_ns"), middle(&total) - WORK_NS);
+    assert_eq!(number("tests"), middle(&tests), "{told}");
+
+    // Without tests the whole work is one interval, in 20 repetitions; 20 more have no work.
+    let steps = told["progress"].as_array().expect("a list");
+    let of = |step: &Value, key: &str| step[key].as_f64().expect("a number");
+    assert!(steps.is_sorted_by(|a, b| of(a, "interval_ns") < of(b, "interval_ns")), "{told}");
+    let listed: f64 = steps.iter().map(|step| of(step, "repetitions")).sum();
+    assert!(steps.len() >= 2 && listed > 0.5 * REPETITIONS as f64 && listed <= REPETITIONS as f64, "{told}");
+    assert!(work.iter().skip(1).step_by(5).all(|&work| work >= WORK_NS), "{work:?}");
+    assert!(steps.iter().any(|step| of(step, "interval_ns") >= WORK_NS), "{told}");
+    assert!(steps.iter().any(|step| of(step, "interval_ns") < 0.1 * WORK_NS), "{told}");
+    assert!(steps.iter().all(|step| step["overlap"].is_number()), "the blocking operation is in the trace: {told}");
 }
 
 /// The refused start is no call: those that follow it are matched with rank 0's.

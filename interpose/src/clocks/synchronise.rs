@@ -11,6 +11,7 @@ use super::meeting::{Met, meet, patience_for_answer};
 use super::peers::Leaders;
 use super::schedule::Schedule;
 use super::{Clocks, peers, published_map};
+use crate::job::frequency;
 use crate::record::ticks;
 
 impl Clocks {
@@ -56,6 +57,7 @@ impl Clocks {
             self.buffer.add_probe(mpitrace_format::layout::ProbeEntry { sync: index, ..*probe });
         }
         self.buffer.add_sync(mpitrace_synchronise::entry(index, kind, *begin, *end, found));
+        frequency::read();
     }
 
     /// Meets the other leaders after so many calls of MPI_COMM_WORLD, and synchronises with them where it is time and

@@ -18,7 +18,7 @@ use crate::boundary::system;
 use crate::counters::per_call;
 use crate::job::output::{self, Written};
 use crate::job::run::{RUN, Run};
-use crate::job::{first_on_node, launcher, log, output_name, world};
+use crate::job::{first_on_node, frequency, launcher, log, output_name, world};
 use crate::record::{mode, thread, ticks};
 
 /// How far this rank got, at this tick.
@@ -31,6 +31,8 @@ pub fn mark(run: &Run, reached: u32) {
             if !found.is_empty() && first_on_node::is_first("counters") {
                 found.into_iter().for_each(log::warn);
             }
+            frequency::read();
+            frequency::keep(run);
         }
         live.change_rank(|rank| {
             rank.last_anchor = ticks::anchor();

@@ -8,6 +8,7 @@ pub mod agreement;
 pub mod batch;
 pub mod exit_writer;
 pub mod first_on_node;
+pub mod frequency;
 pub mod launcher;
 pub mod lifecycle;
 pub mod log;

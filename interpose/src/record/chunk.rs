@@ -201,6 +201,12 @@ impl Place {
         }
     }
 
+    /// Which operation it is of.
+    pub fn operation(&self) -> u32 {
+        // SAFETY: the record lies in the chunk (`new`).
+        unsafe { self.columns.operation.add(self.record).read() & OPERATION_MASK }
+    }
+
     /// Gives it another operation; what is marked at it stays.
     pub fn change_operation(&self, number: u32, repetition: u64) {
         // SAFETY: the record lies in the chunk (`new`), whose columns have this type.

@@ -84,7 +84,7 @@ fields! {
         key set_key: [u64; 2], calls set_calls: u64, size set_size: u32, rank set_rank: u32, name set_name: u32,
         flags set_flags: u32, sync_at set_sync_at: u64
     }
-    OperationEntry { calls set_calls: u64 }
+    OperationEntry { calls set_calls: u64, communicator set_communicator: u32, function set_function: u32 }
     ThreadEntry {
         tid set_tid: u32, paused set_paused: u64, failed set_failed: u64, untracked set_untracked: u64,
         failed_in_place set_failed_in_place: u64, interruptions_by set_interruptions_by: u32,

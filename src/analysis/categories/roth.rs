@@ -1,6 +1,6 @@
 //! Roth's rule: the cumulative minimum and three factors.
 
-use super::category::{Categories, Category};
+use super::{Categories, Category};
 use crate::statistics::median;
 
 /// The three factors of Roth's rule.

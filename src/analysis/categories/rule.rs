@@ -1,8 +1,7 @@
 //! The choice of a rule: its name, its help, and what it finds in a series of run times.
 
-use super::category::{Categories, Category};
-use super::robust::{Class, NotFinite, Robust};
 use super::roth::Roth;
+use super::{Categories, Category, Class, NotFinite, Robust};
 use crate::statistics::{Sample, median, tukey_fences};
 
 /// A rule that sorts repetitions into categories, with its factors.

@@ -11,9 +11,10 @@
 
 mod barriers;
 mod non_blocking;
+pub mod progress;
 
 pub use barriers::{Barriers, Bounds, Verdict};
-pub use non_blocking::{Overheads, overlap};
+pub use non_blocking::{Overheads, Requests, overlap};
 
 /// No rank alone.
 pub const NOBODY: u32 = u32::MAX;

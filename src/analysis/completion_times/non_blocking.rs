@@ -12,18 +12,47 @@ pub struct Overheads {
     pub test_ns: Vec<f64>,
     /// t_wait.
     pub wait_ns: Vec<f64>,
+    /// From the start until it was found complete.
+    pub total_ns: Vec<f64>,
+    /// The rest of that: what the program computed meanwhile.
+    pub work_ns: Vec<f64>,
+    /// The tests.
+    pub tests: Vec<f64>,
+    /// What the program computed between two calls that could progress the operation: t_work / (tests + 1).
+    pub interval_ns: Vec<f64>,
+}
+
+/// What is known of one rank's requests, for each repetition.
+#[derive(Clone, Copy, Debug)]
+pub struct Requests<'v> {
+    /// t_init, ns.
+    pub init_ns: &'v [f64],
+    /// The sum of t_test, ns.
+    pub test_ns: &'v [f64],
+    /// t_wait, ns.
+    pub wait_ns: &'v [f64],
+    /// How many tests.
+    pub tests: &'v [f64],
+    /// From the start until it was found complete, ns.
+    pub total_ns: &'v [f64],
 }
 
 impl Overheads {
-    /// Adds the next rank: t_init, the sum of t_test and t_wait of each repetition.
-    pub fn add(&mut self, [init, test, wait]: [&[f64]; 3]) {
-        let n = init.len();
-        let sum = |row: usize| init[row] + test[row] + wait[row];
+    /// Adds the next rank.
+    pub fn add(&mut self, rank: Requests<'_>) {
+        let Requests { init_ns, test_ns, wait_ns, tests, total_ns } = rank;
+        let n = init_ns.len();
+        let sum = |row: usize| init_ns[row] + test_ns[row] + wait_ns[row];
+        let work = |row: usize| (total_ns[row] - sum(row)).max(0.0);
         for (largest, value) in [
             (&mut self.overhead_ns, &sum as &dyn Fn(usize) -> f64),
-            (&mut self.init_ns, &|row| init[row]),
-            (&mut self.test_ns, &|row| test[row]),
-            (&mut self.wait_ns, &|row| wait[row]),
+            (&mut self.init_ns, &|row| init_ns[row]),
+            (&mut self.test_ns, &|row| test_ns[row]),
+            (&mut self.wait_ns, &|row| wait_ns[row]),
+            (&mut self.total_ns, &|row| total_ns[row]),
+            (&mut self.work_ns, &work),
+            (&mut self.tests, &|row| tests[row]),
+            (&mut self.interval_ns, &|row| work(row) / (tests[row] + 1.0)),
         ] {
             largest.resize(n, f64::NAN);
             // The maximum with what is not a number is the other one.
@@ -48,8 +77,22 @@ mod tests {
     #[test]
     fn the_overhead_of_a_repetition_is_that_of_its_slowest_rank() {
         let mut overheads = Overheads::default();
-        overheads.add([&[1.0, 1.0], &[2.0, 0.0], &[10.0, 5.0]]);
-        overheads.add([&[3.0, 2.0], &[0.0, 0.0], &[2.0, 7.0]]);
+        overheads.add(Requests {
+            init_ns: &[1.0, 1.0],
+            test_ns: &[2.0, 0.0],
+            wait_ns: &[10.0, 5.0],
+            tests: &[3.0, 0.0],
+            total_ns: &[53.0, 6.0],
+        });
+        overheads.add(Requests {
+            init_ns: &[3.0, 2.0],
+            test_ns: &[0.0, 0.0],
+            wait_ns: &[2.0, 7.0],
+            tests: &[0.0, 0.0],
+            total_ns: &[8.0, 19.0],
+        });
+        assert_eq!((&overheads.total_ns[..], &overheads.work_ns[..]), (&[53.0, 19.0][..], &[40.0, 10.0][..]));
+        assert_eq!((&overheads.tests[..], &overheads.interval_ns[..]), (&[3.0, 0.0][..], &[10.0, 10.0][..]));
         assert_eq!(overheads.overhead_ns, [13.0, 9.0]);
         assert_eq!((&overheads.init_ns[..], &overheads.wait_ns[..]), (&[3.0, 2.0][..], &[10.0, 7.0][..]));
     }

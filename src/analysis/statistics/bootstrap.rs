@@ -1,7 +1,6 @@
 //! The bootstrap interval of the median (Efron 1979), without drawing the resamples.
 
-use super::order::Interval;
-use super::{Random, Sample};
+use super::{Interval, Random, Sample};
 
 /// The percentile interval of the median over so many resamples. The same seed gives the same interval.
 ///

@@ -1,8 +1,6 @@
 //! How many repetitions, and how many runs, an interval of a chosen width takes.
 
-use super::order::interval_ranks;
-use super::student::student_quantile;
-use super::{Interval, Sample, moments};
+use super::{Interval, Sample, interval_ranks, moments, student_quantile};
 
 /// How wide an interval may be, and how sure.
 #[derive(Clone, Copy, Debug, PartialEq)]

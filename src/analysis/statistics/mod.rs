@@ -4,67 +4,32 @@
 //! docs/statistics.md has the formulas and where they come from; tests/reference/ the values of SciPy that they are
 //! held against.
 
-mod autocorrelation;
 mod bootstrap;
 pub mod enough;
 mod histogram;
-mod intervals;
-mod long_run;
+mod independence;
+mod mode_places;
 mod modes;
-mod order;
 mod outliers;
 mod periodicity;
-mod random;
 #[cfg(test)]
 mod reference;
 mod sample;
 pub mod schemes;
 mod start;
-mod student;
 
-pub use {
-    autocorrelation::{
-        Dependence, LjungBox, are_dependent, autocorrelation, dependence, dependence_of_quantile, ljung_box,
-    },
-    bootstrap::median_interval,
-    histogram::{Bins, empirical_distribution, freedman_diaconis},
-    intervals::Intervals,
-    modes::{Mode, modes},
-    order::{Interval, interval_ranks},
-    outliers::{Outliers, tukey_fences},
-    periodicity::{Period, period},
-    random::Random,
-    sample::{BoxPlot, Moments, Sample, moments},
-    start::{Chow, chow, mser5},
-    student::student_quantile,
+pub use mpitrace_series::statistics::{
+    Dependence, Interval, Intervals, Moments, Random, autocorrelation, block_means, cosine_powers, dependence,
+    dependence_of_quantile, interval_ranks, median, moments, quantile, student_quantile,
 };
 
-/// The median: the middle value, or the mean of the two middle ones. `None` for no values.
-///
-/// Takes the values out of order; 1 selection, no sort.
-pub fn median(values: &mut [f64]) -> Option<f64> {
-    let middle = values.len() / 2;
-    if values.is_empty() {
-        return None;
-    }
-    let even = values.len().is_multiple_of(2);
-    let (below, &mut upper, _) = values.select_nth_unstable_by(middle, f64::total_cmp);
-    if !even {
-        return Some(upper);
-    }
-    let lower = below.iter().copied().max_by(f64::total_cmp)?;
-    Some(lower + (upper - lower) / 2.0)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_median_is_the_middle_or_the_mean_of_the_two_middle_values() {
-        assert_eq!(median(&mut []), None);
-        assert_eq!(median(&mut [7.0]), Some(7.0));
-        assert_eq!(median(&mut [9.0, 1.0, 5.0]), Some(5.0));
-        assert_eq!(median(&mut [9.0, 1.0, 5.0, 6.0]), Some(5.5));
-    }
-}
+pub use {
+    bootstrap::median_interval,
+    histogram::{Bins, empirical_distribution, freedman_diaconis},
+    independence::{LjungBox, are_dependent, dependence_lasts, ljung_box},
+    modes::{Mode, modes},
+    outliers::{Outliers, tukey_fences},
+    periodicity::{Period, period},
+    sample::{BoxPlot, Sample},
+    start::{Chow, chow, mser5},
+};

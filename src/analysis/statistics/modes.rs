@@ -1,6 +1,7 @@
 //! The clusters of the run times: how many there are, how much each holds, and when each occurs.
 
 use super::Sample;
+use super::mode_places::{Places, places};
 
 /// A cluster of values around a maximum of their density.
 #[derive(Clone, Debug, PartialEq)]
@@ -33,8 +34,8 @@ const MOST_CELLS: usize = 1 << 16;
 const KERNEL_REACH: f64 = 4.0;
 /// A valley must be this deep against the lower of its two peaks...
 const VALLEY: f64 = 0.75;
-/// ... and by sqrt(2 ln n) standard errors of the counts, which the largest of n normal variables comes to; where next to
-/// nothing lies in it, by so many values.
+/// ... and by sqrt(2 ln n) standard errors of the counts, which the largest of n normal variables comes to; where next
+/// to nothing lies in it, by so many values.
 const BETWEEN: f64 = 6.0;
 /// A mode holds this share of the values at least, ...
 const LEAST_SHARE: f64 = 0.018;
@@ -52,52 +53,34 @@ const COMPACT_SHARE: f64 = 0.7;
 /// grows with them) with Silverman's (1986, equation 3.31) bandwidth 0.9 sigma n^(-1/5). Its sigma and its n are
 /// those of the largest mode: the length of its shortest half over 1.349, so that modes far apart do not widen it; at
 /// first that of the shortest fifth of all values. Two maxima are two modes if the
-/// valley between them is below 3/4 of the lower one, by more than sqrt(2 ln n) standard errors. Each holds 1.8 % of the values and 5
-/// of them, most of them as close together as the values of the narrowest half are: what is strewn further are outliers,
-/// and counts to the mode that is nearest.
+/// valley between them is below 3/4 of the lower one, by more than sqrt(2 ln n) standard errors. Each holds 1.8 % of
+/// the values and 5 of them, most of them as close together as the values of the narrowest half are: what is strewn
+/// further are outliers, and counts to the mode that is nearest.
 pub fn modes(values: &[f64], sample: &Sample) -> Vec<Mode> {
     let Some(ranges) = ranges(sample) else { return Vec::new() };
-    let mut modes: Vec<Place> = ranges.iter().map(|_| Place::default()).collect();
-    let mut previous = usize::MAX;
-    for (place, value) in values.iter().enumerate().filter(|(_, value)| value.is_finite()) {
-        // The last range has no upper end.
-        let mode = ranges[..ranges.len() - 1].partition_point(|range| range.end <= *value);
-        modes[mode].add(place, mode == previous);
-        previous = mode;
-    }
+    let ends: Vec<f64> = ranges[..ranges.len() - 1].iter().map(|range| range.end).collect();
+    let modes = places(values, &ends);
     let n = sample.len();
     let sorted = sample.sorted();
     let mut found = Vec::with_capacity(ranges.len());
     for (range, place) in ranges.iter().zip(&modes) {
-        let Some(&first) = place.places.first() else { continue };
-        let count = place.places.len();
+        let &Places { count, first, last, quartiles, runs } = place;
+        if count == 0 {
+            continue;
+        }
         let lowest = sorted.partition_point(|&value| value < range.start);
         found.push(Mode {
             peak: range.peak,
             range: [sorted[lowest], sorted[lowest + count - 1]],
             share: count as f64 / n as f64,
             count,
-            first: first as usize,
-            last: *place.places.last().unwrap_or(&first) as usize,
-            quartiles: [1, 2, 3].map(|quarter| place.places[(count - 1) * quarter / 4] as usize),
-            run_length: count as f64 / place.runs as f64,
+            first,
+            last,
+            quartiles,
+            run_length: count as f64 / runs as f64,
         });
     }
     found
-}
-
-/// Where the values of a mode are in the series.
-#[derive(Default)]
-struct Place {
-    places: Vec<u32>,
-    runs: usize,
-}
-
-impl Place {
-    fn add(&mut self, place: usize, continued: bool) {
-        self.places.push(place as u32);
-        self.runs += usize::from(!continued);
-    }
 }
 
 struct Range {
@@ -338,7 +321,8 @@ fn merge(ranges: &mut Vec<Range>, is_mode: impl Fn(&Range) -> bool) {
             continue;
         }
         let mut start = range.start;
-        // Those between two modes: each goes to the nearer one, so the first of them that is nearer to this one decides.
+        // Those between two modes: each goes to the nearer one, so the first of them that is nearer to this one
+        // decides.
         let below = merged.last().map(|mode| mode.peak);
         let nearer = |one: &&Range| below.is_none_or(|below| range.peak - one.peak < one.peak - below);
         if let Some(first) = pending.iter().find(nearer) {

@@ -125,23 +125,6 @@ fn means_have_students_interval_and_need_as_many_as_it_takes() {
 }
 
 #[test]
-fn the_parts_of_the_intervals_of_dependent_values_are_those_of_scipy() {
-    let all: Value = serde_json::from_str(include_str!("../../../tests/reference/intervals.json")).unwrap();
-    for case in all["long_run"].as_array().unwrap() {
-        let (values, cosines) = (numbers(&case["values"]), case["cosines"].as_u64().unwrap() as usize);
-        let powers = long_run::cosine_powers(&values, cosines);
-        let found = powers.iter().sum::<f64>() / cosines as f64 / values.len() as f64;
-        same(found, &case["variance_of_mean"], "long run");
-    }
-    for case in all["places"].as_array().unwrap() {
-        let (n, p) = (case["n"].as_f64().unwrap(), case["p"].as_f64().unwrap());
-        let found = intervals::places(n, p, 0.05).unwrap();
-        same(found[0], &case["places"][0], &format!("lower, {n}, {p}"));
-        same(found[1], &case["places"][1], &format!("upper, {n}, {p}"));
-    }
-}
-
-#[test]
 fn bins_are_no_wider_than_freedman_and_diaconis_say() {
     each(|name, values, expected| {
         let bins = freedman_diaconis(&Sample::new(values)).unwrap();

@@ -2,23 +2,13 @@
 
 use rayon::prelude::*;
 
-use super::median;
-use super::order::{Interval, interval_ranks};
+use super::{Interval, Moments, interval_ranks, median, moments, quantile};
 
 /// Values in ascending order, all of them finite.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Sample {
     sorted: Vec<f64>,
     not_finite: usize,
-}
-
-/// Mean and standard deviation, in the unit of the values.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Moments {
-    /// The arithmetic mean.
-    pub mean: f64,
-    /// With n - 1 in the denominator; `None` for one value.
-    pub standard_deviation: Option<f64>,
 }
 
 /// The numbers of a box plot (Tukey 1977), in the unit of the values.
@@ -77,11 +67,7 @@ impl Sample {
     /// The quantile at `p` (0 to 1) of R's type 7 (Hyndman and Fan 1996), which NumPy has by default too: linear
     /// between the order statistics around 1 + (n - 1) p.
     pub fn quantile(&self, p: f64) -> Option<f64> {
-        let last = self.sorted.len().checked_sub(1)?;
-        let place = p.clamp(0.0, 1.0) * last as f64;
-        let below = place.floor() as usize;
-        let (lower, upper) = (self.sorted[below], self.sorted[(below + 1).min(last)]);
-        Some(lower + (upper - lower) * (place - below as f64))
+        quantile(&self.sorted, p)
     }
 
     /// The median.
@@ -191,35 +177,6 @@ fn sort_shared(bits: &mut [i64], processors: usize) {
             rayon::join(|| sort_shared(below, processors / 2), || sort_shared(above, processors / 2));
         }
         _ => bits.par_sort_unstable(),
-    }
-}
-
-/// Mean and standard deviation of values in any order. In two passes, each summed pairwise by halves: the error grows
-/// with the logarithm of their number.
-pub fn moments(values: &[f64]) -> Option<Moments> {
-    if values.is_empty() {
-        return None;
-    }
-    let n = values.len() as f64;
-    let mean = sum(values, &|value| value) / n;
-    let squares = sum(values, &|value| (value - mean) * (value - mean));
-    let standard_deviation = (values.len() > 1).then(|| (squares / (n - 1.0)).sqrt());
-    Some(Moments { mean, standard_deviation })
-}
-
-fn sum(values: &[f64], term: &(impl Fn(f64) -> f64 + Sync)) -> f64 {
-    // Long enough to be worth another processor, short enough for a plain sum.
-    match values.len() {
-        0..=1024 => values.iter().map(|&value| term(value)).sum(),
-        1025..=65_536 => {
-            let (left, right) = values.split_at(values.len() / 2);
-            sum(left, term) + sum(right, term)
-        }
-        _ => {
-            let (left, right) = values.split_at(values.len() / 2);
-            let (left, right) = rayon::join(|| sum(left, term), || sum(right, term));
-            left + right
-        }
     }
 }
 

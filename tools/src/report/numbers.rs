@@ -18,10 +18,10 @@ const QUANTILES: [(&str, f64); 7] = [
     ("99 % quantile", 0.99),
 ];
 
-/// Of all values and of the good ones, ns, each in the order in which they were measured, and sorted. The intervals allow
-/// for the dependence of the repetitions.
+/// Of all values and of the good ones, ns, each in the order in which they were measured, and sorted. The intervals
+/// allow for the dependence of the repetitions.
 pub fn table(all: (&[f64], &Sample), good: (&[f64], &Sample)) -> Vec<Number> {
-    let intervals = [all, good].map(|(values, sample)| Intervals::of(values, sample, CONFIDENCE));
+    let intervals = [all, good].map(|(values, sample)| Intervals::of(values, sample.sorted(), CONFIDENCE));
     let (all, good) = (all.1, good.1);
     let of_both =
         |name, unit, of: &dyn Fn(&Sample) -> Option<Estimate>| Number { name, unit, all: of(all), good: of(good) };

@@ -243,6 +243,31 @@ fn run_times_of_another_tool_have_the_same_numbers_where_they_can() {
 }
 
 #[test]
+fn a_stopping_rule_is_followed_to_where_a_program_would_have_stopped() {
+    let folder = Folder::new();
+    let mut random = Random::new(7);
+    let ranks = trace(2000, |rank, i| {
+        let level = if i < 30 { 20_000.0 } else { 10_000.0 };
+        (level * (0.03 * random.normal()).exp()) as u64 / (1 + u64::from(rank))
+    });
+    let of = |more: &[&str]| stats(&folder, &ranks, more)["enough"]["stopping"].clone();
+    assert_eq!(of(&[]), json!(null));
+    let found = of(&["--stopping", "100,1500", "--half-width", "0.01"]);
+    assert_eq!((&found["enough"], &found["class"], &found["warmup_end"]), (&json!(true), &json!("warmup"), &json!(30)));
+    let (stop, looked_at) = (found["repetitions"].as_u64().unwrap(), found["looked_at"].as_u64().unwrap());
+    assert!((100..1000).contains(&stop) && looked_at == stop, "{found}");
+    assert!(found["error"].as_f64().unwrap() <= 0.01, "{found}");
+    // The median of the good ones, whatever came before.
+    assert!((9_700.0..10_300.0).contains(&found["median_ns"].as_f64().unwrap()), "{found}");
+    let most = of(&["--stopping", "100,150", "--half-width", "0.0001"]);
+    assert_eq!((&most["repetitions"], &most["enough"]), (&json!(150), &json!(false)));
+    let more = of(&["--stopping", "100,5000", "--half-width", "0.0001"]);
+    assert_eq!((&more["repetitions"], &more["enough"]), (&json!(null), &json!(false)));
+    let page = mpitrace(&["stats", &folder.trace(&ranks), "--operation", "0", "--stopping", "100,1500"]).stdout;
+    assert!(page.contains(&format!("stopping rule: stops after {stop} of 100 to 1500, error ")), "{page}");
+}
+
+#[test]
 fn what_cannot_be_done_is_one_line_and_exit_2() {
     let folder = Folder::new();
     let trace = folder.trace(&plain());
@@ -252,6 +277,9 @@ fn what_cannot_be_done_is_one_line_and_exit_2() {
         &["--scheme", "ps9"],
         &["--loop", "5"],
         &["--confidence", "1"],
+        &["--stopping", "9,8"],
+        &["--stopping", "9"],
+        &["--stopping", "1,100000"],
         &["--time", "local", "--timing", "root"],
         &["--runs", "/nonexistent"],
     ] {

@@ -10,6 +10,7 @@ use mpitrace_format::layout::{RankHeader, abi, clock_source, counter_flags};
 use mpitrace_format::metadata::{self, Metadata, UNKNOWN};
 use serde::Serialize;
 
+use super::frequency::Frequency;
 use super::interruptions::Interruptions;
 use super::nodes;
 use crate::mismatches::{self, MismatchFacts};
@@ -40,6 +41,8 @@ pub struct Facts {
     pub clock: ClockFacts,
     /// What the operating system did to calls.
     pub interruptions: Interruptions,
+    /// Of the processors; `None` where the kernel did not state it.
+    pub frequency: Option<Frequency>,
     pub hosts: BTreeMap<String, Vec<u32>>,
     pub affinity: BTreeMap<String, Vec<u32>>,
     pub settings: Settings,
@@ -176,6 +179,7 @@ impl Facts {
             counters_scaled: scaled(trace),
             clock: ClockFacts::of(trace, clock),
             interruptions: Interruptions::of(trace),
+            frequency: Frequency::of(trace),
             hosts: by_rank(trace, "host"),
             affinity: by_rank(trace, "affinity"),
             settings: first.map_or(Settings::DEFAULT, |part| Settings::of(part.info())),

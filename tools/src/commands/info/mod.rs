@@ -1,6 +1,7 @@
 //! `mpitrace info`: what a trace is.
 
 pub mod facts;
+mod frequency;
 mod interruptions;
 mod nodes;
 pub mod page;

@@ -6,6 +6,7 @@ use std::io::{self, Write};
 use mpitrace_format::metadata::UNKNOWN;
 
 use super::facts::{Facts, Settings, UnfinishedFacts};
+use super::frequency::Frequency;
 use crate::mismatches;
 use crate::output::{Attribute, Style};
 use crate::table::{Table, number, text};
@@ -64,6 +65,7 @@ pub fn lines(facts: &Facts) -> Vec<(&'static str, String)> {
     add("threads", factors.get("thread_level"));
     let frequency = if factors.get("frequency_khz").is_some() { "frequency_khz" } else { "frequency_mhz" };
     add("processor", factors.join(&["cpu_model", frequency, "governor", "turbo"]));
+    add("frequency", facts.frequency.as_ref().map(Frequency::line));
     add("pinning", pinning(facts));
     add("network", factors.get("network"));
     add("kernel", factors.get("kernel"));

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use mpitrace::run_time::RunTime;
 use mpitrace::statistics::schemes::{Measurement, Removal, Scheme};
+use mpitrace::stopping::Rule;
 
 use crate::options::{Input, RuleOption, TimeOption};
 
@@ -58,6 +59,13 @@ pub struct Arguments {
     /// Enough repetitions make half of the interval this share of the value
     #[arg(long, value_name = "SHARE", default_value_t = 0.01, value_parser = share)]
     pub half_width: f64,
+    /// Of non-blocking operations: what the work between start and wait takes by itself, for the overhead by work
+    #[arg(long, value_name = "NS", conflicts_with_all = ["scheme", "audit"])]
+    pub work: Option<f64>,
+    /// Also where a program would have stopped that asks after each repetition whether there are enough: at least MIN
+    /// and at most MAX, by --half-width and --confidence
+    #[arg(long, value_name = "MIN,MAX", value_parser = between, conflicts_with_all = ["scheme", "audit"])]
+    pub stopping: Option<Rule>,
     /// Further runs of the same job, to tell how many runs are enough
     #[arg(long, value_name = "FILE", num_args = 1..)]
     pub runs: Vec<PathBuf>,
@@ -188,6 +196,14 @@ impl From<MeasurementName> for Measurement {
 /// The name that the option's value has.
 pub fn name(value: &impl ValueEnum) -> String {
     value.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
+}
+
+/// A stopping rule of so many repetitions; its error and confidence are options of their own.
+fn between(text: &str) -> Result<Rule, String> {
+    let numbers =
+        text.split_once(',').and_then(|(minimum, maximum)| Some((minimum.parse().ok()?, maximum.parse().ok()?)));
+    let (minimum, maximum) = numbers.ok_or("not two whole numbers with a comma between")?;
+    Rule { minimum, maximum, ..Rule::default() }.check().map_err(|why| why.to_string())
 }
 
 fn share(text: &str) -> Result<f64, String> {

@@ -1,8 +1,10 @@
 //! How many repetitions and how many runs are enough.
 
 use anyhow::{Context, Result};
+use mpitrace::categories::Class;
 use mpitrace::statistics::enough::{self, Enough, Wish};
 use mpitrace::statistics::{Sample, median};
+use mpitrace::stopping::{Decision, Rule};
 use serde::Serialize;
 
 use super::arguments::Arguments;
@@ -21,6 +23,49 @@ pub struct EnoughFacts {
     pub median: Needed,
     /// By Student's interval of the mean of the runs' medians; `None` without --runs.
     pub runs: Option<Runs>,
+    /// By the stopping rule; only with --stopping.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stopping: Option<Stopping>,
+}
+
+/// Where a program would have stopped.
+#[derive(Debug, Serialize)]
+pub struct Stopping {
+    pub minimum: u64,
+    pub maximum: u64,
+    /// Repetitions that it makes; `None`: more than there are.
+    pub repetitions: Option<u64>,
+    /// Whether they are enough; else it stops since there may be no more.
+    pub enough: bool,
+    /// Repetitions that the last answer is made of.
+    pub looked_at: usize,
+    pub class: Option<&'static str>,
+    pub warmup_end: Option<u64>,
+    pub median_ns: Option<f64>,
+    /// Half of the interval of the median against it.
+    pub error: Option<f64>,
+}
+
+impl Stopping {
+    /// By the rule, over all complete repetitions of the operation.
+    pub fn of(arguments: &Arguments, source: &Source, number: usize) -> Result<Option<Stopping>> {
+        let Some(rule) = arguments.stopping else { return Ok(None) };
+        let rule = Rule { error: arguments.half_width, confidence: arguments.confidence, ..rule };
+        let run_times = source.run_times(number, arguments.run_time())?.run_time_ns;
+        let stop = rule.stops_at(&run_times, 1);
+        let answer = stop.map_or_else(|| rule.judge_all(&run_times), |(_, answer)| answer);
+        Ok(Some(Stopping {
+            minimum: rule.minimum,
+            maximum: rule.maximum,
+            repetitions: stop.map(|(repetitions, _)| repetitions),
+            enough: answer.decision == Decision::Enough,
+            looked_at: answer.looked_at,
+            class: answer.class.map(Class::name),
+            warmup_end: answer.warmup_end,
+            median_ns: answer.median_ns,
+            error: answer.error,
+        }))
+    }
 }
 
 #[derive(Clone, Copy, Debug, Serialize)]
@@ -57,6 +102,7 @@ impl EnoughFacts {
         sample: &Sample,
         [of_mean, of_median]: [f64; 2],
         runs: Option<Vec<f64>>,
+        stopping: Option<Stopping>,
     ) -> EnoughFacts {
         let wish = Wish { half_width: arguments.half_width, confidence: arguments.confidence };
         let needed = |enough: Option<Enough>| Needed {
@@ -72,6 +118,7 @@ impl EnoughFacts {
                 let found = enough::runs(&median_ns, wish);
                 Runs { median_ns, half_width: found.half_width, runs: found.needed }
             }),
+            stopping,
         }
     }
 }

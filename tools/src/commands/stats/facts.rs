@@ -11,7 +11,7 @@ use serde::Serialize;
 use super::arguments::{Arguments, name};
 use super::completion::{self, Completion};
 use super::counters;
-use super::enough::{self, EnoughFacts};
+use super::enough::{self, EnoughFacts, Stopping};
 use super::non_blocking::{self, NonBlocking};
 use super::numbers::{self, PeriodFacts, Series};
 use super::ranks::{self, RankFacts};
@@ -77,7 +77,7 @@ impl Facts {
         let values = &selection.run_time_ns;
         let warmup_end = selection.categories.warmup_end;
         let confidence = arguments.confidence;
-        let mut series = Series::of(values, &sample, &repetition, warmup_end, confidence, arguments.seed);
+        let (mut series, intervals) = Series::of(values, &sample, &repetition, warmup_end, confidence, arguments.seed);
         series.outlier_period = outlier_period(&selection, &repetition, &sample, times.as_ref());
         progress.step();
         let worth = [series.effective_repetitions, series.effective_repetitions_median];
@@ -90,6 +90,7 @@ impl Facts {
                 Some(medians)
             }
         };
+        let stopping = Stopping::of(arguments, source, number)?;
         let facts = Facts {
             time: arguments.time_name(),
             method: arguments.rule.rule.name(),
@@ -99,11 +100,11 @@ impl Facts {
             used: values.len(),
             left_out: selection.left_out,
             notes: Vec::new(),
-            description: numbers::Description::of(values, &sample, confidence),
-            enough: EnoughFacts::of(arguments, values, &sample, worth, runs),
+            description: numbers::Description::of(&sample, intervals),
+            enough: EnoughFacts::of(arguments, values, &sample, worth, runs, stopping),
             series,
             completion: times.as_ref().map(|times| Completion::of(source, number, &of_ranks, times, &selection)),
-            non_blocking: non_blocking::of(source, number, &selection)?,
+            non_blocking: non_blocking::of(source, number, &selection, arguments.work)?,
             counters: counters::of(source, number, &selection),
             per_rank: arguments.per_rank.then(|| ranks::of(&of_ranks, times.as_ref(), &selection, confidence)),
             operation,

@@ -1,7 +1,7 @@
-//! What a non-blocking operation costs its caller, and how much of it was hidden.
+//! What a non-blocking operation costs its caller, how much of it was hidden, and how it progressed.
 
 use anyhow::Result;
-use mpitrace::completion_times::{Overheads, overlap};
+use mpitrace::completion_times::{Overheads, Requests, overlap, progress};
 use mpitrace::run_time::RunTime;
 use mpitrace::statistics::median;
 use mpitrace_functions::blocking_name;
@@ -24,39 +24,87 @@ pub struct NonBlocking {
     pub blocking_ns: Option<f64>,
     /// 1 - wait / blocking; `None` where no blocking time is known.
     pub overlap: Option<f64>,
+    /// What the program computed between start and completion.
+    pub work_ns: Option<f64>,
+    pub tests: Option<f64>,
+    /// Work / (tests + 1).
+    pub interval_ns: Option<f64>,
+    /// From the start to completion less --work; `None` without that option.
+    pub overhead_by_work_ns: Option<f64>,
+    /// By the interval of the tests, shortest first.
+    pub progress: Vec<Progress>,
+}
+
+/// The repetitions in which the program tested about equally often; medians.
+#[derive(Debug, Serialize)]
+pub struct Progress {
+    pub interval_ns: f64,
+    pub repetitions: usize,
+    pub tests: f64,
+    pub overhead_ns: f64,
+    pub wait_ns: f64,
+    /// 1 - wait / blocking, as above.
+    pub overlap: Option<f64>,
 }
 
 /// The overheads of the `number`-th operation; `None` where it is blocking or nothing is known of its requests.
-pub fn of(source: &Source, number: usize, selection: &Selection<'_>) -> Result<Option<NonBlocking>> {
+///
+/// `work_ns`: what the program's work between start and wait takes by itself, where the user knows that.
+pub fn of(
+    source: &Source,
+    number: usize,
+    selection: &Selection<'_>,
+    work_ns: Option<f64>,
+) -> Result<Option<NonBlocking>> {
     let counters = source.counters(number);
     let column = |name: &str| counters.iter().find(|counter| counter.kind == Kind::Request && counter.name == name);
-    let (Some(init), Some(test), Some(wait)) = (column("init"), column("test"), column("wait")) else {
+    let [Some(init), Some(test), Some(wait), Some(tests)] = ["init", "test", "wait", "tests"].map(column) else {
         return Ok(None);
     };
     let mut overheads = Overheads::default();
-    for index in 0..source.ranks(number).numbers.len() {
-        if let (Some(init), Some(test), Some(wait)) = (init.values(index), test.values(index), wait.values(index)) {
-            overheads.add([&init, &test, &wait]);
+    let ranks = source.ranks(number);
+    for index in 0..ranks.numbers.len() {
+        let columns = [init, test, wait, tests].map(|column| column.values(index));
+        if let [Some(init), Some(test), Some(wait), Some(tests)] = &columns {
+            let total_ns = &ranks.duration_ns(index);
+            overheads.add(Requests { init_ns: init, test_ns: test, wait_ns: wait, tests, total_ns });
         }
     }
     if overheads.overhead_ns.is_empty() {
         return Ok(None);
     }
-    let middle = |column: Vec<f64>| median(&mut selection.only(column)).filter(|value| value.is_finite());
+    let only = |column: &[f64]| selection.only(column.to_vec());
+    let middle = |column: &[f64]| median(&mut only(column)).filter(|value| value.is_finite());
     let blocking_operation = blocking(source.operations(), number);
     let blocking_ns = match blocking_operation {
         Some(blocking) => median(&mut source.run_times(blocking, RunTime::Local)?.run_time_ns),
         None => None,
     };
-    let wait_ns = middle(overheads.wait_ns);
+    let wait_ns = middle(&overheads.wait_ns);
+    let [interval, tests, overhead, wait] =
+        [&overheads.interval_ns, &overheads.tests, &overheads.overhead_ns, &overheads.wait_ns]
+            .map(|column| only(column));
+    let row = |row: progress::Progress| Progress {
+        interval_ns: row.interval_ns,
+        repetitions: row.repetitions,
+        tests: row.tests,
+        overhead_ns: row.overhead_ns,
+        wait_ns: row.wait_ns,
+        overlap: overlap(row.wait_ns, blocking_ns),
+    };
     Ok(Some(NonBlocking {
-        overhead_ns: middle(overheads.overhead_ns),
-        init_ns: middle(overheads.init_ns),
-        test_ns: middle(overheads.test_ns),
+        overhead_ns: middle(&overheads.overhead_ns),
+        init_ns: middle(&overheads.init_ns),
+        test_ns: middle(&overheads.test_ns),
         wait_ns,
         blocking_operation,
         blocking_ns,
         overlap: wait_ns.and_then(|wait| overlap(wait, blocking_ns)),
+        work_ns: middle(&overheads.work_ns),
+        tests: middle(&overheads.tests),
+        interval_ns: middle(&overheads.interval_ns),
+        overhead_by_work_ns: work_ns.and_then(|work| Some(middle(&overheads.total_ns)? - work)),
+        progress: progress::by_interval(&interval, &tests, &overhead, &wait).into_iter().map(row).collect(),
     }))
 }
 

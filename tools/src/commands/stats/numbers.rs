@@ -2,7 +2,7 @@
 
 use mpitrace::statistics::{
     Chow, Dependence, Interval, Intervals, LjungBox, Mode, Outliers, Period, Sample, are_dependent, autocorrelation,
-    chow, dependence, dependence_of_quantile, ljung_box, median_interval, modes, mser5,
+    chow, dependence, dependence_lasts, dependence_of_quantile, ljung_box, median_interval, modes, mser5,
 };
 use serde::Serialize;
 
@@ -12,6 +12,8 @@ const RESAMPLES: usize = 10_000;
 const LAGS: usize = 10;
 /// The quantiles that are listed.
 const QUANTILES: [f64; 7] = [0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99];
+/// The median among them.
+const MEDIAN: usize = 3;
 
 /// Ends of an interval, ns.
 #[derive(Clone, Copy, Debug, Serialize)]
@@ -135,18 +137,17 @@ impl From<Interval> for IntervalNs {
 }
 
 impl Description {
-    /// Of these values in their order, and the same sorted.
-    pub fn of(values: &[f64], sample: &Sample, confidence: f64) -> Description {
-        let intervals = Intervals::of(values, sample, confidence);
+    /// Of sorted values. The intervals are those of the mean and of the median.
+    pub fn of(sample: &Sample, [mean, median]: [Option<Interval>; 2]) -> Description {
         let moments = sample.moments();
         Description {
             min_ns: sample.minimum(),
             max_ns: sample.maximum(),
             mean_ns: moments.map(|moments| moments.mean),
-            mean_interval: intervals.mean().map(IntervalNs::from),
+            mean_interval: mean.map(IntervalNs::from),
             sd_ns: moments.and_then(|moments| moments.standard_deviation),
             median_ns: sample.median(),
-            median_interval: intervals.quantile(0.5).map(IntervalNs::from),
+            median_interval: median.map(IntervalNs::from),
             p95_ns: sample.quantile(0.95),
             p99_ns: sample.quantile(0.99),
             mad_ns: sample.median_absolute_deviation(),
@@ -156,7 +157,7 @@ impl Description {
 
 impl Series {
     /// Of these values in their order, `sample` being the same sorted, and `repetition` their numbers. `warmup_end` is
-    /// where the rule of the categories saw the end of the warm-up.
+    /// where the rule of the categories saw the end of the warm-up. With the intervals of the mean and of the median.
     pub fn of(
         values: &[f64],
         sample: &Sample,
@@ -164,21 +165,22 @@ impl Series {
         warmup_end: Option<u64>,
         confidence: f64,
         seed: u64,
-    ) -> Series {
-        let intervals = Intervals::of(values, sample, confidence);
-        let quantile = |p: f64| {
-            let interval = intervals.quantile(p).map(IntervalNs::from);
-            Some(Quantile { p, value_ns: sample.quantile(p)?, interval })
-        };
+    ) -> (Series, [Option<Interval>; 2]) {
         let dependence: Option<Dependence> = dependence(values);
         let of_median = sample.median().and_then(|median| dependence_of_quantile(values, median));
+        let intervals = Intervals::knowing(values, sample.sorted(), confidence, [dependence, of_median]);
+        let quantile = |(p, interval): (f64, Option<Interval>)| {
+            Some(Quantile { p, value_ns: sample.quantile(p)?, interval: interval.map(IntervalNs::from) })
+        };
+        let dependent = are_dependent(values, sample);
         let autocorrelation = autocorrelation(values, LAGS);
         // Of a short series the last ones are noise.
         let tested = autocorrelation.len().min(values.len() / 5);
         let cut = warmup_end.map(|end| repetition.partition_point(|&number| number < end));
-        Series {
+        let quantiles = intervals.quantiles(QUANTILES);
+        let series = Series {
             median_bootstrap: median_interval(sample, confidence, RESAMPLES, seed).map(IntervalNs::from),
-            quantiles: QUANTILES.into_iter().filter_map(quantile).collect(),
+            quantiles: QUANTILES.into_iter().zip(quantiles).filter_map(quantile).collect(),
             box_plot: sample.box_plot().map(|plot| BoxNs {
                 quartiles_ns: plot.quartiles,
                 fences_ns: plot.fences,
@@ -195,8 +197,9 @@ impl Series {
             step_ns: sample.step(),
             effective_repetitions: dependence.map(|dependence| dependence.effective),
             effective_repetitions_median: of_median.map(|dependence| dependence.effective),
-            dependent: are_dependent(values, sample),
-            settled: dependence.map(|dependence| dependence.settled && !intervals.dependence_lasts()),
+            dependent,
+            settled: dependence
+                .map(|dependence| dependence.settled && !(dependent && dependence_lasts(values, sample))),
             ljung_box: ljung_box(&autocorrelation[..tested], values.len())
                 .map(|LjungBox { lags, statistic, p }| LjungBoxFacts { lags, statistic, p }),
             modes: modes(values, sample).iter().map(|mode| ModeFacts::of(mode, repetition)).collect(),
@@ -207,7 +210,8 @@ impl Series {
                 statistic,
                 p,
             }),
-        }
+        };
+        (series, [intervals.mean(), quantiles[MEDIAN]])
     }
 }
 

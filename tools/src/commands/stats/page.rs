@@ -5,7 +5,9 @@ use std::io::{self, Write};
 use anyhow::Result;
 use mpitrace::categories::Category;
 
+use super::enough::Stopping;
 use super::facts::Facts;
+use super::non_blocking::Progress;
 use super::numbers::{IntervalNs, ModeFacts};
 use crate::output::{Attribute, Style};
 use crate::table::{Table, number, text};
@@ -84,7 +86,7 @@ pub fn one(facts: &Facts, output: &mut dyn Write, style: Style) -> Result<()> {
     values(facts, output, style)?;
     series(facts, output)?;
     modes(&facts.series.modes, output, style)?;
-    times_together(facts, output)?;
+    times_together(facts, output, style)?;
     enough(facts, output)?;
     counters(facts, output, style)?;
     per_rank(facts, output, style)?;
@@ -217,7 +219,7 @@ fn modes(modes: &[ModeFacts], output: &mut dyn Write, style: Style) -> io::Resul
     table.write(output, style)
 }
 
-fn times_together(facts: &Facts, output: &mut dyn Write) -> io::Result<()> {
+fn times_together(facts: &Facts, output: &mut dyn Write, style: Style) -> io::Result<()> {
     if let Some(c) = &facts.completion {
         let (local, global, last) = (time(c.local_ns), time(c.global_ns), time(c.last_ns));
         writeln!(output, "\ncompletion   local {local}, global {global}, last {last}")?;
@@ -253,6 +255,17 @@ fn times_together(facts: &Facts, output: &mut dyn Write) -> io::Result<()> {
             }
             _ => writeln!(output, "             overlap unknown: no blocking call of the same kind in this trace")?,
         }
+        let tests = n.tests.map(|tests| format!("{tests:.0} tests")).unwrap_or_default();
+        writeln!(
+            output,
+            "             work {} between start and completion, {tests}, interval {}",
+            time(n.work_ns),
+            time(n.interval_ns)
+        )?;
+        if let Some(overhead) = n.overhead_by_work_ns {
+            writeln!(output, "             overhead by work {}", text::time(overhead))?;
+        }
+        progress(&n.progress, output, style)?;
     }
     Ok(())
 }
@@ -267,6 +280,9 @@ fn enough(facts: &Facts, output: &mut dyn Write) -> io::Result<()> {
     writeln!(output, "\nenough for   +- {} % at {} %", 100.0 * e.half_width, 100.0 * e.confidence)?;
     writeln!(output, "             median: {} repetitions{}", count(e.median.repetitions), now(e.median.half_width))?;
     writeln!(output, "             mean: {} repetitions{}", count(e.mean.repetitions), now(e.mean.half_width))?;
+    if let Some(stopping) = &e.stopping {
+        writeln!(output, "             stopping rule: {}", stopped(stopping))?;
+    }
     match &e.runs {
         Some(runs) => writeln!(
             output,
@@ -276,6 +292,37 @@ fn enough(facts: &Facts, output: &mut dyn Write) -> io::Result<()> {
             now(runs.half_width)
         ),
         None => writeln!(output, "             runs: cannot be told from one; --runs names others"),
+    }
+}
+
+/// The table by the interval of the tests, where there is more than one.
+fn progress(rows: &[Progress], output: &mut dyn Write, style: Style) -> io::Result<()> {
+    if rows.len() < 2 {
+        return Ok(());
+    }
+    let columns = ["interval", "repetitions", "tests", "overhead", "wait", "overlap"].map(number);
+    let mut table = Table::new(&columns);
+    for row in rows {
+        table.row(vec![
+            text::time(row.interval_ns),
+            row.repetitions.to_string(),
+            format!("{:.0}", row.tests),
+            text::time(row.overhead_ns),
+            text::time(row.wait_ns),
+            row.overlap.map(|overlap| format!("{:.0} %", 100.0 * overlap)).unwrap_or_default(),
+        ]);
+    }
+    table.write(output, style)
+}
+
+/// Where a program that asks would have stopped.
+fn stopped(stopping: &Stopping) -> String {
+    let Stopping { minimum, maximum, .. } = stopping;
+    let error = stopping.error.map(|error| format!(", error {:.2} %", 100.0 * error)).unwrap_or_default();
+    match (stopping.repetitions, stopping.enough) {
+        (Some(repetitions), true) => format!("stops after {repetitions} of {minimum} to {maximum}{error}"),
+        (Some(repetitions), false) => format!("not enough after {repetitions}, the most that it makes{error}"),
+        (None, _) => format!("goes on after all{error}"),
     }
 }
 

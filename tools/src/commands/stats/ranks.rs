@@ -1,7 +1,7 @@
 //! The numbers of each rank.
 
 use mpitrace::completion_times::CompletionTimes;
-use mpitrace::statistics::Sample;
+use mpitrace::statistics::{Intervals, Sample};
 use serde::Serialize;
 
 use super::completion::how_often;
@@ -36,10 +36,11 @@ pub fn of(
     let of_rank = |index: usize| {
         let values = selection.only(ranks.duration_ns(index));
         let sample = Sample::new(&values);
+        let intervals = Intervals::of(&values, sample.sorted(), confidence);
         RankFacts {
             rank: ranks.numbers[index],
             repetitions: sample.len(),
-            description: Description::of(&values, &sample, confidence),
+            description: Description::of(&sample, [intervals.mean(), intervals.quantile(0.5)]),
             last_in: last_in.as_ref().map(|counts| counts[index]),
             last_out: last_out.as_ref().map(|counts| counts[index]),
         }

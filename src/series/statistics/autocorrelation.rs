@@ -2,21 +2,8 @@
 
 use std::borrow::Cow;
 
-use rayon::prelude::*;
-use statrs::distribution::{ChiSquared, ContinuousCDF};
-
-use super::{Sample, moments};
-
-/// The test of Ljung and Box (1978) that all autocorrelations up to a lag are 0.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct LjungBox {
-    /// Up to this lag.
-    pub lags: usize,
-    /// Q = n (n + 2) sum r_k^2 / (n - k).
-    pub statistic: f64,
-    /// The probability of such a Q or a larger one for independent values: chi-squared with `lags` degrees of freedom.
-    pub p: f64,
-}
+use super::moments;
+use crate::parallel;
 
 /// What a series of dependent values is worth.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -47,20 +34,25 @@ pub fn autocorrelation(values: &[f64], lags: usize) -> Vec<f64> {
         return Vec::new();
     }
     let lags = lags.min(values.len() - 1);
-    let tiles = (0..values.len().div_ceil(TILE)).into_par_iter().with_min_len(8).map(|tile| {
+    let of_tile = |tile: usize| {
         let start = tile * TILE;
         let until = |end: usize| end.min(values.len());
         let centred: Vec<f64> = values[start..until(start + TILE + lags)].iter().map(|x| x - moments.mean).collect();
         let here = &centred[..until(start + TILE) - start];
         let at = |lag: usize| product(here, centred.get(lag..).unwrap_or_default());
         (0..=lags).map(at).collect::<Vec<f64>>()
-    });
+    };
     let add = |mut sums: Vec<f64>, tile: Vec<f64>| {
         sums.iter_mut().zip(tile).for_each(|(sum, value)| *sum += value);
         sums
     };
     // In the order of the tiles, so that the same series always gives the same sums.
-    let sums = tiles.collect::<Vec<_>>().into_iter().reduce(add).unwrap_or_default();
+    let tiles = values.len().div_ceil(TILE);
+    let parts = match values.len() <= parallel::LEAST {
+        true => (0..tiles).map(of_tile).collect(),
+        false => parallel::map((0..tiles).collect(), of_tile),
+    };
+    let sums = parts.into_iter().reduce(add).unwrap_or_default();
     sums[1..].iter().map(|product| product / sums[0]).collect()
 }
 
@@ -79,42 +71,6 @@ fn product(left: &[f64], right: &[f64]) -> f64 {
     }
     let rest: f64 = left_rest.iter().zip(right_rest).map(|(a, b)| a * b).sum();
     sums.iter().sum::<f64>() + rest
-}
-
-/// The test over the autocorrelations r_1, r_2 ... of `n` values. `None` where there are none.
-pub fn ljung_box(autocorrelation: &[f64], n: usize) -> Option<LjungBox> {
-    let (lags, n) = (autocorrelation.len(), n as f64);
-    if lags == 0 {
-        return None;
-    }
-    let terms = autocorrelation.iter().enumerate().map(|(index, r)| r * r / (n - (index + 1) as f64));
-    let statistic = n * (n + 2.0) * terms.sum::<f64>();
-    let p = ChiSquared::new(lags as f64).ok()?.sf(statistic);
-    Some(LjungBox { lags, statistic, p })
-}
-
-/// Lags at which independence is tested, ...
-const TESTED_LAGS: usize = 10;
-/// ... of a short series one for so many values.
-const VALUES_A_LAG: usize = 5;
-/// The p-value at which independence is denied: the distribution of the statistic is that of long series, and short ones
-/// go beyond it a little more often.
-const DENIED: f64 = 0.03;
-
-/// Whether the values depend on each other, as far as the test of Ljung and Box over 10 lags at most sees: fewer than 5 %
-/// of series of independent values are said to. `sample` is the same, sorted.
-///
-/// Values beyond the quantiles at 5 and 95 % are taken for these (Winsorised), so that a few huge ones do not decide.
-pub fn are_dependent(values: &[f64], sample: &Sample) -> bool {
-    let (Some(low), Some(high), Some(median)) = (sample.quantile(0.05), sample.quantile(0.95), sample.median()) else {
-        return false;
-    };
-    let within: Vec<f64> = match low < high {
-        true => values.par_iter().map(|value| value.clamp(low, high)).collect(),
-        false => values.par_iter().map(|&value| f64::from(u8::from(value <= median))).collect(),
-    };
-    let lags = TESTED_LAGS.min(values.len() / VALUES_A_LAG);
-    ljung_box(&autocorrelation(&within, lags), values.len()).is_some_and(|test| test.p <= DENIED)
 }
 
 /// How many independent values a series is worth.
@@ -158,8 +114,8 @@ pub fn dependence(values: &[f64]) -> Option<Dependence> {
             let time = length * centre(&found[1..lags.max(1)]);
             return Some(Dependence { effective, settled: end.is_some(), time });
         }
-        let means = blocks.par_chunks_exact(BLOCK).map(|block| block.iter().sum::<f64>() / BLOCK as f64).collect();
-        blocks = Cow::Owned(means);
+        let mean = |block: usize| blocks[block * BLOCK..][..BLOCK].iter().sum::<f64>() / BLOCK as f64;
+        blocks = Cow::Owned(parallel::filled(blocks.len() / BLOCK, mean));
     }
 }
 
@@ -177,7 +133,7 @@ fn centre(autocorrelation: &[f64]) -> f64 {
 /// what the binomial number behind an order-statistic interval is a sum of, and a few huge values cannot hide the
 /// dependence of the others in it.
 pub fn dependence_of_quantile(values: &[f64], value: f64) -> Option<Dependence> {
-    let below: Vec<f64> = values.par_iter().map(|&other| f64::from(u8::from(other <= value))).collect();
+    let below = parallel::filled(values.len(), |index| f64::from(u8::from(values[index] <= value)));
     dependence(&below)
 }
 
@@ -203,7 +159,6 @@ mod tests {
         assert!(autocorrelation(&[], 5).is_empty());
         assert!(autocorrelation(&[1.0], 5).is_empty());
         assert!(autocorrelation(&[2.0; 50], 5).is_empty());
-        assert_eq!(ljung_box(&[], 10), None);
         assert_eq!(dependence(&[2.0; 50]), None);
     }
 
@@ -233,23 +188,5 @@ mod tests {
         let trend: Vec<f64> = (0..1000).map(f64::from).collect();
         let found = dependence(&trend).unwrap();
         assert!(!found.settled || found.effective < 10.0, "{found:?}");
-    }
-
-    #[test]
-    fn dependence_is_said_of_dependent_values_only() {
-        let said = |values: &[f64]| are_dependent(values, &Sample::new(values));
-        let count = |phi: f64| (0..200).filter(|&seed| said(&autoregressive(100, phi, seed))).count();
-        assert!(count(0.0) <= 14, "{}", count(0.0));
-        assert!(count(0.5) >= 180, "{}", count(0.5));
-        let mut huge = autoregressive(1000, 0.5, 1);
-        huge.iter_mut().step_by(97).for_each(|value| *value += 1000.0);
-        assert!(said(&huge));
-        assert!(!said(&[5.0; 100]) && !said(&[]));
-    }
-
-    #[test]
-    fn independent_values_pass_the_test_and_dependent_ones_do_not() {
-        assert!(ljung_box(&autocorrelation(&autoregressive(1000, 0.0, 1), 10), 1000).unwrap().p > 0.01);
-        assert!(ljung_box(&autocorrelation(&autoregressive(1000, 0.3, 1), 10), 1000).unwrap().p < 1e-6);
     }
 }

@@ -6,10 +6,9 @@
 //! Segmenting time series via self-normalisation, 2022), in windows of many lengths (Eichinger and Kirch, A MOSUM
 //! procedure for the estimation of multiple random change points, 2018).
 
-use statrs::distribution::{ContinuousCDF, Normal};
-
 use super::memory;
 use super::spread::student;
+use crate::distributions::normal_quantile;
 use crate::statistics::median;
 
 /// Windows before a place.
@@ -22,7 +21,8 @@ const REPEATS: f64 = 0.02;
 const BESIDE: usize = 30;
 /// So long a series shows by itself what its windows differ by.
 const LONG: usize = 500;
-/// Its chance of a false change is divided by this: neighbours may be correlated, which no model of the noise allows for.
+/// Its chance of a false change is divided by this: neighbours may be correlated, which no model of the noise allows
+/// for.
 const WITHOUT_MODEL: f64 = 8.0;
 /// From so many places on, the largest differences are left out of the scale.
 const MANY: usize = 100;
@@ -134,7 +134,7 @@ impl Noise {
                     continue;
                 }
                 let degrees = degrees(count as f64, (a + b) as f64);
-                let deviations = Normal::standard().inverse_cdf(1.0 - chance / places.max(1.0));
+                let deviations = normal_quantile(1.0 - chance / places.max(1.0));
                 let model = if count < LONG {
                     self.model(a, b)
                 } else {

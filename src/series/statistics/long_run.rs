@@ -6,10 +6,12 @@
 //! equal weights). A mean over that estimate's root has Student's distribution with B degrees of freedom: unlike the
 //! normal one that does not forget that the variance is estimated.
 
-use rayon::prelude::*;
+use crate::parallel;
 
 /// The series is averaged down to at most twice so many blocks: the cosines are too long to see within a block.
 const BLOCKS: usize = 2048;
+/// Values that stay in the processor's cache.
+const CACHED: usize = 2048;
 /// One cosine is used for so many times that the correlation lasts: over these the spectrum of an autoregressive series
 /// is 0.95 of what it is at frequency 0, on average.
 const TIMES: f64 = 8.0;
@@ -27,12 +29,42 @@ pub(super) struct LongRun {
     pub(super) freedom: f64,
 }
 
-/// The means of equally long blocks of a series, as few as the cosines can do with. The last block may be left out where
-/// the blocks do not come out even.
-pub(super) fn blocks<T: Copy + Sync>(values: &[T], of: impl Fn(T) -> f64 + Sync) -> Vec<f64> {
+/// The means of equally long blocks of a series, as few as the cosines can do with. The last block may be left out
+/// where the blocks do not come out even.
+pub fn block_means<T: Copy + Sync>(values: &[T], of: impl Fn(T) -> f64 + Sync) -> Vec<f64> {
     let length = (values.len() / BLOCKS).max(1);
     let mean = |block: &[T]| block.iter().map(|&value| of(value)).sum::<f64>() / length as f64;
-    values.par_chunks_exact(length).with_min_len(64).map(mean).collect()
+    let of_part = |part: &[T]| part.chunks_exact(length).map(mean).collect::<Vec<f64>>();
+    if values.len() <= parallel::LEAST {
+        return of_part(values);
+    }
+    let part = parallel::share(values.len()).next_multiple_of(length);
+    parallel::map(values.chunks(part).collect(), of_part).concat()
+}
+
+/// For each of some limits, the share of the values in each block that are not above it: [`block_means`] of all, the
+/// values read once.
+pub(super) fn shares_below<const N: usize>(values: &[f64], limits: [f64; N]) -> [Vec<f64>; N] {
+    let length = (values.len() / BLOCKS).max(1);
+    let of_block = |block: &[f64]| {
+        let mut counts = [0_u32; N];
+        // So few that they stay in the processor's cache for all limits.
+        for part in block.chunks(CACHED) {
+            for (count, limit) in counts.iter_mut().zip(limits) {
+                *count += part.iter().map(|value| u32::from(*value <= limit)).sum::<u32>();
+            }
+        }
+        counts.map(|count| f64::from(count) / length as f64)
+    };
+    let of_part = |part: &[f64]| part.chunks_exact(length).map(of_block).collect::<Vec<[f64; N]>>();
+    let parts = match values.len() <= parallel::LEAST {
+        true => vec![of_part(values)],
+        false => {
+            let part = parallel::share(values.len()).next_multiple_of(length);
+            parallel::map(values.chunks(part).collect(), of_part)
+        }
+    };
+    std::array::from_fn(|index| parts.iter().flatten().map(|shares| shares[index]).collect())
 }
 
 /// The variance of the mean of a series of block means, whose correlation lasts `share` of the whole series. `None` for
@@ -47,8 +79,9 @@ pub(super) fn long_run(blocks: &[f64], share: f64) -> Option<LongRun> {
     Some(LongRun { variance_of_mean: power / cosines as f64 / n as f64, freedom: cosines as f64 })
 }
 
-/// The squares of the products with the first cosines.
-pub(super) fn cosine_powers(blocks: &[f64], cosines: usize) -> Vec<f64> {
+/// The squares of the products of a series with the first cosines: each has the long-run variance of the series for
+/// its mean.
+pub fn cosine_powers(blocks: &[f64], cosines: usize) -> Vec<f64> {
     (1..=cosines).map(|number| product(blocks, number).powi(2)).collect()
 }
 

@@ -6,19 +6,17 @@
 //! large a variance, and fewer by as much as Student's quantile is above the normal one. For independent values it is
 //! that between order statistics ([`super::interval_ranks`]).
 
-use statrs::distribution::{ContinuousCDF, FisherSnedecor};
-use statrs::function::beta::beta_reg;
-
-use super::long_run::{blocks, cosine_powers, long_run};
-use super::order::Interval;
+use super::long_run::{block_means, long_run, shares_below};
+use super::order::{Interval, quantile};
 use super::student::student_quantile;
-use super::{Sample, are_dependent, dependence, dependence_of_quantile};
+use super::{Dependence, dependence, dependence_of_quantile, moments};
+use crate::distributions::beta_regularised;
 
 /// A series of which intervals are made.
 #[derive(Debug)]
 pub struct Intervals<'v> {
     values: &'v [f64],
-    sample: &'v Sample,
+    sorted: &'v [f64],
     confidence: f64,
     /// How many independent values the series is worth, for the mean or for the median: whichever are fewer.
     effective: f64,
@@ -32,30 +30,29 @@ const FEWEST: f64 = 4.0;
 const FEWEST_BEYOND: f64 = 3.0;
 /// Where fewer lie beyond it, their variance is hardly known from themselves.
 const MANY_BEYOND: f64 = 20.0;
-/// Cosines whose periods are as long as the series, and those that they are held against.
-const LONGEST: usize = 8;
-const LONG: usize = 72;
-/// The p-value from which on dependence is said to last as long as the series.
-const LASTING: f64 = 0.02;
 
 impl<'v> Intervals<'v> {
-    /// Of finite values in the order in which they were measured; `sample` holds the same, sorted. `confidence` is 0.95
-    /// for intervals that hold what they are of in 95 of 100 series.
-    pub fn of(values: &'v [f64], sample: &'v Sample, confidence: f64) -> Self {
-        let of_median = sample.median().and_then(|median| dependence_of_quantile(values, median));
-        let both = [dependence(values), of_median];
-        let known = || both.iter().flatten();
+    /// Of finite values in the order in which they were measured; `sorted` holds the same, ascending. `confidence` is
+    /// 0.95 for intervals that hold what they are of in 95 of 100 series.
+    pub fn of(values: &'v [f64], sorted: &'v [f64], confidence: f64) -> Self {
+        let of_median = quantile(sorted, 0.5).and_then(|median| dependence_of_quantile(values, median));
+        Intervals::knowing(values, sorted, confidence, [dependence(values), of_median])
+    }
+
+    /// The same where the dependence of the values is known already: for the mean, and for the median.
+    pub fn knowing(values: &'v [f64], sorted: &'v [f64], confidence: f64, dependence: [Option<Dependence>; 2]) -> Self {
+        let known = || dependence.iter().flatten();
         let n = values.len() as f64;
         let effective = known().map(|found| found.effective).fold(n, f64::min);
         let share = known().map(|found| found.time).fold(1.0, f64::max) / n;
-        Intervals { values, sample, confidence, effective, share }
+        Intervals { values, sorted, confidence, effective, share }
     }
 
     /// The interval of the mean: Student's, with the variance of a mean of dependent values. `None` for fewer than four
     /// values, independent ones.
     pub fn mean(&self) -> Option<Interval> {
-        let mean = self.sample.moments()?.mean;
-        let found = long_run(&blocks(self.values, |value| value), self.share)?;
+        let mean = moments(self.sorted)?.mean;
+        let found = long_run(&block_means(self.values, |value| value), self.share)?;
         let half = self.student(found.freedom)? * found.variance_of_mean.sqrt();
         (self.effective >= FEWEST).then(|| self.interval(mean - half, mean + half))
     }
@@ -63,39 +60,39 @@ impl<'v> Intervals<'v> {
     /// The interval of the quantile at `p`, 0 to 1. `None` where too few independent values lie beyond it: for 95 % of
     /// confidence, 3 of those that the whole series is worth.
     pub fn quantile(&self, p: f64) -> Option<Interval> {
-        let beyond = self.effective * p.min(1.0 - p);
-        if beyond < FEWEST_BEYOND || self.effective < FEWEST {
+        if !self.has_interval(p) {
             return None;
         }
-        let value = self.sample.quantile(p)?;
+        let value = quantile(self.sorted, p)?;
+        self.woodruff(p, &block_means(self.values, |other| f64::from(u8::from(other <= value))))
+    }
+
+    /// The intervals of several quantiles, the values read once.
+    pub fn quantiles<const N: usize>(&self, p: [f64; N]) -> [Option<Interval>; N] {
+        let value = p.map(|p| quantile(self.sorted, p).unwrap_or(f64::NAN));
+        let below = shares_below(self.values, value);
+        std::array::from_fn(|index| self.has_interval(p[index]).then(|| self.woodruff(p[index], &below[index]))?)
+    }
+
+    /// Whether enough independent values lie on either side.
+    fn has_interval(&self, p: f64) -> bool {
+        self.effective * p.min(1.0 - p) >= FEWEST_BEYOND && self.effective >= FEWEST
+    }
+
+    /// The interval of the quantile at `p`; `below`: the share of the values that are not above it, in blocks.
+    fn woodruff(&self, p: f64, below: &[f64]) -> Option<Interval> {
+        let beyond = self.effective * p.min(1.0 - p);
         let n = self.values.len() as f64;
-        let below = blocks(self.values, |other| f64::from(u8::from(other <= value)));
         let share = below.iter().sum::<f64>() / below.len() as f64;
-        let found = long_run(&below, self.share)?;
+        let found = long_run(below, self.share)?;
         let of_independent = share * (1.0 - share) / n;
         let ratio = if of_independent > 0.0 { found.variance_of_mean / of_independent } else { 1.0 };
         // Few values far out may be closer together, or further apart, than others would be.
         let least = if beyond < MANY_BEYOND { (n / self.effective).sqrt() } else { 0.5 };
         let narrower = self.student(f64::INFINITY)? / self.student(found.freedom)?;
         let [lower, upper] = places(n / ratio.max(least) * narrower.powi(2), p, 1.0 - self.confidence)?;
-        let at = |place: f64| self.sample.quantile((place * n - 0.5) / (n - 1.0));
+        let at = |place: f64| quantile(self.sorted, (place * n - 0.5) / (n - 1.0));
         Some(self.interval(at(lower)?, at(upper)?))
-    }
-
-    /// Whether the values depend on each other over the whole series, as far as can be seen: the longest waves hold more
-    /// of the variance than shorter ones do. Such a series may have long memory, and its intervals hold less often than
-    /// they say; or it is too short.
-    pub fn dependence_lasts(&self) -> bool {
-        let Some(median) = self.sample.median() else { return false };
-        let below = blocks(self.values, |value| f64::from(u8::from(value <= median)));
-        if below.len() < 2 * LONG || !are_dependent(self.values, self.sample) {
-            return false;
-        }
-        let powers = cosine_powers(&below, LONG);
-        let mean = |powers: &[f64]| powers.iter().sum::<f64>() / powers.len() as f64;
-        let (longest, others) = (mean(&powers[..LONGEST]), mean(&powers[LONGEST..]));
-        let Ok(fisher) = FisherSnedecor::new(LONGEST as f64, (LONG - LONGEST) as f64) else { return false };
-        others > 0.0 && fisher.sf(longest / others) <= LASTING
     }
 
     fn interval(&self, lower: f64, upper: f64) -> Interval {
@@ -114,9 +111,9 @@ impl<'v> Intervals<'v> {
 pub(super) fn places(n: f64, p: f64, outside: f64) -> Option<[f64; 2]> {
     let tail = outside / 2.0;
     // P(B <= k - 1) of a binomial B, rising with k, ...
-    let below = |k: f64| beta_reg(n - k + 1.0, k, 1.0 - p);
+    let below = |k: f64| beta_regularised(n - k + 1.0, k, 1.0 - p);
     // ... and P(B >= k), falling with k.
-    let above = |k: f64| beta_reg(k, n - k + 1.0, p);
+    let above = |k: f64| beta_regularised(k, n - k + 1.0, p);
     if n < 1.0 || below(1.0) > tail || above(n) > tail {
         return None;
     }
@@ -138,6 +135,12 @@ mod tests {
     use super::*;
     use crate::statistics::{Random, interval_ranks};
 
+    fn sorted(values: &[f64]) -> Vec<f64> {
+        let mut sorted = values.to_vec();
+        sorted.sort_unstable_by(f64::total_cmp);
+        sorted
+    }
+
     fn autoregressive(n: usize, phi: f64, seed: u64) -> Vec<f64> {
         let mut random = Random::new(seed);
         let mut x = random.normal() / (1.0 - phi * phi).sqrt();
@@ -157,7 +160,7 @@ mod tests {
             let upper = 1.644_853_626_951 / (1.0_f64 - phi * phi).sqrt();
             for seed in 0..300 {
                 let values = autoregressive(n, phi, seed);
-                let sample = Sample::new(&values);
+                let sample = sorted(&values);
                 let intervals = Intervals::of(&values, &sample, 0.95);
                 let holds = |found: Option<Interval>, truth: f64| {
                     usize::from(found.is_some_and(|found| found.lower <= truth && truth <= found.upper))
@@ -176,6 +179,17 @@ mod tests {
     }
 
     #[test]
+    fn several_quantiles_at_once_have_the_intervals_that_each_has() {
+        for n in [3, 100, 5000, 200_000] {
+            let values = autoregressive(n, 0.7, 3);
+            let sample = sorted(&values);
+            let intervals = Intervals::of(&values, &sample, 0.95);
+            let all = [0.01, 0.25, 0.5, 0.99];
+            assert_eq!(intervals.quantiles(all), all.map(|p| intervals.quantile(p)), "{n}");
+        }
+    }
+
+    #[test]
     fn of_independent_values_it_lies_between_the_order_statistics() {
         for (n, p) in [(40, 0.5), (1000, 0.5), (1000, 0.95), (5000, 0.99)] {
             let (lower, upper, _) = interval_ranks(n, p, 0.95).unwrap();
@@ -190,17 +204,15 @@ mod tests {
     #[test]
     fn too_little_has_no_interval() {
         let of = |values: &[f64]| {
-            let sample = Sample::new(values);
+            let sample = sorted(values);
             let intervals = Intervals::of(values, &sample, 0.95);
-            (intervals.mean(), intervals.quantile(0.5), intervals.quantile(0.99), intervals.dependence_lasts())
+            (intervals.mean(), intervals.quantile(0.5), intervals.quantile(0.99))
         };
-        assert_eq!(of(&[]), (None, None, None, false));
-        assert_eq!(of(&[1.0, 2.0, 3.0]), (None, None, None, false));
+        assert_eq!(of(&[]), (None, None, None));
+        assert_eq!(of(&[1.0, 2.0, 3.0]), (None, None, None));
         let trend: Vec<f64> = (0..1000).map(f64::from).collect();
         assert_eq!(of(&trend).2, None);
-        assert!(of(&trend).3);
         let equal = of(&[7.0; 100]);
         assert_eq!(equal.1.map(|found| (found.lower, found.upper)), Some((7.0, 7.0)));
-        assert!(!of(&autoregressive(1000, 0.5, 1)).3);
     }
 }

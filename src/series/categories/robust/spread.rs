@@ -1,6 +1,6 @@
 //! How much the repetitions of a level scatter, and from where on they are outliers.
 
-use statrs::distribution::{ContinuousCDF, Normal};
+use crate::distributions::normal_tail;
 
 /// The share of false ones among the outliers.
 const FALSE_SHARE: f64 = 0.03;
@@ -116,7 +116,7 @@ pub fn fence(count: usize, z: impl Fn(usize) -> f64, distant: impl Fn(f64) -> f6
         if z < nearest {
             break;
         }
-        if tail(distant(z)) * count as f64 <= FALSE_SHARE * (i + 1) as f64 {
+        if normal_tail(distant(z)) * count as f64 <= FALSE_SHARE * (i + 1) as f64 {
             found = i + 1;
         }
     }
@@ -127,7 +127,7 @@ pub fn fence(count: usize, z: impl Fn(usize) -> f64, distant: impl Fn(f64) -> f6
     }
     // None: where a single one would be.
     let at = (0..200).map(|step| nearest + 0.1 * f64::from(step));
-    let single = at.into_iter().find(|&z| tail(distant(z)) * count as f64 <= FALSE_SHARE);
+    let single = at.into_iter().find(|&z| normal_tail(distant(z)) * count as f64 <= FALSE_SHARE);
     Fence { at: single.unwrap_or(f64::INFINITY), count: 0 }
 }
 
@@ -142,11 +142,6 @@ pub fn deviations(t: f64, degrees: f64) -> f64 {
 pub fn student(z: f64, degrees: f64) -> f64 {
     let corrected = z * (8.0 * degrees + 3.0) / (8.0 * degrees + 1.0);
     (degrees * (corrected * corrected / degrees).exp_m1()).sqrt()
-}
-
-/// The chance of more than `z` standard deviations, of a normal distribution.
-fn tail(z: f64) -> f64 {
-    Normal::standard().sf(z)
 }
 
 #[cfg(test)]

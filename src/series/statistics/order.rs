@@ -49,6 +49,16 @@ pub fn interval_ranks(n: u64, p: f64, confidence: f64) -> Option<(u64, u64, f64)
     (lower >= 1 && upper <= n && lower < upper).then_some((lower, upper, 1.0 - below - above))
 }
 
+/// The quantile at `p` (0 to 1) of ascending values by R's type 7 (Hyndman and Fan 1996), which NumPy has by default
+/// too: linear between the order statistics around 1 + (n - 1) p. `None` for no values.
+pub fn quantile(sorted: &[f64], p: f64) -> Option<f64> {
+    let last = sorted.len().checked_sub(1)?;
+    let place = p.clamp(0.0, 1.0) * last as f64;
+    let below = place.floor() as usize;
+    let (lower, upper) = (sorted[below], sorted[(below + 1).min(last)]);
+    Some(lower + (upper - lower) * (place - below as f64))
+}
+
 /// The probabilities of a binomial variable where they are above 1e-18 or so.
 struct Binomial {
     first: u64,

@@ -1,15 +1,15 @@
-//! Work on large columns, shared out among the processors. With the standard library alone: the reader must be built
-//! without more.
+//! Work on large columns, shared out among the processors. With the standard library alone: the preloaded library
+//! stands on it too, and the reader must be built without more.
 
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 /// Fewer values than this are not worth a thread, which takes some 30 us to start.
-const LEAST: usize = 1 << 16;
+pub const LEAST: usize = 1 << 16;
 
 /// Each item through `of`, in order. The caller's thread works too, so that nothing is lost where no other can be had.
-pub(crate) fn map<T: Send, R: Send>(items: Vec<T>, of: impl Fn(T) -> R + Sync) -> Vec<R> {
+pub fn map<T: Send, R: Send>(items: Vec<T>, of: impl Fn(T) -> R + Sync) -> Vec<R> {
     let threads = items.len().min(processors());
     if threads < 2 {
         return items.into_iter().map(of).collect();
@@ -36,7 +36,7 @@ pub(crate) fn map<T: Send, R: Send>(items: Vec<T>, of: impl Fn(T) -> R + Sync) -
 }
 
 /// A column of so many values, each from its index.
-pub(crate) fn filled<T: Clone + Default + Send>(length: usize, value: impl Fn(usize) -> T + Sync) -> Vec<T> {
+pub fn filled<T: Clone + Default + Send>(length: usize, value: impl Fn(usize) -> T + Sync) -> Vec<T> {
     let mut column = vec![T::default(); length];
     let share = share(length);
     map(column.chunks_mut(share).enumerate().collect(), |(piece, places)| {
@@ -46,13 +46,13 @@ pub(crate) fn filled<T: Clone + Default + Send>(length: usize, value: impl Fn(us
 }
 
 /// So many values in pieces, one for each processor, but none too small.
-pub(crate) fn pieces(length: usize) -> Vec<Range<usize>> {
+pub fn pieces(length: usize) -> Vec<Range<usize>> {
     let size = share(length);
     (0..length).step_by(size).map(|from| from..length.min(from + size)).collect()
 }
 
 /// How many of so many values one processor takes.
-pub(crate) fn share(length: usize) -> usize {
+pub fn share(length: usize) -> usize {
     length.div_ceil(processors()).max(LEAST)
 }
 

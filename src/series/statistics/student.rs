@@ -1,6 +1,6 @@
 //! Quantiles of Student's t.
 
-use statrs::distribution::{ContinuousCDF, StudentsT};
+use crate::distributions::student_below;
 
 /// Halvings after which the ends of an interval are neighbouring numbers.
 const HALVINGS: usize = 128;
@@ -12,13 +12,14 @@ const NORMAL: f64 = 1e7;
 /// The value below which Student's t with so many degrees of freedom, which need not be whole, lies with probability
 /// `p`, from 1/2 to below 1. `None` where there is no such distribution.
 ///
-/// By bisection of the distribution function: the inverse that statrs has (algorithm AS 64) never ends for some degrees
-/// of freedom.
+/// By bisection of the distribution function.
 pub fn student_quantile(freedom: f64, p: f64) -> Option<f64> {
-    StudentsT::new(0.0, 1.0, freedom).ok()?;
-    let student = StudentsT::new(0.0, 1.0, freedom.min(NORMAL)).ok()?;
+    if freedom.is_nan() || freedom <= 0.0 {
+        return None;
+    }
+    let freedom = freedom.min(NORMAL);
     let (mut low, mut high) = (0.0, 1.0);
-    while student.cdf(high) < p {
+    while student_below(high, freedom) < p {
         (low, high) = (high, 2.0 * high);
         if !high.is_finite() {
             return None;
@@ -29,7 +30,7 @@ pub fn student_quantile(freedom: f64, p: f64) -> Option<f64> {
         if middle <= low || middle >= high {
             break;
         }
-        if student.cdf(middle) < p { low = middle } else { high = middle }
+        if student_below(middle, freedom) < p { low = middle } else { high = middle }
     }
     Some(f64::midpoint(low, high))
 }
