@@ -168,7 +168,7 @@ mod tests {
     /// call is stored in it, before it was emptied.
     #[test]
     fn nothing_is_stored_in_a_chunk_that_is_drawn_again() {
-        const TURNS: u64 = 20_000;
+        const TURNS: u64 = 2000;
         let buffer = ring();
         let meet = Barrier::new(2);
         let started: std::sync::Mutex<Option<Started>> = std::sync::Mutex::new(None);
