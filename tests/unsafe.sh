@@ -31,7 +31,8 @@ models() {
 # when it is told so.
 threads() {
     RUSTC_BOOTSTRAP=1 RUSTFLAGS="-Zsanitizer=thread -Cunsafe-allow-abi-mismatch=sanitizer" \
-        cargo test --profile checked --target "$host" --target-dir "$target/tsan" -p mpitrace-interpose --lib -- "${except[@]}"
+        cargo test --profile checked --target "$host" --target-dir "$target/tsan" -p mpitrace-interpose --lib -- \
+        "${except[@]}"
 }
 
 memory() {

@@ -63,8 +63,10 @@ for name in "${targets[@]}"; do
     fi
     # #123 DONE cov: 45 ft: 67 corp: 89/10Kb ...
     rows+=$'\n'$(awk -v name="$name" -v seconds="$seconds" '
-        $2 == "DONE" { for (i = 3; i < NF; i++) if ($i == "cov:") edges = $(i + 1); else if ($i == "corp:") corpus = $(i + 1)
-            sub("#", "", $1); sub("/.*", "", corpus); runs = $1 }
+        $2 == "DONE" {
+            for (i = 3; i < NF; i++) if ($i == "cov:") edges = $(i + 1); else if ($i == "corp:") corpus = $(i + 1)
+            sub("#", "", $1); sub("/.*", "", corpus); runs = $1
+        }
         END { print "| " name " | " runs " | " corpus " | " edges " | " seconds " |" }' "$log")
 done
 echo "$rows"

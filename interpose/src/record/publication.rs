@@ -1,11 +1,11 @@
 //! The order in which a record, or a chunk of records, becomes visible to others: to `recover` after a kill, and to
 //! other threads and processes while it is written.
 //!
-//! One word says whether what belongs to it counts: of a chunk the number of its draw, of a record the tick at its entry
-//! (of a record that is taken back, or a chunk that is drawn again: 0). The writer [`withdraw`]s the word before it
-//! changes what belongs to it, and [`publish`]es it when all of that is stored. A reader [`read`]s the word, copies what
-//! belongs to it, and has a whole copy if the word [`is_unchanged`] then: a word never gets a value a second time. The
-//! chunk's word is held against what was read before the records of the chunk.
+//! One word says whether what belongs to it counts: of a chunk the number of its draw, of a record the tick at its
+//! entry (of a record that is taken back, or a chunk that is drawn again: 0). The writer [`withdraw`]s the word before
+//! it changes what belongs to it, and [`publish`]es it when all of that is stored. A reader [`read`]s the word, copies
+//! what belongs to it, and has a whole copy if the word [`is_unchanged`] then: a word never gets a value a second time.
+//! The chunk's word is held against what was read before the records of the chunk.
 //!
 //! On x86 each of these is a plain load or store. `tests/models` tries every order in which two threads can run through
 //! them, on a machine that may reorder whatever is not forbidden here.
