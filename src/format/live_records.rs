@@ -69,21 +69,21 @@ pub(crate) fn derive(
         })
         .flatten()
         .collect();
-    while let Some(mut cursor) = threads.pop() {
+    while let Some(Cursor { chunk, record, first, .. }) = threads.pop() {
         let other = threads.peek().map_or(0, |other| other.enter);
-        loop {
-            let Derived { position, repetition, .. } = &mut derived[cursor.chunk];
-            let record = cursor.record;
-            (position[record], repetition[record]) = counts.of(&chunks[cursor.chunk], record);
-            match cursor.step_back(chunks) {
-                None => break,
-                Some(before) if before.enter < other => {
-                    threads.push(before);
-                    break;
-                }
-                Some(before) => cursor = before,
-            }
+        let (records, derived) = (&chunks[chunk], &mut derived[chunk]);
+        // Those of this chunk that came after the last one of another thread.
+        let from = match other {
+            0 => 0,
+            other => (0..record).rev().take_while(|&before| records.enter[before] >= other).last().unwrap_or(record),
+        };
+        for record in (from..=record).rev() {
+            (derived.position[record], derived.repetition[record]) = counts.of(records, record);
         }
+        threads.extend(match from.checked_sub(1) {
+            Some(record) => Some(Cursor { enter: records.enter[record], chunk, record, first }),
+            None => Cursor::last(&chunks[first..chunk], first),
+        });
     }
     derived
 }
@@ -116,13 +116,6 @@ impl Cursor {
         let record = chunks[at].enter.len() - 1;
         Some(Cursor { enter: chunks[at].enter[record], chunk: first + at, record, first })
     }
-
-    fn step_back(self, chunks: &[Records<'_>]) -> Option<Cursor> {
-        if let Some(record) = self.record.checked_sub(1) {
-            return Some(Cursor { enter: chunks[self.chunk].enter[record], record, ..self });
-        }
-        Cursor::last(&chunks[self.first..self.chunk], self.first)
-    }
 }
 
 /// How many calls there had been, going back.
@@ -135,6 +128,7 @@ struct Counts<'a> {
 
 impl Counts<'_> {
     /// Position and repetition of a record, which comes before all that were asked for so far.
+    #[inline]
     fn of(&mut self, records: &Records<'_>, record: usize) -> (u64, u64) {
         let (low_position, low_repetition) = (records.position[record], records.repetition[record]);
         let number = (records.operation[record] & OPERATION_MASK) as usize;

@@ -1,42 +1,39 @@
 //! What a recorded call costs, counted and not timed: instructions do not depend on what else runs on the machine.
 
 use crate::support::{Case, On, Test};
+use std::process::Command;
 
 pub const TESTS: &[Test] = &[Test::new("a_recorded_call_executes_few_instructions", instructions)
-    .on(On::Only(&["mpich4", "ompi4"]))
+    // Its own function has another name than the tracer's, so that the two are told apart.
+    .on(On::Only(&["mpich4"]))
     .first_on(&["mpich4"])
     .needs("valgrind")];
 
-/// Instructions that a recorded MPI_Allreduce adds to the library's own, with those for what is done once in many calls:
-/// as measured of the profile `checked`, rustc 1.92. A newer compiler may need another figure.
-const STORED: f64 = 130.0;
+/// Instructions that a recorded MPI_Allreduce executes beside the library's own: as measured of the profile `checked`,
+/// rustc 1.95, x86-64. Another compiler or architecture needs another figure.
+const STORED: f64 = 135.0;
 /// By so much it may be more.
 const TOLERANCE: f64 = 1.05;
 
 fn instructions(case: &Case) {
-    let added = per_call(case, true, "1") - per_call(case, false, "1");
-    let unwatched = per_call(case, true, "0") - per_call(case, false, "0");
-    assert!(
-        added <= STORED * TOLERANCE,
-        "a recorded call adds {added:.1} instructions, {unwatched:.1} without a look at interruptions; {STORED} are stored"
-    );
-    // What it costs to look at interruptions.
-    assert!(added - unwatched <= 10.0, "{added:.1} instructions, {unwatched:.1} without a look at interruptions");
-}
-
-/// Instructions of one rank for each call beyond the first 5000.
-fn per_call(case: &Case, traced: bool, interruptions: &str) -> f64 {
-    const CALLS: [u32; 2] = [5_000, 25_000];
-    let count = |calls: u32| {
-        let words = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null"];
-        let launch = case.launch(1, "repeat.c").arg(calls.to_string()).behind(&words.map(Into::into));
-        let launch = launch.set("MPITRACE_INTERRUPTIONS", interruptions);
-        let ran = if traced { launch.trace().run() } else { launch.run() };
-        assert_eq!(ran.code, 0, "{}", ran.stderr);
-        // ==PID== Collected : N
-        let line = ran.lines_with("Collected : ");
-        let number = line.first().and_then(|line| line.rsplit(' ').next()).unwrap_or_default();
-        number.parse::<f64>().unwrap_or_else(|_| panic!("no count of instructions\n{}", ran.stderr))
+    const CALLS: u32 = 20_000;
+    let counted = case.folder.join("callgrind");
+    let out = format!("--callgrind-out-file={}", counted.display());
+    let words = ["valgrind", "--tool=callgrind", &out];
+    let launch = case.launch(1, "repeat.c").arg(CALLS.to_string()).behind(&words.map(Into::into));
+    let ran = launch.trace().run();
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    assert_eq!(ran.trace.info().records, u64::from(CALLS));
+    let annotated =
+        Command::new("callgrind_annotate").args(["--threshold=100", "--inclusive=no"]).arg(&counted).output();
+    let text = String::from_utf8_lossy(&annotated.expect("a program of valgrind's").stdout).into_owned();
+    // Instructions, their share, and FILE:FUNCTION; a line for each file that the function has code of.
+    let of_wrapper = text.lines().filter(|line| line.split_whitespace().any(|word| word.ends_with(":MPI_Allreduce")));
+    let count = |line: &str| -> u64 {
+        let digits: String = line.trim_start().chars().take_while(|&c| c != ' ').filter(char::is_ascii_digit).collect();
+        digits.parse().unwrap_or(0)
     };
-    (count(CALLS[1]) - count(CALLS[0])) / f64::from(CALLS[1] - CALLS[0])
+    let executed = of_wrapper.map(count).sum::<u64>() as f64 / f64::from(CALLS);
+    assert!(executed > 20.0, "the wrapper was not found\n{text}");
+    assert!(executed <= STORED * TOLERANCE, "a recorded call executes {executed:.1} instructions; {STORED} are stored");
 }
