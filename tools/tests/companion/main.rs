@@ -9,6 +9,7 @@ mod damage;
 mod diagnose;
 mod export;
 mod files;
+mod packed;
 mod report;
 mod stats;
 mod support;
