@@ -322,7 +322,7 @@ mod tests {
             magic: SEGMENT_MAGIC,
             version: VERSION,
             byte_order: BYTE_ORDER_MARK,
-            rank: RankHeader { columns: COLUMNS.len() as u32, world_size: 2, ..RankHeader::zeroed() },
+            rank: RankHeader { columns: LIVE_COLUMNS.len() as u32, world_size: 2, ..RankHeader::zeroed() },
             chunk_records: RECORDS,
             chunk_bytes: PAGE,
             records_offset: 2 * PAGE,
@@ -330,11 +330,13 @@ mod tests {
             ..SegmentHeader::zeroed()
         };
         let mut offset = 0;
-        for (entry, (name, size)) in header.columns.iter_mut().zip(COLUMNS) {
+        for (entry, (name, size)) in header.columns.iter_mut().zip(LIVE_COLUMNS) {
             *entry = ColumnEntry { name: name_bytes(name), element_size: size, on_demand: 0, offset };
             offset += RECORDS * u64::from(size);
         }
-        let mut words = vec![1; ((2 + CHUNKS) * PAGE / 8) as usize];
+        // Each record has an entry, and returned.
+        let returned = u64::from(DURATION_FROM);
+        let mut words = vec![returned << 32 | returned; ((2 + CHUNKS) * PAGE / 8) as usize];
         let entries: Vec<ChunkEntry> = (1..=CHUNKS).map(|draw| ChunkEntry { draw, ..ChunkEntry::zeroed() }).collect();
         let start = PAGE as usize;
         bytemuck::cast_slice_mut::<u64, u8>(&mut words)[start..start + size_of_val(&*entries)]
@@ -359,7 +361,7 @@ mod tests {
         };
         let refused = Err("a: describes chunks that do not hold their columns".to_owned());
         assert_eq!(of(|header| header.chunk_bytes = 0), refused);
-        assert_eq!(of(|header| header.chunk_bytes = 36 * RECORDS - 1), refused);
+        assert_eq!(of(|header| header.chunk_bytes = 24 * RECORDS - 1), refused);
         assert_eq!(of(|header| header.chunk_records = MAX_CHUNK_RECORDS + 1), refused);
         assert_eq!(of(|header| header.chunk_records = u64::MAX / 2), refused);
         assert_eq!(of(|header| header.columns[3].offset = u64::MAX), refused);

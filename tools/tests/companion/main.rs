@@ -10,6 +10,7 @@ mod diagnose;
 mod export;
 mod files;
 mod hostile;
+mod packed;
 mod report;
 mod stats;
 mod summary;
