@@ -66,7 +66,11 @@ pub(crate) fn probes_over_hypercube(
         if other < size {
             if rank < other {
                 be_probed(peers, other, exchanges);
-                while widths.is_some() && repeats(peers, other) {
+                // The last word, after all repetitions, is that there is no other.
+                for _ in (0..=REPETITIONS).filter(|_| widths.is_some()) {
+                    if !repeats(peers, other) {
+                        break;
+                    }
                     be_probed(peers, other, exchanges);
                 }
             } else {
@@ -97,7 +101,7 @@ pub(crate) fn probes_over_hypercube(
 fn repeats(peers: &mut impl Peers, other: usize) -> bool {
     let mut again = [0];
     peers.receive(other, &mut again);
-    again[0] != 0
+    again[0] == 1
 }
 
 /// As the lower of a pair: exchanges in both directions, of which the other makes the probe.
@@ -249,6 +253,45 @@ mod tests {
         let (last, sent) = probed(slow, Some(&widths));
         assert!(widths.is_wide(&last));
         assert_eq!(sent, (REPETITIONS as usize + 1) * (once + 1));
+    }
+
+    /// Whatever the other says, a rank does not stay in MPI_Finalize.
+    #[test]
+    fn repetitions_end_also_where_the_other_asks_for_more() {
+        let (to, _there) = channel();
+        let (_here, from) = channel();
+        // Answers and questions with 5 of them to warm up, the readings, and what the questions have found.
+        let once = 2 * (EXCHANGES as usize + 5) + 2;
+        let mut lower = Asked { simulated: Simulated { rank: 0, now: Cell::new(0), sent: 0, takes: quick, to, from } };
+        assert!(probes_over_hypercube(&mut lower, EXCHANGES, Some(&Widths::default())).is_empty());
+        assert_eq!(lower.simulated.sent, (REPETITIONS as usize + 2) * once);
+    }
+
+    /// One whose peer sends as many words as it wants, all of them 1.
+    struct Asked {
+        simulated: Simulated,
+    }
+
+    impl Peers for Asked {
+        fn rank(&self) -> usize {
+            0
+        }
+
+        fn size(&self) -> usize {
+            2
+        }
+
+        fn now(&self) -> u64 {
+            self.simulated.now()
+        }
+
+        fn send(&mut self, to: usize, words: &[u64]) {
+            self.simulated.send(to, words);
+        }
+
+        fn receive(&mut self, _: usize, words: &mut [u64]) {
+            words.fill(1);
+        }
     }
 
     #[test]
