@@ -165,7 +165,7 @@ case $tier in
         step "commands in the documentation" tests/documentation.sh first
         ;;
     all)
-        step "models and sanitizers" tests/unsafe.sh
+        step "models and memory" tests/unsafe.sh models memory
         # So many seconds a target.
         step "fuzzing" tests/fuzz/run.sh "${MPITRACE_FUZZ:-20}"
         step "dependencies" licences_and_advisories

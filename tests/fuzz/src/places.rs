@@ -8,7 +8,7 @@ use mpitrace_format::layout::*;
 
 /// The structures and sections of a trace, as far as its bytes lead to them.
 pub fn of_trace(bytes: &[u8]) -> Vec<Range<usize>> {
-    let mut places = vec![0..size_of::<FileHeader>()];
+    let mut places: Vec<Range<usize>> = std::iter::once(0..size_of::<FileHeader>()).collect();
     let header: Option<FileHeader> = read(bytes, 0);
     for index in 0..header.map_or(0, |header| header.parts.min(8)) {
         let place = file::part_entry_offset(index) as usize;
