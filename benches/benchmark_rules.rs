@@ -5,6 +5,7 @@
 //! `REPROMPI` mpibenchmark of ReproMPI, both built with the MPI library of `MPIRUN` (mpirun.openmpi). Each is run
 //! `RUNS` (5) times on two ranks, MPI_Allreduce of 8 and 1024 bytes, 1000 repetitions; what is not there is skipped.
 
+#[allow(dead_code, reason = "the companion is of no interest here")]
 #[path = "../tests/whole_programs/support/binaries.rs"]
 mod binaries;
 
@@ -110,7 +111,7 @@ fn benchmarks() -> [Benchmark; 3] {
             command: intel,
             program: intel_home().join("bin/IMB-MPI1"),
             line: |line| {
-                let [bytes, _, _, _, average] = numbers(line)?.try_into().ok()?;
+                let [bytes, _, _, _, average]: [f64; 5] = numbers(line)?.try_into().ok()?;
                 Some((bytes as u64, average))
             },
         },
@@ -125,7 +126,7 @@ fn benchmarks() -> [Benchmark; 3] {
             },
             program: named("OSU"),
             line: |line| {
-                let [bytes, average] = numbers(line)?.try_into().ok()?;
+                let [bytes, average]: [f64; 2] = numbers(line)?.try_into().ok()?;
                 Some((bytes as u64, average))
             },
         },

@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_asks_seldom_is_told_the_same_at_the_same_look() {
+    fn asking_seldom_has_the_same_answer_at_the_same_look() {
         let x = noisy(5000, 0.05, 4);
         let rule = Rule { minimum: 30, ..Rule::default() };
         let (often, first) = rule.stops_at(&x, 1).unwrap();
