@@ -24,8 +24,10 @@ fn instructions(case: &Case) {
     let ran = launch.trace().run();
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     assert_eq!(ran.trace.info().records, u64::from(CALLS));
-    let annotated =
-        Command::new("callgrind_annotate").args(["--threshold=100", "--inclusive=no"]).arg(&counted).output();
+    let annotated = Command::new("callgrind_annotate")
+        .args(["--threshold=100", "--inclusive=no", "--auto=no"])
+        .arg(&counted)
+        .output();
     let text = String::from_utf8_lossy(&annotated.expect("a program of valgrind's").stdout).into_owned();
     // Instructions, their share, and FILE:FUNCTION; a line for each file that the function has code of.
     let of_wrapper = text.lines().filter(|line| line.split_whitespace().any(|word| word.ends_with(":MPI_Allreduce")));
