@@ -2,10 +2,12 @@
 //! repetitions.
 //!
 //! A live record takes 24 bytes. Its duration is 32 bits wide; a longer call has an entry of its own. Of position and
-//! repetition it has the lower half. The upper one follows from the counts at the end, going back from call to call:
-//! among the calls on a communicator, and of an operation, the next one is less than 2^31 away.
+//! repetition it has the lower half. The upper one follows from call to call: where the first calls are kept from 0 on, and
+//! where the last ones are kept from the counts at the end back. So any number of calls may not have been kept after the
+//! first ones or before the last ones; between two that are kept there may be nearly 2^32.
 
 use std::collections::{BinaryHeap, HashMap};
+use std::ops::Range;
 
 use crate::layout::*;
 
@@ -34,8 +36,10 @@ pub(crate) struct Derived {
     pub repetition: Vec<u64>,
 }
 
-/// Makes them for all chunks, which are in the order of their threads, and of one thread in the order of its calls.
+/// Makes them for all chunks, which are in the order of their threads, and of one thread in the order of its calls. `ring`:
+/// the last calls were kept, else the first.
 pub(crate) fn derive(
+    ring: bool,
     chunks: &[Records<'_>],
     operations: &[OperationEntry],
     communicators: &[CommunicatorEntry],
@@ -53,13 +57,37 @@ pub(crate) fn derive(
     for (records, derived) in chunks.iter().zip(&mut derived) {
         derived.exit = exits(records, &long_calls);
     }
+    let zero = |calls: u64| if ring { calls } else { 0 };
     let mut counts = Counts {
-        repetitions: operations.iter().map(|operation| operation.calls).collect(),
-        positions: communicators.iter().map(|communicator| communicator.calls).collect(),
+        direction: if ring { Direction::Back } else { Direction::On },
+        repetitions: operations.iter().map(|operation| zero(operation.calls)).collect(),
+        positions: communicators.iter().map(|communicator| zero(communicator.calls)).collect(),
         operations,
         communicators,
     };
-    // From the last call of all threads to the first.
+    let mut number = |(chunk, range): (usize, Range<usize>)| {
+        let (records, derived) = (&chunks[chunk], &mut derived[chunk]);
+        let mut set = |record| (derived.position[record], derived.repetition[record]) = counts.of(records, record);
+        match ring {
+            true => range.rev().for_each(&mut set),
+            false => range.for_each(&mut set),
+        }
+    };
+    let mut turns = turns(chunks);
+    match ring {
+        true => turns.into_iter().for_each(&mut number),
+        false => {
+            turns.reverse();
+            turns.into_iter().for_each(&mut number);
+        }
+    }
+    derived
+}
+
+/// The records that a thread made before another one made any, with their chunk: from the last turn of all threads to
+/// the first.
+fn turns(chunks: &[Records<'_>]) -> Vec<(usize, Range<usize>)> {
+    let mut turns = Vec::new();
     let mut threads: BinaryHeap<Cursor> = chunks
         .chunk_by(|before, after| before.thread == after.thread)
         .scan(0, |before, chunks| {
@@ -71,21 +99,19 @@ pub(crate) fn derive(
         .collect();
     while let Some(Cursor { chunk, record, first, .. }) = threads.pop() {
         let other = threads.peek().map_or(0, |other| other.enter);
-        let (records, derived) = (&chunks[chunk], &mut derived[chunk]);
+        let records = &chunks[chunk];
         // Those of this chunk that came after the last one of another thread.
         let from = match other {
             0 => 0,
             other => (0..record).rev().take_while(|&before| records.enter[before] >= other).last().unwrap_or(record),
         };
-        for record in (from..=record).rev() {
-            (derived.position[record], derived.repetition[record]) = counts.of(records, record);
-        }
+        turns.push((chunk, from..record + 1));
         threads.extend(match from.checked_sub(1) {
             Some(record) => Some(Cursor { enter: records.enter[record], chunk, record, first }),
             None => Cursor::last(&chunks[first..chunk], first),
         });
     }
-    derived
+    turns
 }
 
 /// The exits of a chunk's records.
@@ -118,8 +144,16 @@ impl Cursor {
     }
 }
 
-/// How many calls there had been, going back.
+/// Which way counts go from call to call.
+#[derive(Clone, Copy)]
+enum Direction {
+    On,
+    Back,
+}
+
+/// How many calls there had been.
 struct Counts<'a> {
+    direction: Direction,
     operations: &'a [OperationEntry],
     communicators: &'a [CommunicatorEntry],
     repetitions: Vec<u64>,
@@ -127,7 +161,7 @@ struct Counts<'a> {
 }
 
 impl Counts<'_> {
-    /// Position and repetition of a record, which comes before all that were asked for so far.
+    /// Position and repetition of a record, which comes behind (or before) all that were asked for so far.
     #[inline]
     fn of(&mut self, records: &Records<'_>, record: usize) -> (u64, u64) {
         let (low_position, low_repetition) = (records.position[record], records.repetition[record]);
@@ -135,7 +169,7 @@ impl Counts<'_> {
         let Some(operation) = self.operations.get(number) else {
             return (low_position.into(), low_repetition.into());
         };
-        let repetition = nearest(self.repetitions[number], low_repetition);
+        let repetition = self.direction.next(self.repetitions[number], low_repetition);
         self.repetitions[number] = repetition;
         let above = records.above.map_or(0, |above| above[record]);
         let communicator = operation.communicator as usize;
@@ -147,7 +181,7 @@ impl Counts<'_> {
             // Many communicators with few calls each.
             Some(entry) if entry.flags & communicator_flags::FOLDED != 0 => low_position.into(),
             Some(_) => {
-                let position = nearest(self.positions[communicator], low_position);
+                let position = self.direction.next(self.positions[communicator], low_position);
                 self.positions[communicator] = position;
                 position
             }
@@ -157,10 +191,23 @@ impl Counts<'_> {
     }
 }
 
-/// The number with this lower half that lies nearest to another.
-fn nearest(other: u64, low: u32) -> u64 {
-    let away = low.wrapping_sub(other as u32).cast_signed();
-    other.wrapping_add_signed(away.into())
+/// Calls of several threads may be that much out of order: there are no more threads.
+const OUT_OF_ORDER: u32 = 1 << 12;
+
+impl Direction {
+    /// The number with this lower half that comes next after another.
+    fn next(self, other: u64, low: u32) -> u64 {
+        match self {
+            Direction::On => {
+                let on = low.wrapping_sub(other as u32).wrapping_add(OUT_OF_ORDER);
+                other.wrapping_add(on.into()).wrapping_sub(OUT_OF_ORDER.into())
+            }
+            Direction::Back => {
+                let back = (other as u32).wrapping_sub(low).wrapping_add(OUT_OF_ORDER);
+                other.wrapping_sub(back.into()).wrapping_add(OUT_OF_ORDER.into())
+            }
+        }
+    }
 }
 
 #[cfg(test)]
@@ -232,7 +279,8 @@ mod tests {
             .collect();
         let [first, second] = [Live::of(0, 1, &calls[..30]), Live::of(0, 2, &calls[30..])];
         let operations = [operation(BOUND + 30, 0), operation(BOUND + 30, 0)];
-        let derived = derive(&[first.records(), second.records()], &operations, &[communicator(BOUND + 50, 0)], &[]);
+        let derived =
+            derive(true, &[first.records(), second.records()], &operations, &[communicator(BOUND + 50, 0)], &[]);
         let found: Vec<(u64, u64, u64)> = derived
             .iter()
             .flat_map(|of| (0..of.exit.len()).map(|at| (of.exit[at], of.position[at], of.repetition[at])))
@@ -248,7 +296,8 @@ mod tests {
         let one = Live::of(0, 1, &[spread(1), spread(2), spread(9)]);
         let other = Live::of(1, 2, &[spread(3), spread(4), spread(5), spread(6), spread(7), spread(8)]);
         let operations = [operation((9 << 30) + 1, 0)];
-        let derived = derive(&[one.records(), other.records()], &operations, &[communicator((9 << 30) + 1, 0)], &[]);
+        let derived =
+            derive(true, &[one.records(), other.records()], &operations, &[communicator((9 << 30) + 1, 0)], &[]);
         assert_eq!(derived[0].position, [1 << 30, 2 << 30, 9 << 30]);
         assert_eq!(derived[1].position, [3, 4, 5, 6, 7, 8].map(|call| call << 30));
         assert_eq!(derived[0].repetition, derived[0].position);
@@ -265,7 +314,7 @@ mod tests {
         let mut folded = operations[2];
         folded.communicator = 1;
         let communicators = [communicator(0, 0), communicator(0, communicator_flags::FOLDED)];
-        let derived = derive(&[live.records()], &[operations[0], operations[1], folded], &communicators, &[]);
+        let derived = derive(true, &[live.records()], &[operations[0], operations[1], folded], &communicators, &[]);
         assert_eq!(derived[0].position, [region, start, 3]);
     }
 
@@ -276,7 +325,22 @@ mod tests {
             LongCallEntry { record: live_record(7, 1), exit: 1 },
             LongCallEntry { record: live_record(8, 1), exit: 198 + BOUND },
         ];
-        let derived = derive(&[live.records()], &[operation(3, 0)], &[communicator(3, 0)], &long);
+        let derived = derive(true, &[live.records()], &[operation(3, 0)], &[communicator(3, 0)], &long);
         assert_eq!(derived[0].exit, [100, 198 + BOUND, 0]);
+    }
+
+    #[test]
+    fn any_number_of_calls_may_be_left_out_after_the_first_and_before_the_last() {
+        // The largest gap between two calls that are kept.
+        let gap = BOUND - u64::from(OUT_OF_ORDER) - 1;
+        let first = Live::of(0, 1, &[(1, 2, 0, 0, 0), (3, 4, 1, 1, 0), (5, 6, gap, gap, 0)]);
+        let gone = [operation(9 * BOUND + 1, 0)];
+        let derived = derive(false, &[first.records()], &gone, &[communicator(10 * BOUND, 0)], &[]);
+        assert_eq!((&derived[0].position, &derived[0].repetition), (&vec![0, 1, gap], &vec![0, 1, gap]));
+        let (position, repetition) = (10 * BOUND - 1, 9 * BOUND);
+        let last = Live::of(0, 1, &[(1, 2, position - gap, repetition - gap, 0), (3, 4, position, repetition, 0)]);
+        let derived = derive(true, &[last.records()], &gone, &[communicator(10 * BOUND, 0)], &[]);
+        assert_eq!(derived[0].position, [position - gap, position]);
+        assert_eq!(derived[0].repetition, [repetition - gap, repetition]);
     }
 }

@@ -76,6 +76,7 @@ pub fn read<'a>(path: &Path, bytes: &'a [u8], own: bool) -> Result<Content<'a>, 
         let records = kept.iter().map(|kept| kept.records(header)).collect::<Option<Vec<_>>>().ok_or_else(not_held)?;
         let not_aligned = |_| damaged("a table is not aligned");
         live_records::derive(
+            header.rank.ring != 0,
             &records,
             bytemuck::try_cast_slice(operations).map_err(not_aligned)?,
             bytemuck::try_cast_slice(communicators).map_err(not_aligned)?,

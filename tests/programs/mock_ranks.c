@@ -465,6 +465,12 @@ FUNCTION(collective, Barrier, (MPI_Comm comm), (comm))
     return MPI_SUCCESS;
 }
 
+FUNCTION(collective, Ibarrier, (MPI_Comm comm, MPI_Request *request), (comm, request))
+{
+    (void)comm;
+    return complete(MPI_SUCCESS, request);
+}
+
 FUNCTION(collective, Igather,
          (const void *in, int n, MPI_Datatype type, void *out, int each, MPI_Datatype of, int root, MPI_Comm comm,
           MPI_Request *request),

@@ -188,5 +188,7 @@ fn overhead_beside_left_overs(case: &Case) {
     let words = ["overhead", "--mpi", &path, "-e", "no-such-event"];
     assert_refused(&mpitrace(case, &words, &variables), "an event that is none, beside left-overs");
     let costs = mpitrace(case, &["overhead", "--json", "--mpi", &path], &variables);
-    assert_eq!((costs.code, costs.stderr.as_str(), left()), (0, "", 2), "{}", costs.stdout);
+    assert_eq!((costs.code, left()), (0, 2), "{}", costs.stdout);
+    // That the machine is busy may be said.
+    assert!(!costs.stderr.contains("recover") && !costs.stderr.contains("left"), "{}", costs.stderr);
 }

@@ -49,7 +49,7 @@ fn the_same(case: &Case) {
         let [plain, again] = [&trace.path, &back].map(|path| fs::read(path).expect("it was just written"));
         assert!(plain == again, "{}: another file comes back", trace.path.display());
         assert!(fs::metadata(&packed).is_ok_and(|packed| packed.len() <= plain.len() as u64));
-        columns += usize::from(fs::read(&packed).is_ok_and(|bytes| bytes[8] == 2));
+        columns += usize::from(fs::read(&packed).is_ok_and(|bytes| bytes[8] == 3));
         for command in [&["info", "--json"][..], &["dump", "--json"], &["stats", "--json"], &["clock", "--json"]] {
             let [of_plain, of_packed] = [&trace.path, &packed].map(|path| {
                 let mut arguments: Vec<&OsStr> = command.iter().map(OsStr::new).collect();
@@ -89,6 +89,6 @@ fn after_run(case: &Case) {
         assert_eq!(done.code, 0, "{}", done.stderr);
     }
     let [packed, raw] = [&path, &raw].map(|path| fs::read(path).expect("a trace"));
-    assert_eq!((packed[8], raw[8]), (2, 1), "the versions");
+    assert_eq!((packed[8], raw[8]), (3, 2), "the versions");
     assert!(mpitrace(&[OsStr::new("info"), path.as_ref()]).code == 0);
 }

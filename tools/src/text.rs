@@ -89,6 +89,23 @@ pub fn shortened(text: &str, longest: usize) -> Cow<'_, str> {
     }
 }
 
+/// The text in lines of at most this many characters, if its words are no longer; those after the first are indented.
+pub fn wrapped(text: &str, width: usize) -> Vec<String> {
+    const INDENT: &str = "  ";
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split(' ') {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= width => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            Some(_) => lines.push(format!("{INDENT}{word}")),
+            None => lines.push(word.to_owned()),
+        }
+    }
+    lines
+}
+
 /// The text as a field of CSV (RFC 4180).
 pub fn csv_field(text: &str) -> Cow<'_, str> {
     match text.contains([',', '"', '\n', '\r']) {
@@ -142,6 +159,12 @@ mod tests {
     fn long_texts_are_cut_between_characters() {
         assert_eq!(shortened("größe", 5), "größe");
         assert_eq!(shortened("größe", 3), "grö ... (--json has all of it)");
+    }
+
+    #[test]
+    fn lines_are_broken_between_words() {
+        assert_eq!(wrapped("one two three four", 9), ["one two", "  three", "  four"]);
+        assert_eq!(wrapped("", 9), [""]);
     }
 
     #[test]

@@ -1,6 +1,8 @@
 //! The calls of a block, column by column: how each is stored.
 
-use mpitrace_format::layout::{COLUMNS, DISTURBED, OPERATION_MASK, OperationEntry, TRUE_COLUMNS};
+use mpitrace_format::layout::{
+    COLUMNS, DISTURBED, INTERRUPTED, INTERRUPTED_BEFORE, OPERATION_MASK, OperationEntry, TRUE_COLUMNS,
+};
 
 use super::counted::Counts;
 use super::{frames, number, phrases, times};
@@ -304,18 +306,23 @@ impl<'b> Block<'b> {
     }
 }
 
-/// The highest operation; the number of calls that the tracer may have delayed, for each how many calls after the one
-/// before it comes; then the phrases.
+/// What a call can be marked with, in the order in which a block lists the calls.
+const MARKS: [u32; 3] = [DISTURBED, INTERRUPTED, INTERRUPTED_BEFORE];
+
+/// The highest operation; for each of [`MARKS`] the number of calls that have it, and for each of these how many calls
+/// after the one before it comes; then the phrases.
 fn pack_operations(operations: &[u32]) -> Vec<u8> {
     let mut bytes = vec![scheme::PHRASES];
     let plain: Vec<u32> = operations.iter().map(|operation| operation & OPERATION_MASK).collect();
     number::put(&mut bytes, plain.iter().copied().max().unwrap_or(0).into());
-    let delayed: Vec<usize> = (0..plain.len()).filter(|&index| operations[index] & DISTURBED != 0).collect();
-    number::put(&mut bytes, delayed.len() as u64);
-    let mut last = 0;
-    for index in delayed {
-        number::put(&mut bytes, (index - last) as u64);
-        last = index;
+    for mark in MARKS {
+        let marked: Vec<usize> = (0..plain.len()).filter(|&index| operations[index] & mark != 0).collect();
+        number::put(&mut bytes, marked.len() as u64);
+        let mut last = 0;
+        for index in marked {
+            number::put(&mut bytes, (index - last) as u64);
+            last = index;
+        }
     }
     phrases::put(&mut bytes, &plain);
     bytes
@@ -323,16 +330,18 @@ fn pack_operations(operations: &[u32]) -> Vec<u8> {
 
 fn take_operations(bytes: &mut &[u8], count: usize) -> Option<Vec<u32>> {
     let highest = u32::try_from(number::take(bytes)?).ok()?;
-    let delayed = usize::try_from(number::take(bytes)?).ok().filter(|&delayed| delayed <= count)?;
-    let mut last = 0usize;
-    let index = |_| {
-        last = last.checked_add(usize::try_from(number::take(bytes)?).ok()?).filter(|&index| index < count)?;
-        Some(last)
-    };
-    let delayed: Vec<usize> = (0..delayed).map(index).collect::<Option<_>>()?;
+    let mut marked = Vec::new();
+    for mark in MARKS {
+        let calls = usize::try_from(number::take(bytes)?).ok().filter(|&calls| calls <= count)?;
+        let mut last = 0usize;
+        for _ in 0..calls {
+            last = last.checked_add(usize::try_from(number::take(bytes)?).ok()?).filter(|&index| index < count)?;
+            marked.push((last, mark));
+        }
+    }
     let mut operations = Vec::with_capacity(count);
     phrases::take(bytes, count, highest, &mut operations)?;
-    delayed.into_iter().for_each(|index| operations[index] |= DISTURBED);
+    marked.into_iter().for_each(|(index, mark)| operations[index] |= mark);
     Some(operations)
 }
 

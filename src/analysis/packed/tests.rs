@@ -1,7 +1,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use mpitrace_format::layout::{PACKED_VERSION, VERSION};
+use mpitrace_format::layout::{InterruptionEntry, PACKED_VERSION, VERSION};
 use proptest::prelude::*;
 
 use super::{PackError, Rewritten, pack, pack_with, unpack};
@@ -46,6 +46,13 @@ fn ranks(seed: u64, calls: u32) -> Vec<SyntheticRank> {
             if random.u16(..300) == 0 && call > 0 {
                 rank.disturb();
             }
+            if random.u16(..200) == 0 && call > 0 {
+                rank.interrupt(InterruptionEntry {
+                    off_ns: random.u64(..1 << 40),
+                    flags: random.u32(..4),
+                    ..Default::default()
+                });
+            }
             now = exit;
         }
         if seed.is_multiple_of(3) {
@@ -82,6 +89,7 @@ fn assert_same_content(one: &Path, other: &Path) {
         assert_eq!((one.enter(), one.exit()), (other.enter(), other.exit()));
         assert_eq!((one.position(), one.repetition()), (other.position(), other.repetition()));
         assert_eq!((one.operation(), one.runs()), (other.operation(), other.runs()));
+        assert_eq!(one.interruptions(), other.interruptions());
         let requests = |part: &crate::reader::Part| {
             part.requests().map(|all| (all.init.to_vec(), all.test.to_vec(), all.wait.to_vec(), all.tests.to_vec()))
         };

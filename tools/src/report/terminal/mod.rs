@@ -67,7 +67,9 @@ impl terminal::Ink for Ink {
 /// Draws the operations of a report.
 pub fn write(report: &Report, time: RunTime, look: Look, output: &mut dyn Write) -> io::Result<()> {
     for line in &report.run.summary {
-        writeln!(output, "{}", text::printable(line))?;
+        for line in text::wrapped(&text::printable(line), look.width) {
+            writeln!(output, "{line}")?;
+        }
     }
     if !report.run.summary.is_empty() {
         writeln!(output)?;
