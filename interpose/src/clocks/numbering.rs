@@ -160,9 +160,12 @@ mod tests {
     use std::collections::VecDeque;
     use std::sync::{Condvar, Mutex};
 
+    /// From, to, kind, words.
+    type Letter = (u32, u32, usize, Vec<u64>);
+
     #[derive(Default)]
     struct Mail {
-        letters: Mutex<VecDeque<(u32, u32, usize, Vec<u64>)>>,
+        letters: Mutex<VecDeque<Letter>>,
         came: Condvar,
     }
 
@@ -180,7 +183,7 @@ mod tests {
 
         fn receive(&mut self, from: u32, words: &mut [u64]) -> bool {
             let wanted = (from, self.rank, self.kind);
-            let place = |letters: &VecDeque<(u32, u32, usize, Vec<u64>)>| {
+            let place = |letters: &VecDeque<Letter>| {
                 letters.iter().position(|(from, to, kind, _)| (*from, *to, *kind) == wanted)
             };
             let letters = self.mail.letters.lock().unwrap();

@@ -8,7 +8,7 @@ use mpitrace_format::layout::{NO_ROOT, OperationEntry, UNKNOWN_BYTES};
 use super::calls::{self, ABSENT, Calls, Cursor};
 use super::communicators::{self, Communicator};
 use super::finish::finish;
-use super::mismatch::{self, DESCRIBED, Mismatch, MismatchKind};
+use super::mismatch::{self, DESCRIBED, Groups, Mismatch};
 use super::rows::{Numbers, Rows};
 use super::stretch::Stretch;
 use super::{CallSite, NO_RECORD, Operation, OperationKey, Operations};
@@ -45,7 +45,7 @@ pub(super) struct Matching<'a> {
     /// For each member, for each of its operations: the operations of `found` that it is a share of.
     shares: Vec<HashMap<u32, BTreeSet<usize>>>,
     /// What members called at one position -> what differs, and the members of each group of equal calls.
-    groups: HashMap<Box<[u32]>, Option<(MismatchKind, Vec<Vec<usize>>)>>,
+    groups: HashMap<Box<[u32]>, Option<Groups>>,
 }
 
 /// What the calls on one communicator are.
@@ -181,7 +181,7 @@ impl<'a> Matching<'a> {
     }
 
     /// Whether the calls of a tuple may not belong together, and if so the members of each group of equal calls.
-    pub(super) fn groups(&mut self, tuple: &[u32]) -> &Option<(MismatchKind, Vec<Vec<usize>>)> {
+    pub(super) fn groups(&mut self, tuple: &[u32]) -> &Option<Groups> {
         if !self.groups.contains_key(tuple) {
             let groups = mismatch::groups(self.trace, self.communicator, tuple);
             self.groups.insert(tuple.into(), groups);

@@ -115,13 +115,11 @@ impl Signature {
     }
 }
 
-/// The calls of a tuple that may not belong together: what differs, and the members of each group of equal calls.
-/// `None`: they may.
-pub(super) fn groups(
-    trace: &Trace,
-    communicator: &Communicator,
-    tuple: &[u32],
-) -> Option<(MismatchKind, Vec<Vec<usize>>)> {
+/// What differs in the calls of a tuple, and the members of each group of equal calls.
+pub(super) type Groups = (MismatchKind, Vec<Vec<usize>>);
+
+/// The groups of the calls of a tuple that may not belong together. `None`: they may.
+pub(super) fn groups(trace: &Trace, communicator: &Communicator, tuple: &[u32]) -> Option<Groups> {
     if communicator.folded {
         return None;
     }

@@ -456,7 +456,9 @@ fn calls_of_different_functions_are_never_one_operation() {
 
 #[test]
 fn roots_operators_and_amounts_have_to_agree() {
-    let described = |function: &'static str, of: fn(u32) -> (u64, Option<i32>, Option<&'static str>)| {
+    // Bytes, root and reduction of a rank's call.
+    type Called = fn(u32) -> (u64, Option<i32>, Option<&'static str>);
+    let described = |function: &'static str, of: Called| {
         one_call_apart(move |rank, number| {
             let (bytes, root, reduction) = of(number);
             let operation = rank.operation(function, 0, bytes);

@@ -45,7 +45,7 @@ pub struct Source {
 
 #[derive(Debug)]
 enum Data {
-    Traced(Traced),
+    Traced(Box<Traced>),
     Untraced(Untraced),
 }
 
@@ -62,7 +62,7 @@ impl Source {
     /// of which is read by itself.
     pub fn read(files: &[PathBuf], from: Option<Format>) -> Result<Source> {
         let data = match from {
-            None => Data::Traced(Traced::open(files)?),
+            None => Data::Traced(Box::new(Traced::open(files)?)),
             Some(format) => Data::Untraced(Untraced::read(files, format)?),
         };
         let operations = match &data {
