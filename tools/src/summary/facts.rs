@@ -6,6 +6,7 @@ use mpitrace::categories::Rule;
 use mpitrace::clock::Clock;
 use mpitrace::operations::{CallSite, OperationKey, Operations};
 use mpitrace::reader::Trace;
+use mpitrace::statistics::median;
 use serde::Serialize;
 
 use super::verdict::Verdict;
@@ -135,8 +136,8 @@ impl Share {
         let shares = account.ranks.iter().filter(|rank| rank.wall_ns > 0.0);
         let mut shares: Vec<f64> = shares.map(|rank| rank.collectives_ns / rank.wall_ns).collect();
         shares.sort_by(f64::total_cmp);
-        match (shares.first(), shares.get(shares.len() / 2), shares.last()) {
-            (Some(&min), Some(&median), Some(&max)) => Share { min, median, max },
+        match (shares.first().copied(), shares.last().copied(), median(&mut shares)) {
+            (Some(min), Some(max), Some(median)) => Share { min, median, max },
             _ => Share::default(),
         }
     }

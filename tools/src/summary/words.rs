@@ -50,7 +50,7 @@ impl Summary {
         };
         let incomplete = if self.complete { "" } else { " This trace is incomplete." };
         format!(
-            "{}, {}: {} of the time is in collective calls{range}.{incomplete}",
+            "{}, {}: {} of the ranks' time is in collective calls{range}.{incomplete}",
             text::count(self.ranks.into(), "rank"),
             seconds(self.seconds),
             percent(share.median)

@@ -15,7 +15,7 @@ fn packed(trace: &str, output: &str) -> u8 {
 
 #[test]
 fn every_command_reads_both_forms() {
-    for (ranks, version) in [(&plain()[..], 2), (&killed()[..], 1)] {
+    for (ranks, version) in [(&plain()[..], 3), (&killed()[..], 2)] {
         // Some commands show a file's name.
         let (folder, other) = (Folder::new(), Folder::new());
         let (trace, small) = (folder.trace(ranks), other.path("a.mpitrace"));
@@ -64,12 +64,12 @@ fn what_cannot_be_packed_is_said_in_one_line() {
     let trace = folder.trace(&[SyntheticRank::new(0, 1)]);
     let text = folder.file("text", b"no trace, but long enough to have a header of sixty bytes in it");
     let mut bytes = fs::read(&trace).unwrap();
-    bytes[8] = 3;
+    bytes[8] = 4;
     let newer = folder.file("newer", &bytes);
     let expected = [
         (&["pack", "nowhere"][..], "nowhere"),
         (&["pack", &text], "is not a trace"),
-        (&["pack", &newer], "is of format version 3, this program reads 1 to 2"),
+        (&["pack", &newer], "is of format version 4, this program reads 1 to 3"),
         (&["pack", &trace, &trace, "-o", "x"], "-o takes one trace"),
         (&["pack", &trace, "-o", "/nonexistent/x"], "/nonexistent/x"),
     ];

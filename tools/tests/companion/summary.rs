@@ -30,7 +30,7 @@ fn the_summary_names_the_late_rank_and_what_to_do() {
     let ran = mpitrace(&["summary", &file]);
     assert_eq!((ran.code, ran.stderr.as_str()), (0, ""));
     let expected = format!(
-        "3 ranks, 200.1 ms: 10.0 % of the time is in collective calls (4.0 % to 10.0 % on single ranks).
+        "3 ranks, 200.1 ms: 10.0 % of the ranks' time is in collective calls (4.0 % to 10.0 % on single ranks).
 Of that: 50.0 % waiting for other ranks, 0 % off the processor, 0 % delayed by the tracer, 50.0 % communication.
 4.0 % (24.00 ms): others wait for rank 1, which computes or is in other MPI calls for longer; operation 0, MPI_Barrier on MPI_COMM_WORLD, 200 repetitions.
 The others wait for rank 1: give it less work, or look for what slows it down.

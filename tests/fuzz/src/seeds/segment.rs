@@ -71,6 +71,18 @@ pub fn full(rank: u32) -> Vec<u8> {
         ..ProbeEntry::default()
     };
     segment.header.probes = segment.table(&[probe(0), probe(1)]);
+    let record = live_record(5, RECORDS as u32 - 1);
+    segment.header.long_calls = segment.table(&[LongCallEntry { record, exit: 1 << 40 }]);
+    let interruption = |record, flags| InterruptionEntry {
+        record: live_record(5, record),
+        off_ns: 300,
+        elapsed_ns: 900,
+        thread: 1,
+        flags,
+        ..InterruptionEntry::default()
+    };
+    let interruptions = [interruption(2, interruption_flags::BETWEEN), interruption(2, interruption_flags::TIMED)];
+    segment.header.interruptions = segment.table(&interruptions);
     let both = chunk_flags::EXTENDED | chunk_flags::INNER;
     segment.finish(&[(5, RECORDS, 0), (3, RECORDS, both), (4, 7, chunk_flags::PRIVATE), (0, 0, 0), (6, 3, both)])
 }
@@ -85,7 +97,7 @@ impl Segment {
             world_size: RANKS,
             pid: 100_u32.wrapping_add(rank),
             state: state::RUNNING,
-            columns: COLUMNS.len() as u32,
+            columns: LIVE_COLUMNS.len() as u32,
             capacity: 64,
             nominal_hz: 1_000_000_000,
             first_anchor: anchor(1000),
@@ -159,10 +171,10 @@ impl Segment {
             on_demand,
             offset: 0,
         };
-        let mut columns: Vec<ColumnEntry> = COLUMNS.iter().map(|&(name, size)| named(name, size, 0)).collect();
+        let mut columns: Vec<ColumnEntry> = LIVE_COLUMNS.iter().map(|&(name, size)| named(name, size, 0)).collect();
         if all {
             columns.push(named(&counter_column(0), 8, 0));
-            columns.extend(REQUEST_COLUMNS.iter().map(|&(name, size)| named(name, size, chunk_flags::EXTENDED)));
+            columns.extend(LIVE_REQUEST_COLUMNS.iter().map(|&(name, size)| named(name, size, chunk_flags::EXTENDED)));
             columns.push(named(&counter_column(1), 8, chunk_flags::INNER));
         }
         let mut offset = 0;
@@ -219,8 +231,9 @@ impl Segment {
                 let value = match name_of(&entry.name) {
                     "enter" => 3000 + 1000 * number,
                     // The last call of a killed process did not return.
-                    "exit" if record == RECORDS / 2 && draw == 2 => 0,
-                    "exit" => 3500 + 1000 * number,
+                    "duration" if record == RECORDS / 2 && draw == 2 => NOT_RETURNED.into(),
+                    "duration" if record == RECORDS - 1 && draw == 5 => LONG.into(),
+                    "duration" => 500 + u64::from(DURATION_FROM),
                     "position" | "repetition" => number,
                     "operation" => number % 4,
                     _ => number + 1,
