@@ -23,7 +23,7 @@ pub enum PackError {
     #[error(transparent)]
     Unreadable(#[from] TraceError),
     /// A part of it is damaged: what is in it would be lost.
-    #[error("{path}: the part of rank {rank} {what}; a damaged trace is not written anew")]
+    #[error("{path}: the part of rank {rank} {what}; a damaged trace is not packed or unpacked")]
     Damaged {
         /// The trace.
         path: PathBuf,
@@ -33,7 +33,7 @@ pub enum PackError {
         what: String,
     },
     /// Another process has written the trace meanwhile.
-    #[error("{path}: has changed meanwhile; it stays as it is")]
+    #[error("{path}: changed while it was read; it was not replaced")]
     Changed {
         /// The trace.
         path: PathBuf,
@@ -140,7 +140,7 @@ fn write(
     for pair in order.windows(2) {
         let [before, behind] = [entries[pair[0]], entries[pair[1]]];
         if before.offset.checked_add(before.length).is_none_or(|end| end > behind.offset) {
-            let what = "begins within another one".to_owned();
+            let what = "overlaps another part".to_owned();
             return Err(PackError::Damaged { path: path.to_owned(), rank: behind.rank, what });
         }
     }

@@ -45,7 +45,7 @@ struct Written {
 
 /// Packs or unpacks them.
 pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
-    anyhow::ensure!(arguments.output.is_none() || arguments.files.len() == 1, "-o takes one trace at a time");
+    anyhow::ensure!(arguments.output.is_none() || arguments.files.len() == 1, "-o needs exactly one trace");
     let mut written = Vec::new();
     for path in &arguments.files {
         let target = arguments.output.as_deref().unwrap_or(path);
@@ -69,7 +69,7 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
 pub fn line(path: &Path, done: &Rewritten) -> String {
     let path = path.display();
     if done.after == done.before {
-        return format!("{path}: {}, as before: there is nothing to compress", text::bytes(done.after));
+        return format!("{path}: {}, not changed: nothing to compress", text::bytes(done.after));
     }
     let calls = per_record(done).map(|bytes| format!(", {bytes:.1} bytes a call")).unwrap_or_default();
     format!("{path}: {} instead of {}{calls}", text::bytes(done.after), text::bytes(done.before))

@@ -202,7 +202,7 @@ pub fn name(value: &impl ValueEnum) -> String {
 fn between(text: &str) -> Result<Rule, String> {
     let numbers =
         text.split_once(',').and_then(|(minimum, maximum)| Some((minimum.parse().ok()?, maximum.parse().ok()?)));
-    let (minimum, maximum) = numbers.ok_or("not two whole numbers with a comma between")?;
+    let (minimum, maximum) = numbers.ok_or("expected two whole numbers separated by a comma")?;
     Rule { minimum, maximum, ..Rule::default() }.check().map_err(|why| why.to_string())
 }
 
