@@ -7,7 +7,7 @@ use crate::part::Content;
 /// Checks the columns and the indices of a part.
 ///
 /// # Errors
-/// One that is missing or leads nowhere, in words that complete "the file ...".
+/// An index that is missing or out of range, as words that complete "the file ...".
 pub fn check(content: &Content<'_>) -> Result<(), &'static str> {
     if content.rank.rank >= content.rank.world_size {
         return Err("has a rank outside its MPI_COMM_WORLD");

@@ -16,7 +16,7 @@ pub fn set_job(key: u64) {
     JOB.store(key, Ordering::Relaxed);
 }
 
-/// Whether this is the first process of its job on this node that asks for this subject. The socket whose name shows it
+/// Whether this is the first process of its job on this node to call this for this subject. The socket whose name shows it
 /// lasts as long as the process, and is seen on the node alone.
 pub fn is_first(subject: &str) -> bool {
     let key = match JOB.load(Ordering::Relaxed) {

@@ -1,9 +1,9 @@
-//! What the numbers come to, in one sentence, and the command that shows more.
+//! The conclusion in one sentence, and the command that shows more.
 
 use super::facts::{LossFacts, Summary};
 use crate::text;
 
-/// Less than this share of the ranks' time is not worth a change of the program: it is lost in the noise of most runs.
+/// A loss below this share of the ranks' time is within the noise of most runs.
 const WORTH: f64 = 0.01;
 
 /// One rank causes the waiting if it causes more than this share of it.

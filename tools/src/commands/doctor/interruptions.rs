@@ -1,21 +1,21 @@
-//! Whether the tracer can see here what the operating system does to a call.
+//! Whether the tracer can detect interruptions of calls on this machine.
 
 use mpitrace_platform::interruptions::{EventPage, Sequence, sees_sleep};
 use serde::Serialize;
 
-/// The two mechanisms, the first of which is taken where both work.
+/// The two methods; the first is used if both work.
 #[derive(Debug, Serialize)]
 pub struct Interruptions {
-    /// Whether the kernel writes to the page of an event of perf at a context switch.
+    /// Whether the kernel updates the page of a perf event at a context switch.
     pub page: bool,
     /// Why it does not.
     pub page_error: Option<String>,
-    /// Whether the kernel takes a restartable sequence away at a context switch.
+    /// Whether the kernel clears a restartable sequence at a context switch.
     pub rseq: bool,
 }
 
 impl Interruptions {
-    /// Tries both, each by a moment of sleep.
+    /// Tests both with a short sleep.
     pub fn of_machine() -> Interruptions {
         let (page, page_error) = match EventPage::open() {
             Ok(page) if sees_sleep(page.word()) => (true, None),

@@ -1,4 +1,4 @@
-//! What `info` tells of the operating system's part: which calls were interrupted, and for how long.
+//! The line of `info` on interruptions: how many calls were interrupted, and for how long.
 
 use std::collections::BTreeMap;
 
@@ -58,7 +58,7 @@ impl Interruptions {
         found
     }
 
-    /// In one line; `None`: the trace knows nothing of them.
+    /// In one line; `None`: the trace has no interruptions.
     pub fn line(&self) -> Option<String> {
         let threads = |name: &str| self.by.get(name).copied().unwrap_or(0);
         if threads("page") + threads("rseq") == 0 {

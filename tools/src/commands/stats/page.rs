@@ -315,7 +315,7 @@ fn progress(rows: &[Progress], output: &mut dyn Write, style: Style) -> io::Resu
     table.write(output, style)
 }
 
-/// Where a program that asks would have stopped.
+/// Where a program that uses the stopping rule would have stopped.
 fn stopped(stopping: &Stopping) -> String {
     let Stopping { minimum, maximum, .. } = stopping;
     let error = stopping.error.map(|error| format!(", error {:.2} %", 100.0 * error)).unwrap_or_default();
