@@ -129,7 +129,7 @@ enum {
     MPITRACE_UNKNOWN = -1, /* no tracer, no such call was kept, or the rule is invalid */
     MPITRACE_CONTINUE = 0, /* more repetitions are needed */
     MPITRACE_ENOUGH = 1,   /* the warm-up is over, and the error is small enough */
-    MPITRACE_MAXIMUM = 2   /* the maximum is reached, but the error is still too large */
+    MPITRACE_MAXIMUM = 2   /* the maximum is reached, and they are not enough */
 };
 
 /* Why. -1: not known. */
@@ -144,9 +144,9 @@ struct mpitrace_answer {
     double error;        /* half of that over the median */
 };
 
-/* About the operation of this function ("MPI_Bcast", or a region's name; NULL: any) and communicator (0: any) that this
- * rank has called last: of its run times on this rank. It looks at `minimum` repetitions, then each time at a quarter
- * more, and says the same in between: so it costs next to nothing where there is nothing new to look at. */
+/* Applies the rule to this rank's run times of an operation: the last called one with this function ("MPI_Bcast", or a
+ * region's name; NULL: any) and communicator (0: any). It evaluates `minimum` repetitions, then each time a quarter
+ * more. In between it repeats its last answer, at almost no cost. */
 static inline int mpitrace_online(const char *function, uintptr_t communicator, const struct mpitrace_rule *rule,
                                   struct mpitrace_answer *answer)
 {
@@ -164,8 +164,8 @@ static inline size_t mpitrace_run_times(const char *function, uintptr_t communic
     return mpitrace_run_times_ ? mpitrace_run_times_(function, communicator, first, ns, capacity) : 0;
 }
 
-/* The same rule about these run times: ranks that have the same ones, by a reduction of the program's own, decide the
- * same. `first` does not count. */
+/* Applies the rule to these run times. Ranks with the same run times, after a reduction by the program, make the same
+ * decision. `first` is ignored. */
 static inline int mpitrace_judge(const double *ns, size_t count, const struct mpitrace_rule *rule,
                                  struct mpitrace_answer *answer)
 {
