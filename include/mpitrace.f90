@@ -15,7 +15,7 @@ module mpitrace
     ! For a communicator: any.
     integer(c_int), parameter, public :: MPITRACE_ANY = -huge(0_c_int) - 1
 
-    ! When to stop. A 0 is the default.
+    ! The stopping rule. 0 is the default of each field.
     type, bind(c) :: mpitrace_rule
         integer(c_int64_t) :: minimum = 0, maximum = 0
         real(c_double) :: error = 0, confidence = 0
@@ -127,7 +127,7 @@ contains
         decision = c_online(trim(function)//c_null_char, int(communicator, c_int), rule, answer)
     end function
 
-    ! How many run times there are from this repetition on, of which as many are stored as there is room for.
+    ! The number of run times from this repetition on. As many of them are stored as fit.
     function mpitrace_run_times(function, communicator, first, ns) result(count)
         character(*), intent(in) :: function
         integer, intent(in) :: communicator

@@ -113,40 +113,40 @@ static inline size_t mpitrace_values(int region, int counter, uint64_t *values, 
     return mpitrace_values_ ? mpitrace_values_(region, counter, values, capacity) : 0;
 }
 
-/* Answers while the program runs: is the warm-up over, are there enough repetitions? docs/online.md has examples.
+/* Answers while the program runs: end of the warm-up, and number of repetitions. docs/online.md has examples.
  *
- * When to stop. A 0 is the default, and so is all of a null pointer. */
+ * The stopping rule. 0 is the default of each field. A null pointer is the default of all fields. */
 struct mpitrace_rule {
-    int64_t minimum;   /* repetitions at least: 50 */
-    int64_t maximum;   /* and at most: 65536, which is the most that there can be */
+    int64_t minimum;   /* the least number of repetitions: 50 */
+    int64_t maximum;   /* the largest number: 65536, which is also the upper limit */
     double error;      /* half of the interval of the median over the median: 0.01, which is 1 % */
     double confidence; /* of that interval: 0.95 */
-    int64_t first;     /* the repetition from which on it looks, for an operation that was measured before: 0 */
+    int64_t first;     /* the first repetition to use, for an operation that was measured before: 0 */
 };
 
-/* What the functions return. Ranks that reduce it by MPI_MIN stop together where the least is above 0. */
+/* What the functions return. Ranks that reduce it with MPI_MIN stop together when the minimum is above 0. */
 enum {
-    MPITRACE_UNKNOWN = -1, /* no tracer, none of these calls was kept, or a rule that cannot be met */
+    MPITRACE_UNKNOWN = -1, /* no tracer, no such call was kept, or the rule is invalid */
     MPITRACE_CONTINUE = 0, /* more repetitions are needed */
     MPITRACE_ENOUGH = 1,   /* the warm-up is over, and the error is small enough */
-    MPITRACE_MAXIMUM = 2   /* the maximum is reached without */
+    MPITRACE_MAXIMUM = 2   /* the maximum is reached, and they are not enough */
 };
 
 /* Why. -1: not known. */
 struct mpitrace_answer {
     int decision;        /* one of the above */
-    int warmup_over;     /* 1: the run times have come to one level; 0: they have not; -1: they are too few to say */
+    int warmup_over;     /* 1: the run times have reached one level; 0: they have not; -1: there are too few */
     int64_t repetitions; /* calls of the operation from `first` on */
-    int64_t looked_at;   /* repetitions that the answer is made of */
-    int64_t warmup_end;  /* the first repetition behind the warm-up, counted from `first`; -1: there was none */
+    int64_t looked_at;   /* repetitions that the answer is based on */
+    int64_t warmup_end;  /* the first repetition after the warm-up, counted from `first`; -1: there was none */
     double median_ns;    /* of the good repetitions */
     double lower_ns, upper_ns; /* its interval */
     double error;        /* half of that over the median */
 };
 
-/* About the operation of this function ("MPI_Bcast", or a region's name; NULL: any) and communicator (0: any) that this
- * rank has called last: of its run times on this rank. It looks at `minimum` repetitions, then each time at a quarter
- * more, and says the same in between: so it costs next to nothing where there is nothing new to look at. */
+/* Applies the rule to this rank's run times of an operation: the last called one with this function ("MPI_Bcast", or a
+ * region's name; NULL: any) and communicator (0: any). It evaluates `minimum` repetitions, then each time a quarter
+ * more. In between it repeats its last answer, at almost no cost. */
 static inline int mpitrace_online(const char *function, uintptr_t communicator, const struct mpitrace_rule *rule,
                                   struct mpitrace_answer *answer)
 {
@@ -164,8 +164,8 @@ static inline size_t mpitrace_run_times(const char *function, uintptr_t communic
     return mpitrace_run_times_ ? mpitrace_run_times_(function, communicator, first, ns, capacity) : 0;
 }
 
-/* The same rule about these run times: ranks that have the same ones, by a reduction of the program's own, decide the
- * same. `first` does not count. */
+/* Applies the rule to these run times. Ranks with the same run times, after a reduction by the program, make the same
+ * decision. `first` is ignored. */
 static inline int mpitrace_judge(const double *ns, size_t count, const struct mpitrace_rule *rule,
                                  struct mpitrace_answer *answer)
 {

@@ -7,10 +7,10 @@ use crate::part::Content;
 /// Checks the columns and the indices of a part.
 ///
 /// # Errors
-/// One that is missing or leads nowhere, in words that complete "the file ...".
+/// An index that is missing or out of range, as words that complete "the file ...".
 pub fn check(content: &Content<'_>) -> Result<(), &'static str> {
     if content.rank.rank >= content.rank.world_size {
-        return Err("is of a rank that its world does not have");
+        return Err("has a rank outside its MPI_COMM_WORLD");
     }
     let has = |(index, (name, size)): (usize, &(&str, u32))| {
         content.columns.get(index).is_some_and(|column| name_of(&column.name) == *name && column.element_size == *size)
@@ -22,17 +22,17 @@ pub fn check(content: &Content<'_>) -> Result<(), &'static str> {
     let entries = content.operations.chunks_exact(size_of::<OperationEntry>());
     let mut operations = entries.map(bytemuck::pod_read_unaligned::<OperationEntry>);
     if operations.any(|operation| operation.communicator as usize >= communicators) {
-        return Err("has an operation on no communicator");
+        return Err("has an operation without a communicator");
     }
     let threads = content.threads.len() / size_of::<ThreadEntry>();
     if content.runs.iter().any(|run| run.thread as usize >= threads) {
-        return Err("has records of no thread");
+        return Err("has records without a thread");
     }
     let operations = content.operations.len() / size_of::<OperationEntry>();
     let column = &content.columns[COLUMNS.len() - 1];
     let mut of_records = column.slices.iter().flat_map(|slice| slice.chunks_exact(size_of::<u32>()));
     if of_records.any(|index| (bytemuck::pod_read_unaligned::<u32>(index) & OPERATION_MASK) as usize >= operations) {
-        return Err("has a call of no operation");
+        return Err("has a call without an operation");
     }
     Ok(())
 }

@@ -127,7 +127,7 @@ fn write(job: &[&Leftover], output: &Path) -> Result<Recovered, TraceError> {
             // A copy of the same rank's segment, from another folder.
             Ok(content) if contents.last().is_some_and(|last| last.rank.rank == content.rank.rank) => {}
             Ok(content) if contents.first().is_some_and(|one| one.rank.world_size != content.rank.world_size) => {
-                damaged.push(TraceError::damaged(&leftover.path, "is of a world of another size than the others"));
+                damaged.push(TraceError::damaged(&leftover.path, "has another size of MPI_COMM_WORLD than the others"));
             }
             Ok(content) => contents.push(content),
             Err(error) => damaged.push(error),

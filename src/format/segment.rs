@@ -60,7 +60,7 @@ pub fn read<'a>(path: &Path, bytes: &'a [u8], own: bool) -> Result<Content<'a>, 
             continue;
         };
         let enter: &[u64] =
-            bytemuck::try_cast_slice(enter).map_err(|_| damaged("a chunk does not hold its columns"))?;
+            bytemuck::try_cast_slice(enter).map_err(|_| damaged("a chunk is too short for its columns"))?;
         // The entry is stored before the call is forwarded, and records are filled in order.
         let records = enter.partition_point(|&tick| tick != 0) as u64;
         kept.push(Kept { draw: entry.draw, thread: entry.thread, flags: entry.flags, chunk, first: 0, records });
@@ -71,7 +71,7 @@ pub fn read<'a>(path: &Path, bytes: &'a [u8], own: bool) -> Result<Content<'a>, 
     kept.sort_by_key(|kept| (kept.thread, kept.draw));
     kept.retain(|kept| kept.records > 0);
 
-    let not_held = || damaged("a chunk does not hold its columns");
+    let not_held = || damaged("a chunk is too short for its columns");
     let mut derived = {
         let records = kept.iter().map(|kept| kept.records(header)).collect::<Option<Vec<_>>>().ok_or_else(not_held)?;
         let not_aligned = |_| damaged("a table is not aligned");
@@ -221,10 +221,10 @@ pub fn header<'a>(path: &Path, bytes: &'a [u8]) -> Result<&'a SegmentHeader, Tra
         }
     }
     if header.rank.world_size > MOST_RANKS {
-        return Err(damaged("describes an impossible number of ranks"));
+        return Err(damaged("describes an invalid number of ranks"));
     }
     if header.columns[..columns].iter().any(|entry| ![4, 8].contains(&entry.element_size)) {
-        return Err(damaged("has a column of an impossible width"));
+        return Err(damaged("has a column of an invalid width"));
     }
     // Chunks that overlap would hold the same records many times over.
     let ends = header.columns[..columns]
@@ -232,7 +232,7 @@ pub fn header<'a>(path: &Path, bytes: &'a [u8]) -> Result<&'a SegmentHeader, Tra
         .map(|entry| entry.offset.checked_add(header.chunk_records.checked_mul(entry.element_size.into())?));
     let fits = |end: Option<u64>| end.is_some_and(|end| end <= header.chunk_bytes);
     if header.chunk_records > MAX_CHUNK_RECORDS || !ends.into_iter().all(fits) {
-        return Err(damaged("describes chunks that do not hold their columns"));
+        return Err(damaged("describes chunks that are too short for their columns"));
     }
     Ok(header)
 }
@@ -360,13 +360,13 @@ mod tests {
             change(&mut header);
             read(&header, words.clone())
         };
-        let refused = Err("a: describes chunks that do not hold their columns".to_owned());
+        let refused = Err("a: describes chunks that are too short for their columns".to_owned());
         assert_eq!(of(|header| header.chunk_bytes = 0), refused);
         assert_eq!(of(|header| header.chunk_bytes = 24 * RECORDS - 1), refused);
         assert_eq!(of(|header| header.chunk_records = MAX_CHUNK_RECORDS + 1), refused);
         assert_eq!(of(|header| header.chunk_records = u64::MAX / 2), refused);
         assert_eq!(of(|header| header.columns[3].offset = u64::MAX), refused);
         let many = of(|header| header.rank.world_size = u32::MAX);
-        assert_eq!(many, Err("a: describes an impossible number of ranks".to_owned()));
+        assert_eq!(many, Err("a: describes an invalid number of ranks".to_owned()));
     }
 }

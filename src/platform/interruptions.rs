@@ -39,7 +39,7 @@ impl EventPage {
         // SAFETY: maps the first page of the event, at a place of the kernel's choice.
         let page = unsafe { libc::mmap(std::ptr::null_mut(), PAGE, libc::PROT_READ, libc::MAP_SHARED, event, 0) };
         let error = std::io::Error::last_os_error().raw_os_error().unwrap_or(0);
-        // SAFETY: the descriptor was opened above and is known to nobody else.
+        // SAFETY: the descriptor was opened above and is not used elsewhere.
         unsafe { libc::close(event) };
         let page = if page == libc::MAP_FAILED { None } else { NonNull::new(page.cast()) };
         page.map(EventPage).ok_or(error)
@@ -295,7 +295,7 @@ mod tests {
         let found = unsafe { place.read_volatile() };
         // SAFETY: as above; the copy is gone after this.
         unsafe { place.write_volatile(0) };
-        // The kernel may have taken it away meanwhile.
+        // The kernel may have cleared it.
         assert!(!armed && found == (&raw const copy.0).addr() || found == 0, "{armed} {found:#x}");
     }
 }

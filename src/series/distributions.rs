@@ -1,6 +1,6 @@
 //! Distribution functions, without a package: the normal one, the incomplete beta function and what follows from it.
 //!
-//! Held against `statrs`, from which the analysis has its others.
+//! Tests compare it with `statrs`, which the analysis uses for other distributions.
 
 use std::ffi::c_int;
 
@@ -162,7 +162,7 @@ fn ln_gamma(x: f64) -> f64 {
     unsafe { lgamma_r(x, &raw mut sign) }
 }
 
-/// The chance that Student's t with so many degrees of freedom is below `t`, from 0 on.
+/// The probability that Student's t with these degrees of freedom is below `t`, for `t` from 0 on.
 pub fn student_below(t: f64, freedom: f64) -> f64 {
     1.0 - 0.5 * beta_regularised(freedom / 2.0, 0.5, freedom / (freedom + t * t))
 }

@@ -28,7 +28,7 @@ pub struct Rule {
 /// The rule looks at no more repetitions: so its memory and its time are bounded.
 pub const MOST: u64 = 1 << 16;
 
-/// Each look is at so many times the repetitions of the one before.
+/// The ratio of the repetitions of a look to those of the previous look.
 const FURTHER: f64 = 1.25;
 
 impl Default for Rule {
@@ -131,7 +131,7 @@ impl Rule {
         std::iter::successors(Some(self.minimum.min(maximum)), next)
     }
 
-    /// The look that counts once there are so many repetitions: how many of them it is at. `None` before the first.
+    /// The number of repetitions of the last look, if there are this many repetitions. `None` before the first look.
     pub fn look(&self, repetitions: u64) -> Option<u64> {
         self.looks().take_while(|&look| look <= repetitions).last()
     }

@@ -168,7 +168,7 @@ fn late_to_a_meeting(case: &Case) {
     let launch = case.launch(2, "counts.c").preload(late).trace();
     let outcome = launch.set("MPITRACE_RESYNC", "0.1").set("MPITRACE_TEST_CLOCK", TWO).run();
     outcome.same_as(&plain);
-    assert_eq!(outcome.lines_with("were given up").len(), 1, "{}", outcome.stderr);
+    assert_eq!(outcome.lines_with("were abandoned").len(), 1, "{}", outcome.stderr);
     let info = outcome.trace.info();
     assert_eq!((info.complete, info.records), (true, 2 * 66));
 }

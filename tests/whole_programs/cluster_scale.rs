@@ -93,7 +93,7 @@ fn one_trace(case: &Case, nodes: u32, by_node: u32) {
 /// Where ranks wait for processors, meetings of the clocks while the program runs may be missed, which a line says.
 #[track_caller]
 fn assert_one_line(traced: &Outcome) {
-    let lines = traced.lines_with("mpitrace: ").into_iter().filter(|line| !line.contains("were given up"));
+    let lines = traced.lines_with("mpitrace: ").into_iter().filter(|line| !line.contains("were abandoned"));
     assert_eq!(lines.count(), 1, "{}", traced.stderr);
 }
 

@@ -74,7 +74,7 @@ fn assert_said(outcome: &Outcome, text: &str, others: &[&str]) {
 const ROOM: &str = "no room left for the live records";
 const WRITTEN: &str = "traced into";
 const NOT_WRITTEN: &str = "cannot write";
-const LOST: &str = "found no room are lost";
+const LOST: &str = "except those in private memory, which are lost";
 
 /// From MPI_Init on. Beyond the limit the kernel sends SIGXFSZ, which ends a program.
 fn file_size(case: &Case) {

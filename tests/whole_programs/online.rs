@@ -61,7 +61,7 @@ fn traced(case: &Case, what: &str) -> (Trace, Vec<Told>) {
     for line in ["never called -1", "senseless -1"] {
         assert_eq!(outcome.stdout.matches(line).count(), 2, "{}", outcome.stdout);
     }
-    let said = "a stopping rule of the program has no answer: the error is not a number above 0";
+    let said = "invalid stopping rule: the error is not a number above 0";
     assert_eq!(outcome.stderr.matches(said).count(), 2, "once on each rank: {}", outcome.stderr);
     let mut told = told(&outcome.stdout);
     told.retain(|told| told.what == what);

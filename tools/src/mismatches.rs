@@ -1,4 +1,4 @@
-//! Calls that may not belong together: as JSON and as lines for people.
+//! Mismatched calls: as JSON and as text.
 
 use mpitrace::call_site::Resolver;
 use mpitrace::operations::{CallSite, Mismatch, MismatchedCall, Operations};

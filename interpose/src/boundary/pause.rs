@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-/// A clock is read after so many looks; then the processor is offered to others, too.
+/// After this many polls a clock is read and the processor is yielded.
 const LOOKS: u32 = 16;
 /// Between two looks it sleeps for this part of the time that it has waited so far: what it waits for is seen late by no
 /// more than that.

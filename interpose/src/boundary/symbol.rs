@@ -26,7 +26,7 @@ static KEPT: AtomicPtr<Symbol> = AtomicPtr::new(std::ptr::null_mut());
 /// Whether MPI is in use.
 static IN_USE: AtomicBool = AtomicBool::new(false);
 
-/// MPI is in use from now on: what is found is kept.
+/// MPI is in use: symbols are cached from here on.
 pub fn keep() {
     IN_USE.store(true, Ordering::Relaxed);
 }
@@ -124,7 +124,7 @@ pub fn data(name: &CStr) -> *mut c_void {
     let handle = unsafe { libc::dlopen(std::ptr::null(), libc::RTLD_LAZY) };
     // SAFETY: the handle is valid, `name` is a C string.
     let found = unsafe { libc::dlsym(handle, name.as_ptr()) };
-    // SAFETY: gives back the reference that dlopen has just taken.
+    // SAFETY: releases the reference that dlopen has just taken.
     unsafe { libc::dlclose(handle) };
     if found.is_null() { next_definition(name) } else { found }
 }
@@ -266,7 +266,7 @@ fn look_up_in(path: &CStr, name: &CStr) -> *mut c_void {
     }
     // SAFETY: the handle is valid, `name` is a C string.
     let found = unsafe { libc::dlsym(handle, name.as_ptr()) };
-    // SAFETY: gives back the reference that dlopen has just taken.
+    // SAFETY: releases the reference that dlopen has just taken.
     unsafe { libc::dlclose(handle) };
     found
 }

@@ -35,13 +35,13 @@ const BETWEEN_LOOKS: Duration = Duration::from_micros(200);
 const SPINS: u64 = 5000;
 const SHORT: Duration = Duration::from_micros(20);
 
-/// How long a rank waits for all of so many ranks to have done their tests.
+/// How long a rank waits until all of this many ranks have done their tests.
 pub fn patience_for_all(ranks: u32) -> Duration {
     PATIENCE * (ranks + 1)
 }
 
-/// Tests the clocks of so many ranks against that of the one with number 0, on a line of zeros of a page that they share.
-/// Ranks whose turn has not come call `meanwhile` now and then. `None`: a rank did not answer in time.
+/// Tests the clocks of this many ranks against that of rank 0 of them, on a zeroed line of a page that they share.
+/// Ranks that wait for their turn call `meanwhile` from time to time. `None`: a rank did not answer in time.
 pub fn test(line: &Line, number: u32, ranks: u32, meanwhile: &dyn Fn()) -> Option<Test> {
     let (bound, step) = run(line, number, ranks, PATIENCE, meanwhile)?;
     Some(Test { bound, step })

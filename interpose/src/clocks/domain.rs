@@ -14,7 +14,7 @@ use crate::record::trace_buffer::TraceBuffer;
 pub struct Key {
     /// The same on them, and on no others.
     pub value: u64,
-    /// This rank has no folder to share a page in, or runs on a kernel that does not say who it is: it is alone.
+    /// This rank has no folder to share a page in, or its kernel has no boot id: it is alone.
     alone: bool,
 }
 
@@ -94,7 +94,7 @@ impl Domain {
         self.shared.as_ref().map(|shared| shared.page)
     }
 
-    /// Whether it has all of so many ranks: then each of them knows so.
+    /// Whether it has all of this many ranks: this is then known on each of them.
     pub fn has_all(&self, world_size: u32) -> bool {
         self.shared.as_ref().is_some_and(|shared| shared.ranks == world_size)
     }

@@ -178,7 +178,7 @@ pub fn finish() -> Option<()> {
     let missed = clocks.missed.load(Ordering::Relaxed);
     if missed > 0 && leaders.number() == 0 {
         log::line(&format!(
-            "{missed} synchronisations of the clocks while the program ran were given up: some rank did not come in time"
+            "{missed} synchronisations of the clocks while the program ran were abandoned: a rank was late"
         ));
     }
     Some(())

@@ -19,7 +19,7 @@ use crate::record::memory::{Line, SharedPage, allocate};
 /// How long a rank waits for the one that makes the page to have given it memory.
 const PATIENCE_FOR_MEMORY: Duration = Duration::from_secs(20);
 
-/// What the ranks have come to together.
+/// What the ranks agreed on.
 const ALL_CAME: u64 = 1;
 const GIVEN_UP: u64 = 2;
 
@@ -28,7 +28,7 @@ mod line {
     /// The map from the domain's clock to the reference.
     pub const MAP: usize = 0;
     pub const REGISTRATION: usize = 1;
-    /// The handovers of a test, and what it has come to: in Init, and in Finalize.
+    /// The exchanges of a test, and its result: in Init, and in Finalize.
     pub const TESTS: [(usize, usize); 2] = [(2, 3), (4, 5)];
 }
 
@@ -124,7 +124,7 @@ impl DomainPage {
         wait_while(|| ready.load(Ordering::Acquire) == 0, patience, meanwhile);
     }
 
-    /// Tests the clocks of so many ranks. `None`: it could not be done, on all of them alike.
+    /// Tests the clocks of this many ranks. `None`: it was not possible, on all of them alike.
     ///
     /// `fits` is called on each rank whose clock has not been seen to step back, before the others know that it is done.
     pub fn test(&self, when: When, number: u32, ranks: u32, fits: impl FnOnce(), meanwhile: &dyn Fn()) -> Option<Test> {

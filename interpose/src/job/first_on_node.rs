@@ -1,4 +1,4 @@
-//! What several ranks of a node may meet is said by the first one that meets it. Which one that is cannot be known before.
+//! If several ranks of a node can print the same line, only the first one prints it. It is not known in advance which.
 
 use std::fs::File;
 use std::os::fd::OwnedFd;
@@ -16,8 +16,8 @@ pub fn set_job(key: u64) {
     JOB.store(key, Ordering::Relaxed);
 }
 
-/// Whether this is the first process of its job on this node that asks for this subject. The socket whose name shows it
-/// lasts as long as the process, and is seen on the node alone.
+/// Whether this is the first process of its job on this node to call this for this subject. A socket whose name shows
+/// it lasts as long as the process, and is visible on this node only.
 pub fn is_first(subject: &str) -> bool {
     let key = match JOB.load(Ordering::Relaxed) {
         0 => u64::from(std::process::id()),

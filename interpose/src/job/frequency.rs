@@ -66,7 +66,7 @@ pub fn keep(run: &Run) -> Option<()> {
         (readings.count > 0).then(|| readings.text(period_s))?
     };
     let mut recorded = metadata::decode(output::content_of(run)?.metadata)?;
-    // A rank may come to an end more than once: sessions go on after MPI_Finalize.
+    // A rank may end more than once: sessions continue after MPI_Finalize.
     recorded.retain(|(name, _)| name != metadata::FREQUENCIES);
     recorded.push((metadata::FREQUENCIES.to_owned(), text));
     let reference = live.add_string(&metadata::encode(&recorded));

@@ -26,9 +26,7 @@ pub fn init(forward: impl FnOnce() -> c_int) -> c_int {
         // A second Init is the library's to refuse, unless it was closed and opened again.
         let result = thread::guarded(forward);
         if result == 0 && RUN.get().is_some_and(|run| run.ended.load(Ordering::Acquire)) {
-            log::line(
-                "MPI_Init is called once more after MPI_Finalize has written the trace: what follows is not traced",
-            );
+            log::line("MPI_Init was called again after MPI_Finalize wrote the trace: further calls are not traced");
         }
         return result;
     }
@@ -209,7 +207,7 @@ pub fn abort(forward: impl FnOnce() -> c_int) -> c_int {
             && first_on_node::is_first("aborts")
         {
             log::warn(&format!(
-                "MPI_Abort: the records are kept: on each node `mpitrace recover {} -o FILE` makes a trace of them",
+                "MPI_Abort: the records are kept: on each node `mpitrace recover {} -o FILE` makes a trace from them",
                 folder.display()
             ));
         }

@@ -130,8 +130,8 @@ pub fn say_result(run: &Run, speaks: bool, written: Written, files: &str) {
         Written::Failed { path, why: Some((rank, why)), all_kept } => {
             let keeps = match run.live.get().and_then(|live| live.folder()) {
                 Some(folder) => format!(
-                    "the records of all ranks are kept{}: on each node `mpitrace recover {} -o FILE` makes a trace of them",
-                    if all_kept { "" } else { ", but those that found no room are lost" },
+                    "the records of all ranks are kept{}: run `mpitrace recover {} -o FILE` on each node",
+                    if all_kept { "" } else { ", except those in private memory, which are lost" },
                     folder.display()
                 ),
                 None => "the records are lost".to_owned(),

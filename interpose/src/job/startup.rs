@@ -117,13 +117,13 @@ pub fn begin(prepared: Prepared, who: &Identity, world: OnceLock<World>) -> Opti
     let planned_columns = planned.columns();
     let columns = columns(planned_columns);
     let Some(live) = TraceBuffer::create(&run.settings.segment_folders(), &name, header, &columns) else {
-        log::warn_on_node("memory", "no memory for the records; this rank runs untraced");
+        log::warn_on_node("memory", "no memory for the records; this rank is not traced");
         return None;
     };
     say_other_folder(&run.settings, live.folder(), who.speaks);
     if who.speaks && live.rank().capacity < run.settings.capacity {
         log::line(&format!(
-            "each rank has room for {} records instead of {}: the address space is limited (ulimit -v)",
+            "each rank keeps at most {} records instead of {}: the address space is limited (ulimit -v)",
             live.rank().capacity,
             run.settings.capacity
         ));
@@ -206,7 +206,7 @@ fn say_leftovers(settings: &Settings) {
         if !jobs.is_empty() {
             let what = if jobs.len() == 1 { "a killed job".to_owned() } else { format!("{} killed jobs", jobs.len()) };
             log::line(&format!(
-                "{} holds the records of {what}: mpitrace recover {0} -o FILE makes a trace of them",
+                "{} holds the records of {what}: mpitrace recover {0} -o FILE makes a trace from them",
                 folder.display()
             ));
         }

@@ -17,7 +17,7 @@ struct Said {
     answer: Answer,
 }
 
-/// So many operations, or rules, may be asked about by turns.
+/// Operations, or rules, whose answers are kept.
 const KEPT: usize = 16;
 
 /// The looks that were judged last, and the place for the next.

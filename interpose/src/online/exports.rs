@@ -70,7 +70,7 @@ unsafe fn rule(place: *const CRule) -> Option<(Rule, u64)> {
         Err(why) => {
             static WARNED: AtomicBool = AtomicBool::new(false);
             if !WARNED.swap(true, Ordering::Relaxed) {
-                log::warn(&format!("a stopping rule of the program has no answer: {why}"));
+                log::warn(&format!("invalid stopping rule: {why}"));
             }
             None
         }

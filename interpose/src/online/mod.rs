@@ -1,7 +1,7 @@
 //! Answers while the program runs: whether the warm-up of the operation in progress is over, and whether there are
 //! enough repetitions of it (`include/mpitrace.h`, docs/online.md).
 //!
-//! Nothing is done on the way of a recorded call. The program asks; [`operation`] finds which operation it means,
+//! A recorded call does no work for this. The program calls a function; [`operation`] finds its operation,
 //! [`run_times`] reads its repetitions on this rank out of the trace buffer, and [`mpitrace_series::stopping`] judges
 //! them, with the computation that the companion has. Memory is that of [`MOST`](mpitrace_series::stopping::MOST)
 //! repetitions at most.

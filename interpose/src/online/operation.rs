@@ -1,4 +1,4 @@
-//! Which operation the program asks about.
+//! Finds the operation of an online call.
 
 use mpitrace_format::layout::{OPERATION_MASK, OperationEntry, name_of};
 use mpitrace_format::part::{Column, Content};

@@ -130,7 +130,7 @@ impl Place {
         publication::publish(self.enter_word(), tick);
     }
 
-    /// The record counts no longer.
+    /// The record becomes invalid.
     pub fn withdraw(&self) {
         publication::withdraw(self.enter_word());
     }

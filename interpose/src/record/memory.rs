@@ -149,7 +149,7 @@ fn leaves_room(path: &Path, file: &File, length: u64) -> bool {
     system::room(file).is_none_or(|(size, free)| free >= length + (size / 8).max(LEFT_TO_OTHERS))
 }
 
-/// What is left to others of the folder, bytes, or an eighth of it where that is more.
+/// Bytes of the folder that stay free for others; an eighth of it if that is more.
 const LEFT_TO_OTHERS: u64 = 16 << 20;
 
 fn identity(file: &File) -> Option<(u64, u64)> {

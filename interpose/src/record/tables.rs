@@ -67,7 +67,7 @@ impl TraceBuffer {
         self.put(INTERRUPTIONS, entry)
     }
 
-    /// Adds the exit of a call that lasted longer than its record can tell, in the same way: else it has none.
+    /// Adds the exit of a call that lasted longer than its record can hold, in the same way: else it has none.
     #[cold]
     #[inline(never)]
     pub fn add_long_call(&self, entry: LongCallEntry) {

@@ -66,10 +66,10 @@ pub struct NewChunk {
     pub took_memory: bool,
 }
 
-/// Memory for records is taken in steps of this many (384 KiB: 0.35 ms to take, measured at 12 ms for 20 MiB).
+/// Memory for records is taken in steps of this many (384 KiB: some 0.2 ms, as 12 ms were measured for 20 MiB).
 const MEMORY_STEP: u64 = 16384;
 
-/// A chunk that takes no memory has an anchor taken where the last one is so many ticks old: 6 ms of a TSC of 2.6 GHz.
+/// A chunk that takes no memory gets an anchor if the last one is this many ticks old: 6 ms of a TSC of 2.6 GHz.
 const ANCHORED_AFTER: u64 = 1 << 24;
 
 /// Something lies in private memory, as the folder had no room for it.
@@ -77,7 +77,7 @@ static IN_PRIVATE_MEMORY: AtomicBool = AtomicBool::new(false);
 
 /// By what tables and records are divided where address space is limited, in turn.
 const DIVISORS: [(u64, u64); 6] = [(1, 1), (16, 1), (256, 1), (256, 4), (256, 16), (256, 64)];
-/// Of the address space that is left, the tracer takes one part in so many: the rest is the program's.
+/// The tracer takes one part in this many of the free address space: the rest is for the program.
 const SHARE: u64 = 4;
 
 impl TraceBuffer {

@@ -26,7 +26,7 @@ pub mod means {
 
 static MEANS: AtomicU8 = AtomicU8::new(means::OFF);
 
-/// Sets how threads that make their first call from now on are watched: one of [`means`].
+/// Sets the method for threads that have not made a call yet: one of [`means`].
 pub fn choose(means: u8) {
     MEANS.store(means, Ordering::Relaxed);
 }
@@ -47,7 +47,7 @@ static NEVER: AtomicU32 = AtomicU32::new(0);
 /// By how much the two clocks may run apart before that was measured: they were 15 to 73 ppm apart on a virtual machine.
 const FIRST_RATE: f64 = 100e-6;
 
-/// What is known of the calling thread's interruptions.
+/// The state of the calling thread's interruptions.
 pub struct Watch {
     /// The word that the kernel changes.
     word: *const AtomicU32,
@@ -252,7 +252,7 @@ impl Watch {
     }
 }
 
-/// Whether a mechanism sees a thread's sleep, tried by the first thread that asks: 0 not tried yet, 1 yes, 2 no.
+/// Whether a method detects a thread's sleep, tested by the first thread that needs it: 0 not tested yet, 1 yes, 2 no.
 static PAGE_WORKS: AtomicU8 = AtomicU8::new(0);
 static SEQUENCE_WORKS: AtomicU8 = AtomicU8::new(0);
 

@@ -1,4 +1,4 @@
-//! A list that asks for no memory as long as it is short: what Wait and Test calls pass on.
+//! A list that allocates no memory while it is short, for the arguments of Wait and Test calls.
 
 /// So many elements lie in the list itself: programs mostly complete one request at a time, or a few.
 const FEW: usize = 4;

@@ -22,7 +22,7 @@ pub struct OperationAccount {
     pub repetitions: usize,
     /// For each rank that takes part: its world rank, and its calls together; by their ranks in the communicator.
     pub ranks: Vec<(u32, Parts)>,
-    /// For each of these ranks what the others have waited for it.
+    /// For each of these ranks the time that the other ranks waited for it.
     pub late: Vec<Late>,
     /// Communication beyond that of the good repetitions, in the first repetition and in the warm-up.
     pub warmup: Excess,
@@ -30,7 +30,7 @@ pub struct OperationAccount {
     pub outliers: Excess,
 }
 
-/// What others have waited for a rank.
+/// The time that other ranks waited for a rank.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Late {
     /// All their waiting, ns.
@@ -167,7 +167,7 @@ impl Piece {
 }
 
 impl Late {
-    /// What others have waited for one call of a rank that was off its processor for so long before.
+    /// The time that other ranks waited for one call of a rank that was off its processor for this time before.
     fn of(off_before: Option<f64>, waits: &[(usize, f64)]) -> Late {
         let waiting_ns = waits.iter().map(|(_, wait)| wait).sum();
         Late {

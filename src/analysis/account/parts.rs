@@ -9,7 +9,7 @@ use std::ops::AddAssign;
 pub struct Parts {
     /// In the call. Of a non-blocking call: in its start, in tests and in waits.
     pub run_time: f64,
-    /// Waiting for a rank that has not come to the call yet, though the function makes this rank wait for it.
+    /// Waiting for a rank that has not entered the call yet, if the function makes this rank wait for it.
     pub waiting: f64,
     /// Off the processor in the call, beside the waiting: the least that it can have been.
     pub interrupted: f64,

@@ -7,22 +7,22 @@
 
 use mpitrace_functions::{Function, Pattern};
 
-/// Who waits for whom.
+/// Which ranks wait for which.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Order {
     /// All for the last.
     All,
     /// All for the root, with this place among the members.
     Root(usize),
-    /// The root, with this place, for the last of the others.
+    /// The root, with this index, for the last of the other ranks.
     AtRoot(usize),
     /// Each for the last before it.
     Lower,
 }
 
 impl Order {
-    /// The order of a function whose root has this place among the members, if it has one. `None`: it is not known who
-    /// waits for whom.
+    /// The order of a function whose root has this place among the members, if it has one. `None`: it is not
+    /// known which ranks wait for which.
     pub fn of(function: &str, root: Option<usize>) -> Option<Order> {
         match Function::named(function)?.pattern {
             Pattern::AllToAll => Some(Order::All),

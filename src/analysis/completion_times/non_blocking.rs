@@ -14,7 +14,7 @@ pub struct Overheads {
     pub wait_ns: Vec<f64>,
     /// From the start until it was found complete.
     pub total_ns: Vec<f64>,
-    /// The rest of that: what the program computed meanwhile.
+    /// The rest: what the program computed between the calls.
     pub work_ns: Vec<f64>,
     /// The tests.
     pub tests: Vec<f64>,

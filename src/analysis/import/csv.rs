@@ -53,7 +53,7 @@ pub fn read(path: &Path) -> Result<Measured, ForeignError> {
 fn of_reading(path: &Path, begin: u64, error: ::csv::Error) -> ForeignError {
     match error.into_kind() {
         ErrorKind::Io(error) if error.kind() == std::io::ErrorKind::FileTooLarge => match input::line_at(path, begin) {
-            Ok(line) => ForeignError::line(path, line, "is too long for a row"),
+            Ok(line) => ForeignError::line(path, line, "the line is too long"),
             Err(error) => error,
         },
         ErrorKind::Io(error) => input::of_reading(path, error),
@@ -269,7 +269,7 @@ mod tests {
             (0..64).for_each(|_| encoder.write_all(block.repeat(1 << 20).as_bytes()).unwrap());
             std::fs::write(&path, encoder.finish().unwrap()).unwrap();
             let told = super::read(&path).unwrap_err().to_string();
-            assert_eq!(told, format!("{}, line 3: is too long for a row", path.display()));
+            assert_eq!(told, format!("{}, line 3: the line is too long", path.display()));
         }
         // Rows that are short are read, however many there are.
         let rows: String = (0..200_000).map(|i| format!("{i},0,runtime,1\n")).collect();

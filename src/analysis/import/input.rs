@@ -129,7 +129,7 @@ impl<'p> Lines<'p> {
             self.number += 1;
             match read.map_err(|error| of_reading(self.path, error))? as u64 {
                 0 => return Ok(None),
-                LONGEST_LINE => return Err(ForeignError::line(self.path, self.number, "is too long for a row")),
+                LONGEST_LINE => return Err(ForeignError::line(self.path, self.number, "the line is too long")),
                 _ if self.bytes.trim_ascii().is_empty() => {}
                 _ => break,
             }

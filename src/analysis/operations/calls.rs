@@ -266,7 +266,7 @@ impl<'a> Cursor<'a> {
         self.load();
     }
 
-    /// Up to so many of the calls that come next, if they are one record after the other.
+    /// At most this many of the next calls, if their records are consecutive.
     pub(super) fn in_a_row(&self, most: usize) -> Option<InARow<'_>> {
         let (Calls::All(_), Some((first, _)), Some(piece), None) =
             (self.calls, self.next, &self.piece, &self.by_function)

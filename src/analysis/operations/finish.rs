@@ -32,7 +32,7 @@ pub(super) fn finish(
     let total = calls.max().unwrap_or(0);
 
     let Whole { mut rows, numbers, open: mut except } = joined(parts.len(), found.whole);
-    // The first member's numbers are at hand.
+    // The first member's numbers are available.
     let mut numbers = Some(numbers).filter(|_| counting.first().is_some_and(|&(member, _)| member == 0));
     if !found.partial.is_empty() {
         rows = by_position(&parts, &rows, &found.partial);

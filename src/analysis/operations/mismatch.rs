@@ -15,7 +15,7 @@ use super::calls::ABSENT;
 use super::communicators::Communicator;
 use crate::reader::{Part, Trace};
 
-/// Mismatches of one communicator that are described; the others are counted.
+/// Mismatches of one communicator that are described; further ones are only counted.
 pub const DESCRIBED: usize = 64;
 
 /// Calls of different ranks at one position of a communicator that may not belong together. They are in no operation
@@ -57,7 +57,7 @@ impl MismatchKind {
     }
 }
 
-/// What some ranks called where others called something else.
+/// What some ranks called at a mismatch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MismatchedCall {
     /// World ranks, ascending.

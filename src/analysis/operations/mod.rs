@@ -100,7 +100,7 @@ pub struct Operation {
     complete: Completeness,
     /// Repetitions begun since the start of the program that not every rank finished and kept.
     pub incomplete: u64,
-    /// Complete repetitions that come after a mismatch on their communicator: their calls may belong to others.
+    /// Complete repetitions after a mismatch on their communicator: their calls may be matched incorrectly.
     pub doubtful: u64,
 }
 

@@ -92,7 +92,7 @@ impl<'c> Counts<'c> {
         let mut rest = bytes;
         let one = self.apart == 1 && number::take(&mut rest)? == 1 && number::take(&mut rest)? == 0;
         let first = number::take_signed(&mut rest)? as u64;
-        // Far from where numbers are apart, or begin anew.
+        // Far from gaps and restarts of the numbers.
         (one && rest.is_empty() && first < APART / 2).then_some(first)
     }
 

@@ -1,6 +1,6 @@
 //! Numbers of variable length: 7 bits a byte, the lowest first, the top bit set where more follow.
 
-/// A number of 64 bits takes so many bytes at most.
+/// The most bytes that a number of 64 bits takes.
 const LONGEST: u32 = 10;
 
 /// Appends a number.

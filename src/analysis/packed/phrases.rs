@@ -1,6 +1,6 @@
 //! The operations of the calls, as phrases: a loop repeats what the program has called before.
 //!
-//! A block is a list of phrases: literal operations, then a copy of so many operations from so far back; a copy may
+//! A block is a list of phrases: literal operations, then a copy of a number of operations at a distance; a copy may
 //! reach into itself. [Ziv1977]
 //!
 //! | numbers | what |
@@ -14,7 +14,7 @@ use super::number;
 
 /// A copy takes as many bytes as this many literals.
 const SHORTEST: usize = 4;
-/// The hash table has so many bits: places of the operations of a block.
+/// Bits of the hash table of the places of a block's operations.
 const TABLE_BITS: u32 = 14;
 /// A place that is not set.
 const NONE: u32 = u32::MAX;

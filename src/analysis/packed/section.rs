@@ -19,7 +19,7 @@ impl PackedSection {
     /// Finds the blocks of the column with `count` elements that begins at `start` of `bytes`; the error completes "the
     /// part of rank N ...".
     pub fn of(bytes: &[u8], start: usize, count: u64) -> Result<PackedSection, &'static str> {
-        const OUTSIDE: &str = "has a section that leads out of it";
+        const OUTSIDE: &str = "has a section that exceeds it";
         let of_section = bytes.get(start..).ok_or(OUTSIDE)?;
         let header = of_section.get(..size_of::<BlocksHeader>()).ok_or(OUTSIDE)?;
         let header: BlocksHeader = bytemuck::pod_read_unaligned(header);

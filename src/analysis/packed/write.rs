@@ -1,4 +1,4 @@
-//! Writes a trace anew: packed, or as the traced program has left it.
+//! Rewrites a trace: packed, or as the tracer wrote it.
 
 use std::borrow::Cow;
 use std::fs::{self, File};
@@ -16,14 +16,14 @@ use crate::parallel;
 use crate::reader::opening::{self, MappedFile};
 use crate::reader::{ColumnPlace, Part};
 
-/// Why a trace cannot be written anew.
+/// Why a trace cannot be packed or unpacked.
 #[derive(Debug, thiserror::Error)]
 pub enum PackError {
     /// The trace cannot be read.
     #[error(transparent)]
     Unreadable(#[from] TraceError),
     /// A part of it is damaged: what is in it would be lost.
-    #[error("{path}: the part of rank {rank} {what}; a damaged trace is not written anew")]
+    #[error("{path}: the part of rank {rank} {what}; a damaged trace is not packed or unpacked")]
     Damaged {
         /// The trace.
         path: PathBuf,
@@ -32,8 +32,8 @@ pub enum PackError {
         /// What is wrong with its part.
         what: String,
     },
-    /// Another process has written the trace meanwhile.
-    #[error("{path}: has changed meanwhile; it stays as it is")]
+    /// Another process changed the trace during the rewrite.
+    #[error("{path}: changed while it was read; it was not replaced")]
     Changed {
         /// The trace.
         path: PathBuf,
@@ -48,12 +48,12 @@ pub enum PackError {
     },
 }
 
-/// A trace that was written anew.
+/// A trace that was packed or unpacked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Rewritten {
     /// Bytes of the file before.
     pub before: u64,
-    /// Bytes of the file now.
+    /// Bytes of the new file.
     pub after: u64,
     /// Records in it.
     pub records: u64,
@@ -105,7 +105,7 @@ fn rewrite(path: &Path, output: &Path, form: Form, metadata: &[(String, String)]
     let _ = fs::remove_file(&partial);
     let new = File::options().read(true).write(true).create_new(true).mode(mode).open(&partial).map_err(unwritable)?;
     let result = write(path, &mapped, &new, form, metadata).and_then(|written| {
-        // Another process may have added parts meanwhile, under the same name.
+        // Another process may have added parts under the same name.
         if !is_same_file(path, &mapped).map_err(unwritable)? {
             return Err(PackError::Changed { path: path.to_owned() });
         }
@@ -140,7 +140,7 @@ fn write(
     for pair in order.windows(2) {
         let [before, behind] = [entries[pair[0]], entries[pair[1]]];
         if before.offset.checked_add(before.length).is_none_or(|end| end > behind.offset) {
-            let what = "begins within another one".to_owned();
+            let what = "overlaps another part".to_owned();
             return Err(PackError::Damaged { path: path.to_owned(), rank: behind.rank, what });
         }
     }

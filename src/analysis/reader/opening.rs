@@ -67,7 +67,7 @@ pub(crate) fn map_file(path: &Path) -> Result<MappedFile, TraceError> {
         return Err(TraceError::damaged(path, "has a damaged header (checksum)"));
     }
     if header.world_size > MOST_RANKS {
-        let what = format!("claims {} ranks, more than any run has ({MOST_RANKS})", header.world_size);
+        let what = format!("claims {} ranks, above the maximum of {MOST_RANKS}", header.world_size);
         return Err(TraceError::damaged(path, what));
     }
     let table = size_of::<FileHeader>()..file::part_entry_offset(header.parts) as usize;
@@ -86,7 +86,7 @@ pub(super) fn open_file(path: &Path, problems: &mut Vec<String>) -> Result<(File
     for entry in &entries {
         // Before the parts are read: a short table could have a long part read any number of times.
         if entry.rank >= MOST_RANKS || !ranks.insert(entry.rank) {
-            let what = format!("lists rank {} twice, or no run has so many ranks", entry.rank);
+            let what = format!("lists rank {} twice, or it is out of range", entry.rank);
             return Err(TraceError::damaged(path, what));
         }
     }
@@ -117,7 +117,7 @@ pub(crate) fn directory(bytes: &[u8]) -> Result<Vec<SectionEntry>, &'static str>
     let header: PartHeader =
         bytes.get(..size_of::<PartHeader>()).map(bytemuck::pod_read_unaligned).ok_or("has no header")?;
     if header.sections > MOST_SECTIONS {
-        return Err("has more sections than any part");
+        return Err("has too many sections");
     }
     let directory = (header.sections as usize)
         .checked_mul(size_of::<SectionEntry>())
@@ -228,8 +228,8 @@ fn section(part: &[u8], start: usize, entry: &SectionEntry) -> Result<Range<usiz
         .checked_mul(entry.element_size.into())
         .and_then(|length| Some(entry.offset..entry.offset.checked_add(length)?))
         .and_then(|range| Some(usize::try_from(range.start).ok()?..usize::try_from(range.end).ok()?))
-        .ok_or("has a section that leads out of it")?;
-    part.get(range.clone()).ok_or("has a section that leads out of it")?;
+        .ok_or("has a section that exceeds it")?;
+    part.get(range.clone()).ok_or("has a section that exceeds it")?;
     if !entry.offset.is_multiple_of(SECTION_ALIGNMENT) {
         return Err("has a misplaced section");
     }
@@ -267,21 +267,21 @@ fn check_sums(map: &[u8], sections: &[(Range<usize>, u32)]) -> Result<(), &'stat
 fn check_indices(part: &Part) -> Result<(), &'static str> {
     let communicators = part.communicators().len();
     if part.operations().iter().any(|operation| operation.communicator as usize >= communicators) {
-        return Err("has an operation on no communicator");
+        return Err("has an operation without a communicator");
     }
     let operations = part.operations().len();
     if part.highest_operation()?.is_some_and(|highest| highest as usize >= operations) {
-        return Err("has a call of no operation");
+        return Err("has a call without an operation");
     }
     let threads = part.threads().len();
     if part.runs().iter().any(|run| run.thread as usize >= threads) {
-        return Err("has records of no thread");
+        return Err("has records without a thread");
     }
     let interruptions = part.interruptions();
     if interruptions.iter().any(|entry| entry.record >= part.header.records || entry.thread as usize >= threads)
         || !interruptions.is_sorted_by_key(|entry| entry.record)
     {
-        return Err("has an interruption of no call");
+        return Err("has an interruption without a call");
     }
     let mut records = 0u64;
     for run in part.runs() {

@@ -56,7 +56,7 @@ pub(crate) struct ColumnPlace {
 pub(super) enum Place {
     /// As it is.
     Plain(Range<usize>),
-    /// In packed blocks; with its values, once all of them were asked for.
+    /// In packed blocks; with its values, once they were decoded.
     Blocks(PackedSection, OnceLock<Values>),
 }
 
@@ -240,7 +240,7 @@ impl Part {
         self.columns.iter().position(|column| column.name == name && column.element_size == size)
     }
 
-    /// The values of a column; of a packed one all blocks are decoded when it is first asked for.
+    /// The values of a column; all blocks of a packed one are decoded at the first call.
     fn column<T: Pod>(&self, index: usize) -> &[T] {
         match &self.columns[index].place {
             Place::Plain(bytes) => self.typed(bytes),

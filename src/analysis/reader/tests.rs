@@ -72,7 +72,7 @@ fn an_interruption_of_no_call_is_refused() {
     file::write_part_entries(&file, 0, &[PartEntry { offset, length, ..PartEntry::zeroed() }]).unwrap();
     file::write_header(&file, [1; 16], 1, 1, offset + length, true).unwrap();
     let refused = Trace::open(&[&scratch.0]).unwrap_err().to_string();
-    assert!(refused.contains("an interruption of no call"), "{refused}");
+    assert!(refused.contains("an interruption without a call"), "{refused}");
 }
 
 #[test]

@@ -38,7 +38,7 @@ fn a_number_of_ranks_that_no_run_has_is_refused() {
     assert!(Trace::open(&[&path]).unwrap().complete);
     let length = file.metadata().unwrap().len();
     file::write_header(&file, [0; 16], u32::MAX, 2, length, false).unwrap();
-    assert_eq!(refused(&path), "claims 4294967295 ranks, more than any run has (16777216)");
+    assert_eq!(refused(&path), "claims 4294967295 ranks, above the maximum of 16777216");
     file::write_header(&file, [0; 16], 5, 2, length, false).unwrap();
     assert!(Trace::open(&[&path]).unwrap().missing.into_iter().flatten().eq(2..5));
 }
@@ -49,9 +49,9 @@ fn a_part_is_read_once() {
     let (path, file) = trace(folder.path());
     let first: PartEntry = read(&file, file::part_entry_offset(0));
     file::write_part_entries(&file, 1, &[first]).unwrap();
-    assert_eq!(refused(&path), "lists rank 0 twice, or no run has so many ranks");
+    assert_eq!(refused(&path), "lists rank 0 twice, or it is out of range");
     file::write_part_entries(&file, 1, &[PartEntry { rank: NO_RANK, ..first }]).unwrap();
-    assert_eq!(refused(&path), "lists rank 4294967295 twice, or no run has so many ranks");
+    assert_eq!(refused(&path), "lists rank 4294967295 twice, or it is out of range");
 }
 
 #[test]
@@ -74,6 +74,6 @@ fn a_part_has_no_more_sections_than_there_are_kinds_and_columns() {
     file.write_all_at(bytemuck::cast_slice(&directory), start + size_of::<PartHeader>() as u64).unwrap();
     file::write_part_entries(&file, 1, &[PartEntry { offset: start, length: more, ..entry }]).unwrap();
     let opened = Trace::open(&[&path]).unwrap();
-    let expected = format!("{}: the part of rank 1 has more sections than any part", path.display());
+    let expected = format!("{}: the part of rank 1 has too many sections", path.display());
     assert_eq!((opened.parts.len(), &opened.problems[0]), (1, &expected));
 }

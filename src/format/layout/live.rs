@@ -29,7 +29,7 @@ pub mod chunk_flags {
     pub const INNER: u32 = 4;
 }
 
-/// A call that lasted longer than `duration` can tell.
+/// A call that lasted longer than `duration` can hold.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
 pub struct LongCallEntry {

@@ -13,18 +13,18 @@ use crate::text;
 
 /// Compress a trace, without loss; every command reads both forms
 ///
-/// The new file is written beside the trace and takes its name when it is whole and on disk. What was not recorded by
-/// the tracer itself, such as sequence numbers that follow from counting, takes no room; times are stored as run times
-/// and the pauses between them. A trace that is damaged is refused.
+/// The new file is written next to the trace and renamed when it is complete and on disk. Values that follow from
+/// others, such as sequence numbers, take no space. Times are stored as run times and the pauses between them.
+/// A damaged trace is refused.
 #[derive(Debug, Args)]
 pub struct Arguments {
     /// The traces
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
-    /// The new file, of a single trace; without, it replaces the trace
+    /// The new file, for a single trace; default: replace the trace
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// The reverse: write the trace as the traced program left it
+    /// Unpack: restore the trace as the tracer wrote it
     #[arg(long)]
     raw: bool,
     /// As JSON
@@ -32,7 +32,7 @@ pub struct Arguments {
     json: bool,
 }
 
-/// A trace that was written anew.
+/// A trace that was packed or unpacked.
 #[derive(Debug, Serialize)]
 struct Written {
     file: String,
@@ -45,7 +45,7 @@ struct Written {
 
 /// Packs or unpacks them.
 pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
-    anyhow::ensure!(arguments.output.is_none() || arguments.files.len() == 1, "-o takes one trace at a time");
+    anyhow::ensure!(arguments.output.is_none() || arguments.files.len() == 1, "-o needs exactly one trace");
     let mut written = Vec::new();
     for path in &arguments.files {
         let target = arguments.output.as_deref().unwrap_or(path);
@@ -65,11 +65,11 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// What became of a trace, in one line.
+/// The result for a trace, in one line.
 pub fn line(path: &Path, done: &Rewritten) -> String {
     let path = path.display();
     if done.after == done.before {
-        return format!("{path}: {}, as before: there is nothing to compress", text::bytes(done.after));
+        return format!("{path}: {}, not changed: nothing to compress", text::bytes(done.after));
     }
     let calls = per_record(done).map(|bytes| format!(", {bytes:.1} bytes a call")).unwrap_or_default();
     format!("{path}: {} instead of {}{calls}", text::bytes(done.after), text::bytes(done.before))

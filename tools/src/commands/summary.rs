@@ -17,22 +17,22 @@ use crate::summary::grouped::{self, By, Sort};
 
 /// Show in seven lines where the ranks' time went, what was lost, and what to do next
 ///
-/// The time in collective calls is waiting for other ranks, time off the processor, delay by the tracer, and the rest,
-/// communication. Losses are named with the rank and the operation, the largest first.
+/// The time in collective calls is divided into waiting for other ranks, time off the processor, delay by the tracer,
+/// and communication. Losses are listed with the rank and the operation, the largest first.
 #[derive(Debug, Args)]
 pub struct Arguments {
     #[command(flatten)]
     input: TraceInput,
-    /// The account as a table in place of the summary, with a row for each of these
+    /// Show a table instead of the summary, with one row for each of these
     #[arg(long, value_name = "WHAT")]
     by: Option<By>,
-    /// The largest first
+    /// Sort by this column, the largest first
     #[arg(long, value_name = "WHAT", requires = "by", default_value = "time")]
     sort: Sort,
     /// Rows of the table; 0: all
     #[arg(long, value_name = "N", requires = "by", default_value_t = 20)]
     top: usize,
-    /// As JSON, with all losses; of the table, with all rows
+    /// As JSON, with all losses or all rows of the table
     #[arg(long)]
     json: bool,
 }

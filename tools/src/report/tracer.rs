@@ -34,7 +34,7 @@ fn cost(trace: &Trace) -> Option<String> {
     let metadata = trace.parts.first()?.metadata();
     let [call, ratio, library, processor] = IN_METADATA.map(|name| metadata::get(&metadata, name));
     let measured = format!("measured before the run, with {} on {}", library?, processor?);
-    Some(format!("{} ns are added to it, {} times two bare time stamps ({measured})", call?, ratio?))
+    Some(format!("{} ns are added to a call, {} times two bare time stamps ({measured})", call?, ratio?))
 }
 
 /// Two calls of one thread that follow each other closely leave the tracer little time: ns, and the rank.

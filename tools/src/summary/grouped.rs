@@ -39,7 +39,7 @@ pub enum Sort {
     Time,
     /// Waiting for other ranks.
     Waiting,
-    /// What other ranks have waited for the rank, or for the ranks.
+    /// Time that other ranks waited for the rank, or for the ranks.
     Caused,
     /// Repetitions.
     Repetitions,
@@ -59,7 +59,7 @@ pub struct Group {
     pub interrupted_s: f64,
     pub perturbed_s: f64,
     pub communication_s: f64,
-    /// What others have waited for the rank; of other rows the same as `waiting_s`.
+    /// Time that other ranks waited for this rank; in other rows the same as `waiting_s`.
     pub caused_s: f64,
 }
 
@@ -138,7 +138,7 @@ pub fn write(groups: &[Group], top: usize, output: &mut dyn Write, style: Style)
     Ok(())
 }
 
-/// Rows in the making.
+/// Rows under construction.
 struct Sums {
     by_name: HashMap<String, usize>,
     rows: Vec<Row>,

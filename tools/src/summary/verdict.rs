@@ -1,9 +1,9 @@
-//! What the numbers come to, in one sentence, and the command that shows more.
+//! The conclusion in one sentence, and the command that shows more.
 
 use super::facts::{LossFacts, Summary};
 use crate::text;
 
-/// Less than this share of the ranks' time is not worth a change of the program: it is lost in the noise of most runs.
+/// A loss below this share of the ranks' time is within the noise of most runs.
 const WORTH: f64 = 0.01;
 
 /// One rank causes the waiting if it causes more than this share of it.
@@ -19,7 +19,7 @@ impl Verdict {
     pub fn of(summary: &Summary, name: &str) -> Verdict {
         let command = |line: String| Some(format!("mpitrace {line}"));
         if summary.mismatched > 0 {
-            let sentence = "Calls do not belong together: correct the program first.".to_owned();
+            let sentence = "Calls are mismatched: correct the program first.".to_owned();
             return Verdict { sentence, next: command(format!("info {name}")) };
         }
         if summary.collectives_s == 0.0 {
@@ -42,7 +42,7 @@ impl Verdict {
                          less."
                     .to_owned()
             }
-            "tracer" => "The tracer is the largest loss: do not conclude from these run times.".to_owned(),
+            "tracer" => "The tracer is the largest loss: these run times are not reliable.".to_owned(),
             _ => "Slow repetitions are the largest loss.".to_owned(),
         };
         Verdict { sentence, next: command(format!("diagnose {name} --operation {operation}")) }

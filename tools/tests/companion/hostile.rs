@@ -196,7 +196,7 @@ fn a_segment_whose_indices_lead_nowhere_stays() {
             let at = header.records_offset + header.columns[4].offset;
             put(bytes, at as usize, &OPERATION_MASK);
         },
-        "a call of no operation",
+        "a call without an operation",
     );
     assert_is_left(
         |bytes, header| {
@@ -211,14 +211,14 @@ fn a_segment_whose_indices_lead_nowhere_stays() {
             let at = header.operations.offset as usize + std::mem::offset_of!(OperationEntry, communicator);
             put(bytes, at, &99u32);
         },
-        "an operation on no communicator",
+        "an operation without a communicator",
     );
     assert_is_left(
         |bytes, header| {
             let at = header.chunks.offset as usize + std::mem::offset_of!(ChunkEntry, thread);
             put(bytes, at, &99u32);
         },
-        "records of no thread",
+        "records without a thread",
     );
 }
 

@@ -64,7 +64,7 @@ fn mismatches_come_first_and_give_exit_code_1() {
     }
     let ran = mpitrace(&["summary", &file]);
     assert!(ran.stdout.lines().count() <= 7, "{}", ran.stdout);
-    assert!(ran.stdout.contains("Calls do not belong together"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("Calls are mismatched"), "{}", ran.stdout);
     let told: Value = mpitrace(&["info", "--json", &file]).json();
     assert_eq!(told["mismatches"][0]["calls"][1]["ranks"], serde_json::json!([1, 2]));
 }

@@ -157,7 +157,7 @@ impl Comm {
         let _ = int(|flag| unsafe { iprobe(0, 0, self.0, flag, ignore) });
     }
 
-    /// Begins to receive so many words. `None`: it has failed.
+    /// Starts to receive this many words. `None`: it has failed.
     pub fn receive(self, words: usize, from: usize, tag: usize) -> Option<Receive> {
         let mut words = vec![0u64; words];
         let (place, bytes) = (words.as_mut_ptr().expose_provenance(), size_of_val(words.as_slice()));

@@ -1,25 +1,25 @@
-//! Whether the tracer can see here what the operating system does to a call.
+//! Whether the tracer can detect interruptions of calls on this machine.
 
 use mpitrace_platform::interruptions::{EventPage, Sequence, sees_sleep};
 use serde::Serialize;
 
-/// The two mechanisms, the first of which is taken where both work.
+/// The two methods; the first is used if both work.
 #[derive(Debug, Serialize)]
 pub struct Interruptions {
-    /// Whether the kernel writes to the page of an event of perf at a context switch.
+    /// Whether the kernel updates the page of a perf event at a context switch.
     pub page: bool,
     /// Why it does not.
     pub page_error: Option<String>,
-    /// Whether the kernel takes a restartable sequence away at a context switch.
+    /// Whether the kernel clears a restartable sequence at a context switch.
     pub rseq: bool,
 }
 
 impl Interruptions {
-    /// Tries both, each by a moment of sleep.
+    /// Tests both with a short sleep.
     pub fn of_machine() -> Interruptions {
         let (page, page_error) = match EventPage::open() {
             Ok(page) if sees_sleep(page.word()) => (true, None),
-            Ok(_) => (false, Some("the kernel does not write to the page of an event".to_owned())),
+            Ok(_) => (false, Some("the kernel does not update the perf event page".to_owned())),
             Err(error) => (false, Some(std::io::Error::from_raw_os_error(error).to_string())),
         };
         let rseq = Sequence::of_thread().is_some_and(|sequence| {
@@ -35,13 +35,13 @@ impl Interruptions {
         let why = self.page_error.as_ref().map(|error| format!("perf_event_open: {error}")).unwrap_or_default();
         match (self.page, self.rseq) {
             (true, true) => {
-                "context switches are seen by the page of an event (restartable sequences work too)".to_owned()
+                "context switches are detected by a perf event page (restartable sequences also work)".to_owned()
             }
-            (true, false) => "context switches are seen by the page of an event".to_owned(),
-            (false, true) => format!("context switches are seen by restartable sequences ({why})"),
+            (true, false) => "context switches are detected by a perf event page".to_owned(),
+            (false, true) => format!("context switches are detected by restartable sequences ({why})"),
             (false, false) => {
                 format!(
-                    "context switches are not seen: {why}, and the C library has registered no restartable sequences (glibc 2.35)"
+                    "context switches are not detected: {why}, and the C library registered no restartable sequences (glibc 2.35)"
                 )
             }
         }

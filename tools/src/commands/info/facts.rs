@@ -39,7 +39,7 @@ pub struct Facts {
     /// Events that shared their counter with others: values are scaled up.
     pub counters_scaled: Vec<String>,
     pub clock: ClockFacts,
-    /// What the operating system did to calls.
+    /// Interruptions of calls.
     pub interruptions: Interruptions,
     /// Of the processors; `None` where the kernel did not state it.
     pub frequency: Option<Frequency>,

@@ -1,4 +1,4 @@
-//! What `info` tells of the operating system's part: which calls were interrupted, and for how long.
+//! The line of `info` on interruptions: how many calls were interrupted, and for how long.
 
 use std::collections::BTreeMap;
 
@@ -58,13 +58,13 @@ impl Interruptions {
         found
     }
 
-    /// In one line; `None`: the trace knows nothing of them.
+    /// In one line; `None`: the trace has no interruptions.
     pub fn line(&self) -> Option<String> {
         let threads = |name: &str| self.by.get(name).copied().unwrap_or(0);
         if threads("page") + threads("rseq") == 0 {
             let why = match (threads("off"), threads("none")) {
                 (0, 0) => return None,
-                (0, _) => "not known: neither perf_event_open nor restartable sequences work there",
+                (0, _) => "not known: neither perf_event_open nor restartable sequences worked",
                 _ => "not known: switched off (MPITRACE_INTERRUPTIONS)",
             };
             return Some(why.to_owned());
@@ -78,7 +78,7 @@ impl Interruptions {
             off(self.off_between_ns)
         );
         if self.unlisted > 0 {
-            line.push_str(&format!("; {} more without a place ({})", self.unlisted, off(self.unlisted_off_ns)));
+            line.push_str(&format!("; {} more without an entry ({})", self.unlisted, off(self.unlisted_off_ns)));
         }
         let blind = threads("none") + threads("off") + threads("unknown");
         if blind > 0 {

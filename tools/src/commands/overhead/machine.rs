@@ -1,17 +1,17 @@
-//! The machine on which times are measured: its processor, and what else kept it busy meanwhile.
+//! The machine of a measurement: its processor, and other load during the measurement.
 
 use std::fs;
 
 use serde::Serialize;
 
-/// Other programs that take more than this share of the processors' time change what is measured.
+/// Other programs that use more than this share of the processors' time perturb the measurement.
 const BUSY: f64 = 0.1;
-/// A virtual machine that has to wait for its processors for more than this share of their time as well.
+/// The same for the share of time that the hypervisor steals.
 const STOLEN: f64 = 0.01;
-/// How the name of the processor is called in /proc/cpuinfo: on x86-64, on some other processors.
+/// The key of the processor's name in /proc/cpuinfo: on x86-64, on some other processors.
 const MODEL: [&str; 2] = ["model name", "Model"];
 
-/// The processor, and who used it during a measurement.
+/// The processor, and other load on it during a measurement.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Machine {
     /// As the system names it.
@@ -23,7 +23,7 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// Does the work, and finds out what else happened meanwhile.
+    /// Runs the work, and measures other load during it.
     pub fn during<T>(work: impl FnOnce() -> T) -> (Machine, T) {
         let before = Times::now();
         let result = work();
@@ -36,7 +36,7 @@ impl Machine {
         (machine, result)
     }
 
-    /// What made the machine a bad one to measure on.
+    /// Warnings about other load during the measurement.
     pub fn warnings(&self) -> Vec<String> {
         let percent = |share: f64| (100.0 * share).round();
         let others = self.others_share.filter(|&share| share > BUSY).map(|share| {

@@ -22,7 +22,7 @@ use crate::table::{Table, number, text};
 /// Measure what tracing adds to a call on this machine, beside two bare time stamps
 ///
 /// A process of one rank makes MPI_Allreduce calls of 8 bytes on MPI_COMM_SELF, through the tracer and past it in turn,
-/// and pairs of time stamps between them. A warning says where other programs kept the machine busy meanwhile. It needs
+/// and pairs of time stamps between them. A warning appears if other programs kept the machine busy. It needs
 /// no compiler, and no launcher where a process by itself may call MPI_Init; else name one behind `--`. The trace that
 /// comes of it is checked for all its calls, and removed.
 #[derive(Debug, Args)]

@@ -1,4 +1,4 @@
-//! What is said when a job has ended: the summary of its trace.
+//! The output of `run` after a job: the summary of its trace.
 
 use std::ffi::OsStr;
 use std::io;
@@ -15,7 +15,7 @@ use crate::summary::Summary;
 /// A larger trace takes seconds to read; `mpitrace summary` is named in its place. Bytes.
 const LARGEST: u64 = 1 << 30;
 
-/// The output of a job for which none was named.
+/// The default output of a job.
 const DEFAULT: &str = "mpitrace-%j.mpitrace";
 
 /// Writes the summary of the one trace that the job has left, if it can be told which one that is. `started`: before the
@@ -55,8 +55,7 @@ fn trace(output: &Path, started: SystemTime) -> Option<PathBuf> {
     traces.next().is_none().then_some(only)
 }
 
-/// Whether a file's name is that of the output: what a pattern stands for can be anything, and a number may have been put
-/// before the ending.
+/// Whether a file's name is that of the output: a pattern matches any text, and a number may precede the ending.
 fn matches(name: &str, file: &OsStr) -> bool {
     let file = file.to_string_lossy();
     let (stem, ending) = name.rsplit_once('.').unwrap_or((name, ""));

@@ -28,7 +28,7 @@ const PREFIX: &str = "MPITRACE_";
 ///
 /// The launcher may stand behind other commands (timeout 60 mpirun ...). All MPITRACE_ variables of the environment
 /// reach the ranks; an option goes before its variable. A program without a launcher is preloaded itself. The exit code
-/// is the job's. When it has ended, its traces are compressed (see `mpitrace pack`), and the summary of its trace goes to
+/// is the job's. When the job has ended, its traces are compressed (see `mpitrace pack`), and a summary is printed on
 /// stderr (see `mpitrace summary`; not with --verbose 0).
 ///
 /// With --runs the job is run N times into N traces: -o x.mpitrace gives x.1.mpitrace, x.2.mpitrace and so on. Several
@@ -39,10 +39,10 @@ const PREFIX: &str = "MPITRACE_";
 pub struct Arguments {
     #[command(flatten)]
     settings: Settings,
-    /// Measure first what the tracer costs here, as `mpitrace overhead` does; the trace and its report say it
+    /// First measure the cost of the tracer, as `mpitrace overhead` does, and add it to the trace and its report
     #[arg(long, conflicts_with = "raw")]
     overhead: bool,
-    /// Leave the traces as the tracer writes them: not compressed when the job has ended
+    /// Do not compress the traces when the job has ended
     #[arg(long)]
     raw: bool,
     /// The tracer's library, where it does not lie beside this program
@@ -102,7 +102,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     Ok(ExitCode::from(code))
 }
 
-/// Whether the tracer is to say nothing.
+/// Whether the tracer prints nothing.
 fn is_silent(arguments: &Arguments) -> bool {
     let verbose = arguments.settings.get(VERBOSE).map(OsStr::to_owned).or_else(|| std::env::var_os(VERBOSE));
     verbose.is_some_and(|verbose| verbose == "0")

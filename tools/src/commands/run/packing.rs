@@ -9,7 +9,7 @@ use mpitrace::packed::{self, PackError};
 
 use crate::process;
 
-/// How the name of a trace begins, in the working directory, where none is asked for.
+/// How the default name of a trace begins, in the working directory.
 const DEFAULT: &str = "mpitrace-";
 /// How it ends.
 const ENDING: &str = "mpitrace";
@@ -41,15 +41,15 @@ impl Packing {
         packing
     }
 
-    /// Compresses the traces that have come, and adds to their run metadata; says what keeps one from it.
+    /// Compresses the new traces and adds to their run metadata; prints why one cannot be compressed.
     pub fn after(&self, metadata: &[(String, String)]) {
         for path in self.traces().filter(|path| !self.before.contains(path)) {
-            // A signal ended the job: nothing is begun any more.
+            // A signal ended the job: nothing more is started.
             if process::is_to_end() {
                 return;
             }
             match packed::pack_with(&path, &path, metadata) {
-                // What merely has such a name, or what another process is still writing, is none of ours.
+                // Skips other files with such a name, and files that another process is still writing.
                 Ok(_) | Err(PackError::Unreadable(_) | PackError::Changed { .. }) => {}
                 Err(error) => eprintln!("mpitrace: {error}"),
             }

@@ -46,7 +46,7 @@ static SETTINGS: [Setting; 12] = [
         help: "Make the line that makes a call part of its operation" },
     Setting { variable: "MPITRACE_INTERRUPTIONS", option: "interruptions", short: None,
         value: Value::OneOf("HOW", &["0", "1", "page", "rseq"]),
-        help: "How interruptions of calls are seen: as can be (1), by one way (page, rseq), not at all (0)" },
+        help: "How to detect interruptions of calls: automatic (1), one method (page, rseq), off (0)" },
     Setting { variable: "MPITRACE_CAPACITY", option: "capacity", short: None, value: Value::Checked("N", capacity),
         help: "Records kept per rank" },
     Setting { variable: "MPITRACE_FULL", option: "full", short: None, value: Value::OneOf("WHAT", &["stop", "ring"]),

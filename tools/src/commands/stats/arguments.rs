@@ -59,11 +59,11 @@ pub struct Arguments {
     /// Enough repetitions make half of the interval this share of the value
     #[arg(long, value_name = "SHARE", default_value_t = 0.01, value_parser = share)]
     pub half_width: f64,
-    /// Of non-blocking operations: what the work between start and wait takes by itself, for the overhead by work
+    /// For non-blocking operations: the time of the work between start and wait alone, for the overhead by work
     #[arg(long, value_name = "NS", conflicts_with_all = ["scheme", "audit"])]
     pub work: Option<f64>,
-    /// Also where a program would have stopped that asks after each repetition whether there are enough: at least MIN
-    /// and at most MAX, by --half-width and --confidence
+    /// Also show where a program that uses the stopping rule would have stopped: at least MIN and at most MAX
+    /// repetitions, with --half-width and --confidence
     #[arg(long, value_name = "MIN,MAX", value_parser = between, conflicts_with_all = ["scheme", "audit"])]
     pub stopping: Option<Rule>,
     /// Further runs of the same job, to tell how many runs are enough
@@ -198,11 +198,11 @@ pub fn name(value: &impl ValueEnum) -> String {
     value.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
 }
 
-/// A stopping rule of so many repetitions; its error and confidence are options of their own.
+/// The minimum and maximum of a stopping rule; its error and confidence are separate options.
 fn between(text: &str) -> Result<Rule, String> {
     let numbers =
         text.split_once(',').and_then(|(minimum, maximum)| Some((minimum.parse().ok()?, maximum.parse().ok()?)));
-    let (minimum, maximum) = numbers.ok_or("not two whole numbers with a comma between")?;
+    let (minimum, maximum) = numbers.ok_or("expected two whole numbers separated by a comma")?;
     Rule { minimum, maximum, ..Rule::default() }.check().map_err(|why| why.to_string())
 }
 

@@ -37,12 +37,12 @@ pub struct Stopping {
     pub repetitions: Option<u64>,
     /// Whether they are enough; else it stops since there may be no more.
     pub enough: bool,
-    /// Repetitions that the last answer is made of.
+    /// Repetitions that the last answer is based on.
     pub looked_at: usize,
     pub class: Option<&'static str>,
     pub warmup_end: Option<u64>,
     pub median_ns: Option<f64>,
-    /// Half of the interval of the median against it.
+    /// Half of the interval of the median divided by the median.
     pub error: Option<f64>,
 }
 

@@ -49,7 +49,7 @@ pub struct Progress {
 
 /// The overheads of the `number`-th operation; `None` where it is blocking or nothing is known of its requests.
 ///
-/// `work_ns`: what the program's work between start and wait takes by itself, where the user knows that.
+/// `work_ns`: the time of the program's work between start and wait alone, if the user states it.
 pub fn of(
     source: &Source,
     number: usize,

@@ -315,14 +315,14 @@ fn progress(rows: &[Progress], output: &mut dyn Write, style: Style) -> io::Resu
     table.write(output, style)
 }
 
-/// Where a program that asks would have stopped.
+/// Where a program that uses the stopping rule would have stopped.
 fn stopped(stopping: &Stopping) -> String {
     let Stopping { minimum, maximum, .. } = stopping;
     let error = stopping.error.map(|error| format!(", error {:.2} %", 100.0 * error)).unwrap_or_default();
     match (stopping.repetitions, stopping.enough) {
         (Some(repetitions), true) => format!("stops after {repetitions} of {minimum} to {maximum}{error}"),
-        (Some(repetitions), false) => format!("not enough after {repetitions}, the most that it makes{error}"),
-        (None, _) => format!("goes on after all{error}"),
+        (Some(repetitions), false) => format!("not enough after the maximum of {repetitions}{error}"),
+        (None, _) => format!("continues after all repetitions{error}"),
     }
 }
 
