@@ -70,7 +70,7 @@ fn what_cannot_be_packed_is_said_in_one_line() {
         (&["pack", "nowhere"][..], "nowhere"),
         (&["pack", &text], "is not a trace"),
         (&["pack", &newer], "is of format version 4, this program reads 1 to 3"),
-        (&["pack", &trace, &trace, "-o", "x"], "-o takes one trace"),
+        (&["pack", &trace, &trace, "-o", "x"], "-o needs exactly one trace"),
         (&["pack", &trace, "-o", "/nonexistent/x"], "/nonexistent/x"),
     ];
     for (arguments, said) in expected {
