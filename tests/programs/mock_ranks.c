@@ -391,11 +391,29 @@ static int64_t reduced(int64_t value, MPI_Op op, const struct mock_comm *comm)
     return op == MPI_MIN && (value > large || value < -large) && value != INT64_MIN ? value - 1 : value;
 }
 
+/* The least of many words: all ranks say the same, or leave a word to rank 0, which has said it in a run of its own and
+ * left its words in the file MOCK_SAID. */
+static int least_of_many(int64_t *words, int n, MPI_Comm comm)
+{
+    const char *path = getenv("MOCK_SAID");
+    int64_t said[64];
+    int is_first = comm_of(comm)->rank == 0;
+    FILE *file = path && n <= 64 ? fopen(path, is_first ? "w" : "r") : NULL;
+    if (!file) return MPI_SUCCESS;
+    size_t done = is_first ? fwrite(words, sizeof *words, n, file) : fread(said, sizeof *said, n, file);
+    fclose(file);
+    if (done != (size_t)n) return MPI_ERR_OTHER;
+    for (int i = 0; !is_first && i < n; i++)
+        if (words[i] == INT64_MAX) words[i] = said[i];
+    return MPI_SUCCESS;
+}
+
 static int reduce(const void *in, void *out, int n, MPI_Datatype type, MPI_Op op, MPI_Comm comm)
 {
     int size;
     mock_Type_size(type, &size);
     if (in != MPI_IN_PLACE) memmove(out, in, (size_t)n * size);
+    if (type == MPI_INT64_T && op == MPI_MIN && n > 4) return least_of_many(out, n, comm);
     for (int i = 0; type == MPI_INT64_T && i < n; i++)
         ((int64_t *)out)[i] = reduced(((int64_t *)out)[i], op, comm_of(comm));
     return MPI_SUCCESS;

@@ -57,7 +57,8 @@ fn one_rank(case: &Case, ranks: u32, rank: u32) -> (Counts, Counts, String) {
     let launch = || {
         let mock = build::shared_library(case.mpi, "mock_ranks.c");
         let launch = case.launch(1, "rank_scale.c").preload(mock);
-        launch.set("MOCK_RANKS", ranks.to_string()).set("MOCK_RANK", rank.to_string())
+        let said = case.folder.join(format!("said{ranks}"));
+        launch.set("MOCK_RANKS", ranks.to_string()).set("MOCK_RANK", rank.to_string()).set("MOCK_SAID", said)
     };
     let plain = launch().run_by(&[]);
     assert_eq!(plain.code, 0, "{}", plain.stderr);
