@@ -133,7 +133,12 @@ fn reopened(case: &Case) {
     traced.same_as(&plain);
     let reduce = want("MPI_Allreduce", WORLD, 1).of(4, "MPI_INT").by("MPI_SUM");
     traced.trace.info().assert_is(&[reduce.times(5)]);
-    assert_eq!(traced.lines_with("MPI_Init was called again").len(), 1, "one line about what is not traced\n{}", traced.stderr);
+    assert_eq!(
+        traced.lines_with("MPI_Init was called again").len(),
+        1,
+        "one line about what is not traced\n{}",
+        traced.stderr
+    );
 }
 
 fn host(case: &Case) -> PathBuf {
