@@ -39,7 +39,7 @@ pub struct Late {
     pub interrupted_ns: f64,
     /// The part of which it is not known whether the rank was on its processor, ns.
     pub unknown_ns: f64,
-    /// Repetitions in which somebody waited for it.
+    /// Repetitions in which another rank waited for it.
     pub repetitions: usize,
 }
 

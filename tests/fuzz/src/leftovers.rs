@@ -1,4 +1,4 @@
-//! Recovers what killed jobs left, in a folder that is made anew for each input.
+//! Recovers what killed jobs left, in a new folder for each input.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};

@@ -60,7 +60,7 @@ fn end(child: &mut Child) {
     }
 }
 
-/// Whether a process of this number runs a program whose name begins so. One that has ended and that nobody has waited
+/// Whether a process of this number runs a program whose name begins so. One that has ended and that no process has waited
 /// for does not.
 pub fn is_running(process: u32, name: &str) -> bool {
     let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();

@@ -70,7 +70,7 @@ fn begin<F: FnOnce() -> c_int, R>(
     recorded(thread, &call, found, record, forward)
 }
 
-/// Forwards a blocking collective, and records it. `message` tells what the call is; it may be asked twice. `plain`:
+/// Forwards a blocking collective, and records it. `message` describes the call; it may be called twice. `plain`:
 /// [`mode::is_plain`].
 ///
 /// Most calls are like the one before: recorded in a chunk that has room, of the operation that the thread called last,
