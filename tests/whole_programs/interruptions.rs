@@ -62,7 +62,12 @@ fn hog(case: &Case) {
         assert!(witness.switches >= 4, "the hog took no turns: {}", witness.switches);
         assert_eq!(part.threads()[0].unlisted, 0);
         let (seen_ns, known_ns) = (off_ns as f64, witness.off_ns);
-        assert!(seen_ns <= known_ns + error_ns as f64, "{setting}: {seen_ns} ns seen, {known_ns} known, {error_ns}");
+        // The first one and the last one may lie partly outside of the program's own readings.
+        let edges = 2.0 * seen.iter().map(|entry| entry.off_ns).max().unwrap_or(0) as f64;
+        assert!(
+            seen_ns <= known_ns + error_ns as f64 + edges,
+            "{setting}: {seen_ns} ns seen, {known_ns} known, {error_ns}"
+        );
         // What a hypervisor takes is time off the processor to the program alone.
         assert!(seen_ns >= 0.8 * known_ns - error_ns as f64, "{setting}: {seen_ns} ns seen of {known_ns}");
         if mechanism == interruptions_by::EVENT_PAGE {

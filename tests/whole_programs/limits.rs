@@ -204,7 +204,7 @@ fn half_way_and_killed(case: &Case) {
     fs::create_dir(&folder).expect("a folder");
     let recovered = case.folder.join("recovered.mpitrace");
     let commands = format!(
-        "mount -t tmpfs -o size=3m none \"$0\"; \"$@\"; code=$?; '{}' recover \"$0\" -o '{}'; exit $code; :",
+        "mount -t tmpfs -o size=2m none \"$0\"; \"$@\"; code=$?; '{}' recover \"$0\" -o '{}'; exit $code; :",
         binaries::companion().display(),
         recovered.display()
     );
