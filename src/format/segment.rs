@@ -41,6 +41,9 @@ pub fn read<'a>(path: &Path, bytes: &'a [u8], own: bool) -> Result<Content<'a>, 
     let chunks: &[ChunkEntry] =
         bytemuck::try_cast_slice(chunks).map_err(|_| damaged("the table of chunks is not aligned"))?;
 
+    let not_aligned = |_| damaged("a table is not aligned");
+    let communicator_entries: &[CommunicatorEntry] = bytemuck::try_cast_slice(communicators).map_err(not_aligned)?;
+    let operation_entries: &[OperationEntry] = bytemuck::try_cast_slice(operations).map_err(not_aligned)?;
     let mut kept = Vec::new();
     let mut lost = false;
     for (index, entry) in chunks.iter().enumerate().filter(|(_, entry)| entry.draw != 0) {
@@ -63,7 +66,13 @@ pub fn read<'a>(path: &Path, bytes: &'a [u8], own: bool) -> Result<Content<'a>, 
             bytemuck::try_cast_slice(enter).map_err(|_| damaged("a chunk is too short for its columns"))?;
         // The entry is stored before the call is forwarded, and records are filled in order.
         let records = enter.partition_point(|&tick| tick != 0) as u64;
-        kept.push(Kept { draw: entry.draw, thread: entry.thread, flags: entry.flags, chunk, first: 0, records });
+        let mut records = Kept { draw: entry.draw, thread: entry.thread, flags: entry.flags, chunk, first: 0, records };
+        if !own {
+            let known = records.known(header, operation_entries, communicator_entries).unwrap_or(records.records);
+            lost |= known < records.records;
+            records.records = known;
+        }
+        kept.push(records);
     }
     if header.rank.ring != 0 {
         trim(&mut kept, header.rank.capacity);
@@ -74,14 +83,9 @@ pub fn read<'a>(path: &Path, bytes: &'a [u8], own: bool) -> Result<Content<'a>, 
     let not_held = || damaged("a chunk is too short for its columns");
     let mut derived = {
         let records = kept.iter().map(|kept| kept.records(header)).collect::<Option<Vec<_>>>().ok_or_else(not_held)?;
-        let not_aligned = |_| damaged("a table is not aligned");
-        live_records::derive(
-            header.rank.ring != 0,
-            &records,
-            bytemuck::try_cast_slice(operations).map_err(not_aligned)?,
-            bytemuck::try_cast_slice(communicators).map_err(not_aligned)?,
-            bytemuck::try_cast_slice(long_calls).map_err(not_aligned)?,
-        )
+        let long_calls = bytemuck::try_cast_slice(long_calls).map_err(not_aligned)?;
+        let ring = header.rank.ring != 0;
+        live_records::derive(ring, &records, operation_entries, communicator_entries, long_calls)
     };
     let mut columns = vec![
         in_slices(&kept, header, 0).ok_or_else(not_held)?,
@@ -263,6 +267,24 @@ impl<'a> Kept<'a> {
         all?.get(self.first as usize * size..(self.first + self.records) as usize * size)
     }
 
+    /// How many records there are before the first one whose operation or communicator was lost: an entry for which the
+    /// folder had no room lay in private memory, and the file has zeros in its place, also for the calls, of which
+    /// there was one. A number beyond the table is damage, which is not for here. `None`: the chunk does not hold it.
+    fn known(
+        &self,
+        header: &SegmentHeader,
+        operations: &[OperationEntry],
+        communicators: &[CommunicatorEntry],
+    ) -> Option<u64> {
+        let numbers: &[u32] = bytemuck::try_cast_slice(self.column(header, OPERATION)?).ok()?;
+        let is_lost = |number: u32| {
+            let Some(operation) = operations.get((number & OPERATION_MASK) as usize) else { return false };
+            let communicator = communicators.get(operation.communicator as usize);
+            operation.calls == 0 || communicator.is_some_and(|communicator| communicator.calls == 0)
+        };
+        Some(numbers.iter().position(|&number| is_lost(number)).unwrap_or(numbers.len()) as u64)
+    }
+
     /// What positions, repetitions and exits are made of. `None`: the chunk does not hold it.
     fn records(&self, header: &SegmentHeader) -> Option<Records<'a>> {
         let number = |index| bytemuck::try_cast_slice::<u8, u32>(self.column(header, index)?).ok();
@@ -368,5 +390,30 @@ mod tests {
         assert_eq!(of(|header| header.columns[3].offset = u64::MAX), refused);
         let many = of(|header| header.rank.world_size = u32::MAX);
         assert_eq!(many, Err("a: describes an invalid number of ranks".to_owned()));
+    }
+
+    #[test]
+    fn records_whose_operation_was_in_private_memory_are_lost() {
+        let (mut header, mut words) = segment();
+        // Two operations of one communicator, in the page of the chunks' entries. The second one has no bytes in the file.
+        let place = |index: u64| PAGE + 1024 + index * 1024;
+        header.communicators = Region { offset: place(0), capacity: 1, used: 1 };
+        header.operations = Region { offset: place(1), capacity: 2, used: 2 };
+        let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut words);
+        bytes[place(0) as usize..][..2048].fill(0);
+        let communicator = CommunicatorEntry { calls: 1, ..Zeroable::zeroed() };
+        bytes[place(0) as usize..][..size_of_val(&communicator)].copy_from_slice(bytemuck::bytes_of(&communicator));
+        let operation = OperationEntry { calls: 40, ..Zeroable::zeroed() };
+        bytes[place(1) as usize..][..size_of_val(&operation)].copy_from_slice(bytemuck::bytes_of(&operation));
+        for chunk in 0..CHUNKS {
+            let column = (2 + chunk) * PAGE + header.columns[OPERATION].offset;
+            bytes[column as usize..][..RECORDS as usize * 4].fill(0);
+        }
+        assert_eq!(read(&header, words.clone()), Ok(CHUNKS * RECORDS));
+
+        // The fifth record of the second chunk is of the second operation.
+        let record = 3 * PAGE + header.columns[OPERATION].offset + 4 * 4;
+        bytemuck::cast_slice_mut::<u64, u8>(&mut words)[record as usize] = 1;
+        assert_eq!(read(&header, words), Ok(2 * RECORDS + 4));
     }
 }

@@ -12,6 +12,12 @@ use std::time::Duration;
 /// No launch of a test takes longer, unless the test says so; most take less than two seconds.
 const LIMIT: Duration = Duration::from_secs(120);
 
+/// What launchers say that now and then fail by themselves, before they start a rank; they are tried again. The first:
+/// PMIx looks through the network's interfaces while the machine changes them (lfortran issue 8610 has the same).
+const LAUNCHER_FAILED: [&str; 1] = ["The PMIx server's listener thread failed to start"];
+/// So often.
+const TRIES: u32 = 3;
+
 pub struct Case<'m> {
     pub mpi: &'m Mpi,
     /// Empty at the start of the test, and left as it is for who wants to look into a failure.
@@ -249,10 +255,20 @@ impl Launch<'_> {
         self.run_words(|launch, trace| [before, &launch.command(trace)].concat())
     }
 
-    fn run_words(self, words: impl FnOnce(&Self, &Path) -> Vec<OsString>) -> Outcome {
+    fn run_words(self, words: impl Fn(&Self, &Path) -> Vec<OsString>) -> Outcome {
+        for _ in 0..TRIES {
+            let outcome = self.run_once(&words);
+            if !LAUNCHER_FAILED.iter().any(|line| outcome.stderr.contains(line)) {
+                return outcome;
+            }
+        }
+        self.run_once(&words)
+    }
+
+    fn run_once(&self, words: impl Fn(&Self, &Path) -> Vec<OsString>) -> Outcome {
         let number = self.case.launches.fetch_add(1, Ordering::Relaxed);
         let trace = self.case.folder.join(format!("run{number}.mpitrace"));
-        let words = words(&self, &trace);
+        let words = words(self, &trace);
         let mut command = Command::new(&words[0]);
         command.args(&words[1..]).current_dir(&self.case.folder);
         for (name, _) in std::env::vars_os() {
