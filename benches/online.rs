@@ -1,7 +1,8 @@
 //! The stopping rule: `cargo bench --bench online`.
 //!
 //! How many repetitions it takes, how often the interval at the stop holds the true median, and what asking costs.
-//! Series are of the reporting family (`FAMILY=tuning` for the other), `TRIALS` (200) of each kind; a warm-up of 40
+//! Series are of the reporting family (`FAMILY=tuning` for the other), of the kinds with `SERIES` in their names (all),
+//! `TRIALS` (200) of each; a warm-up of 40
 //! repetitions at 1.5 times the level is in every second one. `MPICC` names other compilers than those of Open MPI and
 //! MPICH.
 
@@ -50,7 +51,8 @@ fn stops(processes: &[Process], trials: u64) {
         "{:22} {:>9} {:>12} {:>9} {:>9} {:>9} {:>9}",
         "series", "enough, %", "repetitions", "interval", "error, %", "within, %", "left, %"
     );
-    for process in processes {
+    let kinds = std::env::var("SERIES").unwrap_or_default();
+    for process in processes.iter().filter(|process| process.name.contains(&kinds)) {
         let truth = truth(process);
         let (mut enough, mut held, mut within, mut left, mut warm) = (0, 0, 0, 0, 0);
         let (mut stops, mut errors) = (Vec::new(), Vec::new());
@@ -86,11 +88,10 @@ fn stops(processes: &[Process], trials: u64) {
     }
 }
 
-/// The median of what is no outlier, ns.
+/// The median without a warm-up, ns.
 fn truth(process: &Process) -> f64 {
-    let (x, outlier) = process.series(1_000_000, 4711, |_| 1.0);
-    let mut good: Vec<f64> = (0..x.len()).filter(|&i| !outlier.get(i).unwrap_or(&false)).map(|i| x[i]).collect();
-    median(&mut good).unwrap_or(LEVEL_NS)
+    let (mut x, _) = process.series(1_000_000, 4711, |_| 1.0);
+    median(&mut x).unwrap_or(LEVEL_NS)
 }
 
 fn looks() {

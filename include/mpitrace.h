@@ -139,7 +139,7 @@ struct mpitrace_answer {
     int64_t repetitions; /* calls of the operation from `first` on */
     int64_t looked_at;   /* repetitions that the answer is based on */
     int64_t warmup_end;  /* the first repetition after the warm-up, counted from `first`; -1: there was none */
-    double median_ns;    /* of the good repetitions */
+    double median_ns;    /* of the repetitions after the warm-up */
     double lower_ns, upper_ns; /* its interval */
     double error;        /* half of that over the median */
 };

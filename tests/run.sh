@@ -181,7 +181,8 @@ case $tier in
         ;;
     idle)
         export MPITRACE_IDLE=1
-        step "what only an idle machine tells" whole_programs all --test-threads 1 analysis::
+        step "what only an idle machine shows" whole_programs all --test-threads 1 analysis::
+        step "many ranks of Open MPI" whole_programs all --test-threads 1 where_nothing_else_runs
         ;;
     fuzz)
         step "ten minutes a target" tests/fuzz/run.sh 600

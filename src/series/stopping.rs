@@ -1,15 +1,16 @@
 //! When a measurement has enough repetitions.
 //!
 //! The rule is that of MPIBlib [Lastovetsky2008, 3]: a least and a largest number of repetitions and an error, until
-//! the interval is narrower than the error. The interval is that of the median of the good repetitions, for
-//! repetitions that may depend on each other ([`Intervals`]), in place of Student's of the mean; and the warm-up must
-//! be over ([`Robust`]).
+//! the interval is narrower than the error. The interval is that of the median of the steady repetitions, those after
+//! the warm-up, for repetitions that may depend on each other ([`Intervals`]), in place of Student's of the mean; and the
+//! warm-up must be over ([`Robust`]). Outliers count: without those of a long tail the median would be of another
+//! distribution, a few percent lower.
 //!
 //! The rule looks at a few numbers of repetitions only ([`Rule::look`]), each a quarter larger than the one before. All
 //! ranks that have the same run times decide the same at the same repetition, whenever they ask; the work is a few
 //! times that of the last look; and an interval that is narrow by chance has few occasions to be seen.
 
-use crate::categories::{Category, Class, Robust};
+use crate::categories::{Class, Robust};
 use crate::statistics::{Interval, Intervals, quantile};
 
 /// When to stop.
@@ -60,7 +61,7 @@ pub struct Answer {
     pub class: Option<Class>,
     /// The repetition at which the warm-up has ended; `None` where none was found.
     pub warmup_end: Option<u64>,
-    /// The median of the good repetitions, ns.
+    /// The median of the steady repetitions, ns.
     pub median_ns: Option<f64>,
     /// Its interval, ns; `None` where there are too few for one.
     pub interval: Option<Interval>,
@@ -138,32 +139,44 @@ impl Rule {
 
     /// What the rule says of a look at the repetitions with these numbers, ascending, and their run times in ns. The
     /// look is at `look` repetitions, of which some may be missing.
+    ///
+    /// An interval that is narrow by chance would stop a measurement too soon (Chow and Robbins 1965): it must be as
+    /// narrow at four fifths of the repetitions.
     pub fn judge(&self, look: u64, repetition: &[u64], run_time_ns: &[f64]) -> Answer {
-        let at_maximum = if look >= self.maximum { Decision::Maximum } else { Decision::Continue };
-        let nothing = Answer { decision: at_maximum, ..Answer::NONE };
-        let Ok(found) = Robust::default().categorize(repetition, run_time_ns) else { return nothing };
-        let good = found.categories.category.iter().zip(run_time_ns);
-        let good: Vec<f64> = good.filter(|(category, _)| **category == Category::Good).map(|(_, &x)| x).collect();
-        let mut sorted = good.clone();
+        let decision = if look >= self.maximum { Decision::Maximum } else { Decision::Continue };
+        let answer = self.known(repetition, run_time_ns);
+        let is_narrow = |answer: &Answer| answer.error.is_some_and(|error| error <= self.error);
+        let was_narrow = || {
+            let before = repetition.partition_point(|&number| (number as f64) < look as f64 / FURTHER);
+            is_narrow(&self.known(&repetition[..before], &run_time_ns[..before]))
+        };
+        let enough = answer.warmup_is_over() == Some(true) && is_narrow(&answer) && was_narrow();
+        Answer { decision: if enough { Decision::Enough } else { decision }, ..answer }
+    }
+
+    /// What is known of these repetitions, without a decision.
+    fn known(&self, repetition: &[u64], run_time_ns: &[f64]) -> Answer {
+        let Ok(found) = Robust::default().categorize(repetition, run_time_ns) else { return Answer::NONE };
+        let steady = found.categories.category.iter().zip(run_time_ns).filter(|(category, _)| category.is_steady());
+        let steady: Vec<f64> = steady.map(|(_, &run_time)| run_time).collect();
+        let mut sorted = steady.clone();
         sorted.sort_unstable_by(f64::total_cmp);
         let median_ns = quantile(&sorted, 0.5);
-        let interval = Intervals::of(&good, &sorted, self.confidence).quantile(0.5);
+        let interval = Intervals::of(&steady, &sorted, self.confidence).quantile(0.5);
         let tick = step(&sorted);
         let error = interval.zip(median_ns).map(|(interval, median)| {
             let width = (interval.upper - interval.lower).max(tick);
             if width == 0.0 { 0.0 } else { width / 2.0 / median.abs() }
         });
-        let answer = Answer {
+        Answer {
             looked_at: run_time_ns.len(),
             class: Some(found.class),
             warmup_end: found.categories.warmup_end,
             median_ns,
             interval,
             error,
-            ..nothing
-        };
-        let enough = answer.warmup_is_over() == Some(true) && error.is_some_and(|error| error <= self.error);
-        Answer { decision: if enough { Decision::Enough } else { at_maximum }, ..answer }
+            ..Answer::NONE
+        }
     }
 
     /// What the rule says of these run times in ns, of the repetitions from 0 on, at the last look that they allow.

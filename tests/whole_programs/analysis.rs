@@ -1,7 +1,7 @@
 //! Why repetitions are slow, and how a benchmark is synchronised: of programs that were made so.
 
 use crate::support::companion;
-use crate::support::{Case, On, Outcome, Test};
+use crate::support::{Case, On, Outcome, Test, tiers};
 use serde_json::Value;
 use std::ffi::OsStr;
 
@@ -51,7 +51,7 @@ fn late(case: &Case) {
     let metrics = operation["metrics"].as_array().expect("a list");
     let of_rank_1 = |metric: &&Value| metric["quantity"] == "lateness" && metric["rank"] == 1;
     assert_eq!(metrics.iter().filter(of_rank_1).count(), 1, "it is among what is tried: {operation:#}");
-    if !idle() {
+    if !tiers::is_idle() {
         return;
     }
     let finding = &operation["findings"][0];
@@ -100,11 +100,6 @@ fn mismatch(case: &Case) {
     }
 }
 
-/// Whether nothing else runs here, as who starts the tests promises with `MPITRACE_IDLE=1`.
-fn idle() -> bool {
-    std::env::var_os("MPITRACE_IDLE").is_some()
-}
-
 /// What calls and messages there were tells how the ranks are synchronised, but for a time that they wait for: on a
 /// busy machine that cannot be told from none. With `MPITRACE_IDLE=1`, where nothing else runs, it must be, too; in
 /// simulated time the tests of the audit prove it.
@@ -123,7 +118,7 @@ fn synchronised(case: &Case) {
         let told = told(&launch.run(), &["stats", "--audit", "--json"]);
         let audit = &of_allreduce(&told)["audit"];
         let found = audit["synchronisation"].as_str().unwrap_or_default();
-        let expected = if idle() { &expected[..1] } else { &expected[..] };
+        let expected = if tiers::is_idle() { &expected[..1] } else { &expected[..] };
         assert!(expected.contains(&found), "{method}: {audit:#}");
         assert_eq!(audit["share"], 1.0, "calls and messages are before each: {method}: {:#}", audit["sentences"]);
         let spread = |key: &str| audit[key]["median_ns"].as_f64();

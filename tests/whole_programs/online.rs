@@ -128,7 +128,7 @@ fn together(case: &Case) {
         found[0].clone()
     };
     let categories = json(&["categorize"]);
-    let good = json(&["stats", "--category", "good"]);
+    let steady = json(&["stats", "--category", "steady"]);
     let rule = json(&["stats", "--stopping", "500,500"]);
     let told = &told[0];
     assert_eq!((told.numbers[0] as u64, told.numbers[4] as u64), (TOGETHER, TOGETHER));
@@ -139,8 +139,8 @@ fn together(case: &Case) {
         _ => 0,
     };
     assert_eq!(told.numbers[2], over);
-    assert_near(told.values[0], good["median_ns"].as_f64(), told);
-    let interval = &good["median_interval"];
+    assert_near(told.values[0], steady["median_ns"].as_f64(), told);
+    let interval = &steady["median_interval"];
     assert_near(told.values[1], interval["lower_ns"].as_f64(), told);
     assert_near(told.values[2], interval["upper_ns"].as_f64(), told);
     let stopping = &rule["enough"]["stopping"];

@@ -24,7 +24,7 @@ const ROUNDS: u64 = 100;
 /// Where they take long, since ranks share processors, fewer are enough: the ranks behind this pair are waiting.
 const ROUNDS_AT_LEAST: u64 = 10;
 const ENOUGH: Duration = Duration::from_millis(5);
-/// So long at most a rank waits for the other of its pair: the test is given up then, and the ranks count as having
+/// So long at most a rank waits for the other of its pair: the test is abandoned then, and the ranks count as having
 /// clocks of their own. Both are there; with 256 ranks on two processors one handover took more than 2 s.
 const PATIENCE: Duration = Duration::from_secs(20);
 /// Between two looks whether a rank's turn has come. Ranks that spin there take the processor from the pair that is

@@ -26,6 +26,11 @@ impl Category {
             Category::Good => "good",
         }
     }
+
+    /// After the warm-up: an outlier or good.
+    pub fn is_steady(self) -> bool {
+        matches!(self, Category::Outlier | Category::Good)
+    }
 }
 
 /// The categories of an operation's repetitions.

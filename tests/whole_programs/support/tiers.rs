@@ -26,6 +26,11 @@ pub enum Tier {
     All,
 }
 
+/// Whether nothing else runs here, as `MPITRACE_IDLE=1` promises.
+pub fn is_idle() -> bool {
+    env::var_os("MPITRACE_IDLE").is_some()
+}
+
 impl Tier {
     /// What `MPITRACE_TESTS` says. Without it, whoever names a test wants it wherever it can be run.
     pub fn chosen(arguments: &Arguments) -> Tier {

@@ -100,6 +100,8 @@ pub enum Wanted {
     Warmup,
     Outlier,
     Good,
+    /// All after the warm-up: outlier and good
+    Steady,
 }
 
 /// The rules of outliers.

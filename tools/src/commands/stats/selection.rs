@@ -98,6 +98,7 @@ impl Wanted {
             Wanted::Warmup => category == Category::Warmup,
             Wanted::Outlier => category == Category::Outlier,
             Wanted::Good => category == Category::Good,
+            Wanted::Steady => category.is_steady(),
         }
     }
 }
