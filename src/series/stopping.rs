@@ -140,7 +140,7 @@ impl Rule {
     /// What the rule says of a look at the repetitions with these numbers, ascending, and their run times in ns. The
     /// look is at `look` repetitions, of which some may be missing.
     ///
-    /// An interval that is narrow by chance would stop a measurement too soon (Chow and Robbins 1965): it must be as
+    /// An interval that is narrow by chance would stop a measurement too soon [Chow1965]: it must be as
     /// narrow at four fifths of the repetitions.
     pub fn judge(&self, look: u64, repetition: &[u64], run_time_ns: &[f64]) -> Answer {
         let decision = if look >= self.maximum { Decision::Maximum } else { Decision::Continue };
@@ -250,9 +250,9 @@ mod tests {
             quiet.iter().all(|(stopped, answer)| *stopped <= 100 && answer.decision == Decision::Enough),
             "{quiet:?}"
         );
-        // At the first look, but for those whose neighbours happen to be correlated.
+        // Some at the first look: in most, neighbours happen to be correlated there or at four fifths of it.
         let first = quiet.iter().filter(|(stopped, _)| *stopped == 30).count();
-        assert!(first >= 8, "{first} of {}", quiet.len());
+        assert!(first >= 5, "{first} of {}", quiet.len());
         // 1.2533 x 1.96 x 5 % / sqrt n = 1 % at n = 151.
         let mut stops: Vec<u64> = (0..21).map(|seed| rule.stops_at(&noisy(5000, 0.05, seed), 1).unwrap().0).collect();
         stops.sort_unstable();

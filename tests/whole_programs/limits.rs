@@ -84,7 +84,7 @@ fn file_size(case: &Case) {
     };
     let plain = launch(0).run();
     assert_eq!(plain.code, 0, "{}", plain.stderr);
-    for limit in [4096, 100_000, 1_000_000] {
+    for limit in [0, 4096, 100_000, 1_000_000] {
         let traced = launch(limit).trace().run();
         traced.same_as(&plain);
         assert_said(&traced, ROOM, &[NOT_WRITTEN]);
