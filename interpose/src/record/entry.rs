@@ -4,7 +4,7 @@
 //! Finalize reads all of them as bytes: a reference would claim that nobody does.
 
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use mpitrace_format::layout::{
     ChunkEntry, CommunicatorEntry, CounterEntry, OperationEntry, RankHeader, Region, SegmentHeader, ThreadEntry,
@@ -87,8 +87,8 @@ fields! {
     OperationEntry { calls set_calls: u64, communicator set_communicator: u32, function set_function: u32 }
     ThreadEntry {
         tid set_tid: u32, paused set_paused: u64, failed set_failed: u64, untracked set_untracked: u64,
-        failed_in_place set_failed_in_place: u64, interruptions_by set_interruptions_by: u32,
-        without_page set_without_page: u32, first_processor set_first_processor: u32
+        failed_in_place set_failed_in_place: u64, interruptions_by set_interruptions_by: u16,
+        without_page set_without_page: u16, first_processor set_first_processor: u32
     }
     CounterEntry { flags set_flags: u32 }
     ChunkEntry { draw set_draw: u64, thread set_thread: u32, flags set_flags: u32 }
@@ -129,6 +129,15 @@ impl Entry<OperationEntry> {
 }
 
 impl Entry<ThreadEntry> {
+    /// Where the thread is outside of the recorded calls. The companion may look at any time.
+    #[inline(always)]
+    pub fn set_activity(self, word: u32) {
+        // SAFETY: the place is valid (`Entry::at`) and aligned; the word is used in this way only while the program
+        // runs.
+        let place = unsafe { AtomicU32::from_ptr(&raw mut (*self.0.as_ptr()).activity) };
+        place.store(word, Ordering::Relaxed);
+    }
+
     /// Counts an interruption that has no entry of its own, with the time off the processor, ns.
     pub fn count_unlisted(self, off_ns: u64) {
         // SAFETY: the place is valid (`Entry::at`); both fields are changed by their thread alone.

@@ -79,6 +79,30 @@ pub struct OperationEntry {
     pub reserved: [u32; 5],
 }
 
+/// Where a thread is outside of the recorded calls: values of [`ThreadEntry::activity`].
+pub mod activity {
+    /// Not in MPI, or in a call that is not seen.
+    pub const COMPUTING: u32 = 0;
+    /// In a point-to-point call, or in one that waits for requests or tests them.
+    pub const POINT_TO_POINT: u32 = 1;
+    /// In another MPI call that is not recorded: input and output, windows, communicators.
+    pub const OTHER_MPI: u32 = 2;
+    /// In an error handler of the program, which the MPI library has called.
+    pub const ERROR_HANDLER: u32 = 3;
+
+    /// The word for a thread that is in the function with this name, a [`crate::strings`] reference.
+    pub const fn in_function(what: u32, function: u32) -> u32 {
+        function & !KINDS | what
+    }
+
+    /// What a word says: one of the values above, and the reference of the function's name.
+    pub const fn of(word: u32) -> (u32, u32) {
+        (word & KINDS, word & !KINDS)
+    }
+
+    const KINDS: u32 = 3;
+}
+
 /// One thread of a rank.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
@@ -86,7 +110,10 @@ pub struct ThreadEntry {
     /// The kernel's thread number.
     pub tid: u32,
     /// How interruptions of the thread are known: one of [`super::interruptions_by`].
-    pub interruptions_by: u32,
+    pub interruptions_by: u16,
+    /// Why interruptions are not known by the page of an event: the error number of the system call that failed; 0: they
+    /// are, or it was not tried.
+    pub without_page: u16,
     /// Calls not kept because the program had paused recording.
     pub paused: u64,
     /// Calls that returned an error, which are not kept.
@@ -98,9 +125,10 @@ pub struct ThreadEntry {
     pub failed_in_place: u64,
     /// 1 + the processor at the thread's first call; 0: not known.
     pub first_processor: u32,
-    /// Why interruptions are not known by the page of an event: the error number of the system call that failed; 0: they
-    /// are, or it was not tried.
-    pub without_page: u32,
+    /// Where the thread is outside of the recorded calls: one of [`activity`] in the lowest bits, and in the others the
+    /// name of the MPI function, a [`crate::strings`] reference (a multiple of 4; 0: not known). A blocking call in
+    /// the records that has not returned goes before it. 0 in traces of earlier versions.
+    pub activity: u32,
     /// Interruptions without an entry of their own, since the table of them was full.
     pub unlisted: u64,
     /// What the thread was off its processor in those, ns.
