@@ -92,15 +92,29 @@ pub mod activity {
 
     /// The word for a thread that is in the function with this name, a [`crate::strings`] reference.
     pub const fn in_function(what: u32, function: u32) -> u32 {
-        function & !KINDS | what
+        function & NAMES | what
     }
 
     /// What a word says: one of the values above, and the reference of the function's name.
     pub const fn of(word: u32) -> (u32, u32) {
-        (word & KINDS, word & !KINDS)
+        (word & KINDS, word & NAMES)
+    }
+
+    /// The same after another call has begun: the highest six bits count the calls. So a thread that makes one call of a
+    /// function after the other differs from one that stays in a call, however seldom it is looked at.
+    pub const fn next(before: u32, word: u32) -> u32 {
+        (before & COUNTS).wrapping_add(1 << COUNTS.trailing_zeros()) | word
+    }
+
+    /// The word of a thread that has left the call.
+    pub const fn left(before: u32) -> u32 {
+        before & COUNTS | COMPUTING
     }
 
     const KINDS: u32 = 3;
+    /// The area of strings has 64 MiB.
+    const NAMES: u32 = (1 << 26) - 1 - KINDS;
+    const COUNTS: u32 = !(KINDS | NAMES);
 }
 
 /// One thread of a rank.
@@ -125,9 +139,10 @@ pub struct ThreadEntry {
     pub failed_in_place: u64,
     /// 1 + the processor at the thread's first call; 0: not known.
     pub first_processor: u32,
-    /// Where the thread is outside of the recorded calls: one of [`activity`] in the lowest bits, and in the others the
-    /// name of the MPI function, a [`crate::strings`] reference (a multiple of 4; 0: not known). A blocking call in
-    /// the records that has not returned goes before it. 0 in traces of earlier versions.
+    /// Where the thread is outside of the recorded calls: one of [`activity`] in the lowest 2 bits, in the next 24 the
+    /// name of the MPI function, a [`crate::strings`] reference (a multiple of 4; 0: not known), in the highest 6 the
+    /// number of such calls that it has begun. A blocking call in the records that has not returned goes before it. 0
+    /// in traces of earlier versions.
     pub activity: u32,
     /// Interruptions without an entry of their own, since the table of them was full.
     pub unlisted: u64,

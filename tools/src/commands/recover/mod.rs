@@ -147,10 +147,15 @@ fn folders(named: &[PathBuf]) -> Result<Vec<PathBuf>> {
         let found: Vec<PathBuf> = named.iter().map(absolute).collect::<Result<_>>()?;
         return Ok(distinct(found));
     }
+    Ok(usual_folders())
+}
+
+/// Where the records of traced programs lie, each folder once.
+pub fn usual_folders() -> Vec<PathBuf> {
     let set = std::env::var_os("MPITRACE_SEGMENT_DIR").filter(|folder| !folder.is_empty()).map(PathBuf::from);
     let usual = [PathBuf::from("/dev/shm"), std::env::temp_dir()];
     let existing = |folder: PathBuf| Path::canonicalize(&folder).ok();
-    Ok(distinct(set.into_iter().chain(usual).filter_map(existing).collect()))
+    distinct(set.into_iter().chain(usual).filter_map(existing).collect())
 }
 
 fn distinct(folders: Vec<PathBuf>) -> Vec<PathBuf> {
