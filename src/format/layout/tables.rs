@@ -97,10 +97,14 @@ pub mod activity {
 
     /// What a word says: one of the values above, and the reference of the function's name.
     pub const fn of(word: u32) -> (u32, u32) {
-        (word & KINDS, word & !KINDS)
+        (word & KINDS, word & !(KINDS | SEEN))
     }
 
     const KINDS: u32 = 3;
+
+    /// Set in the word by an observer within the process: where it is still set at its next look, the thread is in the
+    /// same call. No reference is so large.
+    pub const SEEN: u32 = 1 << 31;
 }
 
 /// One thread of a rank.
