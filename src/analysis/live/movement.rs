@@ -5,6 +5,8 @@
 
 use std::collections::HashMap;
 
+use mpitrace_format::layout::activity;
+
 use super::look::Look;
 use super::place::Seen;
 use super::snapshot::{RankNow, Snapshot, State};
@@ -48,7 +50,7 @@ impl Movement {
         for (part, seen) in look.trace.parts.iter().zip(&look.seen) {
             let Some(rank) = snapshot.ranks.iter_mut().find(|rank| rank.rank == part.rank()) else { continue };
             let calls = part.communicators().iter().fold(0u64, |sum, entry| sum.wrapping_add(entry.calls));
-            let words = part.threads().iter().map(|thread| u64::from(thread.activity));
+            let words = part.threads().iter().map(|thread| u64::from(thread.activity & !activity::SEEN));
             let own = part.operations().iter().map(|entry| entry.calls);
             let info = part.info();
             // What changes whenever the rank begins or ends a call of MPI.

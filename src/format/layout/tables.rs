@@ -100,13 +100,13 @@ pub mod activity {
         (word & KINDS, word & NAMES)
     }
 
-    /// The same after another call has begun: the highest six bits count the calls. So a thread that makes one call of a
-    /// function after the other differs from one that stays in a call, however seldom it is looked at.
+    /// The word of a thread that enters a call, by the one before: five bits count such calls. So a thread that makes one
+    /// call after the other can be seen to move, even if it is found in the same function each time.
     pub const fn next(before: u32, word: u32) -> u32 {
-        (before & COUNTS).wrapping_add(1 << COUNTS.trailing_zeros()) | word
+        (before.wrapping_add(1 << COUNTS.trailing_zeros()) & COUNTS) | word
     }
 
-    /// The word of a thread that has left the call.
+    /// The word of a thread that has left a call, by the one before.
     pub const fn left(before: u32) -> u32 {
         before & COUNTS | COMPUTING
     }
@@ -114,7 +114,11 @@ pub mod activity {
     const KINDS: u32 = 3;
     /// The area of strings has 64 MiB.
     const NAMES: u32 = (1 << 26) - 1 - KINDS;
-    const COUNTS: u32 = !(KINDS | NAMES);
+    const COUNTS: u32 = !(KINDS | NAMES | SEEN);
+
+    /// Set in the word by an observer within the process: where it is still set at its next look, the thread is in the
+    /// same call.
+    pub const SEEN: u32 = 1 << 31;
 }
 
 /// One thread of a rank.
@@ -140,7 +144,7 @@ pub struct ThreadEntry {
     /// 1 + the processor at the thread's first call; 0: not known.
     pub first_processor: u32,
     /// Where the thread is outside of the recorded calls: one of [`activity`] in the lowest 2 bits, in the next 24 the
-    /// name of the MPI function, a [`crate::strings`] reference (a multiple of 4; 0: not known), in the highest 6 the
+    /// name of the MPI function, a [`crate::strings`] reference (a multiple of 4; 0: not known), in the next 5 the
     /// number of such calls that it has begun. A blocking call in the records that has not returned goes before it. 0
     /// in traces of earlier versions.
     pub activity: u32,

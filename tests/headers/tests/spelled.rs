@@ -14,7 +14,7 @@ use proc_macro2::{Delimiter, Literal, TokenStream, TokenTree};
 const FOLDERS: [&str; 3] = ["src", "tools/src", "interpose/src"];
 
 /// The files in which names may stand, and why.
-const ALLOWED: [(&str, &str); 13] = [
+const ALLOWED: [(&str, &str); 14] = [
     ("src/functions/lib.rs", "the table"),
     ("src/analysis/reader/mod.rs", "messages: where a rank ended"),
     ("tools/src/commands/recover/list.rs", "messages: how far the job came"),
@@ -27,6 +27,7 @@ const ALLOWED: [(&str, &str); 13] = [
     ("interpose/src/boundary/mpi/mod.rs", "the functions of MPI that the tracer itself calls"),
     ("interpose/src/job/metadata.rs", "finds the MPI library by a function that each has"),
     ("interpose/src/job/lifecycle.rs", "messages: MPI_Abort and what is to be done"),
+    ("interpose/src/job/stuck.rs", "a message: the call that a rank is in"),
     ("interpose/src/job/sessions.rs", "messages: calls after MPI_Finalize"),
 ];
 

@@ -78,6 +78,8 @@ impl Left {
             state: match leftover.rank.state {
                 state::STARTING => "in MPI_Init",
                 state::RUNNING => "running",
+                state::FINALIZING => "in MPI_Finalize",
+                state::SESSION => "in a session",
                 state::FINALIZED => "finalized",
                 state::ABORTED => "called MPI_Abort",
                 _ => "unknown",
