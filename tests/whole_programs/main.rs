@@ -10,6 +10,7 @@ mod applications;
 mod benchmarks;
 mod bitwise;
 mod bounds;
+mod broken;
 mod call_sites;
 mod capacity;
 mod clocks;
@@ -107,6 +108,7 @@ fn main() {
         ("limits", limits::TESTS),
         ("bounds", bounds::TESTS),
         ("death", death::TESTS),
+        ("broken", broken::TESTS),
         ("random_death", random_death::TESTS),
         ("preload", preload::TESTS),
         ("process_state", process_state::TESTS),

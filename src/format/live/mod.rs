@@ -5,6 +5,8 @@
 //! `interpose/src/record/publication.rs` describes ([`copy`]).
 
 pub mod copy;
+#[cfg(test)]
+mod copy_tests;
 pub mod joined;
 pub mod now;
 
