@@ -90,17 +90,19 @@ static void function(void)
     for_ever();
 }
 
-/* Rank 1 ends without MPI_Finalize. */
+/* Rank 1 ends without MPI_Finalize, when the others are in the next call. */
 static void leaves(void)
 {
+    if (world_rank == 1) usleep(400000);
     if (world_rank == 1) _exit(0);
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
-/* Rank 1 crashes. */
+/* Rank 1 crashes, when the others are in the next call. */
 static void crashes(void)
 {
     if (world_rank == 1) {
+        usleep(400000);
         signal(SIGSEGV, SIG_DFL);
         raise(SIGSEGV);
     }

@@ -5,7 +5,7 @@ use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 
 use mpitrace_format::TraceError;
-use mpitrace_format::layout::{NO_RANK, state};
+use mpitrace_format::layout::{NO_RANK, ThreadEntry};
 use mpitrace_format::live::copy::Copied;
 use mpitrace_format::live::{self, Holder, Segment, joined};
 use mpitrace_format::metadata;
@@ -48,7 +48,7 @@ pub struct Look {
 }
 
 /// The segment of a rank, copied, and what is known of its process: what a node contributes to a look.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Copy {
     /// The segment.
     pub copied: Copied,
@@ -134,15 +134,6 @@ impl Job {
         (self.segments.iter().filter_map(copy).collect(), unreadable)
     }
 
-    /// Looks at the job as it is now.
-    ///
-    /// # Errors
-    /// There is no memory for the copies.
-    pub fn look(&self, records: u64) -> Result<Look, TraceError> {
-        let (copies, unreadable) = self.copies(records);
-        Look::of(&copies, self.starting.clone(), unreadable)
-    }
-
     /// How many ranks MPI_COMM_WORLD has; `None` in `MPI_Init`.
     pub fn world_size(&self) -> Option<u32> {
         self.segments.first().map(|segment| segment.rank.world_size)
@@ -163,7 +154,6 @@ impl Job {
 }
 
 fn tids(threads: &[u8]) -> Vec<u32> {
-    use mpitrace_format::layout::ThreadEntry;
     threads
         .chunks_exact(size_of::<ThreadEntry>())
         .map(|entry| bytemuck::pod_read_unaligned::<ThreadEntry>(entry).tid)
@@ -204,12 +194,5 @@ impl Look {
     /// Where the ranks are.
     pub fn snapshot(&self) -> Snapshot {
         place::snapshot(&self.trace, &self.operations, &self.clock, &self.seen)
-    }
-
-    /// Whether all ranks that were seen have ended.
-    pub fn has_ended(&self) -> bool {
-        let ended =
-            |(part, seen): (&crate::reader::Part, &Seen)| *seen == Seen::Ended || part.info().state == state::FINALIZED;
-        self.starting.is_empty() && self.trace.parts.iter().zip(&self.seen).all(ended)
     }
 }

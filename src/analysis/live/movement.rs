@@ -11,10 +11,6 @@ use super::look::Look;
 use super::place::Seen;
 use super::snapshot::{RankNow, Snapshot, State};
 
-/// A rank uses its processor if it ran for this share of the time between two looks. One of many threads of a busy
-/// machine may run for less: then it is not known to loop.
-const BUSY: f64 = 0.5;
-
 /// What is known of the ranks from earlier looks.
 #[derive(Debug, Default)]
 pub struct Movement {
@@ -32,6 +28,9 @@ struct Known {
     looked: f64,
     calls: u64,
     calls_per_s: Option<f64>,
+    /// It was on a processor, or ready for one, at each look since then. How much it ran says less: on a busy machine a
+    /// rank that loops waits for its processor most of the time.
+    is_ready: bool,
     uses_processor: Option<bool>,
     /// It was seen to be another way before.
     has_moved: bool,
@@ -55,8 +54,11 @@ impl Movement {
             let info = part.info();
             // What changes whenever the rank begins or ends a call of MPI.
             let moved = words.chain(own).chain([calls, info.state.into(), part.last_tick()]);
-            let fingerprint = moved.fold(rank.state as u64, mix);
-            let ran_ns = if let Seen::Lives(process) = seen { process.ran_ns() } else { 0 };
+            let fingerprint = moved.fold(0, mix);
+            let (ran_ns, is_ready) = match seen {
+                Seen::Lives(process) => (process.ran_ns(), !process.sleeps()),
+                _ => (0, false),
+            };
             let new = Known {
                 fingerprint,
                 since: now,
@@ -64,6 +66,7 @@ impl Movement {
                 looked: now,
                 calls,
                 calls_per_s: None,
+                is_ready,
                 uses_processor: None,
                 has_moved: false,
                 state: rank.state,
@@ -71,12 +74,14 @@ impl Movement {
             let known = match self.ranks.remove(&part.rank()) {
                 None => new,
                 Some(before) => {
-                    let seconds = (now - before.looked).max(1e-9);
+                    let stands = before.fingerprint == fingerprint;
+                    let is_ready = is_ready && (before.is_ready || !stands);
                     Known {
-                        since: if before.fingerprint == fingerprint { before.since } else { now },
-                        calls_per_s: Some(calls.saturating_sub(before.calls) as f64 / seconds),
-                        has_moved: before.has_moved || before.fingerprint != fingerprint,
-                        uses_processor: Some(ran_ns.saturating_sub(before.ran_ns) as f64 / 1e9 >= BUSY * seconds),
+                        since: if stands { before.since } else { now },
+                        calls_per_s: Some(calls.saturating_sub(before.calls) as f64 / (now - before.looked).max(1e-9)),
+                        is_ready,
+                        has_moved: before.has_moved || !stands,
+                        uses_processor: Some(is_ready && ran_ns > before.ran_ns),
                         ..new
                     }
                 }

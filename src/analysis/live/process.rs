@@ -47,12 +47,12 @@ impl Process {
 
     /// Whether it was stopped.
     pub fn is_stopped(&self) -> bool {
-        self.threads.iter().all(|thread| matches!(thread.state, 'T' | 't'))
+        !self.threads.is_empty() && self.threads.iter().all(|thread| matches!(thread.state, 'T' | 't'))
     }
 
     /// Whether all of its threads wait for the system.
     pub fn sleeps(&self) -> bool {
-        self.threads.iter().all(|thread| matches!(thread.state, 'S' | 'D'))
+        !self.threads.is_empty() && self.threads.iter().all(|thread| matches!(thread.state, 'S' | 'D'))
     }
 
     /// Time on a processor of all its threads, ns.
@@ -91,6 +91,8 @@ mod tests {
         let process = Process::read(own, &[]).unwrap();
         assert!(process.ran_ns() > 0 && !process.is_stopped(), "{process:?}");
         assert_eq!(Process::read(u32::MAX, &[]), None);
+        let unseen = Process::default();
+        assert!(!unseen.is_stopped() && !unseen.sleeps(), "nothing is known of its threads");
         let program = std::env::current_exe().unwrap();
         assert!(Process::has_mapped(own, &program));
         assert!(!Process::has_mapped(own, Path::new("/no/such/file.segment")));

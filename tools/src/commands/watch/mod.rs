@@ -1,6 +1,8 @@
 //! `mpitrace watch`: a running job, looked at without disturbing it.
 
 mod choice;
+pub mod node;
+mod nodes;
 mod screen;
 
 use std::io::{IsTerminal, Write};
@@ -9,11 +11,13 @@ use std::process::ExitCode;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use anyhow::{Result, bail, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
 use mpitrace::live::{self, Job, Look, Movement, Snapshot, State, Stuck};
 use serde::Serialize;
 
+use self::node::Frame;
+use self::nodes::{Nodes, Way};
 use crate::mismatches::{self, MismatchFacts};
 use crate::output::{self, Output, Style};
 use crate::places::{StuckFacts, WhereFacts};
@@ -24,6 +28,8 @@ const INTERVAL: Duration = Duration::from_secs(1);
 const RECORDS: u64 = 1 << 18;
 /// Of each rank.
 const FEWEST_RECORDS: u64 = 256;
+/// How long the first look of the other nodes is waited for.
+const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Show where the ranks of a running job are, and why it does not go on
 ///
@@ -44,6 +50,13 @@ pub struct Arguments {
     /// Seconds without movement after which a cause is named
     #[arg(long, value_name = "SECONDS", default_value_t = 60.0)]
     stuck: f64,
+    /// The nodes of the job, as n[1-3],m5; those that the batch system gave to the job without
+    #[arg(long)]
+    nodes: Option<String>,
+    /// What starts a program on one of the job's nodes, with %n for its name: 'mpirun -np 1 --host %n',
+    /// 'mpiexec -n 1 -hosts %n'; under Slurm srun without
+    #[arg(long, value_name = "WORDS")]
+    by: Option<String>,
     /// As JSON, a value for each look
     #[arg(long)]
     json: bool,
@@ -55,7 +68,7 @@ struct Facts {
     job: String,
     /// The size of MPI_COMM_WORLD; null: no rank has left `MPI_Init`.
     ranks: Option<u32>,
-    /// The ranks on this node.
+    /// Of the ranks that are seen.
     #[serde(rename = "where")]
     places: Vec<WhereFacts>,
     mismatches: Vec<MismatchFacts>,
@@ -64,7 +77,9 @@ struct Facts {
 
 /// What is known of a job after a look.
 struct Seen {
-    job: Job,
+    job: String,
+    /// The size of MPI_COMM_WORLD; `None`: no rank has left `MPI_Init`.
+    world_size: Option<u32>,
     look: Look,
     snapshot: Snapshot,
     stuck: Option<Stuck>,
@@ -77,6 +92,9 @@ struct Watcher {
     stuck_s: f64,
     began: Instant,
     movement: Movement,
+    /// Of each rank.
+    records: u64,
+    nodes: Nodes,
 }
 
 /// Shows it.
@@ -146,18 +164,41 @@ impl Watcher {
         self.began.elapsed().as_secs_f64()
     }
 
+    fn new(jobs: &[Job], key: String, folders: Vec<PathBuf>, arguments: &Arguments) -> Result<Watcher> {
+        let job = jobs.iter().find(|job| job.key == key).context("the job has ended")?;
+        let ranks = job.world_size().unwrap_or(1).max(1);
+        let records = (RECORDS / u64::from(ranks)).max(FEWEST_RECORDS);
+        let nodes = match Way::of(job, arguments.nodes.as_deref(), arguments.by.as_deref())? {
+            None => Nodes::default(),
+            Some(way) => {
+                let nodes = Nodes::start(&way, &key, records)?;
+                let began = Instant::now();
+                while nodes.seen() < way.nodes.len() && began.elapsed() < PATIENCE {
+                    sleep(Duration::from_millis(20));
+                }
+                nodes
+            }
+        };
+        let (stuck_s, began) = (arguments.stuck, Instant::now());
+        Ok(Watcher { folders, key, stuck_s, began, movement: Movement::new(), records, nodes })
+    }
+
     /// Looks at the job. `None`: it has ended.
     fn look(&mut self) -> Result<Option<Seen>> {
         // SAFETY: getuid has no preconditions and cannot fail.
-        let mut jobs = live::jobs(&self.folders, unsafe { libc::getuid() });
-        let Some(index) = jobs.iter().position(|job| job.key == self.key) else { return Ok(None) };
-        let job = jobs.swap_remove(index);
-        let records = (RECORDS / job.segments.len().max(1) as u64).max(FEWEST_RECORDS);
-        let look = job.look(records)?;
+        let jobs = live::jobs(&self.folders, unsafe { libc::getuid() });
+        let mut frame = match jobs.iter().find(|job| job.key == self.key) {
+            Some(job) => Frame::of(job, self.records),
+            None if self.nodes.seen() > 0 => Frame::default(),
+            None => return Ok(None),
+        };
+        self.nodes.add_to(&mut frame);
+        let Frame { world_size, starting, unreadable, copies } = frame;
+        let look = Look::of(&copies, starting, unreadable)?;
         let mut snapshot = look.snapshot();
         self.movement.add(&look, self.seconds(), &mut snapshot);
         let stuck = live::verdict(&snapshot, self.stuck_s);
-        Ok(Some(Seen { job, look, snapshot, stuck }))
+        Ok(Some(Seen { job: self.key.clone(), world_size, look, snapshot, stuck }))
     }
 
     /// Whether there would be a verdict if what has not been seen to move had not moved for long.
@@ -186,8 +227,8 @@ impl Facts {
         };
         places.extend(seen.look.starting.iter().map(|_| init.clone()));
         Facts {
-            job: seen.job.key.clone(),
-            ranks: seen.job.world_size(),
+            job: seen.job.clone(),
+            ranks: seen.world_size,
             places,
             mismatches: mismatches::facts(&seen.look.operations),
             stuck: seen.stuck.as_ref().map(|stuck| StuckFacts::of(&seen.snapshot, stuck)),

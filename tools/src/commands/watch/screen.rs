@@ -54,11 +54,9 @@ pub fn write(seen: &Seen, movement: &Movement, output: &mut dyn Write, style: St
 
 fn heading(seen: &Seen, movement: &Movement) -> String {
     let here = seen.snapshot.ranks.len() as u32;
-    let mut line = format!("job {}: ", seen.job.key);
-    match seen.job.world_size() {
-        Some(world) if world != here => {
-            line.push_str(&format!("{here} of {} on this node", text::count(world.into(), "rank")))
-        }
+    let mut line = format!("job {}: ", seen.job);
+    match seen.world_size {
+        Some(world) if world != here => line.push_str(&format!("{here} of {} seen", text::count(world.into(), "rank"))),
         Some(world) => line.push_str(&text::count(world.into(), "rank")),
         None => line.push_str(&format!("{} in MPI_Init", text::count(seen.look.starting.len() as u64, "process"))),
     }
