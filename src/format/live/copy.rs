@@ -65,14 +65,12 @@ impl Segment {
         copied.rank.last_anchor = anchor.unwrap_or(header.rank.last_anchor);
         let long_calls = header.long_calls.used.min(header.long_calls.capacity).saturating_sub(LONG_CALLS);
         copied.strings = image.table::<u8>(&self.table(&header.strings, 0).map_err(io)?);
-        copied.communicators =
-            image.table::<CommunicatorEntry>(&self.table(&header.communicators, 0).map_err(io)?);
+        copied.communicators = image.table::<CommunicatorEntry>(&self.table(&header.communicators, 0).map_err(io)?);
         copied.operations = image.table::<OperationEntry>(&self.table(&header.operations, 0).map_err(io)?);
         copied.threads = image.table::<ThreadEntry>(&self.table(&header.threads, 0).map_err(io)?);
         copied.syncs = image.table::<SyncEntry>(&self.table(&header.syncs, 0).map_err(io)?);
         copied.probes = image.table::<ProbeEntry>(&self.table(&header.probes, 0).map_err(io)?);
-        copied.long_calls =
-            image.table::<LongCallEntry>(&self.table(&header.long_calls, long_calls).map_err(io)?);
+        copied.long_calls = image.table::<LongCallEntry>(&self.table(&header.long_calls, long_calls).map_err(io)?);
         let entries: Vec<ChunkEntry> = chunks.iter().map(|(entry, _)| *entry).collect();
         copied.chunks = image.table::<ChunkEntry>(&entries);
         image.align(PAGE);
@@ -191,8 +189,7 @@ impl Layout {
             offset = round_up(here + header.chunk_records * u64::from(header.columns[from].element_size), 8);
             CopiedColumn { from, offset: here }
         };
-        let columns: Vec<CopiedColumn> =
-            (0..header.rank.columns as usize).filter(is_copied).map(place).collect();
+        let columns: Vec<CopiedColumn> = (0..header.rank.columns as usize).filter(is_copied).map(place).collect();
         Layout { columns, chunk_bytes: round_up(offset, 8) }
     }
 
@@ -203,12 +200,7 @@ impl Layout {
             magic: SEGMENT_MAGIC,
             version: VERSION,
             byte_order: BYTE_ORDER_MARK,
-            rank: RankHeader {
-                ring: 1,
-                capacity: u64::MAX,
-                columns: self.columns.len() as u32,
-                ..header.rank
-            },
+            rank: RankHeader { ring: 1, capacity: u64::MAX, columns: self.columns.len() as u32, ..header.rank },
             chunk_records: header.chunk_records,
             chunk_bytes: self.chunk_bytes,
             metadata: header.metadata,
