@@ -179,19 +179,29 @@ fn write_partial(
     partial: &Path,
 ) -> std::io::Result<()> {
     let trace = File::options().read(true).write(true).create_new(true).mode(0o666).open(partial)?;
+    write_parts(&trace, contents, job, world_size)?;
+    file::settle(trace)
+}
+
+/// Writes the parts, their table and the header.
+pub(crate) fn write_parts(
+    trace: &File,
+    contents: &[part::Content<'_>],
+    job: [u8; 16],
+    world_size: u32,
+) -> std::io::Result<()> {
     let parts = contents.len() as u32;
     let complete = parts == world_size && contents.iter().all(|content| !content.incomplete);
     let mut offset = file::parts_start(world_size.max(parts));
     let mut entries = Vec::with_capacity(contents.len());
     for content in contents {
         let length = content.length();
-        content.write_at(&trace, offset)?;
+        content.write_at(trace, offset)?;
         entries.push(PartEntry { offset, length, rank: content.rank.rank, padding: 0 });
         offset += length;
     }
     trace.write_all_at(bytemuck::cast_slice(&entries), file::part_entry_offset(0))?;
-    file::write_header(&trace, job, world_size, parts, offset, complete)?;
-    file::settle(trace)
+    file::write_header(trace, job, world_size, parts, offset, complete)
 }
 
 /// The name of this host and a random number: processes on different nodes may have the same number, and nodes the same

@@ -10,6 +10,7 @@ mod applications;
 mod benchmarks;
 mod bitwise;
 mod bounds;
+mod broken;
 mod call_sites;
 mod capacity;
 mod clocks;
@@ -108,6 +109,7 @@ fn main() {
         ("limits", limits::TESTS),
         ("bounds", bounds::TESTS),
         ("death", death::TESTS),
+        ("broken", broken::TESTS),
         ("random_death", random_death::TESTS),
         ("preload", preload::TESTS),
         ("process_state", process_state::TESTS),

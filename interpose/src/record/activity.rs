@@ -63,7 +63,7 @@ impl Within {
     /// Stores the word.
     #[inline(always)]
     pub fn enter(thread: ThreadRef, word: u32) -> Within {
-        thread.entry().set_activity(word);
+        thread.entry().set_activity(activity::next(thread.entry().activity(), word));
         Within(thread)
     }
 }
@@ -71,6 +71,6 @@ impl Within {
 impl Drop for Within {
     #[inline(always)]
     fn drop(&mut self) {
-        self.0.entry().set_activity(activity::COMPUTING);
+        self.0.entry().set_activity(activity::left(self.0.entry().activity()));
     }
 }

@@ -136,12 +136,18 @@ impl Entry<ThreadEntry> {
         self.activity_word().store(word, Ordering::Relaxed);
     }
 
+    /// The word that was stored last.
+    #[inline(always)]
+    pub fn activity(self) -> u32 {
+        self.activity_word().load(Ordering::Relaxed)
+    }
+
     /// Where the thread is, and whether it was in the same call when this was called last. The word is marked for that
     /// with [`activity::SEEN`], which is lost when the thread stores another one.
     pub fn look_at_activity(self) -> (u32, bool) {
         let word = self.activity_word().load(Ordering::Relaxed);
-        if word == activity::COMPUTING || word & activity::SEEN != 0 {
-            return (word & !activity::SEEN, word != activity::COMPUTING);
+        if activity::of(word).0 == activity::COMPUTING || word & activity::SEEN != 0 {
+            return (word & !activity::SEEN, word & activity::SEEN != 0);
         }
         let marked = word | activity::SEEN;
         let _ = self.activity_word().compare_exchange(word, marked, Ordering::Relaxed, Ordering::Relaxed);

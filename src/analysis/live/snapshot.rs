@@ -24,6 +24,8 @@ pub struct RankNow {
     pub in_point_to_point: bool,
     /// It is in an error handler of the program.
     pub in_error_handler: bool,
+    /// It has made calls on several threads: a stamp is of one of them.
+    pub has_threads: bool,
     /// The collective calls that it waits in, or for.
     pub waits: Vec<Wait>,
     /// Since it entered the call that it is in, or left its last recorded one, s.
@@ -113,6 +115,24 @@ impl State {
     /// Whether the rank can go on by itself.
     pub fn is_alive(self) -> bool {
         !matches!(self, State::Dead | State::Stopped | State::Ended)
+    }
+}
+
+impl RankNow {
+    /// A rank of which nothing is left.
+    pub(super) fn gone(rank: u32) -> RankNow {
+        RankNow {
+            rank,
+            state: State::Ended,
+            function: None,
+            in_point_to_point: false,
+            in_error_handler: false,
+            has_threads: false,
+            waits: Vec::new(),
+            since_s: None,
+            unmoved_s: f64::INFINITY,
+            uses_processor: None,
+        }
     }
 }
 

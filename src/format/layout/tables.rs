@@ -92,18 +92,32 @@ pub mod activity {
 
     /// The word for a thread that is in the function with this name, a [`crate::strings`] reference.
     pub const fn in_function(what: u32, function: u32) -> u32 {
-        function & !KINDS | what
+        function & NAMES | what
     }
 
     /// What a word says: one of the values above, and the reference of the function's name.
     pub const fn of(word: u32) -> (u32, u32) {
-        (word & KINDS, word & !(KINDS | SEEN))
+        (word & KINDS, word & NAMES)
+    }
+
+    /// The word of a thread that enters a call, by the one before: five bits count such calls. So a thread that makes one
+    /// call after the other can be seen to move, even if it is found in the same function each time.
+    pub const fn next(before: u32, word: u32) -> u32 {
+        (before.wrapping_add(1 << COUNTS.trailing_zeros()) & COUNTS) | word
+    }
+
+    /// The word of a thread that has left a call, by the one before.
+    pub const fn left(before: u32) -> u32 {
+        before & COUNTS | COMPUTING
     }
 
     const KINDS: u32 = 3;
+    /// The area of strings has 64 MiB.
+    const NAMES: u32 = (1 << 26) - 1 - KINDS;
+    const COUNTS: u32 = !(KINDS | NAMES | SEEN);
 
     /// Set in the word by an observer within the process: where it is still set at its next look, the thread is in the
-    /// same call. No reference is so large.
+    /// same call.
     pub const SEEN: u32 = 1 << 31;
 }
 
@@ -129,9 +143,10 @@ pub struct ThreadEntry {
     pub failed_in_place: u64,
     /// 1 + the processor at the thread's first call; 0: not known.
     pub first_processor: u32,
-    /// Where the thread is outside of the recorded calls: one of [`activity`] in the lowest bits, and in the others the
-    /// name of the MPI function, a [`crate::strings`] reference (a multiple of 4; 0: not known). A blocking call in
-    /// the records that has not returned goes before it. 0 in traces of earlier versions.
+    /// Where the thread is outside of the recorded calls: one of [`activity`] in the lowest 2 bits, in the next 24 the
+    /// name of the MPI function, a [`crate::strings`] reference (a multiple of 4; 0: not known), in the next 5 the
+    /// number of such calls that it has begun. A blocking call in the records that has not returned goes before it. 0
+    /// in traces of earlier versions.
     pub activity: u32,
     /// Interruptions without an entry of their own, since the table of them was full.
     pub unlisted: u64,

@@ -28,7 +28,7 @@ const LONG_CALLS: u64 = 1 << 14;
 const LARGEST_TABLE: u64 = 256 << 20;
 
 /// A copy of a segment.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Copied {
     /// The file that it was copied from.
     pub path: PathBuf,

@@ -285,6 +285,7 @@ pub fn problems(facts: &Facts) -> Vec<String> {
     if facts.problems.len() > LISTED {
         lines.push(format!("... and {} more (--json has them all)", facts.problems.len() - LISTED));
     }
+    lines.extend(facts.verdict.iter().map(|verdict| format!("when it ended: {verdict}")));
     lines.extend(facts.unfinished.iter().take(LISTED).map(waiting));
     if facts.unfinished.len() > LISTED {
         lines.push(format!("... and {} more unfinished calls (--json has them all)", facts.unfinished.len() - LISTED));

@@ -148,11 +148,16 @@ fn folders(named: &[PathBuf]) -> Result<Vec<PathBuf>> {
         let found: Vec<PathBuf> = named.iter().map(absolute).collect::<Result<_>>()?;
         return Ok(distinct(found));
     }
-    Ok(usual_folders(std::env::var_os("MPITRACE_SEGMENT_DIR").map(PathBuf::from)))
+    Ok(usual_folders())
 }
 
-/// The folders where live records lie, each once: the one that is set, if any, and the usual ones.
-pub fn usual_folders(set: Option<PathBuf>) -> Vec<PathBuf> {
+/// Where the records of traced programs lie, each folder once.
+pub fn usual_folders() -> Vec<PathBuf> {
+    folders_with(std::env::var_os("MPITRACE_SEGMENT_DIR").map(PathBuf::from))
+}
+
+/// The same where this folder is set for it.
+pub fn folders_with(set: Option<PathBuf>) -> Vec<PathBuf> {
     let set = set.filter(|folder| !folder.as_os_str().is_empty());
     let usual = [PathBuf::from("/dev/shm"), std::env::temp_dir()];
     let existing = |folder: PathBuf| Path::canonicalize(&folder).ok();

@@ -107,7 +107,7 @@ fn run_once(
     let setting = |name: &str| arguments.settings.get(name).map(OsStr::to_owned).or_else(|| std::env::var_os(name));
     let output = output.map(Path::to_owned).or_else(|| setting(OUTPUT).map(PathBuf::from));
     let traces = Traces::before(output.as_deref());
-    let mut folders = recover::usual_folders(setting(SEGMENT_DIR).map(PathBuf::from));
+    let mut folders = recover::folders_with(setting(SEGMENT_DIR).map(PathBuf::from));
     let observer = Observer::start(number, &folders);
     let code = job.run(&tracer)?;
     let observed = observer.finish();
