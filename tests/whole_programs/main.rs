@@ -59,6 +59,7 @@ mod support;
 mod threads;
 mod unchanged;
 mod variables;
+mod whereabouts;
 
 use libtest_mimic::Arguments;
 use std::{fs, thread};
@@ -118,6 +119,7 @@ fn main() {
         ("command_line", command_line::TESTS),
         ("doctor", doctor::TESTS),
         ("runs", runs::TESTS),
+        ("whereabouts", whereabouts::TESTS),
         ("damage", damage::TESTS),
         ("export", export::TESTS),
         ("benchmarks", benchmarks::TESTS),

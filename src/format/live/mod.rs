@@ -28,6 +28,8 @@ pub struct Segment {
     pub path: PathBuf,
     /// What the process knows of itself.
     pub rank: RankHeader,
+    /// The number that `mpitrace run` gave the job; 0: none.
+    pub run: u32,
     /// The process that holds the file's lock, as this process numbers it.
     pub holder: Holder,
     file: File,
@@ -76,18 +78,18 @@ pub fn in_init(folders: &[PathBuf], uid: u32) -> Vec<(String, u32)> {
 }
 
 impl Segment {
-    /// `None`: not a segment of this user.
-    fn open(path: &Path, uid: u32) -> Option<Segment> {
+    /// `None`: not a segment of the user `uid`.
+    pub fn open(path: &Path, uid: u32) -> Option<Segment> {
         let flags = libc::O_NONBLOCK | libc::O_NOFOLLOW;
         let file = File::options().read(true).custom_flags(flags).open(path).ok()?;
         let metadata = file.metadata().ok()?;
         if !metadata.is_file() || metadata.uid() != uid {
             return None;
         }
-        let rank = read_header(path, &file).ok()?.rank;
+        let SegmentHeader { rank, run, .. } = read_header(path, &file).ok()?;
         // Asked after the header was found: a process takes the lock before it writes one.
         let holder = holder(&file);
-        Some(Segment { path: path.to_owned(), rank, holder, file })
+        Some(Segment { path: path.to_owned(), rank, run, holder, file })
     }
 
     /// The key of the job in the file's name, by which the ranks of one launch know each other.

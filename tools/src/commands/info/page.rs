@@ -273,7 +273,7 @@ fn operations(facts: &Facts) -> Table<'_> {
 }
 
 /// What is missing, and who waits for whom.
-fn problems(facts: &Facts) -> Vec<String> {
+pub fn problems(facts: &Facts) -> Vec<String> {
     let mut lines: Vec<String> = facts.problems.iter().take(LISTED).cloned().collect();
     if !facts.missing_hosts.is_empty() {
         let count = facts.missing_hosts.len();
