@@ -19,7 +19,7 @@ const TURNS: usize = 7;
 /// Name, argument of the program, environment.
 type Case = (&'static str, Option<&'static str>, &'static [(&'static str, &'static str)]);
 
-const CASES: [Case; 12] = [
+const CASES: [Case; 13] = [
     ("untraced", None, &[]),
     ("traced", None, &[]),
     ("paused", Some("paused"), &[]),
@@ -32,7 +32,11 @@ const CASES: [Case; 12] = [
     ("variables", None, &[("MPITRACE_PVARS", "*")]),
     ("unwatched", None, &[("MPITRACE_INTERRUPTIONS", "0")]),
     (PROTOTYPE, None, &[]),
+    ("ring", None, &[("MPITRACE_FULL", "ring"), ("MPITRACE_CAPACITY", "20000")]),
 ];
+
+/// Full arrays that keep the last records, in [`CASES`].
+const RING: usize = 12;
 
 /// The case of the wrapper written by hand.
 const PROTOTYPE: &str = "prototype";
@@ -138,6 +142,15 @@ fn measure(compiler: &str, subjects: &Subjects) {
         cost(1) / cost(11),
         cost(10) / cost(11)
     );
+    let times_of_send = runs[1].iter().zip(&runs[0]).map(|(with, without)| with.messages[0] / without.messages[0]);
+    let times_of_message = runs[1].iter().zip(&runs[0]).map(|(with, without)| with.messages[1] / without.messages[1]);
+    println!(
+        "  traced, in times the untraced one: a send to nobody {:.3}, a message to itself {:.3}",
+        median(times_of_send.collect()),
+        median(times_of_message.collect())
+    );
+    let ring = median(runs[RING].iter().zip(&runs[1]).map(|(ring, stop)| ring.call / stop.call).collect());
+    println!("  a call with the last records kept (ring), in times one with the first (stop) {ring:.3}");
     fill(subjects);
     let of = |case: usize, what: fn(&Times) -> f64| median(runs[case].iter().map(what).collect());
     let events = median(runs[6].iter().zip(&runs[1]).map(|(with, traced)| with.call - traced.call).collect());

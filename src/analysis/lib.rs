@@ -18,6 +18,7 @@ pub mod import;
 #[cfg(test)]
 mod invented;
 pub mod large_pages;
+pub mod live;
 pub mod metrics;
 pub mod operations;
 pub mod packed;

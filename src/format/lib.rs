@@ -11,6 +11,7 @@ pub mod file;
 pub mod indices;
 pub mod join;
 pub mod layout;
+pub mod live;
 mod live_records;
 pub mod metadata;
 pub mod part;

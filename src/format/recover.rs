@@ -12,15 +12,21 @@ use mpitrace_platform::node_files;
 use crate::layout::*;
 use crate::{TraceError, file, indices, join, part, segment};
 
-/// A segment whose process has ended.
+/// A segment, in most cases of a process that has ended.
 #[derive(Debug)]
 pub struct Leftover {
     /// The file.
     pub path: PathBuf,
     /// When it was last written to, s since 1970.
     pub modified: i64,
+    /// Memory that it takes, bytes.
+    pub bytes: u64,
     /// What the process knew of itself.
     pub rank: RankHeader,
+    /// The number that `mpitrace run` gave the job; 0: none.
+    pub run: u32,
+    /// Whether the process still runs: then no more than this may be looked at.
+    pub lives: bool,
     map: Mmap,
 }
 
@@ -44,9 +50,16 @@ pub struct Recovered {
 /// The segments in these folders that jobs left behind of which no process lives any more; of the user `uid`, or of
 /// any. A folder that does not exist holds none; what is not a segment is passed over.
 pub fn leftovers(folders: &[PathBuf], uid: Option<u32>) -> Result<Vec<Leftover>, TraceError> {
+    let mut found = segments(folders, uid)?;
+    let living: Vec<[u8; 16]> = found.iter().filter(|found| found.lives).map(|living| living.rank.job).collect();
+    found.retain(|leftover| !living.contains(&leftover.rank.job));
+    Ok(found)
+}
+
+/// All segments in these folders, also those of jobs that still run.
+pub fn segments(folders: &[PathBuf], uid: Option<u32>) -> Result<Vec<Leftover>, TraceError> {
     let prefix = uid.map_or_else(|| node_files::ANY_PREFIX.to_owned(), node_files::prefix);
     let mut found = Vec::new();
-    let mut living = Vec::new();
     for folder in folders {
         let entries = match std::fs::read_dir(folder) {
             Ok(entries) => entries,
@@ -57,16 +70,11 @@ pub fn leftovers(folders: &[PathBuf], uid: Option<u32>) -> Result<Vec<Leftover>,
             let name = entry.file_name();
             let name = name.to_string_lossy();
             if name.starts_with(&prefix) && name.ends_with(node_files::SEGMENT) {
-                match look_at(&entry.path(), uid) {
-                    Some((leftover, false)) => found.push(leftover),
-                    Some((of_living, true)) => living.push(of_living.rank.job),
-                    None => {}
-                }
+                found.extend(look_at(&entry.path(), uid));
             }
         }
     }
-    found.retain(|leftover| !living.contains(&leftover.rank.job));
-    found.sort_by_key(|leftover| (leftover.rank.job, leftover.rank.rank, leftover.modified));
+    found.sort_by_key(|leftover: &Leftover| (leftover.rank.job, leftover.rank.rank, leftover.modified));
     Ok(found)
 }
 
@@ -124,8 +132,12 @@ fn write(job: &[&Leftover], output: &Path) -> Result<Recovered, TraceError> {
     let mut damaged = Vec::new();
     for leftover in job {
         match leftover.content() {
-            // A copy of the same rank's segment, from another folder.
-            Ok(content) if contents.last().is_some_and(|last| last.rank.rank == content.rank.rank) => {}
+            // A copy of the same rank's segment, from another folder: it may have been made before the end.
+            Ok(content) if contents.last().is_some_and(|last| last.rank.rank == content.rank.rank) => {
+                if let Some(last) = contents.last_mut().filter(|last| calls_of(last) < calls_of(&content)) {
+                    *last = content;
+                }
+            }
             Ok(content) if contents.first().is_some_and(|one| one.rank.world_size != content.rank.world_size) => {
                 damaged.push(TraceError::damaged(&leftover.path, "has another size of MPI_COMM_WORLD than the others"));
             }
@@ -153,6 +165,12 @@ fn write(job: &[&Leftover], output: &Path) -> Result<Recovered, TraceError> {
     })
 }
 
+/// The collective calls that a rank has begun.
+fn calls_of(content: &part::Content<'_>) -> u64 {
+    let operations: &[OperationEntry] = bytemuck::try_cast_slice(content.operations).unwrap_or_default();
+    operations.iter().map(|operation| operation.calls).fold(0, u64::saturating_add)
+}
+
 /// Writes a trace with room in its table for the ranks of all nodes. It is on disk when this returns.
 fn write_partial(
     contents: &[part::Content<'_>],
@@ -161,19 +179,29 @@ fn write_partial(
     partial: &Path,
 ) -> std::io::Result<()> {
     let trace = File::options().read(true).write(true).create_new(true).mode(0o666).open(partial)?;
+    write_parts(&trace, contents, job, world_size)?;
+    file::settle(trace)
+}
+
+/// Writes the parts, their table and the header.
+pub(crate) fn write_parts(
+    trace: &File,
+    contents: &[part::Content<'_>],
+    job: [u8; 16],
+    world_size: u32,
+) -> std::io::Result<()> {
     let parts = contents.len() as u32;
     let complete = parts == world_size && contents.iter().all(|content| !content.incomplete);
     let mut offset = file::parts_start(world_size.max(parts));
     let mut entries = Vec::with_capacity(contents.len());
     for content in contents {
         let length = content.length();
-        content.write_at(&trace, offset)?;
+        content.write_at(trace, offset)?;
         entries.push(PartEntry { offset, length, rank: content.rank.rank, padding: 0 });
         offset += length;
     }
     trace.write_all_at(bytemuck::cast_slice(&entries), file::part_entry_offset(0))?;
-    file::write_header(&trace, job, world_size, parts, offset, complete)?;
-    file::settle(trace)
+    file::write_header(trace, job, world_size, parts, offset, complete)
 }
 
 /// The name of this host and a random number: processes on different nodes may have the same number, and nodes the same
@@ -206,8 +234,8 @@ impl Leftover {
     }
 }
 
-/// A segment of the user `uid`, or of any, and whether its process lives.
-fn look_at(path: &Path, uid: Option<u32>) -> Option<(Leftover, bool)> {
+/// A segment of the user `uid`, or of any.
+fn look_at(path: &Path, uid: Option<u32>) -> Option<Leftover> {
     let flags = libc::O_NONBLOCK | libc::O_NOFOLLOW;
     let file = File::options().read(true).write(true).custom_flags(flags).open(path).ok()?;
     let metadata = file.metadata().ok()?;
@@ -219,10 +247,11 @@ fn look_at(path: &Path, uid: Option<u32>) -> Option<(Leftover, bool)> {
     // SAFETY: read-only and private to this process. Only the header is looked at before it is known that the process
     // that wrote the segment has ended.
     let map = unsafe { Mmap::map(&file) }.ok()?;
-    let rank = segment::header(path, &map).ok()?.rank;
+    let &SegmentHeader { rank, run, .. } = segment::header(path, &map).ok()?;
     // Asked after the header was found: a process takes the lock before it writes one.
     let lives = is_locked(&file);
-    Some((Leftover { path: path.to_owned(), modified: metadata.mtime(), rank, map }, lives))
+    let bytes = metadata.blocks() * 512;
+    Some(Leftover { path: path.to_owned(), modified: metadata.mtime(), bytes, rank, run, lives, map })
 }
 
 /// Whether a living process holds the lock that it takes on its segment. The lock ends with its process, however that
@@ -252,7 +281,7 @@ mod tests {
         let map = unsafe { Mmap::map(&file) }.unwrap();
         let first_anchor = Anchor { realtime_ns: began, ..Anchor::default() };
         let rank = RankHeader { job: [job; 16], rank, pid: began as u32, first_anchor, ..RankHeader::zeroed() };
-        Leftover { path, modified: began as i64, rank, map }
+        Leftover { path, modified: began as i64, bytes: 0, rank, run: 0, lives: false, map }
     }
 
     /// Each user may put a file of any name into a folder that all users share.

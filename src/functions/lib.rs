@@ -20,6 +20,7 @@
 //! * `freeing`: the same, also while one is prepared that is not.
 //! * `counted`: the same, only where messages are counted. `counted+c` as above.
 //! * `starting`: the same, only while a persistent collective exists.
+//! * `forwarded`: only forwarded, but a thread is seen to be in it, as in all others.
 //! * `lifecycle`: the same, always.
 //!
 //! `into` names a parameter in whose place ours may pass something of its own: a status that the program does not want.
@@ -196,6 +197,11 @@ macro_rules! for_each_function {
                 => p2p::preparing_partitions(partitions, count, datatype, dest, request);
             counted Precv_init(buf, partitions, count, datatype, source, tag, comm, info, request)
                 => p2p::preparing_receive(request);
+
+            forwarded Probe(source, tag, comm, status);
+            forwarded Iprobe(source, tag, comm, flag, status);
+            forwarded Mprobe(source, tag, comm, message, status);
+            forwarded Improbe(source, tag, comm, flag, message, status);
 
             // One-sided messages.
             counted+c Put(

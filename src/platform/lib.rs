@@ -8,4 +8,5 @@ pub mod interruptions;
 pub mod mpi_t;
 pub mod node_files;
 pub mod perf;
+pub mod ticks;
 pub mod tsc;

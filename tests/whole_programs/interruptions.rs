@@ -37,12 +37,12 @@ fn run(case: &Case, what: &str, setting: &str) -> (Trace, Witness) {
 }
 
 /// How the first thread of rank 1 is watched.
-fn by(trace: &Trace) -> u32 {
+fn by(trace: &Trace) -> u16 {
     trace.parts[1].threads()[0].interruptions_by
 }
 
 /// The settings under which the mechanism that they name works here, with the mechanism.
-const MECHANISMS: [(&str, u32); 2] = [("page", interruptions_by::EVENT_PAGE), ("rseq", interruptions_by::RSEQ)];
+const MECHANISMS: [(&str, u16); 2] = [("page", interruptions_by::EVENT_PAGE), ("rseq", interruptions_by::RSEQ)];
 
 /// Those behind the first record of rank 1, which the program's own count begins behind.
 fn behind_the_first(part: &Part) -> Vec<InterruptionEntry> {

@@ -10,6 +10,7 @@ mod applications;
 mod benchmarks;
 mod bitwise;
 mod bounds;
+mod broken;
 mod call_sites;
 mod capacity;
 mod clocks;
@@ -58,6 +59,7 @@ mod support;
 mod threads;
 mod unchanged;
 mod variables;
+mod whereabouts;
 
 use libtest_mimic::Arguments;
 use std::{fs, thread};
@@ -107,6 +109,7 @@ fn main() {
         ("limits", limits::TESTS),
         ("bounds", bounds::TESTS),
         ("death", death::TESTS),
+        ("broken", broken::TESTS),
         ("random_death", random_death::TESTS),
         ("preload", preload::TESTS),
         ("process_state", process_state::TESTS),
@@ -116,6 +119,7 @@ fn main() {
         ("command_line", command_line::TESTS),
         ("doctor", doctor::TESTS),
         ("runs", runs::TESTS),
+        ("whereabouts", whereabouts::TESTS),
         ("damage", damage::TESTS),
         ("export", export::TESTS),
         ("benchmarks", benchmarks::TESTS),

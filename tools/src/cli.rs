@@ -7,7 +7,7 @@ use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::commands::{
     categorize, clock, compare, completions, diagnose, doctor, dump, export, info, man, overhead, pack, recover,
-    report, run, stats, summary,
+    report, run, stats, summary, watch,
 };
 use crate::output::Output;
 
@@ -19,7 +19,8 @@ use crate::output::Output;
     subcommand_required = true,
     arg_required_else_help = false,
     after_help = "Exit codes: 0 done; 1 after the output, where the trace is incomplete, or calls of it may not \
-                  belong together (info, summary), or its times contradict themselves (clock), or B is slower \
+                  belong together (info, summary), or a job is stuck \
+                  (watch), or its times contradict themselves (clock), or B is slower \
                   (compare), or tracing will not work (doctor); 2 wrong usage or a file that cannot be read. `run` \
                   ends as the job does."
 )]
@@ -33,6 +34,7 @@ pub struct Cli {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     Run(run::Arguments),
+    Watch(watch::Arguments),
     Summary(summary::Arguments),
     Info(info::Arguments),
     Dump(dump::Arguments),
@@ -47,6 +49,7 @@ pub enum Command {
     Recover(recover::Arguments),
     Doctor(doctor::Arguments),
     Overhead(overhead::Arguments),
+    WatchNode(watch::node::Arguments),
     ProbeMpi(doctor::probe::Arguments),
     TryMpi(overhead::calls::Arguments),
     TryRanks(doctor::allocation::rank::Arguments),
@@ -59,6 +62,7 @@ impl Command {
     pub fn run(self, output: &mut Output) -> Result<ExitCode> {
         match self {
             Command::Run(arguments) => run::run(&arguments),
+            Command::Watch(arguments) => watch::run(&arguments, output),
             Command::Summary(arguments) => summary::run(&arguments, output),
             Command::Info(arguments) => info::run(&arguments, output),
             Command::Dump(arguments) => dump::run(&arguments, output),
@@ -73,6 +77,7 @@ impl Command {
             Command::Recover(arguments) => recover::run(&arguments, output),
             Command::Doctor(arguments) => doctor::run(&arguments, output),
             Command::Overhead(arguments) => overhead::run(&arguments, output),
+            Command::WatchNode(arguments) => watch::node::run(&arguments, output),
             Command::ProbeMpi(arguments) => doctor::probe::run(&arguments),
             Command::TryMpi(arguments) => overhead::calls::run(&arguments),
             Command::TryRanks(arguments) => doctor::allocation::rank::run(&arguments),

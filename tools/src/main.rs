@@ -15,6 +15,7 @@ mod mismatches;
 mod mpi;
 mod options;
 mod output;
+mod places;
 mod process;
 mod progress;
 mod report;

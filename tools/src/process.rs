@@ -8,6 +8,8 @@ use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 /// What a shell returns for a command that does not exist, and for one that cannot be executed.
 const NOT_FOUND: u8 = 127;
 const NOT_EXECUTABLE: u8 = 126;
+/// The exit codes of a command that could not be started: it will not be found the next time either.
+pub const NOT_STARTED: [u8; 2] = [NOT_EXECUTABLE, NOT_FOUND];
 /// What a shell adds to the number of the signal that ended a command.
 const SIGNAL: i32 = 128;
 

@@ -143,8 +143,28 @@ pub fn allocate(file: &File, offset: u64, length: u64) -> bool {
     })
 }
 
-/// Does something while this thread takes no signals; what comes meanwhile is delivered behind it.
-fn without_signals<T>(work: impl FnOnce() -> T) -> T {
+/// Writes memory to a place of a file. The kernel reads it: memory that is not there is an error, and what other threads
+/// store meanwhile is written as it was before or after.
+pub fn write_from(file: &File, memory: *const u8, length: usize, offset: u64) -> io::Result<()> {
+    let mut written = 0;
+    while written < length {
+        let (from, place) = (memory.wrapping_add(written).cast(), offset + written as u64);
+        // SAFETY: the kernel checks the addresses, and changes nothing there.
+        match unsafe { libc::pwrite(file.as_raw_fd(), from, length - written, place as libc::off_t) } {
+            0 => return Err(io::ErrorKind::WriteZero.into()),
+            count if count > 0 => written += count as usize,
+            _ => match io::Error::last_os_error() {
+                error if error.kind() == io::ErrorKind::Interrupted => {}
+                error => return Err(error),
+            },
+        }
+    }
+    Ok(())
+}
+
+/// Does something while this thread takes no signals; what comes meanwhile is delivered behind it. A thread that is made
+/// meanwhile takes none for ever.
+pub fn without_signals<T>(work: impl FnOnce() -> T) -> T {
     // SAFETY: a signal set is made of integers.
     let (mut all, mut before): (libc::sigset_t, libc::sigset_t) = unsafe { std::mem::zeroed() };
     // SAFETY: both sets outlive the calls, which change this thread's mask alone.

@@ -2,6 +2,7 @@
 
 use std::ffi::c_int;
 
+use mpitrace_format::layout::activity;
 use mpitrace_functions::{Function, for_each_function, forms};
 
 use crate::boundary::large_count;
@@ -11,6 +12,7 @@ use crate::counters::{message_counters, p2p};
 use crate::identity::message_size::Message;
 use crate::identity::{call_site, communicators, datatype};
 use crate::job::{lifecycle, sessions};
+use crate::record::activity::Activity;
 use crate::record::{mode, recorder, thread};
 use crate::requests::{completion, outstanding};
 
@@ -106,69 +108,75 @@ macro_rules! declare {
     };
 
     (guarded $name:ident($($argument:ident),*); $($rest:tt)*) => {
-        guarded!(concat!("MPI_", stringify!($name)), ($($argument),*));
-        guarded!(concat!("PMPI_", stringify!($name)), ($($argument),*));
+        guarded!($name, concat!("MPI_", stringify!($name)), ($($argument),*));
+        guarded!($name, concat!("PMPI_", stringify!($name)), ($($argument),*));
         declare! { $($rest)* }
     };
     (guarded+c $name:ident($($argument:ident),*); $($rest:tt)*) => {
-        guarded!(concat!("MPI_", stringify!($name)), ($($argument),*));
-        guarded!(concat!("PMPI_", stringify!($name)), ($($argument),*));
-        guarded!(concat!("MPI_", stringify!($name), "_c"), ($($argument),*), concat!("MPI_", stringify!($name)));
-        guarded!(concat!("PMPI_", stringify!($name), "_c"), ($($argument),*), concat!("PMPI_", stringify!($name)));
+        guarded!($name, concat!("MPI_", stringify!($name)), ($($argument),*));
+        guarded!($name, concat!("PMPI_", stringify!($name)), ($($argument),*));
+        guarded!($name, concat!("MPI_", stringify!($name), "_c"), ($($argument),*), concat!("MPI_", stringify!($name)));
+        guarded!($name, concat!("PMPI_", stringify!($name), "_c"), ($($argument),*), concat!("PMPI_", stringify!($name)));
         declare! { $($rest)* }
     };
 
     (observed $name:ident($($argument:ident),*) or $other:ident($($passed:ident),*)
         => $module:ident::$function:ident($($handed:ident),*); $($rest:tt)*) => {
-        observed!(concat!("MPI_", stringify!($name)), ($($argument),*), $module::$function($($handed),*),
+        observed!($name, concat!("MPI_", stringify!($name)), ($($argument),*), $module::$function($($handed),*),
             concat!("MPI_", stringify!($other)), ($($passed),*));
-        observed!(concat!("PMPI_", stringify!($name)), ($($argument),*), $module::$function($($handed),*),
+        observed!($name, concat!("PMPI_", stringify!($name)), ($($argument),*), $module::$function($($handed),*),
             concat!("PMPI_", stringify!($other)), ($($passed),*));
         declare! { $($rest)* }
     };
     (observed $name:ident($($argument:ident),*) => $module:ident::$function:ident($($handed:ident),*); $($rest:tt)*) => {
-        observed!(concat!("MPI_", stringify!($name)), ($($argument),*), $module::$function($($handed),*));
-        observed!(concat!("PMPI_", stringify!($name)), ($($argument),*), $module::$function($($handed),*));
+        observed!($name, concat!("MPI_", stringify!($name)), ($($argument),*), $module::$function($($handed),*));
+        observed!($name, concat!("PMPI_", stringify!($name)), ($($argument),*), $module::$function($($handed),*));
         declare! { $($rest)* }
     };
 
     (completing $name:ident($($argument:ident),*) $(into $into:ident)?
         => $module:ident::$function:ident($($handed:ident),*); $($rest:tt)*) => {
-        of_requests!(concat!("MPI_", stringify!($name)), ($($argument),*), ($($into)?),
+        of_requests!($name, concat!("MPI_", stringify!($name)), ($($argument),*), ($($into)?),
             completion::any_outstanding, $module::$function($($handed),*));
-        of_requests!(concat!("PMPI_", stringify!($name)), ($($argument),*), ($($into)?),
+        of_requests!($name, concat!("PMPI_", stringify!($name)), ($($argument),*), ($($into)?),
             completion::any_outstanding, $module::$function($($handed),*));
         declare! { $($rest)* }
     };
     (freeing $name:ident($($argument:ident),*) => $module:ident::$function:ident($($handed:ident),*); $($rest:tt)*) => {
-        of_requests!(concat!("MPI_", stringify!($name)), ($($argument),*), (),
+        of_requests!($name, concat!("MPI_", stringify!($name)), ($($argument),*), (),
             outstanding::any_known, $module::$function($($handed),*));
-        of_requests!(concat!("PMPI_", stringify!($name)), ($($argument),*), (),
+        of_requests!($name, concat!("PMPI_", stringify!($name)), ($($argument),*), (),
             outstanding::any_known, $module::$function($($handed),*));
         declare! { $($rest)* }
     };
     (starting $name:ident($($argument:ident),*) => $module:ident::$function:ident($($handed:ident),*); $($rest:tt)*) => {
-        of_requests!(concat!("MPI_", stringify!($name)), ($($argument),*), (),
+        of_requests!($name, concat!("MPI_", stringify!($name)), ($($argument),*), (),
             outstanding::any_prepared, $module::$function($($handed),*));
-        of_requests!(concat!("PMPI_", stringify!($name)), ($($argument),*), (),
+        of_requests!($name, concat!("PMPI_", stringify!($name)), ($($argument),*), (),
             outstanding::any_prepared, $module::$function($($handed),*));
         declare! { $($rest)* }
     };
 
     (counted $name:ident($($argument:ident),*) $(into $into:ident)?
         => $module:ident::$function:ident($($handed:ident),*); $($rest:tt)*) => {
-        counted!(concat!("MPI_", stringify!($name)), Int, ($($argument),*), ($($into)?), $module::$function($($handed),*));
-        counted!(concat!("PMPI_", stringify!($name)), Int, ($($argument),*), ($($into)?), $module::$function($($handed),*));
+        counted!($name, concat!("MPI_", stringify!($name)), Int, ($($argument),*), ($($into)?), $module::$function($($handed),*));
+        counted!($name, concat!("PMPI_", stringify!($name)), Int, ($($argument),*), ($($into)?), $module::$function($($handed),*));
         declare! { $($rest)* }
     };
     (counted+c $name:ident($($argument:ident),*) $(into $into:ident)?
         => $module:ident::$function:ident($($handed:ident),*); $($rest:tt)*) => {
-        counted!(concat!("MPI_", stringify!($name)), Int, ($($argument),*), ($($into)?), $module::$function($($handed),*));
-        counted!(concat!("PMPI_", stringify!($name)), Int, ($($argument),*), ($($into)?), $module::$function($($handed),*));
-        counted!(concat!("MPI_", stringify!($name), "_c"), Large, ($($argument),*), ($($into)?),
+        counted!($name, concat!("MPI_", stringify!($name)), Int, ($($argument),*), ($($into)?), $module::$function($($handed),*));
+        counted!($name, concat!("PMPI_", stringify!($name)), Int, ($($argument),*), ($($into)?), $module::$function($($handed),*));
+        counted!($name, concat!("MPI_", stringify!($name), "_c"), Large, ($($argument),*), ($($into)?),
             $module::$function($($handed),*), concat!("MPI_", stringify!($name)));
-        counted!(concat!("PMPI_", stringify!($name), "_c"), Large, ($($argument),*), ($($into)?),
+        counted!($name, concat!("PMPI_", stringify!($name), "_c"), Large, ($($argument),*), ($($into)?),
             $module::$function($($handed),*), concat!("PMPI_", stringify!($name)));
+        declare! { $($rest)* }
+    };
+
+    (forwarded $name:ident($($argument:ident),*); $($rest:tt)*) => {
+        forwarded!($name, concat!("MPI_", stringify!($name)), ($($argument),*));
+        forwarded!($name, concat!("PMPI_", stringify!($name)), ($($argument),*));
         declare! { $($rest)* }
     };
 
@@ -269,23 +277,27 @@ macro_rules! last {
 }
 
 macro_rules! guarded {
-    ($symbol:expr, ($($argument:ident),*) $(, $plain:expr)?) => {
+    ($name:ident, $symbol:expr, ($($argument:ident),*) $(, $plain:expr)?) => {
         export!($symbol, ($($argument),*),
             real => absent!(($($argument),*), (forward(), arrays) => {
                 // Only counts are narrowed here: input and output and windows take no arrays of them.
                 drop(arrays);
-                thread::guarded(forward)
+                seen!(OTHER_MPI, $name, thread::guarded(forward))
             }, $symbol $(, $plain)?),
-            forward() => thread::guarded(forward));
+            forward() => seen!(OTHER_MPI, $name, thread::guarded(forward)));
     };
 }
 
 macro_rules! observed {
-    ($symbol:expr, ($($argument:ident),*), $module:ident::$function:ident($($handed:ident),*)
+    ($name:ident, $symbol:expr, ($($argument:ident),*), $module:ident::$function:ident($($handed:ident),*)
         $(, $other:expr, ($($passed:ident),*))?) => {
         export!($symbol, ($($argument),*), real => instead!($symbol, $module::$function($($handed),*)
             $(, $other, ($($passed),*))?), forward() => {
-            if mode::is_on() { $module::$function(forward, $($handed),*) } else { forward() }
+            if mode::is_on() {
+                seen!(OTHER_MPI, $name, $module::$function(forward, $($handed),*))
+            } else {
+                forward()
+            }
         });
     };
 }
@@ -307,39 +319,83 @@ macro_rules! instead {
 }
 
 macro_rules! of_requests {
-    ($symbol:expr, ($($argument:ident),*), ($($into:ident)?), $any:ident::$outstanding:ident,
+    ($name:ident, $symbol:expr, ($($argument:ident),*), ($($into:ident)?), $any:ident::$outstanding:ident,
         $module:ident::$function:ident($($handed:ident),*)) => {
         export!($symbol, ($($argument),*), real => missing($symbol), forward($($into)?) => {
-            if $any::$outstanding() && !thread::is_nested(thread::frame()) {
+            seen!(POINT_TO_POINT, $name, if $any::$outstanding() && !thread::is_nested(thread::frame()) {
                 $module::$function(forward, $($handed),*)
             } else {
                 // MPICH's collective file access goes on in here, by collectives of its own.
                 thread::guarded(move || forward($($into)?))
-            }
+            })
         });
     };
 }
 
 macro_rules! counted {
-    ($symbol:expr, $width:ident, ($($argument:ident),*), ($($into:ident)?),
+    ($name:ident, $symbol:expr, $width:ident, ($($argument:ident),*), ($($into:ident)?),
         $module:ident::$function:ident($($handed:ident),*) $(, $plain:expr)?) => {
         export!($symbol, ($($argument),*), real => absent!(($($argument),*), (forward($($into)?), arrays) => {
             // There are none.
             drop(arrays);
-            if_counting!($width, forward($($into)?), $module::$function($($handed),*))
+            if_counting!($name, $width, forward($($into)?), $module::$function($($handed),*))
         }, $symbol $(, $plain)?), forward($($into)?) => {
-            if_counting!($width, forward($($into)?), $module::$function($($handed),*))
+            if_counting!($name, $width, forward($($into)?), $module::$function($($handed),*))
         });
     };
 }
 
 macro_rules! if_counting {
-    ($width:ident, $forward:ident($($into:ident)?), $module:ident::$function:ident($($handed:ident),*)) => {
-        if message_counters::counting() && !thread::is_nested(thread::frame()) {
+    ($name:ident, $width:ident, $forward:ident($($into:ident)?), $module:ident::$function:ident($($handed:ident),*)) => {
+        seen!(activity_of $function, $name, if message_counters::counting() && !thread::is_nested(thread::frame()) {
             $module::$function::<$width>($forward, $($handed),*)
         } else {
             $forward($($into)?)
-        }
+        })
+    };
+}
+
+/// Runs `$call` while the thread is seen to be in the function `MPI_$name`.
+macro_rules! seen {
+    (activity_of $function:ident, $name:ident, $call:expr) => {
+        seen!(@ activity_of!($function), $name, $call)
+    };
+    ($what:ident, $name:ident, $call:expr) => {
+        seen!(@ activity::$what, $name, $call)
+    };
+    (@ $what:expr, $name:ident, $call:expr) => {{
+        static ACTIVITY: Activity = Activity::new($what, concat!("MPI_", stringify!($name)));
+        ACTIVITY.during(thread::frame(), move || $call)
+    }};
+}
+
+/// What a thread does in a function that is counted in this way.
+macro_rules! activity_of {
+    (put) => {
+        activity::OTHER_MPI
+    };
+    (got) => {
+        activity::OTHER_MPI
+    };
+    (fetched) => {
+        activity::OTHER_MPI
+    };
+    (fetched_one) => {
+        activity::OTHER_MPI
+    };
+    (swapped) => {
+        activity::OTHER_MPI
+    };
+    ($function:ident) => {
+        activity::POINT_TO_POINT
+    };
+}
+
+macro_rules! forwarded {
+    ($name:ident, $symbol:expr, ($($argument:ident),*)) => {
+        export!($symbol, ($($argument),*), real => missing($symbol), forward() => {
+            seen!(POINT_TO_POINT, $name, forward())
+        });
     };
 }
 

@@ -18,7 +18,7 @@ use crate::boundary::system;
 use crate::counters::per_call;
 use crate::job::output::{self, Written};
 use crate::job::run::{RUN, Run};
-use crate::job::{first_on_node, frequency, launcher, log, output_name, world};
+use crate::job::{first_on_node, frequency, launcher, log, output_name, stuck, world};
 use crate::record::{mode, thread, ticks};
 
 /// How far this rank got, at this tick.
@@ -58,6 +58,7 @@ fn write() -> Option<()> {
         return None;
     }
     mode::stop();
+    stuck::stop(run);
     let content = output::content_of(run)?;
     // No rank can be asked for rank 0's number: the launcher's stands for it.
     let process = if run.world_size > 1 { launcher::process() } else { run.process };

@@ -13,9 +13,10 @@ use crate::identity::communicators;
 use crate::job::agreement::Agreement;
 use crate::job::launcher::Job;
 use crate::job::run::{RUN, Run, World};
+use crate::job::starting::Starting;
 use crate::job::startup::{self, Identity, Prepared};
 use crate::job::traced_ranks::{Answer, Found, TracedRanks};
-use crate::job::{exit_writer, first_on_node, log, output, output_name, world};
+use crate::job::{exit_writer, first_on_node, log, output, output_name, stuck, world};
 use crate::record::trace_buffer::TraceBuffer;
 use crate::record::{mode, thread};
 
@@ -33,13 +34,19 @@ pub fn init(forward: impl FnOnce() -> c_int) -> c_int {
     symbol::keep();
     let prepared = thread::catch_panic(|| {
         let prepared = startup::prepare()?;
-        let traced_ranks = TracedRanks::announce(Job::read(), &prepared.settings.segment_folders());
-        Some((prepared, traced_ranks))
+        let folders = prepared.settings.segment_folders();
+        let job = Job::read();
+        let starting = Starting::announce(&prepared, job.key, &folders);
+        let traced_ranks = TracedRanks::announce(job, &folders);
+        Some((prepared, traced_ranks, starting))
     });
     let result = thread::guarded(forward);
-    if let Some((prepared, mut traced_ranks)) = prepared {
+    if let Some((prepared, mut traced_ranks, starting)) = prepared {
         if result == 0 {
-            system::without_file_size_signal(|| thread::catch_panic(|| start(prepared, traced_ranks)));
+            system::without_file_size_signal(|| {
+                thread::catch_panic(|| start(prepared, traced_ranks, starting));
+                thread::catch_panic(started)
+            });
         } else {
             traced_ranks.withdraw_markers();
         }
@@ -47,7 +54,15 @@ pub fn init(forward: impl FnOnce() -> c_int) -> c_int {
     result
 }
 
-fn start(prepared: Prepared, mut traced_ranks: TracedRanks) -> Option<()> {
+/// From now on the program runs.
+fn started() -> Option<()> {
+    let run = RUN.get()?;
+    run.live.get()?.change_rank(|rank| rank.state = state::RUNNING);
+    stuck::start(run);
+    Some(())
+}
+
+fn start(prepared: Prepared, mut traced_ranks: TracedRanks, starting: Option<Starting>) -> Option<()> {
     let (rank, world_size) = (Comm::world().rank()?, Comm::world().size()?);
     log::set_rank(rank);
 
@@ -79,6 +94,8 @@ fn start(prepared: Prepared, mut traced_ranks: TracedRanks) -> Option<()> {
     }
     let run = RUN.get()?;
     let live = run.live.get().copied();
+    // The trace buffer has its place from here on.
+    drop(starting);
     match comm {
         Some(comm) => agree(run, live, comm, job_key)?,
         None if all_traced && world_size > 1 && rank == 0 => log::line(WITHOUT_COMMUNICATOR),
@@ -161,6 +178,7 @@ pub fn finalize(forward: impl FnOnce() -> c_int) -> c_int {
     {
         system::without_file_size_signal(|| {
             thread::catch_panic(|| {
+                exit_writer::mark(run, state::FINALIZING);
                 finish(run, world);
                 Some(())
             })
@@ -180,13 +198,12 @@ fn finish(run: &Run, world: &World) {
         communicators::end_of_world();
         output::free_world(run, world);
         exit_writer::write_at_exit();
-        if !world::any_session() {
-            exit_writer::mark(run, state::FINALIZED);
-        }
+        exit_writer::mark(run, if world::any_session() { state::SESSION } else { state::FINALIZED });
         return;
     }
     mode::stop();
     clocks::finish();
+    stuck::stop(run);
     exit_writer::mark(run, state::FINALIZED);
     run.ended.store(true, Ordering::Release);
     output::write(run, world);

@@ -110,7 +110,9 @@ pub fn all(settings: &Settings, first: bool) -> Metadata {
 
 fn is_recorded(name: &str) -> bool {
     let starts = |prefixes: &[&str]| prefixes.iter().any(|prefix| name.starts_with(prefix));
-    name.starts_with("MPITRACE_") || name == "LD_PRELOAD" || starts(&TUNING) && !starts(&PLUMBING)
+    name.starts_with("MPITRACE_") && name != "MPITRACE_RUN"
+        || name == "LD_PRELOAD"
+        || starts(&TUNING) && !starts(&PLUMBING)
 }
 
 /// The time now, where the program runs, in a format of strftime.

@@ -16,10 +16,10 @@ use mpitrace_format::part::Content;
 
 use crate::boundary::system;
 use crate::clocks;
-use crate::job::log;
 use crate::job::output_name::{path_of, with_name};
 use crate::job::run::{Run, World};
 use crate::job::writers::{Writers, WrittenPart};
+use crate::job::{log, stuck};
 
 /// Writes this rank's part, together with the other ranks of the world. Where that fails on any rank there is no file,
 /// the segments stay, and one line says why.
@@ -112,6 +112,7 @@ pub fn say_result(run: &Run, speaks: bool, written: Written, files: &str) {
     match written {
         Written::Whole { path, ranks, records } => {
             run.live.get().inspect(|live| live.remove());
+            stuck::remove_copy();
             if speaks {
                 let shown = path.strip_prefix(&run.folder).unwrap_or(&path);
                 // Where this rank had to leave calls out, the others are likely to have had to.

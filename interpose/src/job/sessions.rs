@@ -16,7 +16,7 @@ use crate::job::launcher::Job;
 use crate::job::run::RUN;
 use crate::job::startup::{self, Identity};
 use crate::job::world::{self, Session};
-use crate::job::{exit_writer, log};
+use crate::job::{exit_writer, log, stuck};
 use crate::record::{mode, thread};
 
 /// `MPI_Session_init`.
@@ -49,10 +49,13 @@ fn opened(handle: usize) -> Option<()> {
         let job_key = Job::read().key;
         let job = startup::token(job_key, world_size);
         let who = Identity { rank, world_size, job_key, job, speaks: rank == 0 };
-        startup::begin(prepared, &who, OnceLock::new())?;
+        let run = startup::begin(prepared, &who, OnceLock::new())?;
+        run.live.get()?.change_rank(|rank| rank.state = state::SESSION);
         mode::start();
+        stuck::start(run);
     } else {
-        exit_writer::mark(RUN.get()?, state::RUNNING);
+        let run = RUN.get()?;
+        exit_writer::mark(run, if world::is_in(run) { state::RUNNING } else { state::SESSION });
     }
     exit_writer::write_at_exit();
     Some(())

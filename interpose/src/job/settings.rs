@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use mpitrace_format::ticks::Groups;
 use mpitrace_synchronise::{Method, Synchronisation};
@@ -40,6 +41,10 @@ pub struct Settings {
     pub variables: Vec<String>,
     /// `MPITRACE_INTERRUPTIONS`: one of [`means`].
     pub interruptions: u8,
+    /// `MPITRACE_STUCK`: a rank that is inside one call for so long says so; `None`: never.
+    pub stuck: Option<Duration>,
+    /// `MPITRACE_RUN`: the number that `mpitrace run` gave the job; 0: none. Not for users.
+    pub run: u32,
     /// `MPITRACE_VERBOSE`.
     pub verbose: u8,
     /// What rank 0 warns of, a line each.
@@ -77,6 +82,8 @@ impl Settings {
             call_site: false,
             variables: Vec::new(),
             interruptions: means::ANY,
+            stuck: None,
+            run: 0,
             verbose: 1,
             warnings: Vec::new(),
         };
@@ -116,6 +123,19 @@ impl Settings {
                     }
                     _ => Some("a number of seconds, 0 or auto"),
                 },
+                "MPITRACE_STUCK" => {
+                    match value.trim().parse().ok().and_then(|given| Duration::try_from_secs_f64(given).ok()) {
+                        Some(limit) => {
+                            settings.stuck = Some(limit).filter(|limit| !limit.is_zero());
+                            None
+                        }
+                        None => Some("a number of seconds, or 0"),
+                    }
+                }
+                "MPITRACE_RUN" => {
+                    settings.run = value.trim().parse().unwrap_or(0);
+                    continue;
+                }
                 "MPITRACE_TEST_CLOCK" => match Groups::parse(&value) {
                     Some(groups) => {
                         settings.test_clock = groups;
@@ -200,6 +220,17 @@ mod tests {
                 "MPITRACE_COLOUR is not a setting of mpitrace; it is ignored",
             ]
         );
+    }
+
+    #[test]
+    fn a_call_may_last_for_a_while_or_for_ever() {
+        let stuck = |value| settings(&[("MPITRACE_STUCK", value)]).stuck;
+        assert_eq!((stuck("60"), stuck("0.5")), (Some(Duration::from_secs(60)), Some(Duration::from_millis(500))));
+        assert_eq!((stuck("0"), stuck("")), (None, None));
+        for wrong in ["soon", "-1", "nan", "1e300"] {
+            let read = settings(&[("MPITRACE_STUCK", wrong)]);
+            assert_eq!((read.stuck, read.warnings.len()), (None, 1), "{wrong}");
+        }
     }
 
     #[test]

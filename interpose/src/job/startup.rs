@@ -24,7 +24,7 @@ use crate::record::{mode, threads, ticks, watch};
 pub struct Prepared {
     pub settings: Settings,
     pub folder: PathBuf,
-    header: RankHeader,
+    pub header: RankHeader,
 }
 
 /// `None` where nothing is to be traced.
@@ -120,6 +120,7 @@ pub fn begin(prepared: Prepared, who: &Identity, world: OnceLock<World>) -> Opti
         log::warn_on_node("memory", "no memory for the records; this rank is not traced");
         return None;
     };
+    live.set_run(run.settings.run);
     say_other_folder(&run.settings, live.folder(), who.speaks);
     if who.speaks && live.rank().capacity < run.settings.capacity {
         log::line(&format!(
@@ -138,10 +139,7 @@ pub fn begin(prepared: Prepared, who: &Identity, world: OnceLock<World>) -> Opti
     let recorded = metadata::all(&run.settings, rank == 0);
     let reference = live.add_string(&mpitrace_format::metadata::encode(&recorded));
     live.set_metadata(reference);
-    live.change_rank(|rank| {
-        rank.last_anchor = ticks::anchor();
-        rank.state = state::RUNNING;
-    });
+    live.change_rank(|rank| rank.last_anchor = ticks::anchor());
     if who.speaks {
         let library = mpi::library_version().unwrap_or_default();
         log::detail(&format!(
@@ -201,8 +199,10 @@ fn say_leftovers(settings: &Settings) {
         None => settings.segment_folders(),
     };
     for folder in folders {
-        let jobs =
+        let mut jobs =
             recover::leftovers(std::slice::from_ref(&folder), Some(uid)).map(recover::by_job).unwrap_or_default();
+        // Of one that was killed within MPI_Init there are no records.
+        jobs.retain(|job| job.iter().any(|leftover| leftover.rank.rank != NO_RANK));
         if !jobs.is_empty() {
             let what = if jobs.len() == 1 { "a killed job".to_owned() } else { format!("{} killed jobs", jobs.len()) };
             log::line(&format!(

@@ -4,10 +4,11 @@
 //! Finalize reads all of them as bytes: a reference would claim that nobody does.
 
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use mpitrace_format::layout::{
     ChunkEntry, CommunicatorEntry, CounterEntry, OperationEntry, RankHeader, Region, SegmentHeader, ThreadEntry,
+    activity,
 };
 
 use crate::record::publication;
@@ -87,12 +88,12 @@ fields! {
     OperationEntry { calls set_calls: u64, communicator set_communicator: u32, function set_function: u32 }
     ThreadEntry {
         tid set_tid: u32, paused set_paused: u64, failed set_failed: u64, untracked set_untracked: u64,
-        failed_in_place set_failed_in_place: u64, interruptions_by set_interruptions_by: u32,
-        without_page set_without_page: u32, first_processor set_first_processor: u32
+        failed_in_place set_failed_in_place: u64, interruptions_by set_interruptions_by: u16,
+        without_page set_without_page: u16, first_processor set_first_processor: u32
     }
     CounterEntry { flags set_flags: u32 }
     ChunkEntry { draw set_draw: u64, thread set_thread: u32, flags set_flags: u32 }
-    SegmentHeader { rank set_rank: RankHeader, metadata set_metadata: u32 }
+    SegmentHeader { rank set_rank: RankHeader, metadata set_metadata: u32, run set_run: u32 }
 }
 
 impl Entry<CommunicatorEntry> {
@@ -129,6 +130,36 @@ impl Entry<OperationEntry> {
 }
 
 impl Entry<ThreadEntry> {
+    /// Where the thread is outside of the recorded calls. The companion may look at any time.
+    #[inline(always)]
+    pub fn set_activity(self, word: u32) {
+        self.activity_word().store(word, Ordering::Relaxed);
+    }
+
+    /// The word that was stored last.
+    #[inline(always)]
+    pub fn activity(self) -> u32 {
+        self.activity_word().load(Ordering::Relaxed)
+    }
+
+    /// Where the thread is, and whether it was in the same call when this was called last. The word is marked for that
+    /// with [`activity::SEEN`], which is lost when the thread stores another one.
+    pub fn look_at_activity(self) -> (u32, bool) {
+        let word = self.activity_word().load(Ordering::Relaxed);
+        if activity::of(word).0 == activity::COMPUTING || word & activity::SEEN != 0 {
+            return (word & !activity::SEEN, word & activity::SEEN != 0);
+        }
+        let marked = word | activity::SEEN;
+        let _ = self.activity_word().compare_exchange(word, marked, Ordering::Relaxed, Ordering::Relaxed);
+        (word, false)
+    }
+
+    fn activity_word(&self) -> &AtomicU32 {
+        // SAFETY: the place is valid (`Entry::at`) and aligned; the word is used in this way only while the program
+        // runs.
+        unsafe { AtomicU32::from_ptr(&raw mut (*self.0.as_ptr()).activity) }
+    }
+
     /// Counts an interruption that has no entry of its own, with the time off the processor, ns.
     pub fn count_unlisted(self, off_ns: u64) {
         // SAFETY: the place is valid (`Entry::at`); both fields are changed by their thread alone.

@@ -2,6 +2,7 @@
 //! process lives; or private memory. And the page that ranks of a node share.
 
 use std::fs::{File, OpenOptions};
+use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
@@ -75,6 +76,12 @@ impl Mapping {
     pub fn store(&self, offset: u64, bytes: &[u8]) {
         // SAFETY: the range lies within the mapping, which no slice of safe code overlaps.
         unsafe { self.range(offset, bytes.len() as u64).copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
+    }
+
+    /// Writes a range that has memory to the same place of a file. What other threads store there meanwhile is written as
+    /// it was before or after.
+    pub fn write_to(&self, file: &File, offset: u64, length: u64) -> io::Result<()> {
+        system::write_from(file, self.range(offset, length).cast_const(), length as usize, offset)
     }
 
     /// The entry of a table that lies there.

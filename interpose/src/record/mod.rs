@@ -8,8 +8,11 @@
 mod atomics {
     pub use std::sync::atomic::{AtomicU64, Ordering, fence};
 }
+pub mod activity;
 pub mod chunk;
+mod copy;
 pub mod entry;
+pub mod in_progress;
 mod layout;
 pub mod memory;
 pub mod mode;

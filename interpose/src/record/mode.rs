@@ -66,6 +66,7 @@ pub fn stop_in_children() {
         // It may be inside a call, after which the thread looks at its page.
         if let Some(thread) = thread::current() {
             thread.forget_interruptions();
+            thread.leave_entry();
         }
     }
     system::in_children(in_child);

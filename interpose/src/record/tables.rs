@@ -37,6 +37,11 @@ impl TraceBuffer {
         self.layout.regions[OPERATIONS].capacity
     }
 
+    /// The place of a communicator.
+    pub fn communicator(&self, number: u32) -> Entry<CommunicatorEntry> {
+        self.entry(COMMUNICATORS, number.into())
+    }
+
     /// The place of an operation.
     pub fn operation(&self, number: u32) -> Entry<OperationEntry> {
         self.entry(OPERATIONS, number.into())

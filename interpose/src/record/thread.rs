@@ -1,7 +1,7 @@
 //! What a thread keeps: where its next record goes, and whether it is inside an MPI call already.
 
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 
 use mpitrace_format::layout::{DISTURBED, ThreadEntry, chunk_flags};
 
@@ -346,6 +346,15 @@ impl ThreadRef {
         // the sums and `attention`, and never the reader.
         let reader = unsafe { &mut (*self.0.as_ptr()).reader };
         work(reader.get_or_insert_with(|| errno::kept(CounterReader::open)))
+    }
+
+    /// In a child that was forked off: what is counted for the thread goes to no entry of the trace buffer any more,
+    /// which the child shares. Nothing is allocated, since the program may have an allocator of its own.
+    pub fn leave_entry(self) {
+        static NOWHERE: [AtomicU64; size_of::<ThreadEntry>() / 8] = [const { AtomicU64::new(0) }; _];
+        // SAFETY: the static is as large as an entry, is aligned, lasts, may change, and nothing reads it. The child has
+        // one thread.
+        self.set_entry(unsafe { Entry::at(NOWHERE.as_ptr().cast::<ThreadEntry>().cast_mut()) });
     }
 
     /// The thread has ended. Its counters count nobody else.

@@ -134,6 +134,11 @@ impl TraceBuffer {
         self.path.is_some() && !IN_PRIVATE_MEMORY.load(Ordering::Relaxed)
     }
 
+    /// Bytes of all of it, of which most have no memory.
+    pub fn length(&self) -> u64 {
+        self.layout.length
+    }
+
     /// Whether a call was not kept since the arrays were full.
     pub fn is_full(&self) -> bool {
         self.full.load(Ordering::Relaxed)
@@ -172,6 +177,16 @@ impl TraceBuffer {
     /// Names the run metadata, which [`TraceBuffer::add_string`] has stored.
     pub fn set_metadata(&self, reference: u32) {
         self.header.set_metadata(reference);
+    }
+
+    /// Names the job by the number that `mpitrace run` gave it.
+    pub fn set_run(&self, run: u32) {
+        self.header.set_run(run);
+    }
+
+    /// The reference of the run metadata, and the number that names the job.
+    pub(super) fn named(&self) -> (u32, u32) {
+        (self.header.metadata(), self.header.run())
     }
 
     /// What it holds: to be called when nothing is recorded any more, or for records that are finished.

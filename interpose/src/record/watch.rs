@@ -75,9 +75,9 @@ enum By {
 #[derive(Clone, Copy, Default)]
 pub struct Means {
     /// One of [`interruptions_by`].
-    pub by: u32,
+    pub by: u16,
     /// Why it is not the page of an event: a number of errno.h.
-    pub without_page: u32,
+    pub without_page: u16,
     /// 1 + the processor; 0: not known.
     pub first_processor: u32,
 }
@@ -128,8 +128,8 @@ impl Watch {
         if means != means::SEQUENCE {
             match EventPage::open() {
                 Ok(page) if works(page.word(), &PAGE_WORKS) => watch.by = By::Page(page),
-                Ok(_) => said.without_page = libc::ENOSYS as u32,
-                Err(error) => said.without_page = error as u32,
+                Ok(_) => said.without_page = libc::ENOSYS as u16,
+                Err(error) => said.without_page = error as u16,
             }
         }
         if matches!(watch.by, By::Nothing)

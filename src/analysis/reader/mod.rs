@@ -80,10 +80,9 @@ impl Trace {
         if !missing.is_empty() {
             problems.push(format!("{} of {world_size} left nothing in this trace", named_ranks(&missing)));
         }
-        let (aborted, unfinished): (Vec<&Part>, Vec<&Part>) =
-            parts.iter().filter(|part| part.incomplete()).partition(|part| part.info().state == state::ABORTED);
-        for (some, what) in [(unfinished, "did not reach MPI_Finalize"), (aborted, "called MPI_Abort")] {
-            let ranks: Vec<u32> = some.iter().map(|part| part.rank()).collect();
+        for (what, states) in ENDS {
+            let ended_so = |part: &&Part| part.incomplete() && states.contains(&part.info().state);
+            let ranks: Vec<u32> = parts.iter().filter(ended_so).map(Part::rank).collect();
             let ranges = ranks.chunk_by(|before, after| before + 1 == *after);
             let ranges: Vec<Range<u32>> = ranges.map(|range| range[0]..range[range.len() - 1] + 1).collect();
             if !ranges.is_empty() {
@@ -104,6 +103,15 @@ impl Trace {
         self.parts.iter().map(Part::dropped).sum()
     }
 }
+
+/// How ranks that left an incomplete part have ended, by how far they got.
+const ENDS: [(&str, &[u32]); 5] = [
+    ("did not leave MPI_Init", &[state::STARTING]),
+    ("did not reach MPI_Finalize", &[state::RUNNING, state::SESSION]),
+    ("waited in MPI_Finalize", &[state::FINALIZING]),
+    ("called MPI_Abort", &[state::ABORTED]),
+    ("lost records", &[state::FINALIZED]),
+];
 
 /// `rank 3`, `ranks 0-3, 5`; the ranges are in order, none empty.
 fn named_ranks(ranges: &[Range<u32>]) -> String {

@@ -236,6 +236,13 @@ impl Part {
         strings::text(&self.map[self.strings.clone()], reference)
     }
 
+    /// The last tick of any call that was kept; 0 without one.
+    pub fn last_tick(&self) -> u64 {
+        let of_piece =
+            |piece: super::blocks::Records| piece.times().iter().filter_map(|ticks| ticks.iter().copied().max()).max();
+        self.pieces().filter_map(of_piece).max().unwrap_or(0)
+    }
+
     fn place(&self, (name, size): (&str, u32)) -> Option<usize> {
         self.columns.iter().position(|column| column.name == name && column.element_size == size)
     }

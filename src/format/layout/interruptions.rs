@@ -48,15 +48,15 @@ pub mod interruption_flags {
 /// How the interruptions of a thread are known: values of [`super::ThreadEntry::interruptions_by`].
 pub mod interruptions_by {
     /// Not known: a trace of an earlier version.
-    pub const UNKNOWN: u32 = 0;
+    pub const UNKNOWN: u16 = 0;
     /// By the page of an event of perf that counts nothing: the kernel writes to it at each context switch.
-    pub const EVENT_PAGE: u32 = 1;
+    pub const EVENT_PAGE: u16 = 1;
     /// By a restartable sequence that is never executed: the kernel takes it away when it interrupts the thread.
-    pub const RSEQ: u32 = 2;
+    pub const RSEQ: u16 = 2;
     /// They were switched off.
-    pub const OFF: u32 = 3;
+    pub const OFF: u16 = 3;
     /// Neither works here.
-    pub const NONE: u32 = 4;
+    pub const NONE: u16 = 4;
 }
 
 /// [`InterruptionEntry::record`] in a live segment: the number of the chunk's draw, and the record in the chunk.

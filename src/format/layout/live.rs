@@ -106,8 +106,8 @@ pub struct SegmentHeader {
     pub chunk_bytes: u64,
     /// String reference of the run metadata ([`crate::metadata`]), 0 until it is known.
     pub metadata: u32,
-    /// For later versions.
-    pub padding: u32,
+    /// The number that `mpitrace run` gave the job (`MPITRACE_RUN`); 0: none.
+    pub run: u32,
     /// The first [`RankHeader::columns`] are in use.
     pub columns: [ColumnEntry; MAX_COLUMNS],
 }

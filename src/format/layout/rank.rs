@@ -31,14 +31,18 @@ pub mod clock_source {
 
 /// How far a rank got: values of [`RankHeader::state`].
 pub mod state {
-    /// The segment exists, `MPI_Init` has not returned.
+    /// `MPI_Init` was entered and has not returned.
     pub const STARTING: u32 = 0;
     /// Between Init and Finalize.
     pub const RUNNING: u32 = 1;
-    /// `MPI_Finalize` was called.
+    /// `MPI_Finalize` was called, and the rank's records are whole.
     pub const FINALIZED: u32 = 2;
-    /// `MPI_Abort` was called on this rank.
+    /// `MPI_Abort` was called on this rank, which does not return.
     pub const ABORTED: u32 = 3;
+    /// `MPI_Finalize` was entered: the rank waits for the others there.
+    pub const FINALIZING: u32 = 4;
+    /// In a session, and not between Init and Finalize.
+    pub const SESSION: u32 = 5;
 }
 
 /// The application binary interface of the MPI library: values of [`RankHeader::abi`].

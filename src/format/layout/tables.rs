@@ -79,6 +79,48 @@ pub struct OperationEntry {
     pub reserved: [u32; 5],
 }
 
+/// Where a thread is outside of the recorded calls: values of [`ThreadEntry::activity`].
+pub mod activity {
+    /// Not in MPI, or in a call that is not seen.
+    pub const COMPUTING: u32 = 0;
+    /// In a point-to-point call, or in one that waits for requests or tests them.
+    pub const POINT_TO_POINT: u32 = 1;
+    /// In another MPI call that is not recorded: input and output, windows, communicators.
+    pub const OTHER_MPI: u32 = 2;
+    /// In an error handler of the program, which the MPI library has called.
+    pub const ERROR_HANDLER: u32 = 3;
+
+    /// The word for a thread that is in the function with this name, a [`crate::strings`] reference.
+    pub const fn in_function(what: u32, function: u32) -> u32 {
+        function & NAMES | what
+    }
+
+    /// What a word says: one of the values above, and the reference of the function's name.
+    pub const fn of(word: u32) -> (u32, u32) {
+        (word & KINDS, word & NAMES)
+    }
+
+    /// The word of a thread that enters a call, by the one before: five bits count such calls. So a thread that makes one
+    /// call after the other can be seen to move, even if it is found in the same function each time.
+    pub const fn next(before: u32, word: u32) -> u32 {
+        (before.wrapping_add(1 << COUNTS.trailing_zeros()) & COUNTS) | word
+    }
+
+    /// The word of a thread that has left a call, by the one before.
+    pub const fn left(before: u32) -> u32 {
+        before & COUNTS | COMPUTING
+    }
+
+    const KINDS: u32 = 3;
+    /// The area of strings has 64 MiB.
+    const NAMES: u32 = (1 << 26) - 1 - KINDS;
+    const COUNTS: u32 = !(KINDS | NAMES | SEEN);
+
+    /// Set in the word by an observer within the process: where it is still set at its next look, the thread is in the
+    /// same call.
+    pub const SEEN: u32 = 1 << 31;
+}
+
 /// One thread of a rank.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
@@ -86,7 +128,10 @@ pub struct ThreadEntry {
     /// The kernel's thread number.
     pub tid: u32,
     /// How interruptions of the thread are known: one of [`super::interruptions_by`].
-    pub interruptions_by: u32,
+    pub interruptions_by: u16,
+    /// Why interruptions are not known by the page of an event: the error number of the system call that failed; 0: they
+    /// are, or it was not tried.
+    pub without_page: u16,
     /// Calls not kept because the program had paused recording.
     pub paused: u64,
     /// Calls that returned an error, which are not kept.
@@ -98,9 +143,11 @@ pub struct ThreadEntry {
     pub failed_in_place: u64,
     /// 1 + the processor at the thread's first call; 0: not known.
     pub first_processor: u32,
-    /// Why interruptions are not known by the page of an event: the error number of the system call that failed; 0: they
-    /// are, or it was not tried.
-    pub without_page: u32,
+    /// Where the thread is outside of the recorded calls: one of [`activity`] in the lowest 2 bits, in the next 24 the
+    /// name of the MPI function, a [`crate::strings`] reference (a multiple of 4; 0: not known), in the next 5 the
+    /// number of such calls that it has begun. A blocking call in the records that has not returned goes before it. 0
+    /// in traces of earlier versions.
+    pub activity: u32,
     /// Interruptions without an entry of their own, since the table of them was full.
     pub unlisted: u64,
     /// What the thread was off its processor in those, ns.

@@ -14,9 +14,13 @@ use proc_macro2::{Delimiter, Literal, TokenStream, TokenTree};
 const FOLDERS: [&str; 3] = ["src", "tools/src", "interpose/src"];
 
 /// The files in which names may stand, and why.
-const ALLOWED: [(&str, &str); 13] = [
+const ALLOWED: [(&str, &str); 18] = [
     ("src/functions/lib.rs", "the table"),
     ("src/analysis/reader/mod.rs", "messages: where a rank ended"),
+    ("src/analysis/live/place.rs", "where a rank is, outside of the recorded calls"),
+    ("tools/src/places.rs", "messages: where a rank is"),
+    ("tools/src/commands/watch/mod.rs", "where a process is that has no rank yet"),
+    ("tools/src/commands/watch/screen.rs", "a message: how far the job came"),
     ("tools/src/commands/recover/list.rs", "messages: how far the job came"),
     ("tools/src/commands/recover/mod.rs", "messages: how far the job came"),
     ("tools/src/commands/info/page.rs", "a message: what the duration is of"),
@@ -27,6 +31,7 @@ const ALLOWED: [(&str, &str); 13] = [
     ("interpose/src/boundary/mpi/mod.rs", "the functions of MPI that the tracer itself calls"),
     ("interpose/src/job/metadata.rs", "finds the MPI library by a function that each has"),
     ("interpose/src/job/lifecycle.rs", "messages: MPI_Abort and what is to be done"),
+    ("interpose/src/job/stuck.rs", "a message: the call that a rank is in"),
     ("interpose/src/job/sessions.rs", "messages: calls after MPI_Finalize"),
 ];
 

@@ -1,5 +1,6 @@
 //! One test on one library: its folder, and how it launches programs with and without the tracer.
 
+use super::process::Running;
 use super::{Mpi, Trace, build, companion, process, tracer};
 use std::ffi::OsString;
 use std::fs;
@@ -255,6 +256,27 @@ impl Launch<'_> {
         self.run_words(|launch, trace| [before, &launch.command(trace)].concat())
     }
 
+    /// Starts the job, which goes on while the test looks at it.
+    pub fn start(self) -> Running {
+        let number = self.case.launches.fetch_add(1, Ordering::Relaxed);
+        let trace = self.case.folder.join(format!("run{number}.mpitrace"));
+        let command = self.prepared(&self.command(&trace));
+        Running::start(command, &self.case.folder.join(format!("launch{number}")), self.limit)
+    }
+
+    fn prepared(&self, words: &[OsString]) -> Command {
+        let mut command = Command::new(&words[0]);
+        command.args(&words[1..]).current_dir(&self.case.folder);
+        for (name, _) in std::env::vars_os() {
+            let known = name.to_string_lossy();
+            if known.starts_with("MPITRACE_") || known.starts_with("LD_") {
+                command.env_remove(&name);
+            }
+        }
+        command.envs(self.case.mpi.environment.iter().map(|(name, value)| (name, value)));
+        command
+    }
+
     fn run_words(self, words: impl Fn(&Self, &Path) -> Vec<OsString>) -> Outcome {
         for _ in 0..TRIES {
             let outcome = self.run_once(&words);
@@ -269,15 +291,7 @@ impl Launch<'_> {
         let number = self.case.launches.fetch_add(1, Ordering::Relaxed);
         let trace = self.case.folder.join(format!("run{number}.mpitrace"));
         let words = words(self, &trace);
-        let mut command = Command::new(&words[0]);
-        command.args(&words[1..]).current_dir(&self.case.folder);
-        for (name, _) in std::env::vars_os() {
-            let known = name.to_string_lossy();
-            if known.starts_with("MPITRACE_") || known.starts_with("LD_") {
-                command.env_remove(&name);
-            }
-        }
-        command.envs(self.case.mpi.environment.iter().map(|(name, value)| (name, value)));
+        let command = self.prepared(&words);
         let finished = process::run(command, &self.case.folder.join(format!("launch{number}")), self.limit);
         // UCX, below MPICH and Open MPI, complains on stdout, with the time: of a container without /sys, for one.
         let lines = finished.stdout.split_inclusive('\n').filter(|line| !line.contains("  UCX  "));

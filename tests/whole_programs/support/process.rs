@@ -3,7 +3,7 @@
 
 use std::fs::{self, File};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -35,6 +35,43 @@ pub fn run(mut command: Command, folder: &Path, limit: Duration) -> Finished {
         panic!("not finished after {:?}: {command:?}\n{stdout}{stderr}", started.elapsed());
     };
     Finished { code: status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0)), stdout, stderr }
+}
+
+/// A command that goes on while a test looks at it. It is ended when this is dropped.
+pub struct Running {
+    child: Child,
+    folder: PathBuf,
+    started: Instant,
+    limit: Duration,
+}
+
+impl Running {
+    /// Starts `command` as [`run`] does; it may run for as long as `limit`.
+    pub fn start(mut command: Command, folder: &Path, limit: Duration) -> Self {
+        fs::create_dir_all(folder).expect("a folder for the output");
+        let file = |name: &str| File::create(folder.join(name)).expect("a file for the output");
+        command.stdin(Stdio::null()).stdout(file("stdout")).stderr(file("stderr")).process_group(0);
+        let child = command.spawn().unwrap_or_else(|error| panic!("{command:?} does not start: {error}"));
+        Self { child, folder: folder.to_owned(), started: Instant::now(), limit }
+    }
+
+    /// Whether it has ended; panics if it has run for too long.
+    pub fn has_ended(&mut self) -> bool {
+        let ended = self.child.try_wait().expect("the state of a child").is_some();
+        assert!(ended || self.started.elapsed() < self.limit, "not finished after {:?}\n{}", self.limit, self.stderr());
+        ended
+    }
+
+    /// What it has written there so far.
+    pub fn stderr(&self) -> String {
+        String::from_utf8_lossy(&fs::read(self.folder.join("stderr")).unwrap_or_default()).into_owned()
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        end(&mut self.child);
+    }
 }
 
 fn wait(child: &mut Child, limit: Duration) -> Option<ExitStatus> {

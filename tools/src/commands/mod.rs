@@ -18,6 +18,7 @@ pub mod report;
 pub mod run;
 pub mod stats;
 pub mod summary;
+pub mod watch;
 
 use std::process::ExitCode;
 

@@ -2,7 +2,7 @@
 
 use std::ffi::c_int;
 
-use mpitrace_format::layout::{INTERRUPTED, INTERRUPTED_BEFORE};
+use mpitrace_format::layout::{INTERRUPTED, INTERRUPTED_BEFORE, activity};
 
 use crate::boundary::{abi, errno};
 use crate::clocks;
@@ -10,6 +10,7 @@ use crate::counters::per_call;
 use crate::identity::call_cache::{Call, Found};
 use crate::identity::communicator::Communicator;
 use crate::identity::{operations, registry};
+use crate::record::activity::Within;
 use crate::record::thread::{self, Record, ThreadRef, attention};
 
 /// Before a call whose operation the tables cannot hold: its communicator, where that is known. The call has its place
@@ -150,7 +151,9 @@ pub fn unkept(
     if thread.attention() & attention::COUNTERS != 0 {
         per_call::skipped();
     }
+    let within = Within::enter(thread, activity::in_function(activity::OTHER_MPI, found.operation.function()));
     let result = thread::guarded(forward);
+    drop(within);
     if result != 0 {
         failed(thread, found, result);
         return result;

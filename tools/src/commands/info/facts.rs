@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use mpitrace::call_site::Resolver;
 use mpitrace::clock::Clock;
+use mpitrace::live::{self, place};
 use mpitrace::operations::{CallSite, Operation, Operations, Unfinished};
 use mpitrace::reader::{Part, Trace};
 use mpitrace_format::layout::{RankHeader, abi, clock_source, counter_flags};
@@ -14,6 +15,7 @@ use super::frequency::Frequency;
 use super::interruptions::Interruptions;
 use super::nodes;
 use crate::mismatches::{self, MismatchFacts};
+use crate::places::{self, StuckFacts, WhereFacts};
 
 /// All of it.
 #[derive(Debug, Serialize)]
@@ -53,6 +55,14 @@ pub struct Facts {
     /// How many there are.
     pub mismatched: u64,
     pub unfinished: Vec<UnfinishedFacts>,
+    /// Where the ranks were when an incomplete trace ended.
+    #[serde(rename = "where")]
+    pub places: Vec<WhereFacts>,
+    /// Which ranks others waited for then.
+    pub stuck: Option<StuckFacts>,
+    /// The same in words.
+    #[serde(skip)]
+    pub verdict: Option<String>,
     /// Ranks that did not end well and are in no recorded call.
     pub outside: Vec<u32>,
 }
@@ -157,6 +167,9 @@ impl Facts {
         let first = trace.parts.first();
         let factors = first.map(|part| part.metadata()).unwrap_or_default();
         let unfinished = operations.unfinished(trace);
+        let snapshot = (!trace.complete).then(|| place::snapshot(trace, operations, clock, &[])).unwrap_or_default();
+        // A trace does not say for how long the ranks had been where they were.
+        let stuck = live::verdict(&snapshot, 0.0);
         let sum = |of_thread: fn(&mpitrace_format::layout::ThreadEntry) -> u64| -> u64 {
             trace.parts.iter().flat_map(|part| part.threads()).map(of_thread).sum()
         };
@@ -187,6 +200,9 @@ impl Facts {
             operations: operation_facts(operations),
             mismatches: mismatches::facts(operations),
             mismatched: mismatches::total(operations),
+            places: WhereFacts::of(&snapshot),
+            verdict: stuck.as_ref().map(|stuck| places::sentence(&snapshot, stuck)),
+            stuck: stuck.map(|stuck| StuckFacts::of(&snapshot, &stuck)),
             outside: outside(trace, &unfinished),
             unfinished: unfinished.into_iter().map(|unfinished| UnfinishedFacts::of(unfinished, operations)).collect(),
         }

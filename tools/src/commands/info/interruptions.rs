@@ -88,7 +88,7 @@ impl Interruptions {
     }
 }
 
-fn name(by: u32) -> &'static str {
+fn name(by: u16) -> &'static str {
     match by {
         interruptions_by::EVENT_PAGE => "page",
         interruptions_by::RSEQ => "rseq",

@@ -3,7 +3,7 @@
 pub mod facts;
 mod frequency;
 mod interruptions;
-mod nodes;
+pub mod nodes;
 pub mod page;
 
 use std::process::ExitCode;

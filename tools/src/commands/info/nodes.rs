@@ -36,7 +36,7 @@ fn short(host: &str) -> &str {
 
 /// The names in a list such as `n[01-03,7],login`: the form of Slurm and Flux; PBS' and LSF's lists are names with
 /// commas. `None`: it is not such a list.
-fn expand(list: &str) -> Option<Vec<String>> {
+pub fn expand(list: &str) -> Option<Vec<String>> {
     let mut names = Vec::new();
     let mut rest = list.trim();
     while !rest.is_empty() {

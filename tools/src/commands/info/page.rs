@@ -273,7 +273,7 @@ fn operations(facts: &Facts) -> Table<'_> {
 }
 
 /// What is missing, and who waits for whom.
-fn problems(facts: &Facts) -> Vec<String> {
+pub fn problems(facts: &Facts) -> Vec<String> {
     let mut lines: Vec<String> = facts.problems.iter().take(LISTED).cloned().collect();
     if !facts.missing_hosts.is_empty() {
         let count = facts.missing_hosts.len();
@@ -285,6 +285,7 @@ fn problems(facts: &Facts) -> Vec<String> {
     if facts.problems.len() > LISTED {
         lines.push(format!("... and {} more (--json has them all)", facts.problems.len() - LISTED));
     }
+    lines.extend(facts.verdict.iter().map(|verdict| format!("when it ended: {verdict}")));
     lines.extend(facts.unfinished.iter().take(LISTED).map(waiting));
     if facts.unfinished.len() > LISTED {
         lines.push(format!("... and {} more unfinished calls (--json has them all)", facts.unfinished.len() - LISTED));

@@ -1,8 +1,11 @@
 //! `mpitrace recover --list`: what is left behind on this node.
 
+use std::time::{SystemTime, UNIX_EPOCH};
+
 use anyhow::Result;
 use mpitrace_format::layout::{NO_RANK, state};
 use mpitrace_format::metadata;
+use mpitrace_format::part::Content;
 use mpitrace_format::recover::Leftover;
 use serde::Serialize;
 
@@ -24,6 +27,13 @@ struct Left {
     host: Option<String>,
     command: Option<String>,
     file: String,
+    /// Memory that it takes.
+    bytes: u64,
+    /// When MPI_Init was entered, and when the file was last written to, s since 1970.
+    began: u64,
+    written: i64,
+    /// Whether its process still runs.
+    lives: bool,
     /// Why it cannot be read.
     problem: Option<String>,
 }
@@ -44,6 +54,10 @@ pub fn write(jobs: &[Vec<Leftover>], as_json: bool, output: &mut Output) -> Resu
         number("of"),
         number("calls"),
         text("state"),
+        text("process"),
+        number("began, ago"),
+        number("written, ago"),
+        number("size"),
         text("host").optional(),
         text("file"),
     ]);
@@ -54,6 +68,10 @@ pub fn write(jobs: &[Vec<Leftover>], as_json: bool, output: &mut Output) -> Resu
             left.world_size.to_string(),
             crate::text::optional(left.records),
             left.problem.clone().unwrap_or_else(|| left.state.to_owned()),
+            if left.lives { "runs" } else { "has ended" }.to_owned(),
+            ago(left.began),
+            ago(left.written.max(0) as u64),
+            crate::text::bytes(left.bytes),
             left.host.clone().unwrap_or_default(),
             left.file.clone(),
         ]);
@@ -62,10 +80,25 @@ pub fn write(jobs: &[Vec<Leftover>], as_json: bool, output: &mut Output) -> Resu
     Ok(table.write(output, style)?)
 }
 
+/// How long ago a time in seconds since 1970 was.
+fn ago(time: u64) -> String {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+    match now.saturating_sub(time) {
+        seconds @ ..120 => format!("{seconds} s"),
+        seconds @ ..7200 => format!("{} min", seconds / 60),
+        seconds @ ..172_800 => format!("{} h", seconds / 3600),
+        seconds => format!("{} d", seconds / 86_400),
+    }
+}
+
 impl Left {
     fn of(job: usize, leftover: &Leftover) -> Left {
-        let content = leftover.content();
-        let recorded = content.as_ref().ok().and_then(|content| metadata::decode(content.metadata));
+        // Of a process that runs no more than the header can be read in this way.
+        let content = (!leftover.lives).then(|| leftover.content());
+        let recorded = content
+            .as_ref()
+            .and_then(|content| content.as_ref().ok())
+            .and_then(|content| metadata::decode(content.metadata));
         let recorded = |name: &str| {
             let known = recorded.as_ref().and_then(|recorded| metadata::get(recorded, name));
             known.filter(|value| *value != metadata::UNKNOWN).map(str::to_owned)
@@ -74,10 +107,12 @@ impl Left {
             job,
             rank: Some(leftover.rank.rank).filter(|&rank| rank != NO_RANK),
             world_size: leftover.rank.world_size,
-            records: content.as_ref().ok().map(mpitrace_format::part::Content::records),
+            records: content.as_ref().and_then(|content| content.as_ref().ok()).map(Content::records),
             state: match leftover.rank.state {
                 state::STARTING => "in MPI_Init",
                 state::RUNNING => "running",
+                state::FINALIZING => "in MPI_Finalize",
+                state::SESSION => "in a session",
                 state::FINALIZED => "finalized",
                 state::ABORTED => "called MPI_Abort",
                 _ => "unknown",
@@ -85,7 +120,11 @@ impl Left {
             host: recorded("host"),
             command: recorded("command"),
             file: leftover.path.to_string_lossy().into_owned(),
-            problem: content.err().map(|error| error.to_string()),
+            bytes: leftover.bytes,
+            began: leftover.rank.first_anchor.realtime_ns / 1_000_000_000,
+            written: leftover.modified,
+            lives: leftover.lives,
+            problem: content.and_then(Result::err).map(|error| error.to_string()),
         }
     }
 }

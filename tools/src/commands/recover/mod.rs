@@ -30,7 +30,7 @@ pub struct Arguments {
     /// The trace to write, or to add the ranks of this node to
     #[arg(short, long, value_name = "FILE", required_unless_present = "list")]
     output: Option<PathBuf>,
-    /// Show what is left behind, and leave it there
+    /// Show what is left behind, and leave it there; also of jobs that still run
     #[arg(long, conflicts_with = "output")]
     list: bool,
     /// As JSON
@@ -59,7 +59,8 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
     let uid = unsafe { libc::getuid() };
     // A folder that is named may be a copy from another node, under another user's number.
     let owner = arguments.folders.is_empty().then_some(uid);
-    let leftovers = recover::leftovers(&folders, owner)?;
+    let leftovers =
+        if arguments.list { recover::segments(&folders, owner)? } else { recover::leftovers(&folders, owner)? };
     if leftovers.is_empty() {
         let folders = folders.iter().map(|folder| folder.display().to_string()).collect::<Vec<_>>().join(", ");
         bail!(TraceError::NothingLeft { folders });
@@ -147,10 +148,20 @@ fn folders(named: &[PathBuf]) -> Result<Vec<PathBuf>> {
         let found: Vec<PathBuf> = named.iter().map(absolute).collect::<Result<_>>()?;
         return Ok(distinct(found));
     }
-    let set = std::env::var_os("MPITRACE_SEGMENT_DIR").filter(|folder| !folder.is_empty()).map(PathBuf::from);
+    Ok(usual_folders())
+}
+
+/// Where the records of traced programs lie, each folder once.
+pub fn usual_folders() -> Vec<PathBuf> {
+    folders_with(std::env::var_os("MPITRACE_SEGMENT_DIR").map(PathBuf::from))
+}
+
+/// The same where this folder is set for it.
+pub fn folders_with(set: Option<PathBuf>) -> Vec<PathBuf> {
+    let set = set.filter(|folder| !folder.as_os_str().is_empty());
     let usual = [PathBuf::from("/dev/shm"), std::env::temp_dir()];
     let existing = |folder: PathBuf| Path::canonicalize(&folder).ok();
-    Ok(distinct(set.into_iter().chain(usual).filter_map(existing).collect()))
+    distinct(set.into_iter().chain(usual).filter_map(existing).collect())
 }
 
 fn distinct(folders: Vec<PathBuf>) -> Vec<PathBuf> {

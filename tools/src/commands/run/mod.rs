@@ -1,25 +1,29 @@
 //! `mpitrace run`: runs a job with the tracer in its ranks, or some jobs several times.
 
 mod afterwards;
+mod ending;
+mod observer;
 mod packing;
 mod plan;
 mod progress;
 mod series;
 mod settings;
+mod traces;
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
-use std::time::SystemTime;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::{Result, bail};
 use clap::{Args, value_parser};
 
-use crate::commands::overhead;
+use crate::commands::{overhead, recover};
 use crate::launcher::{self, Flavour, Tracer};
 use crate::{mpi, process};
-use packing::Packing;
-use settings::{OUTPUT, Settings, VERBOSE};
+use observer::Observer;
+use settings::{DISABLE, OUTPUT, RUN, SEGMENT_DIR, Settings, VERBOSE};
+use traces::Traces;
 
 /// The beginning of the name of each of the tracer's variables.
 const PREFIX: &str = "MPITRACE_";
@@ -29,7 +33,8 @@ const PREFIX: &str = "MPITRACE_";
 /// The launcher may stand behind other commands (timeout 60 mpirun ...). All MPITRACE_ variables of the environment
 /// reach the ranks; an option goes before its variable. A program without a launcher is preloaded itself. The exit code
 /// is the job's. When the job has ended, its traces are compressed (see `mpitrace pack`), and a summary is printed on
-/// stderr (see `mpitrace summary`; not with --verbose 0).
+/// stderr (see `mpitrace summary`; not with --verbose 0). Of a job that has not ended well the records on this node are
+/// recovered at once (see `mpitrace recover`), and the last lines say which rank ended first and where the others were.
 ///
 /// With --runs the job is run N times into N traces: -o x.mpitrace gives x.1.mpitrace, x.2.mpitrace and so on. Several
 /// jobs, with --and between their commands, take turns, or with --shuffle come in random order: x.a.1.mpitrace,
@@ -74,38 +79,71 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let output = output.as_deref().map(output_name).transpose()?;
     let cost = if arguments.overhead { cost(&library)? } else { Vec::new() };
     let jobs = commands.into_iter().map(Job::new).collect::<Vec<_>>();
-    let run_one = |job: &Job, output: Option<&Path>| -> Result<u8> {
-        let tracer = Tracer {
-            library: library.clone(),
-            preloaded: std::env::var_os("LD_PRELOAD"),
-            variables: variables(arguments, output, std::env::vars_os()),
-            slurm_export: std::env::var_os("SLURM_EXPORT_ENV").filter(|list| !list.is_empty()),
-        };
-        let set = std::env::var_os(OUTPUT).map(PathBuf::from);
-        let packing = (!arguments.raw).then(|| Packing::before(output.or(set.as_deref())));
-        let code = job.run(&tracer)?;
-        packing.iter().for_each(|packing| packing.after(&cost));
-        Ok(code)
-    };
+    let run_one = |job: &Job, output: Option<&Path>| run_once(job, arguments, &library, output, &cost);
     let code = match &jobs[..] {
-        [job] if arguments.runs.is_none() => {
-            let started = SystemTime::now();
-            let code = run_one(job, output.as_deref())?;
-            if !is_silent(arguments) {
-                let named = output.or_else(|| std::env::var_os(OUTPUT).map(PathBuf::from));
-                afterwards::summarize(named.as_deref(), started);
-            }
-            code
-        }
+        [job] if arguments.runs.is_none() => run_one(job, output.as_deref())?,
         jobs => series::run(arguments, jobs, output, run_one)?,
     };
     Ok(ExitCode::from(code))
 }
 
-/// Whether the tracer prints nothing.
-fn is_silent(arguments: &Arguments) -> bool {
-    let verbose = arguments.settings.get(VERBOSE).map(OsStr::to_owned).or_else(|| std::env::var_os(VERBOSE));
-    verbose.is_some_and(|verbose| verbose == "0")
+/// Runs a job to its end: its exit code. Its traces are compressed, and what it has left behind is recovered.
+fn run_once(
+    job: &Job,
+    arguments: &Arguments,
+    library: &OsStr,
+    output: Option<&Path>,
+    cost: &[(String, String)],
+) -> Result<u8> {
+    let number = fresh_number();
+    let mut variables = variables(arguments, output, std::env::vars_os());
+    variables.push((RUN.into(), number.to_string().into()));
+    let tracer = Tracer {
+        library: library.to_owned(),
+        preloaded: std::env::var_os("LD_PRELOAD"),
+        variables,
+        slurm_export: std::env::var_os("SLURM_EXPORT_ENV").filter(|list| !list.is_empty()),
+    };
+    let setting = |name: &str| arguments.settings.get(name).map(OsStr::to_owned).or_else(|| std::env::var_os(name));
+    let output = output.map(Path::to_owned).or_else(|| setting(OUTPUT).map(PathBuf::from));
+    let traces = Traces::before(output.as_deref());
+    let mut folders = recover::folders_with(setting(SEGMENT_DIR).map(PathBuf::from));
+    let observer = Observer::start(number, &folders);
+    let code = job.run(&tracer)?;
+    let observed = observer.finish();
+
+    // Where a rank that was stuck has put its copy.
+    folders.extend(traces.folder().map(Path::to_owned));
+    let endings = ending::recover(number, &folders, output.as_deref());
+    let new = traces.new();
+    if !arguments.raw {
+        packing::pack(&new, cost);
+    }
+    let is_off = |name, off| setting(name).is_some_and(|value| value == off);
+    if is_off(VERBOSE, "0") {
+        return Ok(code);
+    }
+    endings.iter().for_each(ending::Ending::say_recovered);
+    let is_one_of_many = arguments.runs.is_some() || arguments.command.iter().any(|word| word == "--and");
+    if !is_one_of_many {
+        let was_started = !process::NOT_STARTED.contains(&code);
+        if new.is_empty() && !observed.began && was_started && traces.folder().is_some() && !is_off(DISABLE, "1") {
+            eprintln!("mpitrace: {UNTRACED}");
+        }
+        afterwards::summarize(&new);
+    }
+    endings.iter().for_each(|ending| ending.say_where(&observed));
+    Ok(code)
+}
+
+/// What is said where no rank was traced.
+const UNTRACED: &str = "there is no trace: no rank entered MPI_Init with the tracer (not an MPI program, a statically \
+    linked one, or ranks started by another launcher; `mpitrace doctor` shows what works here)";
+
+/// A number that no other job has, by which its ranks are known. Not 0.
+fn fresh_number() -> u32 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    ((since.as_nanos() as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as u32 ^ std::process::id() | 1
 }
 
 /// What the tracer costs here, as run metadata.

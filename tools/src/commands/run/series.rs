@@ -8,13 +8,11 @@ use anyhow::{Result, bail};
 use super::plan::{Planned, labelled, letter, plan};
 use super::progress::Progress;
 use super::{Arguments, Job};
-use crate::process;
+use crate::process::{self, NOT_STARTED};
 use crate::text::count;
 
 /// The name of the traces where none is given.
 const NAME: &str = "mpitrace.mpitrace";
-/// The exit codes of a command that could not be started: it will not be found the next time either.
-const NOT_STARTED: [u8; 2] = [126, 127];
 
 /// What became of a run.
 struct Done {

@@ -30,12 +30,21 @@ enum Value {
 /// The variable of the trace's name, which `run` itself has to know.
 pub const OUTPUT: &str = "MPITRACE_OUTPUT";
 
+/// The variable of the folder in which the live records lie.
+pub const SEGMENT_DIR: &str = "MPITRACE_SEGMENT_DIR";
+
+/// The variable that switches the tracer off.
+pub const DISABLE: &str = "MPITRACE_DISABLE";
+
+/// The variable of the number that this command gives a job. It has no option.
+pub const RUN: &str = "MPITRACE_RUN";
+
 /// The variable that silences the tracer.
 pub const VERBOSE: &str = "MPITRACE_VERBOSE";
 
 /// All settings that have an option, in the order of help. docs/launching.md lists the same.
 #[rustfmt::skip]
-static SETTINGS: [Setting; 12] = [
+static SETTINGS: [Setting; 13] = [
     Setting { variable: OUTPUT, option: "output", short: Some('o'), value: Value::Text("FILE"),
         help: "The trace to write; %h host, %p process of rank 0, %j job, %s step, %a array index, %r restarts, %t start time" },
     Setting { variable: "MPITRACE_EVENTS", option: "events", short: Some('e'), value: Value::Text("EVENTS"),
@@ -55,9 +64,11 @@ static SETTINGS: [Setting; 12] = [
         help: "How clocks are synchronised, with parameters after commas: hca3,fit_points=500" },
     Setting { variable: "MPITRACE_RESYNC", option: "resync", short: None, value: Value::Checked("SECONDS", resync),
         help: "Seconds between synchronisations while the program runs; 0: only at its start and end; auto" },
-    Setting { variable: "MPITRACE_SEGMENT_DIR", option: "segment-dir", short: None,
+    Setting { variable: SEGMENT_DIR, option: "segment-dir", short: None,
         value: Value::Checked("DIR", folder),
         help: "Where the live records lie while the program runs: node-local, memory-backed" },
+    Setting { variable: "MPITRACE_STUCK", option: "stuck", short: None, value: Value::Checked("SECONDS", stuck),
+        help: "A rank that is inside one call for so long says so and copies its records to the trace's folder; 0: never" },
     Setting { variable: "MPITRACE_JOINT", option: "joint", short: None, value: Value::Flag,
         help: "State that every rank of the job is traced: the ranks do not look for each other" },
     Setting { variable: VERBOSE, option: "verbose", short: None, value: Value::OneOf("N", &["0", "1", "2"]),
@@ -86,6 +97,14 @@ fn resync(text: &str) -> Result<String, String> {
         ("auto", _) => Ok(text.to_owned()),
         (_, Ok(seconds)) if seconds >= 0.0 && seconds.is_finite() => Ok(text.to_owned()),
         _ => Err("expected a number of seconds, 0 or auto".to_owned()),
+    }
+}
+
+fn stuck(text: &str) -> Result<String, String> {
+    let seconds = text.trim().parse().ok();
+    match seconds.and_then(|seconds| std::time::Duration::try_from_secs_f64(seconds).ok()) {
+        Some(_) => Ok(text.to_owned()),
+        None => Err("expected a number of seconds, or 0".to_owned()),
     }
 }
 

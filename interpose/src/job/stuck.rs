@@ -1,0 +1,195 @@
+//! `MPITRACE_STUCK`: a rank that is inside one call for long says so, once a minute at most, and copies its buffers to
+//! the folder of the trace, so that they outlive the node.
+//!
+//! A thread of the tracer's own looks now and then, and sleeps in between. On the way of a call there is nothing for it.
+//! It takes no signals, and a child that the program forks off does not have it.
+
+use std::collections::HashMap;
+use std::fs;
+use std::io;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use mpitrace_format::file;
+use mpitrace_format::layout::{communicator_flags, state};
+use mpitrace_functions::Form;
+use mpitrace_platform::node_files;
+
+use crate::boundary::system;
+use crate::job::launcher::Job;
+use crate::job::run::Run;
+use crate::job::{log, output, output_name};
+use crate::record::in_progress::{Call, InProgress};
+use crate::record::trace_buffer::TraceBuffer;
+
+/// No more than one line in this time.
+const PAUSE: Duration = Duration::from_secs(60);
+/// The thread looks so many times within the time that a call may last, and at least as often as this.
+const LOOKS: u32 = 8;
+const SELDOM: Duration = Duration::from_secs(5);
+/// Bytes of the thread's stack.
+const STACK: usize = 256 << 10;
+
+static HELPER: Mutex<Option<JoinHandle<()>>> = Mutex::new(None);
+static STOPPED: AtomicBool = AtomicBool::new(false);
+/// The copy that was made last.
+static COPY: OnceLock<PathBuf> = OnceLock::new();
+
+/// Starts the thread, where it is asked for and does not run.
+pub fn start(run: &'static Run) {
+    let (Some(limit), Some(&live)) = (run.settings.stuck, run.live.get()) else { return };
+    let mut helper = HELPER.lock().unwrap_or_else(PoisonError::into_inner);
+    if helper.is_some() || STOPPED.load(Ordering::Acquire) {
+        return;
+    }
+    let observer = Observer { run, live, limit, seen: HashMap::new(), said: None };
+    let builder = thread::Builder::new().name("mpitrace-stuck".to_owned()).stack_size(STACK);
+    match system::without_signals(|| builder.spawn(move || observer.run())) {
+        Ok(started) => *helper = Some(started),
+        Err(error) => log::warn_on_node("stuck", &format!("MPITRACE_STUCK is ignored: no thread for it ({error})")),
+    }
+}
+
+/// Ends the thread: no call waits for other ranks any more.
+pub fn stop(run: &Run) {
+    STOPPED.store(true, Ordering::Release);
+    let helper = HELPER.lock().unwrap_or_else(PoisonError::into_inner).take();
+    // A child that was forked off has no such thread.
+    if let Some(helper) = helper
+        && run.process == std::process::id()
+    {
+        helper.thread().unpark();
+        let _ = helper.join();
+    }
+}
+
+/// Removes the copy: what it holds is in the trace.
+pub fn remove_copy() {
+    if let Some(copy) = COPY.get() {
+        let _ = fs::remove_file(copy);
+    }
+}
+
+/// The thread's own state.
+struct Observer {
+    run: &'static Run,
+    live: &'static TraceBuffer,
+    limit: Duration,
+    /// Of each thread in a call: the call, and when it was seen there first.
+    seen: HashMap<u32, (InProgress, Instant)>,
+    /// When the last line was written, and of which call.
+    said: Option<(Instant, InProgress)>,
+}
+
+/// Stands for the thread that is in `MPI_Finalize`, which is none of the buffer's.
+const FINALIZING: u32 = u32::MAX;
+
+impl Observer {
+    fn run(mut self) {
+        let pause = (self.limit / LOOKS).min(SELDOM);
+        while !STOPPED.load(Ordering::Acquire) {
+            self.look();
+            thread::park_timeout(pause);
+        }
+    }
+
+    fn look(&mut self) {
+        let now = Instant::now();
+        let calls = self.calls();
+        let before = std::mem::take(&mut self.seen);
+        for call in calls {
+            let since =
+                before.get(&call.thread).filter(|(known, _)| is_same(known, &call)).map_or(now, |(_, since)| *since);
+            self.seen.insert(call.thread, (call, since));
+        }
+        let longest = self.seen.values().min_by_key(|(_, since)| *since).cloned();
+        let Some((call, since)) = longest.filter(|(_, since)| now - *since >= self.limit) else { return };
+        if self.said.as_ref().is_some_and(|(said, _)| now - *said < PAUSE) {
+            return;
+        }
+        let is_new = self.said.as_ref().is_none_or(|(_, said)| !is_same(said, &call));
+        self.say(&call, now - since, is_new);
+        self.said = Some((now, call));
+    }
+
+    /// The calls that may wait for other ranks.
+    fn calls(&self) -> Vec<InProgress> {
+        if self.live.rank().state == state::FINALIZING {
+            let call = Call::Other { same: true };
+            return vec![InProgress { thread: FINALIZING, function: "MPI_Finalize".to_owned(), call }];
+        }
+        let mut calls = self.live.in_progress();
+        // A request that is outstanding is no call that a thread is in; nor is a region of the program.
+        calls.retain(|found| match found.call {
+            Call::Recorded { .. } => found.function.starts_with("MPI_") && Form::of(&found.function) == Form::Blocking,
+            Call::Other { .. } => true,
+        });
+        calls
+    }
+
+    fn say(&self, call: &InProgress, lasted: Duration, copies: bool) {
+        let kept = match (copies, self.copy_path()) {
+            (true, path) => match self.copy(&path) {
+                Ok(true) => format!("; its records so far are kept in {}", path.display()),
+                Ok(false) => return,
+                Err(error) => format!("; its records cannot be copied to {}: {error}", path.display()),
+            },
+            (false, _) => String::new(),
+        };
+        let seconds = lasted.as_secs_f64().round();
+        let job = Job::read().key;
+        log::warn(&format!(
+            "inside {} for {seconds} s{kept}; `mpitrace watch {job:016x}` on this node shows where the ranks are",
+            self.named(call)
+        ));
+    }
+
+    /// The function, with the communicator and the call's number on it where these are known.
+    fn named(&self, call: &InProgress) -> String {
+        let function = if call.function.is_empty() { "a call of MPI" } else { &call.function };
+        let Call::Recorded { operation, .. } = call.call else { return function.to_owned() };
+        let entry = self.live.communicator(self.live.operation(operation).communicator()).copy();
+        let name = match (self.live.text(entry.name), entry.flags) {
+            (name, _) if !name.is_empty() => name,
+            (_, flags) if flags & communicator_flags::WORLD != 0 => "MPI_COMM_WORLD".to_owned(),
+            (_, flags) if flags & communicator_flags::SELF != 0 => "MPI_COMM_SELF".to_owned(),
+            _ => "a communicator".to_owned(),
+        };
+        format!("{function} (call {} on {name})", entry.calls.saturating_sub(1))
+    }
+
+    /// Where the copy goes: into the folder of the trace, under a name that no other process has.
+    fn copy_path(&self) -> PathBuf {
+        let trace = output_name::path_of(&self.run.settings, &self.run.folder, self.run.process);
+        let (prefix, host) = (node_files::prefix(system::user()), system::host().replace('/', "_"));
+        let (job, process) = (Job::read().key, self.run.process);
+        trace.with_file_name(format!("{prefix}{host}-{job:016x}-{process}{}", node_files::SEGMENT))
+    }
+
+    /// Copies the buffers. False: the rank has come to its end meanwhile.
+    fn copy(&self, path: &PathBuf) -> io::Result<bool> {
+        output::check_size(self.live.length())?;
+        let partial = file::partial_name(path, "copy");
+        let _ = fs::remove_file(&partial);
+        let copied = self.live.copy_to(&partial, &|| !STOPPED.load(Ordering::Acquire));
+        match copied {
+            Ok(true) => {
+                fs::rename(&partial, path)?;
+                let _ = COPY.set(path.clone());
+            }
+            _ => drop(fs::remove_file(&partial)),
+        }
+        copied
+    }
+}
+
+/// Whether a thread is in the call in which it was.
+fn is_same(before: &InProgress, now: &InProgress) -> bool {
+    match (before.call, now.call) {
+        (Call::Other { .. }, Call::Other { same }) => same && before.function == now.function,
+        (before, now) => before == now,
+    }
+}

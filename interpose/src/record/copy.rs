@@ -1,0 +1,83 @@
+//! Copies the trace buffer into a file while threads go on recording: a segment that outlives the node.
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::Path;
+use std::sync::atomic::Ordering;
+
+use bytemuck::bytes_of;
+use mpitrace_format::layout::{ChunkEntry, RankHeader, chunk_flags};
+
+use crate::record::chunk::range_of;
+use crate::record::layout::*;
+use crate::record::ticks;
+use crate::record::trace_buffer::TraceBuffer;
+
+impl TraceBuffer {
+    /// Writes what is in use to a new file, where it lies in the buffer. `go_on` is asked between two writes. False: it
+    /// was to stop.
+    ///
+    /// How far tables are used is read before what they hold, so that each entry that counts is whole. A chunk that is
+    /// drawn again meanwhile, under `ring`, is left out.
+    pub fn copy_to(&self, path: &Path, go_on: &dyn Fn() -> bool) -> io::Result<bool> {
+        let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
+        let header = &self.layout.header;
+        let used = self.tables.map(|table| table.used());
+        let mut copied = *header;
+        copied.rank = RankHeader { last_anchor: ticks::anchor(), ..self.rank() };
+        (copied.metadata, copied.run) = self.named();
+        let regions = [
+            &mut copied.strings,
+            &mut copied.communicators,
+            &mut copied.operations,
+            &mut copied.threads,
+            &mut copied.counters,
+            &mut copied.syncs,
+            &mut copied.probes,
+            &mut copied.interruptions,
+            &mut copied.long_calls,
+            &mut copied.chunks,
+        ];
+        for (region, used) in regions.into_iter().zip(used) {
+            region.used = used;
+        }
+        for (region, (used, size)) in self.layout.regions.iter().zip(used.into_iter().zip(ENTRY_SIZES)).take(CHUNKS) {
+            self.memory.write_to(&file, region.offset, used.min(region.capacity) * size as u64)?;
+        }
+        for chunk in 0..used[CHUNKS] {
+            if !go_on() {
+                return Ok(false);
+            }
+            let entry = self.copy_chunk(&file, chunk)?;
+            let place = self.layout.regions[CHUNKS].offset + chunk * ENTRY_SIZES[CHUNKS] as u64;
+            file.write_all_at(bytes_of(&entry), place)?;
+        }
+        // Without it the file is no segment.
+        file.write_all_at(bytes_of(&copied), 0)?;
+        file.sync_data()?;
+        Ok(true)
+    }
+
+    /// Copies a chunk: its entry in the copy.
+    fn copy_chunk(&self, file: &File, chunk: u64) -> io::Result<ChunkEntry> {
+        let header = &self.layout.header;
+        let entry = self.chunk(chunk as u32);
+        let draw = entry.draw_word().load(Ordering::Acquire);
+        if draw == 0 {
+            return Ok(ChunkEntry::default());
+        }
+        let flags = entry.flags();
+        let start = header.records_offset + chunk * header.chunk_bytes;
+        for flag in [0, chunk_flags::EXTENDED, chunk_flags::INNER] {
+            if flag == 0 || flags & flag != 0 {
+                let (offset, length) = range_of(header, flag);
+                self.memory.write_to(file, start + offset, length)?;
+            }
+        }
+        let is_the_same = entry.draw_word().load(Ordering::Acquire) == draw;
+        // What lies in private memory does so no more.
+        let flags = flags & !chunk_flags::PRIVATE;
+        Ok(if is_the_same { ChunkEntry { draw, thread: entry.thread(), flags } } else { ChunkEntry::default() })
+    }
+}

@@ -1,0 +1,198 @@
+//! A look at a running job: its segments, copied and opened as a trace of the last calls.
+
+use std::collections::{BTreeMap, HashMap};
+use std::os::fd::AsRawFd;
+use std::path::{Path, PathBuf};
+
+use mpitrace_format::TraceError;
+use mpitrace_format::layout::{NO_RANK, ThreadEntry};
+use mpitrace_format::live::copy::Copied;
+use mpitrace_format::live::{self, Holder, Segment, joined};
+use mpitrace_format::metadata;
+
+use super::place::{self, Seen};
+use super::process::Process;
+use super::snapshot::Snapshot;
+use crate::clock::Clock;
+use crate::operations::Operations;
+use crate::reader::Trace;
+
+/// A job of which at least one process lives on this node.
+#[derive(Debug)]
+pub struct Job {
+    /// The key by which the ranks of one launch know each other, in the names of their files.
+    pub key: String,
+    /// The segments of its ranks on this node, one for each rank, in the order of the ranks.
+    pub segments: Vec<Segment>,
+    /// The processes that are in `MPI_Init` and have no rank yet.
+    pub starting: Vec<u32>,
+}
+
+/// A job at one moment.
+#[derive(Debug)]
+pub struct Look {
+    /// The last calls of each rank that has left `MPI_Init`.
+    pub trace: Trace,
+    /// Those calls, matched.
+    pub operations: Operations,
+    /// Their clock.
+    pub clock: Clock,
+    /// What is known of the process of each part.
+    pub seen: Vec<Seen>,
+    /// The processes that are in `MPI_Init` and have no rank yet.
+    pub starting: Vec<u32>,
+    /// Segments that cannot be read, and why.
+    pub unreadable: Vec<String>,
+    /// Whether there are earlier calls of some rank that were not looked at.
+    pub is_partial: bool,
+}
+
+/// The segment of a rank, copied, and what is known of its process: what a node contributes to a look.
+#[derive(Clone, Debug)]
+pub struct Copy {
+    /// The segment.
+    pub copied: Copied,
+    /// The process.
+    pub seen: Seen,
+}
+
+/// The jobs of the user `uid` that run on this node, by their keys.
+pub fn jobs(folders: &[PathBuf], uid: u32) -> Vec<Job> {
+    let mut by_key: BTreeMap<String, Vec<Segment>> = BTreeMap::new();
+    for segment in live::segments(folders, uid) {
+        by_key.entry(segment.job_key().unwrap_or_default().to_owned()).or_default().push(segment);
+    }
+    let mut starting: BTreeMap<String, Vec<u32>> = BTreeMap::new();
+    // A job that was killed there leaves its markers.
+    let lives = |(_, pid): &(String, u32)| Process::read(*pid, &[]).is_some();
+    for (key, pid) in live::in_init(folders, uid).into_iter().filter(lives) {
+        by_key.entry(key.clone()).or_default();
+        starting.entry(key).or_default().push(pid);
+    }
+    let job = |(key, segments): (String, Vec<Segment>)| {
+        let lives = segments.iter().any(|segment| pid_of(segment).is_some());
+        let (segments, without_rank) = one_of_each_rank(segments);
+        let mut starting = starting.remove(&key).unwrap_or_default();
+        starting.extend(without_rank);
+        starting.sort_unstable();
+        starting.dedup();
+        (lives || !starting.is_empty()).then_some(Job { key, segments, starting })
+    };
+    by_key.into_iter().filter_map(job).collect()
+}
+
+/// Of several segments of one rank, as an earlier job of the same key may have left them, the one of the living process,
+/// else the youngest; and the living processes that have no rank yet.
+fn one_of_each_rank(segments: Vec<Segment>) -> (Vec<Segment>, Vec<u32>) {
+    let mut of_rank: BTreeMap<u32, Segment> = BTreeMap::new();
+    let mut without_rank = Vec::new();
+    for segment in segments {
+        let pid = pid_of(&segment);
+        if segment.rank.rank == NO_RANK {
+            without_rank.extend(pid);
+            continue;
+        }
+        let age = |segment: &Segment| (pid_of(segment).is_some(), segment.rank.first_anchor.realtime_ns);
+        match of_rank.get(&segment.rank.rank) {
+            Some(other) if age(other) >= age(&segment) => {}
+            _ => {
+                of_rank.insert(segment.rank.rank, segment);
+            }
+        }
+    }
+    // What is left of an earlier run of the same key does not belong to the ranks that live.
+    let living = of_rank.values().filter(|segment| pid_of(segment).is_some());
+    let token = living.map(|segment| segment.rank.job).next();
+    of_rank.retain(|_, segment| token.is_none_or(|token| segment.rank.job == token) || pid_of(segment).is_some());
+    (of_rank.into_values().collect(), without_rank)
+}
+
+/// The process of a segment, as this process numbers it; `None`: it has ended.
+fn pid_of(segment: &Segment) -> Option<u32> {
+    match segment.holder {
+        Holder::Process(pid) => Some(pid),
+        Holder::Unseen => Some(segment.rank.pid),
+        Holder::Nobody => Some(segment.rank.pid).filter(|&pid| Process::has_mapped(pid, &segment.path)),
+    }
+}
+
+impl Job {
+    /// Copies the tables and about so many of the last records of each rank.
+    pub fn copies(&self, records: u64) -> (Vec<Copy>, Vec<String>) {
+        let mut unreadable = Vec::new();
+        let copy = |segment: &Segment| {
+            let copied = segment.copy(records).map_err(|error| unreadable.push(error.to_string())).ok()?;
+            let tids = copied.content().ok().map(|content| tids(content.threads)).unwrap_or_default();
+            let seen = match pid_of(segment) {
+                // It cannot be looked at, but the kernel says that it lives.
+                Some(_) if segment.holder == Holder::Unseen => Seen::Lives(Process::default()),
+                Some(pid) => Process::read(pid, &tids).map_or(Seen::Ended, Seen::Lives),
+                None => Seen::Ended,
+            };
+            Some(Copy { copied, seen })
+        };
+        (self.segments.iter().filter_map(copy).collect(), unreadable)
+    }
+
+    /// How many ranks MPI_COMM_WORLD has; `None` in `MPI_Init`.
+    pub fn world_size(&self) -> Option<u32> {
+        self.segments.first().map(|segment| segment.rank.world_size)
+    }
+
+    /// The processes of its ranks on this node.
+    pub fn processes(&self) -> impl Iterator<Item = u32> + '_ {
+        self.segments.iter().map(|segment| segment.rank.pid).chain(self.starting.iter().copied())
+    }
+
+    /// The value of this name in the run metadata of its lowest rank here.
+    pub fn metadata(&self, name: &str) -> Option<String> {
+        let copied = self.segments.first()?.copy(0).ok()?;
+        let content = copied.content().ok()?;
+        let known = metadata::decode(content.metadata)?;
+        metadata::get(&known, name).filter(|value| *value != metadata::UNKNOWN).map(str::to_owned)
+    }
+}
+
+fn tids(threads: &[u8]) -> Vec<u32> {
+    threads
+        .chunks_exact(size_of::<ThreadEntry>())
+        .map(|entry| bytemuck::pod_read_unaligned::<ThreadEntry>(entry).tid)
+        .collect()
+}
+
+impl Look {
+    /// A look out of copies of the segments of all nodes.
+    ///
+    /// # Errors
+    /// There is no memory for them.
+    pub fn of(copies: &[Copy], starting: Vec<u32>, mut unreadable: Vec<String>) -> Result<Look, TraceError> {
+        let (mut contents, mut seen) = (Vec::new(), HashMap::new());
+        for copy in copies {
+            match copy.copied.content() {
+                Ok(content) => {
+                    seen.insert(content.rank.rank, &copy.seen);
+                    contents.push(content);
+                }
+                Err(error) => unreadable.push(error.to_string()),
+            }
+        }
+        let name = Path::new("the copies of the live records");
+        let file = joined::in_memory(&contents).map_err(|error| TraceError::io(name, error))?;
+        let trace = match contents.is_empty() {
+            true => {
+                Trace { parts: Vec::new(), world_size: 0, complete: false, missing: Vec::new(), problems: Vec::new() }
+            }
+            false => Trace::open(&[format!("/proc/self/fd/{}", file.as_raw_fd())])?,
+        };
+        let operations = Operations::of(&trace);
+        let clock = Clock::of(&trace);
+        let seen = trace.parts.iter().map(|part| seen[&part.rank()].clone()).collect();
+        let is_partial = copies.iter().any(|copy| copy.copied.left_out > 0);
+        Ok(Look { trace, operations, clock, seen, starting, unreadable, is_partial })
+    }
+
+    /// Where the ranks are.
+    pub fn snapshot(&self) -> Snapshot {
+        place::snapshot(&self.trace, &self.operations, &self.clock, &self.seen)
+    }
+}

@@ -1,0 +1,19 @@
+//! Where the ranks of a job are, and why it does not go on.
+//!
+//! [`look`] copies the segments of a running job and opens them as a trace of the last calls, so that all analysis of
+//! traces holds for them. [`place`] says where each rank is, of a running job and of the trace that a dead one left,
+//! [`snapshot`] is that as plain data, and [`verdict`] a function of a snapshot alone. [`movement`] compares looks.
+
+pub mod look;
+pub mod movement;
+pub mod place;
+pub mod process;
+pub mod snapshot;
+pub mod verdict;
+#[cfg(test)]
+mod verdict_tests;
+
+pub use look::{Job, Look, jobs};
+pub use movement::Movement;
+pub use snapshot::{Snapshot, State};
+pub use verdict::{Kind, Stuck, verdict};

@@ -1,0 +1,127 @@
+//! What has moved between looks at a job.
+//!
+//! A stamp says since when a rank is in a recorded call. For how long it has been in another call of MPI, or outside of
+//! all, only looks can say: a rank that looks the same, its counts of calls included, has not moved in between.
+
+use std::collections::HashMap;
+
+use mpitrace_format::layout::activity;
+
+use super::look::Look;
+use super::place::Seen;
+use super::snapshot::{RankNow, Snapshot, State};
+
+/// What is known of the ranks from earlier looks.
+#[derive(Debug, Default)]
+pub struct Movement {
+    ranks: HashMap<u32, Known>,
+}
+
+#[derive(Debug)]
+struct Known {
+    fingerprint: u64,
+    /// When it was first seen so, s.
+    since: f64,
+    /// Processor time at the last look, ns.
+    ran_ns: u64,
+    /// When the last look was, s.
+    looked: f64,
+    calls: u64,
+    calls_per_s: Option<f64>,
+    /// It was on a processor, or ready for one, at each look since then. How much it ran says less: on a busy machine a
+    /// rank that loops waits for its processor most of the time.
+    is_ready: bool,
+    uses_processor: Option<bool>,
+    /// It was seen to be another way before.
+    has_moved: bool,
+    state: State,
+}
+
+impl Movement {
+    /// Nothing is known yet.
+    pub fn new() -> Movement {
+        Movement::default()
+    }
+
+    /// Takes a look into account that was taken at this time, s: sets for each rank of its snapshot for how long it has
+    /// not moved, and whether it uses its processor.
+    pub fn add(&mut self, look: &Look, now: f64, snapshot: &mut Snapshot) {
+        for (part, seen) in look.trace.parts.iter().zip(&look.seen) {
+            let Some(rank) = snapshot.ranks.iter_mut().find(|rank| rank.rank == part.rank()) else { continue };
+            let calls = part.communicators().iter().fold(0u64, |sum, entry| sum.wrapping_add(entry.calls));
+            let words = part.threads().iter().map(|thread| u64::from(thread.activity & !activity::SEEN));
+            let own = part.operations().iter().map(|entry| entry.calls);
+            let info = part.info();
+            // What changes whenever the rank begins or ends a call of MPI.
+            let moved = words.chain(own).chain([calls, info.state.into(), part.last_tick()]);
+            let fingerprint = moved.fold(0, mix);
+            let (ran_ns, is_ready) = match seen {
+                Seen::Lives(process) => (process.ran_ns(), !process.sleeps()),
+                _ => (0, false),
+            };
+            let new = Known {
+                fingerprint,
+                since: now,
+                ran_ns,
+                looked: now,
+                calls,
+                calls_per_s: None,
+                is_ready,
+                uses_processor: None,
+                has_moved: false,
+                state: rank.state,
+            };
+            let known = match self.ranks.remove(&part.rank()) {
+                None => new,
+                Some(before) => {
+                    let stands = before.fingerprint == fingerprint;
+                    let is_ready = is_ready && (before.is_ready || !stands);
+                    Known {
+                        since: if stands { before.since } else { now },
+                        calls_per_s: Some(calls.saturating_sub(before.calls) as f64 / (now - before.looked).max(1e-9)),
+                        is_ready,
+                        has_moved: before.has_moved || !stands,
+                        uses_processor: Some(is_ready && ran_ns > before.ran_ns),
+                        ..new
+                    }
+                }
+            };
+            let seen_s = now - known.since;
+            rank.unmoved_s = match (rank.state, rank.since_s) {
+                // A stamp is exact. In Finalize the last one is of the call before.
+                (State::InCall, Some(since_s)) if !rank.has_threads => since_s,
+                _ => seen_s,
+            };
+            rank.uses_processor = known.uses_processor;
+            self.ranks.insert(part.rank(), known);
+        }
+        self.add_gone(now, snapshot);
+    }
+
+    /// Ranks whose segment is gone: they have written their trace, or have died and were recovered.
+    fn add_gone(&mut self, now: f64, snapshot: &mut Snapshot) {
+        for (&rank, known) in self.ranks.iter_mut().filter(|(_, known)| known.looked < now) {
+            known.state = match known.state {
+                State::Finalize | State::Ended => State::Ended,
+                _ => State::Dead,
+            };
+            snapshot.ranks.push(RankNow { state: known.state, ..RankNow::gone(rank) });
+        }
+        snapshot.ranks.sort_by_key(|rank| rank.rank);
+    }
+
+    /// Whether a rank was seen to move since the first look.
+    pub fn has_moved(&self, rank: u32) -> bool {
+        self.ranks.get(&rank).is_some_and(|known| known.has_moved)
+    }
+
+    /// The collective calls per second of a rank between the last two looks; `None`: there was one look.
+    pub fn calls_per_s(&self, rank: u32) -> Option<f64> {
+        self.ranks.get(&rank)?.calls_per_s
+    }
+}
+
+/// FNV-1a, a word at a time.
+fn mix(hash: u64, word: u64) -> u64 {
+    (hash ^ word).wrapping_mul(0x0100_0000_01b3).rotate_left(23)
+}

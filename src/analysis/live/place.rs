@@ -1,0 +1,231 @@
+//! Where each rank of a trace is, or was when the trace ended: out of its records, the words of its threads and the
+//! state of the rank.
+
+use std::collections::HashMap;
+
+use mpitrace_format::layout::{OPERATION_MASK, activity, communicator_flags, state};
+use mpitrace_functions::{Form, Function};
+
+use super::process::Process;
+use super::snapshot::{CommunicatorNow, MismatchNow, RankNow, Snapshot, State, Wait};
+use crate::clock::Clock;
+use crate::operations::Operations;
+use crate::reader::{Part, Trace};
+
+/// What is known of the process of a rank.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum Seen {
+    /// Nothing: a trace.
+    #[default]
+    Nothing,
+    /// It has ended, or another process has its number.
+    Ended,
+    /// It lives.
+    Lives(Process),
+}
+
+/// The positions from this one on are not counted on the communicator: starts of persistent requests, and regions.
+const OF_THEIR_OWN: u64 = 1 << 63;
+
+/// Where the ranks of a trace are. `seen` has an entry for each part; a trace that a job left behind has none.
+///
+/// Of a segment that was copied, the rank's last anchor is the present: [`RankNow::unmoved_s`] is then the time since
+/// the rank has entered or left a recorded call. Of a trace it is infinite.
+pub fn snapshot(trace: &Trace, operations: &Operations, clock: &Clock, seen: &[Seen]) -> Snapshot {
+    let mut numbers: HashMap<(usize, usize), usize> = HashMap::new();
+    for communicator in &operations.communicators {
+        for &member in &communicator.members {
+            numbers.insert(member, communicator.id);
+        }
+    }
+    let is_live = !seen.is_empty();
+    let ranks = trace.parts.iter().enumerate().map(|(index, part)| {
+        let doing = Doing::of(part);
+        let seen = seen.get(index).unwrap_or(&Seen::Nothing);
+        rank_now(part, &doing, seen, &|entry| numbers.get(&(index, entry)).copied(), &|tick| {
+            is_live.then(|| clock.of_part(index).duration_ns(tick, part.info().last_anchor.tick) / 1e9)
+        })
+    });
+    let ranks = ranks.collect();
+    Snapshot { ranks, communicators: communicators(trace, operations), mismatches: mismatches(operations) }
+}
+
+/// What the threads of a rank do.
+struct Doing<'p> {
+    part: &'p Part,
+    /// Records of calls that a rank waits in: blocking calls that have not returned, each the last one of its thread.
+    inside: Vec<usize>,
+    /// Records of requests that are not complete.
+    outstanding: Vec<usize>,
+    /// The kind and the function of the thread that is in MPI outside of the recorded calls.
+    activity: (u32, Option<String>),
+    /// The last tick of any recorded call.
+    last: Option<u64>,
+}
+
+impl<'p> Doing<'p> {
+    fn of(part: &'p Part) -> Doing<'p> {
+        // The last record of each thread.
+        let mut last_of_thread: HashMap<u32, usize> = HashMap::new();
+        let mut end = 0;
+        for run in part.runs() {
+            end += run.count as usize;
+            if run.count > 0 {
+                last_of_thread.insert(run.thread, end - 1);
+            }
+        }
+        let last_of_thread: Vec<usize> = last_of_thread.into_values().collect();
+        let mut doing = Doing { part, inside: Vec::new(), outstanding: Vec::new(), activity: (0, None), last: None };
+        for piece in part.pieces() {
+            let [enter, exit] = piece.times();
+            doing.last = enter.iter().chain(&*exit).copied().chain(doing.last).max();
+            for open in piece.open() {
+                let record = piece.range.start + open;
+                if Form::of(&doing.function(record)).has_request() {
+                    doing.outstanding.push(record);
+                } else if last_of_thread.contains(&record) {
+                    doing.inside.push(record);
+                }
+            }
+        }
+        let words = part.threads().iter().map(|thread| activity::of(thread.activity));
+        if let Some((kind, name)) = words.filter(|(kind, _)| *kind != activity::COMPUTING).max_by_key(|(kind, _)| *kind)
+        {
+            doing.activity = (kind, part.text(name));
+        }
+        doing
+    }
+
+    fn entry(&self, record: usize) -> usize {
+        let piece = self.part.piece_with(record);
+        (piece.operation()[record - piece.range.start] & OPERATION_MASK) as usize
+    }
+
+    fn function(&self, record: usize) -> String {
+        let operation = self.part.operations()[self.entry(record)];
+        self.part.text(operation.function).unwrap_or_else(|| "?".to_owned())
+    }
+
+    fn enter(&self, record: usize) -> u64 {
+        let piece = self.part.piece_with(record);
+        piece.times()[0][record - piece.range.start]
+    }
+
+    /// The call as one that other ranks have to come to; `None` where positions say nothing of that.
+    fn wait(&self, record: usize, number: &dyn Fn(usize) -> Option<usize>) -> Option<Wait> {
+        let piece = self.part.piece_with(record);
+        let sequence = piece.position()[record - piece.range.start];
+        let entry = self.part.operations()[self.entry(record)].communicator as usize;
+        let is_folded = self.part.communicators()[entry].flags & communicator_flags::FOLDED != 0;
+        let communicator = number(entry).filter(|_| sequence < OF_THEIR_OWN && !is_folded)?;
+        Some(Wait { communicator: Some(communicator), sequence: Some(sequence) })
+    }
+
+    /// A collective call that is not kept, while recording is paused or the arrays are full: the last one on the
+    /// communicator, where the rank calls this function on one alone.
+    fn unkept(&self, function: &str, number: &dyn Fn(usize) -> Option<usize>) -> Option<Wait> {
+        Function::named(function).filter(|function| !function.form.has_request())?;
+        let part = self.part;
+        let of_function =
+            part.operations().iter().filter(|entry| part.text(entry.function).as_deref() == Some(function));
+        let mut entries: Vec<u32> = of_function.map(|entry| entry.communicator).collect();
+        entries.dedup();
+        let &[entry] = &entries[..] else { return None };
+        let calls = part.communicators()[entry as usize].calls;
+        Some(Wait { communicator: Some(number(entry as usize)?), sequence: Some(calls.checked_sub(1)?) })
+    }
+}
+
+fn rank_now(
+    part: &Part,
+    doing: &Doing<'_>,
+    seen: &Seen,
+    number: &dyn Fn(usize) -> Option<usize>,
+    since_s: &dyn Fn(u64) -> Option<f64>,
+) -> RankNow {
+    let earliest = doing.inside.iter().copied().min_by_key(|&record| doing.enter(record));
+    let (kind, mut function) = doing.activity.clone();
+    let mut waits: Vec<Wait> = doing.inside.iter().filter_map(|&record| doing.wait(record, number)).collect();
+    let mut since = doing.last;
+    let in_mpi = match earliest {
+        Some(record) => {
+            (function, since) = (Some(doing.function(record)), Some(doing.enter(record)));
+            Some(State::InCall)
+        }
+        None if kind == activity::COMPUTING => None,
+        None => {
+            let unkept = function.as_deref().and_then(|function| doing.unkept(function, number));
+            let outstanding = doing.outstanding.iter().filter_map(|&record| doing.wait(record, number));
+            let is_collective = unkept.is_some();
+            if is_collective {
+                // When it was entered is not kept.
+                since = None;
+            }
+            waits = unkept.into_iter().chain(outstanding.filter(|_| kind == activity::POINT_TO_POINT)).collect();
+            Some(if is_collective { State::InCall } else { State::OtherMpi })
+        }
+    };
+    let between = match seen {
+        Seen::Lives(process) if process.sleeps() => State::OffProcessor,
+        _ => State::Computing,
+    };
+    let of_rank = match part.info().state {
+        state::STARTING => Some(State::Init),
+        state::FINALIZING => Some(State::Finalize),
+        state::FINALIZED => Some(State::Ended),
+        state::ABORTED => Some(State::Abort),
+        state::SESSION => Some(in_mpi.unwrap_or(State::Session)),
+        _ => None,
+    };
+    let state = match seen {
+        Seen::Ended if of_rank != Some(State::Ended) => State::Dead,
+        Seen::Lives(process) if process.is_stopped() => State::Stopped,
+        _ => of_rank.or(in_mpi).unwrap_or(between),
+    };
+    match state {
+        State::Finalize => {
+            (function, waits) = (Some(FINALIZE.to_owned()), vec![Wait { communicator: None, sequence: None }])
+        }
+        State::Abort => (function, waits) = (Some(ABORT.to_owned()), Vec::new()),
+        State::Init => (function, waits) = (Some(INIT.to_owned()), Vec::new()),
+        _ => {}
+    }
+    let since_s = since.and_then(since_s).filter(|seconds| *seconds >= 0.0);
+    RankNow {
+        rank: part.rank(),
+        state,
+        function,
+        in_point_to_point: kind == activity::POINT_TO_POINT && earliest.is_none(),
+        in_error_handler: kind == activity::ERROR_HANDLER,
+        has_threads: part.threads().len() > 1,
+        waits,
+        since_s,
+        unmoved_s: since_s.unwrap_or(f64::INFINITY),
+        uses_processor: None,
+    }
+}
+
+const FINALIZE: &str = "MPI_Finalize";
+const ABORT: &str = "MPI_Abort";
+const INIT: &str = "MPI_Init";
+
+fn communicators(trace: &Trace, operations: &Operations) -> Vec<CommunicatorNow> {
+    let of = |communicator: &crate::operations::Communicator| {
+        let begun = |&(part, entry): &(usize, usize)| {
+            let part = &trace.parts[part];
+            (part.rank(), part.communicators()[entry].calls)
+        };
+        let members = if communicator.folded { Vec::new() } else { communicator.members.iter().map(begun).collect() };
+        CommunicatorNow { name: communicator.name.clone(), size: communicator.size, members }
+    };
+    operations.communicators.iter().map(of).collect()
+}
+
+fn mismatches(operations: &Operations) -> Vec<MismatchNow> {
+    let of = |mismatch: &crate::operations::Mismatch| MismatchNow {
+        communicator: mismatch.communicator,
+        sequence: mismatch.sequence,
+        groups: mismatch.calls.iter().map(|call| call.ranks.clone()).collect(),
+    };
+    operations.mismatches.iter().map(of).collect()
+}

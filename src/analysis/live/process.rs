@@ -1,0 +1,100 @@
+//! What the kernel says of a process: /proc, read without stopping it.
+
+use std::fs;
+use std::path::Path;
+
+/// A process that lives.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Process {
+    /// As this process numbers it.
+    pub pid: u32,
+    /// Its threads that make MPI calls, or its first one.
+    pub threads: Vec<Task>,
+}
+
+/// A thread of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Task {
+    /// The kernel's number of the thread, as this process numbers it.
+    pub tid: u32,
+    /// One of the letters of proc(5): `R` on a processor or ready for one, `S` and `D` waiting, `T` stopped, `t` stopped
+    /// by a debugger, `Z` ended.
+    pub state: char,
+    /// Time on a processor so far, ns.
+    pub ran_ns: u64,
+    /// The function of the kernel that it waits in, where the kernel says it.
+    pub waits_in: Option<String>,
+}
+
+impl Process {
+    /// Reads it; of the threads `tids` those that are there, else its first one. `None`: it has ended.
+    pub fn read(pid: u32, tids: &[u32]) -> Option<Process> {
+        let mut threads: Vec<Task> = tids.iter().filter_map(|&tid| Task::read(pid, tid)).collect();
+        if threads.is_empty() {
+            threads.extend(Task::read(pid, pid));
+        }
+        let has_ended = threads.iter().all(|thread| matches!(thread.state, 'Z' | 'X'));
+        (!has_ended).then_some(Process { pid, threads })
+    }
+
+    /// Whether a process of this number has the file mapped: one that has closed its segment, and so lost the lock that
+    /// marks it as of a living process, has it mapped still.
+    pub fn has_mapped(pid: u32, file: &Path) -> bool {
+        let Some(name) = file.file_name().and_then(|name| name.to_str()) else { return false };
+        let maps = fs::read(format!("/proc/{pid}/maps")).unwrap_or_default();
+        String::from_utf8_lossy(&maps).lines().any(|line| line.ends_with(name))
+    }
+
+    /// Whether it was stopped.
+    pub fn is_stopped(&self) -> bool {
+        !self.threads.is_empty() && self.threads.iter().all(|thread| matches!(thread.state, 'T' | 't'))
+    }
+
+    /// Whether all of its threads wait for the system.
+    pub fn sleeps(&self) -> bool {
+        !self.threads.is_empty() && self.threads.iter().all(|thread| matches!(thread.state, 'S' | 'D'))
+    }
+
+    /// Time on a processor of all its threads, ns.
+    pub fn ran_ns(&self) -> u64 {
+        self.threads.iter().map(|thread| thread.ran_ns).sum()
+    }
+}
+
+impl Task {
+    fn read(pid: u32, tid: u32) -> Option<Task> {
+        let folder = format!("/proc/{pid}/task/{tid}");
+        let stat = fs::read_to_string(format!("{folder}/stat")).ok()?;
+        // The name, in parentheses, may have any characters.
+        let (_, behind) = stat.rsplit_once(") ")?;
+        let fields: Vec<&str> = behind.split_ascii_whitespace().collect();
+        let state = fields.first()?.chars().next()?;
+        let schedstat = fs::read_to_string(format!("{folder}/schedstat")).unwrap_or_default();
+        let exact = schedstat.split_ascii_whitespace().next().and_then(|ns| ns.parse().ok());
+        // utime and stime, fields 14 and 15 of the whole line, in ticks of 10 ms.
+        let ticks =
+            || -> Option<u64> { Some(fields.get(11)?.parse::<u64>().ok()? + fields.get(12)?.parse::<u64>().ok()?) };
+        let ran_ns = exact.filter(|&ns: &u64| ns > 0).or_else(|| Some(ticks()? * 10_000_000)).unwrap_or(0);
+        let waits_in =
+            fs::read_to_string(format!("{folder}/wchan")).ok().filter(|name| !name.is_empty() && name != "0");
+        Some(Task { tid, state, ran_ns, waits_in })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn this_process_lives_and_one_of_an_impossible_number_does_not() {
+        let own = std::process::id();
+        let process = Process::read(own, &[]).unwrap();
+        assert!(process.ran_ns() > 0 && !process.is_stopped(), "{process:?}");
+        assert_eq!(Process::read(u32::MAX, &[]), None);
+        let unseen = Process::default();
+        assert!(!unseen.is_stopped() && !unseen.sleeps(), "nothing is known of its threads");
+        let program = std::env::current_exe().unwrap();
+        assert!(Process::has_mapped(own, &program));
+        assert!(!Process::has_mapped(own, Path::new("/no/such/file.segment")));
+    }
+}

@@ -1,0 +1,164 @@
+//! Where the ranks of a job are at one moment, as plain data.
+
+/// Where the ranks of a job are, and which of them have come to which call.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Snapshot {
+    /// In the order of their ranks; those that are known.
+    pub ranks: Vec<RankNow>,
+    /// By number.
+    pub communicators: Vec<CommunicatorNow>,
+    /// Calls that may not belong together, among those that are known.
+    pub mismatches: Vec<MismatchNow>,
+}
+
+/// Where a rank is.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RankNow {
+    /// In MPI_COMM_WORLD.
+    pub rank: u32,
+    /// What it does.
+    pub state: State,
+    /// The MPI function that it is in, its plain C name; `None`: in none, or it is not known.
+    pub function: Option<String>,
+    /// It is in a point-to-point call, or in one that waits for requests.
+    pub in_point_to_point: bool,
+    /// It is in an error handler of the program.
+    pub in_error_handler: bool,
+    /// It has made calls on several threads: a stamp is of one of them.
+    pub has_threads: bool,
+    /// The collective calls that it waits in, or for.
+    pub waits: Vec<Wait>,
+    /// Since it entered the call that it is in, or left its last recorded one, s.
+    pub since_s: Option<f64>,
+    /// For so long it is known not to have moved: to have begun or ended no MPI call, s.
+    pub unmoved_s: f64,
+    /// Whether it was on a processor for most of the time since the look before; `None`: not known.
+    pub uses_processor: Option<bool>,
+}
+
+/// A collective call that a rank waits in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Wait {
+    /// Index into [`Snapshot::communicators`]; `None`: `MPI_Finalize`, which all ranks of the world call.
+    pub communicator: Option<usize>,
+    /// Calls on the communicator before it.
+    pub sequence: Option<u64>,
+}
+
+/// How far the ranks of a communicator are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CommunicatorNow {
+    /// As [`crate::operations::Communicator::name`].
+    pub name: String,
+    /// Its ranks.
+    pub size: u32,
+    /// Of those that are known: world rank, and how many calls it has begun on the communicator.
+    pub members: Vec<(u32, u64)>,
+}
+
+/// Calls at one place of a communicator that may not belong together.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MismatchNow {
+    /// Index into [`Snapshot::communicators`].
+    pub communicator: usize,
+    /// Calls on the communicator before it.
+    pub sequence: u64,
+    /// World ranks; those that called the same together.
+    pub groups: Vec<Vec<u32>>,
+}
+
+/// What a rank does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum State {
+    /// Not in MPI, and on a processor or ready for one (or it is not known whether).
+    Computing,
+    /// In a collective call.
+    InCall,
+    /// In another call of MPI.
+    OtherMpi,
+    /// Not in MPI, and off its processor: it sleeps or waits for the system.
+    OffProcessor,
+    /// Stopped by a signal, or by a debugger.
+    Stopped,
+    /// Its process has ended without `MPI_Finalize`.
+    Dead,
+    /// In `MPI_Init`.
+    Init,
+    /// In `MPI_Finalize`.
+    Finalize,
+    /// In `MPI_Abort`.
+    Abort,
+    /// In a session, and in no call.
+    Session,
+    /// It has been through `MPI_Finalize`.
+    Ended,
+}
+
+impl State {
+    /// Its name in outputs.
+    pub fn name(self) -> &'static str {
+        match self {
+            State::Computing => "computing",
+            State::InCall => "in_call",
+            State::OtherMpi => "other_mpi",
+            State::OffProcessor => "off_processor",
+            State::Stopped => "stopped",
+            State::Dead => "dead",
+            State::Init => "init",
+            State::Finalize => "finalize",
+            State::Abort => "abort",
+            State::Session => "session",
+            State::Ended => "ended",
+        }
+    }
+
+    /// Whether the rank can go on by itself.
+    pub fn is_alive(self) -> bool {
+        !matches!(self, State::Dead | State::Stopped | State::Ended)
+    }
+}
+
+impl RankNow {
+    /// A rank of which nothing is left.
+    pub(super) fn gone(rank: u32) -> RankNow {
+        RankNow {
+            rank,
+            state: State::Ended,
+            function: None,
+            in_point_to_point: false,
+            in_error_handler: false,
+            has_threads: false,
+            waits: Vec::new(),
+            since_s: None,
+            unmoved_s: f64::INFINITY,
+            uses_processor: None,
+        }
+    }
+}
+
+impl Snapshot {
+    /// The ranks that have not begun the call in which this one waits, ascending.
+    pub fn missing(&self, rank: u32, wait: Wait) -> Vec<u32> {
+        let (Some(communicator), Some(sequence)) = (wait.communicator, wait.sequence) else {
+            let is_missing = |other: &&RankNow| !matches!(other.state, State::Finalize | State::Ended);
+            let others = self.ranks.iter().filter(is_missing).map(|other| other.rank);
+            return others.filter(|&other| other != rank).collect();
+        };
+        let Some(communicator) = self.communicators.get(communicator) else { return Vec::new() };
+        let missing = communicator.members.iter().filter(|(other, begun)| *begun <= sequence && *other != rank);
+        missing.map(|(other, _)| *other).collect()
+    }
+
+    /// The ranks that take part in a call, as far as they are known.
+    pub fn members(&self, wait: Wait) -> Vec<u32> {
+        match wait.communicator.and_then(|index| self.communicators.get(index)) {
+            Some(communicator) => communicator.members.iter().map(|(rank, _)| *rank).collect(),
+            None => self.ranks.iter().map(|rank| rank.rank).collect(),
+        }
+    }
+
+    /// The name of a communicator of this snapshot.
+    pub fn name(&self, communicator: Option<usize>) -> Option<&str> {
+        communicator.and_then(|index| self.communicators.get(index)).map(|communicator| communicator.name.as_str())
+    }
+}

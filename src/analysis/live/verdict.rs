@@ -1,0 +1,255 @@
+//! Why a job does not go on: a function of a snapshot alone.
+//!
+//! A rank that is inside a collective call waits for the members of the communicator that have not begun theirs. From
+//! each rank that has waited for long enough these ways are followed to the ranks at their ends, which are the cause:
+//! one that has ended, was stopped, waits in a circle, loops, sleeps, or is in a point-to-point call that is not
+//! answered. Of a point-to-point call it is not known which rank it waits for, so that it is a cause only where no
+//! other is found. As long as one of the ranks at the ends moves there is no verdict: the others may be waiting for it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::snapshot::{RankNow, Snapshot, State, Wait};
+
+/// Why a job does not go on.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Stuck {
+    /// What kind of cause.
+    pub kind: Kind,
+    /// World ranks that are the cause, ascending: of a mismatch those that call something else than most ranks.
+    pub ranks: Vec<u32>,
+    /// Index into [`Snapshot::communicators`]: where other ranks wait for them.
+    pub communicator: Option<usize>,
+    /// The call on that communicator, from 0.
+    pub sequence: Option<u64>,
+    /// For so long none of the ranks of the verdict has moved, s.
+    pub seconds: f64,
+}
+
+/// Kinds of causes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A rank has not come, and does not compute: it sleeps, or is in another part of MPI.
+    MissingRank,
+    /// Calls that do not belong together.
+    Mismatch,
+    /// Ranks wait for each other on several communicators.
+    Cycle,
+    /// The process of a rank has ended.
+    DeadRank,
+    /// The process of a rank was stopped.
+    StoppedRank,
+    /// A rank has not come, and computes all the time.
+    EndlessLoop,
+    /// A rank has not come, and is in a point-to-point call.
+    PointToPoint,
+}
+
+impl Kind {
+    /// Its name in outputs.
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::MissingRank => "missing-rank",
+            Kind::Mismatch => "mismatch",
+            Kind::Cycle => "cycle",
+            Kind::DeadRank => "dead-rank",
+            Kind::StoppedRank => "stopped-rank",
+            Kind::EndlessLoop => "endless-loop",
+            Kind::PointToPoint => "point-to-point",
+        }
+    }
+}
+
+/// Why the job does not go on, if some of its ranks have waited for `stuck_s` seconds for ranks that will not come or
+/// have not moved for so long either.
+pub fn verdict(snapshot: &Snapshot, stuck_s: f64) -> Option<Stuck> {
+    let graph = Graph::of(snapshot, stuck_s);
+    let mut waiting: Vec<u32> = graph.waiting().collect();
+    waiting.sort_by(|one, other| graph.unmoved(*other).total_cmp(&graph.unmoved(*one)));
+    waiting.into_iter().find_map(|rank| graph.cause_of(rank)).or_else(|| graph.cause_without_collectives())
+}
+
+/// Which rank waits for which.
+struct Graph<'s> {
+    snapshot: &'s Snapshot,
+    stuck_s: f64,
+    ranks: BTreeMap<u32, &'s RankNow>,
+    /// For each rank that waits in collective calls, these with the ranks that have not come.
+    missing: BTreeMap<u32, Vec<(Wait, Vec<u32>)>>,
+}
+
+impl<'s> Graph<'s> {
+    fn of(snapshot: &'s Snapshot, stuck_s: f64) -> Graph<'s> {
+        let ranks: BTreeMap<u32, &RankNow> = snapshot.ranks.iter().map(|rank| (rank.rank, rank)).collect();
+        let missing = snapshot.ranks.iter().filter(|rank| rank.state.is_alive()).map(|rank| {
+            let waits = rank.waits.iter().map(|&wait| (wait, snapshot.missing(rank.rank, wait)));
+            (rank.rank, waits.collect())
+        });
+        Graph { snapshot, stuck_s, missing: missing.collect(), ranks }
+    }
+
+    fn unmoved(&self, rank: u32) -> f64 {
+        self.ranks.get(&rank).map_or(0.0, |rank| rank.unmoved_s)
+    }
+
+    fn has_stood(&self, rank: u32) -> bool {
+        self.unmoved(rank) >= self.stuck_s
+    }
+
+    /// The ranks that have waited in a collective call for long enough.
+    fn waiting(&self) -> impl Iterator<Item = u32> + '_ {
+        let waits = self.missing.iter().filter(|(_, waits)| !waits.is_empty());
+        waits.map(|(&rank, _)| rank).filter(|&rank| self.has_stood(rank))
+    }
+
+    fn waits_for(&self, rank: u32) -> impl Iterator<Item = u32> + '_ {
+        self.missing.get(&rank).into_iter().flatten().flat_map(|(_, missing)| missing.iter().copied())
+    }
+
+    /// Whether a rank that others wait for waits itself, for ranks that may come. One in Finalize does not come.
+    fn goes_on_waiting(&self, rank: u32) -> bool {
+        self.ranks.get(&rank).is_some_and(|now| now.state != State::Finalize) && self.waits_for(rank).next().is_some()
+    }
+
+    /// All ranks that this one waits for, directly or through others.
+    fn reached_from(&self, rank: u32) -> BTreeSet<u32> {
+        let mut reached = BTreeSet::new();
+        let mut next: Vec<u32> = self.waits_for(rank).collect();
+        while let Some(other) = next.pop() {
+            if reached.insert(other) && self.goes_on_waiting(other) {
+                next.extend(self.waits_for(other));
+            }
+        }
+        reached
+    }
+
+    fn cause_of(&self, waiting: u32) -> Option<Stuck> {
+        let reached = self.reached_from(waiting);
+        if let Some(mismatch) = self.mismatch(waiting, &reached) {
+            return Some(mismatch);
+        }
+        if reached.is_empty() {
+            return self.gone_from_the_call(waiting);
+        }
+        let is = |state: State| self.those(&reached, |rank| rank.state == state);
+        for (state, kind) in [(State::Dead, Kind::DeadRank), (State::Stopped, Kind::StoppedRank)] {
+            if let Some(ranks) = is(state) {
+                return Some(self.stuck(kind, ranks, waiting, &reached));
+            }
+        }
+        if let Some(circle) = self.circle(waiting, &reached) {
+            return Some(self.stuck(Kind::Cycle, circle, waiting, &reached));
+        }
+        let never = |rank: &RankNow| matches!(rank.state, State::Finalize | State::Abort | State::Ended);
+        if let Some(ranks) = self.those(&reached, never) {
+            return Some(self.stuck(Kind::MissingRank, ranks, waiting, &reached));
+        }
+        if reached.iter().any(|&rank| !self.has_stood(rank)) {
+            return None;
+        }
+        let ends: BTreeSet<u32> = reached.iter().copied().filter(|&rank| !self.goes_on_waiting(rank)).collect();
+        let (kind, ranks) = self.cause_among(&ends)?;
+        Some(self.stuck(kind, ranks, waiting, &reached))
+    }
+
+    /// The cause among ranks that do not move.
+    fn cause_among(&self, ranks: &BTreeSet<u32>) -> Option<(Kind, Vec<u32>)> {
+        let loops = |rank: &RankNow| rank.state == State::Computing && rank.uses_processor == Some(true);
+        let kinds: [(Kind, &dyn Fn(&RankNow) -> bool); 3] = [
+            (Kind::EndlessLoop, &loops),
+            (Kind::MissingRank, &|rank| !loops(rank) && !rank.in_point_to_point),
+            (Kind::PointToPoint, &|rank| rank.in_point_to_point),
+        ];
+        kinds.into_iter().find_map(|(kind, is)| Some((kind, self.those(ranks, is)?)))
+    }
+
+    fn those(&self, ranks: &BTreeSet<u32>, is: impl Fn(&RankNow) -> bool) -> Option<Vec<u32>> {
+        let found: Vec<u32> =
+            ranks.iter().copied().filter(|rank| self.ranks.get(rank).is_some_and(|rank| is(rank))).collect();
+        (!found.is_empty()).then_some(found)
+    }
+
+    /// Where all have come and the call does not end: members that have ended, or were stopped inside it.
+    fn gone_from_the_call(&self, waiting: u32) -> Option<Stuck> {
+        let (wait, _) = self.missing.get(&waiting)?.first()?;
+        let members: BTreeSet<u32> = self.snapshot.members(*wait).into_iter().collect();
+        for (state, kind) in [(State::Dead, Kind::DeadRank), (State::Stopped, Kind::StoppedRank)] {
+            if let Some(ranks) = self.those(&members, |rank| rank.state == state) {
+                let Wait { communicator, sequence } = *wait;
+                return Some(Stuck { kind, ranks, communicator, sequence, seconds: self.unmoved(waiting) });
+            }
+        }
+        None
+    }
+
+    /// The mismatch at a call in which the rank, or one that it waits for, is.
+    fn mismatch(&self, waiting: u32, reached: &BTreeSet<u32>) -> Option<Stuck> {
+        let ranks = reached.iter().copied().filter(|&rank| self.has_stood(rank)).chain([waiting]);
+        let waits: Vec<Wait> =
+            ranks.filter_map(|rank| self.missing.get(&rank)).flatten().map(|(wait, _)| *wait).collect();
+        let found = self.snapshot.mismatches.iter().find(|mismatch| {
+            let at = (Some(mismatch.communicator), Some(mismatch.sequence));
+            waits.iter().any(|wait| (wait.communicator, wait.sequence) == at)
+        })?;
+        let largest = found.groups.iter().map(Vec::len).max()?;
+        let is_alone = found.groups.iter().filter(|group| group.len() == largest).count() == 1;
+        let others = found.groups.iter().filter(|group| !is_alone || group.len() < largest);
+        let mut ranks: Vec<u32> = others.flatten().copied().collect();
+        ranks.sort_unstable();
+        Some(Stuck {
+            kind: Kind::Mismatch,
+            ranks,
+            communicator: Some(found.communicator),
+            sequence: Some(found.sequence),
+            seconds: self.unmoved(waiting),
+        })
+    }
+
+    /// Ranks that wait for each other: those of the first circle that is reached, ascending.
+    fn circle(&self, waiting: u32, reached: &BTreeSet<u32>) -> Option<Vec<u32>> {
+        let is_in_it = |rank: u32| self.has_stood(rank) && self.goes_on_waiting(rank);
+        let candidates = reached.iter().copied().chain([waiting]).filter(|&rank| is_in_it(rank));
+        // Ranks reach each other where they are in one circle, or in several that share a rank.
+        let mut circles = candidates.filter_map(|rank| {
+            let from = self.reached_from(rank);
+            let is_mutual = |other: &u32| is_in_it(*other) && self.reached_from(*other).contains(&rank);
+            from.contains(&rank).then(|| from.iter().copied().filter(is_mutual).collect::<Vec<u32>>())
+        });
+        circles.next()
+    }
+
+    /// The verdict on these ranks, at the call in which others wait for them.
+    fn stuck(&self, kind: Kind, ranks: Vec<u32>, waiting: u32, reached: &BTreeSet<u32>) -> Stuck {
+        let waits_for_them = |rank: &u32| {
+            let waits = self.missing.get(rank)?.iter();
+            let mut waits = waits.filter(|(_, missing)| missing.iter().any(|rank| ranks.contains(rank)));
+            waits.next().map(|(wait, _)| *wait)
+        };
+        let wait = [waiting].iter().chain(reached).find_map(waits_for_them);
+        let seconds = ranks.iter().filter(|rank| self.ranks.get(rank).is_some_and(|rank| rank.state.is_alive()));
+        let seconds = seconds.map(|&rank| self.unmoved(rank)).fold(self.unmoved(waiting), f64::min);
+        let (communicator, sequence) = wait.map_or((None, None), |wait| (wait.communicator, wait.sequence));
+        Stuck { kind, ranks, communicator, sequence, seconds }
+    }
+
+    /// Where no rank waits in a collective call: all have stood for long, and some of them in a point-to-point call.
+    fn cause_without_collectives(&self) -> Option<Stuck> {
+        let all: BTreeSet<u32> = self.ranks.keys().copied().collect();
+        let is_at_rest = |rank: &&RankNow| rank.unmoved_s >= self.stuck_s || !rank.state.is_alive();
+        let in_point_to_point = |rank: &RankNow| rank.in_point_to_point && rank.state.is_alive();
+        if !self.snapshot.ranks.iter().all(|rank| is_at_rest(&rank)) {
+            return None;
+        }
+        let held = self.those(&all, in_point_to_point)?;
+        let seconds = held.iter().map(|&rank| self.unmoved(rank)).fold(f64::INFINITY, f64::min);
+        let is = |state: State| self.those(&all, |rank| rank.state == state);
+        let (kind, ranks) = match (is(State::Dead), is(State::Stopped)) {
+            (Some(dead), _) => (Kind::DeadRank, dead),
+            (None, Some(stopped)) => (Kind::StoppedRank, stopped),
+            (None, None) => {
+                let open = |rank: &RankNow| rank.state != State::Ended;
+                self.cause_among(&self.those(&all, open)?.into_iter().collect())?
+            }
+        };
+        Some(Stuck { kind, ranks, communicator: None, sequence: None, seconds })
+    }
+}

@@ -1,0 +1,194 @@
+//! A verdict for each kind of cause, and none where a rank moves.
+
+use super::snapshot::{CommunicatorNow, MismatchNow, RankNow, Snapshot, State, Wait};
+use super::verdict::{Kind, verdict};
+
+const STUCK_S: f64 = 10.0;
+const WORLD: usize = 0;
+const OTHER: usize = 1;
+
+/// A rank that has not moved for 20 s.
+fn rank(rank: u32, state: State) -> RankNow {
+    RankNow {
+        rank,
+        state,
+        function: None,
+        in_point_to_point: false,
+        in_error_handler: false,
+        has_threads: false,
+        waits: Vec::new(),
+        since_s: Some(20.0),
+        unmoved_s: 20.0,
+        uses_processor: None,
+    }
+}
+
+fn inside(number: u32, communicator: usize, sequence: u64) -> RankNow {
+    let wait = Wait { communicator: Some(communicator), sequence: Some(sequence) };
+    RankNow { waits: vec![wait], ..rank(number, State::InCall) }
+}
+
+fn in_receive(number: u32) -> RankNow {
+    RankNow { in_point_to_point: true, ..rank(number, State::OtherMpi) }
+}
+
+fn in_finalize(number: u32) -> RankNow {
+    RankNow { waits: vec![Wait { communicator: None, sequence: None }], ..rank(number, State::Finalize) }
+}
+
+/// MPI_COMM_WORLD, of which the ranks have begun so many calls, and another communicator of the same ranks.
+fn job(ranks: Vec<RankNow>, begun: &[u64], on_other: &[u64]) -> Snapshot {
+    let communicator = |name: &str, begun: &[u64]| CommunicatorNow {
+        name: name.to_owned(),
+        size: ranks.len() as u32,
+        members: (0..).zip(begun.iter().copied()).collect(),
+    };
+    let communicators = vec![communicator("MPI_COMM_WORLD", begun), communicator("other", on_other)];
+    Snapshot { ranks, communicators, mismatches: Vec::new() }
+}
+
+/// Rank 3 has not come to the eighth call, in which the others are.
+fn without_3(three: RankNow) -> Snapshot {
+    job(vec![inside(0, WORLD, 7), inside(1, WORLD, 7), inside(2, WORLD, 7), three], &[8, 8, 8, 7], &[0; 4])
+}
+
+#[track_caller]
+fn assert_found(snapshot: &Snapshot, kind: Kind, ranks: &[u32], place: Option<(usize, u64)>) {
+    let found = verdict(snapshot, STUCK_S).expect("a verdict");
+    assert_eq!((found.kind, &found.ranks[..]), (kind, ranks), "{found:?}");
+    assert_eq!(found.communicator.zip(found.sequence), place, "{found:?}");
+    assert!(found.seconds >= STUCK_S, "{found:?}");
+}
+
+#[test]
+fn a_rank_that_does_not_come_is_named_by_what_it_does() {
+    let computing = |uses| RankNow { uses_processor: uses, ..rank(3, State::Computing) };
+    let cases = [
+        (rank(3, State::OffProcessor), Kind::MissingRank),
+        (rank(3, State::OtherMpi), Kind::MissingRank),
+        (rank(3, State::Abort), Kind::MissingRank),
+        (rank(3, State::Ended), Kind::MissingRank),
+        (in_finalize(3), Kind::MissingRank),
+        (computing(None), Kind::MissingRank),
+        (computing(Some(false)), Kind::MissingRank),
+        (computing(Some(true)), Kind::EndlessLoop),
+        (rank(3, State::Dead), Kind::DeadRank),
+        (rank(3, State::Stopped), Kind::StoppedRank),
+        (in_receive(3), Kind::PointToPoint),
+    ];
+    for (three, kind) in cases {
+        assert_found(&without_3(three), kind, &[3], Some((WORLD, 7)));
+    }
+}
+
+#[test]
+fn a_rank_that_moves_may_come() {
+    let moving = |three: RankNow| RankNow { unmoved_s: 1.0, ..three };
+    let stands = [rank(3, State::Computing), rank(3, State::OffProcessor), in_receive(3), inside(3, OTHER, 0)];
+    for three in stands {
+        assert_eq!(verdict(&without_3(moving(three)), STUCK_S), None);
+    }
+    // What cannot move by itself, or never comes, need not have stood for long.
+    assert_found(&without_3(moving(rank(3, State::Dead))), Kind::DeadRank, &[3], Some((WORLD, 7)));
+}
+
+#[test]
+fn ranks_that_have_waited_shortly_are_no_cause() {
+    let mut snapshot = without_3(rank(3, State::Dead));
+    snapshot.ranks.iter_mut().for_each(|rank| rank.unmoved_s = 9.0);
+    assert_eq!(verdict(&snapshot, STUCK_S), None);
+}
+
+#[test]
+fn a_rank_in_a_receive_may_wait_for_one_that_moves() {
+    let mut snapshot = without_3(in_receive(3));
+    snapshot.ranks[2] = RankNow { unmoved_s: 0.5, ..rank(2, State::Computing) };
+    snapshot.communicators[WORLD].members[2].1 = 7;
+    assert_eq!(verdict(&snapshot, STUCK_S), None);
+    snapshot.ranks[2] = RankNow { uses_processor: Some(true), ..rank(2, State::Computing) };
+    assert_found(&snapshot, Kind::EndlessLoop, &[2], Some((WORLD, 7)));
+}
+
+#[test]
+fn two_communicators_in_another_order_make_a_cycle() {
+    let two = job(vec![inside(0, WORLD, 7), inside(1, OTHER, 3)], &[8, 7], &[3, 4]);
+    assert_found(&two, Kind::Cycle, &[0, 1], Some((WORLD, 7)));
+    // Rank 2 waits for the cycle and is not of it; rank 3 goes on.
+    let four = job(
+        vec![
+            inside(0, WORLD, 7),
+            inside(1, OTHER, 3),
+            inside(2, WORLD, 7),
+            RankNow { unmoved_s: 0.1, ..rank(3, State::Computing) },
+        ],
+        &[8, 7, 8, 7],
+        &[3, 4, 4, 4],
+    );
+    assert_found(&four, Kind::Cycle, &[0, 1], Some((WORLD, 7)));
+}
+
+#[test]
+fn the_way_through_other_ranks_leads_to_the_cause() {
+    // Rank 0 waits for 1 on one communicator, 1 for 2 on the other, and 2 is stopped.
+    let snapshot = job(vec![inside(0, WORLD, 7), inside(1, OTHER, 3), rank(2, State::Stopped)], &[8, 7, 8], &[4, 4, 3]);
+    assert_found(&snapshot, Kind::StoppedRank, &[2], Some((OTHER, 3)));
+}
+
+#[test]
+fn calls_that_do_not_belong_together_come_first() {
+    let mut snapshot = job((0..4).map(|rank| inside(rank, WORLD, 7)).collect(), &[8; 4], &[0; 4]);
+    assert_eq!(verdict(&snapshot, STUCK_S), None, "all are inside: the call may be slow");
+    let mismatch = |groups: &[&[u32]]| MismatchNow {
+        communicator: WORLD,
+        sequence: 7,
+        groups: groups.iter().map(|ranks| ranks.to_vec()).collect(),
+    };
+    snapshot.mismatches = vec![mismatch(&[&[0, 1, 3], &[2]])];
+    assert_found(&snapshot, Kind::Mismatch, &[2], Some((WORLD, 7)));
+    snapshot.mismatches = vec![mismatch(&[&[0, 3], &[1, 2]])];
+    assert_found(&snapshot, Kind::Mismatch, &[0, 1, 2, 3], Some((WORLD, 7)));
+    // One that was passed before does not hold them.
+    snapshot.mismatches[0].sequence = 5;
+    assert_eq!(verdict(&snapshot, STUCK_S), None);
+}
+
+#[test]
+fn a_call_that_all_have_entered_waits_for_a_rank_that_died_in_it() {
+    let mut snapshot = job((0..4).map(|rank| inside(rank, WORLD, 7)).collect(), &[8; 4], &[0; 4]);
+    snapshot.ranks[1] = RankNow { waits: Vec::new(), ..rank(1, State::Dead) };
+    assert_found(&snapshot, Kind::DeadRank, &[1], Some((WORLD, 7)));
+    snapshot.ranks[1].state = State::Stopped;
+    assert_found(&snapshot, Kind::StoppedRank, &[1], Some((WORLD, 7)));
+}
+
+#[test]
+fn ranks_in_finalize_wait_for_those_that_are_not() {
+    let looping = RankNow { uses_processor: Some(true), ..rank(2, State::Computing) };
+    let snapshot = job(vec![in_finalize(0), in_finalize(1), looping], &[8; 3], &[0; 3]);
+    assert_found(&snapshot, Kind::EndlessLoop, &[2], None);
+    // A rank in a call that the others will not come to: they are in Finalize.
+    let snapshot = job(vec![in_finalize(0), in_finalize(1), inside(2, WORLD, 8)], &[8, 8, 9], &[0; 3]);
+    assert_found(&snapshot, Kind::MissingRank, &[0, 1], Some((WORLD, 8)));
+    let ended = job(vec![in_finalize(0), rank(1, State::Ended)], &[8; 2], &[0; 2]);
+    assert_eq!(verdict(&ended, STUCK_S), None, "it has written its trace");
+}
+
+#[test]
+fn receives_alone_are_a_cause_when_nothing_moves() {
+    let mut snapshot = job(vec![in_receive(0), in_receive(1), rank(2, State::Ended)], &[8; 3], &[0; 3]);
+    assert_found(&snapshot, Kind::PointToPoint, &[0, 1], None);
+    snapshot.ranks[2] = rank(2, State::Dead);
+    assert_found(&snapshot, Kind::DeadRank, &[2], None);
+    snapshot.ranks[2] = RankNow { unmoved_s: 0.1, ..rank(2, State::Computing) };
+    assert_eq!(verdict(&snapshot, STUCK_S), None);
+    let computing = job(vec![rank(0, State::Computing), rank(1, State::Computing)], &[8; 2], &[0; 2]);
+    assert_eq!(verdict(&computing, STUCK_S), None, "they wait for nothing");
+}
+
+#[test]
+fn of_a_trace_there_is_no_time() {
+    let mut snapshot = without_3(rank(3, State::Computing));
+    snapshot.ranks.iter_mut().for_each(|rank| rank.unmoved_s = f64::INFINITY);
+    let found = verdict(&snapshot, 0.0).unwrap();
+    assert_eq!((found.kind, found.ranks, found.seconds), (Kind::MissingRank, vec![3], f64::INFINITY));
+}

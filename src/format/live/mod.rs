@@ -1,0 +1,134 @@
+//! The segments of processes that run: found, and read without disturbing them.
+//!
+//! A segment is read by pread, never mapped: the file may be cut short at any time, which would end a process that has
+//! it mapped with SIGBUS. No lock is taken; what may change meanwhile is read under the words that
+//! `interpose/src/record/publication.rs` describes ([`copy`]).
+
+pub mod copy;
+#[cfg(test)]
+mod copy_tests;
+pub mod joined;
+pub mod now;
+
+use std::fs::File;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use bytemuck::Zeroable;
+use mpitrace_platform::node_files;
+
+use crate::layout::{RankHeader, SegmentHeader};
+use crate::{TraceError, segment};
+
+/// The segment of a process, living or not.
+#[derive(Debug)]
+pub struct Segment {
+    /// The file.
+    pub path: PathBuf,
+    /// What the process knows of itself.
+    pub rank: RankHeader,
+    /// The number that `mpitrace run` gave the job; 0: none.
+    pub run: u32,
+    /// The process that holds the file's lock, as this process numbers it.
+    pub holder: Holder,
+    file: File,
+}
+
+/// Which process holds the lock of a segment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Holder {
+    /// None: the process has ended, or has closed the file.
+    Nobody,
+    /// A process that cannot be seen from here, in another namespace of process numbers.
+    Unseen,
+    /// This one.
+    Process(u32),
+}
+
+/// The segments of the user `uid` in these folders, of processes that live and of others. A folder that does not exist
+/// or cannot be read holds none; what is not a segment is passed over.
+pub fn segments(folders: &[PathBuf], uid: u32) -> Vec<Segment> {
+    let prefix = node_files::prefix(uid);
+    let mut found = Vec::new();
+    for folder in folders {
+        for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+            let name = entry.file_name();
+            let name = name.to_string_lossy();
+            if name.starts_with(&prefix) && name.ends_with(node_files::SEGMENT) {
+                found.extend(Segment::open(&entry.path(), uid));
+            }
+        }
+    }
+    found
+}
+
+/// The processes of the user `uid` that have announced themselves in `MPI_Init` in these folders, each with its job's
+/// key, by which the ranks of one launch know each other. Some may have ended there.
+pub fn in_init(folders: &[PathBuf], uid: u32) -> Vec<(String, u32)> {
+    let prefix = node_files::prefix(uid);
+    let parse = |name: &str| {
+        let name = name.strip_prefix(&prefix)?.strip_suffix(node_files::PRESENT)?;
+        // Key, host, process, time; the host's name may have the sign in between too.
+        let pid = name.rsplit('-').nth(1)?.parse().ok()?;
+        Some((name.split('-').next()?.to_owned(), pid))
+    };
+    let entries = folders.iter().filter_map(|folder| std::fs::read_dir(folder).ok()).flatten().flatten();
+    entries.filter_map(|entry| parse(&entry.file_name().to_string_lossy())).collect()
+}
+
+impl Segment {
+    /// `None`: not a segment of the user `uid`.
+    pub fn open(path: &Path, uid: u32) -> Option<Segment> {
+        let flags = libc::O_NONBLOCK | libc::O_NOFOLLOW;
+        let file = File::options().read(true).custom_flags(flags).open(path).ok()?;
+        let metadata = file.metadata().ok()?;
+        if !metadata.is_file() || metadata.uid() != uid {
+            return None;
+        }
+        let SegmentHeader { rank, run, .. } = read_header(path, &file).ok()?;
+        // Asked after the header was found: a process takes the lock before it writes one.
+        let holder = holder(&file);
+        Some(Segment { path: path.to_owned(), rank, run, holder, file })
+    }
+
+    /// The key of the job in the file's name, by which the ranks of one launch know each other.
+    pub fn job_key(&self) -> Option<&str> {
+        let name = self.path.file_name()?.to_str()?;
+        name.strip_suffix(node_files::SEGMENT)?.rsplit('-').nth(1)
+    }
+
+    /// Reads the header and the lock again.
+    ///
+    /// # Errors
+    /// The file holds no segment any more.
+    pub fn refresh(&mut self) -> Result<(), TraceError> {
+        self.rank = read_header(&self.path, &self.file)?.rank;
+        self.holder = holder(&self.file);
+        Ok(())
+    }
+}
+
+/// The checked header.
+fn read_header(path: &Path, file: &File) -> Result<SegmentHeader, TraceError> {
+    let mut header = SegmentHeader::zeroed();
+    file.read_exact_at(bytemuck::bytes_of_mut(&mut header), 0)
+        .map_err(|_| TraceError::damaged(path, "is too short to be a segment"))?;
+    segment::header(path, bytemuck::bytes_of(&header)).copied()
+}
+
+/// Which process holds the lock that a traced process takes on its segment. It ends with the process, however that
+/// ended.
+fn holder(file: &File) -> Holder {
+    // SAFETY: a flock of zeros is a valid value; l_start = l_len = 0 means the whole file.
+    let mut lock: libc::flock = unsafe { std::mem::zeroed() };
+    lock.l_type = libc::F_WRLCK as _;
+    lock.l_whence = libc::SEEK_SET as _;
+    // SAFETY: the descriptor is open and `lock` outlives the call.
+    let answered = unsafe { libc::fcntl(file.as_raw_fd(), libc::F_GETLK, &raw mut lock) } == 0;
+    match (answered && lock.l_type != libc::F_UNLCK as libc::c_short, u32::try_from(lock.l_pid)) {
+        (false, _) => Holder::Nobody,
+        (true, Ok(pid)) if pid > 0 => Holder::Process(pid),
+        (true, _) => Holder::Unseen,
+    }
+}

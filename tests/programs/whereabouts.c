@@ -1,0 +1,59 @@
+/* whereabouts HOW: five Allreduces, and then each rank is somewhere for a while.
+ *   recv       rank 0 in a receive, which rank 1 answers after 3 s
+ *   wait       rank 0 in MPI_Wait for it
+ *   probe      rank 0 in MPI_Probe for it
+ *   barrier    rank 0 in a Barrier, which rank 1 enters after 3 s
+ *   finalize   rank 0 in MPI_Finalize, which rank 1 enters after 3 s
+ *   polls      rank 0 tests for the message, again and again
+ *   long       rank 0 in a Barrier, which rank 1 enters after a minute
+ *   many       rank 0 in one receive after the other, for 3 s, none of which lasts
+ * With a second argument rank 1 kills itself after 1 s. */
+#include "report.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+int main(int argc, char **argv)
+{
+    const char *how = argc > 1 ? argv[1] : "recv";
+    int number = 0, flag = 0;
+    double mine = 1, sum = 0;
+    MPI_Request request;
+    MPI_Init(&argc, &argv);
+    world();
+    for (int i = 0; i < 5; i++) MPI_Allreduce(&mine, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    if (!strcmp(how, "many")) {
+        for (int i = 0; i < 300; i++) {
+            if (world_rank == 0) MPI_Recv(&number, 1, MPI_INT, 1, i, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+            if (world_rank == 1) {
+                usleep(10000);
+                MPI_Send(&i, 1, MPI_INT, 0, i, MPI_COMM_WORLD);
+            }
+        }
+        report("received %d", number);
+        MPI_Finalize();
+        return 0;
+    }
+    if (world_rank == 0) {
+        if (!strcmp(how, "recv")) MPI_Recv(&number, 1, MPI_INT, 1, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        if (!strcmp(how, "probe")) MPI_Probe(1, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        if (!strcmp(how, "wait") || !strcmp(how, "polls")) {
+            MPI_Irecv(&number, 1, MPI_INT, 1, 7, MPI_COMM_WORLD, &request);
+            while (!strcmp(how, "polls") && !flag) MPI_Test(&request, &flag, MPI_STATUS_IGNORE);
+            if (!flag) MPI_Wait(&request, MPI_STATUS_IGNORE);
+        }
+        if (!strcmp(how, "probe")) MPI_Recv(&number, 1, MPI_INT, 1, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    }
+    if (world_rank == 1) {
+        sleep(strcmp(how, "long") ? 1 : 60);
+        if (argc > 2) kill(getpid(), SIGKILL);
+        sleep(2);
+        number = 42;
+        if (strcmp(how, "barrier") && strcmp(how, "long") && strcmp(how, "finalize"))
+            MPI_Send(&number, 1, MPI_INT, 0, 7, MPI_COMM_WORLD);
+    }
+    if (!strcmp(how, "barrier") || !strcmp(how, "long")) MPI_Barrier(MPI_COMM_WORLD);
+    report("received %d", number);
+    MPI_Finalize();
+    return 0;
+}

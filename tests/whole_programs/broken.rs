@@ -1,0 +1,391 @@
+//! Programs that do not go on, looked at while they run and after they were killed: `mpitrace watch` and `info` name
+//! the ranks that are the cause, and their calls. Programs that are only slow get no verdict.
+
+use crate::support::binaries::companion;
+use crate::support::process::{self, Finished, Running};
+use crate::support::{Case, First, On, Test, litter};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use std::fs;
+use std::process::Command;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+/// Seconds without movement after which there is a verdict on a broken program.
+const STUCK_S: f64 = 1.0;
+/// The same for slow programs, whose steps take a tenth of it.
+const SLOW_STUCK_S: f64 = 2.0;
+/// A broken program has to have got a verdict by then, on however busy a machine.
+const LIMIT: Duration = Duration::from_secs(100);
+
+/// Open MPI and MPICH.
+const LIBRARIES: On = On::Only(&["ompi4", "mpich4", "mpich5", "ompi5"]);
+
+macro_rules! broken {
+    ($(($name:literal, $which:ident, $first:expr),)*) => {
+        pub const TESTS: &[Test] = &[
+            $(Test { first: $first, ..Test::new($name, |case| is_found(case, &programs::$which)).on(LIBRARIES) },)*
+            Test::new("no_verdict_on_programs_that_are_slow", slow).on(LIBRARIES).second_tier(),
+            Test::new("no_verdict_on_a_master_and_a_sleeper", |case| slow_ones(case, &["master", "sleeping"]))
+                .on(On::Only(&["ompi4", "mpich4"])),
+            crate::cluster::test("a_rank_on_another_node_is_named", on_another_node)
+                .on(On::Only(&["mpich5", "ompi5"]))
+                .second_tier(),
+            Test::new("a_job_is_found_by_its_processes", job_is_found).on(On::Any),
+            Test::new("no_job_is_one_clear_line", no_job).on(On::Any),
+        ];
+    };
+}
+
+const TWO: First = First::On(&["ompi4", "mpich4"]);
+
+broken! {
+    ("order_of_communicators", ORDER, TWO),
+    ("circle_of_four", CIRCLE, First::One),
+    ("missing_rank", MISSING, First::One),
+    ("endless_loop", LOOPS, First::One),
+    ("wrong_root", ROOT, First::None),
+    ("wrong_count", COUNT, First::None),
+    ("wrong_operator", OPERATOR, First::None),
+    ("wrong_function", FUNCTION, First::One),
+    ("exit_without_finalize", LEAVES, First::None),
+    ("crash", CRASHES, First::None),
+    ("stopped_rank", STOPS, First::One),
+    ("finalize_without_one_rank", FINALIZE, First::None),
+    ("one_rank_in_finalize", EARLY_FINALIZE, First::One),
+    ("receive_never_answered", RECEIVE, TWO),
+    ("request_never_complete", REQUEST, First::None),
+    ("probe_never_answered", PROBE, First::None),
+    ("receives_of_all", RECEIVES, First::None),
+    ("signal_handler", HANDLER, First::None),
+    ("signal_handler_that_loops", HANDLER_LOOPS, First::None),
+    ("non_blocking_call_of_others", NON_BLOCKING, First::One),
+    ("one_call_fewer", FEWER, First::None),
+    ("error_handler", ERROR_HANDLER, First::None),
+    ("another_mpi_call", COMMUNICATOR, First::None),
+    ("half_of_the_ranks", HALF, First::None),
+}
+
+/// What is to be said of a program.
+pub struct Broken {
+    which: &'static str,
+    ranks: u32,
+    live: Expected,
+    /// Of the trace that is recovered after the job was killed, or has died.
+    dead: Verdict,
+}
+
+/// What is to be said of it while it runs.
+enum Expected {
+    Verdict(Verdict),
+    /// The job may die of it at once, which is the library's affair.
+    OrDies(Verdict),
+    /// A mismatch is found, whether the library goes on or not.
+    Mismatch(&'static str),
+}
+
+/// Kind, ranks, communicator and function of the others' call.
+type Verdict = (&'static str, &'static [u32], Option<&'static str>);
+
+const WORLD: Option<&str> = Some("MPI_COMM_WORLD");
+
+mod programs {
+    use super::{Broken, Expected, Verdict, WORLD};
+
+    const fn program(which: &'static str, live: Expected, dead: Verdict) -> Broken {
+        Broken { which, ranks: 3, live, dead }
+    }
+
+    /// A program on which both verdicts are the same.
+    const fn same(which: &'static str, verdict: Verdict) -> Broken {
+        program(which, Expected::Verdict(verdict), verdict)
+    }
+
+    const NOT_COME: Verdict = ("missing-rank", &[1], WORLD);
+
+    pub const ORDER: Broken = same("order", ("cycle", &[0, 1, 2], None));
+    pub const CIRCLE: Broken = Broken { ranks: 4, ..same("circle", ("cycle", &[0, 1, 2, 3], None)) };
+    pub const MISSING: Broken = same("missing", NOT_COME);
+    pub const LOOPS: Broken = program("loops", Expected::Verdict(("endless-loop", &[1], WORLD)), NOT_COME);
+    pub const ROOT: Broken = program("root", Expected::Mismatch("root"), ("mismatch", &[2], WORLD));
+    pub const COUNT: Broken = program("count", Expected::Mismatch("size"), ("mismatch", &[1], WORLD));
+    pub const OPERATOR: Broken = program("operator", Expected::Mismatch("operator"), ("mismatch", &[1], WORLD));
+    pub const FUNCTION: Broken = program("function", Expected::Mismatch("function"), ("mismatch", &[1], WORLD));
+    pub const LEAVES: Broken = program("leaves", Expected::OrDies(("dead-rank", &[1], WORLD)), NOT_COME);
+    pub const CRASHES: Broken = program("crashes", Expected::OrDies(("dead-rank", &[1], WORLD)), NOT_COME);
+    pub const STOPS: Broken = program("stops", Expected::Verdict(("stopped-rank", &[1], WORLD)), NOT_COME);
+    pub const FINALIZE: Broken = same("finalize", ("missing-rank", &[1], None));
+    pub const EARLY_FINALIZE: Broken = same("early_finalize", NOT_COME);
+    pub const RECEIVE: Broken = same("receive", ("point-to-point", &[1], WORLD));
+    pub const REQUEST: Broken = same("request", ("point-to-point", &[1], WORLD));
+    pub const PROBE: Broken = same("probe", ("point-to-point", &[1], WORLD));
+    pub const RECEIVES: Broken = same("receives", ("point-to-point", &[0, 1, 2], None));
+    pub const HANDLER: Broken = same("handler", NOT_COME);
+    pub const HANDLER_LOOPS: Broken =
+        program("handler_loops", Expected::Verdict(("endless-loop", &[1], WORLD)), NOT_COME);
+    pub const NON_BLOCKING: Broken = same("non_blocking", NOT_COME);
+    pub const FEWER: Broken = same("fewer", ("cycle", &[0, 1, 2], None));
+    pub const ERROR_HANDLER: Broken = same("error_handler", ("point-to-point", &[1], WORLD));
+    pub const COMMUNICATOR: Broken = same("communicator", ("missing-rank", &[1], None));
+    pub const HALF: Broken = Broken { ranks: 4, ..same("half", ("missing-rank", &[1], None)) };
+}
+
+/// A look, by the keys of JSON.
+#[derive(Deserialize, Debug)]
+struct Look {
+    job: String,
+    ranks: Option<u32>,
+    #[serde(rename = "where")]
+    places: Vec<Place>,
+    mismatches: Vec<Mismatch>,
+    stuck: Option<Stuck>,
+}
+
+/// What `info` says of a trace beside that.
+#[derive(Deserialize, Debug)]
+struct Info {
+    #[serde(rename = "where")]
+    places: Vec<Place>,
+    mismatches: Vec<Mismatch>,
+    stuck: Option<Stuck>,
+}
+
+#[derive(Deserialize, Debug)]
+struct Place {
+    rank: Option<u32>,
+    state: String,
+    function: Option<String>,
+}
+
+#[derive(Deserialize, Debug)]
+struct Mismatch {
+    kind: String,
+    calls: Vec<MismatchedCall>,
+}
+
+#[derive(Deserialize, Debug)]
+struct MismatchedCall {
+    ranks: Vec<u32>,
+}
+
+#[derive(Deserialize, Debug)]
+struct Stuck {
+    kind: String,
+    ranks: Vec<u32>,
+    communicator: Option<String>,
+    seconds: Option<f64>,
+}
+
+#[derive(Deserialize, Debug)]
+struct Listed {
+    job: String,
+    processes: Vec<u32>,
+}
+
+/// The companion with these words, looking for jobs of this test alone.
+fn mpitrace(case: &Case, words: &[&str]) -> Finished {
+    static CALLS: AtomicU32 = AtomicU32::new(0);
+    let number = CALLS.fetch_add(1, Ordering::Relaxed);
+    let mut command = Command::new(companion());
+    // Nor is there anything to be found in the temporary folder.
+    command.args(words).env("MPITRACE_SEGMENT_DIR", &case.segments.0).env("TMPDIR", &case.segments.0);
+    process::run(command, &case.folder.join(format!("companion{number}")), LIMIT)
+}
+
+#[track_caller]
+fn parsed<T: DeserializeOwned>(finished: &Finished) -> T {
+    serde_json::from_str(&finished.stdout)
+        .unwrap_or_else(|error| panic!("{error}; stdout:\n{}\nstderr:\n{}", finished.stdout, finished.stderr))
+}
+
+/// The jobs of this test. Other jobs of this user may run on the machine.
+fn jobs(case: &Case) -> Vec<Listed> {
+    let own = segments(case);
+    let mut jobs: Vec<Listed> = parsed(&mpitrace(case, &["watch", "--list", "--json"]));
+    jobs.retain(|job| own.iter().any(|name| name.contains(&job.job)));
+    jobs
+}
+
+fn segments(case: &Case) -> Vec<String> {
+    case.segments.left().into_iter().filter(|name| name.ends_with(".segment")).collect()
+}
+
+/// Looks at the job of this test, if it runs.
+fn look(case: &Case, stuck_s: f64) -> Option<Look> {
+    let job = jobs(case).pop()?.job;
+    let stuck_s = stuck_s.to_string();
+    let finished = mpitrace(case, &["watch", &job, "--once", "--json", "--stuck", &stuck_s]);
+    (finished.code != 2).then(|| parsed(&finished))
+}
+
+fn is_found(case: &Case, program: &Broken) {
+    let mut running = case.launch(program.ranks, "broken.c").arg(program.which).trace().start();
+    let looked = until_it_is_found(case, program, &mut running);
+    // The ranks are this test's own processes: killed at once, wherever they are.
+    let processes: Vec<u32> = jobs(case).iter().flat_map(|job| job.processes.clone()).collect();
+    processes.iter().for_each(|&process| process::signal(process, libc::SIGKILL));
+    drop(running);
+    litter::sweep();
+    let trace = case.recover_soon();
+    let info: Info = parsed(&mpitrace(case, &["info", "--json", &trace.path.display().to_string()]));
+    println!("{}: live {looked:?}\ndead {info:?}", program.which);
+    let found = (!info.places.is_empty()).then_some(()).and(info.stuck.as_ref());
+    match (&program.live, found) {
+        // A library that has got through leaves nothing that is stuck.
+        (Expected::Mismatch(kind), found) => {
+            let (_, ranks, _) = program.dead;
+            assert_mismatch(&info.mismatches, kind, ranks);
+            if let Some(stuck) = found.filter(|stuck| stuck.kind == "mismatch") {
+                assert_eq!(stuck.ranks, ranks);
+            }
+        }
+        (_, Some(stuck)) => assert_verdict(stuck, program.dead),
+        (_, None) => panic!("no verdict on the trace: {info:?}"),
+    }
+}
+
+/// Looks at a program until there is the verdict, or it has died.
+fn until_it_is_found(case: &Case, program: &Broken, running: &mut Running) -> Option<Look> {
+    let started = Instant::now();
+    loop {
+        let ended = running.has_ended();
+        let looked = look(case, STUCK_S);
+        match (&program.live, &looked) {
+            (Expected::Verdict(verdict) | Expected::OrDies(verdict), Some(Look { stuck: Some(stuck), .. })) => {
+                assert_verdict(stuck, *verdict);
+                assert!(stuck.seconds.is_none_or(|seconds| seconds >= STUCK_S), "{stuck:?}");
+                return looked;
+            }
+            (Expected::Mismatch(kind), Some(Look { mismatches, stuck, .. })) if !mismatches.is_empty() => {
+                assert_mismatch(mismatches, kind, program.dead.1);
+                if let Some(stuck) = stuck {
+                    assert_verdict(stuck, program.dead);
+                }
+                return looked;
+            }
+            (Expected::OrDies(_) | Expected::Mismatch(_), None) if ended => return None,
+            _ => {}
+        }
+        assert!(!ended, "{} has ended by itself\n{}", program.which, running.stderr());
+        assert!(started.elapsed() < LIMIT, "no verdict on {}: {looked:?}\n{}", program.which, running.stderr());
+        sleep(Duration::from_millis(200));
+    }
+}
+
+#[track_caller]
+fn assert_verdict(stuck: &Stuck, (kind, ranks, communicator): Verdict) {
+    assert_eq!((stuck.kind.as_str(), &stuck.ranks[..]), (kind, ranks), "{stuck:?}");
+    if communicator.is_some() {
+        assert_eq!(stuck.communicator.as_deref(), communicator, "{stuck:?}");
+    }
+}
+
+/// One mismatch, of which one of the groups is these ranks.
+#[track_caller]
+fn assert_mismatch(found: &[Mismatch], kind: &str, ranks: &[u32]) {
+    let [mismatch, ..] = found else { panic!("no mismatch") };
+    assert_eq!(mismatch.kind, kind, "{mismatch:?}");
+    assert!(mismatch.calls.iter().any(|call| call.ranks == ranks), "{mismatch:?}");
+}
+
+/// All of healthy_slow.c.
+fn slow(case: &Case) {
+    let source = fs::read_to_string(crate::support::build::source("healthy_slow.c")).expect("the source");
+    let names = source.lines().flat_map(|line| line.split("{\"").skip(1)).filter_map(|rest| rest.split('"').next());
+    let names: Vec<&str> = names.collect();
+    assert!(names.len() >= 20, "{names:?}");
+    slow_ones(case, &names);
+}
+
+fn slow_ones(case: &Case, names: &[&str]) {
+    for name in names {
+        let mut running = case.launch(3, "healthy_slow.c").arg(*name).arg("5").trace().start();
+        let mut looks = 0;
+        let mut verdicts = Vec::new();
+        while !running.has_ended() {
+            if let Some(look) = look(case, SLOW_STUCK_S) {
+                looks += 1;
+                verdicts.extend(look.stuck.is_some().then(|| format!("{look:?}")));
+                assert!(look.mismatches.is_empty(), "{name}: {look:?}");
+            }
+        }
+        // On a busy machine a step may take as long as that: then it is not wrong to say so.
+        let stderr = running.stderr();
+        let steps = stderr.lines().filter_map(|line| line.strip_prefix("longest step of a rank: "));
+        let longest = steps.filter_map(|step| step.trim_end_matches(" s").parse().ok()).fold(0.0, f64::max);
+        println!("{name}: {looks} looks, longest step {longest} s");
+        assert!(longest >= SLOW_STUCK_S / 2.0 || verdicts.is_empty(), "{name}: {verdicts:#?}\n{stderr}");
+        case.segments.empty();
+    }
+}
+
+/// A job is named by its key, the start of it, and each of its processes; the list shows it.
+fn job_is_found(case: &Case) {
+    let mut running = case.launch(2, "broken.c").arg("receives").trace().start();
+    let job = loop {
+        match jobs(case).pop() {
+            Some(job) if job.processes.len() == 2 => break job,
+            _ => assert!(!running.has_ended(), "{}", running.stderr()),
+        }
+        sleep(Duration::from_millis(100));
+    };
+    let names = [job.job.clone(), job.job[..8].to_owned(), job.processes[1].to_string()];
+    for name in names {
+        let finished = mpitrace(case, &["watch", &name, "--once", "--json", "--stuck", "0.2"]);
+        let look: Look = parsed(&finished);
+        assert_eq!(look.job, job.job);
+        assert!(look.ranks.is_none_or(|ranks| ranks == 2), "{look:?}");
+    }
+    let screen = mpitrace(case, &["watch", &job.job, "--once", "--stuck", "0.2"]);
+    assert!(screen.stdout.contains("MPI_Recv") && screen.stdout.contains("point-to-point"), "{}", screen.stdout);
+    assert_eq!(screen.code, 1, "a finding");
+    job.processes.iter().for_each(|&process| process::signal(process, libc::SIGKILL));
+    drop(running);
+    litter::sweep();
+    let info: Info = parsed(&mpitrace(case, &["info", "--json", &case.recover_soon().path.display().to_string()]));
+    let place = info.places.first().expect("where rank 0 was");
+    assert_eq!((place.rank, place.state.as_str()), (Some(0), "other_mpi"));
+    assert_eq!(place.function.as_deref(), Some("MPI_Recv"));
+}
+
+/// A job of a rank on each of three nodes, that of the second one missing, looked at from the first: by Slurm, and by
+/// words of the user's.
+fn on_another_node(case: &Case) {
+    let interface = if case.mpi.name.starts_with("ompi") { "pmix" } else { "pmi2" };
+    let program = crate::support::build::program(case.mpi, "broken.c");
+    let text = "srun --mpi=$3 -N3 --ntasks-per-node=1 env LD_PRELOAD=\"$2\" MPITRACE_SEGMENT_DIR=/dev/shm \
+             MPITRACE_OUTPUT=lost.mpitrace \"$0\" missing &
+         by=\"$(command -v at)\"
+         for k in $(seq 40); do
+             sleep 1
+             code=0
+             at n1 \"$1\" watch --once --json --stuck 2 >by-slurm || code=$?
+             [ $code != 1 ] || break
+         done
+         at n1 \"$1\" watch --once --json --stuck 2 --nodes 'n[1-3]' --by \"'$by %n'\" >by-words || :
+         scancel --name=env
+         cat by-slurm by-words";
+    let mut command = Command::new(crate::cluster::script("cluster.sh"));
+    command.arg(crate::cluster::cluster_folder(case)).args(["bash", "-uc", text]);
+    command.arg(program).arg(companion()).arg(crate::support::tracer()).arg(interface);
+    command.envs(case.mpi.environment.iter().map(|(name, value)| (name, value)));
+    command.env("KEEP", format!("{} {}", crate::support::root().display(), crate::support::TARGET.display()));
+    command.env_remove("LD_PRELOAD").current_dir(&case.folder);
+    let finished = process::run(command, &case.folder.join("output"), Duration::from_secs(118));
+    let looks: Result<Vec<Look>, _> = serde_json::Deserializer::from_str(&finished.stdout).into_iter().collect();
+    let looks = looks.unwrap_or_else(|error| panic!("{error} in {}\n{}", finished.stdout, finished.stderr));
+    assert_eq!(looks.len(), 2, "{looks:?}\n{}", finished.stderr);
+    for look in looks {
+        let ranks: Vec<Option<u32>> = look.places.iter().map(|place| place.rank).collect();
+        assert_eq!(ranks, [Some(0), Some(1), Some(2)], "{look:?}\n{}", finished.stderr);
+        assert_verdict(look.stuck.as_ref().expect("a verdict"), ("missing-rank", &[1], WORLD));
+    }
+}
+
+fn no_job(case: &Case) {
+    let finished = mpitrace(case, &["watch", "no-such-job", "--once"]);
+    crate::support::companion::assert_refused(&finished, "a job that does not run");
+    let finished = mpitrace(case, &["watch", "--stuck", "-1"]);
+    crate::support::companion::assert_refused(&finished, "a time below 0");
+}

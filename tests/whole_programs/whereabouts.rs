@@ -1,0 +1,203 @@
+//! Where ranks are outside of recorded calls, ranks that are stuck in a call, and jobs that die under `mpitrace run`.
+
+use crate::support::companion::mpitrace;
+use crate::support::{Case, On, Outcome, Test, Trace, binaries, litter};
+use mpitrace::reader;
+use mpitrace_format::layout::{activity, state};
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::thread::sleep;
+use std::time::Duration;
+
+pub const TESTS: &[Test] = &[
+    Test::new("a_rank_in_a_receive_is_seen_there", |case| point_to_point(case, "recv", "MPI_Recv")),
+    Test::new("a_rank_that_waits_for_a_message_is_seen_there", |case| point_to_point(case, "wait", "MPI_Wait")),
+    Test::new("a_rank_that_probes_is_seen_there", |case| point_to_point(case, "probe", "MPI_Probe")),
+    Test::new("a_rank_in_finalize_is_seen_there", finalize),
+    Test::new("stuck_ranks_say_so_and_go_on", stuck),
+    Test::new("stuck_ranks_leave_a_copy_that_outlives_the_node", copy),
+    Test::new("ranks_that_are_in_no_call_for_long_are_not_stuck", not_stuck),
+    Test::new("a_job_that_dies_under_run_is_recovered_at_once", |case| dies(case, "kill")),
+    Test::new("a_job_that_aborts_under_run_is_recovered_at_once", |case| dies(case, "abort")),
+    Test::new("a_job_that_is_ended_under_run_is_recovered_at_once", ended).on(On::Any),
+    Test::new("a_job_without_mpi_under_run_has_one_line", without).on(On::Any),
+    Test::new("left_overs_are_listed_with_their_job_and_its_processes", listed).on(On::Any),
+];
+
+/// Runs whereabouts.c, whose rank 1 kills itself if it `dies`.
+fn run(case: &Case, how: &str, dies: bool, stuck: Option<&str>) -> Outcome {
+    let mut launch = case.launch(2, "whereabouts.c").arg(how).trace();
+    if dies {
+        launch = launch.arg("dies");
+    }
+    if let Some(seconds) = stuck {
+        launch = launch.set("MPITRACE_STUCK", seconds);
+    }
+    let outcome = launch.run();
+    litter::sweep();
+    outcome
+}
+
+/// Where the first thread of a rank was.
+fn activity_of(trace: &reader::Trace, rank: usize) -> (u32, String) {
+    let part = &trace.parts[rank];
+    let (what, function) = activity::of(part.threads()[0].activity);
+    (what, part.text(function).unwrap_or_default())
+}
+
+fn point_to_point(case: &Case, how: &str, function: &str) {
+    run(case, how, true, None);
+    let recovered = case.recover_soon();
+    let trace = reader::Trace::open(&[&recovered.path]).expect("a trace");
+    assert_eq!(activity_of(&trace, 0), (activity::POINT_TO_POINT, function.to_owned()));
+    assert_eq!(activity_of(&trace, 1), (activity::COMPUTING, String::new()));
+    assert_eq!(trace.parts[0].info().state, state::RUNNING);
+}
+
+fn finalize(case: &Case) {
+    run(case, "finalize", true, None);
+    let recovered = case.recover_soon();
+    let info = mpitrace(&["info".as_ref(), recovered.path.as_os_str()]);
+    assert_eq!(info.code, 1);
+    assert!(info.stdout.contains("rank 0 waited in MPI_Finalize\n"), "{}", info.stdout);
+    assert!(info.stdout.contains("rank 1 did not reach MPI_Finalize\n"), "{}", info.stdout);
+}
+
+/// The files of segments in a folder.
+fn copies(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).expect("a folder").flatten().map(|entry| entry.path());
+    entries.filter(|path| path.extension().is_some_and(|ending| ending == "segment" || ending == "partial")).collect()
+}
+
+fn stuck(case: &Case) {
+    let expected = [
+        ("recv", "rank 0: inside MPI_Recv for 1 s; its records so far are kept in "),
+        ("barrier", "rank 0: inside MPI_Barrier (call 5 on MPI_COMM_WORLD) for 1 s; its records so far are kept in "),
+        ("finalize", "rank 0: inside MPI_Finalize for 1 s; its records so far are kept in "),
+    ];
+    for (how, line) in expected {
+        let plain = case.launch(2, "whereabouts.c").arg(how).run();
+        let traced = run(case, how, false, Some("1"));
+        traced.same_as(&plain);
+        assert_eq!(traced.code, 0, "{}", traced.stderr);
+        assert_eq!(traced.lines_with(line).len(), 1, "{how}: one line of\n{}", traced.stderr);
+        assert_eq!(traced.lines_with("mpitrace watch ").len(), 1, "{}", traced.stderr);
+        assert_eq!(traced.lines_with("rank 1: inside").len(), 0, "{}", traced.stderr);
+        assert!(traced.trace.info().complete);
+        assert_eq!(copies(&case.folder), Vec::<PathBuf>::new(), "what they held is in the trace");
+        assert_eq!(case.segments.left(), Vec::<String>::new());
+    }
+}
+
+fn copy(case: &Case) {
+    run(case, "barrier", true, Some("0.2"));
+    let copied = copies(&case.folder);
+    assert_eq!(copied.len(), 1, "a copy of rank 0: {copied:?}");
+    // The node is gone.
+    case.segments.empty();
+    let trace = Trace::at(case.folder.join("copied.mpitrace"));
+    let folder = case.folder.as_os_str();
+    let finished = mpitrace(&["recover".as_ref(), folder, "-o".as_ref(), trace.path.as_os_str()]);
+    assert_eq!(finished.code, 0, "{}", finished.stderr);
+    assert_eq!(copies(&case.folder), Vec::<PathBuf>::new());
+    let info = trace.info();
+    assert_eq!((info.complete, info.missing, info.records), (false, vec![1], 6));
+    let rows = trace.dump(&[]);
+    let open: Vec<&str> = rows.iter().filter(|row| row.exit_ns.is_none()).map(|row| &*row.function).collect();
+    assert_eq!(open, ["MPI_Barrier"]);
+}
+
+fn not_stuck(case: &Case) {
+    for how in ["many", "polls"] {
+        let traced = run(case, how, false, Some("1.5"));
+        assert_eq!(traced.code, 0, "{}", traced.stderr);
+        assert_eq!(traced.lines_with("rank 0: inside").len(), 0, "{how}: {}", traced.stderr);
+    }
+}
+
+/// `mpitrace run` into this trace, up to the command.
+fn under_run(case: &Case, output: &Path) -> Vec<OsString> {
+    let words = ["run".into(), "--segment-dir".into(), case.segments.0.clone().into(), "-o".into(), output.into()];
+    [binaries::companion().into()].into_iter().chain(words).chain(["--".into()]).collect()
+}
+
+fn dies(case: &Case, how: &str) {
+    let output = case.folder.join("x.mpitrace");
+    let done = case.launch(2, "death.c").arg(how).run_under(&under_run(case, &output));
+    litter::sweep();
+    assert_ne!(done.code, 0);
+    assert_eq!(case.segments.left(), Vec::<String>::new(), "nothing is left:\n{}", done.stderr);
+    let info = Trace::at(output).info();
+    assert_eq!((info.complete, info.only("MPI_Allreduce").repetitions), (false, 50), "{info:?}");
+    assert_eq!(done.lines_with("the job has not ended well; ").len(), 1, "{}", done.stderr);
+    assert_eq!(done.lines_with("recovered into x.mpitrace").len(), 1, "{}", done.stderr);
+    let where_it_was =
+        "rank 0 is in MPI_Allreduce on MPI_COMM_WORLD (operation 0, repetition 50); never entered by rank 1";
+    assert_eq!(done.lines_with(where_it_was).len(), 1, "{}", done.stderr);
+    let last = done.lines_with("rank 1 ended first");
+    assert_eq!(last.len(), 1, "{}", done.stderr);
+    match how {
+        "abort" => assert!(last[0].contains(" in MPI_Abort"), "{}", done.stderr),
+        // How is known where the kernel says so: since Linux 6.15 always.
+        _ => assert!(!last[0].contains("exit code"), "{}", done.stderr),
+    }
+}
+
+/// Asked to end, as by a time limit: `run` recovers what its job leaves, before it ends by itself.
+fn ended(case: &Case) {
+    let output = case.folder.join("x.mpitrace");
+    let mut words = under_run(case, &output);
+    words.extend(case.launch(2, "whereabouts.c").arg("long").command(&output));
+    let mut command = Command::new(&words[0]);
+    command.args(&words[1..]).envs(case.mpi.environment.iter().map(|(name, value)| (name, value)));
+    let run = command.stdin(Stdio::null()).stderr(Stdio::piped()).spawn().expect("mpitrace");
+    // Until both are where they stay.
+    for _ in 0..600 {
+        let segments = case.segments.left();
+        if segments.iter().filter(|name| !name.contains("-init-")).count() == 2 {
+            break;
+        }
+        sleep(Duration::from_millis(100));
+    }
+    sleep(Duration::from_secs(2));
+    // SAFETY: takes numbers; the child has not been waited for, so that the number is its.
+    unsafe { libc::kill(run.id() as libc::pid_t, libc::SIGTERM) };
+    let done = run.wait_with_output().expect("its end");
+    litter::sweep();
+    let stderr = String::from_utf8_lossy(&done.stderr);
+    assert!(!done.status.success(), "{stderr}");
+    assert_eq!(case.segments.left(), Vec::<String>::new(), "nothing is left:\n{stderr}");
+    assert!(!Trace::at(output).info().complete);
+    assert!(stderr.contains("rank 0 is in MPI_Barrier on MPI_COMM_WORLD"), "{stderr}");
+}
+
+fn without(case: &Case) {
+    let output = case.folder.join("x.mpitrace");
+    let mut words = under_run(case, &output);
+    words.extend(["sh", "-c", "exit 3"].map(OsString::from));
+    let finished = mpitrace(&words[1..]);
+    assert_eq!((finished.code, finished.stderr.lines().count()), (3, 1), "{}", finished.stderr);
+    assert!(finished.stderr.contains("no rank entered MPI_Init"), "{}", finished.stderr);
+}
+
+fn listed(case: &Case) {
+    run(case, "barrier", true, None);
+    let list = |words: &[&str]| {
+        let folder = case.segments.0.to_string_lossy().into_owned();
+        let finished = mpitrace(&[&["recover", &*folder, "--list"], words].concat());
+        assert_eq!(finished.code, 0, "{}", finished.stderr);
+        finished.stdout
+    };
+    assert_eq!(list(&[]).matches("has ended").count(), 2);
+    let files: serde_json::Value = serde_json::from_str(&list(&["--json"])).expect("JSON");
+    for file in files.as_array().expect("a list") {
+        assert_eq!((&file["job"], &file["world_size"], &file["lives"]), (&0.into(), &2.into(), &false.into()));
+        assert!(file["bytes"].as_u64() > Some(4096), "{file}");
+        let (began, written) = (file["began"].as_i64().expect("s"), file["written"].as_i64().expect("s"));
+        assert!(began > 1_700_000_000 && written >= began, "{file}");
+    }
+    let info = case.recover().info();
+    assert_eq!((info.ranks, info.complete), (2, false));
+}

@@ -1,0 +1,232 @@
+//! What `run` does after a job that has left records behind: it recovers them at once, and says which rank ended first,
+//! how, and where the others were.
+
+use std::ffi::OsString;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use mpitrace::clock::Clock;
+use mpitrace::operations::Operations;
+use mpitrace::reader::Trace;
+use mpitrace_format::layout::{NO_RANK, state};
+use mpitrace_format::metadata::{self, Metadata};
+use mpitrace_format::recover::{self, Leftover, Recovered};
+
+use super::afterwards::name;
+use super::observer::{End, Observed};
+use super::traces;
+use crate::commands::info::{facts::Facts, page};
+use crate::text;
+
+/// The processes of a job may end a little later than its launcher.
+const PATIENCE: Duration = Duration::from_secs(2);
+const PAUSE: Duration = Duration::from_millis(20);
+/// No more lines on where the ranks were.
+const LISTED: usize = 12;
+
+/// A rank that has left records behind.
+struct Dead {
+    rank: u32,
+    segment: PathBuf,
+    state: u32,
+}
+
+/// A trace that was recovered.
+pub struct Ending {
+    recovered: Recovered,
+    dead: Vec<Dead>,
+}
+
+/// Recovers what the job with this number has left in the folders, under the name that its trace would have had.
+/// Prints why something cannot be recovered.
+pub fn recover(run: u32, folders: &[PathBuf], output: Option<&Path>) -> Vec<Ending> {
+    let until = Instant::now() + PATIENCE;
+    let left = loop {
+        // SAFETY: getuid has no preconditions and cannot fail.
+        let uid = unsafe { libc::getuid() };
+        let mut left = recover::segments(folders, Some(uid)).unwrap_or_default();
+        left.retain(|segment| segment.run == run);
+        if !left.iter().any(|segment| segment.lives) || Instant::now() > until {
+            break left;
+        }
+        std::thread::sleep(PAUSE);
+    };
+    let living = left.iter().filter(|segment| segment.lives).count();
+    if living > 0 {
+        let (processes, folder) = (text::count(living as u64, "process"), folder_of(&left));
+        eprintln!(
+            "mpitrace: {processes} of the job still run; `mpitrace recover {folder} -o FILE` makes a trace when they have ended"
+        );
+        return Vec::new();
+    }
+    let mut endings = Vec::new();
+    for job in recover::by_job(left) {
+        let path = resolved(output.unwrap_or(Path::new(traces::DEFAULT)), &job);
+        let dead = job.iter().filter(|left| left.rank.rank != NO_RANK).map(Dead::of).collect();
+        match recover::recover_job(&job, &path) {
+            Ok(Some(recovered)) => endings.push(Ending { recovered, dead }),
+            Ok(None) => eprintln!("mpitrace: the job ended in MPI_Init on this node: there is nothing to recover"),
+            Err(error) => eprintln!("mpitrace: {error}; the records are kept in {}", folder_of(&job)),
+        }
+    }
+    endings
+}
+
+fn folder_of(left: &[Leftover]) -> String {
+    let folder = left.first().and_then(|left| left.path.parent());
+    folder.unwrap_or(Path::new(".")).display().to_string()
+}
+
+impl Dead {
+    fn of(left: &Leftover) -> Dead {
+        Dead { rank: left.rank.rank, segment: left.path.clone(), state: left.rank.state }
+    }
+}
+
+impl Ending {
+    /// The trace.
+    pub fn path(&self) -> &Path {
+        &self.recovered.path
+    }
+
+    /// Says what was recovered.
+    pub fn say_recovered(&self) {
+        let Recovered { path, ranks, ranks_in_trace, world_size, records, damaged } = &self.recovered;
+        for error in damaged {
+            eprintln!("mpitrace: {error}; it stays where it is");
+        }
+        let (calls, ranks) = (text::count(*records, "call"), text::count((*ranks).into(), "rank"));
+        let missing = match world_size.saturating_sub(*ranks_in_trace) {
+            0 => String::new(),
+            _ => format!(" of {world_size} (on other nodes: `mpitrace recover -o {}`)", name(path)),
+        };
+        eprintln!("mpitrace: the job has not ended well; {calls} of {ranks}{missing} recovered into {}", name(path));
+    }
+
+    /// Says where the ranks were, and which ended first.
+    pub fn say_where(&self, observed: &Observed) {
+        if let Ok(trace) = Trace::open(&[self.path()]) {
+            let facts = Facts::of(&trace, &Operations::of(&trace), &Clock::of(&trace));
+            let lines = page::problems(&facts);
+            lines.iter().take(LISTED).for_each(|line| eprintln!("mpitrace: {line}"));
+            if lines.len() > LISTED {
+                eprintln!("mpitrace: ... `mpitrace info {}` has all of it", name(self.path()));
+            }
+        }
+        if let Some(line) = self.first(observed) {
+            eprintln!("mpitrace: {line}");
+        }
+    }
+
+    /// Which rank has ended first, and how.
+    fn first(&self, observed: &Observed) -> Option<String> {
+        let of = |end: &End| self.dead.iter().find(|dead| dead.segment == end.segment);
+        let mut ends = observed.ends.iter().filter_map(|end| Some((of(end)?, end)));
+        let (dead, first) = ends.next()?;
+        let aborted = if dead.state == state::ABORTED { " in MPI_Abort" } else { "" };
+        let how = first.how.map(|how| format!(", {}", how.text())).unwrap_or_default();
+        let here = if self.dead.len() < self.recovered.world_size as usize { " on this node" } else { "" };
+        let before = ends.next().map(|(_, next)| {
+            let earlier = next.at.duration_since(first.at);
+            format!("; the next rank ended {} later", text::time(earlier.as_nanos() as f64))
+        });
+        Some(format!("rank {} ended first{here}{aborted}{how}{}", dead.rank, before.unwrap_or_default()))
+    }
+}
+
+/// The name that the trace of a job would have had: its patterns filled in as the job's lowest rank knows them.
+fn resolved(pattern: &Path, job: &[Leftover]) -> PathBuf {
+    let lowest = job.iter().filter(|left| left.rank.rank != NO_RANK).min_by_key(|left| left.rank.rank);
+    let known: Metadata =
+        lowest.and_then(|lowest| metadata::decode(lowest.content().ok()?.metadata)).unwrap_or_default();
+    let pid = lowest.map_or(0, |lowest| lowest.rank.pid).to_string();
+    filled(pattern, |sign| {
+        let value = |name| metadata::get(&known, name).filter(|value| *value != metadata::UNKNOWN).map(str::to_owned);
+        let or_0 = |name| Some(value(name).unwrap_or_else(|| "0".to_owned()));
+        match sign {
+            b'h' => value("host"),
+            b'p' => Some(pid.clone()),
+            b'j' => Some(value("job").unwrap_or_else(|| pid.clone())),
+            b's' => or_0("job_step"),
+            b'a' => or_0("job_array_index"),
+            b'r' => or_0("job_restarts"),
+            // 2026-11-22T09:30:00+0000
+            b't' => value("start_time").map(|time| {
+                let digits: String = time.chars().filter(char::is_ascii_digit).collect();
+                format!("{}-{}", digits.get(..8).unwrap_or_default(), digits.get(8..14).unwrap_or_default())
+            }),
+            b'%' => Some("%".to_owned()),
+            _ => None,
+        }
+    })
+}
+
+/// A name with its signs filled in; those without a value stay.
+fn filled(pattern: &Path, value: impl Fn(u8) -> Option<String>) -> PathBuf {
+    let mut name = Vec::new();
+    let mut rest = pattern.as_os_str().as_bytes();
+    while let Some(before) = rest.iter().position(|&byte| byte == b'%') {
+        name.extend(&rest[..before]);
+        match rest.get(before + 1).and_then(|&sign| value(sign)) {
+            Some(value) => {
+                name.extend(value.replace('/', "_").into_bytes());
+                rest = &rest[before + 2..];
+            }
+            None => {
+                name.push(b'%');
+                rest = &rest[before + 1..];
+            }
+        }
+    }
+    name.extend(rest);
+    OsString::from_vec(name).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::observer::How;
+    use super::*;
+
+    #[test]
+    fn the_signs_of_a_name_are_filled_in() {
+        let value = |sign| match sign {
+            b'p' => Some("7".to_owned()),
+            b'h' => Some("a/b".to_owned()),
+            b'%' => Some("%".to_owned()),
+            _ => None,
+        };
+        assert_eq!(filled(Path::new("/x/%h-%p-%x%%%"), value), Path::new("/x/a_b-7-%x%%"));
+    }
+
+    #[test]
+    fn the_first_rank_to_end_is_named_with_how_and_how_long_before_the_next() {
+        let (first, at) = (PathBuf::from("b"), Instant::now());
+        let ending = |world_size, state| Ending {
+            recovered: Recovered {
+                path: "x".into(),
+                ranks: 2,
+                ranks_in_trace: 2,
+                world_size,
+                records: 0,
+                damaged: Vec::new(),
+            },
+            dead: vec![
+                Dead { rank: 0, segment: "a".into(), state: state::RUNNING },
+                Dead { rank: 1, segment: first.clone(), state },
+            ],
+        };
+        let end = |segment: &str, after: u64, how| End {
+            segment: segment.into(),
+            at: at + Duration::from_millis(after),
+            how,
+        };
+        let observed = |ends| Observed { began: true, ends };
+        let ends = || vec![end("other", 0, None), end("b", 1, Some(How::Signal(9))), end("a", 251, None)];
+        let said = ending(2, state::RUNNING).first(&observed(ends()));
+        assert_eq!(said.unwrap(), "rank 1 ended first, signal 9 (SIGKILL); the next rank ended 250.0 ms later");
+        let said = ending(3, state::ABORTED).first(&observed(vec![end("b", 0, None)]));
+        assert_eq!(said.unwrap(), "rank 1 ended first on this node in MPI_Abort");
+        assert_eq!(ending(2, state::RUNNING).first(&observed(Vec::new())), None);
+    }
+}

@@ -1,0 +1,341 @@
+//! Observes the ranks of a job on this node while it runs: which of them end, in which order and how.
+//!
+//! It sleeps until a segment is made or a process of the job ends. Nothing is asked of the ranks.
+
+use std::ffi::c_int;
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use mpitrace_format::live::{Holder, Segment};
+use mpitrace_platform::node_files;
+
+/// A segment has its header and its lock some us after its name: it is looked at again after this time, so often.
+const SOON: Duration = Duration::from_millis(20);
+const LOOKS: u32 = 25;
+/// Ranks may end a little later than their launcher.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// What was seen of a job's ranks on this node.
+#[derive(Debug, Default)]
+pub struct Observed {
+    /// A rank has entered `MPI_Init`.
+    pub began: bool,
+    /// The processes that have ended, the first one first.
+    pub ends: Vec<End>,
+}
+
+/// The end of a process.
+#[derive(Debug)]
+pub struct End {
+    /// Its segment, which may be gone.
+    pub segment: PathBuf,
+    /// When.
+    pub at: Instant,
+    /// How; `None`: not known.
+    pub how: Option<How>,
+}
+
+/// How a process has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum How {
+    /// By `exit` with this code.
+    Code(c_int),
+    /// By this signal.
+    Signal(c_int),
+}
+
+/// Observes in a thread of its own.
+pub struct Observer {
+    thread: Option<JoinHandle<Observed>>,
+    stop: Arc<AtomicBool>,
+    /// Its write end wakes the thread.
+    wake: Option<io::PipeWriter>,
+}
+
+impl Observer {
+    /// Begins to observe the job with this number (`MPITRACE_RUN`), whose segments will lie in one of these folders.
+    /// Where that is not possible nothing is observed.
+    pub fn start(run: u32, folders: &[PathBuf]) -> Observer {
+        let stop = Arc::new(AtomicBool::new(false));
+        let (thread, wake) = match Loop::new(run, folders, stop.clone()) {
+            Ok((observing, wake)) => {
+                let thread = std::thread::Builder::new().name("observer".to_owned()).spawn(|| observing.run());
+                (thread.ok(), Some(wake))
+            }
+            Err(_) => (None, None),
+        };
+        Observer { thread, stop, wake }
+    }
+
+    /// What was seen. The job has ended: what is left of it has a little time to end too.
+    pub fn finish(mut self) -> Observed {
+        self.stop.store(true, Ordering::Release);
+        drop(self.wake.take());
+        self.thread.take().and_then(|thread| thread.join().ok()).unwrap_or_default()
+    }
+}
+
+/// What the thread has.
+struct Loop {
+    run: u32,
+    uid: u32,
+    prefix: String,
+    stop: Arc<AtomicBool>,
+    woken: io::PipeReader,
+    /// Reports the files that are made in the folders.
+    made: File,
+    /// The folders, with the numbers by which `made` names them.
+    folders: Vec<(c_int, PathBuf)>,
+    /// New segments that are not known to be the job's or another's, with the looks that are left.
+    unknown: Vec<(PathBuf, u32)>,
+    /// The processes that run.
+    running: Vec<Running>,
+    observed: Observed,
+}
+
+/// A process of the job.
+struct Running {
+    segment: PathBuf,
+    pid: u32,
+    /// Its pidfd.
+    process: OwnedFd,
+}
+
+impl Loop {
+    fn new(run: u32, folders: &[PathBuf], stop: Arc<AtomicBool>) -> io::Result<(Loop, io::PipeWriter)> {
+        let (woken, wake) = io::pipe()?;
+        // SAFETY: takes numbers; the descriptor is new, and this file's alone.
+        let made = unsafe { owned(libc::inotify_init1(libc::IN_CLOEXEC | libc::IN_NONBLOCK))? };
+        let watched = folders.iter().filter_map(|folder| {
+            let path = std::ffi::CString::new(folder.as_os_str().as_bytes()).ok()?;
+            // SAFETY: the path is a C string that outlives the call.
+            let number = unsafe { libc::inotify_add_watch(made.as_raw_fd(), path.as_ptr(), libc::IN_CREATE) };
+            (number >= 0).then(|| (number, folder.clone()))
+        });
+        let folders = watched.collect();
+        // SAFETY: getuid has no preconditions and cannot fail.
+        let uid = unsafe { libc::getuid() };
+        let prefix = node_files::prefix(uid);
+        let (made, unknown, running) = (File::from(made), Vec::new(), Vec::new());
+        let observed = Observed::default();
+        Ok((Loop { run, uid, prefix, stop, woken, made, folders, unknown, running, observed }, wake))
+    }
+
+    fn run(mut self) -> Observed {
+        let mut until = None;
+        loop {
+            if self.stop.load(Ordering::Acquire) {
+                let until = *until.get_or_insert_with(|| Instant::now() + PATIENCE);
+                let all_known = self.running.is_empty() && self.unknown.is_empty();
+                if all_known || Instant::now() >= until {
+                    return self.observed;
+                }
+            }
+            self.wait(until.is_some());
+            self.take_made();
+            self.look();
+        }
+    }
+
+    /// Sleeps until there is something to do, and takes the ends of processes.
+    fn wait(&mut self, stopping: bool) {
+        let polled = |descriptor: RawFd| libc::pollfd { fd: descriptor, events: libc::POLLIN, revents: 0 };
+        let mut all = vec![polled(self.made.as_raw_fd())];
+        // A closed pipe would wake the thread at once, again and again.
+        all.push(polled(if stopping { -1 } else { self.woken.as_raw_fd() }));
+        all.extend(self.running.iter().map(|running| polled(running.process.as_raw_fd())));
+        let limit = if stopping || !self.unknown.is_empty() { SOON.as_millis() as c_int } else { -1 };
+        // SAFETY: the array is as long as it says and outlives the call.
+        unsafe { libc::poll(all.as_mut_ptr(), all.len() as libc::nfds_t, limit) };
+        let at = Instant::now();
+        let mut ended = all[2..].iter().map(|polled| polled.revents & libc::POLLIN != 0);
+        let ends = &mut self.observed.ends;
+        self.running.retain(|running| {
+            let has_ended = ended.next().unwrap_or(false);
+            if has_ended {
+                ends.push(End { segment: running.segment.clone(), at, how: running.how() });
+            }
+            !has_ended
+        });
+    }
+
+    /// Takes the names of new segments.
+    fn take_made(&mut self) {
+        /// What stands before a name: the folder's number, three words, the last of them the length of the name.
+        const BEFORE: usize = 16;
+        let mut bytes = [0; 16384];
+        while let Ok(length @ 1..) = self.made.read(&mut bytes) {
+            let mut rest = &bytes[..length];
+            while let Some((head, names)) = rest.split_first_chunk::<BEFORE>() {
+                let word = |at: usize| u32::from_ne_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]);
+                let (number, length) = (word(0) as c_int, (word(12) as usize).min(names.len()));
+                let (name, behind) = names.split_at(length);
+                let end = name.iter().position(|&byte| byte == 0).unwrap_or(name.len());
+                let name = String::from_utf8_lossy(&name[..end]);
+                let folder = self.folders.iter().find(|(known, _)| *known == number);
+                if let Some((_, folder)) = folder
+                    && name.starts_with(&self.prefix)
+                    && name.ends_with(node_files::SEGMENT)
+                {
+                    self.unknown.push((folder.join(&*name), LOOKS));
+                }
+                rest = behind;
+            }
+        }
+    }
+
+    /// Looks whose new segments are.
+    fn look(&mut self) {
+        let unknown = std::mem::take(&mut self.unknown);
+        for (path, looks) in unknown {
+            match Segment::open(&path, self.uid) {
+                Some(Segment { run, holder, .. }) if run == self.run => {
+                    self.observed.began = true;
+                    let Holder::Process(pid) = holder else {
+                        self.observed.ends.push(End { segment: path, at: Instant::now(), how: None });
+                        continue;
+                    };
+                    if let Ok(process) = open_process(pid) {
+                        self.running.push(Running { segment: path, pid, process });
+                    }
+                }
+                // The number comes after the header.
+                Some(Segment { run: 1.., .. }) => {}
+                _ if looks > 0 && path.exists() => self.unknown.push((path, looks - 1)),
+                _ => {}
+            }
+        }
+    }
+}
+
+impl Running {
+    /// How the process has ended. The kernel tells it since Linux 6.15; before, /proc does as long as the launcher has
+    /// not asked for it.
+    fn how(&self) -> Option<How> {
+        let status = status_of(&self.process).or_else(|| status_in_proc(self.pid))?;
+        Some(match status & 0x7f {
+            0 => How::Code(status >> 8 & 0xff),
+            signal => How::Signal(signal),
+        })
+    }
+}
+
+/// The process with this number, by a descriptor that becomes readable at its end.
+fn open_process(pid: u32) -> io::Result<OwnedFd> {
+    // SAFETY: takes numbers; the descriptor is new.
+    unsafe { owned(libc::syscall(libc::SYS_pidfd_open, pid, 0) as c_int) }
+}
+
+/// # Safety
+/// The descriptor, where it is one, is nobody else's.
+unsafe fn owned(descriptor: c_int) -> io::Result<OwnedFd> {
+    if descriptor < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: it is open, and the caller's promise.
+    Ok(unsafe { OwnedFd::from_raw_fd(descriptor) })
+}
+
+/// `struct pidfd_info` of linux/pidfd.h, in its first size.
+#[repr(C)]
+#[derive(Default)]
+struct Info {
+    mask: u64,
+    control_group: u64,
+    numbers: [u32; 11],
+    exit_code: i32,
+}
+
+/// The wait status of a process that has ended.
+fn status_of(process: &OwnedFd) -> Option<c_int> {
+    /// `_IOWR(0xff, 11, struct pidfd_info)`.
+    const GET_INFO: libc::Ioctl = 3 << 30 | (size_of::<Info>() as libc::Ioctl) << 16 | 0xff << 8 | 11;
+    const EXIT: u64 = 1 << 3;
+    let mut info = Info { mask: EXIT, ..Info::default() };
+    // SAFETY: the kernel fills no more than the size that the request names, and `info` outlives the call.
+    let answered = unsafe { libc::ioctl(process.as_raw_fd(), GET_INFO, &raw mut info) } == 0;
+    (answered && info.mask & EXIT != 0).then_some(info.exit_code)
+}
+
+/// The same of one that nobody has asked for it: the last number of its line, behind a name that may hold blanks.
+fn status_in_proc(pid: u32) -> Option<c_int> {
+    let line = std::fs::read_to_string(Path::new("/proc").join(pid.to_string()).join("stat")).ok()?;
+    let (_, fields) = line.rsplit_once(')')?;
+    let fields: Vec<&str> = fields.split_whitespace().collect();
+    // Fields 3 and 52 of proc_pid_stat(5).
+    (fields.first() == Some(&"Z")).then(|| fields.get(49)?.parse().ok()).flatten()
+}
+
+impl How {
+    /// `exit code 4`, `signal 9 (SIGKILL)`.
+    pub fn text(self) -> String {
+        const NAMES: [(c_int, &str); 14] = [
+            (libc::SIGHUP, "SIGHUP"),
+            (libc::SIGINT, "SIGINT"),
+            (libc::SIGQUIT, "SIGQUIT"),
+            (libc::SIGILL, "SIGILL"),
+            (libc::SIGABRT, "SIGABRT"),
+            (libc::SIGBUS, "SIGBUS"),
+            (libc::SIGFPE, "SIGFPE"),
+            (libc::SIGKILL, "SIGKILL"),
+            (libc::SIGSEGV, "SIGSEGV"),
+            (libc::SIGPIPE, "SIGPIPE"),
+            (libc::SIGALRM, "SIGALRM"),
+            (libc::SIGTERM, "SIGTERM"),
+            (libc::SIGXCPU, "SIGXCPU"),
+            (libc::SIGXFSZ, "SIGXFSZ"),
+        ];
+        match self {
+            How::Code(code) => format!("exit code {code}"),
+            How::Signal(signal) => match NAMES.iter().find(|(number, _)| *number == signal) {
+                Some((_, name)) => format!("signal {signal} ({name})"),
+                None => format!("signal {signal}"),
+            },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::Command;
+
+    #[test]
+    fn the_end_of_a_process_is_seen_with_its_status() {
+        for (script, expected) in [("exit 3", How::Code(3)), ("kill -9 $$", How::Signal(9))] {
+            let mut child = Command::new("sh").args(["-c", script]).spawn().unwrap();
+            let process = open_process(child.id()).unwrap();
+            let running = Running { segment: PathBuf::new(), pid: child.id(), process };
+            let mut polled = [libc::pollfd { fd: running.process.as_raw_fd(), events: libc::POLLIN, revents: 0 }];
+            // SAFETY: the array is as long as it says and outlives the call.
+            unsafe { libc::poll(polled.as_mut_ptr(), 1, -1) };
+            // It is a zombie until it is waited for.
+            assert_eq!(running.how(), Some(expected), "{script}");
+            assert_eq!(status_in_proc(child.id()).is_some(), true);
+            child.wait().unwrap();
+        }
+    }
+
+    #[test]
+    fn without_a_rank_nothing_is_observed() {
+        let folder = tempfile::tempdir().unwrap();
+        let observer = Observer::start(7, &[folder.path().to_owned(), "/nonexistent".into()]);
+        std::fs::write(folder.path().join("mpitrace-0-note.segment"), "a note").unwrap();
+        let observed = observer.finish();
+        assert!(!observed.began && observed.ends.is_empty());
+    }
+
+    #[test]
+    fn signals_have_their_names() {
+        assert_eq!(How::Signal(9).text(), "signal 9 (SIGKILL)");
+        assert_eq!(How::Signal(64).text(), "signal 64");
+        assert_eq!(How::Code(4).text(), "exit code 4");
+    }
+}

@@ -1,0 +1,125 @@
+//! Which traces are the job's: files that have its output's name and were not there before it.
+
+use std::collections::HashSet;
+use std::ffi::OsStr;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The default output of a job, in the working directory.
+pub const DEFAULT: &str = "mpitrace-%j.mpitrace";
+
+/// The files that were there before the job, where its traces will be.
+pub struct Traces {
+    /// `None`: the folder's name is yet to be filled in, and which one it is cannot be told.
+    folder: Option<PathBuf>,
+    /// The name, which may have patterns in it.
+    name: String,
+    before: HashSet<PathBuf>,
+}
+
+impl Traces {
+    /// `output`: the name of the trace, which may have pieces that the tracer fills in.
+    pub fn before(output: Option<&Path>) -> Traces {
+        let output = output.unwrap_or(Path::new(DEFAULT));
+        let output = std::path::absolute(output).unwrap_or_else(|_| output.to_owned());
+        let folder = output.parent().filter(|folder| !folder.to_string_lossy().contains('%'));
+        let name = output.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let mut traces = Traces { folder: folder.map(Path::to_owned), name, before: HashSet::new() };
+        traces.before = traces.all().collect();
+        traces
+    }
+
+    /// Where they will be; `None`: that cannot be told.
+    pub fn folder(&self) -> Option<&Path> {
+        self.folder.as_deref()
+    }
+
+    /// The files that have come since, in order.
+    pub fn new(&self) -> Vec<PathBuf> {
+        let mut new: Vec<PathBuf> = self.all().filter(|path| !self.before.contains(path)).collect();
+        new.sort();
+        new
+    }
+
+    fn all(&self) -> impl Iterator<Item = PathBuf> {
+        let entries = self.folder.iter().filter_map(|folder| fs::read_dir(folder).ok()).flatten().flatten();
+        entries.filter(|entry| matches(&self.name, &entry.file_name())).map(|entry| entry.path())
+    }
+}
+
+/// Whether a file's name is that of the output: a pattern matches any text, and before the ending may stand what the
+/// tracer puts there, a number, a node or a rank.
+fn matches(name: &str, file: &OsStr) -> bool {
+    let file = file.to_string_lossy();
+    let (stem, ending) =
+        name.rsplit_once('.').map_or((name, String::new()), |(stem, ending)| (stem, format!(".{ending}")));
+    let Some(rest) = file.strip_suffix(&*ending) else { return false };
+    let pieces = pieces(stem);
+    let [first, others @ ..] = &pieces[..] else { return false };
+    let Some(mut rest) = rest.strip_prefix(first as &str) else { return false };
+    for (number, piece) in (1..).zip(others) {
+        let last = number == others.len();
+        if last && piece.is_empty() {
+            return true;
+        }
+        let Some(at) = (if last { rest.rfind(piece as &str) } else { rest.find(piece as &str) }) else { return false };
+        rest = &rest[at + piece.len()..];
+    }
+    rest.is_empty() || rest.starts_with('.')
+}
+
+/// What lies between the patterns of a name; `%%` is a percent sign.
+fn pieces(stem: &str) -> Vec<String> {
+    let mut pieces = vec![String::new()];
+    let mut characters = stem.chars();
+    while let Some(character) = characters.next() {
+        match character {
+            '%' => match characters.next() {
+                Some('%') | None => pieces.iter_mut().last().into_iter().for_each(|piece| piece.push('%')),
+                Some(_) => pieces.push(String::new()),
+            },
+            other => pieces.iter_mut().last().into_iter().for_each(|piece| piece.push(other)),
+        }
+    }
+    pieces
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_trace_is_known_by_its_name_whatever_the_patterns_become() {
+        let cases = [
+            ("a.mpitrace", "a.mpitrace", true),
+            ("a.mpitrace", "a.2.mpitrace", true),
+            ("a.mpitrace", "a.node1.2.mpitrace", true),
+            ("a.mpitrace", "ab.mpitrace", false),
+            ("a.mpitrace", ".a.mpitrace.0a.partial", false),
+            ("mpitrace-%j.mpitrace", "mpitrace-4711.mpitrace", true),
+            ("mpitrace-%j.mpitrace", "other-4711.mpitrace", false),
+            ("run-%h-%t-x.mpitrace", "run-node1-2026-x.3.mpitrace", true),
+            ("run-%h-%t-x.mpitrace", "run-node1-2026-y.mpitrace", false),
+            ("100%%.mpitrace", "100%.mpitrace", true),
+            ("a", "a", true),
+            ("a", "a.2", true),
+        ];
+        for (name, file, expected) in cases {
+            assert_eq!(matches(name, OsStr::new(file)), expected, "{name} {file}");
+        }
+    }
+
+    #[test]
+    fn only_files_that_were_not_there_before_are_the_job_s() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        fs::write(path("x-1.mpitrace"), "").unwrap();
+        let traces = Traces::before(Some(&path("x-%p.mpitrace")));
+        assert_eq!(traces.new(), Vec::<PathBuf>::new());
+        for name in ["x-2.mpitrace", "y-2.mpitrace", "x-1.2.mpitrace"] {
+            fs::write(path(name), "").unwrap();
+        }
+        assert_eq!(traces.new(), [path("x-1.2.mpitrace"), path("x-2.mpitrace")]);
+        assert!(Traces::before(Some(&path("%h/x.mpitrace"))).folder().is_none());
+    }
+}

@@ -1,0 +1,127 @@
+//! Which job is watched.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use anyhow::{Result, bail};
+use mpitrace::live::Job;
+use serde::Serialize;
+
+use crate::output::{self, Output};
+use crate::table::{Table, number, text};
+
+/// A job that runs here, by the keys of JSON.
+#[derive(Debug, Serialize)]
+struct Listed {
+    /// The key by which the ranks of one launch know each other.
+    job: String,
+    /// The size of MPI_COMM_WORLD; null: no rank has left `MPI_Init`.
+    ranks: Option<u32>,
+    /// The processes of its ranks on this node.
+    processes: Vec<u32>,
+    /// The batch system's number.
+    batch_job: Option<String>,
+    started: Option<String>,
+    command: Option<String>,
+}
+
+/// Shows the jobs.
+pub fn list(jobs: &[Job], as_json: bool, output: &mut Output) -> Result<()> {
+    let listed: Vec<Listed> = jobs.iter().map(Listed::of).collect();
+    if as_json {
+        return output::json(output, &listed);
+    }
+    let mut table = Table::new(&[
+        text("job"),
+        number("ranks"),
+        number("here"),
+        text("batch job").optional(),
+        text("started").optional(),
+        text("command").optional(),
+    ]);
+    for job in &listed {
+        table.row(vec![
+            job.job.clone(),
+            crate::text::optional(job.ranks),
+            job.processes.len().to_string(),
+            job.batch_job.clone().unwrap_or_default(),
+            job.started.clone().unwrap_or_default(),
+            crate::text::printable(job.command.as_deref().unwrap_or_default()).into_owned(),
+        ]);
+    }
+    let style = output.style;
+    Ok(table.write(output, style)?)
+}
+
+/// The key of the job that was asked for; without that, of the only one.
+///
+/// # Errors
+/// There is none, or several fit.
+pub fn choose(jobs: &[Job], wanted: Option<&str>, folders: &[PathBuf]) -> Result<String> {
+    let fitting: Vec<&Job> = match wanted {
+        None => jobs.iter().collect(),
+        Some(wanted) => jobs.iter().filter(|job| fits(job, wanted)).collect(),
+    };
+    match (&fitting[..], wanted) {
+        ([job], _) => Ok(job.key.clone()),
+        ([], None) => {
+            let folders: Vec<String> = folders.iter().map(|folder| folder.display().to_string()).collect();
+            bail!(
+                "no traced job of this user runs on this node (looked in {}; MPITRACE_SEGMENT_DIR names another folder)",
+                folders.join(", ")
+            )
+        }
+        ([], Some(wanted)) => {
+            bail!("{wanted}: no such job runs on this node; `mpitrace watch --list` shows those that do")
+        }
+        (several, _) => {
+            let keys: Vec<String> = several.iter().map(|job| named(job)).collect();
+            bail!("{} jobs run on this node, name one of them: {}", several.len(), keys.join(", "))
+        }
+    }
+}
+
+fn named(job: &Job) -> String {
+    match job.metadata("command") {
+        Some(command) => format!("{} ({})", job.key, crate::text::shortened(&crate::text::printable(&command), 60)),
+        None => job.key.clone(),
+    }
+}
+
+fn fits(job: &Job, wanted: &str) -> bool {
+    job.key == wanted
+        || wanted.len() >= 4 && job.key.starts_with(wanted)
+        || job.metadata("job").is_some_and(|number| number == wanted)
+        || wanted.parse().is_ok_and(|pid: u32| ancestors(job).contains(&pid))
+}
+
+/// The processes of a job and those that have started them.
+fn ancestors(job: &Job) -> BTreeSet<u32> {
+    let mut found = BTreeSet::new();
+    for process in job.processes() {
+        let mut next = Some(process);
+        while let Some(pid) = next.filter(|&pid| pid > 1 && found.insert(pid)) {
+            next = parent(pid);
+        }
+    }
+    found
+}
+
+fn parent(pid: u32) -> Option<u32> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // The name, in parentheses, may have any characters; behind it the state and the parent.
+    stat.rsplit_once(") ")?.1.split_ascii_whitespace().nth(1)?.parse().ok()
+}
+
+impl Listed {
+    fn of(job: &Job) -> Listed {
+        Listed {
+            job: job.key.clone(),
+            ranks: job.world_size(),
+            processes: job.processes().collect(),
+            batch_job: job.metadata("job"),
+            started: job.metadata("start_time"),
+            command: job.metadata("command"),
+        }
+    }
+}

@@ -1,0 +1,237 @@
+//! `mpitrace watch`: a running job, looked at without disturbing it.
+
+mod choice;
+pub mod node;
+mod nodes;
+mod screen;
+
+use std::io::{IsTerminal, Write};
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail, ensure};
+use clap::Args;
+use mpitrace::live::{self, Job, Look, Movement, Snapshot, State, Stuck};
+use serde::Serialize;
+
+use self::node::Frame;
+use self::nodes::{Nodes, Way};
+use crate::mismatches::{self, MismatchFacts};
+use crate::output::{self, Output, Style};
+use crate::places::{StuckFacts, WhereFacts};
+
+/// Between two looks.
+const INTERVAL: Duration = Duration::from_secs(1);
+/// Records that are looked at, of all ranks together: some 50 MB are copied and matched in a second.
+const RECORDS: u64 = 1 << 18;
+/// Of each rank.
+const FEWEST_RECORDS: u64 = 256;
+/// How long the first look of the other nodes is waited for.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Show where the ranks of a running job are, and why it does not go on
+///
+/// Reads the records that the ranks keep in the memory of this node while they run. The ranks are not stopped, and wait
+/// for nothing. Without JOB it takes the one job of this user that runs here. It looks once a second until the job has
+/// ended. When ranks have waited for the seconds of --stuck, and those that they wait for have not moved for so long
+/// either, it says which ranks are the cause.
+#[derive(Debug, Args)]
+pub struct Arguments {
+    /// The job: its key, as --list shows it, the batch system's number, or a process of it or of its launcher
+    job: Option<String>,
+    /// Show the jobs of this user that run on this node
+    #[arg(long, conflicts_with_all = ["job", "once", "stuck"])]
+    list: bool,
+    /// Look for a second and end; where ranks may be stuck, for the seconds of --stuck
+    #[arg(long)]
+    once: bool,
+    /// Seconds without movement after which a cause is named
+    #[arg(long, value_name = "SECONDS", default_value_t = 60.0)]
+    stuck: f64,
+    /// The nodes of the job, as n[1-3],m5; those that the batch system gave to the job without
+    #[arg(long)]
+    nodes: Option<String>,
+    /// What starts a program on one of the job's nodes, with %n for its name: 'mpirun -np 1 --host %n',
+    /// 'mpiexec -n 1 -hosts %n'; under Slurm srun without
+    #[arg(long, value_name = "WORDS")]
+    by: Option<String>,
+    /// As JSON, a value for each look
+    #[arg(long)]
+    json: bool,
+}
+
+/// A look, by the keys of JSON.
+#[derive(Debug, Serialize)]
+struct Facts {
+    job: String,
+    /// The size of MPI_COMM_WORLD; null: no rank has left `MPI_Init`.
+    ranks: Option<u32>,
+    /// Of the ranks that are seen.
+    #[serde(rename = "where")]
+    places: Vec<WhereFacts>,
+    mismatches: Vec<MismatchFacts>,
+    stuck: Option<StuckFacts>,
+}
+
+/// What is known of a job after a look.
+struct Seen {
+    job: String,
+    /// The size of MPI_COMM_WORLD; `None`: no rank has left `MPI_Init`.
+    world_size: Option<u32>,
+    look: Look,
+    snapshot: Snapshot,
+    stuck: Option<Stuck>,
+}
+
+/// Looks at a job again and again.
+struct Watcher {
+    folders: Vec<PathBuf>,
+    key: String,
+    stuck_s: f64,
+    began: Instant,
+    movement: Movement,
+    /// Of each rank.
+    records: u64,
+    nodes: Nodes,
+}
+
+/// Shows it.
+pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
+    let stuck_s = arguments.stuck;
+    ensure!(stuck_s.is_finite() && stuck_s > 0.0, "--stuck {stuck_s}: a number of seconds above 0");
+    let folders = super::recover::usual_folders();
+    // SAFETY: getuid has no preconditions and cannot fail.
+    let jobs = live::jobs(&folders, unsafe { libc::getuid() });
+    if arguments.list {
+        choice::list(&jobs, arguments.json, output)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let key = choice::choose(&jobs, arguments.job.as_deref(), &folders)?;
+    let mut watcher = Watcher::new(&jobs, key, folders, arguments)?;
+    let last = if arguments.once { once(&mut watcher)? } else { again_and_again(&mut watcher, arguments, output)? };
+    let Some(seen) = last else { return Ok(ExitCode::SUCCESS) };
+    if arguments.once {
+        show(&seen, &watcher, arguments, output)?;
+    }
+    let has_finding = seen.stuck.is_some() || mismatches::total(&seen.look.operations) > 0;
+    Ok(if has_finding { ExitCode::from(super::FINDING) } else { ExitCode::SUCCESS })
+}
+
+/// Two looks, and more as long as ranks may be stuck and have not been looked at for long enough to say so.
+fn once(watcher: &mut Watcher) -> Result<Option<Seen>> {
+    let Some(_) = watcher.look()? else { bail!("the job has ended") };
+    loop {
+        sleep(INTERVAL.min(Duration::from_secs_f64(watcher.stuck_s)));
+        let Some(seen) = watcher.look()? else { bail!("the job has ended") };
+        let may_be_stuck = seen.stuck.is_none() && watcher.may_be_stuck(&seen.snapshot);
+        // Another second, since looks are not taken at the moment.
+        if !may_be_stuck || watcher.seconds() > watcher.stuck_s + 2.0 * INTERVAL.as_secs_f64() {
+            return Ok(Some(seen));
+        }
+    }
+}
+
+fn again_and_again(watcher: &mut Watcher, arguments: &Arguments, output: &mut Output) -> Result<Option<Seen>> {
+    let mut last = None;
+    loop {
+        let Some(seen) = watcher.look()? else {
+            eprintln!("mpitrace: the job has ended");
+            return Ok(last);
+        };
+        if output.style == Style::Terminal && !arguments.json && std::io::stdout().is_terminal() {
+            // To the top, and nothing below what is written then.
+            write!(output, "\x1b[H\x1b[2J")?;
+        }
+        show(&seen, watcher, arguments, output)?;
+        output.flush()?;
+        last = Some(seen);
+        sleep(INTERVAL);
+    }
+}
+
+fn show(seen: &Seen, watcher: &Watcher, arguments: &Arguments, output: &mut Output) -> Result<()> {
+    if arguments.json {
+        return output::json(output, &Facts::of(seen));
+    }
+    let style = output.style;
+    Ok(screen::write(seen, &watcher.movement, output, style)?)
+}
+
+impl Watcher {
+    fn seconds(&self) -> f64 {
+        self.began.elapsed().as_secs_f64()
+    }
+
+    fn new(jobs: &[Job], key: String, folders: Vec<PathBuf>, arguments: &Arguments) -> Result<Watcher> {
+        let job = jobs.iter().find(|job| job.key == key).context("the job has ended")?;
+        let ranks = job.world_size().unwrap_or(1).max(1);
+        let records = (RECORDS / u64::from(ranks)).max(FEWEST_RECORDS);
+        let nodes = match Way::of(job, arguments.nodes.as_deref(), arguments.by.as_deref())? {
+            None => Nodes::default(),
+            Some(way) => {
+                let nodes = Nodes::start(&way, &key, records)?;
+                let began = Instant::now();
+                while nodes.seen() < way.nodes.len() && began.elapsed() < PATIENCE {
+                    sleep(Duration::from_millis(20));
+                }
+                nodes
+            }
+        };
+        let (stuck_s, began) = (arguments.stuck, Instant::now());
+        Ok(Watcher { folders, key, stuck_s, began, movement: Movement::new(), records, nodes })
+    }
+
+    /// Looks at the job. `None`: it has ended.
+    fn look(&mut self) -> Result<Option<Seen>> {
+        // SAFETY: getuid has no preconditions and cannot fail.
+        let jobs = live::jobs(&self.folders, unsafe { libc::getuid() });
+        let mut frame = match jobs.iter().find(|job| job.key == self.key) {
+            Some(job) => Frame::of(job, self.records),
+            None if self.nodes.seen() > 0 => Frame::default(),
+            None => return Ok(None),
+        };
+        self.nodes.add_to(&mut frame);
+        let Frame { world_size, starting, unreadable, copies } = frame;
+        let look = Look::of(&copies, starting, unreadable)?;
+        let mut snapshot = look.snapshot();
+        self.movement.add(&look, self.seconds(), &mut snapshot);
+        let stuck = live::verdict(&snapshot, self.stuck_s);
+        Ok(Some(Seen { job: self.key.clone(), world_size, look, snapshot, stuck }))
+    }
+
+    /// Whether there would be a verdict if what has not been seen to move had not moved for long.
+    fn may_be_stuck(&self, snapshot: &Snapshot) -> bool {
+        let mut still = snapshot.clone();
+        for rank in &mut still.ranks {
+            let has_stamp = rank.state == State::InCall && rank.since_s.is_some() && !rank.has_threads;
+            if !has_stamp && !self.movement.has_moved(rank.rank) {
+                rank.unmoved_s = f64::INFINITY;
+            }
+        }
+        live::verdict(&still, self.stuck_s).is_some()
+    }
+}
+
+impl Facts {
+    fn of(seen: &Seen) -> Facts {
+        let mut places = WhereFacts::of(&seen.snapshot);
+        let init = WhereFacts {
+            rank: None,
+            state: State::Init.name(),
+            function: Some("MPI_Init".to_owned()),
+            communicator: None,
+            sequence: None,
+            since_s: None,
+        };
+        places.extend(seen.look.starting.iter().map(|_| init.clone()));
+        Facts {
+            job: seen.job.clone(),
+            ranks: seen.world_size,
+            places,
+            mismatches: mismatches::facts(&seen.look.operations),
+            stuck: seen.stuck.as_ref().map(|stuck| StuckFacts::of(&seen.snapshot, stuck)),
+        }
+    }
+}

@@ -1,0 +1,188 @@
+//! What a node contributes to a look at a job of several nodes: the last records of its ranks, and their processes.
+//!
+//! On each other node runs this program, started by the job's launcher, and writes a frame to standard output after
+//! each look: a line of JSON that says how long the copies are, and the copies.
+
+use std::io::{BufRead, Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use anyhow::{Result, ensure};
+use clap::Args;
+use mpitrace::live::look::Copy;
+use mpitrace::live::place::Seen;
+use mpitrace::live::process::{Process, Task};
+use mpitrace::live::{self, Job};
+use mpitrace_format::live::copy::Copied;
+use serde::{Deserialize, Serialize};
+
+use crate::output::Output;
+
+/// How long a job that is not there yet is waited for.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// No node contributes more.
+const LONGEST: u64 = 1 << 32;
+
+/// Write what this node knows of a job to standard output, a look a second (`mpitrace watch` starts this)
+#[derive(Debug, Args)]
+#[command(hide = true)]
+pub struct Arguments {
+    /// The key of the job
+    key: String,
+    /// Records to be copied of each rank
+    records: u64,
+}
+
+/// The line before the copies.
+#[derive(Debug, Default, Deserialize, Serialize)]
+struct Head {
+    world_size: Option<u32>,
+    starting: Vec<u32>,
+    unreadable: Vec<String>,
+    ranks: Vec<RankHead>,
+}
+
+/// What comes with the copy of a rank's segment.
+#[derive(Debug, Deserialize, Serialize)]
+struct RankHead {
+    bytes: u64,
+    left_out: u64,
+    /// The process; null: it has ended.
+    process: Option<(u32, Vec<TaskHead>)>,
+}
+
+/// A thread: its number, its state, its processor time in ns, and what it waits in.
+type TaskHead = (u32, char, u64, Option<String>);
+
+/// What a node contributes.
+#[derive(Debug, Default)]
+pub struct Frame {
+    pub world_size: Option<u32>,
+    pub starting: Vec<u32>,
+    pub unreadable: Vec<String>,
+    pub copies: Vec<Copy>,
+}
+
+/// Writes frames until the job has ended, or no process reads them any more.
+pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
+    let folders = crate::commands::recover::usual_folders();
+    let began = Instant::now();
+    let mut was_there = false;
+    loop {
+        // SAFETY: getuid has no preconditions and cannot fail.
+        let jobs = live::jobs(&folders, unsafe { libc::getuid() });
+        match jobs.into_iter().find(|job| job.key == arguments.key) {
+            Some(job) => {
+                was_there = true;
+                Frame::of(&job, arguments.records).write(output)?;
+                output.flush()?;
+            }
+            None if was_there || began.elapsed() > PATIENCE => return Ok(ExitCode::SUCCESS),
+            None => {}
+        }
+        sleep(super::INTERVAL);
+    }
+}
+
+impl Frame {
+    /// Of the ranks on this node.
+    pub fn of(job: &Job, records: u64) -> Frame {
+        let (copies, unreadable) = job.copies(records);
+        Frame { world_size: job.world_size(), starting: job.starting.clone(), unreadable, copies }
+    }
+
+    fn write(&self, output: &mut dyn Write) -> Result<()> {
+        let rank = |copy: &Copy| RankHead {
+            bytes: copy.copied.bytes().len() as u64,
+            left_out: copy.copied.left_out,
+            process: match &copy.seen {
+                Seen::Lives(process) => Some((process.pid, process.threads.iter().map(head).collect())),
+                _ => None,
+            },
+        };
+        let head = Head {
+            world_size: self.world_size,
+            starting: self.starting.clone(),
+            unreadable: self.unreadable.clone(),
+            ranks: self.copies.iter().map(rank).collect(),
+        };
+        serde_json::to_writer(&mut *output, &head)?;
+        output.write_all(b"\n")?;
+        for copy in &self.copies {
+            output.write_all(copy.copied.bytes())?;
+        }
+        Ok(())
+    }
+
+    /// The next frame of a node. `None`: there are no more.
+    ///
+    /// # Errors
+    /// What comes is no frame.
+    pub fn read(input: &mut impl BufRead, node: &str) -> Result<Option<Frame>> {
+        let mut line = String::new();
+        if input.read_line(&mut line)? == 0 {
+            return Ok(None);
+        }
+        let head: Head = serde_json::from_str(&line)?;
+        let path = Path::new(node);
+        let mut copies = Vec::new();
+        for rank in head.ranks {
+            ensure!(rank.bytes <= LONGEST, "{node}: a copy of {} bytes", rank.bytes);
+            let mut bytes = Vec::new();
+            input.by_ref().take(rank.bytes).read_to_end(&mut bytes)?;
+            ensure!(bytes.len() as u64 == rank.bytes, "{node}: ended within a look");
+            let seen = match rank.process {
+                Some((pid, threads)) => Seen::Lives(Process { pid, threads: threads.into_iter().map(task).collect() }),
+                None => Seen::Ended,
+            };
+            let copied = Copied { left_out: rank.left_out, ..Copied::of_bytes(PathBuf::from(path), &bytes) };
+            copies.push(Copy { copied, seen });
+        }
+        Ok(Some(Frame { world_size: head.world_size, starting: head.starting, unreadable: head.unreadable, copies }))
+    }
+}
+
+fn head(task: &Task) -> TaskHead {
+    (task.tid, task.state, task.ran_ns, task.waits_in.clone())
+}
+
+fn task((tid, state, ran_ns, waits_in): TaskHead) -> Task {
+    Task { tid, state, ran_ns, waits_in }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_frame_comes_as_it_was_written() {
+        let process =
+            Process { pid: 7, threads: vec![Task { tid: 8, state: 'S', ran_ns: 9, waits_in: Some("x".into()) }] };
+        let copy = |seen| Copy { copied: Copied::of_bytes("a".into(), &[5; 24]), seen };
+        let frame = Frame {
+            world_size: Some(4),
+            starting: vec![3],
+            unreadable: vec!["a: is too short".into()],
+            copies: vec![copy(Seen::Lives(process.clone())), copy(Seen::Ended)],
+        };
+        let mut bytes = Vec::new();
+        frame.write(&mut bytes).unwrap();
+        frame.write(&mut bytes).unwrap();
+        let mut input = &bytes[..];
+        for _ in 0..2 {
+            let found = Frame::read(&mut input, "n2").unwrap().unwrap();
+            assert_eq!(
+                (found.world_size, &found.starting, &found.unreadable),
+                (Some(4), &frame.starting, &frame.unreadable)
+            );
+            assert_eq!(found.copies.len(), 2);
+            assert_eq!(found.copies[0].seen, Seen::Lives(process.clone()));
+            assert_eq!((&found.copies[1].seen, found.copies[1].copied.bytes()), (&Seen::Ended, &[5; 24][..]));
+        }
+        assert!(Frame::read(&mut input, "n2").unwrap().is_none());
+        let error = Frame::read(&mut &bytes[..bytes.len() / 2 - 3], "n2").unwrap_err().to_string();
+        assert_eq!(error, "n2: ended within a look");
+    }
+}

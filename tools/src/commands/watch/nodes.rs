@@ -1,0 +1,171 @@
+//! The other nodes of a job: on each of them this program is started, and sends what it sees.
+
+use std::collections::BTreeMap;
+use std::io::BufReader;
+use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+
+use anyhow::{Context, Result, ensure};
+use mpitrace::live::Job;
+
+use super::node::Frame;
+use crate::commands::info::nodes::expand;
+
+/// What stands for the name of a node in the words of --by.
+const NODE: &str = "%n";
+
+/// The programs on the other nodes.
+#[derive(Debug, Default)]
+pub struct Nodes {
+    children: Vec<Child>,
+    /// The last look of each.
+    frames: Arc<Mutex<BTreeMap<String, Frame>>>,
+}
+
+/// How the other nodes are reached.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Way {
+    /// Their names.
+    pub nodes: Vec<String>,
+    /// The words that start a program on one of them, with [`NODE`] for its name.
+    pub launcher: Vec<String>,
+}
+
+impl Way {
+    /// As the options say it, else as the batch system of the job has it. `None`: the job has no other nodes, or it is
+    /// not known how they are reached.
+    ///
+    /// # Errors
+    /// Options that cannot be followed.
+    pub fn of(job: &Job, nodes: Option<&str>, launcher: Option<&str>) -> Result<Option<Way>> {
+        let here = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+        let known = match nodes {
+            Some(nodes) => Some(nodes.to_owned()),
+            None if job.world_size().is_some_and(|ranks| ranks as usize > job.segments.len()) => {
+                job.metadata("job_nodes")
+            }
+            None => None,
+        };
+        let Some(known) = known else { return Ok(None) };
+        let nodes = expand(&known).with_context(|| format!("--nodes {known}: not a list of nodes, as n[1-3],m5"))?;
+        let batch = job.metadata("batch_system").zip(job.metadata("job"));
+        Way::among(nodes, here.trim(), launcher, batch.as_ref().map(|(system, job)| (system.as_str(), job.as_str())))
+    }
+
+    fn among(
+        mut nodes: Vec<String>,
+        here: &str,
+        launcher: Option<&str>,
+        batch: Option<(&str, &str)>,
+    ) -> Result<Option<Way>> {
+        nodes.retain(|node| short(node) != short(here));
+        let launcher: Vec<String> = match (launcher, batch) {
+            (Some(words), _) => words.split_ascii_whitespace().map(str::to_owned).collect(),
+            (None, Some(("Slurm", job))) => {
+                let words = ["srun", "--overlap", &format!("--jobid={job}"), "-N1", "-n1", "-w", NODE];
+                words.map(str::to_owned).to_vec()
+            }
+            (None, _) => return Ok(None),
+        };
+        ensure!(
+            launcher.iter().any(|word| word.contains(NODE)),
+            "--by {}: {NODE} has to stand where the name of a node belongs, as in --by 'mpirun -np 1 --host {NODE}'",
+            launcher.join(" ")
+        );
+        Ok((!nodes.is_empty()).then_some(Way { nodes, launcher }))
+    }
+}
+
+fn short(host: &str) -> &str {
+    host.split('.').next().unwrap_or(host)
+}
+
+impl Nodes {
+    /// Starts this program on each node; `records`: how many are copied of each rank.
+    ///
+    /// # Errors
+    /// The launcher cannot be started.
+    pub fn start(way: &Way, key: &str, records: u64) -> Result<Nodes> {
+        let program = std::env::current_exe().context("the path of this program")?;
+        let mut nodes = Nodes::default();
+        for node in &way.nodes {
+            let words: Vec<String> = way.launcher.iter().map(|word| word.replace(NODE, node)).collect();
+            let mut command = Command::new(&words[0]);
+            command.args(&words[1..]).arg(&program).args(["watch-node", key, &records.to_string()]);
+            let mut child = command
+                .stdin(Stdio::null())
+                .stdout(Stdio::piped())
+                .spawn()
+                .with_context(|| format!("{} does not start", words[0]))?;
+            let output = child.stdout.take();
+            nodes.children.push(child);
+            let (frames, node) = (Arc::clone(&nodes.frames), node.clone());
+            thread::spawn(move || {
+                let Some(mut input) = output.map(BufReader::new) else { return };
+                loop {
+                    let read = Frame::read(&mut input, &node);
+                    let mut frames = frames.lock().unwrap_or_else(PoisonError::into_inner);
+                    match read {
+                        Ok(Some(frame)) => drop(frames.insert(node.clone(), frame)),
+                        Ok(None) => break drop(frames.remove(&node)),
+                        Err(error) => {
+                            eprintln!("mpitrace: {node}: {error}");
+                            break drop(frames.remove(&node));
+                        }
+                    }
+                }
+            });
+        }
+        Ok(nodes)
+    }
+
+    /// How many nodes have sent a look, and have not ended.
+    pub fn seen(&self) -> usize {
+        self.frames.lock().unwrap_or_else(PoisonError::into_inner).len()
+    }
+
+    /// What the nodes have sent since this was asked last: a node's last look is kept until there is another.
+    pub fn add_to(&self, frame: &mut Frame) {
+        let frames = self.frames.lock().unwrap_or_else(PoisonError::into_inner);
+        for other in frames.values() {
+            frame.world_size = frame.world_size.or(other.world_size);
+            frame.starting.extend(&other.starting);
+            frame.unreadable.extend(other.unreadable.iter().cloned());
+            frame.copies.extend(other.copies.iter().cloned());
+        }
+    }
+}
+
+impl Drop for Nodes {
+    fn drop(&mut self) {
+        for child in &mut self.children {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(names: &[&str]) -> Vec<String> {
+        names.iter().map(|name| (*name).to_owned()).collect()
+    }
+
+    #[test]
+    fn the_other_nodes_are_reached_as_the_batch_system_or_the_user_says() {
+        let nodes = || names(&["n1", "n2.site", "n3"]);
+        let way = |launcher, batch| Way::among(nodes(), "n2", launcher, batch).unwrap();
+        let slurm = way(None, Some(("Slurm", "17"))).unwrap();
+        assert_eq!(slurm.nodes, names(&["n1", "n3"]));
+        assert_eq!(slurm.launcher.join(" "), "srun --overlap --jobid=17 -N1 -n1 -w %n");
+        let own = way(Some("mpirun -np 1 --host %n"), Some(("Slurm", "17"))).unwrap();
+        assert_eq!(own.launcher.join(" "), "mpirun -np 1 --host %n");
+        assert_eq!(way(None, Some(("PBS", "17"))), None);
+        assert_eq!(way(None, None), None);
+        assert_eq!(Way::among(names(&["n2"]), "n2.site", Some("ssh %n"), None).unwrap(), None);
+        assert!(Way::among(nodes(), "n2", Some("ssh"), None).is_err());
+    }
+}

@@ -1,0 +1,257 @@
+//! A look at a job for people: one screen.
+
+use std::io::{self, Write};
+
+use mpitrace::account::Account;
+use mpitrace::categories::Rule;
+use mpitrace::live::Movement;
+use mpitrace::live::place::Seen as SeenProcess;
+use mpitrace::live::snapshot::{RankNow, State, Wait};
+use mpitrace::run_time::RunTime;
+use mpitrace::statistics::median;
+
+use super::Seen;
+use crate::mismatches;
+use crate::output::{Attribute, Style};
+use crate::places::{self, place};
+use crate::table::{Table, number, text};
+use crate::text;
+
+const NS: f64 = 1e9;
+/// Lines of each table.
+const LISTED: usize = 12;
+/// Operations that are shown.
+const SLOWEST: usize = 5;
+
+/// Writes the screen.
+pub fn write(seen: &Seen, movement: &Movement, output: &mut dyn Write, style: Style) -> io::Result<()> {
+    writeln!(output, "{}", style.paint(Attribute::Bold, &heading(seen, movement)))?;
+    if let Some(stuck) = &seen.stuck {
+        let line = format!("STUCK: {}", places::sentence(&seen.snapshot, stuck));
+        writeln!(output, "{}", style.paint(Attribute::Red, &line))?;
+    }
+    let operations = &seen.look.operations;
+    for line in mismatches::lines(&mismatches::facts(operations), mismatches::total(operations)) {
+        writeln!(output, "{}", style.paint(Attribute::Red, &line))?;
+    }
+    for problem in &seen.look.unreadable {
+        writeln!(output, "{}", text::printable(problem))?;
+    }
+    let waiting = waiting(seen);
+    if !waiting.is_empty() {
+        writeln!(output)?;
+        calls(&waiting).write(output, style)?;
+    }
+    writeln!(output)?;
+    ranks(seen, movement).write(output, style)?;
+    if !operations.operations.is_empty() {
+        writeln!(output)?;
+        slowest(seen).write(output, style)?;
+        writeln!(output, "{}", account(seen))?;
+    }
+    Ok(())
+}
+
+fn heading(seen: &Seen, movement: &Movement) -> String {
+    let here = seen.snapshot.ranks.len() as u32;
+    let mut line = format!("job {}: ", seen.job);
+    match seen.world_size {
+        Some(world) if world != here => line.push_str(&format!("{here} of {} seen", text::count(world.into(), "rank"))),
+        Some(world) => line.push_str(&text::count(world.into(), "rank")),
+        None => line.push_str(&format!("{} in MPI_Init", text::count(seen.look.starting.len() as u64, "process"))),
+    }
+    let rates: Vec<f64> = seen.snapshot.ranks.iter().filter_map(|rank| movement.calls_per_s(rank.rank)).collect();
+    if !rates.is_empty() {
+        let most = rates.iter().copied().fold(0.0, f64::max);
+        line.push_str(&format!(", up to {} collective calls/s on a rank", text::number(most)));
+    }
+    line
+}
+
+/// A collective call that ranks are in, and that others have not come to.
+struct Call {
+    name: String,
+    sequence: String,
+    function: String,
+    inside: Vec<u32>,
+    longest_s: Option<f64>,
+    missing: Vec<u32>,
+    missing_at: String,
+}
+
+/// The calls that ranks are in, the one entered first at the top.
+fn waiting(seen: &Seen) -> Vec<Call> {
+    let snapshot = &seen.snapshot;
+    let mut calls: Vec<(Wait, Call)> = Vec::new();
+    for rank in
+        snapshot.ranks.iter().filter(|rank| matches!(rank.state, State::InCall | State::Finalize | State::OtherMpi))
+    {
+        for &wait in &rank.waits {
+            let index = calls.iter().position(|(other, _)| *other == wait).unwrap_or_else(|| {
+                let missing = snapshot.missing(rank.rank, wait);
+                let call = Call {
+                    name: snapshot.name(wait.communicator).unwrap_or("").to_owned(),
+                    sequence: text::optional(wait.sequence),
+                    function: rank.function.clone().unwrap_or_default(),
+                    inside: Vec::new(),
+                    longest_s: None,
+                    missing_at: missing_at(seen, &missing),
+                    missing,
+                };
+                calls.push((wait, call));
+                calls.len() - 1
+            });
+            let call = &mut calls[index].1;
+            call.inside.push(rank.rank);
+            let since = if rank.state == State::InCall { rank.since_s } else { None };
+            call.longest_s = call.longest_s.into_iter().chain(since).reduce(f64::max);
+        }
+    }
+    let mut calls: Vec<Call> = calls.into_iter().map(|(_, call)| call).collect();
+    calls.sort_by(|one, other| other.longest_s.unwrap_or(0.0).total_cmp(&one.longest_s.unwrap_or(0.0)));
+    calls
+}
+
+fn missing_at(seen: &Seen, missing: &[u32]) -> String {
+    let ranks = seen.snapshot.ranks.iter().filter(|rank| missing.contains(&rank.rank));
+    let mut places: Vec<(String, u32)> = Vec::new();
+    for rank in ranks {
+        let place = place(&seen.snapshot, rank);
+        match places.iter_mut().find(|(known, _)| *known == place) {
+            Some((_, count)) => *count += 1,
+            None => places.push((place, 1)),
+        }
+    }
+    let text =
+        |(place, count): &(String, u32)| if places.len() == 1 { place.clone() } else { format!("{count} {place}") };
+    places.iter().map(text).collect::<Vec<_>>().join(", ")
+}
+
+fn calls(calls: &[Call]) -> Table<'static> {
+    let mut table = Table::new(&[
+        text("communicator"),
+        number("call"),
+        text("function"),
+        text("inside"),
+        number("since"),
+        text("not come"),
+        text("these are").optional(),
+    ]);
+    for call in calls.iter().take(LISTED) {
+        table.row(vec![
+            text::printable(&call.name).into_owned(),
+            call.sequence.clone(),
+            text::printable(&call.function).into_owned(),
+            text::ranks(&call.inside),
+            call.longest_s.map_or_else(String::new, |seconds| text::time(seconds * NS)),
+            if call.missing.is_empty() { "-".to_owned() } else { text::ranks(&call.missing) },
+            call.missing_at.clone(),
+        ]);
+    }
+    table
+}
+
+/// Ranks at the same place together.
+fn ranks(seen: &Seen, movement: &Movement) -> Table<'static> {
+    let mut table = Table::new(&[
+        text("ranks"),
+        text("where"),
+        number("at least for").optional(),
+        number("calls/s").optional(),
+        text("waits in").optional(),
+    ]);
+    let mut groups: Vec<(String, Vec<&RankNow>)> = Vec::new();
+    for rank in &seen.snapshot.ranks {
+        let place = place(&seen.snapshot, rank);
+        match groups.iter_mut().find(|(known, _)| *known == place) {
+            Some((_, ranks)) => ranks.push(rank),
+            None => groups.push((place, vec![rank])),
+        }
+    }
+    for (place, group) in groups.iter().take(LISTED) {
+        let numbers: Vec<u32> = group.iter().map(|rank| rank.rank).collect();
+        let least = group.iter().map(|rank| rank.unmoved_s).fold(f64::INFINITY, f64::min);
+        let rates: Vec<f64> = numbers.iter().filter_map(|&rank| movement.calls_per_s(rank)).collect();
+        let rate = (!rates.is_empty()).then(|| rates.iter().sum::<f64>() / rates.len() as f64);
+        table.row(vec![
+            text::ranks(&numbers),
+            place.clone(),
+            if least.is_finite() { text::time(least * NS) } else { String::new() },
+            rate.map(text::number).unwrap_or_default(),
+            kernel_waits(seen, &numbers),
+        ]);
+    }
+    if groups.len() > LISTED {
+        let others: usize = groups.iter().skip(LISTED).map(|(_, ranks)| ranks.len()).sum();
+        table.row(vec![
+            format!("{others} more"),
+            "elsewhere (--json has them all)".to_owned(),
+            String::new(),
+            String::new(),
+            String::new(),
+        ]);
+    }
+    table
+}
+
+/// The functions of the kernel that ranks off their processors wait in, where the kernel says them.
+fn kernel_waits(seen: &Seen, ranks: &[u32]) -> String {
+    let mut names: Vec<String> = Vec::new();
+    for (part, process) in seen.look.trace.parts.iter().zip(&seen.look.seen) {
+        if let SeenProcess::Lives(process) = process
+            && ranks.contains(&part.rank())
+            && process.sleeps()
+        {
+            names.extend(process.threads.iter().filter_map(|thread| thread.waits_in.clone()));
+        }
+    }
+    names.sort();
+    names.dedup();
+    names.join(", ")
+}
+
+/// The operations on which the ranks have spent the most time in the calls that were looked at.
+fn slowest(seen: &Seen) -> Table<'static> {
+    let look = &seen.look;
+    let mut table = Table::new(&[
+        text("slowest operations"),
+        text("communicator"),
+        number("bytes"),
+        number("repetitions"),
+        number("median"),
+        number("longest"),
+    ]);
+    let mut rows: Vec<(f64, Vec<String>)> = Vec::new();
+    for operation in &look.operations.operations {
+        let mut times = operation.run_time_values(&look.trace, &look.clock, RunTime::Local);
+        let Some(middle) = median(&mut times) else { continue };
+        let longest = times.iter().copied().fold(0.0, f64::max);
+        let key = &operation.key;
+        let row = vec![
+            text::printable(&key.function).into_owned(),
+            text::printable(&look.operations.communicators[key.communicator].name).into_owned(),
+            text::optional(key.bytes),
+            times.len().to_string(),
+            text::time(middle),
+            text::time(longest),
+        ];
+        rows.push((times.iter().sum(), row));
+    }
+    rows.sort_by(|one, other| other.0.total_cmp(&one.0));
+    rows.into_iter().take(SLOWEST).for_each(|(_, row)| table.row(row));
+    table
+}
+
+/// What the calls that were looked at have waited so far.
+fn account(seen: &Seen) -> String {
+    let look = &seen.look;
+    let sum = Account::of(&look.trace, &look.clock, &look.operations, Rule::default()).sum();
+    let waiting = if sum.run_time > 0.0 { sum.waiting / sum.run_time } else { 0.0 };
+    let which = if look.is_partial { "in the last calls" } else { "so far" };
+    format!(
+        "{which}: {} in collective calls on all ranks, {} ({:.0} %) of it waiting for other ranks",
+        text::time(sum.run_time),
+        text::time(sum.waiting),
+        100.0 * waiting
+    )
+}
