@@ -144,8 +144,11 @@ impl Piece {
                 let record = records.get(member.place);
                 let waiting = awaited.get(at).map(|&(other, entry)| {
                     // What is below the error of the two clocks is no wait.
-                    let wait = (entry - call.waits_from).min(call.may_wait);
-                    let known = other != at && wait > member.error_ns + members[other].error_ns;
+                    let error = member.error_ns + members[other].error_ns;
+                    let until = entry - call.waits_from;
+                    let left_before = order == Some(Order::MostlyAll) && until > call.may_wait + error;
+                    let wait = until.min(call.may_wait);
+                    let known = other != at && wait > error && !left_before;
                     if known { (other, wait) } else { (at, 0.0) }
                 });
                 let parts = Parts::of_call(call.run_time, waiting.map(|(_, wait)| wait), member.off_processor(record));

@@ -1,12 +1,14 @@
 //! What happens at each call: two time stamps and a few stores.
 
 mod afterwards;
+mod managed;
 mod non_blocking;
 mod region;
 
 use std::ffi::c_int;
 use std::sync::atomic::{Ordering, compiler_fence};
 
+pub use managed::managed;
 pub use non_blocking::{Started, prepared, starting};
 pub use region::{Region, begin_region};
 
