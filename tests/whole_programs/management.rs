@@ -86,11 +86,7 @@ fn of_files() -> Vec<Want> {
         ints("MPI_File_read_all").times(2),
         want("MPI_File_seek_shared", FILE, 4).times(4),
     ];
-    wants.extend(once(
-        &["MPI_File_set_info", "MPI_File_set_atomicity", "MPI_File_set_view", "MPI_File_sync"],
-        FILE,
-        4,
-    ));
+    wants.extend(once(&["MPI_File_set_info", "MPI_File_set_atomicity", "MPI_File_set_view", "MPI_File_sync"], FILE, 4));
     wants.extend(
         [
             "MPI_File_write_at_all",

@@ -4,9 +4,9 @@ use std::ffi::c_int;
 
 use mpitrace_functions::{Function, for_each_function, form, forms};
 
-use crate::boundary::{abi, large_count};
 use crate::boundary::symbol::Symbol;
 use crate::boundary::width::{Int, Large};
+use crate::boundary::{abi, large_count};
 use crate::counters::{message_counters, p2p};
 use crate::identity::message_size::Message;
 use crate::identity::{call_site, communicators, datatype, files, windows};
@@ -275,9 +275,15 @@ macro_rules! recorded {
 
 /// What a call is on.
 macro_rules! on {
-    ($width:ident, $thread:ident, (new $made:ident)) => { Message::<$width>::on_new(&FUNCTION, $thread) };
-    ($width:ident, $thread:ident, (window $window:ident)) => { Message::<$width>::on_window(&FUNCTION, $thread, $window) };
-    ($width:ident, $thread:ident, (file $file:ident)) => { Message::<$width>::on_file(&FUNCTION, $thread, $file) };
+    ($width:ident, $thread:ident, (new $made:ident)) => {
+        Message::<$width>::on_new(&FUNCTION, $thread)
+    };
+    ($width:ident, $thread:ident, (window $window:ident)) => {
+        Message::<$width>::on_window(&FUNCTION, $thread, $window)
+    };
+    ($width:ident, $thread:ident, (file $file:ident)) => {
+        Message::<$width>::on_file(&FUNCTION, $thread, $file)
+    };
     ($width:ident, $thread:ident, (at $place:ident)) => {
         Message::<$width>::on(&FUNCTION, $thread, abi::get().read_if_any($place)).freeing()
     };
@@ -287,7 +293,9 @@ macro_rules! on {
     ($width:ident, $thread:ident, (file at $place:ident)) => {
         Message::<$width>::on_file(&FUNCTION, $thread, files::at($place)).freeing()
     };
-    ($width:ident, $thread:ident, $comm:ident) => { Message::<$width>::on(&FUNCTION, $thread, $comm) };
+    ($width:ident, $thread:ident, $comm:ident) => {
+        Message::<$width>::on(&FUNCTION, $thread, $comm)
+    };
 }
 
 /// One exported name of a function that is recorded and has one form, with the function of ours that has to see the

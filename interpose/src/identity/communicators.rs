@@ -25,8 +25,8 @@ use crate::identity::handle::{self, Kind};
 use crate::identity::members::{self, Members};
 use crate::identity::registry::{self, Registry};
 use crate::job::run::RUN;
-use crate::record::thread::{self, ThreadRef};
 use crate::record::recorder;
+use crate::record::thread::{self, ThreadRef};
 use crate::requests::outstanding;
 
 /// Registers MPI_COMM_WORLD and MPI_COMM_SELF, at Init.
@@ -119,12 +119,7 @@ fn child(
     })
 }
 
-fn add_child(
-    result: c_int,
-    comm: usize,
-    newcomm: usize,
-    group: impl FnOnce(&Communicator, usize) -> Option<Group>,
-) {
+fn add_child(result: c_int, comm: usize, newcomm: usize, group: impl FnOnce(&Communicator, usize) -> Option<Group>) {
     if result != 0 {
         return;
     }

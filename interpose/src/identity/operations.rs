@@ -8,8 +8,8 @@ use crate::boundary::width::{Int, Large, Width};
 use crate::counters::mpi_t;
 use crate::identity::call_cache::{ByPeer, Call, Found, Key};
 use crate::identity::communicator::Communicator;
-use crate::identity::registry::{self, Description, Registry};
 use crate::identity::handle::{self, Kind};
+use crate::identity::registry::{self, Description, Registry};
 use crate::identity::{call_site, communicators, datatype};
 use crate::record::thread::{self, ThreadRef};
 

@@ -69,6 +69,20 @@ impl<'a> Member<'a> {
         }
     }
 
+    /// How often the thread was interrupted in a call; `None`: not known.
+    pub fn interruptions(&self, record: u32) -> Option<u64> {
+        if !self.thread_is_watched(record) {
+            return None;
+        }
+        if self.part.operation()[record as usize] & INTERRUPTED == 0 {
+            return Some(0);
+        }
+        let entries = self.part.interruptions_of(record).iter();
+        let inside = entries.filter(|entry| entry.flags & interruption_flags::BETWEEN == 0);
+        // One of which the number of switches is not known is at least one. Without an entry it is not known.
+        Some(inside.map(|entry| u64::from(entry.switches.max(1))).sum()).filter(|&sum: &u64| sum > 0)
+    }
+
     /// Time off the processor between the thread's kept call before and this one, ns; `None`: not known.
     pub fn off_before(&self, record: u32) -> Option<f64> {
         let watched = self.thread_is_watched(record);

@@ -4,6 +4,7 @@
 //! communication. The waiting of each rank has the rank that it waited for as its cause, and that rank was off its
 //! processor, or computed (or was in other MPI calls) for longer.
 
+mod calls;
 mod losses;
 mod member;
 mod operation;
@@ -13,6 +14,7 @@ mod rank;
 mod tests;
 mod waits;
 
+pub use calls::{CallAccount, CallAccounts};
 pub use losses::{Because, Kind, Loss};
 pub use operation::{Excess, Late, OperationAccount};
 pub use parts::{OffProcessor, Parts};

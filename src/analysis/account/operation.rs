@@ -143,13 +143,9 @@ impl Piece {
             for (at, (member, call)) in members.iter().zip(&calls).enumerate() {
                 let record = records.get(member.place);
                 let waiting = awaited.get(at).map(|&(other, entry)| {
-                    // What is below the error of the two clocks is no wait.
                     let error = member.error_ns + members[other].error_ns;
-                    let until = entry - call.waits_from;
-                    let left_before = order == Some(Order::MostlyAll) && until > call.may_wait + error;
-                    let wait = until.min(call.may_wait);
-                    let known = other != at && wait > error && !left_before;
-                    if known { (other, wait) } else { (at, 0.0) }
+                    let wait = order.map_or(0.0, |order| order.wait(call, entry, error));
+                    if other != at && wait > 0.0 { (other, wait) } else { (at, 0.0) }
                 });
                 let parts = Parts::of_call(call.run_time, waiting.map(|(_, wait)| wait), member.off_processor(record));
                 waits.extend(waiting.filter(|(_, wait)| *wait > 0.0));
@@ -201,7 +197,7 @@ fn usual(rest: &[f32], category: &[Category]) -> f32 {
 
 /// The ranks that take part, by their ranks in the communicator; and the place of the root among them, if there is one.
 /// `None` in its place: an intercommunicator, whose groups wait for each other in other ways.
-fn members<'a>(
+pub(super) fn members<'a>(
     trace: &'a Trace,
     clock: &'a Clock,
     operation: &Operation,

@@ -9,6 +9,8 @@
 
 use mpitrace_functions::{Function, Pattern};
 
+use super::member::Call;
+
 /// Which ranks wait for which.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Order {
@@ -37,6 +39,14 @@ impl Order {
             // The topology is not recorded.
             Pattern::Neighbourhood | Pattern::None => None,
         }
+    }
+
+    /// What a call waits for the rank that entered at `entry`, ns; 0 where it is below the error of the two clocks.
+    pub fn wait(self, call: &Call, entry: f64, error: f64) -> f64 {
+        let until = entry - call.waits_from;
+        let left_before = self == Order::MostlyAll && until > call.may_wait + error;
+        let wait = until.min(call.may_wait);
+        if wait > error && !left_before { wait } else { 0.0 }
     }
 
     /// For each member the one that it waits for, and that one's entry; out of the entries of all, in the order of their

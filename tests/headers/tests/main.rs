@@ -64,7 +64,11 @@ fn main() {
         }));
     }
     trials.push(with("the_table_has_every_collective_of_the_standard", &headers[NEWEST], collectives_of_the_standard));
-    trials.push(with("the_table_has_every_other_collective_call_of_the_standard", &headers[NEWEST], other_collective_calls));
+    trials.push(with(
+        "the_table_has_every_other_collective_call_of_the_standard",
+        &headers[NEWEST],
+        other_collective_calls,
+    ));
     trials.push(with_all("the_table_has_no_function_that_no_library_has", &headers, |headers| {
         none("names that no MPI library has", completeness::unknown(headers, &wrapped()))
     }));

@@ -8,12 +8,14 @@ use super::{begin, uncaught};
 use crate::counters::per_call;
 use crate::identity::call_cache::{Call, Found};
 use crate::identity::communicator::Communicator;
+use crate::identity::handle::NEW;
 use crate::identity::operations;
 use crate::record::thread::{self, Record, ThreadRef, attention};
 use crate::record::ticks;
 
 /// Forwards and records a blocking call of the program's own. `then` gets its result after the second time stamp, with
-/// or without a record. Where the call is on a communicator that only it makes, `then` gives that.
+/// or without a record, and gives the communicator that the call has made, where there is one: a call on [`NEW`] is on
+/// that.
 pub fn managed<M, F, T>(message: M, forward: F, then: T) -> c_int
 where
     M: Fn(ThreadRef) -> Call,
@@ -31,7 +33,8 @@ where
         if thread.attention() & attention::AFTER != 0 {
             per_call::end(thread, record, call.key.communicator);
         }
-        if let Some(made) = finish(result) {
+        let made = finish(result).filter(|_| call.key.communicator == NEW);
+        if let Some(made) = made {
             if let Some((number, repetition, position)) = operations::begin_on_new(&call.key, made) {
                 thread.place(record).move_to(number, repetition, position);
             }
@@ -44,8 +47,11 @@ where
         result
     };
     let unrecorded = |result| {
-        if let Some(made) = finish(result) {
-            operations::begin_on_new(&message(thread::current_or_new()).key, made);
+        if let Some(made) = finish(result)
+            && let key = message(thread::current_or_new()).key
+            && key.communicator == NEW
+        {
+            operations::begin_on_new(&key, made);
         }
         result
     };
