@@ -7,7 +7,7 @@ use mpitrace_functions::{Function, for_each_function, form, forms};
 use crate::boundary::symbol::Symbol;
 use crate::boundary::width::{Int, Large};
 use crate::boundary::{abi, large_count};
-use crate::counters::{message_counters, p2p};
+use crate::counters::{message_counters, p2p, p2p_time};
 use crate::identity::message_size::Message;
 use crate::identity::{call_site, communicators, datatype, files, windows};
 use crate::job::{lifecycle, sessions};
@@ -459,7 +459,7 @@ macro_rules! if_counting {
         if message_counters::counting() && !thread::is_nested(thread::frame()) {
             $module::$function::<$width>($forward, $($handed),*)
         } else {
-            $forward($($into)?)
+            p2p_time::during(move || $forward($($into)?))
         }
     };
 }

@@ -22,7 +22,7 @@ pub use rank::RankAccount;
 
 use crate::categories::Rule;
 use crate::clock::Clock;
-use crate::operations::Operations;
+use crate::operations::{Operation, Operations};
 use crate::reader::Trace;
 
 /// The account of a run.
@@ -42,6 +42,11 @@ impl Account {
             ranks: rank::accounts(trace, clock),
             operations: operations.operations.iter().map(of_operation).collect(),
         }
+    }
+
+    /// The account of one operation.
+    pub fn of_operation(trace: &Trace, clock: &Clock, operation: &Operation, rule: Rule) -> OperationAccount {
+        OperationAccount::of(trace, clock, operation, rule)
     }
 
     /// All calls of all ranks together.

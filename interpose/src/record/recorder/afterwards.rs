@@ -150,7 +150,7 @@ pub fn unkept(
     if thread.attention() & attention::COUNTERS != 0 {
         per_call::skipped();
     }
-    let result = thread::guarded(forward);
+    let result = thread::guarded_unseen(forward);
     if result != 0 {
         failed(thread, found, result);
         return result;

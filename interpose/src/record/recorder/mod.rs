@@ -46,7 +46,7 @@ fn begin<F: FnOnce() -> c_int, R>(
     let call = message(thread);
     let Some(&found) = operations::find(thread, &call) else {
         let communicator = begin_untracked(thread, &call);
-        let result = thread::guarded(forward);
+        let result = thread::guarded_unseen(forward);
         end_untracked(thread, communicator, blocking, result);
         return unrecorded(result);
     };
