@@ -104,6 +104,12 @@ impl SyntheticRank {
         self.communicators.len() as u32 - 1
     }
 
+    /// Makes a communicator a window or a file (`kind`, of [`communicator_flags`]) that was made of another one.
+    pub fn is_of(&mut self, number: u32, kind: u32, made_of: u32) {
+        let entry = &mut self.communicators[number as usize];
+        (entry.flags, entry.made_of) = (entry.flags | kind, made_of + 1);
+    }
+
     /// Adds the entry for the communicators that have none of their own.
     pub fn folded_communicator(&mut self) -> u32 {
         let number = self.communicator(u64::from(self.header.rank) | 1 << 63, 1, 0, None);

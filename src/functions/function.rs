@@ -1,6 +1,6 @@
 //! What is known of a recorded function.
 
-/// A recorded function: one form of a collective.
+/// A recorded function: a form of a collective.
 #[derive(Clone, Copy, Debug)]
 pub struct Function {
     /// The plain C name, also for the variant with large counts.
@@ -17,7 +17,7 @@ pub struct Function {
     pub root: Option<&'static str>,
     /// The parameter that is the reduction operator, where it has one.
     pub reduction: Option<&'static str>,
-    /// The parameter that is the communicator.
+    /// The parameter that is the communicator, the window or the file, or their address.
     pub communicator: &'static str,
     /// The kind of collective that it is in OTF2, without `OTF2_COLLECTIVE_OP_`; `None`: OTF2 has no such kind.
     pub otf2: Option<&'static str>,
@@ -51,6 +51,8 @@ pub enum Pattern {
     ExclusivePrefix,
     /// A rank does not leave before its neighbours in the topology have entered.
     Neighbourhood,
+    /// In most libraries no rank leaves before all have entered; none has to do so.
+    UsuallyAllToAll,
     /// Nothing is claimed.
     None,
 }
@@ -122,6 +124,7 @@ impl Pattern {
             Pattern::Prefix => "prefix",
             Pattern::ExclusivePrefix => "exclusive prefix",
             Pattern::Neighbourhood => "neighbourhood",
+            Pattern::UsuallyAllToAll => "usually all-to-all",
             Pattern::None => "none",
         }
     }

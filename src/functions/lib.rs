@@ -12,10 +12,16 @@
 //!   - `as` gives the [`Pattern`]: which ranks wait for which.
 //!   - `otf2` gives the name of its kind in OTF2, without `OTF2_COLLECTIVE_OP_`; `reprompi` the name under which
 //!     ReproMPI measures it. Neither stands where there is none.
+//! * `blocking`: recorded, and has this one form only. `blocking+c` has a variant with large counts. The line says the
+//!   same as that of a `collective`, and may end in `with`: a function of ours that has to see the call, to know what
+//!   its new handle means.
+//!   - `on` names the communicator, or a group of words in parentheses: `(window win)` and `(file fh)` have numbers of
+//!     their own for their calls, `at` is a parameter that is an address of the handle, and `(new newcomm)` is a
+//!     communicator that only the call makes: only its ranks call it, and its first call is this one.
+//! * `nonblocking`: the same, of a function whose last parameter is a request. `of` names the one that blocks.
 //! * `guarded`: only forwarded, but MPI calls that the library makes inside are not the program's own.
 //!   `guarded+c` as above.
 //! * `observed`: handed to a function of ours, with a closure that forwards; not when called from inside another.
-//!   `or` names what is called over a library that lacks the function: hints may be ignored.
 //! * `completing`: the same, only while a request that is followed is outstanding.
 //! * `freeing`: the same, also while one is prepared that is not.
 //! * `counted`: the same, only where messages are counted. `counted+c` as above.
@@ -239,112 +245,207 @@ macro_rules! for_each_function {
             counted Compare_and_swap(origin_addr, compare_addr, result_addr, datatype, target_rank, target_disp, win)
                 => p2p::swapped(datatype, target_rank);
 
-            // What makes, names and frees communicators.
-            observed Comm_dup(comm, newcomm) => communicators::duplicated(comm, newcomm);
-            observed Comm_dup_with_info(comm, info, newcomm) => communicators::duplicated(comm, newcomm);
-            observed Comm_idup(comm, newcomm, request) => communicators::duplicated(comm, newcomm);
-            observed Comm_idup_with_info(comm, info, newcomm, request) or Comm_idup(comm, newcomm, request)
-                => communicators::duplicated(comm, newcomm);
-            observed Comm_create(comm, group, newcomm) => communicators::created(comm, newcomm);
-            observed Comm_create_group(comm, group, tag, newcomm)
-                => communicators::created_by_group(comm, tag, newcomm);
-            observed Comm_create_from_group(group, stringtag, info, errhandler, newcomm)
-                => communicators::created_from_groups(stringtag, newcomm);
-            observed Intercomm_create_from_groups(
-                local_group, local_leader, remote_group, remote_leader, stringtag, info, errhandler, newintercomm
-            ) => communicators::created_from_groups(stringtag, newintercomm);
-            observed Comm_split(comm, color, key, newcomm) => communicators::created(comm, newcomm);
-            observed Comm_split_type(comm, split_type, key, info, newcomm) => communicators::created(comm, newcomm);
-            observed Cart_create(comm, ndims, dims, periods, reorder, newcomm) => communicators::created(comm, newcomm);
-            observed Cart_sub(comm, remain_dims, newcomm) => communicators::created(comm, newcomm);
-            observed Graph_create(comm, nnodes, index, edges, reorder, newcomm)
-                => communicators::created(comm, newcomm);
-            observed Dist_graph_create(comm, n, sources, degrees, destinations, weights, info, reorder, newcomm)
-                => communicators::created(comm, newcomm);
-            observed Dist_graph_create_adjacent(
+            // What makes communicators. MPI lets none of these be used to put calls of different ranks in order, and a
+            // library may make a communicator without a message; most of them wait for all ranks.
+            blocking Comm_dup(comm, newcomm)
+                => nothing() on comm as usually_all_to_all
+                with communicators::duplicated(comm, newcomm);
+            blocking Comm_dup_with_info(comm, info, newcomm)
+                => nothing() on comm as usually_all_to_all
+                with communicators::duplicated(comm, newcomm);
+            nonblocking Comm_idup(comm, newcomm, request) of Comm_dup
+                => nothing() on comm as usually_all_to_all
+                with communicators::duplicated_later(comm, newcomm, request);
+            nonblocking Comm_idup_with_info(comm, info, newcomm, request) of Comm_dup_with_info
+                or Comm_idup(comm, newcomm, request)
+                => nothing() on comm as usually_all_to_all
+                with communicators::duplicated_later(comm, newcomm, request);
+            blocking Comm_create(comm, group, newcomm)
+                => nothing() on comm as usually_all_to_all
+                with communicators::created(comm, newcomm);
+            blocking Comm_create_group(comm, group, tag, newcomm)
+                => nothing() on (new newcomm) as usually_all_to_all
+                with communicators::created_by_group(comm, tag, newcomm);
+            blocking Comm_create_from_group(group, stringtag, info, errhandler, newcomm)
+                => nothing() on (new newcomm) as usually_all_to_all
+                with communicators::created_from_groups(stringtag, newcomm);
+            blocking Comm_split(comm, color, key, newcomm)
+                => nothing() on comm as usually_all_to_all
+                with communicators::created(comm, newcomm);
+            blocking Comm_split_type(comm, split_type, key, info, newcomm)
+                => nothing() on comm as usually_all_to_all
+                with communicators::created(comm, newcomm);
+            blocking Cart_create(comm, ndims, dims, periods, reorder, newcomm)
+                => nothing() on comm as usually_all_to_all
+                with communicators::created(comm, newcomm);
+            blocking Cart_sub(comm, remain_dims, newcomm)
+                => nothing() on comm as usually_all_to_all
+                with communicators::created(comm, newcomm);
+            blocking Graph_create(comm, nnodes, index, edges, reorder, newcomm)
+                => nothing() on comm as usually_all_to_all
+                with communicators::created(comm, newcomm);
+            blocking Dist_graph_create(comm, n, sources, degrees, destinations, weights, info, reorder, newcomm)
+                => nothing() on comm as usually_all_to_all
+                with communicators::created(comm, newcomm);
+            blocking Dist_graph_create_adjacent(
                 comm, indegree, sources, sourceweights, outdegree, destinations, destweights, info, reorder, newcomm
-            ) => communicators::created(comm, newcomm);
-            observed Intercomm_create(local_comm, local_leader, peer_comm, remote_leader, tag, newintercomm)
-                => communicators::connected(tag, newintercomm);
-            observed Intercomm_merge(intercomm, high, newintracomm) => communicators::created(intercomm, newintracomm);
-            observed Comm_spawn(command, argv, maxprocs, info, root, comm, intercomm, array_of_errcodes)
-                => communicators::spawned(comm, intercomm);
-            observed Comm_spawn_multiple(
+            ) => nothing() on comm as usually_all_to_all
+                with communicators::created(comm, newcomm);
+            blocking Intercomm_create(local_comm, local_leader, peer_comm, remote_leader, tag, newintercomm)
+                => nothing() on local_comm as usually_all_to_all
+                with communicators::connected(tag, newintercomm);
+            blocking Intercomm_create_from_groups(
+                local_group, local_leader, remote_group, remote_leader, stringtag, info, errhandler, newintercomm
+            ) => nothing() on (new newintercomm) as usually_all_to_all
+                with communicators::created_from_groups(stringtag, newintercomm);
+            blocking Intercomm_merge(intercomm, high, newintracomm)
+                => nothing() on intercomm as usually_all_to_all
+                with communicators::created(intercomm, newintracomm);
+            blocking Comm_spawn(command, argv, maxprocs, info, root, comm, intercomm, array_of_errcodes)
+                => nothing() root root on comm as usually_all_to_all
+                with communicators::spawned(comm, intercomm);
+            blocking Comm_spawn_multiple(
                 count, commands, argvs, maxprocs, infos, root, comm, intercomm, array_of_errcodes
-            ) => communicators::spawned(comm, intercomm);
-            observed Comm_accept(port_name, info, root, comm, newcomm) => communicators::met(newcomm);
-            observed Comm_connect(port_name, info, root, comm, newcomm) => communicators::met(newcomm);
-            observed Comm_join(fd, intercomm) => communicators::met(intercomm);
+            ) => nothing() root root on comm as usually_all_to_all
+                with communicators::spawned(comm, intercomm);
+            blocking Comm_accept(port_name, info, root, comm, newcomm)
+                => nothing() root root on comm as usually_all_to_all
+                with communicators::met(newcomm);
+            blocking Comm_connect(port_name, info, root, comm, newcomm)
+                => nothing() root root on comm as usually_all_to_all
+                with communicators::met(newcomm);
+
+            // What changes and frees communicators.
+            blocking Comm_set_info(comm, info)
+                => nothing() on comm as none;
+            blocking Comm_free(comm)
+                => nothing() on (at comm) as none
+                with communicators::freed(comm);
+            blocking Comm_disconnect(comm)
+                => nothing() on (at comm) as usually_all_to_all
+                with communicators::freed(comm);
+
+            // No collective: of two processes that have a socket, and local ones.
+            observed Comm_join(fd, intercomm) => communicators::joined(intercomm);
             observed Comm_get_parent(parent) => communicators::spawned_by(parent);
-            guarded Comm_set_info(comm, info);
             observed Comm_set_name(comm, comm_name) => communicators::named(comm, comm_name);
-            observed Comm_free(comm) => communicators::freed(comm);
-            observed Comm_disconnect(comm) => communicators::freed(comm);
 
             // What makes and frees data types.
             observed Type_commit(datatype) => datatype::commit(datatype);
             observed Type_dup(oldtype, newtype) => datatype::dup(oldtype, newtype);
             observed Type_free(datatype) => datatype::free(datatype);
 
-            // Input and output: ROMIO calls PMPI_Allreduce and its like through the symbol table.
-            guarded File_open(comm, filename, amode, info, fh);
-            guarded File_close(fh);
+            // Input and output. The size is what this rank reads or writes; `end` of a split pair has no size. What the
+            // library calls inside, as ROMIO does PMPI_Allreduce, is not recorded.
+            blocking File_open(comm, filename, amode, info, fh)
+                => nothing() on comm as usually_all_to_all
+                with files::opened(comm, filename, fh);
+            blocking File_close(fh)
+                => nothing() on (file at fh) as usually_all_to_all
+                with files::closed(fh);
+            blocking File_set_size(fh, size)
+                => in_bytes(size) on (file fh) as usually_all_to_all;
+            blocking File_preallocate(fh, size)
+                => in_bytes(size) on (file fh) as usually_all_to_all;
+            blocking File_set_info(fh, info)
+                => nothing() on (file fh) as usually_all_to_all;
+            blocking File_set_view(fh, disp, etype, filetype, datarep, info)
+                => nothing() on (file fh) as usually_all_to_all;
+            blocking File_set_atomicity(fh, flag)
+                => nothing() on (file fh) as usually_all_to_all;
+            blocking File_sync(fh)
+                => nothing() on (file fh) as usually_all_to_all;
+            blocking File_seek_shared(fh, offset, whence)
+                => nothing() on (file fh) as usually_all_to_all;
+            blocking+c File_read_all(fh, buf, count, datatype, status)
+                => own(count, datatype) on (file fh) as usually_all_to_all;
+            blocking+c File_read_at_all(fh, offset, buf, count, datatype, status)
+                => own(count, datatype) on (file fh) as usually_all_to_all;
+            blocking+c File_read_ordered(fh, buf, count, datatype, status)
+                => own(count, datatype) on (file fh) as usually_all_to_all;
+            nonblocking+c File_iread_all(fh, buf, count, datatype, request) of File_read_all
+                => own(count, datatype) on (file fh) as usually_all_to_all;
+            nonblocking+c File_iread_at_all(fh, offset, buf, count, datatype, request) of File_read_at_all
+                => own(count, datatype) on (file fh) as usually_all_to_all;
+            blocking+c File_read_all_begin(fh, buf, count, datatype)
+                => own(count, datatype) on (file fh) as usually_all_to_all;
+            blocking File_read_all_end(fh, buf, status)
+                => nothing() on (file fh) as usually_all_to_all;
+            blocking+c File_read_at_all_begin(fh, offset, buf, count, datatype)
+                => own(count, datatype) on (file fh) as usually_all_to_all;
+            blocking File_read_at_all_end(fh, buf, status)
+                => nothing() on (file fh) as usually_all_to_all;
+            blocking+c File_read_ordered_begin(fh, buf, count, datatype)
+                => own(count, datatype) on (file fh) as usually_all_to_all;
+            blocking File_read_ordered_end(fh, buf, status)
+                => nothing() on (file fh) as usually_all_to_all;
+            blocking+c File_write_all(fh, buf, count, datatype, status)
+                => own(count, datatype) on (file fh) as usually_all_to_all;
+            blocking+c File_write_at_all(fh, offset, buf, count, datatype, status)
+                => own(count, datatype) on (file fh) as usually_all_to_all;
+            blocking+c File_write_ordered(fh, buf, count, datatype, status)
+                => own(count, datatype) on (file fh) as usually_all_to_all;
+            nonblocking+c File_iwrite_all(fh, buf, count, datatype, request) of File_write_all
+                => own(count, datatype) on (file fh) as usually_all_to_all;
+            nonblocking+c File_iwrite_at_all(fh, offset, buf, count, datatype, request) of File_write_at_all
+                => own(count, datatype) on (file fh) as usually_all_to_all;
+            blocking+c File_write_all_begin(fh, buf, count, datatype)
+                => own(count, datatype) on (file fh) as usually_all_to_all;
+            blocking File_write_all_end(fh, buf, status)
+                => nothing() on (file fh) as usually_all_to_all;
+            blocking+c File_write_at_all_begin(fh, offset, buf, count, datatype)
+                => own(count, datatype) on (file fh) as usually_all_to_all;
+            blocking File_write_at_all_end(fh, buf, status)
+                => nothing() on (file fh) as usually_all_to_all;
+            blocking+c File_write_ordered_begin(fh, buf, count, datatype)
+                => own(count, datatype) on (file fh) as usually_all_to_all;
+            blocking File_write_ordered_end(fh, buf, status)
+                => nothing() on (file fh) as usually_all_to_all;
+
+            // Of one rank: the library may call collectives inside all the same.
             guarded File_delete(filename, info);
-            guarded File_set_size(fh, size);
-            guarded File_preallocate(fh, size);
             guarded File_get_size(fh, size);
-            guarded File_set_info(fh, info);
             guarded File_get_info(fh, info_used);
-            guarded File_set_view(fh, disp, etype, filetype, datarep, info);
-            guarded File_set_atomicity(fh, flag);
-            guarded File_sync(fh);
             guarded File_seek(fh, offset, whence);
-            guarded File_seek_shared(fh, offset, whence);
             guarded File_get_position_shared(fh, offset);
             guarded+c File_read(fh, buf, count, datatype, status);
-            guarded+c File_read_all(fh, buf, count, datatype, status);
-            guarded+c File_read_all_begin(fh, buf, count, datatype);
-            guarded File_read_all_end(fh, buf, status);
             guarded+c File_read_at(fh, offset, buf, count, datatype, status);
-            guarded+c File_read_at_all(fh, offset, buf, count, datatype, status);
-            guarded+c File_read_at_all_begin(fh, offset, buf, count, datatype);
-            guarded File_read_at_all_end(fh, buf, status);
-            guarded+c File_read_ordered(fh, buf, count, datatype, status);
-            guarded+c File_read_ordered_begin(fh, buf, count, datatype);
-            guarded File_read_ordered_end(fh, buf, status);
             guarded+c File_read_shared(fh, buf, count, datatype, status);
             guarded+c File_write(fh, buf, count, datatype, status);
-            guarded+c File_write_all(fh, buf, count, datatype, status);
-            guarded+c File_write_all_begin(fh, buf, count, datatype);
-            guarded File_write_all_end(fh, buf, status);
             guarded+c File_write_at(fh, offset, buf, count, datatype, status);
-            guarded+c File_write_at_all(fh, offset, buf, count, datatype, status);
-            guarded+c File_write_at_all_begin(fh, offset, buf, count, datatype);
-            guarded File_write_at_all_end(fh, buf, status);
-            guarded+c File_write_ordered(fh, buf, count, datatype, status);
-            guarded+c File_write_ordered_begin(fh, buf, count, datatype);
-            guarded File_write_ordered_end(fh, buf, status);
             guarded+c File_write_shared(fh, buf, count, datatype, status);
             guarded+c File_iread(fh, buf, count, datatype, request);
-            guarded+c File_iread_all(fh, buf, count, datatype, request);
             guarded+c File_iread_at(fh, offset, buf, count, datatype, request);
-            guarded+c File_iread_at_all(fh, offset, buf, count, datatype, request);
             guarded+c File_iread_shared(fh, buf, count, datatype, request);
             guarded+c File_iwrite(fh, buf, count, datatype, request);
-            guarded+c File_iwrite_all(fh, buf, count, datatype, request);
             guarded+c File_iwrite_at(fh, offset, buf, count, datatype, request);
-            guarded+c File_iwrite_at_all(fh, offset, buf, count, datatype, request);
             guarded+c File_iwrite_shared(fh, buf, count, datatype, request);
 
-            // One-sided: making, fencing and freeing a window synchronises its ranks.
-            guarded+c Win_create(base, size, disp_unit, info, comm, win);
-            guarded+c Win_allocate(size, disp_unit, info, comm, baseptr, win);
-            guarded+c Win_allocate_shared(size, disp_unit, info, comm, baseptr, win);
-            guarded Win_create_dynamic(info, comm, win);
+            // Windows. The size is this rank's share.
+            blocking+c Win_create(base, size, disp_unit, info, comm, win)
+                => own_in_bytes(size) on comm as usually_all_to_all
+                with windows::made(comm, win);
+            blocking+c Win_allocate(size, disp_unit, info, comm, baseptr, win)
+                => own_in_bytes(size) on comm as usually_all_to_all
+                with windows::made(comm, win);
+            blocking+c Win_allocate_shared(size, disp_unit, info, comm, baseptr, win)
+                => own_in_bytes(size) on comm as usually_all_to_all
+                with windows::made(comm, win);
+            blocking Win_create_dynamic(info, comm, win)
+                => nothing() on comm as usually_all_to_all
+                with windows::made(comm, win);
+            blocking Win_free(win)
+                => nothing() on (window at win) as usually_all_to_all
+                with windows::freed(win);
+            blocking Win_fence(assert, win)
+                => nothing() on (window win) as usually_all_to_all;
+            blocking Win_set_info(win, info)
+                => nothing() on (window win) as none;
+            observed Win_set_name(win, win_name) => windows::named(win, win_name);
+
+            // Of one rank, or of some ranks that meet.
             guarded Win_attach(win, base, size);
             guarded Win_detach(win, base);
-            guarded Win_free(win);
-            guarded Win_fence(assert, win);
             guarded Win_post(group, assert, win);
             guarded Win_start(group, assert, win);
             guarded Win_complete(win);
@@ -359,7 +460,6 @@ macro_rules! for_each_function {
             guarded Win_flush_local(rank, win);
             guarded Win_flush_local_all(win);
             guarded Win_sync(win);
-            guarded Win_set_info(win, info);
         }
     };
 }

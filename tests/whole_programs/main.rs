@@ -38,6 +38,7 @@ mod inside;
 mod interruptions;
 mod languages;
 mod limits;
+mod management;
 mod messages;
 mod odd_calls;
 mod odd_names;
@@ -101,6 +102,7 @@ fn main() {
         ("variables", variables::TESTS),
         ("handles", handles::TESTS),
         ("languages", languages::TESTS),
+        ("management", management::TESTS),
         ("bitwise", bitwise::TESTS),
         ("threads", threads::TESTS),
         ("inside", inside::TESTS),

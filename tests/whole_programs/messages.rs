@@ -1,12 +1,13 @@
 //! Point-to-point and one-sided messages, counted between the collectives.
 
 use crate::support::trace::Row;
-use crate::support::{Case, Test};
+use crate::support::{Case, Test, companion};
 
 pub const TESTS: &[Test] = &[
     Test::new("of_every_kind_are_counted_for_the_next_collective", every_kind),
     Test::new("are_not_counted_unless_asked_for", not_asked),
     Test::new("are_counted_by_the_names_asked_for_and_no_others", by_name),
+    Test::new("that_a_rank_waits_for_make_it_late_where_their_time_is_counted", time),
 ];
 
 const NAMES: [&str; 8] =
@@ -60,4 +61,33 @@ fn by_name(case: &Case) {
         let counted: Vec<_> = row.counters.iter().map(|(name, value)| (name.as_str(), *value)).collect();
         assert_eq!(counted, [("bytes-put", Some(kind[5])), ("bytes-received", Some(kind[3]))]);
     }
+}
+
+/// The time in calls that are not recorded: rank 1 waits for messages, rank 2 makes no such call.
+fn time(case: &Case) {
+    let traced = case.launch(3, "late_message.c").trace().set("MPITRACE_EVENTS", "p2p-time").run();
+    traced.same_as(&case.launch(3, "late_message.c").run());
+    assert_eq!(traced.code, 0, "{}", traced.stderr);
+    assert_eq!(traced.trace.info().counters, ["p2p-time"]);
+    let rows = traced.trace.dump(&[]);
+    for rank in 0..3 {
+        let mine: Vec<&Row> = rows.iter().filter(|row| row.rank == rank).collect();
+        assert_eq!(mine.len(), 11, "rank {rank}");
+        for pair in mine.windows(2) {
+            let spent = pair[1].counters["p2p-time"].expect("a value");
+            let between = pair[1].enter_ns - pair[0].exit_ns.expect("it returned");
+            // Times are divided by a rounded frequency.
+            assert!(spent as f64 <= 1.001 * between + 1000.0, "{spent} of {between} ns: {:?}", pair[1]);
+            assert_eq!(spent == 0, rank == 2, "{:?}", pair[1]);
+        }
+    }
+    let summary = companion::mpitrace(&["summary".as_ref(), traced.trace.path.as_os_str(), "--json".as_ref()]);
+    let summary: serde_json::Value = serde_json::from_str(&summary.stdout).expect("JSON");
+    let losses = summary["losses"].as_array().expect("a list").iter().filter(|loss| loss["kind"] == "late-rank");
+    for loss in losses.clone() {
+        let known = !loss["because"].is_null() || loss["on_processor"].is_null();
+        assert!(known, "computing or other calls is told apart: {loss}");
+    }
+    let late = losses.clone().any(|loss| loss["because"] == "other_mpi" && loss["rank"] == 1);
+    assert!(late, "{summary:#}");
 }

@@ -3,14 +3,14 @@
 use std::ffi::c_int;
 
 use mpitrace_format::layout::activity;
-use mpitrace_functions::{Function, for_each_function, forms};
+use mpitrace_functions::{Function, for_each_function, form, forms};
 
-use crate::boundary::large_count;
 use crate::boundary::symbol::Symbol;
 use crate::boundary::width::{Int, Large};
-use crate::counters::{message_counters, p2p};
+use crate::boundary::{abi, large_count};
+use crate::counters::{message_counters, p2p, p2p_time};
 use crate::identity::message_size::Message;
-use crate::identity::{call_site, communicators, datatype};
+use crate::identity::{call_site, communicators, datatype, files, windows};
 use crate::job::{lifecycle, sessions};
 use crate::record::activity::Activity;
 use crate::record::{mode, recorder, thread};
@@ -107,6 +107,63 @@ macro_rules! declare {
         declare! { $($rest)* }
     };
 
+    (blocking $name:ident($($argument:ident),*) => $rule:ident($($significant:ident),*)
+        $(root $root:ident)? on $place:tt as $pattern:ident $(with $module:ident::$observer:ident($($handed:ident),*))?;
+        $($rest:tt)*) => {
+        const _: () = {
+            static FUNCTION: Function = form!(Blocking, $name, $name, $rule, [$($root)?], $place, $pattern);
+            single!(blocking, concat!("MPI_", stringify!($name)), Int, ($($argument),*), $rule($($significant),*),
+                ($(root $root)?), $place, ($($module::$observer($($handed),*))?));
+            single!(blocking, concat!("PMPI_", stringify!($name)), Int, ($($argument),*), $rule($($significant),*),
+                ($(root $root)?), $place, ($($module::$observer($($handed),*))?));
+        };
+        declare! { $($rest)* }
+    };
+    (blocking+c $name:ident($($argument:ident),*) => $rule:ident($($significant:ident),*)
+        on $place:tt as $pattern:ident $(with $module:ident::$observer:ident($($handed:ident),*))?; $($rest:tt)*) => {
+        const _: () = {
+            static FUNCTION: Function = form!(Blocking, $name, $name, $rule, [], $place, $pattern);
+            single!(blocking, concat!("MPI_", stringify!($name)), Int, ($($argument),*), $rule($($significant),*),
+                (), $place, ($($module::$observer($($handed),*))?));
+            single!(blocking, concat!("PMPI_", stringify!($name)), Int, ($($argument),*), $rule($($significant),*),
+                (), $place, ($($module::$observer($($handed),*))?));
+            single!(blocking, concat!("MPI_", stringify!($name), "_c"), Large, ($($argument),*),
+                $rule($($significant),*), (), $place, ($($module::$observer($($handed),*))?),
+                concat!("MPI_", stringify!($name)));
+            single!(blocking, concat!("PMPI_", stringify!($name), "_c"), Large, ($($argument),*),
+                $rule($($significant),*), (), $place, ($($module::$observer($($handed),*))?),
+                concat!("PMPI_", stringify!($name)));
+        };
+        declare! { $($rest)* }
+    };
+    (nonblocking $name:ident($($argument:ident),*) of $blocking:ident $(or $other:ident($($passed:ident),*))?
+        => $rule:ident($($significant:ident),*) on $place:tt as $pattern:ident
+        with $module:ident::$observer:ident($($handed:ident),*); $($rest:tt)*) => {
+        const _: () = {
+            static FUNCTION: Function = form!(NonBlocking, $name, $blocking, $rule, [], $place, $pattern);
+            managed!(concat!("MPI_", stringify!($name)), Int, ($($argument),*), $rule($($significant),*), (), $place,
+                $module::$observer($($handed),*) $(, concat!("MPI_", stringify!($other)), ($($passed),*))?);
+            managed!(concat!("PMPI_", stringify!($name)), Int, ($($argument),*), $rule($($significant),*), (), $place,
+                $module::$observer($($handed),*) $(, concat!("PMPI_", stringify!($other)), ($($passed),*))?);
+        };
+        declare! { $($rest)* }
+    };
+    (nonblocking+c $name:ident($($argument:ident),*) of $blocking:ident
+        => $rule:ident($($significant:ident),*) on $place:tt as $pattern:ident; $($rest:tt)*) => {
+        const _: () = {
+            static FUNCTION: Function = form!(NonBlocking, $name, $blocking, $rule, [], $place, $pattern);
+            single!(starting, concat!("MPI_", stringify!($name)), Int, ($($argument),*), $rule($($significant),*),
+                (), $place, ());
+            single!(starting, concat!("PMPI_", stringify!($name)), Int, ($($argument),*), $rule($($significant),*),
+                (), $place, ());
+            single!(starting, concat!("MPI_", stringify!($name), "_c"), Large, ($($argument),*),
+                $rule($($significant),*), (), $place, (), concat!("MPI_", stringify!($name)));
+            single!(starting, concat!("PMPI_", stringify!($name), "_c"), Large, ($($argument),*),
+                $rule($($significant),*), (), $place, (), concat!("PMPI_", stringify!($name)));
+        };
+        declare! { $($rest)* }
+    };
+
     (guarded $name:ident($($argument:ident),*); $($rest:tt)*) => {
         guarded!($name, concat!("MPI_", stringify!($name)), ($($argument),*));
         guarded!($name, concat!("PMPI_", stringify!($name)), ($($argument),*));
@@ -120,14 +177,6 @@ macro_rules! declare {
         declare! { $($rest)* }
     };
 
-    (observed $name:ident($($argument:ident),*) or $other:ident($($passed:ident),*)
-        => $module:ident::$function:ident($($handed:ident),*); $($rest:tt)*) => {
-        observed!($name, concat!("MPI_", stringify!($name)), ($($argument),*), $module::$function($($handed),*),
-            concat!("MPI_", stringify!($other)), ($($passed),*));
-        observed!($name, concat!("PMPI_", stringify!($name)), ($($argument),*), $module::$function($($handed),*),
-            concat!("PMPI_", stringify!($other)), ($($passed),*));
-        declare! { $($rest)* }
-    };
     (observed $name:ident($($argument:ident),*) => $module:ident::$function:ident($($handed:ident),*); $($rest:tt)*) => {
         observed!($name, concat!("MPI_", stringify!($name)), ($($argument),*), $module::$function($($handed),*));
         observed!($name, concat!("PMPI_", stringify!($name)), ($($argument),*), $module::$function($($handed),*));
@@ -217,19 +266,93 @@ macro_rules! collective {
 /// One exported name of a collective.
 macro_rules! recorded {
     ($form:ident, $symbol:expr, $width:ident, ($($argument:ident),*), $rule:ident($($significant:ident),*),
-        ($(root $root:ident)? $(reduction $reduction:ident)?), $comm:ident $(, $plain:expr)?) => {
+        ($(root $root:ident)? $(reduction $reduction:ident)?), $comm:tt $(, $plain:expr)?) => {
         export!($symbol, ($($argument),*), real => absent!(($($argument),*), (forward(), arrays) => {
             let (plain, site) = site!();
-            let message = move |thread| Message::<$width>::on(&FUNCTION, thread, $comm).at(site)
+            let message = move |thread| on!($width, thread, $comm).at(site)
                 $(.root($root))? $(.reduction($reduction))? .$rule($($significant),*);
             record!($form, plain, message, forward, arrays, $comm, ($($argument),*))
         }, $symbol $(, $plain)?), forward() => {
             let (plain, site) = site!();
-            let message = move |thread| Message::<$width>::on(&FUNCTION, thread, $comm).at(site)
+            let message = move |thread| on!($width, thread, $comm).at(site)
                 $(.root($root))? $(.reduction($reduction))? .$rule($($significant),*);
             record!($form, plain, message, forward, no_arrays!($form), $comm, ($($argument),*))
         });
     };
+}
+
+/// What a call is on.
+macro_rules! on {
+    ($width:ident, $thread:ident, (new $made:ident)) => {
+        Message::<$width>::on_new(&FUNCTION, $thread)
+    };
+    ($width:ident, $thread:ident, (window $window:ident)) => {
+        Message::<$width>::on_window(&FUNCTION, $thread, $window)
+    };
+    ($width:ident, $thread:ident, (file $file:ident)) => {
+        Message::<$width>::on_file(&FUNCTION, $thread, $file)
+    };
+    ($width:ident, $thread:ident, (at $place:ident)) => {
+        Message::<$width>::on(&FUNCTION, $thread, abi::get().read_if_any($place)).freeing()
+    };
+    ($width:ident, $thread:ident, (window at $place:ident)) => {
+        Message::<$width>::on_window(&FUNCTION, $thread, abi::get().read_if_any($place)).freeing()
+    };
+    ($width:ident, $thread:ident, (file at $place:ident)) => {
+        Message::<$width>::on_file(&FUNCTION, $thread, files::at($place)).freeing()
+    };
+    ($width:ident, $thread:ident, $comm:ident) => {
+        Message::<$width>::on(&FUNCTION, $thread, $comm)
+    };
+}
+
+/// One exported name of a function that is recorded and has one form, with the function of ours that has to see the
+/// call, if there is one.
+macro_rules! single {
+    ($form:ident, $symbol:expr, $width:ident, $arguments:tt, $rule:ident $significant:tt, $roles:tt, $place:tt, ()
+        $(, $plain:expr)?) => {
+        recorded!($form, $symbol, $width, $arguments, $rule $significant, $roles, $place $(, $plain)?);
+    };
+    ($form:ident, $symbol:expr, $width:ident, ($($argument:ident),*), $rule:ident($($significant:ident),*),
+        ($(root $root:ident)?), $place:tt, ($module:ident::$observer:ident($($handed:ident),*)) $(, $plain:expr)?) => {
+        export!($symbol, ($($argument),*), real => absent!(($($argument),*), (forward(), arrays) => {
+            // The arrays live until the call has returned.
+            let _arrays = arrays;
+            observe!($width, forward, $rule($($significant),*), ($(root $root)?), $place,
+                $module::$observer($($handed),*))
+        }, $symbol $(, $plain)?), forward() => {
+            observe!($width, forward, $rule($($significant),*), ($(root $root)?), $place,
+                $module::$observer($($handed),*))
+        });
+    };
+}
+
+/// The same, with another function that is called over a library that lacks this one.
+macro_rules! managed {
+    ($symbol:expr, $width:ident, ($($argument:ident),*), $rule:ident($($significant:ident),*), ($(root $root:ident)?),
+        $place:tt, $module:ident::$observer:ident($($handed:ident),*) $(, $other:expr, ($($passed:ident),*))?) => {
+        export!($symbol, ($($argument),*), real => other!($symbol, forward => {
+            observe!($width, forward, $rule($($significant),*), ($(root $root)?), $place,
+                $module::$observer($($handed),*))
+        } $(, $other, ($($passed),*))?), forward() => {
+            observe!($width, forward, $rule($($significant),*), ($(root $root)?), $place,
+                $module::$observer($($handed),*))
+        });
+    };
+}
+
+/// Hands a call to a function of ours, with what describes it and with what forwards it.
+macro_rules! observe {
+    ($width:ident, $forward:ident, $rule:ident($($significant:ident),*), ($(root $root:ident)?), $place:tt,
+        $module:ident::$observer:ident($($handed:ident),*)) => {{
+        if !mode::is_on() {
+            return $forward();
+        }
+        let (_, site) = site!();
+        let message =
+            move |thread| on!($width, thread, $place).at(site)$(.root($root))?.$rule($($significant),*);
+        $module::$observer(message, $forward, $($handed),*)
+    }};
 }
 
 /// Whether calls are recorded in the plain way; and from where in the program this wrapper was called, where that is
@@ -246,12 +369,12 @@ macro_rules! site {
 
 /// How a form is recorded.
 macro_rules! record {
-    (blocking, $plain:expr, $message:expr, $forward:expr, $arrays:expr, $comm:ident, $arguments:tt) => {{
+    (blocking, $plain:expr, $message:expr, $forward:expr, $arrays:expr, $comm:tt, $arguments:tt) => {{
         // The arrays live until the call has returned.
         let _arrays = $arrays;
         recorder::collective($plain, $message, $forward)
     }};
-    (starting, $plain:expr, $message:expr, $forward:expr, $arrays:expr, $comm:ident, ($($argument:ident),*)) => {{
+    (starting, $plain:expr, $message:expr, $forward:expr, $arrays:expr, $comm:tt, ($($argument:ident),*)) => {{
         let _ = $plain;
         outstanding::start($message, $forward, $arrays, last!($($argument),*))
     }};
@@ -289,10 +412,8 @@ macro_rules! guarded {
 }
 
 macro_rules! observed {
-    ($name:ident, $symbol:expr, ($($argument:ident),*), $module:ident::$function:ident($($handed:ident),*)
-        $(, $other:expr, ($($passed:ident),*))?) => {
-        export!($symbol, ($($argument),*), real => instead!($symbol, $module::$function($($handed),*)
-            $(, $other, ($($passed),*))?), forward() => {
+    ($name:ident, $symbol:expr, ($($argument:ident),*), $module:ident::$function:ident($($handed:ident),*)) => {
+        export!($symbol, ($($argument),*), real => missing($symbol), forward() => {
             if mode::is_on() {
                 seen!(OTHER_MPI, $name, $module::$function(forward, $($handed),*))
             } else {
@@ -302,19 +423,19 @@ macro_rules! observed {
     };
 }
 
-/// What stands for an observed function that the library at hand lacks: another one, where the table names one.
-macro_rules! instead {
-    ($symbol:expr, $module:ident::$function:ident($($handed:ident),*)) => { missing($symbol) };
-    ($symbol:expr, $module:ident::$function:ident($($handed:ident),*), $other:expr, ($($passed:ident),*)) => {{
+/// What stands for a function that the library at hand lacks: another one, where the table names one.
+macro_rules! other {
+    ($symbol:expr, $forward:ident => $body:expr) => { missing($symbol) };
+    ($symbol:expr, $forward:ident => $body:expr, $other:expr, ($($passed:ident),*)) => {{
         static OTHER: Symbol = Symbol::new(concat!($other, "\0"));
         let Some(other) = OTHER.get() else { return missing($symbol) };
         // SAFETY: the function that stands in takes these words and returns an int; they are the program's own
         // arguments.
-        let forward = move || unsafe {
+        let $forward = move || unsafe {
             let other: unsafe extern "C-unwind" fn($($passed: usize),*) -> c_int = std::mem::transmute(other);
             other($($passed),*)
         };
-        if mode::is_on() { $module::$function(forward, $($handed),*) } else { forward() }
+        $body
     }};
 }
 
@@ -350,7 +471,7 @@ macro_rules! if_counting {
         seen!(activity_of $function, $name, if message_counters::counting() && !thread::is_nested(thread::frame()) {
             $module::$function::<$width>($forward, $($handed),*)
         } else {
-            $forward($($into)?)
+            p2p_time::during(move || $forward($($into)?))
         })
     };
 }
@@ -394,7 +515,7 @@ macro_rules! activity_of {
 macro_rules! forwarded {
     ($name:ident, $symbol:expr, ($($argument:ident),*)) => {
         export!($symbol, ($($argument),*), real => missing($symbol), forward() => {
-            seen!(POINT_TO_POINT, $name, forward())
+            seen!(POINT_TO_POINT, $name, p2p_time::during(forward))
         });
     };
 }

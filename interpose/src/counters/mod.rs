@@ -10,6 +10,7 @@ pub mod mpi_t;
 #[cfg(test)]
 mod null;
 pub mod p2p;
+pub mod p2p_time;
 pub mod per_call;
 pub mod perf;
 pub mod source;

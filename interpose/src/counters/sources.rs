@@ -8,6 +8,7 @@ use mpitrace_format::layout::CounterEntry;
 
 use super::message_counters::MessageCounters;
 use super::mpi_t::Variables;
+use super::p2p_time::P2pTime;
 use super::perf::Events;
 use super::source::{At, Counter, Named, Plan, Source, When};
 use super::user_counters::UserCounters;
@@ -255,6 +256,7 @@ pub(super) use sources;
 // The list.
 sources! {
     messages: MessageCounters;
+    p2p_time: P2pTime;
     events: Events;
     user: UserCounters;
     variables: Variables;

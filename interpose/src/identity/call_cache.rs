@@ -18,7 +18,7 @@ use crate::record::entry::Entry;
 pub struct Key {
     /// The function.
     pub function: Declared,
-    /// Handle.
+    /// Handle, as [`crate::identity::handle`] has it.
     pub communicator: usize,
     /// Handle; 0: the function has none, or one for each peer.
     pub datatype: usize,
@@ -64,6 +64,8 @@ pub struct Call {
     pub key: Key,
     /// Whether `key` is all that there is to know: false where the communicator had to be known and was not.
     pub known: bool,
+    /// Whether MPI may be asked about its handles when it has returned: not where it frees its communicator.
+    pub asks: bool,
     /// Where each peer has a data type of its own (`MPI_Alltoallw`).
     pub by_peer: Option<ByPeer>,
 }

@@ -10,19 +10,24 @@
 //! the new one's too, one world rank for any other child of a parent whose ranks are all of this world, all world ranks
 //! ([`crate::identity::members`]) where the members make the key.
 
+use std::cell::Cell;
 use std::ffi::c_int;
 
 use mpitrace_format::layout::{CommunicatorEntry, communicator_flags as flags};
 
-use crate::boundary::mpi::Comm;
+use crate::boundary::large_count::Narrowed;
+use crate::boundary::mpi::{self, Comm};
 use crate::boundary::{abi, program};
 use crate::counters::mpi_t;
-use crate::identity::call_cache;
+use crate::identity::call_cache::{self, Call};
 use crate::identity::communicator::{Communicator, Group, mix};
+use crate::identity::handle::{self, Kind};
 use crate::identity::members::{self, Members};
 use crate::identity::registry::{self, Registry};
 use crate::job::run::RUN;
-use crate::record::thread;
+use crate::record::recorder;
+use crate::record::thread::{self, ThreadRef};
+use crate::requests::outstanding;
 
 /// Registers MPI_COMM_WORLD and MPI_COMM_SELF, at Init.
 pub fn start(rank: u32, size: u32) -> Option<()> {
@@ -45,22 +50,53 @@ pub fn end_of_world() {
 }
 
 /// A function that all ranks of `comm` call, and that gives them, or some of them, a new communicator.
-pub fn created(forward: impl FnOnce() -> c_int, comm: usize, newcomm: usize) -> c_int {
-    child(forward, comm, newcomm, |parent, handle| match parent.is_all_here() {
+pub fn created(
+    message: impl Fn(ThreadRef) -> Call,
+    forward: impl FnOnce() -> c_int,
+    comm: usize,
+    newcomm: usize,
+) -> c_int {
+    child(message, forward, comm, newcomm, |parent, handle| match parent.is_all_here() {
         true => group_here(handle),
         false => Some(group_and_members(handle)?.0),
     })
 }
 
-/// `MPI_Comm_dup` and `MPI_Comm_idup`: the group is the parent's. Nothing is asked about the new one, since the handle
-/// that `MPI_Comm_idup` gives may not be used before its request is complete; but every library has stored it by now.
-pub fn duplicated(forward: impl FnOnce() -> c_int, comm: usize, newcomm: usize) -> c_int {
-    child(forward, comm, newcomm, |parent, _| Some(parent.group()))
+/// `MPI_Comm_dup`: the group is the parent's.
+pub fn duplicated(
+    message: impl Fn(ThreadRef) -> Call,
+    forward: impl FnOnce() -> c_int,
+    comm: usize,
+    newcomm: usize,
+) -> c_int {
+    child(message, forward, comm, newcomm, |parent, _| Some(parent.group()))
+}
+
+/// `MPI_Comm_idup`. Nothing is asked about the new one, since its handle may not be used before the request is complete;
+/// but every library has stored it by now.
+pub fn duplicated_later(
+    message: impl Fn(ThreadRef) -> Call,
+    forward: impl FnOnce() -> c_int,
+    comm: usize,
+    newcomm: usize,
+    request: usize,
+) -> c_int {
+    if thread::is_nested(thread::frame()) {
+        return within(forward, newcomm);
+    }
+    let result = outstanding::start(message, forward, Narrowed::default(), request);
+    add_child(result, comm, newcomm, |parent, _| Some(parent.group()));
+    result
 }
 
 /// `MPI_Comm_spawn`: the remote group is another world.
-pub fn spawned(forward: impl FnOnce() -> c_int, comm: usize, newcomm: usize) -> c_int {
-    child(forward, comm, newcomm, |parent, handle| {
+pub fn spawned(
+    message: impl Fn(ThreadRef) -> Call,
+    forward: impl FnOnce() -> c_int,
+    comm: usize,
+    newcomm: usize,
+) -> c_int {
+    child(message, forward, comm, newcomm, |parent, handle| {
         let remote = Comm::of_handle(handle).remote_size()?;
         Some(Group { remote, destinations: 0, ..parent.group() })
     })
@@ -68,6 +104,7 @@ pub fn spawned(forward: impl FnOnce() -> c_int, comm: usize, newcomm: usize) -> 
 
 /// A function that all ranks of `comm` call. `group` finds the ranks of what it gives.
 fn child(
+    message: impl Fn(ThreadRef) -> Call,
     forward: impl FnOnce() -> c_int,
     comm: usize,
     newcomm: usize,
@@ -76,36 +113,58 @@ fn child(
     if thread::is_nested(thread::frame()) {
         return within(forward, newcomm);
     }
-    let result = thread::guarded(forward);
-    if result == 0 {
-        thread::catch_panic(|| {
-            let parent = identified(abi::get().handle(comm))?;
-            // Counted also for ranks that get none.
-            let nth = parent.next_child();
-            let handle = new_handle(newcomm)?;
-            let group = group(parent, handle)?;
-            let [low, high] = parent.key();
-            let key = mix(&[3, low, high, nth, group.leader]);
-            add(&mut *registry::lock()?, handle, key, &group, 0)
-        });
+    recorder::managed(message, forward, |result| {
+        add_child(result, comm, newcomm, group);
+        None
+    })
+}
+
+fn add_child(result: c_int, comm: usize, newcomm: usize, group: impl FnOnce(&Communicator, usize) -> Option<Group>) {
+    if result != 0 {
+        return;
     }
-    result
+    thread::catch_panic(|| {
+        let parent = identified(abi::get().handle(comm))?;
+        // Counted also for ranks that get none.
+        let nth = parent.next_child();
+        let handle = new_handle(newcomm)?;
+        let group = group(parent, handle)?;
+        let [low, high] = parent.key();
+        let key = mix(&[3, low, high, nth, group.leader]);
+        add(&mut *registry::lock()?, handle, key, &group, 0)
+    });
 }
 
 /// `MPI_Comm_create_group`: only the group's ranks call it.
-pub fn created_by_group(forward: impl FnOnce() -> c_int, comm: usize, tag: usize, newcomm: usize) -> c_int {
+pub fn created_by_group(
+    message: impl Fn(ThreadRef) -> Call,
+    forward: impl FnOnce() -> c_int,
+    comm: usize,
+    tag: usize,
+    newcomm: usize,
+) -> c_int {
     let parent = || Some(identified(abi::get().handle(comm))?.key());
-    created_by_members(forward, newcomm, || Some((4, parent()?, tag as u32 as u64)))
+    created_by_members(message, forward, newcomm, || Some((4, parent()?, tag as u32 as u64)))
 }
 
 /// `MPI_Intercomm_create`: both groups call it, each with a communicator of its own.
-pub fn connected(forward: impl FnOnce() -> c_int, tag: usize, newcomm: usize) -> c_int {
-    created_by_members(forward, newcomm, || Some((5, [0; 2], tag as u32 as u64)))
+pub fn connected(
+    message: impl Fn(ThreadRef) -> Call,
+    forward: impl FnOnce() -> c_int,
+    tag: usize,
+    newcomm: usize,
+) -> c_int {
+    created_by_members(message, forward, newcomm, || Some((5, [0; 2], tag as u32 as u64)))
 }
 
 /// `MPI_Comm_create_from_group` and `MPI_Intercomm_create_from_groups`, which have no parent and a text for a tag.
-pub fn created_from_groups(forward: impl FnOnce() -> c_int, text: usize, newcomm: usize) -> c_int {
-    created_by_members(forward, newcomm, || {
+pub fn created_from_groups(
+    message: impl Fn(ThreadRef) -> Call,
+    forward: impl FnOnce() -> c_int,
+    text: usize,
+    newcomm: usize,
+) -> c_int {
+    created_by_members(message, forward, newcomm, || {
         let words: Vec<u64> = program::text(text).iter().map(|&byte| byte.into()).collect();
         Some((9, [0; 2], mix(&words)[0]))
     })
@@ -114,6 +173,7 @@ pub fn created_from_groups(forward: impl FnOnce() -> c_int, text: usize, newcomm
 /// What only the members call. `recipe` gives how it came to be: a number for the kind of call, the parent's key and a
 /// tag.
 fn created_by_members(
+    message: impl Fn(ThreadRef) -> Call,
     forward: impl FnOnce() -> c_int,
     newcomm: usize,
     recipe: impl FnOnce() -> Option<(u64, [u64; 2], u64)>,
@@ -121,8 +181,10 @@ fn created_by_members(
     if thread::is_nested(thread::frame()) {
         return within(forward, newcomm);
     }
-    let result = thread::guarded(forward);
-    if result == 0 {
+    recorder::managed(message, forward, |result| {
+        if result != 0 {
+            return None;
+        }
         thread::catch_panic(|| {
             let (kind, parent, tag) = recipe()?;
             let handle = new_handle(newcomm)?;
@@ -130,17 +192,29 @@ fn created_by_members(
             let mut registry = registry::lock()?;
             let key = registry.next_key(mix(&[kind, parent[0], parent[1], tag, low, high]));
             add(&mut registry, handle, key, &group, 0)
-        });
-    }
-    result
+        })
+    })
 }
 
-/// `MPI_Comm_accept`, `MPI_Comm_connect` and `MPI_Comm_join`: the other side may be of this world or not.
-pub fn met(forward: impl FnOnce() -> c_int, newcomm: usize) -> c_int {
-    from_outside(forward, newcomm, |handle| {
-        let (group, [low, high]) = group_and_members(handle)?;
-        Some((group, mix(&[6, low, high])))
+/// `MPI_Comm_accept` and `MPI_Comm_connect`: the other side may be of this world or not.
+pub fn met(message: impl Fn(ThreadRef) -> Call, forward: impl FnOnce() -> c_int, newcomm: usize) -> c_int {
+    if thread::is_nested(thread::frame()) {
+        return within(forward, newcomm);
+    }
+    recorder::managed(message, forward, |result| {
+        add_from_outside(result, newcomm, met_by);
+        None
     })
+}
+
+/// `MPI_Comm_join`, which two processes call that have a socket.
+pub fn joined(forward: impl FnOnce() -> c_int, newcomm: usize) -> c_int {
+    from_outside(forward, newcomm, met_by)
+}
+
+fn met_by(handle: usize) -> Option<(Group, [u64; 2])> {
+    let (group, [low, high]) = group_and_members(handle)?;
+    Some((group, mix(&[6, low, high])))
 }
 
 /// `MPI_Comm_get_parent`: the local group is MPI_COMM_WORLD's, the remote one is of another world.
@@ -153,8 +227,7 @@ pub fn spawned_by(forward: impl FnOnce() -> c_int, newcomm: usize) -> c_int {
     })
 }
 
-/// A communicator with ranks of another job or world, which a call gives perhaps not for the first time. `identify`
-/// finds its ranks and how it came to be.
+/// A communicator with ranks of another job or world, which a call that is not recorded gives.
 fn from_outside(
     forward: impl FnOnce() -> c_int,
     newcomm: usize,
@@ -164,28 +237,40 @@ fn from_outside(
         return within(forward, newcomm);
     }
     let result = thread::guarded(forward);
-    if result == 0 {
-        thread::catch_panic(|| {
-            let handle = new_handle(newcomm)?;
-            if registry::communicator(handle).is_some() {
-                return None;
-            }
-            let (group, recipe) = identify(handle)?;
-            let mut registry = registry::lock()?;
-            let key = registry.next_key(recipe);
-            add(&mut registry, handle, key, &group, 0)
-        });
-    }
+    add_from_outside(result, newcomm, identify);
     result
+}
+
+/// A communicator with ranks of another job or world, which a call has given perhaps not for the first time.
+/// `identify` finds its ranks and how it came to be.
+fn add_from_outside(result: c_int, newcomm: usize, identify: impl FnOnce(usize) -> Option<(Group, [u64; 2])>) {
+    if result != 0 {
+        return;
+    }
+    thread::catch_panic(|| {
+        let handle = new_handle(newcomm)?;
+        if registry::communicator(handle).is_some() {
+            return None;
+        }
+        let (group, recipe) = identify(handle)?;
+        let mut registry = registry::lock()?;
+        let key = registry.next_key(recipe);
+        add(&mut registry, handle, key, &group, 0)
+    });
 }
 
 /// A communicator that is made inside a call, by the library or by a callback of the program. Not all ranks need do so:
 /// it is not counted among what was made of its parent, and what is known of its handle is not true of it.
 fn within(forward: impl FnOnce() -> c_int, newcomm: usize) -> c_int {
+    within_another(forward, || new_handle(newcomm))
+}
+
+/// The same of anything that calls are on; `made` gives its handle.
+pub fn within_another(forward: impl FnOnce() -> c_int, made: impl FnOnce() -> Option<usize>) -> c_int {
     let result = forward();
     if result == 0 {
         thread::catch_panic(|| {
-            let handle = new_handle(newcomm)?;
+            let handle = made()?;
             let mut registry = registry::lock()?;
             let known = registry.communicators.remove(&handle)?;
             mpi_t::lost(handle);
@@ -197,25 +282,35 @@ fn within(forward: impl FnOnce() -> c_int, newcomm: usize) -> c_int {
     result
 }
 
-/// `MPI_Comm_free` and `MPI_Comm_disconnect`: the handle may come back as another communicator.
-pub fn freed(forward: impl FnOnce() -> c_int, comm: usize) -> c_int {
+/// `MPI_Comm_free` and `MPI_Comm_disconnect`.
+pub fn freed(message: impl Fn(ThreadRef) -> Call, forward: impl FnOnce() -> c_int, comm: usize) -> c_int {
     let handle = abi::get().read_if_any(comm);
     // A variable's handle must not outlive what it is bound to.
     thread::catch_panic(|| {
         mpi_t::forget(handle);
         Some(())
     });
-    // Before the call: behind it the handle may be another thread's new communicator.
-    let known = registry::lock().and_then(|mut registry| registry.communicators.remove(&handle));
-    call_cache::next_generation();
-    let result = thread::guarded(forward);
-    if let (Some(known), Some(mut registry)) = (known, registry::lock()) {
+    freed_handle(message, forward, handle)
+}
+
+/// A call that frees what it is on: the handle may come back as another one.
+pub fn freed_handle(message: impl Fn(ThreadRef) -> Call, forward: impl FnOnce() -> c_int, handle: usize) -> c_int {
+    let removed = Cell::new(None);
+    // Before the call: behind it the handle may be another thread's new one. But after its operation was looked up.
+    let forward = || {
+        removed.set(registry::lock().and_then(|mut registry| registry.communicators.remove(&handle)));
+        call_cache::next_generation();
+        forward()
+    };
+    recorder::managed(message, forward, |result| {
+        let known = removed.take()?;
+        let mut registry = registry::lock()?;
         match result {
             0 => registry.retire(known),
             _ => drop(registry.communicators.insert(handle, known)),
         }
-    }
-    result
+        None
+    })
 }
 
 /// `MPI_Comm_set_name`.
@@ -237,7 +332,12 @@ pub fn named(forward: impl FnOnce() -> c_int, comm: usize, name: usize) -> c_int
 /// A communicator for a handle that nobody saw being made, before MPI may be asked about it.
 pub fn provisional(registry: &mut Registry, handle: usize) -> Option<&'static Communicator> {
     let group = Group { rank: 0, size: 0, remote: 0, here: 0, destinations: 0, leader: 0 };
-    let known = add(registry, handle, [0; 2], &group, 0)?;
+    let of_kind = match handle::kind(handle).0 {
+        Kind::Communicator | Kind::New => 0,
+        Kind::Window => flags::WINDOW,
+        Kind::File => flags::FILE,
+    };
+    let known = add(registry, handle, [0; 2], &group, of_kind)?;
     known.set_unidentified();
     known.entry().set_flags(known.entry().flags() & !flags::IDENTIFIED);
     Some(known)
@@ -262,15 +362,29 @@ fn add(
     group: &Group,
     predefined: u32,
 ) -> Option<&'static Communicator> {
+    put(registry, handle, entry(key, group, predefined), group)
+}
+
+/// The entry of a communicator, window or file with these ranks.
+pub fn entry(key: [u64; 2], group: &Group, of_kind: u32) -> CommunicatorEntry {
     let inter = if group.remote > 0 { flags::INTER } else { 0 };
-    let entry = CommunicatorEntry {
+    CommunicatorEntry {
         key,
         size: group.here,
         rank: group.rank,
-        flags: flags::IDENTIFIED | inter | predefined,
+        flags: flags::IDENTIFIED | inter | of_kind,
         sync_at: u64::MAX,
         ..CommunicatorEntry::default()
-    };
+    }
+}
+
+/// From now on the handle means this.
+pub fn put(
+    registry: &mut Registry,
+    handle: usize,
+    entry: CommunicatorEntry,
+    group: &Group,
+) -> Option<&'static Communicator> {
     let known = registry.make(entry, group)?;
     // Where the library gives a freed handle out again without our having seen it freed.
     if let Some(freed) = registry.communicators.insert(handle, known) {
@@ -328,7 +442,12 @@ fn group_here(handle: usize) -> Option<Group> {
 /// The ranks of a communicator that MPI has just returned, or on which a call has returned well, and a hash of each
 /// group's members, in an order that is the same on both sides.
 fn group_and_members(handle: usize) -> Option<(Group, [u64; 2])> {
-    let comm = Comm::of_handle(handle);
+    let comm = match handle::kind(handle) {
+        (Kind::Communicator, handle) => Comm::of_handle(handle),
+        (Kind::Window, handle) => return group_alone(&mpi::Group::of_window(handle)?),
+        (Kind::File, handle) => return group_alone(&mpi::Group::of_file(handle)?),
+        (Kind::New, _) => return None,
+    };
     let (rank, size, inter) = (comm.rank()?, comm.size()?, comm.is_inter()?);
     let Members { leader, here, hash } = Members::of(&comm.group()?, size)?;
     if !inter {
@@ -340,4 +459,11 @@ fn group_and_members(handle: usize) -> Option<(Group, [u64; 2])> {
     let leader = leader.min(others.leader);
     let group = Group { rank, size, remote, here: here + others.here, destinations: 0, leader };
     Some((group, [hash.min(others.hash), hash.max(others.hash)]))
+}
+
+/// The same of a window or a file, of which MPI tells the group.
+fn group_alone(group: &mpi::Group) -> Option<(Group, [u64; 2])> {
+    let (rank, size) = (group.rank()?, group.size()?);
+    let Members { leader, here, hash } = Members::of(group, size)?;
+    Some((Group { rank, size, remote: 0, here, destinations: 0, leader }, [0, hash]))
 }

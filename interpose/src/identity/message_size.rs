@@ -14,6 +14,7 @@ use crate::boundary::width::Width;
 use crate::identity::call_cache::{ByPeer, Call, Declared, Key};
 use crate::identity::call_site;
 use crate::identity::communicator::Communicator;
+use crate::identity::handle;
 use crate::identity::registry;
 use crate::record::thread::ThreadRef;
 
@@ -27,6 +28,8 @@ pub struct Message<W> {
     root: i32,
     reduction: usize,
     site: call_site::Number,
+    /// Whether MPI may be asked about the handles after the call.
+    asks: bool,
     width: PhantomData<W>,
 }
 
@@ -36,7 +39,42 @@ impl<W: Width> Message<W> {
     pub fn on(function: &'static Function, thread: ThreadRef, communicator: usize) -> Self {
         let mask = abi::handle_mask();
         let communicator = communicator & mask;
-        Message { function, thread, mask, communicator, root: NO_ROOT, reduction: 0, site: 0, width: PhantomData }
+        Message {
+            function,
+            thread,
+            mask,
+            communicator,
+            root: NO_ROOT,
+            reduction: 0,
+            site: 0,
+            asks: true,
+            width: PhantomData,
+        }
+    }
+
+    /// A call on a window.
+    #[inline(always)]
+    pub fn on_window(function: &'static Function, thread: ThreadRef, window: usize) -> Self {
+        let message = Message::on(function, thread, window);
+        Message { communicator: handle::of_window(message.communicator), ..message }
+    }
+
+    /// A call on a file, whose handle is as wide as an address in every library.
+    #[inline(always)]
+    pub fn on_file(function: &'static Function, thread: ThreadRef, file: usize) -> Self {
+        Message { communicator: handle::of_file(file), ..Message::on(function, thread, 0) }
+    }
+
+    /// A call on a communicator that only it makes.
+    #[inline(always)]
+    pub fn on_new(function: &'static Function, thread: ThreadRef) -> Self {
+        Message { communicator: handle::NEW, asks: false, ..Message::on(function, thread, 0) }
+    }
+
+    /// The call frees what it is on.
+    #[inline(always)]
+    pub fn freeing(self) -> Self {
+        Message { asks: false, ..self }
     }
 
     /// Made at this place of the program.
@@ -67,6 +105,24 @@ impl<W: Width> Message<W> {
     #[inline(always)]
     pub fn uniform(self, count: usize, datatype: usize) -> Call {
         self.elements(W::count(count), datatype)
+    }
+
+    /// As many elements on this rank; other ranks may pass other counts.
+    #[inline(always)]
+    pub fn own(self, count: usize, datatype: usize) -> Call {
+        self.uniform(count, datatype)
+    }
+
+    /// So many bytes (MPI_Offset, MPI_Aint) on every rank.
+    #[inline(always)]
+    pub fn in_bytes(self, bytes: usize) -> Call {
+        self.elements(bytes as i64, abi::get().byte)
+    }
+
+    /// So many bytes on this rank; other ranks may pass other numbers.
+    #[inline(always)]
+    pub fn own_in_bytes(self, bytes: usize) -> Call {
+        self.in_bytes(bytes)
     }
 
     /// The block that the root gets from each rank. Only the root's receive arguments and the others' send arguments
@@ -273,7 +329,7 @@ impl<W: Width> Message<W> {
             root: self.root,
             site: self.site,
         };
-        Call { key, known: true, by_peer: None }
+        Call { key, known: true, asks: self.asks, by_peer: None }
     }
 
     /// What cannot be told before the communicator is known.

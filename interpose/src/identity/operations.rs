@@ -8,6 +8,7 @@ use crate::boundary::width::{Int, Large, Width};
 use crate::counters::mpi_t;
 use crate::identity::call_cache::{ByPeer, Call, Found, Key};
 use crate::identity::communicator::Communicator;
+use crate::identity::handle::{self, Kind};
 use crate::identity::registry::{self, Description, Registry};
 use crate::identity::{call_site, communicators, datatype};
 use crate::record::thread::{self, ThreadRef};
@@ -41,7 +42,9 @@ fn find_slowly(thread: ThreadRef, call: &Call) -> Option<Found> {
         && call.known
         && let Some(size) = registry.size(call, false)
     {
-        mpi_t::meet(call.key.communicator);
+        if let (Kind::Communicator, communicator) = handle::kind(call.key.communicator) {
+            mpi_t::meet(communicator);
+        }
         let number = registry.operation(known?, call, size)?;
         let found = registry.found(known?, number, false);
         let eternal = known?.is_predefined() && registry.is_eternal(call.key.datatype) && call.by_peer.is_none();
@@ -57,7 +60,7 @@ fn find_slowly(thread: ThreadRef, call: &Call) -> Option<Found> {
         None => communicators::provisional(&mut registry, call.key.communicator)?,
     };
     let number = registry.operation(known, call, (UNKNOWN_BYTES, 0))?;
-    Some(registry.found(known, number, true))
+    Some(registry.found(known, number, call.asks))
 }
 
 /// After a call of an open operation has returned well: asks MPI about its handles and gives the call its true
@@ -88,6 +91,24 @@ pub fn prepare(communicator: usize, call: impl FnOnce() -> Call) -> Option<(Foun
     let size = registry.size(&call, true)?;
     let number = registry.operation(known, &call, size)?;
     Some((registry.found(known, number, false), known.next_persistent()))
+}
+
+/// A call that only the ranks of a new communicator make has returned well, and that communicator is known now: the
+/// call is the first one on it. Its operation, repetition and sequence number.
+#[cold]
+pub fn begin_on_new(key: &Key, made: &'static Communicator) -> Option<(u32, u64, u64)> {
+    let mut registry = registry::lock()?;
+    let call = Call { key: *key, known: true, asks: false, by_peer: None };
+    let pending = registry.communicators.get(&key.communicator).copied()?;
+    let begun = registry.operation(pending, &call, (UNKNOWN_BYTES, 0))?;
+    let begun = registry.live.operation(begun);
+    begun.set_calls(begun.calls().saturating_sub(1));
+    let number = registry.operation(made, &call, (0, 0))?;
+    let (operation, entry) = (registry.live.operation(number), made.entry());
+    let (repetition, position) = (operation.calls(), entry.calls());
+    operation.set_calls(repetition + 1);
+    entry.set_calls(position + 1);
+    Some((number, repetition, position))
 }
 
 impl Registry {

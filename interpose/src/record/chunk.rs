@@ -217,6 +217,13 @@ impl Place {
         }
     }
 
+    /// Gives it another operation, of another communicator.
+    pub fn move_to(&self, number: u32, repetition: u64, position: u64) {
+        self.change_operation(number, repetition);
+        // SAFETY: the record lies in the chunk (`new`), whose column has this type.
+        unsafe { self.columns.position.add(self.record).write(position as u32) };
+    }
+
     /// Marks it with flags of the column of operations.
     pub fn mark(&self, flags: u32) {
         // SAFETY: the record lies in the chunk (`new`).

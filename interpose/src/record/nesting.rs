@@ -1,13 +1,30 @@
 //! Calls that the program has made and those that are nested in them: only the former are recorded.
 
 use crate::boundary::errno;
+use crate::counters::p2p_time;
 use crate::job::log;
 use crate::record::thread::{ThreadRef, create, current, frame};
 use crate::record::{mode, ticks};
 
-/// Runs `call` as one that the MPI library may nest other MPI calls in: they are only forwarded.
+/// Runs `call`, one of the program's that is not recorded, as one that the MPI library may nest other MPI calls in: they
+/// are only forwarded. Its time counts where that was asked for ([`p2p_time`]).
 #[inline(always)]
 pub fn guarded<R>(call: impl FnOnce() -> R) -> R {
+    if p2p_time::on() { guarded_and_counted(call) } else { guarded_unseen(call) }
+}
+
+#[cold]
+fn guarded_and_counted<R>(call: impl FnOnce() -> R) -> R {
+    if is_nested(frame()) || !mode::is_on() {
+        return call();
+    }
+    let _counted = p2p_time::Counted::on(current().unwrap_or_else(create));
+    guarded_unseen(call)
+}
+
+/// The same, whose time does not count: work of the tracer's, and calls that would be recorded.
+#[inline(always)]
+pub fn guarded_unseen<R>(call: impl FnOnce() -> R) -> R {
     let here = frame();
     if is_nested(here) {
         return call();
@@ -63,7 +80,7 @@ pub fn is_passing(here: usize) -> bool {
 /// Runs what must not harm the program: MPI calls that it makes are not recorded, and a fault in the tracer ends the
 /// tracing and not the program. `errno` stays as it was.
 pub fn catch_panic<R>(work: impl FnOnce() -> Option<R>) -> Option<R> {
-    let caught = errno::kept(|| std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| guarded(work))));
+    let caught = errno::kept(|| std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| guarded_unseen(work))));
     caught.unwrap_or_else(|_| {
         mode::stop();
         log::warn("internal error; the program goes on untraced");

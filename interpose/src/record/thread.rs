@@ -12,7 +12,7 @@ use crate::identity::call_cache::{Cache, Found, Key};
 use crate::identity::communicator::Communicator;
 use crate::record::chunk::{Columns, Drawn, Place};
 use crate::record::entry::Entry;
-pub use crate::record::nesting::{catch_panic, guarded, is_nested, is_passing, timed};
+pub use crate::record::nesting::{catch_panic, guarded, guarded_unseen, is_nested, is_passing, timed};
 use crate::record::trace_buffer::TraceBuffer;
 use crate::record::watch::Watch;
 use crate::record::{threads, tls};
@@ -41,6 +41,8 @@ pub(super) struct Thread {
     attention: u8,
     /// Reads the counters around a call; `None` before they are needed.
     reader: Option<Box<CounterReader>>,
+    /// Ticks in calls that are not recorded, since they were taken last.
+    other_mpi: u64,
     /// What code inside the stack has added on this thread.
     sums: Sums,
     /// Where chunks are drawn from; `None`: this thread's calls cannot be kept.
@@ -91,6 +93,7 @@ impl Thread {
             extended: 0,
             attention: ATTENTION.load(Ordering::Relaxed),
             reader: None,
+            other_mpi: 0,
             sums: Sums::ZERO,
             buffer,
             found_anew: None,
@@ -160,6 +163,8 @@ impl ThreadRef {
         entry set_entry: Entry<ThreadEntry>;
         /// The thread's number.
         index set_index: u32;
+        /// Ticks in calls that are not recorded.
+        other_mpi set_other_mpi: u64;
     }
 
     /// From now on records of this thread need this too.
@@ -308,6 +313,18 @@ impl ThreadRef {
     pub fn keep_communicator(self, handle: usize, known: &'static Communicator) {
         // SAFETY: this thread's own state, of which nothing is borrowed.
         unsafe { (*self.0.as_ptr()).cache.keep_communicator(handle, known) };
+    }
+
+    /// Adds ticks in a call that is not recorded.
+    pub fn add_other_mpi(self, ticks: u64) {
+        self.set_other_mpi(self.other_mpi().wrapping_add(ticks));
+    }
+
+    /// What was added since this was asked last.
+    pub fn take_other_mpi(self) -> u64 {
+        let ticks = self.other_mpi();
+        self.set_other_mpi(0);
+        ticks
     }
 
     /// What code inside the stack has added on this thread to a slot.

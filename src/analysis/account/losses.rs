@@ -41,6 +41,10 @@ pub enum Because {
     OnProcessor,
     /// It was off its processor.
     Interrupted,
+    /// It was longer than the others in point-to-point and other MPI calls that are not recorded.
+    OtherMpi,
+    /// It was on its processor, and in none of these calls.
+    Computing,
 }
 
 impl Kind {
@@ -63,10 +67,13 @@ pub(super) fn of(account: &Account) -> Vec<Loss> {
             losses.push(Loss { kind, rank, because, operation, ns, repetitions });
         };
         for (&(rank, parts), late) in of.ranks.iter().zip(&of.late) {
-            let on_processor = late.waiting_ns - late.interrupted_ns - late.unknown_ns;
+            let known = late.interrupted_ns + late.unknown_ns + late.other_mpi_ns + late.computing_ns;
+            let on_processor = late.waiting_ns - known;
             let some = late.repetitions;
             add(Kind::LateRank, Some(rank), Some(Because::OnProcessor), on_processor, some);
             add(Kind::LateRank, Some(rank), Some(Because::Interrupted), late.interrupted_ns, some);
+            add(Kind::LateRank, Some(rank), Some(Because::OtherMpi), late.other_mpi_ns, some);
+            add(Kind::LateRank, Some(rank), Some(Because::Computing), late.computing_ns, some);
             add(Kind::LateRank, Some(rank), None, late.unknown_ns, some);
             add(Kind::Interrupted, Some(rank), None, parts.interrupted, of.repetitions);
         }

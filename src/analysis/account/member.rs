@@ -6,6 +6,8 @@ use super::parts::OffProcessor;
 use crate::clock::RankClock;
 use crate::reader::{Part, Requests};
 
+/// The counter of time in calls that are not recorded.
+const OTHER_MPI: &str = "p2p-time";
 /// Ticks at which the error of a rank's clock is looked at.
 const LOOKS: usize = 33;
 
@@ -18,6 +20,8 @@ pub(super) struct Member<'a> {
     part: &'a Part,
     clock: &'a RankClock,
     requests: Option<Requests<'a>>,
+    /// For each call the time in calls that are not recorded since the thread's call before, ns; `None`: not counted.
+    other_mpi: Option<&'a [u64]>,
     /// By the end of each run of records: whether interruptions of its thread are known.
     watched: Vec<(u64, bool)>,
     /// No difference between its times and another rank's is known better, ns.
@@ -41,7 +45,9 @@ pub(super) struct Call {
 impl<'a> Member<'a> {
     pub fn new(index: usize, place: usize, part: &'a Part, clock: &'a RankClock) -> Self {
         let requests = part.requests();
-        Member { index, place, part, clock, requests, watched: watched(part), error_ns: error(part, clock) }
+        let is_time = |entry: &&CounterEntry| part.text(entry.name).as_deref() == Some(OTHER_MPI);
+        let other_mpi = part.counters().iter().find(is_time).and_then(|entry| part.counter(entry));
+        Member { index, place, part, clock, requests, other_mpi, watched: watched(part), error_ns: error(part, clock) }
     }
 
     pub fn call(&self, record: u32) -> Call {
@@ -69,6 +75,20 @@ impl<'a> Member<'a> {
         }
     }
 
+    /// How often the thread was interrupted in a call; `None`: not known.
+    pub fn interruptions(&self, record: u32) -> Option<u64> {
+        if !self.thread_is_watched(record) {
+            return None;
+        }
+        if self.part.operation()[record as usize] & INTERRUPTED == 0 {
+            return Some(0);
+        }
+        let entries = self.part.interruptions_of(record).iter();
+        let inside = entries.filter(|entry| entry.flags & interruption_flags::BETWEEN == 0);
+        // One of which the number of switches is not known is at least one. Without an entry it is not known.
+        Some(inside.map(|entry| u64::from(entry.switches.max(1))).sum()).filter(|&sum: &u64| sum > 0)
+    }
+
     /// Time off the processor between the thread's kept call before and this one, ns; `None`: not known.
     pub fn off_before(&self, record: u32) -> Option<f64> {
         let watched = self.thread_is_watched(record);
@@ -76,6 +96,13 @@ impl<'a> Member<'a> {
             0 => watched.then_some(0.0),
             _ => self.off(record, interruption_flags::BETWEEN).map(|(off, _)| off),
         }
+    }
+
+    /// Time in point-to-point and other MPI calls that are not recorded, since the thread's kept call before, ns; `None`:
+    /// not counted.
+    pub fn other_mpi_before(&self, record: u32) -> Option<f64> {
+        let value = self.other_mpi?[record as usize];
+        (value != NO_VALUE).then_some(value as f64)
     }
 
     /// Whether the tracer may have delayed the call.

@@ -4,6 +4,7 @@
 //! communication. The waiting of each rank has the rank that it waited for as its cause, and that rank was off its
 //! processor, or computed (or was in other MPI calls) for longer.
 
+mod calls;
 mod losses;
 mod member;
 mod operation;
@@ -13,6 +14,7 @@ mod rank;
 mod tests;
 mod waits;
 
+pub use calls::{CallAccount, CallAccounts};
 pub use losses::{Because, Kind, Loss};
 pub use operation::{Excess, Late, OperationAccount};
 pub use parts::{OffProcessor, Parts};
@@ -20,7 +22,7 @@ pub use rank::RankAccount;
 
 use crate::categories::Rule;
 use crate::clock::Clock;
-use crate::operations::Operations;
+use crate::operations::{Operation, Operations};
 use crate::reader::Trace;
 
 /// The account of a run.
@@ -40,6 +42,11 @@ impl Account {
             ranks: rank::accounts(trace, clock),
             operations: operations.operations.iter().map(of_operation).collect(),
         }
+    }
+
+    /// The account of one operation.
+    pub fn of_operation(trace: &Trace, clock: &Clock, operation: &Operation, rule: Rule) -> OperationAccount {
+        OperationAccount::of(trace, clock, operation, rule)
     }
 
     /// All calls of all ranks together.

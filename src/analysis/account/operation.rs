@@ -37,6 +37,11 @@ pub struct Late {
     pub waiting_ns: f64,
     /// The part for which the rank was off its processor since its last call, ns.
     pub interrupted_ns: f64,
+    /// The part for which the rank was longer than the others in point-to-point and other MPI calls that are not
+    /// recorded, ns.
+    pub other_mpi_ns: f64,
+    /// The part for which it was on its processor and in none of these calls, ns.
+    pub computing_ns: f64,
     /// The part of which it is not known whether the rank was on its processor, ns.
     pub unknown_ns: f64,
     /// Repetitions in which another rank waited for it.
@@ -143,10 +148,9 @@ impl Piece {
             for (at, (member, call)) in members.iter().zip(&calls).enumerate() {
                 let record = records.get(member.place);
                 let waiting = awaited.get(at).map(|&(other, entry)| {
-                    // What is below the error of the two clocks is no wait.
-                    let wait = (entry - call.waits_from).min(call.may_wait);
-                    let known = other != at && wait > member.error_ns + members[other].error_ns;
-                    if known { (other, wait) } else { (at, 0.0) }
+                    let error = member.error_ns + members[other].error_ns;
+                    let wait = order.map_or(0.0, |order| order.wait(call, entry, error));
+                    if other != at && wait > 0.0 { (other, wait) } else { (at, 0.0) }
                 });
                 let parts = Parts::of_call(call.run_time, waiting.map(|(_, wait)| wait), member.off_processor(record));
                 waits.extend(waiting.filter(|(_, wait)| *wait > 0.0));
@@ -159,7 +163,8 @@ impl Piece {
             waits.sort_unstable_by_key(|(other, _)| *other);
             for waits in waits.chunk_by(|one, next| one.0 == next.0) {
                 let late = &members[waits[0].0];
-                piece.late[waits[0].0].add(Late::of(late.off_before(records.get(late.place)), waits));
+                let other_mpi = excess_of_other_mpi(members, waits[0].0, |member| records.get(member.place));
+                piece.late[waits[0].0].add(Late::of(late.off_before(records.get(late.place)), other_mpi, waits));
             }
         }
         piece
@@ -167,23 +172,45 @@ impl Piece {
 }
 
 impl Late {
-    /// The time that other ranks waited for one call of a rank that was off its processor for this time before.
-    fn of(off_before: Option<f64>, waits: &[(usize, f64)]) -> Late {
-        let waiting_ns = waits.iter().map(|(_, wait)| wait).sum();
-        Late {
-            waiting_ns,
-            interrupted_ns: off_before.map_or(0.0, |off| waits.iter().map(|(_, wait)| wait.min(off)).sum()),
-            unknown_ns: if off_before.is_none() { waiting_ns } else { 0.0 },
-            repetitions: 1,
+    /// The time that other ranks waited for one call of a rank that was off its processor for this time before, and that
+    /// much longer than they in other MPI calls. While it waits in these it may yield its processor: as in a call, what
+    /// may be either is taken for the waiting.
+    fn of(off_before: Option<f64>, other_mpi: Option<f64>, waits: &[(usize, f64)]) -> Late {
+        let mut late = Late { repetitions: 1, ..Late::default() };
+        for &(_, wait) in waits {
+            let other = other_mpi.unwrap_or(0.0);
+            let interrupted = off_before.map_or(0.0, |off| wait.min((off - other).max(0.0)));
+            let other = other.min(wait - interrupted);
+            late.waiting_ns += wait;
+            late.interrupted_ns += interrupted;
+            late.other_mpi_ns += other;
+            match (off_before, other_mpi) {
+                (None, _) => late.unknown_ns += wait - other,
+                (_, Some(_)) => late.computing_ns += wait - interrupted - other,
+                _ => {}
+            }
         }
+        late
     }
 
     fn add(&mut self, other: Late) {
         self.waiting_ns += other.waiting_ns;
         self.interrupted_ns += other.interrupted_ns;
+        self.other_mpi_ns += other.other_mpi_ns;
+        self.computing_ns += other.computing_ns;
         self.unknown_ns += other.unknown_ns;
         self.repetitions += other.repetitions;
     }
+}
+
+/// By how much a member was longer than the others, in the median, in other MPI calls before a call, ns; `None` where that
+/// is not counted on all.
+fn excess_of_other_mpi(members: &[Member], late: usize, record: impl Fn(&Member) -> u32) -> Option<f64> {
+    let own = members[late].other_mpi_before(record(&members[late]))?;
+    let others = members.iter().enumerate().filter(|(at, _)| *at != late);
+    let mut others: Vec<f64> =
+        others.map(|(_, member)| member.other_mpi_before(record(member))).collect::<Option<_>>()?;
+    Some((own - median(&mut others)?).max(0.0))
 }
 
 /// The median of the good repetitions, of all where none is good; ns.
@@ -198,7 +225,7 @@ fn usual(rest: &[f32], category: &[Category]) -> f32 {
 
 /// The ranks that take part, by their ranks in the communicator; and the place of the root among them, if there is one.
 /// `None` in its place: an intercommunicator, whose groups wait for each other in other ways.
-fn members<'a>(
+pub(super) fn members<'a>(
     trace: &'a Trace,
     clock: &'a Clock,
     operation: &Operation,
@@ -218,4 +245,29 @@ fn members<'a>(
         operation.key.root.and_then(|root| ranked.iter().position(|&(rank, _)| i64::from(rank) == i64::from(root)));
     let members = ranked.into_iter().map(|(_, member)| member).collect();
     (members, (!is_intercommunicator).then_some(root))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What two ranks waited, 100 and 40 ns, by what is known of the late one.
+    fn late(off_before: Option<f64>, other_mpi: Option<f64>) -> [f64; 4] {
+        let late = Late::of(off_before, other_mpi, &[(0, 100.0), (0, 40.0)]);
+        assert_eq!((late.waiting_ns, late.repetitions), (140.0, 1));
+        [late.interrupted_ns, late.other_mpi_ns, late.computing_ns, late.unknown_ns]
+    }
+
+    #[test]
+    fn lateness_is_split_as_far_as_it_is_known() {
+        assert_eq!(late(Some(0.0), Some(0.0)), [0.0, 0.0, 140.0, 0.0]);
+        assert_eq!(late(Some(0.0), Some(60.0)), [0.0, 100.0, 40.0, 0.0]);
+        // While it waited in other calls it may have yielded.
+        assert_eq!(late(Some(60.0), Some(60.0)), [0.0, 100.0, 40.0, 0.0]);
+        assert_eq!(late(Some(90.0), Some(60.0)), [60.0, 50.0, 30.0, 0.0]);
+        assert_eq!(late(None, Some(60.0)), [0.0, 100.0, 0.0, 40.0]);
+        // Without the time in other calls the rest may be either.
+        assert_eq!(late(Some(60.0), None), [100.0, 0.0, 0.0, 0.0]);
+        assert_eq!(late(None, None), [0.0, 0.0, 0.0, 140.0]);
+    }
 }

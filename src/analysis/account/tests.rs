@@ -2,7 +2,7 @@
 
 use mpitrace_format::layout::{InterruptionEntry, interruption_flags, interruptions_by};
 
-use super::{Account, Because, Kind, Loss};
+use super::{Account, Because, CallAccount, CallAccounts, Kind, Loss};
 use crate::categories::Rule;
 use crate::clock::Clock;
 use crate::operations::Operations;
@@ -168,4 +168,69 @@ fn what_is_not_known_is_bounded() {
     let sum = account("unknown", &ranks).sum();
     assert_eq!((sum.interrupted, sum.interrupted_most, sum.untimed), (0.0, 2000.0, 2000.0));
     assert_eq!((sum.waiting, sum.unsplit), (0.0, 2000.0));
+}
+
+/// No rank has to wait in these functions; most libraries make it.
+#[test]
+fn a_rank_that_left_before_the_last_one_entered_has_not_waited() {
+    let of = |function: &str| {
+        let mut ranks = world(3);
+        for (rank, (enter, exit)) in ranks.iter_mut().zip([(10, 200), (50, 60), (120, 210)]) {
+            let operation = rank.operation(function, 0, 0);
+            (1..=10).for_each(|number| rank.call(operation, 1000 * number + enter, 1000 * number + exit));
+        }
+        waits(&account(function, &ranks))
+    };
+    assert_eq!(of("MPI_File_open"), [(110.0, 80.0), (0.0, 10.0), (0.0, 90.0)]);
+    assert_eq!(of("MPI_Comm_free"), [(0.0, 190.0), (0.0, 10.0), (0.0, 90.0)], "nothing is claimed");
+}
+
+#[test]
+fn each_call_has_its_account() {
+    let mut ranks = world(3);
+    for (number, rank) in (0u64..).zip(&mut ranks) {
+        rank.last_thread().unwrap().first_processor = 1 + 4;
+        let reduce = rank.operation("MPI_Allreduce", 0, 8);
+        let gather = rank.operation("MPI_Reduce", 0, 8);
+        rank.describe(gather, Some(1), "MPI_INT", None);
+        rank.call(reduce, 1000 + 100 * number, 1900);
+        if number == 1 {
+            // It moves to processor 7 in the call.
+            rank.interrupt(InterruptionEntry {
+                off_ns: 250,
+                switches: 2,
+                flags: interruption_flags::TIMED,
+                processor_before: 4,
+                processor_after: 7,
+                ..Default::default()
+            });
+        }
+        rank.call(gather, 2000 + 100 * number, 2900);
+        if number < 2 {
+            rank.call(reduce, 4000, 4100);
+        }
+    }
+    ranks[2].last_thread().unwrap().unlisted = 1;
+    let path = std::env::temp_dir().join(format!("mpitrace-account-{}-calls", std::process::id()));
+    synthetic::write(&path, &ranks).unwrap();
+    let trace = Trace::open(&[&path]).unwrap();
+    std::fs::remove_file(&path).unwrap();
+    let (operations, clock) = (Operations::of(&trace), Clock::of(&trace));
+    let accounts = CallAccounts::of(&trace, &clock, &operations);
+    let reduce = |part, record, row| accounts.of_call(0, row, part, record);
+    let account = |waiting: f64, interrupted: f64, interruptions, cpu| CallAccount {
+        waiting_ns: Some(waiting),
+        interrupted_ns: Some(interrupted),
+        interruptions: Some(interruptions),
+        cpu,
+    };
+    assert_eq!(reduce(0, 0, 0), account(200.0, 0.0, 0, Some(4)));
+    // Of the 250 ns 100 may have been yielded while it waited.
+    assert_eq!(reduce(1, 0, 0), account(100.0, 150.0, 2, Some(7)));
+    assert_eq!(reduce(2, 0, 0), account(0.0, 0.0, 0, None), "a migration may have found no room");
+    let gather = |part| accounts.of_call(1, 0, part, 1).waiting_ns;
+    assert_eq!([0, 1, 2].map(gather), [Some(0.0), Some(100.0), Some(0.0)], "the root waits");
+    assert_eq!(accounts.of_call(1, 0, 1, 1).cpu, Some(7));
+    let incomplete = reduce(1, 2, 1);
+    assert_eq!((incomplete.waiting_ns, incomplete.interruptions), (None, Some(0)), "rank 2 never came");
 }

@@ -3,15 +3,21 @@
 //! The patterns of Scalasca (Boehme et al. 2016; its documentation calls them Wait at NxN, Wait at Barrier, Late
 //! Broadcast, Early Reduce and Early Scan): of an all-to-all operation every rank waits for the last one to enter; of a
 //! one-to-all operation every rank waits for the root; of an all-to-one operation the root waits for the last of the
-//! others; of a prefix operation every rank waits for the last of the lower ranks.
+//! others; of a prefix operation every rank waits for the last of the lower ranks. Of what makes communicators, windows
+//! and files, and of collective file access, no rank has to wait, and most libraries make all of them wait for the last:
+//! a rank that left after that one's entry counts as having waited, one that left before it does not.
 
 use mpitrace_functions::{Function, Pattern};
+
+use super::member::Call;
 
 /// Which ranks wait for which.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Order {
     /// All for the last.
     All,
+    /// The same, as far as a rank has not left before.
+    MostlyAll,
     /// All for the root, with this place among the members.
     Root(usize),
     /// The root, with this index, for the last of the other ranks.
@@ -26,12 +32,21 @@ impl Order {
     pub fn of(function: &str, root: Option<usize>) -> Option<Order> {
         match Function::named(function)?.pattern {
             Pattern::AllToAll => Some(Order::All),
+            Pattern::UsuallyAllToAll => Some(Order::MostlyAll),
             Pattern::OneToAll => root.map(Order::Root),
             Pattern::AllToOne => root.map(Order::AtRoot),
             Pattern::Prefix | Pattern::ExclusivePrefix => Some(Order::Lower),
             // The topology is not recorded.
             Pattern::Neighbourhood | Pattern::None => None,
         }
+    }
+
+    /// What a call waits for the rank that entered at `entry`, ns; 0 where it is below the error of the two clocks.
+    pub fn wait(self, call: &Call, entry: f64, error: f64) -> f64 {
+        let until = entry - call.waits_from;
+        let left_before = self == Order::MostlyAll && until > call.may_wait + error;
+        let wait = until.min(call.may_wait);
+        if wait > error && !left_before { wait } else { 0.0 }
     }
 
     /// For each member the one that it waits for, and that one's entry; out of the entries of all, in the order of their
@@ -43,7 +58,7 @@ impl Order {
             members.max_by(|&one, &other| entries[one].total_cmp(&entries[other])).map(itself)
         };
         match self {
-            Order::All => {
+            Order::All | Order::MostlyAll => {
                 let last = last_of(&mut (0..entries.len()));
                 awaited.extend((0..entries.len()).map(|member| last.unwrap_or(itself(member))));
             }
@@ -93,6 +108,8 @@ mod tests {
         assert_eq!(Order::of("MPI_Bcast", Some(3)), Some(Order::Root(3)));
         assert_eq!(Order::of("MPI_Ireduce", Some(0)), Some(Order::AtRoot(0)));
         assert_eq!(Order::of("MPI_Exscan", None), Some(Order::Lower));
+        assert_eq!(Order::of("MPI_Comm_split", None), Some(Order::MostlyAll));
+        assert_eq!(Order::of("MPI_Comm_free", None), None);
         assert_eq!(Order::of("a region of the program", None), None);
     }
 }

@@ -32,7 +32,8 @@ impl Rule {
             Pattern::AllToOne => Order::OthersBeforeRoot,
             Pattern::Prefix | Pattern::ExclusivePrefix => Order::LowerBeforeHigher,
             // A trace does not have the topology.
-            Pattern::Neighbourhood | Pattern::None => return None,
+            // A library may do without what is usual.
+            Pattern::Neighbourhood | Pattern::UsuallyAllToAll | Pattern::None => return None,
         };
         let (entries_with_bytes, exits_with_bytes) = match (order, function.size) {
             (_, Size::Nothing) => (false, false),

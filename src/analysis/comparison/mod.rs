@@ -8,6 +8,7 @@
 mod alternative;
 mod compared;
 mod crossing;
+mod detectable;
 pub mod drift;
 mod effect;
 mod holm;
@@ -26,6 +27,7 @@ mod welch;
 pub use alternative::Alternative;
 pub use compared::{Comparison, Settings, Test, Verdict, compare, correct, stars};
 pub use crossing::{Crossing, crossing};
+pub use detectable::{POWER, detectable};
 pub use effect::{Effect, Relative, hodges_lehmann, relative, superiority};
 pub use holm::holm;
 pub use needed::{enough_runs, runs_needed};

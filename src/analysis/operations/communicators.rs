@@ -6,12 +6,13 @@ use mpitrace_format::layout::{CommunicatorEntry, communicator_flags as flags};
 
 use crate::reader::Trace;
 
-/// A communicator of the traced program.
+/// A communicator of the traced program, or one of its windows or files, whose calls have sequence numbers of their own.
 #[derive(Debug)]
 pub struct Communicator {
     /// Its number within the trace.
     pub id: usize,
-    /// `MPI_COMM_WORLD`, `MPI_COMM_SELF`, the name that the program gave it, `comm-N`, or `folded`.
+    /// `MPI_COMM_WORLD`, `MPI_COMM_SELF`, the name that the program gave it, `comm-N`, or `folded`. Of a window `window of
+    /// X`, where X is the communicator that it was made of, of a file the name with which it was opened.
     pub name: String,
     /// Not one communicator: the calls of all ranks on those that have no entry of their own, beyond a bound. Calls in
     /// one repetition need not belong together, and no repetition is complete.
@@ -61,7 +62,8 @@ pub(super) fn number(trace: &Trace) -> (Vec<Communicator>, Vec<Vec<usize>>) {
     });
 
     let mut numbers: Vec<Vec<usize>> = trace.parts.iter().map(|part| vec![0; part.communicators().len()]).collect();
-    let mut communicators = Vec::with_capacity(found.len());
+    let mut communicators: Vec<Communicator> = Vec::with_capacity(found.len());
+    let mut unnamed = Vec::new();
     // Without a part of any rank that knew MPI_COMM_WORLD there is no number 0.
     for (id, members) in found.into_iter().enumerate() {
         for &(part, index) in &members {
@@ -69,18 +71,30 @@ pub(super) fn number(trace: &Trace) -> (Vec<Communicator>, Vec<Vec<usize>>) {
         }
         let given = members.iter().find_map(|member| trace.parts[member.0].text(entry(member).name));
         let first = entry(&members[0]);
-        let name = given.unwrap_or_else(|| match first.flags {
+        let name = given.clone().unwrap_or_else(|| match first.flags {
             bits if bits & flags::WORLD != 0 => "MPI_COMM_WORLD".to_owned(),
             bits if bits & flags::SELF != 0 => "MPI_COMM_SELF".to_owned(),
             bits if bits & flags::FOLDED != 0 => "folded".to_owned(),
             _ => format!("comm-{id}"),
         });
+        if given.is_none() && first.flags & (flags::WINDOW | flags::FILE) != 0 {
+            unnamed.push((id, members[0], first));
+        }
         let folded = first.flags & flags::FOLDED != 0;
         let size = match folded {
             true => members.len() as u32,
             false => members.iter().map(|member| entry(member).size).max().unwrap_or(0),
         };
         communicators.push(Communicator { id, name, folded, size, mismatches: 0, members });
+    }
+    for (id, (part, _), entry) in unnamed {
+        let kind = if entry.flags & flags::WINDOW != 0 { "window" } else { "file" };
+        // What it was made of is an entry of the same rank; one that a damaged file names may be missing.
+        let made_of = entry.made_of.checked_sub(1).and_then(|index| numbers[part].get(index as usize));
+        communicators[id].name = match made_of {
+            Some(&made_of) if made_of != id => format!("{kind} of {}", communicators[made_of].name),
+            _ => format!("{kind}-{id}"),
+        };
     }
     (communicators, numbers)
 }

@@ -2,8 +2,9 @@
 
 use std::path::PathBuf;
 
-use mpitrace_format::layout::state;
+use mpitrace_format::layout::{communicator_flags, state};
 
+use super::mismatch::MismatchKind;
 use super::{NO_RECORD, Operation, Operations, Unfinished};
 use crate::reader::Trace;
 use crate::synthetic::{self, SyntheticRank};
@@ -508,4 +509,40 @@ fn ranks_that_hang_in_different_calls_are_in_no_operation_together() {
     let unfinished = found.unfinished(&trace);
     let inside: Vec<(usize, &[u32])> = unfinished.iter().map(|one| (one.operation, &one.inside[..])).collect();
     assert_eq!(inside, [(0, &[1][..]), (1, &[0][..])]);
+}
+
+/// Calls on windows and files have positions of their own; ranks may pass other amounts of data.
+#[test]
+fn windows_and_files_are_named_after_what_they_were_made_of() {
+    let mut ranks = world(2);
+    for (number, rank) in (0u64..).zip(&mut ranks) {
+        let dup = rank.communicator(5, 2, number as u32, Some("solver"));
+        let window = rank.communicator(6, 2, number as u32, None);
+        rank.is_of(window, communicator_flags::WINDOW, dup);
+        let file = rank.communicator(7, 2, number as u32, Some("results.nc"));
+        rank.is_of(file, communicator_flags::FILE, dup);
+        let fence = rank.operation("MPI_Win_fence", window, 0);
+        let write = rank.operation("MPI_File_write_all", file, 100 + number);
+        let barrier = rank.operation("MPI_Barrier", dup, 0);
+        let size = rank.operation("MPI_File_set_size", file, 4096 + number);
+        // Fences and barriers in another order on each rank: no order holds between handles.
+        let order = if number == 0 { [fence, barrier, write, size] } else { [barrier, write, fence, size] };
+        (1u64..).zip(order).for_each(|(at, operation)| rank.call(operation, 100 * at, 100 * at + 50));
+    }
+    let operations = operations("windows", &ranks);
+    let mut found = names(&operations);
+    found.sort_unstable();
+    assert_eq!(
+        found,
+        [
+            ("MPI_Barrier", "solver", Some(0), 1, 0),
+            ("MPI_File_set_size", "results.nc", Some(4096), 0, 1),
+            ("MPI_File_set_size", "results.nc", Some(4097), 0, 1),
+            ("MPI_File_write_all", "results.nc", Some(101), 1, 0),
+            ("MPI_Win_fence", "window of solver", Some(0), 1, 0),
+        ]
+    );
+    // All ranks have to want the same size of the file.
+    let kinds: Vec<MismatchKind> = operations.mismatches.iter().map(|mismatch| mismatch.kind).collect();
+    assert_eq!(kinds, [MismatchKind::Size]);
 }

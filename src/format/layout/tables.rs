@@ -32,8 +32,10 @@ pub struct CommunicatorEntry {
     pub flags: u32,
     /// Clocks are synchronised after the first blocking call with which `calls` has come this far; u64::MAX: never.
     pub sync_at: u64,
+    /// For a window or a file: 1 + the index of the communicator that it was made of, among this rank's; 0: not known.
+    pub made_of: u32,
     /// For later versions.
-    pub reserved: [u64; 2],
+    pub reserved: [u32; 3],
 }
 
 /// Bits of [`CommunicatorEntry::flags`].
@@ -49,6 +51,10 @@ pub mod communicator_flags {
     /// Not one communicator: the calls on all those beyond a bound that were used little and have no entry of their
     /// own. Positions are those on each of them.
     pub const FOLDED: u32 = 16;
+    /// No communicator, but a window: the calls on it.
+    pub const WINDOW: u32 = 32;
+    /// No communicator, but an open file: the calls on it.
+    pub const FILE: u32 = 64;
 }
 
 /// One operation as one rank sees it.

@@ -8,6 +8,8 @@ use syn::{Ident, Result, Token, parenthesized};
 
 /// The kind of the lines that declare a collective in all its forms.
 const COLLECTIVE: &str = "collective";
+/// The kinds of the lines that declare a function that is recorded and has one form.
+const SINGLE: [&str; 2] = ["blocking", "nonblocking"];
 
 /// One line of the table. What it says of the function's meaning is not looked at: lines of any kind can be read.
 #[derive(Debug)]
@@ -31,7 +33,7 @@ pub struct Function {
     pub name: String,
     /// The name without `MPI_`, its form and its width: what the line calls it.
     pub line: String,
-    /// The form that it is of a collective; [`Form::Blocking`] for all else.
+    /// The form that it is of a collective; [`Form::Blocking`] for all that has one form.
     pub form: Form,
     /// Whether it takes large counts.
     pub large: bool,
@@ -69,6 +71,12 @@ impl Line {
     #[must_use]
     pub fn is_collective(&self) -> bool {
         self.kind == COLLECTIVE
+    }
+
+    /// Whether it is recorded and has one form.
+    #[must_use]
+    pub fn is_single(&self) -> bool {
+        SINGLE.contains(&self.kind.as_str())
     }
 
     /// Every function that the line makes.

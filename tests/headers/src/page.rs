@@ -1,6 +1,6 @@
 //! `docs/functions.md`, made of the table.
 
-use mpitrace_functions::{Form, Function};
+use mpitrace_functions::{Form, Function, Size};
 
 use crate::declared::Line;
 
@@ -11,10 +11,14 @@ pub const COMMAND: &str = "cargo run -q -p mpitrace-headers --example functions 
 #[must_use]
 pub fn page(lines: Vec<Line>) -> String {
     let (collectives, others): (Vec<Line>, Vec<Line>) = lines.into_iter().partition(Line::is_collective);
+    let (singles, others): (Vec<Line>, Vec<Line>) = others.into_iter().partition(Line::is_single);
     format!(
-        "{}{}\n{}{}",
+        "{}{}\n{}{}{}\n{}{}",
         above_collectives(&collectives),
         of_collectives(collectives),
+        ABOVE_SINGLES,
+        singles.iter().map(of_single).collect::<String>(),
+        NOT_RECORDED,
         ABOVE_OTHERS,
         of_others(&others)
     )
@@ -33,7 +37,7 @@ Made of `src/functions/lib.rs`, not written by hand. A test fails while the two 
 
 ## Collectives
 
-Every collective of MPI-5.0: {} in {functions} functions. `_c` stands for the variant with large counts beside the plain
+Every collective operation of MPI-5.0: {} in {functions} functions. `_c` stands for the variant with large counts beside the plain
 one. Each function is exported as `MPI_X` and as `PMPI_X`, and a call is recorded once, whichever of the two it came by.
 
 No language needs wrappers of its own. The Fortran bindings of Open MPI call `PMPI_X` for each of their procedures, those
@@ -84,6 +88,40 @@ fn of_meaning(line: &Line) -> String {
     format!("| {} | {} | {root} | {reduction} | {otf2} | {reprompi} |\n", line.name, function.pattern.name())
 }
 
+const ABOVE_SINGLES: &str = "## Communicators, windows and files
+
+The other collective calls of MPI-5.0. They have one form each. Each window and each open file has sequence numbers of
+its own for the calls on it, as a communicator has; in outputs it stands in the column of communicators, a window as
+`window of X`, where X is the communicator that it was made of, or under its own name (`MPI_Win_set_name`), a file under
+the name with which it was opened. Most libraries make the ranks wait for each other in these calls, and none has to:
+`usually all-to-all` is used to find waiting, and never to check clocks. A call `on newcomm` is one of the ranks of the
+new communicator only, and the first one on it.
+
+| function | large counts | on | pattern | root | message size |
+|---|---|---|---|---|---|
+";
+
+fn of_single(line: &Line) -> String {
+    let name = format!("MPI_{}", line.name);
+    let Some(function) = Function::named(&name) else { panic!("{name}: a function that is not recorded") };
+    let large = if line.large { "`_c`" } else { "" };
+    let root = function.root.map_or("-".to_owned(), |root| format!("`{root}`"));
+    let size = match function.size {
+        Size::Nothing => "0",
+        Size::Block => "the same on all ranks",
+        _ => "each rank's own; the largest is the operation's",
+    };
+    format!("| `{name}` | {large} | `{}` | {} | {root} | {size} |\n", function.communicator, function.pattern.name())
+}
+
+const NOT_RECORDED: &str = "
+Not recorded: `MPI_Init`, `MPI_Init_thread`, `MPI_Finalize` and the functions that begin and end a session, since they
+begin and end the recording; `MPI_Comm_join`, which two processes call that have a socket and no communicator;
+input and output of one rank (`MPI_File_read_at`, `MPI_File_write_shared` and the like) and synchronisation of windows in
+which not all ranks take part (`MPI_Win_lock_all`, `MPI_Win_post` and the like), which are no collective calls; extensions
+of one library (`MPIX_`); and all that a library or a callback calls inside a recorded call.
+";
+
 /// The functions of one form, `MPI_Ibcast` and its variant.
 fn of_form(line: &Line, form: Form) -> String {
     let functions = line.functions();
@@ -124,8 +162,8 @@ const REASONS: [(&str, &str); 8] = [
     ("completing", "Finds requests complete"),
     ("starting", "Starts persistent requests"),
     ("freeing", "Frees requests"),
-    ("observed", "Makes, names or frees a communicator or a data type"),
+    ("observed", "Names a communicator or a window, finds one, makes or frees a data type"),
     ("counted", "Counted, not recorded"),
     ("forwarded", "Only seen: a thread is in it"),
-    ("guarded", "Input, output and windows: what the library calls inside is not the program's own"),
+    ("guarded", "Input, output and windows of one rank: what the library calls inside is not the program's own"),
 ];

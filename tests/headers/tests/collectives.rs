@@ -29,10 +29,47 @@ pub fn of_the_standard(header: &Header) -> BTreeSet<String> {
     collectives
 }
 
-/// Every function of the table that is recorded.
+/// Every function of the table that is one of a collective in all forms.
 pub fn of_the_table(lines: &[Line]) -> BTreeSet<String> {
-    let collectives = lines.iter().filter(|line| line.is_collective());
-    collectives.flat_map(Line::functions).map(|function| function.name).collect()
+    names(lines.iter().filter(|line| line.is_collective()))
+}
+
+/// The other collective calls of the standard, as its text has them: "collective" in the description of each in MPI-5.0,
+/// by chapter.
+const OTHERS: &[&str] = &[
+    // 7, groups, contexts, communicators.
+    "Comm_dup Comm_dup_with_info Comm_idup Comm_idup_with_info Comm_create Comm_create_group Comm_split Comm_split_type",
+    "Comm_create_from_group Comm_free Comm_set_info Intercomm_create Intercomm_create_from_groups Intercomm_merge",
+    // 8, topologies.
+    "Cart_create Cart_sub Graph_create Dist_graph_create Dist_graph_create_adjacent",
+    // 11, processes.
+    "Comm_spawn Comm_spawn_multiple Comm_accept Comm_connect Comm_disconnect",
+    // 12, one-sided communication.
+    "Win_create Win_allocate Win_allocate_shared Win_create_dynamic Win_free Win_fence Win_set_info",
+    // 14, input and output.
+    "File_open File_close File_set_size File_preallocate File_set_info File_set_view File_set_atomicity File_sync",
+    "File_seek_shared",
+    "File_read_at_all File_write_at_all File_read_all File_write_all File_read_ordered File_write_ordered",
+    "File_iread_at_all File_iwrite_at_all File_iread_all File_iwrite_all",
+    "File_read_at_all_begin File_read_at_all_end File_write_at_all_begin File_write_at_all_end",
+    "File_read_all_begin File_read_all_end File_write_all_begin File_write_all_end",
+    "File_read_ordered_begin File_read_ordered_end File_write_ordered_begin File_write_ordered_end",
+];
+
+/// Every other collective call of the standard, with those that the header has for large counts.
+pub fn others_of_the_standard(header: &Header) -> BTreeSet<String> {
+    let plain = OTHERS.iter().flat_map(|names| names.split_whitespace()).map(|name| format!("MPI_{name}"));
+    let both = plain.flat_map(|name| [format!("{name}_c"), name]);
+    both.filter(|name| header.functions.contains_key(name)).collect()
+}
+
+/// Every function of the table that is recorded and has one form.
+pub fn others_of_the_table(lines: &[Line]) -> BTreeSet<String> {
+    names(lines.iter().filter(|line| line.is_single()))
+}
+
+fn names<'l>(lines: impl Iterator<Item = &'l Line>) -> BTreeSet<String> {
+    lines.flat_map(Line::functions).map(|function| function.name).collect()
 }
 
 /// `MPI_Ibcast` of `MPI_Bcast`.

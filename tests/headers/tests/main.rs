@@ -64,6 +64,11 @@ fn main() {
         }));
     }
     trials.push(with("the_table_has_every_collective_of_the_standard", &headers[NEWEST], collectives_of_the_standard));
+    trials.push(with(
+        "the_table_has_every_other_collective_call_of_the_standard",
+        &headers[NEWEST],
+        other_collective_calls,
+    ));
     trials.push(with_all("the_table_has_no_function_that_no_library_has", &headers, |headers| {
         none("names that no MPI library has", completeness::unknown(headers, &wrapped()))
     }));
@@ -119,6 +124,14 @@ fn collectives_of_the_standard(header: &Header) -> Result<(), Failed> {
     let (standard, table) = (collectives::of_the_standard(header), collectives::of_the_table(&LINES));
     let missing = (&standard - &table).into_iter().map(|name| format!("{name} is not in the table"));
     let excess = (&table - &standard).into_iter().map(|name| format!("{name} is no collective of the standard"));
+    none("the table and the standard differ", missing.chain(excess))
+}
+
+fn other_collective_calls(header: &Header) -> Result<(), Failed> {
+    let standard = collectives::others_of_the_standard(header);
+    let table = collectives::others_of_the_table(&LINES);
+    let missing = (&standard - &table).into_iter().map(|name| format!("{name} is not recorded"));
+    let excess = (&table - &standard).into_iter().map(|name| format!("{name} is no collective call of the standard"));
     none("the table and the standard differ", missing.chain(excess))
 }
 

@@ -101,7 +101,7 @@ const ROLES: &[Role] = &[
     role("argv", "char ***").of("Init Init_thread"),
     role("argv commands", "char **"),
     role("argvs", "char ***"),
-    role("comm_name filename datarep command port_name stringtag", "const char *"),
+    role("comm_name win_name filename datarep command port_name stringtag", "const char *"),
     // Buffers: what is only read may not be written by the library either.
     role("origin_addr", "void *").of("Get Rget"),
     role("sendbuf origin_addr compare_addr", "const void *"),

@@ -1,6 +1,7 @@
 //! A trace as the companion shows it, by the keys of its JSON that others rely on.
 
 use super::companion::mpitrace;
+use mpitrace_functions::{Function, Pattern};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer};
 use std::collections::BTreeMap;
@@ -144,20 +145,46 @@ pub struct Step {
     pub size_ns: f64,
 }
 
+/// Whether a function makes, changes or frees a communicator, a window or a file, or reads or writes one.
+pub fn is_management(function: &str) -> bool {
+    let pattern = Function::named(function).map(|function| function.pattern);
+    matches!(pattern, Some(Pattern::UsuallyAllToAll | Pattern::None))
+}
+
 impl Trace {
     pub fn at(path: PathBuf) -> Self {
         Self { path }
     }
 
+    /// Without the operations that manage handles, and without their records: each trace has those beside what most
+    /// tests are about.
     #[track_caller]
     pub fn info(&self) -> Info {
+        let mut info = self.info_of_all();
+        let (management, rest): (Vec<_>, Vec<_>) =
+            info.operations.into_iter().partition(|operation| is_management(&operation.function));
+        info.operations = rest;
+        info.records -= management.iter().map(|operation| operation.ranks * operation.repetitions).sum::<u64>();
+        info
+    }
+
+    #[track_caller]
+    pub fn info_of_all(&self) -> Info {
         let (code, info) = self.json::<Info>("info", &[]);
         assert_eq!(code, i32::from(!info.complete), "info's exit code for {info:?}");
         info
     }
 
+    /// Without the calls that manage handles.
     #[track_caller]
     pub fn dump(&self, options: &[&str]) -> Vec<Row> {
+        let mut rows = self.dump_of_all(options);
+        rows.retain(|row| !is_management(&row.function));
+        rows
+    }
+
+    #[track_caller]
+    pub fn dump_of_all(&self, options: &[&str]) -> Vec<Row> {
         self.json("dump", options).1
     }
 

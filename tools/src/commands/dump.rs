@@ -7,7 +7,7 @@ use anyhow::{Result, ensure};
 use clap::Args;
 use mpitrace::reader::Part;
 
-use crate::export::rows::{Calls, RequestTimes, Row, Selection};
+use crate::export::rows::{Account, Calls, RequestTimes, Row, Selection};
 use crate::options::TraceInput;
 use crate::output::{JsonList, Output, Style};
 use crate::table::{Rows, number, text};
@@ -49,7 +49,8 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
     let listing = Listing { calls: &calls, selection };
     if arguments.json {
         let mut list = JsonList::new(output)?;
-        calls.each(selection, |row| list.push(&row))?;
+        let accounts = calls.accounts();
+        calls.each(selection, |row| list.push(&accounts.with(row)))?;
         list.end()?;
     } else if arguments.csv {
         listing.write_csv(output)?;
@@ -71,12 +72,13 @@ impl Listing<'_> {
         write!(
             output,
             "rank,thread,operation,repetition,function,communicator,bytes,root,enter_ns,exit_ns,error_ns,disturbed,\
-             init_ns,test_ns,wait_ns,tests"
+             waiting_ns,interrupted_ns,interruptions,cpu,init_ns,test_ns,wait_ns,tests"
         )?;
         self.calls.counter_names.iter().try_for_each(|name| write!(output, ",{}", csv_field(name)))?;
         writeln!(output)?;
         let counters = self.calls.counter_names.len();
-        self.calls.each(self.selection, |row| Ok(write_csv_row(&row, counters, output)?))
+        let accounts = self.calls.accounts();
+        self.calls.each(self.selection, |row| Ok(write_csv_row(&accounts.with(row), counters, output)?))
     }
 
     fn write_table(&self, output: &mut dyn Write, style: Style) -> Result<()> {
@@ -106,10 +108,17 @@ impl Listing<'_> {
             (number("exit_ns"), time),
             (number("took_ns"), 12),
             (text("disturbed"), 0),
+            (number("waiting_ns"), 12),
+            (number("interrupted_ns"), 0),
+            (number("interruptions"), 0),
+            (number("cpu"), 0),
         ];
         columns.extend(calls.counter_names.iter().map(|name| (number(name), 8)));
         let mut rows = Rows::begin(&columns, output, style)?;
+        let accounts = calls.accounts();
         calls.each(self.selection, |row| {
+            let Account { waiting_ns, interrupted_ns, interruptions, cpu } = accounts.of(&row);
+            let tenths = |time: Option<f64>| time.map(|time| format!("{time:.1}")).unwrap_or_default();
             let exit = row.exit_ns.map(|exit| format!("{exit:.1}"));
             let took = row.exit_ns.map(|exit| format!("{:.1}", exit - row.enter_ns));
             let mut cells = vec![
@@ -125,6 +134,10 @@ impl Listing<'_> {
                 exit.unwrap_or_else(|| "not returned".to_owned()),
                 took.unwrap_or_default(),
                 if row.disturbed { "yes" } else { "" }.to_owned(),
+                tenths(waiting_ns),
+                tenths(interrupted_ns),
+                text::optional(interruptions),
+                text::optional(cpu),
             ];
             cells.extend((0..calls.counter_names.len()).map(|index| text::optional(row.counters.get(index))));
             rows.row(output, &cells.iter().map(String::as_str).collect::<Vec<_>>())?;
@@ -149,6 +162,10 @@ fn write_csv_row(row: &Row, counters: usize, output: &mut dyn Write) -> io::Resu
     write!(output, "{},{},", text::optional(row.bytes), text::optional(row.root))?;
     write!(output, "{},{},", row.enter_ns, text::optional(row.exit_ns))?;
     write!(output, "{},{},", text::optional(row.error_ns), row.disturbed)?;
+    if let Some(Account { waiting_ns, interrupted_ns, interruptions, cpu }) = row.account {
+        write!(output, "{},{},", text::optional(waiting_ns), text::optional(interrupted_ns))?;
+        write!(output, "{},{},", text::optional(interruptions), text::optional(cpu))?;
+    }
     match &row.request {
         Some(RequestTimes { init_ns, test_ns, wait_ns, tests }) => {
             write!(output, "{init_ns},{test_ns},{wait_ns},{tests}")?;

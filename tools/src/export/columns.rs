@@ -9,7 +9,7 @@ use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use mpitrace::categories::Category;
 
 use super::labels::Labels;
-use super::rows::{Calls, Row, Selection};
+use super::rows::{Accounts, Calls, Row, Selection};
 
 /// Rows of a batch: some 8 MiB.
 const BATCH: usize = 1 << 16;
@@ -18,6 +18,7 @@ const BATCH: usize = 1 << 16;
 pub struct Batches<'c> {
     calls: &'c Calls<'c>,
     labels: Labels,
+    accounts: Accounts<'c>,
     /// Of every batch.
     pub schema: SchemaRef,
     with_operation: bool,
@@ -50,6 +51,7 @@ impl<'c> Batches<'c> {
         Ok(Batches {
             calls,
             labels: Labels::of(calls)?,
+            accounts: calls.accounts(),
             schema: Arc::new(Schema::new(fields(&calls.counter_names, with_operation))),
             with_operation,
             functions: Words::of(keys().map(|key| key.function.as_str())),
@@ -108,6 +110,10 @@ fn fields(counters: &[String], with_operation: bool) -> Vec<Field> {
         Field::new("exit_ns", DataType::Float64, true),
         Field::new("error_ns", DataType::Float64, true),
         Field::new("disturbed", DataType::Boolean, false),
+        Field::new("waiting_ns", DataType::Float64, true),
+        Field::new("interrupted_ns", DataType::Float64, true),
+        Field::new("interruptions", DataType::UInt64, true),
+        Field::new("cpu", DataType::UInt32, true),
         Field::new("init_ns", DataType::Float64, true),
         Field::new("test_ns", DataType::Float64, true),
         Field::new("wait_ns", DataType::Float64, true),
@@ -134,6 +140,10 @@ struct Chunk {
     exit_ns: Float64Builder,
     error_ns: Float64Builder,
     disturbed: BooleanBuilder,
+    waiting_ns: Float64Builder,
+    interrupted_ns: Float64Builder,
+    interruptions: UInt64Builder,
+    cpu: UInt32Builder,
     init_ns: Float64Builder,
     test_ns: Float64Builder,
     wait_ns: Float64Builder,
@@ -163,6 +173,11 @@ impl Chunk {
         self.exit_ns.append_option(row.exit_ns);
         self.error_ns.append_option(row.error_ns);
         self.disturbed.append_value(row.disturbed);
+        let account = batches.accounts.of(row);
+        self.waiting_ns.append_option(account.waiting_ns);
+        self.interrupted_ns.append_option(account.interrupted_ns);
+        self.interruptions.append_option(account.interruptions);
+        self.cpu.append_option(account.cpu);
         self.init_ns.append_option(request.map(|times| times.init_ns));
         self.test_ns.append_option(request.map(|times| times.test_ns));
         self.wait_ns.append_option(request.map(|times| times.wait_ns));
@@ -192,6 +207,10 @@ impl Chunk {
             Arc::new(self.exit_ns.finish()),
             Arc::new(self.error_ns.finish()),
             Arc::new(self.disturbed.finish()),
+            Arc::new(self.waiting_ns.finish()),
+            Arc::new(self.interrupted_ns.finish()),
+            Arc::new(self.interruptions.finish()),
+            Arc::new(self.cpu.finish()),
             Arc::new(self.init_ns.finish()),
             Arc::new(self.test_ns.finish()),
             Arc::new(self.wait_ns.finish()),

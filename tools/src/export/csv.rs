@@ -1,4 +1,5 @@
-//! Four columns, the thesis' melt (seed thesis of Roth, section 3.4): iteration id, MPI rank, metric name, value.
+//! Four columns, the thesis' melt (seed thesis of Roth, section 3.4): iteration id, MPI rank, metric name, value. The
+//! metrics are the run time, what is known of its account, and the counters.
 //!
 //! One operation a file, as the rows do not name it. Repetitions that a rank lacks are left out: whoever takes the
 //! maximum over the ranks would take it over too few.
@@ -31,11 +32,23 @@ impl Exporter for Csv {
 fn write(calls: &Calls, number: usize, sink: &mut Sink) -> Result<()> {
     super::tell_incomplete(calls, number);
     writeln!(sink, "iteration,rank,metric,value")?;
+    let accounts = calls.accounts();
     let rows: Vec<usize> = calls.operations.operations[number].complete_rows().collect();
     calls.of_operation(number, &rows, |row| {
         let (iteration, rank) = (row.repetition, row.rank);
         if let Some(duration) = calls.duration_ns(row.place) {
             writeln!(sink, "{iteration},{rank},runtime,{duration}")?;
+        }
+        let account = accounts.of(&row);
+        let known = |name: &str, value: Option<f64>| value.map(|value| (name.to_owned(), value));
+        let account = [
+            known("waiting_ns", account.waiting_ns),
+            known("interrupted_ns", account.interrupted_ns),
+            known("interruptions", account.interruptions.map(|times| times as f64)),
+            known("cpu", account.cpu.map(f64::from)),
+        ];
+        for (name, value) in account.into_iter().flatten() {
+            writeln!(sink, "{iteration},{rank},{name},{value}")?;
         }
         for (name, value) in row.counters.iter().filter_map(|(name, value)| Some((name, value?))) {
             writeln!(sink, "{iteration},{rank},{},{value}", csv_field(name))?;

@@ -14,7 +14,8 @@ impl Exporter for Json {
     fn export(&self, calls: &Calls, operation: Option<usize>, destination: &mut Destination) -> Result<()> {
         destination.stream(Content::Text, |sink| {
             let mut list = JsonList::new(sink)?;
-            calls.each(operation.into(), |row| list.push(&row))?;
+            let accounts = calls.accounts();
+            calls.each(operation.into(), |row| list.push(&accounts.with(row)))?;
             list.end()
         })
     }

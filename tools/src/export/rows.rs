@@ -4,6 +4,7 @@ use std::cell::Cell;
 
 use anyhow::Result;
 use indicatif::{ProgressBar, ProgressStyle};
+use mpitrace::account::{CallAccount, CallAccounts};
 use mpitrace::categories::Rule;
 use mpitrace::clock::Clock;
 use mpitrace::operations::{NO_RECORD, Operations};
@@ -32,6 +33,9 @@ pub struct Row<'a> {
     pub request: Option<RequestTimes>,
     /// Whether the tracer itself may have delayed the call.
     pub disturbed: bool,
+    /// See [`Calls::accounts`].
+    #[serde(flatten)]
+    pub account: Option<Account>,
     pub counters: Counters<'a>,
     /// Where the trace has it.
     #[serde(skip)]
@@ -45,6 +49,26 @@ pub struct RequestTimes {
     pub test_ns: f64,
     pub wait_ns: f64,
     pub tests: u32,
+}
+
+/// Where the time of the call went. `None`: not known.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Account {
+    /// Waiting for a rank that had not entered the call yet.
+    pub waiting_ns: Option<f64>,
+    /// Off the processor in the call, beside the waiting.
+    pub interrupted_ns: Option<f64>,
+    /// How often it was interrupted.
+    pub interruptions: Option<u64>,
+    /// The processor on which the call returned.
+    pub cpu: Option<u32>,
+}
+
+impl From<CallAccount> for Account {
+    fn from(account: CallAccount) -> Account {
+        let CallAccount { waiting_ns, interrupted_ns, interruptions, cpu } = account;
+        Account { waiting_ns, interrupted_ns, interruptions, cpu }
+    }
 }
 
 /// What the counters of the trace had for a call.
@@ -206,6 +230,11 @@ impl<'t> Calls<'t> {
         Ok(())
     }
 
+    /// Finds the accounts of the calls.
+    pub fn accounts(&self) -> Accounts<'_> {
+        Accounts(CallAccounts::of(self.trace, &self.clock, &self.operations))
+    }
+
     /// How long the call was on the rank's own clock, ns; `None`: it did not return. Free of the rounding of large
     /// times.
     pub fn duration_ns(&self, place: Place) -> Option<f64> {
@@ -270,9 +299,26 @@ impl<'t> Calls<'t> {
                 tests: requests.tests[record],
             }),
             disturbed: own & DISTURBED != 0,
+            account: None,
             counters: Counters { names: &self.counter_names, columns: &columns.counters, record },
             place,
         }
+    }
+}
+
+/// The accounts of the calls of a trace.
+pub struct Accounts<'c>(CallAccounts<'c>);
+
+impl Accounts<'_> {
+    /// That of a call.
+    pub fn of(&self, row: &Row) -> Account {
+        let Place { part, record, row: of_operation } = row.place;
+        self.0.of_call(row.operation as usize, of_operation, part, record as u32).into()
+    }
+
+    /// The call with its account.
+    pub fn with<'r>(&self, row: Row<'r>) -> Row<'r> {
+        Row { account: Some(self.of(&row)), ..row }
     }
 }
 

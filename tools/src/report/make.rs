@@ -50,6 +50,7 @@ pub fn fingerprint(measured: Measured<'_>, rule: Rule, detail: &Detail) -> Resul
         points,
         heat: measured.heat,
         clock_error: measured.clock_error,
+        account: measured.account,
     };
     Ok(Made { fingerprint, run_times: measured.times.into_iter().map(|(_, x)| x).collect(), categories })
 }

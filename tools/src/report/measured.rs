@@ -1,10 +1,12 @@
 //! What was measured of an operation, before anything is made of it: its columns, whatever source they come from.
 
 use anyhow::Result;
+use mpitrace::categories::Rule;
 use mpitrace::run_time::RunTime;
 use mpitrace_format::metadata::{self, UNKNOWN};
 
 use super::fingerprint::{ClockError, Heat, Subject};
+use crate::account;
 use crate::source::{Counter, Ranks, Source, Traced};
 
 /// Repetitions of which the clock's error is looked at.
@@ -30,12 +32,14 @@ pub struct Measured<'a> {
     pub last_in: Vec<u32>,
     pub heat: Option<Heat>,
     pub clock_error: Option<ClockError>,
+    /// Where the ranks' time in its calls went, for people.
+    pub account: Option<String>,
     pub counters: Vec<Counter<'a>>,
 }
 
 impl<'a> Measured<'a> {
     /// Of the operation with this number, with heat maps of at most so many rows and columns.
-    pub fn of(source: &'a Source, number: usize, cells: (usize, usize)) -> Result<Measured<'a>> {
+    pub fn of(source: &'a Source, number: usize, cells: (usize, usize), rule: Rule) -> Result<Measured<'a>> {
         let local = source.run_times(number, RunTime::Local)?;
         let repetition = local.repetition.into_owned();
         let mut times = vec![(RunTime::Local, local.run_time_ns)];
@@ -63,6 +67,7 @@ impl<'a> Measured<'a> {
             last_in,
             heat: heat.finish(ranks.have_stamps()),
             clock_error: source.traced().and_then(|traced| clock_error(traced, number)),
+            account: account::of(source, number, rule).map(|account| account.words()).filter(|words| !words.is_empty()),
             counters: source.counters(number),
             ranks: ranks.numbers,
         })

@@ -64,7 +64,8 @@ pub struct Share {
 pub struct LossFacts {
     pub kind: &'static str,
     pub rank: Option<u32>,
-    /// Why the rank was late; `null`: not known, or between computing and other MPI calls.
+    /// Why the rank was late; `null`: not known, or between computing and other MPI calls, which takes
+    /// `MPITRACE_EVENTS=p2p-time` to tell apart.
     pub because: Option<&'static str>,
     /// Whether the late rank was on its processor: it computed, or was in other MPI calls.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -150,8 +151,13 @@ impl LossFacts {
         LossFacts {
             kind: loss.kind.name(),
             rank: loss.rank,
-            because: (loss.because == Some(Because::Interrupted)).then_some("interrupted"),
-            on_processor: loss.because.map(|because| because == Because::OnProcessor),
+            because: match loss.because {
+                Some(Because::Interrupted) => Some("interrupted"),
+                Some(Because::OtherMpi) => Some("other_mpi"),
+                Some(Because::Computing) => Some("computing"),
+                Some(Because::OnProcessor) | None => None,
+            },
+            on_processor: loss.because.map(|because| because != Because::Interrupted),
             operation: loss.operation,
             function: key.function.clone(),
             communicator: operations.communicators[key.communicator].name.clone(),

@@ -87,6 +87,8 @@ impl LossFacts {
         match self.kind {
             "late-rank" => {
                 let why = match (self.because, self.on_processor) {
+                    (Some("computing"), _) => ", which computes for longer",
+                    (Some("other_mpi"), _) => ", which is in point-to-point or other MPI calls for longer",
                     (Some(_), _) => ", which was off its processor before",
                     (None, Some(true)) => ", which computes or is in other MPI calls for longer",
                     (None, _) => "",

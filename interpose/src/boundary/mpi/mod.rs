@@ -55,6 +55,10 @@ functions! {
     fn comm_group = "PMPI_Comm_group"(comm, group);
     /// The remote group.
     fn comm_remote_group = "PMPI_Comm_remote_group"(comm, group);
+    /// The group of a window.
+    fn win_get_group = "PMPI_Win_get_group"(win, group);
+    /// The group of a file.
+    fn file_get_group = "PMPI_File_get_group"(fh, group);
     /// The ranks of a process set.
     fn group_from_session_pset = "PMPI_Group_from_session_pset"(session, name, group);
     /// This process' rank in a group.
@@ -166,6 +170,18 @@ impl Group {
         let name = WORLD.as_ptr().expose_provenance();
         // SAFETY: int MPI_Group_from_session_pset(MPI_Session, const char *, MPI_Group *); the name is a C string.
         handle(|group| unsafe { group_from_session_pset(session, name, group) }).map(Group)
+    }
+
+    /// The ranks of a window.
+    pub fn of_window(window: usize) -> Option<Group> {
+        // SAFETY: int MPI_Win_get_group(MPI_Win, MPI_Group *); the group is ours to free.
+        handle(|group| unsafe { win_get_group(window, group) }).map(Group)
+    }
+
+    /// The ranks of a file.
+    pub fn of_file(file: usize) -> Option<Group> {
+        // SAFETY: int MPI_File_get_group(MPI_File, MPI_Group *); the group is ours to free.
+        handle(|group| unsafe { file_get_group(file, group) }).map(Group)
     }
 
     /// This process' rank in it.

@@ -152,7 +152,7 @@ pub fn unkept(
         per_call::skipped();
     }
     let within = Within::enter(thread, activity::in_function(activity::OTHER_MPI, found.operation.function()));
-    let result = thread::guarded(forward);
+    let result = thread::guarded_unseen(forward);
     drop(within);
     if result != 0 {
         failed(thread, found, result);

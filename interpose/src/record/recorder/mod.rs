@@ -1,12 +1,14 @@
 //! What happens at each call: two time stamps and a few stores.
 
 mod afterwards;
+mod managed;
 mod non_blocking;
 mod region;
 
 use std::ffi::c_int;
 use std::sync::atomic::{Ordering, compiler_fence};
 
+pub use managed::managed;
 pub use non_blocking::{Started, prepared, starting};
 pub use region::{Region, begin_region};
 
@@ -44,7 +46,7 @@ fn begin<F: FnOnce() -> c_int, R>(
     let call = message(thread);
     let Some(&found) = operations::find(thread, &call) else {
         let communicator = begin_untracked(thread, &call);
-        let result = thread::guarded(forward);
+        let result = thread::guarded_unseen(forward);
         end_untracked(thread, communicator, blocking, result);
         return unrecorded(result);
     };

@@ -1,10 +1,12 @@
 //! `mpitrace compare`: two sets of runs, tested.
 
+mod factors;
 pub mod identity;
 mod page;
 mod reduce;
 mod result;
 mod runs;
+mod sentence;
 mod side;
 
 use std::path::PathBuf;
@@ -27,7 +29,8 @@ use side::Side;
 /// Each file is a run. First, warm-up and outliers are left out per run, and counted; each run is one median; the
 /// medians of A and B are tested, corrected for the number of operations by Holm's method: * 0.05, ** 0.01, *** 0.001.
 /// A crossing is an operation of which one side is faster in the median and slower in the 95th percentile, outliers
-/// included, both by intervals that are apart, with two runs a side or more. Exit code 1 where B is slower.
+/// included, both by intervals that are apart, with two runs a side or more. What was recorded of the runs and differs
+/// between the sides is listed: it may be the reason. Exit code 1 where B is slower.
 #[derive(Debug, Args)]
 pub struct Arguments {
     /// The runs of A
@@ -140,16 +143,17 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
         bail!("A and B have no operation in common; A has {}, B has {}", of(&a), of(&b));
     }
     let compared = result::compare(&paired.pairs, &a, &b, &question);
+    let factors = factors::between(a.recorded(), b.recorded());
     let notes = [a.notes("A"), b.notes("B"), paired.notes(), result::notes(&compared, &question)].concat();
     for note in notes {
         eprintln!("mpitrace: {}", crate::text::printable(&note));
     }
     if arguments.json {
         let mut list = JsonList::new(output)?;
-        compared.iter().try_for_each(|compared| list.push(&compared.json(&question)))?;
+        compared.iter().try_for_each(|compared| list.push(&compared.json(&question, &factors)))?;
         list.end()?;
     } else {
-        page::write(&compared, &question, output)?;
+        page::write(&compared, &question, &factors, output)?;
     }
     let slower = compared.iter().any(|compared| compared.verdict() == Verdict::A);
     Ok(if slower { ExitCode::from(FINDING) } else { ExitCode::SUCCESS })

@@ -6,9 +6,10 @@ use anyhow::Result;
 use mpitrace::comparison::drift::{Bin, Drift};
 use mpitrace::comparison::{Average, Quantile, Verdict, stars};
 
-use super::Question;
+use super::factors::Factor;
 use super::reduce::LeftOut;
 use super::result::{Compared, OfSide};
+use super::{Question, sentence};
 use crate::output::{Attribute, Output, Style};
 use crate::table::{Table, number, text};
 use crate::text;
@@ -16,7 +17,7 @@ use crate::text;
 const SIDES: [&str; 2] = ["A", "B"];
 
 /// Writes it.
-pub fn write(compared: &[Compared], question: &Question, output: &mut Output) -> Result<()> {
+pub fn write(compared: &[Compared], question: &Question, factors: &[Factor], output: &mut Output) -> Result<()> {
     let style = output.style;
     let average = question.settings.average.name();
     let averages = SIDES.map(|side| format!("{average} {side}"));
@@ -45,6 +46,8 @@ pub fn write(compared: &[Compared], question: &Question, output: &mut Output) ->
     for (side, name) in SIDES.iter().enumerate() {
         writeln!(output, "{}", left_out(name, compared.iter().map(|compared| &compared.sides[side])))?;
     }
+    write_sentences(compared, output)?;
+    write_factors(factors, output)?;
     for crossing in compared.iter().filter(|compared| compared.verdict() == Verdict::Crossing) {
         write_crossing(crossing, output)?;
     }
@@ -127,6 +130,35 @@ fn left_out<'c>(name: &str, sides: impl Iterator<Item = &'c OfSide<'c>>) -> Stri
         sum.total(),
         text::count(outlier, "outlier")
     )
+}
+
+/// One for each operation of which something can be said.
+fn write_sentences(compared: &[Compared], output: &mut Output) -> Result<()> {
+    let sentences: Vec<(String, String)> = compared
+        .iter()
+        .filter_map(|compared| Some((text::printable(&compared.identity.key()).into_owned(), sentence::of(compared)?)))
+        .collect();
+    if !sentences.is_empty() {
+        writeln!(output)?;
+    }
+    sentences.iter().try_for_each(|(key, sentence)| writeln!(output, "{key}: {sentence}"))?;
+    Ok(())
+}
+
+/// What was recorded and differs between the sides.
+fn write_factors(factors: &[Factor], output: &mut Output) -> Result<()> {
+    if factors.is_empty() {
+        return Ok(());
+    }
+    writeln!(output, "\nRecorded differences between the sides:")?;
+    let value = |value: &Option<String>| match value {
+        Some(value) => text::printable(value).into_owned(),
+        None => "not set".to_owned(),
+    };
+    for factor in factors {
+        writeln!(output, "  {}: A {}, B {}", text::printable(&factor.name), value(&factor.a), value(&factor.b))?;
+    }
+    Ok(())
 }
 
 fn write_crossing(compared: &Compared, output: &mut Output) -> Result<()> {

@@ -2,14 +2,15 @@
 
 use mpitrace::comparison::drift::{Bin, Drift, drift};
 use mpitrace::comparison::{
-    self, Average, Comparison, Quantile, Reproducibility, Test, Verdict, enough_runs, q_q, reproducibility,
+    self, Average, Comparison, Quantile, Reproducibility, Test, Verdict, detectable, enough_runs, q_q, reproducibility,
     runs_needed, shapiro_wilk, stars,
 };
 use serde_json::{Value, json};
 
-use super::Question;
+use super::factors::Factor;
 use super::identity::Identity;
 use super::side::{OfOperation, Side};
+use super::{Question, sentence};
 use crate::text;
 
 /// One operation on both sides.
@@ -21,6 +22,8 @@ pub struct Compared<'s> {
     pub runs_needed: usize,
     /// Whether those that there are can.
     pub enough: bool,
+    /// The smallest relative difference that would probably have been found; `None`: with these runs none can be.
+    pub detectable: Option<f64>,
 }
 
 /// What is told of one side.
@@ -42,7 +45,14 @@ pub fn compare<'s>(pairs: &[(usize, usize)], a: &'s Side, b: &'s Side, question:
             let (of_a, of_b) = (&a.operations[of_a], &b.operations[of_b]);
             let comparison = comparison::compare(&of_a.runs, &of_b.runs, question.settings)?;
             let sides = [OfSide::new(of_a, a.runs(), question), OfSide::new(of_b, b.runs(), question)];
-            Some(Compared { identity: &of_a.identity, comparison, sides, runs_needed: 0, enough: true })
+            Some(Compared {
+                identity: &of_a.identity,
+                comparison,
+                sides,
+                runs_needed: 0,
+                enough: true,
+                detectable: None,
+            })
         })
         .collect();
     comparison::correct(compared.iter_mut().map(|compared| &mut compared.comparison));
@@ -53,6 +63,8 @@ pub fn compare<'s>(pairs: &[(usize, usize)], a: &'s Side, b: &'s Side, question:
         let [a, b] = [0, 1].map(|side| compared.sides[side].operation.runs.len());
         compared.runs_needed = needed;
         compared.enough = enough_runs(test, alternative, a, b, operations);
+        let [of_a, of_b] = &compared.comparison.averages_ns;
+        compared.detectable = detectable(of_a, of_b, test, alternative, operations).filter(|_| compared.enough);
     }
     compared
 }
@@ -63,6 +75,13 @@ const NAMED: usize = 8;
 /// What is to be said beside the numbers.
 pub fn notes(compared: &[Compared], question: &Question) -> Vec<String> {
     let mut notes = Vec::new();
+    let alone = |compared: &Compared| compared.sides.iter().any(|side| side.operation.runs.len() < 2);
+    if compared.iter().any(alone) {
+        notes.push(
+            "one run says nothing of how much runs differ: make 3 runs or more of each side, in random order"
+                .to_owned(),
+        );
+    }
     let too_few = compared.iter().filter(|compared| !compared.enough).count();
     if let Some(one) = compared.first().filter(|_| too_few > 0) {
         let corrected = match compared.len() {
@@ -73,19 +92,6 @@ pub fn notes(compared: &[Compared], question: &Question) -> Vec<String> {
             "too few runs to tell {too_few} of {} apart: the test can reach 0.05{corrected} with {} runs on each side",
             text::count(compared.len() as u64, "operation"),
             one.runs_needed
-        ));
-    }
-    let seems = |compared: &&Compared| {
-        let crossing = &compared.comparison.crossing;
-        crossing.seems_to_cross() == Some(true) && crossing.crosses().is_none()
-    };
-    let seems: Vec<String> = compared.iter().filter(seems).map(|compared| compared.identity.key()).collect();
-    if !seems.is_empty() {
-        let more = if seems.len() > NAMED { format!(" and {} more", seems.len() - NAMED) } else { String::new() };
-        let names = seems[..seems.len().min(NAMED)].join(", ");
-        notes.push(format!(
-            "{names}{more}: one run is faster in the median and slower in the 95th percentile; equal sides differ as much \
-             by chance: make two runs or more of each side"
         ));
     }
     if question.settings.test == Test::Welch {
@@ -185,7 +191,7 @@ impl Compared<'_> {
         self.comparison.relative.and_then(|relative| relative.interval)
     }
 
-    pub fn json(&self, question: &Question) -> Value {
+    pub fn json(&self, question: &Question, factors: &[Factor]) -> Value {
         let Identity { function, bytes, ranks, root, communicator, datatype, reduction, .. } = self.identity;
         let Comparison { p, p_raw, effect, superiority, crossing, averages_ns, .. } = &self.comparison;
         let side = |at: usize| self.sides[at].json(&averages_ns[at], [crossing.median[at], crossing.p95[at]]);
@@ -216,6 +222,9 @@ impl Compared<'_> {
             "crosses": crossing.crosses(),
             "runs_needed": self.runs_needed,
             "verdict": self.verdict().name(),
+            "detectable": self.detectable,
+            "sentence": sentence::of(self),
+            "factors": factors,
         })
     }
 }

@@ -7,6 +7,7 @@ use anyhow::{Result, bail};
 use mpitrace::reader::Trace;
 use mpitrace::run_time::RunTime;
 
+use super::factors::{self, Recorded};
 use super::identity::{self, Identity};
 use crate::options::Format;
 use crate::source::{RunTimes, Source, Traced};
@@ -93,6 +94,11 @@ impl Opened {
         }
         notes.dedup();
         notes
+    }
+
+    /// What is recorded of it; nothing, if it was not traced.
+    pub fn recorded(&self) -> Recorded {
+        self.0.traced().map(|traced| factors::recorded(&traced.trace)).unwrap_or_default()
     }
 
     /// What its operations are.

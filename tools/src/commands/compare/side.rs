@@ -6,6 +6,7 @@ use anyhow::{Context, Result};
 use mpitrace::comparison::Run;
 
 use super::Question;
+use super::factors::Recorded;
 use super::identity::Identity;
 use super::reduce::{LeftOut, reduce};
 use super::runs::{Files, Opened};
@@ -20,6 +21,8 @@ pub struct Side {
     /// In the order in which they first come up.
     pub operations: Vec<OfOperation>,
     runs: usize,
+    /// Of each run.
+    recorded: Vec<Recorded>,
     notes: Vec<String>,
 }
 
@@ -65,6 +68,7 @@ impl Side {
         places: &mut HashMap<Identity, usize>,
     ) -> Result<()> {
         let opened = Opened::open(files, question.from, question.time)?;
+        self.recorded.push(opened.recorded());
         self.notes.extend(opened.notes(question.time, &files[0]));
         for (operation, identity) in opened.identities().into_iter().enumerate() {
             let measured = opened.measured(operation, question.time)?;
@@ -100,6 +104,11 @@ impl Side {
     /// How many runs it has.
     pub fn runs(&self) -> usize {
         self.runs
+    }
+
+    /// What is recorded of each of its runs.
+    pub fn recorded(&self) -> &[Recorded] {
+        &self.recorded
     }
 
     /// What is to be known of its runs.

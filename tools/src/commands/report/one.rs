@@ -53,7 +53,8 @@ fn report(source: &Source, arguments: &Arguments, time: RunTime) -> Result<Repor
     let mut notes = Vec::new();
     let progress = Progress::new(wanted.len() as u64);
     for number in wanted {
-        let made = make::fingerprint(Measured::of(source, number, detail.cells)?, arguments.rule.rule, &detail)?;
+        let rule = arguments.rule.rule;
+        let made = make::fingerprint(Measured::of(source, number, detail.cells, rule)?, rule, &detail)?;
         progress.step();
         overview.push(make::overview(&made.fingerprint, time));
         fingerprints.push(made.fingerprint);

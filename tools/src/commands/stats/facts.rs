@@ -16,6 +16,7 @@ use super::non_blocking::{self, NonBlocking};
 use super::numbers::{self, PeriodFacts, Series};
 use super::ranks::{self, RankFacts};
 use super::selection::{LeftOut, Selection};
+use crate::account::{self, AccountFacts};
 use crate::progress::Progress;
 use crate::source::{Description, Source};
 use crate::text;
@@ -46,6 +47,8 @@ pub struct Facts {
     pub description: numbers::Description,
     #[serde(flatten)]
     pub series: Series,
+    /// `None` for run times that were not traced.
+    pub account: Option<AccountFacts>,
     /// `None` without time stamps.
     pub completion: Option<Completion>,
     /// `None` for a blocking operation.
@@ -103,6 +106,7 @@ impl Facts {
             description: numbers::Description::of(&sample, intervals),
             enough: EnoughFacts::of(arguments, values, &sample, worth, runs, stopping),
             series,
+            account: account::of(source, number, arguments.rule.rule),
             completion: times.as_ref().map(|times| Completion::of(source, number, &of_ranks, times, &selection)),
             non_blocking: non_blocking::of(source, number, &selection, arguments.work)?,
             counters: counters::of(source, number, &selection),

@@ -9,6 +9,7 @@ use super::enough::Stopping;
 use super::facts::Facts;
 use super::non_blocking::Progress;
 use super::numbers::{IntervalNs, ModeFacts};
+use crate::account::AccountFacts;
 use crate::output::{Attribute, Style};
 use crate::table::{Table, number, text};
 use crate::text;
@@ -36,8 +37,14 @@ pub fn all(all: &[Facts], output: &mut dyn Write, style: Style) -> Result<()> {
         number("worth"),
         number("modes"),
         number("outliers"),
+        number("waiting").optional(),
+        number("interrupted").optional(),
+        number("perturbed").optional(),
     ]);
     for facts in all {
+        let part = |of: fn(&AccountFacts) -> f64| {
+            facts.account.as_ref().map(|account| account.share(of(account))).unwrap_or_default()
+        };
         let d = &facts.description;
         let left_out = facts.left_out.category + facts.left_out.removed + facts.left_out.not_finite;
         table.row(vec![
@@ -61,6 +68,9 @@ pub fn all(all: &[Facts], output: &mut dyn Write, style: Style) -> Result<()> {
             facts.series.effective_repetitions_median.map(|worth| format!("{worth:.0}")).unwrap_or_default(),
             facts.series.modes.len().to_string(),
             text::optional(facts.series.outliers.map(|found| found.twice_median)),
+            part(|account| account.waiting_s),
+            part(|account| account.interrupted_s),
+            part(|account| account.perturbed_s),
         ]);
     }
     table.write(output, style)?;
@@ -71,6 +81,7 @@ pub fn all(all: &[Facts], output: &mut dyn Write, style: Style) -> Result<()> {
             output,
             "worth: as many independent repetitions for the median; outliers: of twice the median and more"
         )?;
+        writeln!(output, "waiting, interrupted, perturbed: of the time of all ranks in the calls; 0 % is left out")?;
     }
     for facts in all {
         for note in &facts.notes {
@@ -87,6 +98,7 @@ pub fn one(facts: &Facts, output: &mut dyn Write, style: Style) -> Result<()> {
     series(facts, output)?;
     modes(&facts.series.modes, output, style)?;
     times_together(facts, output, style)?;
+    account(facts, output)?;
     enough(facts, output)?;
     counters(facts, output, style)?;
     per_rank(facts, output, style)?;
@@ -187,6 +199,16 @@ fn series(facts: &Facts, output: &mut dyn Write) -> io::Result<()> {
         writeln!(output, "             Chow at {}: F = {:.1}, p {:.1e}", chow.at, chow.statistic, chow.p)?;
     }
     Ok(())
+}
+
+fn account(facts: &Facts, output: &mut dyn Write) -> io::Result<()> {
+    let Some(account) = &facts.account else { return Ok(()) };
+    let parts = account.words();
+    if parts.is_empty() {
+        return Ok(());
+    }
+    writeln!(output)?;
+    writeln!(output, "account      {} of all ranks: {}", text::time(account.run_time_s * 1e9), parts)
 }
 
 fn modes(modes: &[ModeFacts], output: &mut dyn Write, style: Style) -> io::Result<()> {

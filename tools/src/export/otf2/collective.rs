@@ -67,7 +67,7 @@ impl Collective {
         let number = KINDS.iter().position(|kind| Some(*kind) == function.otf2)?;
         let role = match (function.pattern, function.size) {
             (Pattern::AllToAll, Size::Nothing) => BARRIER,
-            (Pattern::AllToAll | Pattern::Neighbourhood, _) => ALL_TO_ALL,
+            (Pattern::AllToAll | Pattern::Neighbourhood | Pattern::UsuallyAllToAll, _) => ALL_TO_ALL,
             (Pattern::OneToAll, _) => ONE_TO_ALL,
             (Pattern::AllToOne, _) => ALL_TO_ONE,
             (Pattern::Prefix | Pattern::ExclusivePrefix | Pattern::None, _) => OTHER,
@@ -81,7 +81,7 @@ impl Collective {
             (Size::Block, Pattern::Prefix) => Sizes::Prefix,
             (Size::Block, Pattern::ExclusivePrefix) => Sizes::ExclusivePrefix,
             // The neighbours are fewer than the ranks, and how many a call does not tell.
-            (Size::Block, Pattern::Neighbourhood | Pattern::None) => Sizes::Own,
+            (Size::Block, Pattern::Neighbourhood | Pattern::UsuallyAllToAll | Pattern::None) => Sizes::Own,
         };
         Some(Collective { number: number as u8, role, sizes })
     }

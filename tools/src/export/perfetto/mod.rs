@@ -30,6 +30,7 @@ impl Exporter for Perfetto {
     fn export(&self, calls: &Calls, operation: Option<usize>, destination: &mut Destination) -> Result<()> {
         let labels = Labels::of(calls)?;
         let stamps = Stamps::of(calls);
+        let accounts = calls.accounts();
         destination.stream(Content::Binary, |sink| {
             let mut packets = Packets { sink, buffer: Vec::new() };
             packets.begin(calls, &stamps)?;
@@ -38,7 +39,7 @@ impl Exporter for Perfetto {
                 let (mut tracks, described) = Tracks::of_rank(part.rank(), host.as_deref(), &calls.counter_names);
                 described.into_iter().try_for_each(|track| packets.track(track))?;
                 let selection = Selection { operation, rank: Some(part.rank()), limit: None };
-                calls.each(selection, |row| packets.call(calls, &row, &labels, &stamps, &mut tracks))?;
+                calls.each(selection, |row| packets.call(calls, &accounts.with(row), &labels, &stamps, &mut tracks))?;
             }
             Ok(())
         })
@@ -55,7 +56,22 @@ const COMMUNICATOR: u64 = 3;
 const BYTES: u64 = 4;
 const ERROR_NS: u64 = 5;
 const DISTURBED: u64 = 6;
-const BESIDE: [&str; 6] = ["operation", "repetition", "communicator", "bytes", "error_ns", "disturbed"];
+const WAITING_NS: u64 = 7;
+const INTERRUPTED_NS: u64 = 8;
+const INTERRUPTIONS: u64 = 9;
+const CPU: u64 = 10;
+const BESIDE: [&str; 10] = [
+    "operation",
+    "repetition",
+    "communicator",
+    "bytes",
+    "error_ns",
+    "disturbed",
+    "waiting_ns",
+    "interrupted_ns",
+    "interruptions",
+    "cpu",
+];
 
 /// Of a call whose repetition is not complete.
 const INCOMPLETE: &str = "incomplete";
@@ -155,8 +171,15 @@ fn beside(row: &Row, communicator: usize) -> Vec<DebugAnnotation> {
         DebugAnnotation { string_value_iid: Some(communicator as u64 + 1), ..named(COMMUNICATOR) },
     ];
     beside.extend(row.bytes.map(|bytes| number(BYTES, bytes)));
-    beside.extend(row.error_ns.map(|error| DebugAnnotation { double_value: Some(error), ..named(ERROR_NS) }));
+    let real = |name: u64, value: f64| DebugAnnotation { double_value: Some(value), ..named(name) };
+    beside.extend(row.error_ns.map(|error| real(ERROR_NS, error)));
     beside.extend(row.disturbed.then(|| DebugAnnotation { bool_value: Some(true), ..named(DISTURBED) }));
+    if let Some(account) = row.account {
+        beside.extend(account.waiting_ns.map(|waiting| real(WAITING_NS, waiting)));
+        beside.extend(account.interrupted_ns.map(|off| real(INTERRUPTED_NS, off)));
+        beside.extend(account.interruptions.map(|times| number(INTERRUPTIONS, times)));
+        beside.extend(account.cpu.map(|cpu| number(CPU, cpu.into())));
+    }
     beside
 }
 

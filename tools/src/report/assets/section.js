@@ -23,6 +23,7 @@ function subject(fingerprint) {
   }
   pairs.push(["ranks", String(fingerprint.ranks)], ["repetitions", String(fingerprint.repetitions)]);
   if (fingerprint.incomplete) pairs.push(["incomplete", `${fingerprint.incomplete}, left out`]);
+  if (fingerprint.account) pairs.push(["where the time went", fingerprint.account]);
   const error = fingerprint.clock_error;
   pairs.push(["clock's error", error ? `${time(error.median_ns)} (median), ${time(error.max_ns)} (largest), 95 %, of a time across ranks` : "not known"]);
   return facts(pairs);

@@ -120,6 +120,8 @@ pub struct Fingerprint {
     pub heat: Option<Heat>,
     /// How wrong a time across ranks may be; `None`: not known.
     pub clock_error: Option<ClockError>,
+    /// Where the ranks' time in its calls went, for people; `None`: not known.
+    pub account: Option<String>,
 }
 
 /// The half widths of the 95 % intervals of the entries' global times, ns.

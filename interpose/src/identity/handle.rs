@@ -1,0 +1,61 @@
+//! Handles of communicators, windows and files in one space of numbers.
+//!
+//! Calls on a window or a file have sequence numbers of their own, so each of them is looked up as a communicator is.
+//! Their handles are addresses or small numbers of a kind, and a library may use one and the same for a communicator
+//! and for a window. So those of windows and files are changed in two bits that are 0 in both.
+
+const WINDOW: usize = 1 << 62;
+const FILE: usize = 1 << 61;
+const KINDS: usize = WINDOW | FILE;
+
+/// Where a call is looked up that only the ranks of a communicator make which it has yet to give them. The rank's calls
+/// of this kind in progress have no other place.
+pub const NEW: usize = KINDS;
+
+/// What a handle is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    Communicator,
+    Window,
+    File,
+    /// See [`NEW`].
+    New,
+}
+
+/// A window's handle, as it is looked up.
+#[inline(always)]
+pub fn of_window(handle: usize) -> usize {
+    handle ^ WINDOW
+}
+
+/// A file's handle, as it is looked up.
+#[inline(always)]
+pub fn of_file(handle: usize) -> usize {
+    handle ^ FILE
+}
+
+/// What a handle is of, and the handle as the library knows it.
+pub fn kind(handle: usize) -> (Kind, usize) {
+    let kind = match handle & KINDS {
+        0 => Kind::Communicator,
+        WINDOW => Kind::Window,
+        FILE => Kind::File,
+        _ => Kind::New,
+    };
+    (kind, handle & !KINDS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_number_is_a_handle_of_each_kind() {
+        for handle in [0x101, 0x4400_0000, 0x7fff_ffff_f000] {
+            assert_eq!(kind(handle), (Kind::Communicator, handle));
+            assert_eq!(kind(of_window(handle)), (Kind::Window, handle));
+            assert_eq!(kind(of_file(handle)), (Kind::File, handle));
+        }
+        assert_eq!(kind(NEW).0, Kind::New);
+    }
+}

@@ -1,0 +1,59 @@
+//! Calls that make or free what other calls are on.
+
+use std::cell::Cell;
+use std::ffi::c_int;
+
+use super::afterwards::{afterwards, synchronise};
+use super::{begin, uncaught};
+use crate::counters::per_call;
+use crate::identity::call_cache::{Call, Found};
+use crate::identity::communicator::Communicator;
+use crate::identity::handle::NEW;
+use crate::identity::operations;
+use crate::record::thread::{self, Record, ThreadRef, attention};
+use crate::record::ticks;
+
+/// Forwards and records a blocking call of the program's own. `then` gets its result after the second time stamp, with
+/// or without a record, and gives the communicator that the call has made, where there is one: a call on [`NEW`] is on
+/// that.
+pub fn managed<M, F, T>(message: M, forward: F, then: T) -> c_int
+where
+    M: Fn(ThreadRef) -> Call,
+    F: FnOnce() -> c_int,
+    T: FnOnce(c_int) -> Option<&'static Communicator>,
+{
+    let then = Cell::new(Some(then));
+    let finish = |result| then.take().and_then(|then| then(result));
+    let recorded = |thread: ThreadRef, call: &Call, found: Found, record: Record, forward: F| {
+        let enter = thread.enter(record, ticks::now);
+        let result = uncaught(thread, found, forward);
+        thread.exit(record, enter, ticks::now);
+        thread.set_guard(0);
+        thread.go_behind(record);
+        if thread.attention() & attention::AFTER != 0 {
+            per_call::end(thread, record, call.key.communicator);
+        }
+        let made = finish(result).filter(|_| call.key.communicator == NEW);
+        if let Some(made) = made {
+            if let Some((number, repetition, position)) = operations::begin_on_new(&call.key, made) {
+                thread.place(record).move_to(number, repetition, position);
+            }
+        } else if result != 0 || found.open {
+            afterwards(thread, &found, call, &message, result);
+        }
+        if found.communicator.is_sync_due() {
+            synchronise(thread, &found);
+        }
+        result
+    };
+    let unrecorded = |result| {
+        if let Some(made) = finish(result)
+            && let key = message(thread::current_or_new()).key
+            && key.communicator == NEW
+        {
+            operations::begin_on_new(&key, made);
+        }
+        result
+    };
+    begin(thread::frame(), true, &message, forward, unrecorded, recorded)
+}

@@ -1,0 +1,183 @@
+//! The account of single calls: what a rank waited in one, how long it was off its processor, and on which it ran.
+
+use std::cell::OnceCell;
+
+use mpitrace_format::layout::*;
+
+use super::member::Member;
+use super::operation;
+use super::parts::{OffProcessor, Parts};
+use super::waits::Order;
+use crate::clock::Clock;
+use crate::operations::{Operation, Operations};
+use crate::reader::{Part, Trace};
+
+/// The account of one call on one rank. `None`: not known.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct CallAccount {
+    /// Waiting for a rank that had not entered the call yet, ns. Known in complete repetitions, of functions of which it
+    /// is known which ranks wait for which.
+    pub waiting_ns: Option<f64>,
+    /// Off the processor in the call, beside the waiting: the least that it can have been, ns.
+    pub interrupted_ns: Option<f64>,
+    /// How often the thread was interrupted in the call.
+    pub interruptions: Option<u64>,
+    /// The processor on which the call returned.
+    pub cpu: Option<u32>,
+}
+
+/// The accounts of the calls of a trace, found as they are asked for.
+pub struct CallAccounts<'a> {
+    trace: &'a Trace,
+    clock: &'a Clock,
+    operations: &'a Operations,
+    waits: Vec<OnceCell<Waits<'a>>>,
+    processors: Vec<OnceCell<Processors>>,
+}
+
+/// For which rank the calls of an operation wait.
+struct Waits<'a> {
+    members: Vec<Member<'a>>,
+    /// By index of the part: the member, or u32::MAX.
+    of_part: Vec<u32>,
+    order: Option<Order>,
+    /// By row of the operation, for each member or one for all: the member that is waited for, and when it entered the
+    /// call. Empty: not known.
+    awaited: Vec<(u32, f64)>,
+    /// How many of them a row has.
+    per_row: usize,
+}
+
+impl<'a> CallAccounts<'a> {
+    /// Those of a trace whose calls were matched.
+    pub fn of(trace: &'a Trace, clock: &'a Clock, operations: &'a Operations) -> CallAccounts<'a> {
+        CallAccounts {
+            trace,
+            clock,
+            operations,
+            waits: operations.operations.iter().map(|_| OnceCell::new()).collect(),
+            processors: trace.parts.iter().map(|_| OnceCell::new()).collect(),
+        }
+    }
+
+    /// That of the call with this record of a part (by its index), which belongs to this row of an operation (by its
+    /// number).
+    pub fn of_call(&self, operation: usize, row: usize, part: usize, record: u32) -> CallAccount {
+        let of = &self.operations.operations[operation];
+        let waits = self.waits[operation].get_or_init(|| Waits::of(self.trace, self.clock, of));
+        let processors = self.processors[part].get_or_init(|| Processors::of(&self.trace.parts[part]));
+        let cpu = processors.at(record);
+        let at = waits.of_part.get(part).map_or(usize::MAX, |&at| at as usize);
+        let Some(member) = waits.members.get(at) else { return CallAccount { cpu, ..CallAccount::default() } };
+        let off = member.off_processor(record);
+        let interruptions = member.interruptions(record);
+        if self.trace.parts[part].exit()[record as usize] == 0 {
+            return CallAccount { interruptions, cpu, ..CallAccount::default() };
+        }
+        let waiting_ns = waits.waiting(at, row, record);
+        let parts = Parts::of_call(member.call(record).run_time, waiting_ns, off);
+        let interrupted_ns = Some(parts.interrupted).filter(|_| matches!(off, OffProcessor::Known(..)));
+        CallAccount { waiting_ns, interrupted_ns, interruptions, cpu }
+    }
+}
+
+impl<'a> Waits<'a> {
+    fn of(trace: &'a Trace, clock: &'a Clock, operation: &Operation) -> Waits<'a> {
+        let found = operation.complete_rows().next().map(|row| operation::members(trace, clock, operation, row));
+        let (members, root) = found.unwrap_or_else(|| {
+            // Nothing is known of waits; of interruptions it is.
+            let member =
+                |(place, &index): (usize, &usize)| Member::new(index, place, &trace.parts[index], clock.of_part(index));
+            (operation.parts.iter().enumerate().map(member).collect(), None)
+        });
+        let mut of_part = vec![u32::MAX; trace.parts.len()];
+        (0u32..).zip(&members).for_each(|(at, member)| of_part[member.index] = at);
+        // Times of clocks that nothing has synchronised cannot be held against each other.
+        let comparable = clock.domains.len() < 2 || clock.method != mpitrace_synchronise::Method::None;
+        let order = root.filter(|_| comparable).and_then(|root| Order::of(&operation.key.function, root));
+        let mut waits = Waits { members, of_part, order, awaited: Vec::new(), per_row: 1 };
+        let Some(order) = order else { return waits };
+        // All ranks wait for the same one, but for prefixes.
+        waits.per_row = if order == Order::Lower { waits.members.len() } else { 1 };
+        let unknown = (u32::MAX, f64::NAN);
+        waits.awaited = vec![unknown; operation.repetition.len() * waits.per_row];
+        let (mut entries, mut awaited) = (Vec::new(), Vec::new());
+        for row in operation.complete_rows() {
+            let records = operation.records(row);
+            entries.clear();
+            entries.extend(waits.members.iter().map(|member| member.call(records.get(member.place)).enter));
+            order.awaited(&entries, &mut awaited);
+            let of_row = &mut waits.awaited[row * waits.per_row..][..waits.per_row];
+            match order {
+                Order::AtRoot(root) => of_row[0] = (awaited[root].0 as u32, awaited[root].1),
+                _ => of_row.iter_mut().zip(&awaited).for_each(|(of, &(other, entry))| *of = (other as u32, entry)),
+            }
+        }
+        waits
+    }
+
+    /// What this member waited in the call with this record, ns; `None`: not known.
+    fn waiting(&self, at: usize, row: usize, record: u32) -> Option<f64> {
+        let order = self.order?;
+        let place = row * self.per_row + if self.per_row == 1 { 0 } else { at };
+        let &(other, entry) = self.awaited.get(place)?;
+        let awaited = self.members.get(other as usize)?;
+        let waits = match order {
+            Order::AtRoot(root) => at == root,
+            _ => at != other as usize,
+        };
+        let member = &self.members[at];
+        let wait =
+            if waits { order.wait(&member.call(record), entry, member.error_ns + awaited.error_ns) } else { 0.0 };
+        Some(wait)
+    }
+}
+
+/// On which processors the threads of a rank ran: where one migrated, it was interrupted.
+struct Processors {
+    /// By thread, the records up to which it ran on a processor, and that; then the last one.
+    of_thread: Vec<(Vec<(u64, Option<u32>)>, Option<u32>)>,
+    /// By the end of each run of records: the thread.
+    runs: Vec<(u64, u32)>,
+}
+
+impl Processors {
+    fn of(part: &Part) -> Processors {
+        let known = |processor: u32| Some(processor).filter(|&processor| processor != NO_PROCESSOR);
+        let mut of_thread: Vec<(Vec<(u64, Option<u32>)>, Option<u32>)> =
+            part.threads().iter().map(|thread| (Vec::new(), thread.first_processor.checked_sub(1))).collect();
+        for entry in part.interruptions() {
+            let Some((before, last)) = of_thread.get_mut(entry.thread as usize) else { continue };
+            if known(entry.processor_after) != *last || known(entry.processor_before) != *last {
+                // In a call, the processor on which it returned counts.
+                before.push((entry.record, known(entry.processor_before)));
+                *last = known(entry.processor_after);
+            }
+        }
+        let watched = |by: u32| matches!(by, interruptions_by::EVENT_PAGE | interruptions_by::RSEQ);
+        for (of, thread) in of_thread.iter_mut().zip(part.threads()) {
+            // A migration may be among the interruptions without an entry.
+            if !watched(thread.interruptions_by) || thread.unlisted > 0 {
+                *of = (Vec::new(), None);
+            }
+        }
+        let mut behind = 0;
+        let run = |run: &RunEntry| {
+            behind += run.count;
+            (behind, run.thread)
+        };
+        Processors { of_thread, runs: part.runs().iter().map(run).collect() }
+    }
+
+    /// The processor on which a call returned.
+    fn at(&self, record: u32) -> Option<u32> {
+        let record = u64::from(record);
+        let run = self.runs.partition_point(|&(behind, _)| behind <= record);
+        let thread = self.runs.get(run)?.1;
+        let (before, last) = self.of_thread.get(thread as usize)?;
+        match before.get(before.partition_point(|&(until, _)| until <= record)) {
+            Some(&(_, processor)) => processor,
+            None => *last,
+        }
+    }
+}
