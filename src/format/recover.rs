@@ -10,6 +10,7 @@ use memmap2::Mmap;
 use mpitrace_platform::node_files;
 
 use crate::layout::*;
+use crate::spill::{SpillHeader, Units};
 use crate::{TraceError, file, indices, join, part, segment};
 
 /// A segment whose process has ended.
@@ -21,6 +22,8 @@ pub struct Leftover {
     pub modified: i64,
     /// What the process knew of itself.
     pub rank: RankHeader,
+    /// The user that it is of.
+    uid: u32,
     map: Mmap,
 }
 
@@ -110,10 +113,13 @@ pub fn recover_job(job: &[Leftover], output: &Path) -> Result<Option<Recovered>,
         })
         .collect();
     for leftover in job.iter().filter(|leftover| !kept.contains(&leftover.path.as_path())) {
-        match std::fs::remove_file(&leftover.path) {
-            // Another process has recovered it at the same time.
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
-            removed => removed.map_err(|error| TraceError::io(&leftover.path, error))?,
+        // First what the segment names.
+        for path in leftover.own_spill().iter().chain([&leftover.path]) {
+            match std::fs::remove_file(path) {
+                // Another process has recovered it at the same time.
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+                removed => removed.map_err(|error| TraceError::io(path, error))?,
+            }
         }
     }
     Ok(recovered)
@@ -172,7 +178,8 @@ fn write_partial(
         offset += length;
     }
     trace.write_all_at(bytemuck::cast_slice(&entries), file::part_entry_offset(0))?;
-    file::write_header(&trace, job, world_size, parts, offset, complete)?;
+    let version = contents.iter().map(part::Content::version).max().unwrap_or(VERSION);
+    file::write_header_of(&trace, version, job, world_size, parts, offset, complete)?;
     file::settle(trace)
 }
 
@@ -191,9 +198,29 @@ impl Leftover {
     /// # Errors
     /// It is damaged.
     pub fn content(&self) -> Result<part::Content<'_>, TraceError> {
-        let content = segment::read(&self.path, &self.map, false)?;
+        let spill = match self.spill().map(|path| (open_own(&path, self.uid), path)) {
+            Some((Ok(file), path)) => Some((path, file)),
+            // What it held is gone; the rest is here.
+            Some((Err(error), _)) if error.kind() == std::io::ErrorKind::NotFound => None,
+            Some((Err(error), path)) => return Err(TraceError::io(&path, error)),
+            None => None,
+        };
+        let content = segment::read_with(&self.path, &self.map, false, spill)?;
         indices::check(&content).map_err(|what| TraceError::damaged(&self.path, what))?;
         Ok(content)
+    }
+
+    /// The file that its records were spilled to, if any were.
+    pub fn spill(&self) -> Option<PathBuf> {
+        segment::spill_file(&self.path, &self.map).ok().flatten()
+    }
+
+    /// The same, if it can be removed: it is this segment's, and its user's.
+    fn own_spill(&self) -> Option<PathBuf> {
+        let path = self.spill()?;
+        let file = open_own(&path, self.uid).ok()?;
+        let header = segment::header(&self.path, &self.map).ok()?;
+        Units::of(&file, &SpillHeader::of(header)).is_ok().then_some(path)
     }
 
     fn is_same_rank(&self, other: &Leftover) -> bool {
@@ -204,6 +231,17 @@ impl Leftover {
     fn is_same_process(&self, other: &Leftover) -> bool {
         (self.rank.pid, self.rank.first_anchor) == (other.rank.pid, other.rank.first_anchor)
     }
+}
+
+/// Opens a spill file for reading. The segment names it: what is another user's is not opened, so that nobody has a
+/// file read or removed by another user that recovers the segment.
+fn open_own(path: &Path, uid: u32) -> Result<File, std::io::Error> {
+    let file = File::options().read(true).custom_flags(libc::O_NONBLOCK | libc::O_NOFOLLOW).open(path)?;
+    let metadata = file.metadata()?;
+    if !metadata.is_file() || metadata.uid() != uid {
+        return Err(std::io::ErrorKind::PermissionDenied.into());
+    }
+    Ok(file)
 }
 
 /// A segment of the user `uid`, or of any, and whether its process lives.
@@ -222,7 +260,7 @@ fn look_at(path: &Path, uid: Option<u32>) -> Option<(Leftover, bool)> {
     let rank = segment::header(path, &map).ok()?.rank;
     // Asked after the header was found: a process takes the lock before it writes one.
     let lives = is_locked(&file);
-    Some((Leftover { path: path.to_owned(), modified: metadata.mtime(), rank, map }, lives))
+    Some((Leftover { path: path.to_owned(), modified: metadata.mtime(), rank, uid: metadata.uid(), map }, lives))
 }
 
 /// Whether a living process holds the lock that it takes on its segment. The lock ends with its process, however that
@@ -252,7 +290,7 @@ mod tests {
         let map = unsafe { Mmap::map(&file) }.unwrap();
         let first_anchor = Anchor { realtime_ns: began, ..Anchor::default() };
         let rank = RankHeader { job: [job; 16], rank, pid: began as u32, first_anchor, ..RankHeader::zeroed() };
-        Leftover { path, modified: began as i64, rank, map }
+        Leftover { path, modified: began as i64, rank, uid: 0, map }
     }
 
     /// Each user may put a file of any name into a folder that all users share.

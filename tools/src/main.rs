@@ -3,6 +3,7 @@
 //! This file parses and calls; each command is one file of [`commands`], and the mathematics is in the library
 //! `mpitrace`.
 
+mod all_calls;
 mod cli;
 mod commands;
 mod draw;

@@ -10,6 +10,7 @@ mod atomics {
 }
 pub mod chunk;
 pub mod entry;
+pub mod histograms;
 mod layout;
 pub mod memory;
 pub mod mode;
@@ -17,6 +18,7 @@ mod nesting;
 pub mod publication;
 pub mod published;
 pub mod recorder;
+pub mod spill;
 mod stamps;
 mod tables;
 pub mod thread;

@@ -37,6 +37,11 @@ impl TraceBuffer {
         self.layout.regions[OPERATIONS].capacity
     }
 
+    /// The place of a communicator.
+    pub fn communicator(&self, number: u32) -> Entry<CommunicatorEntry> {
+        self.entry(COMMUNICATORS, number.into())
+    }
+
     /// The place of an operation.
     pub fn operation(&self, number: u32) -> Entry<OperationEntry> {
         self.entry(OPERATIONS, number.into())
@@ -88,7 +93,7 @@ impl TraceBuffer {
         let mut state = self.lock();
         let (used, capacity) = (self.tables[table].used(), self.layout.regions[table].capacity);
         let number = used % capacity;
-        let has_room = used < capacity || self.layout.header.rank.ring != 0;
+        let has_room = used < capacity || self.is_ring();
         if !has_room || !self.reserve(&mut state, table, (number + 1) * ENTRY_SIZES[table] as u64) {
             return false;
         }

@@ -9,6 +9,7 @@ use super::enough::Stopping;
 use super::facts::Facts;
 use super::non_blocking::Progress;
 use super::numbers::{IntervalNs, ModeFacts};
+use crate::all_calls::{self, AllCallsFacts};
 use crate::output::{Attribute, Style};
 use crate::table::{Table, number, text};
 use crate::text;
@@ -72,6 +73,12 @@ pub fn all(all: &[Facts], output: &mut dyn Write, style: Style) -> Result<()> {
             "worth: as many independent repetitions for the median; outliers: of twice the median and more"
         )?;
     }
+    let all_calls: Vec<AllCallsFacts> = all.iter().filter_map(|facts| facts.all_calls.clone()).collect();
+    if !all_calls.is_empty() {
+        writeln!(output, "\nWith the calls that are not kept; run times of single calls, within 1 %:")?;
+        all_calls::table(&all_calls).write(output, style)?;
+        writeln!(output)?;
+    }
     for facts in all {
         for note in &facts.notes {
             writeln!(output, "operation {}: {}", facts.operation.operation, text::printable(note))?;
@@ -113,7 +120,11 @@ fn head(facts: &Facts, output: &mut dyn Write) -> io::Result<()> {
         output,
         "left out     {} of other categories, {} removed, {} not finite, {} incomplete",
         left.category, left.removed, left.not_finite, operation.incomplete
-    )
+    )?;
+    match &facts.all_calls {
+        Some(all) => writeln!(output, "all calls    {}", all.line()),
+        None => Ok(()),
+    }
 }
 
 fn values(facts: &Facts, output: &mut dyn Write, style: Style) -> io::Result<()> {
