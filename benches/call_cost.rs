@@ -1,7 +1,7 @@
 //! What a traced call costs: `cargo bench --bench call_cost`.
 //!
 //! For each MPI compiler on the path, one process runs the same loop untraced, traced, paused, with full arrays,
-//! disabled, with messages counted, with three events of the kernel read around each call, with call sites, with
+//! disabled, under ring, under spill, with messages counted, with three events of the kernel read around each call, with call sites, with
 //! counters inside the stack, and with every performance variable that the library has, in turn; what a row adds is the
 //! median of the differences to the untraced run of the same turn, and stands beside two bare time stamps of the same
 //! process. The prototype is a wrapper written by hand, which does the least that a tracer can do. A plain loop of 10^6
@@ -19,7 +19,7 @@ const TURNS: usize = 7;
 /// Name, argument of the program, environment.
 type Case = (&'static str, Option<&'static str>, &'static [(&'static str, &'static str)]);
 
-const CASES: [Case; 12] = [
+const CASES: [Case; 14] = [
     ("untraced", None, &[]),
     ("traced", None, &[]),
     ("paused", Some("paused"), &[]),
@@ -32,6 +32,8 @@ const CASES: [Case; 12] = [
     ("variables", None, &[("MPITRACE_PVARS", "*")]),
     ("unwatched", None, &[("MPITRACE_INTERRUPTIONS", "0")]),
     (PROTOTYPE, None, &[]),
+    ("ring", None, &[("MPITRACE_CAPACITY", "1048576"), ("MPITRACE_FULL", "ring")]),
+    ("spill", None, &[("MPITRACE_CAPACITY", "65536"), ("MPITRACE_FULL", "spill")]),
 ];
 
 /// The case of the wrapper written by hand.
@@ -137,6 +139,14 @@ fn measure(compiler: &str, subjects: &Subjects) {
         "  traced, in times the prototype {:.2}; without a look at interruptions {:.2}",
         cost(1) / cost(11),
         cost(10) / cost(11)
+    );
+    println!(
+        "  in times the traced call: counted in a histogram, arrays full {:.2}, paused {:.2}; chunks counted and drawn again \
+         under ring {:.2}, written under spill {:.2}",
+        cost(3) / cost(1),
+        cost(2) / cost(1),
+        cost(12) / cost(1),
+        cost(13) / cost(1)
     );
     fill(subjects);
     let of = |case: usize, what: fn(&Times) -> f64| median(runs[case].iter().map(what).collect());

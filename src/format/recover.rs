@@ -42,6 +42,8 @@ pub struct Recovered {
     pub records: u64,
     /// Segments that cannot be read, and why: they were left where they are.
     pub damaged: Vec<TraceError>,
+    /// Files with spilled records that segments name and that do not exist.
+    pub missing: Vec<PathBuf>,
 }
 
 /// The segments in these folders that jobs left behind of which no process lives any more; of the user `uid`, or of
@@ -125,10 +127,10 @@ pub fn recover_job(job: &[Leftover], output: &Path) -> Result<Option<Recovered>,
     Ok(recovered)
 }
 
-fn write(job: &[&Leftover], output: &Path) -> Result<Recovered, TraceError> {
+fn write(leftovers: &[&Leftover], output: &Path) -> Result<Recovered, TraceError> {
     let mut contents: Vec<part::Content<'_>> = Vec::new();
     let mut damaged = Vec::new();
-    for leftover in job {
+    for leftover in leftovers {
         match leftover.content() {
             // A copy of the same rank's segment, from another folder.
             Ok(content) if contents.last().is_some_and(|last| last.rank.rank == content.rank.rank) => {}
@@ -142,6 +144,7 @@ fn write(job: &[&Leftover], output: &Path) -> Result<Recovered, TraceError> {
     let Some(&RankHeader { job, world_size, .. }) = contents.first().map(|content| &content.rank) else {
         return Err(damaged.swap_remove(0));
     };
+    let missing = leftovers.iter().filter_map(|leftover| leftover.spill()).filter(|path| !path.exists()).collect();
     let token = own_token();
     let partial = file::partial_name(output, &token);
     let joined =
@@ -156,6 +159,7 @@ fn write(job: &[&Leftover], output: &Path) -> Result<Recovered, TraceError> {
         world_size,
         records: contents.iter().map(part::Content::records).sum(),
         damaged,
+        missing,
     })
 }
 
@@ -202,12 +206,20 @@ impl Leftover {
             Some((Ok(file), path)) => Some((path, file)),
             // What it held is gone; the rest is here.
             Some((Err(error), _)) if error.kind() == std::io::ErrorKind::NotFound => None,
-            Some((Err(error), path)) => return Err(TraceError::io(&path, error)),
+            Some((Err(error), path)) => return Err(self.unreadable(&TraceError::io(&path, error))),
             None => None,
         };
-        let content = segment::read_with(&self.path, &self.map, false, spill)?;
+        let content = segment::read_with(&self.path, &self.map, false, spill).map_err(|error| match error {
+            TraceError::Damaged { ref path, .. } if *path == self.path => error,
+            of_spill => self.unreadable(&of_spill),
+        })?;
         indices::check(&content).map_err(|what| TraceError::damaged(&self.path, what))?;
         Ok(content)
+    }
+
+    /// Its spilled records cannot be read: it stays where it is, as a damaged segment does.
+    fn unreadable(&self, why: &TraceError) -> TraceError {
+        TraceError::damaged(&self.path, format!("has spilled records that cannot be read: {why}"))
     }
 
     /// The file that its records were spilled to, if any were.

@@ -97,8 +97,9 @@ pub fn read_with<'a>(
         }
         kept.push(records);
     }
+    let long_calls: &[LongCallEntry] = bytemuck::try_cast_slice(long_calls).map_err(not_aligned)?;
     let spilled = match spill {
-        Some((path, file)) => Some(spilled_records(&path, file, header, &tables, own, interruptions)?),
+        Some((path, file)) => Some(spilled_records(&path, file, header, &tables, own, interruptions, long_calls)?),
         None => None,
     };
     // The last unit may be of a chunk that was not withdrawn yet.
@@ -106,7 +107,6 @@ pub fn read_with<'a>(
     let spilled = spilled.filter(|(spilled, _)| spilled.records() > 0);
     // Where the first calls may be gone, numbers follow from the counts at the end.
     let are_last = header.rank.ring != full::STOP;
-    let long_calls: &[LongCallEntry] = bytemuck::try_cast_slice(long_calls).map_err(not_aligned)?;
     let mut histograms = Histograms::of(bytemuck::try_cast_slice(histograms).map_err(not_aligned)?);
     let mut counted = Cow::Borrowed(operations);
     if header.rank.ring == full::RING {
@@ -156,9 +156,7 @@ pub fn read_with<'a>(
     let mut runs = spilled.as_mut().map(|spilled| take(&mut spilled.runs)).unwrap_or_default();
     runs.extend(kept.iter().map(|kept| RunEntry { count: kept.records, thread: kept.thread, padding: 0 }));
     if let Some(spilled) = &mut spilled {
-        spilled
-            .take(&mut columns, any, operation_entries)
-            .ok_or_else(|| damaged("has a call without an operation"))?;
+        spilled.take(&mut columns, any, operation_entries).ok_or_else(|| damaged("has a call without an operation"))?;
     }
 
     Ok(Content {
@@ -263,6 +261,7 @@ fn spilled_records(
     tables: &Tables<'_>,
     own: bool,
     interruptions: &[u8],
+    long_calls: &[LongCallEntry],
 ) -> Result<(Spilled, Vec<InterruptionEntry>), TraceError> {
     let entries: &[InterruptionEntry] = bytemuck::try_cast_slice(interruptions)
         .map_err(|_| TraceError::damaged(path, "has a table of interruptions that is not aligned"))?;
@@ -291,8 +290,10 @@ fn spilled_records(
         }
         true
     };
-    let spilled = Spilled::of(file, header, &mut is_known).map_err(|error| match error.kind() {
-        ErrorKind::InvalidData | ErrorKind::UnexpectedEof => TraceError::damaged(path, "is not the spill file of its segment"),
+    let spilled = Spilled::of(file, header, long_calls, &mut is_known).map_err(|error| match error.kind() {
+        ErrorKind::InvalidData | ErrorKind::UnexpectedEof => {
+            TraceError::damaged(path, "is not the spill file of its segment")
+        }
         _ => TraceError::io(path, error),
     })?;
     Ok((spilled, found))

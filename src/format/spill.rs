@@ -199,3 +199,70 @@ impl<'b> Unit<'b> {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn header() -> SpillHeader {
+        let mut segment = SegmentHeader { chunk_records: 16, ..SegmentHeader::zeroed() };
+        segment.rank.pid = 77;
+        SpillHeader::of(&segment)
+    }
+
+    /// Draws of the whole units of a file with these bytes.
+    fn draws(bytes: &[u8]) -> Vec<u64> {
+        let file = tempfile(bytes);
+        let mut units = Units::of(&file, &header()).unwrap();
+        let mut found = Vec::new();
+        while let Some(unit) = units.next().unwrap() {
+            assert!(unit.columns().eq([&[unit.header.draw as u8; 3][..], &[], &[9]]));
+            found.push(unit.header.draw);
+        }
+        found
+    }
+
+    /// A file that has no name.
+    fn tempfile(bytes: &[u8]) -> File {
+        use std::sync::atomic::{AtomicU32, Ordering};
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let path = std::env::temp_dir().join(format!("mpitrace-spill-{}-{number}", std::process::id()));
+        std::fs::write(&path, bytes).unwrap();
+        let file = File::open(&path).unwrap();
+        std::fs::remove_file(&path).unwrap();
+        file
+    }
+
+    fn bytes(units: u64) -> Vec<u8> {
+        let mut bytes = bytemuck::bytes_of(&header()).to_vec();
+        for draw in 1..=units {
+            bytes.extend(unit(draw, 0, 0, &[vec![draw as u8; 3], Vec::new(), vec![9]]));
+        }
+        bytes
+    }
+
+    #[test]
+    fn the_units_before_one_that_is_not_whole_count() {
+        let all = bytes(3);
+        assert_eq!(draws(&all), [1, 2, 3]);
+        let of_one = (all.len() - size_of::<SpillHeader>()) / 3;
+        for length in size_of::<SpillHeader>()..all.len() {
+            let whole = (length - size_of::<SpillHeader>()) / of_one;
+            assert_eq!(draws(&all[..length]).len(), whole, "of {length} bytes");
+        }
+        for place in size_of::<SpillHeader>() + of_one..size_of::<SpillHeader>() + 2 * of_one {
+            let mut changed = all.clone();
+            changed[place] ^= 0x10;
+            assert_eq!(draws(&changed), [1], "with byte {place} changed");
+        }
+    }
+
+    #[test]
+    fn another_process_file_is_refused() {
+        let mut other = bytes(1);
+        other[32] ^= 1;
+        let file = tempfile(&other);
+        assert_eq!(Units::of(&file, &header()).err().map(|error| error.kind()), Some(io::ErrorKind::InvalidData));
+    }
+}

@@ -1,12 +1,14 @@
 //! The columns of a part of which most records were spilled: the blocks of the spill file, then those of the records that
 //! are still in memory. The blocks are copied from file to file; memory is needed for the records in memory only.
 
+use std::borrow::Cow;
+use std::collections::HashMap;
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 
 use crate::layout::*;
-use crate::packed::{Block, Columns, Packer, zeros};
+use crate::packed::{Block, Columns, Packer, pack_times, zeros};
 use crate::part::Column;
 use crate::spill::{SpillHeader, Unit, Units};
 
@@ -30,6 +32,8 @@ pub struct Spilled {
     pub runs: Vec<RunEntry>,
     /// Of each column of the part the blocks of the records in memory.
     memory: Vec<Vec<Vec<u8>>>,
+    /// Exits that became known when their records were in the file, by draw: record and ticks.
+    late: HashMap<u64, Vec<(u32, u64)>>,
 }
 
 /// How many columns a unit may have: those of every record, of requests, and of user counters.
@@ -75,7 +79,7 @@ impl Shape {
 }
 
 impl Spilled {
-    /// Looks at all units of a spill file. `is_known` gets the header of each, the number of its first record and its
+    /// Looks at all units of a spill file. `exits` has the calls that are in the table of long calls. `is_known` gets the header of each, the number of its first record and its
     /// operations, which it may decode; a unit for which it says false ends the file. `columns` are those of the
     /// segment.
     ///
@@ -84,10 +88,16 @@ impl Spilled {
     pub fn of(
         file: File,
         segment: &SegmentHeader,
+        exits: &[LongCallEntry],
         mut is_known: impl FnMut(&Unit<'_>, u64) -> bool,
     ) -> io::Result<Spilled> {
         let header = SpillHeader::of(segment);
         let shape = Shape::of(&segment.columns[..segment.rank.columns as usize]);
+        let mut late: HashMap<u64, Vec<(u32, u64)>> = HashMap::new();
+        for entry in exits {
+            let (draw, record) = of_live_record(entry.record);
+            late.entry(draw).or_default().push((record, entry.exit));
+        }
         let mut found = Spilled {
             file,
             header,
@@ -99,17 +109,16 @@ impl Spilled {
             lengths: vec![0; shape.columns(chunk_flags::EXTENDED | chunk_flags::INNER)],
             runs: Vec::new(),
             memory: Vec::new(),
+            late,
         };
         let all = chunk_flags::EXTENDED | chunk_flags::INNER;
         let mut units = Units::of(&found.file, &header)?;
         while let Some(unit) = units.next()? {
             let flags = unit.header.flags & all;
-            if unit.header.columns as usize != shape.columns(flags)
-                || !is_known(&unit, found.units * header.records)
-            {
+            if unit.header.columns as usize != shape.columns(flags) || !is_known(&unit, found.units * header.records) {
                 break;
             }
-            let blocks: Vec<&[u8]> = unit.columns().collect();
+            let blocks = found.blocks_of(&unit).ok_or(io::ErrorKind::InvalidData)?;
             for (length, place) in found.lengths.iter_mut().zip(shape.places(all, flags)) {
                 *length += place.map_or(0, |place| blocks[place].len() as u64);
             }
@@ -183,6 +192,27 @@ impl Spilled {
         Some(())
     }
 
+    /// The block of each column of a unit, with the exits that came later. `None`: it cannot be decoded.
+    fn blocks_of<'b>(&self, unit: &Unit<'b>) -> Option<Vec<Cow<'b, [u8]>>> {
+        let mut blocks: Vec<Cow<'b, [u8]>> = unit.columns().map(Cow::Borrowed).collect();
+        let Some(late) = self.late.get(&unit.header.draw) else { return Some(blocks) };
+        let columns = Columns::new(COLUMNS.into_iter(), &[]);
+        let block = Block::new(&columns, self.header.records as usize, unit.columns().take(COLUMNS.len()).collect());
+        let [enter, mut exit] = block.times(0, 1)?;
+        let mut is_changed = false;
+        for &(record, tick) in late {
+            if let Some(exit) = exit.get_mut(record as usize).filter(|exit| **exit == 0) {
+                *exit = tick;
+                is_changed = true;
+            }
+        }
+        if is_changed {
+            let [entries, exits] = pack_times(&enter, &exit);
+            (blocks[0], blocks[1]) = (entries.into(), exits.into());
+        }
+        Some(blocks)
+    }
+
     fn blocks(&self) -> u64 {
         self.units + self.memory.first().map_or(0, |blocks| blocks.len() as u64)
     }
@@ -218,8 +248,7 @@ impl Spilled {
     /// A file cannot be read or written; `InvalidData`: the spill file has changed since it was looked at.
     pub fn write_at(&self, file: &File, sizes: &[u32], starts: &[u64]) -> io::Result<Vec<u32>> {
         let lengths = self.lengths(sizes);
-        let fill: Vec<Vec<u8>> =
-            sizes.iter().map(|&size| zeros(size as usize, self.header.records as usize)).collect();
+        let fill: Vec<Vec<u8>> = sizes.iter().map(|&size| zeros(size as usize, self.header.records as usize)).collect();
         let mut sections: Vec<Section<'_>> = Vec::with_capacity(sizes.len());
         for (&start, &length) in starts.iter().zip(&lengths) {
             sections.push(Section::begin(file, start, length, self)?);
@@ -227,10 +256,10 @@ impl Spilled {
         let mut units = Units::of(&self.file, &self.header)?;
         for _ in 0..self.units {
             let unit = units.next()?.ok_or(io::ErrorKind::InvalidData)?;
-            let blocks: Vec<&[u8]> = unit.columns().collect();
+            let blocks = self.blocks_of(&unit).ok_or(io::ErrorKind::InvalidData)?;
             let places = self.shape.places(self.flags, unit.header.flags);
             for ((section, place), fill) in sections.iter_mut().zip(places).zip(&fill) {
-                let block = place.map_or(Some(&fill[..]), |place| blocks.get(place).copied());
+                let block = place.map_or(Some(&fill[..]), |place| blocks.get(place).map(AsRef::as_ref));
                 section.add(block.ok_or(io::ErrorKind::InvalidData)?)?;
             }
         }
@@ -257,8 +286,7 @@ struct Section<'f> {
 
 impl<'f> Section<'f> {
     fn begin(file: &'f File, start: u64, length: u64, spilled: &Spilled) -> io::Result<Section<'f>> {
-        let header =
-            BlocksHeader { length, records: spilled.header.records as u32, blocks: spilled.blocks() as u32 };
+        let header = BlocksHeader { length, records: spilled.header.records as u32, blocks: spilled.blocks() as u32 };
         let mut section = Section {
             start,
             head: Writer { file, position: start, buffer: Vec::new() },
@@ -319,5 +347,135 @@ impl Writer<'_> {
         self.position += self.buffer.len() as u64;
         self.buffer.clear();
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bytemuck::Zeroable;
+
+    use super::*;
+    use crate::spill;
+
+    const RECORDS: u64 = 16;
+    const OPERATIONS: usize = 2;
+
+    fn segment() -> SegmentHeader {
+        let mut header = SegmentHeader { chunk_records: RECORDS, ..SegmentHeader::zeroed() };
+        let of = |name: &str, element_size, on_demand| ColumnEntry {
+            name: name_bytes(name),
+            element_size,
+            on_demand,
+            ..ColumnEntry::default()
+        };
+        let requests = LIVE_REQUEST_COLUMNS.iter().map(|&(name, size)| of(name, size, chunk_flags::EXTENDED));
+        let inner = [of("counter 0", 8, chunk_flags::INNER)];
+        let columns = LIVE_COLUMNS.iter().map(|&(name, size)| of(name, size, 0)).chain(requests).chain(inner);
+        for (entry, column) in header.columns.iter_mut().zip(columns) {
+            *entry = column;
+            header.rank.columns += 1;
+        }
+        header
+    }
+
+    /// The names of a part's columns with these flags.
+    fn names(flags: u32) -> Vec<(&'static str, u32)> {
+        let has = |flag| flags & flag != 0;
+        let requests = REQUEST_COLUMNS.into_iter().filter(|_| has(chunk_flags::EXTENDED));
+        COLUMNS.into_iter().chain(requests).chain(has(chunk_flags::INNER).then_some(("counter 0", 8))).collect()
+    }
+
+    /// The value of a column of a record; the call of record 3 did not return.
+    fn value(column: &str, record: u64) -> u64 {
+        match column {
+            "enter" => 1000 + 100 * record,
+            "exit" if record == 3 => 0,
+            "exit" => 1050 + 100 * record,
+            "operation" => record % OPERATIONS as u64,
+            "position" => record,
+            "repetition" => record / 2,
+            "counter 0" => 7 * record,
+            _ => record + 1,
+        }
+    }
+
+    fn plain(flags: u32, records: std::ops::Range<u64>) -> Vec<Vec<u8>> {
+        let column = |&(name, size): &(&str, u32)| {
+            records
+                .clone()
+                .flat_map(|record| value(name, record).to_le_bytes().into_iter().take(size as usize))
+                .collect()
+        };
+        names(flags).iter().map(column).collect()
+    }
+
+    /// Units of different columns, then records in memory: every column of the part has a value for each record, 0 where
+    /// its chunk lacks the column, and the exit that came late.
+    #[test]
+    fn the_blocks_of_all_units_are_copied_and_those_that_lack_filled() {
+        let operations = [OperationEntry::zeroed(); OPERATIONS];
+        let header = segment();
+        let of_units = [0, chunk_flags::EXTENDED, chunk_flags::EXTENDED | chunk_flags::INNER, chunk_flags::INNER];
+        let mut bytes = bytemuck::bytes_of(&SpillHeader::of(&header)).to_vec();
+        for (number, flags) in (0..).zip(of_units) {
+            let columns = Columns::new(names(flags).into_iter(), &operations);
+            let plain = plain(flags, number * RECORDS..(number + 1) * RECORDS);
+            let plain: Vec<&[u8]> = plain.iter().map(Vec::as_slice).collect();
+            bytes.extend(spill::unit(number + 1, number as u32 / 2, flags, &Packer::new(&columns).pack(&plain)));
+        }
+        let path = std::env::temp_dir().join(format!("mpitrace-spilled-{}", std::process::id()));
+        std::fs::write(&path, bytes).unwrap();
+        let late = [LongCallEntry { record: live_record(1, 3), exit: 4321 }];
+        let mut spilled = Spilled::of(File::open(&path).unwrap(), &header, &late, |_, _| true).unwrap();
+        let of_file = of_units.len() as u64 * RECORDS;
+        assert_eq!((spilled.records(), spilled.last_draw), (of_file, Some(4)));
+        assert_eq!(spilled.runs.iter().map(|run| (run.thread, run.count)).collect::<Vec<_>>(), [(0, 32), (1, 32)]);
+
+        let all = chunk_flags::EXTENDED | chunk_flags::INNER;
+        let end = of_file + RECORDS + 5;
+        // In two slices, as two chunks.
+        let slices = [of_file..of_file + 9, of_file + 9..end].map(|records| plain(all, records));
+        let mut columns: Vec<Column<'_>> = names(all)
+            .iter()
+            .enumerate()
+            .map(|(index, &(name, element_size))| Column {
+                name: name_bytes(name),
+                element_size,
+                slices: slices.iter().map(|slice| slice[index].clone().into()).collect(),
+            })
+            .collect();
+        spilled.take(&mut columns, all, &operations).unwrap();
+        let sizes: Vec<u32> = columns.iter().map(|column| column.element_size).collect();
+        let mut starts = vec![64];
+        spilled.lengths(&sizes).iter().for_each(|length| starts.push(starts[starts.len() - 1] + length));
+        let written = path.with_extension("sections");
+        let file = File::options().read(true).write(true).create(true).truncate(true).open(&written).unwrap();
+        spilled.write_at(&file, &sizes, &starts).unwrap();
+        let map = std::fs::read(&written).unwrap();
+        assert_eq!(map.len() as u64, starts[sizes.len()]);
+        let sections: Vec<crate::packed::PackedSection> = starts[..sizes.len()]
+            .iter()
+            .map(|&start| crate::packed::PackedSection::of(&map, start as usize, end).unwrap())
+            .collect();
+        let roles = Columns::new(names(all).into_iter(), &operations);
+        for block in 0..sections[0].blocks.len() {
+            let first = block as u64 * RECORDS;
+            let count = RECORDS.min(end - first);
+            let bytes = sections.iter().map(|section| &map[section.blocks[block].0.clone()]).collect();
+            let decoded = Block::new(&roles, count as usize, bytes);
+            let flags = of_units.get(block).copied().unwrap_or(all);
+            for (column, name) in names(all).iter().enumerate() {
+                let is_lacking = !names(flags).contains(name);
+                let expected = |record: u64| match (is_lacking, name.0, record) {
+                    (true, ..) => 0,
+                    (_, "exit", 3) => 4321,
+                    _ => value(name.0, record),
+                };
+                let expected: Vec<u64> = (first..first + count).map(expected).collect();
+                assert_eq!(decoded.wide(column), Some(expected), "{} of block {block}", name.0);
+            }
+        }
+        std::fs::remove_file(&path).unwrap();
+        std::fs::remove_file(&written).unwrap();
     }
 }

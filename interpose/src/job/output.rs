@@ -10,10 +10,10 @@ use std::io;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
+use mpitrace_format::TraceError;
 use mpitrace_format::file;
 use mpitrace_format::layout::{PartEntry, VERSION, state};
 use mpitrace_format::part::Content;
-use mpitrace_format::TraceError;
 
 use crate::boundary::system;
 use crate::clocks;

@@ -133,9 +133,7 @@ impl Settings {
                     &mut settings.interruptions,
                     "0, 1, page or rseq",
                 ),
-                "MPITRACE_FULL" => {
-                    choose(&value, &full::NAMES, &mut settings.full, "stop, ring or spill")
-                }
+                "MPITRACE_FULL" => choose(&value, &full::NAMES, &mut settings.full, "stop, ring or spill"),
                 "MPITRACE_VERBOSE" => {
                     choose(&value, &[("0", 0), ("1", 1), ("2", 2)], &mut settings.verbose, "0, 1 or 2")
                 }

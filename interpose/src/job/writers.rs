@@ -147,7 +147,8 @@ mod tests {
 
     #[test]
     fn what_a_rank_has_written_survives_the_message() {
-        let part = WrittenPart { rank: 7, offset: 1 << 40, length: 4096, records: 5, finalized: true, version: 3, error: 122 };
+        let part =
+            WrittenPart { rank: 7, offset: 1 << 40, length: 4096, records: 5, finalized: true, version: 3, error: 122 };
         assert_eq!(WrittenPart::of_words(&part.to_words()), part);
         assert_eq!(part.failure().and_then(|error| error.raw_os_error()), Some(122));
     }

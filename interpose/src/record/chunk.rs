@@ -177,11 +177,6 @@ impl Place {
         unsafe { self.columns.duration.add(self.record).read() }
     }
 
-    /// Whether the call has an exit.
-    pub fn has_exit(&self) -> bool {
-        self.duration() != NOT_RETURNED
-    }
-
     /// The record among all of this rank.
     pub fn number(&self) -> u64 {
         live_record(self.columns.draw, self.record as u32)

@@ -133,9 +133,9 @@ impl TraceBuffer {
             let place = unsafe { Place::new(columns, record) };
             let ticks = match place.duration() {
                 NOT_RETURNED => None,
-                LONG => self.exit_of(mpitrace_format::layout::live_record(draw, record as u32)).map(|exit| {
-                    exit.saturating_sub(place.enter())
-                }),
+                LONG => self
+                    .exit_of(mpitrace_format::layout::live_record(draw, record as u32))
+                    .map(|exit| exit.saturating_sub(place.enter())),
                 stored => Some(u64::from(stored - DURATION_FROM)),
             };
             if let Some(ticks) = ticks.filter(|_| place.enter() != 0) {

@@ -134,9 +134,9 @@ impl TraceBuffer {
         let above = above.first().map(|column| self.memory.load::<u32>(start + column.offset, records));
         let numbers = self.numbers(entry.draw(), &enter, [halves(1), halves(2), halves(3)], &operation, above);
 
-        let of_others = others.iter().map(|column| {
-            self.memory.load::<u8>(start + column.offset, records * column.element_size as usize)
-        });
+        let of_others = others
+            .iter()
+            .map(|column| self.memory.load::<u8>(start + column.offset, records * column.element_size as usize));
         let of_others: Vec<Vec<u8>> = of_others.collect();
         let mut plain: Vec<&[u8]> = vec![
             bytemuck::cast_slice(&enter),

@@ -58,10 +58,7 @@ impl Columns {
     }
 
     /// The same, of a part whose operations are on these communicators.
-    pub fn with_communicators<'n>(
-        columns: impl Iterator<Item = (&'n str, u32)>,
-        communicator_of: Vec<u32>,
-    ) -> Columns {
+    pub fn with_communicators<'n>(columns: impl Iterator<Item = (&'n str, u32)>, communicator_of: Vec<u32>) -> Columns {
         let columns: Vec<(&str, u32)> = columns.collect();
         let place = |wanted: (&str, u32)| columns.iter().position(|column| *column == wanted);
         let role = |column: &(&str, u32)| {
@@ -118,11 +115,8 @@ impl<'c> Packer<'c> {
         let mut packed: Vec<Vec<u8>> = (0..plain.len()).map(|column| self.column(column, plain, &operations)).collect();
         for (column, role) in self.columns.roles.iter().enumerate() {
             if let Role::Enter(exit) = *role {
-                let (enter, left) = (values(plain[column], 8), values(plain[exit], 8));
-                let mut both = [vec![scheme::TIMES], vec![scheme::TIMES]];
-                let [entries, exits] = &mut both;
-                times::put(entries, exits, &enter, &left);
-                if entries.len() + exits.len() < packed[column].len() + packed[exit].len() {
+                let both = pack_times(&values(plain[column], 8), &values(plain[exit], 8));
+                if both[0].len() + both[1].len() < packed[column].len() + packed[exit].len() {
                     [packed[column], packed[exit]] = both;
                 }
             }
@@ -166,6 +160,14 @@ impl<'c> Packer<'c> {
         }
         candidates.into_iter().min_by_key(Vec::len).unwrap_or_default()
     }
+}
+
+/// Entries and exits as blocks of their columns.
+pub fn pack_times(enter: &[u64], exit: &[u64]) -> [Vec<u8>; 2] {
+    let mut both = [vec![scheme::TIMES], vec![scheme::TIMES]];
+    let [entries, exits] = &mut both;
+    times::put(entries, exits, enter, exit);
+    both
 }
 
 /// A block of `count` values of this size that are all 0.

@@ -13,7 +13,7 @@ mod phrases;
 mod section;
 mod times;
 
-pub use block::{Block, Columns, Packer, zeros};
+pub use block::{Block, Columns, Packer, pack_times, zeros};
 pub use section::{PackedSection, bytes_of_section};
 
 /// Records of a block. Larger ones have fewer first values to state, smaller ones are reached faster. Those of records

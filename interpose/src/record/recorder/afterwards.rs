@@ -163,8 +163,7 @@ pub fn unkept(
     entry.set_paused(entry.paused() + u64::from(paused));
     let mut unkept = Unkept { buffer: thread.buffer(), operation: found.operation, enter, exit };
     if found.open
-        && let Some((number, _)) =
-            thread::catch_panic(|| operations::settle(found, &call.key, || message(thread)))
+        && let Some((number, _)) = thread::catch_panic(|| operations::settle(found, &call.key, || message(thread)))
         && let Some(buffer) = unkept.buffer
     {
         unkept.operation = buffer.operation(number);

@@ -195,7 +195,7 @@ mod tests {
 
     use bytemuck::Zeroable;
     use mpitrace_format::layout::{
-        ColumnEntry, INNER_COUNTERS, LIVE_COLUMNS, LIVE_REQUEST_COLUMNS, RankHeader, name_bytes,
+        ColumnEntry, INNER_COUNTERS, LIVE_COLUMNS, LIVE_REQUEST_COLUMNS, NOT_RETURNED, RankHeader, name_bytes,
     };
 
     use super::*;
@@ -247,7 +247,7 @@ mod tests {
                 let again = buffer.draw(0, Some(other.number)).unwrap();
                 meet.wait();
                 assert_eq!(again.number, chunk.number);
-                late.fetch_add(u64::from(place.has_exit()), Ordering::Relaxed);
+                late.fetch_add(u64::from(place.duration() != NOT_RETURNED), Ordering::Relaxed);
                 filled = Some(again.number);
             }
         });
