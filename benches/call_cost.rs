@@ -1,7 +1,7 @@
 //! What a traced call costs: `cargo bench --bench call_cost`.
 //!
 //! For each MPI compiler on the path, one process runs the same loop untraced, traced, paused, with full arrays,
-//! disabled, with messages counted, with three events of the kernel read around each call, with call sites, with
+//! disabled, under ring, under spill, with messages counted, with three events of the kernel read around each call, with call sites, with
 //! counters inside the stack, and with every performance variable that the library has, in turn; what a row adds is the
 //! median of the differences to the untraced run of the same turn, and stands beside two bare time stamps of the same
 //! process. The prototype is a wrapper written by hand, which does the least that a tracer can do. A plain loop of 10^6
@@ -19,7 +19,7 @@ const TURNS: usize = 7;
 /// Name, argument of the program, environment.
 type Case = (&'static str, Option<&'static str>, &'static [(&'static str, &'static str)]);
 
-const CASES: [Case; 13] = [
+const CASES: [Case; 15] = [
     ("untraced", None, &[]),
     ("traced", None, &[]),
     ("paused", Some("paused"), &[]),
@@ -33,6 +33,8 @@ const CASES: [Case; 13] = [
     ("unwatched", None, &[("MPITRACE_INTERRUPTIONS", "0")]),
     (PROTOTYPE, None, &[]),
     ("ring", None, &[("MPITRACE_FULL", "ring"), ("MPITRACE_CAPACITY", "20000")]),
+    ("ring, large", None, &[("MPITRACE_CAPACITY", "1048576"), ("MPITRACE_FULL", "ring")]),
+    ("spill", None, &[("MPITRACE_CAPACITY", "65536"), ("MPITRACE_FULL", "spill")]),
 ];
 
 /// Full arrays that keep the last records, in [`CASES`].
@@ -151,6 +153,14 @@ fn measure(compiler: &str, subjects: &Subjects) {
     );
     let ring = median(runs[RING].iter().zip(&runs[1]).map(|(ring, stop)| ring.call / stop.call).collect());
     println!("  a call with the last records kept (ring), in times one with the first (stop) {ring:.3}");
+    println!(
+        "  in times the traced call: counted in a histogram, arrays full {:.2}, paused {:.2}; chunks counted and drawn again \
+         under ring {:.2}, written under spill {:.2}",
+        cost(3) / cost(1),
+        cost(2) / cost(1),
+        cost(13) / cost(1),
+        cost(14) / cost(1)
+    );
     fill(subjects);
     let of = |case: usize, what: fn(&Times) -> f64| median(runs[case].iter().map(what).collect());
     let events = median(runs[6].iter().zip(&runs[1]).map(|(with, traced)| with.call - traced.call).collect());

@@ -27,6 +27,7 @@ pub mod run_time;
 pub mod statistics;
 pub mod synchronisation_check;
 pub mod synthetic;
+pub mod whole_run;
 
 pub use mpitrace_series::stopping;
 

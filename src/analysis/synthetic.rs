@@ -32,6 +32,7 @@ pub struct SyntheticRank {
     /// Of the request of each call, zeros where it has none.
     requests: Vec<SyntheticRequest>,
     interruptions: Vec<InterruptionEntry>,
+    histograms: Vec<HistogramEntry>,
 }
 
 /// What the request of a non-blocking call costs, ticks.
@@ -83,6 +84,7 @@ impl SyntheticRank {
             operation: Vec::new(),
             requests: Vec::new(),
             interruptions: Vec::new(),
+            histograms: Vec::new(),
         };
         new.communicator(0, world_size, rank, None);
         new.communicators[0].flags |= communicator_flags::WORLD;
@@ -203,9 +205,25 @@ impl SyntheticRank {
         self.count(operation);
     }
 
+    /// The same, which took so many ticks: counted in the histogram of its operation.
+    pub fn timed_call(&mut self, operation: u32, ticks: u64) {
+        self.count(operation);
+        let entry = &mut self.operations[operation as usize];
+        entry.histogram = SHARED_HISTOGRAM + 1 + operation;
+        entry.timed += 1;
+        entry.ticks += ticks;
+        let (histogram, bucket) = (entry.histogram, bucket_of(ticks) as u32);
+        let is_before = |other: &HistogramEntry| (other.histogram, other.bucket) < (histogram, bucket);
+        let place = self.histograms.partition_point(is_before);
+        match self.histograms.get_mut(place) {
+            Some(same) if (same.histogram, same.bucket) == (histogram, bucket) => same.calls += 1,
+            _ => self.histograms.insert(place, HistogramEntry { histogram, bucket, calls: 1 }),
+        }
+    }
+
     /// Leaves the last `capacity` calls, as `ring` does.
     pub fn wrap(&mut self, capacity: usize) {
-        self.header.ring = 1;
+        self.header.ring = full::RING;
         self.header.capacity = capacity as u64;
         let excess = self.enter.len().saturating_sub(capacity);
         for column in [&mut self.enter, &mut self.exit, &mut self.position, &mut self.repetition] {
@@ -294,14 +312,16 @@ impl SyntheticRank {
             metadata,
             strings: &self.strings,
             communicators: bytemuck::cast_slice(&self.communicators),
-            operations: bytemuck::cast_slice(&self.operations),
+            operations: Cow::Borrowed(bytemuck::cast_slice(&self.operations)),
             threads: bytemuck::cast_slice(&self.threads),
             counters: &[],
             syncs: &[],
             probes: &[],
             interruptions: self.interruptions.clone(),
+            histograms: self.histograms.clone(),
             runs: self.runs.clone(),
             columns,
+            spilled: None,
         }
     }
 }

@@ -8,16 +8,20 @@
 //! processes.
 
 pub mod file;
+mod histograms;
 pub mod indices;
 pub mod join;
 pub mod layout;
 pub mod live;
-mod live_records;
+pub mod live_records;
 pub mod metadata;
+pub mod packed;
 pub mod part;
 pub mod recover;
 pub mod running_totals;
 pub mod segment;
+pub mod spill;
+mod spilled;
 pub mod strings;
 pub mod ticks;
 

@@ -53,7 +53,7 @@ pub(crate) fn derive(
             repetition: vec![0; records.enter.len()],
         })
         .collect();
-    let long_calls: HashMap<u64, u64> = long_calls.iter().map(|call| (call.record, call.exit)).collect();
+    let long_calls = by_record(long_calls);
     for (records, derived) in chunks.iter().zip(&mut derived) {
         derived.exit = exits(records, &long_calls);
     }
@@ -114,8 +114,13 @@ fn turns(chunks: &[Records<'_>]) -> Vec<(usize, Range<usize>)> {
     turns
 }
 
+/// The exits of long calls, by their records.
+pub(crate) fn by_record(long_calls: &[LongCallEntry]) -> HashMap<u64, u64> {
+    long_calls.iter().map(|call| (call.record, call.exit)).collect()
+}
+
 /// The exits of a chunk's records.
-fn exits(records: &Records<'_>, long_calls: &HashMap<u64, u64>) -> Vec<u64> {
+pub(crate) fn exits(records: &Records<'_>, long_calls: &HashMap<u64, u64>) -> Vec<u64> {
     let exit = |(record, (&enter, &duration)): (u64, (&u64, &u32))| match duration {
         NOT_RETURNED => 0,
         // A call of which the entry found no room has no exit that is known.
@@ -189,6 +194,11 @@ impl Counts<'_> {
         };
         (position, repetition)
     }
+}
+
+/// The number with this lower half that is the last one up to a count that was reached since.
+pub fn number_before(count: u64, low: u32) -> u64 {
+    Direction::Back.next(count, low)
 }
 
 /// Calls of several threads may be that much out of order: there are no more threads.

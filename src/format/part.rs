@@ -8,6 +8,7 @@ use std::os::unix::fs::FileExt;
 use bytemuck::Zeroable;
 
 use crate::layout::*;
+use crate::spilled::Spilled;
 
 /// What one rank contributes to a trace, as slices of wherever it lies.
 #[derive(Debug)]
@@ -23,7 +24,7 @@ pub struct Content<'a> {
     /// [`CommunicatorEntry`]s.
     pub communicators: &'a [u8],
     /// [`OperationEntry`]s.
-    pub operations: &'a [u8],
+    pub operations: Cow<'a, [u8]>,
     /// [`ThreadEntry`]s.
     pub threads: &'a [u8],
     /// [`CounterEntry`]s.
@@ -34,10 +35,14 @@ pub struct Content<'a> {
     pub probes: &'a [u8],
     /// In the order of their records.
     pub interruptions: Vec<InterruptionEntry>,
+    /// The calls that were not kept, in order.
+    pub histograms: Vec<HistogramEntry>,
     /// Which thread each chunk of records is of.
     pub runs: Vec<RunEntry>,
     /// The columns, all with the same number of elements.
     pub columns: Vec<Column<'a>>,
+    /// Where records were spilled: the values of the columns, which have no slices then.
+    pub spilled: Option<Spilled>,
 }
 
 /// One column in as many slices as the records lie in.
@@ -64,8 +69,11 @@ impl Content<'_> {
 
     /// Writes the part at `offset` of the file.
     pub fn write_at(&self, file: &File, offset: u64) -> io::Result<()> {
-        let (mut directory, length) = self.directory();
+        let (mut directory, length, end) = self.directory();
         for (entry, slices) in directory.iter_mut().zip(self.sections()) {
+            if entry.encoding != encoding::PLAIN {
+                continue;
+            }
             let mut crc = crc32fast::Hasher::new();
             let mut position = offset + entry.offset;
             for slice in slices.2 {
@@ -75,9 +83,16 @@ impl Content<'_> {
             }
             entry.crc = crc.finalize();
         }
+        if let Some(spilled) = &self.spilled {
+            let packed = directory.iter_mut().filter(|entry| entry.encoding != encoding::PLAIN);
+            let mut packed: Vec<&mut SectionEntry> = packed.collect();
+            let starts: Vec<u64> = packed.iter().map(|entry| offset + entry.offset).collect();
+            let sums = spilled.write_at(file, &self.element_sizes(), &starts)?;
+            packed.iter_mut().zip(sums).for_each(|(entry, crc)| entry.crc = crc);
+        }
         let mut header = PartHeader {
             magic: PART_MAGIC,
-            version: VERSION,
+            version: self.version(),
             length,
             sections: directory.len() as u32,
             incomplete: self.incomplete.into(),
@@ -90,31 +105,45 @@ impl Content<'_> {
         start.extend_from_slice(bytemuck::cast_slice(&directory));
         file.write_all_at(&start, offset)?;
         // The last page is written to its end, so that a part is never cut short by a sparse tail.
-        let end = directory
-            .last()
-            .map_or(start.len() as u64, |entry| entry.offset + entry.count * u64::from(entry.element_size));
         file.write_all_at(&vec![0; (length - end) as usize], offset + end)
     }
 
-    /// The sections' places, checksums still 0, and the length of the part.
-    fn directory(&self) -> (Vec<SectionEntry>, u64) {
+    /// [`VERSION`], or [`PACKED_VERSION`] where its columns are packed.
+    pub fn version(&self) -> u32 {
+        if self.spilled.is_some() { PACKED_VERSION } else { VERSION }
+    }
+
+    /// Bytes per record of each column.
+    fn element_sizes(&self) -> Vec<u32> {
+        self.columns.iter().map(|column| column.element_size).collect()
+    }
+
+    /// The sections' places, checksums still 0, the length of the part, and where its last section ends.
+    fn directory(&self) -> (Vec<SectionEntry>, u64, u64) {
         let sections = self.sections();
+        let mut packed = self.spilled.as_ref().map(|spilled| spilled.lengths(&self.element_sizes()).into_iter());
         let mut position = (size_of::<PartHeader>() + sections.len() * size_of::<SectionEntry>()) as u64;
         let mut directory = Vec::with_capacity(sections.len());
         for ((kind, element_size), name, slices) in sections {
-            let bytes: u64 = slices.iter().map(|slice| slice.len() as u64).sum();
+            let plain: u64 = slices.iter().map(|slice| slice.len() as u64).sum();
+            let packed = packed.as_mut().filter(|_| kind == section::COLUMN).and_then(Iterator::next);
+            let (encoding, bytes, count) = match packed {
+                Some(bytes) => (encoding::BLOCKS, bytes, self.records()),
+                None => (encoding::PLAIN, plain, plain / u64::from(element_size)),
+            };
             position = round_up(position, SECTION_ALIGNMENT);
             directory.push(SectionEntry {
                 kind,
                 element_size,
+                encoding,
                 offset: position,
-                count: bytes / u64::from(element_size),
+                count,
                 name,
                 ..SectionEntry::zeroed()
             });
             position += bytes;
         }
-        (directory, round_up(position, PAGE))
+        (directory, round_up(position, PAGE), position)
     }
 
     #[allow(clippy::type_complexity, reason = "read by two functions of this file only")]
@@ -124,7 +153,7 @@ impl Content<'_> {
             table(section::FACTORS, 1, self.metadata),
             table(section::STRINGS, 1, self.strings),
             table(section::COMMUNICATORS, size_of::<CommunicatorEntry>(), self.communicators),
-            table(section::OPERATIONS, size_of::<OperationEntry>(), self.operations),
+            table(section::OPERATIONS, size_of::<OperationEntry>(), &self.operations),
             table(section::THREADS, size_of::<ThreadEntry>(), self.threads),
             table(section::RUNS, size_of::<RunEntry>(), bytemuck::cast_slice(&self.runs)),
         ];
@@ -133,6 +162,7 @@ impl Content<'_> {
             (section::SYNCS, size_of::<SyncEntry>(), self.syncs),
             (section::PROBES, size_of::<ProbeEntry>(), self.probes),
             (section::INTERRUPTIONS, size_of::<InterruptionEntry>(), bytemuck::cast_slice(&self.interruptions)),
+            (section::HISTOGRAMS, size_of::<HistogramEntry>(), bytemuck::cast_slice(&self.histograms)),
         ];
         sections.extend(
             optional

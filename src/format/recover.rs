@@ -10,6 +10,7 @@ use memmap2::Mmap;
 use mpitrace_platform::node_files;
 
 use crate::layout::*;
+use crate::spill::{SpillHeader, Units};
 use crate::{TraceError, file, indices, join, part, segment};
 
 /// A segment, in most cases of a process that has ended.
@@ -27,6 +28,8 @@ pub struct Leftover {
     pub run: u32,
     /// Whether the process still runs: then no more than this may be looked at.
     pub lives: bool,
+    /// The user that it is of.
+    uid: u32,
     map: Mmap,
 }
 
@@ -45,6 +48,8 @@ pub struct Recovered {
     pub records: u64,
     /// Segments that cannot be read, and why: they were left where they are.
     pub damaged: Vec<TraceError>,
+    /// Files with spilled records that segments name and that do not exist.
+    pub missing: Vec<PathBuf>,
 }
 
 /// The segments in these folders that jobs left behind of which no process lives any more; of the user `uid`, or of
@@ -118,19 +123,22 @@ pub fn recover_job(job: &[Leftover], output: &Path) -> Result<Option<Recovered>,
         })
         .collect();
     for leftover in job.iter().filter(|leftover| !kept.contains(&leftover.path.as_path())) {
-        match std::fs::remove_file(&leftover.path) {
-            // Another process has recovered it at the same time.
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
-            removed => removed.map_err(|error| TraceError::io(&leftover.path, error))?,
+        // First what the segment names.
+        for path in leftover.own_spill().iter().chain([&leftover.path]) {
+            match std::fs::remove_file(path) {
+                // Another process has recovered it at the same time.
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+                removed => removed.map_err(|error| TraceError::io(path, error))?,
+            }
         }
     }
     Ok(recovered)
 }
 
-fn write(job: &[&Leftover], output: &Path) -> Result<Recovered, TraceError> {
+fn write(leftovers: &[&Leftover], output: &Path) -> Result<Recovered, TraceError> {
     let mut contents: Vec<part::Content<'_>> = Vec::new();
     let mut damaged = Vec::new();
-    for leftover in job {
+    for leftover in leftovers {
         match leftover.content() {
             // A copy of the same rank's segment, from another folder: it may have been made before the end.
             Ok(content) if contents.last().is_some_and(|last| last.rank.rank == content.rank.rank) => {
@@ -148,6 +156,7 @@ fn write(job: &[&Leftover], output: &Path) -> Result<Recovered, TraceError> {
     let Some(&RankHeader { job, world_size, .. }) = contents.first().map(|content| &content.rank) else {
         return Err(damaged.swap_remove(0));
     };
+    let missing = leftovers.iter().filter_map(|leftover| leftover.spill()).filter(|path| !path.exists()).collect();
     let token = own_token();
     let partial = file::partial_name(output, &token);
     let joined =
@@ -162,6 +171,7 @@ fn write(job: &[&Leftover], output: &Path) -> Result<Recovered, TraceError> {
         world_size,
         records: contents.iter().map(part::Content::records).sum(),
         damaged,
+        missing,
     })
 }
 
@@ -201,7 +211,8 @@ pub(crate) fn write_parts(
         offset += length;
     }
     trace.write_all_at(bytemuck::cast_slice(&entries), file::part_entry_offset(0))?;
-    file::write_header(trace, job, world_size, parts, offset, complete)
+    let version = contents.iter().map(part::Content::version).max().unwrap_or(VERSION);
+    file::write_header_of(trace, version, job, world_size, parts, offset, complete)
 }
 
 /// The name of this host and a random number: processes on different nodes may have the same number, and nodes the same
@@ -219,9 +230,37 @@ impl Leftover {
     /// # Errors
     /// It is damaged.
     pub fn content(&self) -> Result<part::Content<'_>, TraceError> {
-        let content = segment::read(&self.path, &self.map, false)?;
+        let spill = match self.spill().map(|path| (open_own(&path, self.uid), path)) {
+            Some((Ok(file), path)) => Some((path, file)),
+            // What it held is gone; the rest is here.
+            Some((Err(error), _)) if error.kind() == std::io::ErrorKind::NotFound => None,
+            Some((Err(error), path)) => return Err(self.unreadable(&TraceError::io(&path, error))),
+            None => None,
+        };
+        let content = segment::read_with(&self.path, &self.map, false, spill).map_err(|error| match error {
+            TraceError::Damaged { ref path, .. } if *path == self.path => error,
+            of_spill => self.unreadable(&of_spill),
+        })?;
         indices::check(&content).map_err(|what| TraceError::damaged(&self.path, what))?;
         Ok(content)
+    }
+
+    /// Its spilled records cannot be read: it stays where it is, as a damaged segment does.
+    fn unreadable(&self, why: &TraceError) -> TraceError {
+        TraceError::damaged(&self.path, format!("has spilled records that cannot be read: {why}"))
+    }
+
+    /// The file that its records were spilled to, if any were.
+    pub fn spill(&self) -> Option<PathBuf> {
+        segment::spill_file(&self.path, &self.map).ok().flatten()
+    }
+
+    /// The same, if it can be removed: it is this segment's, and its user's.
+    fn own_spill(&self) -> Option<PathBuf> {
+        let path = self.spill()?;
+        let file = open_own(&path, self.uid).ok()?;
+        let header = segment::header(&self.path, &self.map).ok()?;
+        Units::of(&file, &SpillHeader::of(header)).is_ok().then_some(path)
     }
 
     fn is_same_rank(&self, other: &Leftover) -> bool {
@@ -232,6 +271,17 @@ impl Leftover {
     fn is_same_process(&self, other: &Leftover) -> bool {
         (self.rank.pid, self.rank.first_anchor) == (other.rank.pid, other.rank.first_anchor)
     }
+}
+
+/// Opens a spill file for reading. The segment names it: what is another user's is not opened, so that nobody has a
+/// file read or removed by another user that recovers the segment.
+fn open_own(path: &Path, uid: u32) -> Result<File, std::io::Error> {
+    let file = File::options().read(true).custom_flags(libc::O_NONBLOCK | libc::O_NOFOLLOW).open(path)?;
+    let metadata = file.metadata()?;
+    if !metadata.is_file() || metadata.uid() != uid {
+        return Err(std::io::ErrorKind::PermissionDenied.into());
+    }
+    Ok(file)
 }
 
 /// A segment of the user `uid`, or of any.
@@ -251,7 +301,8 @@ fn look_at(path: &Path, uid: Option<u32>) -> Option<Leftover> {
     // Asked after the header was found: a process takes the lock before it writes one.
     let lives = is_locked(&file);
     let bytes = metadata.blocks() * 512;
-    Some(Leftover { path: path.to_owned(), modified: metadata.mtime(), bytes, rank, run, lives, map })
+    let (path, modified, uid) = (path.to_owned(), metadata.mtime(), metadata.uid());
+    Some(Leftover { path, modified, bytes, rank, run, lives, uid, map })
 }
 
 /// Whether a living process holds the lock that it takes on its segment. The lock ends with its process, however that
@@ -281,7 +332,7 @@ mod tests {
         let map = unsafe { Mmap::map(&file) }.unwrap();
         let first_anchor = Anchor { realtime_ns: began, ..Anchor::default() };
         let rank = RankHeader { job: [job; 16], rank, pid: began as u32, first_anchor, ..RankHeader::zeroed() };
-        Leftover { path, modified: began as i64, bytes: 0, rank, run: 0, lives: false, map }
+        Leftover { path, modified: began as i64, bytes: 0, rank, run: 0, lives: false, uid: 0, map }
     }
 
     /// Each user may put a file of any name into a folder that all users share.

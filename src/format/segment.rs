@@ -5,13 +5,21 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::ErrorKind;
 use std::mem::take;
-use std::path::Path;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
 
 use crate::TraceError;
+use crate::histograms::Histograms;
 use crate::layout::*;
 use crate::live_records::{self, Records};
+use crate::packed::Columns;
 use crate::part::{Column, Content};
+use crate::spill::Unit;
+use crate::spilled::{Spilled, operations_of};
 use crate::ticks::SimulatedClock;
 
 /// What a segment holds, in the order in which a part stores it.
@@ -19,6 +27,19 @@ use crate::ticks::SimulatedClock;
 /// `path` only names the segment in errors. Records that lie in `private` chunks count as lost unless `own` says that
 /// this process is the one that filled them.
 pub fn read<'a>(path: &Path, bytes: &'a [u8], own: bool) -> Result<Content<'a>, TraceError> {
+    read_with(path, bytes, own, None)
+}
+
+/// The same, with the records in its spill file, if it has one.
+///
+/// # Errors
+/// A damaged segment; a spill file that cannot be read, or is another segment's.
+pub fn read_with<'a>(
+    path: &Path,
+    bytes: &'a [u8],
+    own: bool,
+    spill: Option<(PathBuf, File)>,
+) -> Result<Content<'a>, TraceError> {
     let damaged = |what: &str| TraceError::damaged(path, what);
     let header = header(path, bytes)?;
     let table = |region: &Region, size: usize, what: &str| -> Result<&'a [u8], TraceError> {
@@ -38,14 +59,16 @@ pub fn read<'a>(path: &Path, bytes: &'a [u8], own: bool) -> Result<Content<'a>, 
     let interruptions = table(&header.interruptions, size_of::<InterruptionEntry>(), "interruptions")?;
     let long_calls = table(&header.long_calls, size_of::<LongCallEntry>(), "long calls")?;
     let chunks = table(&header.chunks, size_of::<ChunkEntry>(), "chunks")?;
+    let histograms = table(&header.histograms, size_of::<Buckets>(), "histograms")?;
     let chunks: &[ChunkEntry] =
         bytemuck::try_cast_slice(chunks).map_err(|_| damaged("the table of chunks is not aligned"))?;
 
     let not_aligned = |_| damaged("a table is not aligned");
     let communicator_entries: &[CommunicatorEntry] = bytemuck::try_cast_slice(communicators).map_err(not_aligned)?;
     let operation_entries: &[OperationEntry] = bytemuck::try_cast_slice(operations).map_err(not_aligned)?;
+    let tables = Tables { operations: operation_entries, communicators: communicator_entries };
     let mut kept = Vec::new();
-    let mut lost = false;
+    let mut lost = header.spill != 0 && !own && spill.is_none();
     for (index, entry) in chunks.iter().enumerate().filter(|(_, entry)| entry.draw != 0) {
         if entry.flags & chunk_flags::PRIVATE != 0 && !own {
             lost = true;
@@ -68,14 +91,28 @@ pub fn read<'a>(path: &Path, bytes: &'a [u8], own: bool) -> Result<Content<'a>, 
         let records = enter.partition_point(|&tick| tick != 0) as u64;
         let mut records = Kept { draw: entry.draw, thread: entry.thread, flags: entry.flags, chunk, first: 0, records };
         if !own {
-            let known = records.known(header, operation_entries, communicator_entries).unwrap_or(records.records);
+            let known = records.known(header, &tables).unwrap_or(records.records);
             lost |= known < records.records;
             records.records = known;
         }
         kept.push(records);
     }
-    if header.rank.ring != 0 {
-        trim(&mut kept, header.rank.capacity);
+    let long_calls: &[LongCallEntry] = bytemuck::try_cast_slice(long_calls).map_err(not_aligned)?;
+    let spilled = match spill {
+        Some((path, file)) => Some(spilled_records(&path, file, header, &tables, own, interruptions, long_calls)?),
+        None => None,
+    };
+    // The last unit may be of a chunk that was not withdrawn yet.
+    kept.retain(|kept| spilled.as_ref().is_none_or(|(spilled, _)| spilled.last_draw != Some(kept.draw)));
+    let spilled = spilled.filter(|(spilled, _)| spilled.records() > 0);
+    // Where the first calls may be gone, numbers follow from the counts at the end.
+    let are_last = header.rank.ring != full::STOP;
+    let mut histograms = Histograms::of(bytemuck::try_cast_slice(histograms).map_err(not_aligned)?);
+    let mut counted = Cow::Borrowed(operations);
+    if header.rank.ring == full::RING {
+        let cut = trim(&mut kept, header.rank.capacity);
+        counted = count_cut(&cut, header, operation_entries, long_calls, &mut histograms)
+            .ok_or_else(|| damaged("a chunk is too short for its columns"))?;
     }
     kept.sort_by_key(|kept| (kept.thread, kept.draw));
     kept.retain(|kept| kept.records > 0);
@@ -83,9 +120,7 @@ pub fn read<'a>(path: &Path, bytes: &'a [u8], own: bool) -> Result<Content<'a>, 
     let not_held = || damaged("a chunk is too short for its columns");
     let mut derived = {
         let records = kept.iter().map(|kept| kept.records(header)).collect::<Option<Vec<_>>>().ok_or_else(not_held)?;
-        let long_calls = bytemuck::try_cast_slice(long_calls).map_err(not_aligned)?;
-        let ring = header.rank.ring != 0;
-        live_records::derive(ring, &records, operation_entries, communicator_entries, long_calls)
+        live_records::derive(are_last, &records, operation_entries, communicator_entries, long_calls)
     };
     let mut columns = vec![
         in_slices(&kept, header, 0).ok_or_else(not_held)?,
@@ -95,7 +130,8 @@ pub fn read<'a>(path: &Path, bytes: &'a [u8], own: bool) -> Result<Content<'a>, 
         in_slices(&kept, header, OPERATION).ok_or_else(not_held)?,
     ];
     drop(derived);
-    let any = kept.iter().fold(0, |flags, kept| flags | kept.flags);
+    let of_spilled = spilled.as_ref().map_or(0, |(spilled, _)| spilled.flags);
+    let any = kept.iter().fold(of_spilled, |flags, kept| flags | kept.flags);
     for (index, entry) in header.columns.iter().enumerate().take(header.rank.columns as usize).skip(LIVE_COLUMNS.len())
     {
         if is_in_use(entry, any) && name_of(&entry.name) != ABOVE {
@@ -104,12 +140,24 @@ pub fn read<'a>(path: &Path, bytes: &'a [u8], own: bool) -> Result<Content<'a>, 
     }
     let mut rank = RankHeader { columns: columns.len() as u32, ..header.rank };
     if rank.pretended != 0 {
+        if spilled.is_some() {
+            return Err(damaged("has spilled records under a pretended clock"));
+        }
         pretend(&mut rank, strings, &mut columns)
             .ok_or_else(|| damaged("has a pretended clock that cannot be read"))?;
     }
 
-    let interruptions = of_kept_records(interruptions, &kept, &columns)
+    let (mut spilled, of_spilled) = spilled.unzip();
+    let before = spilled.as_ref().map_or(0, Spilled::records);
+    let mut interruptions = of_kept_records(interruptions, &kept, &columns, before)
         .ok_or_else(|| damaged("has a table of interruptions that is not aligned"))?;
+    interruptions.extend(of_spilled.into_iter().flatten());
+    interruptions.sort_by_key(|entry| (entry.record, entry.flags & interruption_flags::BETWEEN == 0));
+    let mut runs = spilled.as_mut().map(|spilled| take(&mut spilled.runs)).unwrap_or_default();
+    runs.extend(kept.iter().map(|kept| RunEntry { count: kept.records, thread: kept.thread, padding: 0 }));
+    if let Some(spilled) = &mut spilled {
+        spilled.take(&mut columns, any, operation_entries).ok_or_else(|| damaged("has a call without an operation"))?;
+    }
 
     Ok(Content {
         rank,
@@ -117,14 +165,16 @@ pub fn read<'a>(path: &Path, bytes: &'a [u8], own: bool) -> Result<Content<'a>, 
         metadata: crate::strings::bytes(strings, header.metadata).unwrap_or_default(),
         strings,
         communicators,
-        operations,
+        operations: counted,
         threads,
         counters,
         syncs,
         probes,
         interruptions,
-        runs: kept.iter().map(|kept| RunEntry { count: kept.records, thread: kept.thread, padding: 0 }).collect(),
+        histograms: histograms.entries(),
+        runs,
         columns,
+        spilled,
     })
 }
 
@@ -147,16 +197,21 @@ fn made<'a>(index: usize, values: impl Iterator<Item = Vec<u64>>) -> Column<'a> 
     Column { name: name_bytes(name), element_size, slices }
 }
 
-/// The interruptions of records that are kept, with their places among these, in order. `None`: the bytes are not aligned.
-fn of_kept_records(bytes: &[u8], kept: &[Kept<'_>], columns: &[Column<'_>]) -> Option<Vec<InterruptionEntry>> {
+/// The interruptions of records that are kept, with their places among these, `before` others lying before them. `None`:
+/// the bytes are not aligned.
+fn of_kept_records(
+    bytes: &[u8],
+    kept: &[Kept<'_>],
+    columns: &[Column<'_>],
+    mut before: u64,
+) -> Option<Vec<InterruptionEntry>> {
     let entries: &[InterruptionEntry] = bytemuck::try_cast_slice(bytes).ok()?;
     let mut places = HashMap::with_capacity(kept.len());
-    let mut before = 0;
     for (slice, kept) in kept.iter().enumerate() {
         places.insert(kept.draw, (slice, before, kept));
         before += kept.records;
     }
-    let mut found: Vec<InterruptionEntry> = entries
+    let found = entries
         .iter()
         .filter_map(|entry| {
             let (draw, record) = of_live_record(entry.record);
@@ -165,14 +220,83 @@ fn of_kept_records(bytes: &[u8], kept: &[Kept<'_>], columns: &[Column<'_>]) -> O
             let place = in_slice as usize * 4;
             let operation: u32 =
                 bytemuck::pod_read_unaligned(columns.get(OPERATION)?.slices[slice].get(place..place + 4)?);
-            // The record of a call that failed was taken back, and is the next call's: it was interrupted before that.
-            let between = if operation & INTERRUPTED == 0 { interruption_flags::BETWEEN } else { 0 };
-            let flags = entry.flags | between;
-            Some(InterruptionEntry { record: before + in_slice, thread: kept.thread, flags, ..*entry })
+            Some(of_record(entry, before + in_slice, kept.thread, operation))
         })
         .collect();
-    found.sort_by_key(|entry| (entry.record, entry.flags & interruption_flags::BETWEEN == 0));
     Some(found)
+}
+
+/// An interruption as a part has it: of this record, with this value in the column of operations.
+fn of_record(entry: &InterruptionEntry, record: u64, thread: u32, operation: u32) -> InterruptionEntry {
+    // The record of a call that failed was taken back, and is the next call's: it was interrupted before that.
+    let between = if operation & INTERRUPTED == 0 { interruption_flags::BETWEEN } else { 0 };
+    InterruptionEntry { record, thread, flags: entry.flags | between, ..*entry }
+}
+
+/// The tables that records refer to.
+struct Tables<'a> {
+    operations: &'a [OperationEntry],
+    communicators: &'a [CommunicatorEntry],
+}
+
+impl Tables<'_> {
+    /// Whether the entry of an operation, or of its communicator, was lost: an entry for which the folder had no room
+    /// lay in private memory, and the file has zeros in its place, also for the calls, of which there was one. A number
+    /// beyond the table is damage, which is not for here.
+    fn has_lost(&self, number: u32) -> bool {
+        self.operations.get((number & OPERATION_MASK) as usize).is_some_and(|operation| self.is_lost(operation))
+    }
+
+    fn is_lost(&self, operation: &OperationEntry) -> bool {
+        let communicator = self.communicators.get(operation.communicator as usize);
+        operation.calls == 0 || communicator.is_some_and(|communicator| communicator.calls == 0)
+    }
+}
+
+/// The records in the spill file, and the interruptions of these.
+fn spilled_records(
+    path: &Path,
+    file: File,
+    header: &SegmentHeader,
+    tables: &Tables<'_>,
+    own: bool,
+    interruptions: &[u8],
+    long_calls: &[LongCallEntry],
+) -> Result<(Spilled, Vec<InterruptionEntry>), TraceError> {
+    let entries: &[InterruptionEntry] = bytemuck::try_cast_slice(interruptions)
+        .map_err(|_| TraceError::damaged(path, "has a table of interruptions that is not aligned"))?;
+    let mut by_draw: HashMap<u64, Vec<&InterruptionEntry>> = HashMap::new();
+    entries.iter().for_each(|entry| by_draw.entry(of_live_record(entry.record).0).or_default().push(entry));
+    let columns = Columns::new(COLUMNS.into_iter(), tables.operations);
+    let may_be_lost = !own && tables.operations.iter().any(|operation| tables.is_lost(operation));
+    let mut found = Vec::new();
+    let mut is_known = |unit: &Unit<'_>, first: u64| {
+        let of_unit = by_draw.remove(&unit.header.draw);
+        if own && of_unit.is_none() {
+            return true;
+        }
+        let Some(operations) = operations_of(unit, &columns, header.chunk_records) else { return false };
+        let is_wrong = |&number: &u32| {
+            (number & OPERATION_MASK) as usize >= tables.operations.len() || may_be_lost && tables.has_lost(number)
+        };
+        if operations.iter().any(is_wrong) {
+            return false;
+        }
+        for entry in of_unit.into_iter().flatten() {
+            let record = of_live_record(entry.record).1;
+            if let Some(&operation) = operations.get(record as usize) {
+                found.push(of_record(entry, first + u64::from(record), unit.header.thread, operation));
+            }
+        }
+        true
+    };
+    let spilled = Spilled::of(file, header, long_calls, &mut is_known).map_err(|error| match error.kind() {
+        ErrorKind::InvalidData | ErrorKind::UnexpectedEof => {
+            TraceError::damaged(path, "is not the spill file of its segment")
+        }
+        _ => TraceError::io(path, error),
+    })?;
+    Ok((spilled, found))
 }
 
 /// The place of the column of operations among [`COLUMNS`] and [`LIVE_COLUMNS`].
@@ -200,6 +324,17 @@ fn pretend(rank: &mut RankHeader, strings: &[u8], columns: &mut Vec<Column<'_>>)
         anchor.tick = local(anchor.tick);
     }
     Some(())
+}
+
+/// The file that records of a segment were spilled to; `None`: there is none.
+///
+/// # Errors
+/// A damaged segment.
+pub fn spill_file(path: &Path, bytes: &[u8]) -> Result<Option<PathBuf>, TraceError> {
+    let header = header(path, bytes)?;
+    let strings = slice(bytes, header.strings.offset, header.strings.used.min(header.strings.capacity));
+    let name = strings.filter(|_| header.spill != 0).and_then(|strings| crate::strings::bytes(strings, header.spill));
+    Ok(name.map(|name| PathBuf::from(OsStr::from_bytes(name))))
 }
 
 /// The checked header of a segment.
@@ -245,6 +380,7 @@ pub fn header<'a>(path: &Path, bytes: &'a [u8]) -> Result<&'a SegmentHeader, Tra
 static ZEROS: [u8; MAX_CHUNK_RECORDS as usize * 8] = [0; MAX_CHUNK_RECORDS as usize * 8];
 
 /// The records of one chunk that are kept.
+#[derive(Clone, Copy)]
 struct Kept<'a> {
     draw: u64,
     thread: u32,
@@ -267,22 +403,11 @@ impl<'a> Kept<'a> {
         all?.get(self.first as usize * size..(self.first + self.records) as usize * size)
     }
 
-    /// How many records there are before the first one whose operation or communicator was lost: an entry for which the
-    /// folder had no room lay in private memory, and the file has zeros in its place, also for the calls, of which
-    /// there was one. A number beyond the table is damage, which is not for here. `None`: the chunk does not hold it.
-    fn known(
-        &self,
-        header: &SegmentHeader,
-        operations: &[OperationEntry],
-        communicators: &[CommunicatorEntry],
-    ) -> Option<u64> {
+    /// How many records there are before the first one whose operation or communicator was lost ([`Tables::has_lost`]).
+    /// `None`: the chunk does not hold it.
+    fn known(&self, header: &SegmentHeader, tables: &Tables<'_>) -> Option<u64> {
         let numbers: &[u32] = bytemuck::try_cast_slice(self.column(header, OPERATION)?).ok()?;
-        let is_lost = |number: u32| {
-            let Some(operation) = operations.get((number & OPERATION_MASK) as usize) else { return false };
-            let communicator = communicators.get(operation.communicator as usize);
-            operation.calls == 0 || communicator.is_some_and(|communicator| communicator.calls == 0)
-        };
-        Some(numbers.iter().position(|&number| is_lost(number)).unwrap_or(numbers.len()) as u64)
+        Some(numbers.iter().position(|&number| tables.has_lost(number)).unwrap_or(numbers.len()) as u64)
     }
 
     /// What positions, repetitions and exits are made of. `None`: the chunk does not hold it.
@@ -309,16 +434,47 @@ impl<'a> Kept<'a> {
 }
 
 /// Leaves the last `capacity` records: under `ring` there is one chunk more than the capacity needs, so that the
-/// records of the chunk being refilled are not missed.
-fn trim(kept: &mut [Kept], capacity: u64) {
+/// records of the chunk being refilled are not missed. Returns those that are left out.
+fn trim<'a>(kept: &mut [Kept<'a>], capacity: u64) -> Vec<Kept<'a>> {
     kept.sort_by_key(|kept| kept.draw);
     let mut excess = kept.iter().map(|kept| kept.records).sum::<u64>().saturating_sub(capacity);
+    let mut left_out = Vec::new();
     for kept in kept {
         let cut = excess.min(kept.records);
+        left_out.push(Kept { records: cut, ..*kept });
         kept.first += cut;
         kept.records -= cut;
         excess -= cut;
     }
+    left_out.retain(|kept| kept.records > 0);
+    left_out
+}
+
+/// Counts records that are left out as calls that were not kept: the operations with what this adds. `None`: a chunk
+/// does not hold its columns.
+fn count_cut<'a>(
+    cut: &[Kept<'a>],
+    header: &SegmentHeader,
+    operations: &'a [OperationEntry],
+    long_calls: &[LongCallEntry],
+    histograms: &mut Histograms,
+) -> Option<Cow<'a, [u8]>> {
+    if cut.is_empty() {
+        return Some(Cow::Borrowed(bytemuck::cast_slice(operations)));
+    }
+    let mut operations = operations.to_vec();
+    for kept in cut {
+        let records = kept.records(header)?;
+        let exits = live_records::exits(&records, &live_records::by_record(long_calls));
+        for ((&enter, exit), number) in records.enter.iter().zip(exits).zip(records.operation) {
+            let operation = operations.get_mut((number & OPERATION_MASK) as usize);
+            // A call that did not return took no time that is known.
+            if let Some(operation) = operation.filter(|_| exit != 0) {
+                histograms.add(operation, exit.saturating_sub(enter));
+            }
+        }
+    }
+    Some(Cow::Owned(bytemuck::cast_slice(&operations).to_vec()))
 }
 
 fn slice(bytes: &[u8], offset: u64, length: u64) -> Option<&[u8]> {

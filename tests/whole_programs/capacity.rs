@@ -1,11 +1,16 @@
 //! More calls than the arrays hold, and calls that the program doesn't want recorded.
 
-use crate::support::{Case, Test, Trace};
+use crate::support::{Case, On, Test, Trace};
+
+/// Open MPI 4.1 has no persistent collectives.
+const PERSISTENT: On = On::Only(&["mpich4", "mpich5", "mpich5-abi", "ompi5", "impi", "impi-abi"]);
 
 pub const TESTS: &[Test] = &[
     Test::new("full_arrays_keep_the_first_calls", stop),
     Test::new("full_arrays_under_ring_keep_the_last_calls", ring),
     Test::new("paused_calls_are_counted_but_not_kept", paused),
+    Test::new("full_arrays_count_all_calls_of_a_killed_rank", killed),
+    Test::new("full_arrays_count_requests_until_they_are_complete", requests).on(PERSISTENT),
 ];
 
 /// 1000 Allreduces on two ranks, with room for 100 on each.
@@ -19,8 +24,28 @@ fn overfull(case: &Case, full: &str) -> Trace {
     traced.trace
 }
 
+/// What is known of all 1000 calls on each rank, `kept` of them in the trace: by `info`, `stats` and `summary`.
+#[track_caller]
+fn assert_all_counted(trace: &Trace, kept: u64) {
+    let info = trace.info();
+    let [all] = &info.all_calls[..] else { panic!("not one operation: {:?}", info.all_calls) };
+    assert_eq!((all.calls, all.kept, all.timed), (2000, 2 * kept, 2000 - 2 * kept));
+    for rank in &all.per_rank {
+        assert_eq!((rank.calls, rank.kept, rank.timed), (1000, kept, 1000 - kept), "{rank:?}");
+        let quantiles: Vec<f64> = rank.quantiles.iter().map(|quantile| quantile.value_ns).collect();
+        assert!(quantiles.len() == 7 && quantiles[0] > 0.0 && quantiles.is_sorted(), "{rank:?}");
+        let mean = rank.sum_ns / 1000.0;
+        assert!(mean >= 0.99 * quantiles[0] && mean <= 1.01 * quantiles[6], "{rank:?}");
+    }
+    for command in ["stats", "summary"] {
+        let shown = trace.all_calls(command);
+        assert_eq!((shown.len(), shown[0].calls, shown[0].timed), (1, 2000, all.timed), "{command}");
+    }
+}
+
 fn stop(case: &Case) {
     let trace = overfull(case, "stop");
+    assert_all_counted(&trace, 100);
     for rank in 0..2 {
         assert_eq!(trace.repetitions(0, rank), ((0..100).collect(), vec![]), "rank {rank}");
     }
@@ -31,6 +56,7 @@ fn stop(case: &Case) {
 
 fn ring(case: &Case) {
     let trace = overfull(case, "ring");
+    assert_all_counted(&trace, 100);
     for rank in 0..2 {
         assert_eq!(trace.repetitions(0, rank), ((900..1000).collect(), vec![]), "rank {rank}");
     }
@@ -50,5 +76,39 @@ fn paused(case: &Case) {
     assert_eq!((operation.repetitions, operation.incomplete), (20, 10), "{operation:?}");
     for rank in 0..2 {
         assert_eq!(trace.repetitions(0, rank), ((0..10).chain(20..30).collect(), vec![]), "rank {rank}");
+    }
+    let all = &info.all_calls[0];
+    assert_eq!((all.calls, all.kept, all.timed), (60, 40, 20));
+}
+
+/// What the histograms hold lies in the trace buffer: a kill loses none of it.
+fn killed(case: &Case) {
+    const CALLS: u64 = 20_000;
+    for full in ["stop", "ring"] {
+        let launch = case.launch(2, "fills.c").arg(CALLS.to_string()).arg("0").arg("death").arg("0");
+        let launch = launch.set("MPITRACE_CAPACITY", "1000").set("MPITRACE_FULL", full);
+        assert_ne!(launch.trace().run().code, 0);
+        let info = case.recover().info();
+        let found: Vec<_> = info.all_calls.iter().filter(|all| all.communicator == "MPI_COMM_SELF").collect();
+        let [all] = found[..] else { panic!("not one operation under {full}: {:?}", info.all_calls) };
+        assert_eq!((all.calls, all.kept + all.timed), (CALLS, CALLS), "under {full}");
+        assert!(all.kept <= 1000 && all.per_rank[0].quantiles.len() == 7, "{all:?}");
+        case.segments.empty();
+    }
+}
+
+/// Of non-blocking and persistent calls the time until they are found complete is counted.
+fn requests(case: &Case) {
+    for full in ["stop", "ring"] {
+        let launch = || case.launch(2, "many_requests.c").arg("2000");
+        let traced = launch().set("MPITRACE_CAPACITY", "100").set("MPITRACE_FULL", full).trace().run();
+        traced.same_as(&launch().run());
+        let info = traced.trace.info();
+        for function in ["MPI_Iallreduce", "MPI_Allreduce_init"] {
+            let all = info.all_calls.iter().find(|all| all.function == function);
+            let all = all.unwrap_or_else(|| panic!("no {function} under {full}: {:?}", info.all_calls));
+            assert_eq!((all.calls, all.kept + all.timed), (4000, 4000), "{function} under {full}");
+            assert!(all.per_rank.iter().all(|rank| rank.quantiles.len() == 7), "{all:?}");
+        }
     }
 }

@@ -55,6 +55,7 @@ mod runs;
 mod scale;
 mod sessions;
 mod settings;
+mod spill;
 mod suites;
 mod support;
 mod threads;
@@ -131,6 +132,7 @@ fn main() {
         ("odd_calls", odd_calls::TESTS),
         ("odd_names", odd_names::TESTS),
         ("unchanged", unchanged::TESTS),
+        ("spill", spill::TESTS),
         ("suites", suites::TESTS),
     ];
     let trials = tiers::Tier::chosen(&arguments).trials(&themes);

@@ -4,6 +4,7 @@
 //! `mpitrace`.
 
 mod account;
+mod all_calls;
 mod cli;
 mod commands;
 mod draw;

@@ -59,7 +59,7 @@ fn write() -> Option<()> {
     }
     mode::stop();
     stuck::stop(run);
-    let content = output::content_of(run)?;
+    let content = output::all_of(run)?;
     // No rank can be asked for rank 0's number: the launcher's stands for it.
     let process = if run.world_size > 1 { launcher::process() } else { run.process };
     let path = output_name::path_of(&run.settings, &run.folder, process);
@@ -175,13 +175,16 @@ fn add_part(file: &File, header: &FileHeader, content: &Content<'_>) -> io::Resu
         return Err(error);
     }
     let complete = totals.complete == 1 && totals.parts == header.world_size;
-    file::write_header(file, header.job, header.world_size, totals.parts, offset + length, complete)?;
+    let version = header.version.max(content.version());
+    let end = offset + length;
+    file::write_header_of(file, version, header.job, header.world_size, totals.parts, end, complete)?;
     Ok((totals.parts, totals.records))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::borrow::Cow;
     use std::os::unix::fs::FileExt;
 
     use bytemuck::Zeroable;
@@ -197,14 +200,16 @@ mod tests {
             metadata: &[],
             strings: &[],
             communicators: &[],
-            operations: &[],
+            operations: Cow::Borrowed(&[]),
             threads: &[],
             counters: &[],
             syncs: &[],
             probes: &[],
             interruptions: Vec::new(),
+            histograms: Vec::new(),
             runs: vec![RunEntry { count: records, ..RunEntry::zeroed() }],
             columns: Vec::new(),
+            spilled: None,
         }
     }
 

@@ -5,7 +5,7 @@ use std::ffi::CStr;
 use std::fs;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use mpitrace_format::layout::abi as family;
+use mpitrace_format::layout::{abi as family, full};
 use mpitrace_format::metadata::{Metadata, UNKNOWN};
 
 use crate::boundary::symbol::{self, Symbol};
@@ -96,7 +96,7 @@ pub fn all(settings: &Settings, first: bool) -> Metadata {
     add("kernel", Some(read("/proc/sys/kernel/osrelease")));
     add("perf_event_paranoid", Some(read("/proc/sys/kernel/perf_event_paranoid")));
     add("capacity", Some(settings.capacity.to_string()));
-    add("full", Some(if settings.ring { "ring" } else { "stop" }.to_owned()));
+    add("full", Some(full::name(settings.full).to_owned()));
     let mut variables: Vec<(String, String)> = std::env::vars_os()
         .map(|(name, value)| (name.to_string_lossy().into_owned(), value.to_string_lossy().into_owned()))
         .filter(|(name, _)| is_recorded(name))

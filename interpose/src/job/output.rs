@@ -10,8 +10,9 @@ use std::io;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
+use mpitrace_format::TraceError;
 use mpitrace_format::file;
-use mpitrace_format::layout::{PartEntry, state};
+use mpitrace_format::layout::{PartEntry, VERSION, state};
 use mpitrace_format::part::Content;
 
 use crate::boundary::system;
@@ -24,7 +25,7 @@ use crate::job::{log, stuck};
 /// Writes this rank's part, together with the other ranks of the world. Where that fails on any rank there is no file,
 /// the segments stay, and one line says why.
 pub fn write(run: &Run, world: &World) {
-    let content = content_of(run);
+    let content = all_of(run);
     let path = path_of(&run.settings, &run.folder, run.process);
     let all = Writers::of_world(run, world);
     if all.size == 1 && run.world_size > 1 {
@@ -81,10 +82,17 @@ pub fn free_world(run: &Run, world: &World) {
     Writers::of_world(run, world).free_unless(clocks::has_unreceived());
 }
 
-/// What this rank has recorded.
+/// What this rank has recorded, with what was spilled.
+pub fn all_of(run: &Run) -> Option<Content<'static>> {
+    read(run.live.get()?.whole_content())
+}
+
+/// What this rank has in memory.
 pub fn content_of(run: &Run) -> Option<Content<'static>> {
-    let live = run.live.get()?;
-    let read = live.content();
+    read(run.live.get()?.content())
+}
+
+fn read(read: Result<Content<'static>, TraceError>) -> Option<Content<'static>> {
     read.inspect_err(|error| log::warn(&error.to_string())).ok()
 }
 
@@ -214,6 +222,7 @@ fn write_part(run: &Run, writers: &Writers, opened: Option<File>, content: Optio
         length,
         records: content.map_or(0, Content::records),
         finalized: content.is_some_and(|content| content.rank.state == state::FINALIZED),
+        version: content.map_or(VERSION, Content::version),
         error: wrote.err().map_or(0, |error: io::Error| error.raw_os_error().unwrap_or(libc::EIO)),
     }
 }
@@ -229,7 +238,8 @@ fn finish_file(run: &Run, world: &World, partial: &Path, parts: &[WrittenPart]) 
     let file = open_partial(partial)?;
     file::write_part_entries(&file, 0, &entries)?;
     let complete = parts.iter().all(|part| part.finalized);
-    file::write_header(&file, world.token(), run.world_size, entries.len() as u32, end, complete)?;
+    let version = parts.iter().map(|part| part.version).max().unwrap_or(VERSION);
+    file::write_header_of(&file, version, world.token(), run.world_size, entries.len() as u32, end, complete)?;
     file::settle(file)
 }
 

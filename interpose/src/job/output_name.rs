@@ -47,6 +47,15 @@ pub fn path_of(settings: &Settings, folder: &Path, process: u32) -> PathBuf {
     folder.join(OsString::from_vec(path))
 }
 
+/// The file beside the trace that full chunks of this process are written to (`MPITRACE_FULL=spill`). No other process
+/// has the name.
+pub fn spill_file(settings: &Settings, folder: &Path, rank: u32) -> PathBuf {
+    let process = std::process::id();
+    let mut path = path_of(settings, folder, process).into_os_string();
+    path.push(format!(".{}-{process}.rank{rank}.spill", system::host().replace('/', "_")));
+    path.into()
+}
+
 /// What a `%` sign is replaced by; `None`: it is none.
 fn value_of(sign: char, process: u32) -> Option<String> {
     let factor = |factor| batch::value(factor).unwrap_or_else(|| "0".to_owned());

@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use mpitrace_format::layout::full;
 use mpitrace_format::ticks::Groups;
 use mpitrace_synchronise::{Method, Synchronisation};
 
@@ -21,8 +22,8 @@ pub struct Settings {
     pub output: Option<Pattern>,
     /// `MPITRACE_CAPACITY`.
     pub capacity: u64,
-    /// `MPITRACE_FULL=ring`.
-    pub ring: bool,
+    /// `MPITRACE_FULL`: one of [`full`].
+    pub full: u32,
     /// `MPITRACE_SEGMENT_DIR`.
     pub segment_folder: Option<PathBuf>,
     /// `MPITRACE_JOINT`: the user states that all ranks are traced.
@@ -72,7 +73,7 @@ impl Settings {
             disabled: false,
             output: None,
             capacity: 1 << 20,
-            ring: false,
+            full: full::STOP,
             segment_folder: None,
             joint: false,
             synchronisation: Synchronisation::of(Method::Joint),
@@ -152,9 +153,7 @@ impl Settings {
                     &mut settings.interruptions,
                     "0, 1, page or rseq",
                 ),
-                "MPITRACE_FULL" => {
-                    choose(&value, &[("stop", false), ("ring", true)], &mut settings.ring, "stop or ring")
-                }
+                "MPITRACE_FULL" => choose(&value, &full::NAMES, &mut settings.full, "stop, ring or spill"),
                 "MPITRACE_VERBOSE" => {
                     choose(&value, &[("0", 0), ("1", 1), ("2", 2)], &mut settings.verbose, "0, 1 or 2")
                 }
@@ -173,6 +172,10 @@ impl Settings {
             if let Some(expected) = expected {
                 settings.warnings.push(format!("{name}={value} is not {expected}; the default is used"));
             }
+        }
+        if settings.full == full::SPILL && settings.test_clock != Groups::default() {
+            settings.full = full::STOP;
+            settings.warnings.push("MPITRACE_FULL=spill does not go with MPITRACE_TEST_CLOCK; stop is used".to_owned());
         }
         settings
     }
@@ -212,7 +215,7 @@ mod tests {
     #[test]
     fn what_cannot_be_read_is_warned_about_once_and_the_default_stands() {
         let read = settings(&[("MPITRACE_CAPACITY", "many"), ("MPITRACE_FULL", "ring"), ("MPITRACE_COLOUR", "1")]);
-        assert_eq!((read.capacity, read.ring), (1 << 20, true));
+        assert_eq!((read.capacity, read.full), (1 << 20, full::RING));
         assert_eq!(
             read.warnings,
             [

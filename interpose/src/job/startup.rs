@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 use bytemuck::Zeroable;
 use mpitrace_format::layout::{
     ColumnEntry, INNER_COUNTERS, LIVE_COLUMNS, LIVE_REQUEST_COLUMNS, NO_RANK, RankHeader, chunk_flags, counter_column,
-    name_bytes, state,
+    full, name_bytes, state,
 };
 use mpitrace_format::recover;
 
@@ -16,7 +16,7 @@ use crate::counters::{mpi_t, per_call, user_counters};
 use crate::identity::{call_site, registry};
 use crate::job::run::{RUN, Run, World};
 use crate::job::settings::Settings;
-use crate::job::{first_on_node, frequency, log, metadata};
+use crate::job::{first_on_node, frequency, log, metadata, output_name};
 use crate::record::trace_buffer::{self, TraceBuffer};
 use crate::record::{mode, threads, ticks, watch};
 
@@ -42,7 +42,7 @@ pub fn prepare() -> Option<Prepared> {
         pid: std::process::id(),
         state: state::STARTING,
         clock_source: source,
-        ring: settings.ring.into(),
+        ring: settings.full,
         capacity: settings.capacity,
         nominal_hz: ticks::nominal_hz(),
         first_anchor: ticks::first_anchor(),
@@ -139,6 +139,9 @@ pub fn begin(prepared: Prepared, who: &Identity, world: OnceLock<World>) -> Opti
     let recorded = metadata::all(&run.settings, rank == 0);
     let reference = live.add_string(&mpitrace_format::metadata::encode(&recorded));
     live.set_metadata(reference);
+    if run.settings.full == full::SPILL {
+        live.spill_to(output_name::spill_file(&run.settings, &run.folder, rank));
+    }
     live.change_rank(|rank| rank.last_anchor = ticks::anchor());
     if who.speaks {
         let library = mpi::library_version().unwrap_or_default();

@@ -171,10 +171,10 @@ impl Place {
         self.set_duration(NOT_RETURNED);
     }
 
-    /// Whether the call has an exit.
-    pub fn has_exit(&self) -> bool {
+    /// The duration as it is stored.
+    pub fn duration(&self) -> u32 {
         // SAFETY: the record lies in the chunk (`new`).
-        unsafe { self.columns.duration.add(self.record).read() != NOT_RETURNED }
+        unsafe { self.columns.duration.add(self.record).read() }
     }
 
     /// The record among all of this rank.
@@ -313,12 +313,17 @@ impl Drawn {
         Drawn { buffer, entry, draw: entry.draw() }
     }
 
-    /// Keeps what does not fit into a record.
+    /// Keeps what does not fit into a record, or came when the record was in a file already.
     #[inline(always)]
     pub fn keep(&self, long_call: Option<LongCallEntry>) {
         if let Some(long_call) = long_call {
             self.buffer.add_long_call(long_call);
         }
+    }
+
+    /// Whether the records of a chunk that is drawn again are written to a file.
+    pub fn is_spilled(&self) -> bool {
+        self.buffer.draws_again() && !self.buffer.is_ring()
     }
 
     /// Whether both are of one drawing.
@@ -331,15 +336,17 @@ impl Drawn {
         publication::is_unchanged(self.entry.draw_word(), self.draw)
     }
 
-    /// Stores something in one of its records, unless the chunk holds others by now. It is not drawn again meanwhile:
-    /// `store` may draw nothing and give nothing memory.
-    pub fn while_current(&self, store: impl FnOnce()) {
+    /// Stores something in one of its records, unless the chunk holds others by now (false). It is not drawn again
+    /// meanwhile: `store` may draw nothing and give nothing memory.
+    pub fn while_current(&self, store: impl FnOnce()) -> bool {
         let store = || {
-            if self.is_current() {
+            let current = self.is_current();
+            if current {
                 store();
             }
+            current
         };
-        match self.buffer.is_ring() {
+        match self.buffer.draws_again() {
             true => self.buffer.while_none_is_drawn(store),
             false => store(),
         }

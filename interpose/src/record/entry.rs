@@ -7,8 +7,8 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use mpitrace_format::layout::{
-    ChunkEntry, CommunicatorEntry, CounterEntry, OperationEntry, RankHeader, Region, SegmentHeader, ThreadEntry,
-    activity,
+    ChunkEntry, CommunicatorEntry, CounterEntry, LongCallEntry, OperationEntry, RankHeader, Region, SegmentHeader,
+    ThreadEntry, activity,
 };
 
 use crate::record::publication;
@@ -85,7 +85,11 @@ fields! {
         key set_key: [u64; 2], calls set_calls: u64, size set_size: u32, rank set_rank: u32, name set_name: u32,
         flags set_flags: u32, sync_at set_sync_at: u64
     }
-    OperationEntry { calls set_calls: u64, communicator set_communicator: u32, function set_function: u32 }
+    OperationEntry {
+        calls set_calls: u64, communicator set_communicator: u32, function set_function: u32,
+        histogram set_histogram: u32, timed set_timed: u64, positions_from set_positions_from: u32
+    }
+    LongCallEntry { record set_record: u64, exit set_exit: u64 }
     ThreadEntry {
         tid set_tid: u32, paused set_paused: u64, failed set_failed: u64, untracked set_untracked: u64,
         failed_in_place set_failed_in_place: u64, interruptions_by set_interruptions_by: u16,
@@ -93,7 +97,9 @@ fields! {
     }
     CounterEntry { flags set_flags: u32 }
     ChunkEntry { draw set_draw: u64, thread set_thread: u32, flags set_flags: u32 }
-    SegmentHeader { rank set_rank: RankHeader, metadata set_metadata: u32, run set_run: u32 }
+    SegmentHeader {
+        rank set_rank: RankHeader, metadata set_metadata: u32, run set_run: u32, spill set_spill: u32
+    }
 }
 
 impl Entry<CommunicatorEntry> {
@@ -120,6 +126,16 @@ impl Entry<OperationEntry> {
     /// stays.
     pub fn take_back_start(self, repetition: u64) -> bool {
         self.starts().compare_exchange(repetition + 1, repetition, Ordering::Relaxed, Ordering::Relaxed).is_ok()
+    }
+
+    /// The calls that were not kept and are counted with their time, and the ticks that they took.
+    pub fn unkept_words(&self) -> [&AtomicU64; 2] {
+        // SAFETY: the place is valid (`Entry::at`) and aligned; both are changed in this way only while the program
+        // runs.
+        unsafe {
+            let place = self.0.as_ptr();
+            [AtomicU64::from_ptr(&raw mut (*place).timed), AtomicU64::from_ptr(&raw mut (*place).ticks)]
+        }
     }
 
     fn starts(&self) -> &AtomicU64 {

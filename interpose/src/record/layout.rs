@@ -5,7 +5,7 @@ use mpitrace_format::layout::*;
 use mpitrace_format::strings;
 
 /// The tables, and the chunks' entries.
-pub const REGIONS: usize = 10;
+pub const REGIONS: usize = 11;
 pub const STRINGS: usize = 0;
 pub const COMMUNICATORS: usize = 1;
 pub const OPERATIONS: usize = 2;
@@ -15,11 +15,12 @@ pub const SYNCS: usize = 5;
 pub const PROBES: usize = 6;
 pub const INTERRUPTIONS: usize = 7;
 pub const LONG_CALLS: usize = 8;
-pub const CHUNKS: usize = 9;
+pub const HISTOGRAMS: usize = 9;
+pub const CHUNKS: usize = 10;
 
 /// How many entries (bytes, for strings) each table can hold: address space only.
 pub const CAPACITIES: [u64; CHUNKS] =
-    [64 << 20, 1 << 20, 1 << 20, 1 << 12, 1 << 12, 1 << 16, 1 << 20, MOST_INTERRUPTIONS, 1 << 20];
+    [64 << 20, 1 << 20, 1 << 20, 1 << 12, 1 << 12, 1 << 16, 1 << 20, MOST_INTERRUPTIONS, 1 << 20, MOST_HISTOGRAMS];
 /// Entries of interruptions: 1 MiB of them, which take memory only as there are any.
 pub const MOST_INTERRUPTIONS: u64 = 1 << 14;
 /// Bytes of an entry of each.
@@ -33,6 +34,7 @@ pub const ENTRY_SIZES: [usize; REGIONS] = [
     size_of::<ProbeEntry>(),
     size_of::<InterruptionEntry>(),
     size_of::<LongCallEntry>(),
+    size_of::<Buckets>(),
     size_of::<ChunkEntry>(),
 ];
 /// Where the header says of each how far it is used.
@@ -46,6 +48,7 @@ pub const PLACES: [usize; REGIONS] = [
     std::mem::offset_of!(SegmentHeader, probes),
     std::mem::offset_of!(SegmentHeader, interruptions),
     std::mem::offset_of!(SegmentHeader, long_calls),
+    std::mem::offset_of!(SegmentHeader, histograms),
     std::mem::offset_of!(SegmentHeader, chunks),
 ];
 
@@ -60,8 +63,10 @@ pub struct Layout {
 }
 
 /// Records of a chunk: of the usual capacity a thousandth, so that a thousand threads get one each; never more than 1024.
-fn chunk_records(capacity: u64) -> u64 {
-    (capacity / 1024).next_power_of_two().clamp(16, 1024)
+/// What is spilled chunk by chunk has larger ones where the capacity is small: each of them costs some us.
+fn chunk_records(capacity: u64, full: u32) -> u64 {
+    let chunks = if full == full::SPILL { 64 } else { 1024 };
+    (capacity / chunks).next_power_of_two().clamp(16, 1024)
 }
 
 impl Layout {
@@ -72,7 +77,7 @@ impl Layout {
             version: VERSION,
             byte_order: BYTE_ORDER_MARK,
             rank: RankHeader { columns: columns.len() as u32, ..rank },
-            chunk_records: chunk_records(rank.capacity),
+            chunk_records: chunk_records(rank.capacity, rank.ring),
             ..SegmentHeader::zeroed()
         };
         let mut offset = 0;
@@ -85,8 +90,8 @@ impl Layout {
             before = column.on_demand;
         }
         header.chunk_bytes = round_up(offset, PAGE);
-        // Under `ring` one chunk is always being refilled.
-        let chunks = rank.capacity.div_ceil(header.chunk_records) + u64::from(rank.ring);
+        // One chunk is always being refilled.
+        let chunks = rank.capacity.div_ceil(header.chunk_records) + u64::from(rank.ring != full::STOP);
         let mut all = [chunks; REGIONS];
         all[..CHUNKS].copy_from_slice(&capacities);
         let capacities = all;
@@ -107,6 +112,7 @@ impl Layout {
             header.probes,
             header.interruptions,
             header.long_calls,
+            header.histograms,
             header.chunks,
         ] = regions;
         header.records_offset = end;

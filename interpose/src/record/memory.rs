@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::ptr::NonNull;
 use std::sync::atomic::AtomicU64;
 
+use bytemuck::Pod;
 use mpitrace_format::layout::PAGE;
 
 use crate::boundary::system;
@@ -84,6 +85,16 @@ impl Mapping {
         system::write_from(file, self.range(offset, length).cast_const(), length as usize, offset)
     }
 
+    /// Copies `count` values out of a range that has memory, and that belongs to the caller at this moment.
+    pub fn load<T: Pod>(&self, offset: u64, count: usize) -> Vec<T> {
+        let mut values = vec![T::zeroed(); count];
+        let bytes = size_of_val(&*values);
+        // SAFETY: the range lies within the mapping, which no slice of safe code overlaps; for the values all bits are a
+        // value.
+        unsafe { self.range(offset, bytes as u64).copy_to_nonoverlapping(values.as_mut_ptr().cast(), bytes) };
+        values
+    }
+
     /// The entry of a table that lies there.
     pub fn entry<T>(&'static self, offset: u64) -> Entry<T> {
         let place = self.range(offset, size_of::<T>() as u64).cast::<T>();
@@ -131,19 +142,36 @@ impl NodeFile {
         &self.path
     }
 
+    /// Makes a file, which must not exist.
+    pub fn create(path: &Path) -> io::Result<NodeFile> {
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create_new(true).mode(0o600).custom_flags(libc::O_NOFOLLOW);
+        let file = system::out_of_the_way(options.open(path)?);
+        let identity = identity(&file).ok_or(io::ErrorKind::NotFound)?;
+        Ok(NodeFile { path: path.to_owned(), file, identity })
+    }
+
     /// Takes memory for a range. False where there is none, or the file is gone.
     pub fn allocate(&mut self, offset: u64, length: u64) -> bool {
+        match self.current() {
+            Some(_) => leaves_room(&self.path, &self.file, length) && allocate(&self.file, offset, length),
+            None => false,
+        }
+    }
+
+    /// The file, opened again where the program has closed its descriptor. `None`: it is gone.
+    pub fn current(&mut self) -> Option<&File> {
         // A program that closes all descriptors closes this one too, and its next file may get the same number.
         if identity(&self.file) != Some(self.identity) {
             let opened = OpenOptions::new().read(true).write(true).custom_flags(libc::O_NOFOLLOW).open(&self.path);
-            let Some(file) = opened.ok().filter(|file| identity(file) == Some(self.identity)) else { return false };
+            let Some(file) = opened.ok().filter(|file| identity(file) == Some(self.identity)) else { return None };
             let file = system::out_of_the_way(file);
             // The mark of a living process went with the descriptor.
             let _ = system::lock(&file, false);
             // What has the number now is the program's.
             std::mem::forget(std::mem::replace(&mut self.file, file));
         }
-        leaves_room(&self.path, &self.file, length) && allocate(&self.file, offset, length)
+        Some(&self.file)
     }
 }
 

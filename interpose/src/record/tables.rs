@@ -93,7 +93,7 @@ impl TraceBuffer {
         let mut state = self.lock();
         let (used, capacity) = (self.tables[table].used(), self.layout.regions[table].capacity);
         let number = used % capacity;
-        let has_room = used < capacity || self.layout.header.rank.ring != 0;
+        let has_room = used < capacity || self.is_ring();
         if !has_room || !self.reserve(&mut state, table, (number + 1) * ENTRY_SIZES[table] as u64) {
             return false;
         }

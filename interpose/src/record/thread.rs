@@ -229,8 +229,8 @@ impl ThreadRef {
         }
     }
 
-    /// Takes the next chunk where this one is full: the flags of the next record, which is disturbed where memory was
-    /// taken. `None`: the arrays are full.
+    /// Takes the next chunk where this one is full: the flags of the next record, which is disturbed where that took
+    /// long. `None`: the arrays are full.
     #[inline(always)]
     pub fn make_room(self) -> Option<u32> {
         if self.is_full() { self.draw() } else { Some(0) }
@@ -247,7 +247,7 @@ impl ThreadRef {
         self.set_next(0);
         self.set_end(new.records);
         self.set_extended(0);
-        Some(if new.took_memory { DISTURBED } else { 0 })
+        Some(if new.took_long { DISTURBED } else { 0 })
     }
 
     /// Gives the columns that are used with this one of the `chunk_flags` memory in the chunk, where they have none

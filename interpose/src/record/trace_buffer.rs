@@ -5,6 +5,8 @@
 //! sparse file on a full file system would be a SIGBUS waiting to happen. What finds no room there is put into private
 //! memory in its place, and one line says so.
 
+use std::fs::File;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -21,6 +23,7 @@ use crate::record::entry::Entry;
 use crate::record::layout::*;
 use crate::record::memory::{Mapping, NodeFile, map_file};
 use crate::record::publication;
+use crate::record::spill::Spill;
 use crate::record::ticks;
 
 /// The trace buffer of this rank.
@@ -30,7 +33,7 @@ pub struct TraceBuffer {
     path: Option<PathBuf>,
     pub(super) layout: Layout,
     /// The header in the mapping. Its fields are reached one by one: the companion reads them at any time.
-    header: Entry<SegmentHeader>,
+    pub(super) header: Entry<SegmentHeader>,
     /// The tables, as the header has them.
     pub(super) tables: [Entry<Region>; REGIONS],
     state: Mutex<State>,
@@ -54,6 +57,8 @@ pub(super) struct State {
     in_use: Vec<bool>,
     /// For each chunk, which of the columns that not every record uses have memory: `chunk_flags`.
     extended: Vec<u32>,
+    /// Where the records of full chunks go; `None`: nowhere.
+    pub(super) spill: Option<Spill>,
 }
 
 /// A chunk as it was drawn.
@@ -62,8 +67,9 @@ pub struct NewChunk {
     pub columns: Columns,
     /// How many records it holds.
     pub records: usize,
-    /// Memory was taken for it, which took some hundred us.
-    pub took_memory: bool,
+    /// Drawing it took long: memory was taken for it (some hundred us), or the records that it held were counted or
+    /// spilled.
+    pub took_long: bool,
 }
 
 /// Memory for records is taken in steps of this many (384 KiB: some 0.2 ms, as 12 ms were measured for 20 MiB).
@@ -146,13 +152,24 @@ impl TraceBuffer {
 
     /// Whether full arrays keep the last records, so that chunks are drawn again.
     pub fn is_ring(&self) -> bool {
-        self.layout.header.rank.ring != 0
+        self.layout.header.rank.ring == full::RING
+    }
+
+    /// Whether full chunks are drawn again.
+    pub fn draws_again(&self) -> bool {
+        self.layout.header.rank.ring != full::STOP
+    }
+
+    /// Lets full chunks be written to this file. The caller stores no other strings meanwhile.
+    pub fn spill_to(&self, path: PathBuf) {
+        let reference = self.add_string(path.as_os_str().as_bytes());
+        self.lock().spill = Some(Spill::at(path, reference));
     }
 
     /// Does something while no chunk is drawn.
-    pub fn while_none_is_drawn(&self, work: impl FnOnce()) {
+    pub fn while_none_is_drawn<R>(&self, work: impl FnOnce() -> R) -> R {
         let _state = self.lock();
-        work();
+        work()
     }
 
     /// What is known of the rank.
@@ -189,19 +206,37 @@ impl TraceBuffer {
         (self.header.metadata(), self.header.run())
     }
 
-    /// What it holds: to be called when nothing is recorded any more, or for records that are finished.
+    /// What it holds with what was spilled: to be called when nothing is recorded any more.
+    pub fn whole_content(&self) -> Result<Content<'_>, TraceError> {
+        let spill = self.lock().spill.as_mut().and_then(|spill| Some((spill.path().to_owned(), spill.reader()?)));
+        let spill = match spill {
+            Some((path, Ok(file))) => Some((path, file)),
+            Some((path, Err(error))) => return Err(TraceError::io(&path, error)),
+            None => None,
+        };
+        self.content_with(spill)
+    }
+
+    /// What lies in memory: to be called when nothing is recorded any more, or for records that are finished.
     pub fn content(&self) -> Result<Content<'_>, TraceError> {
+        self.content_with(None)
+    }
+
+    fn content_with(&self, spill: Option<(PathBuf, File)>) -> Result<Content<'_>, TraceError> {
         // SAFETY: only the header, the used entries of the tables and the chunks that were drawn are read, which have
         // memory. At the end nobody stores there any more. While the program runs (`mpitrace_values`) other words may
         // change, each of them as a whole; what is made of those is thrown away.
         let bytes = unsafe { self.memory.bytes() };
-        segment::read(Path::new("the live records"), bytes, true)
+        segment::read_with(Path::new("the live records"), bytes, true, spill)
     }
 
-    /// Removes the file: what it held is safe elsewhere, or not wanted.
+    /// Removes the file, and the one with what was spilled: what they held is safe elsewhere, or not wanted.
     pub fn remove(&self) {
         if let Some(path) = &self.path {
             let _ = std::fs::remove_file(path);
+        }
+        if let Some(spill) = &self.lock().spill {
+            spill.remove();
         }
     }
 
@@ -215,11 +250,10 @@ impl TraceBuffer {
         if let Some(filled) = filled {
             state.in_use[filled as usize] = false;
         }
-        let ring = self.is_ring();
         let first_time = state.draws < self.layout.chunks;
         let index = if first_time {
             state.draws
-        } else if ring {
+        } else if self.draws_again() {
             let filled = (0..self.layout.chunks).filter(|&index| !state.in_use[index as usize]);
             filled.min_by_key(|&index| self.chunk(index as u32).draw())?
         } else {
@@ -235,7 +269,17 @@ impl TraceBuffer {
         }
         let private = state.private[index as usize];
         let entry = self.chunk(index as u32);
+        let columns = Columns::of(self.memory, start, header, entry.draw());
+        let mut took_long = takes_memory;
         if !first_time {
+            took_long |= if self.is_ring() {
+                self.count_records(&mut state, columns, entry.draw(), header.chunk_records as usize)
+            } else if self.spill_chunk(&mut state, start, entry) {
+                true
+            } else {
+                self.full.store(true, Ordering::Relaxed);
+                return None;
+            };
             // The entry counts as never drawn until what the chunk held is gone: a kill in between leaves no record
             // twice.
             publication::withdraw(entry.draw_word());
@@ -260,13 +304,13 @@ impl TraceBuffer {
             self.update_rank(|rank| rank.last_anchor = ticks::anchor());
         }
         state.in_use[index as usize] = true;
-        let records = if ring {
+        let records = if self.draws_again() {
             header.chunk_records
         } else {
             header.chunk_records.min(header.rank.capacity - index * header.chunk_records)
         };
         let columns = Columns::of(self.memory, start, header, state.draws);
-        Some(NewChunk { number: index as u32, columns, records: records as usize, took_memory: takes_memory })
+        Some(NewChunk { number: index as u32, columns, records: records as usize, took_long })
     }
 
     /// Gives the next chunks memory for the columns that every record has: as many as hold 16384 records, so that memory

@@ -8,9 +8,9 @@ use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use mpitrace_format::layout::*;
+use mpitrace_format::packed::{Packer, bytes_of_section};
 use mpitrace_format::{TraceError, file, metadata, part};
 
-use super::block::Packer;
 use super::{Columns, RECORDS};
 use crate::parallel;
 use crate::reader::opening::{self, MappedFile};
@@ -258,7 +258,7 @@ fn packed(old: &Part) -> Vec<(Vec<u8>, u32)> {
     for block in parallel::map(blocks, of_block) {
         of_columns.iter_mut().zip(block).for_each(|(column, bytes)| column.push(bytes));
     }
-    of_columns.iter().map(|blocks| super::section::bytes(RECORDS, blocks)).collect()
+    of_columns.iter().map(|blocks| bytes_of_section(RECORDS, blocks)).collect()
 }
 
 /// Writes the part at `offset`, and gives its header.

@@ -203,6 +203,7 @@ pub(crate) fn open_part(map: &Arc<Mmap>, entry: &PartEntry) -> Result<Part, &'st
         syncs: find_any(section::SYNCS, size_of::<SyncEntry>())?,
         probes: find_any(section::PROBES, size_of::<ProbeEntry>())?,
         interruptions: find_any(section::INTERRUPTIONS, size_of::<InterruptionEntry>())?,
+        histograms: find_any(section::HISTOGRAMS, size_of::<HistogramEntry>())?,
         metadata: find(section::FACTORS, 1)?,
         strings: find(section::STRINGS, 1)?,
         communicators: find(section::COMMUNICATORS, size_of::<CommunicatorEntry>())?,
@@ -282,6 +283,12 @@ fn check_indices(part: &Part) -> Result<(), &'static str> {
         || !interruptions.is_sorted_by_key(|entry| entry.record)
     {
         return Err("has an interruption without a call");
+    }
+    let histograms = part.histograms();
+    if !histograms.is_sorted_by_key(|entry| (entry.histogram, entry.bucket))
+        || histograms.iter().any(|entry| entry.bucket as usize >= BUCKETS)
+    {
+        return Err("has a histogram that is not in order");
     }
     let mut records = 0u64;
     for run in part.runs() {

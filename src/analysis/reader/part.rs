@@ -25,6 +25,7 @@ pub struct Part {
     pub(super) syncs: Range<usize>,
     pub(super) probes: Range<usize>,
     pub(super) interruptions: Range<usize>,
+    pub(super) histograms: Range<usize>,
     pub(crate) columns: Vec<ColumnPlace>,
     /// What the values of packed columns follow from, where they are packed.
     pub(crate) packed: Option<Columns>,
@@ -214,6 +215,11 @@ impl Part {
     /// The interruptions that have an entry, in the order of their records; those before a call come before those in it.
     pub fn interruptions(&self) -> &[InterruptionEntry] {
         self.typed(&self.interruptions)
+    }
+
+    /// The calls that were not kept, by histogram and bucket, in order ([`OperationEntry::histogram`]).
+    pub fn histograms(&self) -> &[HistogramEntry] {
+        self.typed(&self.histograms)
     }
 
     /// The interruptions in a call, and before it since its thread's kept call before; none has an entry where the table

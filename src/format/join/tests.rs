@@ -12,14 +12,16 @@ fn content(job: u8, rank: u32, pid: u32, metadata: &[u8]) -> Content<'_> {
         metadata,
         strings: &[],
         communicators: &[],
-        operations: &[],
+        operations: std::borrow::Cow::Borrowed(&[]),
         threads: &[],
         counters: &[],
         syncs: &[],
         probes: &[],
         interruptions: Vec::new(),
+        histograms: Vec::new(),
         runs: Vec::new(),
         columns: Vec::new(),
+        spilled: None,
     }
 }
 

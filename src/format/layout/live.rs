@@ -110,4 +110,10 @@ pub struct SegmentHeader {
     pub run: u32,
     /// The first [`RankHeader::columns`] are in use.
     pub columns: [ColumnEntry; MAX_COLUMNS],
+    /// [`super::Buckets`] of the calls that are not kept.
+    pub histograms: Region,
+    /// Path of the spill file, a string reference; 0: there is none.
+    pub spill: u32,
+    /// For later versions.
+    pub reserved: u32,
 }

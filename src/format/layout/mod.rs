@@ -7,6 +7,7 @@
 mod clocks;
 mod columns;
 mod counters;
+mod histograms;
 mod interruptions;
 mod live;
 mod rank;
@@ -16,6 +17,7 @@ mod tables;
 pub use clocks::*;
 pub use columns::*;
 pub use counters::*;
+pub use histograms::*;
 pub use interruptions::*;
 pub use live::*;
 pub use rank::*;

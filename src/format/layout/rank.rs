@@ -45,6 +45,24 @@ pub mod state {
     pub const SESSION: u32 = 5;
 }
 
+/// What is kept when the arrays are full: values of [`RankHeader::ring`].
+pub mod full {
+    /// The first records.
+    pub const STOP: u32 = 0;
+    /// The last records.
+    pub const RING: u32 = 1;
+    /// All: full chunks are written to a file, [`crate::spill`].
+    pub const SPILL: u32 = 2;
+
+    /// Their names in MPITRACE_FULL.
+    pub const NAMES: [(&str, u32); 3] = [("stop", STOP), ("ring", RING), ("spill", SPILL)];
+
+    /// The name of one of them.
+    pub fn name(full: u32) -> &'static str {
+        NAMES.iter().find(|(_, number)| *number == full).map_or("unknown", |(name, _)| name)
+    }
+}
+
 /// The application binary interface of the MPI library: values of [`RankHeader::abi`].
 pub mod abi {
     /// Open MPI.
@@ -75,7 +93,7 @@ pub struct RankHeader {
     pub abi: u32,
     /// One of [`clock_source`].
     pub clock_source: u32,
-    /// 0: full arrays keep the first records (`stop`); 1: the last (`ring`).
+    /// What full arrays keep: one of [`full`].
     pub ring: u32,
     /// How many columns a record has.
     pub columns: u32,

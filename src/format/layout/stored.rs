@@ -38,6 +38,8 @@ pub mod section {
     pub const PROBES: u32 = 10;
     /// [`crate::layout::InterruptionEntry`]s, in the order of their records; not where there were none.
     pub const INTERRUPTIONS: u32 = 11;
+    /// [`crate::layout::HistogramEntry`]s of the calls that were not kept, in order; not where there were none.
+    pub const HISTOGRAMS: u32 = 12;
 }
 
 /// One section of a part.

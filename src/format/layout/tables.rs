@@ -81,8 +81,13 @@ pub struct OperationEntry {
     pub call_site: u32,
     /// Not 0: its calls have positions of their own, which are the repetition and this << 32 (regions).
     pub positions_from: u32,
-    /// For later versions.
-    pub reserved: [u32; 5],
+    /// The histogram that counts its calls that are not kept, from 1; 0: none, [`super::SHARED_HISTOGRAM`]: one with
+    /// other operations.
+    pub histogram: u32,
+    /// Calls that were not kept and are counted with the time that they took: all that returned well.
+    pub timed: u64,
+    /// Ticks that these took, all together.
+    pub ticks: u64,
 }
 
 /// Where a thread is outside of the recorded calls: values of [`ThreadEntry::activity`].

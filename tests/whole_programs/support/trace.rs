@@ -30,6 +30,34 @@ pub struct Info {
     /// The ranks of each.
     pub hosts: BTreeMap<String, Vec<u64>>,
     pub operations: Vec<Operation>,
+    /// Those of which not all calls were kept.
+    pub all_calls: Vec<AllCalls>,
+}
+
+/// An operation with the calls that were not kept.
+#[derive(Deserialize, Debug)]
+pub struct AllCalls {
+    pub function: String,
+    pub communicator: String,
+    pub calls: u64,
+    pub kept: u64,
+    pub timed: u64,
+    pub per_rank: Vec<CallsOfRank>,
+}
+
+/// The same of one rank.
+#[derive(Deserialize, Debug)]
+pub struct CallsOfRank {
+    pub calls: u64,
+    pub kept: u64,
+    pub timed: u64,
+    pub sum_ns: f64,
+    pub quantiles: Vec<Quantile>,
+}
+
+#[derive(Deserialize, Debug)]
+pub struct Quantile {
+    pub value_ns: f64,
 }
 
 #[derive(Deserialize, Debug, Clone)]
@@ -213,6 +241,25 @@ impl Trace {
         let (returned, not): (Vec<_>, Vec<_>) = rows.iter().partition(|row| row.exit_ns.is_some());
         let numbers = |rows: Vec<&Row>| rows.iter().map(|row| row.repetition).collect();
         (numbers(returned), numbers(not))
+    }
+
+    /// Operations of which not all calls were kept, by `stats` (a list with one of each) or `summary`.
+    #[track_caller]
+    pub fn all_calls(&self, command: &str) -> Vec<AllCalls> {
+        #[derive(Deserialize)]
+        #[serde(untagged)]
+        enum Shown {
+            List(Vec<OfOne>),
+            Summary { all_calls: Vec<AllCalls> },
+        }
+        #[derive(Deserialize)]
+        struct OfOne {
+            all_calls: Option<AllCalls>,
+        }
+        match self.json(command, &[]).1 {
+            Shown::List(list) => list.into_iter().filter_map(|one| one.all_calls).collect(),
+            Shown::Summary { all_calls } => all_calls,
+        }
     }
 
     #[track_caller]

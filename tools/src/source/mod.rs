@@ -28,11 +28,13 @@ pub use description::Description;
 pub use traced::Traced;
 
 use std::path::PathBuf;
+use std::sync::OnceLock;
 
 use anyhow::{Result, ensure};
 use mpitrace::run_time::RunTime;
 use mpitrace_synchronise::Method;
 
+use crate::all_calls::{self, AllCallsFacts};
 use crate::options::{Format, Input};
 use untraced::Untraced;
 
@@ -41,6 +43,7 @@ use untraced::Untraced;
 pub struct Source {
     data: Data,
     operations: Vec<Description>,
+    all_calls: OnceLock<Vec<AllCallsFacts>>,
 }
 
 #[derive(Debug)]
@@ -69,7 +72,7 @@ impl Source {
             Data::Traced(traced) => traced.descriptions(),
             Data::Untraced(untraced) => untraced.descriptions(),
         };
-        Ok(Source { data, operations })
+        Ok(Source { data, operations, all_calls: OnceLock::new() })
     }
 
     /// The operations, by number.
@@ -176,6 +179,14 @@ impl Source {
             Data::Traced(traced) => Some(traced.disturbed(operation)),
             Data::Untraced(_) => None,
         }
+    }
+
+    /// The operations of which not all calls were kept, with those that were not.
+    pub fn all_calls(&self) -> &[AllCallsFacts] {
+        self.all_calls.get_or_init(|| match &self.data {
+            Data::Traced(traced) => all_calls::facts(&traced.trace, &traced.operations, &traced.clock),
+            Data::Untraced(_) => Vec::new(),
+        })
     }
 
     /// The trace, its operations and its clocks, where it was traced.

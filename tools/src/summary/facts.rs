@@ -10,6 +10,7 @@ use mpitrace::statistics::median;
 use serde::Serialize;
 
 use super::verdict::Verdict;
+use crate::all_calls::{self, AllCallsFacts};
 use crate::mismatches::{self, MismatchFacts};
 
 const NS: f64 = 1e9;
@@ -46,6 +47,8 @@ pub struct Summary {
     pub mismatches: Vec<MismatchFacts>,
     /// How many mismatches there are.
     pub mismatched: u64,
+    /// Operations of which not all calls were kept, with those that were not. The times above are of kept calls.
+    pub all_calls: Vec<AllCallsFacts>,
     pub verdict: String,
     /// The command that shows more.
     pub next: Option<String>,
@@ -113,6 +116,7 @@ impl Summary {
             losses,
             mismatches: mismatches::facts(operations),
             mismatched: mismatches::total(operations),
+            all_calls: all_calls::facts(trace, operations, clock),
             verdict: String::new(),
             next: None,
         };

@@ -4,6 +4,7 @@ use std::io::{self, Write};
 
 use super::facts::{LossFacts, Summary};
 use super::verdict::{percent, seconds};
+use crate::all_calls::AllCallsFacts;
 use crate::mismatches;
 use crate::output::{Attribute, Style};
 use crate::text;
@@ -49,12 +50,24 @@ impl Summary {
             _ => format!(" ({} to {} on single ranks)", percent(share.min), percent(share.max)),
         };
         let incomplete = if self.complete { "" } else { " This trace is incomplete." };
+        let not_kept = self.not_kept();
         format!(
-            "{}, {}: {} of the ranks' time is in collective calls{range}.{incomplete}",
+            "{}, {}: {} of the ranks' time is in collective calls{range}.{not_kept}{incomplete}",
             text::count(self.ranks.into(), "rank"),
             seconds(self.seconds),
             percent(share.median)
         )
+    }
+
+    /// What there is to say of calls that are not kept.
+    fn not_kept(&self) -> String {
+        let sum = |of: fn(&AllCallsFacts) -> u64| self.all_calls.iter().map(of).sum::<u64>();
+        let (calls, kept) = (sum(|all| all.calls), sum(|all| all.kept));
+        if calls == kept {
+            return String::new();
+        }
+        let ns: f64 = self.all_calls.iter().map(|all| all.sum_ns).sum();
+        format!(" This is of kept calls: {} of {} are not kept; all took {}.", calls - kept, calls, seconds(ns / 1e9))
     }
 
     fn parts(&self) -> Option<String> {

@@ -361,14 +361,16 @@ impl Recorded {
             metadata: &[0],
             strings: &self.strings,
             communicators: bytes(std::slice::from_ref(&self.communicator)),
-            operations: bytes(std::slice::from_ref(&self.operation)),
+            operations: bytes(std::slice::from_ref(&self.operation)).into(),
             threads: &[0; size_of::<ThreadEntry>()],
             counters: &[],
             syncs: bytes(&self.syncs),
             probes: bytes(&self.probes),
             interruptions: Vec::new(),
+            histograms: Vec::new(),
             runs: vec![RunEntry { count: CALLS, thread: 0, padding: 0 }],
             columns,
+            spilled: None,
         }
     }
 }

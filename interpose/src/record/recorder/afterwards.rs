@@ -11,7 +11,9 @@ use crate::identity::call_cache::{Call, Found};
 use crate::identity::communicator::Communicator;
 use crate::identity::{operations, registry};
 use crate::record::activity::Within;
+use crate::record::histograms::Unkept;
 use crate::record::thread::{self, Record, ThreadRef, attention};
+use crate::record::ticks;
 
 /// Before a call whose operation the tables cannot hold: its communicator, where that is known. The call has its place
 /// among those of its communicator all the same.
@@ -137,7 +139,7 @@ fn refused(thread: ThreadRef, found: &Found) {
     entry.set_failed(entry.failed() + 1);
 }
 
-/// Forwards a call that is counted and not kept: paused, or the arrays are full.
+/// Forwards a call that is counted and not kept: paused, or the arrays are full. `None` where it failed.
 #[inline(always)]
 pub fn unkept(
     thread: ThreadRef,
@@ -147,24 +149,33 @@ pub fn unkept(
     paused: bool,
     blocking: bool,
     forward: impl FnOnce() -> c_int,
-) -> c_int {
+) -> (c_int, Option<Unkept>) {
     if thread.attention() & attention::COUNTERS != 0 {
         per_call::skipped();
     }
     let within = Within::enter(thread, activity::in_function(activity::OTHER_MPI, found.operation.function()));
+    let enter = ticks::now();
     let result = thread::guarded_unseen(forward);
+    let exit = ticks::now();
     drop(within);
     if result != 0 {
         failed(thread, found, result);
-        return result;
+        return (result, None);
     }
     let entry = thread.entry();
     entry.set_paused(entry.paused() + u64::from(paused));
-    if found.open {
-        thread::catch_panic(|| operations::settle(found, &call.key, || message(thread)));
+    let mut unkept = Unkept { buffer: thread.buffer(), operation: found.operation, enter, exit };
+    if found.open
+        && let Some((number, _)) = thread::catch_panic(|| operations::settle(found, &call.key, || message(thread)))
+        && let Some(buffer) = unkept.buffer
+    {
+        unkept.operation = buffer.operation(number);
     }
-    if blocking && found.communicator.is_sync_due() {
-        synchronise(thread, found);
+    if blocking {
+        unkept.count(true);
+        if found.communicator.is_sync_due() {
+            synchronise(thread, found);
+        }
     }
-    result
+    (result, Some(unkept))
 }

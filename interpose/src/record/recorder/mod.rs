@@ -16,13 +16,15 @@ use crate::boundary::processor;
 use crate::counters::per_call;
 use crate::identity::call_cache::{Call, Found};
 use crate::identity::operations;
+use crate::record::histograms::Unkept;
 use crate::record::thread::{self, Record, ThreadRef, attention};
 use crate::record::{mode, ticks};
 use afterwards::{LeftByException, afterwards, attend, begin_untracked, end_untracked, synchronise, take_back, unkept};
 
 /// Counts a call and begins its record, all that comes before the time stamp of the entry; then goes on with
 /// `recorded`, which gets the thread, the call, its operation, the record and `forward`. Where there is no record the
-/// call is forwarded, and `unrecorded` gets its result. Clocks are synchronised after `blocking` calls only.
+/// call is forwarded, and `unrecorded` gets its result and, of a call that was counted, when it was made; that of a
+/// `blocking` call is counted in its histogram already. Clocks are synchronised after `blocking` calls only.
 ///
 /// No lock, no allocation, no system call and no MPI call lie on this way, but for an operation that the thread has not
 /// called lately and for a full chunk.
@@ -32,23 +34,23 @@ fn begin<F: FnOnce() -> c_int, R>(
     blocking: bool,
     message: &impl Fn(ThreadRef) -> Call,
     forward: F,
-    unrecorded: impl FnOnce(c_int) -> R,
+    unrecorded: impl FnOnce(c_int, Option<Unkept>) -> R,
     recorded: impl FnOnce(ThreadRef, &Call, Found, Record, F) -> R,
 ) -> R {
     let mode = mode::get();
     if mode == mode::OFF {
-        return unrecorded(forward());
+        return unrecorded(forward(), None);
     }
     let thread = thread::current_or_new();
     if here < thread.guard() {
-        return unrecorded(forward());
+        return unrecorded(forward(), None);
     }
     let call = message(thread);
     let Some(&found) = operations::find(thread, &call) else {
         let communicator = begin_untracked(thread, &call);
         let result = thread::guarded_unseen(forward);
         end_untracked(thread, communicator, blocking, result);
-        return unrecorded(result);
+        return unrecorded(result, None);
     };
     let position = found.communicator.calls();
     found.communicator.set_calls(position + 1);
@@ -56,10 +58,12 @@ fn begin<F: FnOnce() -> c_int, R>(
     found.operation.set_calls(repetition + 1);
 
     if mode == mode::PAUSED {
-        return unrecorded(unkept(thread, &found, &call, message, true, blocking, forward));
+        let (result, unkept) = unkept(thread, &found, &call, message, true, blocking, forward);
+        return unrecorded(result, unkept);
     }
     let Some(flags) = thread.make_room() else {
-        return unrecorded(unkept(thread, &found, &call, message, false, blocking, forward));
+        let (result, unkept) = unkept(thread, &found, &call, message, false, blocking, forward);
+        return unrecorded(result, unkept);
     };
     let record = thread.next_record();
     thread.describe(record, position, repetition, found.number | flags);
@@ -164,7 +168,7 @@ where
         }
         result
     };
-    begin(here, true, &message, forward, |result| result, recorded)
+    begin(here, true, &message, forward, |result, _| result, recorded)
 }
 
 /// Forwards; a C++ exception passes through, and takes the count of the call back.

@@ -1,9 +1,10 @@
 //! The records of non-blocking and persistent collectives, from their start until they are found complete.
 
+use std::cell::Cell;
 use std::ffi::c_int;
 use std::sync::atomic::{Ordering, compiler_fence};
 
-use mpitrace_format::layout::OperationEntry;
+use mpitrace_format::layout::{LongCallEntry, OperationEntry};
 
 use super::afterwards::{afterwards, attend};
 use super::{NO_COMMUNICATOR, begin, uncaught};
@@ -11,7 +12,9 @@ use crate::counters::per_call;
 use crate::identity::call_cache::{Call, Found};
 use crate::record::chunk::{Drawn, Place};
 use crate::record::entry::Entry;
+use crate::record::histograms::Unkept;
 use crate::record::thread::{self, Record, ThreadRef, attention};
+use crate::record::trace_buffer::TraceBuffer;
 use crate::record::{mode, ticks};
 
 /// Forwards what starts a non-blocking collective, and begins its record: the result, and what is left to be recorded
@@ -33,13 +36,19 @@ pub fn starting(message: impl Fn(ThreadRef) -> Call, forward: impl FnOnce() -> c
         if result != 0 || found.open {
             afterwards(thread, &found, call, &message, result);
         }
-        let started = Started { place, returned, chunk: thread.drawn() };
+        let kept = Kept { place, chunk: thread.drawn() };
+        let operation = thread.buffer().map_or(found.operation, |buffer| buffer.operation(place.operation()));
+        let started = Started::new(thread.buffer(), operation, enter, returned, Some(kept));
         (result, (result == 0).then_some(started))
     };
-    begin(thread::frame(), false, &message, forward, |result| (result, None), recorded)
+    let unrecorded = |result, unkept: Option<Unkept>| {
+        let started = |call: Unkept| Started::new(call.buffer, call.operation, call.enter, call.exit, None);
+        (result, unkept.map(started))
+    };
+    begin(thread::frame(), false, &message, forward, unrecorded, recorded)
 }
 
-/// Counts a start of a persistent collective and begins its record; `None` where it is not kept. The call that starts
+/// Counts a start of a persistent collective and begins its record, where it is kept; `None` where nothing is. The call that starts
 /// it comes next, then [`Begun::started`] or [`Begun::take_back`]. MPI lets no two threads start the same request.
 pub fn prepared(found: &Found, position: u64) -> Option<Begun> {
     let mode = mode::get();
@@ -55,7 +64,7 @@ pub fn prepared(found: &Found, position: u64) -> Option<Begun> {
         if thread.attention() & attention::COUNTERS != 0 {
             per_call::skipped();
         }
-        return None;
+        return Some(Begun { thread, operation: found.operation, repetition, enter: ticks::now(), kept: None });
     };
     let record = thread.next_record();
     thread.describe(record, position, repetition, found.number | flags);
@@ -65,9 +74,10 @@ pub fn prepared(found: &Found, position: u64) -> Option<Begun> {
         attend(thread, record, NO_COMMUNICATOR);
     }
     compiler_fence(Ordering::Release);
-    thread.enter(record, ticks::now);
+    let enter = thread.enter(record, ticks::now);
     thread.go_behind(record);
-    Some(Begun { thread, operation: found.operation, repetition, record, place, chunk: thread.drawn() })
+    let kept = Some((record, Kept { place, chunk: thread.drawn() }));
+    Some(Begun { thread, operation: found.operation, repetition, enter, kept })
 }
 
 /// The record of a persistent collective that is being started, on the thread that has begun it.
@@ -75,21 +85,24 @@ pub struct Begun {
     thread: ThreadRef,
     operation: Entry<OperationEntry>,
     repetition: u64,
-    record: Record,
-    place: Place,
-    chunk: Drawn,
+    /// Ticks at the entry of the starting call.
+    enter: u64,
+    /// `None`: the call is counted and not kept.
+    kept: Option<(Record, Kept)>,
 }
 
 impl Begun {
     /// The starting call has returned well, at this tick.
     pub fn started(self, returned: u64) -> Started {
-        let Begun { thread, record, place, chunk, .. } = self;
-        place.set_init(returned.wrapping_sub(place.enter()));
-        // Unless another chunk was drawn since.
-        if thread.attention() & attention::AFTER != 0 && chunk.is_same(&thread.drawn()) {
-            per_call::end(thread, record, NO_COMMUNICATOR);
+        let Begun { thread, operation, enter, kept, .. } = self;
+        if let Some((record, Kept { place, chunk })) = &kept {
+            place.set_init(returned.wrapping_sub(place.enter()));
+            // Unless another chunk was drawn since.
+            if thread.attention() & attention::AFTER != 0 && chunk.is_same(&thread.drawn()) {
+                per_call::end(thread, *record, NO_COMMUNICATOR);
+            }
         }
-        Started { place, returned, chunk }
+        Started::new(thread.buffer(), operation, enter, returned, kept.map(|(_, kept)| kept))
     }
 
     /// The starting call has failed. To be called for the last one begun first.
@@ -100,42 +113,78 @@ impl Begun {
             entry.set_failed_in_place(entry.failed_in_place() + 1);
         }
         // It is the thread's last one, unless a chunk was drawn in between.
-        if self.chunk.is_current() && self.thread.is_last(self.record) {
-            self.place.withdraw();
-            self.thread.go_back_to(self.record);
+        if let Some((record, Kept { place, chunk })) = self.kept
+            && chunk.is_current()
+            && self.thread.is_last(record)
+        {
+            place.withdraw();
+            self.thread.go_back_to(record);
         }
     }
 }
 
 /// A non-blocking collective under way.
 pub struct Started {
-    place: Place,
     /// When the starting call returned, ticks.
     pub returned: u64,
+    kept: Option<Kept>,
+    /// The call as it is counted where it is not kept.
+    unkept: Unkept,
+    /// Whether it was found complete.
+    complete: Cell<bool>,
+}
+
+/// The record of a call.
+struct Kept {
+    place: Place,
     /// Tells whether the chunk is still the one in which the record was begun.
     chunk: Drawn,
 }
 
 impl Started {
+    fn new(
+        buffer: Option<&'static TraceBuffer>,
+        operation: Entry<OperationEntry>,
+        enter: u64,
+        returned: u64,
+        kept: Option<Kept>,
+    ) -> Started {
+        let unkept = Unkept { buffer, operation, enter, exit: returned };
+        Started { returned, kept, unkept, complete: Cell::new(false) }
+    }
+
     /// Adds time that the program spent in a Wait for it, ticks.
     pub fn add_wait(&self, ticks: u64) {
-        self.chunk.while_current(|| self.place.add_wait(ticks));
+        if let Some(Kept { place, chunk }) = &self.kept {
+            chunk.while_current(|| place.add_wait(ticks));
+        }
     }
 
     /// Adds a Test for it and the time that it took, ticks.
     pub fn add_test(&self, ticks: u64) {
-        self.chunk.while_current(|| self.place.add_test(ticks));
+        if let Some(Kept { place, chunk }) = &self.kept {
+            chunk.while_current(|| place.add_test(ticks));
+        }
     }
 
-    /// It was found complete at this tick; the first time counts.
+    /// It was found complete at this tick; the first time counts. Where its record is gone it is counted as one that is
+    /// not kept.
     pub fn complete(&self, tick: u64) {
-        let mut long_call = None;
-        self.chunk.while_current(|| {
-            if !self.place.has_exit() {
-                long_call = self.place.set_exit(self.place.enter(), tick);
+        if self.complete.replace(true) {
+            return;
+        }
+        let is_kept = self.kept.as_ref().is_some_and(|Kept { place, chunk }| {
+            let mut long_call = None;
+            let current = chunk.while_current(|| long_call = place.set_exit(place.enter(), tick));
+            if !current && chunk.is_spilled() {
+                long_call = Some(LongCallEntry { record: place.number(), exit: tick });
             }
+            chunk.keep(long_call);
+            current || chunk.is_spilled()
         });
-        self.chunk.keep(long_call);
+        if !is_kept {
+            Unkept { exit: tick, ..self.unkept }.count(false);
+        }
     }
 }
 
@@ -146,12 +195,11 @@ mod tests {
 
     use bytemuck::Zeroable;
     use mpitrace_format::layout::{
-        ColumnEntry, INNER_COUNTERS, LIVE_COLUMNS, LIVE_REQUEST_COLUMNS, RankHeader, name_bytes,
+        ColumnEntry, INNER_COUNTERS, LIVE_COLUMNS, LIVE_REQUEST_COLUMNS, NOT_RETURNED, RankHeader, name_bytes,
     };
 
     use super::*;
     use crate::record::chunk::Columns;
-    use crate::record::trace_buffer::TraceBuffer;
 
     /// A buffer of two chunks of 16 records, of which the last ones are kept.
     fn ring() -> &'static TraceBuffer {
@@ -178,8 +226,9 @@ mod tests {
                 for _ in 0..TURNS {
                     meet.wait();
                     let call = started.lock().unwrap().take().unwrap();
-                    while call.chunk.is_current() {
-                        call.complete(777);
+                    let kept = call.kept.as_ref().unwrap();
+                    while kept.chunk.is_current() {
+                        kept.chunk.while_current(|| assert!(kept.place.set_exit(kept.place.enter(), 777).is_none()));
                     }
                     meet.wait();
                 }
@@ -190,14 +239,15 @@ mod tests {
                 let columns: Columns = chunk.columns;
                 // SAFETY: the chunk has 16 records, and this thread has drawn it.
                 let place = unsafe { Place::new(columns, 3) };
-                let call = Started { place, returned: 0, chunk: Drawn::now(buffer, chunk.number) };
+                let kept = Kept { place, chunk: Drawn::now(buffer, chunk.number) };
+                let call = Started::new(Some(buffer), buffer.operation(0), 0, 0, Some(kept));
                 *started.lock().unwrap() = Some(call);
                 meet.wait();
                 let other = buffer.draw(0, Some(chunk.number)).unwrap();
                 let again = buffer.draw(0, Some(other.number)).unwrap();
                 meet.wait();
                 assert_eq!(again.number, chunk.number);
-                late.fetch_add(u64::from(place.has_exit()), Ordering::Relaxed);
+                late.fetch_add(u64::from(place.duration() != NOT_RETURNED), Ordering::Relaxed);
                 filled = Some(again.number);
             }
         });

@@ -2,14 +2,18 @@
 
 use std::sync::atomic::{Ordering, compiler_fence};
 
+use mpitrace_format::layout::LongCallEntry;
+
 use crate::counters::counter_reader::Reading;
 use crate::counters::per_call;
 use crate::identity::call_cache::Found;
 use crate::record::chunk::{Drawn, Place};
-use crate::record::thread::{self, Record};
+use crate::record::histograms::Unkept;
+use crate::record::thread::{self, Record, ThreadRef};
 use crate::record::{mode, ticks};
 
-/// Begins the record of a repetition of a region, which the caller has counted; `None` where it is not kept.
+/// Begins a repetition of a region, which the caller has counted, with its record where it is kept; `None` where nothing
+/// is.
 pub fn begin_region(found: &Found, repetition: u64) -> Option<Region> {
     let mode = mode::get();
     if mode == mode::OFF {
@@ -20,7 +24,8 @@ pub fn begin_region(found: &Found, repetition: u64) -> Option<Region> {
     let Some(flags) = room else {
         let entry = thread.entry();
         entry.set_paused(entry.paused() + u64::from(mode == mode::PAUSED));
-        return None;
+        let unkept = unkept(thread, found, ticks::now());
+        return Some(Region { unkept, kept: None });
     };
     let record = thread.next_record();
     let place = thread.place(record);
@@ -29,13 +34,26 @@ pub fn begin_region(found: &Found, repetition: u64) -> Option<Region> {
     let reading = per_call::begin_region(thread, &place);
     let number = thread.chunk()?;
     compiler_fence(Ordering::Release);
-    place.set_enter(ticks::now());
+    let enter = ticks::now();
+    place.set_enter(enter);
     thread.go_behind(record);
-    Some(Region { place, record, reading, number, chunk: thread.drawn() })
+    let kept = Kept { place, record, reading, number, chunk: thread.drawn() };
+    Some(Region { unkept: unkept(thread, found, enter), kept: Some(kept) })
+}
+
+fn unkept(thread: ThreadRef, found: &Found, enter: u64) -> Unkept {
+    Unkept { buffer: thread.buffer(), operation: found.operation, enter, exit: enter }
 }
 
 /// A repetition of a region in progress. It ends on the thread that has begun it.
 pub struct Region {
+    /// As it is counted where it is not kept.
+    unkept: Unkept,
+    kept: Option<Kept>,
+}
+
+/// The record of a repetition.
+struct Kept {
     place: Place,
     record: Record,
     /// What the counters stood at; `None`: there were none yet.
@@ -49,13 +67,19 @@ impl Region {
     /// Ends it.
     pub fn end(self) {
         let exit = ticks::now();
-        if !self.chunk.is_current() {
-            return;
+        if let Some(kept) = self.kept.as_ref().filter(|kept| !kept.chunk.is_current() && kept.chunk.is_spilled()) {
+            return kept.chunk.keep(Some(LongCallEntry { record: kept.place.number(), exit }));
         }
-        let thread = thread::current_or_new();
-        per_call::end_region(thread, self.reading, self.number, self.record, &self.place);
-        let mut long_call = None;
-        self.chunk.while_current(|| long_call = self.place.set_exit(self.place.enter(), exit));
-        self.chunk.keep(long_call);
+        let kept = self.kept.filter(|kept| kept.chunk.is_current());
+        let is_kept = kept.is_some_and(|Kept { place, record, reading, number, chunk }| {
+            per_call::end_region(thread::current_or_new(), reading, number, record, &place);
+            let mut long_call = None;
+            let current = chunk.while_current(|| long_call = place.set_exit(place.enter(), exit));
+            chunk.keep(long_call);
+            current
+        });
+        if !is_kept {
+            Unkept { exit, ..self.unkept }.count(false);
+        }
     }
 }

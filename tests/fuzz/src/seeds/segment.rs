@@ -146,6 +146,9 @@ impl Segment {
             datatype: names[3],
             reduction: names[4],
             call_site: names[6],
+            histogram: 2,
+            timed: 3,
+            ticks: 300,
             ..OperationEntry::default()
         };
         let operations = [
@@ -158,6 +161,9 @@ impl Segment {
         self.header.communicators = self.table(&communicators);
         self.header.operations = self.table(&operations);
         self.header.threads = self.table(&[thread, thread]);
+        let mut histogram = Buckets::zeroed();
+        histogram.calls.as_flattened_mut()[bucket_of(100)] = 3;
+        self.header.histograms = self.table(&[Buckets::zeroed(), histogram]);
         let facts = [("host", "node1"), ("env.MPITRACE_FULL", "ring"), ("command", "./program")];
         let facts = metadata::encode(&facts.map(|(name, value)| (name.to_owned(), value.to_owned())).into());
         self.header.metadata = self.string(&facts);

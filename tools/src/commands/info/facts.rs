@@ -7,13 +7,14 @@ use mpitrace::clock::Clock;
 use mpitrace::live::{self, place};
 use mpitrace::operations::{CallSite, Operation, Operations, Unfinished};
 use mpitrace::reader::{Part, Trace};
-use mpitrace_format::layout::{RankHeader, abi, clock_source, counter_flags};
+use mpitrace_format::layout::{RankHeader, abi, clock_source, counter_flags, full};
 use mpitrace_format::metadata::{self, Metadata, UNKNOWN};
 use serde::Serialize;
 
 use super::frequency::Frequency;
 use super::interruptions::Interruptions;
 use super::nodes;
+use crate::all_calls::{self, AllCallsFacts};
 use crate::mismatches::{self, MismatchFacts};
 use crate::places::{self, StuckFacts, WhereFacts};
 
@@ -50,6 +51,8 @@ pub struct Facts {
     pub settings: Settings,
     pub factors: BTreeMap<String, String>,
     pub operations: Vec<OperationFacts>,
+    /// Operations of which not all calls were kept, with those that were not.
+    pub all_calls: Vec<AllCallsFacts>,
     /// Calls at one position of a communicator that may not belong together, of each communicator the first 64.
     pub mismatches: Vec<MismatchFacts>,
     /// How many there are.
@@ -198,6 +201,7 @@ impl Facts {
             settings: first.map_or(Settings::DEFAULT, |part| Settings::of(part.info())),
             factors: factors.into_iter().collect(),
             operations: operation_facts(operations),
+            all_calls: all_calls::facts(trace, operations, clock),
             mismatches: mismatches::facts(operations),
             mismatched: mismatches::total(operations),
             places: WhereFacts::of(&snapshot),
@@ -214,7 +218,7 @@ impl Settings {
     pub const DEFAULT: Settings = Settings { capacity: 1 << 20, full: "stop" };
 
     fn of(info: &RankHeader) -> Settings {
-        Settings { capacity: info.capacity, full: if info.ring == 0 { "stop" } else { "ring" } }
+        Settings { capacity: info.capacity, full: full::name(info.ring) }
     }
 }
 

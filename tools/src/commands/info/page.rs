@@ -7,6 +7,7 @@ use mpitrace_format::metadata::UNKNOWN;
 
 use super::facts::{Facts, Settings, UnfinishedFacts};
 use super::frequency::Frequency;
+use crate::all_calls;
 use crate::mismatches;
 use crate::output::{Attribute, Style};
 use crate::table::{Table, number, text};
@@ -38,6 +39,10 @@ pub fn write(facts: &Facts, output: &mut dyn Write, style: Style) -> io::Result<
     if !facts.operations.is_empty() {
         writeln!(output)?;
         operations(facts).write(output, style)?;
+    }
+    if !facts.all_calls.is_empty() {
+        writeln!(output, "\nWith the calls that are not kept; run times of single calls, within 1 %:")?;
+        all_calls::table(&facts.all_calls).write(output, style)?;
     }
     if !facts.complete {
         writeln!(output, "\n{}", style.paint(Attribute::Red, "This trace is incomplete:"))?;

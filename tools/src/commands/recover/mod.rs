@@ -112,7 +112,10 @@ impl From<Recovered> for Written {
 fn tell(job: &[Leftover], recovered: Option<&Recovered>) {
     let files = text::count(job.len() as u64, "leftover file");
     match recovered {
-        Some(Recovered { path, ranks, ranks_in_trace, world_size, records, damaged }) => {
+        Some(Recovered { path, ranks, ranks_in_trace, world_size, records, damaged, missing }) => {
+            for file in missing {
+                eprintln!("mpitrace: {}: does not exist; the records that were spilled to it are lost", file.display());
+            }
             for error in damaged {
                 eprintln!("mpitrace: {error}; it stays where it is");
             }

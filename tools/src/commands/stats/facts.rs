@@ -17,6 +17,7 @@ use super::numbers::{self, PeriodFacts, Series};
 use super::ranks::{self, RankFacts};
 use super::selection::{LeftOut, Selection};
 use crate::account::{self, AccountFacts};
+use crate::all_calls::AllCallsFacts;
 use crate::progress::Progress;
 use crate::source::{Description, Source};
 use crate::text;
@@ -54,6 +55,8 @@ pub struct Facts {
     /// `None` for a blocking operation.
     pub non_blocking: Option<NonBlocking>,
     pub enough: EnoughFacts,
+    /// With the calls that are not kept; `None` where all are, or nothing is known of them.
+    pub all_calls: Option<AllCallsFacts>,
     pub counters: BTreeMap<String, BTreeMap<&'static str, counters::Values>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub per_rank: Option<Vec<RankFacts>>,
@@ -110,6 +113,7 @@ impl Facts {
             completion: times.as_ref().map(|times| Completion::of(source, number, &of_ranks, times, &selection)),
             non_blocking: non_blocking::of(source, number, &selection, arguments.work)?,
             counters: counters::of(source, number, &selection),
+            all_calls: source.all_calls().iter().find(|all| all.operation == Some(number)).cloned(),
             per_rank: arguments.per_rank.then(|| ranks::of(&of_ranks, times.as_ref(), &selection, confidence)),
             operation,
         };

@@ -10,6 +10,7 @@ use super::facts::Facts;
 use super::non_blocking::Progress;
 use super::numbers::{IntervalNs, ModeFacts};
 use crate::account::AccountFacts;
+use crate::all_calls::{self, AllCallsFacts};
 use crate::output::{Attribute, Style};
 use crate::table::{Table, number, text};
 use crate::text;
@@ -83,6 +84,12 @@ pub fn all(all: &[Facts], output: &mut dyn Write, style: Style) -> Result<()> {
         )?;
         writeln!(output, "waiting, interrupted, perturbed: of the time of all ranks in the calls; 0 % is left out")?;
     }
+    let all_calls: Vec<AllCallsFacts> = all.iter().filter_map(|facts| facts.all_calls.clone()).collect();
+    if !all_calls.is_empty() {
+        writeln!(output, "\nWith the calls that are not kept; run times of single calls, within 1 %:")?;
+        all_calls::table(&all_calls).write(output, style)?;
+        writeln!(output)?;
+    }
     for facts in all {
         for note in &facts.notes {
             writeln!(output, "operation {}: {}", facts.operation.operation, text::printable(note))?;
@@ -125,7 +132,11 @@ fn head(facts: &Facts, output: &mut dyn Write) -> io::Result<()> {
         output,
         "left out     {} of other categories, {} removed, {} not finite, {} incomplete",
         left.category, left.removed, left.not_finite, operation.incomplete
-    )
+    )?;
+    match &facts.all_calls {
+        Some(all) => writeln!(output, "all calls    {}", all.line()),
+        None => Ok(()),
+    }
 }
 
 fn values(facts: &Facts, output: &mut dyn Write, style: Style) -> io::Result<()> {

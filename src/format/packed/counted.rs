@@ -10,7 +10,7 @@
 //! | for each exception 1 | calls since the exception before (since the block's begin) |
 //! | ... and 1, signed | by how much the number is above what follows |
 
-use mpitrace_format::layout::OPERATION_MASK;
+use crate::layout::OPERATION_MASK;
 
 use super::number;
 

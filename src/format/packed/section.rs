@@ -2,11 +2,11 @@
 
 use std::ops::Range;
 
-use mpitrace_format::layout::{BlockEntry, BlocksHeader};
+use crate::layout::{BlockEntry, BlocksHeader};
 
 /// The blocks of a column, by their places in the file.
 #[derive(Debug)]
-pub(crate) struct PackedSection {
+pub struct PackedSection {
     /// Records of a block.
     pub records: usize,
     /// The header and the index.
@@ -46,7 +46,7 @@ impl PackedSection {
 }
 
 /// The bytes of a section with these blocks, and the checksum of its header and its index.
-pub(super) fn bytes(records: usize, blocks: &[Vec<u8>]) -> (Vec<u8>, u32) {
+pub fn bytes_of_section(records: usize, blocks: &[Vec<u8>]) -> (Vec<u8>, u32) {
     let head = size_of::<BlocksHeader>() + blocks.len() * size_of::<BlockEntry>();
     let length = head + blocks.iter().map(Vec::len).sum::<usize>();
     let header = BlocksHeader { length: length as u64, records: records as u32, blocks: blocks.len() as u32 };

@@ -1,6 +1,6 @@
 //! The calls of a block, column by column: how each is stored.
 
-use mpitrace_format::layout::{
+use crate::layout::{
     COLUMNS, DISTURBED, INTERRUPTED, INTERRUPTED_BEFORE, OPERATION_MASK, OperationEntry, TRUE_COLUMNS,
 };
 
@@ -42,7 +42,7 @@ pub(super) enum Role {
 
 /// The columns of a part and the tables that their values follow from.
 #[derive(Debug)]
-pub(crate) struct Columns {
+pub struct Columns {
     roles: Vec<Role>,
     sizes: Vec<usize>,
     operation: usize,
@@ -54,6 +54,11 @@ impl Columns {
     /// The columns with these names and element sizes (bytes), of a part with these operations. [`COLUMNS`] are among
     /// them.
     pub fn new<'n>(columns: impl Iterator<Item = (&'n str, u32)>, operations: &[OperationEntry]) -> Columns {
+        Columns::with_communicators(columns, operations.iter().map(|entry| entry.communicator).collect())
+    }
+
+    /// The same, of a part whose operations are on these communicators.
+    pub fn with_communicators<'n>(columns: impl Iterator<Item = (&'n str, u32)>, communicator_of: Vec<u32>) -> Columns {
         let columns: Vec<(&str, u32)> = columns.collect();
         let place = |wanted: (&str, u32)| columns.iter().position(|column| *column == wanted);
         let role = |column: &(&str, u32)| {
@@ -75,8 +80,8 @@ impl Columns {
             roles: columns.iter().map(role).collect(),
             sizes: columns.iter().map(|(_, size)| *size as usize).collect(),
             operation: place(COLUMNS[4]).unwrap_or(0),
-            communicator_of: operations.iter().map(|entry| entry.communicator).collect(),
-            own: (0..operations.len() as u32).collect(),
+            own: (0..communicator_of.len() as u32).collect(),
+            communicator_of,
         }
     }
 
@@ -91,13 +96,15 @@ impl Columns {
 }
 
 /// Packs blocks.
-pub(super) struct Packer<'c> {
+#[derive(Debug)]
+pub struct Packer<'c> {
     columns: &'c Columns,
     position: Counts<'c>,
     repetition: Counts<'c>,
 }
 
 impl<'c> Packer<'c> {
+    /// Of parts with these columns.
     pub fn new(columns: &'c Columns) -> Self {
         Packer { columns, position: columns.counts(Role::Position), repetition: columns.counts(Role::Repetition) }
     }
@@ -108,11 +115,8 @@ impl<'c> Packer<'c> {
         let mut packed: Vec<Vec<u8>> = (0..plain.len()).map(|column| self.column(column, plain, &operations)).collect();
         for (column, role) in self.columns.roles.iter().enumerate() {
             if let Role::Enter(exit) = *role {
-                let (enter, left) = (values(plain[column], 8), values(plain[exit], 8));
-                let mut both = [vec![scheme::TIMES], vec![scheme::TIMES]];
-                let [entries, exits] = &mut both;
-                times::put(entries, exits, &enter, &left);
-                if entries.len() + exits.len() < packed[column].len() + packed[exit].len() {
+                let both = pack_times(&values(plain[column], 8), &values(plain[exit], 8));
+                if both[0].len() + both[1].len() < packed[column].len() + packed[exit].len() {
                     [packed[column], packed[exit]] = both;
                 }
             }
@@ -158,9 +162,25 @@ impl<'c> Packer<'c> {
     }
 }
 
+/// Entries and exits as blocks of their columns.
+pub fn pack_times(enter: &[u64], exit: &[u64]) -> [Vec<u8>; 2] {
+    let mut both = [vec![scheme::TIMES], vec![scheme::TIMES]];
+    let [entries, exits] = &mut both;
+    times::put(entries, exits, enter, exit);
+    both
+}
+
+/// A block of `count` values of this size that are all 0.
+pub fn zeros(size: usize, count: usize) -> Vec<u8> {
+    let mut frames = vec![scheme::FRAMES];
+    frames::put(&mut frames, &vec![0; count]);
+    let plain = vec![scheme::PLAIN; 1 + count * size];
+    if frames.len() < plain.len() { frames } else { plain }
+}
+
 /// The packed columns of one block, as they are read.
 #[derive(Debug)]
-pub(crate) struct Block<'b> {
+pub struct Block<'b> {
     columns: &'b Columns,
     count: usize,
     /// The bytes of each column.

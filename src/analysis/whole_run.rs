@@ -1,0 +1,340 @@
+//! Operations over the whole run, with the calls that were not kept.
+//!
+//! Of a call that was not kept a rank knows that it was made and, by a histogram of its operation, how long it took.
+//! Those that were kept are put into the same buckets, so that a quantile of all is within 1 % of the exact one. Calls are
+//! of single ranks: what was not kept is not matched.
+
+use std::collections::{BTreeMap, HashMap};
+
+use mpitrace_format::layout::*;
+
+use crate::clock::{Clock, RankClock};
+use crate::operations::{NO_RECORD, Operation, Operations};
+use crate::reader::{Part, Trace};
+
+/// All calls of an operation of which some rank did not keep all.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AllCalls {
+    /// Its number; `None` where no rank kept a call of it.
+    pub operation: Option<usize>,
+    /// The plain C name.
+    pub function: String,
+    /// Index into [`Operations::communicators`].
+    pub communicator: usize,
+    /// The largest message size of any rank, bytes. `None`: no rank could tell.
+    pub bytes: Option<u64>,
+    /// The ranks that called it, in order.
+    pub ranks: Vec<RankCalls>,
+}
+
+/// All calls of an operation on one rank.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RankCalls {
+    /// The world rank.
+    pub rank: u32,
+    /// Calls begun.
+    pub calls: u64,
+    /// Calls whose records are in the trace.
+    pub kept: u64,
+    /// Calls without a record whose times were counted.
+    pub timed: u64,
+    /// The time that the kept and the timed calls took, ns.
+    pub sum_ns: f64,
+    /// How long so many of these took, ns, ascending. Empty where they share a histogram with other operations.
+    distribution: Vec<(f64, u64)>,
+}
+
+/// What calls are grouped by, of different ranks.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Group {
+    /// The number of an operation.
+    Operation(usize),
+    /// What an operation is of which no call was kept.
+    Unkept { function: String, communicator: usize, bytes: u64, root: i32, texts: [Option<String>; 3] },
+}
+
+/// The operations of which some rank did not keep all calls: first those with a number, in order.
+pub fn of(trace: &Trace, operations: &Operations, clock: &Clock) -> Vec<AllCalls> {
+    let not_kept = |part: &Part| part.operations().iter().map(|entry| entry.calls).sum::<u64>() > part.records() as u64;
+    if !trace.parts.iter().any(not_kept) {
+        return Vec::new();
+    }
+    let numbers = numbers(trace, operations);
+    let communicators = communicators(trace, operations);
+    let mut groups: BTreeMap<Group, Vec<(usize, u32, u64)>> = BTreeMap::new();
+    for (index, part) in trace.parts.iter().enumerate() {
+        let kept = kept(part);
+        for ((number, entry), kept) in (0u32..).zip(part.operations()).zip(kept).filter(|((_, one), _)| one.calls > 0) {
+            let group = match numbers.get(&(index, number)) {
+                Some(&operation) => Group::Operation(operation),
+                None => Group::Unkept {
+                    function: part.text(entry.function).unwrap_or_default(),
+                    communicator: communicators[index][entry.communicator as usize],
+                    bytes: entry.bytes,
+                    root: entry.root,
+                    texts: [entry.datatype, entry.reduction, entry.call_site].map(|reference| part.text(reference)),
+                },
+            };
+            groups.entry(group).or_default().push((index, number, kept));
+        }
+    }
+    let is_lacking =
+        |&(part, number, kept): &(usize, u32, u64)| trace.parts[part].operations()[number as usize].calls > kept;
+    groups.retain(|_, members| members.iter().any(is_lacking));
+    let mut all: Vec<AllCalls> = groups.keys().map(|group| AllCalls::named(group, operations)).collect();
+    let mut by_part: BTreeMap<usize, Vec<(usize, u32, u64, bool)>> = BTreeMap::new();
+    for (place, members) in groups.values().enumerate() {
+        let of = |&(part, number, _): &(usize, u32, u64)| trace.parts[part].operations()[number as usize];
+        let own = |member: &(usize, u32, u64)| !is_lacking(member) || of(member).histogram > SHARED_HISTOGRAM;
+        let own = members.iter().all(own);
+        for &(part, number, kept) in members {
+            by_part.entry(part).or_default().push((place, number, kept, own));
+        }
+    }
+    for (part, members) in by_part {
+        for (place, calls) in of_part(&trace.parts[part], clock.of_part(part), &members) {
+            all[place].add(calls);
+        }
+    }
+    all
+}
+
+impl AllCalls {
+    fn named(group: &Group, operations: &Operations) -> AllCalls {
+        let (operation, function, communicator, bytes) = match group {
+            Group::Operation(number) => {
+                let key = &operations.operations[*number].key;
+                (Some(*number), &key.function, key.communicator, key.bytes)
+            }
+            Group::Unkept { function, communicator, bytes, .. } => {
+                (None, function, *communicator, Some(*bytes).filter(|&bytes| bytes != UNKNOWN_BYTES))
+            }
+        };
+        AllCalls { operation, function: function.clone(), communicator, bytes, ranks: Vec::new() }
+    }
+
+    /// Adds what a rank has; it may have several operations that are one for all ranks.
+    fn add(&mut self, calls: RankCalls) {
+        let Some(same) = self.ranks.last_mut().filter(|last| last.rank == calls.rank) else {
+            return self.ranks.push(calls);
+        };
+        same.calls += calls.calls;
+        same.kept += calls.kept;
+        same.timed += calls.timed;
+        same.sum_ns += calls.sum_ns;
+        same.distribution = merged([&same.distribution, &calls.distribution].into_iter());
+    }
+
+    /// Calls begun.
+    pub fn calls(&self) -> u64 {
+        self.ranks.iter().map(|rank| rank.calls).sum()
+    }
+
+    /// Calls whose records are in the trace.
+    pub fn kept(&self) -> u64 {
+        self.ranks.iter().map(|rank| rank.kept).sum()
+    }
+
+    /// Calls without a record whose times were counted.
+    pub fn timed(&self) -> u64 {
+        self.ranks.iter().map(|rank| rank.timed).sum()
+    }
+
+    /// The time that the kept and the timed calls took, ns, all ranks together.
+    pub fn sum_ns(&self) -> f64 {
+        self.ranks.iter().map(|rank| rank.sum_ns).sum()
+    }
+
+    /// The run times of single calls on all ranks at these quantiles (0 to 1), ns; `None` where they are not known.
+    pub fn quantiles_ns(&self, of: &[f64]) -> Option<Vec<f64>> {
+        let of_ranks = || self.ranks.iter().map(|rank| &rank.distribution);
+        if of_ranks().any(Vec::is_empty) {
+            return None;
+        }
+        let all = merged(of_ranks());
+        of.iter().map(|&p| quantile(&all, p)).collect()
+    }
+}
+
+impl RankCalls {
+    /// The run time of the rank's calls at a quantile (0 to 1), ns; `None` where it is not known.
+    pub fn quantile_ns(&self, p: f64) -> Option<f64> {
+        quantile(&self.distribution, p)
+    }
+}
+
+/// The value below which a share `p` of the calls lies: the smallest one that so many do not exceed.
+fn quantile(distribution: &[(f64, u64)], p: f64) -> Option<f64> {
+    let all: u64 = distribution.iter().map(|(_, calls)| calls).sum();
+    let wanted = ((p * all as f64).ceil() as u64).max(1);
+    let mut before = 0;
+    let at = distribution.iter().find(|(_, calls)| {
+        before += calls;
+        before >= wanted
+    });
+    at.or(distribution.last()).map(|(value, _)| *value)
+}
+
+fn merged<'d>(distributions: impl Iterator<Item = &'d Vec<(f64, u64)>>) -> Vec<(f64, u64)> {
+    let mut all: Vec<(f64, u64)> = distributions.flatten().copied().collect();
+    all.sort_by(|one, other| one.0.total_cmp(&other.0));
+    all
+}
+
+/// The number of the operation that each operation of a part is, where a call of it was kept: of several that of the
+/// lowest number.
+fn numbers(trace: &Trace, operations: &Operations) -> HashMap<(usize, u32), usize> {
+    let mut numbers = HashMap::new();
+    for (number, operation) in operations.operations.iter().enumerate() {
+        for (member, &part) in operation.parts.iter().enumerate() {
+            if let Some(record) = first_record(operation, member) {
+                let own = trace.parts[part].operation()[record as usize] & OPERATION_MASK;
+                numbers.entry((part, own)).or_insert(number);
+            }
+        }
+    }
+    numbers
+}
+
+/// The first record that a member of the operation kept.
+fn first_record(operation: &Operation, member: usize) -> Option<u32> {
+    let records = (0..operation.repetition.len()).map(|row| operation.records(row).get(member));
+    records.into_iter().find(|&record| record != NO_RECORD)
+}
+
+/// For each part the numbers of its communicators.
+fn communicators(trace: &Trace, operations: &Operations) -> Vec<Vec<usize>> {
+    let mut numbers: Vec<Vec<usize>> = trace.parts.iter().map(|part| vec![0; part.communicators().len()]).collect();
+    for communicator in &operations.communicators {
+        for &(part, index) in &communicator.members {
+            numbers[part][index] = communicator.id;
+        }
+    }
+    numbers
+}
+
+/// How many calls of each operation a part has kept.
+fn kept(part: &Part) -> Vec<u64> {
+    let mut kept = vec![0; part.operations().len()];
+    part.operation().iter().for_each(|operation| kept[(operation & OPERATION_MASK) as usize] += 1);
+    kept
+}
+
+/// All calls of these operations (place, number, records, whether its histogram is its own) on one rank, by place.
+fn of_part(part: &Part, clock: &RankClock, wanted: &[(usize, u32, u64, bool)]) -> Vec<(usize, RankCalls)> {
+    let entries = part.operations();
+    let mut slots: Vec<Option<usize>> = vec![None; entries.len()];
+    let mut ticks: Vec<u64> = wanted.iter().map(|&(_, number, ..)| entries[number as usize].ticks).collect();
+    let mut buckets: Vec<Vec<u64>> = Vec::with_capacity(wanted.len());
+    for (slot, &(_, number, _, own)) in wanted.iter().enumerate() {
+        slots[number as usize] = Some(slot);
+        let mut calls = vec![0; if own { BUCKETS } else { 0 }];
+        let histogram = entries[number as usize].histogram;
+        if own && histogram > SHARED_HISTOGRAM {
+            let all = part.histograms();
+            let first = all.partition_point(|entry| entry.histogram < histogram);
+            let of_it = all[first..].iter().take_while(|entry| entry.histogram == histogram);
+            of_it.for_each(|entry| calls[entry.bucket as usize] += entry.calls);
+        }
+        buckets.push(calls);
+    }
+    for ((operation, &enter), &exit) in part.operation().iter().zip(part.enter()).zip(part.exit()) {
+        let Some(slot) = slots[(operation & OPERATION_MASK) as usize].filter(|_| exit != 0) else { continue };
+        let took = exit.saturating_sub(enter);
+        ticks[slot] = ticks[slot].wrapping_add(took);
+        if let Some(calls) = buckets[slot].get_mut(bucket_of(took)) {
+            *calls += 1;
+        }
+    }
+    let calls_of = |slot: usize| {
+        let (place, number, kept, _) = wanted[slot];
+        let entry = &entries[number as usize];
+        let filled = buckets[slot].iter().enumerate().filter(|(_, calls)| **calls > 0);
+        let tick_ns = clock.ticks_ns(1 << 20) / f64::from(1 << 20);
+        let calls = RankCalls {
+            rank: part.rank(),
+            calls: entry.calls,
+            kept,
+            timed: entry.timed,
+            sum_ns: ticks[slot] as f64 * tick_ns,
+            distribution: filled.map(|(bucket, &calls)| (middle_of(bucket) * tick_ns, calls)).collect(),
+        };
+        (place, calls)
+    };
+    (0..wanted.len()).map(calls_of).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::synthetic::{self, SyntheticRank};
+
+    const RANKS: u32 = 2;
+
+    /// Calls that take a known time each; of every operation the first `kept` ones are kept.
+    fn ranks(calls: &[(u32, u64)], kept: usize) -> Vec<SyntheticRank> {
+        let make = |number: u32| {
+            let mut rank = SyntheticRank::new(number, RANKS);
+            let operations = ["MPI_Barrier", "MPI_Bcast"].map(|function| rank.operation(function, 0, 8));
+            let mut enter = 1000;
+            for (index, &(operation, ticks)) in calls.iter().enumerate() {
+                let (operation, ticks) = (operations[operation as usize], ticks + u64::from(number));
+                match index < kept {
+                    true => rank.call(operation, enter, enter + ticks),
+                    false => rank.timed_call(operation, ticks),
+                }
+                enter += ticks + 100;
+            }
+            rank
+        };
+        (0..RANKS).map(make).collect()
+    }
+
+    fn all_calls(calls: &[(u32, u64)], kept: usize) -> Vec<AllCalls> {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.mpitrace");
+        synthetic::write(&path, &ranks(calls, kept)).unwrap();
+        let trace = Trace::open(&[path]).unwrap();
+        of(&trace, &Operations::of(&trace), &Clock::of(&trace))
+    }
+
+    /// Run times between 10 and some 10^9 ticks, in no order.
+    fn series(calls: usize) -> Vec<(u32, u64)> {
+        let of = |call: usize| {
+            let mixed = (call as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            (u32::from(call % 5 == 0), 10 + (mixed >> 34) % (1 << (4 + call % 27)))
+        };
+        (0..calls).map(of).collect()
+    }
+
+    #[test]
+    fn counts_and_sums_are_exact_and_quantiles_within_one_percent_of_a_full_trace() {
+        let calls = series(4000);
+        for kept in [0, 1, 500] {
+            let found = all_calls(&calls, kept);
+            assert_eq!(found.len(), 2);
+            for all in &found {
+                let is_of = |call: &&(u32, u64)| call.0 == u32::from(all.function == "MPI_Bcast");
+                let exact: Vec<u64> = calls.iter().filter(is_of).map(|call| call.1).collect();
+                assert_eq!(all.calls(), u64::from(RANKS) * exact.len() as u64, "{} with {kept} kept", all.function);
+                assert_eq!(all.kept() + all.timed(), all.calls());
+                let sum: u64 = (0..RANKS).flat_map(|rank| exact.iter().map(move |took| took + u64::from(rank))).sum();
+                assert!((all.sum_ns() - sum as f64).abs() <= 1e-6 * sum as f64, "{} for {sum}", all.sum_ns());
+                for rank in &all.ranks {
+                    let mut exact: Vec<u64> = exact.iter().map(|took| took + u64::from(rank.rank)).collect();
+                    exact.sort_unstable();
+                    for p in [0.0, 0.05, 0.5, 0.95, 0.99, 1.0] {
+                        let at = ((p * exact.len() as f64).ceil() as usize).max(1) - 1;
+                        let (found, exact) = (rank.quantile_ns(p).unwrap(), exact[at] as f64);
+                        assert!((found - exact).abs() <= 0.01 * exact, "{found} for {exact} at {p}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_trace_with_all_calls_has_nothing_to_add() {
+        assert_eq!(all_calls(&series(100), 100), []);
+    }
+}

@@ -1,0 +1,44 @@
+//! The calls that were not kept, as a part has them: out of the histograms of a live segment, and of records that
+//! `ring` has in a chunk but not among the last ones.
+
+use std::collections::BTreeMap;
+
+use crate::layout::*;
+
+/// The histograms of a rank, bucket by bucket.
+pub(crate) struct Histograms {
+    calls: BTreeMap<(u32, u32), u64>,
+}
+
+impl Histograms {
+    /// Out of those of a live segment: the first `used` of them count.
+    pub fn of(all: &[Buckets]) -> Histograms {
+        let of_one = |(number, one): (u32, &Buckets)| {
+            let buckets: Vec<((u32, u32), u64)> = (0..)
+                .zip(one.calls.as_flattened())
+                .filter(|(_, calls)| **calls != 0)
+                .map(|(bucket, &calls)| ((number, bucket), calls))
+                .collect();
+            buckets
+        };
+        Histograms { calls: (SHARED_HISTOGRAM..).zip(all).flat_map(of_one).collect() }
+    }
+
+    /// Counts a call of an operation that took so many ticks.
+    pub fn add(&mut self, operation: &mut OperationEntry, ticks: u64) {
+        if operation.histogram == 0 {
+            // A part may have more than a segment has memory for.
+            let last = self.calls.last_key_value().map_or(SHARED_HISTOGRAM, |(&(number, _), _)| number);
+            operation.histogram = last.max(SHARED_HISTOGRAM) + 1;
+        }
+        operation.timed += 1;
+        operation.ticks = operation.ticks.wrapping_add(ticks);
+        *self.calls.entry((operation.histogram, bucket_of(ticks) as u32)).or_default() += 1;
+    }
+
+    /// As a part has them.
+    pub fn entries(&self) -> Vec<HistogramEntry> {
+        let entry = |(&(histogram, bucket), &calls): (&(u32, u32), &u64)| HistogramEntry { histogram, bucket, calls };
+        self.calls.iter().map(entry).collect()
+    }
+}

@@ -1,0 +1,162 @@
+//! `MPITRACE_FULL=spill`: runs of any length are one trace, with a bounded number of records in memory.
+
+use std::path::Path;
+
+use crate::support::want::WORLD;
+use crate::support::{Case, Launch, Test, Trace};
+
+pub const TESTS: &[Test] = &[
+    Test::new("keeps_every_call_in_order", every_call),
+    Test::new("keeps_the_calls_of_all_threads", threads),
+    Test::new("of_a_killed_rank_is_recovered", killed),
+    Test::new("goes_on_beside_a_child_that_was_forked_off", forked),
+    Test::new("matches_calls_and_reads_as_a_trace_without_it", same_as_without),
+    Test::new("that_is_not_used_leaves_no_file", unused),
+    Test::new("beyond_a_limit_of_file_sizes_stops_and_counts", limited),
+];
+
+/// Records in memory.
+const CAPACITY: u64 = 4096;
+
+fn spilling<'c>(case: &'c Case<'_>, calls: u64, threads: u64) -> Launch<'c> {
+    let launch = case.launch(2, "spills.c").arg(calls.to_string()).arg(threads.to_string());
+    launch.set("MPITRACE_CAPACITY", CAPACITY.to_string()).set("MPITRACE_FULL", "spill")
+}
+
+/// The names of spill files beside the trace.
+fn files(trace: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(trace.parent().expect("a folder")).expect("the folder of the trace");
+    let names = entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned());
+    names.filter(|name| name.ends_with(".spill")).collect()
+}
+
+/// The calls on the communicator of a rank's thread are all there, in order, and of one thread.
+#[track_caller]
+fn assert_in_order(trace: &Trace, rank: u64, thread: u64, calls: u64) {
+    let info = trace.info();
+    let name = format!("rank {rank} thread {thread}");
+    let of = |function: &str| {
+        let mut found = info.operations.iter().filter(|one| one.communicator == name && one.function == function);
+        found.next().unwrap_or_else(|| panic!("no {function} on {name} in {:#?}", info.operations)).operation
+    };
+    let rows = trace.dump(&["--operation", &of("MPI_Allreduce").to_string(), "--rank", &rank.to_string()]);
+    assert_eq!(rows.len() as u64, calls, "{name}");
+    for (number, row) in rows.iter().enumerate() {
+        assert_eq!((row.repetition, row.thread), (number as u64, rows[0].thread), "{name}");
+        let exit = row.exit_ns.expect("a call that returned");
+        assert!(exit >= row.enter_ns && rows.get(number + 1).is_none_or(|next| next.enter_ns >= exit), "{row:?}");
+    }
+    assert!(rows.iter().any(|row| row.disturbed), "the call after a chunk was written counts as delayed");
+    // It was complete when its record was in the file already.
+    let (returned, open) = trace.repetitions(of("MPI_Ibarrier"), rank);
+    assert_eq!((returned, open), (vec![0], vec![]), "{name}");
+}
+
+/// The calls on MPI_COMM_WORLD at the end of the program, and those before them on each rank.
+const AT_THE_END: u64 = 100;
+
+fn every_call(case: &Case) {
+    const CALLS: u64 = 200_000;
+    let plain = spilling(case, CALLS, 1).run();
+    let traced = spilling(case, CALLS, 1).trace().run();
+    traced.same_as(&plain);
+    let info = traced.trace.info();
+    let expected = 2 * (CALLS + 1 + AT_THE_END);
+    assert_eq!((info.records, info.dropped, info.complete), (expected, 0, true), "{}", traced.stderr);
+    assert_eq!((info.only("MPI_Barrier").repetitions, info.only("MPI_Barrier").incomplete), (AT_THE_END, 0));
+    assert_eq!(info.only("MPI_Barrier").communicator, WORLD);
+    for rank in 0..2 {
+        assert_in_order(&traced.trace, rank, 0, CALLS);
+    }
+    assert_eq!(files(&traced.trace.path), Vec::<String>::new(), "they go when the trace is safe");
+}
+
+fn threads(case: &Case) {
+    const CALLS: u64 = 10_000;
+    const THREADS: u64 = 3;
+    let traced = spilling(case, CALLS, THREADS).trace().run();
+    traced.same_as(&spilling(case, CALLS, THREADS).run());
+    let info = traced.trace.info();
+    let expected = 2 * (THREADS * (CALLS + 1) + AT_THE_END);
+    assert_eq!((info.records, info.dropped, info.complete), (expected, 0, true), "{}", traced.stderr);
+    for thread in 0..THREADS {
+        assert_in_order(&traced.trace, 1, thread, CALLS);
+    }
+}
+
+fn killed(case: &Case) {
+    const CALLS: u64 = 100_000;
+    let killed = spilling(case, CALLS, 1).arg("death").trace().run();
+    assert_ne!(killed.code, 0);
+    let trace = case.recover();
+    let info = trace.info();
+    assert!(!info.complete);
+    let of_rank = |rank: u64| {
+        let name = format!("rank {rank} thread 0");
+        let found = info.operations.iter().find(|one| one.communicator == name && one.function == "MPI_Allreduce");
+        trace.repetitions(found.unwrap_or_else(|| panic!("no calls of {name}")).operation, rank)
+    };
+    // Rank 0 dies after this call; where rank 1 is then is for the launcher to say.
+    assert_eq!(of_rank(0), ((0..CALLS / 2 + 1).collect(), vec![]));
+    let (returned, open) = of_rank(1);
+    assert!(returned.iter().copied().eq(0..returned.len() as u64) && open.len() <= 1, "{} calls", returned.len());
+    assert_eq!(files(&killed.trace.path), Vec::<String>::new(), "they go when the trace is safe");
+}
+
+fn forked(case: &Case) {
+    const CALLS: u64 = 20_000;
+    let traced = spilling(case, CALLS, 1).arg("fork").trace().run();
+    traced.same_as(&spilling(case, CALLS, 1).arg("fork").run());
+    let info = traced.trace.info();
+    assert_eq!((info.records, info.dropped, info.complete), (2 * (CALLS + 1 + AT_THE_END), 0, true));
+    assert_in_order(&traced.trace, 0, 0, CALLS);
+    assert_eq!(files(&traced.trace.path), Vec::<String>::new());
+}
+
+/// Allreduces on the world, matched across the ranks.
+fn same_as_without(case: &Case) {
+    const CALLS: u64 = 5000;
+    let launch = || case.launch(2, "repeat.c").arg(CALLS.to_string());
+    let traced = launch().set("MPITRACE_CAPACITY", "100").set("MPITRACE_FULL", "spill").trace().run();
+    traced.same_as(&launch().run());
+    let info = traced.trace.info();
+    let operation = info.only("MPI_Allreduce");
+    assert_eq!((operation.repetitions, operation.incomplete, info.records), (CALLS, 0, 2 * CALLS));
+    assert!(info.all_calls.is_empty());
+    let categories = &traced.trace.categorize(&[])[0];
+    assert_eq!((categories.first_repetition, categories.run_time_ns.len() as u64), (0, CALLS));
+    assert_eq!(traced.trace.clock().1.causality.violated, 0);
+    // It is packed; as it would be without.
+    let raw = case.folder.join("raw.mpitrace");
+    let words = ["pack".as_ref(), traced.trace.path.as_os_str(), "--raw".as_ref(), "-o".as_ref(), raw.as_os_str()];
+    let unpacked = crate::support::companion::mpitrace(&words);
+    assert_eq!(unpacked.code, 0, "{}", unpacked.stderr);
+    let rows = |trace: &Trace| trace.dump(&[]).iter().map(|row| (row.enter_ns, row.exit_ns)).collect::<Vec<_>>();
+    assert!(rows(&Trace::at(raw)) == rows(&traced.trace));
+}
+
+fn unused(case: &Case) {
+    let traced = case.launch(2, "repeat.c").arg("10").set("MPITRACE_FULL", "spill").trace().run();
+    assert_eq!((traced.trace.info().records, traced.trace.info().complete), (20, true));
+    assert_eq!(files(&traced.trace.path), Vec::<String>::new());
+}
+
+/// A file that cannot grow is as a disk that is full. What was written and what is in memory stays, the rest is counted.
+fn limited(case: &Case) {
+    const CALLS: u64 = 300_000;
+    let launch = || {
+        let launch = case.launch(2, "fills.c").arg(CALLS.to_string()).arg("0").arg("fsize").arg("100000");
+        launch.set("MPITRACE_CAPACITY", CAPACITY.to_string()).set("MPITRACE_FULL", "spill")
+    };
+    let traced = launch().trace().run();
+    traced.same_as(&launch().run());
+    let said = traced.lines_with("further calls are counted and not kept");
+    assert_eq!(said.len(), 1, "{}", traced.stderr);
+    // The trace would be larger than the limit too.
+    assert_eq!(traced.lines_with("cannot write").len(), 2, "{}", traced.stderr);
+    let info = case.recover().info();
+    let all = info.all_calls.iter().find(|all| all.communicator == "MPI_COMM_SELF");
+    let all = all.unwrap_or_else(|| panic!("nothing was dropped: {:?}", info.all_calls));
+    assert_eq!(all.calls, CALLS);
+    assert!(all.kept > 0 && all.timed > 0 && all.kept + all.timed <= CALLS, "{all:?}");
+}
