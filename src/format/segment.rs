@@ -105,7 +105,7 @@ pub fn read<'a>(path: &Path, bytes: &'a [u8], own: bool) -> Result<Content<'a>, 
     let mut rank = RankHeader { columns: columns.len() as u32, ..header.rank };
     if rank.pretended != 0 {
         pretend(&mut rank, strings, &mut columns)
-            .ok_or_else(|| damaged("has a pretended clock that cannot be read"))?;
+            .ok_or_else(|| damaged("has a simulated clock that cannot be read"))?;
     }
 
     let interruptions = of_kept_records(interruptions, &kept, &columns)
@@ -178,8 +178,8 @@ fn of_kept_records(bytes: &[u8], kept: &[Kept<'_>], columns: &[Column<'_>]) -> O
 /// The place of the column of operations among [`COLUMNS`] and [`LIVE_COLUMNS`].
 const OPERATION: usize = 4;
 
-/// Turns true ticks into those of the rank's pretended clock, and keeps the true ones beside them. The way of a call
-/// knows nothing of pretended clocks; what is probed reads them already.
+/// Turns true ticks into those of the rank's simulated clock, and keeps the true ones beside them. The way of a call
+/// knows nothing of simulated clocks; what is probed reads them already.
 fn pretend(rank: &mut RankHeader, strings: &[u8], columns: &mut Vec<Column<'_>>) -> Option<()> {
     let clock = crate::strings::text(strings, rank.pretended).and_then(|text| SimulatedClock::parse(&text))?;
     let (epoch, hz) = (rank.pretended_epoch, rank.pretended_hz);

@@ -87,7 +87,7 @@ fn there(case: &Case) {
     words.extend(case.launch(2, "repeat.c").command(&output));
     let refused = mpitrace(&words[1..]);
     assert_refused(&refused, "a trace that is there");
-    assert!(refused.stderr.contains("x.2.mpitrace: is there already"), "{}", refused.stderr);
+    assert!(refused.stderr.contains("x.2.mpitrace: already exists"), "{}", refused.stderr);
     assert!(!case.folder.join("x.1.mpitrace").exists());
     for wrong in [&["--runs", "0"][..], &["--seed", "3"], &["--runs", "2"]] {
         assert_refused(&mpitrace(&[&["run"], wrong, &["--", "--and", "true"]].concat()), &format!("{wrong:?}"));

@@ -64,7 +64,7 @@ fn start(prepared: Prepared, mut traced_ranks: TracedRanks) -> Option<()> {
         traced_ranks.withdraw_settlements();
     }
     let job_key = traced_ranks.job.key;
-    // Until the ranks have agreed on one, what the launcher gives them in common stands in the live records.
+    // Until the ranks have agreed on one, what the launcher gives them in common stands in the trace buffers.
     let job = match answer {
         Answer::Some { run, .. } => startup::token_of(run, job_key),
         Answer::All => startup::token(job_key, world_size),

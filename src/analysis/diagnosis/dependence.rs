@@ -1,4 +1,4 @@
-//! Repetitions are not independent (seed 000, section 5.3): what that does to a test.
+//! Repetitions are not independent (Hunold & Carpen-Amarie 2016, 5.3): what that does to a test.
 //!
 //! Two series that both drift look related, and whatever drifts tells the first sixty repetitions from the rest. With
 //! the one series (run times, or who belongs to a group) given as weights c_t of mean 0, and the other taken as noise

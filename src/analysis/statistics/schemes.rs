@@ -43,9 +43,9 @@ pub enum Measurement {
 pub enum Removal {
     /// Nothing.
     None,
-    /// What lies outside of Q1 - 1.5 IQR and Q3 + 1.5 IQR (seed 000, section 3.5).
+    /// What lies outside of Q1 - 1.5 IQR and Q3 + 1.5 IQR (Hunold & Carpen-Amarie 2016, 3.5).
     Tukey,
-    /// What lies above twice the 99th percentile (MPIBench; seed 000, section 2).
+    /// What lies above twice the 99th percentile (MPIBench; Hunold & Carpen-Amarie 2016, 2).
     MpiBench,
 }
 

@@ -70,7 +70,7 @@ impl Listing<'_> {
     fn write_csv(&self, output: &mut dyn Write) -> Result<()> {
         write!(
             output,
-            "rank,thread,operation,repetition,function,communicator,bytes,root,enter_ns,exit_ns,error_ns,disturbed,\
+            "rank,thread,operation,repetition,function,communicator,bytes,root,enter_ns,exit_ns,error_ns,perturbed,\
              init_ns,test_ns,wait_ns,tests"
         )?;
         self.calls.counter_names.iter().try_for_each(|name| write!(output, ",{}", csv_field(name)))?;
@@ -105,7 +105,7 @@ impl Listing<'_> {
             (number("enter_ns"), time),
             (number("exit_ns"), time),
             (number("took_ns"), 12),
-            (text("disturbed"), 0),
+            (text("perturbed"), 0),
         ];
         columns.extend(calls.counter_names.iter().map(|name| (number(name), 8)));
         let mut rows = Rows::begin(&columns, output, style)?;
@@ -124,7 +124,7 @@ impl Listing<'_> {
                 format!("{:.1}", row.enter_ns),
                 exit.unwrap_or_else(|| "not returned".to_owned()),
                 took.unwrap_or_default(),
-                if row.disturbed { "yes" } else { "" }.to_owned(),
+                if row.perturbed { "yes" } else { "" }.to_owned(),
             ];
             cells.extend((0..calls.counter_names.len()).map(|index| text::optional(row.counters.get(index))));
             rows.row(output, &cells.iter().map(String::as_str).collect::<Vec<_>>())?;
@@ -148,7 +148,7 @@ fn write_csv_row(row: &Row, counters: usize, output: &mut dyn Write) -> io::Resu
     write!(output, "{},{},", csv_field(row.function), csv_field(row.communicator))?;
     write!(output, "{},{},", text::optional(row.bytes), text::optional(row.root))?;
     write!(output, "{},{},", row.enter_ns, text::optional(row.exit_ns))?;
-    write!(output, "{},{},", text::optional(row.error_ns), row.disturbed)?;
+    write!(output, "{},{},", text::optional(row.error_ns), row.perturbed)?;
     match &row.request {
         Some(RequestTimes { init_ns, test_ns, wait_ns, tests }) => {
             write!(output, "{init_ns},{test_ns},{wait_ns},{tests}")?;

@@ -107,7 +107,7 @@ fn fields(counters: &[String], with_operation: bool) -> Vec<Field> {
         Field::new("enter_ns", DataType::Float64, false),
         Field::new("exit_ns", DataType::Float64, true),
         Field::new("error_ns", DataType::Float64, true),
-        Field::new("disturbed", DataType::Boolean, false),
+        Field::new("perturbed", DataType::Boolean, false),
         Field::new("init_ns", DataType::Float64, true),
         Field::new("test_ns", DataType::Float64, true),
         Field::new("wait_ns", DataType::Float64, true),
@@ -133,7 +133,7 @@ struct Chunk {
     enter_ns: Float64Builder,
     exit_ns: Float64Builder,
     error_ns: Float64Builder,
-    disturbed: BooleanBuilder,
+    perturbed: BooleanBuilder,
     init_ns: Float64Builder,
     test_ns: Float64Builder,
     wait_ns: Float64Builder,
@@ -162,7 +162,7 @@ impl Chunk {
         self.enter_ns.append_value(row.enter_ns);
         self.exit_ns.append_option(row.exit_ns);
         self.error_ns.append_option(row.error_ns);
-        self.disturbed.append_value(row.disturbed);
+        self.perturbed.append_value(row.perturbed);
         self.init_ns.append_option(request.map(|times| times.init_ns));
         self.test_ns.append_option(request.map(|times| times.test_ns));
         self.wait_ns.append_option(request.map(|times| times.wait_ns));
@@ -191,7 +191,7 @@ impl Chunk {
             Arc::new(self.enter_ns.finish()),
             Arc::new(self.exit_ns.finish()),
             Arc::new(self.error_ns.finish()),
-            Arc::new(self.disturbed.finish()),
+            Arc::new(self.perturbed.finish()),
             Arc::new(self.init_ns.finish()),
             Arc::new(self.test_ns.finish()),
             Arc::new(self.wait_ns.finish()),

@@ -97,7 +97,7 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
     drop(progress);
     table.write(output, style)?;
     if overlaps > 0 {
-        writeln!(output, "\noverlaps: also fit a category that comes later in first, warmup, outlier, good")?;
+        writeln!(output, "\noverlaps: also matches a lower-priority category (first > warmup > outlier > good)")?;
     }
     if let Some(categorized) = listed {
         writeln!(output)?;

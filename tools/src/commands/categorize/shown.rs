@@ -174,7 +174,7 @@ pub fn table() -> Table<'static> {
         number("incomplete").optional(),
         number("median"),
         text("class").optional(),
-        number("w").optional(),
+        number("end of warm-up").optional(),
         text("changes").optional(),
         number("first"),
         number("warmup"),

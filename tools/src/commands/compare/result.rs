@@ -70,7 +70,7 @@ pub fn notes(compared: &[Compared], question: &Question) -> Vec<String> {
             operations => format!(", corrected for {operations} operations,"),
         };
         notes.push(format!(
-            "too few runs to tell {too_few} of {} apart: the test can reach 0.05{corrected} with {} runs on each side",
+            "too few runs to compare {too_few} of {}: the test can reach 0.05{corrected} with {} runs on each side",
             text::count(compared.len() as u64, "operation"),
             one.runs_needed
         ));

@@ -78,7 +78,7 @@ impl Opened {
         let mut notes = Vec::new();
         if let Some(Traced { trace, clock, .. }) = self.0.traced() {
             if !trace.complete {
-                notes.push(format!("{file} is incomplete; `mpitrace info` tells why"));
+                notes.push(format!("{file} is incomplete; `mpitrace info` says why"));
             }
             if time != RunTime::Local && clock.domains.len() > 1 && clock.method == mpitrace_synchronise::Method::None {
                 notes.push(format!(

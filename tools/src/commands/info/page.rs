@@ -180,7 +180,7 @@ fn records(facts: &Facts) -> String {
         (facts.dropped, "dropped since the arrays were full"),
         (facts.paused, "not kept while paused"),
         (facts.failed, "failed"),
-        (facts.disturbed, "disturbed by the tracer"),
+        (facts.perturbed, "perturbed by the tracer"),
     ];
     let mut line = facts.records.to_string();
     for (number, what) in others.iter().filter(|(number, _)| *number > 0) {
@@ -214,7 +214,7 @@ fn clock(facts: &Facts, factors: &Known) -> Option<String> {
         };
         line.push_str(&format!("; {} clock domains{list}, {how}", domains.len()));
     } else if let Some(tested) = facts.clock.tested_ns {
-        line.push_str(&format!(", one clock tested to {}", text::time(tested)));
+        line.push_str(&format!("; all ranks share one clock (checked to {})", text::time(tested)));
     }
     Some(line)
 }

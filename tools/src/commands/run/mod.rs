@@ -155,7 +155,7 @@ fn flavour(launcher: &OsStr) -> Option<Flavour> {
         Ok(Some(flavour)) => Some(flavour),
         Ok(None) => {
             let name = launcher.to_string_lossy();
-            eprintln!("mpitrace: cannot tell whose launcher {name} is: ranks on other hosts may not be traced");
+            eprintln!("mpitrace: {name} is not a known launcher: ranks on other hosts may not be traced");
             None
         }
         // That it cannot be started is said when it is to be started.

@@ -54,8 +54,8 @@ const REPETITION: u64 = 2;
 const COMMUNICATOR: u64 = 3;
 const BYTES: u64 = 4;
 const ERROR_NS: u64 = 5;
-const DISTURBED: u64 = 6;
-const BESIDE: [&str; 6] = ["operation", "repetition", "communicator", "bytes", "error_ns", "disturbed"];
+const PERTURBED: u64 = 6;
+const BESIDE: [&str; 6] = ["operation", "repetition", "communicator", "bytes", "error_ns", "perturbed"];
 
 /// Of a call whose repetition is not complete.
 const INCOMPLETE: &str = "incomplete";
@@ -156,7 +156,7 @@ fn beside(row: &Row, communicator: usize) -> Vec<DebugAnnotation> {
     ];
     beside.extend(row.bytes.map(|bytes| number(BYTES, bytes)));
     beside.extend(row.error_ns.map(|error| DebugAnnotation { double_value: Some(error), ..named(ERROR_NS) }));
-    beside.extend(row.disturbed.then(|| DebugAnnotation { bool_value: Some(true), ..named(DISTURBED) }));
+    beside.extend(row.perturbed.then(|| DebugAnnotation { bool_value: Some(true), ..named(PERTURBED) }));
     beside
 }
 
