@@ -100,7 +100,7 @@ fn mismatch(case: &Case) {
     }
 }
 
-/// Whether nothing else runs here, as who starts the tests promises with `MPITRACE_IDLE=1`.
+/// Whether nothing else runs here, as `MPITRACE_IDLE=1` states.
 fn idle() -> bool {
     std::env::var_os("MPITRACE_IDLE").is_some()
 }

@@ -119,7 +119,7 @@ fn partly_traced(found: &Found, world_size: u32) -> String {
     let ranks = found.ranks;
     let why = match &found.folder {
         Some(folder) if ranks >= world_size => {
-            format!("the nodes cannot agree in {}, which takes no symbolic links", folder.display())
+            format!("the nodes cannot agree in {}, where no symbolic links can be made", folder.display())
         }
         Some(folder) => format!(
             "{ranks} of {world_size} ranks were found to be traced: the others run without the tracer, or {} is not one folder for all nodes",

@@ -3,7 +3,7 @@
 //! the experiment (section 5.2). Beside the test stand an effect size with its interval, and what needs no test:
 //! whether one side is faster in the median and slower in the tail.
 //!
-//! Run times are in ns and finite; whoever reads them sees to that.
+//! Run times are in ns and finite; their readers check that.
 
 mod alternative;
 mod compared;

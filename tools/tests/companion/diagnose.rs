@@ -101,7 +101,7 @@ fn a_late_rank_and_a_delay_by_the_tracer_are_named() {
     assert!(sentences[0].starts_with(first), "{}", ran.stdout);
     assert!(sentences[0].contains(" after the first against "), "{}", ran.stdout);
     assert!(sentences[0].ends_with(" of their extra time"), "{}", ran.stdout);
-    // The rank that comes late waits for nobody.
+    // The rank that comes late waits for no other rank.
     assert!(sentences.contains(&"the extra time of the 70 outliers is spent on ranks 0-1, 3"), "{}", ran.stdout);
     let ran = mpitrace(&["diagnose", &file, "--time", "last"]);
     let sentences: Vec<&str> = ran.stdout.lines().filter_map(|line| line.strip_prefix("* ")).collect();

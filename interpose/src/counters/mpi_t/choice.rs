@@ -41,7 +41,7 @@ pub fn choose(patterns: &[String], offered: &[Performance], names: &[String]) ->
 fn none(pattern: &str, names: &[String]) -> String {
     let lower = pattern.to_ascii_lowercase();
     match names.iter().min_by_key(|name| distance(&lower, &name.to_ascii_lowercase())) {
-        None => format!("{pattern} cannot be had: this MPI library has no MPI_T pvars"),
+        None => format!("{pattern} is not available: this MPI library has no MPI_T pvars"),
         Some(_) if pattern.contains('*') => {
             format!("{pattern} matches none of the {} MPI_T pvars of this MPI library", names.len())
         }

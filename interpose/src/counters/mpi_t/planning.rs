@@ -200,7 +200,7 @@ impl Plan {
 
 /// What values can be made of.
 fn kind(variable: &Performance) -> Result<(Class, Number), String> {
-    let class = variable.class.ok_or(": of no class that the standard gives a meaning")?;
-    let number = variable.number.ok_or(": its values are no numbers")?;
+    let class = variable.class.ok_or(": its class is not in the standard")?;
+    let number = variable.number.ok_or(": its values are not numbers")?;
     Ok((class, number))
 }

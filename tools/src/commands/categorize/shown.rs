@@ -48,7 +48,7 @@ struct Counts {
     good: usize,
 }
 
-/// What robust tells beside the categories.
+/// What robust finds beside the categories.
 #[derive(Debug, Serialize)]
 struct Levels {
     #[serde(serialize_with = "class_name")]

@@ -98,7 +98,7 @@ pub fn notes(compared: &[Compared], question: &Question) -> Vec<String> {
             let more = if skewed.len() > NAMED { format!(" and {} more", skewed.len() - NAMED) } else { String::new() };
             let names = skewed[..skewed.len().min(NAMED)].join(", ");
             notes.push(format!(
-                "Welch's test is for normally distributed averages, which Shapiro and Wilk's denies of {names}{more}: \
+                "Welch's test assumes normally distributed averages; Shapiro and Wilk's test rejects that for {names}{more}: \
                  --test wilcoxon does not ask for them"
             ));
         }

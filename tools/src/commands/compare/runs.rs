@@ -27,7 +27,7 @@ pub fn group(side: &str, files: &[PathBuf], from: Option<Format>) -> Result<Vec<
     for file in files {
         let path = file.canonicalize().unwrap_or_else(|_| file.clone());
         if seen.contains(&path) {
-            bail!("{}: comes a second time in --{side}: each file is a run of its own", file.display());
+            bail!("{}: is given twice in --{side}: each file is a separate run", file.display());
         }
         seen.push(path);
         if from.is_some() {

@@ -117,7 +117,7 @@ fn finding(diagnosis: &Diagnosis, finding: &Finding) -> Option<String> {
     Some(sentence)
 }
 
-/// `rank 1 arrives`; where several do, the one that tells best.
+/// `rank 1 arrives`; where several do, the one with the largest difference.
 fn arrives(ranks: &[u32], metric: &Metric) -> String {
     match (ranks, metric.rank) {
         ([_, _, ..], Some(best)) => format!("{} arrive (rank {best} most clearly)", text::named_ranks(ranks)),

@@ -181,7 +181,7 @@ fn variables(
     variables
 }
 
-/// The trace's name as the ranks need it, who may start in another folder.
+/// The trace's name as the ranks need it, which may start in another folder.
 fn output_name(path: &Path) -> Result<PathBuf> {
     let absolute = std::path::absolute(path)?;
     let folder = absolute.parent().unwrap_or(Path::new("/"));

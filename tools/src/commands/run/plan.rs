@@ -18,7 +18,7 @@ const ENDING: &str = ".mpitrace";
 pub struct Planned {
     /// The index of its job.
     pub job: usize,
-    /// `3`, with several jobs `b.3`: what tells its trace from the others.
+    /// `3`, with several jobs `b.3`: what its trace has in its name.
     pub label: String,
 }
 

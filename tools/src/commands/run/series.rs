@@ -42,7 +42,7 @@ pub fn run(
         bail!("{}: already exists; move it away, or choose another name (-o)", there.display());
     }
     if let Some(seed) = seed {
-        eprintln!("mpitrace: the order is shuffled; --seed {seed} gives it again");
+        eprintln!("mpitrace: the order is random; --seed {seed} repeats it");
     }
     let mut progress = Progress::new(plan.len());
     let mut done: Vec<Done> = Vec::new();

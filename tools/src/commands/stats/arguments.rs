@@ -66,7 +66,7 @@ pub struct Arguments {
     /// repetitions, with --half-width and --confidence
     #[arg(long, value_name = "MIN,MAX", value_parser = between, conflicts_with_all = ["scheme", "synchronisation_check"])]
     pub stopping: Option<Rule>,
-    /// Further runs of the same job, to tell how many runs are enough
+    /// Further runs of the same job, to find how many runs are enough
     #[arg(long, value_name = "FILE", num_args = 1..)]
     pub runs: Vec<PathBuf>,
     /// The seed of the bootstrap: the same one gives the same interval
