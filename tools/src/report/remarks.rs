@@ -16,7 +16,7 @@ pub struct OfGood<'a> {
     pub count: usize,
     /// Of their run times in order, at lag 1, 2, ...
     pub autocorrelation: &'a [f64],
-    /// How many independent ones they are worth.
+    /// Their effective sample size.
     pub dependence: Option<Dependence>,
 }
 

@@ -60,7 +60,7 @@ pub struct Series {
     /// The step in which the run times come, where a coarse clock or output lets them.
     pub step_ns: Option<f64>,
     pub autocorrelation: Vec<f64>,
-    /// How many independent repetitions they are worth for the mean.
+    /// Their effective sample size for the mean.
     pub effective_repetitions: Option<f64>,
     /// For the median.
     pub effective_repetitions_median: Option<f64>,
