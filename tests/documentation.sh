@@ -13,13 +13,15 @@
 # `<!-- run in the repository -->` runs in the repository.
 #
 # Links: each relative link leads to a file, and its part after # to a heading there; each page of docs/ is in
-# docs/SUMMARY.md; each key of a citation is in docs/references.md.
+# docs/SUMMARY.md; each key of a citation is in docs/references.md. Where mdbook is on the path, the site is built.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 repository=$PWD
 target=$(cd "${CARGO_TARGET_DIR:-target}" && pwd)
 tier=${1:-all}
-[ $# -gt 0 ] && shift
+[ $# = 0 ] || shift
+session=$(mktemp -d)
+trap 'rm -rf "$session"' EXIT
 
 # The anchors of a page, as GitHub and mdBook make them of headings.
 anchors() {
@@ -70,6 +72,7 @@ if [ $# = 0 ]; then
         README.md docs src interpose tools include tests/headers tests/whole_programs | sort -u)
     if [ $failed = 1 ]; then exit 1; fi
     echo "links: $(pages | wc -l) pages"
+    if command -v mdbook >/dev/null; then mdbook build -d "$session/site" docs; else echo "no mdbook: site not built"; fi
 fi
 if [ "$tier" = links ]; then exit; fi
 
@@ -77,9 +80,6 @@ if [ "$tier" = first ]; then profile=checked; else profile=release; fi
 PATH=$target/$profile:$PATH
 . LD_PRELOAD-examples/settings
 export PATH
-
-session=$(mktemp -d)
-trap 'rm -rf "$session"' EXIT
 
 # The marked blocks of a page, one a file: FOLDER/00-here or FOLDER/01-repository, and so on.
 blocks() {
