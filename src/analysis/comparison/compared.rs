@@ -6,7 +6,7 @@ use super::{crossing, hodges_lehmann, holm, mean, rank_sum, relative, superiorit
 /// Which test is made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Test {
-    /// Of Wilcoxon, Mann and Whitney, as Hunold and Carpen-Amarie have it: on the ranks, so it asks nothing of the
+    /// Of Wilcoxon, Mann and Whitney (Hunold & Carpen-Amarie 2016, 6.2): on the ranks, so it asks nothing of the
     /// distribution. With few runs a side it cannot find anything.
     Wilcoxon,
     /// Of Welch: on the means of the runs' averages. These are nearly normal as medians of many repetitions, and few

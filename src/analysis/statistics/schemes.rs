@@ -1,6 +1,6 @@
 //! The numbers that MPI benchmarks print, out of one and the same trace.
 //!
-//! Seed 000 (Hunold and Carpen-Amarie) lists how benchmarks measure (MS1 to MS4, its table III) and what they make of
+//! Hunold & Carpen-Amarie (2016, 2) list how benchmarks measure (MS1 to MS4, its table III) and what they make of
 //! it (PS5 to PS8, its table IV, and the text of section 2 on MPIBlib, mpicroscope and OSU, here PS2 to PS4). The
 //! outcome of a scheme is here what its benchmark would have printed for these repetitions.
 

@@ -1,4 +1,4 @@
-//! Four columns, the thesis' melt (seed thesis of Roth, section 3.4): iteration id, MPI rank, metric name, value.
+//! Four columns, the long form (Roth 2021, 3.4): iteration id, MPI rank, metric name, value.
 //!
 //! One operation a file, as the rows do not name it. Repetitions that a rank lacks are left out: a reader that takes
 //! the maximum over the ranks would take it over too few.
