@@ -1,6 +1,6 @@
 # The chores of this repository, all of them; each is a script or a cargo command that can be called without make as well.
 
-.PHONY: help build test test-all test-one soak bench format lint docs functions gallery libraries first-run
+.PHONY: help build test test-all test-one soak bench format lint docs book functions gallery libraries first-run
 
 help: # This list
 	@sed -n 's/^\([a-z-]*\):.* # /\1\t/p' Makefile | expand -t 12
@@ -32,6 +32,9 @@ lint: # What clippy says, as the tests ask it
 docs: # The API pages, and the commands in the documentation
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps
 	tests/documentation.sh
+
+book: # The pages as a site with search, in target/book; needs mdbook
+	mdbook build docs
 
 functions: # Makes docs/functions.md anew from the table of functions
 	cargo run -q -p mpitrace-headers --example functions > docs/functions.md

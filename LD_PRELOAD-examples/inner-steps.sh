@@ -1,6 +1,6 @@
 #!/bin/bash
 # Time per repetition of two steps inside a library below the application, which counts and times by include/mpitrace.h.
-# The first 16 repetitions go through slots that nobody has touched before.
+# The first 16 repetitions go through slots that were not touched before.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . LD_PRELOAD-examples/settings

@@ -1,5 +1,5 @@
 /* A library of its own below an application: it hands out slots of a ring, as a transport does. Slots are checked, then taken; both steps
- * are timed. The first time round the slots lie in pages and cache lines that nobody has touched: those repetitions take longer, and
+ * are timed. The first time round the slots lie in pages and cache lines that were not touched before: those repetitions take longer, and
  * the trace shows in which step. */
 #include "mpitrace.h"
 #include "inner_steps.h"

@@ -1,4 +1,4 @@
-/* What one MPI_Allreduce of 8 bytes on MPI_COMM_SELF takes, two bare time stamps, an MPI_Send to nobody, an
+/* What one MPI_Allreduce of 8 bytes on MPI_COMM_SELF takes, two bare time stamps, an MPI_Send to MPI_PROC_NULL, an
  * MPI_Sendrecv of 8 bytes with this rank itself, an addition to a counter and a timer of include/mpitrace.h, a region,
  * and reading three events of the kernel: ns, the median of BLOCKS blocks of CALLS calls each. They are measured in
  * turn, so that the machine's speed is the same for all.

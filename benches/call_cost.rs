@@ -5,7 +5,8 @@
 //! counters inside the stack, and with every performance variable that the library has, in turn; what a row adds is the
 //! median of the differences to the untraced run of the same turn, and stands beside two bare time stamps of the same
 //! process. The prototype is a wrapper written by hand, which does the least that a tracer can do. A plain loop of 10^6
-//! calls fills arrays that have no memory yet. Then what code inside the stack pays for its counters, timers and regions. `MPICC` names other compilers.
+//! calls fills arrays that have no memory yet. Then what code inside the stack pays for its counters, timers and
+//! regions. `MPICC` names other compilers.
 
 #[allow(dead_code, reason = "the companion is of no interest here")]
 #[path = "../tests/whole_programs/support/binaries.rs"]
@@ -101,7 +102,7 @@ fn prototype(scratch: &Path) -> PathBuf {
 struct Times {
     call: f64,
     pair: f64,
-    /// A send to nobody, and one to the rank itself with its receive.
+    /// A send to MPI_PROC_NULL, and one to the rank itself with its receive.
     messages: [f64; 2],
     /// Adding to a counter, a timer started and stopped, a region begun and ended.
     inner: [f64; 3],
@@ -119,7 +120,7 @@ fn measure(compiler: &str, subjects: &Subjects) {
     let pair = median(runs.iter().flatten().map(|times| times.pair).collect());
     let untraced = |what: fn(&Times) -> f64| median(runs[0].iter().map(what).collect());
     println!(
-        "{compiler}: two bare time stamps {pair:.1}, untraced call {:.1}, send to nobody {:.1}, \
+        "{compiler}: two bare time stamps {pair:.1}, untraced call {:.1}, send to MPI_PROC_NULL {:.1}, \
          message to itself {:.1}",
         untraced(|times| times.call),
         untraced(|times| times.messages[0]),

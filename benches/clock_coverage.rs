@@ -1,19 +1,19 @@
 //! How often the stated errors hold: `cargo bench --bench clock_coverage`.
 //!
 //! The errors of one run are nearly one draw, so each run counts once: `RUNS` (2000) short ones of two ranks, one of
-//! them with a pretended clock, and of each the error of the entry in the middle of its calls. Prints how many lay
+//! them with a simulated clock, and of each the error of the entry in the middle of its calls. Prints how many lay
 //! within their 95 % interval, and within their hard bounds; and how large the errors were as shares of half the
 //! distance between the hard bounds, which is what an asymmetry of the ways is a share of. `MPICC` and `MPIRUN` name
 //! another MPI. With `NODES=2` each rank has a virtual node of its own, and messages go by TCP. `VERBOSE=1` prints each
 //! run, `TRACES` names a folder that keeps the traces, so that another version can estimate their clocks.
 
-mod pretending;
+mod simulated;
 
 use std::path::Path;
 
 use mpitrace::clock::{Clock, error_of_entry};
 use mpitrace::reader::Trace;
-use pretending::{Program, variable};
+use simulated::{Program, variable};
 
 fn main() {
     let Some(program) = Program::compile() else { return };

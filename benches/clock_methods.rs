@@ -1,18 +1,18 @@
 //! The methods of clock synchronisation on the same program, with the truth beside them:
 //! `cargo bench --bench clock_methods`.
 //!
-//! Two ranks, of which one has a pretended clock: seconds off, and drifting. For each method a run of `SECONDS` (60),
+//! Two ranks, of which one has a simulated clock: seconds off, and drifting. For each method a run of `SECONDS` (60),
 //! and how wrong its global time was in the first second, around 20 s, around 60 s and in the last second. `MPICC` and
-//! `MPIRUN` name another MPI, `CLOCK` another pretended clock, `METHODS` fewer methods. With `NODES=2` each rank has a
+//! `MPIRUN` name another MPI, `CLOCK` another simulated clock, `METHODS` fewer methods. With `NODES=2` each rank has a
 //! virtual node of its own, and messages go by TCP.
 
-mod pretending;
+mod simulated;
 
 use std::path::Path;
 
 use mpitrace::clock::{Clock, Truth};
 use mpitrace::reader::Trace;
-use pretending::{Program, variable};
+use simulated::{Program, variable};
 
 const METHODS: &str = "skampi netgauge jk hca hca2 hca3 h2hca linear joint";
 const CLOCK: &str = "1:offset_ns=1.5e9,ppm=37";
@@ -42,7 +42,7 @@ fn row(method: &str, seconds: f64, path: &Path) {
         let truth = Truth::between(&trace, &clock, from * 1e9, (from + 1.0) * 1e9);
         truth.map_or_else(|| "-".to_owned(), |truth| format!("{:.0} / {:.0}", truth.max_ns, truth.rms_ns))
     };
-    let whole = Truth::of(&trace, &clock).expect("a pretended clock");
+    let whole = Truth::of(&trace, &clock).expect("a simulated clock");
     println!(
         "| {method} | {:.2} | {} | {} | {} | {} | {:.0} / {:.0} | {} | {} |",
         clock.sync_ns / 1e6,

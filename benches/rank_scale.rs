@@ -1,10 +1,10 @@
 //! What the tracer costs a rank of a world of up to 10^5 ranks: `cargo bench --bench rank_scale`.
 //!
-//! One rank, rank 0, on an MPI library that pretends the others (tests/programs/mock_ranks.c): its group functions take
-//! the time that Open MPI's take, its messages and collectives none. So what is measured is the tracer's own time, and
-//! its use of the library's local functions. Each world runs with the tracer and without it in turn; what is shown are
-//! medians of the differences, and the ratio of the largest world to the smallest. Rank 0 does more than any other at
-//! Finalize: it writes the table of all parts.
+//! One rank, rank 0, on an MPI library that simulates the others (tests/programs/mock_ranks.c): its group functions
+//! take the time that Open MPI's take, its messages and collectives none. So what is measured is the tracer's own time,
+//! and its use of the library's local functions. Each world runs with the tracer and without it in turn; what is shown
+//! are medians of the differences, and the ratio of the largest world to the smallest. Rank 0 does more than any other
+//! at Finalize: it writes the table of all parts.
 //!
 //! `MPICC` names a compiler for the standard's interface (default: `mpicc_abi` of tests/mpi/install.sh), `RANKS` the
 //! worlds.

@@ -238,7 +238,7 @@ fn status(name: &str) -> u64 {
 /// The sum of the file's words, mapped anew: what no reader can be faster than.
 fn read(path: &Path, processors: usize) -> u64 {
     let file = File::open(path).expect("the trace was just written");
-    // SAFETY: nobody else knows the file.
+    // SAFETY: no other process knows the file.
     let map = unsafe { Mmap::map(&file) }.expect("it can be mapped");
     let words: &[u64] = bytemuck::cast_slice(&map);
     let sum = |words: &[u64]| words.iter().fold(0u64, |sum, word| sum.wrapping_add(*word));

@@ -1,24 +1,85 @@
 #!/bin/bash
-# Runs the commands in README.md and docs/ that are marked for it: the fenced block after a line `<!-- run -->`.
+# Checks the links of README.md, CONTRIBUTING.md and docs/, and runs the commands that are marked for it: the fenced
+# block after a line `<!-- run -->`.
 #
-#   tests/documentation.sh first   with what the tests were built with, in target/checked; blocks for the repository,
-#                                  which build and measure, are left out
-#   tests/documentation.sh all     (or nothing) each of them, with target/release
+#   tests/documentation.sh first          with what the tests were built with, in target/checked; blocks for the
+#                                         repository, which build and measure, are left out
+#   tests/documentation.sh all            (or nothing) each of them, with target/release
+#   tests/documentation.sh links          only the links
+#   tests/documentation.sh first PAGE...  the commands of these pages
 #
 # Each page is one session: its blocks run in order, each under `bash -e`, in a fresh folder that holds `program`, a
-# small MPI program, with mpitrace on the PATH. A block after `<!-- run in the repository -->` runs in the repository.
+# small MPI program, and the repository's LD_PRELOAD-examples and include, with mpitrace on the PATH. A block after
+# `<!-- run in the repository -->` runs in the repository.
+#
+# Links: each relative link leads to a file, and its part after # to a heading there; each page of docs/ is in
+# docs/SUMMARY.md; each key of a citation is in docs/references.md. Where mdbook is on the path, the site is built.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 repository=$PWD
 target=$(cd "${CARGO_TARGET_DIR:-target}" && pwd)
 tier=${1:-all}
+[ $# = 0 ] || shift
+session=$(mktemp -d)
+trap 'rm -rf "$session"' EXIT
+
+# The anchors of a page, as GitHub and mdBook make them of headings.
+anchors() {
+    sed -n '/^```/,/^```/d; s/^##* //p' "$1" | tr '[:upper:]' '[:lower:]' | sed 's/[^[:alnum:] _-]//g; s/ /-/g'
+}
+
+# links PAGE: says which of its links lead nowhere; 1 if there is one.
+links() {
+    local page=$1 link file anchor failed=0
+    while read -r link; do
+        case $link in http*: | http*:* | mailto:*) continue ;; esac
+        file=${link%%#*} anchor=
+        case $link in *#*) anchor=${link#*#} ;; esac
+        if [ -z "$file" ]; then file=$page; else file=$(dirname "$page")/$file; fi
+        if [ ! -e "$file" ]; then
+            echo "$page: the link $link leads to no file"
+            failed=1
+        elif [ -n "$anchor" ] && ! anchors "$file" | grep -qxF -e "$anchor"; then
+            echo "$page: the link $link leads to no heading"
+            failed=1
+        fi
+    done < <(sed '/^```/,/^```/d; s/`[^`]*`//g' "$page" | grep -oP '\]\(\K[^) ]+' || true)
+    return $failed
+}
+
+pages() { find README.md CONTRIBUTING.md docs -name '*.md' | LC_ALL=C sort; }
+
+if [ $# = 0 ]; then
+    failed=0
+    while read -r page; do
+        links "$page" || failed=1
+        case $page in
+            docs/SUMMARY.md) ;;
+            docs/*)
+                if ! grep -qF "(${page#docs/})" docs/SUMMARY.md; then
+                    echo "$page is not in docs/SUMMARY.md"
+                    failed=1
+                fi
+                ;;
+        esac
+    done < <(pages)
+    while read -r key; do
+        if ! grep -qF "| [$key] |" docs/references.md; then
+            echo "[$key] is not in docs/references.md"
+            failed=1
+        fi
+    done < <(grep -rhoP --include='*.rs' --include='*.h' --include='*.md' '\[\K[A-Z][A-Za-z]+(19|20)\d\d(?=[],])' \
+        README.md docs src interpose tools include tests/headers tests/whole_programs | sort -u)
+    if [ $failed = 1 ]; then exit 1; fi
+    echo "links: $(pages | wc -l) pages"
+    if command -v mdbook >/dev/null; then mdbook build -d "$session/site" docs; else echo "no mdbook: site not built"; fi
+fi
+if [ "$tier" = links ]; then exit; fi
+
 if [ "$tier" = first ]; then profile=checked; else profile=release; fi
 PATH=$target/$profile:$PATH
 . LD_PRELOAD-examples/settings
 export PATH
-
-session=$(mktemp -d)
-trap 'rm -rf "$session"' EXIT
 
 # The marked blocks of a page, one a file: FOLDER/00-here or FOLDER/01-repository, and so on.
 blocks() {
@@ -32,8 +93,8 @@ blocks() {
 }
 
 count=0
-for page in README.md CONTRIBUTING.md docs/*.md; do
-    [ -e "$page" ] || continue
+if [ $# = 0 ]; then mapfile -t chosen < <(pages); else chosen=("$@"); fi
+for page in "${chosen[@]}"; do
     blocks_of_page=$session/blocks/$page
     folder=$session/$page
     mkdir -p "$blocks_of_page" "$folder"
@@ -47,7 +108,10 @@ for page in README.md CONTRIBUTING.md docs/*.md; do
                 ;;
             *)
                 place=$folder
-                [ -e "$folder/program" ] || mpicc -O1 -o "$folder/program" LD_PRELOAD-examples/repetitions.c
+                if [ ! -e "$folder/program" ]; then
+                    mpicc -O1 -o "$folder/program" LD_PRELOAD-examples/repetitions.c
+                    ln -s "$repository/LD_PRELOAD-examples" "$repository/include" "$folder"
+                fi
                 ;;
         esac
         echo "-- $page:" "$(head -n 1 "$block")"

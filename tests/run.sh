@@ -137,6 +137,7 @@ examples() {
 examples_as_tested() {
     mkdir -p "$target/tests/examples"
     ln -sfn "$target/$profile" "$target/tests/examples/release"
+    ln -sfn "$target/mpi" "$target/tests/examples/mpi"
     examples "$target/tests/examples"
 }
 

@@ -1,5 +1,5 @@
-//! How wrong `hca3` and `joint` are, and how long they take, on up to a million nodes: a simulation, since nobody has
-//! them at hand. `cargo bench --bench clock_scale`.
+//! How wrong `hca3` and `joint` are, and how long they take, on up to a million nodes: a simulation, since no machine
+//! here has them at hand. `cargo bench --bench clock_scale`.
 //!
 //! A replay of the messages of one synchronisation, node by node and round by round: a round of a pair begins when both
 //! are free, and every way takes `BASE_NS`, an exponential `JITTER_NS` and, in `TAIL_SHARE` of all cases, an

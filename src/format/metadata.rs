@@ -1,4 +1,4 @@
-//! The run metadata (Hunold & Carpen-Amarie's experimental factors, table VI): names and values as text.
+//! The run metadata (Hunold & Carpen-Amarie 2016, table VI): names and values as text.
 //!
 //! Stored as: the number of pairs, then for each pair the name and the value, a text being its length in bytes and its
 //! UTF-8 bytes; numbers are varints (7 bits a byte, least first, top bit: more follow). That is what postcard makes of

@@ -144,7 +144,7 @@ pub fn read_with<'a>(
             return Err(damaged("has spilled records under a pretended clock"));
         }
         pretend(&mut rank, strings, &mut columns)
-            .ok_or_else(|| damaged("has a pretended clock that cannot be read"))?;
+            .ok_or_else(|| damaged("has a simulated clock that cannot be read"))?;
     }
 
     let (mut spilled, of_spilled) = spilled.unzip();
@@ -302,8 +302,8 @@ fn spilled_records(
 /// The place of the column of operations among [`COLUMNS`] and [`LIVE_COLUMNS`].
 const OPERATION: usize = 4;
 
-/// Turns true ticks into those of the rank's pretended clock, and keeps the true ones beside them. The way of a call
-/// knows nothing of pretended clocks; what is probed reads them already.
+/// Turns true ticks into those of the rank's simulated clock, and keeps the true ones beside them. The way of a call
+/// knows nothing of simulated clocks; what is probed reads them already.
 fn pretend(rank: &mut RankHeader, strings: &[u8], columns: &mut Vec<Column<'_>>) -> Option<()> {
     let clock = crate::strings::text(strings, rank.pretended).and_then(|text| SimulatedClock::parse(&text))?;
     let (epoch, hz) = (rank.pretended_epoch, rank.pretended_hz);

@@ -1,6 +1,6 @@
 //! The names of the files by which the ranks of a node meet, in shared memory or in a temporary folder.
 
-/// How the names of all of them begin, whoever's they are.
+/// How the names of all of them begin, of any user.
 pub const ANY_PREFIX: &str = "mpitrace-";
 /// How the name of a live segment ends.
 pub const SEGMENT: &str = ".segment";

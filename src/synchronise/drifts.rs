@@ -45,7 +45,8 @@ fn map_of_line(found: &[Offset]) -> AffineMap {
     }
 }
 
-/// The drift between a pair, as HCA learns it (seed 000, algorithm 4); the server's clock is seen through `map`.
+/// The drift between a pair, as HCA learns it (Hunold & Carpen-Amarie 2016, algorithm 4); the server's clock is seen
+/// through `map`.
 fn learn(peers: &mut impl Peers, server: usize, fit_points: u32, exchanges: u32) -> AffineMap {
     let round_trip = exchange::mean_round_trip(&ping(peers, server, exchanges));
     let found: Vec<Offset> = (0..fit_points)

@@ -42,21 +42,22 @@ pub struct Offset {
     pub difference: i64,
 }
 
-/// SKaMPI's way: the middle of the tightest bounds of all exchanges (seed 000, algorithm 7).
+/// SKaMPI's way: the middle of the tightest bounds of all exchanges (Hunold & Carpen-Amarie 2016, algorithm 7).
 pub fn skampi(exchanges: &[Exchange]) -> Option<Offset> {
     let lower = exchanges.iter().map(Exchange::lower).max()?;
     let upper = exchanges.iter().map(Exchange::upper).min()?;
     Some(Offset { at: exchanges.last()?.received, difference: lower + (upper - lower) / 2 })
 }
 
-/// Netgauge's and Score-P's way: the middle of the exchange that took the least time (seed 000, algorithm 12).
+/// Netgauge's and Score-P's way: the middle of the exchange that took the least time (Hunold & Carpen-Amarie 2016,
+/// algorithm 12).
 pub fn least_round_trip(exchanges: &[Exchange]) -> Option<Offset> {
     let best = exchanges.iter().min_by_key(|exchange| exchange.round_trip())?;
     Some(Offset { at: best.received, difference: best.middle() })
 }
 
 /// Jones and Koenig's way, HCA's too: the median of what the exchanges say when each answer is taken to have been half
-/// of the mean round trip on its way (seed 000, algorithms 4 and 15).
+/// of the mean round trip on its way (Hunold & Carpen-Amarie 2016, algorithms 4 and 15).
 pub fn median_at_half(exchanges: &[Exchange], mean_round_trip: f64) -> Option<Offset> {
     let half = (mean_round_trip / 2.0).round() as i64;
     let mut offsets: Vec<Offset> = exchanges
@@ -68,7 +69,7 @@ pub fn median_at_half(exchanges: &[Exchange], mean_round_trip: f64) -> Option<Of
 }
 
 /// The mean of the round trips without outliers, which are those beyond 1.5 interquartile ranges above the third
-/// quartile (seed 000, algorithm 17).
+/// quartile (Hunold & Carpen-Amarie 2016, algorithm 17).
 pub fn mean_round_trip(exchanges: &[Exchange]) -> f64 {
     let mut trips: Vec<u64> = exchanges.iter().map(Exchange::round_trip).collect();
     trips.sort_unstable();

@@ -8,13 +8,13 @@ use std::sync::LazyLock;
 pub enum Method {
     /// No synchronisation: CLOCK_REALTIME stands between the domains.
     None,
-    /// Offsets only, the root with each in turn (seed 000, algorithms 7 and 8).
+    /// Offsets only, the root with each in turn (Hunold & Carpen-Amarie 2016, algorithms 7 and 8).
     Skampi,
-    /// Offsets only, summed over a tree (seed 000, algorithms 11 and 12).
+    /// Offsets only, summed over a tree (Hunold & Carpen-Amarie 2016, algorithms 11 and 12).
     Netgauge,
-    /// Offset and drift, the root with each in turn (seed 000, algorithm 15).
+    /// Offset and drift, the root with each in turn (Hunold & Carpen-Amarie 2016, algorithm 15).
     Jk,
-    /// Drifts over a tree, then offsets with the root in turn (seed 000, algorithms 2 to 4).
+    /// Drifts over a tree, then offsets with the root in turn (Hunold & Carpen-Amarie 2016, algorithms 2 to 4).
     Hca,
     /// Drifts and offsets over a tree (the same, with `hierarchical_intercepts`).
     Hca2,

@@ -4,8 +4,9 @@ use mpitrace_format::ticks::AffineMap;
 
 use crate::Peers;
 
-/// In the round of this distance of a binary tree: who a rank has to do with, and whether it is the client. Ranks
-/// beyond the largest power of two have a round of their own (`distance` that power), as in seed 000, algorithm 3.
+/// In the round of this distance of a binary tree: a rank's partner, and whether it is the client. Ranks
+/// beyond the largest power of two have a round of their own (`distance` that power), as in Hunold & Carpen-Amarie
+/// 2016, algorithm 3.
 pub(crate) fn partner(rank: usize, size: usize, distance: usize) -> Option<(usize, bool)> {
     let power = largest_power(size);
     if distance == power {

@@ -250,7 +250,7 @@ static void handler(MPI_Comm *comm, int *error, ...)
     handled += strcmp(name, "handled") ? 100 : 1;
 }
 
-/* Every rank makes the same mistakes, so that nobody waits. */
+/* Every rank makes the same mistakes, so that no rank waits. */
 static void mistakes(void)
 {
     MPI_Comm comm = named("handled"), returning = named("returning");

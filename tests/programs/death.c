@@ -1,5 +1,5 @@
 /* death HOW: 50 Allreduces, and then rank 1 dies while the others are in the 51st.
- *   kill    by SIGKILL, which nobody can catch
+ *   kill    by SIGKILL, which cannot be caught
  *   segv    by a wild pointer
  *   abort   by MPI_Abort with the code 3
  *   exit    by exit(4), without MPI_Finalize

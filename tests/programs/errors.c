@@ -1,5 +1,5 @@
 /* Wrong arguments under MPI_ERRORS_RETURN: the program sees the error classes that it would see without the tracer, and
- * goes on. Every rank makes the same mistakes, so that nobody waits. No negative count in a reduction: MPICH 4 and 5
+ * goes on. Every rank makes the same mistakes, so that no rank waits. No negative count in a reduction: MPICH 4 and 5
  * don't check that one, and die of it. */
 #include "report.h"
 

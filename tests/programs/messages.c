@@ -57,7 +57,7 @@ static void non_blocking(void)
     }
 }
 
-/* Kind 2: persistent requests, 4 x 30 bytes, and one start that sends to nobody. */
+/* Kind 2: persistent requests, 4 x 30 bytes, and one start that sends to MPI_PROC_NULL. */
 static void persistent(void)
 {
     MPI_Request requests[3];
@@ -73,7 +73,7 @@ static void persistent(void)
     for (int i = 0; i < 3; i++) MPI_Request_free(&requests[i]);
 }
 
-/* Kind 3: Sendrecv and Sendrecv_replace, 2 x 40 bytes, and one of each to nobody. */
+/* Kind 3: Sendrecv and Sendrecv_replace, 2 x 40 bytes, and one of each to MPI_PROC_NULL. */
 static void both(void)
 {
     MPI_Status status;

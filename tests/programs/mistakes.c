@@ -1,5 +1,5 @@
 /* Every kind of wrong argument under MPI_ERRORS_RETURN: what each call returns is reported by class and text, and a
- * good call follows each. Every rank makes the same mistakes, so that nobody waits. The arguments are the names of
+ * good call follows each. Every rank makes the same mistakes, so that no rank waits. The arguments are the names of
  * those to leave out, where a library does not report them but crashes or waits forever. */
 #include "checksum.h"
 

@@ -20,7 +20,7 @@ static void dissemination(void)
             (world_rank - distance + world_size) % world_size, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
 
-/* Sleeps for most of the time: on a busy machine who has slept is soon let in again, who has not is sent away. */
+/* Sleeps for most of the time: on a busy machine a process that has slept runs soon again, one that has not is descheduled. */
 static void wait_for(double start)
 {
     double sleep = start - now() - 0.0003;

@@ -62,8 +62,8 @@ fn late(case: &Case) {
     assert!(strong("delta", 0.33) && strong("median", 1e6), "{separation:#}");
 }
 
-/// What the ranks lost is lost to rank 1: 20 sleeps of 150 ms. A third of that is left also where the other rank is kept
-/// from its processor meanwhile.
+/// What the ranks lost is lost to rank 1: 20 sleeps of 150 ms. A third of that is left also where the other rank is
+/// kept from its processor meanwhile.
 #[track_caller]
 fn lost_to_rank_1(outcome: &Outcome) {
     let told = told(outcome, &["summary", "--json"]);
@@ -102,7 +102,7 @@ fn mismatch(case: &Case) {
 
 /// What calls and messages there were tells how the ranks are synchronised, but for a time that they wait for: on a
 /// busy machine that cannot be told from none. With `MPITRACE_IDLE=1`, where nothing else runs, it must be, too; in
-/// simulated time the tests of the audit prove it.
+/// simulated time the tests of the check prove it.
 fn synchronised(case: &Case) {
     let methods = [
         // The program's, what it is, and what it may look like on a busy machine.
@@ -115,19 +115,19 @@ fn synchronised(case: &Case) {
     ];
     for (method, expected) in methods {
         let launch = case.launch(2, "synchronised.c").arg(method).trace().set("MPITRACE_EVENTS", "messages");
-        let told = told(&launch.run(), &["stats", "--audit", "--json"]);
-        let audit = &of_allreduce(&told)["audit"];
-        let found = audit["synchronisation"].as_str().unwrap_or_default();
+        let told = told(&launch.run(), &["stats", "--synchronisation-check", "--json"]);
+        let check = &of_allreduce(&told)["synchronisation_check"];
+        let found = check["synchronisation"].as_str().unwrap_or_default();
         let expected = if tiers::is_idle() { &expected[..1] } else { &expected[..] };
-        assert!(expected.contains(&found), "{method}: {audit:#}");
-        assert_eq!(audit["share"], 1.0, "calls and messages are before each: {method}: {:#}", audit["sentences"]);
-        let spread = |key: &str| audit[key]["median_ns"].as_f64();
-        assert!(spread("start").is_some_and(|apart| apart >= 0.0), "{method}: {audit:#}");
+        assert!(expected.contains(&found), "{method}: {check:#}");
+        assert_eq!(check["share"], 1.0, "calls and messages are before each: {method}: {:#}", check["sentences"]);
+        let spread = |key: &str| check[key]["median_ns"].as_f64();
+        assert!(spread("start").is_some_and(|apart| apart >= 0.0), "{method}: {check:#}");
         let has_barrier = ["barrier", "double", "round"].contains(&method);
         assert_eq!(spread("barrier_exit").is_some(), has_barrier, "{method}");
         if method == "window" && found == "window" {
             // What lies on a grid at all lies on this one, as close as one has to lie: to a hundredth of a window.
-            let width = audit["window"]["width_ns"].as_f64().expect("a width");
+            let width = check["window"]["width_ns"].as_f64().expect("a width");
             assert!((width / 5e6 - 1.0).abs() < 1e-2, "{width}");
         }
     }

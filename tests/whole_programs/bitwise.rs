@@ -193,7 +193,7 @@ fn mistakes(ranks: u64, kinds: &Kinds) -> Vec<Want> {
 }
 
 /// MPICH 5 takes a mistake for mended when an error handler of the program's own has returned: the call returns
-/// success, so that nobody behind it can tell.
+/// success, so that code behind it does not notice.
 fn forgiven_mistakes(ranks: u64, kinds: &Kinds) -> Vec<Want> {
     let on = |function, bytes| want(function, "handled", ranks).of(bytes, kinds.double);
     let minus_one = 8_u64.wrapping_neg();

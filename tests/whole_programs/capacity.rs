@@ -60,7 +60,7 @@ fn ring(case: &Case) {
     for rank in 0..2 {
         assert_eq!(trace.repetitions(0, rank), ((900..1000).collect(), vec![]), "rank {rank}");
     }
-    // Without the first repetition nobody knows where the warm-up began.
+    // Without the first repetition the start of the warm-up is not known.
     let categories = &trace.categorize(&[])[0];
     let counts = &categories.counts;
     assert_eq!((categories.first_repetition, counts.first, counts.warmup), (900, 0, 0));

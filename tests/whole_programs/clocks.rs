@@ -1,7 +1,7 @@
 //! Global time: which ranks share a clock, and how wrong the time of the others is where the truth is known.
 //!
 //! How exact a method is, benches/clock_methods.rs measures, and the tests of the solver prove in simulated time. Here
-//! the pretended clocks are a thousand seconds apart, so that a wrong sign, a lost map or a wrong scale shows and no
+//! the simulated clocks are a thousand seconds apart, so that a wrong sign, a lost map or a wrong scale shows and no
 //! load of the machine does; beyond that an error may be as large as the run itself says.
 
 use crate::support::trace::{Row, Synchronised};
@@ -13,7 +13,7 @@ const FAMILIES: On = On::Only(&["ompi4", "mpich4", "mpich5-abi"]);
 
 pub const TESTS: &[Test] = &[
     Test::new("of_one_machine_are_one_that_is_tested", one_machine),
-    Test::new("that_are_pretended_are_found_by_every_method", every_method).on(FAMILIES),
+    Test::new("that_are_simulated_are_found_by_every_method", every_method).on(FAMILIES),
     Test::new("are_estimated_again_by_other_methods_out_of_the_same_probes", again).on(FAMILIES),
     Test::new("of_four_ranks_in_three_domains_are_found", three_domains),
     Test::new("of_eight_ranks_are_found_by_every_tree", eight_ranks).on(On::Only(&["ompi4", "ompi5"])),
@@ -30,7 +30,7 @@ pub const TESTS: &[Test] = &[
 ];
 
 const TWO: &str = "1:offset_ns=1e12,ppm=37";
-/// A tenth of what the pretended clocks are apart; nothing here runs for so long.
+/// A tenth of what the simulated clocks are apart; nothing here runs for so long.
 const WRONG_NS: f64 = 1e11;
 
 fn ticking(case: &Case, ranks: u32, calls: u32, clock: &str, settings: &[(&str, &str)], what: &str) -> Outcome {
@@ -118,8 +118,8 @@ fn eight_ranks(case: &Case) {
 }
 
 /// The repetitions that the tracer says it has delayed.
-fn disturbed(rows: &[Row], rank: u64) -> usize {
-    rows.iter().filter(|row| row.rank == rank && row.disturbed).count()
+fn perturbed(rows: &[Row], rank: u64) -> usize {
+    rows.iter().filter(|row| row.rank == rank && row.perturbed).count()
 }
 
 fn resync(case: &Case) {
@@ -131,8 +131,8 @@ fn resync(case: &Case) {
     assert!(clock.synchronisations >= 3, "{clock:?}");
     let rows = outcome.trace.dump(&[]);
     for rank in 0..2 {
-        let marked = disturbed(&rows, rank) as u64;
-        assert!(marked >= clock.synchronisations - 2, "{marked} disturbed on rank {rank}: {clock:?}");
+        let marked = perturbed(&rows, rank) as u64;
+        assert!(marked >= clock.synchronisations - 2, "{marked} perturbed on rank {rank}: {clock:?}");
     }
 }
 
@@ -217,7 +217,7 @@ fn live_time(case: &Case) {
             let (least, largest): (f64, f64) = (least.parse().expect("ns"), largest.parse().expect("ns"));
             assert_eq!(traced, "traced");
             assert!(least > 0.0, "time goes forward: {}", outcome.stdout);
-            // A rank may be late after a barrier, but not by a share of what the pretended clock is ahead.
+            // A rank may be late after a barrier, but not by a share of what the simulated clock is ahead.
             assert!(largest < WRONG_NS, "{}", outcome.stdout);
         }
     }

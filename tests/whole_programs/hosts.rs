@@ -9,12 +9,12 @@ pub const TESTS: &[Test] = &[
     Test::new("that_share_a_kernel_but_no_memory_have_a_clock_each", separate_memory)
         .on(On::Only(&["ompi4"]))
         .where_permitted(two_hosts),
-    Test::new("with_pretended_clocks_are_synchronised_over_tcp", pretended)
+    Test::new("with_simulated_clocks_are_synchronised_over_tcp", simulated)
         .on(On::Only(&["ompi4"]))
         .where_permitted(two_hosts),
 ];
 
-/// A tenth of what the pretended clocks are apart, which no load of the machine comes near.
+/// A tenth of what the simulated clocks are apart, which no load of the machine comes near.
 const WRONG_NS: f64 = 1e11;
 
 fn script() -> OsString {
@@ -54,7 +54,7 @@ fn separate_memory(case: &Case) {
     assert!(synchronised(case, &[]).error_ns.max.is_some_and(|error| error > 0.0));
 }
 
-fn pretended(case: &Case) {
+fn simulated(case: &Case) {
     let clock = synchronised(case, &[("MPITRACE_TEST_CLOCK", "1:offset_ns=1e12,ppm=37")]);
     let truth = clock.truth.as_ref().unwrap_or_else(|| panic!("no truth in {clock:?}"));
     assert_eq!(truth.hard_bounds_held, Some(true), "{clock:?}");

@@ -71,7 +71,7 @@ fn assert_said(outcome: &Outcome, text: &str, others: &[&str]) {
     assert!(more.is_empty(), "{more:#?}");
 }
 
-const ROOM: &str = "no room left for the live records";
+const ROOM: &str = "no room left for the trace buffer";
 const WRITTEN: &str = "traced into";
 const NOT_WRITTEN: &str = "cannot write";
 const LOST: &str = "except those in private memory, which are lost";
@@ -268,7 +268,7 @@ fn no_folder(case: &Case) {
     assert_eq!(traced.code == 0, plain.code == 0, "{}\n{}", traced.stderr, plain.stderr);
     if plain.code == 0 {
         traced.same_as(&plain);
-        assert_said(&traced, "they lie in private memory", &[WRITTEN]);
+        assert_said(&traced, "it is in private memory", &[WRITTEN]);
         assert_eq!((traced.trace.info().records, traced.trace.info().complete), (2002, true));
     }
 }

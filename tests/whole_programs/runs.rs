@@ -48,7 +48,7 @@ fn shuffled(case: &Case) {
         before.push("--and".into());
         let done = case.launch(2, "repeat.c").arg("100").run_under(&before);
         assert_eq!(done.code, 0, "{}", done.stderr);
-        assert_eq!(done.lines_with("--seed 3 gives it again").len(), 1, "{}", done.stderr);
+        assert_eq!(done.lines_with("--seed 3 repeats it").len(), 1, "{}", done.stderr);
         let labels = done.lines_with("mpitrace: run ").into_iter();
         labels.map(|line| line.rsplit(' ').next().expect("a label").to_owned()).collect()
     };
@@ -87,7 +87,7 @@ fn there(case: &Case) {
     words.extend(case.launch(2, "repeat.c").command(&output));
     let refused = mpitrace(&words[1..]);
     assert_refused(&refused, "a trace that is there");
-    assert!(refused.stderr.contains("x.2.mpitrace: is there already"), "{}", refused.stderr);
+    assert!(refused.stderr.contains("x.2.mpitrace: already exists"), "{}", refused.stderr);
     assert!(!case.folder.join("x.1.mpitrace").exists());
     for wrong in [&["--runs", "0"][..], &["--seed", "3"], &["--runs", "2"]] {
         assert_refused(&mpitrace(&[&["run"], wrong, &["--", "--and", "true"]].concat()), &format!("{wrong:?}"));
@@ -124,7 +124,7 @@ fn signal(case: &Case) {
     while started() == 0 && child.try_wait().expect("its state").is_none() {
         std::thread::sleep(Duration::from_millis(10));
     }
-    // SAFETY: kill takes two integers; the process is a child that nobody has waited for yet.
+    // SAFETY: kill takes two integers; the process is a child that has not been waited for yet.
     unsafe { libc::kill(child.id() as libc::pid_t, libc::SIGTERM) };
     let code = child.wait().expect("its end").code();
     assert_eq!(code, Some(128 + libc::SIGTERM));

@@ -1,5 +1,5 @@
 //! What the tracer asks of MPI, of memory and of the file system in a world of 10^5 ranks: one rank of them, on an MPI
-//! library that pretends the others (tests/programs/mock_ranks.c), and counts.
+//! library that simulates the others (tests/programs/mock_ranks.c), and counts.
 
 use crate::support::{Case, On, Outcome, Test, build};
 use std::collections::BTreeMap;

@@ -199,7 +199,7 @@ fn none(case: &Case) {
     let plain = case.launch(2, "repeat.c").run();
     let outcome = case.launch(2, "repeat.c").trace().set("MPITRACE_PVARS", "a,b*").run();
     outcome.same_as(&plain);
-    let said = outcome.lines_with("has no performance variables");
+    let said = outcome.lines_with("has no MPI_T pvars");
     assert!(matches!(said[..], [line] if line.contains("a, b*")), "{}", outcome.stderr);
     let info = outcome.trace.info();
     assert_eq!((info.counters.len(), info.counters_limited.len()), (0, 2), "{info:?}");

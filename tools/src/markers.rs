@@ -10,7 +10,7 @@ use mpitrace_platform::node_files::{self, LEFT};
 /// No program stays in MPI_Init for as long as this.
 const OLD: Duration = Duration::from_secs(3600);
 
-/// Removes the user's old ones from these folders, as far as possible: they are in nobody's way.
+/// Removes the user's old ones from these folders, as far as possible. What stays does no harm.
 pub fn sweep(folders: &[PathBuf], uid: u32) {
     let prefix = node_files::prefix(uid);
     for entry in folders.iter().filter_map(|folder| fs::read_dir(folder).ok()).flatten().flatten() {

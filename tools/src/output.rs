@@ -85,7 +85,7 @@ impl Write for Output {
     }
 }
 
-/// Whether writing failed since nobody reads any more.
+/// Whether writing failed since the reader has gone.
 pub fn is_broken_pipe(error: &anyhow::Error) -> bool {
     error.chain().any(|cause| {
         let kind = match cause.downcast_ref::<io::Error>() {

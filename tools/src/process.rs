@@ -36,7 +36,7 @@ pub fn run(command: &mut Command) -> io::Result<u8> {
     // SAFETY: prctl, getppid and raise are async-signal-safe, and nothing else happens between fork and exec.
     unsafe {
         command.pre_exec(move || {
-            // A job must not outlive whoever was to wait for it.
+            // A job must not outlive the process that waits for it.
             libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGTERM);
             if libc::getppid() != parent as libc::pid_t {
                 libc::raise(libc::SIGTERM);

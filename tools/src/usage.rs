@@ -13,7 +13,7 @@ pub fn wrong(error: &Error) -> Option<String> {
     let mut parts = text.split("\n\n").map(|part| part.split_whitespace().collect::<Vec<_>>().join(" "));
     let message = parts.next().unwrap_or_default();
     let tip = parts.find(|part| part.starts_with("tip: ")).map(|tip| format!("; {tip}")).unwrap_or_default();
-    Some(format!("{}{tip} (--help tells more)", message.strip_prefix("error: ").unwrap_or(&message)))
+    Some(format!("{}{tip} (see --help)", message.strip_prefix("error: ").unwrap_or(&message)))
 }
 
 #[cfg(test)]

@@ -43,7 +43,7 @@ pub fn say_namesakes(speaks: bool) {
             continue;
         }
         match symbol::defines(&object.path, c"mpitrace_version") {
-            true => log::line(&format!("{file} is a second copy of the tracer: it only forwards")),
+            true => log::line(&format!("{file} is a second copy of the tracer: it records nothing")),
             false => {
                 log::line(&format!("{file} is another tool's library of the same name; both see the program's calls"))
             }

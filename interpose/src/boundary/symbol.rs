@@ -164,8 +164,9 @@ fn any_library() -> bool {
     any
 }
 
-/// Calls `visit` with the file of each loaded MPI library until it returns false: of all that defines `PMPI_Init`, which
-/// this library does too. The file's name says nothing: Cray's is `libmpi_gnu_91.so.12`, Spectrum's `libmpi_ibm.so`.
+/// Calls `visit` with the file of each loaded MPI library until it returns false: of all that defines `PMPI_Init`,
+/// which this library does too. The file's name says nothing: Cray's is `libmpi_gnu_91.so.12`, Spectrum's
+/// `libmpi_ibm.so`.
 fn for_each_library(visit: &mut dyn FnMut(&CStr) -> bool) {
     let ours = object_of(for_each_library as *const () as usize);
     for object in loaded_objects() {
@@ -225,7 +226,7 @@ type Visit<'v> = dyn FnMut((&CStr, usize), &[libc::Elf64_Phdr]) -> bool + 'v;
 /// meanwhile: nothing may be opened in there.
 fn for_each_object(mut visit: &mut Visit<'_>) {
     unsafe extern "C" fn step(info: *mut libc::dl_phdr_info, _: usize, visit: *mut c_void) -> c_int {
-        // SAFETY: `visit` is the reference below, which outlives the iteration and is used by nobody else meanwhile.
+        // SAFETY: `visit` is the reference below, which outlives the iteration and is not used elsewhere meanwhile.
         let visit = unsafe { &mut *visit.cast::<&mut Visit<'_>>() };
         // SAFETY: the loader hands over a valid entry.
         let info = unsafe { &*info };

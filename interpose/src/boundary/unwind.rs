@@ -20,7 +20,7 @@ pub fn frames(mut visit: &mut dyn FnMut(usize, usize) -> bool) {
     unsafe extern "C" fn step(context: *mut Context, argument: *mut c_void) -> c_int {
         const GO_ON: c_int = 0;
         const STOP: c_int = 4;
-        // SAFETY: `argument` is the reference below, which outlives the unwinding and is used by nobody else meanwhile.
+        // SAFETY: `argument` is the reference below, which outlives the unwinding and is not used elsewhere meanwhile.
         let visit = unsafe { &mut *argument.cast::<&mut dyn FnMut(usize, usize) -> bool>() };
         // SAFETY: the context is the unwinder's own, valid during this step.
         let (address, stack) = unsafe { (_Unwind_GetIP(context), _Unwind_GetCFA(context)) };

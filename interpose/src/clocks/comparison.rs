@@ -1,8 +1,8 @@
-//! Two ranks hand a tick back and forth through a page that they share: whoever reads an earlier tick than the one he
-//! was handed has another clock.
+//! Two ranks pass a tick back and forth through a page that they share. A rank that reads an earlier tick than the one
+//! that it received has another clock.
 //!
-//! What was handed over before it was read bounds the difference of the two clocks by the quickest handover each way;
-//! nothing else does, so that is the error that is stated.
+//! A tick is passed on before it is read. So the fastest exchange in each direction bounds the difference of the two
+//! clocks. Nothing else does: this bound is the stated error.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -25,10 +25,10 @@ const ROUNDS: u64 = 100;
 const ROUNDS_AT_LEAST: u64 = 10;
 const ENOUGH: Duration = Duration::from_millis(5);
 /// So long at most a rank waits for the other of its pair: the test is abandoned then, and the ranks count as having
-/// clocks of their own. Both are there; with 256 ranks on two processors one handover took more than 2 s.
+/// clocks of their own. Both are there; with 256 ranks on two processors one exchange took more than 2 s.
 const PATIENCE: Duration = Duration::from_secs(20);
 /// Between two looks whether a rank's turn has come. Ranks that spin there take the processor from the pair that is
-/// tested: with 64 ranks on two processors each handover took as long as 60 ranks spin.
+/// tested: with 64 ranks on two processors each exchange took as long as 60 ranks spin.
 const BETWEEN_LOOKS: Duration = Duration::from_micros(200);
 
 /// So many times a rank of the pair looks for its turn before it sleeps between looks, and for how long.
@@ -47,8 +47,8 @@ pub fn test(line: &Line, number: u32, ranks: u32, meanwhile: &dyn Fn()) -> Optio
     Some(Test { bound, step })
 }
 
-/// The first rank with each other in turn. The bound, and the largest step back. `None` for a pair of which one rank did
-/// not answer in time; the others go on.
+/// The first rank with each other in turn. The bound, and the largest step back. `None` for a pair of which one rank
+/// did not answer in time; the others go on.
 fn run(line: &Line, rank: u32, size: u32, patience: Duration, meanwhile: &dyn Fn()) -> Option<(u64, u64)> {
     let turn = &line[0];
     if rank != 0 {
@@ -69,12 +69,12 @@ fn run(line: &Line, rank: u32, size: u32, patience: Duration, meanwhile: &dyn Fn
     found
 }
 
-/// The turn before the first one of a pair, which has as many as it has handovers, and one at its end.
+/// The turn before the first one of a pair, which has as many as it has exchanges, and one at its end.
 fn first_turn(other: u32) -> u64 {
     u64::from(other) * (2 * ROUNDS + 2)
 }
 
-/// One pair: what the quicker handover bounds, and the largest step back.
+/// One pair: what the quicker exchange bounds, and the largest step back.
 fn run_pair(line: &Line, is_first: bool, base: u64, patience: Duration) -> Option<(u64, u64)> {
     let [turn, tick, seen_by_first, ..] = line;
     let last = base + 2 * ROUNDS + 1;
@@ -91,7 +91,7 @@ fn run_pair(line: &Line, is_first: bool, base: u64, patience: Duration) -> Optio
             seen.add(handed(turn, tick, turn_here + 1, patience)?);
         } else {
             match wait_for(turn, turn_here, patience, None)? {
-                // The first rank takes no more handovers.
+                // The first rank takes no more exchanges.
                 now if now == last => break,
                 // It has given this pair up.
                 now if now != turn_here => return None,
@@ -127,7 +127,7 @@ fn handed(turn: &AtomicU64, tick: &AtomicU64, expected: u64, patience: Duration)
     Some((now, tick.load(Ordering::Relaxed)))
 }
 
-/// What the handovers of a pair have shown so far, ticks.
+/// What the exchanges of a pair have shown so far, ticks.
 struct Seen {
     quickest: u64,
     step: u64,
@@ -142,7 +142,8 @@ impl Seen {
     }
 }
 
-/// Waits until the turn is this one or a later one: which. Spins; with something to do meanwhile, it sleeps between looks.
+/// Waits until the turn is this one or a later one: which. Spins; with something to do meanwhile, it sleeps between
+/// looks.
 fn wait_for(turn: &AtomicU64, expected: u64, patience: Duration, meanwhile: Option<&dyn Fn()>) -> Option<u64> {
     let mut started = None;
     let mut spins = 0u64;

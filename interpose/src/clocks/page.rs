@@ -126,11 +126,12 @@ impl DomainPage {
 
     /// Tests the clocks of this many ranks. `None`: it was not possible, on all of them alike.
     ///
-    /// `fits` is called on each rank whose clock has not been seen to step back, before the others know that it is done.
+    /// `fits` is called on each rank whose clock has not been seen to step back, before the others know that it is
+    /// done.
     pub fn test(&self, when: When, number: u32, ranks: u32, fits: impl FnOnce(), meanwhile: &dyn Fn()) -> Option<Test> {
-        let (handovers, results) = line::TESTS[when as usize];
+        let (exchanges, results) = line::TESTS[when as usize];
         let [arrived, outcome, failed, bound, ..] = self.page.line(results);
-        let found = comparison::test(self.page.line(handovers), number, ranks, meanwhile);
+        let found = comparison::test(self.page.line(exchanges), number, ranks, meanwhile);
         match found {
             Some(test) => {
                 bound.fetch_max(test.bound, Ordering::AcqRel);

@@ -27,7 +27,7 @@ impl Clocks {
         self.widths.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Synchronises with the other leaders, who all come here.
+    /// Synchronises with the other leaders, which all call this.
     pub(super) fn synchronise(&self, kind: u32) {
         let Some(mut leaders) = self.lock_leaders() else { return };
         // What comes after the last synchronisation is extrapolated, and what comes before it is no better than it: its
@@ -84,7 +84,8 @@ impl Clocks {
             }
         };
         let found = leaders.together(sync_kind::RUNNING, |leaders| self.probe(leaders, None));
-        // Probes that only some leaders have would be of no use: all keep them, or none. All are here, so the answer comes.
+        // Probes that only some leaders have would be of no use: all keep them, or none. All are here, so the answer
+        // comes.
         leaders.next_meeting();
         let met = meet(&mut *leaders, found.is_some(), plan, other, peers::LONG);
         self.lock_schedule().done();

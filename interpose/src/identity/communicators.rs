@@ -329,7 +329,7 @@ pub fn named(forward: impl FnOnce() -> c_int, comm: usize, name: usize) -> c_int
     result
 }
 
-/// A communicator for a handle that nobody saw being made, before MPI may be asked about it.
+/// A communicator for a handle whose creation was not seen, before MPI may be asked about it.
 pub fn provisional(registry: &mut Registry, handle: usize) -> Option<&'static Communicator> {
     let group = Group { rank: 0, size: 0, remote: 0, here: 0, destinations: 0, leader: 0 };
     let of_kind = match handle::kind(handle).0 {
@@ -428,7 +428,7 @@ fn new_handle(place: usize) -> Option<usize> {
 fn group_here(handle: usize) -> Option<Group> {
     let comm = Comm::of_handle(handle);
     let (rank, size, inter) = (comm.rank()?, comm.size()?, comm.is_inter()?);
-    // The first rank need not ask who it is.
+    // The first rank need not ask for its number.
     let leader = if rank == 0 { RUN.get()?.rank.into() } else { members::leader(&comm.group()?)? };
     if !inter {
         return Some(Group { rank, size, remote: 0, here: size, destinations: comm.neighbours().1, leader });

@@ -79,7 +79,7 @@ fn start(prepared: Prepared, mut traced_ranks: TracedRanks, starting: Option<Sta
         traced_ranks.withdraw_settlements();
     }
     let job_key = traced_ranks.job.key;
-    // Until the ranks have agreed on one, what the launcher gives them in common stands in the live records.
+    // Until the ranks have agreed on one, what the launcher gives them in common stands in the trace buffers.
     let job = match answer {
         Answer::Some { run, .. } => startup::token_of(run, job_key),
         Answer::All => startup::token(job_key, world_size),
@@ -136,7 +136,7 @@ fn partly_traced(found: &Found, world_size: u32) -> String {
     let ranks = found.ranks;
     let why = match &found.folder {
         Some(folder) if ranks >= world_size => {
-            format!("the nodes cannot agree in {}, which takes no symbolic links", folder.display())
+            format!("the nodes cannot agree in {}, where no symbolic links can be made", folder.display())
         }
         Some(folder) => format!(
             "{ranks} of {world_size} ranks were found to be traced: the others run without the tracer, or {} is not one folder for all nodes",

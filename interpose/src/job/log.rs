@@ -27,7 +27,7 @@ pub fn line(text: &str) {
     at_level(1, &in_one_line(text));
 }
 
-/// One line for those who want to hear more (`MPITRACE_VERBOSE=2`).
+/// One line for `MPITRACE_VERBOSE=2`.
 pub fn detail(text: &str) {
     at_level(2, &in_one_line(text));
 }

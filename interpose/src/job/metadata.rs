@@ -1,5 +1,5 @@
-//! The metadata of the run: the experimental factors of Hunold and Carpen-Amarie (table VI), as far as they can be seen
-//! from inside the program.
+//! The metadata of the run: the experimental factors (Hunold & Carpen-Amarie 2016, table VI), as far as they can be
+//! seen from inside the program.
 
 use std::ffi::CStr;
 use std::fs;

@@ -34,7 +34,7 @@ fn opened(handle: usize) -> Option<()> {
     if let Some(run) = RUN.get()
         && run.ended.load(Ordering::Acquire)
     {
-        log::line("MPI_Finalize has written the trace: what is called in sessions opened after it is not traced");
+        log::line("calls in sessions opened after MPI_Finalize are not traced");
         return None;
     }
     let prepared = match RUN.get() {

@@ -146,8 +146,8 @@ pub fn begin(prepared: Prepared, who: &Identity, world: OnceLock<World>) -> Opti
     if who.speaks {
         let library = mpi::library_version().unwrap_or_default();
         log::detail(&format!(
-            "tracing {world_size} ranks on {}, {} records per rank, live in {}",
-            library.lines().next().unwrap_or("an MPI library that does not tell its name"),
+            "tracing {world_size} ranks on {}, {} records per rank, trace buffers in {}",
+            library.lines().next().unwrap_or("an MPI library that does not state its name"),
             run.settings.capacity,
             live.folder().unwrap_or(Path::new("private memory")).display()
         ));
@@ -183,10 +183,11 @@ fn say_other_folder(settings: &Settings, folder: Option<&Path>, speaks: bool) {
     match (folder, &settings.segment_folder) {
         (None, _) => log::warn_on_node(
             "room",
-            "no folder takes the live records, they lie in private memory: a kill loses them (MPITRACE_SEGMENT_DIR names a folder)",
+            "no folder takes the trace buffer: it is in private memory, and a kill loses it \
+             (MPITRACE_SEGMENT_DIR names a folder)",
         ),
         (Some(folder), Some(asked)) if folder != asked && speaks => log::line(&format!(
-            "MPITRACE_SEGMENT_DIR={} takes no records, they lie in {}",
+            "MPITRACE_SEGMENT_DIR={} cannot hold the trace buffer: it is in {}",
             asked.display(),
             folder.display()
         )),

@@ -23,8 +23,8 @@ pub struct Mapping {
 
 // SAFETY: a mapping is the process', whichever thread has made it.
 unsafe impl Send for Mapping {}
-// SAFETY: by itself it gives out addresses only; who stores to them sees to it that no other thread does so at the same
-// time.
+// SAFETY: by itself it gives out addresses only; the thread that stores to them ensures that no other one does so at
+// the same time.
 unsafe impl Sync for Mapping {}
 
 impl Mapping {

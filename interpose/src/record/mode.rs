@@ -14,8 +14,8 @@ pub const OFF: u8 = 0;
 pub const PAUSED: u8 = 1;
 /// Calls are recorded, with all that was asked for.
 pub const RECORDING: u8 = 2;
-/// Calls are recorded, and nothing was asked for that changes how: ticks are the processor's, and the place of a call is
-/// none of its matter.
+/// Calls are recorded, and nothing was asked for that changes how: ticks are the processor's, and the place of a call
+/// is none of its matter.
 pub const PLAIN: u8 = 3;
 
 /// How calls are recorded when they are: one of the last two.
@@ -58,7 +58,7 @@ pub fn is_on() -> bool {
     get() != OFF
 }
 
-/// A child that the program forks off shares the live records, and the kernel does not map the pages of its counters
+/// A child that the program forks off shares the trace buffers, and the kernel does not map the pages of its counters
 /// there: it goes on untraced.
 pub fn stop_in_children() {
     extern "C" fn in_child() {

@@ -371,7 +371,7 @@ impl TraceBuffer {
                 if !IN_PRIVATE_MEMORY.swap(true, Ordering::Relaxed) {
                     log::warn_on_node(
                         "room",
-                        "no room left for the live records: what comes now would be lost if the program were killed \
+                        "no room left for the trace buffer: what comes now would be lost if the program were killed \
                          (MPITRACE_SEGMENT_DIR names another folder)",
                     );
                 }

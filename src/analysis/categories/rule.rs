@@ -100,7 +100,7 @@ impl Rule {
     }
 }
 
-/// Outliers are smaller than Q1 - 1.5 IQR or larger than Q3 + 1.5 IQR (Hunold and Carpen-Amarie, 2016).
+/// Outliers are smaller than Q1 - 1.5 IQR or larger than Q3 + 1.5 IQR (Hunold & Carpen-Amarie 2016, 3.5).
 fn tukey(run_time_ns: &[f64]) -> Vec<Category> {
     let [lower, upper] = tukey_fences(&Sample::new(run_time_ns)).unwrap_or_default();
     let category = |&x: &f64| if x < lower || x > upper { Category::Outlier } else { Category::Good };

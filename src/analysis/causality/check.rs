@@ -74,7 +74,7 @@ impl<'a> Check<'a> {
         self.find_latest();
         let mut any = false;
         for (index, (&exit, &(other, entry))) in self.exits.iter().zip(&self.latest).enumerate() {
-            // False for exits that are not checked, and for those that depend on nobody.
+            // False for exits that are not checked, and for those that depend on no other rank.
             found.checked += u64::from(exit.is_finite() && entry.is_finite());
             if exit < entry {
                 any = true;

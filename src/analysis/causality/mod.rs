@@ -13,7 +13,7 @@
 //! | prefix (Scan) | a rank leaves after all of lower ranks in the communicator have entered |
 //!
 //! Non-blocking and persistent forms obey the same rules: their entry is the start, their exit the completion. All but
-//! a Barrier imply something only where data goes: of a rank that passed no bytes, or nobody knows how many, neither
+//! a Barrier imply something only where data goes: of a rank that passed no bytes, or an unknown number, neither
 //! the entry nor the exit counts, but that an Allgatherv brings to each rank, and a Gatherv to the root, what the
 //! others passed.
 //!

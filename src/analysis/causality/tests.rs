@@ -53,7 +53,7 @@ const CASES: [Case; 24] = [
     ("Reduce", Some(2), [8; 4], [1, 0, 1]),
     ("Scan", None, [8; 4], [3, 1, 1]),
     ("Exscan", None, [8; 4], [3, 1, 1]),
-    // No bytes, or nobody knows how many.
+    // No bytes, or an unknown number.
     ("Allreduce", None, [0; 4], [0, 0, 0]),
     ("Bcast", Some(2), [0; 4], [0, 0, 0]),
     ("Scan", None, [UNKNOWN_BYTES; 4], [0, 0, 0]),

@@ -129,7 +129,7 @@ impl Clock {
         for (domain, curve) in members.iter().zip(&curves) {
             for &index in domain {
                 let info = trace.parts[index].info();
-                // Alone with its clock as the run has found out, or as there is nobody else.
+                // Alone with its clock, as the run has found out, or since there is no other rank.
                 let alone = info.leader != NO_RANK || info.world_size == 1;
                 let tested = (info.domain_error > 0 || alone).then_some(info.domain_error);
                 ranks[index] = Some(RankClock {
@@ -168,7 +168,7 @@ fn domains(trace: &Trace) -> Vec<Vec<usize>> {
             NO_RANK => (info.boot_id, info.clock_source, NO_RANK),
             leader => ([0; 16], 0, leader),
         };
-        // A rank that does not know its kernel's identity shares its clock with nobody.
+        // A rank that does not know its kernel's identity shares its clock with no other rank.
         let shared = info.leader != NO_RANK || info.boot_id != [0; 16];
         match keys.get(&key).filter(|_| shared) {
             Some(&domain) => members[domain].push(index),

@@ -40,7 +40,7 @@ pub fn mark(measured: &mut [Measured], limits: &Limits, hz: f64) {
                     && differ(interval, after)
                     && (interval.slope > before.slope) == (interval.slope > after.slope)
             }
-            // At an end nobody can tell which of two is the odd one, unless the next one agrees with its own neighbour.
+            // At an end it is not known which of two is wrong, unless the next one agrees with its own neighbour.
             (None, Some(beside)) => {
                 intervals.get(2).is_some_and(|third| differ(interval, beside) && !differ(beside, third))
             }

@@ -1,4 +1,4 @@
-//! How wrong the global time is, where the true one is known: under pretended clocks.
+//! How wrong the global time is, where the true one is known: under simulated clocks.
 
 use mpitrace_format::ticks::SimulatedClock;
 
@@ -28,7 +28,7 @@ fn local_clock(part: &Part) -> impl Fn(u64) -> u64 + use<> {
 
 impl Truth {
     /// Compares the global time of every entry and exit with what the reference clock showed at the same true tick.
-    /// `None` where no rank had a pretended clock.
+    /// `None` where no rank had a simulated clock.
     pub fn of(trace: &Trace, clock: &Clock) -> Option<Truth> {
         Truth::between(trace, clock, f64::NEG_INFINITY, f64::INFINITY)
     }
@@ -67,7 +67,7 @@ impl Truth {
 }
 
 /// By how much the global time of one entry is wrong, ns: of the `record`-th call of the `part`-th part. `None` where
-/// no rank had a pretended clock.
+/// no rank had a simulated clock.
 pub fn error_of_entry(trace: &Trace, clock: &Clock, part: usize, record: usize) -> Option<f64> {
     let content = trace.parts.get(part)?;
     let true_tick = content.true_ticks().unwrap_or([content.enter(), content.exit()])[0].get(record)?;

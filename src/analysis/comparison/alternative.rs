@@ -1,6 +1,6 @@
 //! What a test holds against "no difference".
 
-/// The alternative hypothesis (seed 000, section 6.2).
+/// The alternative hypothesis (Hunold & Carpen-Amarie 2016, 6.2).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Alternative {
     /// The run times of A and B differ.

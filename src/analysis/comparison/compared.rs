@@ -6,11 +6,11 @@ use super::{crossing, hodges_lehmann, holm, mean, rank_sum, relative, superiorit
 /// Which test is made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Test {
-    /// Of Wilcoxon, Mann and Whitney, as Hunold and Carpen-Amarie have it: on the ranks, so it asks nothing of the
+    /// Of Wilcoxon, Mann and Whitney (Hunold & Carpen-Amarie 2016, 6.2): on the ranks, so it asks nothing of the
     /// distribution. With few runs a side it cannot find anything.
     Wilcoxon,
-    /// Of Welch: on the means of the runs' averages. These are nearly normal as medians of many repetitions, and few runs
-    /// suffice.
+    /// Of Welch: on the means of the runs' averages. These are nearly normal as medians of many repetitions, and few
+    /// runs suffice.
     #[default]
     Welch,
 }
@@ -138,7 +138,7 @@ impl Comparison {
     }
 }
 
-/// The stars of a p-value (seed 000, section 6.2): * at most 0.05, ** 0.01, *** 0.001.
+/// The stars of a p-value (Hunold & Carpen-Amarie 2016, 6.2): * at most 0.05, ** 0.01, *** 0.001.
 pub fn stars(p: Option<f64>) -> &'static str {
     match p {
         Some(p) if p <= 0.001 => "***",

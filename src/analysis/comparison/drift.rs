@@ -1,4 +1,4 @@
-//! Does the run time drift while a run goes on? (seed 000, figures 4, 17 and 18)
+//! Does the run time drift while a run goes on? (Hunold & Carpen-Amarie 2016, figures 4, 17 and 18)
 
 use std::ops::Range;
 

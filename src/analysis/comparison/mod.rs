@@ -1,9 +1,9 @@
-//! Two sets of runs of one operation, compared as Hunold and Carpen-Amarie ask for (seed 000, section 6.2): each run is
+//! Two sets of runs of one operation, compared as Hunold & Carpen-Amarie ask for (2016, 6.2): each run is
 //! reduced to one average, and the averages of the two sides are tested, since a call of mpirun is itself a factor of
 //! the experiment (section 5.2). Beside the test stand an effect size with its interval, and what needs no test:
 //! whether one side is faster in the median and slower in the tail.
 //!
-//! Run times are in ns and finite; whoever reads them sees to that.
+//! Run times are in ns and finite; their readers check that.
 
 mod alternative;
 mod compared;

@@ -90,9 +90,9 @@ fn polynomial(coefficients: &[f64], x: f64) -> f64 {
     coefficients.iter().rev().fold(0.0, |sum, coefficient| sum * x + coefficient)
 }
 
-/// The points of a Q-Q plot (seed 000, figure 27): the quantile of the standard normal distribution that belongs to a
-/// value, and the value, in ascending order. Normal values lie on a line. The plotting positions are those of R's
-/// `ppoints`: (i - a) / (n + 1 - 2 a) with a = 3/8 for up to 10 values and 1/2 for more.
+/// The points of a Q-Q plot (Hunold & Carpen-Amarie 2016, figure 27): the quantile of the standard normal distribution
+/// that belongs to a value, and the value, in ascending order. Normal values lie on a line. The plotting positions are
+/// those of R's `ppoints`: (i - a) / (n + 1 - 2 a) with a = 3/8 for up to 10 values and 1/2 for more.
 pub fn q_q(values: &[f64]) -> Vec<[f64; 2]> {
     let n = values.len() as f64;
     let shift = if values.len() <= 10 { 0.375 } else { 0.5 };

@@ -2,7 +2,7 @@
 
 use super::mean;
 
-/// The results of several trials, each over the smallest of them (seed 000, section 6.3, figure 29).
+/// The results of several trials, each over the smallest of them (Hunold & Carpen-Amarie 2016, 6.3, figure 29).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Reproducibility {
     /// For each trial, in the order given: its result / the smallest result, so 1 or more.

@@ -1,4 +1,4 @@
-//! Bounds on the time of the work between two barriers that need no global clock (McCalpin 2019, seed 004).
+//! Bounds on the time of the work between two barriers that need no global clock (McCalpin 2019).
 //!
 //! ```text
 //! t0; MPI_Barrier; t1; the work; t2; MPI_Barrier; t3

@@ -1,7 +1,8 @@
 //! What a repetition took, out of when each rank entered and left it: the three completion times, who came and went
 //! last, and what barriers around it tell without any global clock.
 //!
-//! With s_r and e_r the global times at which rank r entered and left (seed 000, section 3.2; seed 002, section 2.1):
+//! With s_r and e_r the global times at which rank r entered and left (Hunold & Carpen-Amarie 2016, 3.2; Lastovetsky et
+//! al. 2008, 2.1):
 //!
 //! ```text
 //! T_loc  = max(e_r - s_r)          arrival spread A = max s_r - min s_r

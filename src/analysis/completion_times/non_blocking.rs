@@ -1,5 +1,5 @@
-//! What a non-blocking operation costs its caller (seed 001: the time spent in the start, the tests and the wait), and
-//! how much of it was hidden.
+//! What a non-blocking operation costs its caller (Hoefler et al. 2010: the time spent in the start, the tests and the
+//! wait), and how much of it was hidden.
 
 /// The overheads of an operation's repetitions, the largest of all ranks; ns. Ranks are added one by one.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -1,4 +1,4 @@
-//! How far a non-blocking operation gets while the program computes, against the interval of its tests [Hoefler2007,
+//! How far a non-blocking operation gets while the program computes, against the interval of its tests [Hoefler2010,
 //! 4.2]: a library that progresses by its calls only waits for the next one.
 
 use crate::statistics::median;

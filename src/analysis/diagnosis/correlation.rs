@@ -11,7 +11,7 @@ pub struct Coefficient {
     pub p: f64,
 }
 
-/// The correlation of two series of which the pairs are worth `n` independent ones, at most as many as there are.
+/// The correlation of two series of pairs with an effective sample size of `n`, at most as many as there are.
 /// `None`: one of them is constant, or there are fewer than three pairs.
 ///
 /// Pearson's coefficient of the values; of their ranks it is Spearman's.

@@ -1,4 +1,4 @@
-//! Repetitions are not independent (seed 000, section 5.3): what that does to a test.
+//! Repetitions are not independent (Hunold & Carpen-Amarie 2016, 5.3): what that does to a test.
 //!
 //! Two series that both drift look related, and whatever drifts tells the first sixty repetitions from the rest. With
 //! the one series (run times, or who belongs to a group) given as weights c_t of mean 0, and the other taken as noise
@@ -75,7 +75,7 @@ mod tests {
         let block: Vec<f64> = (0..100).map(|t| if t < 10 { 0.9 } else { -0.1 }).collect();
         let numbers: Vec<u64> = (0..100).collect();
         let found = inflation(&block, &numbers, 0.5);
-        // Within a long block each value is worth 1 / (1 + 2 rho / (1 - rho)) of one, a third.
+        // Within a long block each value counts 1 / (1 + 2 rho / (1 - rho)) of one, a third.
         assert!((2.5..3.0).contains(&found), "{found}");
     }
 

@@ -92,7 +92,7 @@ impl Quantity {
     pub fn name(self) -> &'static str {
         match self {
             Quantity::Lateness => "lateness",
-            Quantity::Disturbed => "disturbed",
+            Quantity::Disturbed => "perturbed",
             Quantity::System => "system",
             Quantity::Counter => "counter",
             Quantity::Timer => "timer",

@@ -1,4 +1,4 @@
-//! Why repetitions are slow: which counter, timer or rank tells them from the good ones.
+//! Why repetitions are slow: which counter, timer or rank differs between them and the good ones.
 //!
 //! A cause need not go with the run time as a whole. Roth (section 4.2.2) dropped cache misses since they did not:
 //! outliers take far longer with as many, other repetitions have many and take no longer. Within the warm-up against

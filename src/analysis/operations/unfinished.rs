@@ -1,4 +1,4 @@
-//! The calls in which ranks were when an incomplete trace ended, and who kept them waiting.
+//! The calls in which ranks were when an incomplete trace ended, and the ranks that kept them waiting.
 
 use super::{NO_RECORD, Operation, Operations};
 use crate::reader::{Part, Trace};

@@ -231,7 +231,7 @@ impl Part {
         &all[first..first + behind]
     }
 
-    /// Under a pretended clock the true ticks of each call's entry and exit.
+    /// Under a simulated clock the true ticks of each call's entry and exit.
     pub fn true_ticks(&self) -> Option<[&[u64]; 2]> {
         let place = |index: usize| self.place(TRUE_COLUMNS[index]);
         Some([self.column(place(0)?), self.column(place(1)?)])

@@ -23,9 +23,9 @@ pub struct Enough {
 /// More are never asked for.
 const MOST: u64 = 1 << 40;
 
-/// The interval of the mean by Student's t, as MPIBlib's stopping rule takes it (seed 002, section 3): values are
-/// measured until t(n - 1) s / sqrt(n) is below the half width wished for. `effective` is how many independent values
-/// they are worth ([`super::dependence`]); n / effective times as many are needed as of independent ones.
+/// The interval of the mean by Student's t, as MPIBlib's stopping rule takes it (Lastovetsky et al. 2008, 3): values
+/// are measured until t(n - 1) s / sqrt(n) is below the half width wished for. `effective` is
+/// their effective sample size ([`super::dependence`]); n / effective times as many are needed as of independent ones.
 pub fn mean(values: &[f64], effective: f64, wish: Wish) -> Option<Enough> {
     let moments = moments(values)?;
     if values.len() < 2 || moments.mean == 0.0 || !moments.mean.is_finite() {
@@ -41,7 +41,7 @@ pub fn mean(values: &[f64], effective: f64, wish: Wish) -> Option<Enough> {
     })
 }
 
-/// Student's interval of a mean of values that are worth `effective` independent ones.
+/// Student's interval of a mean of values with an effective sample size of `effective`.
 pub fn mean_interval(values: &[f64], effective: f64, confidence: f64) -> Option<Interval> {
     let moments = moments(values)?;
     let half = student(effective, confidence)? * moments.standard_deviation? / effective.sqrt();

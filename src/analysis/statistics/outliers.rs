@@ -13,7 +13,7 @@ pub struct Outliers {
     /// distribution its standard deviation. Where values come in steps, each is taken as spread over its step; where
     /// half of them are equal, the mean absolute deviation stands for the MAD, as these authors say.
     pub median_deviation: (f64, usize),
-    /// MPIBench: above twice the 99th percentile (Grove and Coddington 2001; seed 000, section 2).
+    /// MPIBench: above twice the 99th percentile (Grove and Coddington 2001; Hunold & Carpen-Amarie 2016, 2).
     pub mpibench: (f64, usize),
 }
 

@@ -1,6 +1,6 @@
 //! The numbers that MPI benchmarks print, out of one and the same trace.
 //!
-//! Seed 000 (Hunold and Carpen-Amarie) lists how benchmarks measure (MS1 to MS4, its table III) and what they make of
+//! Hunold & Carpen-Amarie (2016, 2) list how benchmarks measure (MS1 to MS4, its table III) and what they make of
 //! it (PS5 to PS8, its table IV, and the text of section 2 on MPIBlib, mpicroscope and OSU, here PS2 to PS4). The
 //! outcome of a scheme is here what its benchmark would have printed for these repetitions.
 
@@ -43,9 +43,9 @@ pub enum Measurement {
 pub enum Removal {
     /// Nothing.
     None,
-    /// What lies outside of Q1 - 1.5 IQR and Q3 + 1.5 IQR (seed 000, section 3.5).
+    /// What lies outside of Q1 - 1.5 IQR and Q3 + 1.5 IQR (Hunold & Carpen-Amarie 2016, 3.5).
     Tukey,
-    /// What lies above twice the 99th percentile (MPIBench; seed 000, section 2).
+    /// What lies above twice the 99th percentile (MPIBench; Hunold & Carpen-Amarie 2016, 2).
     MpiBench,
 }
 

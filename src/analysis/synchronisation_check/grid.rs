@@ -1,8 +1,8 @@
 //! Do the repetitions start on a grid, whatever each of them took?
 //!
-//! Under window synchronisation (seed 000, section 3.1) repetition k starts at S0 + k W. In a loop that only takes
-//! about as long each time the deviations add up like a random walk instead: after n repetitions to some 0.2 sqrt(n) of
-//! one.
+//! Under window synchronisation (Hunold & Carpen-Amarie 2016, 3.1) repetition k starts at S0 + k W. In a loop that only
+//! takes about as long each time the deviations add up like a random walk instead: after n repetitions to some 0.2
+//! sqrt(n) of one.
 
 use crate::statistics::median;
 

@@ -1,4 +1,4 @@
-//! How an unmodified benchmark synchronises its ranks, and how well that went: its own audit.
+//! How an unmodified benchmark synchronises its ranks, and how well that went.
 //!
 //! From outside a barrier is a call, and so are two; a window is a grid on which repetitions start whatever they took;
 //! under ReproMPI's round-time synchronisation a barrier comes first, and then all ranks wait for a time that they have
@@ -33,7 +33,7 @@ pub enum Synchronisation {
     DoubleBarrier,
     /// By more.
     Barriers,
-    /// By messages in log2(ranks) rounds (seed 000, section 3.2). Seen where messages were counted.
+    /// By messages in log2(ranks) rounds (Hunold & Carpen-Amarie 2016, 3.2). Seen where messages were counted.
     Dissemination,
     /// By starting at times that lie on a grid.
     Window,
@@ -43,7 +43,7 @@ pub enum Synchronisation {
 
 /// What can be said of how an operation was measured.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Audit {
+pub struct SynchronisationCheck {
     /// How its ranks were synchronised, for most repetitions.
     pub synchronisation: Synchronisation,
     /// The share of the repetitions, but the first, for which that is so.
@@ -93,7 +93,7 @@ const LATE: f64 = 10.0;
 const LOOK_NS: f64 = 500.0;
 
 /// Says how the repetitions were measured. `None` for fewer than two.
-pub fn audit(observed: &Observed) -> Option<Audit> {
+pub fn check(observed: &Observed) -> Option<SynchronisationCheck> {
     let count = observed.repetition.len();
     if count < 2 {
         return None;
@@ -125,7 +125,7 @@ pub fn audit(observed: &Observed) -> Option<Audit> {
     };
     let checks = synchronisation == Synchronisation::RoundTime;
     let grid = grid.filter(|_| synchronisation == Synchronisation::Window);
-    Some(Audit {
+    Some(SynchronisationCheck {
         synchronisation,
         share,
         asked_for,

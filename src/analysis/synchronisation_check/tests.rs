@@ -13,7 +13,7 @@ const RANKS: u32 = 4;
 /// they enter.
 type Step<'s> = dyn FnMut(u64, &[u64]) -> (Vec<Vec<(u64, u64)>>, Vec<u64>) + 's;
 
-fn benchmark(name: &str, step: &mut Step<'_>) -> Audit {
+fn benchmark(name: &str, step: &mut Step<'_>) -> SynchronisationCheck {
     let mut random = Random::new(5);
     let mut ranks: Vec<SyntheticRank> = (0..RANKS).map(|rank| SyntheticRank::new(rank, RANKS)).collect();
     let operations: Vec<[u32; 2]> = ranks
@@ -32,12 +32,12 @@ fn benchmark(name: &str, step: &mut Step<'_>) -> Audit {
             free[index] = exit + 100;
         }
     }
-    let path = std::env::temp_dir().join(format!("mpitrace-audit-{}-{name}", std::process::id()));
+    let path = std::env::temp_dir().join(format!("mpitrace-synchronisation-{}-{name}", std::process::id()));
     synthetic::write(&path, &ranks).unwrap();
     let trace = Trace::open(&[&path]).unwrap();
     std::fs::remove_file(&path).unwrap();
     let (operations, clock) = (Operations::of(&trace), Clock::of(&trace));
-    audit(&Observed::of(&trace, &operations, &clock, 0)).unwrap()
+    check(&Observed::of(&trace, &operations, &clock, 0)).unwrap()
 }
 
 /// A barrier that the ranks leave up to 3 us apart.
@@ -151,10 +151,10 @@ fn messages_tell_a_dissemination_barrier_where_they_were_counted() {
         error_ns: None,
         asked_for: None,
     };
-    assert_eq!(audit(&observed).unwrap().synchronisation, Synchronisation::Dissemination);
+    assert_eq!(check(&observed).unwrap().synchronisation, Synchronisation::Dissemination);
     observed.messages = Some([vec![vec![2; rows as usize]; 5], vec![vec![2; rows as usize]; 5]]);
-    assert_eq!(audit(&observed).unwrap().synchronisation, Synchronisation::None);
-    assert_eq!(audit(&Observed::default()), None);
+    assert_eq!(check(&observed).unwrap().synchronisation, Synchronisation::None);
+    assert_eq!(check(&Observed::default()), None);
 }
 
 /// Repetitions of ReproMPI on eight ranks: what the ranks do before one they may enter at `free`, as the times at which
@@ -275,7 +275,7 @@ fn every_scheme_of_reprompi_is_named_rightly_or_not_at_all() {
                             let mut one = whole.clone();
                             one.messages = one.messages.filter(|_| messages);
                             one.asked_for = asked.then_some(scheme.synchronisation);
-                            let found = audit(&one).unwrap().synchronisation;
+                            let found = check(&one).unwrap().synchronisation;
                             let what = format!(
                                 "{} seed {seed} disturbed {disturbed} skew {skew} offsets {offsets} {messages} {asked}",
                                 scheme.name
@@ -297,6 +297,6 @@ fn windows_that_are_too_short_are_not_called_no_synchronisation() {
     let short = Scheme { window: 10_000.0, ..SCHEMES[2] };
     let mut observed = observed(&short, 1, 0.0, 1000.0, 0.0);
     observed.asked_for = Some(Synchronisation::Window);
-    let found = audit(&observed).unwrap();
+    let found = check(&observed).unwrap();
     assert_eq!((found.synchronisation, found.asked_for), (Synchronisation::None, Some(Synchronisation::Window)));
 }

@@ -8,7 +8,7 @@ use crate::ticks::AffineMap;
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
 pub struct SyncEntry {
-    /// The how-manieth of the run, from 0.
+    /// Its number within the run, from 0.
     pub index: u32,
     /// One of [`sync_kind`].
     pub kind: u32,

@@ -42,7 +42,7 @@ pub fn counter_column(index: usize) -> String {
 
 /// The value of a counter in a call for which it could not be read.
 pub const NO_VALUE: u64 = u64::MAX;
-/// The columns with the true ticks of the entry and the exit, in traces with pretended clocks.
+/// The columns with the true ticks of the entry and the exit, in traces with simulated clocks.
 pub const TRUE_COLUMNS: [(&str, u32); 2] = [("true enter", 8), ("true exit", 8)];
 /// The most counters and timers that code inside the stack can have: each has a column in every segment, without memory
 /// until it is used.

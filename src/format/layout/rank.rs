@@ -111,10 +111,10 @@ pub struct RankHeader {
     pub domain: u32,
     /// How clocks were synchronised: `mpitrace_synchronise::Method::number`.
     pub clock_method: u32,
-    /// The pretended clock of this rank (`MPITRACE_TEST_CLOCK`), a [`crate::strings`] reference; 0: the true one. The
-    /// records of a live segment are in true ticks, those of a part in pretended ones.
+    /// The simulated clock of this rank (`MPITRACE_TEST_CLOCK`), a [`crate::strings`] reference; 0: the true one. The
+    /// records of a live segment are in true ticks, those of a part in simulated ones.
     pub pretended: u32,
-    /// The true tick at which pretended clocks begin.
+    /// The true tick at which simulated clocks begin.
     pub pretended_epoch: u64,
     /// Ticks per second that they go by.
     pub pretended_hz: f64,

@@ -3,7 +3,7 @@
 
 use std::f64::consts::TAU;
 
-/// A pretended clock: offset, constant drift, a drift that swings like a sine, and one step.
+/// A simulated clock: offset, constant drift, a drift that swings like a sine, and one step.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct SimulatedClock {
     /// Ahead of the true clock from the start, ns.
@@ -60,7 +60,7 @@ impl SimulatedClock {
     }
 }
 
-/// Which ranks have which pretended clock: `1:offset_ns=1500000000,ppm=37;2-3:offset_ns=-2e9,ppm=-12`.
+/// Which ranks have which simulated clock: `1:offset_ns=1500000000,ppm=37;2-3:offset_ns=-2e9,ppm=-12`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Groups(Vec<Group>);
 
@@ -100,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_pretended_clock_is_what_it_is_said_to_be() {
+    fn a_simulated_clock_follows_its_description() {
         let clock =
             SimulatedClock::parse("offset_ns=1000,ppm=50,wander_ppb=500,wander_period_s=60,step_ns=40000@30").unwrap();
         let at = |seconds: f64| clock.local((seconds * 1e9) as u64 + 5, 5, 1e9) as f64 - 5.0 - seconds * 1e9;

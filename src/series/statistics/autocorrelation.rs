@@ -1,11 +1,11 @@
-//! How much the repetitions depend on each other, and how many independent ones they are worth.
+//! How much the repetitions depend on each other, and their effective sample size.
 
 use std::borrow::Cow;
 
 use super::moments;
 use crate::parallel;
 
-/// What a series of dependent values is worth.
+/// The effective sample size of a series of dependent values.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Dependence {
     /// How many independent values would give a mean as exact: n / (1 + 2 sum r_k).
@@ -73,7 +73,7 @@ fn product(left: &[f64], right: &[f64]) -> f64 {
     sums.iter().sum::<f64>() + rest
 }
 
-/// How many independent values a series is worth.
+/// The effective sample size of a series.
 ///
 /// The sum of the autocorrelations is Geyer's (1992) initial monotone sequence: it ends before the first pair r_2k +
 /// r_(2k+1) that is not positive, and no pair counts more than the one before. Where that takes more than 8 lags, means
@@ -142,7 +142,7 @@ mod tests {
     use super::*;
     use crate::statistics::Random;
 
-    /// x_i = phi x_(i-1) + noise: worth n (1 - phi) / (1 + phi).
+    /// x_i = phi x_(i-1) + noise: an effective sample size of n (1 - phi) / (1 + phi).
     fn autoregressive(n: usize, phi: f64, seed: u64) -> Vec<f64> {
         let mut random = Random::new(seed);
         let mut x = 0.0;

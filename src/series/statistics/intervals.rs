@@ -18,13 +18,13 @@ pub struct Intervals<'v> {
     values: &'v [f64],
     sorted: &'v [f64],
     confidence: f64,
-    /// How many independent values the series is worth, for the mean or for the median: whichever are fewer.
+    /// The effective sample size, for the mean or for the median, whichever is smaller.
     effective: f64,
     /// How long the correlation lasts, for the one or the other, as a share of the series.
     share: f64,
 }
 
-/// A series worth fewer independent values has no interval: what is known of its dependence is too little.
+/// A series with a smaller effective sample size has no interval: too little is known of its dependence.
 const FEWEST: f64 = 4.0;
 /// A quantile beyond which less than so many independent values lie has none either.
 const FEWEST_BEYOND: f64 = 3.0;
@@ -58,7 +58,7 @@ impl<'v> Intervals<'v> {
     }
 
     /// The interval of the quantile at `p`, 0 to 1. `None` where too few independent values lie beyond it: for 95 % of
-    /// confidence, 3 of those that the whole series is worth.
+    /// confidence, 3 of the effective sample size of the whole series.
     pub fn quantile(&self, p: f64) -> Option<Interval> {
         if !self.has_interval(p) {
             return None;

@@ -1,7 +1,7 @@
 //! Intervals of quantiles between order statistics: exact whatever the distribution (Conover 1999; Hoefler and Belli
 //! 2015).
 
-/// An interval, and what it is worth.
+/// An interval, and its coverage.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Interval {
     /// The lower end.

@@ -21,7 +21,7 @@ const TRIES: u32 = 3;
 
 pub struct Case<'m> {
     pub mpi: &'m Mpi,
-    /// Empty at the start of the test, and left as it is for who wants to look into a failure.
+    /// Empty at the start of the test, and left as it is to look into a failure.
     pub folder: PathBuf,
     /// For the live records of the test, in memory where the machine has that. Empty again at the end of it.
     pub segments: Segments,
@@ -90,8 +90,8 @@ impl<'m> Case<'m> {
         trace
     }
 
-    /// The same when the last rank is gone: MPICH's launcher does not wait for it if the code is 0, and the first thread
-    /// of a process can be gone before the others have let go of its files.
+    /// The same when the last rank is gone: MPICH's launcher does not wait for it if the code is 0, and the first
+    /// thread of a process can be gone before the others have let go of its files.
     pub fn recover_soon(&self) -> Trace {
         let trace = Trace::at(self.folder.join("soon.mpitrace"));
         let _ = fs::remove_file(&trace.path);

@@ -10,7 +10,7 @@ use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-/// None of the traces here is large: whoever needs more than this was led astray by a damaged file.
+/// None of the traces here is large: a command that needs more was misled by a damaged file.
 const ADDRESS_SPACE: u64 = 2 << 30;
 
 /// Runs `mpitrace` with these arguments.

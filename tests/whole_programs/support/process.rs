@@ -1,5 +1,5 @@
-//! Running a command under a time limit, with nothing on stdin and its output in files: whoever outlives it holds no
-//! pipe of ours open.
+//! Running a command under a time limit, with nothing on stdin and its output in files: a process that outlives it
+//! holds no pipe of ours open.
 
 use std::fs::{self, File};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
@@ -97,8 +97,8 @@ fn end(child: &mut Child) {
     }
 }
 
-/// Whether a process of this number runs a program whose name begins so. One that has ended and that no process has waited
-/// for does not.
+/// Whether a process of this number runs a program whose name begins so. One that has ended and that no process has
+/// waited for does not.
 pub fn is_running(process: u32, name: &str) -> bool {
     let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
     let Some((_, rest)) = stat.split_once('(') else { return false };

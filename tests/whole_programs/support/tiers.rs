@@ -32,7 +32,7 @@ pub fn is_idle() -> bool {
 }
 
 impl Tier {
-    /// What `MPITRACE_TESTS` says. Without it, whoever names a test wants it wherever it can be run.
+    /// What `MPITRACE_TESTS` says. Without it, a test that is named runs wherever it can.
     pub fn chosen(arguments: &Arguments) -> Tier {
         match env::var("MPITRACE_TESTS").ok().as_deref() {
             Some("first") => Tier::First,

@@ -103,7 +103,7 @@ pub struct Row {
     pub enter_ns: f64,
     pub exit_ns: Option<f64>,
     pub error_ns: Option<f64>,
-    pub disturbed: bool,
+    pub perturbed: bool,
     pub init_ns: Option<f64>,
     pub test_ns: Option<f64>,
     pub wait_ns: Option<f64>,

@@ -71,7 +71,7 @@ impl Listing<'_> {
     fn write_csv(&self, output: &mut dyn Write) -> Result<()> {
         write!(
             output,
-            "rank,thread,operation,repetition,function,communicator,bytes,root,enter_ns,exit_ns,error_ns,disturbed,\
+            "rank,thread,operation,repetition,function,communicator,bytes,root,enter_ns,exit_ns,error_ns,perturbed,\
              waiting_ns,interrupted_ns,interruptions,cpu,init_ns,test_ns,wait_ns,tests"
         )?;
         self.calls.counter_names.iter().try_for_each(|name| write!(output, ",{}", csv_field(name)))?;
@@ -107,7 +107,7 @@ impl Listing<'_> {
             (number("enter_ns"), time),
             (number("exit_ns"), time),
             (number("took_ns"), 12),
-            (text("disturbed"), 0),
+            (text("perturbed"), 0),
             (number("waiting_ns"), 12),
             (number("interrupted_ns"), 0),
             (number("interruptions"), 0),
@@ -133,7 +133,7 @@ impl Listing<'_> {
                 format!("{:.1}", row.enter_ns),
                 exit.unwrap_or_else(|| "not returned".to_owned()),
                 took.unwrap_or_default(),
-                if row.disturbed { "yes" } else { "" }.to_owned(),
+                if row.perturbed { "yes" } else { "" }.to_owned(),
                 tenths(waiting_ns),
                 tenths(interrupted_ns),
                 text::optional(interruptions),
@@ -161,7 +161,7 @@ fn write_csv_row(row: &Row, counters: usize, output: &mut dyn Write) -> io::Resu
     write!(output, "{},{},", csv_field(row.function), csv_field(row.communicator))?;
     write!(output, "{},{},", text::optional(row.bytes), text::optional(row.root))?;
     write!(output, "{},{},", row.enter_ns, text::optional(row.exit_ns))?;
-    write!(output, "{},{},", text::optional(row.error_ns), row.disturbed)?;
+    write!(output, "{},{},", text::optional(row.error_ns), row.perturbed)?;
     if let Some(Account { waiting_ns, interrupted_ns, interruptions, cpu }) = row.account {
         write!(output, "{},{},", text::optional(waiting_ns), text::optional(interrupted_ns))?;
         write!(output, "{},{},", text::optional(interruptions), text::optional(cpu))?;

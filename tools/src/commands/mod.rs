@@ -1,6 +1,5 @@
 //! One file for each command: its options, and what it does.
 
-pub mod audit_page;
 pub mod categorize;
 pub mod clock;
 pub mod compare;
@@ -18,6 +17,7 @@ pub mod report;
 pub mod run;
 pub mod stats;
 pub mod summary;
+pub mod synchronisation_check;
 pub mod watch;
 
 use std::process::ExitCode;
@@ -52,7 +52,7 @@ fn shown_source(source: &Source) -> ExitCode {
 /// Tells on stderr that a trace is incomplete: for commands whose output does not say so.
 fn warn_if_incomplete(trace: &Trace) {
     if !trace.complete {
-        eprintln!("mpitrace: this trace is incomplete; `mpitrace info` tells why");
+        eprintln!("mpitrace: this trace is incomplete; `mpitrace info` says why");
     }
 }
 

@@ -83,7 +83,7 @@ impl Area {
 pub struct Scene {
     pub width: f64,
     pub height: f64,
-    /// What is told to those who cannot see it.
+    /// The text for readers that cannot see the picture.
     pub title: String,
     pub items: Vec<Item>,
 }

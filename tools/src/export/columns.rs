@@ -109,7 +109,7 @@ fn fields(counters: &[String], with_operation: bool) -> Vec<Field> {
         Field::new("enter_ns", DataType::Float64, false),
         Field::new("exit_ns", DataType::Float64, true),
         Field::new("error_ns", DataType::Float64, true),
-        Field::new("disturbed", DataType::Boolean, false),
+        Field::new("perturbed", DataType::Boolean, false),
         Field::new("waiting_ns", DataType::Float64, true),
         Field::new("interrupted_ns", DataType::Float64, true),
         Field::new("interruptions", DataType::UInt64, true),
@@ -139,7 +139,7 @@ struct Chunk {
     enter_ns: Float64Builder,
     exit_ns: Float64Builder,
     error_ns: Float64Builder,
-    disturbed: BooleanBuilder,
+    perturbed: BooleanBuilder,
     waiting_ns: Float64Builder,
     interrupted_ns: Float64Builder,
     interruptions: UInt64Builder,
@@ -172,7 +172,7 @@ impl Chunk {
         self.enter_ns.append_value(row.enter_ns);
         self.exit_ns.append_option(row.exit_ns);
         self.error_ns.append_option(row.error_ns);
-        self.disturbed.append_value(row.disturbed);
+        self.perturbed.append_value(row.perturbed);
         let account = batches.accounts.of(row);
         self.waiting_ns.append_option(account.waiting_ns);
         self.interrupted_ns.append_option(account.interrupted_ns);
@@ -206,7 +206,7 @@ impl Chunk {
             Arc::new(self.enter_ns.finish()),
             Arc::new(self.exit_ns.finish()),
             Arc::new(self.error_ns.finish()),
-            Arc::new(self.disturbed.finish()),
+            Arc::new(self.perturbed.finish()),
             Arc::new(self.waiting_ns.finish()),
             Arc::new(self.interrupted_ns.finish()),
             Arc::new(self.interruptions.finish()),

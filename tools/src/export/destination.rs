@@ -51,7 +51,7 @@ impl<'o> Destination<'o> {
         if out.as_os_str() == "-" {
             return Ok(Destination { place: Place::Stdout, stdout });
         }
-        ensure!(!out.as_os_str().is_empty(), "-o names nothing");
+        ensure!(!out.as_os_str().is_empty(), "-o is empty");
         let place = match fs::metadata(out) {
             Ok(there) if there.is_dir() => Place::Folder(out.to_owned()),
             Ok(there) if !there.is_file() => Place::Device(out.to_owned()),

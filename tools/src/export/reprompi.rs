@@ -52,7 +52,7 @@ fn check_distinct(calls: &Calls, numbers: &[usize]) -> Result<()> {
             }
             None => continue,
         };
-        bail!("{why}, which ReproMPI's rows cannot tell apart: --operation N, or a file each in -o FOLDER/");
+        bail!("{why}, which ReproMPI's rows do not distinguish: --operation N, or a file each in -o FOLDER/");
     }
     Ok(())
 }

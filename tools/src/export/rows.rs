@@ -32,7 +32,7 @@ pub struct Row<'a> {
     #[serde(flatten)]
     pub request: Option<RequestTimes>,
     /// Whether the tracer itself may have delayed the call.
-    pub disturbed: bool,
+    pub perturbed: bool,
     /// See [`Calls::accounts`].
     #[serde(flatten)]
     pub account: Option<Account>,
@@ -298,7 +298,7 @@ impl<'t> Calls<'t> {
                 wait_ns: clock.ticks_ns(requests.wait[record]),
                 tests: requests.tests[record],
             }),
-            disturbed: own & DISTURBED != 0,
+            perturbed: own & DISTURBED != 0,
             account: None,
             counters: Counters { names: &self.counter_names, columns: &columns.counters, record },
             place,

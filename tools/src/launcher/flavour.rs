@@ -55,7 +55,7 @@ pub fn find(command: &[OsString]) -> Option<usize> {
     })
 }
 
-/// Asks the launcher who it is. `None`: its answer says nothing.
+/// Asks the launcher for its name and version. `None`: its answer is not known.
 pub fn ask(launcher: &OsStr) -> io::Result<Option<Flavour>> {
     match Path::new(launcher).file_name().and_then(OsStr::to_str) {
         Some("srun") => return Ok(Some(Flavour::Slurm)),

@@ -14,7 +14,7 @@ const FOLDERS: [&str; 3] = ["", "../lib/mpitrace", "../lib"];
 pub fn locate(asked_for: Option<&Path>) -> Result<OsString> {
     let path = match asked_for {
         Some(path) => path.to_owned(),
-        None => beside(&std::env::current_exe().context("cannot tell where this program is")?)?,
+        None => beside(&std::env::current_exe().context("cannot find the file of this program")?)?,
     };
     let path = std::path::absolute(path)?;
     ensure!(path.is_file(), "{}: no such library", path.display());

@@ -46,7 +46,7 @@ pub fn child<T: DeserializeOwned>(
 ) -> Result<Ending<T>> {
     let answer = folder.join("answer");
     let _ = fs::remove_file(&answer);
-    let program = std::env::current_exe().context("cannot tell where this program is")?;
+    let program = std::env::current_exe().context("cannot find the file of this program")?;
     let mut line: Vec<OsString> = launcher.to_vec();
     if !launcher.is_empty() {
         // Every launcher starts env, and so the variables reach the rank and not the launcher itself.

@@ -43,7 +43,7 @@ impl Library {
         }
         // SAFETY: as above; copied before the next call of the loader.
         let error = unsafe { CStr::from_ptr(error) }.to_string_lossy().into_owned();
-        // The path is said by who says this.
+        // The caller adds the path.
         let path = format!("{}: ", path.to_string_lossy());
         Err(error.strip_prefix(&path).unwrap_or(&error).to_owned())
     }

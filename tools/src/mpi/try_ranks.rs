@@ -41,7 +41,7 @@ impl Said {
     }
 }
 
-/// Makes so many calls of MPI_Allreduce, of 8 bytes on MPI_COMM_WORLD, and says on standard output who this is.
+/// Makes so many calls of MPI_Allreduce, of 8 bytes on MPI_COMM_WORLD, and prints its rank on standard output.
 ///
 /// # Errors
 /// A library that cannot be loaded or lacks a function, a call that fails.

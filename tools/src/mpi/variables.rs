@@ -36,7 +36,7 @@ pub struct Control {
     pub binding: String,
     /// The type of its values.
     pub datatype: String,
-    /// Who must set it alike: `local`, `all`, ...; `constant` and `readonly`: nobody can.
+    /// Which ranks must set it alike: `local`, `all`, ...; `constant` and `readonly`: it cannot be set.
     pub scope: String,
     /// Its value, where it is a number or a text and bound to nothing.
     pub value: Option<String>,

@@ -3,7 +3,7 @@
 use mpitrace::categories::Category;
 use serde::{Serialize, Serializer};
 
-/// Bins that are drawn as one where nobody has zoomed: there are more, so that there is something to zoom into.
+/// Bins that are drawn as one before zooming: there are more, so that there is something to zoom into.
 pub const DRAWN_AS_ONE: usize = 4;
 
 /// A range that spans more than this factor is divided logarithmically.

@@ -89,7 +89,7 @@ fn values(measured: &Measured<'_>, counter: &source::Counter<'_>, rows: &[usize]
             if value.is_nan() {
                 continue;
             }
-            // Where nobody knows who was slowest there is one value at most.
+            // Where the slowest rank is not known there is one value at most.
             if measured.slowest.get(row).is_none_or(|&slowest| slowest as usize == index) {
                 found.slowest[place] = value;
             }

@@ -188,7 +188,7 @@ impl HeatMaker {
         }
     }
 
-    /// `None` where one rank would be compared with itself, and where nobody knows when the ranks came.
+    /// `None` where one rank would be compared with itself, and where arrivals are not known.
     fn finish(self, stamps: bool) -> Option<Heat> {
         let several = self.heat.ranks.iter().any(|(first, last)| first != last) || self.heat.ranks.len() > 1;
         (stamps && several && self.heat.repetitions.len() > 1).then_some(self.heat)

@@ -16,7 +16,7 @@ pub struct OfGood<'a> {
     pub count: usize,
     /// Of their run times in order, at lag 1, 2, ...
     pub autocorrelation: &'a [f64],
-    /// How many independent ones they are worth.
+    /// Their effective sample size.
     pub dependence: Option<Dependence>,
 }
 
@@ -28,8 +28,8 @@ pub fn of(series: &Series, category: &[Category], all: &Sample, good: OfGood) ->
         let tested = statistics::ljung_box(lags, good.count).map_or_else(String::new, |test| {
             format!("; Ljung-Box over {} lags: {:.1}, {}", test.lags, test.statistic, probability(test.p))
         });
-        let worth = dependence.effective.round();
-        remarks.push(format!("{} good repetitions are worth {worth} independent ones{tested}", good.count));
+        let size = dependence.effective.round();
+        remarks.push(format!("{} good repetitions have an effective sample size of {size}{tested}", good.count));
     }
     if let Some(outliers) = Outliers::of(all) {
         let rules = [

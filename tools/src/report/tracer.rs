@@ -17,8 +17,8 @@ pub fn facts(trace: &Trace, clock: &Clock) -> Vec<(String, String)> {
     let delayed: u64 = trace.parts.iter().map(|part| part.delayed()).sum();
     add("delayed calls", format!("{delayed} of {} recorded ones may have been delayed by the tracer", trace.records()));
     if let Some((gap, rank)) = shortest_gap(trace, clock) {
-        let what = "the shortest time from the exit of a call to the entry of the next on the same thread";
-        add("outside the calls", format!("at most {}: {what}, on rank {rank}", text::time(gap)));
+        let what = "the shortest time from the exit of a call to the entry of the next one on the same thread";
+        add("tracer overhead per call", format!("at most {}: {what}, on rank {rank}", text::time(gap)));
     }
     if let Some(cost) = cost(trace) {
         add("a call", cost);

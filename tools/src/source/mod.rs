@@ -112,7 +112,7 @@ impl Source {
         match &self.data {
             Data::Traced(traced) => {
                 if !traced.trace.complete {
-                    eprintln!("mpitrace: this trace is incomplete; `mpitrace info` tells why");
+                    eprintln!("mpitrace: this trace is incomplete; `mpitrace info` says why");
                 }
                 let clock = &traced.clock;
                 if time != RunTime::Local && clock.domains.len() > 1 && clock.method == Method::None {
@@ -174,9 +174,9 @@ impl Source {
     }
 
     /// For each of these repetitions whether the tracer itself may have delayed it on some rank. `None`: nothing tells.
-    pub fn disturbed(&self, operation: usize) -> Option<Vec<bool>> {
+    pub fn perturbed(&self, operation: usize) -> Option<Vec<bool>> {
         match &self.data {
-            Data::Traced(traced) => Some(traced.disturbed(operation)),
+            Data::Traced(traced) => Some(traced.perturbed(operation)),
             Data::Untraced(_) => None,
         }
     }

@@ -98,8 +98,8 @@ fn the_same_times_are_the_same_operation_wherever_they_come_from() {
         close(&ranks.duration_ns(1), &[400.0, 300.0, 100.0]);
         assert!(source.counters(0).is_empty());
     }
-    assert_eq!(traced.disturbed(0), Some(vec![false, false, true]));
-    assert_eq!(measured.disturbed(0), None);
+    assert_eq!(traced.perturbed(0), Some(vec![false, false, true]));
+    assert_eq!(measured.perturbed(0), None);
 }
 
 #[test]

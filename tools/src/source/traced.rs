@@ -108,14 +108,14 @@ impl Traced {
         counters
     }
 
-    pub(super) fn disturbed(&self, number: usize) -> Vec<bool> {
+    pub(super) fn perturbed(&self, number: usize) -> Vec<bool> {
         let operations: Vec<&[u32]> = self.parts(number).map(|(part, _)| part.operation()).collect();
-        let is_disturbed = |(operation, record): (&&[u32], u32)| operation[record as usize] & DISTURBED != 0;
-        Rows::of(self.operation(number)).map(|records| operations.iter().zip(records.iter()).any(is_disturbed))
+        let is_perturbed = |(operation, record): (&&[u32], u32)| operation[record as usize] & DISTURBED != 0;
+        Rows::of(self.operation(number)).map(|records| operations.iter().zip(records.iter()).any(is_perturbed))
     }
 }
 
-/// What the requests of a non-blocking operation cost (seed 001, section 2: overhead = init + sum of test + wait).
+/// What the requests of a non-blocking operation cost (Hoefler et al. 2010, 2: overhead = init + sum of test + wait).
 fn requests<'s>(rows: &Arc<Rows<'s>>, parts: &[(&'s Part, &'s RankClock)]) -> Vec<Counter<'s>> {
     let times = |part: &'s Part, clock: &'s RankClock, index: usize| {
         let requests = part.requests()?;

@@ -46,7 +46,10 @@ clock  ranks  ahead at start  drift   tested to
     assert_eq!(mpitrace(&["clock", "--json", &trace]).json(), expected);
     assert_eq!(mpitrace(&["dump", "--json", &trace]).json()[0]["error_ns"], 45.0);
     let info = mpitrace(&["info", &trace]).stdout;
-    assert!(info.contains("\nclock       tsc at 1.000 GHz, one clock tested to 45.00 ns\n"), "{info}");
+    assert!(
+        info.contains("\nclock       tsc at 1.000 GHz; all ranks share one clock (checked to 45.00 ns)\n"),
+        "{info}"
+    );
 }
 
 /// Two ranks that meet in three barriers; the clock of rank 1 is behind by this, ns.
@@ -237,7 +240,7 @@ const SYNCS: [u64; 7] =
     [10_000_000, 10_000_000_000, 20_000_000_000, 30_000_000_000, 40_000_000_000, 50_000_000_000, 60_010_000_000];
 /// How long a synchronisation takes on the reference clock, ns.
 const SYNC: u64 = 1_000_000;
-/// The true tick at which pretended clocks begin. A tick is 1 ns.
+/// The true tick at which simulated clocks begin. A tick is 1 ns.
 const EPOCH: u64 = 1 << 40;
 
 /// Writes the trace of a minute in which ranks with these clocks ("": the true one) meet in barriers, each in a domain

@@ -13,7 +13,7 @@ fn info_tells_what_a_trace_is() {
     assert_eq!((ran.code, ran.stderr.as_str()), (0, ""));
     let expected = "\
 ranks       2 on node1
-records     123, 1 disturbed by the tracer
+records     123, 1 perturbed by the tracer
 started     2026-11-20T18:00:00Z, 130.0 ms from MPI_Init to MPI_Finalize
 command     ./a.out
 library     MPICH Version: 4.0.2 (mpich ABI)
@@ -87,7 +87,7 @@ fn dump_lists_each_rank_s_own_calls() {
     let expected = json!({
         "rank": 0, "thread": 0, "operation": 0, "repetition": 0, "function": "MPI_Allreduce",
         "communicator": "MPI_COMM_WORLD", "bytes": 8, "root": null, "enter_ns": 0.0, "exit_ns": 50_000.0,
-        "error_ns": null, "disturbed": true, "counters": {}
+        "error_ns": null, "perturbed": true, "counters": {}
     });
     assert_eq!(rows[0], expected);
     let order: Vec<(u64, u64, u64)> = rows
@@ -113,7 +113,7 @@ fn dump_as_csv_and_as_a_table() {
     assert_eq!(lines.len(), 6);
     assert_eq!(
         lines[0],
-        "rank,thread,operation,repetition,function,communicator,bytes,root,enter_ns,exit_ns,error_ns,disturbed,\
+        "rank,thread,operation,repetition,function,communicator,bytes,root,enter_ns,exit_ns,error_ns,perturbed,\
          init_ns,test_ns,wait_ns,tests"
     );
     assert_eq!(lines[1], "1,0,0,0,MPI_Allreduce,MPI_COMM_WORLD,8,,0,50,,false,,,,");
@@ -131,11 +131,11 @@ fn categorize_finds_first_warm_up_outlier_and_good() {
     let ran = mpitrace(&["categorize", "--method", "roth", &trace]);
     assert_eq!((ran.code, ran.stderr.as_str()), (0, ""));
     let expected = "\
-operation  function       communicator    bytes  root  ranks  repetitions    median   w  first  warmup  outlier  good  overlaps
-        0  MPI_Allreduce  MPI_COMM_WORLD      8            2           60  2.000 µs  20      1      19        1    39        20
-        1  MPI_Bcast      comm-2              4     0      1            3  1.000 µs          1       0        0     2
+operation  function       communicator    bytes  root  ranks  repetitions    median  end of warm-up  first  warmup  outlier  good  overlaps
+        0  MPI_Allreduce  MPI_COMM_WORLD      8            2           60  2.000 µs              20      1      19        1    39        20
+        1  MPI_Bcast      comm-2              4     0      1            3  1.000 µs                      1       0        0     2
 
-overlaps: also fit a category that comes later in first, warmup, outlier, good
+overlaps: also matches a lower-priority category (first > warmup > outlier > good)
 ";
     assert_eq!(ran.stdout, expected);
 

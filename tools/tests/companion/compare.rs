@@ -143,7 +143,7 @@ fn one_run_on_each_side_has_no_p_and_says_how_many_it_takes() {
     let expected = (&Value::Null, &json!(""), &Value::Null, &json!("none"), &json!(5));
     assert_eq!((&one["p"], &one["stars"], &one["effect_ci"], &one["verdict"], &one["runs_needed"]), expected);
     assert!((one["effect"].as_f64().unwrap() - 10_000.0 / 10_003.0).abs() < 1e-12);
-    let expected = "too few runs to tell 2 of 2 operations apart: the test can reach 0.05, corrected for 2 operations, \
+    let expected = "too few runs to compare 2 of 2 operations: the test can reach 0.05, corrected for 2 operations, \
                     with 5 runs on each side\n";
     assert!(ran.stderr.ends_with(expected), "{}", ran.stderr);
 }

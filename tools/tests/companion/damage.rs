@@ -63,7 +63,7 @@ fn a_damaged_trace_is_refused_or_shows_what_is_whole() {
             refused += 1;
             continue;
         }
-        // A bit may be in the padding behind a section, which nobody reads.
+        // A bit may be in the padding behind a section, which is not read.
         for (key, row) in rows(&ran.json()) {
             assert_eq!(all.get(&key), Some(&row), "trial {trial}");
         }

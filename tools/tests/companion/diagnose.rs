@@ -43,14 +43,14 @@ fn the_thesis_case_names_its_cache_misses_first() {
     let ran = mpitrace(&["diagnose", "--from", "csv", &file]);
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     let sentences: Vec<&str> = ran.stdout.lines().filter_map(|line| line.strip_prefix("* ")).collect();
-    let first = "PAPI_L3_TCM tells the 59 repetitions of the warm-up from the good ones: ";
+    let first = "PAPI_L3_TCM differs between the 59 repetitions of the warm-up and the good ones: ";
     assert!(sentences[0].starts_with(first), "{}", ran.stdout);
     assert!(sentences[0].contains(" on all ranks together, more in "), "{}", ran.stdout);
-    assert!(sentences[1].starts_with("nothing that was recorded tells the "), "{}", ran.stdout);
+    assert!(sentences[1].starts_with("no recorded metric differs between the "), "{}", ran.stdout);
 
     let robust = mpitrace(&["diagnose", "--from", "csv", &file, "--method", "robust"]);
     assert!(
-        robust.stdout.contains("\n* PAPI_L3_TCM tells the 59 repetitions of the warm-up from "),
+        robust.stdout.contains("\n* PAPI_L3_TCM differs between the 59 repetitions of the warm-up and "),
         "{}",
         robust.stdout
     );
@@ -81,11 +81,11 @@ fn a_late_rank_and_a_delay_by_the_tracer_are_named() {
             let allreduce = rank.operation("MPI_Allreduce", 0, 8);
             for k in 0..600 {
                 let begin = 1_000_000 + 5_000_000 * k;
-                let (is_late, is_disturbed) = (k % 10 == 9, k % 60 == 30);
+                let (is_late, is_perturbed) = (k % 10 == 9, k % 60 == 30);
                 let after = if is_late && number == 2 { 1_000_000 + late(1000.0) } else { late(1000.0) };
-                let took = 2000 + if is_late { 1_000_000 } else { 0 } + if is_disturbed { 20_000 } else { 0 };
+                let took = 2000 + if is_late { 1_000_000 } else { 0 } + if is_perturbed { 20_000 } else { 0 };
                 rank.call(allreduce, begin + after, begin + took + late(50.0));
-                if is_disturbed && number == 0 {
+                if is_perturbed && number == 0 {
                     rank.disturb();
                 }
             }
@@ -101,12 +101,12 @@ fn a_late_rank_and_a_delay_by_the_tracer_are_named() {
     assert!(sentences[0].starts_with(first), "{}", ran.stdout);
     assert!(sentences[0].contains(" after the first against "), "{}", ran.stdout);
     assert!(sentences[0].ends_with(" of their extra time"), "{}", ran.stdout);
-    // The rank that comes late waits for nobody.
+    // The rank that comes late waits for no other rank.
     assert!(sentences.contains(&"the extra time of the 70 outliers is spent on ranks 0-1, 3"), "{}", ran.stdout);
     let ran = mpitrace(&["diagnose", &file, "--time", "last"]);
     let sentences: Vec<&str> = ran.stdout.lines().filter_map(|line| line.strip_prefix("* ")).collect();
-    let disturbed = "the tracer itself may have delayed 100 % of the 10 outliers, and 0 % of the good ones";
-    assert_eq!(sentences[0], disturbed, "{}", ran.stdout);
+    let perturbed = "the tracer itself may have delayed 100 % of the 10 outliers, and 0 % of the good ones";
+    assert_eq!(sentences[0], perturbed, "{}", ran.stdout);
 }
 
 #[test]
@@ -115,7 +115,7 @@ fn what_has_no_time_stamps_has_no_late_ranks() {
     let file = folder.file("a.csv", b"0,0,runtime,5\n1,0,runtime,5\n");
     let ran = mpitrace(&["diagnose", "--from", "csv", &file]);
     let expected = "operation 0: unknown\n2 repetitions: 1 first, 1 good\n\
-        * there is no warm-up, no outlier and one mode: nothing to tell from the good ones\n";
+        * there is no warm-up, no outlier and one mode: nothing to compare with the good ones\n";
     assert_eq!((ran.code, ran.stdout.as_str()), (0, expected), "{}", ran.stderr);
     let refused = mpitrace(&["diagnose", "--from", "csv", &file, "--time", "global"]);
     let line = format!("mpitrace: {file}: has no time stamps of one clock: only --time local exists, not global\n");

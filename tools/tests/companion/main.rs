@@ -1,6 +1,5 @@
 //! The companion run over small traces of programs that never ran.
 
-mod audit;
 mod categorize;
 mod clock;
 mod commands;
@@ -15,4 +14,5 @@ mod report;
 mod stats;
 mod summary;
 mod support;
+mod synchronisation_check;
 mod untraced;

@@ -1,6 +1,6 @@
 //! The MPI functions that the tracer itself calls: in Init and Finalize, when it meets a handle that it does not know,
-//! when it synchronises clocks, for counted messages, and for large counts that the library lacks. A recorded collective
-//! that the thread has called lately needs none of them.
+//! when it synchronises clocks, for counted messages, and for large counts that the library lacks. A recorded
+//! collective that the thread has called lately needs none of them.
 //!
 //! The functions in here can be called from safe code: they pass addresses of their own only, which outlive the call,
 //! and handles as the program or the library has given them, by [`Comm`] and [`Group`]. What a handle stands for is the
@@ -201,8 +201,8 @@ impl Group {
         let ranks: Vec<c_int> = ranks.map(|rank| rank as c_int).collect();
         let mut translated = vec![-1 as c_int; ranks.len()];
         let (from, to) = (ranks.as_ptr().expose_provenance(), translated.as_mut_ptr().expose_provenance());
-        // SAFETY: int MPI_Group_translate_ranks(MPI_Group, int, const int *, MPI_Group, int *); both arrays have as many
-        // elements.
+        // SAFETY: int MPI_Group_translate_ranks(MPI_Group, int, const int *, MPI_Group, int *); both arrays have as
+        // many elements.
         unsafe { group_translate_ranks(self.0, ranks.len(), from, other.0, to) }.then_some(translated)
     }
 
@@ -218,7 +218,7 @@ impl Group {
 impl Drop for Group {
     fn drop(&mut self) {
         // A 4-byte handle lies in the word's first 4 bytes.
-        // SAFETY: int MPI_Group_free(MPI_Group *); the group was made by the tracer, and nobody else has its handle.
+        // SAFETY: int MPI_Group_free(MPI_Group *); the group was made by the tracer, and no other code has its handle.
         unsafe { group_free((&raw mut self.0).expose_provenance()) };
     }
 }

@@ -19,7 +19,7 @@ pub type Handles = &'static [Bound];
 
 /// Where the handles of a communicator may stand: the first of them is what its handle is mixed to.
 struct Slot {
-    /// 0: nobody's.
+    /// 0: none.
     communicator: AtomicUsize,
     handles: Published<Vec<Bound>>,
 }
@@ -32,7 +32,7 @@ const WAYS: usize = 8;
 static TABLE: [Slot; SLOTS + WAYS] =
     [const { Slot { communicator: AtomicUsize::new(0), handles: Published::nothing() } }; SLOTS + WAYS];
 
-/// Held by who changes the table.
+/// Held by the thread that changes the table.
 static CHANGING: Mutex<()> = Mutex::new(());
 
 #[inline(always)]
@@ -61,7 +61,7 @@ pub fn keep(communicator: usize, handles: Vec<Bound>) -> bool {
     true
 }
 
-/// Forgets a communicator: its handles, which nobody finds any more.
+/// Forgets a communicator and its handles, which are not found any more.
 pub fn remove(communicator: usize) -> Option<Handles> {
     let _changing = CHANGING.lock().unwrap_or_else(PoisonError::into_inner);
     let handles = find(communicator)?;

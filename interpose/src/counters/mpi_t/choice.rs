@@ -41,15 +41,12 @@ pub fn choose(patterns: &[String], offered: &[Performance], names: &[String]) ->
 fn none(pattern: &str, names: &[String]) -> String {
     let lower = pattern.to_ascii_lowercase();
     match names.iter().min_by_key(|name| distance(&lower, &name.to_ascii_lowercase())) {
-        None => format!("{pattern} cannot be had: this MPI library has no performance variables"),
+        None => format!("{pattern} is not available: this MPI library has no MPI_T pvars"),
         Some(_) if pattern.contains('*') => {
-            format!("{pattern} matches none of the {} performance variables that this MPI library has", names.len())
+            format!("{pattern} matches none of the {} MPI_T pvars of this MPI library", names.len())
         }
         Some(nearest) => {
-            format!(
-                "{pattern} is not a performance variable of this MPI library; the nearest of {} is {nearest}",
-                names.len()
-            )
+            format!("{pattern} is not an MPI_T pvar of this MPI library; the nearest of {} is {nearest}", names.len())
         }
     }
 }
@@ -128,6 +125,6 @@ mod tests {
     #[test]
     fn a_library_without_variables_is_said_to_have_none() {
         let (_, unknown) = choose(&["idle".to_owned()], &[], &[]);
-        assert!(unknown[0].1.contains("has no performance variables"));
+        assert!(unknown[0].1.contains("has no MPI_T pvars"));
     }
 }

@@ -116,7 +116,7 @@ impl Session {
         unsafe { (self.read)(self.session, handle, elements.as_mut_ptr().cast()) == 0 }
     }
 
-    /// Gives a handle back, which nobody reads any more.
+    /// Gives a handle back, which is not read any more.
     pub fn free(&self, mut handle: usize) {
         if handle != 0 {
             // SAFETY: int MPI_T_pvar_handle_free(MPI_T_pvar_session, MPI_T_pvar_handle *); the handle is of this

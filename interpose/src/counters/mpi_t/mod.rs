@@ -198,7 +198,7 @@ pub fn meet(communicator: usize) {
     if !bound::keep(communicator, handles) {
         bound.iter().for_each(|one| plan.session.free(one.handle));
         log::detail(
-            "too many communicators at once: on one more, the performance variables of communicators have no value",
+            "too many communicators at once: on further ones, pvars that belong to a communicator have no value",
         );
     }
 }

@@ -86,7 +86,7 @@ pub fn plan(patterns: &[String], room: usize, world: Option<usize>) -> Planned {
     };
     let offered = interface::performance_variables();
     if offered.is_empty() {
-        return none(": this MPI library has no performance variables");
+        return none(": this MPI library has no MPI_T pvars");
     }
     let names = choice::names(&offered);
     let (chosen, unknown) = choice::choose(patterns, &offered, &names);
@@ -120,7 +120,7 @@ impl Plan {
         let object = match variable.object {
             Object::Process => None,
             Object::Communicator => Some(world),
-            Object::Other(what) => return Err(format!(": bound to {what}, and a call does not tell which")),
+            Object::Other(what) => return Err(format!(": bound to {what}, and a call does not state which")),
         };
         if !transport::is_in_use(&variable.name) {
             return Err(": of a transport that is not in use".to_owned());
@@ -200,7 +200,7 @@ impl Plan {
 
 /// What values can be made of.
 fn kind(variable: &Performance) -> Result<(Class, Number), String> {
-    let class = variable.class.ok_or(": of no class that the standard gives a meaning")?;
-    let number = variable.number.ok_or(": its values are no numbers")?;
+    let class = variable.class.ok_or(": its class is not in the standard")?;
+    let number = variable.number.ok_or(": its values are not numbers")?;
     Ok((class, number))
 }

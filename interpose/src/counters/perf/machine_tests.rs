@@ -201,7 +201,7 @@ fn a_program_that_closes_all_it_has_open_loses_counts_and_no_data() {
     }
     let (mut before, mut after, mut values) = (vec![0; counters.words()], vec![0; counters.words()], [9; 2]);
     counters.read_before(&mut before);
-    // SAFETY: a process of its own, in which nobody else uses a descriptor above 2.
+    // SAFETY: a process of its own, in which nothing else uses a descriptor above 2.
     unsafe { assert_eq!(libc::syscall(libc::SYS_close_range, 3, u32::MAX, 0), 0) };
     let mut text = std::fs::File::open("/proc/self/status").unwrap();
     counters.read_after(&mut after);

@@ -47,7 +47,7 @@ fn unit(formula: &Formula) -> &'static str {
 fn domain(text: &str, modifiers: &str) -> Result<(bool, bool), String> {
     if modifiers.is_empty() || modifiers.chars().any(|modifier| !matches!(modifier, 'u' | 'k')) {
         return Err(format!(
-            "{text}: after the colon u (program), k (kernel) or uk (both) may stand, not {modifiers:?}"
+            "{text}: after the colon u (program), k (kernel) or uk (both) is expected, not {modifiers:?}"
         ));
     }
     Ok((modifiers.contains('u'), modifiers.contains('k')))

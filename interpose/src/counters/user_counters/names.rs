@@ -48,7 +48,7 @@ pub fn slot(name: &str, unit: &str, timer: bool) -> Option<usize> {
     }
     if names.slots.len() == INNER_COUNTERS {
         drop(names);
-        log::warn(&format!("no room for the counter {name}: code inside the stack has {INNER_COUNTERS} already"));
+        log::warn(&format!("no room for the counter {name}: {INNER_COUNTERS} user counters are in use already"));
         return None;
     }
     names.slots.push(Named { name: name.to_owned(), unit: unit.to_owned(), timer });

@@ -23,7 +23,7 @@ use shown::Categorized;
 /// which the smallest run time so far falls by 0.1 medians or more; w is 10 or later. A repetition of 2 medians or more
 /// is an outlier, all others are good. What fits twice: first before warmup before outlier.
 ///
-/// robust finds the repetitions at which the level of the run times changes, tells what the operation does over time
+/// robust finds the repetitions at which the level of the run times changes, states what the operation does over time
 /// (its class), and takes for a warm-up only a slow beginning that the rest of the run does not repeat by chance.
 #[derive(Debug, Args)]
 pub struct Arguments {
@@ -97,7 +97,7 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
     drop(progress);
     table.write(output, style)?;
     if overlaps > 0 {
-        writeln!(output, "\noverlaps: also fit a category that comes later in first, warmup, outlier, good")?;
+        writeln!(output, "\noverlaps: also matches a lower-priority category (first > warmup > outlier > good)")?;
     }
     if let Some(categorized) = listed {
         writeln!(output)?;

@@ -48,7 +48,7 @@ struct Counts {
     good: usize,
 }
 
-/// What robust tells beside the categories.
+/// What robust finds beside the categories.
 #[derive(Debug, Serialize)]
 struct Levels {
     #[serde(serialize_with = "class_name")]
@@ -174,7 +174,7 @@ pub fn table() -> Table<'static> {
         number("incomplete").optional(),
         number("median"),
         text("class").optional(),
-        number("w").optional(),
+        number("end of warm-up").optional(),
         text("changes").optional(),
         number("first"),
         number("warmup"),

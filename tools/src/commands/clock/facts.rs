@@ -62,7 +62,7 @@ pub struct ViolationFacts {
     pub entered: u32,
 }
 
-/// The true errors, where clocks are pretended.
+/// The true errors, where clocks are simulated.
 #[derive(Debug, Serialize)]
 pub struct TruthFacts {
     pub max_ns: f64,

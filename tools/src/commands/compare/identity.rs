@@ -15,7 +15,7 @@ pub struct Identity {
     pub communicator: String,
     pub datatype: Option<String>,
     pub reduction: Option<String>,
-    /// The how-manieth of this kind in its run: each rank's MPI_COMM_SELF is one of its own.
+    /// Its creation index among the operations of this kind in its run: each rank's MPI_COMM_SELF is a separate one.
     pub occurrence: usize,
 }
 

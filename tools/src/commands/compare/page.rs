@@ -210,7 +210,7 @@ fn write_drift(compared: &[Compared], output: &mut Output, style: Style) -> Resu
 }
 
 fn drifting(drift: &Drift) -> String {
-    let change = drift.change.map_or("nothing to see of a drift".to_owned(), |change| {
+    let change = drift.change.map_or("no drift is visible".to_owned(), |change| {
         format!("{} from the first bin to the last", percent(change))
     });
     match drift.drifts {

@@ -89,7 +89,7 @@ pub fn notes(compared: &[Compared], question: &Question) -> Vec<String> {
             operations => format!(", corrected for {operations} operations,"),
         };
         notes.push(format!(
-            "too few runs to tell {too_few} of {} apart: the test can reach 0.05{corrected} with {} runs on each side",
+            "too few runs to compare {too_few} of {}: the test can reach 0.05{corrected} with {} runs on each side",
             text::count(compared.len() as u64, "operation"),
             one.runs_needed
         ));
@@ -104,7 +104,7 @@ pub fn notes(compared: &[Compared], question: &Question) -> Vec<String> {
             let more = if skewed.len() > NAMED { format!(" and {} more", skewed.len() - NAMED) } else { String::new() };
             let names = skewed[..skewed.len().min(NAMED)].join(", ");
             notes.push(format!(
-                "Welch's test is for normally distributed averages, which Shapiro and Wilk's denies of {names}{more}: \
+                "Welch's test assumes normally distributed averages; Shapiro and Wilk's test rejects that for {names}{more}: \
                  --test wilcoxon does not ask for them"
             ));
         }

@@ -28,7 +28,7 @@ pub fn group(side: &str, files: &[PathBuf], from: Option<Format>) -> Result<Vec<
     for file in files {
         let path = file.canonicalize().unwrap_or_else(|_| file.clone());
         if seen.contains(&path) {
-            bail!("{}: comes a second time in --{side}: each file is a run of its own", file.display());
+            bail!("{}: is given twice in --{side}: each file is a separate run", file.display());
         }
         seen.push(path);
         if from.is_some() {
@@ -79,7 +79,7 @@ impl Opened {
         let mut notes = Vec::new();
         if let Some(Traced { trace, clock, .. }) = self.0.traced() {
             if !trace.complete {
-                notes.push(format!("{file} is incomplete; `mpitrace info` tells why"));
+                notes.push(format!("{file} is incomplete; `mpitrace info` says why"));
             }
             if time != RunTime::Local && clock.domains.len() > 1 && clock.method == mpitrace_synchronise::Method::None {
                 notes.push(format!(

@@ -121,7 +121,7 @@ impl Side {
             notes.push(format!("{name}: {without} of {runs} runs have no good repetition of {}", operation.identity));
         }
         if without.len() > NAMED {
-            notes.push(format!("{name}: and so it is with {} more operations", without.len() - NAMED));
+            notes.push(format!("{name}: the same holds for {} more operations", without.len() - NAMED));
         }
         notes
     }

@@ -11,7 +11,7 @@ pub const ARRIVAL: &str = "arrival";
 /// How long a rank is in the call.
 pub const DURATION: &str = "time in the call";
 /// Whether the tracer may have delayed it.
-pub const DISTURBED: &str = "disturbed by the tracer";
+pub const PERTURBED: &str = "perturbed by the tracer";
 
 /// Whether the entries of different ranks can be compared.
 pub fn arrivals_are_known(source: &Source) -> bool {
@@ -29,9 +29,9 @@ pub fn examined(source: &Source, operation: usize, arrivals: bool, examination: 
     if arrivals && ranks.numbers.len() > 1 && ranks.have_stamps() {
         examined.extend(lateness(&ranks, examination));
     }
-    if let Some(disturbed) = source.disturbed(operation) {
-        let values: Vec<f64> = disturbed.into_iter().map(|disturbed| f64::from(u8::from(disturbed))).collect();
-        examined.push(examination.examine(metric(DISTURBED, Quantity::Disturbed, "", None), &values));
+    if let Some(perturbed) = source.perturbed(operation) {
+        let values: Vec<f64> = perturbed.into_iter().map(|perturbed| f64::from(u8::from(perturbed))).collect();
+        examined.push(examination.examine(metric(PERTURBED, Quantity::Disturbed, "", None), &values));
     }
     for counter in source.counters(operation) {
         examined.extend(of_counter(&ranks, &counter, examination));

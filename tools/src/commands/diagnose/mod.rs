@@ -1,4 +1,4 @@
-//! `mpitrace diagnose`: which counter, timer or rank tells the slow repetitions from the good ones.
+//! `mpitrace diagnose`: which counter, timer or rank differs between slow and good repetitions.
 
 mod json;
 mod metrics;
@@ -19,12 +19,12 @@ use crate::output::{JsonList, Output};
 use crate::progress::{self, Progress};
 use crate::source::{Description, Source};
 
-/// Say which counter, timer or rank tells the slow repetitions from the good ones
+/// Name the counter, timer or rank that differs between slow and good repetitions
 ///
 /// Each metric of each rank (how late it arrives, its counters and timers, what its requests cost, whether the tracer
 /// may have delayed it) is held against the run times, over all repetitions and within each category; and the warm-up,
 /// the outliers and the modes against the good repetitions, with a rank test that is corrected for how many metrics
-/// there are and for repetitions that are not independent. What tells them best is named first.
+/// there are and for repetitions that are not independent. The largest difference is named first.
 #[derive(Debug, Args)]
 pub struct Arguments {
     #[command(flatten)]
@@ -59,7 +59,7 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
     source.warn(time);
     let arrivals = metrics::arrivals_are_known(&source);
     if !arrivals && source.traced().is_some() {
-        eprintln!("mpitrace: nothing has synchronised the clocks of the ranks: who arrives late cannot be told");
+        eprintln!("mpitrace: the clocks of the ranks are not synchronised: late ranks cannot be found");
     }
     let progress = Progress::new(source.wanted(arguments.operation).count() as u64);
     let mut each = source.wanted(arguments.operation).map(|number| {

@@ -64,7 +64,8 @@ pub fn sentences(diagnosis: &Diagnosis) -> Vec<String> {
         sentences.extend(of_group.filter_map(|one| finding(diagnosis, one)));
     }
     if diagnosis.groups.is_empty() {
-        sentences.push("there is no warm-up, no outlier and one mode: nothing to tell from the good ones".to_owned());
+        sentences
+            .push("there is no warm-up, no outlier and one mode: nothing to compare with the good ones".to_owned());
     }
     sentences
 }
@@ -92,7 +93,7 @@ fn finding(diagnosis: &Diagnosis, finding: &Finding) -> Option<String> {
         }
         Quantity::Duration => return where_it_is(diagnosis, finding),
         Quantity::Elapsed => format!(
-            "{} {} grows with the time of {whom}, {}: what computes or spins is not asleep",
+            "{} {} grows with the time of {whom}, {}(a rank that computes or spins is not asleep)",
             text::printable(&metric.name),
             place(metric),
             against(metric, separated, of_group)
@@ -103,7 +104,7 @@ fn finding(diagnosis: &Diagnosis, finding: &Finding) -> Option<String> {
                 false => ("less", 1.0 - separated.separation.auc),
             };
             format!(
-                "{} tells {whom} from {}: {} {}, {more} in {} of all pairs{}",
+                "{} differs between {whom} and {}: {} {}, {more} in {} of all pairs{}",
                 text::printable(&metric.name),
                 others(of_group),
                 against(metric, separated, of_group),
@@ -116,7 +117,7 @@ fn finding(diagnosis: &Diagnosis, finding: &Finding) -> Option<String> {
     Some(sentence)
 }
 
-/// `rank 1 arrives`; where several do, the one that tells best.
+/// `rank 1 arrives`; where several do, the one with the largest difference.
 fn arrives(ranks: &[u32], metric: &Metric) -> String {
     match (ranks, metric.rank) {
         ([_, _, ..], Some(best)) => format!("{} arrive (rank {best} most clearly)", text::named_ranks(ranks)),
@@ -170,9 +171,9 @@ fn happens(metric: &Metric) -> &'static str {
     if name.contains("migration") {
         "ranks are moved to other processors"
     } else if name.contains("fault") {
-        "memory is touched that is not there yet"
+        "page faults occur"
     } else {
-        "ranks lose their processors"
+        "ranks are descheduled"
     }
 }
 
@@ -205,11 +206,13 @@ fn relation(diagnosis: &Diagnosis, relation: &Relation) -> Option<String> {
 fn nothing(diagnosis: &Diagnosis, index: usize) -> String {
     let of_group = &diagnosis.groups[index];
     match diagnosis.metrics.iter().any(|examined| examined.metric.quantity.may_be_cause()) {
-        false => format!("nothing was recorded that could tell {} from {}", group(of_group), others(of_group)),
-        true if diagnosis.too_few(index) => {
-            format!("{} are too few to be told from {} with so many metrics", group(of_group), others(of_group))
+        false => {
+            format!("no metric was recorded that could differ between {} and {}", group(of_group), others(of_group))
         }
-        true => format!("nothing that was recorded tells {} from {}", group(of_group), others(of_group)),
+        true if diagnosis.too_few(index) => {
+            format!("{} are too few to compare with {} by so many metrics", group(of_group), others(of_group))
+        }
+        true => format!("no recorded metric differs between {} and {}", group(of_group), others(of_group)),
     }
 }
 

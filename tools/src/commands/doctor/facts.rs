@@ -32,7 +32,7 @@ pub struct Facts {
     pub counters: Counters,
     /// Whether interruptions of calls are seen.
     pub interruptions: Interruptions,
-    /// Where the live records lie.
+    /// Where the trace buffers lie.
     pub memory: Option<Memory>,
     /// LD_PRELOAD as it is set here.
     pub preloaded: Vec<String>,
@@ -167,7 +167,7 @@ impl Mpi {
     }
 }
 
-/// The folder that the live records go to: what MPITRACE_SEGMENT_DIR names, else /dev/shm.
+/// The folder that the trace buffers go to: what MPITRACE_SEGMENT_DIR names, else /dev/shm.
 fn live_folder() -> PathBuf {
     let folder = std::env::var_os("MPITRACE_SEGMENT_DIR").filter(|folder| !folder.is_empty());
     folder.map_or_else(|| PathBuf::from("/dev/shm"), PathBuf::from)

@@ -50,7 +50,7 @@ fn lines(facts: &Facts) -> Vec<(&'static str, String)> {
 }
 
 fn library(mpi: &Mpi) -> Vec<String> {
-    let name = if mpi.library.is_empty() { "does not tell its name" } else { &mpi.library };
+    let name = if mpi.library.is_empty() { "does not state its name" } else { &mpi.library };
     let abi = mpi.abi.and_then(|abi| serde_json::to_value(abi).ok());
     let abi = abi.as_ref().and_then(|abi| abi.as_str()).map(|abi| format!(" ({abi} ABI)")).unwrap_or_default();
     let traced = match mpi.traced {
@@ -117,11 +117,11 @@ fn memory(facts: &Facts) -> String {
     /// Bytes of a MiB.
     const MIB: f64 = 1048576.0;
     match &facts.memory {
-        None => "no /dev/shm: the live records go to the temporary folder".to_owned(),
+        None => "no /dev/shm: the trace buffers go to the temporary folder".to_owned(),
         Some(memory) => {
             let mib = |bytes: u64| bytes as f64 / MIB;
             let (free, all) = (mib(memory.free_bytes), mib(memory.bytes));
-            format!("{}: {free:.0} of {all:.0} MiB free for live records", memory.folder.display())
+            format!("{}: {free:.0} of {all:.0} MiB free for trace buffers", memory.folder.display())
         }
     }
 }

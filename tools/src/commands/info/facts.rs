@@ -27,7 +27,7 @@ pub struct Facts {
     pub dropped: u64,
     pub paused: u64,
     pub failed: u64,
-    pub disturbed: u64,
+    pub perturbed: u64,
     pub complete: bool,
     pub problems: Vec<String>,
     /// The ranks that left nothing in the trace.
@@ -183,7 +183,7 @@ impl Facts {
             dropped: trace.dropped(),
             paused: sum(|thread| thread.paused),
             failed: sum(|thread| thread.failed),
-            disturbed: trace.parts.iter().map(Part::delayed).sum(),
+            perturbed: trace.parts.iter().map(Part::delayed).sum(),
             complete: trace.complete,
             problems: trace.problems.clone(),
             missing: trace.missing.iter().cloned().flatten().collect(),

@@ -185,7 +185,7 @@ fn records(facts: &Facts) -> String {
         (facts.dropped, "dropped since the arrays were full"),
         (facts.paused, "not kept while paused"),
         (facts.failed, "failed"),
-        (facts.disturbed, "disturbed by the tracer"),
+        (facts.perturbed, "perturbed by the tracer"),
     ];
     let mut line = facts.records.to_string();
     for (number, what) in others.iter().filter(|(number, _)| *number > 0) {
@@ -219,7 +219,7 @@ fn clock(facts: &Facts, factors: &Known) -> Option<String> {
         };
         line.push_str(&format!("; {} clock domains{list}, {how}", domains.len()));
     } else if let Some(tested) = facts.clock.tested_ns {
-        line.push_str(&format!(", one clock tested to {}", text::time(tested)));
+        line.push_str(&format!("; all ranks share one clock (checked to {})", text::time(tested)));
     }
     Some(line)
 }
@@ -277,7 +277,7 @@ fn operations(facts: &Facts) -> Table<'_> {
     table
 }
 
-/// What is missing, and who waits for whom.
+/// What is missing, and which ranks wait for which.
 pub fn problems(facts: &Facts) -> Vec<String> {
     let mut lines: Vec<String> = facts.problems.iter().take(LISTED).cloned().collect();
     if !facts.missing_hosts.is_empty() {

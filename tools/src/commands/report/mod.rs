@@ -20,7 +20,7 @@ use crate::summary::Summary;
 /// Show the fingerprint of each operation: a page, pictures, or plots in the terminal
 ///
 /// A fingerprint is all that the run times of an operation look like: numbers with their intervals, histogram, box
-/// plot, distribution function, run time per repetition, who came late, and the counters, each by category. --method
+/// plot, distribution function, run time per repetition, late ranks, and the counters, each by category. --method
 /// chooses the rule of the colours; the end of the warm-up is shown by both rules.
 #[derive(Debug, Args)]
 // With --compare the files come there.

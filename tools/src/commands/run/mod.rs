@@ -193,7 +193,7 @@ fn flavour(launcher: &OsStr) -> Option<Flavour> {
         Ok(Some(flavour)) => Some(flavour),
         Ok(None) => {
             let name = launcher.to_string_lossy();
-            eprintln!("mpitrace: cannot tell whose launcher {name} is: ranks on other hosts may not be traced");
+            eprintln!("mpitrace: {name} is not a known launcher: ranks on other hosts may not be traced");
             None
         }
         // That it cannot be started is said when it is to be started.
@@ -219,7 +219,7 @@ fn variables(
     variables
 }
 
-/// The trace's name as the ranks need it, who may start in another folder.
+/// The trace's name as the ranks need it, which may start in another folder.
 fn output_name(path: &Path) -> Result<PathBuf> {
     let absolute = std::path::absolute(path)?;
     let folder = absolute.parent().unwrap_or(Path::new("/"));

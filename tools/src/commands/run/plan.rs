@@ -18,7 +18,7 @@ const ENDING: &str = ".mpitrace";
 pub struct Planned {
     /// The index of its job.
     pub job: usize,
-    /// `3`, with several jobs `b.3`: what tells its trace from the others.
+    /// `3`, with several jobs `b.3`: what its trace has in its name.
     pub label: String,
 }
 
@@ -26,13 +26,13 @@ pub struct Planned {
 pub fn jobs(words: &[OsString]) -> Result<Vec<Vec<OsString>>> {
     let jobs: Vec<Vec<OsString>> = words.split(|word| word == AND).map(<[OsString]>::to_vec).collect();
     ensure!(jobs.iter().all(|job| !job.is_empty()), "no command {}", if jobs.len() > 1 { "beside --and" } else { "" });
-    ensure!(jobs.len() <= MOST_JOBS, "{} jobs: no more than {MOST_JOBS} can be told apart by a letter", jobs.len());
+    ensure!(jobs.len() <= MOST_JOBS, "{} jobs: {MOST_JOBS} at most, since each is named by a letter", jobs.len());
     Ok(jobs)
 }
 
 /// The order of `runs` runs of each job: in turn, so that what changes in the machine over time meets all of them; with
-/// a seed in random order, as seed 000, section 6.1, has it. The runs of a job are numbered in the order in which they
-/// are made.
+/// a seed in random order, as Hunold & Carpen-Amarie 2016, 6.1, has it. The runs of a job are numbered in the order in
+/// which they are made.
 pub fn plan(jobs: usize, runs: u32, seed: Option<u64>) -> Vec<Planned> {
     let mut order: Vec<usize> = (0..runs).flat_map(|_| 0..jobs).collect();
     if let Some(seed) = seed {

@@ -37,10 +37,10 @@ pub fn run(
     let plan = plan(jobs.len(), arguments.runs.unwrap_or(1), seed);
     let traces: Vec<PathBuf> = plan.iter().map(|planned| labelled(&name, &planned.label)).collect();
     if let Some(there) = traces.iter().find(|trace| trace.exists()) {
-        bail!("{}: is there already; move it away, or name the traces otherwise (-o)", there.display());
+        bail!("{}: already exists; move it away, or choose another name (-o)", there.display());
     }
     if let Some(seed) = seed {
-        eprintln!("mpitrace: the order is shuffled; --seed {seed} gives it again");
+        eprintln!("mpitrace: the order is random; --seed {seed} repeats it");
     }
     let mut progress = Progress::new(plan.len());
     let mut done: Vec<Done> = Vec::new();

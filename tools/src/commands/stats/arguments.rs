@@ -60,22 +60,21 @@ pub struct Arguments {
     #[arg(long, value_name = "SHARE", default_value_t = 0.01, value_parser = share)]
     pub half_width: f64,
     /// For non-blocking operations: the time of the work between start and wait alone, for the overhead by work
-    #[arg(long, value_name = "NS", conflicts_with_all = ["scheme", "audit"])]
+    #[arg(long, value_name = "NS", conflicts_with_all = ["scheme", "synchronisation_check"])]
     pub work: Option<f64>,
     /// Also show where a program that uses the stopping rule would have stopped: at least MIN and at most MAX
     /// repetitions, with --half-width and --confidence
-    #[arg(long, value_name = "MIN,MAX", value_parser = between, conflicts_with_all = ["scheme", "audit"])]
+    #[arg(long, value_name = "MIN,MAX", value_parser = between, conflicts_with_all = ["scheme", "synchronisation_check"])]
     pub stopping: Option<Rule>,
-    /// Further runs of the same job, to tell how many runs are enough
+    /// Further runs of the same job, to find how many runs are enough
     #[arg(long, value_name = "FILE", num_args = 1..)]
     pub runs: Vec<PathBuf>,
     /// The seed of the bootstrap: the same one gives the same interval
     #[arg(long, value_name = "NUMBER", default_value_t = 1)]
     pub seed: u64,
-    /// Instead: how the benchmark synchronises its ranks, how far apart they started, and which repetitions it throws
-    /// away
+    /// Instead: how the benchmark synchronises its ranks, how far apart they started, and which repetitions it discards
     #[arg(long, conflicts_with_all = ["scheme", "per_rank", "runs", "remove", "time", "timing"])]
-    pub audit: bool,
+    pub synchronisation_check: bool,
     /// As JSON
     #[arg(long)]
     pub json: bool,

@@ -21,7 +21,7 @@ pub struct Completion {
     pub last_out: Option<Most>,
     /// Whether T_last <= T_loc <= T_glob.
     pub ordering: OrderingFacts,
-    /// What barriers before and behind the operation tell without a global clock.
+    /// Bounds by barriers before and behind the operation, which need no global clock.
     pub barriers: Option<BarrierFacts>,
 }
 

@@ -95,7 +95,7 @@ pub fn open_others(arguments: &Arguments) -> Result<Vec<Source>> {
 }
 
 impl EnoughFacts {
-    /// For these values, which are worth so many independent ones for the mean and for the median.
+    /// For these values, with their effective sample sizes for the mean and for the median.
     pub fn of(
         arguments: &Arguments,
         values: &[f64],

@@ -135,9 +135,9 @@ impl Facts {
         if self.left_out.not_finite > 0 {
             note(format!("{} run times that are infinite or not a number are left out", self.left_out.not_finite));
         }
-        let disturbed = source.disturbed(number).map_or(0, |all| all.iter().filter(|disturbed| **disturbed).count());
-        if disturbed > 0 {
-            note(format!("the tracer itself may have delayed {disturbed} of the repetitions"));
+        let perturbed = source.perturbed(number).map_or(0, |all| all.iter().filter(|perturbed| **perturbed).count());
+        if perturbed > 0 {
+            note(format!("the tracer itself may have delayed {perturbed} of the repetitions"));
         }
         match self.used {
             0 => note("no repetition is left: there is nothing to describe".to_owned()),
@@ -146,20 +146,20 @@ impl Facts {
             _ => {}
         }
         if self.used > 1 && self.description.min_ns == self.description.max_ns {
-            note("all run times are equal: no dependence and no modes can be told".to_owned());
+            note("all run times are equal: dependence and modes are not defined".to_owned());
         }
         let coarse = |step: &f64| self.description.median_ns.is_some_and(|median| step / median >= COARSE);
         if let (Some(step), Some(median)) = (self.series.step_ns.filter(coarse), self.description.median_ns) {
             let share = 100.0 * step / median;
             note(format!(
-                "the run times come in steps of {} ({share:.1} % of the median): no interval tells more than that",
+                "the run times come in steps of {} ({share:.1} % of the median): no interval can be narrower",
                 text::time(step)
             ));
         }
         if self.series.dependent {
             let worth = |effective: Option<f64>| effective.unwrap_or(self.used as f64);
             note(format!(
-                "the repetitions depend on each other: worth {:.0} independent ones for the mean, {:.0} for the median; \
+                "the repetitions depend on each other: effective sample size {:.0} for the mean, {:.0} for the median; \
                  the intervals allow for it",
                 worth(self.series.effective_repetitions),
                 worth(self.series.effective_repetitions_median)

@@ -28,8 +28,8 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
     let source = progress::during("reading", || Source::open(&arguments.input))?;
     let time = arguments.run_time();
     source.check(arguments.operation, time)?;
-    if arguments.audit {
-        return super::audit_page::run(&source, arguments.operation, arguments.json, output);
+    if arguments.synchronisation_check {
+        return super::synchronisation_check::run(&source, arguments.operation, arguments.json, output);
     }
     if arguments.scheme.is_some() {
         return schemes::run(arguments, &source, output);

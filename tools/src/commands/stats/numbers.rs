@@ -48,7 +48,7 @@ pub struct Description {
     pub mad_ns: Option<f64>,
 }
 
-/// What the whole series tells beyond that.
+/// What the whole series shows beyond that.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Series {
     pub median_bootstrap: Option<IntervalNs>,
@@ -60,11 +60,11 @@ pub struct Series {
     /// The step in which the run times come, where a coarse clock or output lets them.
     pub step_ns: Option<f64>,
     pub autocorrelation: Vec<f64>,
-    /// How many independent repetitions they are worth for the mean.
+    /// Their effective sample size for the mean.
     pub effective_repetitions: Option<f64>,
     /// For the median.
     pub effective_repetitions_median: Option<f64>,
-    /// Whether the test of Ljung and Box denies that they are independent.
+    /// Whether the test of Ljung and Box rejects that they are independent.
     pub dependent: bool,
     /// Whether the correlation died out within the series: if not, they are fewer still.
     pub settled: Option<bool>,
@@ -94,7 +94,7 @@ pub struct OutlierCounts {
 
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct PeriodFacts {
-    /// Of the outliers in time; `None` where nothing tells when they were.
+    /// Of the outliers in time; `None` where there are no time stamps.
     pub period_ns: Option<f64>,
     /// Of their numbers, where there is no time.
     pub period_repetitions: Option<f64>,

@@ -35,7 +35,7 @@ pub fn all(all: &[Facts], output: &mut dyn Write, style: Style) -> Result<()> {
         number("mean"),
         number("sd"),
         number("mad"),
-        number("worth"),
+        number("ESS"),
         number("modes"),
         number("outliers"),
         number("waiting").optional(),
@@ -80,7 +80,7 @@ pub fn all(all: &[Facts], output: &mut dyn Write, style: Style) -> Result<()> {
         writeln!(output, "{} run times, {} repetitions; interval: of the median", facts.time, facts.category)?;
         writeln!(
             output,
-            "worth: as many independent repetitions for the median; outliers: of twice the median and more"
+            "ESS: effective sample size for the median; outliers: run times of at least twice the median"
         )?;
         writeln!(output, "waiting, interrupted, perturbed: of the time of all ranks in the calls; 0 % is left out")?;
     }
@@ -196,10 +196,7 @@ fn series(facts: &Facts, output: &mut dyn Write) -> io::Result<()> {
         writeln!(output, "             Ljung-Box Q({}) = {:.1}, p {:.1e}", test.lags, test.statistic, test.p)?;
     }
     if let (Some(mean), Some(median)) = (s.effective_repetitions, s.effective_repetitions_median) {
-        writeln!(
-            output,
-            "             worth {mean:.0} independent repetitions for the mean, {median:.0} for the median"
-        )?;
+        writeln!(output, "             effective sample size {mean:.0} for the mean, {median:.0} for the median")?;
     }
     if let Some(cut) = s.mser5 {
         writeln!(output, "start        MSER-5 cuts off the first {cut}")?;
@@ -308,7 +305,7 @@ fn enough(facts: &Facts, output: &mut dyn Write) -> io::Result<()> {
         return Ok(());
     }
     let e = &facts.enough;
-    let count = |needed: Option<u64>| needed.map_or("cannot be told".to_owned(), |needed| needed.to_string());
+    let count = |needed: Option<u64>| needed.map_or("unknown".to_owned(), |needed| needed.to_string());
     let now = |half: Option<f64>| half.map(|half| format!(", now {:.2} %", 100.0 * half)).unwrap_or_default();
     writeln!(output, "\nenough for   +- {} % at {} %", 100.0 * e.half_width, 100.0 * e.confidence)?;
     writeln!(output, "             median: {} repetitions{}", count(e.median.repetitions), now(e.median.half_width))?;
@@ -324,7 +321,7 @@ fn enough(facts: &Facts, output: &mut dyn Write) -> io::Result<()> {
             text::count(runs.median_ns.len() as u64, "run"),
             now(runs.half_width)
         ),
-        None => writeln!(output, "             runs: cannot be told from one; --runs names others"),
+        None => writeln!(output, "             runs: unknown from one run; --runs names further ones"),
     }
 }
 

@@ -146,7 +146,7 @@ fn symbol(of: *mut c_void, name: &CStr) -> Result<*mut c_void> {
 /// not be written whole is one that they keep to themselves.
 static FIRST_ERROR: AtomicI32 = AtomicI32::new(0);
 
-/// Errors are told by who called, in one line.
+/// The caller reports errors, in one line.
 unsafe extern "C" fn silently(
     _: *mut c_void,
     _: *const c_char,

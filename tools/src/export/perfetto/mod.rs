@@ -55,7 +55,7 @@ const REPETITION: u64 = 2;
 const COMMUNICATOR: u64 = 3;
 const BYTES: u64 = 4;
 const ERROR_NS: u64 = 5;
-const DISTURBED: u64 = 6;
+const PERTURBED: u64 = 6;
 const WAITING_NS: u64 = 7;
 const INTERRUPTED_NS: u64 = 8;
 const INTERRUPTIONS: u64 = 9;
@@ -66,7 +66,7 @@ const BESIDE: [&str; 10] = [
     "communicator",
     "bytes",
     "error_ns",
-    "disturbed",
+    "perturbed",
     "waiting_ns",
     "interrupted_ns",
     "interruptions",
@@ -173,7 +173,7 @@ fn beside(row: &Row, communicator: usize) -> Vec<DebugAnnotation> {
     beside.extend(row.bytes.map(|bytes| number(BYTES, bytes)));
     let real = |name: u64, value: f64| DebugAnnotation { double_value: Some(value), ..named(name) };
     beside.extend(row.error_ns.map(|error| real(ERROR_NS, error)));
-    beside.extend(row.disturbed.then(|| DebugAnnotation { bool_value: Some(true), ..named(DISTURBED) }));
+    beside.extend(row.perturbed.then(|| DebugAnnotation { bool_value: Some(true), ..named(PERTURBED) }));
     if let Some(account) = row.account {
         beside.extend(account.waiting_ns.map(|waiting| real(WAITING_NS, waiting)));
         beside.extend(account.interrupted_ns.map(|off| real(INTERRUPTED_NS, off)));

@@ -35,7 +35,7 @@ function footer() {
 
 function overview() {
   const optional = (value) => (value == null ? "" : String(value));
-  const head = ["operation", "function", "communicator", "bytes", "root", "ranks", "repetitions", "incomplete", "median", "95 %", "w", ...CATEGORIES];
+  const head = ["operation", "function", "communicator", "bytes", "root", "ranks", "repetitions", "incomplete", "median", "95 %", "end of warm-up", ...CATEGORIES];
   const rows = report.overview.map((row) => [
     row.shown ? element("a", { href: `#operation-${row.operation}` }, String(row.operation)) : String(row.operation),
     row.function, row.communicator, optional(row.bytes), optional(row.root), String(row.ranks), String(row.repetitions),

@@ -73,7 +73,7 @@ pub struct Setup<'s> {
     pub family: Family,
     /// The launcher that the user named; empty: those that belong to the batch system and to the library.
     pub launcher: &'s [OsString],
-    /// The folder of the live records.
+    /// The folder of the trace buffers.
     pub live: &'s Path,
 }
 
@@ -134,7 +134,7 @@ impl Setup<'_> {
     }
 
     fn attempt_once(&self, launcher: &[OsString], folder: &Path) -> Result<Tried> {
-        let companion = std::env::current_exe().context("cannot tell where this program is")?;
+        let companion = std::env::current_exe().context("cannot find the file of this program")?;
         let words: Vec<String> = launcher.iter().map(|word| word.to_string_lossy().into_owned()).collect();
         let mut tried = Tried { command: words.join(" "), nodes: Vec::new(), trace: None, problem: None };
         let shared = match tempfile::Builder::new().prefix("mpitrace-doctor-").tempdir_in(folder) {
@@ -191,10 +191,10 @@ impl Setup<'_> {
         let ran = launch(launcher, &program)?;
         let said = Said::all(&ran.stdout);
         if let Some(failure) = ran.failure {
-            return Ok(Err(format!("two ranks of it fail: {failure}")));
+            return Ok(Err(format!("two of its ranks fail: {failure}")));
         }
         if said.is_empty() {
-            return Ok(Err("two ranks of it say nothing".to_owned()));
+            return Ok(Err("two of its ranks printed nothing".to_owned()));
         }
         if said.iter().any(|said| said.size == 1) {
             let number = said.len();
@@ -211,7 +211,7 @@ impl Setup<'_> {
             Err(error) => return Ok(Err(format!("no trace of both ranks: {error}; {}", last_word(&ran.stderr)))),
         };
         if !opened.complete || opened.records() != u64::from(CALLS) * u64::from(opened.world_size) {
-            return Ok(Err(format!("the trace of two ranks is not whole: {}", opened.problems.join(", "))));
+            return Ok(Err(format!("the trace of two ranks is incomplete: {}", opened.problems.join(", "))));
         }
         let clock = Clock::of(&opened);
         let mut hosts: Vec<String> = Vec::new();
@@ -264,7 +264,7 @@ fn interfaces() -> Vec<&'static str> {
 
 /// The last line of the tracer.
 fn last_word(stderr: &str) -> &str {
-    stderr.lines().rfind(|line| line.starts_with("mpitrace: ")).unwrap_or("the tracer says nothing")
+    stderr.lines().rfind(|line| line.starts_with("mpitrace: ")).unwrap_or("the tracer printed nothing")
 }
 
 fn seconds() -> i64 {

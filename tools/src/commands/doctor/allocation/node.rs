@@ -9,7 +9,7 @@ use serde::Serialize;
 /// How a node's line begins.
 const MARK: &str = "mpitrace-node";
 /// Prints one line. $1 the tracer, $2 the companion, $3 the MPI library, $4 the folder of the trace with a file `token`
-/// that holds $5, $6 the folder of the live records. Values come without blanks.
+/// that holds $5, $6 the folder of the trace buffers. Values come without blanks.
 const SCRIPT: &str = r#"
 seen() { if [ -r "$1" ]; then echo 1; else echo 0; fi; }
 shared=0 writable=0
@@ -39,7 +39,7 @@ pub struct Node {
     /// Whether it sees the folder of the trace that this host sees, and may write there.
     pub shared: bool,
     pub writable: bool,
-    /// KiB free for live records; null: the folder is not there, or cannot be written.
+    /// KiB free for trace buffers; null: the folder is not there, or cannot be written.
     pub live_kib: Option<u64>,
     /// Its setting perf_event_paranoid.
     pub perf_event_paranoid: Option<i32>,
@@ -59,7 +59,7 @@ pub struct Wanted<'w> {
     pub folder: &'w Path,
     /// What its file `token` holds.
     pub token: &'w str,
-    /// The folder of the live records.
+    /// The folder of the trace buffers.
     pub live: &'w Path,
 }
 

@@ -43,8 +43,8 @@ impl Tried {
         let mut lines = vec![self.command.clone(), format!("  {result}")];
         for node in &self.nodes {
             let live = node.live_kib.map_or_else(
-                || "no memory for live records".to_owned(),
-                |kib| format!("{} MiB free for live records", kib / 1024),
+                || "no memory for trace buffers".to_owned(),
+                |kib| format!("{} MiB free for trace buffers", kib / 1024),
             );
             let paranoid =
                 node.perf_event_paranoid.map(|level| format!(", perf_event_paranoid {level}")).unwrap_or_default();

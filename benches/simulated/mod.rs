@@ -1,4 +1,4 @@
-//! What the benchmarks of the clocks share: a program of two ranks, launched with a pretended clock, on one node or on
+//! What the benchmarks of the clocks share: a program of two ranks, launched with a simulated clock, on one node or on
 //! two.
 
 #[allow(dead_code, reason = "the companion is of no interest here")]

@@ -1,4 +1,4 @@
-//! `mpitrace stats --audit`: how an unmodified benchmark is synchronised.
+//! `mpitrace stats --synchronisation-check`: how an unmodified benchmark is synchronised.
 
 use mpitrace::synthetic::SyntheticRank;
 
@@ -27,30 +27,31 @@ fn benchmark(barriers: u64) -> Vec<SyntheticRank> {
 fn barriers_are_named_with_how_far_apart_they_let_the_ranks_go() {
     let folder = Folder::new();
     let file = folder.trace(&benchmark(2));
-    let ran = mpitrace(&["stats", "--audit", "--operation", "0", &file]);
+    let ran = mpitrace(&["stats", "--synchronisation-check", "--operation", "0", &file]);
     let expected = "operation 0: MPI_Allreduce of 8 bytes\n\
         * two barriers synchronise the ranks before a repetition\n\
-        * the ranks started 2.000 µs apart (median; 95 % of them 2.000 µs or less, at most 2.000 µs); how right \
-        the time of a rank is, nothing states\n\
-        * the barrier let them go 2.000 µs apart (median; 95 % of them 2.000 µs or less, at most 2.000 µs); 5.000 µs \
-        later they entered\n";
+        * the ranks started 2.000 µs apart (median; 95 % of them 2.000 µs or less, at most 2.000 µs); the error \
+        of a rank's time is unknown\n\
+        * they left the barrier 2.000 µs apart (median; 95 % of them 2.000 µs or less, at most 2.000 µs) and entered the \
+        call 5.000 µs later\n";
     assert_eq!((ran.code, ran.stdout.as_str()), (0, expected), "{}", ran.stderr);
     // They start every 100 us: without a barrier that is a window.
     for (barriers, name) in [(0, "window"), (1, "barrier"), (2, "double-barrier"), (3, "barriers")] {
         let file = folder.trace(&benchmark(barriers));
-        let json = mpitrace(&["stats", "--audit", "--json", &file]).json();
-        let audit = &json[0]["audit"];
-        assert_eq!((&audit["synchronisation"], &audit["share"]), (&name.into(), &1.0.into()));
-        assert_eq!(audit["start_ns"].as_array().unwrap().len(), 50);
-        assert_eq!(audit["barrier_exit"].is_null(), barriers == 0);
+        let json = mpitrace(&["stats", "--synchronisation-check", "--json", &file]).json();
+        let check = &json[0]["synchronisation_check"];
+        assert_eq!((&check["synchronisation"], &check["share"]), (&name.into(), &1.0.into()));
+        assert_eq!(check["start_ns"].as_array().unwrap().len(), 50);
+        assert_eq!(check["barrier_exit"].is_null(), barriers == 0);
     }
 }
 
 #[test]
-fn what_is_no_trace_cannot_be_audited() {
+fn what_is_no_trace_cannot_be_checked() {
     let folder = Folder::new();
     let file = folder.file("a.csv", b"0,0,runtime,5\n1,0,runtime,5\n");
-    let ran = mpitrace(&["stats", "--audit", "--from", "csv", &file]);
-    let line = "mpitrace: --audit needs a trace: what the ranks called before each repetition stands in nothing else\n";
+    let ran = mpitrace(&["stats", "--synchronisation-check", "--from", "csv", &file]);
+    let line =
+        "mpitrace: --synchronisation-check needs a trace: no other file holds the calls before each repetition\n";
     assert_eq!((ran.code, ran.stdout.as_str(), ran.stderr.as_str()), (2, "", line));
 }

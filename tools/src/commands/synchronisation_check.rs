@@ -1,11 +1,11 @@
-//! `mpitrace stats --audit`: how an unmodified benchmark has synchronised its ranks, and how well.
+//! `mpitrace stats --synchronisation-check`: how an unmodified benchmark has synchronised its ranks, and how well.
 
 use std::io::Write;
 use std::process::ExitCode;
 
 use anyhow::{Result, bail};
 use mpitrace::run_time::RunTime;
-use mpitrace::synchronisation_check::{Audit, Observed, Spread, Synchronisation, Window, audit};
+use mpitrace::synchronisation_check::{Observed, Spread, Synchronisation, SynchronisationCheck, Window, check};
 use mpitrace_functions::Function;
 use serde::Serialize;
 
@@ -16,39 +16,39 @@ use crate::text;
 /// So many numbers of repetitions are listed; `--json` has all.
 const LISTED: usize = 10;
 
-/// Audits the operations that are asked for.
+/// Checks the operations that are asked for.
 ///
 /// # Errors
 /// The source is no trace: the calls before each repetition are not known.
 pub fn run(source: &Source, operation: Option<usize>, as_json: bool, output: &mut Output) -> Result<ExitCode> {
     let Some(traced) = source.traced() else {
-        bail!("--audit needs a trace: what the ranks called before each repetition stands in nothing else");
+        bail!("--synchronisation-check needs a trace: no other file holds the calls before each repetition");
     };
     source.warn(RunTime::Global);
-    let mut each = source.wanted(operation).map(|number| Audited::of(source, traced, number));
+    let mut each = source.wanted(operation).map(|number| Checked::of(source, traced, number));
     if as_json {
         let mut list = JsonList::new(output)?;
-        each.try_for_each(|audited| list.push(&audited))?;
+        each.try_for_each(|checked| list.push(&checked))?;
         list.end()?;
     } else {
-        for (index, audited) in each.enumerate() {
+        for (index, checked) in each.enumerate() {
             if index > 0 {
                 writeln!(output)?;
             }
-            audited.write(output)?;
+            checked.write(output)?;
         }
     }
     Ok(super::shown_source(source))
 }
 
 #[derive(Serialize)]
-struct Audited<'s> {
+struct Checked<'s> {
     #[serde(flatten)]
     description: &'s Description,
-    audit: Option<Facts>,
+    synchronisation_check: Option<Facts>,
 }
 
-/// An audit, for programs.
+/// The check, for programs.
 #[derive(Serialize)]
 struct Facts {
     synchronisation: &'static str,
@@ -81,11 +81,11 @@ struct WindowFacts {
     unseen: Vec<u64>,
 }
 
-impl<'s> Audited<'s> {
+impl<'s> Checked<'s> {
     fn of(source: &'s Source, traced: &Traced, number: usize) -> Self {
         let observed = Observed::of(&traced.trace, &traced.operations, &traced.clock, number);
         let description = &source.operations()[number];
-        Audited { description, audit: audit(&observed).map(|audit| Facts::of(audit, description)) }
+        Checked { description, synchronisation_check: check(&observed).map(|check| Facts::of(check, description)) }
     }
 
     fn write(&self, output: &mut Output) -> Result<()> {
@@ -94,29 +94,29 @@ impl<'s> Audited<'s> {
         let bytes = self.description.bytes.map(|bytes| format!(" of {bytes} bytes")).unwrap_or_default();
         let title = output.style.paint(Attribute::Bold, &format!("{title}{bytes}"));
         writeln!(output, "{title}")?;
-        match &self.audit {
+        match &self.synchronisation_check {
             Some(facts) => facts.sentences.iter().try_for_each(|sentence| writeln!(output, "* {sentence}"))?,
-            None => writeln!(output, "* fewer than two repetitions: nothing to audit")?,
+            None => writeln!(output, "* fewer than two repetitions: nothing to check")?,
         }
         Ok(())
     }
 }
 
 impl Facts {
-    fn of(audit: Audit, description: &Description) -> Self {
+    fn of(check: SynchronisationCheck, description: &Description) -> Self {
         Facts {
-            sentences: sentences(&audit, description),
-            synchronisation: name(audit.synchronisation),
-            asked_for: audit.asked_for.map(name),
-            share: audit.share,
-            start: audit.start.map(Widths::of),
-            exit: audit.exit.map(Widths::of),
-            barrier_exit: audit.barrier_exit.map(Widths::of),
-            wait_ns: audit.wait_ns,
-            window: audit.window.map(WindowFacts::of),
-            apart: audit.apart,
-            error_ns: audit.error_ns,
-            start_ns: audit.start_ns,
+            sentences: sentences(&check, description),
+            synchronisation: name(check.synchronisation),
+            asked_for: check.asked_for.map(name),
+            share: check.share,
+            start: check.start.map(Widths::of),
+            exit: check.exit.map(Widths::of),
+            barrier_exit: check.barrier_exit.map(Widths::of),
+            wait_ns: check.wait_ns,
+            window: check.window.map(WindowFacts::of),
+            apart: check.apart,
+            error_ns: check.error_ns,
+            start_ns: check.start_ns,
         }
     }
 }
@@ -146,8 +146,8 @@ fn name(synchronisation: Synchronisation) -> &'static str {
     }
 }
 
-fn sentences(audit: &Audit, description: &Description) -> Vec<String> {
-    let how = match audit.synchronisation {
+fn sentences(check: &SynchronisationCheck, description: &Description) -> Vec<String> {
+    let how = match check.synchronisation {
         Synchronisation::None => "no synchronisation of the ranks was seen before a repetition",
         Synchronisation::Barrier => "a barrier synchronises the ranks before a repetition",
         Synchronisation::DoubleBarrier => "two barriers synchronise the ranks before a repetition",
@@ -155,16 +155,16 @@ fn sentences(audit: &Audit, description: &Description) -> Vec<String> {
         Synchronisation::Dissemination => {
             "messages in log2(ranks) rounds, a dissemination barrier, synchronise the ranks"
         }
-        Synchronisation::Window => "the ranks start in windows: at times on a grid, whatever a repetition took",
-        Synchronisation::RoundTime => "a barrier, and then a time that the ranks have agreed on, synchronises them",
+        Synchronisation::Window => "the ranks start in windows: at times on a grid, however long a repetition takes",
+        Synchronisation::RoundTime => "a barrier and an agreed start time synchronise the ranks",
     };
-    let share = match audit.share {
+    let share = match check.share {
         1.0 => String::new(),
         share => format!(" (so for {:.1} % of the repetitions)", 100.0 * share),
     };
     let mut sentences = vec![format!("{how}{share}")];
-    sentences.extend(asked(audit));
-    if audit.synchronisation == Synchronisation::None && !audit.messages_counted {
+    sentences.extend(asked(check));
+    if check.synchronisation == Synchronisation::None && !check.messages_counted {
         sentences.push(
             "messages were not counted, so a barrier made of them would not be seen: record with MPITRACE_EVENTS=messages"
                 .to_owned(),
@@ -173,38 +173,42 @@ fn sentences(audit: &Audit, description: &Description) -> Vec<String> {
     if Function::named(&description.function).is_some_and(Function::is_blocking_barrier) {
         sentences.push("barriers before a barrier count as its repetitions, not as its synchronisation".to_owned());
     }
-    let certain = match audit.error_ns {
-        Some(error) => format!("; the time of a rank is right to {}", text::time(error)),
-        None => "; how right the time of a rank is, nothing states".to_owned(),
+    let certain = match check.error_ns {
+        Some(error) => format!("; error of a rank's time: at most {}", text::time(error)),
+        None => "; the error of a rank's time is unknown".to_owned(),
     };
-    sentences.extend(audit.start.map(|start| format!("the ranks started {}{certain}", apart(&start))));
-    if let Some((left, wait)) = audit.barrier_exit.zip(audit.wait_ns) {
-        sentences.push(format!("the barrier let them go {}; {} later they entered", apart(&left), text::time(wait)));
+    sentences.extend(check.start.map(|start| format!("the ranks started {}{certain}", apart(&start))));
+    if let Some((left, wait)) = check.barrier_exit.zip(check.wait_ns) {
+        sentences.push(format!(
+            "they left the barrier {} and entered the call {} later",
+            apart(&left),
+            text::time(wait)
+        ));
     }
-    if let Some(window) = &audit.window {
+    if let Some(window) = &check.window {
         sentences.extend(of_windows(window));
     }
-    if audit.synchronisation == Synchronisation::RoundTime {
-        sentences.push(match audit.apart.len() {
-            0 => "none started so far apart that the benchmark had to do it again".to_owned(),
-            _ => format!("{} started too far apart: a benchmark that checks does them again", list(&audit.apart)),
+    if check.synchronisation == Synchronisation::RoundTime {
+        sentences.push(match check.apart.len() {
+            0 => "no repetition started so far apart that the benchmark repeated it".to_owned(),
+            _ => format!("{} started too far apart: a benchmark that checks this repeats them", list(&check.apart)),
         });
     }
     sentences
 }
 
 /// What the command line asks for, where something else was seen.
-fn asked(audit: &Audit) -> Option<String> {
-    let asked = audit.asked_for.filter(|asked| *asked != audit.synchronisation)?;
+fn asked(check: &SynchronisationCheck) -> Option<String> {
+    let asked = check.asked_for.filter(|asked| *asked != check.synchronisation)?;
     let barriers = [Synchronisation::DoubleBarrier, Synchronisation::Barriers];
-    if asked == Synchronisation::Barrier && barriers.contains(&audit.synchronisation) {
+    if asked == Synchronisation::Barrier && barriers.contains(&check.synchronisation) {
         return None;
     }
-    let why = match (asked, audit.synchronisation) {
+    let why = match (asked, check.synchronisation) {
         (Synchronisation::Window, Synchronisation::None) => {
             ": no rank waits for its start, as where windows are shorter than a repetition takes; try longer ones"
         }
-        (Synchronisation::RoundTime, Synchronisation::None) => ": no barrier is before the time that is agreed on",
+        (Synchronisation::RoundTime, Synchronisation::None) => ": there is no barrier before the agreed start time",
         _ => "",
     };
     Some(format!("the command line asks for: {}{why}", name(asked)))
@@ -218,14 +222,14 @@ fn of_windows(window: &Window) -> Vec<String> {
     );
     let mut sentences = vec![grid];
     if !window.expired.is_empty() {
-        sentences.push(format!("{} ended after their window: the benchmark throws them away", list(&window.expired)));
+        sentences.push(format!("{} ended after their window: the benchmark discards them", list(&window.expired)));
     }
     if !window.passed.is_empty() {
-        let what = "began when their start time had passed: it throws these away, too";
+        let what = "began after their start time: the benchmark discards these, too";
         sentences.push(format!("{} {what}", list(&window.passed)));
     }
     if !window.unseen.is_empty() {
-        let what = "were entered late by a rank that had come in time: this the benchmark cannot see";
+        let what = "were entered late by a rank that had arrived in time: the benchmark cannot see this";
         sentences.push(format!("{} {what}", list(&window.unseen)));
     }
     sentences
