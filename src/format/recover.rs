@@ -177,7 +177,7 @@ fn write(leftovers: &[&Leftover], output: &Path) -> Result<Recovered, TraceError
 
 /// The collective calls that a rank has begun.
 fn calls_of(content: &part::Content<'_>) -> u64 {
-    let operations: &[OperationEntry] = bytemuck::try_cast_slice(content.operations).unwrap_or_default();
+    let operations: &[OperationEntry] = bytemuck::try_cast_slice(&content.operations).unwrap_or_default();
     operations.iter().map(|operation| operation.calls).fold(0, u64::saturating_add)
 }
 

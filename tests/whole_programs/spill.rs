@@ -46,7 +46,7 @@ fn assert_in_order(trace: &Trace, rank: u64, thread: u64, calls: u64) {
         let exit = row.exit_ns.expect("a call that returned");
         assert!(exit >= row.enter_ns && rows.get(number + 1).is_none_or(|next| next.enter_ns >= exit), "{row:?}");
     }
-    assert!(rows.iter().any(|row| row.disturbed), "the call after a chunk was written counts as delayed");
+    assert!(rows.iter().any(|row| row.perturbed), "the call after a chunk was written counts as delayed");
     // It was complete when its record was in the file already.
     let (returned, open) = trace.repetitions(of("MPI_Ibarrier"), rank);
     assert_eq!((returned, open), (vec![0], vec![]), "{name}");

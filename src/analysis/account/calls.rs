@@ -154,7 +154,7 @@ impl Processors {
                 *last = known(entry.processor_after);
             }
         }
-        let watched = |by: u32| matches!(by, interruptions_by::EVENT_PAGE | interruptions_by::RSEQ);
+        let watched = |by: u16| matches!(by, interruptions_by::EVENT_PAGE | interruptions_by::RSEQ);
         for (of, thread) in of_thread.iter_mut().zip(part.threads()) {
             // A migration may be among the interruptions without an entry.
             if !watched(thread.interruptions_by) || thread.unlisted > 0 {

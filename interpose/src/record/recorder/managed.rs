@@ -46,7 +46,7 @@ where
         }
         result
     };
-    let unrecorded = |result| {
+    let unrecorded = |result, _| {
         if let Some(made) = finish(result)
             && let key = message(thread::current_or_new()).key
             && key.communicator == NEW

@@ -92,7 +92,10 @@ impl Ending {
 
     /// Says what was recovered.
     pub fn say_recovered(&self) {
-        let Recovered { path, ranks, ranks_in_trace, world_size, records, damaged } = &self.recovered;
+        let Recovered { path, ranks, ranks_in_trace, world_size, records, damaged, missing } = &self.recovered;
+        for file in missing {
+            eprintln!("mpitrace: {} is not there: calls that were spilled are missing", file.display());
+        }
         for error in damaged {
             eprintln!("mpitrace: {error}; it stays where it is");
         }
@@ -210,6 +213,7 @@ mod tests {
                 world_size,
                 records: 0,
                 damaged: Vec::new(),
+                missing: Vec::new(),
             },
             dead: vec![
                 Dead { rank: 0, segment: "a".into(), state: state::RUNNING },
