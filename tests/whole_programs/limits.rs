@@ -19,6 +19,7 @@ pub const TESTS: &[Test] = &[
     mounted("on_live_records_are_said_by_the_rank_that_meets_them", half_way_of_one_rank),
     mounted("on_live_records_from_the_start_are_said", tiny_segments),
     mounted("on_live_records_leave_the_earlier_ones_to_recover", half_way_and_killed),
+    mounted("on_spilled_records_count_what_follows", full_spill),
     mounted("on_shared_memory_change_no_result", shared_memory),
     mounted("on_every_folder_leave_records_in_private_memory", no_folder),
     mounted("on_a_full_output_folder_lose_nothing", full_output),
@@ -221,6 +222,34 @@ fn half_way_and_killed(case: &Case) {
     // Those of rank 0, and one of rank 1 on the world, which may not have returned or have found no room.
     let made = 2 * CALLS + 1..=2 * CALLS + 2;
     assert!(made.contains(&(info.records + info.dropped)), "{} and {}", info.records, info.dropped);
+}
+
+/// What was written and what is in memory stays in the trace, and all that follows is counted.
+fn full_spill(case: &Case) {
+    let folder = case.folder.join("small");
+    fs::create_dir(&folder).expect("a folder");
+    let recovered = case.folder.join("recovered.mpitrace");
+    let commands = format!(
+        "mount -t tmpfs -o size=128k none \"$0\"; \"$@\"; code=$?; '{}' recover '{}' -o '{}'; exit $code; :",
+        binaries::companion().display(),
+        case.segments.0.display(),
+        recovered.display()
+    );
+    const MADE: u64 = 6 * CALLS;
+    let launch = || case.launch(2, "fills.c").arg(MADE.to_string()).arg("0");
+    let launch = || launch().set("MPITRACE_CAPACITY", "4096").set("MPITRACE_FULL", "spill");
+    let plain = launch().run();
+    let traced = launch().trace().set("MPITRACE_OUTPUT", folder.join("run.mpitrace"));
+    let traced = traced.run_under(&in_namespace(&commands, &folder));
+    traced.same_as(&plain);
+    assert_eq!(traced.lines_with("further calls are counted and not kept").len(), 1, "{}", traced.stderr);
+    // There is no room for the trace either.
+    assert_eq!(traced.lines_with("the records of all ranks are kept").len(), 1, "{}", traced.stderr);
+    let info = crate::support::Trace::at(recovered).info();
+    let found: Vec<_> = info.all_calls.iter().filter(|all| all.communicator == "MPI_COMM_SELF").collect();
+    let [all] = found[..] else { panic!("not one operation: {:?}", info.all_calls) };
+    assert_eq!((all.calls, all.kept + all.timed), (MADE, MADE));
+    assert!(all.kept > 4096 && all.timed > 0, "{all:?}");
 }
 
 /// A /dev/shm of these sizes, or none. MPI libraries need it themselves: some do not start then.

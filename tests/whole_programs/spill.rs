@@ -12,7 +12,6 @@ pub const TESTS: &[Test] = &[
     Test::new("goes_on_beside_a_child_that_was_forked_off", forked),
     Test::new("matches_calls_and_reads_as_a_trace_without_it", same_as_without),
     Test::new("that_is_not_used_leaves_no_file", unused),
-    Test::new("beyond_a_limit_of_file_sizes_stops_and_counts", limited),
 ];
 
 /// Records in memory.
@@ -139,24 +138,4 @@ fn unused(case: &Case) {
     let traced = case.launch(2, "repeat.c").arg("10").set("MPITRACE_FULL", "spill").trace().run();
     assert_eq!((traced.trace.info().records, traced.trace.info().complete), (20, true));
     assert_eq!(files(&traced.trace.path), Vec::<String>::new());
-}
-
-/// A file that cannot grow is as a disk that is full. What was written and what is in memory stays, the rest is counted.
-fn limited(case: &Case) {
-    const CALLS: u64 = 300_000;
-    let launch = || {
-        let launch = case.launch(2, "fills.c").arg(CALLS.to_string()).arg("0").arg("fsize").arg("100000");
-        launch.set("MPITRACE_CAPACITY", CAPACITY.to_string()).set("MPITRACE_FULL", "spill")
-    };
-    let traced = launch().trace().run();
-    traced.same_as(&launch().run());
-    let said = traced.lines_with("further calls are counted and not kept");
-    assert_eq!(said.len(), 1, "{}", traced.stderr);
-    // The trace would be larger than the limit too.
-    assert_eq!(traced.lines_with("cannot write").len(), 2, "{}", traced.stderr);
-    let info = case.recover().info();
-    let all = info.all_calls.iter().find(|all| all.communicator == "MPI_COMM_SELF");
-    let all = all.unwrap_or_else(|| panic!("nothing was dropped: {:?}", info.all_calls));
-    assert_eq!(all.calls, CALLS);
-    assert!(all.kept > 0 && all.timed > 0 && all.kept + all.timed <= CALLS, "{all:?}");
 }
