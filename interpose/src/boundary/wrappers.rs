@@ -5,9 +5,9 @@ use std::ffi::c_int;
 use mpitrace_format::layout::activity;
 use mpitrace_functions::{Function, for_each_function, forms};
 
-use crate::boundary::large_count;
 use crate::boundary::symbol::Symbol;
 use crate::boundary::width::{Int, Large};
+use crate::boundary::{error_handlers, large_count};
 use crate::counters::{message_counters, p2p};
 use crate::identity::message_size::Message;
 use crate::identity::{call_site, communicators, datatype};
@@ -177,6 +177,13 @@ macro_rules! declare {
     (forwarded $name:ident($($argument:ident),*); $($rest:tt)*) => {
         forwarded!($name, concat!("MPI_", stringify!($name)), ($($argument),*));
         forwarded!($name, concat!("PMPI_", stringify!($name)), ($($argument),*));
+        declare! { $($rest)* }
+    };
+
+    (handling $name:ident($($argument:ident),*) into $into:ident => $module:ident::$function:ident($($handed:ident),*);
+        $($rest:tt)*) => {
+        handling!(concat!("MPI_", stringify!($name)), ($($argument),*), $into, $module::$function($($handed),*));
+        handling!(concat!("PMPI_", stringify!($name)), ($($argument),*), $into, $module::$function($($handed),*));
         declare! { $($rest)* }
     };
 
@@ -395,6 +402,14 @@ macro_rules! forwarded {
     ($name:ident, $symbol:expr, ($($argument:ident),*)) => {
         export!($symbol, ($($argument),*), real => missing($symbol), forward() => {
             seen!(POINT_TO_POINT, $name, forward())
+        });
+    };
+}
+
+macro_rules! handling {
+    ($symbol:expr, ($($argument:ident),*), $into:ident, $module:ident::$function:ident($($handed:ident),*)) => {
+        export!($symbol, ($($argument),*), real => missing($symbol), forward($into) => {
+            $module::$function(forward, $($handed),*)
         });
     };
 }

@@ -119,7 +119,7 @@ fn of_others(others: &[Line]) -> String {
 }
 
 /// What a function of each kind is followed for, in the order of the page.
-const REASONS: [(&str, &str); 8] = [
+const REASONS: [(&str, &str); 9] = [
     ("lifecycle", "Begins, ends or marks what is recorded"),
     ("completing", "Finds requests complete"),
     ("starting", "Starts persistent requests"),
@@ -127,5 +127,6 @@ const REASONS: [(&str, &str); 8] = [
     ("observed", "Makes, names or frees a communicator or a data type"),
     ("counted", "Counted, not recorded"),
     ("forwarded", "Only seen: a thread is in it"),
+    ("handling", "Makes an error handler: a thread is seen to be in it"),
     ("guarded", "Input, output and windows: what the library calls inside is not the program's own"),
 ];

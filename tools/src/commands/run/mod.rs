@@ -130,7 +130,10 @@ fn run_once(
         if new.is_empty() && !observed.began && was_started && traces.folder().is_some() && !is_off(DISABLE, "1") {
             eprintln!("mpitrace: {UNTRACED}");
         }
-        afterwards::summarize(&new);
+        // Of a job that has not ended well, it matters where the ranks were.
+        if endings.is_empty() {
+            afterwards::summarize(&new);
+        }
     }
     endings.iter().for_each(|ending| ending.say_where(&observed));
     Ok(code)
