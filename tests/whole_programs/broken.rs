@@ -29,6 +29,9 @@ macro_rules! broken {
             Test::new("no_verdict_on_programs_that_are_slow", slow).on(LIBRARIES).second_tier(),
             Test::new("no_verdict_on_a_master_and_a_sleeper", |case| slow_ones(case, &["master", "sleeping"]))
                 .on(On::Only(&["ompi4", "mpich4"])),
+            crate::cluster::test("a_rank_on_another_node_is_named", on_another_node)
+                .on(On::Only(&["mpich5", "ompi5"]))
+                .second_tier(),
             Test::new("a_job_is_found_by_its_processes", job_is_found).on(On::Any),
             Test::new("no_job_is_one_clear_line", no_job).on(On::Any),
         ];
@@ -123,7 +126,7 @@ mod programs {
         program("handler_loops", Expected::Verdict(("endless-loop", &[1], WORLD)), NOT_COME);
     pub const NON_BLOCKING: Broken = same("non_blocking", NOT_COME);
     pub const FEWER: Broken = same("fewer", ("cycle", &[0, 1, 2], None));
-    pub const ERROR_HANDLER: Broken = same("error_handler", NOT_COME);
+    pub const ERROR_HANDLER: Broken = same("error_handler", ("point-to-point", &[1], WORLD));
     pub const COMMUNICATOR: Broken = same("communicator", ("missing-rank", &[1], None));
     pub const HALF: Broken = Broken { ranks: 4, ..same("half", ("missing-rank", &[1], None)) };
 }
@@ -344,6 +347,40 @@ fn job_is_found(case: &Case) {
     let place = info.places.first().expect("where rank 0 was");
     assert_eq!((place.rank, place.state.as_str()), (Some(0), "other_mpi"));
     assert_eq!(place.function.as_deref(), Some("MPI_Recv"));
+}
+
+/// A job of a rank on each of three nodes, that of the second one missing, looked at from the first: by Slurm, and by
+/// words of the user's.
+fn on_another_node(case: &Case) {
+    let interface = if case.mpi.name.starts_with("ompi") { "pmix" } else { "pmi2" };
+    let program = crate::support::build::program(case.mpi, "broken.c");
+    let text = "srun --mpi=$3 -N3 --ntasks-per-node=1 env LD_PRELOAD=\"$2\" MPITRACE_SEGMENT_DIR=/dev/shm \
+             MPITRACE_OUTPUT=lost.mpitrace \"$0\" missing &
+         by=\"$(command -v at)\"
+         for k in $(seq 40); do
+             sleep 1
+             code=0
+             at n1 \"$1\" watch --once --json --stuck 2 >by-slurm || code=$?
+             [ $code != 1 ] || break
+         done
+         at n1 \"$1\" watch --once --json --stuck 2 --nodes 'n[1-3]' --by \"'$by %n'\" >by-words || :
+         scancel --name=env
+         cat by-slurm by-words";
+    let mut command = Command::new(crate::cluster::script("cluster.sh"));
+    command.arg(crate::cluster::cluster_folder(case)).args(["bash", "-uc", text]);
+    command.arg(program).arg(companion()).arg(crate::support::tracer()).arg(interface);
+    command.envs(case.mpi.environment.iter().map(|(name, value)| (name, value)));
+    command.env("KEEP", format!("{} {}", crate::support::root().display(), crate::support::TARGET.display()));
+    command.env_remove("LD_PRELOAD").current_dir(&case.folder);
+    let finished = process::run(command, &case.folder.join("output"), Duration::from_secs(118));
+    let looks: Result<Vec<Look>, _> = serde_json::Deserializer::from_str(&finished.stdout).into_iter().collect();
+    let looks = looks.unwrap_or_else(|error| panic!("{error} in {}\n{}", finished.stdout, finished.stderr));
+    assert_eq!(looks.len(), 2, "{looks:?}\n{}", finished.stderr);
+    for look in looks {
+        let ranks: Vec<Option<u32>> = look.places.iter().map(|place| place.rank).collect();
+        assert_eq!(ranks, [Some(0), Some(1), Some(2)], "{look:?}\n{}", finished.stderr);
+        assert_verdict(look.stuck.as_ref().expect("a verdict"), ("missing-rank", &[1], WORLD));
+    }
 }
 
 fn no_job(case: &Case) {

@@ -78,22 +78,23 @@ pub fn sentence(snapshot: &Snapshot, stuck: &Stuck) -> String {
     let ranks = text::named_ranks(&stuck.ranks);
     let one = stuck.ranks.len() == 1;
     let (has, is) = if one { ("has", "is") } else { ("have", "are") };
-    let what = match stuck.kind {
-        Kind::MissingRank => format!("{ranks} {has} not come: {}", whereabouts(snapshot, &stuck.ranks)),
-        Kind::Mismatch => format!("calls do not belong together, see {ranks}"),
-        Kind::Cycle => format!("{ranks} wait for each other: {}", whereabouts(snapshot, &stuck.ranks)),
-        Kind::DeadRank => format!("the process of {ranks} has ended"),
-        Kind::StoppedRank => format!("{ranks} {is} stopped"),
-        Kind::EndlessLoop => format!("{ranks} {has} not come and compute{} all the time", if one { "s" } else { "" }),
-        Kind::PointToPoint => format!("{ranks} {has} not come: {}", whereabouts(snapshot, &stuck.ranks)),
-    };
     let place = match (snapshot.name(stuck.communicator), stuck.sequence) {
-        (Some(name), Some(sequence)) => format!(" (call {sequence} of {})", text::printable(name)),
-        _ => String::new(),
+        (Some(name), Some(sequence)) => format!("call {sequence} of {}", text::printable(name)),
+        _ => "MPI_Finalize".to_owned(),
+    };
+    let places = || whereabouts(snapshot, &stuck.ranks);
+    let what = match stuck.kind {
+        Kind::MissingRank | Kind::PointToPoint if stuck.communicator.is_none() => format!("{ranks} {is} {}", places()),
+        Kind::MissingRank | Kind::PointToPoint => format!("{ranks} {has} not come to {place}: {}", places()),
+        Kind::Mismatch => format!("the calls of {ranks} and of the others at {place} do not belong together"),
+        Kind::Cycle => format!("{ranks} wait for each other: {}", places()),
+        Kind::DeadRank => format!("{ranks} {has} ended without MPI_Finalize, others wait in {place}"),
+        Kind::StoppedRank => format!("{ranks} {is} stopped, others wait in {place}"),
+        Kind::EndlessLoop => format!("{ranks} {has} not come to {place}: computing all the time"),
     };
     let seconds = Some(stuck.seconds).filter(|seconds| seconds.is_finite());
     let seconds = seconds.map(|seconds| format!("; nothing has moved for {}", text::time(seconds * NS)));
-    format!("{}: {what}{place}{}", stuck.kind.name(), seconds.unwrap_or_default())
+    format!("{}: {what}{}", stuck.kind.name(), seconds.unwrap_or_default())
 }
 
 /// Where these ranks are, those that are at the same place together.

@@ -109,7 +109,7 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     let key = choice::choose(&jobs, arguments.job.as_deref(), &folders)?;
-    let mut watcher = Watcher { folders, key, stuck_s, began: Instant::now(), movement: Movement::new() };
+    let mut watcher = Watcher::new(&jobs, key, folders, arguments)?;
     let last = if arguments.once { once(&mut watcher)? } else { again_and_again(&mut watcher, arguments, output)? };
     let Some(seen) = last else { return Ok(ExitCode::SUCCESS) };
     if arguments.once {
