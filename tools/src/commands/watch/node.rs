@@ -137,7 +137,8 @@ impl Frame {
                 Some((pid, threads)) => Seen::Lives(Process { pid, threads: threads.into_iter().map(task).collect() }),
                 None => Seen::Ended,
             };
-            let copied = Copied { left_out: rank.left_out, ..Copied::of_bytes(PathBuf::from(path), &bytes) };
+            let mut copied = Copied::of_bytes(PathBuf::from(path), &bytes);
+            copied.left_out = rank.left_out;
             copies.push(Copy { copied, seen });
         }
         Ok(Some(Frame { world_size: head.world_size, starting: head.starting, unreadable: head.unreadable, copies }))
