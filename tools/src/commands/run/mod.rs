@@ -97,6 +97,7 @@ fn run_once(
 ) -> Result<u8> {
     let number = fresh_number();
     let mut variables = variables(arguments, output, std::env::vars_os());
+    variables.retain(|(name, _)| name != RUN);
     variables.push((RUN.into(), number.to_string().into()));
     let tracer = Tracer {
         library: library.to_owned(),
