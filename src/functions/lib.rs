@@ -28,6 +28,7 @@
 //! * `starting`: the same, only while a persistent collective exists.
 //! * `forwarded`: only forwarded, but a thread is seen to be in it, as in all others.
 //! * `lifecycle`: the same, always.
+//! * `handling`: the same; what it forwards takes another error handler in place of the program's.
 //!
 //! `into` names a parameter in whose place ours may pass something of its own: a status that the program does not want.
 //!
@@ -329,6 +330,14 @@ macro_rules! for_each_function {
             observed Comm_join(fd, intercomm) => communicators::joined(intercomm);
             observed Comm_get_parent(parent) => communicators::spawned_by(parent);
             observed Comm_set_name(comm, comm_name) => communicators::named(comm, comm_name);
+
+            // Error handlers of the program: a thread is seen to be in one.
+            handling Comm_create_errhandler(comm_errhandler_fn, errhandler) into comm_errhandler_fn
+                => error_handlers::create(comm_errhandler_fn);
+            handling Win_create_errhandler(win_errhandler_fn, errhandler) into win_errhandler_fn
+                => error_handlers::create(win_errhandler_fn);
+            handling File_create_errhandler(file_errhandler_fn, errhandler) into file_errhandler_fn
+                => error_handlers::create(file_errhandler_fn);
 
             // What makes and frees data types.
             observed Type_commit(datatype) => datatype::commit(datatype);

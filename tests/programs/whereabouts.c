@@ -5,13 +5,21 @@
  *   barrier    rank 0 in a Barrier, which rank 1 enters after 3 s
  *   finalize   rank 0 in MPI_Finalize, which rank 1 enters after 3 s
  *   polls      rank 0 tests for the message, again and again
+ *   handler    rank 0 in an error handler, which pauses
  *   long       rank 0 in a Barrier, which rank 1 enters after a minute
  *   many       rank 0 in one receive after the other, for 3 s, none of which lasts
- * With a second argument rank 1 kills itself after 1 s. */
+ * With a second argument rank 1 kills itself after so many seconds. */
 #include "report.h"
 
 #include <signal.h>
 #include <unistd.h>
+
+static void pausing(MPI_Comm *comm, int *error, ...)
+{
+    (void) comm;
+    (void) error;
+    for (;;) pause();
+}
 
 int main(int argc, char **argv)
 {
@@ -35,6 +43,12 @@ int main(int argc, char **argv)
         return 0;
     }
     if (world_rank == 0) {
+        if (!strcmp(how, "handler")) {
+            MPI_Errhandler handler;
+            MPI_Comm_create_errhandler(pausing, &handler);
+            MPI_Comm_set_errhandler(MPI_COMM_WORLD, handler);
+            MPI_Bcast(&number, -1, MPI_INT, 0, MPI_COMM_WORLD);
+        }
         if (!strcmp(how, "recv")) MPI_Recv(&number, 1, MPI_INT, 1, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         if (!strcmp(how, "probe")) MPI_Probe(1, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         if (!strcmp(how, "wait") || !strcmp(how, "polls")) {
@@ -45,15 +59,15 @@ int main(int argc, char **argv)
         if (!strcmp(how, "probe")) MPI_Recv(&number, 1, MPI_INT, 1, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     }
     if (world_rank == 1) {
-        sleep(strcmp(how, "long") ? 1 : 60);
+        sleep(argc > 2 ? atoi(argv[2]) : strcmp(how, "long") ? 3 : 60);
         if (argc > 2) kill(getpid(), SIGKILL);
-        sleep(2);
         number = 42;
         if (strcmp(how, "barrier") && strcmp(how, "long") && strcmp(how, "finalize"))
             MPI_Send(&number, 1, MPI_INT, 0, 7, MPI_COMM_WORLD);
     }
     if (!strcmp(how, "barrier") || !strcmp(how, "long")) MPI_Barrier(MPI_COMM_WORLD);
-    report("received %d", number);
+    /* Where rank 0 is to wait in MPI_Finalize it does not wait for the other line. */
+    if (strcmp(how, "finalize")) report("received %d", number);
     MPI_Finalize();
     return 0;
 }

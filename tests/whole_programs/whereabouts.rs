@@ -16,6 +16,7 @@ pub const TESTS: &[Test] = &[
     Test::new("a_rank_that_waits_for_a_message_is_seen_there", |case| point_to_point(case, "wait", "MPI_Wait")),
     Test::new("a_rank_that_probes_is_seen_there", |case| point_to_point(case, "probe", "MPI_Probe")),
     Test::new("a_rank_in_finalize_is_seen_there", finalize),
+    Test::new("a_rank_in_an_error_handler_is_seen_there", handler),
     Test::new("stuck_ranks_say_so_and_go_on", stuck),
     Test::new("stuck_ranks_leave_a_copy_that_outlives_the_node", copy),
     Test::new("ranks_that_are_in_no_call_for_long_are_not_stuck", not_stuck),
@@ -26,11 +27,11 @@ pub const TESTS: &[Test] = &[
     Test::new("left_overs_are_listed_with_their_job_and_its_processes", listed).on(On::Any),
 ];
 
-/// Runs whereabouts.c, whose rank 1 kills itself if it `dies`.
-fn run(case: &Case, how: &str, dies: bool, stuck: Option<&str>) -> Outcome {
+/// Runs whereabouts.c, whose rank 1 kills itself after so many seconds.
+fn run(case: &Case, how: &str, dies: Option<&str>, stuck: Option<&str>) -> Outcome {
     let mut launch = case.launch(2, "whereabouts.c").arg(how).trace();
-    if dies {
-        launch = launch.arg("dies");
+    if let Some(seconds) = dies {
+        launch = launch.arg(seconds);
     }
     if let Some(seconds) = stuck {
         launch = launch.set("MPITRACE_STUCK", seconds);
@@ -48,7 +49,7 @@ fn activity_of(trace: &reader::Trace, rank: usize) -> (u32, String) {
 }
 
 fn point_to_point(case: &Case, how: &str, function: &str) {
-    run(case, how, true, None);
+    run(case, how, Some("1"), None);
     let recovered = case.recover_soon();
     let trace = reader::Trace::open(&[&recovered.path]).expect("a trace");
     assert_eq!(activity_of(&trace, 0), (activity::POINT_TO_POINT, function.to_owned()));
@@ -57,12 +58,20 @@ fn point_to_point(case: &Case, how: &str, function: &str) {
 }
 
 fn finalize(case: &Case) {
-    run(case, "finalize", true, None);
+    run(case, "finalize", Some("1"), None);
     let recovered = case.recover_soon();
     let info = mpitrace(&["info".as_ref(), recovered.path.as_os_str()]);
     assert_eq!(info.code, 1);
     assert!(info.stdout.contains("rank 0 waited in MPI_Finalize\n"), "{}", info.stdout);
     assert!(info.stdout.contains("rank 1 did not reach MPI_Finalize\n"), "{}", info.stdout);
+}
+
+fn handler(case: &Case) {
+    run(case, "handler", Some("2"), None);
+    let recovered = case.recover_soon();
+    let trace = reader::Trace::open(&[&recovered.path]).expect("a trace");
+    let expected = if cfg!(target_arch = "x86_64") { activity::ERROR_HANDLER } else { activity::COMPUTING };
+    assert_eq!(activity_of(&trace, 0).0, expected);
 }
 
 /// The files of segments in a folder.
@@ -73,18 +82,19 @@ fn copies(folder: &Path) -> Vec<PathBuf> {
 
 fn stuck(case: &Case) {
     let expected = [
-        ("recv", "rank 0: inside MPI_Recv for 1 s; its records so far are kept in "),
-        ("barrier", "rank 0: inside MPI_Barrier (call 5 on MPI_COMM_WORLD) for 1 s; its records so far are kept in "),
-        ("finalize", "rank 0: inside MPI_Finalize for 1 s; its records so far are kept in "),
+        ("recv", "rank 0: inside MPI_Recv for "),
+        ("barrier", "rank 0: inside MPI_Barrier (call 5 on MPI_COMM_WORLD) for "),
+        ("finalize", "rank 0: inside MPI_Finalize for "),
     ];
     for (how, line) in expected {
         let plain = case.launch(2, "whereabouts.c").arg(how).run();
-        let traced = run(case, how, false, Some("1"));
+        let traced = run(case, how, None, Some("1.5"));
         traced.same_as(&plain);
         assert_eq!(traced.code, 0, "{}", traced.stderr);
-        assert_eq!(traced.lines_with(line).len(), 1, "{how}: one line of\n{}", traced.stderr);
-        assert_eq!(traced.lines_with("mpitrace watch ").len(), 1, "{}", traced.stderr);
-        assert_eq!(traced.lines_with("rank 1: inside").len(), 0, "{}", traced.stderr);
+        let lines = traced.lines_with(line);
+        assert_eq!(lines.len(), 1, "{how}: one line of\n{}", traced.stderr);
+        assert!(lines[0].contains("; its records so far are kept in "), "{}", traced.stderr);
+        assert!(lines[0].contains("`mpitrace watch "), "{}", traced.stderr);
         assert!(traced.trace.info().complete);
         assert_eq!(copies(&case.folder), Vec::<PathBuf>::new(), "what they held is in the trace");
         assert_eq!(case.segments.left(), Vec::<String>::new());
@@ -92,7 +102,7 @@ fn stuck(case: &Case) {
 }
 
 fn copy(case: &Case) {
-    run(case, "barrier", true, Some("0.2"));
+    run(case, "barrier", Some("5"), Some("1.5"));
     let copied = copies(&case.folder);
     assert_eq!(copied.len(), 1, "a copy of rank 0: {copied:?}");
     // The node is gone.
@@ -110,10 +120,10 @@ fn copy(case: &Case) {
 }
 
 fn not_stuck(case: &Case) {
-    for how in ["many", "polls"] {
-        let traced = run(case, how, false, Some("1.5"));
+    for (how, call) in [("many", "MPI_Recv"), ("polls", "MPI_Test")] {
+        let traced = run(case, how, None, Some("1.5"));
         assert_eq!(traced.code, 0, "{}", traced.stderr);
-        assert_eq!(traced.lines_with("rank 0: inside").len(), 0, "{how}: {}", traced.stderr);
+        assert_eq!(traced.lines_with(&format!("rank 0: inside {call}")).len(), 0, "{how}: {}", traced.stderr);
     }
 }
 
@@ -136,13 +146,12 @@ fn dies(case: &Case, how: &str) {
     let where_it_was =
         "rank 0 is in MPI_Allreduce on MPI_COMM_WORLD (operation 0, repetition 50); never entered by rank 1";
     assert_eq!(done.lines_with(where_it_was).len(), 1, "{}", done.stderr);
-    let last = done.lines_with("rank 1 ended first");
-    assert_eq!(last.len(), 1, "{}", done.stderr);
-    match how {
-        "abort" => assert!(last[0].contains(" in MPI_Abort"), "{}", done.stderr),
-        // How is known where the kernel says so: since Linux 6.15 always.
-        _ => assert!(!last[0].contains("exit code"), "{}", done.stderr),
-    }
+    // How is known where the kernel says so: since Linux 6.15 always.
+    let last = match how {
+        "abort" => "mpitrace: the job was ended by MPI_Abort on rank 1",
+        _ => "mpitrace: rank 1 ended first",
+    };
+    assert!(done.stderr.lines().last().is_some_and(|line| line.starts_with(last)), "{}", done.stderr);
 }
 
 /// Asked to end, as by a time limit: `run` recovers what its job leaves, before it ends by itself.
@@ -183,7 +192,7 @@ fn without(case: &Case) {
 }
 
 fn listed(case: &Case) {
-    run(case, "barrier", true, None);
+    run(case, "barrier", Some("1"), None);
     let list = |words: &[&str]| {
         let folder = case.segments.0.to_string_lossy().into_owned();
         let finished = mpitrace(&[&["recover", &*folder, "--list"], words].concat());

@@ -7,6 +7,7 @@
 
 pub mod abi;
 pub mod errno;
+pub mod error_handlers;
 pub mod large_count;
 pub mod mpi;
 pub mod pause;

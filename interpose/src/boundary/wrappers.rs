@@ -7,7 +7,7 @@ use mpitrace_functions::{Function, for_each_function, form, forms};
 
 use crate::boundary::symbol::Symbol;
 use crate::boundary::width::{Int, Large};
-use crate::boundary::{abi, large_count};
+use crate::boundary::{abi, error_handlers, large_count};
 use crate::counters::{message_counters, p2p, p2p_time};
 use crate::identity::message_size::Message;
 use crate::identity::{call_site, communicators, datatype, files, windows};
@@ -226,6 +226,13 @@ macro_rules! declare {
     (forwarded $name:ident($($argument:ident),*); $($rest:tt)*) => {
         forwarded!($name, concat!("MPI_", stringify!($name)), ($($argument),*));
         forwarded!($name, concat!("PMPI_", stringify!($name)), ($($argument),*));
+        declare! { $($rest)* }
+    };
+
+    (handling $name:ident($($argument:ident),*) into $into:ident => $module:ident::$function:ident($($handed:ident),*);
+        $($rest:tt)*) => {
+        handling!(concat!("MPI_", stringify!($name)), ($($argument),*), $into, $module::$function($($handed),*));
+        handling!(concat!("PMPI_", stringify!($name)), ($($argument),*), $into, $module::$function($($handed),*));
         declare! { $($rest)* }
     };
 
@@ -516,6 +523,14 @@ macro_rules! forwarded {
     ($name:ident, $symbol:expr, ($($argument:ident),*)) => {
         export!($symbol, ($($argument),*), real => missing($symbol), forward() => {
             seen!(POINT_TO_POINT, $name, p2p_time::during(forward))
+        });
+    };
+}
+
+macro_rules! handling {
+    ($symbol:expr, ($($argument:ident),*), $into:ident, $module:ident::$function:ident($($handed:ident),*)) => {
+        export!($symbol, ($($argument),*), real => missing($symbol), forward($into) => {
+            $module::$function(forward, $($handed),*)
         });
     };
 }

@@ -117,7 +117,7 @@ impl Observer {
 
     /// The calls that may wait for other ranks.
     fn calls(&self) -> Vec<InProgress> {
-        if self.live.rank().state == state::FINALIZING {
+        if self.live.state() == state::FINALIZING {
             let call = Call::Other { same: true };
             return vec![InProgress { thread: FINALIZING, function: "MPI_Finalize".to_owned(), call }];
         }

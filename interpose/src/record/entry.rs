@@ -116,6 +116,15 @@ impl Entry<CommunicatorEntry> {
     }
 }
 
+impl Entry<SegmentHeader> {
+    /// How far the rank got, as it is at this moment.
+    pub fn state(self) -> u32 {
+        // SAFETY: the place is valid (`Entry::at`) and aligned; other threads may store a whole word there.
+        let place = unsafe { AtomicU32::from_ptr(&raw mut (*self.0.as_ptr()).rank.state) };
+        place.load(Ordering::Relaxed)
+    }
+}
+
 impl Entry<OperationEntry> {
     /// Counts a start of a persistent request: its repetition. Threads may start several of one operation at once.
     pub fn count_start(self) -> u64 {

@@ -81,6 +81,9 @@ pub mod attention {
     pub const AFTER: u8 = SAMPLED | INNER;
 }
 
+/// Where the place of a thread's entry lies in its state, bytes: for code that is no Rust.
+pub const PLACE_OF_ENTRY: usize = std::mem::offset_of!(Thread, entry);
+
 impl Thread {
     pub(super) fn new(buffer: Option<&'static TraceBuffer>, entry: Entry<ThreadEntry>, index: u32) -> Thread {
         Thread {

@@ -178,6 +178,11 @@ impl TraceBuffer {
         self.header.rank()
     }
 
+    /// How far the rank got: one of [`state`]. No lock is taken.
+    pub fn state(&self) -> u32 {
+        self.header.state()
+    }
+
     /// Changes what is known of the rank.
     pub fn change_rank(&self, change: impl FnOnce(&mut RankHeader)) {
         let _state = self.lock();

@@ -157,7 +157,7 @@ fn of_others(others: &[Line]) -> String {
 }
 
 /// What a function of each kind is followed for, in the order of the page.
-const REASONS: [(&str, &str); 8] = [
+const REASONS: [(&str, &str); 10] = [
     ("lifecycle", "Begins, ends or marks what is recorded"),
     ("completing", "Finds requests complete"),
     ("starting", "Starts persistent requests"),
@@ -165,5 +165,6 @@ const REASONS: [(&str, &str); 8] = [
     ("observed", "Names a communicator or a window, finds one, makes or frees a data type"),
     ("counted", "Counted, not recorded"),
     ("forwarded", "Only seen: a thread is in it"),
+    ("handling", "Makes an error handler: a thread is seen to be in it"),
     ("guarded", "Input, output and windows of one rank: what the library calls inside is not the program's own"),
 ];

@@ -122,6 +122,7 @@ pub fn synchronise(thread: ThreadRef, found: &Found) {
 /// ranks, and its count is taken back; after any other error the other ranks may have taken it for theirs, and go on
 /// counting.
 fn failed(thread: ThreadRef, found: &Found, result: c_int) {
+    leave_error_handler(thread);
     if abi::get().is_argument_error(result) {
         refused(thread, found);
     } else {
@@ -131,8 +132,15 @@ fn failed(thread: ThreadRef, found: &Found, result: c_int) {
     }
 }
 
+/// A call that is recorded has come back, or was left: if an error handler of the program ran in it, it does no more.
+pub fn leave_error_handler(thread: ThreadRef) {
+    let entry = thread.entry();
+    entry.set_activity(activity::left(entry.activity()));
+}
+
 /// Takes back the count of a call that the library refused.
 fn refused(thread: ThreadRef, found: &Found) {
+    leave_error_handler(thread);
     found.communicator.set_calls(found.communicator.calls() - 1);
     found.operation.set_calls(found.operation.calls() - 1);
     let entry = thread.entry();

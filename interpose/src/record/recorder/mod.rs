@@ -19,7 +19,10 @@ use crate::identity::operations;
 use crate::record::histograms::Unkept;
 use crate::record::thread::{self, Record, ThreadRef, attention};
 use crate::record::{mode, ticks};
-use afterwards::{LeftByException, afterwards, attend, begin_untracked, end_untracked, synchronise, take_back, unkept};
+use afterwards::{
+    LeftByException, afterwards, attend, begin_untracked, end_untracked, leave_error_handler, synchronise, take_back,
+    unkept,
+};
 
 /// Counts a call and begins its record, all that comes before the time stamp of the entry; then goes on with
 /// `recorded`, which gets the thread, the call, its operation, the record and `forward`. Where there is no record the
@@ -44,6 +47,10 @@ fn begin<F: FnOnce() -> c_int, R>(
     let thread = thread::current_or_new();
     if here < thread.guard() {
         return unrecorded(forward(), None);
+    }
+    if thread.guard() != 0 {
+        // The call before was left by longjmp, which an error handler does.
+        leave_error_handler(thread);
     }
     let call = message(thread);
     let Some(&found) = operations::find(thread, &call) else {

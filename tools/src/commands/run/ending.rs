@@ -122,19 +122,23 @@ impl Ending {
         }
     }
 
-    /// Which rank has ended first, and how.
+    /// Which rank has ended first, and how. Of a job that was aborted the launcher may end the others first.
     fn first(&self, observed: &Observed) -> Option<String> {
+        let aborted = self.dead.iter().filter(|dead| dead.state == state::ABORTED).map(|dead| dead.rank);
+        let aborted: Vec<u32> = aborted.collect();
+        if !aborted.is_empty() {
+            return Some(format!("the job was ended by MPI_Abort on {}", text::named_ranks(&aborted)));
+        }
         let of = |end: &End| self.dead.iter().find(|dead| dead.segment == end.segment);
         let mut ends = observed.ends.iter().filter_map(|end| Some((of(end)?, end)));
         let (dead, first) = ends.next()?;
-        let aborted = if dead.state == state::ABORTED { " in MPI_Abort" } else { "" };
         let how = first.how.map(|how| format!(", {}", how.text())).unwrap_or_default();
         let here = if self.dead.len() < self.recovered.world_size as usize { " on this node" } else { "" };
         let before = ends.next().map(|(_, next)| {
             let earlier = next.at.duration_since(first.at);
             format!("; the next rank ended {} later", text::time(earlier.as_nanos() as f64))
         });
-        Some(format!("rank {} ended first{here}{aborted}{how}{}", dead.rank, before.unwrap_or_default()))
+        Some(format!("rank {} ended first{here}{how}{}", dead.rank, before.unwrap_or_default()))
     }
 }
 
@@ -230,7 +234,9 @@ mod tests {
         let said = ending(2, state::RUNNING).first(&observed(ends()));
         assert_eq!(said.unwrap(), "rank 1 ended first, signal 9 (SIGKILL); the next rank ended 250.0 ms later");
         let said = ending(3, state::ABORTED).first(&observed(vec![end("b", 0, None)]));
-        assert_eq!(said.unwrap(), "rank 1 ended first on this node in MPI_Abort");
+        assert_eq!(said.unwrap(), "the job was ended by MPI_Abort on rank 1");
+        let said = ending(3, state::RUNNING).first(&observed(vec![end("b", 0, None)]));
+        assert_eq!(said.unwrap(), "rank 1 ended first on this node");
         assert_eq!(ending(2, state::RUNNING).first(&observed(Vec::new())), None);
     }
 }

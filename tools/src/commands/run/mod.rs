@@ -97,6 +97,7 @@ fn run_once(
 ) -> Result<u8> {
     let number = fresh_number();
     let mut variables = variables(arguments, output, std::env::vars_os());
+    variables.retain(|(name, _)| name != RUN);
     variables.push((RUN.into(), number.to_string().into()));
     let tracer = Tracer {
         library: library.to_owned(),
@@ -130,7 +131,10 @@ fn run_once(
         if new.is_empty() && !observed.began && was_started && traces.folder().is_some() && !is_off(DISABLE, "1") {
             eprintln!("mpitrace: {UNTRACED}");
         }
-        afterwards::summarize(&new);
+        // Of a job that has not ended well, it matters where the ranks were.
+        if endings.is_empty() {
+            afterwards::summarize(&new);
+        }
     }
     endings.iter().for_each(|ending| ending.say_where(&observed));
     Ok(code)

@@ -1,0 +1,141 @@
+//! Error handlers of the program: while one runs, its thread is seen to be in it.
+//!
+//! MPI is given a stub in place of the program's function. The stub changes a word of the thread's entry and jumps to the
+//! function: all arguments, also those that only the library knows of, stay where they are, and the stub is in no
+//! backtrace and in no exception's way. Where all stubs are taken, MPI is given the function itself.
+
+use std::ffi::c_int;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use crate::record::mode;
+
+/// How many functions of a program can be seen.
+const STUBS: usize = 16;
+
+/// The functions that the stubs lead to; 0: none yet.
+static FUNCTIONS: [AtomicUsize; STUBS] = [const { AtomicUsize::new(0) }; STUBS];
+
+/// `MPI_Comm_create_errhandler` and its like.
+pub fn create(forward: impl FnOnce(usize) -> c_int, function: usize) -> c_int {
+    let seen = if mode::is_on() { stub_of(function) } else { None };
+    forward(seen.unwrap_or(function))
+}
+
+/// The stub that leads to a function. `None`: there is none left.
+fn stub_of(function: usize) -> Option<usize> {
+    let base = stubs::base().filter(|_| function != 0)?;
+    let place = FUNCTIONS.iter().position(|known| {
+        let taken = known.compare_exchange(0, function, Ordering::AcqRel, Ordering::Acquire);
+        taken.is_ok() || taken == Err(function)
+    })?;
+    Some(base + place * stubs::BYTES)
+}
+
+#[cfg(target_arch = "x86_64")]
+mod stubs {
+    use mpitrace_format::layout::{ThreadEntry, activity};
+
+    use super::FUNCTIONS;
+    use crate::record::thread::PLACE_OF_ENTRY;
+
+    /// Bytes of a stub.
+    pub const BYTES: usize = 16;
+
+    unsafe extern "C" {
+        fn mpitrace_error_handlers();
+    }
+
+    /// Where the first one lies.
+    pub fn base() -> Option<usize> {
+        Some(mpitrace_error_handlers as *const () as usize)
+    }
+
+    macro_rules! stubs {
+        ($($number:literal)*) => {
+            // Only r10 and r11 change, which hold nothing where a function begins. The thread's word is reached as in
+            // record/tls.rs; a thread that has made no call has none.
+            core::arch::global_asm!(
+                ".pushsection .text.mpitrace_error_handlers,\"ax\",@progbits",
+                ".p2align 4",
+                ".hidden mpitrace_error_handlers",
+                ".globl mpitrace_error_handlers",
+                "mpitrace_error_handlers:",
+                $(
+                    ".p2align 4",
+                    "endbr64",
+                    concat!("mov r10d, ", stringify!($number)),
+                    "jmp 2f",
+                )*
+                ".p2align 4",
+                "2:",
+                "mov r11, qword ptr fs:[0]",
+                "add r11, qword ptr [rip + mpitrace_thread@GOTTPOFF]",
+                "mov r11, qword ptr [r11]",
+                "test r11, r11",
+                "je 3f",
+                "mov r11, qword ptr [r11 + {entry}]",
+                "or dword ptr [r11 + {activity}], {handler}",
+                "3:",
+                "lea r11, [rip + {functions}]",
+                "jmp qword ptr [r11 + 8 * r10]",
+                ".popsection",
+                entry = const PLACE_OF_ENTRY,
+                activity = const std::mem::offset_of!(ThreadEntry, activity),
+                handler = const activity::ERROR_HANDLER,
+                functions = sym FUNCTIONS,
+            );
+        };
+    }
+
+    stubs!(0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15);
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+mod stubs {
+    pub const BYTES: usize = 16;
+
+    /// There are none.
+    pub fn base() -> Option<usize> {
+        None
+    }
+}
+
+#[cfg(all(test, target_arch = "x86_64"))]
+mod tests {
+    use super::*;
+    use crate::record::thread;
+    use mpitrace_format::layout::activity;
+
+    type Handler = extern "C" fn(usize, usize, usize, usize, usize, usize, usize, f64) -> f64;
+
+    extern "C" fn weighed(
+        a: usize,
+        b: usize,
+        c: usize,
+        d: usize,
+        e: usize,
+        f: usize,
+        on_stack: usize,
+        real: f64,
+    ) -> f64 {
+        [a, b, c, d, e, f, on_stack].iter().fold(real, |sum, &value| 2.0 * sum + value as f64)
+    }
+
+    #[test]
+    fn a_stub_passes_all_arguments_on_and_its_thread_is_seen_in_the_handler() {
+        let thread = thread::current_or_new();
+        let place = stub_of(weighed as *const () as usize).unwrap();
+        assert_eq!(stub_of(weighed as *const () as usize), Some(place), "one for each function");
+        // SAFETY: the stub leads to a function of this type.
+        let stub: Handler = unsafe { std::mem::transmute(place) };
+        assert_eq!(stub(1, 2, 3, 4, 5, 6, 7, 0.5), weighed(1, 2, 3, 4, 5, 6, 7, 0.5));
+        assert_eq!(activity::of(thread.entry().activity()).0, activity::ERROR_HANDLER);
+        // On a thread without a state.
+        std::thread::spawn(move || assert_eq!(stub(1, 0, 0, 0, 0, 0, 0, 0.0), 64.0)).join().unwrap();
+        for other in 1..STUBS {
+            assert_eq!(stub_of(8 * other), Some(place + other * stubs::BYTES));
+        }
+        assert_eq!(stub_of(8 * STUBS), None, "none is left");
+        assert_eq!(stub_of(0), None);
+    }
+}
