@@ -157,7 +157,7 @@ fn of_others(others: &[Line]) -> String {
 }
 
 /// What a function of each kind is followed for, in the order of the page.
-const REASONS: [(&str, &str); 10] = [
+const REASONS: [(&str, &str); 9] = [
     ("lifecycle", "Begins, ends or marks what is recorded"),
     ("completing", "Finds requests complete"),
     ("starting", "Starts persistent requests"),
