@@ -32,7 +32,7 @@ const CASES: [Case; 14] = [
     ("variables", None, &[("MPITRACE_PVARS", "*")]),
     ("unwatched", None, &[("MPITRACE_INTERRUPTIONS", "0")]),
     (PROTOTYPE, None, &[]),
-    ("ring", None, &[("MPITRACE_CAPACITY", "1048576"), ("MPITRACE_FULL", "ring")]),
+    ("ring", None, &[("MPITRACE_CAPACITY", "65536"), ("MPITRACE_FULL", "ring")]),
     ("spill", None, &[("MPITRACE_CAPACITY", "65536"), ("MPITRACE_FULL", "spill")]),
 ];
 
