@@ -34,7 +34,7 @@ const CASES: [Case; 15] = [
     ("unwatched", None, &[("MPITRACE_INTERRUPTIONS", "0")]),
     (PROTOTYPE, None, &[]),
     ("ring", None, &[("MPITRACE_FULL", "ring"), ("MPITRACE_CAPACITY", "20000")]),
-    ("ring, large", None, &[("MPITRACE_CAPACITY", "1048576"), ("MPITRACE_FULL", "ring")]),
+    ("ring, 65536", None, &[("MPITRACE_CAPACITY", "65536"), ("MPITRACE_FULL", "ring")]),
     ("spill", None, &[("MPITRACE_CAPACITY", "65536"), ("MPITRACE_FULL", "spill")]),
 ];
 

@@ -130,7 +130,7 @@ impl<'f> Units<'f> {
     ///
     /// # Errors
     /// The file cannot be read.
-    pub fn next(&mut self) -> io::Result<Option<Unit<'_>>> {
+    pub fn next_unit(&mut self) -> io::Result<Option<Unit<'_>>> {
         if !self.fill(size_of::<UnitHeader>())? {
             return Ok(None);
         }
@@ -145,7 +145,8 @@ impl<'f> Units<'f> {
         crc.update(bytemuck::bytes_of(&UnitHeader { crc: 0, ..header }));
         crc.update(&bytes[size_of::<UnitHeader>()..]);
         let unit = Unit { header, bytes };
-        if crc.finalize() != header.crc || unit.blocks().last().is_some_and(|(_, end)| end != length) {
+        let (blocks, end) = unit.blocks().fold((0, head), |(blocks, _), (_, end)| (blocks + 1, end));
+        if crc.finalize() != header.crc || blocks != header.columns || end != length {
             return Ok(None);
         }
         self.used += length;
@@ -215,7 +216,7 @@ mod tests {
         let file = tempfile(bytes);
         let mut units = Units::of(&file, &header()).unwrap();
         let mut found = Vec::new();
-        while let Some(unit) = units.next().unwrap() {
+        while let Some(unit) = units.next_unit().unwrap() {
             assert!(unit.columns().eq([&[unit.header.draw as u8; 3][..], &[], &[9]]));
             found.push(unit.header.draw);
         }

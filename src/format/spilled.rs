@@ -113,7 +113,7 @@ impl Spilled {
         };
         let all = chunk_flags::EXTENDED | chunk_flags::INNER;
         let mut units = Units::of(&found.file, &header)?;
-        while let Some(unit) = units.next()? {
+        while let Some(unit) = units.next_unit()? {
             let flags = unit.header.flags & all;
             if unit.header.columns as usize != shape.columns(flags) || !is_known(&unit, found.units * header.records) {
                 break;
@@ -255,7 +255,7 @@ impl Spilled {
         }
         let mut units = Units::of(&self.file, &self.header)?;
         for _ in 0..self.units {
-            let unit = units.next()?.ok_or(io::ErrorKind::InvalidData)?;
+            let unit = units.next_unit()?.ok_or(io::ErrorKind::InvalidData)?;
             let blocks = self.blocks_of(&unit).ok_or(io::ErrorKind::InvalidData)?;
             let places = self.shape.places(self.flags, unit.header.flags);
             for ((section, place), fill) in sections.iter_mut().zip(places).zip(&fill) {
