@@ -475,24 +475,30 @@ macro_rules! counted {
 
 macro_rules! if_counting {
     ($name:ident, $width:ident, $forward:ident($($into:ident)?), $module:ident::$function:ident($($handed:ident),*)) => {
-        seen!(activity_of $function, $name, if message_counters::counting() && !thread::is_nested(thread::frame()) {
-            $module::$function::<$width>($forward, $($handed),*)
-        } else {
-            p2p_time::during(move || $forward($($into)?))
-        })
+        around!(activity_of!($function), $name, $forward($($into)?), here =>
+            if message_counters::counting() && !thread::is_nested(here) {
+                $module::$function::<$width>($forward, $($handed),*)
+            } else {
+                p2p_time::during(move || $forward($($into)?))
+            }
+        )
     };
+}
+
+/// Forwards while the thread is seen to be in the function `MPI_$name`; by `$otherwise`, in a wrapper that stands at
+/// `$here`, where there is more to do.
+macro_rules! around {
+    ($what:expr, $name:ident, $forward:ident($($into:ident)?), $here:ident => $otherwise:expr) => {{
+        static ACTIVITY: Activity = Activity::new($what, concat!("MPI_", stringify!($name)));
+        let $here = thread::frame();
+        ACTIVITY.around($here, move || $forward($($into)?), move || ACTIVITY.during($here, move || $otherwise))
+    }};
 }
 
 /// Runs `$call` while the thread is seen to be in the function `MPI_$name`.
 macro_rules! seen {
-    (activity_of $function:ident, $name:ident, $call:expr) => {
-        seen!(@ activity_of!($function), $name, $call)
-    };
-    ($what:ident, $name:ident, $call:expr) => {
-        seen!(@ activity::$what, $name, $call)
-    };
-    (@ $what:expr, $name:ident, $call:expr) => {{
-        static ACTIVITY: Activity = Activity::new($what, concat!("MPI_", stringify!($name)));
+    ($what:ident, $name:ident, $call:expr) => {{
+        static ACTIVITY: Activity = Activity::new(activity::$what, concat!("MPI_", stringify!($name)));
         ACTIVITY.during(thread::frame(), move || $call)
     }};
 }
@@ -522,7 +528,10 @@ macro_rules! activity_of {
 macro_rules! forwarded {
     ($name:ident, $symbol:expr, ($($argument:ident),*)) => {
         export!($symbol, ($($argument),*), real => missing($symbol), forward() => {
-            seen!(POINT_TO_POINT, $name, p2p_time::during(forward))
+            around!(activity::POINT_TO_POINT, $name, forward(), here => {
+                let _ = here;
+                p2p_time::during(forward)
+            })
         });
     };
 }
