@@ -28,8 +28,9 @@ fn memory(case: &Case) {
     let added = grown(&traced) - grown(&plain);
     assert!(added <= 1024, "{added} KiB more than without the tracer");
     // Nothing is lost of the count.
-    let info = traced.trace.info();
-    assert_eq!((info.records, info.dropped), (100, 50_000 - 100));
+    let info = traced.trace.info_of_all();
+    // Each round duplicates, calls and frees; at the end a duplicate without a call.
+    assert_eq!((info.records, info.dropped), (100, 3 * 50_000 + 2 - 100));
 }
 
 /// On two ranks. Every call is in the trace.
@@ -38,10 +39,13 @@ fn folded(case: &Case) {
     let launch = || case.launch(2, "short_lived.c").arg(rounds.to_string()).arg(later.to_string());
     let traced = launch().trace().run();
     traced.same_as(&launch().run());
-    let mut info = traced.trace.info();
-    assert_eq!((info.records, info.dropped, info.complete), (2 * (rounds + later), 0, true));
+    let mut info = traced.trace.info_of_all();
+    assert_eq!((info.records, info.dropped, info.complete), (2 * (3 * rounds + later + 2), 0, true));
     let own = info.operations.iter().filter(|operation| operation.communicator.starts_with("comm-"));
     let barriers: Vec<u64> = own.filter(|known| known.function == "MPI_Barrier").map(|one| one.repetitions).collect();
+    let frees =
+        info.operations.iter().filter(|known| known.function == "MPI_Comm_free" && known.communicator != "folded");
+    assert_eq!(frees.count() as u64, KEPT + 1, "and the one that was used often");
     let once = barriers.iter().filter(|&&repetitions| repetitions == 1).count() as u64;
     assert_eq!((barriers.len() as u64, once), (KEPT, KEPT), "those with an entry of their own");
     info.operations.retain(|operation| operation.function == "MPI_Bcast" || operation.communicator == "folded");
@@ -51,7 +55,9 @@ fn folded(case: &Case) {
         found.map(|one| (one.repetitions, one.incomplete)).collect()
     };
     // One line for each function, with no repetition whose calls are known to belong together.
-    assert_eq!(of("MPI_Barrier", "folded"), [(0, rounds - KEPT)]);
+    for function in ["MPI_Barrier", "MPI_Comm_free"] {
+        assert_eq!(of(function, "folded"), [(0, rounds - KEPT)], "{function}");
+    }
     assert_eq!(of("MPI_Bcast", "folded"), [(0, BEFORE_ENTRY)]);
     assert_eq!(of("MPI_Bcast", "own"), [(later - BEFORE_ENTRY, 0)]);
 }

@@ -62,8 +62,8 @@ fn wrong_usage(case: &Case) {
 
 fn agree(case: &Case) {
     let trace = case.traced(2, "counts.c");
-    let info = trace.info();
-    let rows = trace.dump(&[]);
+    let info = trace.info_of_all();
+    let rows = trace.dump_of_all(&[]);
     let categories = trace.categorize(&[]);
     assert_eq!(info.records, rows.len() as u64);
     assert_eq!(info.operations.len(), categories.len());
@@ -83,7 +83,7 @@ fn agree(case: &Case) {
         }
         assert!(categories.median_ns > 0.0);
     }
-    let number = |options: &[&str]| trace.dump(options).len();
+    let number = |options: &[&str]| trace.dump_of_all(options).len();
     assert_eq!(number(&["--limit", "7"]), 7);
     assert_eq!(number(&["--rank", "1"]), rows.len() / 2);
     assert_eq!(number(&["--operation", "1"]), 20);

@@ -67,21 +67,29 @@ fn largest(summary: &Summary) -> Option<Largest<'_>> {
 }
 
 fn late(summary: &Summary, largest: &Largest) -> String {
-    let mut of_rank: Vec<(u32, f64, f64)> = Vec::new();
+    // The rank, what is lost to it, and of that what was off its processor and what in other MPI calls.
+    let mut of_rank: Vec<(u32, f64, f64, f64)> = Vec::new();
     for loss in summary.losses.iter().filter(|loss| loss.kind == "late-rank") {
         let Some(rank) = loss.rank else { continue };
-        let off = if loss.because == Some("interrupted") { loss.seconds } else { 0.0 };
+        let part = |because| if loss.because == Some(because) { loss.seconds } else { 0.0 };
+        let (off, other) = (part("interrupted"), part("other_mpi"));
         match of_rank.iter_mut().find(|(other, ..)| *other == rank) {
-            Some((_, all, interrupted)) => (*all, *interrupted) = (*all + loss.seconds, *interrupted + off),
-            None => of_rank.push((rank, loss.seconds, off)),
+            Some(sums) => *sums = (rank, sums.1 + loss.seconds, sums.2 + off, sums.3 + other),
+            None => of_rank.push((rank, loss.seconds, off, other)),
         }
     }
     let most = of_rank.iter().max_by(|one, other| one.1.total_cmp(&other.1));
     match most {
-        Some(&(rank, all, off)) if all > MOST * largest.seconds && off > MOST * all => {
+        Some(&(rank, all, off, _)) if all > MOST * largest.seconds && off > MOST * all => {
             format!("The others wait for rank {rank}, which is off its processor: look for other processes there.")
         }
-        Some(&(rank, all, _)) if all > MOST * largest.seconds => {
+        Some(&(rank, all, _, other)) if all > MOST * largest.seconds && other > MOST * all => {
+            format!(
+                "The others wait for rank {rank}, which is in point-to-point or other MPI calls: look for the rank that \
+                 it gets messages from."
+            )
+        }
+        Some(&(rank, all, ..)) if all > MOST * largest.seconds => {
             format!("The others wait for rank {rank}: give it less work, or look for what slows it down.")
         }
         _ => {

@@ -18,7 +18,7 @@ impl Random {
 }
 
 /// All rows by rank, operation and repetition, with how long each call took: where a part is lost, time may start
-/// later.
+/// later, and whom a rank waited for is not known.
 fn rows(stdout: &Value) -> BTreeMap<[u64; 3], Value> {
     let key = |row: &Value| ["rank", "operation", "repetition"].map(|key| row[key].as_u64().unwrap());
     let timeless = |row: &Value| {
@@ -26,6 +26,7 @@ fn rows(stdout: &Value) -> BTreeMap<[u64; 3], Value> {
         let [enter, exit] = ["enter_ns", "exit_ns"].map(|key| row[key].as_f64().unwrap());
         row["enter_ns"] = Value::Null;
         row["exit_ns"] = (exit - enter).into();
+        row["waiting_ns"] = Value::Null;
         row
     };
     stdout.as_array().unwrap().iter().map(|row| (key(row), timeless(row))).collect()

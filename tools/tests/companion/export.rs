@@ -68,7 +68,8 @@ fn csv_is_one_operation_a_file() {
     let folder = Folder::new();
     let trace = folder.trace(&plain());
     let csv = export(&trace, "csv", "-", &["--operation", "1"]).stdout;
-    assert_eq!(csv, "iteration,rank,metric,value\n0,1,runtime,1000\n1,1,runtime,1000\n2,1,runtime,1000\n");
+    let line = |k: u64| format!("{k},1,runtime,1000\n{k},1,waiting_ns,0\n");
+    assert_eq!(csv, format!("iteration,rank,metric,value\n{}{}{}", line(0), line(1), line(2)));
     assert_refused(&export(&trace, "csv", &folder.path("a.csv"), &[]), "--operation N");
     let into = folder.path("new/folder/");
     assert_eq!(export(&trace, "csv", &into, &[]).code, 0);
@@ -99,7 +100,8 @@ fn only_the_repetitions_that_all_ranks_finished_are_melted() {
     let folder = Folder::new();
     let trace = folder.trace(&killed());
     let ran = export(&trace, "csv", "-", &[]);
-    assert_eq!((ran.code, ran.stdout.lines().count()), (0, 1 + 3 * 4));
+    // The run time and the waiting of three ranks' calls; of interruptions nothing is known.
+    assert_eq!((ran.code, ran.stdout.lines().count()), (0, 1 + 2 * 3 * 4));
     assert_eq!(ran.stderr.lines().count(), 2, "incomplete, and how many are left out: {}", ran.stderr);
     assert!(ran.stderr.contains("1 incomplete repetition left out"), "{}", ran.stderr);
     // A row a call has them all.
