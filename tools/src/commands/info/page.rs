@@ -272,7 +272,7 @@ fn operations(facts: &Facts) -> Table<'_> {
     table
 }
 
-/// What is missing, and which ranks wait for which.
+/// What is missing, and who waits for whom.
 fn problems(facts: &Facts) -> Vec<String> {
     let mut lines: Vec<String> = facts.problems.iter().take(LISTED).cloned().collect();
     if !facts.missing_hosts.is_empty() {

@@ -57,7 +57,7 @@ static SETTINGS: [Setting; 12] = [
         help: "Seconds between synchronisations while the program runs; 0: only at its start and end; auto" },
     Setting { variable: "MPITRACE_SEGMENT_DIR", option: "segment-dir", short: None,
         value: Value::Checked("DIR", folder),
-        help: "Folder of the trace buffers while the program runs: node-local, memory-backed" },
+        help: "Where the live records lie while the program runs: node-local, memory-backed" },
     Setting { variable: "MPITRACE_JOINT", option: "joint", short: None, value: Value::Flag,
         help: "State that every rank of the job is traced: the ranks do not look for each other" },
     Setting { variable: VERBOSE, option: "verbose", short: None, value: Value::OneOf("N", &["0", "1", "2"]),
