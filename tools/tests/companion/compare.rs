@@ -343,7 +343,7 @@ fn wrong_usage_is_one_line_and_nothing_on_stdout() {
         (&["--a", one], "the following required arguments were not provided: --b <FILE>..."),
         (&["--a", one, "--b", &text], "text: is not a trace of mpitrace"),
         (&["--a", one, "--b", "/nonexistent"], "/nonexistent: No such file"),
-        (&["--a", one, two, one, "--b", three], "comes a second time in --a: each file is a run of its own"),
+        (&["--a", one, two, one, "--b", three], "is given twice in --a: each file is a separate run"),
         (&["--a", one, two, "--b", three, "--trials", "2"], "--b: 1 runs cannot be shared out evenly among 2 trials"),
         (&["--a", one, "--b", two, "--drift", "1"], "invalid value '1' for '--drift <BINS>'"),
         (&["--a", one, "--b", two, "--alternative", "other"], "possible values: two-sided, less, greater"),
