@@ -133,10 +133,12 @@ impl<'a> Waits<'a> {
     }
 }
 
+/// Of a thread, the records up to which it ran on a processor, and that; then the last one.
+type Migrations = (Vec<(u64, Option<u32>)>, Option<u32>);
+
 /// On which processors the threads of a rank ran: where one migrated, it was interrupted.
 struct Processors {
-    /// By thread, the records up to which it ran on a processor, and that; then the last one.
-    of_thread: Vec<(Vec<(u64, Option<u32>)>, Option<u32>)>,
+    of_thread: Vec<Migrations>,
     /// By the end of each run of records: the thread.
     runs: Vec<(u64, u32)>,
 }
@@ -144,7 +146,7 @@ struct Processors {
 impl Processors {
     fn of(part: &Part) -> Processors {
         let known = |processor: u32| Some(processor).filter(|&processor| processor != NO_PROCESSOR);
-        let mut of_thread: Vec<(Vec<(u64, Option<u32>)>, Option<u32>)> =
+        let mut of_thread: Vec<Migrations> =
             part.threads().iter().map(|thread| (Vec::new(), thread.first_processor.checked_sub(1))).collect();
         for entry in part.interruptions() {
             let Some((before, last)) = of_thread.get_mut(entry.thread as usize) else { continue };
