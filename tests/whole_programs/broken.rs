@@ -337,9 +337,15 @@ fn job_is_found(case: &Case) {
         assert_eq!(look.job, job.job);
         assert!(look.ranks.is_none_or(|ranks| ranks == 2), "{look:?}");
     }
-    let screen = mpitrace(case, &["watch", &job.job, "--once", "--stuck", "0.2"]);
-    assert!(screen.stdout.contains("MPI_Recv") && screen.stdout.contains("point-to-point"), "{}", screen.stdout);
-    assert_eq!(screen.code, 1, "a finding");
+    let started = Instant::now();
+    loop {
+        let screen = mpitrace(case, &["watch", &job.job, "--once", "--stuck", "0.2"]);
+        if screen.stdout.contains("STUCK: point-to-point: ranks 0-1 are in MPI_Recv (point-to-point)") {
+            assert_eq!(screen.code, 1, "a finding");
+            break;
+        }
+        assert!(started.elapsed() < LIMIT, "{}", screen.stdout);
+    }
     job.processes.iter().for_each(|&process| process::signal(process, libc::SIGKILL));
     drop(running);
     litter::sweep();
@@ -356,14 +362,14 @@ fn on_another_node(case: &Case) {
     let program = crate::support::build::program(case.mpi, "broken.c");
     let text = "srun --mpi=$3 -N3 --ntasks-per-node=1 env LD_PRELOAD=\"$2\" MPITRACE_SEGMENT_DIR=/dev/shm \
              MPITRACE_OUTPUT=lost.mpitrace \"$0\" missing &
-         by=\"$(command -v at)\"
+         by='srun --overlap --jobid=1 -N1 -n1 -w %n'
          for k in $(seq 40); do
              sleep 1
              code=0
              at n1 \"$1\" watch --once --json --stuck 2 >by-slurm || code=$?
              [ $code != 1 ] || break
          done
-         at n1 \"$1\" watch --once --json --stuck 2 --nodes 'n[1-3]' --by \"'$by %n'\" >by-words || :
+         at n1 \"$1\" watch --once --json --stuck 2 --nodes 'n[1-3]' --by \"'$by'\" >by-words || :
          scancel --name=env
          cat by-slurm by-words";
     let mut command = Command::new(crate::cluster::script("cluster.sh"));

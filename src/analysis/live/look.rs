@@ -169,6 +169,8 @@ impl Look {
         let (mut contents, mut seen) = (Vec::new(), HashMap::new());
         for copy in copies {
             match copy.copied.content() {
+                // Two nodes that are one send the same ranks.
+                Ok(content) if seen.contains_key(&content.rank.rank) => {}
                 Ok(content) => {
                     seen.insert(content.rank.rank, &copy.seen);
                     contents.push(content);

@@ -58,6 +58,7 @@ fn an_incomplete_trace_tells_who_is_where_and_ends_with_1() {
 This trace is incomplete:
 ranks 0-1 did not reach MPI_Finalize
 rank 2 called MPI_Abort
+when it ended: missing-rank: rank 2 has not come to call 4 of MPI_COMM_WORLD: in MPI_Abort
 rank 1 is in MPI_Allreduce on MPI_COMM_WORLD (operation 0, repetition 4); never entered by ranks 0, 2
 ranks 0, 2 are in no recorded call
 ";
@@ -68,6 +69,11 @@ ranks 0, 2 are in no recorded call
     let unfinished = &ran.json()["unfinished"];
     assert_eq!(unfinished[0]["inside"], json!([1]));
     assert_eq!(unfinished[0]["never_entered"], json!([0, 2]));
+    let place = json!({"rank": 1, "state": "in_call", "function": "MPI_Allreduce", "communicator": "MPI_COMM_WORLD",
+                       "sequence": 4, "since_s": null});
+    assert_eq!(ran.json()["where"][1], place);
+    assert_eq!(ran.json()["where"][0]["state"], "computing");
+    assert_eq!(ran.json()["stuck"]["ranks"], json!([2]));
 
     for command in ["dump", "categorize"] {
         let ran = mpitrace(&[command, "--json", &trace]);
