@@ -112,10 +112,15 @@ impl<'s> Graph<'s> {
 
     /// All ranks that this one waits for, directly or through others.
     fn reached_from(&self, rank: u32) -> BTreeSet<u32> {
+        self.reached_through(rank, |other| self.goes_on_waiting(other))
+    }
+
+    /// The same, through such others only.
+    fn reached_through(&self, rank: u32, is_passed: impl Fn(u32) -> bool) -> BTreeSet<u32> {
         let mut reached = BTreeSet::new();
         let mut next: Vec<u32> = self.waits_for(rank).collect();
         while let Some(other) = next.pop() {
-            if reached.insert(other) && self.goes_on_waiting(other) {
+            if reached.insert(other) && is_passed(other) {
                 next.extend(self.waits_for(other));
             }
         }
@@ -205,11 +210,12 @@ impl<'s> Graph<'s> {
     /// Ranks that wait for each other: those of the first circle that is reached, ascending.
     fn circle(&self, waiting: u32, reached: &BTreeSet<u32>) -> Option<Vec<u32>> {
         let is_in_it = |rank: u32| self.has_stood(rank) && self.goes_on_waiting(rank);
+        let reached_from = |rank: u32| self.reached_through(rank, is_in_it);
         let candidates = reached.iter().copied().chain([waiting]).filter(|&rank| is_in_it(rank));
         // Ranks reach each other where they are in one circle, or in several that share a rank.
         let mut circles = candidates.filter_map(|rank| {
-            let from = self.reached_from(rank);
-            let is_mutual = |other: &u32| is_in_it(*other) && self.reached_from(*other).contains(&rank);
+            let from = reached_from(rank);
+            let is_mutual = |other: &u32| is_in_it(*other) && reached_from(*other).contains(&rank);
             from.contains(&rank).then(|| from.iter().copied().filter(is_mutual).collect::<Vec<u32>>())
         });
         circles.next()

@@ -116,7 +116,7 @@ fn run_once(
     // Where a rank that was stuck has put its copy.
     folders.extend(traces.folder().map(Path::to_owned));
     let endings = ending::recover(number, &folders, output.as_deref());
-    let new = traces.new();
+    let new = traces.since();
     if !arguments.raw {
         packing::pack(&new, cost);
     }

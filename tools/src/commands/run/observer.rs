@@ -318,7 +318,7 @@ mod tests {
             unsafe { libc::poll(polled.as_mut_ptr(), 1, -1) };
             // It is a zombie until it is waited for.
             assert_eq!(running.how(), Some(expected), "{script}");
-            assert_eq!(status_in_proc(child.id()).is_some(), true);
+            assert!(status_in_proc(child.id()).is_some());
             child.wait().unwrap();
         }
     }

@@ -52,7 +52,7 @@ mod tests {
             write(&path(name));
         }
         fs::write(path("a-text.mpitrace"), "a text").unwrap();
-        pack(&traces.new(), &[]);
+        pack(&traces.since(), &[]);
         let smaller = names.map(|name| fs::metadata(path(name)).unwrap().len() < plain);
         assert_eq!(smaller, [false, true, true, false]);
         assert_eq!(Trace::open(&[path(names[1])]).unwrap().records(), 2000);

@@ -35,7 +35,7 @@ impl Traces {
     }
 
     /// The files that have come since, in order.
-    pub fn new(&self) -> Vec<PathBuf> {
+    pub fn since(&self) -> Vec<PathBuf> {
         let mut new: Vec<PathBuf> = self.all().filter(|path| !self.before.contains(path)).collect();
         new.sort();
         new
@@ -115,11 +115,11 @@ mod tests {
         let path = |name: &str| folder.path().join(name);
         fs::write(path("x-1.mpitrace"), "").unwrap();
         let traces = Traces::before(Some(&path("x-%p.mpitrace")));
-        assert_eq!(traces.new(), Vec::<PathBuf>::new());
+        assert_eq!(traces.since(), Vec::<PathBuf>::new());
         for name in ["x-2.mpitrace", "y-2.mpitrace", "x-1.2.mpitrace"] {
             fs::write(path(name), "").unwrap();
         }
-        assert_eq!(traces.new(), [path("x-1.2.mpitrace"), path("x-2.mpitrace")]);
+        assert_eq!(traces.since(), [path("x-1.2.mpitrace"), path("x-2.mpitrace")]);
         assert!(Traces::before(Some(&path("%h/x.mpitrace"))).folder().is_none());
     }
 }
