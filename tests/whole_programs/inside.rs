@@ -3,7 +3,8 @@
 use crate::support::want::WORLD;
 use crate::support::{Case, Test, want};
 
-pub const TESTS: &[Test] = &[Test::new("of_files_and_windows_nothing_is_recorded", files_and_windows)];
+pub const TESTS: &[Test] =
+    &[Test::new("of_files_and_windows_only_the_program_s_own_calls_are_recorded", files_and_windows)];
 
 fn files_and_windows(case: &Case) {
     case.traced(2, "file_window.c").info().assert_is(&[

@@ -133,34 +133,40 @@ impl<'a> Waits<'a> {
     }
 }
 
-/// Of a thread, the records up to which it ran on a processor, and that; then the last one.
-type Migrations = (Vec<(u64, Option<u32>)>, Option<u32>);
-
 /// On which processors the threads of a rank ran: where one migrated, it was interrupted.
 struct Processors {
-    of_thread: Vec<Migrations>,
+    of_thread: Vec<OfThread>,
     /// By the end of each run of records: the thread.
     runs: Vec<(u64, u32)>,
+}
+
+/// On which processors a thread ran; `None`: not known.
+#[derive(Default)]
+struct OfThread {
+    /// The records up to which it ran on a processor, and that.
+    before: Vec<(u64, Option<u32>)>,
+    /// The last one.
+    last: Option<u32>,
 }
 
 impl Processors {
     fn of(part: &Part) -> Processors {
         let known = |processor: u32| Some(processor).filter(|&processor| processor != NO_PROCESSOR);
-        let mut of_thread: Vec<Migrations> =
-            part.threads().iter().map(|thread| (Vec::new(), thread.first_processor.checked_sub(1))).collect();
+        let first = |thread: &ThreadEntry| OfThread { before: Vec::new(), last: thread.first_processor.checked_sub(1) };
+        let mut of_thread: Vec<OfThread> = part.threads().iter().map(first).collect();
         for entry in part.interruptions() {
-            let Some((before, last)) = of_thread.get_mut(entry.thread as usize) else { continue };
-            if known(entry.processor_after) != *last || known(entry.processor_before) != *last {
+            let Some(of) = of_thread.get_mut(entry.thread as usize) else { continue };
+            if known(entry.processor_after) != of.last || known(entry.processor_before) != of.last {
                 // In a call, the processor on which it returned counts.
-                before.push((entry.record, known(entry.processor_before)));
-                *last = known(entry.processor_after);
+                of.before.push((entry.record, known(entry.processor_before)));
+                of.last = known(entry.processor_after);
             }
         }
         let watched = |by: u16| matches!(by, interruptions_by::EVENT_PAGE | interruptions_by::RSEQ);
         for (of, thread) in of_thread.iter_mut().zip(part.threads()) {
             // A migration may be among the interruptions without an entry.
             if !watched(thread.interruptions_by) || thread.unlisted > 0 {
-                *of = (Vec::new(), None);
+                *of = OfThread::default();
             }
         }
         let mut behind = 0;
@@ -176,7 +182,7 @@ impl Processors {
         let record = u64::from(record);
         let run = self.runs.partition_point(|&(behind, _)| behind <= record);
         let thread = self.runs.get(run)?.1;
-        let (before, last) = self.of_thread.get(thread as usize)?;
+        let OfThread { before, last } = self.of_thread.get(thread as usize)?;
         match before.get(before.partition_point(|&(until, _)| until <= record)) {
             Some(&(_, processor)) => processor,
             None => *last,
