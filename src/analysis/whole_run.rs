@@ -302,7 +302,7 @@ mod tests {
     fn series(calls: usize) -> Vec<(u32, u64)> {
         let of = |call: usize| {
             let mixed = (call as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-            (u32::from(call % 5 == 0), 10 + (mixed >> 34) % (1 << (4 + call % 27)))
+            (u32::from(call.is_multiple_of(5)), 10 + (mixed >> 34) % (1 << (4 + call % 27)))
         };
         (0..calls).map(of).collect()
     }

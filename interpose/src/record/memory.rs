@@ -158,7 +158,7 @@ impl NodeFile {
         // A program that closes all descriptors closes this one too, and its next file may get the same number.
         if identity(&self.file) != Some(self.identity) {
             let opened = OpenOptions::new().read(true).write(true).custom_flags(libc::O_NOFOLLOW).open(&self.path);
-            let Some(file) = opened.ok().filter(|file| identity(file) == Some(self.identity)) else { return None };
+            let file = opened.ok().filter(|file| identity(file) == Some(self.identity))?;
             let file = system::out_of_the_way(file);
             // The mark of a living process went with the descriptor.
             let _ = system::lock(&file, false);
