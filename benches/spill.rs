@@ -26,6 +26,13 @@ fn number(name: &str, default: u64) -> u64 {
 /// More calls than this are not kept in memory.
 const MOST_IN_MEMORY: u64 = 10_000_000;
 
+/// What is run in turn: its name, capacity and what is kept, and what came of it.
+struct Case<'s> {
+    name: &'static str,
+    settings: Option<[&'s str; 2]>,
+    runs: Vec<Run>,
+}
+
 /// What a run prints, and its trace.
 struct Run {
     call_ns: f64,
@@ -49,15 +56,14 @@ fn main() {
     let cases: [(&str, Option<[&str; 2]>); 3] =
         [("untraced", None), ("in memory", Some([&capacity, "stop"])), ("spilled", Some(["65536", "spill"]))];
     let cases = cases.into_iter().filter(|(name, _)| *name != "in memory" || calls <= MOST_IN_MEMORY);
-    let mut runs: Vec<(&str, Option<[&str; 2]>, Vec<Run>)> =
-        cases.map(|(name, settings)| (name, settings, Vec::new())).collect();
+    let mut cases: Vec<Case> = cases.map(|(name, settings)| Case { name, settings, runs: Vec::new() }).collect();
     for _ in 0..number("TURNS", 3) {
-        for (_, settings, runs) in &mut runs {
-            runs.push(run(&program, calls, *settings, &scratch.join("run.mpitrace")));
+        for case in &mut cases {
+            case.runs.push(run(&program, calls, case.settings, &scratch.join("run.mpitrace")));
         }
     }
     println!("2 ranks, {calls} calls each ({compiler})");
-    for (name, _, runs) in &runs {
+    for Case { name, runs, .. } in &cases {
         let of = |what: fn(&Run) -> f64| {
             mpitrace::statistics::median(&mut runs.iter().map(what).collect::<Vec<f64>>()).unwrap_or(f64::NAN)
         };

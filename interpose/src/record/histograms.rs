@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use mpitrace_format::layout::{
     Buckets, DURATION_FROM, LONG, LongCallEntry, MOST_HISTOGRAMS, NOT_RETURNED, OperationEntry, SHARED_HISTOGRAM,
-    bucket_of,
+    bucket_of, live_record,
 };
 
 use crate::record::chunk::{Columns, Place};
@@ -26,6 +26,26 @@ const AT_ONCE: u64 = MOST_HISTOGRAMS / 2;
 const OFTEN: u64 = 64;
 /// Counting fewer records than this takes less than 1 us, which delays no call by more than its own stamps do.
 const DISTURBING: usize = 256;
+
+/// So many records are counted before they are withdrawn.
+const GROUP: usize = 64;
+
+/// What records of one operation in a row add to its entry.
+struct Sum {
+    number: u32,
+    operation: Entry<OperationEntry>,
+    histogram: u32,
+    calls: u64,
+    ticks: u64,
+}
+
+impl Sum {
+    fn store(&self) {
+        let [timed, ticks] = self.operation.unkept_words();
+        add(timed, self.calls, false);
+        add(ticks, self.ticks, false);
+    }
+}
 
 /// A call that was not kept, as it has returned.
 #[derive(Clone, Copy)]
@@ -126,30 +146,52 @@ impl TraceBuffer {
     }
 
     /// Counts the records of a chunk that is about to be drawn again, and withdraws them, from the last to the first: a
-    /// kill in between loses none, and counts none twice. True where that took long.
+    /// kill in between loses none, and counts few twice. True where that took long.
     pub(super) fn count_records(&self, state: &mut State, columns: Columns, draw: u64, records: usize) -> bool {
-        for record in (0..records).rev() {
+        let mut end = records;
+        while end > 0 {
+            let group = end.saturating_sub(GROUP)..end;
             // SAFETY: the caller has drawn the chunk, and draws it for another thread only when this is done.
-            let place = unsafe { Place::new(columns, record) };
+            let place = |record| unsafe { Place::new(columns, record) };
+            self.count_group(state, group.clone().map(place).zip(group.clone()), draw);
+            group.clone().rev().for_each(|record| place(record).withdraw());
+            end = group.start;
+        }
+        records >= DISTURBING
+    }
+
+    /// Counts some records. A thread that counts a call while recording is paused does not hold the lock, so the words
+    /// are added to by locked instructions: those of an operation once for its records in a row.
+    fn count_group(&self, state: &mut State, records: impl Iterator<Item = (Place, usize)>, draw: u64) {
+        let mut sum: Option<Sum> = None;
+        for (place, record) in records.filter(|(place, _)| place.enter() != 0) {
             let ticks = match place.duration() {
-                NOT_RETURNED => None,
-                LONG => self
-                    .exit_of(mpitrace_format::layout::live_record(draw, record as u32))
-                    .map(|exit| exit.saturating_sub(place.enter())),
-                stored => Some(u64::from(stored - DURATION_FROM)),
+                NOT_RETURNED => continue,
+                LONG => match self.exit_of(live_record(draw, record as u32)) {
+                    Some(exit) => exit.saturating_sub(place.enter()),
+                    None => continue,
+                },
+                stored => u64::from(stored - DURATION_FROM),
             };
-            if let Some(ticks) = ticks.filter(|_| place.enter() != 0) {
-                let operation = self.operation(place.operation());
+            let number = place.operation();
+            if sum.as_ref().is_none_or(|sum| sum.number != number) {
+                sum.take().inspect(Sum::store);
+                let operation = self.operation(number);
                 let histogram = match operation.histogram() {
                     known if !self.may_get_own(operation, known) => known,
                     _ => self.histogram_of(state, operation),
                 };
-                // A thread that counts a call while recording is paused does not hold the lock.
-                self.add_to(operation, histogram, ticks, false);
+                sum = Some(Sum { number, operation, histogram, calls: 0, ticks: 0 });
             }
-            place.withdraw();
+            if let Some(sum) = &mut sum {
+                sum.calls += 1;
+                sum.ticks = sum.ticks.wrapping_add(ticks);
+                if let Some(bucket) = self.bucket(sum.histogram, bucket_of(ticks)) {
+                    add(bucket, 1, false);
+                }
+            }
         }
-        records >= DISTURBING
+        sum.inspect(Sum::store);
     }
 
     /// The exit of a long call, the caller holding the lock. The last ones come first: there are few of them.

@@ -5,6 +5,8 @@
 //! sparse file on a full file system would be a SIGBUS waiting to happen. What finds no room there is put into private
 //! memory in its place, and one line says so.
 
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 use std::fs::File;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -53,8 +55,8 @@ pub(super) struct State {
     /// Chunks that have memory, and which of them in private memory.
     given: u64,
     private: Vec<bool>,
-    /// For each chunk, whether a thread is filling it.
-    in_use: Vec<bool>,
+    /// The chunks that are full and may be drawn again, with the numbers of their draws: the lowest first.
+    filled: BinaryHeap<Reverse<(u64, u32)>>,
     /// For each chunk, which of the columns that not every record uses have memory: `chunk_flags`.
     extended: Vec<u32>,
     /// Where the records of full chunks go; `None`: nowhere.
@@ -119,13 +121,7 @@ impl TraceBuffer {
         let tables = PLACES.map(|place| memory.entry(place as u64));
         let chunks = layout.chunks as usize;
         let path = file.as_ref().map(|file| file.path().to_owned());
-        let state = State {
-            file,
-            in_use: vec![false; chunks],
-            private: vec![false; chunks],
-            extended: vec![0; chunks],
-            ..State::default()
-        };
+        let state = State { file, private: vec![false; chunks], extended: vec![0; chunks], ..State::default() };
         let full = AtomicBool::new(chunks == 0);
         Some(TraceBuffer { memory, path, layout, header, tables, state: Mutex::new(state), full })
     }
@@ -252,15 +248,15 @@ impl TraceBuffer {
         }
         let mut state = self.lock();
         let header = &self.layout.header;
-        if let Some(filled) = filled {
-            state.in_use[filled as usize] = false;
+        if let Some(filled) = filled.filter(|_| self.draws_again()) {
+            state.filled.push(Reverse((self.chunk(filled).draw(), filled)));
         }
         let first_time = state.draws < self.layout.chunks;
         let index = if first_time {
             state.draws
         } else if self.draws_again() {
-            let filled = (0..self.layout.chunks).filter(|&index| !state.in_use[index as usize]);
-            filled.min_by_key(|&index| self.chunk(index as u32).draw())?
+            let Reverse((_, oldest)) = state.filled.pop()?;
+            oldest.into()
         } else {
             self.full.store(true, Ordering::Relaxed);
             return None;
@@ -308,7 +304,6 @@ impl TraceBuffer {
             state.anchored = tick;
             self.update_rank(|rank| rank.last_anchor = ticks::anchor());
         }
-        state.in_use[index as usize] = true;
         let records = if self.draws_again() {
             header.chunk_records
         } else {
