@@ -159,10 +159,13 @@ impl<'s> Graph<'s> {
     /// The cause among ranks that do not move.
     fn cause_among(&self, ranks: &BTreeSet<u32>) -> Option<(Kind, Vec<u32>)> {
         let loops = |rank: &RankNow| rank.state == State::Computing && rank.uses_processor == Some(true);
-        let found = |kind: Kind, is: &dyn Fn(&RankNow) -> bool| Some((kind, self.those(ranks, is)?));
-        found(Kind::EndlessLoop, &loops)
-            .or_else(|| found(Kind::MissingRank, &|rank| !loops(rank) && !rank.in_point_to_point))
-            .or_else(|| found(Kind::PointToPoint, &|rank| rank.in_point_to_point))
+        if let Some(found) = self.those(ranks, loops) {
+            return Some((Kind::EndlessLoop, found));
+        }
+        if let Some(found) = self.those(ranks, |rank| !rank.in_point_to_point) {
+            return Some((Kind::MissingRank, found));
+        }
+        Some((Kind::PointToPoint, self.those(ranks, |rank| rank.in_point_to_point)?))
     }
 
     fn those(&self, ranks: &BTreeSet<u32>, is: impl Fn(&RankNow) -> bool) -> Option<Vec<u32>> {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use mpitrace::call_site::Resolver;
 use mpitrace::clock::Clock;
-use mpitrace::live::{self, place};
+use mpitrace::live::{self, Snapshot, place};
 use mpitrace::operations::{CallSite, Operation, Operations, Unfinished};
 use mpitrace::reader::{Part, Trace};
 use mpitrace_format::layout::{RankHeader, abi, clock_source, counter_flags, full};
@@ -170,7 +170,10 @@ impl Facts {
         let first = trace.parts.first();
         let factors = first.map(|part| part.metadata()).unwrap_or_default();
         let unfinished = operations.unfinished(trace);
-        let snapshot = (!trace.complete).then(|| place::snapshot(trace, operations, clock, &[])).unwrap_or_default();
+        let snapshot = match trace.complete {
+            true => Snapshot::default(),
+            false => place::snapshot(trace, operations, clock, &[]),
+        };
         // A trace does not say for how long the ranks had been where they were.
         let stuck = live::verdict(&snapshot, 0.0);
         let sum = |of_thread: fn(&mpitrace_format::layout::ThreadEntry) -> u64| -> u64 {
