@@ -123,7 +123,10 @@ impl TraceBuffer {
         let path = file.as_ref().map(|file| file.path().to_owned());
         let state = State { file, private: vec![false; chunks], extended: vec![0; chunks], ..State::default() };
         let full = AtomicBool::new(chunks == 0);
-        Some(TraceBuffer { memory, path, layout, header, tables, state: Mutex::new(state), full })
+        let buffer = TraceBuffer { memory, path, layout, header, tables, state: Mutex::new(state), full };
+        // A record whose operation lies in private memory is lost in a kill. So these come before what may take all room.
+        buffer.reserve(&mut buffer.lock(), OPERATIONS, 1);
+        Some(buffer)
     }
 
     /// The folder that it lies in; `None`: private memory.
