@@ -32,7 +32,7 @@ const CASES: [Case; 13] = [
     ("variables", None, &[("MPITRACE_PVARS", "*")]),
     ("unwatched", None, &[("MPITRACE_INTERRUPTIONS", "0")]),
     (PROTOTYPE, None, &[]),
-    ("ring", None, &[("MPITRACE_FULL", "ring"), ("MPITRACE_CAPACITY", "20000")]),
+    ("ring", None, &[("MPITRACE_FULL", "ring"), ("MPITRACE_CAPACITY", "100000")]),
 ];
 
 /// Full arrays that keep the last records, in [`CASES`].
