@@ -33,7 +33,7 @@ const CASES: [Case; 15] = [
     ("variables", None, &[("MPITRACE_PVARS", "*")]),
     ("unwatched", None, &[("MPITRACE_INTERRUPTIONS", "0")]),
     (PROTOTYPE, None, &[]),
-    ("ring", None, &[("MPITRACE_FULL", "ring"), ("MPITRACE_CAPACITY", "20000")]),
+    ("ring", None, &[("MPITRACE_FULL", "ring"), ("MPITRACE_CAPACITY", "100000")]),
     ("ring, 65536", None, &[("MPITRACE_CAPACITY", "65536"), ("MPITRACE_FULL", "ring")]),
     ("spill", None, &[("MPITRACE_CAPACITY", "65536"), ("MPITRACE_FULL", "spill")]),
 ];

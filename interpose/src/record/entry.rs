@@ -236,6 +236,23 @@ mod tests {
     use super::*;
 
     #[test]
+    fn one_long_call_is_told_from_many_short_ones() {
+        let entry = Entry::unlisted(ThreadEntry::default());
+        assert_eq!(entry.look_at_activity(), (activity::COMPUTING, false));
+        let word = activity::in_function(activity::POINT_TO_POINT, 64);
+        entry.set_activity(word);
+        assert_eq!(entry.look_at_activity(), (word, false), "seen for the first time");
+        assert_eq!(entry.look_at_activity(), (word, true));
+        assert_eq!(activity::of(entry.activity()), (activity::POINT_TO_POINT, 64), "the mark is no part of the name");
+        // It returns, and another call of the same function begins.
+        entry.set_activity(activity::left(entry.activity()));
+        entry.set_activity(activity::next(entry.activity(), word));
+        let (_, same) = entry.look_at_activity();
+        assert!(!same);
+        assert!(entry.look_at_activity().1);
+    }
+
+    #[test]
     fn starts_on_several_threads_have_repetitions_of_their_own() {
         const STARTS: u64 = 100_000;
         let entry = Entry::unlisted(OperationEntry::default());
