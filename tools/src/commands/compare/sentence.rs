@@ -6,9 +6,7 @@ use super::result::Compared;
 
 /// The sentence. `None`: the runs are not enough for any.
 pub fn of(compared: &Compared) -> Option<String> {
-    if compared.comparison.p.is_none() {
-        return None;
-    }
+    compared.comparison.p?;
     let interval = compared.effect_interval();
     Some(match (compared.verdict(), compared.effect()) {
         (Verdict::Crossing, _) => {
