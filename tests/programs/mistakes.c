@@ -41,12 +41,20 @@ static void tell(const char *name, int error)
     good_calls++;
 }
 
-/* A wrong call that is a collective of its own, and one that is none. */
+/* A wrong call that is a collective of its own, one that makes or frees a communicator, and one that is none of both. */
 #define COLLECTIVE(name, call)                \
     do {                                      \
         if (left_out(name)) break;            \
         int error = (call);                   \
         *(error ? &refused : &done) += 1;     \
+        tell(name, error);                    \
+    } while (0)
+#define MANAGEMENT(name, call)                \
+    do {                                      \
+        if (left_out(name)) break;            \
+        new = MPI_COMM_NULL;                  \
+        int error = (call);                   \
+        refused += error != 0;                \
         tell(name, error);                    \
     } while (0)
 #define OTHER(name, call)                     \
@@ -161,27 +169,27 @@ static int distant_neighbour(void)
 
 static void handles(void)
 {
-    OTHER("dup-null", MPI_Comm_dup(MPI_COMM_NULL, &new));
-    OTHER("dup-nowhere", MPI_Comm_dup(comm, nowhere()));
-    OTHER("idup-null", MPI_Comm_idup(MPI_COMM_NULL, &new, &q));
-    OTHER("split-null", MPI_Comm_split(MPI_COMM_NULL, 0, 0, &new));
-    OTHER("split-colour", MPI_Comm_split(comm, -5, 0, &new));
-    OTHER("split-type", MPI_Comm_split_type(comm, 1234567, 0, MPI_INFO_NULL, &new));
-    OTHER("create-no-group", MPI_Comm_create(comm, MPI_GROUP_NULL, &new));
-    OTHER("create-group-no-group", MPI_Comm_create_group(comm, MPI_GROUP_NULL, 1, &new));
-    OTHER("cart-too-large", MPI_Cart_create(comm, 1, (int[]){n + 5}, ones, 0, &new));
-    OTHER("cart-dimensions", MPI_Cart_create(comm, -1, ones, ones, 0, &new));
-    OTHER("cart-sub-of-no-grid", MPI_Cart_sub(comm, ones, &new));
-    OTHER("graph-too-large", MPI_Graph_create(comm, n + 5, ones, ones, 0, &new));
-    OTHER("distant-neighbour", distant_neighbour());
-    OTHER("intercomm-leader", MPI_Intercomm_create(comm, n + 3, comm, 0, 1, &new));
-    OTHER("intercomm-null", MPI_Intercomm_create(MPI_COMM_NULL, 0, comm, 0, 1, &new));
-    OTHER("merge-of-one-side", MPI_Intercomm_merge(comm, 0, &new));
+    MANAGEMENT("dup-null", MPI_Comm_dup(MPI_COMM_NULL, &new));
+    MANAGEMENT("dup-nowhere", MPI_Comm_dup(comm, nowhere()));
+    MANAGEMENT("idup-null", MPI_Comm_idup(MPI_COMM_NULL, &new, &q));
+    MANAGEMENT("split-null", MPI_Comm_split(MPI_COMM_NULL, 0, 0, &new));
+    MANAGEMENT("split-colour", MPI_Comm_split(comm, -5, 0, &new));
+    MANAGEMENT("split-type", MPI_Comm_split_type(comm, 1234567, 0, MPI_INFO_NULL, &new));
+    MANAGEMENT("create-no-group", MPI_Comm_create(comm, MPI_GROUP_NULL, &new));
+    MANAGEMENT("create-group-no-group", MPI_Comm_create_group(comm, MPI_GROUP_NULL, 1, &new));
+    MANAGEMENT("cart-too-large", MPI_Cart_create(comm, 1, (int[]){n + 5}, ones, 0, &new));
+    MANAGEMENT("cart-dimensions", MPI_Cart_create(comm, -1, ones, ones, 0, &new));
+    MANAGEMENT("cart-sub-of-no-grid", MPI_Cart_sub(comm, ones, &new));
+    MANAGEMENT("graph-too-large", MPI_Graph_create(comm, n + 5, ones, ones, 0, &new));
+    MANAGEMENT("distant-neighbour", distant_neighbour());
+    MANAGEMENT("intercomm-leader", MPI_Intercomm_create(comm, n + 3, comm, 0, 1, &new));
+    MANAGEMENT("intercomm-null", MPI_Intercomm_create(MPI_COMM_NULL, 0, comm, 0, 1, &new));
+    MANAGEMENT("merge-of-one-side", MPI_Intercomm_merge(comm, 0, &new));
     OTHER("name-of-null", MPI_Comm_set_name(MPI_COMM_NULL, "nobody"));
     OTHER("name-nothing", MPI_Comm_set_name(comm, nowhere()));
-    OTHER("free-null", MPI_Comm_free(&no_comm));
-    OTHER("free-nothing", MPI_Comm_free(nowhere()));
-    OTHER("free-world", free_world());
+    MANAGEMENT("free-null", MPI_Comm_free(&no_comm));
+    MANAGEMENT("free-nothing", MPI_Comm_free(nowhere()));
+    MANAGEMENT("free-world", free_world());
     OTHER("commit-null", MPI_Type_commit(&no_type));
     OTHER("commit-nothing", MPI_Type_commit(nowhere()));
     OTHER("type-dup-null", MPI_Type_dup(MPI_DATATYPE_NULL, &no_type));

@@ -264,7 +264,7 @@ mod tests {
         assert_eq!(late(Some(0.0), Some(60.0)), [0.0, 100.0, 40.0, 0.0]);
         // While it waited in other calls it may have yielded.
         assert_eq!(late(Some(60.0), Some(60.0)), [0.0, 100.0, 40.0, 0.0]);
-        assert_eq!(late(Some(90.0), Some(60.0)), [60.0, 50.0, 30.0, 0.0]);
+        assert_eq!(late(Some(90.0), Some(60.0)), [60.0, 70.0, 10.0, 0.0]);
         assert_eq!(late(None, Some(60.0)), [0.0, 100.0, 0.0, 40.0]);
         // Without the time in other calls the rest may be either.
         assert_eq!(late(Some(60.0), None), [100.0, 0.0, 0.0, 0.0]);
