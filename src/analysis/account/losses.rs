@@ -67,10 +67,8 @@ pub(super) fn of(account: &Account) -> Vec<Loss> {
             losses.push(Loss { kind, rank, because, operation, ns, repetitions });
         };
         for (&(rank, parts), late) in of.ranks.iter().zip(&of.late) {
-            let known = late.interrupted_ns + late.unknown_ns + late.other_mpi_ns + late.computing_ns;
-            let on_processor = late.waiting_ns - known;
             let some = late.repetitions;
-            add(Kind::LateRank, Some(rank), Some(Because::OnProcessor), on_processor, some);
+            add(Kind::LateRank, Some(rank), Some(Because::OnProcessor), late.on_processor_ns, some);
             add(Kind::LateRank, Some(rank), Some(Because::Interrupted), late.interrupted_ns, some);
             add(Kind::LateRank, Some(rank), Some(Because::OtherMpi), late.other_mpi_ns, some);
             add(Kind::LateRank, Some(rank), Some(Because::Computing), late.computing_ns, some);

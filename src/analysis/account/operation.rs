@@ -42,6 +42,8 @@ pub struct Late {
     pub other_mpi_ns: f64,
     /// The part for which it was on its processor and in none of these calls, ns.
     pub computing_ns: f64,
+    /// The part for which it was on its processor, and either computed or was in such calls, ns.
+    pub on_processor_ns: f64,
     /// The part of which it is not known whether the rank was on its processor, ns.
     pub unknown_ns: f64,
     /// Repetitions in which another rank waited for it.
@@ -187,7 +189,7 @@ impl Late {
             match (off_before, other_mpi) {
                 (None, _) => late.unknown_ns += wait - other,
                 (_, Some(_)) => late.computing_ns += wait - interrupted - other,
-                _ => {}
+                (_, None) => late.on_processor_ns += wait - interrupted,
             }
         }
         late
@@ -198,6 +200,7 @@ impl Late {
         self.interrupted_ns += other.interrupted_ns;
         self.other_mpi_ns += other.other_mpi_ns;
         self.computing_ns += other.computing_ns;
+        self.on_processor_ns += other.on_processor_ns;
         self.unknown_ns += other.unknown_ns;
         self.repetitions += other.repetitions;
     }
