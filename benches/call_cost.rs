@@ -1,12 +1,12 @@
 //! What a traced call costs: `cargo bench --bench call_cost`.
 //!
 //! For each MPI compiler on the path, one process runs the same loop untraced, traced, paused, with full arrays,
-//! disabled, under ring, under spill, with messages counted, with three events of the kernel read around each call, with call sites, with
-//! counters inside the stack, and with every performance variable that the library has, in turn; what a row adds is the
-//! median of the differences to the untraced run of the same turn, and stands beside two bare time stamps of the same
-//! process. The prototype is a wrapper written by hand, which does the least that a tracer can do. A plain loop of 10^6
-//! calls fills arrays that have no memory yet. Then what code inside the stack pays for its counters, timers and
-//! regions. `MPICC` names other compilers.
+//! disabled, under ring, under spill, with messages counted, with three events of the kernel read around each call,
+//! with call sites, with counters inside the stack, and with every performance variable that the library has, in turn;
+//! what a row adds is the median of the differences to the untraced run of the same turn, and stands beside two bare
+//! time stamps of the same process. The prototype is a wrapper written by hand, which does the least that a tracer can
+//! do. A plain loop of 10^6 calls fills arrays that have no memory yet. Then what code inside the stack pays for its
+//! counters, timers and regions. `MPICC` names other compilers.
 
 #[allow(dead_code, reason = "the companion is of no interest here")]
 #[path = "../tests/whole_programs/support/binaries.rs"]

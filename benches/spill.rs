@@ -1,10 +1,10 @@
 //! Runs without end: `cargo bench --bench spill`.
 //!
-//! Two ranks make `CALLS` (10^6) calls each, untraced, traced with arrays for all of them, and with `MPITRACE_FULL=spill`
-//! and arrays for 2^16, in turn, `TURNS` (3) times. What is shown of each are medians: ns per call of the loop, resident
-//! memory of rank 0 behind the loop and the most up to its end, and bytes per call in the trace. With more than 10^7 calls
-//! (`CALLS=100000000`) the arrays for all of them are left out. `MPICC` and `MPIRUN` name compiler and launcher, with
-//! its options, `FOLDER` where the traces go.
+//! Two ranks make `CALLS` (10^6) calls each, untraced, traced with arrays for all of them, and with
+//! `MPITRACE_FULL=spill` and arrays for 2^16, in turn, `TURNS` (3) times. What is shown of each are medians: ns per
+//! call of the loop, resident memory of rank 0 behind the loop and the most up to its end, and bytes per call in the
+//! trace. With more than 10^7 calls (`CALLS=100000000`) the arrays for all of them are left out. `MPICC` and `MPIRUN`
+//! name compiler and launcher, with its options, `FOLDER` where the traces go.
 
 #[allow(dead_code, reason = "the companion is of no interest here")]
 #[path = "../tests/whole_programs/support/binaries.rs"]

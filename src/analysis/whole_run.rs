@@ -1,8 +1,8 @@
 //! Operations over the whole run, with the calls that were not kept.
 //!
 //! Of a call that was not kept a rank knows that it was made and, by a histogram of its operation, how long it took.
-//! Those that were kept are put into the same buckets, so that a quantile of all is within 1 % of the exact one. Calls are
-//! of single ranks: what was not kept is not matched.
+//! Those that were kept are put into the same buckets, so that a quantile of all is within 1 % of the exact one. Calls
+//! are of single ranks: what was not kept is not matched.
 
 use std::collections::{BTreeMap, HashMap};
 

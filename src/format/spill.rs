@@ -1,8 +1,8 @@
 //! The spill file of a rank: full chunks that were packed and written out while the program ran, in the order in which
 //! this happened. It lies beside the trace until that is written.
 //!
-//! A unit is a chunk: its columns are those of a part, each of them packed as one block. A part takes the blocks as they
-//! are. A unit counts if it is whole, by its checksum, and all those before it are.
+//! A unit is a chunk: its columns are those of a part, each of them packed as one block. A part takes the blocks as
+//! they are. A unit counts if it is whole, by its checksum, and all those before it are.
 
 use std::fs::File;
 use std::io;

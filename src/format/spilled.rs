@@ -1,5 +1,5 @@
-//! The columns of a part of which most records were spilled: the blocks of the spill file, then those of the records that
-//! are still in memory. The blocks are copied from file to file; memory is needed for the records in memory only.
+//! The columns of a part of which most records were spilled: the blocks of the spill file, then those of the records
+//! that are still in memory. The blocks are copied from file to file; memory is needed for the records in memory only.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -79,9 +79,9 @@ impl Shape {
 }
 
 impl Spilled {
-    /// Looks at all units of a spill file. `exits` has the calls that are in the table of long calls. `is_known` gets the header of each, the number of its first record and its
-    /// operations, which it may decode; a unit for which it says false ends the file. `columns` are those of the
-    /// segment.
+    /// Looks at all units of a spill file. `exits` has the calls that are in the table of long calls. `is_known` gets
+    /// the header of each, the number of its first record and its operations, which it may decode; a unit for which it
+    /// says false ends the file. `columns` are those of the segment.
     ///
     /// # Errors
     /// The file cannot be read, or is not that of the segment.
@@ -409,8 +409,8 @@ mod tests {
         names(flags).iter().map(column).collect()
     }
 
-    /// Units of different columns, then records in memory: every column of the part has a value for each record, 0 where
-    /// its chunk lacks the column, and the exit that came late.
+    /// Units of different columns, then records in memory: every column of the part has a value for each record, 0
+    /// where its chunk lacks the column, and the exit that came late.
     #[test]
     fn the_blocks_of_all_units_are_copied_and_those_that_lack_filled() {
         let operations = [OperationEntry::zeroed(); OPERATIONS];

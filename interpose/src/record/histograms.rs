@@ -5,8 +5,8 @@
 //! histogram, as do those for which none is left. Memory is taken when an operation gets its histogram; all other calls
 //! only add to it.
 //!
-//! Under `ring` a record is counted when its chunk is drawn again: that adds some ns a record to the drawing of a chunk,
-//! and nothing to a call.
+//! Under `ring` a record is counted when its chunk is drawn again: that adds some ns a record to the drawing of a
+//! chunk, and nothing to a call.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -140,8 +140,8 @@ impl TraceBuffer {
         let index = u64::from(histogram).checked_sub(1)?;
         let place = self.layout.regions[HISTOGRAMS].offset + index * size_of::<Buckets>() as u64;
         let word = self.memory.range(place + 8 * bucket as u64, 8).cast();
-        // SAFETY: the word lies in the buffer, which stays mapped, on a multiple of 8; a histogram that an operation has
-        // got has memory. Words of histograms are used in this way only.
+        // SAFETY: the word lies in the buffer, which stays mapped, on a multiple of 8; a histogram that an operation
+        // has got has memory. Words of histograms are used in this way only.
         Some(unsafe { AtomicU64::from_ptr(word) })
     }
 

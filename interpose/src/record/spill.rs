@@ -1,11 +1,12 @@
-//! `MPITRACE_FULL=spill`: where no chunk is free, the records of the one that was filled first are packed and written to
-//! a file beside the trace, and the chunk is drawn again.
+//! `MPITRACE_FULL=spill`: where no chunk is free, the records of the one that was filled first are packed and written
+//! to a file beside the trace, and the chunk is drawn again.
 //!
-//! That happens on the thread that needs the chunk, between two of its calls, the next of which counts as delayed by the
-//! tracer. No helper thread is needed, which would take a processor from the program.
+//! That happens on the thread that needs the chunk, between two of its calls, the next of which counts as delayed by
+//! the tracer. No helper thread is needed, which would take a processor from the program.
 //!
-//! A unit of the file is whole before its chunk is withdrawn: a kill loses nothing, and what is then in both is known by
-//! the number of the draw. A child that was forked off has the same mapping and the same descriptor: it writes nothing.
+//! A unit of the file is whole before its chunk is withdrawn: a kill loses nothing, and what is then in both is known
+//! by the number of the draw. A child that was forked off has the same mapping and the same descriptor: it writes
+//! nothing.
 
 use std::io;
 use std::os::unix::fs::FileExt;

@@ -147,7 +147,7 @@ fn refused(thread: ThreadRef, found: &Found) {
     entry.set_failed(entry.failed() + 1);
 }
 
-/// Forwards a call that is counted and not kept: paused, or the arrays are full. `None` where it failed.
+/// Forwards a call that is counted and not kept: paused, or the arrays are full. `None` where it failed or was paused.
 #[inline(always)]
 pub fn unkept(
     thread: ThreadRef,
@@ -162,9 +162,11 @@ pub fn unkept(
         per_call::skipped();
     }
     let within = Within::enter(thread, activity::in_function(activity::OTHER_MPI, found.operation.function()));
-    let enter = ticks::now();
+    // While recording is paused a call has no time stamps, which are most of what it would cost.
+    let now = || if paused { 0 } else { ticks::now() };
+    let enter = now();
     let result = thread::guarded_unseen(forward);
-    let exit = ticks::now();
+    let exit = now();
     drop(within);
     if result != 0 {
         failed(thread, found, result);
@@ -180,10 +182,12 @@ pub fn unkept(
         unkept.operation = buffer.operation(number);
     }
     if blocking {
-        unkept.count(true);
+        if !paused {
+            unkept.count(true);
+        }
         if found.communicator.is_sync_due() {
             synchronise(thread, found);
         }
     }
-    (result, Some(unkept))
+    (result, Some(unkept).filter(|_| !paused))
 }

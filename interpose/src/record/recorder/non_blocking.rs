@@ -64,7 +64,9 @@ pub fn prepared(found: &Found, position: u64) -> Option<Begun> {
         if thread.attention() & attention::COUNTERS != 0 {
             per_call::skipped();
         }
-        return Some(Begun { thread, operation: found.operation, repetition, enter: ticks::now(), kept: None });
+        // Its time is in no histogram, as that of other calls.
+        let buffer = thread.buffer().filter(|_| mode != mode::PAUSED);
+        return Some(Begun { thread, buffer, operation: found.operation, repetition, enter: ticks::now(), kept: None });
     };
     let record = thread.next_record();
     thread.describe(record, position, repetition, found.number | flags);
@@ -77,12 +79,14 @@ pub fn prepared(found: &Found, position: u64) -> Option<Begun> {
     let enter = thread.enter(record, ticks::now);
     thread.go_behind(record);
     let kept = Some((record, Kept { place, chunk: thread.drawn() }));
-    Some(Begun { thread, operation: found.operation, repetition, enter, kept })
+    Some(Begun { thread, buffer: thread.buffer(), operation: found.operation, repetition, enter, kept })
 }
 
 /// The record of a persistent collective that is being started, on the thread that has begun it.
 pub struct Begun {
     thread: ThreadRef,
+    /// `None`: recording was paused.
+    buffer: Option<&'static TraceBuffer>,
     operation: Entry<OperationEntry>,
     repetition: u64,
     /// Ticks at the entry of the starting call.
@@ -94,7 +98,7 @@ pub struct Begun {
 impl Begun {
     /// The starting call has returned well, at this tick.
     pub fn started(self, returned: u64) -> Started {
-        let Begun { thread, operation, enter, kept, .. } = self;
+        let Begun { thread, buffer, operation, enter, kept, .. } = self;
         if let Some((record, Kept { place, chunk })) = &kept {
             place.set_init(returned.wrapping_sub(place.enter()));
             // Unless another chunk was drawn since.
@@ -102,7 +106,7 @@ impl Begun {
                 per_call::end(thread, *record, NO_COMMUNICATOR);
             }
         }
-        Started::new(thread.buffer(), operation, enter, returned, kept.map(|(_, kept)| kept))
+        Started::new(buffer, operation, enter, returned, kept.map(|(_, kept)| kept))
     }
 
     /// The starting call has failed. To be called for the last one begun first.

@@ -24,7 +24,9 @@ pub fn begin_region(found: &Found, repetition: u64) -> Option<Region> {
     let Some(flags) = room else {
         let entry = thread.entry();
         entry.set_paused(entry.paused() + u64::from(mode == mode::PAUSED));
-        let unkept = unkept(thread, found, ticks::now());
+        let mut unkept = unkept(thread, found, ticks::now());
+        // Its time is in no histogram, as that of other calls.
+        unkept.buffer = unkept.buffer.filter(|_| mode != mode::PAUSED);
         return Some(Region { unkept, kept: None });
     };
     let record = thread.next_record();
