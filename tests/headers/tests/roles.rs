@@ -69,7 +69,11 @@ const ROLES: &[Role] = &[
     role("info", "MPI_Info"),
     role("info_used", "MPI_Info *"),
     role("infos", "const MPI_Info *"),
+    role("errhandler", "MPI_Errhandler *").of("*_create_errhandler"),
     role("errhandler", "MPI_Errhandler"),
+    role("comm_errhandler_fn", "MPI_Comm_errhandler_function"),
+    role("win_errhandler_fn", "MPI_Win_errhandler_function"),
+    role("file_errhandler_fn", "MPI_File_errhandler_function"),
     // Counts and places, which are wider in a variant with large counts.
     role("count", "MPI_Count").of("Psend_init Precv_init"),
     role("count sendcount recvcount origin_count target_count result_count", "int").large("MPI_Count"),
