@@ -355,7 +355,7 @@ pub fn header<'a>(path: &Path, bytes: &'a [u8]) -> Result<&'a SegmentHeader, Tra
         return Err(damaged("describes an impossible number of columns"));
     }
     for (entry, (name, size)) in header.columns.iter().zip(LIVE_COLUMNS) {
-        if name_of(&entry.name) != name || entry.element_size != size {
+        if name_of(&entry.name) != name || entry.element_size != size || entry.on_demand != 0 {
             return Err(damaged("does not have the columns that every record has"));
         }
     }

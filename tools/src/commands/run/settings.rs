@@ -201,8 +201,9 @@ mod tests {
     }
 
     /// The variables without an option, and why.
-    const WITHOUT_OPTION: [(&str, &str); 2] = [
+    const WITHOUT_OPTION: [(&str, &str); 3] = [
         ("MPITRACE_DISABLE", "a run without a trace needs no `mpitrace run`"),
+        ("MPITRACE_RUN", "set by `mpitrace run` itself"),
         ("MPITRACE_TEST_CLOCK", "for tests of the tracer"),
     ];
 
