@@ -16,7 +16,7 @@ pub const TESTS: &[Test] = &[
 const KEPT: u64 = 2048;
 const BEFORE_ENTRY: u64 = 64;
 
-/// What a million such communicators may add is 1 MiB: the bound is reached after some thousand.
+/// What a million such communicators may add is 1 MiB beside arrays and histograms: the bound is reached after some thousand.
 fn memory(case: &Case) {
     let grown = |outcome: &Outcome| -> i64 {
         let lines = outcome.lines_with("grown ");
@@ -26,7 +26,8 @@ fn memory(case: &Case) {
     let traced = case.launch(1, "short_lived.c").arg("50000").arg("0").set("MPITRACE_CAPACITY", "100").trace().run();
     traced.same_as(&plain);
     let added = grown(&traced) - grown(&plain);
-    assert!(added <= 1024, "{added} KiB more than without the tracer");
+    // Calls that are not kept are counted in histograms: at most 64 of 24 KiB.
+    assert!(added <= 1024 + 64 * 24, "{added} KiB more than without the tracer");
     // Nothing is lost of the count.
     let info = traced.trace.info_of_all();
     // Each round duplicates, calls and frees; at the end a duplicate without a call.

@@ -77,8 +77,8 @@ fn paused(case: &Case) {
     for rank in 0..2 {
         assert_eq!(trace.repetitions(0, rank), ((0..10).chain(20..30).collect(), vec![]), "rank {rank}");
     }
-    let all = &info.all_calls[0];
-    assert_eq!((all.calls, all.kept, all.timed), (60, 40, 20));
+    // They have no time stamps, so no histogram holds them.
+    assert!(info.all_calls.iter().all(|all| all.timed == 0), "{:?}", info.all_calls);
 }
 
 /// What the histograms hold lies in the trace buffer: a kill loses none of it.

@@ -108,7 +108,7 @@ fn left_out(case: &Case) {
         ("mock_unreadable", "cannot be read"),
         ("mock_unstartable", "cannot be started"),
         ("mock_generic", "class"),
-        ("mock_text", "no numbers"),
+        ("mock_text", "not numbers"),
         ("mock_cals", "the nearest of 25 is mock_calls"),
         ("mock_x*", "matches none of the 25"),
         ("mock_gone", "nearest"),

@@ -113,7 +113,7 @@ fn child(
     if thread::is_nested(thread::frame()) {
         return within(forward, newcomm);
     }
-    recorder::managed(message, forward, |result| {
+    recorder::managed(false, message, forward, |result| {
         add_child(result, comm, newcomm, group);
         None
     })
@@ -181,7 +181,7 @@ fn created_by_members(
     if thread::is_nested(thread::frame()) {
         return within(forward, newcomm);
     }
-    recorder::managed(message, forward, |result| {
+    recorder::managed(false, message, forward, |result| {
         if result != 0 {
             return None;
         }
@@ -201,7 +201,7 @@ pub fn met(message: impl Fn(ThreadRef) -> Call, forward: impl FnOnce() -> c_int,
     if thread::is_nested(thread::frame()) {
         return within(forward, newcomm);
     }
-    recorder::managed(message, forward, |result| {
+    recorder::managed(false, message, forward, |result| {
         add_from_outside(result, newcomm, met_by);
         None
     })
@@ -298,11 +298,16 @@ pub fn freed_handle(message: impl Fn(ThreadRef) -> Call, forward: impl FnOnce() 
     let removed = Cell::new(None);
     // Before the call: behind it the handle may be another thread's new one. But after its operation was looked up.
     let forward = || {
+        // Reading them at the entry has bound variables to it.
+        thread::catch_panic(|| {
+            mpi_t::forget(handle);
+            Some(())
+        });
         removed.set(registry::lock().and_then(|mut registry| registry.communicators.remove(&handle)));
         call_cache::next_generation();
         forward()
     };
-    recorder::managed(message, forward, |result| {
+    recorder::managed(true, message, forward, |result| {
         let known = removed.take()?;
         let mut registry = registry::lock()?;
         match result {

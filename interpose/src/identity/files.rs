@@ -27,7 +27,7 @@ pub fn opened(
     if thread::is_nested(thread::frame()) {
         return communicators::within_another(forward, || Some(handle::of_file(at(fh))));
     }
-    recorder::managed(message, forward, |result| {
+    recorder::managed(false, message, forward, |result| {
         if result != 0 {
             return None;
         }

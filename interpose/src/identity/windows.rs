@@ -20,7 +20,7 @@ pub fn made(message: impl Fn(ThreadRef) -> Call, forward: impl FnOnce() -> c_int
     if thread::is_nested(thread::frame()) {
         return communicators::within_another(forward, handle);
     }
-    recorder::managed(message, forward, |result| {
+    recorder::managed(false, message, forward, |result| {
         if result != 0 {
             return None;
         }

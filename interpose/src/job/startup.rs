@@ -205,8 +205,14 @@ fn say_leftovers(settings: &Settings) {
     for folder in folders {
         let mut jobs =
             recover::leftovers(std::slice::from_ref(&folder), Some(uid)).map(recover::by_job).unwrap_or_default();
-        // Of one that was killed within MPI_Init there are no records.
-        jobs.retain(|job| job.iter().any(|leftover| leftover.rank.rank != NO_RANK));
+        // Of one that was killed within MPI_Init there are no records: what shows that it was there goes.
+        jobs.retain(|job| {
+            let has_records = job.iter().any(|leftover| leftover.rank.rank != NO_RANK);
+            if !has_records {
+                job.iter().for_each(|leftover| drop(std::fs::remove_file(&leftover.path)));
+            }
+            has_records
+        });
         if !jobs.is_empty() {
             let what = if jobs.len() == 1 { "a killed job".to_owned() } else { format!("{} killed jobs", jobs.len()) };
             log::line(&format!(

@@ -26,7 +26,7 @@ impl TraceBuffer {
         let used = self.tables.map(|table| table.used());
         let mut copied = *header;
         copied.rank = RankHeader { last_anchor: ticks::anchor(), ..self.rank() };
-        (copied.metadata, copied.run) = self.named();
+        (copied.metadata, copied.run, copied.spill) = self.named();
         let regions = [
             &mut copied.strings,
             &mut copied.communicators,
@@ -37,6 +37,7 @@ impl TraceBuffer {
             &mut copied.probes,
             &mut copied.interruptions,
             &mut copied.long_calls,
+            &mut copied.histograms,
             &mut copied.chunks,
         ];
         for (region, used) in regions.into_iter().zip(used) {

@@ -3,6 +3,7 @@
 use mpitrace_format::layout::*;
 use mpitrace_format::strings;
 
+use crate::boundary::errno;
 use crate::record::entry::Entry;
 use crate::record::layout::*;
 use crate::record::trace_buffer::{State, TraceBuffer};
@@ -121,7 +122,7 @@ impl TraceBuffer {
         let target = round_up(bytes, STEP).min(whole);
         let from = state.reserved[table];
         let mut private = false;
-        let given = self.give_memory(state, offset + from, target - from, &mut private);
+        let given = errno::kept(|| self.give_memory(state, offset + from, target - from, &mut private));
         if given {
             state.reserved[table] = target;
         }

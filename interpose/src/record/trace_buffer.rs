@@ -205,9 +205,9 @@ impl TraceBuffer {
         self.header.set_run(run);
     }
 
-    /// The reference of the run metadata, and the number that names the job.
-    pub(super) fn named(&self) -> (u32, u32) {
-        (self.header.metadata(), self.header.run())
+    /// The reference of the run metadata, the number that names the job, and the reference of the path of the spill file.
+    pub(super) fn named(&self) -> (u32, u32, u32) {
+        (self.header.metadata(), self.header.run(), self.header.spill())
     }
 
     /// What it holds with what was spilled: to be called when nothing is recorded any more.

@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::ffi::c_int;
 
 use super::afterwards::{afterwards, synchronise};
-use super::{begin, uncaught};
+use super::{NO_COMMUNICATOR, begin, uncaught};
 use crate::counters::per_call;
 use crate::identity::call_cache::{Call, Found};
 use crate::identity::communicator::Communicator;
@@ -13,10 +13,10 @@ use crate::identity::operations;
 use crate::record::thread::{self, Record, ThreadRef, attention};
 use crate::record::ticks;
 
-/// Forwards and records a blocking call of the program's own. `then` gets its result after the second time stamp, with
+/// Forwards and records a blocking call of the program's own. `frees`: it frees what it is on. `then` gets its result after the second time stamp, with
 /// or without a record, and gives the communicator that the call has made, where there is one: a call on [`NEW`] is on
 /// that.
-pub fn managed<M, F, T>(message: M, forward: F, then: T) -> c_int
+pub fn managed<M, F, T>(frees: bool, message: M, forward: F, then: T) -> c_int
 where
     M: Fn(ThreadRef) -> Call,
     F: FnOnce() -> c_int,
@@ -31,7 +31,9 @@ where
         thread.set_guard(0);
         thread.go_behind(record);
         if thread.attention() & attention::AFTER != 0 {
-            per_call::end(thread, record, call.key.communicator);
+            // What a call frees has no variables any more.
+            let communicator = if frees && result == 0 { NO_COMMUNICATOR } else { call.key.communicator };
+            per_call::end(thread, record, communicator);
         }
         let made = finish(result).filter(|_| call.key.communicator == NEW);
         if let Some(made) = made {
