@@ -255,7 +255,7 @@ pub unsafe extern "C" fn mpitrace_judge(
         // SAFETY: not null, and so many values as the C program promises (include/mpitrace.h).
         false => unsafe { std::slice::from_raw_parts(run_time_ns, count) },
     };
-    let found = thread::catch_panic(|| Some(rule?.0.judge_all(values)));
+    let found = thread::catch_panic(|| Some(rule?.0.judge_all(&run_times::with_equal_ticks(values))));
     // SAFETY: the C program promises room for an answer, or null.
     unsafe { CAnswer::new(found, Some(values.len() as u64)).give(answer) }
 }

@@ -49,3 +49,41 @@ pub fn of(operation: Operation, numbers: Range<u64>) -> Option<RunTimes> {
     let (repetition, run_time_ns) = found.into_iter().unzip();
     Some(RunTimes { repetition, run_time_ns })
 }
+
+/// Run times as far as they differ: each rank measures the rate of its counter for itself, so that the same number of
+/// ticks is not exactly the same time on all (3e-9 of it was seen). Values that are equal within 1e-6 become equal: a
+/// median lies in the middle of such values, not beside some of them.
+pub fn with_equal_ticks(run_time_ns: &[f64]) -> Vec<f64> {
+    const SAME: f64 = 1e-6;
+    let mut equal = run_time_ns.to_vec();
+    let mut ascending: Vec<usize> = (0..equal.len()).collect();
+    ascending.sort_unstable_by(|&a, &b| equal[a].total_cmp(&equal[b]));
+    let mut least = f64::NAN;
+    for index in ascending {
+        if (equal[index] - least).abs() <= SAME * least.abs() {
+            equal[index] = least;
+        } else {
+            least = equal[index];
+        }
+    }
+    equal
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_same_number_of_ticks_is_the_same_time_whichever_rank_has_measured_it() {
+        let rates = [1.0, 1.0 + 3e-9, 1.0 - 5e-9];
+        let ticks = [45.0, 46.0, 45.0, 1e6, 45.0, 46.0, f64::NAN, f64::INFINITY];
+        let measured: Vec<f64> =
+            ticks.iter().zip(rates.iter().cycle()).map(|(ticks, rate)| 10.0 * ticks * rate).collect();
+        let equal = with_equal_ticks(&measured);
+        assert_eq!((equal[0], equal[1]), (equal[2], equal[5]));
+        assert_eq!(equal[0], equal[4]);
+        assert!(equal[0] < equal[1] && equal[1] < equal[3] && equal[6].is_nan() && equal[7].is_infinite());
+        assert!(equal.iter().zip(&measured).take(6).all(|(equal, measured)| (equal / measured - 1.0).abs() < 1e-6));
+        assert_eq!(with_equal_ticks(&[0.0, 0.0, 1.0]), [0.0, 0.0, 1.0]);
+    }
+}
