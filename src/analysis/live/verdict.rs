@@ -68,6 +68,11 @@ pub fn verdict(snapshot: &Snapshot, stuck_s: f64) -> Option<Stuck> {
     waiting.into_iter().find_map(|rank| graph.cause_of(rank)).or_else(|| graph.cause_without_collectives())
 }
 
+/// Whether a rank is where it makes no collective call any more.
+fn never_comes(rank: &RankNow) -> bool {
+    matches!(rank.state, State::Finalize | State::Abort | State::Ended)
+}
+
 /// Which rank waits for which.
 struct Graph<'s> {
     snapshot: &'s Snapshot,
@@ -144,8 +149,7 @@ impl<'s> Graph<'s> {
         if let Some(circle) = self.circle(waiting, &reached) {
             return Some(self.stuck(Kind::Cycle, circle, waiting, &reached));
         }
-        let never = |rank: &RankNow| matches!(rank.state, State::Finalize | State::Abort | State::Ended);
-        if let Some(ranks) = self.those(&reached, never) {
+        if let Some(ranks) = self.those(&reached, never_comes) {
             return Some(self.stuck(Kind::MissingRank, ranks, waiting, &reached));
         }
         if reached.iter().any(|&rank| !self.has_stood(rank)) {
@@ -232,7 +236,9 @@ impl<'s> Graph<'s> {
             waits.next().map(|(wait, _)| *wait)
         };
         let wait = [waiting].iter().chain(reached).find_map(waits_for_them);
-        let seconds = ranks.iter().filter(|rank| self.ranks.get(rank).is_some_and(|rank| rank.state.is_alive()));
+        // A rank that has ended, or never comes, need not stand still.
+        let may_come = |rank: &RankNow| rank.state.is_alive() && !never_comes(rank);
+        let seconds = ranks.iter().filter(|rank| self.ranks.get(rank).is_some_and(|rank| may_come(rank)));
         let seconds = seconds.map(|&rank| self.unmoved(rank)).fold(self.unmoved(waiting), f64::min);
         let (communicator, sequence) = wait.map_or((None, None), |wait| (wait.communicator, wait.sequence));
         Stuck { kind, ranks, communicator, sequence, seconds }
