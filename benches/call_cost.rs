@@ -148,7 +148,7 @@ fn measure(compiler: &str, subjects: &Subjects) {
     let times_of_send = runs[1].iter().zip(&runs[0]).map(|(with, without)| with.messages[0] / without.messages[0]);
     let times_of_message = runs[1].iter().zip(&runs[0]).map(|(with, without)| with.messages[1] / without.messages[1]);
     println!(
-        "  traced, in times the untraced one: a send to nobody {:.3}, a message to itself {:.3}",
+        "  traced, in times the untraced one: a send to MPI_PROC_NULL {:.3}, a message to itself {:.3}",
         median(times_of_send.collect()),
         median(times_of_message.collect())
     );

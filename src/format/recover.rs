@@ -273,7 +273,7 @@ impl Leftover {
     }
 }
 
-/// Opens a spill file for reading. The segment names it: what is another user's is not opened, so that nobody has a
+/// Opens a spill file for reading. The segment names it: what is another user's is not opened, so that no user has a
 /// file read or removed by another user that recovers the segment.
 fn open_own(path: &Path, uid: u32) -> Result<File, std::io::Error> {
     let file = File::options().read(true).custom_flags(libc::O_NONBLOCK | libc::O_NOFOLLOW).open(path)?;

@@ -1,5 +1,5 @@
 //! The time in calls that are not recorded: point-to-point and one-sided messages, completing requests, input and
-//! output of one rank. It tells what a rank did that comes late to a collective.
+//! output of one rank. It shows what a rank that comes late to a collective did.
 //!
 //! Two time stamps a call, and only where the program's user asked for it. The time is the thread's; a collective takes
 //! what has come together on its thread since the one before.

@@ -466,7 +466,7 @@ fn group_and_members(handle: usize) -> Option<(Group, [u64; 2])> {
     Some((group, [hash.min(others.hash), hash.max(others.hash)]))
 }
 
-/// The same of a window or a file, of which MPI tells the group.
+/// The same of a window or a file, whose group MPI gives.
 fn group_alone(group: &mpi::Group) -> Option<(Group, [u64; 2])> {
     let (rank, size) = (group.rank()?, group.size()?);
     let Members { leader, here, hash } = Members::of(group, size)?;

@@ -77,7 +77,7 @@ pub fn find(registry: &mut Registry, handle: usize, may_ask: bool) -> Option<Dat
         return None;
     }
     let datatype = ask(registry, handle, predefined)?;
-    // A type whose commit was not seen may be freed without being seen: asked about anew each time.
+    // A type whose commit was not seen may be freed without being seen: asked about each time.
     if predefined {
         registry.datatypes.insert(handle, datatype);
     }

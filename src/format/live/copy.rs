@@ -1,6 +1,6 @@
 //! A copy of a segment whose process goes on recording: its tables and the last records of each thread.
 //!
-//! The copy is a segment again, laid out anew, that [`crate::segment::read`] reads like any other. What the process may
+//! The copy is a segment again, laid out again, that [`crate::segment::read`] reads like any other. What the process may
 //! change meanwhile is copied in this order:
 //!
 //! 1. the table of chunks, then the chunks. Of each chunk: the ticks at the entries, the other columns, the ticks at
@@ -100,7 +100,7 @@ impl Segment {
         Ok(entries)
     }
 
-    /// The columns of a chunk as the copy has them, with the records that were whole. `None`: it was drawn anew all the
+    /// The columns of a chunk as the copy has them, with the records that were whole. `None`: it was drawn again all the
     /// time, or the file does not reach so far.
     fn chunk(&self, header: &SegmentHeader, layout: &Layout, index: usize) -> Option<(ChunkEntry, Vec<u64>)> {
         (0..TRIES).find_map(|_| self.chunk_once(header, layout, index))

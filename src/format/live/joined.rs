@@ -11,7 +11,7 @@ use crate::recover;
 /// # Errors
 /// There is no memory for it.
 pub fn in_memory(contents: &[Content<'_>]) -> std::io::Result<File> {
-    // SAFETY: the name is a C string; the descriptor that comes back is nobody else's.
+    // SAFETY: the name is a C string; the descriptor that comes back has no other owner.
     let file = unsafe {
         let descriptor = libc::memfd_create(c"mpitrace-look".as_ptr(), libc::MFD_CLOEXEC);
         if descriptor < 0 {

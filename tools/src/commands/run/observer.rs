@@ -234,7 +234,7 @@ fn open_process(pid: u32) -> io::Result<OwnedFd> {
 }
 
 /// # Safety
-/// The descriptor, where it is one, is nobody else's.
+/// The descriptor, where it is one, has no other owner.
 unsafe fn owned(descriptor: c_int) -> io::Result<OwnedFd> {
     if descriptor < 0 {
         return Err(io::Error::last_os_error());
@@ -264,7 +264,7 @@ fn status_of(process: &OwnedFd) -> Option<c_int> {
     (answered && info.mask & EXIT != 0).then_some(info.exit_code)
 }
 
-/// The same of one that nobody has asked for it: the last number of its line, behind a name that may hold blanks.
+/// The same of a rank that was not asked for it: the last number of its line, behind a name that may hold blanks.
 fn status_in_proc(pid: u32) -> Option<c_int> {
     let line = std::fs::read_to_string(Path::new("/proc").join(pid.to_string()).join("stat")).ok()?;
     let (_, fields) = line.rsplit_once(')')?;
