@@ -160,7 +160,7 @@ impl TraceBuffer {
         records >= DISTURBING
     }
 
-    /// Counts some records. A thread that counts a call while recording is paused does not hold the lock, so the words
+    /// Counts some records. A thread that counts a call for which it got no chunk does not hold the lock, so the words
     /// are added to by locked instructions: those of an operation once for its records in a row.
     fn count_group(&self, state: &mut State, records: impl Iterator<Item = (Place, usize)>, draw: u64) {
         let mut sum: Option<Sum> = None;
