@@ -29,9 +29,7 @@ macro_rules! broken {
             Test::new("no_verdict_on_programs_that_are_slow", slow).on(LIBRARIES).second_tier(),
             Test::new("no_verdict_on_a_master_and_a_sleeper", |case| slow_ones(case, &["master", "sleeping"]))
                 .on(On::Only(&["ompi4", "mpich4"])),
-            crate::cluster::test("a_rank_on_another_node_is_named", on_another_node)
-                .on(On::Only(&["mpich5", "ompi5"]))
-                .second_tier(),
+            Test::new("the_line_of_the_others_is_named", line_of_the_others).on(On::Only(&["ompi4", "mpich4"])),
             Test::new("a_job_is_found_by_its_processes", job_is_found).on(On::Any),
             Test::new("no_job_is_one_clear_line", no_job).on(On::Any),
         ];
@@ -69,15 +67,15 @@ broken! {
 
 /// What is to be said of a program.
 pub struct Broken {
-    which: &'static str,
+    pub which: &'static str,
     ranks: u32,
-    live: Expected,
+    pub live: Expected,
     /// Of the trace that is recovered after the job was killed, or has died.
-    dead: Verdict,
+    pub dead: Verdict,
 }
 
 /// What is to be said of it while it runs.
-enum Expected {
+pub enum Expected {
     Verdict(Verdict),
     /// The job may die of it at once, which is the library's affair.
     OrDies(Verdict),
@@ -86,11 +84,11 @@ enum Expected {
 }
 
 /// Kind, ranks, communicator and function of the others' call.
-type Verdict = (&'static str, &'static [u32], Option<&'static str>);
+pub type Verdict = (&'static str, &'static [u32], Option<&'static str>);
 
-const WORLD: Option<&str> = Some("MPI_COMM_WORLD");
+pub const WORLD: Option<&str> = Some("MPI_COMM_WORLD");
 
-mod programs {
+pub mod programs {
     use super::{Broken, Expected, Verdict, WORLD};
 
     const fn program(which: &'static str, live: Expected, dead: Verdict) -> Broken {
@@ -133,46 +131,47 @@ mod programs {
 
 /// A look, by the keys of JSON.
 #[derive(Deserialize, Debug)]
-struct Look {
+pub struct Look {
     job: String,
     ranks: Option<u32>,
     #[serde(rename = "where")]
-    places: Vec<Place>,
-    mismatches: Vec<Mismatch>,
-    stuck: Option<Stuck>,
+    pub places: Vec<Place>,
+    pub mismatches: Vec<Mismatch>,
+    pub stuck: Option<Stuck>,
 }
 
 /// What `info` says of a trace beside that.
 #[derive(Deserialize, Debug)]
-struct Info {
+pub struct Info {
     #[serde(rename = "where")]
-    places: Vec<Place>,
-    mismatches: Vec<Mismatch>,
-    stuck: Option<Stuck>,
+    pub places: Vec<Place>,
+    pub mismatches: Vec<Mismatch>,
+    pub stuck: Option<Stuck>,
 }
 
 #[derive(Deserialize, Debug)]
-struct Place {
-    rank: Option<u32>,
-    state: String,
-    function: Option<String>,
+pub struct Place {
+    pub rank: Option<u32>,
+    pub state: String,
+    pub function: Option<String>,
+    pub call_site: Option<String>,
 }
 
 #[derive(Deserialize, Debug)]
-struct Mismatch {
+pub struct Mismatch {
     kind: String,
     calls: Vec<MismatchedCall>,
 }
 
 #[derive(Deserialize, Debug)]
-struct MismatchedCall {
+pub struct MismatchedCall {
     ranks: Vec<u32>,
 }
 
 #[derive(Deserialize, Debug)]
-struct Stuck {
-    kind: String,
-    ranks: Vec<u32>,
+pub struct Stuck {
+    pub kind: String,
+    pub ranks: Vec<u32>,
     communicator: Option<String>,
     seconds: Option<f64>,
 }
@@ -230,6 +229,12 @@ fn is_found(case: &Case, program: &Broken) {
     let trace = case.recover_soon();
     let info: Info = parsed(&mpitrace(case, &["info", "--json", &trace.path.display().to_string()]));
     println!("{}: live {looked:?}\ndead {info:?}", program.which);
+    assert_dead(program, &info);
+}
+
+/// What `info` has to say of the trace of a program that was killed.
+#[track_caller]
+pub fn assert_dead(program: &Broken, info: &Info) {
     let found = (!info.places.is_empty()).then_some(()).and(info.stuck.as_ref());
     match (&program.live, found) {
         // A library that has got through leaves nothing that is stuck.
@@ -274,7 +279,7 @@ fn until_it_is_found(case: &Case, program: &Broken, running: &mut Running) -> Op
 }
 
 #[track_caller]
-fn assert_verdict(stuck: &Stuck, (kind, ranks, communicator): Verdict) {
+pub fn assert_verdict(stuck: &Stuck, (kind, ranks, communicator): Verdict) {
     assert_eq!((stuck.kind.as_str(), &stuck.ranks[..]), (kind, ranks), "{stuck:?}");
     if communicator.is_some() {
         assert_eq!(stuck.communicator.as_deref(), communicator, "{stuck:?}");
@@ -283,10 +288,30 @@ fn assert_verdict(stuck: &Stuck, (kind, ranks, communicator): Verdict) {
 
 /// One mismatch, of which one of the groups is these ranks.
 #[track_caller]
-fn assert_mismatch(found: &[Mismatch], kind: &str, ranks: &[u32]) {
+pub fn assert_mismatch(found: &[Mismatch], kind: &str, ranks: &[u32]) {
     let [mismatch, ..] = found else { panic!("no mismatch") };
     assert_eq!(mismatch.kind, kind, "{mismatch:?}");
     assert!(mismatch.calls.iter().any(|call| call.ranks == ranks), "{mismatch:?}");
+}
+
+/// With call sites, the look and the trace say on which line the others wait.
+fn line_of_the_others(case: &Case) {
+    let source = fs::read_to_string(crate::support::build::source("broken.c")).expect("the source");
+    let called = "if (world_rank == 1) for_ever();\n    MPI_Allreduce";
+    let line = source[..source.find(called).expect("the call")].lines().count() + 2;
+    let program = &programs::MISSING;
+    let launch = case.launch(program.ranks, "broken.c").arg(program.which).trace().set("MPITRACE_CALLSITE", "1");
+    let mut running = launch.start();
+    let look = until_it_is_found(case, program, &mut running).expect("a look");
+    let processes: Vec<u32> = jobs(case).iter().flat_map(|job| job.processes.clone()).collect();
+    processes.iter().for_each(|&process| process::signal(process, libc::SIGKILL));
+    drop(running);
+    litter::sweep();
+    let info: Info = parsed(&mpitrace(case, &["info", "--json", &case.recover_soon().path.display().to_string()]));
+    for places in [&look.places, &info.places] {
+        let site = places.iter().find(|place| place.rank == Some(0)).and_then(|place| place.call_site.as_deref());
+        assert!(site.is_some_and(|site| site.ends_with(&format!("broken.c:{line}"))), "{site:?}, line {line}");
+    }
 }
 
 /// All of healthy_slow.c.
@@ -353,40 +378,6 @@ fn job_is_found(case: &Case) {
     let place = info.places.first().expect("where rank 0 was");
     assert_eq!((place.rank, place.state.as_str()), (Some(0), "other_mpi"));
     assert_eq!(place.function.as_deref(), Some("MPI_Recv"));
-}
-
-/// A job of a rank on each of three nodes, that of the second one missing, looked at from the first: by Slurm, and by
-/// words of the user's.
-fn on_another_node(case: &Case) {
-    let interface = if case.mpi.name.starts_with("ompi") { "pmix" } else { "pmi2" };
-    let program = crate::support::build::program(case.mpi, "broken.c");
-    let text = "srun --mpi=$3 -N3 --ntasks-per-node=1 env LD_PRELOAD=\"$2\" MPITRACE_SEGMENT_DIR=/dev/shm \
-             MPITRACE_OUTPUT=lost.mpitrace \"$0\" missing &
-         by='srun --overlap --jobid=1 -N1 -n1 -w %n'
-         for k in $(seq 40); do
-             sleep 1
-             code=0
-             at n1 \"$1\" watch --once --json --stuck 2 >by-slurm || code=$?
-             [ $code != 1 ] || break
-         done
-         at n1 \"$1\" watch --once --json --stuck 2 --nodes 'n[1-3]' --by \"'$by'\" >by-words || :
-         scancel --name=env
-         cat by-slurm by-words";
-    let mut command = Command::new(crate::cluster::script("cluster.sh"));
-    command.arg(crate::cluster::cluster_folder(case)).args(["bash", "-uc", text]);
-    command.arg(program).arg(companion()).arg(crate::support::tracer()).arg(interface);
-    command.envs(case.mpi.environment.iter().map(|(name, value)| (name, value)));
-    command.env("KEEP", format!("{} {}", crate::support::root().display(), crate::support::TARGET.display()));
-    command.env_remove("LD_PRELOAD").current_dir(&case.folder);
-    let finished = process::run(command, &case.folder.join("output"), Duration::from_secs(118));
-    let looks: Result<Vec<Look>, _> = serde_json::Deserializer::from_str(&finished.stdout).into_iter().collect();
-    let looks = looks.unwrap_or_else(|error| panic!("{error} in {}\n{}", finished.stdout, finished.stderr));
-    assert_eq!(looks.len(), 2, "{looks:?}\n{}", finished.stderr);
-    for look in looks {
-        let ranks: Vec<Option<u32>> = look.places.iter().map(|place| place.rank).collect();
-        assert_eq!(ranks, [Some(0), Some(1), Some(2)], "{look:?}\n{}", finished.stderr);
-        assert_verdict(look.stuck.as_ref().expect("a verdict"), ("missing-rank", &[1], WORLD));
-    }
 }
 
 fn no_job(case: &Case) {

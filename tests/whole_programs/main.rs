@@ -11,6 +11,7 @@ mod benchmarks;
 mod bitwise;
 mod bounds;
 mod broken;
+mod broken_nodes;
 mod call_sites;
 mod capacity;
 mod clocks;
@@ -113,6 +114,7 @@ fn main() {
         ("bounds", bounds::TESTS),
         ("death", death::TESTS),
         ("broken", broken::TESTS),
+        ("broken_nodes", broken_nodes::TESTS),
         ("random_death", random_death::TESTS),
         ("preload", preload::TESTS),
         ("process_state", process_state::TESTS),

@@ -17,6 +17,8 @@ pub struct WhereFacts {
     pub state: &'static str,
     /// The MPI function that it is in.
     pub function: Option<String>,
+    /// Of a collective call: where the program makes it; null: not recorded.
+    pub call_site: Option<String>,
     /// Of a collective call: the communicator.
     pub communicator: Option<String>,
     /// Of a collective call: how many calls on the communicator came before.
@@ -53,6 +55,7 @@ impl WhereFacts {
             rank: Some(rank.rank),
             state: rank.state.name(),
             function: rank.function.clone(),
+            call_site: rank.call_site.clone(),
             communicator: wait.and_then(|wait| snapshot.name(wait.communicator)).map(str::to_owned),
             sequence: wait.and_then(|wait| wait.sequence),
             since_s: rank.since_s,
@@ -127,7 +130,9 @@ pub fn place(snapshot: &Snapshot, rank: &RankNow) -> String {
             let wait = rank.waits.first();
             let call = wait.and_then(|wait| Some((snapshot.name(wait.communicator)?, wait.sequence?)));
             let call = call.map(|(name, sequence)| format!(" (call {sequence} of {})", text::printable(name)));
-            format!("in {}{}", function.unwrap_or("a collective call"), call.unwrap_or_default())
+            let site = rank.call_site.as_deref().map(|site| format!(" at {}", text::printable(site)));
+            let [call, site] = [call, site].map(Option::unwrap_or_default);
+            format!("in {}{call}{site}", function.unwrap_or("a collective call"))
         }
         State::OtherMpi if rank.in_error_handler => "in an error handler".to_owned(),
         State::OtherMpi => {

@@ -8,8 +8,9 @@ use mpitrace_functions::{Form, Function};
 
 use super::process::Process;
 use super::snapshot::{CommunicatorNow, MismatchNow, RankNow, Snapshot, State, Wait};
+use crate::call_site::Resolver;
 use crate::clock::Clock;
-use crate::operations::Operations;
+use crate::operations::{CallSite, Operations};
 use crate::reader::{Part, Trace};
 
 /// What is known of the process of a rank.
@@ -31,7 +32,15 @@ const OF_THEIR_OWN: u64 = 1 << 63;
 ///
 /// Of a segment that was copied, the rank's last anchor is the present: [`RankNow::unmoved_s`] is then the time since
 /// the rank has entered or left a recorded call. Of a trace it is infinite.
-pub fn snapshot(trace: &Trace, operations: &Operations, clock: &Clock, seen: &[Seen]) -> Snapshot {
+///
+/// `sites` resolves the call sites of the calls that ranks are in, where the run has recorded call sites.
+pub fn snapshot(
+    trace: &Trace,
+    operations: &Operations,
+    clock: &Clock,
+    seen: &[Seen],
+    sites: &mut Resolver,
+) -> Snapshot {
     let mut numbers: HashMap<(usize, usize), usize> = HashMap::new();
     for communicator in &operations.communicators {
         for &member in &communicator.members {
@@ -42,9 +51,15 @@ pub fn snapshot(trace: &Trace, operations: &Operations, clock: &Clock, seen: &[S
     let ranks = trace.parts.iter().enumerate().map(|(index, part)| {
         let doing = Doing::of(part);
         let seen = seen.get(index).unwrap_or(&Seen::Nothing);
-        rank_now(part, &doing, seen, &|entry| numbers.get(&(index, entry)).copied(), &|tick| {
+        let mut now = rank_now(part, &doing, seen, &|entry| numbers.get(&(index, entry)).copied(), &|tick| {
             is_live.then(|| clock.of_part(index).duration_ns(tick, part.info().last_anchor.tick) / 1e9)
-        })
+        });
+        if now.state == State::InCall {
+            let site = doing.earliest().and_then(|record| doing.call_site(record));
+            now.call_site =
+                site.map(|site| sites.resolve(&site.module, site.build_id.as_deref(), site.offset).to_string());
+        }
+        now
     });
     let ranks = ranks.collect();
     Snapshot { ranks, communicators: communicators(trace, operations), mismatches: mismatches(operations) }
@@ -106,6 +121,16 @@ impl<'p> Doing<'p> {
         self.part.text(operation.function).unwrap_or_else(|| "?".to_owned())
     }
 
+    /// Where the program makes the call; `None`: not recorded.
+    fn call_site(&self, record: usize) -> Option<CallSite> {
+        self.part.text(self.part.operations()[self.entry(record)].call_site).and_then(|text| CallSite::parse(&text))
+    }
+
+    /// The record of the call that was entered first, of those that the rank is inside of.
+    fn earliest(&self) -> Option<usize> {
+        self.inside.iter().copied().min_by_key(|&record| self.enter(record))
+    }
+
     fn enter(&self, record: usize) -> u64 {
         let piece = self.part.piece_with(record);
         piece.times()[0][record - piece.range.start]
@@ -143,7 +168,7 @@ fn rank_now(
     number: &dyn Fn(usize) -> Option<usize>,
     since_s: &dyn Fn(u64) -> Option<f64>,
 ) -> RankNow {
-    let earliest = doing.inside.iter().copied().min_by_key(|&record| doing.enter(record));
+    let earliest = doing.earliest();
     let (kind, mut function) = doing.activity.clone();
     let mut waits: Vec<Wait> = doing.inside.iter().filter_map(|&record| doing.wait(record, number)).collect();
     let mut since = doing.last;
@@ -195,6 +220,7 @@ fn rank_now(
         rank: part.rank(),
         state,
         function,
+        call_site: None,
         in_point_to_point: kind == activity::POINT_TO_POINT && earliest.is_none(),
         in_error_handler: kind == activity::ERROR_HANDLER,
         has_threads: part.threads().len() > 1,

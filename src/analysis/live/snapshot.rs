@@ -20,6 +20,8 @@ pub struct RankNow {
     pub state: State,
     /// The MPI function that it is in, its plain C name; `None`: in none, or it is not known.
     pub function: Option<String>,
+    /// Where the program makes the collective call that it is in; `None`: the run has not recorded call sites.
+    pub call_site: Option<String>,
     /// It is in a point-to-point call, or in one that waits for requests.
     pub in_point_to_point: bool,
     /// It is in an error handler of the program.
@@ -125,6 +127,7 @@ impl RankNow {
             rank,
             state: State::Ended,
             function: None,
+            call_site: None,
             in_point_to_point: false,
             in_error_handler: false,
             has_threads: false,

@@ -13,6 +13,7 @@ fn rank(rank: u32, state: State) -> RankNow {
         rank,
         state,
         function: None,
+        call_site: None,
         in_point_to_point: false,
         in_error_handler: false,
         has_threads: false,

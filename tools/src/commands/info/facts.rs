@@ -172,7 +172,7 @@ impl Facts {
         let unfinished = operations.unfinished(trace);
         let snapshot = match trace.complete {
             true => Snapshot::default(),
-            false => place::snapshot(trace, operations, clock, &[]),
+            false => place::snapshot(trace, operations, clock, &[], &mut Resolver::new()),
         };
         // A trace does not say for how long the ranks had been where they were.
         let stuck = live::verdict(&snapshot, 0.0);

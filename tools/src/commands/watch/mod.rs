@@ -11,8 +11,9 @@ use std::process::ExitCode;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Result, bail, ensure};
 use clap::Args;
+use mpitrace::call_site::Resolver;
 use mpitrace::live::{self, Job, Look, Movement, Snapshot, State, Stuck};
 use serde::Serialize;
 
@@ -26,6 +27,8 @@ use crate::places::{StuckFacts, WhereFacts};
 const INTERVAL: Duration = Duration::from_secs(1);
 /// Records that are looked at, of all ranks together: some 50 MB are copied and matched in a second.
 const RECORDS: u64 = 1 << 18;
+/// Ranks that a job has, for the records of each, where none of them is on this node.
+const RANKS_ELSEWHERE: u32 = 64;
 /// Of each rank.
 const FEWEST_RECORDS: u64 = 256;
 /// How long the first look of the other nodes is waited for.
@@ -92,6 +95,8 @@ struct Watcher {
     stuck_s: f64,
     began: Instant,
     movement: Movement,
+    /// Of the calls that ranks are in.
+    sites: Resolver,
     /// Of each rank.
     records: u64,
     nodes: Nodes,
@@ -108,7 +113,11 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
         choice::list(&jobs, arguments.json, output)?;
         return Ok(ExitCode::SUCCESS);
     }
-    let key = choice::choose(&jobs, arguments.job.as_deref(), &folders)?;
+    let key = match (arguments.job.as_deref(), &arguments.nodes) {
+        // A node without a rank of the job, as a login node is.
+        (Some(wanted), Some(_)) if !jobs.iter().any(|job| choice::fits(job, wanted)) => wanted.to_owned(),
+        (wanted, _) => choice::choose(&jobs, wanted, &folders)?,
+    };
     let mut watcher = Watcher::new(&jobs, key, folders, arguments)?;
     let last = if arguments.once { once(&mut watcher)? } else { again_and_again(&mut watcher, arguments, output)? };
     let Some(seen) = last else { return Ok(ExitCode::SUCCESS) };
@@ -165,22 +174,26 @@ impl Watcher {
     }
 
     fn new(jobs: &[Job], key: String, folders: Vec<PathBuf>, arguments: &Arguments) -> Result<Watcher> {
-        let job = jobs.iter().find(|job| job.key == key).context("the job has ended")?;
-        let ranks = job.world_size().unwrap_or(1).max(1);
+        let job = jobs.iter().find(|job| job.key == key);
+        let ranks = job.map_or(RANKS_ELSEWHERE, |job| job.world_size().unwrap_or(1).max(1));
         let records = (RECORDS / u64::from(ranks)).max(FEWEST_RECORDS);
-        let nodes = match Way::of(job, arguments.nodes.as_deref(), arguments.by.as_deref())? {
+        let nodes = match Way::of(job, &key, arguments.nodes.as_deref(), arguments.by.as_deref())? {
+            None if job.is_none() => {
+                bail!("{key}: no such job runs on this node; --by says how a program is started on the nodes of --nodes")
+            }
             None => Nodes::default(),
             Some(way) => {
                 let nodes = Nodes::start(&way, &key, records)?;
                 let began = Instant::now();
-                while nodes.seen() < way.nodes.len() && began.elapsed() < PATIENCE {
+                while nodes.seen() < way.nodes.len() && began.elapsed() < PATIENCE && nodes.may_send() {
                     sleep(Duration::from_millis(20));
                 }
+                ensure!(job.is_some() || nodes.seen() > 0, "{key}: no such job runs on {}", way.nodes.join(", "));
                 nodes
             }
         };
         let (stuck_s, began) = (arguments.stuck, Instant::now());
-        Ok(Watcher { folders, key, stuck_s, began, movement: Movement::new(), records, nodes })
+        Ok(Watcher { folders, key, stuck_s, began, movement: Movement::new(), sites: Resolver::new(), records, nodes })
     }
 
     /// Looks at the job. `None`: it has ended.
@@ -195,7 +208,7 @@ impl Watcher {
         self.nodes.add_to(&mut frame);
         let Frame { world_size, starting, unreadable, copies } = frame;
         let look = Look::of(&copies, starting, unreadable)?;
-        let mut snapshot = look.snapshot();
+        let mut snapshot = look.snapshot(&mut self.sites);
         self.movement.add(&look, self.seconds(), &mut snapshot);
         let stuck = live::verdict(&snapshot, self.stuck_s);
         Ok(Some(Seen { job: self.key.clone(), world_size, look, snapshot, stuck }))
@@ -221,6 +234,7 @@ impl Facts {
             rank: None,
             state: State::Init.name(),
             function: Some("MPI_Init".to_owned()),
+            call_site: None,
             communicator: None,
             sequence: None,
             since_s: None,

@@ -18,6 +18,7 @@ use mpitrace::live::{self, Job};
 use mpitrace_format::live::copy::Copied;
 use serde::{Deserialize, Serialize};
 
+use super::choice;
 use crate::output::Output;
 
 /// How long a job that is not there yet is waited for.
@@ -29,8 +30,8 @@ const LONGEST: u64 = 1 << 32;
 #[derive(Debug, Args)]
 #[command(hide = true)]
 pub struct Arguments {
-    /// The key of the job
-    key: String,
+    /// The job: its key, the first characters of it, or the batch system's number
+    job: String,
     /// Records to be copied of each rank
     records: u64,
 }
@@ -73,7 +74,7 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
     loop {
         // SAFETY: getuid has no preconditions and cannot fail.
         let jobs = live::jobs(&folders, unsafe { libc::getuid() });
-        match jobs.into_iter().find(|job| job.key == arguments.key) {
+        match jobs.into_iter().find(|job| choice::is_named(job, &arguments.job)) {
             Some(job) => {
                 was_there = true;
                 Frame::of(&job, arguments.records).write(output)?;

@@ -34,22 +34,21 @@ pub struct Way {
 
 impl Way {
     /// As the options say it, else as the batch system of the job has it. `None`: the job has no other nodes, or it is
-    /// not known how they are reached.
+    /// not known how they are reached. `job` is `None` where none of its ranks is on this node; `wanted` is the name
+    /// that was given then, and a number is Slurm's.
     ///
     /// # Errors
     /// Options that cannot be followed.
-    pub fn of(job: &Job, nodes: Option<&str>, launcher: Option<&str>) -> Result<Option<Way>> {
+    pub fn of(job: Option<&Job>, wanted: &str, nodes: Option<&str>, launcher: Option<&str>) -> Result<Option<Way>> {
         let here = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
-        let known = match nodes {
-            Some(nodes) => Some(nodes.to_owned()),
-            None if job.world_size().is_some_and(|ranks| ranks as usize > job.segments.len()) => {
-                job.metadata("job_nodes")
-            }
-            None => None,
-        };
+        let elsewhere = job.filter(|job| job.world_size().is_some_and(|ranks| ranks as usize > job.segments.len()));
+        let known = nodes.map(str::to_owned).or_else(|| elsewhere?.metadata("job_nodes"));
         let Some(known) = known else { return Ok(None) };
         let nodes = expand(&known).with_context(|| format!("--nodes {known}: not a list of nodes, as n[1-3],m5"))?;
-        let batch = job.metadata("batch_system").zip(job.metadata("job"));
+        let batch = match job {
+            Some(job) => job.metadata("batch_system").zip(job.metadata("job")),
+            None => wanted.parse::<u32>().is_ok().then(|| ("Slurm".to_owned(), wanted.to_owned())),
+        };
         Way::among(nodes, here.trim(), launcher, batch.as_ref().map(|(system, job)| (system.as_str(), job.as_str())))
     }
 
@@ -118,6 +117,11 @@ impl Nodes {
             });
         }
         Ok(nodes)
+    }
+
+    /// Whether some of the programs have not ended.
+    pub fn may_send(&mut self) -> bool {
+        self.children.iter_mut().any(|child| matches!(child.try_wait(), Ok(None)))
     }
 
     /// How many nodes have sent a look, and have not ended.
