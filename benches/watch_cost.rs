@@ -1,28 +1,30 @@
 //! What `mpitrace watch` does to the job that it looks at: `cargo bench --bench watch_cost`.
 //!
-//! Two ranks compute and call MPI_Allreduce in turn for `SECONDS` (10). `ROUNDS` (8) times, in changing order, there are
-//! three such jobs: two that run alone, and one at which `mpitrace watch` looks once a second. For some quantiles of
-//! the run times, and their mean, it shows the ratios of the second job to the first (A/A) and of the watched one to the
-//! first: median, smallest and largest of the rounds. `MPICC` and `MPIRUN` name compiler and launcher, with its options.
+//! Two ranks compute and call MPI_Allreduce in turn. The time of the job is cut into rounds (`ROUNDS`, 10) of three
+//! windows of `SECONDS` (4), in changing order: in two of them nothing looks at the job, in the third `mpitrace watch`
+//! does so once a second. For some quantiles of the run times of rank 0, and their mean, it shows the ratios of the
+//! second window to the first (A/A) and of the watched one to the first: median and quartiles of the rounds. Windows of
+//! one job are compared since jobs differ by more than that: their ranks get other processors and other memory.
+//! `MPICC` and `MPIRUN` name compiler and launcher, with its options.
 
 #[allow(dead_code, reason = "the signatures are shared with the tests")]
 #[path = "../tests/whole_programs/support/binaries.rs"]
 mod binaries;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::Duration;
 
 use mpitrace::clock::Clock;
-use mpitrace::operations::Operations;
 use mpitrace::reader::Trace;
-use mpitrace::run_time::RunTime;
-use mpitrace::statistics::median;
+use mpitrace_format::layout::OPERATION_MASK;
 
-/// Jobs of a round.
-const JOBS: [&str; 3] = ["alone", "alone again", "watched"];
-/// What is shown of the run times of a job; the last is their mean.
+/// Windows of a round: two without, one with a look a second.
+const WINDOWS: [bool; 3] = [false, false, true];
+/// Before the first window, s.
+const BEFORE_S: u64 = 2;
+/// What is shown of the run times of a window; the last is their mean.
 const SHOWN: [(&str, f64); 6] =
     [("median", 0.5), ("95 %", 0.95), ("99 %", 0.99), ("99.9 %", 0.999), ("99.99 %", 0.9999), ("mean", f64::NAN)];
 
@@ -39,81 +41,96 @@ fn main() {
     let mut compile = Command::new(&compiler);
     compile.arg("-O2").arg("-o").arg(&program).arg(root.join("benches/watch_cost.c"));
     assert!(compile.status().is_ok_and(|status| status.success()), "{compiler} does not compile an MPI program here");
-    let rounds: usize = variable("ROUNDS", "8").parse().expect("ROUNDS is a number");
-    let mut ratios: [Vec<[f64; SHOWN.len()]>; 2] = Default::default();
-    let (mut looks, mut processor_s) = (0.0, 0.0);
-    for round in 0..rounds {
-        let mut found = [[0.0; SHOWN.len()]; JOBS.len()];
-        for turn in 0..JOBS.len() {
-            let job = (round + turn) % JOBS.len();
-            let (figures, watched) = run(&program, &scratch, JOBS[job] == "watched");
-            found[job] = figures;
-            looks += watched.0;
-            processor_s += watched.1;
-        }
-        for (which, ratios) in ratios.iter_mut().enumerate() {
-            ratios.push(std::array::from_fn(|index| found[which + 1][index] / found[0][index]));
-        }
-    }
-    println!("2 ranks, {rounds} rounds ({compiler})");
-    println!("| run times | A/A: median | smallest to largest | watched/A: median | smallest to largest |");
+    let number = |name: &str, default: &str| -> u64 { variable(name, default).parse().expect("a number") };
+    let (rounds, seconds) = (number("ROUNDS", "10"), number("SECONDS", "4"));
+    let trace = scratch.join("run.mpitrace");
+    let mut job = start(&program, &trace, BEFORE_S + (rounds * seconds + 1) * WINDOWS.len() as u64);
+    sleep(Duration::from_secs(BEFORE_S));
+    let (mut looks, processor_s) = (0, children_s());
+    let rounds: Vec<[(u64, u64); WINDOWS.len()]> = (0..rounds as usize)
+        .map(|round| {
+            let mut windows = [(0, 0); WINDOWS.len()];
+            for turn in 0..WINDOWS.len() {
+                let which = (round + turn) % WINDOWS.len();
+                let watcher = WINDOWS[which].then(|| watch(&mut job));
+                let began = raw_ns();
+                sleep(Duration::from_secs(seconds));
+                windows[which] = (began, raw_ns());
+                looks += watcher.map_or(0, looks_of);
+            }
+            windows
+        })
+        .collect();
+    let processor_s = children_s() - processor_s;
+    assert!(job.wait().is_ok_and(|status| status.success()), "the job failed");
+    show(&compiler, &trace, &rounds);
+    println!("{looks} looks, {:.1} ms of processor time each", 1e3 * processor_s / looks as f64);
+    let _ = std::fs::remove_dir_all(&scratch);
+}
+
+/// The ratios of the windows of each round, by their times.
+fn show(compiler: &str, trace: &Path, rounds: &[[(u64, u64); WINDOWS.len()]]) {
+    let calls = calls(trace);
+    let ratios: Vec<[[f64; SHOWN.len()]; 2]> = rounds
+        .iter()
+        .map(|windows| {
+            let [first, others @ ..] = windows.map(|window| figures(&calls, window));
+            others.map(|other| std::array::from_fn(|index| other[index] / first[index]))
+        })
+        .collect();
+    println!("2 ranks, {} calls on rank 0, {} rounds ({compiler})", calls.len(), rounds.len());
+    println!("| run times | A/A: median | quartiles | watched/A: median | quartiles |");
     println!("|---|---|---|---|---|");
     for (index, (name, _)) in SHOWN.iter().enumerate() {
-        let cells = ratios.each_ref().map(|ratios| {
-            let mut values: Vec<f64> = ratios.iter().map(|ratios| ratios[index]).collect();
-            let middle = median(&mut values).unwrap_or(f64::NAN);
-            let [low, high] =
-                [f64::min as fn(f64, f64) -> f64, f64::max].map(|of| values.iter().copied().reduce(of).unwrap_or(middle));
+        let cells = [0, 1].map(|which| {
+            let mut values: Vec<f64> = ratios.iter().map(|ratios| ratios[which][index]).collect();
+            values.sort_by(f64::total_cmp);
+            let [low, middle, high] = [0.25, 0.5, 0.75].map(|share| quantile(&values, share));
             format!("{middle:.3} | {low:.3} to {high:.3}")
         });
         println!("| {name} | {} |", cells.join(" | "));
     }
-    println!("a look takes {:.1} ms of processor time", 1e3 * processor_s / looks);
-    let _ = std::fs::remove_dir_all(&scratch);
 }
 
-/// The figures of a job's run times, and the looks and their processor time, s.
-fn run(program: &Path, scratch: &Path, is_watched: bool) -> ([f64; SHOWN.len()], (f64, f64)) {
-    let (trace, segments) = (scratch.join("run.mpitrace"), PathBuf::from("/dev/shm"));
-    let seconds = variable("SECONDS", "10");
+/// Of sorted values.
+fn quantile(values: &[f64], share: f64) -> f64 {
+    values[((values.len() - 1) as f64 * share).round() as usize]
+}
+
+fn start(program: &Path, trace: &Path, seconds: u64) -> Child {
     let launcher = variable("MPIRUN", "mpirun.openmpi --allow-run-as-root --oversubscribe -np 2");
     let mut words = launcher.split_whitespace();
     let mut command = Command::new(words.next().expect("a launcher"));
-    command.args(words).args(["env", "MPITRACE_VERBOSE=0", "MPITRACE_CAPACITY=2000000"]);
+    command.args(words).args(["env", "MPITRACE_VERBOSE=0", "MPITRACE_CAPACITY=20000000"]);
     command.arg(format!("LD_PRELOAD={}", binaries::tracer().display()));
-    command.arg(format!("MPITRACE_OUTPUT={}", trace.display()));
-    command.arg(format!("MPITRACE_SEGMENT_DIR={}", segments.display()));
-    let mut job = command.arg(program).arg(&seconds).spawn().expect("the launcher starts");
-    let watcher = is_watched.then(|| watch(&mut job, &segments));
-    assert!(job.wait().is_ok_and(|status| status.success()), "{command:?}");
-    let watched = watcher.map_or((0.0, 0.0), looks_of);
-    let figures = figures(&trace);
-    std::fs::remove_file(&trace).expect("the trace can be removed");
-    (figures, watched)
+    command.arg(format!("MPITRACE_OUTPUT={}", trace.display())).arg("MPITRACE_SEGMENT_DIR=/dev/shm");
+    command.arg(program).arg(seconds.to_string()).spawn().expect("the launcher starts")
 }
 
-/// Starts `mpitrace watch` on a job as soon as it is there.
-fn watch(job: &mut Child, segments: &Path) -> Child {
-    let launcher = job.id().to_string();
-    loop {
-        let mut command = Command::new(binaries::companion());
-        command.args(["watch", &launcher, "--json"]).env("MPITRACE_SEGMENT_DIR", segments);
-        command.stdout(Stdio::piped()).stderr(Stdio::null()).stdin(Stdio::null());
-        let mut watcher = command.spawn().expect("mpitrace starts");
-        sleep(Duration::from_millis(300));
-        if watcher.try_wait().is_ok_and(|status| status.is_none()) {
-            return watcher;
-        }
-        assert!(job.try_wait().is_ok_and(|status| status.is_none()), "the job has ended before it was watched");
-    }
+/// Starts `mpitrace watch` on a job.
+fn watch(job: &mut Child) -> Child {
+    assert!(job.try_wait().is_ok_and(|status| status.is_none()), "the job has ended before it was watched");
+    let mut command = Command::new(binaries::companion());
+    command.args(["watch", &job.id().to_string(), "--json"]).env("MPITRACE_SEGMENT_DIR", "/dev/shm");
+    command.stdout(Stdio::piped()).stderr(Stdio::inherit()).stdin(Stdio::null());
+    command.spawn().expect("mpitrace starts")
 }
 
-/// How often a process that has ended looked, and its processor time, s.
-fn looks_of(watcher: Child) -> (f64, f64) {
-    let before = children_s();
+/// Ends a watcher; how often it looked.
+fn looks_of(mut watcher: Child) -> usize {
+    assert!(watcher.try_wait().is_ok_and(|status| status.is_none()), "mpitrace watch has ended by itself");
+    // SAFETY: a signal to a child that has not been waited for.
+    unsafe { libc::kill(watcher.id() as i32, libc::SIGINT) };
     let output = watcher.wait_with_output().expect("what it wrote");
     let values = serde_json::Deserializer::from_slice(&output.stdout).into_iter::<serde_json::Value>();
-    (values.filter(Result::is_ok).count() as f64, children_s() - before)
+    values.filter(Result::is_ok).count()
+}
+
+fn raw_ns() -> u64 {
+    let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: clock_gettime writes to `now` alone.
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC_RAW, &mut now) };
+    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
 }
 
 /// Processor time of the children that were waited for, s.
@@ -128,14 +145,30 @@ fn children_s() -> f64 {
     seconds(usage.ru_utime) + seconds(usage.ru_stime)
 }
 
-fn figures(trace: &Path) -> [f64; SHOWN.len()] {
+/// Of each call of rank 0 of the operation that has most of them: when it began, ns of CLOCK_MONOTONIC_RAW, and its run
+/// time, ns.
+fn calls(trace: &Path) -> Vec<(u64, f64)> {
     let trace = Trace::open(&[trace]).expect("a trace that can be read");
-    let (operations, clock) = (Operations::of(&trace), Clock::of(&trace));
-    let most = operations.operations.iter().max_by_key(|operation| operation.repetition.len());
-    let mut values = most.expect("an operation").run_time_values(&trace, &clock, RunTime::Local);
+    let (part, clock) = (&trace.parts[0], Clock::of(&trace));
+    let mut counts = vec![0; part.operations().len()];
+    let operation = |record: usize| (part.operation()[record] & OPERATION_MASK) as usize;
+    (0..part.records()).for_each(|record| counts[operation(record)] += 1);
+    let most = (0..counts.len()).max_by_key(|&entry| counts[entry]).expect("an operation");
+    let (clock, anchor) = (clock.of_part(0), part.info().first_anchor);
+    let call = |record: usize| {
+        let (enter, exit) = (part.enter()[record], part.exit()[record]);
+        (anchor.raw_ns + clock.duration_ns(anchor.tick, enter) as u64, clock.duration_ns(enter, exit))
+    };
+    (0..part.records()).filter(|&record| operation(record) == most).map(call).collect()
+}
+
+/// Of the calls that began in a window.
+fn figures(calls: &[(u64, f64)], (from, to): (u64, u64)) -> [f64; SHOWN.len()] {
+    let mut values: Vec<f64> =
+        calls.iter().filter(|(began, _)| (from..to).contains(began)).map(|(_, run_time)| *run_time).collect();
     values.sort_by(f64::total_cmp);
     SHOWN.map(|(_, share)| match share.is_nan() {
         true => values.iter().sum::<f64>() / values.len() as f64,
-        false => values[((values.len() - 1) as f64 * share) as usize],
+        false => quantile(&values, share),
     })
 }

@@ -15,7 +15,7 @@ mod tree;
 pub use exchange::Exchange;
 pub use live_map::live_map;
 pub use method::{Method, Synchronisation};
-pub use probes::{Widths, probe};
+pub use probes::{Repetitions, Widths, probe};
 
 use drifts::{drifts_in_turn, drifts_over_tree, top_down, with_direct_offsets};
 use mpitrace_format::layout::{ProbeEntry, SyncEntry};
@@ -50,9 +50,9 @@ pub struct Synchronised {
     pub probes: Vec<ProbeEntry>,
 }
 
-/// Runs the method. All ranks call it with the same parameters. `widths`, which all give or none, are those of earlier
-/// probes: the joint method's are repeated then until they are about as tight.
-pub fn synchronise(peers: &mut impl Peers, how: &Synchronisation, widths: Option<&Widths>) -> Synchronised {
+/// Runs the method. All ranks call it with the same parameters. With `repetitions`, which
+/// all give or none, the joint method's probes are repeated until they are about as tight as earlier ones.
+pub fn synchronise(peers: &mut impl Peers, how: &Synchronisation, repetitions: Option<&Repetitions>) -> Synchronised {
     let Synchronisation { method, fit_points, exchanges, .. } = *how;
     let map = match method {
         Method::None => None,
@@ -66,7 +66,9 @@ pub fn synchronise(peers: &mut impl Peers, how: &Synchronisation, widths: Option
         Method::Hca2 => Some(drifts_over_tree(peers, fit_points, exchanges, true)),
         Method::Hca3 | Method::H2hca => Some(top_down(peers, fit_points, exchanges)),
         Method::Linear => return Synchronised { map: None, probes: probes_in_turn(peers, exchanges) },
-        Method::Joint => return Synchronised { map: None, probes: probes_over_hypercube(peers, exchanges, widths) },
+        Method::Joint => {
+            return Synchronised { map: None, probes: probes_over_hypercube(peers, exchanges, repetitions) };
+        }
     };
     Synchronised { map, probes: Vec::new() }
 }

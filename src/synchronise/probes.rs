@@ -24,14 +24,36 @@ pub(crate) fn probes_in_turn(peers: &mut impl Peers, exchanges: u32) -> Vec<Prob
 }
 
 /// Of each peer, by its number: how far apart the bounds lay on the offset to it, ticks, where they were closest so far.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Widths(BTreeMap<u32, u64>);
 
-/// Probes whose bounds are wider by more than this factor than the closest ones so far are repeated.
-const WIDE: u64 = 2;
-/// So many times at most, with a sleep of 1 ms before the first repetition, which doubles: 63 ms in all. So ranks that
-/// shared a processor get one each where there is another.
-const REPETITIONS: u32 = 6;
+/// When probes are repeated. Before the first repetition there is a sleep of 1 ms, which doubles: so ranks that shared a
+/// processor get one each where there is another.
+#[derive(Clone, Debug)]
+pub struct Repetitions {
+    widths: Widths,
+    /// Probes whose bounds are wider by more than this factor than the closest ones so far are repeated.
+    factor: u64,
+    /// So many times.
+    most: u32,
+}
+
+impl Repetitions {
+    /// Of the last synchronisation: sleeps of 63 ms in all.
+    pub fn at_the_end(widths: Widths) -> Repetitions {
+        Repetitions { widths, factor: 2, most: 6 }
+    }
+
+    /// Of one while the program runs, which waits for it: sleeps of 3 ms in all. A message between ranks that share a
+    /// processor takes some 20 times as long as between others; the spread of quick ones is not worth a sleep.
+    pub fn while_it_runs(widths: Widths) -> Repetitions {
+        Repetitions { widths, factor: 8, most: 2 }
+    }
+
+    fn is_wide(&self, probe: &ProbeEntry) -> bool {
+        self.widths.0.get(&probe.peer).is_some_and(|known| width(probe) > known.saturating_mul(self.factor))
+    }
+}
 
 impl Widths {
     /// Takes what a synchronisation has found.
@@ -41,10 +63,6 @@ impl Widths {
             *known = width(probe).min(*known);
         }
     }
-
-    fn is_wide(&self, probe: &ProbeEntry) -> bool {
-        self.0.get(&probe.peer).is_some_and(|known| width(probe) > known.saturating_mul(WIDE))
-    }
 }
 
 fn width(probe: &ProbeEntry) -> u64 {
@@ -52,22 +70,23 @@ fn width(probe: &ProbeEntry) -> u64 {
 }
 
 /// The joint method's probes: in round k with the rank whose number differs in bit k, in both directions. The higher of
-/// the two keeps the probe. With `widths` of earlier ones it is repeated where it is wider: see [`Widths`].
+/// the two keeps the probe. It is repeated where it is wider than earlier ones: see [`Repetitions`].
 pub(crate) fn probes_over_hypercube(
     peers: &mut impl Peers,
     exchanges: u32,
-    widths: Option<&Widths>,
+    repetitions: Option<&Repetitions>,
 ) -> Vec<ProbeEntry> {
     let (rank, size) = (peers.rank(), peers.size());
     let mut probes = Vec::new();
+    // The last word, after all repetitions, is that there is no other.
+    let words = || (0..).take(repetitions.map_or(0, |repetitions| repetitions.most as usize + 1));
     let mut bit = 1;
     while bit < size {
         let other = rank ^ bit;
         if other < size {
             if rank < other {
                 be_probed(peers, other, exchanges);
-                // The last word, after all repetitions, is that there is no other.
-                for _ in (0..=REPETITIONS).filter(|_| widths.is_some()) {
+                for _ in words() {
                     if !repeats(peers, other) {
                         break;
                     }
@@ -76,8 +95,9 @@ pub(crate) fn probes_over_hypercube(
             } else {
                 let mut closest = probe_one(peers, other, exchanges);
                 let mut pause = Duration::from_millis(1);
-                for repetition in (0..=REPETITIONS).filter(|_| widths.is_some()) {
-                    let again = repetition < REPETITIONS && widths.is_some_and(|widths| widths.is_wide(&closest));
+                for repetition in words() {
+                    let is_wanted = |how: &Repetitions| repetition < how.most && how.is_wide(&closest);
+                    let again = repetitions.is_some_and(is_wanted);
                     peers.send(other, &[again.into()]);
                     if !again {
                         break;
@@ -205,14 +225,14 @@ mod tests {
     const EXCHANGES: u32 = 4;
 
     /// The probe that two ranks find, the widths of the ones before being known, and how many messages rank 1 has sent.
-    fn probed(takes: fn(usize) -> u64, widths: Option<&Widths>) -> (ProbeEntry, usize) {
+    fn probed(takes: fn(usize) -> u64, repetitions: Option<&Repetitions>) -> (ProbeEntry, usize) {
         let (to_1, from_0) = channel();
         let (to_0, from_1) = channel();
         let rank = |rank, to, from| Simulated { rank, now: Cell::new(0), sent: 0, takes, to, from };
         let (mut lower, mut higher) = (rank(0, to_1, from_1), rank(1, to_0, from_0));
         std::thread::scope(|scope| {
-            let none = scope.spawn(move || probes_over_hypercube(&mut lower, EXCHANGES, widths));
-            let found = probes_over_hypercube(&mut higher, EXCHANGES, widths);
+            let none = scope.spawn(move || probes_over_hypercube(&mut lower, EXCHANGES, repetitions));
+            let found = probes_over_hypercube(&mut higher, EXCHANGES, repetitions);
             assert!(none.join().unwrap().is_empty());
             (found[0], higher.sent)
         })
@@ -234,25 +254,40 @@ mod tests {
     #[test]
     fn probes_that_are_wider_than_earlier_ones_are_repeated() {
         let (early, once) = probed(quick, None);
-        let mut widths = Widths::default();
-        widths.note(&[early]);
-        let (tight, sent) = probed(quick, Some(&widths));
+        let how = Repetitions::at_the_end(widths_of(&early));
+        let (tight, sent) = probed(quick, Some(&how));
         assert_eq!((width(&tight), sent), (width(&early), once + 1), "none is repeated");
         let (wide, _) = probed(slow_at_first, None);
-        assert!(widths.is_wide(&wide));
-        let (last, sent) = probed(slow_at_first, Some(&widths));
-        assert!(!widths.is_wide(&last) && width(&last) == width(&early), "{last:?}");
+        assert!(how.is_wide(&wide));
+        let (last, sent) = probed(slow_at_first, Some(&how));
+        assert!(!how.is_wide(&last) && width(&last) == width(&early), "{last:?}");
         assert!(sent > 3 * once, "{sent}");
     }
 
     #[test]
     fn repetitions_end() {
         let (early, once) = probed(quick, None);
+        let widths = widths_of(&early);
+        for how in [Repetitions::at_the_end(widths.clone()), Repetitions::while_it_runs(widths)] {
+            let (last, sent) = probed(slow, Some(&how));
+            assert!(how.is_wide(&last));
+            assert_eq!(sent, (how.most as usize + 1) * (once + 1));
+        }
+    }
+
+    #[test]
+    fn only_much_wider_probes_are_repeated_while_the_program_runs() {
+        let (early, once) = probed(quick, None);
+        let (_, sent) = probed(|_| 500, Some(&Repetitions::while_it_runs(widths_of(&early))));
+        assert_eq!(sent, once + 1);
+        let (_, sent) = probed(|_| 500, Some(&Repetitions::at_the_end(widths_of(&early))));
+        assert!(sent > 2 * once, "{sent}");
+    }
+
+    fn widths_of(probe: &ProbeEntry) -> Widths {
         let mut widths = Widths::default();
-        widths.note(&[early]);
-        let (last, sent) = probed(slow, Some(&widths));
-        assert!(widths.is_wide(&last));
-        assert_eq!(sent, (REPETITIONS as usize + 1) * (once + 1));
+        widths.note(&[*probe]);
+        widths
     }
 
     /// Whatever the other says, a rank does not stay in MPI_Finalize.
@@ -263,8 +298,9 @@ mod tests {
         // Answers and questions with 5 of them to warm up, the readings, and what the questions have found.
         let once = 2 * (EXCHANGES as usize + 5) + 2;
         let mut lower = Asked { simulated: Simulated { rank: 0, now: Cell::new(0), sent: 0, takes: quick, to, from } };
-        assert!(probes_over_hypercube(&mut lower, EXCHANGES, Some(&Widths::default())).is_empty());
-        assert_eq!(lower.simulated.sent, (REPETITIONS as usize + 2) * once);
+        let how = Repetitions::at_the_end(Widths::default());
+        assert!(probes_over_hypercube(&mut lower, EXCHANGES, Some(&how)).is_empty());
+        assert_eq!(lower.simulated.sent, (how.most as usize + 2) * once);
     }
 
     /// One whose peer sends as many words as it wants, all of them 1.
@@ -297,7 +333,7 @@ mod tests {
     #[test]
     fn a_peer_that_was_not_probed_before_is_probed_once() {
         let (_, once) = probed(quick, None);
-        let (_, sent) = probed(slow, Some(&Widths::default()));
+        let (_, sent) = probed(slow, Some(&Repetitions::at_the_end(Widths::default())));
         assert_eq!(sent, once + 1);
     }
 }

@@ -5,7 +5,7 @@ use std::sync::{MutexGuard, PoisonError};
 
 use mpitrace_format::layout::sync_kind;
 use mpitrace_format::ticks::AffineMap;
-use mpitrace_synchronise::Widths;
+use mpitrace_synchronise::{Repetitions, Widths};
 
 use super::meeting::{Met, meet, patience_for_answer};
 use super::peers::Leaders;
@@ -32,16 +32,16 @@ impl Clocks {
         let Some(mut leaders) = self.lock_leaders() else { return };
         // What comes after the last synchronisation is extrapolated, and what comes before it is no better than it: its
         // probes are repeated where they are wide. The program has ended, so it does not wait for them.
-        let widths = (kind == sync_kind::FINALIZE).then(|| std::mem::take(&mut *self.lock_widths()));
-        if let Some(found) = leaders.together(kind, |leaders| self.probe(leaders, widths.as_ref())) {
+        let repetitions = (kind == sync_kind::FINALIZE).then(|| Repetitions::at_the_end(self.lock_widths().clone()));
+        if let Some(found) = leaders.together(kind, |leaders| self.probe(leaders, repetitions.as_ref())) {
             self.keep(kind, &found);
         }
     }
 
     /// Runs the method.
-    fn probe(&self, leaders: &mut Leaders, widths: Option<&Widths>) -> Found {
+    fn probe(&self, leaders: &mut Leaders, repetitions: Option<&Repetitions>) -> Found {
         let begin = leaders.clock.shown(ticks::now());
-        let found = mpitrace_synchronise::synchronise(leaders, &self.how, widths);
+        let found = mpitrace_synchronise::synchronise(leaders, &self.how, repetitions);
         let end = leaders.clock.shown(ticks::now());
         let before = published_map::get().filter(|map| *map != AffineMap::IDENTITY);
         let map = mpitrace_synchronise::live_map(leaders, &found, before.as_ref());
@@ -83,7 +83,8 @@ impl Clocks {
                 return Some(other.next);
             }
         };
-        let found = leaders.together(sync_kind::RUNNING, |leaders| self.probe(leaders, None));
+        let repetitions = Repetitions::while_it_runs(self.lock_widths().clone());
+        let found = leaders.together(sync_kind::RUNNING, |leaders| self.probe(leaders, Some(&repetitions)));
         // Probes that only some leaders have would be of no use: all keep them, or none. All are here, so the answer
         // comes.
         leaders.next_meeting();

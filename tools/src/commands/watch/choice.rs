@@ -97,8 +97,7 @@ pub fn is_named(job: &Job, wanted: &str) -> bool {
 
 /// Whether these words name the job on this node.
 pub fn fits(job: &Job, wanted: &str) -> bool {
-    is_named(job, wanted)
-        || wanted.parse().is_ok_and(|pid: u32| ancestors(job).contains(&pid))
+    is_named(job, wanted) || wanted.parse().is_ok_and(|pid: u32| ancestors(job).contains(&pid))
 }
 
 /// The processes of a job and those that have started them.

@@ -68,6 +68,7 @@ pub struct Frame {
 
 /// Writes frames until the job has ended, or no process reads them any more.
 pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
+    super::give_way();
     let folders = crate::commands::recover::usual_folders();
     let began = Instant::now();
     let mut was_there = false;
