@@ -66,5 +66,7 @@ fn suite(case: &Case) {
     // With messages counted private statuses stand in for those that the suite does not want.
     let traced = launch().trace().set("MPITRACE_EVENTS", "messages").run();
     traced.same_as(&plain);
-    assert!(traced.trace.info().records > 1000, "the suite's calls are recorded");
+    let info = traced.trace.info_of_all();
+    assert!(info.records > 1000, "the suite's calls are recorded");
+    assert!(info.mismatches.is_empty(), "all of its calls belong together: {:#?}", info.mismatches);
 }

@@ -62,7 +62,12 @@ pub fn snapshot(
         now
     });
     let ranks = ranks.collect();
-    Snapshot { ranks, communicators: communicators(trace, operations), mismatches: mismatches(operations) }
+    Snapshot {
+        ranks,
+        world_size: trace.world_size,
+        communicators: communicators(trace, operations),
+        mismatches: mismatches(operations),
+    }
 }
 
 /// What the threads of a rank do.

@@ -5,6 +5,8 @@
 pub struct Snapshot {
     /// In the order of their ranks; those that are known.
     pub ranks: Vec<RankNow>,
+    /// How many ranks MPI_COMM_WORLD has.
+    pub world_size: u32,
     /// By number.
     pub communicators: Vec<CommunicatorNow>,
     /// Calls that may not belong together, among those that are known.
@@ -140,6 +142,11 @@ impl RankNow {
 }
 
 impl Snapshot {
+    /// Whether there are ranks of which nothing is known, as on nodes that were not looked at.
+    pub fn has_unseen(&self) -> bool {
+        self.ranks.len() < self.world_size as usize
+    }
+
     /// The ranks that have not begun the call in which this one waits, ascending.
     pub fn missing(&self, rank: u32, wait: Wait) -> Vec<u32> {
         let (Some(communicator), Some(sequence)) = (wait.communicator, wait.sequence) else {

@@ -65,7 +65,9 @@ pub fn verdict(snapshot: &Snapshot, stuck_s: f64) -> Option<Stuck> {
     let graph = Graph::of(snapshot, stuck_s);
     let mut waiting: Vec<u32> = graph.waiting().collect();
     waiting.sort_by(|one, other| graph.unmoved(*other).total_cmp(&graph.unmoved(*one)));
-    waiting.into_iter().find_map(|rank| graph.cause_of(rank)).or_else(|| graph.cause_without_collectives())
+    let found = waiting.into_iter().find_map(|rank| graph.cause_of(rank)).or_else(|| graph.cause_without_collectives());
+    // A rank that is not seen may be the one that the call waits for, and may be computing.
+    found.filter(|stuck| stuck.kind != Kind::PointToPoint || !snapshot.has_unseen())
 }
 
 /// Whether a rank is where it makes no collective call any more.

@@ -45,7 +45,8 @@ fn job(ranks: Vec<RankNow>, begun: &[u64], on_other: &[u64]) -> Snapshot {
         members: (0..).zip(begun.iter().copied()).collect(),
     };
     let communicators = vec![communicator("MPI_COMM_WORLD", begun), communicator("other", on_other)];
-    Snapshot { ranks, communicators, mismatches: Vec::new() }
+    let world_size = ranks.len() as u32;
+    Snapshot { ranks, world_size, communicators, mismatches: Vec::new() }
 }
 
 /// Rank 3 has not come to the eighth call, in which the others are.
@@ -108,6 +109,17 @@ fn a_rank_in_a_receive_may_wait_for_one_that_moves() {
     assert_eq!(verdict(&snapshot, STUCK_S), None);
     snapshot.ranks[2] = RankNow { uses_processor: Some(true), ..rank(2, State::Computing) };
     assert_found(&snapshot, Kind::EndlessLoop, &[2], Some((WORLD, 7)));
+}
+
+/// Rank 3 may wait for a rank of a node that was not looked at.
+#[test]
+fn a_rank_in_a_receive_is_no_cause_while_others_are_not_seen() {
+    let mut snapshot = without_3(in_receive(3));
+    assert_found(&snapshot, Kind::PointToPoint, &[3], Some((WORLD, 7)));
+    snapshot.world_size = 5;
+    assert_eq!(verdict(&snapshot, STUCK_S), None);
+    snapshot.ranks[3] = rank(3, State::Dead);
+    assert_found(&snapshot, Kind::DeadRank, &[3], Some((WORLD, 7)));
 }
 
 #[test]

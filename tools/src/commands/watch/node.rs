@@ -22,7 +22,7 @@ use super::choice;
 use crate::output::Output;
 
 /// How long a job that is not there yet is waited for.
-const PATIENCE: Duration = Duration::from_secs(5);
+const PATIENCE: Duration = super::PATIENCE;
 /// No node contributes more.
 const LONGEST: u64 = 1 << 32;
 
