@@ -32,7 +32,7 @@ pub fn processes() -> Vec<Process> {
         let z = autoregressive(length, 0.95, random, normal);
         z.iter().map(|z| (0.07 * z + 0.07 * normal(random)).exp()).collect()
     }));
-    // Gamma marginals: each value shares a random part of the one before (Lewis, 1982).
+    // Gamma marginals: each value shares a random part of the one before (Lewis, McKenzie & Hugus 1989).
     all.push(dependent("gamma, AR .9", Kind::Autoregressive, 9.0, |length, random| {
         let z = [(); 3].map(|()| autoregressive(length, 0.9_f64.sqrt(), random, normal));
         (0..length).map(|i| 0.85 + 0.05 * z.iter().map(|z| z[i] * z[i]).sum::<f64>()).collect()
