@@ -24,8 +24,9 @@ for which in "$@"; do
         fi
         if [ $code = 2 ]; then sleep 0.3; fi
     done
-    # All ranks at once: Slurm would let a stopped one go on first, and MPI would end those whose peers have gone.
-    for node in n1 n2 n3; do at $node pkill -KILL '^broken-' & done
+    # All ranks at once, whose processes are seen from here: Slurm would let a stopped one go on first, and MPI would end
+    # those whose peers have gone.
+    pkill -KILL '^broken-' || true
     while [ -n "$(squeue -h -n "$which" 2>/dev/null)" ]; do
         scancel --signal=KILL --name="$which" 2>/dev/null || true
         sleep 0.3
