@@ -18,7 +18,7 @@ use crate::clock::Clock;
 use crate::operations::Operations;
 use crate::reader::Trace;
 
-/// A job of which at least one process lives on this node.
+/// A job that has live records on this node.
 #[derive(Debug)]
 pub struct Job {
     /// The key by which the ranks of one launch know each other, in the names of their files.
@@ -27,6 +27,8 @@ pub struct Job {
     pub segments: Vec<Segment>,
     /// The processes that are in `MPI_Init` and have no rank yet.
     pub starting: Vec<u32>,
+    /// Whether one of its processes lives on this node.
+    pub lives: bool,
 }
 
 /// A job at one moment.
@@ -59,6 +61,13 @@ pub struct Copy {
 
 /// The jobs of the user `uid` that run on this node, by their keys.
 pub fn jobs(folders: &[PathBuf], uid: u32) -> Vec<Job> {
+    let mut jobs = with_records(folders, uid);
+    jobs.retain(|job| job.lives);
+    jobs
+}
+
+/// The same with those of which only records are left here: their processes may live on other nodes.
+pub fn with_records(folders: &[PathBuf], uid: u32) -> Vec<Job> {
     let mut by_key: BTreeMap<String, Vec<Segment>> = BTreeMap::new();
     for segment in live::segments(folders, uid) {
         by_key.entry(segment.job_key().unwrap_or_default().to_owned()).or_default().push(segment);
@@ -77,9 +86,10 @@ pub fn jobs(folders: &[PathBuf], uid: u32) -> Vec<Job> {
         starting.extend(without_rank);
         starting.sort_unstable();
         starting.dedup();
-        (lives || !starting.is_empty()).then_some(Job { key, segments, starting })
+        let lives = lives || !starting.is_empty();
+        Job { key, segments, starting, lives }
     };
-    by_key.into_iter().filter_map(job).collect()
+    by_key.into_iter().map(job).collect()
 }
 
 /// Of several segments of one rank, as an earlier job of the same key may have left them, the one of the living process,

@@ -13,7 +13,7 @@ pub mod verdict;
 #[cfg(test)]
 mod verdict_tests;
 
-pub use look::{Job, Look, jobs};
+pub use look::{Job, Look, jobs, with_records};
 pub use movement::Movement;
 pub use snapshot::{Snapshot, State};
 pub use verdict::{Kind, Stuck, verdict};

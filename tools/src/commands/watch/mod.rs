@@ -210,13 +210,16 @@ impl Watcher {
     /// Looks at the job. `None`: it has ended.
     fn look(&mut self) -> Result<Option<Seen>> {
         // SAFETY: getuid has no preconditions and cannot fail.
-        let jobs = live::jobs(&self.folders, unsafe { libc::getuid() });
+        let jobs = live::with_records(&self.folders, unsafe { libc::getuid() });
         let mut frame = match jobs.iter().find(|job| job.key == self.key) {
             Some(job) => Frame::of(job, self.records),
             None if self.nodes.seen() > 0 => Frame::default(),
             None => return Ok(None),
         };
         self.nodes.add_to(&mut frame);
+        if !frame.lives() {
+            return Ok(None);
+        }
         let Frame { world_size, starting, unreadable, copies } = frame;
         let look = Look::of(&copies, starting, unreadable)?;
         let mut snapshot = look.snapshot(&mut self.sites);

@@ -74,7 +74,7 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
     let mut was_there = false;
     loop {
         // SAFETY: getuid has no preconditions and cannot fail.
-        let jobs = live::jobs(&folders, unsafe { libc::getuid() });
+        let jobs = live::with_records(&folders, unsafe { libc::getuid() });
         match jobs.into_iter().find(|job| choice::is_named(job, &arguments.job)) {
             Some(job) => {
                 was_there = true;
@@ -93,6 +93,11 @@ impl Frame {
     pub fn of(job: &Job, records: u64) -> Frame {
         let (copies, unreadable) = job.copies(records);
         Frame { world_size: job.world_size(), starting: job.starting.clone(), unreadable, copies }
+    }
+
+    /// Whether a process of the job is known to live.
+    pub fn lives(&self) -> bool {
+        !self.starting.is_empty() || self.copies.iter().any(|copy| matches!(copy.seen, Seen::Lives(_)))
     }
 
     fn write(&self, output: &mut dyn Write) -> Result<()> {
