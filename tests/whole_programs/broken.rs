@@ -298,7 +298,7 @@ pub fn assert_mismatch(found: &[Mismatch], kind: &str, ranks: &[u32]) {
 fn line_of_the_others(case: &Case) {
     let source = fs::read_to_string(crate::support::build::source("broken.c")).expect("the source");
     let called = "if (world_rank == 1) for_ever();\n    MPI_Allreduce";
-    let line = source[..source.find(called).expect("the call")].lines().count() + 2;
+    let line = source[..source.find(called).expect("the call")].lines().count() + 1;
     let program = &programs::MISSING;
     let launch = case.launch(program.ranks, "broken.c").arg(program.which).trace().set("MPITRACE_CALLSITE", "1");
     let mut running = launch.start();
