@@ -193,7 +193,7 @@ fn step(case: &Case) {
 }
 
 fn killed(case: &Case) {
-    ticking(case, 2, 400, TWO, &[], "kill");
+    ticking(case, 2, 400, TWO, &[("MPITRACE_RESYNC", "0")], "kill");
     let trace = case.recover();
     let clock = trace.clock().1;
     assert_eq!((clock.method.as_str(), clock.domains.len(), clock.synchronisations), ("joint", 2, 1));

@@ -22,14 +22,12 @@ struct Known {
     fingerprint: u64,
     /// When it was first seen so, s.
     since: f64,
-    /// Processor time at the last look, ns.
-    ran_ns: u64,
     /// When the last look was, s.
     looked: f64,
     calls: u64,
     calls_per_s: Option<f64>,
     /// It was on a processor, or ready for one, at each look since then. How much it ran says less: on a busy machine a
-    /// rank that loops waits for its processor most of the time.
+    /// rank that loops waits for its processor most of the time, and two looks may have the same copy of another node.
     is_ready: bool,
     uses_processor: Option<bool>,
     /// It was seen to be another way before.
@@ -55,14 +53,10 @@ impl Movement {
             // What changes whenever the rank begins or ends a call of MPI.
             let moved = words.chain(own).chain([calls, info.state.into(), part.last_tick()]);
             let fingerprint = moved.fold(0, mix);
-            let (ran_ns, is_ready) = match seen {
-                Seen::Lives(process) => (process.ran_ns(), !process.sleeps()),
-                _ => (0, false),
-            };
+            let is_ready = matches!(seen, Seen::Lives(process) if !process.sleeps());
             let new = Known {
                 fingerprint,
                 since: now,
-                ran_ns,
                 looked: now,
                 calls,
                 calls_per_s: None,
@@ -81,7 +75,7 @@ impl Movement {
                         calls_per_s: Some(calls.saturating_sub(before.calls) as f64 / (now - before.looked).max(1e-9)),
                         is_ready,
                         has_moved: before.has_moved || !stands,
-                        uses_processor: Some(is_ready && ran_ns > before.ran_ns),
+                        uses_processor: Some(is_ready),
                         ..new
                     }
                 }

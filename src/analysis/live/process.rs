@@ -20,8 +20,6 @@ pub struct Task {
     /// One of the letters of proc(5): `R` on a processor or ready for one, `S` and `D` waiting, `T` stopped, `t` stopped
     /// by a debugger, `Z` ended.
     pub state: char,
-    /// Time on a processor so far, ns.
-    pub ran_ns: u64,
     /// The function of the kernel that it waits in, where the kernel says it.
     pub waits_in: Option<String>,
 }
@@ -54,11 +52,6 @@ impl Process {
     pub fn sleeps(&self) -> bool {
         !self.threads.is_empty() && self.threads.iter().all(|thread| matches!(thread.state, 'S' | 'D'))
     }
-
-    /// Time on a processor of all its threads, ns.
-    pub fn ran_ns(&self) -> u64 {
-        self.threads.iter().map(|thread| thread.ran_ns).sum()
-    }
 }
 
 impl Task {
@@ -67,17 +60,10 @@ impl Task {
         let stat = fs::read_to_string(format!("{folder}/stat")).ok()?;
         // The name, in parentheses, may have any characters.
         let (_, behind) = stat.rsplit_once(") ")?;
-        let fields: Vec<&str> = behind.split_ascii_whitespace().collect();
-        let state = fields.first()?.chars().next()?;
-        let schedstat = fs::read_to_string(format!("{folder}/schedstat")).unwrap_or_default();
-        let exact = schedstat.split_ascii_whitespace().next().and_then(|ns| ns.parse().ok());
-        // utime and stime, fields 14 and 15 of the whole line, in ticks of 10 ms.
-        let ticks =
-            || -> Option<u64> { Some(fields.get(11)?.parse::<u64>().ok()? + fields.get(12)?.parse::<u64>().ok()?) };
-        let ran_ns = exact.filter(|&ns: &u64| ns > 0).or_else(|| Some(ticks()? * 10_000_000)).unwrap_or(0);
+        let state = behind.chars().next()?;
         let waits_in =
             fs::read_to_string(format!("{folder}/wchan")).ok().filter(|name| !name.is_empty() && name != "0");
-        Some(Task { tid, state, ran_ns, waits_in })
+        Some(Task { tid, state, waits_in })
     }
 }
 
@@ -89,7 +75,7 @@ mod tests {
     fn this_process_lives_and_one_of_an_impossible_number_does_not() {
         let own = std::process::id();
         let process = Process::read(own, &[]).unwrap();
-        assert!(process.ran_ns() > 0 && !process.is_stopped(), "{process:?}");
+        assert!(!process.threads.is_empty() && !process.is_stopped(), "{process:?}");
         assert_eq!(Process::read(u32::MAX, &[]), None);
         let unseen = Process::default();
         assert!(!unseen.is_stopped() && !unseen.sleeps(), "nothing is known of its threads");

@@ -54,8 +54,8 @@ struct RankHead {
     process: Option<(u32, Vec<TaskHead>)>,
 }
 
-/// A thread: its number, its state, its processor time in ns, and what it waits in.
-type TaskHead = (u32, char, u64, Option<String>);
+/// A thread: its number, its state, and what it waits in.
+type TaskHead = (u32, char, Option<String>);
 
 /// What a node contributes.
 #[derive(Debug, Default)]
@@ -153,11 +153,11 @@ impl Frame {
 }
 
 fn head(task: &Task) -> TaskHead {
-    (task.tid, task.state, task.ran_ns, task.waits_in.clone())
+    (task.tid, task.state, task.waits_in.clone())
 }
 
-fn task((tid, state, ran_ns, waits_in): TaskHead) -> Task {
-    Task { tid, state, ran_ns, waits_in }
+fn task((tid, state, waits_in): TaskHead) -> Task {
+    Task { tid, state, waits_in }
 }
 
 #[cfg(test)]
@@ -166,8 +166,7 @@ mod tests {
 
     #[test]
     fn a_frame_comes_as_it_was_written() {
-        let process =
-            Process { pid: 7, threads: vec![Task { tid: 8, state: 'S', ran_ns: 9, waits_in: Some("x".into()) }] };
+        let process = Process { pid: 7, threads: vec![Task { tid: 8, state: 'S', waits_in: Some("x".into()) }] };
         let copy = |seen| Copy { copied: Copied::of_bytes("a".into(), &[5; 24]), seen };
         let frame = Frame {
             world_size: Some(4),
