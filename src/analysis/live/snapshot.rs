@@ -167,6 +167,12 @@ impl Snapshot {
         }
     }
 
+    /// Whether not all ranks that take part in a call are known.
+    pub fn has_unknown_members(&self, wait: Wait) -> bool {
+        let communicator = wait.communicator.and_then(|index| self.communicators.get(index));
+        communicator.is_some_and(|communicator| communicator.members.len() < communicator.size as usize)
+    }
+
     /// The name of a communicator of this snapshot.
     pub fn name(&self, communicator: Option<usize>) -> Option<&str> {
         communicator.and_then(|index| self.communicators.get(index)).map(|communicator| communicator.name.as_str())

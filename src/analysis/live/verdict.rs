@@ -114,7 +114,15 @@ impl<'s> Graph<'s> {
 
     /// Whether a rank that others wait for waits itself, for ranks that may come. One in Finalize does not come.
     fn goes_on_waiting(&self, rank: u32) -> bool {
-        self.ranks.get(&rank).is_some_and(|now| now.state != State::Finalize) && self.waits_for(rank).next().is_some()
+        self.ranks.get(&rank).is_some_and(|now| now.state != State::Finalize)
+            && (self.waits_for(rank).next().is_some() || self.waits_for_unknown(rank))
+    }
+
+    /// Whether it waits on a communicator of which not all members are known: those may be in the call still that makes
+    /// it.
+    fn waits_for_unknown(&self, rank: u32) -> bool {
+        let mut waits = self.missing.get(&rank).into_iter().flatten();
+        waits.any(|(wait, _)| self.snapshot.has_unknown_members(*wait))
     }
 
     /// All ranks that this one waits for, directly or through others.

@@ -111,6 +111,18 @@ fn a_rank_in_a_receive_may_wait_for_one_that_moves() {
     assert_found(&snapshot, Kind::EndlessLoop, &[2], Some((WORLD, 7)));
 }
 
+/// Rank 2 waits on a communicator that another member has not left the making of.
+#[test]
+fn a_rank_that_waits_for_unknown_members_is_no_cause() {
+    let ranks = vec![inside(0, WORLD, 7), inside(1, WORLD, 7), inside(2, OTHER, 3)];
+    let mut snapshot = job(ranks, &[8, 8, 7], &[0; 3]);
+    snapshot.communicators[OTHER].members = vec![(2, 4)];
+    snapshot.communicators[OTHER].size = 2;
+    assert_eq!(verdict(&snapshot, STUCK_S), None);
+    snapshot.communicators[OTHER].size = 1;
+    assert_found(&snapshot, Kind::MissingRank, &[2], Some((WORLD, 7)));
+}
+
 /// Rank 3 may wait for a rank of a node that was not looked at.
 #[test]
 fn a_rank_in_a_receive_is_no_cause_while_others_are_not_seen() {
