@@ -1,7 +1,7 @@
 //! The methods that leave probes, out of which the clocks are found after the run: `linear` and `joint`.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use mpitrace_format::layout::ProbeEntry;
 use mpitrace_format::ticks::AffineMap;
@@ -37,6 +37,10 @@ pub struct Repetitions {
     /// So many times.
     most: u32,
 }
+
+/// A probe that takes longer is not repeated: the leaders wait for each other, and a message among busy processes takes
+/// up to some milliseconds.
+const LONG: Duration = Duration::from_millis(50);
 
 impl Repetitions {
     /// Of the last synchronisation: sleeps of 63 ms in all.
@@ -93,10 +97,13 @@ pub(crate) fn probes_over_hypercube(
                     be_probed(peers, other, exchanges);
                 }
             } else {
+                let began = Instant::now();
                 let mut closest = probe_one(peers, other, exchanges);
+                // Where a probe takes so long there are more processes than processors: a sleep would not help.
+                let is_quick = began.elapsed() < LONG;
                 let mut pause = Duration::from_millis(1);
                 for repetition in words() {
-                    let is_wanted = |how: &Repetitions| repetition < how.most && how.is_wide(&closest);
+                    let is_wanted = |how: &Repetitions| is_quick && repetition < how.most && how.is_wide(&closest);
                     let again = repetitions.is_some_and(is_wanted);
                     peers.send(other, &[again.into()]);
                     if !again {

@@ -31,10 +31,6 @@ const GROWTH: u64 = 8;
 /// late by no more than that where calls become twice as slow: the time between two decides how exactly a rate that
 /// changes is followed.
 const LAST_PART: u64 = 4;
-/// The first synchronisations after that of Init come after these parts of the interval. The one of Init may have wide
-/// bounds, where ranks have only just been started and share processors; and at the beginning of a run it is not known
-/// how the rate was before. The error there grows with the square of the time to the next synchronisation.
-const FIRST_PARTS: [u64; 2] = [16, 4];
 
 impl Schedule {
     pub fn new(seconds: f64, hz: f64) -> Schedule {
@@ -62,23 +58,15 @@ impl Schedule {
         plan
     }
 
-    /// Ticks from the last synchronisation to the next.
-    fn interval(&self) -> u64 {
-        // That of Init has number 0.
-        let running = self.index.saturating_sub(1) as usize;
-        self.interval / FIRST_PARTS.get(running).copied().unwrap_or(1)
-    }
-
     fn plan_at(&self, calls: u64, now: u64) -> Plan {
-        let interval = self.interval();
         let elapsed = now.wrapping_sub(self.last_sync);
         // A meeting that comes a little early is as good as one that comes late.
-        let sync = elapsed >= interval - interval / 8;
-        let left = if sync { interval } else { interval - elapsed };
+        let sync = elapsed >= self.interval - self.interval / 8;
+        let left = if sync { self.interval } else { self.interval - elapsed };
         let (met_calls, met_at) = self.met;
         let per_call = now.wrapping_sub(met_at) / (calls - met_calls).max(1);
         // Calls may become slower: the leaders meet half way, and half way again, while much is left.
-        let left = if left > interval / LAST_PART { left / 2 } else { left };
+        let left = if left > self.interval / LAST_PART { left / 2 } else { left };
         let ahead = (left / per_call.max(1)).clamp(1, (calls * GROWTH).max(FIRST));
         Plan { next: calls + ahead, now: sync }
     }
@@ -106,7 +94,7 @@ mod tests {
 
     /// The same with calls whose times these are.
     fn syncs_at(time: impl Fn(u64) -> u64, until: u64) -> Vec<u64> {
-        let mut schedule = Schedule { interval: 1_000_000, index: 1, last_sync: 0, met: (0, 0) };
+        let mut schedule = Schedule { interval: 1_000_000, index: 0, last_sync: 0, met: (0, 0) };
         let (mut next, mut synced) = (FIRST, Vec::new());
         while time(next) < until {
             let now = time(next);
@@ -114,7 +102,7 @@ mod tests {
             schedule.met = (next, now);
             if plan.now {
                 synced.push(now);
-                (schedule.last_sync, schedule.index) = (now, schedule.index + 1);
+                schedule.last_sync = now;
             }
             next = plan.next;
         }
@@ -124,18 +112,9 @@ mod tests {
     #[test]
     fn quick_calls_are_synchronised_every_interval() {
         let synced = syncs(10, 10_000_000);
-        assert!((10..=13).contains(&synced.len()), "{synced:?}");
-        let gaps = synced[FIRST_PARTS.len() - 1..].windows(2).map(|pair| pair[1] - pair[0]);
+        assert!((9..=11).contains(&synced.len()), "{synced:?}");
+        let gaps = synced.windows(2).map(|pair| pair[1] - pair[0]);
         assert!(gaps.clone().all(|gap| (870_000..=1_000_100).contains(&gap)), "{:?}", gaps.collect::<Vec<_>>());
-    }
-
-    #[test]
-    fn the_first_synchronisations_come_soon() {
-        for per_call in [10, 1000] {
-            let synced = syncs(per_call, 10_000_000);
-            assert!(synced[0] <= 1_000_000 / 16 + 8 * per_call, "{synced:?}");
-            assert!(synced[1] - synced[0] <= 1_000_000 / 4 + 8 * per_call, "{synced:?}");
-        }
     }
 
     #[test]
