@@ -36,22 +36,23 @@ pub struct Repetitions {
     factor: u64,
     /// So many times.
     most: u32,
+    /// A probe that takes longer is not repeated.
+    longest: Duration,
 }
 
-/// A probe that takes longer is not repeated: the leaders wait for each other, and a message among busy processes takes
-/// up to some milliseconds.
+/// Where a probe takes longer there are more processes than processors: a sleep would not help, and the program waits.
 const LONG: Duration = Duration::from_millis(50);
 
 impl Repetitions {
     /// Of the last synchronisation: sleeps of 63 ms in all.
     pub fn at_the_end(widths: Widths) -> Repetitions {
-        Repetitions { widths, factor: 2, most: 6 }
+        Repetitions { widths, factor: 2, most: 6, longest: Duration::MAX }
     }
 
     /// Of one while the program runs, which waits for it: sleeps of 3 ms in all. A message between ranks that share a
     /// processor takes some 20 times as long as between others; the spread of quick ones is not worth a sleep.
     pub fn while_it_runs(widths: Widths) -> Repetitions {
-        Repetitions { widths, factor: 8, most: 2 }
+        Repetitions { widths, factor: 8, most: 2, longest: LONG }
     }
 
     fn is_wide(&self, probe: &ProbeEntry) -> bool {
@@ -99,11 +100,11 @@ pub(crate) fn probes_over_hypercube(
             } else {
                 let began = Instant::now();
                 let mut closest = probe_one(peers, other, exchanges);
-                // Where a probe takes so long there are more processes than processors: a sleep would not help.
-                let is_quick = began.elapsed() < LONG;
+                let took = began.elapsed();
                 let mut pause = Duration::from_millis(1);
                 for repetition in words() {
-                    let is_wanted = |how: &Repetitions| is_quick && repetition < how.most && how.is_wide(&closest);
+                    let is_wanted =
+                        |how: &Repetitions| took < how.longest && repetition < how.most && how.is_wide(&closest);
                     let again = repetitions.is_some_and(is_wanted);
                     peers.send(other, &[again.into()]);
                     if !again {
