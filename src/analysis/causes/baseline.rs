@@ -1,0 +1,108 @@
+//! What is usual in the repetitions of the fastest mode, rank by rank.
+
+use std::ops::Range;
+
+use super::attribute::{Evidence, Key, Sorted, Tally};
+use crate::account::walk::{Step, Walk};
+use crate::account::{Late, Parts};
+use crate::parallel;
+use crate::statistics::median;
+
+/// What is usual, and what happens steadily.
+pub(super) struct Baseline {
+    /// Repetitions.
+    pub count: usize,
+    /// The time of all ranks in these calls, ns.
+    pub run_ns: f64,
+    /// The mean time in the call, for each member, ns.
+    pub mean_run_ns: Vec<f64>,
+    /// The median communication of each member, ns.
+    pub communication_ns: Vec<f64>,
+    /// What the others wait for each member, all together, the median, ns.
+    pub waiting_ns: Vec<f64>,
+    /// All waiting for each member.
+    pub late: Vec<Late>,
+    /// Time off the processor, by what happened.
+    pub off: Vec<(Key, Tally)>,
+}
+
+/// What some of the repetitions give.
+struct Piece {
+    run_ns: Vec<f64>,
+    /// Of each member, repetition by repetition.
+    communication: Vec<Vec<f32>>,
+    /// Of each member, in the repetitions in which another one waited for it.
+    waiting: Vec<Vec<f32>>,
+    late: Vec<Late>,
+    off: Evidence,
+}
+
+impl Baseline {
+    /// `None`: there is no such repetition.
+    pub fn of(walk: &Walk, sorted: &Sorted) -> Option<Baseline> {
+        let rows = &sorted.steady;
+        let members = walk.members.len();
+        let pieces = parallel::map(parallel::pieces(rows.len()), |piece: Range<usize>| Piece::of(walk, &rows[piece]));
+        let mut all = Piece::empty(members);
+        pieces.into_iter().for_each(|piece| all.append(piece));
+        let count = rows.len();
+        let of_members = |columns: Vec<Vec<f32>>| -> Option<Vec<f64>> {
+            columns.into_iter().map(|column| usual(column, count)).collect()
+        };
+        Some(Baseline {
+            count,
+            run_ns: all.run_ns.iter().sum(),
+            mean_run_ns: all.run_ns.iter().map(|sum| sum / count as f64).collect(),
+            communication_ns: of_members(all.communication)?,
+            waiting_ns: of_members(all.waiting)?,
+            late: all.late,
+            off: all.off.into_sorted(),
+        })
+    }
+}
+
+/// The median of so many values, of which those that are not listed are 0. `None`: of none.
+fn usual(column: Vec<f32>, count: usize) -> Option<f64> {
+    let mut values: Vec<f64> = column.into_iter().map(f64::from).collect();
+    values.resize(count.max(values.len()), 0.0);
+    median(&mut values)
+}
+
+impl Piece {
+    fn empty(members: usize) -> Piece {
+        Piece {
+            run_ns: vec![0.0; members],
+            communication: vec![Vec::new(); members],
+            waiting: vec![Vec::new(); members],
+            late: vec![Late::default(); members],
+            off: Evidence::default(),
+        }
+    }
+
+    fn of(walk: &Walk, rows: &[usize]) -> Piece {
+        let mut piece = Piece::empty(walk.members.len());
+        let mut step: Step = walk.step();
+        for &row in rows {
+            step.look(row);
+            for (at, Parts { run_time, communication, .. }) in step.parts.iter().enumerate() {
+                piece.run_ns[at] += run_time;
+                // 7 digits are enough to be held against a median.
+                piece.communication[at].push(*communication as f32);
+            }
+            for &(at, late) in &step.late {
+                piece.waiting[at].push(late.waiting_ns as f32);
+                piece.late[at] += late;
+            }
+            piece.off.off_processor(walk, &step, row, |late| late);
+        }
+        piece
+    }
+
+    fn append(&mut self, other: Piece) {
+        self.run_ns.iter_mut().zip(other.run_ns).for_each(|(sum, more)| *sum += more);
+        self.communication.iter_mut().zip(other.communication).for_each(|(all, more)| all.extend(more));
+        self.waiting.iter_mut().zip(other.waiting).for_each(|(all, more)| all.extend(more));
+        self.late.iter_mut().zip(other.late).for_each(|(sum, more)| *sum += more);
+        self.off.merge(other.off);
+    }
+}
