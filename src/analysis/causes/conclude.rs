@@ -109,12 +109,13 @@ pub(super) fn causes(table: Table, baseline: &Baseline, ranks: &[u32], counted: 
             of_group.push(counted.cause(repetitions, ns, extra_ns, count));
         }
         found.causes.extend(of_group.into_iter().filter(|cause| cause.ns > 0.0 && cause.share >= NAMED));
+        let rest = rest.max(0.0);
         found.groups.push(GroupTime {
             repetitions,
             count,
             run_ns: group.run_ns,
             extra_ns,
-            unexplained_ns: rest.max(0.0),
+            unexplained_ns: rest,
             untimed_ns: group.untimed_ns.min(rest),
             unsplit_ns: group.unsplit_ns.min(rest),
         });

@@ -64,24 +64,26 @@ pub struct GroupTimeFacts {
 
 /// All causes.
 pub fn facts(causes: &Causes) -> Vec<CauseFacts<'_>> {
-    let of = |cause| {
-        let &Cause { kind, rank, ref counter, repetitions, ns, most_ns, share, count, late, p } = cause;
+    causes.causes.iter().map(CauseFacts::of).collect()
+}
+
+impl<'c> CauseFacts<'c> {
+    fn of(cause: &'c Cause) -> CauseFacts<'c> {
         CauseFacts {
-            kind: kind.name(),
-            rank,
-            counter: counter.as_deref(),
-            group: repetitions.name(),
-            peak_ns: peak(repetitions),
-            seconds: ns / NS,
-            seconds_most: most_ns / NS,
-            share,
-            repetitions: count,
-            p,
+            kind: cause.kind.name(),
+            rank: cause.rank,
+            counter: cause.counter.as_deref(),
+            group: cause.repetitions.name(),
+            peak_ns: peak(cause.repetitions),
+            seconds: cause.ns / NS,
+            seconds_most: cause.most_ns / NS,
+            share: cause.share,
+            repetitions: cause.count,
+            p: cause.p,
             because: cause.because().map(because),
-            late: late.map(LateFacts::of),
+            late: cause.late.map(LateFacts::of),
         }
-    };
-    causes.causes.iter().map(of).collect()
+    }
 }
 
 /// All groups.

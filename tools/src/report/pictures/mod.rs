@@ -7,6 +7,7 @@ mod marks;
 mod overlay;
 mod run_times;
 mod sheet;
+mod timeline;
 
 use std::path::Path;
 
@@ -97,12 +98,14 @@ fn plots(fingerprint: &Fingerprint) -> Vec<(String, Draw<'_>)> {
     plots
 }
 
+/// The name of the picture of all ranks over the whole run.
+const TIMELINE: &str = "timeline";
+
 /// The name of the sheet that holds an operation's numbers and its most telling plots.
 const SHEET: &str = "fingerprint";
 
 /// Writes the pictures of all operations into a folder, or one kind of plot alone.
 pub fn write(report: &Report, time: RunTime, folder: &Path, only: Option<&str>, format: &Format) -> Result<()> {
-    let (width, height) = format.size;
     make_folder(folder)?;
     let wanted = |name: &str| only.is_none_or(|only| only == name);
     for fingerprint in &report.fingerprints {
@@ -112,12 +115,9 @@ pub fn write(report: &Report, time: RunTime, folder: &Path, only: Option<&str>, 
         let start = format!("{}-{}{bytes}", subject.operation, plain(&subject.function));
         for (name, draw) in plots(fingerprint) {
             if wanted(&name) {
-                let mut scene = Scene::new(width, height, format!("{}: {name}", subject.title()));
                 let of_operation = || format!("{}, {}", subject.title(), subject.layout());
                 let title = format.title.clone().unwrap_or_else(of_operation);
-                let top = if title.is_empty() { 0.0 } else { 20.0 };
-                scene.text((8.0, 16.0), Anchor::Start, 11.0, FAINT, title);
-                let room = Area { left: 0.0, top, width, height: height - top };
+                let (mut scene, room) = titled(format, format!("{}: {name}", subject.title()), title);
                 draw(&view, &mut scene, room);
                 write_all(folder, &format!("{start}-{name}"), &scene)?;
             }
@@ -126,7 +126,22 @@ pub fn write(report: &Report, time: RunTime, folder: &Path, only: Option<&str>, 
             write_all(folder, &format!("{start}-{SHEET}"), &sheet::sheet(&view))?;
         }
     }
+    if let Some(found) = report.run.timeline.as_ref().filter(|_| wanted(TIMELINE)) {
+        let title = format.title.clone().unwrap_or_else(|| report.name.clone());
+        let (mut scene, room) = titled(format, format!("{}: {TIMELINE}", report.name), title);
+        timeline::draw(found, &mut scene, room);
+        write_all(folder, TIMELINE, &scene)?;
+    }
     Ok(())
+}
+
+/// A picture of one plot, and what of it is left below the title.
+fn titled(format: &Format, name: String, title: String) -> (Scene, Area) {
+    let (width, height) = format.size;
+    let mut scene = Scene::new(width, height, name);
+    let top = if title.is_empty() { 0.0 } else { 20.0 };
+    scene.text((8.0, 16.0), Anchor::Start, 11.0, FAINT, title);
+    (scene, Area { left: 0.0, top, width, height: height - top })
 }
 
 /// Writes a sheet for each operation of two runs.
@@ -162,6 +177,7 @@ pub fn check(report: &Report, name: &str) -> Result<()> {
             names.push(known);
         }
     }
+    names.extend(report.run.timeline.iter().map(|_| TIMELINE.to_owned()));
     names.push(SHEET.to_owned());
     ensure!(names.iter().any(|known| known == name), "no plot {name}: there are {}", names.join(", "));
     Ok(())
