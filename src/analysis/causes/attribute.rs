@@ -123,7 +123,9 @@ impl Evidence {
             let (member, late) = lost(late);
             if late.interrupted_ns > 0.0 {
                 let of = &walk.members[member];
-                let key = Key { kind: moved(of.migrated(records.get(of.place)).before), member };
+                let record = records.get(of.place);
+                let in_previous = of.previous(record).is_some_and(|previous| of.migrated(previous).inside);
+                let key = Key { kind: moved(of.migrated(record).before || in_previous), member };
                 self.add(row, key, Tally { ns: late.interrupted_ns, ..Tally::default() });
             }
         }
@@ -162,7 +164,7 @@ impl Table {
     pub fn of(walk: &Walk, sorted: &Sorted, baseline: &Baseline) -> Table {
         let of_group = |(which, rows, index): &(Repetitions, Vec<usize>, Option<usize>)| {
             let pieces = parallel::map(parallel::pieces(rows.len()), |piece: Range<usize>| {
-                OfGroup::of(walk, baseline, &rows[piece])
+                OfGroup::of(walk, baseline, &rows[piece], *which == Repetitions::First)
             });
             let mut all = OfGroup::empty(walk.members.len());
             pieces.into_iter().for_each(|piece| all.append(piece));
@@ -203,7 +205,7 @@ impl OfGroup {
         self.evidence.merge(other.evidence);
     }
 
-    fn of(walk: &Walk, baseline: &Baseline, rows: &[usize]) -> OfGroup {
+    fn of(walk: &Walk, baseline: &Baseline, rows: &[usize], single: bool) -> OfGroup {
         let members = walk.members.len();
         let mut group = OfGroup::empty(members);
         let mut step = walk.step();
@@ -215,8 +217,8 @@ impl OfGroup {
                 group.extra_ns += parts.run_time - usual;
             }
             let lost = |(member, late): (usize, Late)| {
-                let share = 1.0 - (baseline.waiting_ns[member] / late.waiting_ns).min(1.0);
-                (member, late.scaled(share))
+                let beyond = baseline.waiting[member].beyond(late.waiting_ns, single);
+                (member, late.scaled(beyond / late.waiting_ns))
             };
             for &late in &step.late {
                 let (member, beyond) = lost(late);
@@ -231,20 +233,17 @@ impl OfGroup {
                 }
             }
             group.evidence.off_processor(walk, &step, row, lost);
-            group.communication(walk, &step, baseline, row, &mut beyond);
+            let usual = baseline.communication.iter().zip(&step.parts);
+            let extra = usual.map(|(usual, parts)| usual.beyond(parts.communication, single));
+            beyond.iter_mut().zip(extra).for_each(|(beyond, extra)| *beyond = extra);
+            group.communication(walk, &step, row, &mut beyond);
         }
         group
     }
 
     /// The communication beyond what is usual.
-    fn communication(&mut self, walk: &Walk, step: &Step, baseline: &Baseline, row: usize, beyond: &mut [f64]) {
+    fn communication(&mut self, walk: &Walk, step: &Step, row: usize, beyond: &mut [f64]) {
         let records = walk.records(row);
-        let usual = baseline.communication_ns.iter();
-        let communication = step.parts.iter().map(|parts| parts.communication);
-        beyond
-            .iter_mut()
-            .zip(communication.zip(usual))
-            .for_each(|(beyond, (now, usual))| *beyond = (now - usual).max(0.0));
         let disturbed = |member: usize| walk.members[member].is_disturbed(records.get(walk.members[member].place));
         for member in (0..beyond.len()).filter(|&member| disturbed(member)) {
             let own = std::mem::take(&mut beyond[member]);

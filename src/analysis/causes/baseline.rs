@@ -16,14 +16,42 @@ pub(super) struct Baseline {
     pub run_ns: f64,
     /// The mean time in the call, for each member, ns.
     pub mean_run_ns: Vec<f64>,
-    /// The median communication of each member, ns.
-    pub communication_ns: Vec<f64>,
-    /// What the others wait for each member, all together, the median, ns.
-    pub waiting_ns: Vec<f64>,
+    /// The communication of each member.
+    pub communication: Vec<Usual>,
+    /// What the others wait for each member, all together.
+    pub waiting: Vec<Usual>,
     /// All waiting for each member.
     pub late: Vec<Late>,
     /// Time off the processor, by what happened.
     pub off: Vec<(Key, Tally)>,
+}
+
+/// What a time is in the fastest mode, ns.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Usual {
+    pub median: f64,
+    /// What 95 % of the repetitions do not exceed.
+    most: f64,
+    largest: f64,
+}
+
+impl Usual {
+    /// The part of a time that is beyond what is usual. None of it is if the time is not beyond 95 % of the fast
+    /// repetitions, or, where it is a single one, beyond all of them.
+    pub fn beyond(&self, ns: f64, single: bool) -> f64 {
+        let limit = if single { self.largest } else { self.most };
+        if ns > limit { ns - self.median } else { 0.0 }
+    }
+
+    /// Of so many values, of which those that are not listed are 0. `None`: of none.
+    fn of(column: Vec<f32>, count: usize) -> Option<Usual> {
+        let mut values: Vec<f64> = column.into_iter().map(f64::from).collect();
+        values.resize(count.max(values.len()), 0.0);
+        let median = median(&mut values)?;
+        values.sort_unstable_by(f64::total_cmp);
+        let most = values[(values.len() - 1) * 95 / 100];
+        Some(Usual { median, most, largest: *values.last()? })
+    }
 }
 
 /// What some of the repetitions give.
@@ -46,26 +74,19 @@ impl Baseline {
         let mut all = Piece::empty(members);
         pieces.into_iter().for_each(|piece| all.append(piece));
         let count = rows.len();
-        let of_members = |columns: Vec<Vec<f32>>| -> Option<Vec<f64>> {
-            columns.into_iter().map(|column| usual(column, count)).collect()
+        let of_members = |columns: Vec<Vec<f32>>| -> Option<Vec<Usual>> {
+            columns.into_iter().map(|column| Usual::of(column, count)).collect()
         };
         Some(Baseline {
             count,
             run_ns: all.run_ns.iter().sum(),
             mean_run_ns: all.run_ns.iter().map(|sum| sum / count as f64).collect(),
-            communication_ns: of_members(all.communication)?,
-            waiting_ns: of_members(all.waiting)?,
+            communication: of_members(all.communication)?,
+            waiting: of_members(all.waiting)?,
             late: all.late,
             off: all.off.into_sorted(),
         })
     }
-}
-
-/// The median of so many values, of which those that are not listed are 0. `None`: of none.
-fn usual(column: Vec<f32>, count: usize) -> Option<f64> {
-    let mut values: Vec<f64> = column.into_iter().map(f64::from).collect();
-    values.resize(count.max(values.len()), 0.0);
-    median(&mut values)
 }
 
 impl Piece {

@@ -53,7 +53,7 @@ fn run(size: u32, happens: impl Fn(u32, u64) -> Event) -> Vec<SyntheticRank> {
         let longer = events.iter().map(|event| event.longer.max(event.off)).max().unwrap();
         for (number, (rank, event)) in (0u64..).zip(ranks.iter_mut().zip(&events)) {
             // Noise that favours no rank.
-            let noise = (k * 7 + number * 3) % 20;
+            let noise = (k * 7919 + number * 31) % 197;
             let enter = begin + event.late + (k + number) % u64::from(size);
             rank.call(operations[number as usize], enter, begin + last + 2000 + longer + noise + event.leaves_later);
             if event.perturbed {

@@ -53,8 +53,8 @@ impl Summary {
             (true, _) => String::new(),
             (false, 0) => " This trace is incomplete.".to_owned(),
             (false, ranks) => format!(
-                " This trace is incomplete: when {} ended is not known, and the shares are of the time up to the last \
-                 known event.",
+                " This trace is incomplete. When {} ended is not known: the shares are of the time up to the last known \
+                 event.",
                 text::count(ranks as u64, "rank")
             ),
         };
