@@ -122,7 +122,10 @@ fn a_late_rank_is_named_however_often_it_is_late() {
 
 #[test]
 fn the_slower_mode_is_explained_also_where_it_is_the_usual_one() {
-    let late = |rank, k: u64| Event { late: if rank == 1 && k % 5 < 3 { 500_000 } else { 0 }, ..Event::default() };
+    let late = |rank, k: u64| Event {
+        late: if rank == 1 && k % 5 < 3 { 500_000 + k * 7919 % 5000 } else { 0 },
+        ..Event::default()
+    };
     let found = causes("usual", &run(3, late));
     // Whatever the rule of the categories calls the slow repetitions, rank 1 has all of their time.
     assert!(!found.causes.is_empty());
