@@ -125,7 +125,8 @@ fn ranges(sample: &Sample) -> Option<Vec<Range>> {
 fn clusters(sorted: &[f64]) -> Vec<usize> {
     let least = (sorted.len() as f64 * APART_SHARE).max(LEAST_COUNT as f64) as usize;
     let mut starts = vec![0];
-    for (place, pair) in sorted.windows(2).enumerate().filter(|(_, pair)| pair[0] > 0.0 && pair[1] > APART * pair[0]) {
+    let is_apart = |pair: &[f64]| pair[0] > 0.0 && pair[1] > APART * pair[0];
+    for (place, _) in sorted.windows(2).enumerate().filter(|(_, pair)| is_apart(pair)) {
         let next = place + 1;
         if next - starts[starts.len() - 1] >= least && sorted.len() - next >= least {
             starts.push(next);
