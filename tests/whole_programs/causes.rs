@@ -280,7 +280,10 @@ impl Witness {
             // The one that is moved drives the other one away from where it comes.
             "hog" | "migrate" => (self.off(1), self.off(0) / 2.0),
             "first" => (self.longest(0), self.off(0) + self.off(1)),
-            "touch" => (beyond(&mut (0..rows).filter(|k| k % 8 == 4)), beyond(&mut (1..rows).filter(|k| k % 8 != 4))),
+            "touch" => {
+                let touches = |k: usize| self.ranks[1][k].faults > 100.0;
+                (beyond(&mut (1..rows).filter(|&k| touches(k))), beyond(&mut (1..rows).filter(|&k| !touches(k))))
+            }
             _ => (1.0, 0.0),
         };
         other > ELSE * asked
