@@ -212,7 +212,7 @@ impl OfGroup {
         let mut beyond = vec![0.0; members];
         for &row in rows {
             step.look(row);
-            for (parts, usual) in step.parts.iter().zip(&baseline.mean_run_ns) {
+            for (parts, usual) in step.parts.iter().zip(&baseline.median_run_ns) {
                 group.run_ns += parts.run_time;
                 group.extra_ns += parts.run_time - usual;
             }

@@ -14,8 +14,8 @@ pub(super) struct Baseline {
     pub count: usize,
     /// The time of all ranks in these calls, ns.
     pub run_ns: f64,
-    /// The mean time in the call, for each member, ns.
-    pub mean_run_ns: Vec<f64>,
+    /// The median time in the call, for each member, ns.
+    pub median_run_ns: Vec<f64>,
     /// The communication of each member.
     pub communication: Vec<Usual>,
     /// What the others wait for each member, all together.
@@ -58,6 +58,7 @@ impl Usual {
 struct Piece {
     run_ns: Vec<f64>,
     /// Of each member, repetition by repetition.
+    run_times: Vec<Vec<f32>>,
     communication: Vec<Vec<f32>>,
     /// Of each member, in the repetitions in which another one waited for it.
     waiting: Vec<Vec<f32>>,
@@ -80,7 +81,7 @@ impl Baseline {
         Some(Baseline {
             count,
             run_ns: all.run_ns.iter().sum(),
-            mean_run_ns: all.run_ns.iter().map(|sum| sum / count as f64).collect(),
+            median_run_ns: of_members(all.run_times)?.iter().map(|usual| usual.median).collect(),
             communication: of_members(all.communication)?,
             waiting: of_members(all.waiting)?,
             late: all.late,
@@ -93,6 +94,7 @@ impl Piece {
     fn empty(members: usize) -> Piece {
         Piece {
             run_ns: vec![0.0; members],
+            run_times: vec![Vec::new(); members],
             communication: vec![Vec::new(); members],
             waiting: vec![Vec::new(); members],
             late: vec![Late::default(); members],
@@ -108,6 +110,7 @@ impl Piece {
             for (at, Parts { run_time, communication, .. }) in step.parts.iter().enumerate() {
                 piece.run_ns[at] += run_time;
                 // 7 digits are enough to be held against a median.
+                piece.run_times[at].push(*run_time as f32);
                 piece.communication[at].push(*communication as f32);
             }
             for &(at, late) in &step.late {
@@ -121,6 +124,7 @@ impl Piece {
 
     fn append(&mut self, other: Piece) {
         self.run_ns.iter_mut().zip(other.run_ns).for_each(|(sum, more)| *sum += more);
+        self.run_times.iter_mut().zip(other.run_times).for_each(|(all, more)| all.extend(more));
         self.communication.iter_mut().zip(other.communication).for_each(|(all, more)| all.extend(more));
         self.waiting.iter_mut().zip(other.waiting).for_each(|(all, more)| all.extend(more));
         self.late.iter_mut().zip(other.late).for_each(|(sum, more)| *sum += more);

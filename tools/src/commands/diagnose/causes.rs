@@ -144,8 +144,8 @@ pub fn sentence(causes: &Causes, cause: &Cause) -> String {
     let place = match cause.repetitions {
         Repetitions::First => "in the first repetition".to_owned(),
         Repetitions::Steady => {
-            let slow: usize = causes.groups.iter().filter(|group| group.extra_ns > 0.0).map(|group| group.count).sum();
-            format!("in {} of all {} repetitions, also in fast ones", cause.count, all + slow)
+            let all: usize = causes.groups.iter().map(|group| group.count).sum();
+            format!("in {} of all {all} repetitions, also in fast ones", cause.count)
         }
         _ => format!("in {} of {}", cause.count, named(cause.repetitions, all)),
     };
