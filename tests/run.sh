@@ -9,6 +9,7 @@
 #     mpi4py   mpi4py's whole test-suite on each library
 #     fuzz     each fuzz target for ten minutes
 #     deaths   each way in which a job can die, 100 times on each library at random moments
+#     causes   each cause that diagnose has to name, 100 times on each library
 #     mpich    MPICH's own test-suite on Debian's libraries; MPICH_TESTS names its folder test/mpi
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -197,12 +198,17 @@ case $tier in
         step "each fault $MPITRACE_SOAK times" whole_programs all random_death::
         onto docs/reliability.md "$target/tests/deaths.md"
         ;;
+    causes)
+        export MPITRACE_SOAK="${MPITRACE_SOAK:-100}"
+        step "each cause $MPITRACE_SOAK times" whole_programs all --test-threads 1 causes::
+        onto docs/diagnosis.md "$target/tests/causes.md"
+        ;;
     mpich)
         : "${MPICH_TESTS:?names the folder test/mpi of the sources of MPICH}"
         step "the suite of MPICH" whole_programs all suites::
         ;;
     *)
-        echo "no soak is called $tier: load, idle, mpi4py, fuzz, deaths, mpich" >&2
+        echo "no soak is called $tier: load, idle, mpi4py, fuzz, deaths, causes, mpich" >&2
         exit 2
         ;;
 esac

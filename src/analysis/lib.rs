@@ -10,6 +10,7 @@ pub mod account;
 pub mod call_site;
 pub mod categories;
 pub mod causality;
+pub mod causes;
 pub mod clock;
 pub mod comparison;
 pub mod completion_times;

@@ -180,11 +180,18 @@ impl SyntheticRank {
     /// Lets the call kept last be interrupted, or with [`interruption_flags::BETWEEN`] the time before it. `entry` says
     /// what is known of that but for the call and the thread.
     pub fn interrupt(&mut self, entry: InterruptionEntry) {
-        let Some(operation) = self.operation.last_mut() else { return };
+        let Some(record) = self.enter.len().checked_sub(1) else { return };
+        self.interrupt_at(InterruptionEntry { record: record as u64, ..entry });
+    }
+
+    /// Lets the call with the record that `entry` names be interrupted, by the last thread, or the time before it.
+    pub fn interrupt_at(&mut self, entry: InterruptionEntry) {
+        let Some(operation) = self.operation.get_mut(entry.record as usize) else { return };
         let between = entry.flags & interruption_flags::BETWEEN != 0;
         *operation |= if between { INTERRUPTED_BEFORE } else { INTERRUPTED };
         let thread = self.runs.last().map_or(0, |run| run.thread);
-        self.interruptions.push(InterruptionEntry { record: self.enter.len() as u64 - 1, thread, ..entry });
+        let place = self.interruptions.partition_point(|other| other.record <= entry.record);
+        self.interruptions.insert(place, InterruptionEntry { thread, ..entry });
     }
 
     /// What is known of the thread that made the calls last.

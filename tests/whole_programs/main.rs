@@ -14,6 +14,7 @@ mod broken;
 mod broken_nodes;
 mod call_sites;
 mod capacity;
+mod causes;
 mod clocks;
 mod cluster;
 mod cluster_folders;
@@ -129,6 +130,7 @@ fn main() {
         ("export", export::TESTS),
         ("benchmarks", benchmarks::TESTS),
         ("analysis", analysis::TESTS),
+        ("causes", causes::TESTS),
         ("applications", applications::TESTS),
         ("odd_processes", odd_processes::TESTS),
         ("odd_calls", odd_calls::TESTS),
@@ -143,6 +145,7 @@ fn main() {
         litter::sweep_all();
         tiers::write_seconds();
         random_death::write_table();
+        causes::write_table();
     }
     conclusion.exit();
 }

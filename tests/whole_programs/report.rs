@@ -75,7 +75,7 @@ fn page(case: &Case) {
     let mut browser = Browser::start(&case.folder.join("browser"));
     browser.prefer("light");
     browser.open(&file);
-    browser.wait_for("sections.length === 1 && sections[0].built && sections[0].plots.every((plot) => plot.pen)");
+    browser.wait_for(BUILT);
     let names: Vec<String> = colours(&mut browser)
         .into_iter()
         .map(|(name, colours)| {
@@ -84,6 +84,7 @@ fn page(case: &Case) {
         })
         .collect();
     let wanted = [
+        "timeline",
         "run-time",
         "run-time-good",
         "histogram",
@@ -100,6 +101,8 @@ fn page(case: &Case) {
         "counter-bytes-sent-repetition",
     ];
     assert_eq!(names, wanted);
+    timeline(&mut browser);
+    narrow(&mut browser);
     hovers(&mut browser);
     zooms(&mut browser);
     switches(&mut browser);
@@ -124,6 +127,55 @@ fn page(case: &Case) {
     assert!(fs::read(&pdf).expect("a PDF").starts_with(b"%PDF"));
     browser.prefer("light");
     assert_eq!(browser.errors(), Vec::<String>::new());
+}
+
+/// One operation and the timeline are drawn.
+const BUILT: &str = "sections.length === 1 && lazy.length === 2 && \
+                     lazy.every((section) => section.built && section.plots.every((plot) => plot.pen))";
+
+/// Stands behind the summary, and shows the calls around a repetition.
+fn timeline(browser: &mut Browser) {
+    let order =
+        browser.evaluate("[...document.querySelectorAll('#report > *')].map((node) => node.id || node.localName)");
+    assert_eq!(order, serde_json::json!(["header", "timeline", "overview", "operation-0", "footer"]));
+    let choose = |browser: &mut Browser, value: &str| {
+        browser.evaluate(&format!(
+            "{{ const list = document.querySelector('select[data-choice=show]'); list.value = '{value}';
+               list.dispatchEvent(new Event('change')); }}"
+        ));
+    };
+    let width = "timelines[0].plots[0].pen.x.to";
+    let whole = number(browser, width);
+    choose(browser, "0");
+    let near = number(browser, width);
+    assert!(near > 0.0 && near < whole / 10.0, "{near} of {whole} ns");
+    let shown = browser.evaluate("report.run.timeline.details[0]");
+    assert!(shown["title"].as_str().expect("a title").starts_with("the slowest repetition of operation 0"), "{shown}");
+    // A call of each rank, and each tells of itself.
+    let bars = "report.run.timeline.details[0].bars";
+    let ranks = browser.evaluate(&format!("[...new Set({bars}.map(([rank]) => rank))].sort()"));
+    assert_eq!(ranks, serde_json::json!([0, 1]));
+    let told = browser.evaluate(&format!(
+        "(() => {{ const plot = timelines[0].plots[0], [row, from, to] = {bars}[0];
+           return plot.what.hover([plot.pen.x.place((from + to) / 2), plot.pen.y.place(row)], plot.pen, plot.state); }})()"
+    ));
+    assert!(told.as_str().is_some_and(|told| told.starts_with("rank ") && told.contains('\n')), "{told}");
+    choose(browser, "-1");
+    assert_eq!(number(browser, width), whole);
+}
+
+/// No column is cut where the window is 800 pixels wide.
+fn narrow(browser: &mut Browser) {
+    browser.width(Some(800));
+    browser.wait_for("innerWidth === 800");
+    let cut = browser.evaluate(
+        "[...document.querySelectorAll('.scroll')].filter((node) => node.scrollWidth > node.clientWidth + 1)
+           .map((node) => [node.textContent.slice(0, 60), node.scrollWidth, node.clientWidth])",
+    );
+    assert_eq!(cut, serde_json::json!([]));
+    assert!(number(browser, "document.documentElement.scrollWidth") <= 800.0);
+    browser.width(None);
+    browser.wait_for("innerWidth > 1000");
 }
 
 /// The last repetition, in which rank 0 waited, tells of itself.
@@ -260,11 +312,12 @@ fn drawn(case: &Case) {
     write(&trace, &folder);
     let files: Vec<PathBuf> =
         fs::read_dir(&folder).expect("pictures").map(|entry| entry.expect("an entry").path()).collect();
-    assert_eq!(files.len(), 30, "14 plots and a sheet, twice: {files:?}");
+    assert_eq!(files.len(), 48, "14 plots, a sheet and the timeline, three times: {files:?}");
     for file in files {
         let bytes = fs::read(&file).expect("a picture");
         match file.extension().and_then(OsStr::to_str) {
             Some("svg") => assert!(bytes.starts_with(b"<svg ") && bytes.ends_with(b"</svg>\n"), "{}", file.display()),
+            Some("pdf") => assert!(bytes.starts_with(b"%PDF") && bytes.ends_with(b"%%EOF\n"), "{}", file.display()),
             _ => assert!(bytes.starts_with(b"\x89PNG") && bytes.len() > 5000, "{}", file.display()),
         }
     }

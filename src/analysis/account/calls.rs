@@ -8,6 +8,7 @@ use super::member::Member;
 use super::operation;
 use super::parts::{OffProcessor, Parts};
 use super::waits::Order;
+use super::walk::is_comparable;
 use crate::clock::Clock;
 use crate::operations::{Operation, Operations};
 use crate::reader::{Part, Trace};
@@ -92,9 +93,7 @@ impl<'a> Waits<'a> {
         });
         let mut of_part = vec![u32::MAX; trace.parts.len()];
         (0u32..).zip(&members).for_each(|(at, member)| of_part[member.index] = at);
-        // Times of clocks that nothing has synchronised cannot be held against each other.
-        let comparable = clock.domains.len() < 2 || clock.method != mpitrace_synchronise::Method::None;
-        let order = root.filter(|_| comparable).and_then(|root| Order::of(&operation.key.function, root));
+        let order = root.filter(|_| is_comparable(clock)).and_then(|root| Order::of(&operation.key.function, root));
         let mut waits = Waits { members, of_part, order, awaited: Vec::new(), per_row: 1 };
         let Some(order) = order else { return waits };
         // All ranks wait for the same one, but for prefixes.

@@ -43,6 +43,8 @@ pub enum Because {
     Interrupted,
     /// It was longer than the others in point-to-point and other MPI calls that are not recorded.
     OtherMpi,
+    /// It left its recorded call before later than the others left theirs, and was on its processor.
+    EarlierCall,
     /// It was on its processor, and in none of these calls.
     Computing,
 }
@@ -71,6 +73,7 @@ pub(super) fn of(account: &Account) -> Vec<Loss> {
             add(Kind::LateRank, Some(rank), Some(Because::OnProcessor), late.on_processor_ns, some);
             add(Kind::LateRank, Some(rank), Some(Because::Interrupted), late.interrupted_ns, some);
             add(Kind::LateRank, Some(rank), Some(Because::OtherMpi), late.other_mpi_ns, some);
+            add(Kind::LateRank, Some(rank), Some(Because::EarlierCall), late.earlier_call_ns, some);
             add(Kind::LateRank, Some(rank), Some(Because::Computing), late.computing_ns, some);
             add(Kind::LateRank, Some(rank), None, late.unknown_ns, some);
             add(Kind::Interrupted, Some(rank), None, parts.interrupted, of.repetitions);

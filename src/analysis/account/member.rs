@@ -12,7 +12,7 @@ const OTHER_MPI: &str = "p2p-time";
 const LOOKS: usize = 33;
 
 /// A rank that takes part in an operation.
-pub(super) struct Member<'a> {
+pub(crate) struct Member<'a> {
     /// Index of its part.
     pub index: usize,
     /// Where its record stands among those of a repetition.
@@ -28,9 +28,18 @@ pub(super) struct Member<'a> {
     pub error_ns: f64,
 }
 
+/// Whether a thread was moved to another processor.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Migrated {
+    /// Between two calls.
+    pub before: bool,
+    /// In a call.
+    pub inside: bool,
+}
+
 /// A call as its rank saw it, ns.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Call {
+pub(crate) struct Call {
     /// Global time of the entry.
     pub enter: f64,
     /// Global time from which on the rank could do nothing but wait: the entry of a blocking call, of another one the
@@ -87,6 +96,47 @@ impl<'a> Member<'a> {
         let inside = entries.filter(|entry| entry.flags & interruption_flags::BETWEEN == 0);
         // One of which the number of switches is not known is at least one. Without an entry it is not known.
         Some(inside.map(|entry| u64::from(entry.switches.max(1))).sum()).filter(|&sum: &u64| sum > 0)
+    }
+
+    /// Time off the processor in a call, ns; `None`: not known.
+    pub fn off_in(&self, record: u32) -> Option<f64> {
+        match self.off_processor(record) {
+            OffProcessor::Known(off, _) => Some(off),
+            OffProcessor::Unknown => None,
+        }
+    }
+
+    /// The thread's kept call before this one.
+    pub fn previous(&self, record: u32) -> Option<u32> {
+        let of_run = |record: u32| self.watched.partition_point(|&(behind, _)| behind <= u64::from(record));
+        let previous = record.checked_sub(1)?;
+        (self.watched.len() < 2 || of_run(previous) == of_run(record)).then_some(previous)
+    }
+
+    /// Global time at which the thread left its kept call before this one, ns. `None`: there is none, or it was not
+    /// complete yet when the thread entered this one.
+    pub fn previous_exit(&self, record: u32) -> Option<f64> {
+        let exit = self.part.exit()[self.previous(record)? as usize];
+        (exit > 0 && exit <= self.part.enter()[record as usize]).then(|| self.clock.nanoseconds(exit))
+    }
+
+    /// Whether the thread was on another processor after an interruption in a call, or between the kept call before and
+    /// this one.
+    pub fn migrated(&self, record: u32) -> Migrated {
+        let flags = self.part.operation()[record as usize];
+        if flags & (INTERRUPTED | INTERRUPTED_BEFORE) == 0 {
+            return Migrated::default();
+        }
+        let mut migrated = Migrated::default();
+        for entry in self.part.interruptions_of(record) {
+            let known = entry.processor_before != NO_PROCESSOR && entry.processor_after != NO_PROCESSOR;
+            let moved = known && entry.processor_before != entry.processor_after;
+            match entry.flags & interruption_flags::BETWEEN {
+                0 => migrated.inside |= moved,
+                _ => migrated.before |= moved,
+            }
+        }
+        migrated
     }
 
     /// Time off the processor between the thread's kept call before and this one, ns; `None`: not known.
@@ -146,8 +196,8 @@ fn watched(part: &Part) -> Vec<(u64, bool)> {
     part.runs().iter().map(run).collect()
 }
 
-/// The largest error that the rank's clock states, of some ticks over its calls; 0 where it states none.
-fn error(part: &Part, clock: &RankClock) -> f64 {
+/// The largest error that the rank's clock states, of some ticks over its calls, ns; 0 where it states none.
+pub(super) fn error(part: &Part, clock: &RankClock) -> f64 {
     let enter = part.enter();
     let step = enter.len().div_ceil(LOOKS).max(1);
     enter.iter().step_by(step).filter_map(|&tick| clock.error_ns(tick)).fold(0.0, f64::max)

@@ -5,25 +5,34 @@
 //! processor, or computed (or was in other MPI calls) for longer.
 
 mod calls;
+mod late;
 mod losses;
-mod member;
+pub(crate) mod member;
 mod operation;
 mod parts;
 mod rank;
 #[cfg(test)]
 mod tests;
-mod waits;
+pub(crate) mod waits;
+pub(crate) mod walk;
 
 pub use calls::{CallAccount, CallAccounts};
+pub use late::Late;
 pub use losses::{Because, Kind, Loss};
-pub use operation::{Excess, Late, OperationAccount};
+pub use operation::{Excess, OperationAccount};
 pub use parts::{OffProcessor, Parts};
 pub use rank::RankAccount;
 
 use crate::categories::Rule;
-use crate::clock::Clock;
+use crate::clock::{Clock, RankClock};
 use crate::operations::{Operation, Operations};
-use crate::reader::Trace;
+use crate::reader::{Part, Trace};
+
+/// The error of a rank's clock: no difference between its times and another rank's is known better than the sum of the
+/// two, ns. 0 where the clock states none.
+pub fn clock_error_ns(part: &Part, clock: &RankClock) -> f64 {
+    member::error(part, clock)
+}
 
 /// The account of a run.
 #[derive(Clone, Debug, Default)]

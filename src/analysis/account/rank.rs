@@ -9,8 +9,10 @@ use crate::reader::{Part, Trace};
 pub struct RankAccount {
     /// The world rank.
     pub rank: u32,
-    /// From MPI_Init to the last that is known of it, ns.
+    /// From MPI_Init to MPI_Finalize, ns; of a rank whose end is not known to the last that is known of it.
     pub wall_ns: f64,
+    /// Whether it has finished.
+    pub end_is_known: bool,
     /// In collective calls, ns: when threads are in calls at the same time, or one call completes several requests, it
     /// counts once.
     pub collectives_ns: f64,
@@ -24,12 +26,11 @@ pub(super) fn accounts(trace: &Trace, clock: &Clock) -> Vec<RankAccount> {
 
 fn of(part: &Part, clock: &RankClock) -> RankAccount {
     let info = part.info();
-    let last = part.exit().last().copied().unwrap_or(0).max(info.last_anchor.tick);
-    RankAccount {
-        rank: part.rank(),
-        wall_ns: clock.duration_ns(info.first_anchor.tick, last.max(info.first_anchor.tick)),
-        collectives_ns: clock.ticks_ns(in_collectives(part)),
-    }
+    let last = part.last_tick().max(info.last_anchor.tick);
+    let wall_ns = clock.duration_ns(info.first_anchor.tick, last.max(info.first_anchor.tick));
+    // A region of the program may begin before MPI_Init has ended.
+    let collectives_ns = clock.ticks_ns(in_collectives(part)).min(wall_ns);
+    RankAccount { rank: part.rank(), wall_ns, collectives_ns, end_is_known: !part.incomplete() }
 }
 
 /// Ticks at which at least one thread was in a collective call, or in a call that started, tested or waited for one.

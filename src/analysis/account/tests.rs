@@ -34,7 +34,7 @@ fn of_function(function: &str, times: &[(u64, u64)]) -> Account {
     let mut ranks = world(times.len() as u32);
     for (rank, &(enter, exit)) in ranks.iter_mut().zip(times) {
         let operation = rank.operation(function, 0, 8);
-        rank.describe(operation, Some(1).filter(|_| function != "MPI_Scan"), "MPI_INT", None);
+        rank.describe(operation, Some(1).filter(|_| !function.ends_with("can")), "MPI_INT", None);
         (1..=10).for_each(|number| rank.call(operation, 1000 * number + enter, 1000 * number + exit));
     }
     account(function, &ranks)
@@ -61,6 +61,29 @@ fn ranks_wait_as_the_pattern_of_the_function_says() {
         self::waits(&of_function("MPI_Allreduce", &all)),
         [(110.0, 80.0), (70.0, 70.0), (90.0, 20.0), (0.0, 90.0)]
     );
+}
+
+/// Scalasca's patterns: Wait at Barrier, Wait at NxN, Late Broadcast, Early Reduce and Early Scan.
+#[test]
+fn each_function_of_a_pattern_waits_alike() {
+    let times = [(10, 200), (50, 190), (30, 195), (120, 210)];
+    let patterns: [(&[&str], [f64; 4]); 5] = [
+        (&["MPI_Barrier"], [110.0, 70.0, 90.0, 0.0]),
+        (&["MPI_Allgather", "MPI_Alltoall", "MPI_Alltoallv", "MPI_Reduce_scatter_block"], [110.0, 70.0, 90.0, 0.0]),
+        (&["MPI_Bcast", "MPI_Scatter", "MPI_Scatterv"], [40.0, 0.0, 20.0, 0.0]),
+        (&["MPI_Reduce", "MPI_Gather", "MPI_Gatherv"], [0.0, 70.0, 0.0, 0.0]),
+        (&["MPI_Scan", "MPI_Exscan"], [0.0, 0.0, 20.0, 0.0]),
+    ];
+    for (functions, expected) in patterns {
+        for function in functions {
+            let account = of_function(function, &times);
+            let waited = waits(&account).into_iter().map(|(waiting, _)| waiting).collect::<Vec<f64>>();
+            assert_eq!(waited, expected, "{function}");
+            // All of it is due to ranks that came late.
+            let late: f64 = account.operations[0].late.iter().map(|late| late.waiting_ns).sum();
+            assert_eq!(late, 10.0 * expected.iter().sum::<f64>(), "{function}");
+        }
+    }
 }
 
 #[test]

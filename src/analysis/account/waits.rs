@@ -13,7 +13,7 @@ use super::member::Call;
 
 /// Which ranks wait for which.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Order {
+pub(crate) enum Order {
     /// All for the last.
     All,
     /// The same, as far as a rank has not left before.

@@ -15,7 +15,7 @@ mod non_blocking;
 pub mod progress;
 
 pub use barriers::{Barriers, Bounds, Verdict};
-pub use non_blocking::{Overheads, Requests, overlap};
+pub use non_blocking::{Overheads, Requests, overlap, overlap_of_osu};
 
 /// No rank alone.
 pub const NOBODY: u32 = u32::MAX;

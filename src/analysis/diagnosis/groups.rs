@@ -21,7 +21,7 @@ pub enum Kind {
     Warmup,
     /// The outliers, against all good ones.
     Outlier,
-    /// The good ones around this run time (ns), against those of a faster mode. One of the two is the largest.
+    /// The good ones around this run time (ns), against those of the fastest mode of substance.
     Mode(f64),
 }
 
@@ -45,6 +45,10 @@ pub struct Group {
     pub(super) member: Vec<bool>,
 }
 
+/// A mode has substance if it holds this share of the good repetitions: what is rarer and faster is no measure for the
+/// others.
+const SUBSTANCE: f64 = 0.1;
+
 /// Finds the groups.
 pub(super) fn groups(repetitions: &Repetitions<'_>) -> Vec<Group> {
     let of = |category: Category| (0..).zip(repetitions.category).filter(move |(_, found)| **found == category);
@@ -65,18 +69,22 @@ fn of_modes(repetitions: &Repetitions<'_>, good: &[u32]) -> Vec<Group> {
         let inside = good.iter().zip(&times).filter(|(_, time)| (range[0]..=range[1]).contains(*time));
         inside.map(|(row, _)| *row).collect()
     };
-    let Some(main) = found.iter().max_by_key(|mode| mode.count) else { return Vec::new() };
-    let usual = rows(main.range);
-    let others = found.iter().filter(|mode| mode.range != main.range);
-    // What is to be explained is the slower one, also where it is what is usual.
-    let group = |mode: &Mode| match mode.peak > main.peak {
-        true => Group::new(repetitions, Kind::Mode(mode.peak), &rows(mode.range), &usual),
-        false => Group::new(repetitions, Kind::Mode(main.peak), &usual, &rows(mode.range)),
+    // What is to be explained are the slower ones, also where one of them is what is usual.
+    let has_substance = |mode: &&Mode| mode.share >= SUBSTANCE;
+    let Some(fastest) = found.iter().filter(has_substance).min_by(|one, other| one.peak.total_cmp(&other.peak)) else {
+        return Vec::new();
     };
-    others.filter_map(group).collect()
+    let fast = rows(fastest.range);
+    let slower = found.iter().filter(|mode| mode.peak > fastest.peak);
+    slower.filter_map(|mode| Group::new(repetitions, Kind::Mode(mode.peak), &rows(mode.range), &fast)).collect()
 }
 
 impl Group {
+    /// The places of its repetitions among all of them.
+    pub fn members(&self) -> impl Iterator<Item = u32> + '_ {
+        self.rows.iter().zip(&self.member).filter(|(_, member)| **member).map(|(&row, _)| row)
+    }
+
     fn new(repetitions: &Repetitions<'_>, kind: Kind, members: &[u32], others: &[u32]) -> Option<Group> {
         if members.is_empty() || others.is_empty() {
             return None;

@@ -27,6 +27,6 @@ mod whiten;
 pub use conclude::{Diagnosis, Finding, LEVEL, NOTABLE, NOTICEABLE, RELATED, Relation};
 pub use correlation::Coefficient;
 pub use examine::{Correlation, Examination, Examined, Separated};
-pub use groups::{Group, Kind, Repetitions};
+pub use groups::{Group, Kind, Kind as GroupKind, Repetitions};
 pub use metric::{Metric, Quantity};
 pub use separation::Separation;

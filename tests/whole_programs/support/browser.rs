@@ -132,6 +132,17 @@ impl Browser {
         self.call("Emulation.setEmulatedMedia", json!({"features": features}));
     }
 
+    /// Makes the window so many pixels wide; `None`: as wide as at the start.
+    pub fn width(&mut self, width: Option<u32>) {
+        match width {
+            Some(width) => {
+                let size = json!({"width": width, "height": 1200, "deviceScaleFactor": 1, "mobile": false});
+                self.call("Emulation.setDeviceMetricsOverride", size)
+            }
+            None => self.call("Emulation.clearDeviceMetricsOverride", json!({})),
+        };
+    }
+
     /// Keeps a picture of what is to be seen, as PNG.
     pub fn screenshot(&mut self, file: &Path) {
         let picture = self.call("Page.captureScreenshot", json!({"format": "png"}));

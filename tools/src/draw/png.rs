@@ -2,21 +2,19 @@
 
 use std::io::Write;
 
-use anyhow::{Context, Result};
-use ttf_parser::{Face, GlyphId, OutlineBuilder};
-use zeno::{Cap, Command, Fill, Mask, PathBuilder, Placement, Stroke as Pen, Style, Transform, Vector};
+use anyhow::Result;
+use ttf_parser::Face;
+use zeno::{Cap, Fill, Mask, Placement, Stroke as Pen, Style, Transform, Vector};
 
+use super::glyphs;
 use super::scene::{Anchor, Area, Colour, Item, PAPER, Scene, Stroke};
-
-/// DejaVu Sans, of which Latin letters and some signs are kept. Its licence lies beside it.
-const FONT: &[u8] = include_bytes!("assets/DejaVuSans.ttf");
 
 /// Pixels for each unit of the picture: 192 dots an inch, enough for print at the size on the screen.
 const SCALE: f64 = 2.0;
 
 /// Writes the picture.
 pub fn write(scene: &Scene, output: &mut dyn Write) -> Result<()> {
-    let face = Face::parse(FONT, 0).context("the built-in font")?;
+    let face = glyphs::font()?;
     let mut paper = Paper::new((scene.width * SCALE) as usize, (scene.height * SCALE) as usize);
     for item in &scene.items {
         match item {
@@ -69,32 +67,13 @@ impl Paper {
 
     fn text(&mut self, face: &Face, at: (f64, f64), how: (Anchor, f64, bool), text: &str, colour: Colour) {
         let (anchor, size, upright) = how;
-        let per_unit = size * SCALE / f64::from(face.units_per_em());
-        let glyphs: Vec<(GlyphId, f64)> = text
-            .chars()
-            .map(|character| {
-                let glyph = face.glyph_index(character).or(face.glyph_index('?')).unwrap_or(GlyphId(0));
-                (glyph, f64::from(face.glyph_hor_advance(glyph).unwrap_or(0)) * per_unit)
-            })
-            .collect();
-        let width: f64 = glyphs.iter().map(|(_, advance)| advance).sum();
-        let mut along = match anchor {
-            Anchor::Start => 0.0,
-            Anchor::Middle => -width / 2.0,
-            Anchor::End => -width,
-        };
-        let mut outline = Outline { commands: Vec::new(), per_unit: per_unit as f32, along: 0.0 };
-        for (glyph, advance) in glyphs {
-            outline.along = along as f32;
-            face.outline_glyph(glyph, &mut outline);
-            along += advance;
-        }
+        let outlines = glyphs::outlines(face, text, anchor, size * SCALE);
         let place = Vector::new((at.0 * SCALE) as f32, (at.1 * SCALE) as f32);
         let turned = match upright {
             true => Transform::new(0.0, -1.0, 1.0, 0.0, place.x, place.y),
             false => Transform::translation(place.x, place.y),
         };
-        let (mask, place) = Mask::new(&outline.commands).style(Fill::NonZero).transform(Some(turned)).render();
+        let (mask, place) = Mask::new(&outlines).style(Fill::NonZero).transform(Some(turned)).render();
         self.blend(&mask, place, colour, None);
     }
 
@@ -124,45 +103,6 @@ impl Paper {
                 }
             }
         }
-    }
-}
-
-/// The outlines of glyphs, one after the other, y downwards.
-struct Outline {
-    commands: Vec<Command>,
-    per_unit: f32,
-    along: f32,
-}
-
-impl Outline {
-    fn at(&self, x: f32, y: f32) -> Vector {
-        Vector::new(self.along + x * self.per_unit, -y * self.per_unit)
-    }
-}
-
-impl OutlineBuilder for Outline {
-    fn move_to(&mut self, x: f32, y: f32) {
-        let at = self.at(x, y);
-        self.commands.move_to(at);
-    }
-
-    fn line_to(&mut self, x: f32, y: f32) {
-        let at = self.at(x, y);
-        self.commands.line_to(at);
-    }
-
-    fn quad_to(&mut self, x1: f32, y1: f32, x: f32, y: f32) {
-        let (control, at) = (self.at(x1, y1), self.at(x, y));
-        self.commands.quad_to(control, at);
-    }
-
-    fn curve_to(&mut self, x1: f32, y1: f32, x2: f32, y2: f32, x: f32, y: f32) {
-        let (first, second, at) = (self.at(x1, y1), self.at(x2, y2), self.at(x, y));
-        self.commands.curve_to(first, second, at);
-    }
-
-    fn close(&mut self) {
-        PathBuilder::close(&mut self.commands);
     }
 }
 

@@ -21,4 +21,5 @@ mod series;
 pub mod terminal;
 pub mod thin;
 pub mod timed;
+pub mod timeline;
 pub mod tracer;

@@ -9,7 +9,7 @@ use serde_json::ser::Formatter;
 const TEMPLATE: &str = include_str!("assets/page.html");
 const STYLE: &str = include_str!("assets/page.css");
 /// In the order in which they stand upon each other.
-const SCRIPT: [&str; 9] = [
+const SCRIPT: [&str; 10] = [
     include_str!("assets/base.js"),
     include_str!("assets/axis.js"),
     include_str!("assets/plot.js"),
@@ -18,6 +18,7 @@ const SCRIPT: [&str; 9] = [
     include_str!("assets/heat.js"),
     include_str!("assets/section.js"),
     include_str!("assets/overlay.js"),
+    include_str!("assets/timeline.js"),
     include_str!("assets/page.js"),
 ];
 

@@ -3,13 +3,14 @@
 use mpitrace::account::{Account, Because, Loss};
 use mpitrace::call_site::Resolver;
 use mpitrace::categories::Rule;
+use mpitrace::causes::Causes;
 use mpitrace::clock::Clock;
 use mpitrace::operations::{CallSite, OperationKey, Operations};
 use mpitrace::reader::Trace;
 use mpitrace::statistics::median;
 use serde::Serialize;
 
-use super::verdict::Verdict;
+use super::verdict::{self, Verdict};
 use crate::all_calls::{self, AllCallsFacts};
 use crate::mismatches::{self, MismatchFacts};
 
@@ -24,6 +25,8 @@ pub struct Summary {
     pub ranks: u32,
     /// Whether every rank finished and kept all calls.
     pub complete: bool,
+    /// Ranks whose end is not known: their time is that up to the last that is known of them.
+    pub unknown_ends: usize,
     /// The longest time of any rank from MPI_Init to MPI_Finalize.
     pub seconds: f64,
     /// That time of all ranks.
@@ -102,6 +105,7 @@ impl Summary {
         let mut summary = Summary {
             ranks: trace.world_size,
             complete: trace.complete,
+            unknown_ends: account.ranks.iter().filter(|rank| !rank.end_is_known).count(),
             seconds: longest / NS,
             rank_seconds: rank_ns / NS,
             collectives_share: Share::of(account),
@@ -120,7 +124,10 @@ impl Summary {
             verdict: String::new(),
             next: None,
         };
-        let Verdict { sentence, next } = Verdict::of(&summary, name);
+        let causes = verdict::operation(&summary).map(|operation| {
+            Causes::without_counters(trace, clock, &operations.operations[operation], Rule::default())
+        });
+        let Verdict { sentence, next } = Verdict::of(&summary, &causes.unwrap_or_default(), name);
         (summary.verdict, summary.next) = (sentence, next);
         summary
     }
@@ -159,6 +166,7 @@ impl LossFacts {
                 Some(Because::Interrupted) => Some("interrupted"),
                 Some(Because::OtherMpi) => Some("other_mpi"),
                 Some(Because::Computing) => Some("computing"),
+                Some(Because::EarlierCall) => Some("earlier_call"),
                 Some(Because::OnProcessor) | None => None,
             },
             on_processor: loss.because.map(|because| because != Because::Interrupted),

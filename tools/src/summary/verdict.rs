@@ -1,5 +1,7 @@
 //! The conclusion in one sentence, and the command that shows more.
 
+use mpitrace::causes::{Cause, Causes, Kind, Repetitions};
+
 use super::facts::{LossFacts, Summary};
 use crate::text;
 
@@ -16,7 +18,8 @@ pub(super) struct Verdict {
 }
 
 impl Verdict {
-    pub fn of(summary: &Summary, name: &str) -> Verdict {
+    /// `causes` are those of the operation of which the sentence is ([`operation`]).
+    pub fn of(summary: &Summary, causes: &Causes, name: &str) -> Verdict {
         let command = |line: String| Some(format!("mpitrace {line}"));
         if summary.mismatched > 0 {
             let sentence = "Calls are mismatched: correct the program first.".to_owned();
@@ -32,21 +35,50 @@ impl Verdict {
         let operation = largest.loss.operation;
         let sentence = match largest.loss.kind {
             "late-rank" => late(summary, &largest),
-            "interrupted" => {
-                "Ranks lose their processors in collective calls: pin the ranks, or leave a processor free \
-                              for other processes."
-                    .to_owned()
-            }
-            "warmup" => {
-                "The first repetitions are the largest loss: a program that repeats its calls for longer loses \
-                         less."
-                    .to_owned()
-            }
+            "interrupted" => interrupted(causes),
+            "warmup" => slow(causes, "The first repetitions", "a program that repeats its calls for longer loses less"),
             "tracer" => "The tracer is the largest loss: these run times are not reliable.".to_owned(),
-            _ => "Slow repetitions are the largest loss.".to_owned(),
+            _ => slow(causes, "Slow repetitions", "no cause of them was recorded; counters may show one"),
         };
         Verdict { sentence, next: command(format!("diagnose {name} --operation {operation}")) }
     }
+}
+
+/// The operation that the conclusion is of; `None`: of none.
+pub(super) fn operation(summary: &Summary) -> Option<usize> {
+    largest(summary).map(|largest| largest.loss.operation)
+}
+
+fn interrupted(causes: &Causes) -> String {
+    let of = |cause: &&Cause| matches!(cause.kind, Kind::Interrupted | Kind::Migration);
+    match causes.causes.iter().find(of).and_then(|cause| cause.rank) {
+        Some(rank) => format!(
+            "Ranks lose their processors in collective calls, rank {rank} most: pin the ranks, or leave a processor free \
+             for other processes."
+        ),
+        None => "Ranks lose their processors in collective calls: pin the ranks, or leave a processor free for other \
+                 processes."
+            .to_owned(),
+    }
+}
+
+/// What is slow, and its cause; without one what follows.
+fn slow(causes: &Causes, what: &str, otherwise: &str) -> String {
+    let of_slow = |cause: &&Cause| cause.repetitions != Repetitions::Steady && cause.kind != Kind::LateRank;
+    let Some(cause) = causes.causes.iter().find(of_slow) else {
+        return format!("{what} are the largest loss: {otherwise}.");
+    };
+    let whose = cause.rank.map_or_else(|| "ranks".to_owned(), |rank| format!("rank {rank}"));
+    let why = match cause.kind {
+        Kind::Interrupted => format!("{whose} was off its processor; look for other processes there"),
+        Kind::Migration => format!("{whose} was moved to other processors; pin the ranks"),
+        Kind::Perturbed => format!("the tracer delayed {whose}; `MPITRACE_RESYNC` sets how often it synchronises"),
+        Kind::FirstCall => "the first call of an operation takes longer; a call before the timed part takes this \
+                            time away from it"
+            .to_owned(),
+        Kind::LateRank | Kind::PageFaults | Kind::Counter => otherwise.to_owned(),
+    };
+    format!("{what} are the largest loss: {why}.")
 }
 
 /// The cause that loses most, all of its operations together, and the largest of its losses.

@@ -49,7 +49,15 @@ impl Summary {
             0 | 1 => String::new(),
             _ => format!(" ({} to {} on single ranks)", percent(share.min), percent(share.max)),
         };
-        let incomplete = if self.complete { "" } else { " This trace is incomplete." };
+        let incomplete = match (self.complete, self.unknown_ends) {
+            (true, _) => String::new(),
+            (false, 0) => " This trace is incomplete.".to_owned(),
+            (false, ranks) => format!(
+                " This trace is incomplete. When {} ended is not known: the shares are of the time up to the last known \
+                 event.",
+                text::count(ranks as u64, "rank")
+            ),
+        };
         let not_kept = self.not_kept();
         format!(
             "{}, {}: {} of the ranks' time is in collective calls{range}.{not_kept}{incomplete}",
@@ -101,6 +109,7 @@ impl LossFacts {
             "late-rank" => {
                 let why = match (self.because, self.on_processor) {
                     (Some("computing"), _) => ", which computes for longer",
+                    (Some("earlier_call"), _) => ", which leaves the call before later",
                     (Some("other_mpi"), _) => ", which is in point-to-point or other MPI calls for longer",
                     (Some(_), _) => ", which was off its processor before",
                     (None, Some(true)) => ", which computes or is in other MPI calls for longer",

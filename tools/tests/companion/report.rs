@@ -199,6 +199,9 @@ fn what_cannot_be_shown_or_written_is_told_in_a_line() {
         (vec![&trace, "-o", &below_file], "cannot be made: Not a directory"),
         (vec![&trace, "-o", &pictures, "--plot", "pie"], "no plot pie: there are run-time, run-time-good, histogram"),
         (vec![&trace, "-o", "a.html", "--plot", "box"], "--plot chooses among pictures"),
+        (vec![&trace, "-o", "a.html", "--size", "84x55"], "--size is for pictures: -o names a folder, not a.html"),
+        (vec![&trace, "-o", &pictures, "--size", "84"], "wanted are width and height in mm, 40 to 1000, as in 84x55"),
+        (vec![&trace, "-o", &pictures, "--size", "5x5"], "wanted are width and height in mm"),
         (vec![&trace, "--plot", "box"], "--output <OUT>"),
         (vec!["--compare", &trace], "2 values required"),
         (vec![], "<FILE>"),
@@ -209,15 +212,58 @@ fn what_cannot_be_shown_or_written_is_told_in_a_line() {
 }
 
 #[test]
-fn a_plot_alone_is_two_files() {
+fn a_plot_alone_is_three_files_of_the_size_that_is_asked_for() {
     let folder = Folder::new();
-    let pictures = folder.path("pictures");
-    let ran = report(&[&folder.trace(&plain()), "-o", &pictures, "--plot", "histogram", "--operation", "0"]);
+    let (trace, pictures) = (folder.trace(&plain()), folder.path("pictures"));
+    let arguments = [&trace, "-o", &pictures, "--plot", "histogram", "--operation", "0"];
+    let ran = report(&[&arguments[..], &["--size", "84x55", "--title", "A <title>"]].concat());
     assert_eq!((ran.code, ran.stderr.as_str()), (0, ""));
+    let svg = std::fs::read_to_string(format!("{pictures}/0-MPI_Allreduce-8B-histogram.svg")).unwrap();
+    // 84 mm of 96 units an inch.
+    assert!(svg.contains("width=\"317\" height=\"208\"") && svg.contains(">A &lt;title&gt;</text>"), "{svg}");
+    let pdf = std::fs::read(format!("{pictures}/0-MPI_Allreduce-8B-histogram.pdf")).unwrap();
+    assert!(String::from_utf8_lossy(&pdf).contains("/MediaBox [0 0 238.11 155.91]"));
     let mut names: Vec<String> =
         std::fs::read_dir(&pictures).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
     names.sort();
-    assert_eq!(names, ["0-MPI_Allreduce-8B-histogram.png", "0-MPI_Allreduce-8B-histogram.svg"]);
+    let endings = names.iter().map(|name| name.strip_prefix("0-MPI_Allreduce-8B-histogram.").unwrap());
+    assert_eq!(endings.collect::<Vec<_>>(), ["pdf", "png", "svg"]);
+}
+
+/// Rank 1 comes 60 us late to 200 barriers of 100 us, each millisecond.
+#[test]
+fn the_timeline_has_the_time_of_the_account() {
+    let rank = |number| {
+        let mut rank = SyntheticRank::new(number, 2);
+        rank.header.leader = 0;
+        let barrier = rank.operation("MPI_Barrier", 0, 0);
+        for k in 1..=200u64 {
+            rank.call(barrier, 1_000_000 * k + 60_000 * u64::from(number), 1_000_000 * k + 100_000 + k % 2);
+        }
+        rank
+    };
+    let folder = Folder::new();
+    let json = report(&[&folder.trace(&[rank(0), rank(1)]), "--json"]).json();
+    let timeline = &json["run"]["timeline"];
+    let length = timeline["to_ns"].as_f64().unwrap() - timeline["from_ns"].as_f64().unwrap();
+    let total = |map: &str, row: usize| -> f64 {
+        let cells = timeline[map][row].as_array().unwrap();
+        cells.iter().map(|cell| cell.as_f64().unwrap() / 1000.0).sum::<f64>() / cells.len() as f64 * length
+    };
+    let close = |found: f64, expected: f64| assert!((found - expected).abs() < 0.01 * length, "{found}, {expected}");
+    close(total("waiting", 0), 200.0 * 60_000.0);
+    close(total("waiting", 1), 0.0);
+    (0..2).for_each(|row| close(total("communicating", row), 200.0 * 40_000.0));
+    // Around the slowest repetition rank 0 waits, and then both communicate; no other call is near.
+    let detail = &timeline["details"][0];
+    let bars: Vec<(u64, i64, char)> = detail["bars"].as_array().unwrap().iter().map(bar).collect();
+    assert_eq!(bars, [(0, 60_000, 'w'), (0, 40_001, 'c'), (1, 40_001, 'c')], "{detail}");
+}
+
+/// Row, length in ns, and what was done.
+fn bar(bar: &Value) -> (u64, i64, char) {
+    let number = |place: usize| bar[place].as_i64().unwrap();
+    (bar[0].as_u64().unwrap(), number(2) - number(1), bar[3].as_str().unwrap().chars().next().unwrap())
 }
 
 /// A limit on the size of files stands in for a disk that is full: writing fails in the midst of the page.

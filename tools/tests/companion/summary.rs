@@ -81,6 +81,33 @@ fn what_is_not_known_is_said() {
     assert!(ran.stdout.lines().count() <= 7, "{}", ran.stdout);
 }
 
+/// A rank that was killed has no time at which it ended, and its last call none at which it returned.
+#[test]
+fn a_rank_without_an_end_spends_no_more_than_all_of_its_time_in_calls() {
+    let rank = |number| {
+        let mut rank = SyntheticRank::new(number, 2);
+        rank.header.leader = 0;
+        let barrier = rank.operation("MPI_Barrier", 0, 0);
+        (1..=100u64).for_each(|k| rank.call(barrier, 1_000_000 * k, 1_000_000 * k + 900_000));
+        if number == 1 {
+            rank.call(barrier, 101_000_000, 0);
+        }
+        rank.header.state = mpitrace_format::layout::state::RUNNING;
+        // As at the start of the run.
+        rank.header.last_anchor = rank.header.first_anchor;
+        rank
+    };
+    let folder = Folder::new();
+    let file = folder.trace(&[rank(0), rank(1)]);
+    let told = mpitrace(&["summary", &file, "--json"]).json();
+    let share = |key: &str| told["collectives_share"][key].as_f64().unwrap();
+    assert!(share("max") <= 1.0 && share("min") > 0.8, "{told:#}");
+    assert!(told["collectives_s"].as_f64().unwrap() <= told["rank_seconds"].as_f64().unwrap(), "{told:#}");
+    assert_eq!(told["unknown_ends"], 2);
+    let ran = mpitrace(&["summary", &file]);
+    assert!(ran.stdout.contains("When 2 ranks ended is not known"), "{}", ran.stdout);
+}
+
 #[test]
 fn the_account_is_a_table_by_whatever_is_asked_for() {
     let folder = Folder::new();

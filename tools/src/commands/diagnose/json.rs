@@ -3,6 +3,7 @@
 use mpitrace::diagnosis::{Coefficient, Correlation, Examined, Finding, Group, Kind, Relation, Separated};
 use serde::Serialize;
 
+use super::causes::{self, CauseFacts, GroupTimeFacts};
 use super::{Diagnosed, words};
 use crate::source::Description;
 
@@ -17,6 +18,10 @@ pub struct Operation<'d> {
     /// What was left out or skipped.
     notes: &'d [String],
     sentences: Vec<String>,
+    /// The most time first.
+    causes: Vec<CauseFacts<'d>>,
+    /// The time of the groups that causes are of.
+    times: Vec<GroupTimeFacts>,
     groups: Vec<GroupFacts>,
     findings: Vec<FindingFacts<'d>>,
     relations: Vec<RelationFacts<'d>>,
@@ -126,7 +131,9 @@ impl<'d> Operation<'d> {
             time: diagnosed.time.name(),
             warmup_end: diagnosed.categories.warmup_end,
             notes: diagnosed.notes,
-            sentences: words::sentences(diagnosis),
+            sentences: words::sentences(diagnosis, &diagnosed.causes),
+            causes: causes::facts(&diagnosed.causes),
+            times: causes::times(&diagnosed.causes),
             groups: diagnosis.groups.iter().map(GroupFacts::of).collect(),
             findings: diagnosis.findings.iter().map(finding).collect(),
             relations: diagnosis.relations.iter().map(relation).collect(),

@@ -1,10 +1,11 @@
 //! What is known of each repetition beside its run time.
 
+use mpitrace::account::clock_error_ns;
 use mpitrace::diagnosis::{Examination, Examined, Metric, Quantity};
 use mpitrace_synchronise::Method;
 use rayon::prelude::*;
 
-use crate::source::{Counter, Kind, Ranks, Source};
+use crate::source::{Counter, Kind, Ranks, Source, Traced};
 
 /// The names of what is not a counter.
 pub const ARRIVAL: &str = "arrival";
@@ -27,7 +28,7 @@ pub fn examined(source: &Source, operation: usize, arrivals: bool, examination: 
     let ranks = source.ranks(operation);
     let mut examined = Vec::new();
     if arrivals && ranks.numbers.len() > 1 && ranks.have_stamps() {
-        examined.extend(lateness(&ranks, examination));
+        examined.extend(lateness(&ranks, &clock_errors_ns(source, operation), examination));
     }
     if let Some(perturbed) = source.perturbed(operation) {
         let values: Vec<f64> = perturbed.into_iter().map(|perturbed| f64::from(u8::from(perturbed))).collect();
@@ -48,8 +49,17 @@ fn metric(name: &str, quantity: Quantity, unit: &str, rank: Option<u32>) -> Metr
     Metric { name: name.to_owned(), quantity, unit: unit.to_owned(), rank }
 }
 
-/// How long after the first of all ranks each one entered.
-fn lateness(ranks: &Ranks<'_>, examination: &Examination<'_>) -> Vec<Examined> {
+/// The error of each rank's clock, ns; empty: none is stated.
+fn clock_errors_ns(source: &Source, operation: usize) -> Vec<f64> {
+    let Some(Traced { trace, operations, clock }) = source.traced() else { return Vec::new() };
+    let parts = operations.operations[operation].parts.iter();
+    parts.map(|&part| clock_error_ns(&trace.parts[part], clock.of_part(part))).collect()
+}
+
+/// How long after the first of all ranks each one entered; 0 where that is not above the error of the two clocks.
+fn lateness(ranks: &Ranks<'_>, errors_ns: &[f64], examination: &Examination<'_>) -> Vec<Examined> {
+    let error = |index: usize| errors_ns.get(index).copied().unwrap_or(0.0);
+    let largest = errors_ns.iter().copied().fold(0.0, f64::max);
     let mut first: Vec<f64> = Vec::new();
     for index in 0..ranks.numbers.len() {
         let enter = ranks.enter_ns(index).unwrap_or_default();
@@ -60,7 +70,10 @@ fn lateness(ranks: &Ranks<'_>, examination: &Examination<'_>) -> Vec<Examined> {
     }
     let of_rank = |index: usize| {
         let mut late = ranks.enter_ns(index).unwrap_or_default();
-        late.iter_mut().zip(&first).for_each(|(enter, first)| *enter -= first);
+        for (enter, first) in late.iter_mut().zip(&first) {
+            let later = *enter - first;
+            *enter = if later > error(index) + largest { later } else { 0.0 };
+        }
         examination.examine(metric(ARRIVAL, Quantity::Lateness, "ns", Some(ranks.numbers[index])), &late)
     };
     (0..ranks.numbers.len()).into_par_iter().map(of_rank).collect()

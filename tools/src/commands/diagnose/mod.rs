@@ -1,5 +1,6 @@
-//! `mpitrace diagnose`: which counter, timer or rank differs between slow and good repetitions.
+//! `mpitrace diagnose`: why repetitions are slow.
 
+mod causes;
 mod json;
 mod metrics;
 mod page;
@@ -11,17 +12,19 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::Args;
 use mpitrace::categories::{Categories, Rule};
+use mpitrace::causes::{Causes, Counted};
 use mpitrace::diagnosis::{Diagnosis, Examination, Repetitions};
 use mpitrace::run_time::RunTime;
 
 use crate::options::{Input, RuleOption, TimeOption};
 use crate::output::{JsonList, Output};
 use crate::progress::{self, Progress};
-use crate::source::{Description, Source};
+use crate::source::{Description, Source, Traced};
 
-/// Name the counter, timer or rank that differs between slow and good repetitions
+/// Name the causes of slow repetitions, with the time that each one costs
 ///
-/// Each metric of each rank (how late it arrives, its counters and timers, what its requests cost, whether the tracer
+/// The time that slow repetitions take beyond the fast ones is attributed to what was recorded: waiting for a late rank
+/// and why it was late, time off the processor, migrations, delays by the tracer, the first call. Then each metric of each rank (how late it arrives, its counters and timers, what its requests cost, whether the tracer
 /// may have delayed it) is held against the run times, over all repetitions and within each category; and the warm-up,
 /// the outliers and the modes against the good repetitions, with a rank test that is corrected for how many metrics
 /// there are and for repetitions that are not independent. The largest difference is named first.
@@ -49,6 +52,7 @@ struct Diagnosed<'s> {
     time: RunTime,
     categories: Categories,
     diagnosis: Diagnosis,
+    causes: Causes,
 }
 
 /// Diagnoses the operations.
@@ -72,6 +76,13 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
         });
         let examined = metrics::examined(&source, number, arrivals, &examination);
         let diagnosis = examination.conclude(examined);
+        let causes = match source.traced() {
+            Some(Traced { trace, operations, clock }) => {
+                let (operation, counted) = (&operations.operations[number], Counted::of(&diagnosis));
+                Causes::of(trace, clock, operation, &diagnosis.groups, &categories.category, &counted)
+            }
+            None => Causes::of_counters(&diagnosis),
+        };
         progress.step();
         Ok(Diagnosed {
             description: &source.operations()[number],
@@ -80,6 +91,7 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
             time,
             categories,
             diagnosis,
+            causes,
         })
     });
     if arguments.json {

@@ -1,6 +1,7 @@
 //! What was found, in sentences.
 
 use mpitrace::categories::Category;
+use mpitrace::causes::{self, Causes};
 use mpitrace::diagnosis::{
     Correlation, Diagnosis, Examined, Finding, Group, Kind, Metric, Quantity, Relation, Separated,
 };
@@ -50,24 +51,71 @@ fn place(metric: &Metric) -> String {
     }
 }
 
-/// All sentences about an operation, the most important first: what may be causes, in the order of the time that they
-/// cost; what the run time follows; what has no cause.
-pub fn sentences(diagnosis: &Diagnosis) -> Vec<String> {
+/// All sentences about an operation: causes, in the order of the time that they cost; counters that differ; what the run
+/// time follows; what has no cause.
+pub fn sentences(diagnosis: &Diagnosis, causes: &Causes) -> Vec<String> {
+    let of_groups = |group: usize| of_group(causes, &diagnosis.groups[group]);
+    let has_cause = |group: usize| of_groups(group).any(|cause| cause.p.is_none());
     let is_explained = |group: usize| diagnosis.causes(group).next().is_some();
-    let (explained, other): (Vec<&Finding>, Vec<&Finding>) =
-        diagnosis.findings.iter().partition(|finding| is_explained(finding.group));
-    let mut sentences: Vec<String> = explained.into_iter().filter_map(|one| finding(diagnosis, one)).collect();
+    // What happens to a rank has its sentence among the causes, with the time that it costs.
+    let is_said = |finding: &&Finding| {
+        let metric = &diagnosis.metrics[finding.metric].metric;
+        match metric.quantity {
+            Quantity::Lateness => of_groups(finding.group).any(|cause| cause.p.is_none() && cause.rank == metric.rank),
+            Quantity::Disturbed => of_groups(finding.group).any(|cause| cause.kind == causes::Kind::Perturbed),
+            _ => false,
+        }
+    };
+    let findings = diagnosis.findings.iter().filter(|finding| !is_said(finding));
+    let (mut explained, other): (Vec<&Finding>, Vec<&Finding>) =
+        findings.partition(|finding| is_explained(finding.group));
+    let (mut sentences, mut said) = (Vec::new(), Vec::new());
+    for cause in &causes.causes {
+        let of_cause = |one: &&&Finding| {
+            let metric = &diagnosis.metrics[one.metric].metric;
+            cause.counter.as_ref() == Some(&metric.name)
+                && repetitions(&diagnosis.groups[one.group]) == cause.repetitions
+        };
+        // A counter has its sentence with its test.
+        match explained.iter().find(of_cause) {
+            Some(one) => {
+                said.push(*one);
+                sentences.extend(finding(diagnosis, one));
+            }
+            None => sentences.push(super::causes::sentence(causes, cause)),
+        }
+    }
+    explained.retain(|one| !said.contains(one));
+    sentences.extend(explained.into_iter().filter_map(|one| finding(diagnosis, one)));
     sentences.extend(diagnosis.relations.iter().filter_map(|one| relation(diagnosis, one)));
+    let unexplained = super::causes::unexplained(causes);
     for group in (0..diagnosis.groups.len()).filter(|&group| !is_explained(group)) {
-        sentences.push(nothing(diagnosis, group));
+        if !has_cause(group) {
+            sentences.push(nothing(diagnosis, group));
+        }
         let of_group = other.iter().filter(|finding| finding.group == group);
         sentences.extend(of_group.filter_map(|one| finding(diagnosis, one)));
     }
+    sentences.extend(unexplained);
     if diagnosis.groups.is_empty() {
         sentences
             .push("there is no warm-up, no outlier and one mode: nothing to compare with the good ones".to_owned());
     }
     sentences
+}
+
+fn repetitions(group: &Group) -> causes::Repetitions {
+    match group.kind {
+        Kind::Warmup => causes::Repetitions::Warmup,
+        Kind::Outlier => causes::Repetitions::Outlier,
+        Kind::Mode(peak) => causes::Repetitions::Mode(peak),
+    }
+}
+
+/// The causes of a group.
+fn of_group<'c>(causes: &'c Causes, group: &Group) -> impl Iterator<Item = &'c causes::Cause> {
+    let wanted = repetitions(group);
+    causes.causes.iter().filter(move |cause| cause.repetitions == wanted)
 }
 
 fn finding(diagnosis: &Diagnosis, finding: &Finding) -> Option<String> {

@@ -13,6 +13,7 @@ use super::info;
 use crate::options::{Input, RuleOption, TimeOption};
 use crate::output::Output;
 use crate::report::fingerprint::Run;
+use crate::report::pictures::Format;
 use crate::report::tracer;
 use crate::source::Source;
 use crate::summary::Summary;
@@ -31,7 +32,7 @@ pub struct Arguments {
     /// Lay two runs over each other
     #[arg(long, num_args = 2, value_names = ["A", "B"], conflicts_with = "files")]
     compare: Option<Vec<PathBuf>>,
-    /// OUT.html: one page that needs nothing else; otherwise a folder for pictures, as SVG and PNG
+    /// OUT.html: one page that needs nothing else; otherwise a folder for pictures, as SVG, PNG and PDF
     #[arg(short, long, value_name = "OUT")]
     output: Option<PathBuf>,
     /// Only this operation
@@ -40,6 +41,12 @@ pub struct Arguments {
     /// Of the pictures this kind alone, such as histogram
     #[arg(long, value_name = "NAME", requires = "output", conflicts_with = "compare")]
     plot: Option<String>,
+    /// Width and height of the pictures, mm; texts keep their size (the sheet of all plots has its own)
+    #[arg(long, value_name = "WxH", requires = "output", conflicts_with = "compare", value_parser = size)]
+    size: Option<(f64, f64)>,
+    /// The line above each picture, in place of the operation's; '' for none
+    #[arg(long, value_name = "TEXT", requires = "output", conflicts_with = "compare")]
+    title: Option<String>,
     #[command(flatten)]
     rule: RuleOption,
     #[command(flatten)]
@@ -47,6 +54,26 @@ pub struct Arguments {
     /// As JSON: everything that the page shows
     #[arg(long)]
     json: bool,
+}
+
+/// Millimetres that a picture may be wide or high: below there is no room within the axes.
+const SIZES_MM: std::ops::RangeInclusive<f64> = 40.0..=1000.0;
+
+/// `84x55`: width and height, mm.
+fn size(text: &str) -> Result<(f64, f64), String> {
+    let number = |text: &str| text.parse().ok().filter(|number| SIZES_MM.contains(number));
+    text.split_once('x').and_then(|(width, height)| Some((number(width)?, number(height)?))).ok_or_else(|| {
+        format!("wanted are width and height in mm, {} to {}, as in 84x55", SIZES_MM.start(), SIZES_MM.end())
+    })
+}
+
+impl Arguments {
+    fn format(&self) -> Format {
+        let units = |mm: f64| mm / 25.4 * 96.0;
+        let usual = Format::default();
+        let size = self.size.map_or(usual.size, |(width, height)| (units(width), units(height)));
+        Format { size, title: self.title.clone() }
+    }
 }
 
 /// Where it goes.
@@ -74,6 +101,10 @@ fn place(arguments: &Arguments) -> Result<Place<'_>> {
         return Ok(if arguments.json { Place::Nowhere } else { Place::Terminal });
     };
     if path.extension().is_some_and(|ending| ending == "html") {
+        let of_pictures = [("--size", arguments.size.is_some()), ("--title", arguments.title.is_some())];
+        if let Some((option, _)) = of_pictures.iter().find(|(_, given)| *given) {
+            bail!("{option} is for pictures: -o names a folder, not {}", path.display());
+        }
         ensure!(arguments.plot.is_none(), "--plot chooses among pictures: -o names a folder, not {}", path.display());
         ensure!(!path.is_dir(), "{}: is a folder", path.display());
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
@@ -101,7 +132,13 @@ fn run_facts(source: &Source) -> Run {
     let facts = info::facts::Facts::of(&traced.trace, &traced.operations, &traced.clock);
     let lines = info::page::lines(&facts).into_iter().map(|(title, line)| (title.to_owned(), line));
     let summary = Summary::of(&traced.trace, &traced.operations, &traced.clock, "FILE").lines();
-    Run { summary, facts: lines.collect(), tracer: tracer::facts(&traced.trace, &traced.clock), factors: facts.factors }
+    Run {
+        summary,
+        timeline: None,
+        facts: lines.collect(),
+        tracer: tracer::facts(&traced.trace, &traced.clock),
+        factors: facts.factors,
+    }
 }
 
 /// What people call a file.

@@ -15,6 +15,7 @@ use crate::report::detail::{Detail, SHOWN};
 use crate::report::fingerprint::{Fingerprint, Overview, Report};
 use crate::report::measured::Measured;
 use crate::report::terminal;
+use crate::report::timeline::Timeline;
 use crate::report::{file, make, page, pictures};
 use crate::source::Source;
 
@@ -31,7 +32,10 @@ pub(super) fn run(arguments: &Arguments, time: RunTime, place: Place, output: &m
             let title = format!("Fingerprints of {}", report.name);
             file::whole(path, |file| page::write(&title, &report, file))?;
         }
-        Place::Folder(folder) => pictures::write(&report, time, folder, arguments.plot.as_deref())?,
+        Place::Folder(folder) => {
+            let only = arguments.plot.as_deref();
+            pictures::write(&report, time, folder, only, &arguments.format())?;
+        }
         Place::Terminal => {
             let look = Look::of(output.style);
             terminal::write(&report, time, look, output)?;
@@ -62,13 +66,15 @@ fn report(source: &Source, arguments: &Arguments, time: RunTime) -> Result<Repor
         notes.extend(of_operation);
     }
     notes.extend(keep_longest(&mut fingerprints, &mut overview));
+    let mut run = super::run_facts(source);
+    run.timeline = source.traced().and_then(Timeline::of);
     Ok(Report {
         name: names(&arguments.input.files),
         generator: super::generator(),
         complete: source.complete(),
         time: time.name(),
         method: arguments.rule.rule.name(),
-        run: super::run_facts(source),
+        run,
         overview,
         fingerprints,
         notes,

@@ -1,7 +1,7 @@
 //! What a non-blocking operation costs its caller, how much of it was hidden, and how it progressed.
 
 use anyhow::Result;
-use mpitrace::completion_times::{Overheads, Requests, overlap, progress};
+use mpitrace::completion_times::{Overheads, Requests, overlap, overlap_of_osu, progress};
 use mpitrace::run_time::RunTime;
 use mpitrace::statistics::median;
 use mpitrace_functions::blocking_name;
@@ -24,6 +24,8 @@ pub struct NonBlocking {
     pub blocking_ns: Option<f64>,
     /// 1 - wait / blocking; `None` where no blocking time is known.
     pub overlap: Option<f64>,
+    /// max(0, 1 - overhead / blocking), as the OSU micro-benchmarks count it.
+    pub overlap_osu: Option<f64>,
     /// What the program computed between start and completion.
     pub work_ns: Option<f64>,
     pub tests: Option<f64>,
@@ -43,8 +45,9 @@ pub struct Progress {
     pub tests: f64,
     pub overhead_ns: f64,
     pub wait_ns: f64,
-    /// 1 - wait / blocking, as above.
+    /// As above.
     pub overlap: Option<f64>,
+    pub overlap_osu: Option<f64>,
 }
 
 /// The overheads of the `number`-th operation; `None` where it is blocking or nothing is known of its requests.
@@ -91,15 +94,18 @@ pub fn of(
         overhead_ns: row.overhead_ns,
         wait_ns: row.wait_ns,
         overlap: overlap(row.wait_ns, blocking_ns),
+        overlap_osu: overlap_of_osu(row.overhead_ns, blocking_ns),
     };
+    let overhead_ns = middle(&overheads.overhead_ns);
     Ok(Some(NonBlocking {
-        overhead_ns: middle(&overheads.overhead_ns),
+        overhead_ns,
         init_ns: middle(&overheads.init_ns),
         test_ns: middle(&overheads.test_ns),
         wait_ns,
         blocking_operation,
         blocking_ns,
         overlap: wait_ns.and_then(|wait| overlap(wait, blocking_ns)),
+        overlap_osu: overhead_ns.and_then(|overhead| overlap_of_osu(overhead, blocking_ns)),
         work_ns: middle(&overheads.work_ns),
         tests: middle(&overheads.tests),
         interval_ns: middle(&overheads.interval_ns),

@@ -279,10 +279,15 @@ fn times_together(facts: &Facts, output: &mut dyn Write, style: Style) -> io::Re
         let overhead = time(n.overhead_ns);
         let (init, test, wait) = (time(n.init_ns), time(n.test_ns), time(n.wait_ns));
         writeln!(output, "\nnon-blocking overhead {overhead}: start {init}, tests {test}, wait {wait} (medians)")?;
-        match (n.overlap, n.blocking_ns) {
-            (Some(overlap), Some(blocking)) => {
-                writeln!(output, "             overlap {:.0} % of {} blocking", 100.0 * overlap, text::time(blocking))?;
-            }
+        match (n.overlap, n.overlap_osu, n.blocking_ns) {
+            (Some(overlap), Some(osu), Some(blocking)) => writeln!(
+                output,
+                "             overlap {:.0} % of {} blocking by the wait alone, {:.0} % by start, tests and wait (as OSU \
+                 counts it)",
+                100.0 * overlap,
+                text::time(blocking),
+                100.0 * osu
+            )?,
             _ => writeln!(output, "             overlap unknown: no blocking call of the same kind in this trace")?,
         }
         let tests = n.tests.map(|tests| format!("{tests:.0} tests")).unwrap_or_default();
@@ -330,7 +335,7 @@ fn progress(rows: &[Progress], output: &mut dyn Write, style: Style) -> io::Resu
     if rows.len() < 2 {
         return Ok(());
     }
-    let columns = ["interval", "repetitions", "tests", "overhead", "wait", "overlap"].map(number);
+    let columns = ["interval", "repetitions", "tests", "overhead", "wait", "overlap", "by OSU"].map(number);
     let mut table = Table::new(&columns);
     for row in rows {
         table.row(vec![
@@ -340,6 +345,7 @@ fn progress(rows: &[Progress], output: &mut dyn Write, style: Style) -> io::Resu
             text::time(row.overhead_ns),
             text::time(row.wait_ns),
             row.overlap.map(|overlap| format!("{:.0} %", 100.0 * overlap)).unwrap_or_default(),
+            row.overlap_osu.map(|overlap| format!("{:.0} %", 100.0 * overlap)).unwrap_or_default(),
         ]);
     }
     table.write(output, style)

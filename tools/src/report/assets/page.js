@@ -40,26 +40,29 @@ function overview() {
     row.shown ? element("a", { href: `#operation-${row.operation}` }, String(row.operation)) : String(row.operation),
     row.function, row.communicator, optional(row.bytes), optional(row.root), String(row.ranks), String(row.repetitions),
     row.incomplete ? String(row.incomplete) : "", time(row.median_ns), time(row.p95_ns), optional(row.warmup_end), ...row.counts.map(String)]);
-  return element("section", { id: "overview" }, element("h2", {}, "All operations"), table(head, rows, 3));
+  return element("section", { id: "overview", class: "overview" }, element("h2", {}, "All operations"), table(head, rows, 3));
 }
 
 const sections = report.pairs ? report.pairs.map((pair, number) => new PairSection(pair, number))
   : report.fingerprints.map((fingerprint) => new Section(fingerprint));
-document.getElementById("report").append(header(), report.pairs ? pairOverview() : overview(), ...sections.map(({ node }) => node), footer());
+const timelines = !report.pairs && report.run.timeline ? [new TimelineSection(report.run.timeline)] : [];
+const lazy = [...timelines, ...sections];
+document.getElementById("report").append(header(), ...timelines.map(({ node }) => node), report.pairs ? pairOverview() : overview(),
+  ...sections.map(({ node }) => node), footer());
 
 // A section is built when it comes near: a hundred of them at once would keep the browser busy.
 const near = new IntersectionObserver((entries) => {
-  for (const { target, isIntersecting } of entries) if (isIntersecting) sections.find(({ node }) => node === target).build();
+  for (const { target, isIntersecting } of entries) if (isIntersecting) lazy.find(({ node }) => node === target).build();
 }, { rootMargin: "800px" });
-sections.forEach(({ node }) => near.observe(node));
+lazy.forEach(({ node }) => near.observe(node));
 
-const renderAll = () => sections.forEach((section) => section.render());
+const renderAll = () => lazy.forEach((section) => section.render());
 let resizing = null;
 addEventListener("resize", () => { clearTimeout(resizing); resizing = setTimeout(renderAll, 80); });
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", renderAll);
 addEventListener("beforeprint", () => {
   document.documentElement.classList.add("printing");
-  sections.forEach((section) => section.build());
+  lazy.forEach((section) => section.build());
   renderAll();
 });
 addEventListener("afterprint", () => { document.documentElement.classList.remove("printing"); renderAll(); });

@@ -3,6 +3,12 @@
 const MARGIN = { left: 62, right: 14, top: 10, bottom: 40 };
 const tip = document.getElementById("tip");
 
+/** Labels of some of the rows, each of which is of one rank or of several: about so many. */
+function rowTicks(rows, wanted) {
+  const step = Math.max(1, Math.ceil(rows.length / Math.max(wanted, 1)));
+  return rows.flatMap(([first, last], row) => (row % step ? [] : [[row, first === last ? String(first) : `${first}\u2013${last}`]]));
+}
+
 class Plot {
   /**
    * what: { name, title, x, y, draw, hover, wide, height }
@@ -137,7 +143,8 @@ class Plot {
       context.lineTo(Math.round(x2) + 0.5, Math.round(y2) + 0.5);
       context.stroke();
     };
-    const ticks = (axis, what, wanted) => what.categories ? what.categories.map((name, i) => [i, name]) : axis.ticks(wanted);
+    const ticks = (axis, what, wanted) => what.categories ? what.categories.map((name, i) => [i, name])
+      : what.rows ? rowTicks(what.rows(this.state), wanted) : axis.ticks(wanted);
     for (const [value, label] of ticks(x, this.what.x, (x.end - x.start) / 75)) {
       const place = x.place(value);
       context.strokeStyle = colours.line;

@@ -16,6 +16,7 @@ use std::collections::BTreeMap;
 use mpitrace::run_time::RunTime;
 use serde::Serialize;
 
+use super::timeline::Timeline;
 use serialize::{tenth, tenths_one};
 
 /// The fingerprints of a run.
@@ -46,6 +47,8 @@ pub struct Report {
 pub struct Run {
     /// Where the ranks' time went, in lines for people; empty for what was not traced.
     pub summary: Vec<String>,
+    /// What each rank did when; `None`: not known, or not asked for.
+    pub timeline: Option<Timeline>,
     /// Title and text, in order, for people.
     pub facts: Vec<(String, String)>,
     /// What the tracer itself cost, for people.

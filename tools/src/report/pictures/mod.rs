@@ -1,4 +1,4 @@
-//! Static pictures for papers: each plot by itself, and all of an operation on one sheet, as SVG and as PNG.
+//! Static pictures for papers: each plot by itself, and all of an operation on one sheet, as SVG, PNG and PDF.
 
 mod counters;
 mod distribution;
@@ -7,6 +7,7 @@ mod marks;
 mod overlay;
 mod run_times;
 mod sheet;
+mod timeline;
 
 use std::path::Path;
 
@@ -18,7 +19,7 @@ use super::comparison::Comparison;
 use super::file;
 use super::fingerprint::{Fingerprint, Report, Run, Timed};
 use crate::draw::scene::{Anchor, Area, FAINT, INK, Scene};
-use crate::draw::{png, svg};
+use crate::draw::{pdf, png, svg};
 
 /// An operation, and the run time that is looked at.
 struct View<'a> {
@@ -54,8 +55,20 @@ impl View<'_> {
 
 type Draw<'a> = Box<dyn Fn(&View, &mut Scene, Area) + 'a>;
 
-/// The size of a plot by itself.
-const SIZE: (f64, f64) = (640.0, 400.0);
+/// What a plot by itself looks like.
+#[derive(Clone, Debug)]
+pub struct Format {
+    /// Width and height, in units of which 96 are an inch. Texts keep their size.
+    pub size: (f64, f64),
+    /// The line above the plot in place of the operation's; empty: none.
+    pub title: Option<String>,
+}
+
+impl Default for Format {
+    fn default() -> Format {
+        Format { size: (640.0, 400.0), title: None }
+    }
+}
 
 /// The plots of an operation: their names and how they are drawn.
 fn plots(fingerprint: &Fingerprint) -> Vec<(String, Draw<'_>)> {
@@ -85,11 +98,14 @@ fn plots(fingerprint: &Fingerprint) -> Vec<(String, Draw<'_>)> {
     plots
 }
 
+/// The name of the picture of all ranks over the whole run.
+const TIMELINE: &str = "timeline";
+
 /// The name of the sheet that holds an operation's numbers and its most telling plots.
 const SHEET: &str = "fingerprint";
 
 /// Writes the pictures of all operations into a folder, or one kind of plot alone.
-pub fn write(report: &Report, time: RunTime, folder: &Path, only: Option<&str>) -> Result<()> {
+pub fn write(report: &Report, time: RunTime, folder: &Path, only: Option<&str>, format: &Format) -> Result<()> {
     make_folder(folder)?;
     let wanted = |name: &str| only.is_none_or(|only| only == name);
     for fingerprint in &report.fingerprints {
@@ -99,19 +115,33 @@ pub fn write(report: &Report, time: RunTime, folder: &Path, only: Option<&str>) 
         let start = format!("{}-{}{bytes}", subject.operation, plain(&subject.function));
         for (name, draw) in plots(fingerprint) {
             if wanted(&name) {
-                let mut scene = Scene::new(SIZE.0, SIZE.1, format!("{}: {name}", subject.title()));
-                let title = format!("{}, {}", subject.title(), subject.layout());
-                scene.text((8.0, 16.0), Anchor::Start, 11.0, FAINT, title);
-                let room = Area { left: 0.0, top: 20.0, width: SIZE.0, height: SIZE.1 - 20.0 };
+                let of_operation = || format!("{}, {}", subject.title(), subject.layout());
+                let title = format.title.clone().unwrap_or_else(of_operation);
+                let (mut scene, room) = titled(format, format!("{}: {name}", subject.title()), title);
                 draw(&view, &mut scene, room);
-                write_both(folder, &format!("{start}-{name}"), &scene)?;
+                write_all(folder, &format!("{start}-{name}"), &scene)?;
             }
         }
         if wanted(SHEET) {
-            write_both(folder, &format!("{start}-{SHEET}"), &sheet::sheet(&view))?;
+            write_all(folder, &format!("{start}-{SHEET}"), &sheet::sheet(&view))?;
         }
     }
+    if let Some(found) = report.run.timeline.as_ref().filter(|_| wanted(TIMELINE)) {
+        let title = format.title.clone().unwrap_or_else(|| report.name.clone());
+        let (mut scene, room) = titled(format, format!("{}: {TIMELINE}", report.name), title);
+        timeline::draw(found, &mut scene, room);
+        write_all(folder, TIMELINE, &scene)?;
+    }
     Ok(())
+}
+
+/// A picture of one plot, and what of it is left below the title.
+fn titled(format: &Format, name: String, title: String) -> (Scene, Area) {
+    let (width, height) = format.size;
+    let mut scene = Scene::new(width, height, name);
+    let top = if title.is_empty() { 0.0 } else { 20.0 };
+    scene.text((8.0, 16.0), Anchor::Start, 11.0, FAINT, title);
+    (scene, Area { left: 0.0, top, width, height: height - top })
 }
 
 /// Writes a sheet for each operation of two runs.
@@ -123,7 +153,7 @@ pub fn write_comparison(comparison: &Comparison, time: RunTime, folder: &Path) -
             continue;
         };
         let name = format!("{number}-{}-compared", plain(&pair.operation_key));
-        write_both(folder, &name, &overlay::sheet(comparison, pair, distance))?;
+        write_all(folder, &name, &overlay::sheet(comparison, pair, distance))?;
     }
     Ok(())
 }
@@ -132,10 +162,11 @@ fn make_folder(folder: &Path) -> Result<()> {
     std::fs::create_dir_all(folder).with_context(|| format!("{} cannot be made", folder.display()))
 }
 
-fn write_both(folder: &Path, name: &str, scene: &Scene) -> Result<()> {
+fn write_all(folder: &Path, name: &str, scene: &Scene) -> Result<()> {
     let path = |ending: &str| folder.join(format!("{name}.{ending}"));
     file::whole(&path("svg"), |file| Ok(file.write_all(svg::text(scene).as_bytes())?))?;
-    file::whole(&path("png"), |file| png::write(scene, file))
+    file::whole(&path("png"), |file| png::write(scene, file))?;
+    file::whole(&path("pdf"), |file| pdf::write(scene, file))
 }
 
 /// Whether there is a plot of this name in some operation: to be asked before anything is written.
@@ -146,6 +177,7 @@ pub fn check(report: &Report, name: &str) -> Result<()> {
             names.push(known);
         }
     }
+    names.extend(report.run.timeline.iter().map(|_| TIMELINE.to_owned()));
     names.push(SHEET.to_owned());
     ensure!(names.iter().any(|known| known == name), "no plot {name}: there are {}", names.join(", "));
     Ok(())

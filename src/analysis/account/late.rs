@@ -1,0 +1,137 @@
+//! The time that ranks wait for a rank that is late, and why it was late.
+
+use std::ops::AddAssign;
+
+/// The time that other ranks waited for a rank.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Late {
+    /// All their waiting, ns.
+    pub waiting_ns: f64,
+    /// The part for which the rank was off its processor since its last call, or in that call, ns.
+    pub interrupted_ns: f64,
+    /// The part for which the rank was longer than the others in point-to-point and other MPI calls that are not
+    /// recorded, ns.
+    pub other_mpi_ns: f64,
+    /// The part for which it left its recorded call before later than they left theirs, and was on its processor, ns.
+    pub earlier_call_ns: f64,
+    /// The part for which it was on its processor and in none of these calls, ns.
+    pub computing_ns: f64,
+    /// The part for which it was on its processor, and either computed or was in such calls, ns.
+    pub on_processor_ns: f64,
+    /// The part of which it is not known whether the rank was on its processor, ns.
+    pub unknown_ns: f64,
+    /// Repetitions in which another rank waited for it.
+    pub repetitions: usize,
+}
+
+/// What one rank waited for a late one.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Wait {
+    /// The member that it waited for.
+    pub late: usize,
+    /// How long, ns.
+    pub ns: f64,
+    /// By how much the late one left its call before later than the one that waits, ns.
+    pub left_later_ns: f64,
+}
+
+impl Late {
+    /// The time that other ranks waited for one call of a rank that was off its processor for this time before, and that
+    /// much longer than they in other MPI calls. While it waits in these it may yield its processor: as in a call, what
+    /// may be either is taken for the waiting. What a rank was late already when it left its call before is due to that
+    /// call, in which it was off its processor for `off_in_previous`.
+    pub(super) fn of(
+        off_before: Option<f64>,
+        other_mpi: Option<f64>,
+        off_in_previous: Option<f64>,
+        waits: &[Wait],
+    ) -> Late {
+        let mut late = Late { repetitions: 1, ..Late::default() };
+        for &Wait { ns: wait, left_later_ns, .. } in waits {
+            let earlier = left_later_ns.clamp(0.0, wait);
+            let off_earlier = off_in_previous.map_or(0.0, |off| off.min(earlier));
+            let since = wait - earlier;
+            let other = other_mpi.unwrap_or(0.0);
+            let interrupted = off_before.map_or(0.0, |off| since.min((off - other).max(0.0)));
+            let other = other.min(since - interrupted);
+            late.waiting_ns += wait;
+            late.interrupted_ns += interrupted + off_earlier;
+            late.other_mpi_ns += other;
+            match off_in_previous {
+                Some(_) => late.earlier_call_ns += earlier - off_earlier,
+                None => late.unknown_ns += earlier,
+            }
+            match (off_before, other_mpi) {
+                (None, _) => late.unknown_ns += since - other,
+                (_, Some(_)) => late.computing_ns += since - interrupted - other,
+                (_, None) => late.on_processor_ns += since - interrupted,
+            }
+        }
+        late
+    }
+
+    /// The same for this share of the waiting.
+    pub(crate) fn scaled(self, share: f64) -> Late {
+        Late {
+            waiting_ns: share * self.waiting_ns,
+            interrupted_ns: share * self.interrupted_ns,
+            other_mpi_ns: share * self.other_mpi_ns,
+            earlier_call_ns: share * self.earlier_call_ns,
+            computing_ns: share * self.computing_ns,
+            on_processor_ns: share * self.on_processor_ns,
+            unknown_ns: share * self.unknown_ns,
+            repetitions: self.repetitions,
+        }
+    }
+}
+
+impl AddAssign for Late {
+    fn add_assign(&mut self, other: Late) {
+        self.waiting_ns += other.waiting_ns;
+        self.interrupted_ns += other.interrupted_ns;
+        self.other_mpi_ns += other.other_mpi_ns;
+        self.earlier_call_ns += other.earlier_call_ns;
+        self.computing_ns += other.computing_ns;
+        self.on_processor_ns += other.on_processor_ns;
+        self.unknown_ns += other.unknown_ns;
+        self.repetitions += other.repetitions;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What two ranks waited, 100 and 40 ns, by what is known of the late one.
+    fn late(off_before: Option<f64>, other_mpi: Option<f64>) -> [f64; 4] {
+        let waits = [100.0, 40.0].map(|ns| Wait { late: 0, ns, left_later_ns: 0.0 });
+        let late = Late::of(off_before, other_mpi, Some(0.0), &waits);
+        assert_eq!((late.waiting_ns, late.repetitions), (140.0, 1));
+        [late.interrupted_ns, late.other_mpi_ns, late.computing_ns, late.unknown_ns]
+    }
+
+    #[test]
+    fn lateness_is_split_as_far_as_it_is_known() {
+        assert_eq!(late(Some(0.0), Some(0.0)), [0.0, 0.0, 140.0, 0.0]);
+        assert_eq!(late(Some(0.0), Some(60.0)), [0.0, 100.0, 40.0, 0.0]);
+        // While it waited in other calls it may have yielded.
+        assert_eq!(late(Some(60.0), Some(60.0)), [0.0, 100.0, 40.0, 0.0]);
+        assert_eq!(late(Some(90.0), Some(60.0)), [60.0, 70.0, 10.0, 0.0]);
+        assert_eq!(late(None, Some(60.0)), [0.0, 100.0, 0.0, 40.0]);
+        // Without the time in other calls the rest may be either.
+        assert_eq!(late(Some(60.0), None), [100.0, 0.0, 0.0, 0.0]);
+        assert_eq!(late(None, None), [0.0, 0.0, 0.0, 140.0]);
+    }
+
+    #[test]
+    fn a_rank_that_left_its_call_before_later_is_late_because_of_that_call() {
+        let late = |off_in_previous| {
+            let waits = [Wait { late: 0, ns: 100.0, left_later_ns: 70.0 }];
+            let late = Late::of(Some(10.0), Some(0.0), off_in_previous, &waits);
+            [late.interrupted_ns, late.earlier_call_ns, late.computing_ns, late.unknown_ns]
+        };
+        assert_eq!(late(Some(0.0)), [10.0, 70.0, 20.0, 0.0]);
+        assert_eq!(late(Some(50.0)), [60.0, 20.0, 20.0, 0.0]);
+        assert_eq!(late(None), [10.0, 0.0, 20.0, 70.0]);
+    }
+}

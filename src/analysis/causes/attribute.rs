@@ -1,0 +1,280 @@
+//! The time of slow repetitions, attributed to what is known to have happened in them.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use super::baseline::Baseline;
+use super::{Kind, Repetitions};
+use crate::account::Late;
+use crate::account::walk::{Step, Walk};
+use crate::categories::Category;
+use crate::diagnosis::{Group, GroupKind};
+use crate::parallel;
+
+/// The complete repetitions, sorted.
+pub(super) struct Sorted {
+    /// The groups of slow ones, each with its rows and with its index among the groups of the diagnosis.
+    pub slow: Vec<(Repetitions, Vec<usize>, Option<usize>)>,
+    /// The rows of all others.
+    pub steady: Vec<usize>,
+}
+
+impl Sorted {
+    /// `rows` are the complete ones, as the groups and the categories number them.
+    pub fn of(rows: &[usize], groups: &[Group], category: &[Category]) -> Sorted {
+        let mut of_row: Vec<usize> = vec![usize::MAX; rows.len()];
+        let mut slow: Vec<(Repetitions, Vec<usize>, Option<usize>)> = vec![(Repetitions::First, Vec::new(), None)];
+        let first = (0..rows.len().min(category.len())).filter(|&row| category[row] == Category::First);
+        first.for_each(|row| of_row[row] = 0);
+        for (index, group) in groups.iter().enumerate() {
+            let which = match group.kind {
+                GroupKind::Warmup => Repetitions::Warmup,
+                GroupKind::Outlier => Repetitions::Outlier,
+                GroupKind::Mode(peak) => Repetitions::Mode(peak),
+            };
+            let members = group.members().map(|row| row as usize);
+            members.filter(|&row| row < rows.len()).for_each(|row| of_row[row] = slow.len());
+            slow.push((which, Vec::new(), Some(index)));
+        }
+        let mut steady = Vec::new();
+        for (&row, &of) in rows.iter().zip(&of_row) {
+            slow.get_mut(of).map_or(&mut steady, |(_, rows, _)| rows).push(row);
+        }
+        slow.retain(|(_, rows, _)| !rows.is_empty());
+        Sorted { slow, steady }
+    }
+}
+
+/// What happened, and the index of the member to which it did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) struct Key {
+    pub kind: Kind,
+    pub member: usize,
+}
+
+/// How much it has taken.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Tally {
+    pub ns: f64,
+    pub most_ns: f64,
+    pub count: usize,
+    pub late: Late,
+}
+
+/// What happened in some repetitions.
+#[derive(Default)]
+pub(super) struct Evidence {
+    of: HashMap<Key, (Tally, Option<usize>)>,
+}
+
+/// The time of a group, in the order of the groups.
+#[derive(Default)]
+pub(super) struct OfGroup {
+    pub run_ns: f64,
+    pub extra_ns: f64,
+    /// Communication beyond what is usual that nothing so far explains, ns: of each member.
+    pub rest_ns: Vec<f64>,
+    /// The part of it in calls of which it is not known how long they were off the processor.
+    pub untimed_ns: f64,
+    /// The part of it in calls of which it is not known for which ranks they wait.
+    pub unsplit_ns: f64,
+    pub evidence: Evidence,
+    /// The part of waiting for members that is usual also in these repetitions.
+    pub usual: Vec<Late>,
+}
+
+/// The time of all groups.
+pub(super) struct Table {
+    pub groups: Vec<(Repetitions, usize, Option<usize>, OfGroup)>,
+    pub steady: Evidence,
+}
+
+impl Evidence {
+    /// Adds what happened in a repetition; counts this once.
+    fn add(&mut self, row: usize, key: Key, more: Tally) {
+        let (tally, last) = self.of.entry(key).or_default();
+        tally.ns += more.ns;
+        tally.most_ns += more.most_ns.max(more.ns);
+        tally.late += more.late;
+        tally.count += usize::from(*last != Some(row));
+        *last = Some(row);
+    }
+
+    /// Adds the time off the processor: in the call, and before it as far as others waited for that. `lost` is the part
+    /// of the waiting that counts.
+    pub fn off_processor(
+        &mut self,
+        walk: &Walk,
+        step: &Step,
+        row: usize,
+        lost: impl Fn((usize, Late)) -> (usize, Late),
+    ) {
+        let records = walk.records(row);
+        for (member, parts) in step.parts.iter().enumerate() {
+            let (least, most) = (parts.interrupted, parts.interrupted_most);
+            let of = &walk.members[member];
+            let known = of.off_in(records.get(of.place)).is_some();
+            if least > 0.0 && known {
+                let key = Key { kind: moved(of.migrated(records.get(of.place)).inside), member };
+                self.add(row, key, Tally { ns: least, most_ns: most, ..Tally::default() });
+            }
+        }
+        for &late in &step.late {
+            let (member, late) = lost(late);
+            if late.interrupted_ns > 0.0 {
+                let of = &walk.members[member];
+                let record = records.get(of.place);
+                let in_previous = of.previous(record).is_some_and(|previous| of.migrated(previous).inside);
+                let key = Key { kind: moved(of.migrated(record).before || in_previous), member };
+                self.add(row, key, Tally { ns: late.interrupted_ns, ..Tally::default() });
+            }
+        }
+    }
+
+    pub fn merge(&mut self, other: Evidence) {
+        for (key, (more, _)) in other.of {
+            let (tally, _) = self.of.entry(key).or_default();
+            tally.ns += more.ns;
+            tally.most_ns += more.most_ns;
+            tally.count += more.count;
+            tally.late += more.late;
+        }
+    }
+
+    /// In an order that does not change from run to run.
+    pub fn into_sorted(self) -> Vec<(Key, Tally)> {
+        let mut all: Vec<(Key, Tally)> = self.of.into_iter().map(|(key, (tally, _))| (key, tally)).collect();
+        all.sort_unstable_by_key(|(key, _)| *key);
+        all
+    }
+}
+
+fn moved(migrated: bool) -> Kind {
+    if migrated { Kind::Migration } else { Kind::Interrupted }
+}
+
+/// The waiting for a late rank less that of which it was off its processor.
+fn on_processor(late: Late) -> Late {
+    let waiting_ns = late.waiting_ns - late.interrupted_ns;
+    Late { waiting_ns, interrupted_ns: 0.0, ..late }
+}
+
+impl Table {
+    /// Attributes the time of the slow repetitions.
+    pub fn of(walk: &Walk, sorted: &Sorted, baseline: &Baseline) -> Table {
+        let of_group = |(which, rows, index): &(Repetitions, Vec<usize>, Option<usize>)| {
+            let pieces = parallel::map(parallel::pieces(rows.len()), |piece: Range<usize>| {
+                OfGroup::of(walk, baseline, &rows[piece], *which == Repetitions::First)
+            });
+            let mut all = OfGroup::empty(walk.members.len());
+            pieces.into_iter().for_each(|piece| all.append(piece));
+            (*which, rows.len(), *index, all)
+        };
+        Table { groups: sorted.slow.iter().map(of_group).collect(), steady: Evidence::default() }
+    }
+
+    /// What happens in the fastest repetitions, too: in these, and the part of it that is usual in the others.
+    pub fn steady(&mut self, baseline: &Baseline) {
+        let mut all: Vec<Late> = baseline.late.clone();
+        for (.., group) in &self.groups {
+            all.iter_mut().zip(&group.usual).for_each(|(sum, more)| *sum += *more);
+        }
+        for (member, late) in all.into_iter().enumerate().filter(|(_, late)| late.repetitions > 0) {
+            let late = on_processor(late);
+            let tally = Tally { ns: late.waiting_ns, most_ns: late.waiting_ns, count: late.repetitions, late };
+            self.steady.of.insert(Key { kind: Kind::LateRank, member }, (tally, None));
+        }
+        for &(key, tally) in &baseline.off {
+            self.steady.of.insert(key, (tally, None));
+        }
+    }
+}
+
+impl OfGroup {
+    fn empty(members: usize) -> OfGroup {
+        OfGroup { rest_ns: vec![0.0; members], usual: vec![Late::default(); members], ..OfGroup::default() }
+    }
+
+    fn append(&mut self, other: OfGroup) {
+        self.run_ns += other.run_ns;
+        self.extra_ns += other.extra_ns;
+        self.untimed_ns += other.untimed_ns;
+        self.unsplit_ns += other.unsplit_ns;
+        self.rest_ns.iter_mut().zip(other.rest_ns).for_each(|(sum, more)| *sum += more);
+        self.usual.iter_mut().zip(other.usual).for_each(|(sum, more)| *sum += more);
+        self.evidence.merge(other.evidence);
+    }
+
+    fn of(walk: &Walk, baseline: &Baseline, rows: &[usize], single: bool) -> OfGroup {
+        let members = walk.members.len();
+        let mut group = OfGroup::empty(members);
+        let mut step = walk.step();
+        let mut beyond = vec![0.0; members];
+        for &row in rows {
+            step.look(row);
+            for (parts, usual) in step.parts.iter().zip(&baseline.median_run_ns) {
+                group.run_ns += parts.run_time;
+                group.extra_ns += parts.run_time - usual;
+            }
+            let lost = |(member, late): (usize, Late)| {
+                let beyond = baseline.waiting[member].beyond(late.waiting_ns, single);
+                (member, late.scaled(beyond / late.waiting_ns))
+            };
+            for &late in &step.late {
+                let (member, beyond) = lost(late);
+                let usual = 1.0 - beyond.waiting_ns / late.1.waiting_ns;
+                if usual > 0.0 {
+                    group.usual[member] += late.1.scaled(usual);
+                }
+                let late = on_processor(beyond);
+                if late.waiting_ns > 0.0 {
+                    let tally = Tally { ns: late.waiting_ns, late, ..Tally::default() };
+                    group.evidence.add(row, Key { kind: Kind::LateRank, member }, tally);
+                }
+            }
+            group.evidence.off_processor(walk, &step, row, lost);
+            let usual = baseline.communication.iter().zip(&step.parts);
+            let extra = usual.map(|(usual, parts)| usual.beyond(parts.communication, single));
+            beyond.iter_mut().zip(extra).for_each(|(beyond, extra)| *beyond = extra);
+            group.communication(walk, &step, row, &mut beyond);
+        }
+        group
+    }
+
+    /// The communication beyond what is usual.
+    fn communication(&mut self, walk: &Walk, step: &Step, row: usize, beyond: &mut [f64]) {
+        let records = walk.records(row);
+        let disturbed = |member: usize| walk.members[member].is_disturbed(records.get(walk.members[member].place));
+        for member in (0..beyond.len()).filter(|&member| disturbed(member)) {
+            let own = std::mem::take(&mut beyond[member]);
+            if own > 0.0 {
+                let key = Key { kind: Kind::Perturbed, member };
+                self.evidence.add(row, key, Tally { ns: own, ..Tally::default() });
+                self.held_up(walk, row, beyond, (key, own));
+            }
+        }
+        // The one that was off its processor longest holds the others up.
+        let off = |member: usize| walk.members[member].off_in(records.get(walk.members[member].place)).unwrap_or(0.0);
+        let longest = (0..beyond.len()).map(|member| (member, off(member))).filter(|(_, off)| *off > 0.0);
+        if let Some((member, off)) = longest.max_by(|one, other| one.1.total_cmp(&other.1)) {
+            let moved = moved(walk.members[member].migrated(records.get(walk.members[member].place)).inside);
+            self.held_up(walk, row, beyond, (Key { kind: moved, member }, off));
+        }
+        for (member, parts) in step.parts.iter().enumerate() {
+            self.rest_ns[member] += beyond[member];
+            self.untimed_ns += beyond[member].min(parts.untimed);
+            self.unsplit_ns += beyond[member].min(parts.unsplit);
+        }
+    }
+
+    /// Takes what other ranks were held up by one that did not go on for this time.
+    fn held_up(&mut self, walk: &Walk, row: usize, beyond: &mut [f64], (key, at_most): (Key, f64)) {
+        for (member, beyond) in beyond.iter_mut().enumerate() {
+            let ns = beyond.min(at_most);
+            if member != key.member && ns > 0.0 && walk.depends(member, key.member) {
+                *beyond -= ns;
+                self.evidence.add(row, key, Tally { ns, ..Tally::default() });
+            }
+        }
+    }
+}

@@ -1,0 +1,188 @@
+//! Which causes have enough time to be named.
+
+use super::attribute::{Key, Table, Tally};
+use super::baseline::Baseline;
+use super::{Cause, Causes, GroupTime, Kind, NAMED, Repetitions, STEADY};
+use crate::diagnosis::{Diagnosis, Group, GroupKind, Quantity};
+
+/// A counter that differs significantly between a group and those that the group is compared with.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Counted {
+    /// What it counts: page faults, migrations, interruptions, or something else.
+    pub kind: Kind,
+    /// Its name.
+    pub name: String,
+    /// The rank on which it differs; `None`: several.
+    pub rank: Option<u32>,
+    /// Index of the group.
+    pub group: usize,
+    /// The share of the extra time that it explains, 0 to 1.
+    pub share: f64,
+    /// The probability of such a difference by chance, after the correction for the number of tests.
+    pub p: f64,
+}
+
+impl Counted {
+    /// Those of a diagnosis.
+    pub fn of(diagnosis: &Diagnosis) -> Vec<Counted> {
+        let of_finding = |finding: &crate::diagnosis::Finding| {
+            let examined = &diagnosis.metrics[finding.metric];
+            let separated = examined.separations[finding.group].as_ref()?;
+            let name = &examined.metric.name;
+            let kind = match examined.metric.quantity {
+                Quantity::System if name.contains("fault") => Kind::PageFaults,
+                Quantity::System if name.contains("migration") => Kind::Migration,
+                Quantity::System => Kind::Interrupted,
+                Quantity::Counter | Quantity::Timer | Quantity::Request => Kind::Counter,
+                Quantity::Lateness | Quantity::Disturbed | Quantity::Elapsed | Quantity::Duration => return None,
+            };
+            let rank = examined.metric.rank.or(match finding.ranks[..] {
+                [one] => Some(one),
+                _ => None,
+            });
+            let share = separated.explained.unwrap_or(0.0).clamp(0.0, 1.0);
+            Some(Counted { kind, name: name.clone(), rank, group: finding.group, share, p: separated.p_corrected })
+        };
+        diagnosis.findings.iter().filter_map(of_finding).collect()
+    }
+
+    fn cause(&self, repetitions: Repetitions, ns: f64, extra_ns: f64, count: usize) -> Cause {
+        Cause {
+            kind: self.kind,
+            rank: self.rank,
+            counter: Some(self.name.clone()),
+            repetitions,
+            ns,
+            most_ns: ns,
+            share: share(ns, extra_ns),
+            count,
+            late: None,
+            p: Some(self.p),
+        }
+    }
+}
+
+fn share(ns: f64, of: f64) -> f64 {
+    if of > 0.0 { (ns / of).min(1.0) } else { 0.0 }
+}
+
+pub(super) fn causes(table: Table, baseline: &Baseline, ranks: &[u32], counted: &[Counted]) -> Causes {
+    let mut found = Causes::default();
+    let cause = |repetitions, (key, tally): (Key, Tally), whole: f64| Cause {
+        kind: key.kind,
+        rank: Some(ranks[key.member]),
+        counter: None,
+        repetitions,
+        ns: tally.ns,
+        most_ns: tally.most_ns.max(tally.ns),
+        share: share(tally.ns, whole),
+        count: tally.count,
+        late: (key.kind == Kind::LateRank).then_some(tally.late),
+        p: None,
+    };
+    for (repetitions, count, index, group) in table.groups {
+        let extra_ns = group.extra_ns.max(0.0);
+        let mut of_group: Vec<Cause> = Vec::new();
+        of_group.extend(group.evidence.into_sorted().into_iter().map(|of| cause(repetitions, of, extra_ns)));
+        let mut rest: f64 = group.rest_ns.iter().sum();
+        if repetitions == Repetitions::First {
+            of_group.push(Cause {
+                kind: Kind::FirstCall,
+                rank: alone(&group.rest_ns, ranks),
+                counter: None,
+                repetitions,
+                ns: rest,
+                most_ns: rest,
+                share: share(rest, extra_ns),
+                count,
+                late: None,
+                p: None,
+            });
+            rest = 0.0;
+        }
+        let counters: Vec<&Counted> = counted.iter().filter(|counted| Some(counted.group) == index).collect();
+        let whole: f64 = counters.iter().map(|counted| counted.share).sum::<f64>().max(1.0);
+        let unexplained = rest;
+        for counted in counters {
+            let ns = unexplained * counted.share / whole;
+            rest -= ns;
+            of_group.push(counted.cause(repetitions, ns, extra_ns, count));
+        }
+        found.causes.extend(of_group.into_iter().filter(|cause| cause.ns > 0.0 && cause.share >= NAMED));
+        let rest = rest.max(0.0);
+        found.groups.push(GroupTime {
+            repetitions,
+            count,
+            run_ns: group.run_ns,
+            extra_ns,
+            unexplained_ns: rest,
+            untimed_ns: group.untimed_ns.min(rest),
+            unsplit_ns: group.unsplit_ns.min(rest),
+        });
+    }
+    let steady = GroupTime {
+        repetitions: Repetitions::Steady,
+        count: baseline.count,
+        run_ns: baseline.run_ns,
+        extra_ns: 0.0,
+        unexplained_ns: 0.0,
+        untimed_ns: 0.0,
+        unsplit_ns: 0.0,
+    };
+    let of_steady = table.steady.into_sorted();
+    let waiting: f64 = of_steady.iter().filter(|(key, _)| key.kind == Kind::LateRank).map(|(_, of)| of.ns).sum();
+    let is_named = |(key, tally): &(Key, Tally)| {
+        let whole = found.groups.iter().map(|group| group.run_ns).sum::<f64>() + steady.run_ns;
+        let much = tally.ns >= STEADY * whole;
+        much && (key.kind != Kind::LateRank || tally.ns >= one_sided(ranks.len()) * waiting)
+    };
+    let named: Vec<(Key, Tally)> = of_steady.into_iter().filter(is_named).collect();
+    let whole = found.groups.iter().map(|group| group.run_ns).sum::<f64>() + steady.run_ns;
+    found.causes.extend(named.into_iter().map(|of| cause(Repetitions::Steady, of, whole)));
+    found.groups.push(steady);
+    found.causes.sort_by(|one, other| other.ns.total_cmp(&one.ns));
+    found
+}
+
+/// A rank is late steadily if it causes this share of all waiting: a third of the way from what each of so many ranks
+/// causes where they are late in turn to all of it.
+fn one_sided(ranks: usize) -> f64 {
+    let fair = 1.0 / ranks.max(1) as f64;
+    fair + (1.0 - fair) / 3.0
+}
+
+/// The rank that has more than two thirds of the time.
+fn alone(ns: &[f64], ranks: &[u32]) -> Option<u32> {
+    let all: f64 = ns.iter().sum();
+    ns.iter().position(|&own| 3.0 * own > 2.0 * all).filter(|_| ns.len() > 1).map(|member| ranks[member])
+}
+
+pub(super) fn of_counters(groups: &[Group], counted: &[Counted]) -> Causes {
+    let mut found = Causes::default();
+    for (index, group) in groups.iter().enumerate() {
+        let repetitions = match group.kind {
+            GroupKind::Warmup => Repetitions::Warmup,
+            GroupKind::Outlier => Repetitions::Outlier,
+            GroupKind::Mode(peak) => Repetitions::Mode(peak),
+        };
+        let extra_ns = group.extra_ns.max(0.0);
+        let of_group = counted.iter().filter(|counted| counted.group == index);
+        let whole: f64 = of_group.clone().map(|counted| counted.share).sum::<f64>().max(1.0);
+        let named =
+            of_group.map(|counted| counted.cause(repetitions, extra_ns * counted.share / whole, extra_ns, group.count));
+        let named: Vec<Cause> = named.filter(|cause| cause.ns > 0.0 && cause.share >= NAMED).collect();
+        let explained: f64 = named.iter().map(|cause| cause.ns).sum();
+        found.groups.push(GroupTime {
+            repetitions,
+            count: group.count,
+            run_ns: group.median_others_ns * group.count as f64 + extra_ns,
+            extra_ns,
+            unexplained_ns: (extra_ns - explained).max(0.0),
+            untimed_ns: 0.0,
+            unsplit_ns: 0.0,
+        });
+        found.causes.extend(named);
+    }
+    found.causes.sort_by(|one, other| other.ns.total_cmp(&one.ns));
+    found
+}

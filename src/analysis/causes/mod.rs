@@ -1,0 +1,212 @@
+//! Why repetitions are slow, by what the trace has as evidence: for each slow repetition, which ranks waited for which rank
+//! and why that one was late, which ranks were off their processors or were moved, what the tracer delayed; then which
+//! counters differ ([`crate::diagnosis`]). Each cause has its time, so that causes can be ranked.
+//!
+//! A slow repetition is compared with the repetitions of the fastest mode of substance, by what is usual in these. What
+//! is usual is not lost, except to a rank that is always late, or always off its processor: that is a cause as well
+//! ([`Repetitions::Steady`]).
+//!
+//! In a slow repetition, the time of all ranks is attributed in this order. The parts of the account are facts:
+//!
+//! 1. Waiting for a late rank, beyond what is usual: to that rank, and why it was late.
+//! 2. Time off the processor in the call: to the rank.
+//! 3. Communication of a rank that the tracer may have delayed, beyond what is usual: to the tracer.
+//!
+//! The rest of the communication beyond what is usual may have a cause on another rank, and has an upper bound there:
+//!
+//! 4. A rank that depends on one that was off its processor in the call has been held up for at most that time. The same
+//!    for one that the tracer may have delayed.
+//! 5. In the first repetition, what is left is the cost of the first call.
+//! 6. Of what is left in other groups, a counter that differs significantly has the share that its statistics state.
+//!
+//! What no evidence explains is stated as that.
+
+mod attribute;
+mod baseline;
+mod conclude;
+#[cfg(test)]
+mod tests;
+
+pub use conclude::Counted;
+
+use crate::account::walk::Walk;
+use crate::account::{Because, Late};
+use crate::categories::{Category, Rule};
+use crate::clock::Clock;
+use crate::diagnosis::{self, Diagnosis, Examination, Group};
+use crate::operations::Operation;
+use crate::reader::Trace;
+use crate::run_time::RunTime;
+
+/// The causes of an operation's slow repetitions.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Causes {
+    /// Those that have enough time to be named, the most first.
+    pub causes: Vec<Cause>,
+    /// The groups of slow repetitions, and the steady ones.
+    pub groups: Vec<GroupTime>,
+}
+
+/// A cause.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Cause {
+    /// What it is.
+    pub kind: Kind,
+    /// The world rank to which it happens; `None`: no single one.
+    pub rank: Option<u32>,
+    /// The name of a counter.
+    pub counter: Option<String>,
+    /// In which repetitions.
+    pub repetitions: Repetitions,
+    /// All ranks together, ns: the least that the evidence carries.
+    pub ns: f64,
+    /// The most that it may be, ns.
+    pub most_ns: f64,
+    /// Of the group's extra time, 0 to 1; for steady ones of all time in these calls.
+    pub share: f64,
+    /// Repetitions in which it happens.
+    pub count: usize,
+    /// Of a late rank: why it was late.
+    pub late: Option<Late>,
+    /// Of a counter: the probability of such a difference by chance, after the correction for the number of tests.
+    pub p: Option<f64>,
+}
+
+/// What a cause is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Kind {
+    /// Others wait for a rank that was late for another reason than those below.
+    LateRank,
+    /// A rank was off its processor, in the call or before it.
+    Interrupted,
+    /// The same, and it was on another processor afterwards.
+    Migration,
+    /// The tracer itself delayed a rank.
+    Perturbed,
+    /// Page faults, where they were counted.
+    PageFaults,
+    /// The first call of the operation takes longer.
+    FirstCall,
+    /// A counter or a timer differs.
+    Counter,
+}
+
+/// In which repetitions a cause happens.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Repetitions {
+    /// In the first one.
+    First,
+    /// In the warm-up.
+    Warmup,
+    /// In outliers.
+    Outlier,
+    /// In the good ones around this run time (ns), which is slower than another one.
+    Mode(f64),
+    /// In all, the fastest included.
+    Steady,
+}
+
+/// The time of some repetitions.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct GroupTime {
+    /// Which.
+    pub repetitions: Repetitions,
+    /// How many.
+    pub count: usize,
+    /// The time of all ranks in these calls, ns.
+    pub run_ns: f64,
+    /// The part of it beyond what is usual in the fastest mode, ns; 0 for these themselves.
+    pub extra_ns: f64,
+    /// The part of the extra time that has no cause, ns.
+    pub unexplained_ns: f64,
+    /// The part of `unexplained_ns` that may be time off the processor: in these calls it is not known.
+    pub untimed_ns: f64,
+    /// The part of `unexplained_ns` that may be waiting: it is not known for which ranks these calls wait.
+    pub unsplit_ns: f64,
+}
+
+/// A cause has this share of a group's extra time at least, ...
+pub const NAMED: f64 = 0.05;
+/// ... and, where it happens in all repetitions, of all time in these calls.
+pub const STEADY: f64 = 0.1;
+
+impl Kind {
+    /// The name in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::LateRank => "late-rank",
+            Kind::Interrupted => "interrupted",
+            Kind::Migration => "migration",
+            Kind::Perturbed => "perturbed",
+            Kind::PageFaults => "page-faults",
+            Kind::FirstCall => "first-call",
+            Kind::Counter => "counter",
+        }
+    }
+}
+
+impl Repetitions {
+    /// The name in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Repetitions::First => "first",
+            Repetitions::Warmup => "warmup",
+            Repetitions::Outlier => "outlier",
+            Repetitions::Mode(_) => "mode",
+            Repetitions::Steady => "steady",
+        }
+    }
+}
+
+impl Cause {
+    /// The largest part of a late rank's lateness; `None`: not known, or not of a late rank.
+    pub fn because(&self) -> Option<Because> {
+        let late = self.late.as_ref()?;
+        let parts = [
+            (Some(Because::Interrupted), late.interrupted_ns),
+            (Some(Because::OtherMpi), late.other_mpi_ns),
+            (Some(Because::EarlierCall), late.earlier_call_ns),
+            (Some(Because::Computing), late.computing_ns),
+            (Some(Because::OnProcessor), late.on_processor_ns),
+            (None, late.unknown_ns),
+        ];
+        parts.into_iter().max_by(|one, other| one.1.total_cmp(&other.1)).and_then(|(because, _)| because)
+    }
+}
+
+impl Causes {
+    /// The causes of an operation's slow repetitions. `groups` are those of the diagnosis; `category` has one for each
+    /// complete repetition, in their order; `counted` are the counters that differ significantly.
+    pub fn of(
+        trace: &Trace,
+        clock: &Clock,
+        operation: &Operation,
+        groups: &[Group],
+        category: &[Category],
+        counted: &[Counted],
+    ) -> Causes {
+        let rows: Vec<usize> = operation.complete_rows().collect();
+        let Some(walk) = Walk::over(trace, clock, operation) else { return Causes::default() };
+        let sorted = attribute::Sorted::of(&rows, groups, category);
+        let Some(baseline) = baseline::Baseline::of(&walk, &sorted) else { return Causes::default() };
+        let ranks: Vec<u32> = walk.members.iter().map(|member| trace.parts[member.index].rank()).collect();
+        let mut table = attribute::Table::of(&walk, &sorted, &baseline);
+        table.steady(&baseline);
+        conclude::causes(table, &baseline, &ranks, counted)
+    }
+
+    /// Those that need no counter, of the local run time by this rule.
+    pub fn without_counters(trace: &Trace, clock: &Clock, operation: &Operation, rule: Rule) -> Causes {
+        let (number, run_time_ns) = operation.run_times(trace, clock, RunTime::Local);
+        let Ok(found) = rule.apply(&number, &run_time_ns) else { return Causes::default() };
+        let category = &found.categories.category;
+        let repetitions = diagnosis::Repetitions { number: &number, run_time_ns: &run_time_ns, category };
+        let groups = Examination::new(repetitions);
+        Causes::of(trace, clock, operation, groups.groups(), category, &[])
+    }
+
+    /// Those of a diagnosis alone, where there is no trace: what its counters explain of the groups' run times.
+    pub fn of_counters(diagnosis: &Diagnosis) -> Causes {
+        conclude::of_counters(&diagnosis.groups, &Counted::of(diagnosis))
+    }
+}

@@ -1,0 +1,262 @@
+//! Causes of traces in which it is known what happened.
+
+use mpitrace_format::layout::{InterruptionEntry, interruption_flags, interruptions_by};
+
+use super::{Cause, Causes, Counted, Kind, Repetitions};
+use crate::account::Because;
+use crate::categories::Rule;
+use crate::clock::Clock;
+use crate::diagnosis::{self, Examination};
+use crate::operations::Operations;
+use crate::reader::Trace;
+use crate::run_time::RunTime;
+use crate::synthetic::{self, SyntheticRank};
+
+const REPETITIONS: u64 = 500;
+
+fn world(size: u32) -> Vec<SyntheticRank> {
+    let rank = |rank| {
+        let mut rank = SyntheticRank::new(rank, size);
+        // One clock, known exactly: the ranks have one leader.
+        rank.header.leader = 0;
+        rank.last_thread().unwrap().interruptions_by = interruptions_by::EVENT_PAGE;
+        rank
+    };
+    (0..size).map(rank).collect()
+}
+
+/// What happens to a rank in a repetition, ns.
+#[derive(Clone, Copy, Default)]
+struct Event {
+    /// It enters that much later than the others.
+    late: u64,
+    /// It is off its processor for so long before it enters.
+    off_before: u64,
+    /// It is off its processor for so long in the call.
+    off: u64,
+    /// All calls take that much longer.
+    longer: u64,
+    /// It leaves that much later.
+    leaves_later: u64,
+    perturbed: bool,
+    moved: bool,
+}
+
+/// Allreduces of ranks to which that happens. A call ends 2 us after the last rank has entered, and some ns of noise.
+fn run(size: u32, happens: impl Fn(u32, u64) -> Event) -> Vec<SyntheticRank> {
+    let mut ranks = world(size);
+    let operations: Vec<u32> = ranks.iter_mut().map(|rank| rank.operation("MPI_Allreduce", 0, 8)).collect();
+    for k in 0..REPETITIONS {
+        let events: Vec<Event> = (0..size).map(|rank| happens(rank, k)).collect();
+        let begin = 20_000_000 * (k + 1);
+        let last = events.iter().map(|event| event.late).max().unwrap();
+        let longer = events.iter().map(|event| event.longer.max(event.off)).max().unwrap();
+        for (number, (rank, event)) in (0u64..).zip(ranks.iter_mut().zip(&events)) {
+            // Noise that favours no rank.
+            let noise = (k * 7919 + number * 31) % 197;
+            let enter = begin + event.late + (k + number) % u64::from(size);
+            rank.call(operations[number as usize], enter, begin + last + 2000 + longer + noise + event.leaves_later);
+            if event.perturbed {
+                rank.disturb();
+            }
+            let flags = interruption_flags::TIMED;
+            let processor_after = if event.moved { 3 } else { 2 };
+            let entry = InterruptionEntry { switches: 1, processor_before: 2, processor_after, ..Default::default() };
+            if event.off_before > 0 {
+                let flags = flags | interruption_flags::BETWEEN;
+                rank.interrupt(InterruptionEntry { off_ns: event.off_before, flags, ..entry });
+            }
+            if event.off > 0 {
+                rank.interrupt(InterruptionEntry { off_ns: event.off, flags, ..entry });
+            }
+        }
+    }
+    ranks
+}
+
+/// The causes of the first operation, with counters that differ in the group with this index.
+fn causes_with(name: &str, ranks: &[SyntheticRank], counted: &[Counted]) -> Causes {
+    let path = std::env::temp_dir().join(format!("mpitrace-causes-{}-{name}", std::process::id()));
+    synthetic::write(&path, ranks).unwrap();
+    let trace = Trace::open(&[&path]).unwrap();
+    std::fs::remove_file(&path).unwrap();
+    let (operations, clock) = (Operations::of(&trace), Clock::of(&trace));
+    let operation = &operations.operations[0];
+    let (number, run_time_ns) = operation.run_times(&trace, &clock, RunTime::Local);
+    let found = Rule::default().apply(&number, &run_time_ns).unwrap().categories;
+    let category = &found.category;
+    let repetitions = diagnosis::Repetitions { number: &number, run_time_ns: &run_time_ns, category };
+    let examination = Examination::new(repetitions);
+    Causes::of(&trace, &clock, operation, examination.groups(), category, counted)
+}
+
+fn causes(name: &str, ranks: &[SyntheticRank]) -> Causes {
+    causes_with(name, ranks, &[])
+}
+
+/// Kind, rank and group of all causes.
+fn names(causes: &Causes) -> Vec<(Kind, Option<u32>, &'static str)> {
+    causes.causes.iter().map(|cause| (cause.kind, cause.rank, cause.repetitions.name())).collect()
+}
+
+#[track_caller]
+fn has(cause: &Cause, ns: f64, count: usize) {
+    assert!((cause.ns / ns - 1.0).abs() < 0.02 && cause.count == count, "{ns} ns, {count} times: {cause:?}");
+}
+
+#[test]
+fn a_late_rank_is_named_however_often_it_is_late() {
+    for (name, every, group) in [("rare", 50, "outlier"), ("always", 1, "steady")] {
+        let late = |rank, k: u64| Event {
+            late: if rank == 1 && k % every == every - 1 { 500_000 } else { 0 },
+            ..Event::default()
+        };
+        let found = causes(name, &run(3, late));
+        assert_eq!(names(&found), [(Kind::LateRank, Some(1), group)], "{found:?}");
+        let times = REPETITIONS / every;
+        has(&found.causes[0], 2.0 * 500_000.0 * times as f64, times as usize);
+        assert_eq!(found.causes[0].because(), Some(Because::OnProcessor));
+        assert!(found.causes[0].share > 0.95);
+    }
+}
+
+#[test]
+fn the_slower_mode_is_explained_also_where_it_is_the_usual_one() {
+    let late = |rank, k: u64| Event {
+        late: if rank == 1 && k % 5 < 3 { 500_000 + k * 7919 % 5000 } else { 0 },
+        ..Event::default()
+    };
+    let found = causes("usual", &run(3, late));
+    // Whatever the rule of the categories calls the slow repetitions, rank 1 has all of their time.
+    assert!(!found.causes.is_empty());
+    assert!(found.causes.iter().all(|cause| (cause.kind, cause.rank) == (Kind::LateRank, Some(1))), "{found:?}");
+    let all: f64 = found.causes.iter().map(|cause| cause.ns).sum();
+    assert!((all / (2.0 * 500_000.0 * 300.0) - 1.0).abs() < 0.02, "{found:?}");
+    assert!(found.causes.iter().any(|cause| matches!(cause.repetitions, Repetitions::Mode(_))), "{found:?}");
+}
+
+#[test]
+fn time_off_the_processor_is_named_inside_and_before_the_call() {
+    let happens = |rank, k: u64| match (rank, k % 100) {
+        (1, 60) => Event { off: 4_000_000, ..Event::default() },
+        (1, 80) => Event { late: 3_000_000, off_before: 3_000_000, ..Event::default() },
+        _ => Event::default(),
+    };
+    let found = causes("off", &run(2, happens));
+    assert_eq!(names(&found), [(Kind::Interrupted, Some(1), "outlier")], "{found:?}");
+    // In the call it holds up the other rank for as long as itself.
+    has(&found.causes[0], 5.0 * (2.0 * 4_000_000.0 + 3_000_000.0), 10);
+    let moved = |rank, k: u64| Event { moved: true, ..happens(rank, k) };
+    assert_eq!(names(&causes("moved", &run(2, moved))), [(Kind::Migration, Some(1), "outlier")]);
+}
+
+#[test]
+fn causes_that_share_the_outliers_are_named_by_their_time() {
+    let happens = |rank, k: u64| match (rank, k % 100) {
+        (0, 30) => Event { late: 2_000_000, ..Event::default() },
+        (2, 70) => Event { off: 3_000_000, ..Event::default() },
+        (1, 90) => Event { perturbed: true, longer: 1_000_000, ..Event::default() },
+        _ => Event::default(),
+    };
+    let found = causes("shared", &run(3, happens));
+    let expected = [
+        (Kind::Interrupted, Some(2), "outlier"),
+        (Kind::LateRank, Some(0), "outlier"),
+        (Kind::Perturbed, Some(1), "outlier"),
+    ];
+    assert_eq!(names(&found), expected, "{found:?}");
+    has(&found.causes[0], 5.0 * 3.0 * 3_000_000.0, 5);
+    has(&found.causes[1], 5.0 * 2.0 * 2_000_000.0, 5);
+    has(&found.causes[2], 5.0 * 3.0 * 1_000_000.0, 5);
+    let outliers = found.groups.iter().find(|group| group.repetitions == Repetitions::Outlier).unwrap();
+    assert!(outliers.unexplained_ns < 0.01 * outliers.extra_ns, "{found:?}");
+}
+
+#[test]
+fn the_first_call_has_what_no_other_cause_explains() {
+    let happens = |rank, k: u64| match (rank, k) {
+        (0, 0) => Event { late: 1_000_000, longer: 5_000_000, ..Event::default() },
+        _ => Event::default(),
+    };
+    let found = causes("first", &run(2, happens));
+    assert_eq!(names(&found), [(Kind::FirstCall, None, "first"), (Kind::LateRank, Some(0), "first")], "{found:?}");
+    has(&found.causes[0], 2.0 * 5_000_000.0, 1);
+    has(&found.causes[1], 1_000_000.0, 1);
+}
+
+#[test]
+fn a_rank_is_late_because_it_was_interrupted_in_the_call_before() {
+    // Its part of the call was done when it lost its processor: the others left, and wait in the next call.
+    let happens = |rank, k: u64| match (rank, k % 100) {
+        (1, 60) => Event { leaves_later: 30_000_000, off: 0, ..Event::default() },
+        (1, 61) => Event { late: 11_000_000, ..Event::default() },
+        _ => Event::default(),
+    };
+    let ranks = |off| {
+        let mut ranks = run(2, happens);
+        if off {
+            let entry = |record| InterruptionEntry {
+                record,
+                off_ns: 30_000_000,
+                switches: 1,
+                flags: interruption_flags::TIMED,
+                ..Default::default()
+            };
+            (0..5).for_each(|turn| ranks[1].interrupt_at(entry(60 + 100 * turn)));
+        }
+        ranks
+    };
+    let found = causes("earlier", &ranks(false));
+    let late = found.causes.iter().find(|cause| cause.kind == Kind::LateRank).expect("a late rank");
+    assert_eq!((late.rank, late.because()), (Some(1), Some(Because::EarlierCall)), "{found:?}");
+    let found = causes("earlier-off", &ranks(true));
+    assert_eq!(names(&found), [(Kind::Interrupted, Some(1), "outlier")], "{found:?}");
+}
+
+#[test]
+fn what_has_no_evidence_has_no_name() {
+    assert_eq!(names(&causes("none", &run(4, |_, _| Event::default()))), []);
+    let longer = |_, k: u64| Event { longer: if k % 50 == 7 { 900_000 } else { 0 }, ..Event::default() };
+    let found = causes("longer", &run(3, longer));
+    assert_eq!(names(&found), [], "{found:?}");
+    let outliers =
+        |found: &Causes| *found.groups.iter().find(|group| group.repetitions == Repetitions::Outlier).unwrap();
+    let group = outliers(&found);
+    assert!(group.unexplained_ns > 0.99 * group.extra_ns && group.untimed_ns == 0.0, "{group:?}");
+    // Where interruptions are not recorded, all of it may be such.
+    let mut ranks = run(3, longer);
+    ranks.iter_mut().for_each(|rank| rank.last_thread().unwrap().interruptions_by = interruptions_by::NONE);
+    let group = outliers(&causes("unknown", &ranks));
+    assert_eq!(group.untimed_ns, group.unexplained_ns, "{group:?}");
+}
+
+#[test]
+fn clocks_that_are_not_synchronised_make_no_rank_late() {
+    let late = |rank, k: u64| Event { late: if rank == 1 && k % 50 == 7 { 500_000 } else { 0 }, ..Event::default() };
+    let mut ranks = run(2, late);
+    ranks[1].header.boot_id = [9; 16];
+    ranks[1].header.leader = 1;
+    let found = causes("apart", &ranks);
+    assert_eq!(names(&found), [], "{found:?}");
+    let group = found.groups.iter().find(|group| group.repetitions == Repetitions::Outlier).unwrap();
+    assert!(group.unsplit_ns > 0.9 * group.extra_ns, "{group:?}");
+}
+
+#[test]
+fn a_counter_has_its_share_of_what_nothing_else_explains() {
+    let happens = |rank, k: u64| match (rank, k % 100) {
+        (0, 30) => Event { late: 4_000_000, ..Event::default() },
+        (_, 70) => Event { longer: 2_000_000, ..Event::default() },
+        _ => Event::default(),
+    };
+    let counted =
+        Counted { kind: Kind::PageFaults, name: "page-faults".into(), rank: Some(1), group: 0, share: 0.9, p: 0.01 };
+    let found = causes_with("counter", &run(2, happens), &[counted]);
+    assert_eq!(
+        names(&found),
+        [(Kind::LateRank, Some(0), "outlier"), (Kind::PageFaults, Some(1), "outlier")],
+        "{found:?}"
+    );
+    assert!((found.causes[1].ns / (0.9 * 5.0 * 2.0 * 2_000_000.0) - 1.0).abs() < 0.02, "{found:?}");
+    assert_eq!((found.causes[1].counter.as_deref(), found.causes[1].p), (Some("page-faults"), Some(0.01)));
+}

@@ -1,0 +1,213 @@
+//! The causes of slow repetitions, in sentences and for programs.
+
+use mpitrace::account::{Because, Late};
+use mpitrace::causes::{Cause, Causes, GroupTime, Kind, NAMED, Repetitions};
+use serde::Serialize;
+
+use super::words::percent;
+use crate::text;
+
+const NS: f64 = 1e9;
+
+/// A group without a cause for this share of its extra time has a sentence that says so.
+const MOSTLY: f64 = 0.5;
+
+/// A cause, by its keys in JSON.
+#[derive(Serialize)]
+pub struct CauseFacts<'c> {
+    kind: &'static str,
+    rank: Option<u32>,
+    counter: Option<&'c str>,
+    group: &'static str,
+    /// Where the group is a mode: its run time.
+    peak_ns: Option<f64>,
+    /// All ranks together, the least that the evidence carries.
+    seconds: f64,
+    /// The most that it may be.
+    seconds_most: f64,
+    /// Of the group's extra time, 0 to 1; where the group is `steady`, of all time in these calls.
+    share: f64,
+    /// In which it happens.
+    repetitions: usize,
+    p: Option<f64>,
+    because: Option<&'static str>,
+    /// Of a late rank: why it was late.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    late: Option<LateFacts>,
+}
+
+/// The parts of the waiting for a late rank, s.
+#[derive(Serialize)]
+struct LateFacts {
+    other_mpi_s: f64,
+    earlier_call_s: f64,
+    computing_s: f64,
+    /// On its processor; whether it computed or was in other MPI calls is not known.
+    on_processor_s: f64,
+    unknown_s: f64,
+}
+
+/// The time of a group of repetitions, by its keys in JSON.
+#[derive(Serialize)]
+pub struct GroupTimeFacts {
+    group: &'static str,
+    peak_ns: Option<f64>,
+    repetitions: usize,
+    run_s: f64,
+    extra_s: f64,
+    unexplained_s: f64,
+    /// The part that may be time off the processor, which is not known in these calls.
+    maybe_interrupted_s: f64,
+    /// The part that may be waiting, which is not known in these calls.
+    maybe_waiting_s: f64,
+}
+
+/// All causes.
+pub fn facts(causes: &Causes) -> Vec<CauseFacts<'_>> {
+    causes.causes.iter().map(CauseFacts::of).collect()
+}
+
+impl<'c> CauseFacts<'c> {
+    fn of(cause: &'c Cause) -> CauseFacts<'c> {
+        CauseFacts {
+            kind: cause.kind.name(),
+            rank: cause.rank,
+            counter: cause.counter.as_deref(),
+            group: cause.repetitions.name(),
+            peak_ns: peak(cause.repetitions),
+            seconds: cause.ns / NS,
+            seconds_most: cause.most_ns / NS,
+            share: cause.share,
+            repetitions: cause.count,
+            p: cause.p,
+            because: cause.because().map(because),
+            late: cause.late.map(LateFacts::of),
+        }
+    }
+}
+
+/// All groups.
+pub fn times(causes: &Causes) -> Vec<GroupTimeFacts> {
+    let of = |group: &GroupTime| GroupTimeFacts {
+        group: group.repetitions.name(),
+        peak_ns: peak(group.repetitions),
+        repetitions: group.count,
+        run_s: group.run_ns / NS,
+        extra_s: group.extra_ns / NS,
+        unexplained_s: group.unexplained_ns / NS,
+        maybe_interrupted_s: group.untimed_ns / NS,
+        maybe_waiting_s: group.unsplit_ns / NS,
+    };
+    causes.groups.iter().map(of).collect()
+}
+
+impl LateFacts {
+    fn of(late: Late) -> LateFacts {
+        LateFacts {
+            other_mpi_s: late.other_mpi_ns / NS,
+            earlier_call_s: late.earlier_call_ns / NS,
+            computing_s: late.computing_ns / NS,
+            on_processor_s: late.on_processor_ns / NS,
+            unknown_s: late.unknown_ns / NS,
+        }
+    }
+}
+
+fn peak(repetitions: Repetitions) -> Option<f64> {
+    match repetitions {
+        Repetitions::Mode(peak) => Some(peak),
+        _ => None,
+    }
+}
+
+fn because(because: Because) -> &'static str {
+    match because {
+        Because::OnProcessor => "on_processor",
+        Because::Interrupted => "interrupted",
+        Because::OtherMpi => "other_mpi",
+        Because::EarlierCall => "earlier_call",
+        Because::Computing => "computing",
+    }
+}
+
+/// What has no cause.
+pub fn unexplained(causes: &Causes) -> Vec<String> {
+    let is_large = |group: &&GroupTime| group.extra_ns > 0.0 && group.unexplained_ns >= MOSTLY * group.extra_ns;
+    causes.groups.iter().filter(is_large).map(without_cause).collect()
+}
+
+/// A cause, with the time that it costs.
+pub fn sentence(causes: &Causes, cause: &Cause) -> String {
+    let group = causes.groups.iter().find(|group| group.repetitions == cause.repetitions);
+    let all = group.map_or(cause.count, |group| group.count);
+    let steady = cause.repetitions == Repetitions::Steady;
+    let place = match cause.repetitions {
+        Repetitions::First => "in the first repetition".to_owned(),
+        Repetitions::Steady => {
+            let all: usize = causes.groups.iter().map(|group| group.count).sum();
+            format!("in {} of all {all} repetitions, also in fast ones", cause.count)
+        }
+        _ => format!("in {} of {}", cause.count, named(cause.repetitions, all)),
+    };
+    let whole = if steady { "the time in these calls" } else { "their extra time" };
+    let whole = if cause.repetitions == Repetitions::First { "its extra time" } else { whole };
+    let most = match cause.most_ns > 1.05 * cause.ns {
+        true => format!(" (at most {})", text::time(cause.most_ns)),
+        false => String::new(),
+    };
+    let lost = format!("{}{most}, {} of {whole}", text::time(cause.ns), percent(cause.share));
+    let rank = cause.rank.map_or_else(|| "several ranks".to_owned(), |rank| format!("rank {rank}"));
+    match cause.kind {
+        Kind::LateRank => format!("others wait for {rank} {place}: {lost}; {}", why(cause.because())),
+        Kind::Interrupted => format!("{rank} is off its processor {place}: {lost}"),
+        Kind::Migration => format!("{rank} is off its processor and moved to another one {place}: {lost}"),
+        Kind::Perturbed => format!("the tracer itself delays {rank} {place}: {lost}"),
+        Kind::FirstCall => {
+            let whose = cause.rank.map_or_else(String::new, |rank| format!(", mostly on rank {rank}"));
+            format!("the first call takes longer than the others{whose}: {lost}, with no other cause")
+        }
+        Kind::PageFaults | Kind::Counter => {
+            format!("{} differs on {rank} {place}: {lost}", cause.counter.as_deref().unwrap_or("a counter"))
+        }
+    }
+}
+
+fn why(because: Option<Because>) -> &'static str {
+    match because {
+        Some(Because::Computing) => "it computes for longer",
+        Some(Because::OnProcessor) => "it computes or is in other MPI calls for longer",
+        Some(Because::OtherMpi) => "it is in point-to-point or other MPI calls for longer",
+        Some(Because::EarlierCall) => "it leaves the call before later",
+        Some(Because::Interrupted) => "it was off its processor",
+        None => "whether it was on its processor is not known",
+    }
+}
+
+/// A group with its article.
+fn named(repetitions: Repetitions, count: usize) -> String {
+    let count = |noun| text::count(count as u64, noun);
+    match repetitions {
+        Repetitions::First => "the first repetition".to_owned(),
+        Repetitions::Warmup => format!("the {} of the warm-up", count("repetition")),
+        Repetitions::Outlier => format!("the {}", count("outlier")),
+        Repetitions::Mode(peak) => format!("the {} around {}", count("repetition"), text::time(peak)),
+        Repetitions::Steady => format!("all {}", count("repetition")),
+    }
+}
+
+fn without_cause(group: &GroupTime) -> String {
+    let share = percent((group.unexplained_ns / group.extra_ns).min(1.0));
+    let whose = named(group.repetitions, group.count);
+    let mut sentence = format!("no cause is recorded for {share} of the extra time of {whose}");
+    let may_be = |ns: f64| (ns >= NAMED * group.extra_ns).then(|| text::time(ns));
+    if let Some(time) = may_be(group.untimed_ns) {
+        sentence += &format!("; up to {time} of it may be time off the processor, which is not known in these calls");
+    }
+    if let Some(time) = may_be(group.unsplit_ns) {
+        sentence += &format!("; up to {time} of it may be waiting, which is not known of this function");
+    }
+    if group.untimed_ns == 0.0 && group.unsplit_ns == 0.0 && matches!(group.repetitions, Repetitions::Mode(_)) {
+        sentence += ": the communication itself takes longer, as with another algorithm or path of the MPI library";
+    }
+    sentence
+}

@@ -1,0 +1,249 @@
+//! What each rank did when: computing, waiting, communicating, off its processor; over the whole run, and call by call
+//! around some repetitions.
+
+use mpitrace::account::CallAccounts;
+use mpitrace::clock::RankClock;
+use mpitrace::operations::{NO_RECORD, Operation};
+use mpitrace::reader::Part;
+use mpitrace::run_time::RunTime;
+use mpitrace_format::layout::interruption_flags;
+use serde::Serialize;
+
+use crate::source::Traced;
+
+/// Rows and columns at most.
+const ROWS: usize = 64;
+const COLUMNS: usize = 480;
+/// Operations, those with the most time, of which single repetitions are shown.
+const OPERATIONS: usize = 6;
+/// What is shown before and after a repetition, as a share of its run time.
+const AROUND: f64 = 0.5;
+
+/// The whole run, and some repetitions.
+#[derive(Debug, Serialize)]
+pub struct Timeline {
+    /// The lowest and the highest world rank of each row.
+    pub ranks: Vec<(u32, u32)>,
+    /// From the first entry to the last exit, ns of global time.
+    pub from_ns: f64,
+    pub to_ns: f64,
+    /// Per mille of the time of the ranks of a row, row by row; the rest is computing, or is not recorded.
+    pub waiting: Vec<Vec<u16>>,
+    pub communicating: Vec<Vec<u16>>,
+    pub off_processor: Vec<Vec<u16>>,
+    pub details: Vec<Detail>,
+}
+
+/// The calls around a repetition.
+#[derive(Debug, Serialize)]
+pub struct Detail {
+    pub operation: usize,
+    pub repetition: u64,
+    /// For people.
+    pub title: String,
+    pub from_ns: f64,
+    pub to_ns: f64,
+    /// World ranks that are shown.
+    pub ranks: Vec<u32>,
+    /// What a rank (by its place in `ranks`) did, from and to, ns after `from_ns`: `w`aiting, `c`ommunicating or `o`ff
+    /// its processor.
+    pub bars: Vec<(usize, i64, i64, char)>,
+}
+
+/// What a rank does.
+#[derive(Clone, Copy)]
+enum Doing {
+    Waiting,
+    Communicating,
+    Off,
+}
+
+impl Timeline {
+    /// `None`: no call was recorded whole, or times of the ranks cannot be compared.
+    pub fn of(traced: &Traced) -> Option<Timeline> {
+        let Traced { trace, operations, clock } = traced;
+        if clock.domains.len() > 1 && clock.method == mpitrace_synchronise::Method::None {
+            return None;
+        }
+        let whole = |(index, part): (usize, &Part)| {
+            let clock = clock.of_part(index);
+            let last = part.exit().iter().copied().max().filter(|&exit| exit > 0)?;
+            let first = part.enter().iter().copied().min()?;
+            Some((clock.nanoseconds(first), clock.nanoseconds(last)))
+        };
+        let ends = trace.parts.iter().enumerate().filter_map(whole);
+        let (from_ns, to_ns) = ends.reduce(|one, other| (one.0.min(other.0), one.1.max(other.1)))?;
+        if to_ns <= from_ns {
+            return None;
+        }
+        let numbers: Vec<u32> = trace.parts.iter().map(Part::rank).collect();
+        let mut maker = Maker {
+            from_ns,
+            width_ns: (to_ns - from_ns) / COLUMNS as f64,
+            per_row: numbers.len().div_ceil(ROWS).max(1),
+            cells: vec![[0.0; 3]; numbers.len().min(ROWS) * COLUMNS],
+            details: details(traced, &numbers),
+        };
+        let accounts = CallAccounts::of(trace, clock, operations);
+        for (number, operation) in operations.operations.iter().enumerate() {
+            for row in 0..operation.repetition.len() {
+                for (&index, record) in operation.parts.iter().zip(operation.records(row).iter()) {
+                    let part = &trace.parts[index];
+                    if record == NO_RECORD || part.exit()[record as usize] == 0 {
+                        continue;
+                    }
+                    let account = accounts.of_call(number, row, index, record);
+                    maker.call(
+                        index,
+                        part,
+                        clock.of_part(index),
+                        record,
+                        [account.waiting_ns.unwrap_or(0.0), account.interrupted_ns.unwrap_or(0.0)],
+                    );
+                }
+            }
+        }
+        for (index, part) in trace.parts.iter().enumerate() {
+            maker.off_between(index, part, clock.of_part(index));
+        }
+        Some(maker.finish(&numbers, to_ns))
+    }
+}
+
+/// Fills the cells.
+struct Maker {
+    from_ns: f64,
+    width_ns: f64,
+    per_row: usize,
+    cells: Vec<[f64; 3]>,
+    details: Vec<(Vec<Option<usize>>, Detail)>,
+}
+
+impl Maker {
+    /// A call: it waits first, and when in the rest of it the rank was off its processor is not known.
+    fn call(&mut self, index: usize, part: &Part, clock: &RankClock, record: u32, [waiting, off]: [f64; 2]) {
+        let (enter, exit) = (part.enter()[record as usize], part.exit()[record as usize]);
+        let (begin, took) = (clock.nanoseconds(enter), clock.duration_ns(enter, exit));
+        let request = part.requests().map(|of| (of.init[record as usize], of.wait[record as usize]));
+        // Between its start and the call that completes it a request is not the rank's business.
+        let (begin, took) = match request.filter(|(init, _)| *init > 0) {
+            Some((init, wait)) => {
+                self.span(index, begin, clock.ticks_ns(init), Doing::Communicating);
+                let wait = clock.ticks_ns(wait).min(took);
+                (begin + took - wait, wait)
+            }
+            None => (begin, took),
+        };
+        let waiting = waiting.clamp(0.0, took);
+        let off = off.clamp(0.0, took - waiting);
+        self.span(index, begin, waiting, Doing::Waiting);
+        self.span(index, begin + waiting, off, Doing::Off);
+        self.span(index, begin + waiting + off, took - waiting - off, Doing::Communicating);
+    }
+
+    /// Off the processor between calls, which is drawn before the next one: when it was is not recorded.
+    fn off_between(&mut self, index: usize, part: &Part, clock: &RankClock) {
+        let wanted = interruption_flags::BETWEEN | interruption_flags::TIMED;
+        for entry in part.interruptions().iter().filter(|entry| entry.flags & wanted == wanted) {
+            if let Some(&enter) = part.enter().get(entry.record as usize) {
+                let off = entry.off_ns as f64;
+                self.span(index, clock.nanoseconds(enter) - off, off, Doing::Off);
+            }
+        }
+    }
+
+    fn span(&mut self, index: usize, begin: f64, took: f64, doing: Doing) {
+        if took <= 0.0 {
+            return;
+        }
+        let end = begin + took;
+        let column = |ns: f64| ((ns - self.from_ns) / self.width_ns).clamp(0.0, COLUMNS as f64 - 1.0) as usize;
+        let row = index / self.per_row;
+        for at in column(begin)..=column(end) {
+            let left = self.from_ns + at as f64 * self.width_ns;
+            let within = end.min(left + self.width_ns) - begin.max(left);
+            self.cells[row * COLUMNS + at][doing as usize] += within.max(0.0);
+        }
+        for (place, detail) in &mut self.details {
+            let Some(Some(rank)) = place.get(index) else { continue };
+            let (from, to) = (begin.max(detail.from_ns), end.min(detail.to_ns));
+            if from < to {
+                let after = |ns: f64| (ns - detail.from_ns).round() as i64;
+                detail.bars.push((*rank, after(from), after(to), ['w', 'c', 'o'][doing as usize]));
+            }
+        }
+    }
+
+    fn finish(self, numbers: &[u32], to_ns: f64) -> Timeline {
+        let rows: Vec<&[u32]> = numbers.chunks(self.per_row).collect();
+        let map = |doing: Doing| -> Vec<Vec<u16>> {
+            let of_row = |(row, ranks): (usize, &&[u32])| {
+                let whole = self.width_ns * ranks.len() as f64;
+                let cells = &self.cells[row * COLUMNS..(row + 1) * COLUMNS];
+                cells.iter().map(|cell| (1000.0 * cell[doing as usize] / whole).round().min(1000.0) as u16).collect()
+            };
+            rows.iter().enumerate().map(of_row).collect()
+        };
+        Timeline {
+            ranks: rows.iter().map(|ranks| (ranks[0], ranks[ranks.len() - 1])).collect(),
+            from_ns: self.from_ns,
+            to_ns,
+            waiting: map(Doing::Waiting),
+            communicating: map(Doing::Communicating),
+            off_processor: map(Doing::Off),
+            details: self.details.into_iter().map(|(_, detail)| detail).collect(),
+        }
+    }
+}
+
+/// The slowest repetition and one of median run time, of each of the operations with the most time; with the place of each
+/// part among the ranks that are shown.
+fn details(traced: &Traced, numbers: &[u32]) -> Vec<(Vec<Option<usize>>, Detail)> {
+    let Traced { trace, operations, clock } = traced;
+    let timed = |(number, operation): (usize, &'_ Operation)| {
+        let (repetitions, times) = operation.run_times(trace, clock, RunTime::Local);
+        (times.iter().sum::<f64>(), number, repetitions, times)
+    };
+    let mut all: Vec<_> = operations.operations.iter().enumerate().map(timed).collect();
+    all.sort_by(|one, other| other.0.total_cmp(&one.0));
+    all.truncate(OPERATIONS);
+    let mut details = Vec::new();
+    for (_, number, repetitions, times) in all {
+        let operation = &operations.operations[number];
+        let rows: Vec<usize> = operation.complete_rows().collect();
+        let mut order: Vec<usize> = (0..times.len()).collect();
+        order.sort_by(|&one, &other| times[one].total_cmp(&times[other]));
+        let median = order.get(order.len() / 2).map(|&place| (place, "a repetition of median run time"));
+        let slowest = order.last().map(|&place| (place, "the slowest repetition"));
+        for (place, which) in slowest.into_iter().chain(median.filter(|_| times.len() > 1)) {
+            let (from, to) = window(traced, operation, rows[place]);
+            let around = AROUND * (to - from);
+            let mut parts: Vec<usize> = operation.parts.clone();
+            let step = parts.len().div_ceil(ROWS).max(1);
+            parts = parts.into_iter().step_by(step).collect();
+            let shown = (0..numbers.len()).map(|index| parts.iter().position(|&part| part == index)).collect();
+            let detail = Detail {
+                operation: number,
+                repetition: repetitions[place],
+                title: format!("{which} of operation {number}, {}: {}", operation.key.function, repetitions[place]),
+                from_ns: from - around,
+                to_ns: to + around,
+                ranks: parts.iter().map(|&part| numbers[part]).collect(),
+                bars: Vec::new(),
+            };
+            details.push((shown, detail));
+        }
+    }
+    details
+}
+
+/// From the first entry to the last exit of a complete repetition, ns.
+fn window(traced: &Traced, operation: &Operation, row: usize) -> (f64, f64) {
+    let mut window = (f64::INFINITY, f64::NEG_INFINITY);
+    for (&index, record) in operation.parts.iter().zip(operation.records(row).iter()) {
+        let (part, clock) = (&traced.trace.parts[index], traced.clock.of_part(index));
+        window.0 = window.0.min(clock.nanoseconds(part.enter()[record as usize]));
+        window.1 = window.1.max(clock.nanoseconds(part.exit()[record as usize]));
+    }
+    window
+}
