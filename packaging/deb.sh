@@ -31,8 +31,14 @@ mkdir -p "$root/DEBIAN" "$work/debian"
 PREFIX=/usr DESTDIR=$root STRIP=1 ZSH=share/zsh/vendor-completions packaging/install.sh >/dev/null
 
 documents=$root/usr/share/doc/mpitrace
-rm "$documents/LICENSE-APACHE" "$documents/LICENSE-MIT" "$documents/CHANGELOG.md"
-gzip -9n <CHANGELOG.md >"$documents/changelog.gz"
+rm "$documents/LICENSE-APACHE" "$documents/LICENSE-MIT"
+gzip -9n >"$documents/changelog.gz" <<END
+mpitrace ($version) unstable; urgency=medium
+
+  * Changes of this version: CHANGELOG.md in this folder.
+
+ -- $maintainer  $(LC_ALL=C date -R -u -d "@$SOURCE_DATE_EPOCH")
+END
 gzip -9n "$root"/usr/share/man/man1/*.1
 {
     echo "Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/"

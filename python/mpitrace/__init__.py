@@ -13,8 +13,8 @@
 ``categorize`` sorts any series of numbers into the same categories.
 
 Tables are `pyarrow.Table`. They take the memory that the Rust library has filled, without a copy, and everything that
-reads the Arrow PyCapsule interface takes them without a copy too: ``polars.from_arrow(table)``, ``duckdb.sql("FROM
-table")``. Numbers are those of the program ``mpitrace``: the same code computes both. Names that end in ``_ns`` are
+reads the Arrow PyCapsule interface takes them without a copy too: ``polars.from_arrow(calls)``, ``duckdb.sql("FROM
+calls")``. Numbers are those of the program ``mpitrace``: the same code computes both. Names that end in ``_ns`` are
 nanoseconds, those that end in ``_s`` are seconds; times of calls are global and count from the start of the trace.
 """
 

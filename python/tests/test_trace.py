@@ -102,22 +102,22 @@ def test_the_account_is_that_of_summary(trace, companion, path):
 
 
 def test_other_libraries_read_the_tables(trace, companion, path):
-    table = trace.calls()
+    calls = trace.calls()
     medians = {of["operation"]: of["median_ns"] for of in companion("categorize", path)}
     query = """
         SELECT operation, median(run_time_ns) AS median_ns FROM (
             SELECT operation, repetition, max(exit_ns - enter_ns) AS run_time_ns
-            FROM 'table' WHERE category IS NOT NULL GROUP BY operation, repetition
+            FROM calls WHERE category IS NOT NULL GROUP BY operation, repetition
         ) GROUP BY operation
-    """.replace("'table'", "table")
+    """
     # The times of calls are rounded, as they count from the start of the trace.
     for number, median in duckdb.sql(query).fetchall():
         assert math.isclose(median, medians[number], abs_tol=1.0)
-    frame = polars.from_arrow(table)
-    assert frame.height == table.num_rows
-    assert frame["enter_ns"].to_list() == table["enter_ns"].to_pylist()
-    frame = table.to_pandas()
-    assert isinstance(frame, pandas.DataFrame) and len(frame) == table.num_rows
+    frame = polars.from_arrow(calls)
+    assert frame.height == calls.num_rows
+    assert frame["enter_ns"].to_list() == calls["enter_ns"].to_pylist()
+    frame = calls.to_pandas()
+    assert isinstance(frame, pandas.DataFrame) and len(frame) == calls.num_rows
 
 
 def test_the_stream_is_taken_by_everything_that_reads_arrow(trace):

@@ -65,6 +65,7 @@ pub struct Options {
     /// Parquet: the name of the run that is added to a dataset of several runs.
     pub dataset: Option<String>,
     /// The most ranks of a file of that.
+    #[cfg_attr(not(feature = "columns"), allow(dead_code, reason = "only a dataset has blocks"))]
     pub rank_block: usize,
     /// ReproMPI: the run time of each repetition, not the times of each rank.
     pub run_times: bool,
