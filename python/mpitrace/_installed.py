@@ -26,8 +26,8 @@ def library() -> Path:
 
 def _find(name: str) -> Path:
     for file in importlib.metadata.files("mpitrace") or []:
-        if file.as_posix().endswith(name):
-            path = Path(str(file.locate())).resolve()
-            if path.is_file():
-                return path
+        # The list has paths from site-packages on, which may be below the same lib.
+        path = Path(str(file.locate())).resolve()
+        if path.as_posix().endswith(f"/{name}") and path.is_file():
+            return path
     raise FileNotFoundError(f"{name} was not installed with the Python package mpitrace: `pip install ./python` does")

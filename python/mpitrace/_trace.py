@@ -52,11 +52,13 @@ class Trace:
 
     def summary(self) -> dict[str, Any]:
         """Where the ranks' time went, what was lost and what to do next; the keys of ``mpitrace summary --json``."""
-        return json.loads(self._trace.summary())
+        summary: dict[str, Any] = json.loads(self._trace.summary())
+        return summary
 
     def clock(self) -> dict[str, Any]:
         """How good the global time is; the keys of ``mpitrace clock --json``."""
-        return json.loads(self._trace.clock())
+        clock: dict[str, Any] = json.loads(self._trace.clock())
+        return clock
 
     def operations(self) -> pyarrow.Table:
         """One row for each operation.

@@ -120,8 +120,8 @@ fn one(batch: anyhow::Result<RecordBatch>) -> PyResult<Stream> {
 /// What the system refuses becomes an OSError of its kind, all else a TraceError.
 fn raised(error: anyhow::Error) -> PyErr {
     let text = format!("{error:#}");
-    match error.chain().find_map(|cause| cause.downcast_ref::<io::Error>()) {
-        Some(system) => io::Error::new(system.kind(), text).into(),
+    match tables::refused(&error) {
+        Some(kind) => io::Error::new(kind, text).into(),
         None => TraceError::new_err(text),
     }
 }

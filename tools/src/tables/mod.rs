@@ -7,6 +7,7 @@ mod stream;
 
 pub use stream::CallStream;
 
+use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -16,6 +17,7 @@ use clap::ValueEnum;
 use mpitrace::account::Account;
 use mpitrace::categories::Rule;
 use mpitrace::run_time::RunTime;
+use mpitrace_format::TraceError;
 use serde::Serialize;
 
 use crate::commands::categorize::shown::Categorized;
@@ -195,6 +197,14 @@ pub fn categorize(numbers: &[f64], repetition: &[u64], method: &str) -> Result<S
         category: found.categories.category.iter().map(|category| category.name()).collect(),
     };
     Ok(serde_json::to_string(&of_numbers)?)
+}
+
+/// The kind of the error, where the operating system has refused something.
+pub fn refused(error: &anyhow::Error) -> Option<io::ErrorKind> {
+    error.chain().find_map(|cause| match (cause.downcast_ref(), cause.downcast_ref::<io::Error>()) {
+        (Some(TraceError::Io { reason, .. }), _) | (None, Some(reason)) => Some(reason.kind()),
+        _ => None,
+    })
 }
 
 fn rule(name: &str) -> Result<Rule> {
