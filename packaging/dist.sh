@@ -21,7 +21,11 @@ if [ -n "$(git status --porcelain --untracked-files=no)" ]; then
 fi
 git archive --prefix="$name/" HEAD | tar -x -C "$work"
 mkdir "$work/$name/.cargo"
-(cd "$work/$name" && cargo vendor --locked --quiet --sync python/Cargo.toml vendor >.cargo/config.toml)
+# It prints what has to be in the configuration, and on stderr each package.
+(cd "$work/$name" && cargo vendor --locked --sync python/Cargo.toml vendor >.cargo/config.toml 2>../vendor.log) || {
+    tail -n 5 "$work/vendor.log" >&2
+    exit 1
+}
 SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)}
 tar -C "$work" --sort=name --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 --numeric-owner -c "$name" |
     xz -T0 -3 >"$target/packages/$name.tar.xz.part"

@@ -62,6 +62,7 @@ debian() {
             apt-get install -y --no-install-recommends "${missing[@]}" >>"$work/apt.log" 2>&1
 }
 
+# What install and deb take, where it is not there.
 build() {
     [ -x "$built/mpitrace" ] && [ -e "$built/libmpitrace.so" ] ||
         cargo build --profile "$profile" -p mpitrace-interpose -p mpitrace-tools
@@ -86,6 +87,7 @@ install() {
         skip install "no cmake or pkg-config, and no right to install them"
         return
     }
+    build
     local prefix=$work/prefix folder=$work/api library found
     mkdir -p "$folder"
     make -s install PREFIX="$prefix" BUILT="$built" >/dev/null
@@ -188,6 +190,7 @@ deb() {
         skip deb "no lintian or debootstrap, and no right to install them"
         return
     }
+    build
     local package chroot=$target/packages/chroot found code suite
     package=$(BUILT=$built packaging/deb.sh)
     lintian --fail-on error,warning --tag-display-limit 0 "$package"
@@ -284,6 +287,7 @@ r() {
         skip r "no R, and no right to install it"
         return
     }
+    build
     local trace=$work/r.mpitrace expected
     cargo run -q --profile "$profile" -p mpitrace-tools --example synthetic -- 4 10000 "$trace"
     "$built/mpitrace" export "$trace" --format csv --operation 0 -o "$work/r.csv.gz"
@@ -306,7 +310,6 @@ for check in "${checks[@]}"; do
 done
 rm -rf "$work"
 mkdir -p "$work"
-build
 for check in "${checks[@]}"; do
     echo "-- $check"
     $check
