@@ -1,12 +1,24 @@
 # The chores of this repository, all of them; each is a script or a cargo command that can be called without make as well.
 
-.PHONY: help build test test-all test-one soak bench format lint docs book functions gallery libraries first-run
+.PHONY: help build install deb wheel dist test test-all test-one soak bench format lint docs book functions gallery libraries first-run
 
 help: # This list
 	@sed -n 's/^\([a-z-]*\):.* # /\1\t/p' Makefile | expand -t 12
 
 build: # libmpitrace.so and mpitrace, in target/release
 	cargo build --release --workspace
+
+install: # Installs the build: make install PREFIX=/opt/mpitrace DESTDIR=
+	PREFIX="$(or $(PREFIX),/usr/local)" DESTDIR="$(DESTDIR)" BUILT="$(BUILT)" packaging/install.sh
+
+deb: # A Debian package of the build, in target/packages
+	packaging/deb.sh
+
+wheel: # A Python wheel with the package, mpitrace and libmpitrace.so, in target/packages; needs pip
+	python3 -m pip wheel --no-deps --wheel-dir target/packages ./python
+
+dist: # An archive of the sources with all dependencies, in target/packages
+	packaging/dist.sh
 
 test: # The first tier of the tests, with its own set-up: what CI runs
 	tests/run.sh

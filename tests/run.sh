@@ -101,7 +101,8 @@ whole_programs() {
 format() {
     cargo fmt --all --check &&
         cargo fmt --manifest-path tests/fuzz/Cargo.toml --check &&
-        cargo fmt --manifest-path tests/models/Cargo.toml --check
+        cargo fmt --manifest-path tests/models/Cargo.toml --check &&
+        cargo fmt --manifest-path python/Cargo.toml --check
 }
 
 # The whole programs are named each time: plain `cargo test` runs what needs no MPI.
@@ -111,6 +112,8 @@ clippy() {
 }
 
 all_tests() { cargo test --profile $profile --workspace && whole_programs $tier; }
+
+api_pages() { RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --profile $profile; }
 
 licences_and_advisories() {
     local deny=$target/tools/bin/cargo-deny
@@ -171,7 +174,9 @@ case $tier in
         # So many seconds a target.
         step "fuzzing" tests/fuzz/run.sh "${MPITRACE_FUZZ:-20}"
         step "dependencies" licences_and_advisories
+        step "API pages" api_pages
         step "release" cargo build --release --workspace
+        step "packages" tests/packages.sh
         step "examples" examples "$target"
         step "commands in the documentation" tests/documentation.sh all
         ;;

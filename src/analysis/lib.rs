@@ -5,6 +5,57 @@
 //! way:
 //!
 //! call -> record -> trace -> [`reader`] -> [`operations`] (repetitions) -> [`categories`] -> a table or a picture.
+//!
+//! # A trace in ten lines
+//!
+//! Calls are matched into operations and their repetitions; the clock of each rank leads to global time. Run times are
+//! in nanoseconds.
+//!
+//! ```
+//! use mpitrace::categories::{Category, Rule};
+//! use mpitrace::{clock::Clock, operations::Operations, reader::Trace, run_time::RunTime};
+//!
+//! # use mpitrace::synthetic::{self, SyntheticRank};
+//! # let folder = tempfile::tempdir()?;
+//! # let path = folder.path().join("app.mpitrace");
+//! # let ranks = [0, 1].map(|number| {
+//! #     let mut rank = SyntheticRank::new(number, 2);
+//! #     let allreduce = rank.operation("MPI_Allreduce", 0, 8);
+//! #     for i in 0..100 {
+//! #         let enter = 1_000_000 + 20_000 * i;
+//! #         rank.call(allreduce, enter, enter + if i < 20 { 8000 } else { 2000 + i % 7 });
+//! #     }
+//! #     rank
+//! # });
+//! # synthetic::write(&path, &ranks)?;
+//! let trace = Trace::open(&[path])?;
+//! let (operations, clock) = (Operations::of(&trace), Clock::of(&trace));
+//! for operation in &operations.operations {
+//!     let (repetition, run_time_ns) = operation.run_times(&trace, &clock, RunTime::Local);
+//!     let found = Rule::default().apply(&repetition, &run_time_ns)?.categories;
+//!     println!("{}: median {:?} ns", operation.key.function, found.median_ns);
+//!     assert_eq!((found.count(Category::Good), found.warmup_end), (80, Some(20)));
+//! }
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Two sides compared
+//!
+//! Each run is reduced to an average of its good repetitions, and the averages of the two sides are tested.
+//!
+//! ```
+//! use mpitrace::comparison::{Run, Settings, Verdict, compare};
+//!
+//! let side = |scale: f64| -> Vec<Run> {
+//!     let run_time_ns = |run: u32, k: u32| scale * (1000.0 + f64::from(run % 3) + f64::from(k % 7));
+//!     let runs = (0..10).map(|run| (0..100).map(|k| run_time_ns(run, k)).collect::<Vec<f64>>());
+//!     runs.filter_map(|ns| Run::of(&ns, &ns)).collect()
+//! };
+//! let comparison = compare(&side(1.0), &side(1.2), Settings::default()).ok_or("a side has no run")?;
+//! assert_eq!(comparison.verdict(), Verdict::A);
+//! assert!((comparison.relative.ok_or("no run takes time")?.share - 0.2).abs() < 1e-9);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 pub mod account;
 pub mod call_site;

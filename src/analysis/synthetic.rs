@@ -334,6 +334,9 @@ impl SyntheticRank {
 }
 
 /// Writes a trace of these ranks to `path`, over whatever is there. World ranks that are not among them are missing.
+///
+/// # Errors
+/// The file cannot be written.
 pub fn write(path: &Path, ranks: &[SyntheticRank]) -> io::Result<()> {
     let file = File::create(path)?;
     let parts = ranks.len() as u32;

@@ -24,6 +24,9 @@ pub fn part_entry_offset(index: u32) -> u64 {
 }
 
 /// Writes the entries of the `first`-th part and of those behind it.
+///
+/// # Errors
+/// The file cannot be written.
 pub fn write_part_entries(file: &File, first: u32, entries: &[PartEntry]) -> io::Result<()> {
     file.write_all_at(bytemuck::cast_slice(entries), part_entry_offset(first))
 }
@@ -57,6 +60,9 @@ pub fn settle_name(path: &Path) {
 }
 
 /// The headers of the first `parts` parts.
+///
+/// # Errors
+/// The file cannot be read, or is shorter than its entries say.
 pub fn parts(file: &File, parts: u32) -> io::Result<Vec<PartHeader>> {
     let read = |index| {
         let (mut entry, mut header) = (PartEntry::zeroed(), PartHeader::zeroed());
@@ -68,6 +74,9 @@ pub fn parts(file: &File, parts: u32) -> io::Result<Vec<PartHeader>> {
 }
 
 /// Writes the file's header.
+///
+/// # Errors
+/// The file cannot be written.
 pub fn write_header(
     file: &File,
     job: [u8; 16],
@@ -80,6 +89,9 @@ pub fn write_header(
 }
 
 /// The same, of a file whose highest version of a part is this one.
+///
+/// # Errors
+/// The file cannot be written.
 pub fn write_header_of(
     file: &File,
     version: u32,
@@ -104,6 +116,9 @@ pub fn write_header_of(
 }
 
 /// Writes the file's header with its checksum.
+///
+/// # Errors
+/// The file cannot be written.
 pub fn write_checked_header(file: &File, header: &FileHeader) -> io::Result<()> {
     let header = FileHeader { crc: checksum(header), ..*header };
     file.write_all_at(bytemuck::bytes_of(&header), 0)
@@ -127,6 +142,9 @@ pub fn partial_name(path: &Path, token: &str) -> PathBuf {
 
 /// `path`, or where that exists the first of `NAME.2.ENDING`, `NAME.3.ENDING`, ... that does not; creates its partial
 /// file.
+///
+/// # Errors
+/// The folder cannot be written.
 pub fn create_new(path: &Path, token: &str) -> io::Result<(PathBuf, File)> {
     for number in 1.. {
         let candidate = numbered(path, number);
@@ -145,6 +163,9 @@ pub fn create_new(path: &Path, token: &str) -> io::Result<(PathBuf, File)> {
 
 /// Gives the finished partial file of `taken` its own name. Never replaces a file that has come there meanwhile: then
 /// the next free number of `wanted`, the name that was asked for, is taken.
+///
+/// # Errors
+/// The file cannot be given its name: the folder cannot be written, or the partial file has gone.
 pub fn publish(wanted: &Path, taken: &Path, token: &str) -> io::Result<PathBuf> {
     let partial = partial_name(taken, token);
     let numbers = (1..).map(|number| numbered(wanted, number));

@@ -68,6 +68,9 @@ impl Content<'_> {
     }
 
     /// Writes the part at `offset` of the file.
+    ///
+    /// # Errors
+    /// The file cannot be written.
     pub fn write_at(&self, file: &File, offset: u64) -> io::Result<()> {
         let (mut directory, length, end) = self.directory();
         for (entry, slices) in directory.iter_mut().zip(self.sections()) {

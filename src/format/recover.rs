@@ -54,6 +54,9 @@ pub struct Recovered {
 
 /// The segments in these folders that jobs left behind of which no process lives any more; of the user `uid`, or of
 /// any. A folder that does not exist holds none; what is not a segment is passed over.
+///
+/// # Errors
+/// A folder that exists and cannot be read.
 pub fn leftovers(folders: &[PathBuf], uid: Option<u32>) -> Result<Vec<Leftover>, TraceError> {
     let mut found = segments(folders, uid)?;
     let living: Vec<[u8; 16]> = found.iter().filter(|found| found.lives).map(|living| living.rank.job).collect();
@@ -62,6 +65,9 @@ pub fn leftovers(folders: &[PathBuf], uid: Option<u32>) -> Result<Vec<Leftover>,
 }
 
 /// All segments in these folders, also those of jobs that still run.
+///
+/// # Errors
+/// A folder that exists and cannot be read.
 pub fn segments(folders: &[PathBuf], uid: Option<u32>) -> Result<Vec<Leftover>, TraceError> {
     let prefix = uid.map_or_else(|| node_files::ANY_PREFIX.to_owned(), node_files::prefix);
     let mut found = Vec::new();

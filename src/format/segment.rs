@@ -26,6 +26,9 @@ use crate::ticks::SimulatedClock;
 ///
 /// `path` only names the segment in errors. Records that lie in `private` chunks count as lost unless `own` says that
 /// this process is the one that filled them.
+///
+/// # Errors
+/// It is no segment, of another version, or damaged.
 pub fn read<'a>(path: &Path, bytes: &'a [u8], own: bool) -> Result<Content<'a>, TraceError> {
     read_with(path, bytes, own, None)
 }
@@ -338,6 +341,9 @@ pub fn spill_file(path: &Path, bytes: &[u8]) -> Result<Option<PathBuf>, TraceErr
 }
 
 /// The checked header of a segment.
+///
+/// # Errors
+/// It is no segment, of another version, or its header is damaged.
 pub fn header<'a>(path: &Path, bytes: &'a [u8]) -> Result<&'a SegmentHeader, TraceError> {
     let damaged = |what: &str| TraceError::damaged(path, what);
     let header: &SegmentHeader = bytes

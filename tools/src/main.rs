@@ -1,69 +1,13 @@
-//! `mpitrace`, the companion of libmpitrace.so: starts programs under it and shows what it recorded.
-//!
-//! This file parses and calls; each command is one file of [`commands`], and the mathematics is in the library
-//! `mpitrace`.
+//! The program `mpitrace`: all of it is in the library beside this file.
 
-mod account;
-mod all_calls;
-mod cli;
-mod commands;
-mod draw;
-mod export;
-#[cfg(test)]
-mod invented;
-mod launcher;
-mod markers;
-mod mismatches;
-mod mpi;
-mod options;
-mod output;
-mod places;
-mod process;
-mod progress;
-mod report;
-mod source;
-mod summary;
-mod table;
-mod text;
-mod usage;
-
-use std::io::Write;
 use std::process::ExitCode;
 
-use clap::Parser;
-
 use mpitrace::large_pages::LargePages;
-use output::Output;
 
 /// Columns are as large as the trace.
 #[global_allocator]
 static ALLOCATOR: LargePages = LargePages;
 
 fn main() -> ExitCode {
-    let cli = match cli::Cli::try_parse() {
-        Ok(cli) => cli,
-        Err(error) => {
-            if let Some(line) = usage::wrong(&error) {
-                eprintln!("mpitrace: {line}");
-                return ExitCode::from(commands::UNUSABLE);
-            }
-            let _ = error.print();
-            return ExitCode::SUCCESS;
-        }
-    };
-    let mut output = Output::stdout();
-    let result = cli.command.run(&mut output).and_then(|code| {
-        output.flush()?;
-        Ok(code)
-    });
-    match result {
-        Ok(code) => code,
-        // The reader (`| head`) has seen enough.
-        Err(error) if output::is_broken_pipe(&error) => ExitCode::SUCCESS,
-        Err(error) => {
-            // One line, whatever a file is called.
-            eprintln!("mpitrace: {}", text::printable(&format!("{error:#}")));
-            ExitCode::from(commands::UNUSABLE)
-        }
-    }
+    mpitrace_tools::main()
 }

@@ -138,6 +138,9 @@ impl Scheme {
     /// last loop that is not full is left out and counted in `removed`. `removal` is applied to what the scheme takes
     /// means or medians of: PS2 and PS4 to the run times, PS5 to all of them together, PS3 and PS6 to PS8 to those of
     /// each rank.
+    ///
+    /// # Errors
+    /// There is no repetition; a scheme that needs time stamps, of run times that have none.
     pub fn apply(
         self,
         times: &Times,

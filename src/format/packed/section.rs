@@ -18,6 +18,9 @@ pub struct PackedSection {
 impl PackedSection {
     /// Finds the blocks of the column with `count` elements that begins at `start` of `bytes`; the error completes "the
     /// part of rank N ...".
+    ///
+    /// # Errors
+    /// A section that exceeds the part, or has a wrong number of blocks.
     pub fn of(bytes: &[u8], start: usize, count: u64) -> Result<PackedSection, &'static str> {
         const OUTSIDE: &str = "has a section that exceeds it";
         let of_section = bytes.get(start..).ok_or(OUTSIDE)?;

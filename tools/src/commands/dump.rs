@@ -10,6 +10,7 @@ use mpitrace::reader::Part;
 use crate::export::rows::{Account, Calls, RequestTimes, Row, Selection};
 use crate::options::TraceInput;
 use crate::output::{JsonList, Output, Style};
+use crate::source::Traced;
 use crate::table::{Rows, number, text};
 use crate::text::{self, csv_field};
 
@@ -37,14 +38,15 @@ pub struct Arguments {
 
 /// Lists them.
 pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
-    let trace = arguments.input.open()?;
+    let traced = Traced::open(&arguments.input.files)?;
+    let trace = &traced.trace;
     if let Some(rank) = arguments.rank {
         let known: Vec<u32> = trace.parts.iter().map(Part::rank).collect();
         ensure!(known.contains(&rank), "no rank {rank}: this trace has ranks {}", text::ranks(&known));
     }
-    let calls = Calls::of(&trace);
+    let calls = Calls::of(&traced);
     super::check_operation(arguments.operation, calls.operations.operations.len())?;
-    super::warn_if_incomplete(&trace);
+    super::warn_if_incomplete(trace);
     let selection = Selection { operation: arguments.operation, rank: arguments.rank, limit: arguments.limit };
     let listing = Listing { calls: &calls, selection };
     if arguments.json {
@@ -58,7 +60,7 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
         let style = output.style;
         listing.write_table(output, style)?;
     }
-    Ok(super::shown(&trace))
+    Ok(super::shown(trace))
 }
 
 /// The calls that are asked for.
@@ -150,7 +152,7 @@ impl Listing<'_> {
     }
 
     fn communicator(&self, number: usize) -> &str {
-        let operations = &self.calls.operations;
+        let operations = self.calls.operations;
         &operations.communicators[operations.operations[number].key.communicator].name
     }
 }

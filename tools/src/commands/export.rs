@@ -12,11 +12,13 @@ use crate::export::rows::Calls;
 use crate::export::{Format, Options};
 use crate::options::{RuleOption, TraceInput};
 use crate::output::Output;
+use crate::source::Traced;
 
 /// Write the calls in a format of other tools
 ///
 /// A file is replaced when the new one is whole. A folder must be new, except that csv and reprompi put a file for each
-/// operation into one that is there.
+/// operation into one that is there,
+/// and --dataset a run.
 #[derive(Debug, Args)]
 pub struct Arguments {
     #[command(flatten)]
@@ -35,6 +37,12 @@ pub struct Arguments {
     /// Of parquet and arrow: OUT is a folder, with a folder of files in it for each operation
     #[arg(long)]
     partitioned: bool,
+    /// Of parquet: OUT is a dataset of several runs, and this run is added to it under this name
+    #[arg(long, value_name = "RUN", conflicts_with = "partitioned")]
+    dataset: Option<String>,
+    /// Of --dataset: the most ranks whose calls are in one file
+    #[arg(long, value_name = "RANKS", requires = "dataset", default_value_t = 1024)]
+    rank_block: usize,
     /// Of reprompi: the run time of each repetition, as without ReproMPI's option -v
     #[arg(long)]
     run_times: bool,
@@ -42,13 +50,18 @@ pub struct Arguments {
 
 /// Writes them.
 pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
-    let options = Options { partitioned: arguments.partitioned, run_times: arguments.run_times };
+    let options = Options {
+        partitioned: arguments.partitioned,
+        dataset: arguments.dataset.clone(),
+        rank_block: arguments.rank_block,
+        run_times: arguments.run_times,
+    };
     let exporter = arguments.format.exporter(options)?;
-    let trace = arguments.input.open()?;
-    let calls = Calls::of(&trace).with_rule(arguments.rule.rule);
+    let traced = Traced::open(&arguments.input.files)?;
+    let calls = Calls::of(&traced).with_rule(arguments.rule.rule);
     super::check_operation(arguments.operation, calls.operations.operations.len())?;
     let mut destination = Destination::new(&arguments.output, output, &arguments.input.files)?;
-    super::warn_if_incomplete(&trace);
+    super::warn_if_incomplete(&traced.trace);
     // Rows on the same terminal tell enough.
     let is_shown = arguments.output.as_os_str() == "-" && io::stdout().is_terminal();
     let calls = if is_shown { calls } else { calls.with_progress(arguments.operation) };

@@ -1,9 +1,12 @@
 //! `mpitrace man`: manual pages, made from the declared options.
 
+use std::fs::File;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 use clap::{Args, Command};
+use clap_mangen::Man;
 
 use crate::output::Output;
 
@@ -13,15 +16,34 @@ use crate::output::Output;
 pub struct Arguments {
     /// The command whose page it is; the overview without
     command: Option<String>,
+    /// Write the pages of all commands into this folder: mpitrace.1, mpitrace-run.1, ...
+    #[arg(long, value_name = "FOLDER", conflicts_with = "command")]
+    all: Option<PathBuf>,
 }
 
-/// Prints that of the program with these options.
+/// Prints that of the program with these options, or writes all of them.
 pub fn run(arguments: &Arguments, mut program: Command, output: &mut Output) -> Result<ExitCode> {
     program.build();
+    if let Some(folder) = &arguments.all {
+        write(&program, folder)?;
+        return Ok(ExitCode::SUCCESS);
+    }
     let page = match &arguments.command {
         None => program,
         Some(name) => program.find_subcommand(name).with_context(|| format!("no command {name}"))?.clone(),
     };
-    clap_mangen::Man::new(page).render(output)?;
+    Man::new(page).render(output)?;
     Ok(ExitCode::SUCCESS)
+}
+
+fn write(program: &Command, folder: &Path) -> Result<()> {
+    let commands = program.get_subcommands().filter(|command| !command.is_hide_set() && command.get_name() != "help");
+    for command in commands.chain([program]) {
+        // The overview lists the command `help`, which has no page.
+        let command = command.clone().disable_help_subcommand(true);
+        let path = folder.join(Man::new(command.clone()).get_filename());
+        let page = File::create(&path).and_then(|mut file| Man::new(command).render(&mut file));
+        page.with_context(|| format!("cannot write {}", path.display()))?;
+    }
+    Ok(())
 }

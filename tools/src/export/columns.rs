@@ -1,5 +1,8 @@
 //! The calls as Arrow's record batches: the columns of `dump`, each counter as a column of its own, and the category.
 
+#[cfg(feature = "columns")]
+use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 use anyhow::Result;
@@ -22,6 +25,7 @@ pub struct Batches<'c> {
     /// Of every batch.
     pub schema: SchemaRef,
     with_operation: bool,
+    with_duration: bool,
     functions: Words,
     communicators: Words,
     categories: Arc<StringArray>,
@@ -34,18 +38,19 @@ struct Words {
 }
 
 /// Which rows.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub enum Rows<'r> {
     /// All, or all of an operation, as `dump` orders them.
     All(Option<usize>),
-    /// These rows of an operation, rank by rank.
-    OfOperation(usize, &'r [usize]),
+    /// These rows of an operation, rank by rank: of those ranks that have these indices in it.
+    #[cfg_attr(not(feature = "columns"), allow(dead_code, reason = "only files are divided"))]
+    OfOperation(usize, Range<usize>, &'r [usize]),
 }
 
 impl<'c> Batches<'c> {
     /// Without the column `operation` where the folder's name tells it.
     pub fn of(calls: &'c Calls, with_operation: bool) -> Result<Batches<'c>> {
-        let operations = &calls.operations;
+        let operations = calls.operations;
         let name = |communicator: usize| operations.communicators[communicator].name.as_str();
         let keys = || operations.operations.iter().map(|operation| &operation.key);
         Ok(Batches {
@@ -54,10 +59,24 @@ impl<'c> Batches<'c> {
             accounts: calls.accounts(),
             schema: Arc::new(Schema::new(fields(&calls.counter_names, with_operation))),
             with_operation,
+            with_duration: false,
             functions: Words::of(keys().map(|key| key.function.as_str())),
             communicators: Words::of(keys().map(|key| name(key.communicator))),
             categories: Arc::new(Category::ALL.iter().map(|category| Some(category.name())).collect()),
         })
+    }
+
+    /// With the column `duration_ns`, and this in the schema's metadata: for datasets of several runs.
+    #[cfg(feature = "columns")]
+    pub fn for_dataset(self, metadata: HashMap<String, String>) -> Batches<'c> {
+        let mut fields = fields(&self.calls.counter_names, self.with_operation);
+        fields.push(Field::new("duration_ns", DataType::Float64, true));
+        let with_unit = |field: Field| match field.name().ends_with("_ns") {
+            true => field.with_metadata(HashMap::from([("unit".to_owned(), "ns".to_owned())])),
+            false => field,
+        };
+        let fields: Vec<Field> = fields.into_iter().map(with_unit).collect();
+        Batches { schema: Arc::new(Schema::new_with_metadata(fields, metadata)), with_duration: true, ..self }
     }
 
     /// Visits the batches.
@@ -72,7 +91,7 @@ impl<'c> Batches<'c> {
         };
         match rows {
             Rows::All(operation) => self.calls.each(Selection::from(operation), push)?,
-            Rows::OfOperation(number, rows) => self.calls.of_operation(number, rows, push)?,
+            Rows::OfOperation(number, members, rows) => self.calls.of_operation(number, members, rows, push)?,
         }
         if chunk.rows > 0 {
             visit(&chunk.finish(self)?)?;
@@ -150,6 +169,7 @@ struct Chunk {
     tests: UInt32Builder,
     counters: Vec<UInt64Builder>,
     category: Int32Builder,
+    duration_ns: Float64Builder,
 }
 
 impl Chunk {
@@ -187,6 +207,9 @@ impl Chunk {
         }
         let index = batches.labels.of_row(row).and_then(category);
         self.category.append_option(index.map(|index| index as i32));
+        if batches.with_duration {
+            self.duration_ns.append_option(batches.calls.duration_ns(row.place));
+        }
     }
 
     fn finish(&mut self, batches: &Batches) -> Result<RecordBatch> {
@@ -218,6 +241,9 @@ impl Chunk {
         ]);
         columns.extend(self.counters.iter_mut().map(|counter| Arc::new(counter.finish()) as ArrayRef));
         columns.push(word(&mut self.category, &batches.categories)?);
+        if batches.with_duration {
+            columns.push(Arc::new(self.duration_ns.finish()));
+        }
         Ok(RecordBatch::try_new(batches.schema.clone(), columns)?)
     }
 }

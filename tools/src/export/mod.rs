@@ -2,9 +2,11 @@
 
 #[cfg(feature = "columns")]
 mod arrow;
-#[cfg(feature = "columns")]
-mod columns;
+#[cfg(feature = "arrow")]
+pub mod columns;
 mod csv;
+#[cfg(feature = "columns")]
+mod dataset;
 pub mod destination;
 mod json;
 mod labels;
@@ -56,10 +58,15 @@ pub enum Format {
 }
 
 /// What some of the formats leave open.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Options {
     /// Parquet and Arrow: a folder for each operation.
     pub partitioned: bool,
+    /// Parquet: the name of the run that is added to a dataset of several runs.
+    pub dataset: Option<String>,
+    /// The most ranks of a file of that.
+    #[cfg_attr(not(feature = "columns"), allow(dead_code, reason = "only a dataset has blocks"))]
+    pub rank_block: usize,
     /// ReproMPI: the run time of each repetition, not the times of each rank.
     pub run_times: bool,
 }
@@ -69,6 +76,7 @@ impl Format {
     pub fn exporter(self, options: Options) -> Result<Box<dyn Exporter>> {
         let columns = matches!(self, Format::Parquet | Format::Arrow);
         ensure!(columns || !options.partitioned, "--partitioned is for --format parquet and arrow");
+        ensure!(self == Format::Parquet || options.dataset.is_none(), "--dataset is for --format parquet");
         ensure!(self == Format::Reprompi || !options.run_times, "--run-times is for --format reprompi");
         Ok(match self {
             Format::Csv => Box::new(csv::Csv),
@@ -77,7 +85,10 @@ impl Format {
             Format::Otf2 => Box::new(otf2::Otf2),
             Format::Reprompi => Box::new(reprompi::Reprompi { run_times: options.run_times }),
             #[cfg(feature = "columns")]
-            Format::Parquet => partitions::exporter(parquet::Parquet, options.partitioned),
+            Format::Parquet => match options.dataset {
+                Some(run) => dataset::exporter(run, options.rank_block)?,
+                None => partitions::exporter(parquet::Parquet, options.partitioned),
+            },
             #[cfg(feature = "columns")]
             Format::Arrow => partitions::exporter(arrow::Arrow, options.partitioned),
             #[cfg(not(feature = "columns"))]

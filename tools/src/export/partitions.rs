@@ -36,7 +36,7 @@ impl<T: Table> Exporter for Whole<T> {
 struct Partitioned<T>(T);
 
 /// Rows of a file: some 200 MB of Parquet. What one machine reads at a time.
-const FILE: usize = 1 << 23;
+pub const FILE: usize = 1 << 23;
 
 impl<T: Table> Exporter for Partitioned<T> {
     fn export(&self, calls: &Calls, operation: Option<usize>, destination: &mut Destination) -> Result<()> {
@@ -50,10 +50,11 @@ impl<T: Table> Exporter for Partitioned<T> {
                 std::fs::create_dir(&folder)?;
                 let rows: Vec<usize> = (0..operations[number].repetition.len()).collect();
                 // A repetition lies in one file with all of its ranks.
-                let repetitions = (FILE / operations[number].parts.len().max(1)).max(1);
+                let ranks = operations[number].parts.len();
+                let repetitions = (FILE / ranks.max(1)).max(1);
                 for (index, rows) in rows.chunks(repetitions).enumerate() {
                     let path = folder.join(format!("part-{index}.{}", T::ENDING));
-                    let rows = Rows::OfOperation(number, rows);
+                    let rows = Rows::OfOperation(number, 0..ranks, rows);
                     write_file(&path, Content::Compressed, |sink| self.0.write(&batches, rows, false, sink))?;
                 }
             }

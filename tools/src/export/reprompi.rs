@@ -13,7 +13,7 @@ use mpitrace_functions::{Form, Function};
 
 use super::Exporter;
 use super::destination::{Content, Destination, Sink};
-use super::rows::{Calls, Row};
+use super::rows::{ALL, Calls, Row};
 
 /// The rows of a benchmark that never ran.
 pub struct Reprompi {
@@ -74,14 +74,14 @@ impl Reprompi {
             let what = format!("{:>50}", test(&operation.key.function));
             let bytes = operation.key.bytes.unwrap_or(0);
             if self.run_times {
-                let (repetition, run_time_ns) = operation.run_times(calls.trace, &calls.clock, RunTime::Local);
+                let (repetition, run_time_ns) = operation.run_times(calls.trace, calls.clock, RunTime::Local);
                 for (repetition, run_time) in repetition.iter().zip(run_time_ns) {
                     writeln!(sink, "{what} {repetition:>10} {bytes:>12} {:>14.10}", run_time * 1e-9)?;
                 }
                 continue;
             }
             let rows: Vec<usize> = operation.complete_rows().collect();
-            calls.of_operation(number, &rows, |row| Ok(write_times(calls, &row, &what, bytes, sink)?))?;
+            calls.of_operation(number, ALL, &rows, |row| Ok(write_times(calls, &row, &what, bytes, sink)?))?;
         }
         Ok(())
     }

@@ -1,6 +1,7 @@
 //! The calls of a trace, one after the other: what `dump` lists and every export is made of.
 
 use std::cell::Cell;
+use std::ops::Range;
 
 use anyhow::Result;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -11,6 +12,8 @@ use mpitrace::operations::{NO_RECORD, Operations};
 use mpitrace::reader::{Part, Requests, Trace};
 use mpitrace_format::layout::{DISTURBED, NO_VALUE, OPERATION_MASK, UNKNOWN_BYTES};
 use serde::{Serialize, Serializer};
+
+use crate::source::Traced;
 
 /// One call on one rank.
 #[derive(Clone, Copy, Debug, Serialize)]
@@ -104,8 +107,8 @@ pub struct Selection {
 /// The calls of a trace.
 pub struct Calls<'t> {
     pub trace: &'t Trace,
-    pub clock: Clock,
-    pub operations: Operations,
+    pub clock: &'t Clock,
+    pub operations: &'t Operations,
     /// The rule of the categories.
     pub rule: Rule,
     /// The counters of the trace; a rank may lack one of them.
@@ -126,13 +129,16 @@ struct Columns<'t> {
     counters: Vec<Option<&'t [u64]>>,
 }
 
+/// Every rank of an operation ([`Calls::of_operation`]).
+pub const ALL: Range<usize> = 0..usize::MAX;
+
 /// The progress is told after so many calls.
 const STEP: u64 = 4096;
 
 impl<'t> Calls<'t> {
-    /// Matches the calls and finds their times.
-    pub fn of(trace: &'t Trace) -> Calls<'t> {
-        let operations = Operations::of(trace);
+    /// Those of a trace.
+    pub fn of(traced: &'t Traced) -> Calls<'t> {
+        let Traced { trace, operations, clock } = traced;
         let values: Vec<Vec<(String, &[u64])>> =
             trace.parts.iter().map(|part| part.counter_values().collect()).collect();
         let mut counter_names: Vec<String> = Vec::new();
@@ -147,7 +153,7 @@ impl<'t> Calls<'t> {
         };
         Calls {
             trace,
-            clock: Clock::of(trace),
+            clock,
             has_request: operations.operations.iter().map(|operation| operation.key.has_request()).collect(),
             operations,
             rule: Rule::default(),
@@ -207,16 +213,17 @@ impl<'t> Calls<'t> {
         Ok(())
     }
 
-    /// Visits the calls of one operation: in the order of the ranks, and for each rank these rows of the operation, as
-    /// far as the rank has kept them.
+    /// Visits the calls of one operation: in the order of the ranks, of which these indices are taken, and for each
+    /// rank these rows of the operation, as far as the rank has kept them.
     pub fn of_operation<'s>(
         &'s self,
         number: usize,
+        members: Range<usize>,
         rows: &[usize],
         mut visit: impl FnMut(Row<'s>) -> Result<()>,
     ) -> Result<()> {
         let operation = &self.operations.operations[number];
-        for (member, &part) in operation.parts.iter().enumerate() {
+        for (member, &part) in operation.parts.iter().enumerate().take(members.end).skip(members.start) {
             let threads = Threads::of(self.parts[part].part);
             for &row in rows {
                 let record = operation.records(row).get(member);
@@ -232,7 +239,7 @@ impl<'t> Calls<'t> {
 
     /// Finds the accounts of the calls.
     pub fn accounts(&self) -> Accounts<'_> {
-        Accounts(CallAccounts::of(self.trace, &self.clock, &self.operations))
+        Accounts(CallAccounts::of(self.trace, self.clock, self.operations))
     }
 
     /// How long the call was on the rank's own clock, ns; `None`: it did not return. Free of the rounding of large

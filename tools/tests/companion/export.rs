@@ -232,3 +232,47 @@ fn what_is_read_back_has_the_same_run_times() {
         }
     }
 }
+
+#[test]
+fn runs_are_added_to_a_dataset_also_at_the_same_time() {
+    let folder = Folder::new();
+    let trace = folder.trace(&plain());
+    let out = folder.path("runs");
+    let arguments = |run: &'static str| {
+        ["export", &trace, "--format", "parquet", "-o", &out, "--dataset", run, "--rank-block", "1"].map(str::to_owned)
+    };
+    let children: Vec<_> = ["one", "two", "three"]
+        .into_iter()
+        .map(|run| command(&arguments(run).each_ref().map(String::as_str)).spawn().unwrap())
+        .collect();
+    for mut child in children {
+        assert!(child.wait().unwrap().success());
+    }
+    assert_eq!(names(&out), ["_runs", "operation=0", "operation=1"]);
+    assert_eq!(names(&folder.path("runs/_runs")), ["one.json", "three.json", "two.json"]);
+    assert_eq!(names(&folder.path("runs/operation=0")), ["run=one", "run=three", "run=two"]);
+    // A block for each rank; of operation 1 there is rank 1 only.
+    assert_eq!(names(&folder.path("runs/operation=0/run=one")), ["ranks=0-0", "ranks=1-1"]);
+    assert_eq!(names(&folder.path("runs/operation=1/run=two")), ["ranks=1-1"]);
+    assert_eq!(names(&folder.path("runs/operation=0/run=one/ranks=1-1")), ["part-0.parquet"]);
+    let facts: Value = serde_json::from_str(&fs::read_to_string(folder.path("runs/_runs/two.json")).unwrap()).unwrap();
+    assert_eq!(
+        (&facts["run"], &facts["method"], &facts["units"]["_ns"]),
+        (&"two".into(), &"robust".into(), &"nanoseconds".into())
+    );
+    assert_eq!(facts["info"], mpitrace(&["info", "--json", &trace]).json());
+
+    let again = export(&trace, "parquet", &out, &["--dataset", "one"]);
+    assert_refused(&again, "has a run one already");
+    for (name, why) in [("../x", "is named by letters"), ("_x", "begins with a letter"), ("", "is named by letters")] {
+        assert_refused(&export(&trace, "parquet", &out, &["--dataset", name]), why);
+    }
+    assert_refused(&export(&trace, "csv", &out, &["--dataset", "four"]), "--dataset is for --format parquet");
+    assert_refused(&export(&trace, "parquet", "-", &["--dataset", "four"]), "cannot go into a pipe");
+    assert_refused(&export(&trace, "parquet", &out, &["--dataset", "four", "--rank-block", "0"]), "at least 1 rank");
+    let file = folder.file("file", b"");
+    assert_refused(&export(&trace, "parquet", &file, &["--dataset", "four"]), "is a file");
+    // What an export that was ended has left is named, not used.
+    fs::create_dir(folder.path("runs/_runs/four.part")).unwrap();
+    assert_refused(&export(&trace, "parquet", &out, &["--dataset", "four"]), "four.part: another export is adding");
+}

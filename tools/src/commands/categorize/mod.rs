@@ -2,7 +2,7 @@
 
 mod metrics;
 mod rule;
-mod shown;
+pub mod shown;
 
 use std::io::Write;
 use std::process::ExitCode;

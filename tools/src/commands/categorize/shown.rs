@@ -109,6 +109,30 @@ impl<'a> Categorized<'a> {
         self.overlaps
     }
 
+    /// The operation's number.
+    #[cfg(feature = "arrow")]
+    pub fn operation(&self) -> usize {
+        self.operation
+    }
+
+    /// The number of each repetition.
+    #[cfg(feature = "arrow")]
+    pub fn repetition(&self) -> &[u64] {
+        &self.repetition
+    }
+
+    /// The category of each repetition.
+    #[cfg(feature = "arrow")]
+    pub fn category(&self) -> &[Category] {
+        &self.category
+    }
+
+    /// The run time of each repetition, ns.
+    #[cfg(feature = "arrow")]
+    pub fn run_time_ns(&self) -> &[f64] {
+        &self.run_time_ns
+    }
+
     /// The operation's row in the table.
     pub fn cells(&self) -> Vec<String> {
         let positive = |number: u64| text::optional(Some(number).filter(|&number| number > 0));

@@ -2,7 +2,7 @@
 
 mod domain;
 mod errors;
-mod facts;
+pub mod facts;
 mod page;
 mod picture;
 mod samples;

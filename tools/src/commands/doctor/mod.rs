@@ -7,6 +7,7 @@ mod facts;
 mod interruptions;
 mod page;
 pub mod probe;
+mod report;
 mod variables;
 
 use std::ffi::OsString;
@@ -42,6 +43,10 @@ pub struct Arguments {
     /// As JSON
     #[arg(long)]
     json: bool,
+    /// Write all of it, the system and the tracer's overhead into one file to be sent to the developers, without names
+    /// of hosts and users and without values of variables; - for standard output
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["json", "variables"])]
+    report: Option<PathBuf>,
     /// What starts two ranks on two nodes: mpirun -n 2 --host n1,n2
     #[arg(value_name = "LAUNCHER", last = true, conflicts_with = "variables")]
     launcher: Vec<OsString>,
@@ -67,9 +72,10 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
     }
     let tracer = launcher::locate(arguments.library.as_deref()).map_err(|error| format!("{error:#}"));
     let facts = facts::Facts::find(tracer.as_deref().map_err(Clone::clone), libraries, &arguments.launcher)?;
-    match arguments.json {
-        true => output::json(output, &facts)?,
-        false => page::write(&facts, output, style)?,
+    match (&arguments.report, arguments.json) {
+        (Some(path), _) => report::write(&facts, path, output)?,
+        (None, true) => output::json(output, &facts)?,
+        (None, false) => page::write(&facts, output, style)?,
     }
     Ok(if facts.works { ExitCode::SUCCESS } else { ExitCode::from(super::FINDING) })
 }

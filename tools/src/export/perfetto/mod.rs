@@ -99,7 +99,7 @@ impl Packets<'_> {
             let clock_snapshot = Some(ClockSnapshot { clocks });
             self.write(TracePacket { clock_snapshot, timestamp: Some(0), ..packet() })?;
         }
-        let operations = &calls.operations;
+        let operations = calls.operations;
         let categories = Category::ALL.iter().map(|category| category.name()).chain([INCOMPLETE]);
         let interned_data = InternedData {
             event_categories: interned(categories),

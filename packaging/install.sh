@@ -1,0 +1,94 @@
+#!/bin/sh
+# Installs what was built: `make install`. The Debian package and the Python wheel are made of the same folders.
+#
+#   PREFIX    where it will be used from (/usr/local). Empty: unknown, all paths in files are relative (the wheel)
+#   DESTDIR   a folder before that, for packages
+#   BUILT     the folder with mpitrace and libmpitrace.so (target/release; built where it is missing)
+#   STRIP     1: without symbols
+#   ZSH       the folder of completions for zsh below PREFIX (share/zsh/site-functions)
+#
+#   bin/mpitrace                      the companion
+#   lib/mpitrace/libmpitrace.so       what is preloaded; no folder of the loader, as other tools have the same name
+#   include/                          the C API; Fortran's sources: share/mpitrace/fortran
+#   share/pkgconfig, share/cmake      for programs that use the C API
+#   share/man, share/bash-completion, share/zsh, share/fish
+#   share/mpitrace/modulefiles        tcl/ for Environment Modules, lua/ for Lmod
+#   share/doc/mpitrace                licences, changes
+set -eu
+cd "$(dirname "$0")/.."
+
+prefix=${PREFIX-/usr/local}
+root=${DESTDIR:-}$prefix
+built=${BUILT:-${CARGO_TARGET_DIR:-target}/release}
+zsh=${ZSH:-share/zsh/site-functions}
+version=$(sed -n '/^\[workspace.package\]/,/^$/s/^version = "\(.*\)"$/\1/p' Cargo.toml)
+
+case $prefix in
+    "" | /*) ;;
+    *)
+        echo "install: PREFIX=$prefix: name a path from the root on" >&2
+        exit 2
+        ;;
+esac
+if [ -z "$root" ]; then
+    echo "install: neither PREFIX nor DESTDIR is set" >&2
+    exit 2
+fi
+if [ ! -x "$built/mpitrace" ] || [ ! -e "$built/libmpitrace.so" ]; then
+    if [ -n "${BUILT:-}" ]; then
+        echo "install: $built has no mpitrace and libmpitrace.so" >&2
+        exit 2
+    fi
+    cargo build --release --workspace
+fi
+
+# file MODE FROM TO: a copy below the root, under a new inode, since programs may run from the old one.
+file() {
+    mkdir -p "$root/$(dirname "$3")"
+    rm -f "$root/$3"
+    cp "$2" "$root/$3"
+    chmod "$1" "$root/$3"
+}
+
+# text TO: a file below the root, of standard input.
+text() {
+    mkdir -p "$root/$(dirname "$1")"
+    cat >"$root/$1"
+    chmod 644 "$root/$1"
+}
+
+# template FROM TO: @PREFIX@ and @VERSION@ are filled in.
+template() { sed "s|@PREFIX@|$prefix|g; s|@VERSION@|$version|g" "$1" | text "$2"; }
+
+file 755 "$built/mpitrace" bin/mpitrace
+file 644 "$built/libmpitrace.so" lib/mpitrace/libmpitrace.so
+if [ "${STRIP:-}" = 1 ] && command -v strip >/dev/null; then
+    strip --strip-unneeded "$root/bin/mpitrace" "$root/lib/mpitrace/libmpitrace.so"
+fi
+file 644 include/mpitrace.h include/mpitrace.h
+file 644 include/roth_tracing.h include/roth_tracing.h
+file 644 include/mpitrace.f90 share/mpitrace/fortran/mpitrace.f90
+file 644 include/mpitrace_fortran.c share/mpitrace/fortran/mpitrace_fortran.c
+
+if [ -n "$prefix" ]; then
+    template packaging/mpitrace.pc share/pkgconfig/mpitrace.pc
+    template packaging/modulefile.tcl "share/mpitrace/modulefiles/tcl/mpitrace/$version"
+    template packaging/modulefile.lua "share/mpitrace/modulefiles/lua/mpitrace/$version.lua"
+else
+    sed "s|@PREFIX@|\${pcfiledir}/../..|; s|@VERSION@|$version|" packaging/mpitrace.pc |
+        text share/pkgconfig/mpitrace.pc
+fi
+template packaging/mpitrace-config.cmake share/cmake/mpitrace/mpitrace-config.cmake
+template packaging/mpitrace-config-version.cmake share/cmake/mpitrace/mpitrace-config-version.cmake
+
+"$built/mpitrace" completions bash | text share/bash-completion/completions/mpitrace
+"$built/mpitrace" completions zsh | text "$zsh/_mpitrace"
+"$built/mpitrace" completions fish | text share/fish/vendor_completions.d/mpitrace.fish
+mkdir -p "$root/share/man/man1"
+"$built/mpitrace" man --all "$root/share/man/man1"
+chmod 644 "$root"/share/man/man1/mpitrace*.1
+
+for page in README.md CHANGELOG.md LICENSE-APACHE LICENSE-MIT; do
+    file 644 "$page" "share/doc/mpitrace/$page"
+done
+echo "installed mpitrace $version in $root"

@@ -1,0 +1,15 @@
+help([[
+mpitrace @VERSION@ traces the collective calls of unmodified MPI programs:
+  mpitrace run -o app.mpitrace -- mpirun -np 2 ./app
+]])
+whatis("Name: mpitrace")
+whatis("Version: @VERSION@")
+whatis("Description: traces the collective calls of unmodified MPI programs")
+
+local prefix = "@PREFIX@"
+-- It brings another libmpitrace.so.
+conflict("extrae")
+prepend_path("PATH", pathJoin(prefix, "bin"))
+prepend_path("MANPATH", pathJoin(prefix, "share/man"))
+prepend_path("PKG_CONFIG_PATH", pathJoin(prefix, "share/pkgconfig"))
+prepend_path("CMAKE_PREFIX_PATH", prefix)

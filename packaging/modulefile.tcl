@@ -1,0 +1,15 @@
+#%Module1.0
+set prefix @PREFIX@
+
+proc ModulesHelp {} {
+    puts stderr "mpitrace @VERSION@ traces the collective calls of unmodified MPI programs:"
+    puts stderr "  mpitrace run -o app.mpitrace -- mpirun -np 2 ./app"
+}
+module-whatis "traces the collective calls of unmodified MPI programs"
+
+# Extrae brings another libmpitrace.so.
+conflict mpitrace extrae
+prepend-path PATH $prefix/bin
+prepend-path MANPATH $prefix/share/man
+prepend-path PKG_CONFIG_PATH $prefix/share/pkgconfig
+prepend-path CMAKE_PREFIX_PATH $prefix

@@ -1,0 +1,37 @@
+"""Traces of MPI programs as tables.
+
+``open`` reads a trace that ``mpitrace run`` has written::
+
+    import mpitrace
+
+    trace = mpitrace.open("app.mpitrace")
+    trace.info["library"]
+    trace.operations()                 # a pyarrow.Table
+    trace.calls().to_pandas()          # one row for each call of each rank
+    trace.categories(0).to_pandas()    # first, warmup, outlier or good
+
+``categorize`` sorts any series of numbers into the same categories.
+
+Tables are `pyarrow.Table`. They take the memory that the Rust library has filled, without a copy, and everything that
+reads the Arrow PyCapsule interface takes them without a copy too: ``polars.from_arrow(calls)``, ``duckdb.sql("FROM
+calls")``. Numbers are those of the program ``mpitrace``: the same code computes both. Names that end in ``_ns`` are
+nanoseconds, those that end in ``_s`` are seconds; times of calls are global and count from the start of the trace.
+"""
+
+from ._categories import Categories, categorize
+from ._groups import categorize_group
+from ._installed import library, program
+from ._mpitrace import TraceError, __version__
+from ._trace import Trace, open
+
+__all__ = [
+    "Categories",
+    "Trace",
+    "TraceError",
+    "__version__",
+    "categorize",
+    "categorize_group",
+    "library",
+    "open",
+    "program",
+]

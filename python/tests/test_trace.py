@@ -1,0 +1,169 @@
+"""A trace in Python has the numbers that the companion prints, to the last digit."""
+
+import json
+import math
+import subprocess
+import threading
+
+import duckdb
+import mpitrace
+import pandas
+import polars
+import pyarrow
+import pyarrow.parquet
+import pytest
+
+
+def test_info_summary_and_clock_are_those_of_the_companion(trace, companion, path):
+    assert trace.info == companion("info", path)
+    assert trace.summary() == companion("summary", path)
+    assert trace.clock() == companion("clock", path)
+
+
+def test_operations_are_those_of_info(trace):
+    rows = trace.operations().to_pylist()
+    assert rows
+    keys = set(rows[0])
+    assert rows == [{key: of[key] for key in keys} for of in trace.info["operations"]]
+
+
+def test_calls_are_those_of_dump(trace, companion, path):
+    table = trace.calls()
+    dumped = companion("dump", path)
+    assert len(dumped) == table.num_rows == trace.info["records"]
+    counters = trace.info["counters"]
+    for row, expected in zip(table.to_pylist(), dumped):
+        assert row.pop("category") in {"first", "warmup", "outlier", "good", None}
+        values = {name: row.pop(name) for name in counters}
+        assert {name: value for name, value in values.items() if value is not None} == {
+            name: value for name, value in expected.pop("counters").items() if value is not None
+        }
+        for request in ("init_ns", "test_ns", "wait_ns", "tests"):
+            assert row.pop(request) == expected.pop(request, None)
+        assert row == expected
+
+
+def test_calls_are_those_of_the_parquet_export(trace, path, tmp_path):
+    out = tmp_path / "calls.parquet"
+    subprocess.run([mpitrace.program(), "export", path, "--format", "parquet", "-o", out], check=True)
+    exported = pyarrow.parquet.read_table(out)
+    table = trace.calls()
+    assert table.column_names == exported.column_names
+    for name in table.column_names:
+        assert table[name].to_pylist() == exported[name].to_pylist()
+
+
+def test_calls_of_one_operation_are_a_part_of_all(trace):
+    total = 0
+    for number in range(len(trace.info["operations"])):
+        rows = trace.calls(operation=number)
+        assert set(rows["operation"].to_pylist()) <= {number}
+        total += rows.num_rows
+    assert total == trace.calls().num_rows
+
+
+def test_categories_are_those_of_categorize(trace, companion, path):
+    for method in ("robust", "roth"):
+        for time in ("local", "global", "last"):
+            for of in companion("categorize", path, "--method", method, "--time", time):
+                table = trace.categories(of["operation"], method=method, time=time)
+                assert table["category"].to_pylist() == of["category"]
+                assert table["run_time_ns"].to_pylist() == of["run_time_ns"]
+                assert table["repetition"].to_pylist() == of["repetition"]
+                rest = json.loads(table.schema.metadata[b"mpitrace"])
+                columns = {"category", "run_time_ns", "repetition"}
+                assert rest == {key: value for key, value in of.items() if key not in columns}
+                found = trace.categorize(of["operation"], method=method, time=time)
+                assert (found.counts, found.median) == (of["counts"], of["median_ns"])
+                assert found.warmup_end == of["warmup_end"]
+                assert (found.class_, found.levels) == (of.get("class"), of.get("level_ns"))
+
+
+def test_repetitions_have_all_run_times(trace):
+    for of in trace.info["operations"]:
+        number = of["operation"]
+        table = trace.repetitions(number)
+        assert table.num_rows == of["repetitions"]
+        for time in ("local", "global", "last"):
+            assert table[f"{time}_ns"] == trace.categories(number, time=time)["run_time_ns"]
+        assert table["category"].to_pylist() == trace.categories(number)["category"].to_pylist()
+
+
+def test_the_account_is_that_of_summary(trace, companion, path):
+    for by in ("operation", "function", "communicator", "size", "site", "rank"):
+        assert trace.account(by=by).to_pylist() == companion("summary", path, "--by", by)
+    summary = trace.summary()
+    rows = trace.account().to_pylist()
+    for part in ("waiting", "interrupted", "perturbed", "communication"):
+        assert math.isclose(sum(row[f"{part}_ns"] for row in rows) / 1e9, summary[f"{part}_s"], rel_tol=1e-9)
+    for row in rows:
+        parts = row["waiting_ns"] + row["interrupted_ns"] + row["perturbed_ns"] + row["communication_ns"]
+        assert math.isclose(parts, row["run_time_ns"], rel_tol=1e-9)
+
+
+def test_other_libraries_read_the_tables(trace, companion, path):
+    calls = trace.calls()
+    medians = {of["operation"]: of["median_ns"] for of in companion("categorize", path)}
+    query = """
+        SELECT operation, median(run_time_ns) AS median_ns FROM (
+            SELECT operation, repetition, max(exit_ns - enter_ns) AS run_time_ns
+            FROM calls WHERE category IS NOT NULL GROUP BY operation, repetition
+        ) GROUP BY operation
+    """
+    # The times of calls are rounded, as they count from the start of the trace.
+    for number, median in duckdb.sql(query).fetchall():
+        assert math.isclose(median, medians[number], abs_tol=1.0)
+    frame = polars.from_arrow(calls)
+    assert frame.height == calls.num_rows
+    assert frame["enter_ns"].to_list() == calls["enter_ns"].to_pylist()
+    frame = calls.to_pandas()
+    assert isinstance(frame, pandas.DataFrame) and len(frame) == calls.num_rows
+
+
+def test_the_stream_is_taken_by_everything_that_reads_arrow(trace):
+    operations = trace.operations()
+    assert pyarrow.table(trace._trace.operations()) == operations
+    assert polars.DataFrame(trace._trace.operations()).height == operations.num_rows
+    stream = trace._trace.operations()
+    pyarrow.table(stream)
+    with pytest.raises(ValueError, match="read already"):
+        pyarrow.table(stream)
+
+
+def test_calls_are_read_in_batches_and_reading_can_end_early(trace):
+    total = 0
+    for batch in trace.read_calls():
+        assert 0 < batch.num_rows <= 65536
+        total += batch.num_rows
+    assert total == trace.info["records"]
+    before = threading.active_count()
+    reader = trace.read_calls()
+    reader.read_next_batch()
+    del reader
+    assert threading.active_count() == before
+
+
+def test_wrong_arguments_are_refused_in_one_line(trace, path, tmp_path):
+    last = len(trace.info["operations"]) - 1
+    with pytest.raises(mpitrace.TraceError, match=f"no operation 99: there are operations 0 to {last}"):
+        trace.calls(operation=99)
+    with pytest.raises(mpitrace.TraceError, match="expected robust, roth"):
+        trace.categories(0, method="guess")
+    with pytest.raises(mpitrace.TraceError, match="expected local, global, last"):
+        trace.categories(0, time="mean")
+    with pytest.raises(mpitrace.TraceError, match="expected operation, function"):
+        trace.account(by="colour")
+    with pytest.raises(mpitrace.TraceError, match="no file is named"):
+        mpitrace.open([])
+    with pytest.raises(FileNotFoundError, match="missing.mpitrace"):
+        mpitrace.open(tmp_path / "missing.mpitrace")
+    other = tmp_path / "other.mpitrace"
+    other.write_text("This is not a trace.")
+    with pytest.raises(mpitrace.TraceError, match="other.mpitrace"):
+        mpitrace.open([path, other])
+
+
+def test_a_packed_trace_is_the_same(trace, path, tmp_path):
+    packed = tmp_path / "packed.mpitrace"
+    subprocess.run([mpitrace.program(), "pack", path, "-o", packed], check=True)
+    assert mpitrace.open(packed).calls().equals(trace.calls())

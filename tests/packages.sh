@@ -1,0 +1,317 @@
+#!/bin/bash
+# Installs mpitrace in each of the ways that there are, into an empty place, and uses it there. See docs/tests.md.
+#
+#   tests/packages.sh [install] [deb] [dist] [python] [r]   all of them without a name
+#
+#   install   make install: pkg-config and CMake compile a C program, the module files load
+#   deb       the Debian package: lintian, and a system without Rust
+#   dist      the archive of the sources: all dependencies of both workspaces are in it
+#   python    the wheel: the package in a virtual environment, its types, its numbers beside those of the companion, the
+#             notebook
+#   r         R reads an export
+#
+# With PROFILE=checked they take what the tests have built, else the release.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+exec </dev/null
+
+checks=("$@")
+[ $# -gt 0 ] || checks=(install deb dist python r)
+target=${CARGO_TARGET_DIR:-target}
+mkdir -p "$target/packages"
+target=$(cd "$target" && pwd)
+profile=${PROFILE:-release}
+built=$target/$profile
+work=$target/packages/tests
+version=$(sed -n '/^\[workspace.package\]/,/^$/s/^version = "\(.*\)"$/\1/p' Cargo.toml)
+passed=0
+
+fail() {
+    echo "$*"
+    exit 1
+}
+
+skip() {
+    echo "$1 skipped: $2"
+    [ "${NOTHING_SKIPPED:-}" = "" ] || exit 1
+}
+
+# is WHAT EXPECTED FOUND
+is() {
+    [ "$2" = "$3" ] || fail "$1: expected '$2', found '$3'"
+    passed=$((passed + 1))
+}
+
+# has WHAT TEXT PART
+has() {
+    case $2 in *"$3"*) ;; *) fail "$1: no '$3' in '$2'" ;; esac
+    passed=$((passed + 1))
+}
+
+# debian PACKAGE...: installs them where they are missing; false where that cannot be done.
+debian() {
+    local package status missing=() as_root=()
+    for package in "$@"; do
+        status=$(dpkg-query -W -f='${db:Status-Status}' "$package" 2>/dev/null || true)
+        [ "$status" = installed ] || missing+=("$package")
+    done
+    [ ${#missing[@]} != 0 ] || return 0
+    [ "$(id -u)" = 0 ] || as_root=(sudo -n)
+    "${as_root[@]}" apt-get update >"$work/apt.log" 2>&1 &&
+        "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
+            apt-get install -y --no-install-recommends "${missing[@]}" >>"$work/apt.log" 2>&1
+}
+
+# What install and deb take, where it is not there.
+build() {
+    [ -x "$built/mpitrace" ] && [ -e "$built/libmpitrace.so" ] ||
+        cargo build --profile "$profile" -p mpitrace-interpose -p mpitrace-tools
+}
+
+# A program in C that uses the C API, whether it runs under the tracer or not.
+program() {
+    cat >"$1" <<'END'
+#include <mpitrace.h>
+#include <stdio.h>
+int main(void)
+{
+    const char *version = mpitrace_version();
+    printf("tracer: %s\n", version && *version ? version : "none");
+    return mpitrace_counter("used", "times") == -2;
+}
+END
+}
+
+install() {
+    debian cmake pkg-config make gcc || {
+        skip install "no cmake or pkg-config, and no right to install them"
+        return
+    }
+    build
+    local prefix=$work/prefix folder=$work/api library found
+    mkdir -p "$folder"
+    make -s install PREFIX="$prefix" BUILT="$built" >/dev/null
+    is "version" "mpitrace $version" "$("$prefix/bin/mpitrace" --version)"
+    found=$("$prefix/bin/mpitrace" doctor --json --mpi "$prefix/lib/mpitrace/libmpitrace.so" 2>/dev/null || true)
+    has "the library that belongs to the companion" "$found" "\"tracer\": \"$prefix/lib/mpitrace/libmpitrace.so\""
+    for page in mpitrace mpitrace-run mpitrace-categorize; do
+        has "man page $page" "$(head -n 5 "$prefix/share/man/man1/$page.1")" ".TH $page 1"
+    done
+    found=$(find "$prefix/share/man" -name '*completions*' -o -name '*try*' -o -name '*help*')
+    is "man pages of hidden commands" "" "$found"
+    bash -n "$prefix/share/bash-completion/completions/mpitrace"
+    found=$(bash -c '
+        . "$0"
+        COMP_WORDS=(mpitrace categ) COMP_CWORD=1
+        _mpitrace mpitrace categ mpitrace
+        echo "${COMPREPLY[@]}"' "$prefix/share/bash-completion/completions/mpitrace")
+    is "completion in bash" "categorize" "$found"
+
+    # With DESTDIR the files name the place where they will be.
+    make -s install PREFIX=/opt/mpitrace DESTDIR="$work/staged" BUILT="$built" >/dev/null
+    found=$(cat "$work/staged/opt/mpitrace/share/pkgconfig/mpitrace.pc")
+    has "the prefix in a staged installation" "$found" "prefix=/opt/mpitrace"
+    is "the folder before it in no file" "" "$(grep -rlI "$work/staged" "$work/staged" || true)"
+    found=0
+    make -s install PREFIX=relative BUILT="$built" >/dev/null 2>&1 || found=$?
+    is "a relative PREFIX is refused" 2 "$found"
+
+    # By pkg-config.
+    export PKG_CONFIG_PATH=$prefix/share/pkgconfig
+    is "version in pkg-config" "$version" "$(pkg-config --modversion mpitrace)"
+    program "$folder/program.c"
+    # shellcheck disable=SC2046 # several words
+    cc -Wall -Werror $(pkg-config --cflags mpitrace) -o "$folder/by-pkg-config" "$folder/program.c"
+    library=$(pkg-config --variable=library mpitrace)
+    is "without the tracer" "tracer: none" "$("$folder/by-pkg-config")"
+    has "under the tracer" "$(LD_PRELOAD=$library "$folder/by-pkg-config" 2>&1)" "tracer: $version"
+
+    # By CMake.
+    cat >"$folder/CMakeLists.txt" <<END
+cmake_minimum_required(VERSION 3.16)
+project(api C)
+find_package(mpitrace \${WANTED} REQUIRED)
+if(NOT EXISTS "\${mpitrace_LIBRARY}" OR NOT EXISTS "\${mpitrace_EXECUTABLE}")
+  message(FATAL_ERROR "\${mpitrace_LIBRARY} or \${mpitrace_EXECUTABLE} is missing")
+endif()
+foreach(source IN LISTS mpitrace_FORTRAN_SOURCES)
+  if(NOT EXISTS "\${source}")
+    message(FATAL_ERROR "\${source} is missing")
+  endif()
+endforeach()
+add_executable(program program.c)
+target_link_libraries(program mpitrace::mpitrace)
+END
+    cmake -S "$folder" -B "$folder/build" -DCMAKE_PREFIX_PATH="$prefix" -DWANTED="$version" >"$work/cmake.log" 2>&1 &&
+        cmake --build "$folder/build" >>"$work/cmake.log" 2>&1 || fail "$(cat "$work/cmake.log")"
+    is "by CMake" "tracer: none" "$("$folder/build/program")"
+    if cmake -S "$folder" -B "$folder/other" -DCMAKE_PREFIX_PATH="$prefix" -DWANTED=99.0 >"$work/cmake.log" 2>&1; then
+        fail "CMake took version $version for 99.0"
+    fi
+    has "another version is refused" "$(cat "$work/cmake.log")" "99.0"
+    unset PKG_CONFIG_PATH
+    modules "$prefix/share/mpitrace/modulefiles" "$prefix"
+}
+
+# The module files, by what reads them: Environment Modules, and Lmod, which Debian does not install beside it.
+modules() {
+    local folder=$1 prefix=$2 modulecmd lmod found
+    if debian environment-modules && modulecmd=$(dpkg -L environment-modules | grep -m 1 '/modulecmd.tcl$'); then
+        found=$(MODULEPATH=$folder/tcl "$modulecmd" bash load mpitrace 2>&1)
+        has "the module file in Tcl" "$found" "PATH=$prefix/bin:"
+    else
+        skip "module file in Tcl" "no environment-modules"
+    fi
+    if debian lua5.3 lua-posix lua-filesystem lua-json lua-term &&
+        (cd "$work" && apt-get download lmod >/dev/null 2>&1) && dpkg -x "$work"/lmod_*.deb "$work/lmod"; then
+        lmod=$(find "$work/lmod" -path '*libexec/lmod' | head -n 1)
+        has "the module file in Lua" "$(lmod_load "$lmod" "$folder/lua")" "PATH=$prefix/bin:"
+    else
+        skip "module file in Lua" "no Lmod"
+    fi
+}
+
+# lmod_load LMOD FOLDER: what Lmod would have the shell do. It is not where it was built for.
+lmod_load() {
+    local folder
+    folder=$(dirname "$(dirname "$1")")
+    MODULEPATH=$2 LMOD_DIR=$folder/libexec LMOD_CMD=$1 LMOD_SYSTEM_DEFAULT_MODULES='' LMOD_SETTARG_FULL_SUPPORT=no \
+        lua5.3 "$1" bash load mpitrace 2>&1
+}
+
+# inside COMMAND...: in the minimal system, with its /proc, which goes with the command.
+inside() {
+    # shellcheck disable=SC2016 # expanded there
+    unshare --mount sh -c 'mount -t proc proc "$0/proc" && exec chroot "$0" "$@"' "$target/packages/chroot" "$@"
+}
+
+deb() {
+    debian lintian debootstrap dpkg-dev binutils || {
+        skip deb "no lintian or debootstrap, and no right to install them"
+        return
+    }
+    build
+    local package chroot=$target/packages/chroot found code suite
+    package=$(BUILT=$built packaging/deb.sh)
+    lintian --fail-on error,warning --tag-display-limit 0 "$package"
+    passed=$((passed + 1))
+    found=$(sha256sum <"$package")
+    package=$(BUILT=$built packaging/deb.sh)
+    is "the same files give the same package" "$found" "$(sha256sum <"$package")"
+
+    if [ "$(id -u)" != 0 ]; then
+        skip "the package in a system of its own" "needs root"
+        return
+    fi
+    if [ ! -e "$chroot/made" ]; then
+        rm -rf "$chroot"
+        suite=$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)
+        debootstrap --variant=minbase "$suite" "$chroot" >"$work/debootstrap.log" 2>&1 || {
+            tail -n 5 "$work/debootstrap.log"
+            skip "the package in a system of its own" "debootstrap failed"
+            return
+        }
+        : >"$chroot/made"
+    fi
+    cp "$package" "$chroot/mpitrace.deb"
+    inside dpkg -i /mpitrace.deb >"$work/dpkg.log" 2>&1 || fail "$(cat "$work/dpkg.log")"
+    is "no Rust there" "" "$(inside sh -c 'command -v cargo rustc gcc' || true)"
+    is "installed" "mpitrace $version" "$(inside mpitrace --version)"
+    code=0
+    found=$(inside mpitrace doctor --json 2>&1) || code=$?
+    is "doctor finds that there is no MPI library" 1 "$code"
+    has "and its tracer" "$found" '"tracer": "/usr/lib/mpitrace/libmpitrace.so"'
+    found=$(inside env LD_PRELOAD=/usr/lib/mpitrace/libmpitrace.so /bin/echo done 2>&1)
+    is "the tracer can be loaded" done "$found"
+    inside dpkg -P mpitrace >"$work/dpkg.log" 2>&1 || fail "$(cat "$work/dpkg.log")"
+    is "nothing is left" "" "$(find "$chroot/usr" "$chroot/etc" -name '*mpitrace*')"
+}
+
+# Cargo finds every package of both workspaces, with a home of its own and without a network, and builds one crate.
+dist() {
+    local archive folder=$work/mpitrace-$version manifest
+    archive=$(packaging/dist.sh)
+    tar -x -C "$work" -f "$archive"
+    for manifest in Cargo.toml python/Cargo.toml; do
+        (cd "$folder" && CARGO_HOME=$work/cargo cargo metadata --frozen --format-version 1 --manifest-path $manifest) \
+            >"$work/metadata.json" || fail "$manifest lacks packages"
+        passed=$((passed + 1))
+    done
+    (cd "$folder" && CARGO_HOME=$work/cargo CARGO_TARGET_DIR=$work/dist cargo check -q --frozen -p mpitrace-format)
+    passed=$((passed + 1))
+}
+
+python() {
+    if ! python3 -m venv --help >/dev/null 2>&1; then
+        skip python "no python3 with its venv module"
+        return
+    fi
+    local venv=$work/venv programs=$work/programs
+    python3 -m venv "$venv"
+    cargo fmt --manifest-path python/Cargo.toml --check
+    CARGO_TARGET_DIR=$target/python cargo clippy --manifest-path python/Cargo.toml --profile "$profile" -- -D warnings
+    export PIP_DISABLE_PIP_VERSION_CHECK=1
+    MATURIN_PEP517_ARGS="--profile $profile" "$venv/bin/python" -m pip install -q './python[test]' >"$work/pip.log" 2>&1 ||
+        fail "$(tail -n 30 "$work/pip.log")"
+    (cd python && "$venv/bin/mypy" --no-error-summary --cache-dir "$work/mypy" -p mpitrace)
+    # A real trace, made by what the wheel has installed, where there is an MPI library; and one that was never run.
+    mkdir -p "$programs"
+    # shellcheck source=/dev/null
+    (
+        . LD_PRELOAD-examples/settings
+        mpicc -O1 -o "$programs/program" LD_PRELOAD-examples/repetitions.c
+        "$venv/bin/mpitrace" run -o "$programs/real.mpitrace" -e messages -- mpirun -np 2 "$programs/program"
+    ) >"$work/run.log" 2>&1 || skip "a real trace" "no MPI library"
+    cargo run -q --profile "$profile" -p mpitrace-tools --example synthetic -- 4 20000 "$programs/synthetic.mpitrace"
+    cp -r python/tests "$work/python-tests"
+    (cd "$work/python-tests" && "$venv/bin/python" -m pytest -q -p no:cacheprovider --traces "$programs" .)
+    # The notebook, by a real trace where there is one.
+    mkdir -p "$work/notebook"
+    cp python/trace.ipynb "$work/notebook"
+    cp "$programs/real.mpitrace" "$work/notebook/app.mpitrace" 2>/dev/null ||
+        cp "$programs/synthetic.mpitrace" "$work/notebook/app.mpitrace"
+    "$venv/bin/python" -m pip install -q nbclient ipykernel matplotlib >"$work/pip.log" 2>&1 ||
+        fail "$(tail -n 30 "$work/pip.log")"
+    (cd "$work/notebook" && PATH=$venv/bin:$PATH "$venv/bin/python" -c '
+import nbclient, nbformat
+notebook = nbclient.execute(nbformat.read("trace.ipynb", 4), kernel_name="python3")
+outputs = [output for cell in notebook.cells if cell.cell_type == "code" for output in cell.outputs]
+assert sum("image/png" in output.get("data", {}) for output in outputs) == 2, outputs
+') || fail "the notebook does not run"
+    passed=$((passed + 1))
+}
+
+# R reads the csv, and finds the median that the companion prints.
+r() {
+    debian r-base-core || {
+        skip r "no R, and no right to install it"
+        return
+    }
+    build
+    local trace=$work/r.mpitrace expected
+    cargo run -q --profile "$profile" -p mpitrace-tools --example synthetic -- 4 10000 "$trace"
+    "$built/mpitrace" export "$trace" --format csv --operation 0 -o "$work/r.csv.gz"
+    expected=$("$built/mpitrace" categorize --json "$trace" --operation 0 | grep -o '"median_ns":[0-9.]*' | cut -d: -f2)
+    is "the median in R" "$(printf %.6f "$expected")" "$(Rscript --vanilla -e '
+calls <- read.csv(commandArgs(TRUE), strip.white = TRUE)
+names(calls) <- c("repetition", "rank", "metric", "value")
+times <- subset(calls, metric == "runtime")
+cat(sprintf("%.6f", median(tapply(times$value, times$repetition, max))))' "$work/r.csv.gz")"
+}
+
+for check in "${checks[@]}"; do
+    case $check in
+        install | deb | dist | python | r) ;;
+        *)
+            sed -n '2,/^set/{/^#/s/^# \{0,1\}//p}' "$0" >&2
+            exit 2
+            ;;
+    esac
+done
+rm -rf "$work"
+mkdir -p "$work"
+for check in "${checks[@]}"; do
+    echo "-- $check"
+    $check
+done
+echo "packages: $passed checks passed"

@@ -1,0 +1,218 @@
+//! A trace as JSON and as Arrow's record batches, in memory: what the Python package is made of.
+//!
+//! Everything comes from the code that the commands use, so the numbers are those that the commands print.
+
+mod batches;
+mod stream;
+
+pub use stream::CallStream;
+
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use anyhow::{Context, Result, bail, ensure};
+use arrow_array::RecordBatch;
+use clap::ValueEnum;
+use mpitrace::account::Account;
+use mpitrace::categories::Rule;
+use mpitrace::run_time::RunTime;
+use mpitrace_format::TraceError;
+use serde::Serialize;
+
+use crate::commands::categorize::shown::Categorized;
+use crate::commands::{clock, info};
+use crate::source::{Source, Traced};
+use crate::summary::Summary;
+use crate::summary::grouped::{self, By, Group, Sort};
+
+/// A trace that is open, its calls matched and its clocks estimated.
+#[derive(Debug)]
+pub struct Opened {
+    source: Source,
+    /// As a command line names it.
+    name: String,
+}
+
+/// What a rule finds in a series of numbers.
+#[derive(Debug, Serialize)]
+struct OfNumbers {
+    method: &'static str,
+    median: Option<f64>,
+    warmup_end: Option<u64>,
+    overlaps: u64,
+    class: Option<&'static str>,
+    change_points: Option<Vec<u64>>,
+    levels: Option<Vec<f64>>,
+    category: Vec<&'static str>,
+}
+
+impl Opened {
+    /// Opens the files of one run.
+    ///
+    /// # Errors
+    /// No file; a file that is not a trace or cannot be read, which the message names.
+    pub fn open(files: &[PathBuf]) -> Result<Opened> {
+        ensure!(!files.is_empty(), "no file is named");
+        let name = files.iter().map(|file| file.display().to_string()).collect::<Vec<_>>().join(" ");
+        Ok(Opened { source: Source::read(files, None)?, name })
+    }
+
+    /// What `info --json` prints.
+    ///
+    /// # Errors
+    /// None that is known: the facts are made to be serialized.
+    pub fn info(&self) -> Result<String> {
+        let Traced { trace, operations, clock } = self.traced()?;
+        Ok(serde_json::to_string(&info::facts::Facts::of(trace, operations, clock))?)
+    }
+
+    /// What `summary --json` prints.
+    ///
+    /// # Errors
+    /// As of [`Opened::info`].
+    pub fn summary(&self) -> Result<String> {
+        let Traced { trace, operations, clock } = self.traced()?;
+        Ok(serde_json::to_string(&Summary::of(trace, operations, clock, &self.name))?)
+    }
+
+    /// What `clock --json` prints.
+    ///
+    /// # Errors
+    /// As of [`Opened::info`].
+    pub fn clock(&self) -> Result<String> {
+        let Traced { trace, operations, clock } = self.traced()?;
+        Ok(serde_json::to_string(&clock::facts::Facts::of(trace, clock, operations))?)
+    }
+
+    /// What `categorize --json` prints of one operation.
+    ///
+    /// # Errors
+    /// No such operation, rule or run time; a run time that is not finite, where the rule needs all of them.
+    pub fn categorized(&self, operation: usize, method: &str, time: &str) -> Result<String> {
+        Ok(serde_json::to_string(&self.categories_of(operation, method, time)?)?)
+    }
+
+    /// The operations, one a row.
+    ///
+    /// # Errors
+    /// As of [`Opened::info`].
+    pub fn operations(&self) -> Result<RecordBatch> {
+        batches::operations(self.source.operations())
+    }
+
+    /// The repetitions of an operation that every rank finished and kept, one a row: their run times by each
+    /// definition, and their categories by local run times.
+    ///
+    /// # Errors
+    /// As of [`Opened::categorized`].
+    pub fn repetitions(&self, operation: usize, method: &str) -> Result<RecordBatch> {
+        let categorized = self.categories_of(operation, method, RunTime::Local.name())?;
+        let run_times = RunTime::ALL.map(|time| self.source.run_times(operation, time));
+        let [local, global, last] = run_times;
+        let times = [local?.run_time_ns, global?.run_time_ns, last?.run_time_ns];
+        let perturbed = self.source.perturbed(operation).unwrap_or_default();
+        batches::repetitions(&categorized, times, perturbed)
+    }
+
+    /// The category and the run time of each of these repetitions. All else that `categorize --json` prints of the
+    /// operation is in the schema's metadata, as JSON under the key `mpitrace`.
+    ///
+    /// # Errors
+    /// As of [`Opened::categorized`].
+    pub fn categories(&self, operation: usize, method: &str, time: &str) -> Result<RecordBatch> {
+        batches::categories(&self.categories_of(operation, method, time)?)
+    }
+
+    /// The account: a row for each rank of each operation, ns.
+    ///
+    /// # Errors
+    /// As of [`Opened::info`].
+    pub fn account(&self) -> Result<RecordBatch> {
+        batches::account(&self.account_of_all()?)
+    }
+
+    /// The account by something else: the rows of `summary --by`, s.
+    ///
+    /// # Errors
+    /// `by` is no word of that option.
+    pub fn account_by(&self, by: &str) -> Result<RecordBatch> {
+        let Ok(by) = By::from_str(by, false) else {
+            let known = By::value_variants().iter().filter_map(ValueEnum::to_possible_value);
+            let known: Vec<String> = known.map(|value| value.get_name().to_owned()).collect();
+            bail!("by = {by:?}: expected {}", known.join(", "));
+        };
+        let groups: Vec<Group> =
+            grouped::groups(&self.account_of_all()?, &self.traced()?.operations, by, Sort::default());
+        batches::groups(&groups)
+    }
+
+    /// The calls of all operations or of one, a row each, with the columns of `export --format parquet`: batch by
+    /// batch, as they are taken.
+    ///
+    /// # Errors
+    /// As of [`Opened::categorized`].
+    pub fn calls(self: &Arc<Self>, operation: Option<usize>, method: &str) -> Result<CallStream> {
+        self.source.check(operation, RunTime::Local)?;
+        CallStream::start(self.clone(), operation, rule(method)?)
+    }
+
+    fn traced(&self) -> Result<&Traced> {
+        self.source.traced().context("not a trace")
+    }
+
+    fn account_of_all(&self) -> Result<Account> {
+        let Traced { trace, operations, clock } = self.traced()?;
+        Ok(Account::of(trace, clock, operations, Rule::default()))
+    }
+
+    fn categories_of(&self, operation: usize, method: &str, time: &str) -> Result<Categorized<'_>> {
+        let (rule, time) = (rule(method)?, run_time(time)?);
+        self.source.check(Some(operation), time)?;
+        let run_times = self.source.run_times(operation, time)?;
+        let found = rule.apply(&run_times.repetition, &run_times.run_time_ns)?;
+        Ok(Categorized::new(&self.source.operations()[operation], &rule, time, run_times, found))
+    }
+}
+
+/// The categories of any numbers, of the repetitions with these numbers, ascending, as JSON.
+///
+/// # Errors
+/// No such rule; not as many numbers as repetitions, or repetitions in another order; a number that is not finite,
+/// where the rule needs all of them.
+pub fn categorize(numbers: &[f64], repetition: &[u64], method: &str) -> Result<String> {
+    let rule = rule(method)?;
+    ensure!(numbers.len() == repetition.len(), "{} numbers of {} repetitions", numbers.len(), repetition.len());
+    ensure!(repetition.is_sorted_by(|one, next| one < next), "the repetitions are not in ascending order");
+    let found = rule.apply(repetition, numbers)?;
+    let levels = found.levels;
+    let of_numbers = OfNumbers {
+        method: rule.name(),
+        median: found.categories.median_ns,
+        warmup_end: found.categories.warmup_end,
+        overlaps: found.categories.overlaps,
+        class: levels.as_ref().map(|levels| levels.class.name()),
+        change_points: levels.as_ref().map(|levels| levels.change_points.clone()),
+        levels: levels.map(|levels| levels.level_ns),
+        category: found.categories.category.iter().map(|category| category.name()).collect(),
+    };
+    Ok(serde_json::to_string(&of_numbers)?)
+}
+
+/// The kind of the error, where the operating system has refused something.
+pub fn refused(error: &anyhow::Error) -> Option<io::ErrorKind> {
+    error.chain().find_map(|cause| match (cause.downcast_ref(), cause.downcast_ref::<io::Error>()) {
+        (Some(TraceError::Io { reason, .. }), _) | (None, Some(reason)) => Some(reason.kind()),
+        _ => None,
+    })
+}
+
+fn rule(name: &str) -> Result<Rule> {
+    let known = || Rule::all().iter().map(Rule::name).collect::<Vec<_>>().join(", ");
+    Rule::named(name).with_context(|| format!("method = {name:?}: expected {}", known()))
+}
+
+fn run_time(name: &str) -> Result<RunTime> {
+    let known = || RunTime::ALL.map(|time| time.name()).join(", ");
+    RunTime::named(name).with_context(|| format!("time = {name:?}: expected {}", known()))
+}
