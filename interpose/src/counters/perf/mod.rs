@@ -25,6 +25,8 @@ mod reasons;
 mod system;
 
 #[cfg(test)]
+mod arithmetic_tests;
+#[cfg(test)]
 mod machine_tests;
 #[cfg(test)]
 mod page_tests;
