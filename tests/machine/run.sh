@@ -106,11 +106,11 @@ boot() {
     return "${code:-1}"
 }
 
-# Each instruction takes 2 ns of the machine's time, and time that it would wait for passes at once.
+# Each instruction takes 2 ns of the machine's time.
 exact() {
     local commands=''
     for unit in $units; do commands+="library $unit; "; done
-    boot 600 -icount shift=1,sleep=off -- "$commands whole_programs processor_counters::; whole_programs emulated_machine::"
+    boot 600 -icount shift=1 -- "$commands whole_programs processor_counters::; whole_programs emulated_machine::"
 }
 
 # fast NAME...: whole programs, at full speed.

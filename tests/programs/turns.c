@@ -57,6 +57,7 @@ int main(int argc, char **argv)
     turns = argc > 1 ? strtoul(argv[1], NULL, 10) : 1000;
     migrates = argc > 3 && sysconf(_SC_NPROCESSORS_ONLN) > 1;
     MPI_Init(&argc, &argv);
+    world();
     combined = mpitrace_counter("combined", "elements");
     MPI_Op_create(combine, 1, &op);
     for (int i = 0; i < times; i++) {

@@ -34,7 +34,7 @@ inside() {
         ln -sfn /work/repository "$folder$root"
         code=0
         for theme in $themes; do
-            env -i PATH=/usr/bin:/usr/sbin HOME=/root LC_ALL=C.UTF-8 MPITRACE_TESTS=all CARGO=/bin/true \
+            env -i PATH=/usr/bin:/usr/sbin HOME=/root LC_ALL=C MPITRACE_TESTS=all CARGO=/bin/true \
                 chroot "$folder" "/work/$profile/deps/whole_programs" "$theme" </dev/null || code=1
         done
         exit $code
