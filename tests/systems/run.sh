@@ -28,6 +28,7 @@ inside() {
         hostname machine
         mount -t proc proc "$folder/proc"
         mount --rbind /dev "$folder/dev"
+        mount --rbind /sys "$folder/sys"
         mount -t tmpfs -o mode=1777 tmpfs "$folder/dev/shm"
         mount -t tmpfs -o mode=1777 tmpfs "$folder/tmp"
         mkdir -p "$folder$(dirname "$root")"

@@ -24,7 +24,7 @@ const USER_ACCESS: &str = "/proc/sys/kernel/perf_user_access";
 const PARANOID: &str = "/proc/sys/kernel/perf_event_paranoid";
 
 /// tests/machine/ sets the variable.
-fn emulated() -> Result<(), String> {
+pub fn emulated() -> Result<(), String> {
     let given = env::var_os("MPITRACE_MACHINE").is_some();
     given.then_some(()).ok_or_else(|| "changes settings of the machine: see tests/machine/run.sh".to_owned())
 }
