@@ -103,7 +103,7 @@ proptest! {
             page.time_enabled.store(running + more, Ordering::Relaxed);
         });
         machine.set_ticks(ticks);
-        let since = offset.wrapping_add((u128::from(ticks) * u128::from(mult) >> shift) as u64);
+        let since = offset.wrapping_add(((u128::from(ticks) * u128::from(mult)) >> shift) as u64);
         let expected = PageReading {
             count: 7,
             enabled: (running + more).wrapping_add(since),
@@ -129,7 +129,7 @@ proptest! {
             page.time_mask.store(mask, Ordering::Relaxed);
         });
         machine.set_ticks((now & mask) | (above & !mask));
-        let since = (u128::from(now) * u128::from(mult) >> shift) as u64;
+        let since = ((u128::from(now) * u128::from(mult)) >> shift) as u64;
         let expected = PageReading { count: 0, enabled: since.wrapping_add(1), running: 0 };
         prop_assert_eq!(machine.read(), Some(expected));
     }
