@@ -58,7 +58,7 @@ tested_packages='base-files base-passwd bash dash coreutils util-linux mount fin
 # system NAME FOLDER: what was fetched under that name as a system in which programs run: with what the scripts of the
 # packages would do.
 system() {
-    local name=$1 folder=$2
+    local name=$1 folder=$2 library
     rm -rf "$folder"
     mkdir -p "$folder"/{dev,proc,sys,tmp,run,root,work,etc,var/tmp}
     unpack "$name" "$folder" || return 1
@@ -67,6 +67,9 @@ system() {
     printf '127.0.0.1 localhost machine\n' >"$folder/etc/hosts"
     echo machine >"$folder/etc/hostname"
     ln -sfn mawk "$folder/usr/bin/awk"
+    for library in "$folder"/usr/lib/*/openmpi/lib/libmpi.so; do
+        ln -sfn openmpi/lib/libmpi.so "${library%/openmpi/*}/libmpi.so"
+    done
     ln -sfn gcc "$folder/usr/bin/cc"
     ln -sfn g++ "$folder/usr/bin/c++"
     chmod 1777 "$folder/tmp" "$folder/var/tmp"

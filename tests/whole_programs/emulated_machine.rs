@@ -106,9 +106,9 @@ fn shared(case: &Case) {
     const TURNS: u64 = 500_000;
     let others = ["r8:u"; 10].join(",");
     let words = ["perf", "stat", "-e", &others].map(Into::into);
-    let outcome = run(on_mock(case, "instructions:u,r8:u", TURNS).arg("40").behind(&words));
+    let outcome = run(on_mock(case, "instructions:u", TURNS).arg("40").behind(&words));
     let info = outcome.trace.info();
-    assert_eq!(info.counters_scaled, ["instructions:u", "r8:u"], "{info:?}");
+    assert_eq!(info.counters_scaled, ["instructions:u"], "{info:?}");
     let rows = outcome.trace.dump(&[]);
     let of_loop = (11 * TURNS * 2) as f64;
     let values: Vec<f64> = rows
@@ -120,7 +120,7 @@ fn shared(case: &Case) {
     // A call in which the event never had a counter has no value. The others are estimates of what is the same each time.
     assert!(values.len() > 20, "{values:?}");
     let mean = values.iter().sum::<f64>() / values.len() as f64;
-    assert!((0.9..1.1).contains(&mean) && values.iter().all(|value| (0.25..4.0).contains(value)), "{mean}: {values:?}");
+    assert!((0.9..1.1).contains(&mean) && values.iter().all(|value| (0.5..2.0).contains(value)), "{mean}: {values:?}");
 }
 
 /// A program without rights, by each level of the setting.
