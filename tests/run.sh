@@ -166,10 +166,12 @@ case $tier in
         step "tests" all_tests
         ;;&
     first)
+        step "arm64 and a PMU, emulated" tests/machine/run.sh exact --if-made
         step "examples" examples_as_tested
         step "commands in the documentation" tests/documentation.sh first
         ;;
     all)
+        step "arm64 and a PMU, emulated" tests/machine/run.sh all
         step "models and memory" tests/unsafe.sh models memory
         # So many seconds a target.
         step "fuzzing" tests/fuzz/run.sh "${MPITRACE_FUZZ:-20}"

@@ -32,6 +32,7 @@ mod counts;
 mod damage;
 mod death;
 mod doctor;
+mod emulated_machine;
 mod errors;
 mod export;
 mod handles;
@@ -50,6 +51,7 @@ mod output;
 mod pack;
 mod preload;
 mod process_state;
+mod processor_counters;
 mod random_death;
 mod report;
 mod requests;
@@ -99,6 +101,8 @@ fn main() {
         ("scale", scale::TESTS),
         ("messages", messages::TESTS),
         ("counters", counters::TESTS),
+        ("processor_counters", processor_counters::TESTS),
+        ("emulated_machine", emulated_machine::TESTS),
         ("cost", cost::TESTS),
         ("online", online::TESTS),
         ("call_sites", call_sites::TESTS),

@@ -2,7 +2,7 @@
 
 use crate::support::trace::Operation;
 use crate::support::want::{NUMBERED, WORLD};
-use crate::support::{Case, On, Test, build, process, tracer, want};
+use crate::support::{Case, On, Test, binaries, build, process, root, tracer, want};
 use std::fs;
 use std::path::Path;
 use std::process::Command;
@@ -24,6 +24,7 @@ pub const TESTS: &[Test] = &[
     Test::new("with_its_files_closed_keeps_out_of_the_program_s", closed_files),
     Test::new("from_two_places_records_once_and_says_so", second_copy),
     Test::new("beside_another_library_of_its_name_says_so", namesake),
+    Test::new("needs_no_newer_c_library_than_is_stated", c_library).on(On::Any).needs("objdump"),
 ];
 
 fn not_mpi(case: &Case) {
@@ -234,4 +235,28 @@ fn namesake(case: &Case) {
     let named = format!("{} is another tool's library of the same name", other.display());
     assert_eq!(both.lines_with(&named).len(), 1, "{}", both.stderr);
     assert!(both.trace.info().complete);
+}
+
+/// Versions of glibc, by the symbols that a file takes from it.
+fn c_library_versions(file: &Path) -> Vec<(u32, u32)> {
+    let listed = Command::new("objdump").arg("-T").arg(file).output().expect("objdump starts");
+    assert!(listed.status.success(), "{listed:?}");
+    let text = String::from_utf8_lossy(&listed.stdout).into_owned();
+    let version = |text: &str| {
+        let mut numbers = text.split(['.', ')']).map_while(|number| number.trim().parse().ok());
+        Some((numbers.next()?, numbers.next()?))
+    };
+    text.split("GLIBC_").skip(1).filter_map(version).collect()
+}
+
+/// As `cargo build` makes them here. Wheels are linked to older ones.
+fn c_library(_: &Case) {
+    let page = fs::read_to_string(root().join("docs/platforms.md")).expect("the page of the platforms");
+    let files = [(tracer(), "libmpitrace.so", (2, 34)), (binaries::companion(), "mpitrace", (2, 35))];
+    for (file, name, stated) in files {
+        let newest = c_library_versions(&file).into_iter().max().expect("it uses the C library");
+        assert!(newest <= stated, "{name} needs glibc {newest:?}, and {stated:?} is stated");
+        let row = format!("| `{name}` | {}.{} |", stated.0, stated.1);
+        assert!(page.contains(&row), "docs/platforms.md has no row {row}");
+    }
 }

@@ -70,7 +70,11 @@ fn handler(case: &Case) {
     run(case, "handler", Some("2"), None);
     let recovered = case.recover_soon();
     let trace = reader::Trace::open(&[&recovered.path]).expect("a trace");
-    let expected = if cfg!(target_arch = "x86_64") { activity::ERROR_HANDLER } else { activity::COMPUTING };
+    let expected = if cfg!(any(target_arch = "x86_64", target_arch = "aarch64")) {
+        activity::ERROR_HANDLER
+    } else {
+        activity::COMPUTING
+    };
     assert_eq!(activity_of(&trace, 0).0, expected);
 }
 

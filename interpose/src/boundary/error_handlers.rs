@@ -90,7 +90,72 @@ mod stubs {
     stubs!(0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15);
 }
 
-#[cfg(not(target_arch = "x86_64"))]
+#[cfg(target_arch = "aarch64")]
+mod stubs {
+    use mpitrace_format::layout::{ThreadEntry, activity};
+
+    use super::FUNCTIONS;
+    use crate::record::thread::PLACE_OF_ENTRY;
+
+    /// Bytes of a stub.
+    pub const BYTES: usize = 16;
+
+    unsafe extern "C" {
+        fn mpitrace_error_handlers();
+    }
+
+    /// Where the first one lies.
+    pub fn base() -> Option<usize> {
+        Some(mpitrace_error_handlers as *const () as usize)
+    }
+
+    macro_rules! stubs {
+        ($($number:literal)*) => {
+            // Only x9 to x11, x16 and x17 change, which hold nothing where a function begins. The thread's word is
+            // reached as in record/tls.rs; a thread that has made no call has none. `hint #34` is `bti c`: the stub may
+            // be jumped to where the processor checks that.
+            core::arch::global_asm!(
+                ".pushsection .text.mpitrace_error_handlers,\"ax\",@progbits",
+                ".p2align 4",
+                ".hidden mpitrace_error_handlers",
+                ".globl mpitrace_error_handlers",
+                ".type mpitrace_error_handlers, @function",
+                "mpitrace_error_handlers:",
+                $(
+                    ".p2align 4",
+                    "hint #34",
+                    concat!("mov w16, #", stringify!($number)),
+                    "b 2f",
+                )*
+                ".p2align 4",
+                "2:",
+                "mrs x17, tpidr_el0",
+                "adrp x9, :gottprel:mpitrace_thread",
+                "ldr x9, [x9, :gottprel_lo12:mpitrace_thread]",
+                "ldr x9, [x17, x9]",
+                "cbz x9, 3f",
+                "ldr x9, [x9, #{entry}]",
+                "ldr w10, [x9, #{activity}]",
+                "orr w10, w10, #{handler}",
+                "str w10, [x9, #{activity}]",
+                "3:",
+                "adrp x11, {functions}",
+                "add x11, x11, :lo12:{functions}",
+                "ldr x16, [x11, x16, lsl #3]",
+                "br x16",
+                ".popsection",
+                entry = const PLACE_OF_ENTRY,
+                activity = const std::mem::offset_of!(ThreadEntry, activity),
+                handler = const activity::ERROR_HANDLER,
+                functions = sym FUNCTIONS,
+            );
+        };
+    }
+
+    stubs!(0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15);
+}
+
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod stubs {
     pub const BYTES: usize = 16;
 
@@ -100,7 +165,7 @@ mod stubs {
     }
 }
 
-#[cfg(all(test, target_arch = "x86_64"))]
+#[cfg(all(test, any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod tests {
     use super::*;
     use crate::record::thread;

@@ -82,6 +82,16 @@ pub fn frame() -> usize {
     here
 }
 
+/// Where the last frame record of this thread lies, as far as the code that runs keeps them.
+#[cfg(target_arch = "aarch64")]
+#[inline(always)]
+pub fn frame_record() -> usize {
+    let record: usize;
+    // SAFETY: copies the frame pointer.
+    unsafe { core::arch::asm!("mov {}, x29", out(reg) record, options(nomem, nostack, preserves_flags)) };
+    record
+}
+
 /// The performance counter of this number, which a page of perf_event with `cap_user_rdpmc` has named; `None`: there is
 /// no instruction for it.
 #[cfg(target_arch = "x86_64")]

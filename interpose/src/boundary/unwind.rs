@@ -30,9 +30,41 @@ pub fn frames(mut visit: &mut dyn FnMut(usize, usize) -> bool) {
     unsafe { _Unwind_Backtrace(step, (&raw mut visit).cast()) };
 }
 
+/// Where on the stack the return address `caller` of a wrapper lies, whose frame begins at `here` and ends below
+/// `outside`, as [`frames`] has told both; `None`: not found. On x86-64 it is the word that the call has pushed.
+#[cfg(not(target_arch = "aarch64"))]
+pub fn place_of_return(here: usize, outside: usize, caller: usize) -> Option<usize> {
+    let place = outside.checked_sub(size_of::<usize>())?;
+    (place > here && return_address(place) == caller).then_some(place)
+}
+
+/// Where on the stack the return address `caller` of a wrapper lies, whose frame begins at `here` and ends below
+/// `outside`, as [`frames`] has told both; `None`: not found. On arm64 a function that calls others keeps it in its frame
+/// record: the place of the record before it, then the address. `x29` holds the place of the last one (AAPCS64, "The
+/// Frame Pointer").
+#[cfg(target_arch = "aarch64")]
+pub fn place_of_return(here: usize, outside: usize, caller: usize) -> Option<usize> {
+    use crate::boundary::processor;
+
+    const ADDRESS: usize = size_of::<usize>();
+    let (mut record, lowest) = (processor::frame_record(), processor::frame());
+    // Code that keeps no frame records may have anything in x29: only what lies in frames that are in use is read.
+    while record >= lowest && record + ADDRESS < outside && record.is_multiple_of(align_of::<usize>()) {
+        if record >= here {
+            return (return_address(record + ADDRESS) == caller).then_some(record + ADDRESS);
+        }
+        let before = return_address(record);
+        if before <= record {
+            return None;
+        }
+        record = before;
+    }
+    None
+}
+
 /// The return address that lies at a place of the calling thread's stack, above the caller.
 pub fn return_address(place: usize) -> usize {
     // SAFETY: the place was found by the unwinder in this call or in an earlier one of the same wrapper, whose frame
-    // has one size: it is the word above that frame, on a stack that is in use.
+    // has one size: it is a word of that frame or the one above it, on a stack that is in use.
     unsafe { std::ptr::with_exposed_provenance::<usize>(place).read() }
 }

@@ -71,9 +71,11 @@ pub fn number(here: usize, distance: &Distance) -> Number {
             sites.within.push(address);
         }
     }
-    let Some(Walked { slot, caller, outside }) = walk(here) else { return 0 };
-    if far == 0 && slot > here && unwind::return_address(slot) == caller {
-        distance.0.store((slot - here) as u32, Ordering::Relaxed);
+    let Some(Walked { above, caller, outside }) = walk(here) else { return 0 };
+    if far == 0
+        && let Some(place) = unwind::place_of_return(here, above, caller)
+    {
+        distance.0.store((place - here) as u32, Ordering::Relaxed);
     }
     if caller != outside && !sites.within.contains(&caller) {
         sites.within.push(caller);
@@ -121,9 +123,9 @@ impl Sites {
 
 /// What the unwinder has found.
 struct Walked {
-    /// Where the wrapper's return address lies.
-    slot: usize,
-    /// That address.
+    /// Where the stack stood when the wrapper was called.
+    above: usize,
+    /// The wrapper's return address.
     caller: usize,
     /// The first one outside of the MPI library.
     outside: usize,
@@ -144,7 +146,7 @@ fn walk(here: usize) -> Option<Walked> {
         if stack <= here || symbol::object_of(address) == own {
             return true;
         }
-        let found = found.get_or_insert(Walked { slot: stack - size_of::<usize>(), caller: address, outside: 0 });
+        let found = found.get_or_insert(Walked { above: stack, caller: address, outside: 0 });
         if module_of(address).is_some_and(|module| module.is_mpi()) {
             return true;
         }

@@ -8,7 +8,6 @@ use mpitrace_platform::tsc;
 
 use crate::boundary::processor;
 use crate::boundary::system::nanoseconds;
-use crate::counters::perf;
 
 /// Set at Init where the cycle counter cannot be trusted: CLOCK_MONOTONIC_RAW is read instead.
 static SYSTEM_CLOCK: AtomicBool = AtomicBool::new(false);
@@ -64,7 +63,7 @@ pub fn nominal_hz() -> u64 {
                 return u64::from(khz) * 1000;
             }
         }
-        perf::hz_of_kernel().unwrap_or(0)
+        crate::counters::perf::hz_of_kernel().unwrap_or(0)
     }
     #[cfg(target_arch = "aarch64")]
     {

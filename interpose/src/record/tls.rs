@@ -1,4 +1,4 @@
-//! One word of thread-local storage, reached with two instructions.
+//! One word of thread-local storage, reached with two instructions on x86-64 and four on arm64.
 //!
 //! A `thread_local!` of a shared library goes through `__tls_get_addr`, 2 to 5 ns a call; the initial-exec model that a
 //! preloaded library may use cannot be asked for in Rust.
@@ -54,7 +54,7 @@ fn exit_key() -> Option<libc::pthread_key_t> {
     }
 }
 
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod place {
     use std::ffi::c_void;
 
@@ -74,12 +74,26 @@ mod place {
     fn place() -> *mut *mut c_void {
         let place;
         // SAFETY: computes the address of this thread's copy of the word above (ELF TLS, initial-exec).
+        #[cfg(target_arch = "x86_64")]
         unsafe {
             core::arch::asm!(
                 "mov {0}, qword ptr fs:[0]",
                 "add {0}, qword ptr [rip + mpitrace_thread@GOTTPOFF]",
                 out(reg) place,
                 options(pure, nomem, nostack)
+            );
+        }
+        // SAFETY: as above.
+        #[cfg(target_arch = "aarch64")]
+        unsafe {
+            core::arch::asm!(
+                "mrs {thread}, tpidr_el0",
+                "adrp {place}, :gottprel:mpitrace_thread",
+                "ldr {place}, [{place}, :gottprel_lo12:mpitrace_thread]",
+                "add {place}, {place}, {thread}",
+                place = out(reg) place,
+                thread = out(reg) _,
+                options(pure, nomem, nostack, preserves_flags)
             );
         }
         place
@@ -97,7 +111,7 @@ mod place {
     }
 }
 
-#[cfg(not(target_arch = "x86_64"))]
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod place {
     use std::cell::Cell;
     use std::ffi::c_void;
@@ -111,5 +125,27 @@ mod place {
 
     pub fn set(state: *mut c_void) {
         SLOT.with(|slot| slot.set(state));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_thread_has_a_word_of_its_own_that_starts_as_null() {
+        let (mut here, mut there) = (0u8, 0u8);
+        let before = get();
+        place::set((&raw mut here).cast());
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                assert!(get().is_null());
+                place::set((&raw mut there).cast());
+                assert_eq!(get(), (&raw mut there).cast());
+                place::set(std::ptr::null_mut());
+            });
+        });
+        assert_eq!(get(), (&raw mut here).cast());
+        place::set(before);
     }
 }

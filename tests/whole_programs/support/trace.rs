@@ -26,6 +26,8 @@ pub struct Info {
     pub counters: Vec<String>,
     /// By name, the reason.
     pub counters_limited: BTreeMap<String, String>,
+    /// Those whose values are scaled up in some calls.
+    pub counters_scaled: Vec<String>,
     pub factors: BTreeMap<String, String>,
     /// The ranks of each.
     pub hosts: BTreeMap<String, Vec<u64>>,

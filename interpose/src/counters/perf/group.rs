@@ -69,6 +69,13 @@ impl Group {
         !self.pages.is_empty()
     }
 
+    /// The number of the processor's counter that the leader is on; `None`: it is on none, or there is no page.
+    #[cfg(test)]
+    pub fn counter_of_leader(&self) -> Option<u32> {
+        let index = self.pages.first()?.page().index.load(std::sync::atomic::Ordering::Relaxed);
+        index.checked_sub(1)
+    }
+
     /// Stores the times and counts in `words`, which are as many as [`Group::words`] says.
     #[inline(always)]
     pub fn read_into(&self, words: &mut [u64]) {
@@ -80,7 +87,7 @@ impl Group {
 
     /// `None`: a page does not tell, and `words` may be half written.
     #[inline(always)]
-    fn read_pages(&self, words: &mut [u64]) -> Option<()> {
+    pub(super) fn read_pages(&self, words: &mut [u64]) -> Option<()> {
         let (times, counts) = words.split_at_mut_checked(TIMES)?;
         for (number, (mapping, count)) in self.pages.iter().zip(counts).enumerate() {
             let reading = page::read(mapping.page(), &Processor)?;
@@ -93,7 +100,7 @@ impl Group {
     }
 
     #[inline(never)]
-    fn ask_kernel(&self, words: &mut [u64]) {
+    pub(super) fn ask_kernel(&self, words: &mut [u64]) {
         let (Some(&leader), Some((times, counts))) = (self.descriptors.first(), words.split_at_mut_checked(TIMES))
         else {
             return;
@@ -183,6 +190,8 @@ impl Drop for Group {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     /// A group with two counts that make three values, and nothing open.
@@ -230,5 +239,34 @@ mod tests {
         let mut values = [0; 3];
         group().difference(&[0, 0, 0, 0], &[1, 1, 3, 5], &mut values);
         assert_eq!(values[1], 0);
+    }
+
+    proptest! {
+        /// Counts begin anywhere, also short of the largest number. What was counted for a part of the time is scaled up,
+        /// never down, and exactly in 128 bits.
+        #[test]
+        fn what_was_counted_is_scaled_as_in_128_bits(
+            begin: [u64; 4], count in 0..1u64 << 62, other in 0..1u64 << 62, running in 0..1u64 << 60, not in 0..1u64 << 60,
+        ) {
+            let enabled = running + not;
+            let more = [enabled, running, count, other];
+            let after: Vec<u64> = begin.iter().zip(more).map(|(begin, more)| begin.wrapping_add(more)).collect();
+            // The first word says whether the reading could be made.
+            prop_assume!(begin[0] != UNREADABLE && after[0] != UNREADABLE);
+            let mut values = [9; 3];
+            let quality = group().difference(&begin, &after, &mut values);
+            if running == 0 && not > 0 {
+                prop_assert_eq!((quality, values), (Quality::Silent, [9; 3]));
+                return Ok(());
+            }
+            prop_assert_eq!(quality, if not == 0 { Quality::Exact } else { Quality::Scaled });
+            let scaled = |count: u64| {
+                let value = u128::from(count) * u128::from(enabled) / u128::from(running.max(1));
+                if not == 0 { count } else { u64::try_from(value).unwrap_or(u64::MAX) }
+            };
+            let expected = [count + other, count.saturating_sub(other), count].map(scaled);
+            prop_assert_eq!(values, expected);
+            prop_assert!(values[2] >= count);
+        }
     }
 }

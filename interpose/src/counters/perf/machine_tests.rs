@@ -248,6 +248,90 @@ fn turns(count: u64) {
     };
 }
 
+/// Whether the machine's settings let user space read the processor's counters.
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+fn user_space_may_read() -> bool {
+    let path = if cfg!(target_arch = "aarch64") {
+        "/proc/sys/kernel/perf_user_access"
+    } else {
+        "/sys/bus/event_source/devices/cpu/rdpmc"
+    };
+    std::fs::read_to_string(path).is_ok_and(|text| matches!(text.trim(), "1" | "2"))
+}
+
+/// `instructions:u` alone, where it counts and user space may read it; else `None`, and why.
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+fn read_directly() -> Option<Counters> {
+    let (counters, notes) = Counters::open(&events(&["instructions:u"]));
+    if counters.is_empty() {
+        eprintln!("skipped: {}", said(&notes));
+        return None;
+    }
+    assert_eq!(counters.system_calls(), usize::from(!user_space_may_read()), "system calls for a reading");
+    if counters.system_calls() > 0 {
+        eprintln!("skipped: user space may not read counters here");
+        return None;
+    }
+    Some(counters)
+}
+
+#[test]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+fn a_loop_counts_the_same_by_the_page_and_by_the_kernel() {
+    const TURNS: u64 = 10_000;
+    let _alone = alone();
+    let Some(counters) = read_directly() else { return };
+    let read = |by_page: bool| {
+        let mut words = [0; 3];
+        if by_page {
+            counters.hardware.read_pages(&mut words).expect("the page tells");
+        } else {
+            counters.hardware.ask_kernel(&mut words);
+        }
+        words[2]
+    };
+    // The least of some: an interrupt may be counted.
+    let least = |by_page: bool, count: u64| {
+        let one = || {
+            let before = read(by_page);
+            turns(count);
+            read(by_page) - before
+        };
+        (0..20).map(|_| one()).min().expect("some")
+    };
+    for by_page in [true, false] {
+        let counted = least(by_page, 11 * TURNS) - least(by_page, TURNS);
+        assert!(counted.abs_diff(20 * TURNS) <= 10, "{counted} by the page: {by_page}");
+    }
+}
+
+/// By the counter itself: what one reading executes lies between two values.
+#[test]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+fn a_direct_reading_takes_few_instructions_beside_the_counters_own() {
+    const MOST: u64 = 90;
+    let _alone = alone();
+    let Some(counters) = read_directly() else { return };
+    let own = {
+        let number = counters.hardware.counter_of_leader().expect("it is on a counter");
+        let one = || {
+            let before = Processor.counter(number);
+            Some(Processor.counter(number)?.wrapping_sub(before?))
+        };
+        (0..20).filter_map(|_| one()).min().expect("there is an instruction")
+    };
+    let one = || {
+        let (mut first, mut second) = ([0; 3], [0; 3]);
+        counters.hardware.read_into(&mut first);
+        counters.hardware.read_into(&mut second);
+        second[2] - first[2]
+    };
+    let whole = (0..20).map(|_| one()).min().expect("some");
+    println!("{whole} instructions for a reading, {own} of them for the counter alone");
+    // With little optimisation, as the tests are built, 76 on arm64. Without any nothing is inlined.
+    assert!(cfg!(debug_assertions) || whole <= own + MOST, "{whole} instructions, {own} for the counter alone");
+}
+
 /// Where a PMU is: by our counters, by `perf stat` around the same process, and by what the loop is known to be.
 #[test]
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]

@@ -16,6 +16,8 @@ mod event;
 mod events;
 mod group;
 mod instructions;
+#[cfg(target_arch = "x86_64")]
+mod kernel_clock;
 mod mapping;
 mod names;
 mod opening;
@@ -25,6 +27,8 @@ mod reasons;
 mod system;
 
 #[cfg(test)]
+mod arithmetic_tests;
+#[cfg(test)]
 mod machine_tests;
 #[cfg(test)]
 mod page_tests;
@@ -32,7 +36,7 @@ mod page_tests;
 pub use event::Event;
 pub use events::Events;
 #[cfg(target_arch = "x86_64")]
-pub use mapping::hz_of_kernel;
+pub use kernel_clock::hz_of_kernel;
 pub use opening::Note;
 
 use group::Quality;

@@ -6,15 +6,15 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
 use crate::counters::perf::page::{Instructions, Page, PageReading, capability, read};
 
 /// A processor with four counters, and the page of the one event that they count.
-struct Machine {
-    page: Page,
+pub(super) struct Machine {
+    pub(super) page: Page,
     counters: [AtomicU64; 4],
     ticks: AtomicU64,
     width: u32,
 }
 
 impl Machine {
-    fn new(width: u32) -> Machine {
+    pub(super) fn new(width: u32) -> Machine {
         let machine = Machine { page: Page::default(), counters: Default::default(), ticks: AtomicU64::new(0), width };
         machine.page.capabilities.store(capability::COUNTER, Ordering::Relaxed);
         machine.page.counter_width.store(width as u16, Ordering::Relaxed);
@@ -26,7 +26,7 @@ impl Machine {
     }
 
     /// Changes the page as the kernel does.
-    fn update(&self, change: impl FnOnce(&Page)) {
+    pub(super) fn update(&self, change: impl FnOnce(&Page)) {
         let lock = self.page.lock.load(Ordering::Relaxed);
         self.page.lock.store(lock.wrapping_add(1), Ordering::Relaxed);
         fence(Ordering::SeqCst);
@@ -37,7 +37,7 @@ impl Machine {
 
     /// The event, which has come to `count`, goes onto this counter, `left` below its overflow; the counter that it had
     /// is taken by another event.
-    fn schedule(&self, count: u64, counter: usize, left: u64) {
+    pub(super) fn schedule(&self, count: u64, counter: usize, left: u64) {
         self.update(|page| {
             let old = page.index.load(Ordering::Relaxed);
             if old != 0 {
@@ -52,7 +52,7 @@ impl Machine {
     }
 
     /// The event leaves its counter.
-    fn deschedule(&self, count: u64) {
+    pub(super) fn deschedule(&self, count: u64) {
         self.update(|page| {
             page.index.store(0, Ordering::Relaxed);
             page.offset.store(count.cast_signed(), Ordering::Relaxed);
@@ -60,12 +60,17 @@ impl Machine {
     }
 
     /// The event happens so often.
-    fn count(&self, counter: usize, more: u64) {
+    pub(super) fn count(&self, counter: usize, more: u64) {
         let raw = self.counters[counter].load(Ordering::SeqCst);
         self.counters[counter].store(raw.wrapping_add(more) & self.mask(), Ordering::SeqCst);
     }
 
-    fn read(&self) -> Option<PageReading> {
+    /// The clock now.
+    pub(super) fn set_ticks(&self, ticks: u64) {
+        self.ticks.store(ticks, Ordering::Relaxed);
+    }
+
+    pub(super) fn read(&self) -> Option<PageReading> {
         read(&self.page, self)
     }
 }

@@ -86,7 +86,8 @@ pub fn beyond(name: &str, most: usize) -> String {
 /// With it the group did not come to count (`time_running` of 0).
 pub fn never_runs(name: &str) -> String {
     format!(
-        "{name} is left out: with it the group of events never gets onto the processor (time_running is 0): others hold its \
-         counters; kernel.nmi_watchdog=0 frees one, ending other profilers the rest"
+        "{name} is left out: with it the group of events never gets onto the processor (time_running is 0): it has too few \
+         counters, or others hold them; ask for fewer hardware events in one run, set kernel.nmi_watchdog=0, or end other \
+         profilers"
     )
 }
