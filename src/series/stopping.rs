@@ -140,7 +140,7 @@ impl Rule {
     /// What the rule says of a look at the repetitions with these numbers, ascending, and their run times in ns. The
     /// look is at `look` repetitions, of which some may be missing.
     ///
-    /// An interval that is narrow by chance would stop a measurement too soon [Chow1965]: it must be as
+    /// An interval that is narrow by chance would stop a measurement too soon \[Chow1965]: it must be as
     /// narrow at four fifths of the repetitions.
     pub fn judge(&self, look: u64, repetition: &[u64], run_time_ns: &[f64]) -> Answer {
         let decision = if look >= self.maximum { Decision::Maximum } else { Decision::Continue };

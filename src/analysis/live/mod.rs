@@ -2,7 +2,7 @@
 //!
 //! [`look`] copies the segments of a running job and opens them as a trace of the last calls, so that all analysis of
 //! traces holds for them. [`place`] says where each rank is, of a running job and of the trace that a dead one left,
-//! [`snapshot`] is that as plain data, and [`verdict`] a function of a snapshot alone. [`movement`] compares looks.
+//! [`snapshot`] is that as plain data, and [`mod@verdict`] a function of a snapshot alone. [`movement`] compares looks.
 
 pub mod look;
 pub mod movement;

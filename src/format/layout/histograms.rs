@@ -28,7 +28,7 @@ pub const SHARED_HISTOGRAM: u32 = 1;
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 pub struct Buckets {
-    /// For each power of two (of [`LINEAR`] ticks together) 64 buckets.
+    /// For each power of two (of `LINEAR` ticks together) 64 buckets.
     pub calls: [[u64; 1 << STEPS]; BUCKETS >> STEPS],
 }
 

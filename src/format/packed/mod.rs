@@ -1,8 +1,8 @@
 //! The compact form of the columns of a part: packed blocks.
 //!
 //! The records of a part are cut into blocks, and each column of a block is stored by what its values follow from:
-//! sequence and repetition numbers from counting ([`counted`]), operations from what was called before ([`phrases`]),
-//! times from how long calls and the pauses between them take ([`times`]); all else in packed frames ([`frames`]). Each
+//! sequence and repetition numbers from counting (`counted`), operations from what was called before (`phrases`),
+//! times from how long calls and the pauses between them take (`times`); all else in packed frames (`frames`). Each
 //! block can be read alone. What does not become shorter is stored as it is. docs/trace-format.md describes every byte.
 
 mod block;

@@ -15,7 +15,7 @@ pub enum Class {
     NoSteadyState,
     /// The repetitions are correlated over so long that their number is too small to tell a level.
     Undecided,
-    /// Fewer repetitions than [`LEAST`].
+    /// Fewer repetitions than `LEAST`.
     TooFew,
 }
 
