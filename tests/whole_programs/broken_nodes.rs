@@ -15,7 +15,7 @@ const LIBRARIES: On = On::Only(&["mpich5", "ompi5"]);
 
 pub const TESTS: &[Test] = &[
     test("a_rank_on_another_node_is_named", on_another_node).on(LIBRARIES).second_tier(),
-    test("a_job_is_seen_from_a_node_without_ranks", |case| from_elsewhere(case)).on(LIBRARIES).second_tier(),
+    test("a_job_is_seen_from_a_node_without_ranks", from_elsewhere).on(LIBRARIES).second_tier(),
     test("ranks_that_wait_for_each_other", |case| {
         are_found(case, &[&ORDER, &CIRCLE, &FEWER, &HALF, &RECEIVES, &NON_BLOCKING]);
     })
