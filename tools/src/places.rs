@@ -17,7 +17,8 @@ pub struct WhereFacts {
     pub state: &'static str,
     /// The MPI function that it is in.
     pub function: Option<String>,
-    /// Of a collective call: where the program makes it; null: not recorded.
+    /// Of a collective call: where the program makes it, where that is recorded.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub call_site: Option<String>,
     /// Of a collective call: the communicator.
     pub communicator: Option<String>,
