@@ -151,11 +151,13 @@ fn dies(case: &Case, how: &str) {
         "rank 0 is in MPI_Allreduce on MPI_COMM_WORLD (operation 0, repetition 50); never entered by rank 1";
     assert_eq!(done.lines_with(where_it_was).len(), 1, "{}", done.stderr);
     // How is known where the kernel says so: since Linux 6.15 always.
-    let last = match how {
-        "abort" => "mpitrace: the job was ended by MPI_Abort on rank 1",
-        _ => "mpitrace: rank 1 ended first",
+    let last: &[&str] = match how {
+        "abort" => &["mpitrace: the job was ended by MPI_Abort on rank 1"],
+        // On a busy machine both may have ended when they are looked at.
+        _ => &["mpitrace: rank 1 ended first", "mpitrace: ranks 0-1 ended first"],
     };
-    assert!(done.stderr.lines().last().is_some_and(|line| line.starts_with(last)), "{}", done.stderr);
+    let is_last = |line: &str| last.iter().any(|start| line.starts_with(start));
+    assert!(done.stderr.lines().last().is_some_and(is_last), "{}", done.stderr);
 }
 
 /// Asked to end, as by a time limit: `run` recovers what its job leaves, before it ends by itself.

@@ -130,11 +130,22 @@ impl Ending {
             return Some(format!("the job was ended by MPI_Abort on {}", text::named_ranks(&aborted)));
         }
         let of = |end: &End| self.dead.iter().find(|dead| dead.segment == end.segment);
-        let mut ends = observed.ends.iter().filter_map(|end| Some((of(end)?, end)));
-        let (dead, first) = ends.next()?;
-        let how = first.how.map(|how| format!(", {}", how.text())).unwrap_or_default();
+        let ends: Vec<(&Dead, &End)> = observed.ends.iter().filter_map(|end| Some((of(end)?, end))).collect();
+        let &(dead, first) = ends.first()?;
         let here = if self.dead.len() < self.recovered.world_size as usize { " on this node" } else { "" };
-        let before = ends.next().map(|(_, next)| {
+        let together = ends.iter().take_while(|(_, end)| end.at == first.at).count();
+        if together > 1 {
+            let mut ranks: Vec<u32> = ends[..together].iter().map(|(dead, _)| dead.rank).collect();
+            ranks.sort_unstable();
+            let mut how: Vec<String> = ends[..together].iter().filter_map(|(_, end)| Some(end.how?.text())).collect();
+            how.sort();
+            how.dedup();
+            let how = if how.is_empty() { String::new() } else { format!(", {}", how.join(" and ")) };
+            let named = text::named_ranks(&ranks);
+            return Some(format!("{named} ended first{here}{how}; which of them was earlier was not seen"));
+        }
+        let how = first.how.map(|how| format!(", {}", how.text())).unwrap_or_default();
+        let before = ends.get(1).map(|(_, next)| {
             let earlier = next.at.duration_since(first.at);
             format!("; the next rank ended {} later", text::time(earlier.as_nanos() as f64))
         });
@@ -233,6 +244,13 @@ mod tests {
         let ends = || vec![end("other", 0, None), end("b", 1, Some(How::Signal(9))), end("a", 251, None)];
         let said = ending(2, state::RUNNING).first(&observed(ends()));
         assert_eq!(said.unwrap(), "rank 1 ended first, signal 9 (SIGKILL); the next rank ended 250.0 ms later");
+        // Seen at one moment: a busy machine may have kept the observer from its processor.
+        let together = vec![end("a", 1, Some(How::Signal(9))), end("b", 1, Some(How::Signal(11)))];
+        let said = ending(2, state::RUNNING).first(&observed(together)).unwrap();
+        assert_eq!(
+            said,
+            "ranks 0-1 ended first, signal 11 (SIGSEGV) and signal 9 (SIGKILL); which of them was earlier was not seen"
+        );
         let said = ending(3, state::ABORTED).first(&observed(vec![end("b", 0, None)]));
         assert_eq!(said.unwrap(), "the job was ended by MPI_Abort on rank 1");
         let said = ending(3, state::RUNNING).first(&observed(vec![end("b", 0, None)]));
