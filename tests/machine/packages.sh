@@ -60,7 +60,7 @@ tested_packages='base-files base-passwd bash dash coreutils util-linux mount fin
 system() {
     local name=$1 folder=$2 library
     rm -rf "$folder"
-    mkdir -p "$folder"/{dev,proc,sys,tmp,run,root,work,etc,var/tmp}
+    mkdir -p "$folder"/{dev,proc,sys,tmp,run,root,stage,etc,var/tmp}
     unpack "$name" "$folder" || return 1
     cp "$folder/usr/share/base-passwd/passwd.master" "$folder/etc/passwd"
     cp "$folder/usr/share/base-passwd/group.master" "$folder/etc/group"

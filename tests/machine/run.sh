@@ -76,7 +76,7 @@ boot() {
     {
         echo '#!/bin/bash'
         # The tests look for their sources where they were built.
-        echo "mkdir -p '$(dirname "$root")' && ln -sfn /work/repository '$root'"
+        echo "mkdir -p '$(dirname "$root")' && ln -sfn /stage/repository '$root'"
         echo "echo 1 >/proc/sys/kernel/perf_user_access"
         # Nothing is built there.
         echo "export MPITRACE_MACHINE=1 MPITRACE_TESTS=all CARGO=/bin/true"

@@ -32,11 +32,11 @@ inside() {
         mount -t tmpfs -o mode=1777 tmpfs "$folder/dev/shm"
         mount -t tmpfs -o mode=1777 tmpfs "$folder/tmp"
         mkdir -p "$folder$(dirname "$root")"
-        ln -sfn /work/repository "$folder$root"
+        ln -sfn /stage/repository "$folder$root"
         code=0
         for theme in $themes; do
             env -i PATH=/usr/bin:/usr/sbin HOME=/root LC_ALL=C MPITRACE_TESTS=all CARGO=/bin/true \
-                chroot "$folder" "/work/$profile/deps/whole_programs" "$theme" </dev/null || code=1
+                chroot "$folder" "/stage/$profile/deps/whole_programs" "$theme" </dev/null || code=1
         done
         exit $code
     ' inside "$folder" "$root" $profile "$themes"
@@ -54,12 +54,12 @@ for suite in "$@"; do
         rm -rf "$machine/$suite.debs"
         echo "$stamp" >"$folder.stamp"
     fi
-    rm -rf "$folder/work/$profile" "$folder/work/repository"
-    mkdir -p "$folder/work/$profile/deps" "$folder/work/tests" "$folder/work/repository/tests"
-    cp "$target/$profile/libmpitrace.so" "$target/$profile/mpitrace" "$folder/work/$profile/"
-    cp "$tests" "$folder/work/$profile/deps/whole_programs"
-    cp -r tests/programs "$folder/work/repository/tests/"
-    cp -r include "$folder/work/repository/"
+    rm -rf "$folder/stage/$profile" "$folder/stage/repository"
+    mkdir -p "$folder/stage/$profile/deps" "$folder/stage/tests" "$folder/stage/repository/tests"
+    cp "$target/$profile/libmpitrace.so" "$target/$profile/mpitrace" "$folder/stage/$profile/"
+    cp "$tests" "$folder/stage/$profile/deps/whole_programs"
+    cp -r tests/programs "$folder/stage/repository/tests/"
+    cp -r include "$folder/stage/repository/"
     say "== $suite: $(ls "$folder"/usr/lib/x86_64-linux-gnu/libc.so.6 >/dev/null && strings -a "$folder/usr/lib/x86_64-linux-gnu/libc.so.6" | sed -n 's/^GNU C Library .* version \(.*\)\.$/glibc \1/p')"
     inside "$folder" || code=1
 done
