@@ -83,7 +83,8 @@ mod place {
                 options(pure, nomem, nostack)
             );
         }
-        // SAFETY: as above.
+        // SAFETY: computes the address of this thread's copy of the word above (ELF TLS, initial-exec), and reads its
+        // entry in the global offset table alone.
         #[cfg(target_arch = "aarch64")]
         unsafe {
             core::arch::asm!(

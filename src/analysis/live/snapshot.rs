@@ -36,7 +36,7 @@ pub struct RankNow {
     pub since_s: Option<f64>,
     /// For so long it is known not to have moved: to have begun or ended no MPI call, s.
     pub unmoved_s: f64,
-    /// Whether it was on a processor for most of the time since the look before; `None`: not known.
+    /// Whether it was on a processor, or ready for one, at each look since it has not moved; `None`: not known.
     pub uses_processor: Option<bool>,
 }
 
