@@ -121,6 +121,8 @@ pub fn synchronise(thread: ThreadRef, found: &Found) {
 /// After a call that returned an error. Where the library refused an argument, it was matched with nothing on the other
 /// ranks, and its count is taken back; after any other error the other ranks may have taken it for theirs, and go on
 /// counting.
+#[cold]
+#[inline(never)]
 fn failed(thread: ThreadRef, found: &Found, result: c_int) {
     leave_error_handler(thread);
     if abi::get().is_argument_error(result) {
@@ -145,6 +147,22 @@ fn refused(thread: ThreadRef, found: &Found) {
     found.operation.set_calls(found.operation.calls() - 1);
     let entry = thread.entry();
     entry.set_failed(entry.failed() + 1);
+}
+
+/// Forwards a call that is counted and not kept, since recording is paused. It has no time stamps, which are most of what
+/// a call costs.
+#[inline(always)]
+pub fn paused(thread: ThreadRef, found: &Found, forward: impl FnOnce() -> c_int) -> c_int {
+    let within = Within::enter(thread, activity::in_function(activity::OTHER_MPI, found.operation.function()));
+    let result = thread::guarded_unseen(forward);
+    drop(within);
+    if result == 0 {
+        let entry = thread.entry();
+        entry.set_paused(entry.paused() + 1);
+    } else {
+        failed(thread, found, result);
+    }
+    result
 }
 
 /// Forwards a call that is counted and not kept: paused, or the arrays are full. `None` where it failed or was paused.
