@@ -98,7 +98,8 @@ pub fn end_region(thread: ThreadRef, before: Option<Reading>, chunk: u32, record
         && match thread.buffer() {
             _ if thread.chunk() == Some(chunk) => thread.extend_at(record, chunk_flags::INNER),
             Some(buffer) => {
-                buffer.chunk(chunk).flags() & chunk_flags::INNER != 0 || buffer.extend_chunk(chunk, chunk_flags::INNER)
+                buffer.chunk(chunk).flags() & chunk_flags::INNER != 0
+                    || buffer.extend_chunk(chunk, chunk_flags::INNER).is_some()
             }
             None => false,
         };

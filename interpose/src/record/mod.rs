@@ -10,6 +10,7 @@ mod atomics {
 }
 pub mod activity;
 pub mod chunk;
+mod chunk_memory;
 mod copy;
 pub mod entry;
 pub mod histograms;

@@ -259,9 +259,12 @@ impl ThreadRef {
     pub fn extend_at(self, record: Record, flag: u32) -> bool {
         if self.extended() & flag == 0 {
             if let (Some(buffer), Some(chunk)) = (self.buffer(), self.chunk())
-                && errno::kept(|| buffer.extend_chunk(chunk, flag))
+                && let Some(extended) = errno::kept(|| buffer.extend_chunk(chunk, flag))
             {
                 self.set_extended(self.extended() | flag);
+                if !extended.took_long {
+                    return true;
+                }
             }
             self.place(record).disturb();
         }

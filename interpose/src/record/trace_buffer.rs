@@ -19,8 +19,7 @@ use mpitrace_format::{TraceError, segment};
 use mpitrace_platform::node_files;
 
 use crate::boundary::system;
-use crate::job::log;
-use crate::record::chunk::{Columns, range_of};
+use crate::record::chunk::Columns;
 use crate::record::entry::Entry;
 use crate::record::layout::*;
 use crate::record::memory::{Mapping, NodeFile, map_file};
@@ -46,19 +45,23 @@ pub struct TraceBuffer {
 #[derive(Default)]
 pub(super) struct State {
     /// The file at the path.
-    file: Option<NodeFile>,
+    pub(super) file: Option<NodeFile>,
     /// Bytes of each table that have memory.
     pub(super) reserved: [u64; REGIONS],
     draws: u64,
     /// The tick of the last anchor that was taken for a chunk.
     anchored: u64,
     /// Chunks that have memory, and which of them in private memory.
-    given: u64,
-    private: Vec<bool>,
+    pub(super) given: u64,
+    pub(super) private: Vec<bool>,
     /// The chunks that are full and may be drawn again, with the numbers of their draws: the lowest first.
     filled: BinaryHeap<Reverse<(u64, u32)>>,
-    /// For each chunk, which of the columns that not every record uses have memory: `chunk_flags`.
-    extended: Vec<u32>,
+    /// For each chunk, which of the columns that not every record uses have memory, and which of these have it ahead of
+    /// their first use: `chunk_flags`.
+    pub(super) extended: Vec<u32>,
+    pub(super) ahead: Vec<u32>,
+    /// Which of them have come into use since chunks got memory.
+    pub(super) in_use: u32,
     /// Where the records of full chunks go; `None`: nowhere.
     pub(super) spill: Option<Spill>,
 }
@@ -74,14 +77,11 @@ pub struct NewChunk {
     pub took_long: bool,
 }
 
-/// Memory for records is taken in steps of this many (384 KiB: some 0.2 ms, as 12 ms were measured for 20 MiB).
-const MEMORY_STEP: u64 = 16384;
-
 /// A chunk that takes no memory gets an anchor if the last one is this many ticks old: 6 ms of a TSC of 2.6 GHz.
 const ANCHORED_AFTER: u64 = 1 << 24;
 
 /// Something lies in private memory, as the folder had no room for it.
-static IN_PRIVATE_MEMORY: AtomicBool = AtomicBool::new(false);
+pub(super) static IN_PRIVATE_MEMORY: AtomicBool = AtomicBool::new(false);
 
 /// By what tables and records are divided where address space is limited, in turn.
 const DIVISORS: [(u64, u64); 6] = [(1, 1), (16, 1), (256, 1), (256, 4), (256, 16), (256, 64)];
@@ -121,7 +121,13 @@ impl TraceBuffer {
         let tables = PLACES.map(|place| memory.entry(place as u64));
         let chunks = layout.chunks as usize;
         let path = file.as_ref().map(|file| file.path().to_owned());
-        let state = State { file, private: vec![false; chunks], extended: vec![0; chunks], ..State::default() };
+        let state = State {
+            file,
+            private: vec![false; chunks],
+            extended: vec![0; chunks],
+            ahead: vec![0; chunks],
+            ..State::default()
+        };
         let full = AtomicBool::new(chunks == 0);
         let buffer = TraceBuffer { memory, path, layout, header, tables, state: Mutex::new(state), full };
         // A record whose operation lies in private memory is lost in a kill. So these come before what may take all room.
@@ -316,72 +322,9 @@ impl TraceBuffer {
         Some(NewChunk { number: index as u32, columns, records: records as usize, took_long })
     }
 
-    /// Gives the next chunks memory for the columns that every record has: as many as hold 16384 records, so that memory
-    /// is taken seldom. False: there is none for the first of them.
-    fn give_chunks_memory(&self, state: &mut State) -> bool {
-        let header = &self.layout.header;
-        let first = state.given;
-        let end = (first + MEMORY_STEP.div_ceil(header.chunk_records)).min(self.layout.chunks);
-        if !self.reserve(state, CHUNKS, end * ENTRY_SIZES[CHUNKS] as u64) {
-            return false;
-        }
-        for index in first..end {
-            let mut private = false;
-            let start = header.records_offset + index * header.chunk_bytes;
-            if !self.give_memory(state, start, range_of(header, 0).1, &mut private) {
-                break;
-            }
-            state.private[index as usize] = private;
-            state.given = index + 1;
-        }
-        state.given > first
-    }
-
-    /// Gives the columns of a chunk that are used with this one of the `chunk_flags` memory, and clears them. False:
-    /// there is none.
-    pub fn extend_chunk(&self, chunk: u32, flag: u32) -> bool {
-        let mut state = self.lock();
-        let header = &self.layout.header;
-        let (offset, length) = range_of(header, flag);
-        let start = header.records_offset + u64::from(chunk) * header.chunk_bytes + offset;
-        let mut private = false;
-        if state.extended[chunk as usize] & flag != 0 {
-            // Drawn again, under `ring`: what it held is gone.
-            self.memory.fill(start, length, 0);
-        } else if !self.give_memory(&mut state, start, length, &mut private) {
-            return false;
-        }
-        state.extended[chunk as usize] |= flag;
-        let entry = self.chunk(chunk);
-        entry.set_flags(entry.flags() | flag | if private { chunk_flags::PRIVATE } else { 0 });
-        true
-    }
-
     /// The entry of a chunk.
     pub fn chunk(&self, chunk: u32) -> Entry<ChunkEntry> {
         self.entry(CHUNKS, chunk.into())
-    }
-
-    /// Gives a range, of whole pages, memory: in the file, else private in its place.
-    pub(super) fn give_memory(&self, state: &mut State, offset: u64, length: u64, private: &mut bool) -> bool {
-        match state.file.as_mut().map(|file| file.allocate(offset, length)) {
-            None | Some(true) => {}
-            Some(false) => {
-                if !self.memory.replace(offset, length) {
-                    return false;
-                }
-                *private = true;
-                if !IN_PRIVATE_MEMORY.swap(true, Ordering::Relaxed) {
-                    log::warn_on_node(
-                        "room",
-                        "no room left for the trace buffer: what comes now would be lost if the program were killed \
-                         (MPITRACE_SEGMENT_DIR names another folder)",
-                    );
-                }
-            }
-        }
-        self.memory.touch(offset, length);
-        true
     }
 
     pub(super) fn lock(&self) -> MutexGuard<'_, State> {

@@ -2,9 +2,11 @@
 //! operation.
 
 mod input;
+mod picture;
 mod rule;
 mod time;
 
 pub use input::{Format, FromOption, Input, TraceInput};
+pub use picture::PictureOption;
 pub use rule::{ReductionOption, RuleOption};
 pub use time::TimeOption;

@@ -98,6 +98,34 @@ operation            runs A  runs B  left out A  left out B  median A  median B 
 }
 
 #[test]
+fn effects_and_their_intervals_are_drawn_on_one_scale() {
+    let folder = Folder::new();
+    let (a, b) = (runs(&folder, "a", 5, 10_000), runs(&folder, "b", 5, 12_000));
+    let [svg, png, pdf] = ["forest.svg", "forest.png", "forest.pdf"].map(|name| folder.path(name));
+    let table = compare(&a, &b, &["-o", &svg, "--size", "84x55", "--title", "Two <sides>"]);
+    let at = table.stdout.find("\nB against A with intervals of 95 % (* a difference, o none found):\n").expect("rows");
+    let rows: Vec<&str> = table.stdout[at..].lines().skip(2).take(3).collect();
+    for (row, name) in rows.iter().zip(["MPI_Allreduce/8/1/-", "MPI_Barrier/0/1/-"]) {
+        let place = |letter: char| row.find(letter).unwrap_or_else(|| panic!("no {letter}: {rows:#?}"));
+        assert!(row.starts_with(name) && place('|') < place('[') && place('[') < place('*'), "{rows:#?}");
+        assert!(place('*') < place(']') && row.len() <= 80, "{rows:#?}");
+    }
+    let picture = std::fs::read_to_string(&svg).unwrap();
+    assert!(picture.contains("MPI_Allreduce/8/1/-") && picture.contains("Two &lt;sides&gt;"), "{picture}");
+    for (path, magic) in [(&png, &b"\x89PNG"[..]), (&pdf, b"%PDF")] {
+        assert_eq!(compare(&a, &b, &["--json", "-o", path]).code, 1);
+        assert!(std::fs::read(path).unwrap().starts_with(magic), "{path}");
+    }
+    let refused = compare(&a, &b, &["-o", "forest.html"]);
+    assert_eq!((refused.code, refused.stdout.as_str()), (2, ""));
+    assert!(refused.stderr.ends_with("a forest plot is a picture, whose name ends in .svg, .png or .pdf\n"));
+    let alone = compare(&a, &b, &["--title", "no picture"]);
+    assert!(alone.code == 2 && alone.stderr.contains("--output"), "{}", alone.stderr);
+    let apart = mpitrace(&["report", "--compare", &a[0], &b[0], "-o", &folder.path("both"), "--size", "84x55"]);
+    assert!(apart.stderr.ends_with("--size is for the pictures of one run, not for --compare\n"), "{}", apart.stderr);
+}
+
+#[test]
 fn the_alternative_and_the_order_of_the_sides_decide() {
     let folder = Folder::new();
     let (fast, slow) = (runs(&folder, "f", 5, 10_000), runs(&folder, "s", 5, 12_000));

@@ -86,7 +86,7 @@ fn begin<F: FnOnce() -> c_int, R>(
 /// Forwards a blocking collective, and records it. `message` describes the call; it may be called twice. `plain`:
 /// [`mode::is_plain`].
 ///
-/// Most calls are like the one before: recorded in a chunk that has room, of the operation that the thread called last,
+/// Most calls are recorded in a chunk that has room, of an operation that the thread called lately (mostly the last one),
 /// with nothing else to do. These have a way of their own, on which all stays in registers. What `message` and `forward`
 /// were made of is copied for the other way only where that is taken.
 #[inline(always)]
@@ -103,7 +103,7 @@ where
         if thread.guard() == 0
             && let call = message(thread)
             && call.known
-            && let Some(found) = thread.cached_again(&call.key)
+            && let Some(found) = thread.cached_again(&call.key).or_else(|| thread.cached(&call.key))
             && let position = found.communicator.calls()
             && position + 1 < found.communicator.sync_at()
         {

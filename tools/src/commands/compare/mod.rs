@@ -1,6 +1,7 @@
 //! `mpitrace compare`: two sets of runs, tested.
 
 mod factors;
+mod forest;
 pub mod identity;
 mod page;
 mod reduce;
@@ -19,7 +20,7 @@ use mpitrace::comparison::{Alternative, Average, Settings, Test, Verdict};
 use mpitrace::run_time::RunTime;
 
 use super::FINDING;
-use crate::options::{Format, FromOption, ReductionOption, TimeOption};
+use crate::options::{Format, FromOption, PictureOption, ReductionOption, TimeOption};
 use crate::output::{JsonList, Output};
 use crate::progress::Progress;
 use side::Side;
@@ -60,6 +61,11 @@ pub struct Arguments {
     /// The runs of each side, in the order given, are so many trials: also how well a trial's mean comes out again
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..))]
     trials: Option<u32>,
+    /// Also a forest plot, of each operation's effect with its interval: FILE.svg, .png or .pdf
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    #[command(flatten)]
+    picture: PictureOption,
     /// As JSON
     #[arg(long)]
     json: bool,
@@ -123,6 +129,11 @@ impl Arguments {
 /// Compares them.
 pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
     let question = arguments.question();
+    // Before anything is computed.
+    let forest = match arguments.output.as_deref() {
+        Some(path) => Some((path, forest::Written::by_name(path)?)),
+        None => None,
+    };
     let files = [("a", &arguments.a), ("b", &arguments.b)]
         .map(|(name, files)| Ok((name, runs::group(name, files, question.from)?)));
     let [a, b]: [Result<_>; 2] = files;
@@ -148,12 +159,17 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
     for note in notes {
         eprintln!("mpitrace: {}", crate::text::printable(&note));
     }
+    let rows = forest::rows(&compared);
+    if let Some((path, written)) = forest {
+        ensure!(!rows.is_empty(), "{}: no operation has an effect to show", path.display());
+        forest::write(&rows, &arguments.picture.format_or(forest::usual_size(&rows)), path, written)?;
+    }
     if arguments.json {
         let mut list = JsonList::new(output)?;
         compared.iter().try_for_each(|compared| list.push(&compared.json(&question, &factors)))?;
         list.end()?;
     } else {
-        page::write(&compared, &question, &factors, output)?;
+        page::write(&compared, &rows, &question, &factors, output)?;
     }
     let slower = compared.iter().any(|compared| compared.verdict() == Verdict::A);
     Ok(if slower { ExitCode::from(FINDING) } else { ExitCode::SUCCESS })

@@ -7,9 +7,11 @@ use mpitrace::comparison::drift::{Bin, Drift};
 use mpitrace::comparison::{Average, Quantile, Verdict, stars};
 
 use super::factors::Factor;
+use super::forest::{self, Row};
 use super::reduce::LeftOut;
 use super::result::{Compared, OfSide};
 use super::{Question, sentence};
+use crate::draw::terminal::Look;
 use crate::output::{Attribute, Output, Style};
 use crate::table::{Table, number, text};
 use crate::text;
@@ -17,7 +19,13 @@ use crate::text;
 const SIDES: [&str; 2] = ["A", "B"];
 
 /// Writes it.
-pub fn write(compared: &[Compared], question: &Question, factors: &[Factor], output: &mut Output) -> Result<()> {
+pub fn write(
+    compared: &[Compared],
+    rows: &[Row],
+    question: &Question,
+    factors: &[Factor],
+    output: &mut Output,
+) -> Result<()> {
     let style = output.style;
     let average = question.settings.average.name();
     let averages = SIDES.map(|side| format!("{average} {side}"));
@@ -47,6 +55,7 @@ pub fn write(compared: &[Compared], question: &Question, factors: &[Factor], out
         writeln!(output, "{}", left_out(name, compared.iter().map(|compared| &compared.sides[side])))?;
     }
     write_sentences(compared, output)?;
+    write_forest(rows, output)?;
     write_factors(factors, output)?;
     for crossing in compared.iter().filter(|compared| compared.verdict() == Verdict::Crossing) {
         write_crossing(crossing, output)?;
@@ -142,6 +151,17 @@ fn write_sentences(compared: &[Compared], output: &mut Output) -> Result<()> {
         writeln!(output)?;
     }
     sentences.iter().try_for_each(|(key, sentence)| writeln!(output, "{key}: {sentence}"))?;
+    Ok(())
+}
+
+/// All operations on one scale, where there are several.
+fn write_forest(rows: &[Row], output: &mut Output) -> Result<()> {
+    if rows.len() < 2 || rows.iter().all(|row| row.interval.is_none()) {
+        return Ok(());
+    }
+    writeln!(output, "\nB against A with intervals of 95 % (* a difference, o none found):")?;
+    let width = Look::of(output.style).width;
+    forest::lines(rows, width).iter().try_for_each(|line| writeln!(output, "{line}"))?;
     Ok(())
 }
 

@@ -10,10 +10,9 @@ use anyhow::{Result, bail, ensure};
 use clap::Args;
 
 use super::info;
-use crate::options::{Input, RuleOption, TimeOption};
+use crate::options::{Input, PictureOption, RuleOption, TimeOption};
 use crate::output::Output;
 use crate::report::fingerprint::Run;
-use crate::report::pictures::Format;
 use crate::report::tracer;
 use crate::source::Source;
 use crate::summary::Summary;
@@ -41,12 +40,8 @@ pub struct Arguments {
     /// Of the pictures this kind alone, such as histogram
     #[arg(long, value_name = "NAME", requires = "output", conflicts_with = "compare")]
     plot: Option<String>,
-    /// Width and height of the pictures, mm; texts keep their size (the sheet of all plots has its own)
-    #[arg(long, value_name = "WxH", requires = "output", conflicts_with = "compare", value_parser = size)]
-    size: Option<(f64, f64)>,
-    /// The line above each picture, in place of the operation's; '' for none
-    #[arg(long, value_name = "TEXT", requires = "output", conflicts_with = "compare")]
-    title: Option<String>,
+    #[command(flatten)]
+    picture: PictureOption,
     #[command(flatten)]
     rule: RuleOption,
     #[command(flatten)]
@@ -54,26 +49,6 @@ pub struct Arguments {
     /// As JSON: everything that the page shows
     #[arg(long)]
     json: bool,
-}
-
-/// Millimetres that a picture may be wide or high: below there is no room within the axes.
-const SIZES_MM: std::ops::RangeInclusive<f64> = 40.0..=1000.0;
-
-/// `84x55`: width and height, mm.
-fn size(text: &str) -> Result<(f64, f64), String> {
-    let number = |text: &str| text.parse().ok().filter(|number| SIZES_MM.contains(number));
-    text.split_once('x').and_then(|(width, height)| Some((number(width)?, number(height)?))).ok_or_else(|| {
-        format!("wanted are width and height in mm, {} to {}, as in 84x55", SIZES_MM.start(), SIZES_MM.end())
-    })
-}
-
-impl Arguments {
-    fn format(&self) -> Format {
-        let units = |mm: f64| mm / 25.4 * 96.0;
-        let usual = Format::default();
-        let size = self.size.map_or(usual.size, |(width, height)| (units(width), units(height)));
-        Format { size, title: self.title.clone() }
-    }
 }
 
 /// Where it goes.
@@ -88,6 +63,9 @@ enum Place<'a> {
 /// Shows them.
 pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
     let time = arguments.time.time;
+    if let Some(option) = arguments.picture.given().filter(|_| arguments.compare.is_some()) {
+        bail!("{option} is for the pictures of one run, not for --compare");
+    }
     let place = place(arguments)?;
     match arguments.compare.as_deref() {
         Some([a, b]) => two::run(arguments, [a, b], time, place, output),
@@ -101,8 +79,7 @@ fn place(arguments: &Arguments) -> Result<Place<'_>> {
         return Ok(if arguments.json { Place::Nowhere } else { Place::Terminal });
     };
     if path.extension().is_some_and(|ending| ending == "html") {
-        let of_pictures = [("--size", arguments.size.is_some()), ("--title", arguments.title.is_some())];
-        if let Some((option, _)) = of_pictures.iter().find(|(_, given)| *given) {
+        if let Some(option) = arguments.picture.given() {
             bail!("{option} is for pictures: -o names a folder, not {}", path.display());
         }
         ensure!(arguments.plot.is_none(), "--plot chooses among pictures: -o names a folder, not {}", path.display());

@@ -34,7 +34,13 @@ pub(super) fn run(arguments: &Arguments, time: RunTime, place: Place, output: &m
         }
         Place::Folder(folder) => {
             let only = arguments.plot.as_deref();
-            pictures::write(&report, time, folder, only, &arguments.format())?;
+            pictures::write(
+                &report,
+                time,
+                folder,
+                only,
+                &arguments.picture.format_or(pictures::Format::default().size),
+            )?;
         }
         Place::Terminal => {
             let look = Look::of(output.style);

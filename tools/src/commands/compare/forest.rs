@@ -1,0 +1,229 @@
+//! The forest plot: for each operation how much longer B takes than A, with its interval.
+
+use std::path::Path;
+
+use anyhow::{Result, bail};
+use mpitrace::comparison::stars;
+
+use super::result::Compared;
+use crate::draw::axis::{Axis, Kind};
+use crate::draw::scene::{Anchor, FAINT, GRID, INK, PAPER, Scene, Stroke};
+use crate::draw::{PALETTE, SMALL, circle, pdf, png, svg};
+use crate::report::file;
+use crate::report::pictures::Format;
+use crate::text;
+
+/// The height of a row, and of what stands above and below the rows.
+const ROW: f64 = 20.0;
+const TOP: f64 = 44.0;
+const BOTTOM: f64 = 44.0;
+/// The width of a letter of the operations' names.
+const LETTER: f64 = 6.2;
+/// An interval is shown as far as so many times the largest effect, or this share where effects are small: one that is
+/// wider says that little is known, however wide it is.
+const SHOWN: f64 = 3.0;
+const LEAST_SHOWN: f64 = 0.05;
+
+/// A row: an operation whose effect is known. Shares.
+pub struct Row {
+    name: String,
+    effect: f64,
+    pub interval: Option<[f64; 2]>,
+    /// Whether the test has found a difference.
+    found: bool,
+}
+
+/// The rows of those operations that have an effect, in their order.
+pub fn rows(compared: &[Compared]) -> Vec<Row> {
+    let row = |one: &Compared| {
+        Some(Row {
+            name: text::printable(&one.identity.key()).into_owned(),
+            effect: one.effect().filter(|effect| effect.is_finite())?,
+            interval: one.effect_interval(),
+            found: !stars(one.comparison.p).is_empty(),
+        })
+    };
+    compared.iter().filter_map(row).collect()
+}
+
+/// What is shown: all effects and 0, and the intervals as far as they go.
+fn range(rows: &[Row]) -> (f64, f64) {
+    let largest = rows.iter().map(|row| row.effect.abs()).fold(LEAST_SHOWN / SHOWN, f64::max);
+    let ends = rows.iter().flat_map(|row| row.interval.unwrap_or([row.effect; 2]));
+    let shown = ends.filter(|end| !end.is_nan()).map(|end| end.clamp(-SHOWN * largest, SHOWN * largest));
+    let (low, high) = shown
+        .chain(rows.iter().map(|row| row.effect))
+        .fold((0.0f64, 0.0f64), |(low, high), value| (low.min(value), high.max(value)));
+    let room = 0.04 * (high - low).max(LEAST_SHOWN);
+    (low - room, high + room)
+}
+
+/// How a picture is written, by the ending of its name.
+#[derive(Clone, Copy, Debug)]
+pub enum Written {
+    Svg,
+    Png,
+    Pdf,
+}
+
+impl Written {
+    /// As the name of the file asks for.
+    pub fn by_name(path: &Path) -> Result<Written> {
+        Ok(match path.extension().and_then(|ending| ending.to_str()) {
+            Some("svg") => Written::Svg,
+            Some("png") => Written::Png,
+            Some("pdf") => Written::Pdf,
+            _ => bail!("{}: a forest plot is a picture, whose name ends in .svg, .png or .pdf", path.display()),
+        })
+    }
+}
+
+/// The size of the plot of so many rows, where none was asked for.
+pub fn usual_size(rows: &[Row]) -> (f64, f64) {
+    (Format::default().size.0, TOP + ROW * rows.len() as f64 + BOTTOM)
+}
+
+/// Draws the rows into a file.
+pub fn write(rows: &[Row], format: &Format, path: &Path, written: Written) -> Result<()> {
+    let scene = draw(rows, format);
+    file::whole(path, |file| match written {
+        Written::Svg => Ok(file.write_all(svg::text(&scene).as_bytes())?),
+        Written::Png => png::write(&scene, file),
+        Written::Pdf => pdf::write(&scene, file),
+    })
+}
+
+fn draw(rows: &[Row], format: &Format) -> Scene {
+    let (width, height) = format.size;
+    let title = format.title.clone().unwrap_or_else(|| "B against A, with intervals of 95 %".to_owned());
+    let mut scene = Scene::new(width, height, title.clone());
+    scene.text((8.0, 16.0), Anchor::Start, 12.5, INK, title);
+    // Where the names would leave less than half for the plot they go beyond the edge.
+    let letters = rows.iter().map(|row| row.name.chars().count()).max().unwrap_or(0);
+    let left = (16.0 + LETTER * letters as f64).min(width / 2.0);
+    let (right, bottom) = (width - 16.0, height - BOTTOM);
+    let (low, high) = range(rows);
+    let across = Axis::new((100.0 * low, 100.0 * high), (left, right), Kind::Share, false);
+    for (place, label) in across.ticks((right - left) / 75.0) {
+        scene.line((place, TOP - 14.0), (place, bottom), Stroke::solid(GRID, 0.8));
+        scene.text((place, bottom + 14.0), Anchor::Middle, SMALL, INK, label);
+    }
+    let axis = ((left + right) / 2.0, bottom + 31.0);
+    scene.text(axis, Anchor::Middle, SMALL, FAINT, "B takes less | longer than A, %");
+    let zero = across.place(0.0);
+    scene.line((zero, TOP - 14.0), (zero, bottom), Stroke::solid(FAINT, 1.0));
+    let step = (bottom - TOP) / rows.len().max(1) as f64;
+    for (index, row) in rows.iter().enumerate() {
+        let y = TOP + step * (index as f64 + 0.4);
+        scene.text((left - 8.0, y + 3.8), Anchor::End, SMALL, INK, row.name.as_str());
+        let colour = if row.found { PALETTE[3] } else { FAINT };
+        if let Some([from, to]) = row.interval {
+            let place = |end: f64| across.place(100.0 * end.clamp(low, high));
+            let (first, last) = (place(from), place(to));
+            // An arrow where it goes on, a cap where it ends.
+            let end = |at: f64, is_end: bool, inwards: f64| match is_end {
+                true => format!("M{at:.1} {:.1}v6", y - 3.0),
+                false => {
+                    format!("M{:.1} {:.1}L{at:.1} {y:.1}L{:.1} {:.1}", at + inwards, y - 3.0, at + inwards, y + 3.0)
+                }
+            };
+            let ends = [end(first, from >= low, 4.0), end(last, to <= high, -4.0)].concat();
+            scene.path(
+                format!("M{first:.1} {y:.1}L{last:.1} {y:.1}{ends}"),
+                None,
+                Some(Stroke::solid(colour, 1.5)),
+                None,
+            );
+        }
+        let mark = circle(across.place(100.0 * row.effect), y);
+        scene.path(mark, Some(if row.found { colour } else { PAPER }), Some(Stroke::solid(colour, 1.5)), None);
+    }
+    scene
+}
+
+/// The rows as text, as wide as this: intervals as lines, `o` and, where a difference was found, `*` at the effect.
+pub fn lines(rows: &[Row], width: usize) -> Vec<String> {
+    let longest = rows.iter().map(|row| row.name.chars().count()).max().unwrap_or(0);
+    let columns = width.saturating_sub(longest + 2).max(20);
+    let (low, high) = range(rows);
+    let at =
+        |share: f64| ((share - low) / (high - low) * (columns - 1) as f64).round().clamp(0.0, (columns - 1) as f64);
+    let zero = at(0.0) as usize;
+    let line = |row: &Row| {
+        let mut line = vec![' '; columns];
+        line[zero] = '|';
+        if let Some([from, to]) = row.interval {
+            let (first, last) = (at(from) as usize, at(to) as usize);
+            line[first..=last].fill('-');
+            line[first] = if from < low { '<' } else { '[' };
+            line[last] = if to > high { '>' } else { ']' };
+        }
+        line[at(row.effect) as usize] = if row.found { '*' } else { 'o' };
+        let line: String = line.into_iter().collect();
+        format!("{:longest$}  {}", row.name, line.trim_end())
+    };
+    let ends = [100.0 * low, 0.0, 100.0 * high]
+        .map(|percent| format!("{percent:+.0} %").replace("+0", "0").replace("-0 ", "0 "));
+    let mut scale = vec![' '; columns];
+    let mut write = |from: usize, text: &str| {
+        let from = from.min(columns.saturating_sub(text.chars().count()));
+        scale.iter_mut().skip(from).zip(text.chars()).for_each(|(place, letter)| *place = letter);
+    };
+    write(0, &ends[0]);
+    write(columns, &ends[2]);
+    // 0 only where it does not run into the ends.
+    if zero > ends[0].len() + 1 && zero + ends[2].len() + 3 < columns {
+        write(zero, "0");
+    }
+    let scale = format!("{:longest$}  {}", "", scale.into_iter().collect::<String>());
+    rows.iter().map(line).chain([scale]).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(name: &str, effect: f64, interval: Option<[f64; 2]>, found: bool) -> Row {
+        Row { name: name.to_owned(), effect, interval, found }
+    }
+
+    #[test]
+    fn effects_stand_at_their_places_and_intervals_around_them() {
+        let rows = [
+            row("a", 0.1, Some([0.05, 0.15]), true),
+            row("bcd", -0.05, Some([-4.0, f64::INFINITY]), false),
+            row("e", 0.0, None, false),
+        ];
+        let lines = lines(&rows, 65);
+        assert_eq!(lines.len(), 4);
+        let [a, b, e] = [0, 1, 2].map(|index| &lines[index]);
+        let place = |line: &str, letter: char| line.find(letter).unwrap();
+        assert!(place(a, '[') < place(a, '*') && place(a, '*') < place(a, ']'), "{lines:#?}");
+        assert!(place(a, '|') < place(a, '['), "0 is left of it: {lines:#?}");
+        assert!(b.starts_with("bcd  <") && b.ends_with('>') && b.contains('o'), "{lines:#?}");
+        assert_eq!(place(e, 'o'), place(a, '|'), "no effect is at 0: {lines:#?}");
+        // The widest interval goes on beyond three times the largest effect.
+        assert!(lines[3].contains("-3") && lines[3].contains("+3"), "{lines:#?}");
+        assert!(lines.iter().all(|line| line.chars().count() <= 65), "{lines:#?}");
+    }
+
+    #[test]
+    fn a_picture_has_each_operation_and_marks_those_that_differ() {
+        let rows = [row("MPI_Bcast/8/2/0", 0.2, Some([0.1, 0.3]), true), row("MPI_Barrier/0/2/-", 0.0, None, false)];
+        let format = Format { size: usual_size(&rows), title: Some("A <title>".to_owned()) };
+        let text = svg::text(&draw(&rows, &format));
+        for wanted in ["MPI_Bcast/8/2/0", "MPI_Barrier/0/2/-", "A &lt;title&gt;", "B takes less | longer than A, %"] {
+            assert!(text.contains(wanted), "{wanted}: {text}");
+        }
+        assert_eq!(text.matches(&format!("fill=\"{}\"", "#0072b2")).count(), 1, "one is found: {text}");
+    }
+
+    #[test]
+    fn the_ending_of_the_name_says_how_it_is_written() {
+        for name in ["forest.svg", "forest.png", "forest.pdf"] {
+            assert!(Written::by_name(Path::new(name)).is_ok(), "{name}");
+        }
+        let refused = Written::by_name(Path::new("forest.html")).unwrap_err().to_string();
+        assert_eq!(refused, "forest.html: a forest plot is a picture, whose name ends in .svg, .png or .pdf");
+    }
+}
