@@ -67,11 +67,20 @@ impl<'a> Measured<'a> {
             last_in,
             heat: heat.finish(ranks.have_stamps()),
             clock_error: source.traced().and_then(|traced| clock_error(traced, number)),
-            account: account::of(source, number, rule).map(|account| account.words()).filter(|words| !words.is_empty()),
+            account: words(source, number, rule),
             counters: source.counters(number),
             ranks: ranks.numbers,
         })
     }
+}
+
+/// Where the ranks' time in its calls went, and how much of its run times is the program's own computation.
+fn words(source: &Source, number: usize, rule: Rule) -> Option<String> {
+    let account = account::of(source, number, rule).map(|account| account.words()).filter(|words| !words.is_empty());
+    let own_work = source.own_work(number).filter(|share| *share >= 0.01);
+    let own_work = own_work.map(|share| format!("{:.1} % own work between start and completion", 100.0 * share));
+    let words: Vec<String> = account.into_iter().chain(own_work).collect();
+    (!words.is_empty()).then(|| words.join(", "))
 }
 
 /// For each repetition the index of the rank whose value is greatest; a rank's column is held at a time.

@@ -18,6 +18,7 @@
 mod columns;
 mod description;
 mod members;
+mod requests;
 #[cfg(test)]
 mod tests;
 mod traced;

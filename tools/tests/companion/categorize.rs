@@ -1,6 +1,6 @@
 //! `mpitrace categorize` by the robust method, and the metrics behind both.
 
-use mpitrace::synthetic::SyntheticRank;
+use mpitrace::synthetic::{self, SyntheticRank, SyntheticRequest};
 use serde_json::{Value, json};
 
 use crate::support::{Folder, mpitrace, plain};
@@ -163,4 +163,30 @@ fn options_that_would_change_nothing_are_refused() {
         assert!(ran.stderr.contains(message), "{}", ran.stderr);
         assert_eq!(ran.stderr.lines().count(), 1, "{}", ran.stderr);
     }
+}
+
+/// Ten calls of 2000 ns on two ranks, of which starting takes 50 and waiting 100.
+#[test]
+fn run_times_with_the_program_s_own_work_are_marked() {
+    let folder = Folder::new();
+    let path = folder.path("started.mpitrace");
+    let ranks = [0, 1].map(|number| {
+        let mut rank = SyntheticRank::new(number, 2);
+        let [blocking, started] = ["MPI_Allreduce", "MPI_Iallreduce"].map(|name| rank.operation(name, 0, 8));
+        for i in 1..=10 {
+            rank.call(blocking, 10_000 * i, 10_000 * i + 1000);
+            let request = SyntheticRequest { init: 50, test: 0, wait: 100, tests: 0 };
+            rank.call_with_request(started, 10_000 * i + 2000, 10_000 * i + 4000, request);
+        }
+        rank
+    });
+    synthetic::write(std::path::Path::new(&path), &ranks).unwrap();
+    let all = mpitrace(&["categorize", &path, "--json"]).json();
+    assert_eq!((all[0].get("own_work"), &all[1]["own_work"]), (None, &json!(0.925)), "{all}");
+    let table = mpitrace(&["categorize", &path]).stdout;
+    assert!(table.contains("own work") && table.contains("92.5 %"), "{table}");
+    let page = folder.path("page.html");
+    assert_eq!(mpitrace(&["report", &path, "-o", &page]).code, 0);
+    let page = std::fs::read_to_string(&page).unwrap();
+    assert!(page.contains("92.5 % own work between start and completion"), "the page has it");
 }

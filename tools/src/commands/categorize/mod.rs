@@ -76,7 +76,8 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
         let found =
             rule.apply(&run_times.repetition, &run_times.run_time_ns).with_context(|| format!("operation {number}"))?;
         progress.step();
-        Ok(Categorized::new(&source.operations()[number], &rule, time, run_times, found))
+        let categorized = Categorized::new(&source.operations()[number], &rule, time, run_times, found);
+        Ok(categorized.with_own_work(source.own_work(number)))
     });
     if arguments.json {
         let mut list = JsonList::new(output)?;
@@ -86,18 +87,26 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
     }
     let style = output.style;
     let mut table = shown::table();
-    let mut overlaps = 0;
+    let (mut overlaps, mut own_work) = (0, false);
     let mut listed = None;
     for categorized in each {
         let categorized = categorized?;
         table.row(categorized.cells());
         overlaps += categorized.overlaps();
+        own_work |= categorized.has_own_work();
         listed = arguments.operation.map(|_| categorized);
     }
     drop(progress);
     table.write(output, style)?;
     if overlaps > 0 {
         writeln!(output, "\noverlaps: also matches a lower-priority category (first > warmup > outlier > good)")?;
+    }
+    if own_work {
+        writeln!(
+            output,
+            "\nown work: the part of the run times in which the program itself computed, between start and completion \
+             (mpitrace stats has the overhead)"
+        )?;
     }
     if let Some(categorized) = listed {
         writeln!(output)?;

@@ -34,6 +34,9 @@ pub struct Categorized<'a> {
     overlaps: u64,
     #[serde(flatten)]
     levels: Option<Levels>,
+    /// Of a non-blocking operation: the share of its run times in which the program itself computed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    own_work: Option<f64>,
     repetition: Vec<u64>,
     #[serde(serialize_with = "names")]
     category: Vec<Category>,
@@ -57,6 +60,8 @@ struct Levels {
     level_ns: Vec<f64>,
 }
 
+/// A smaller share of the run times than this is not worth a mark.
+const OWN_WORK_SHOWN: f64 = 0.01;
 /// So many change points are shown in a table.
 const CHANGES_SHOWN: usize = 4;
 
@@ -98,10 +103,21 @@ impl<'a> Categorized<'a> {
             },
             overlaps: categories.overlaps,
             levels,
+            own_work: None,
             repetition: run_times.repetition.into_owned(),
             category: categories.category,
             run_time_ns: run_times.run_time_ns,
         }
+    }
+
+    /// States how much of the run times is the program's own computation, where that is known.
+    pub fn with_own_work(self, own_work: Option<f64>) -> Self {
+        Categorized { own_work, ..self }
+    }
+
+    /// Whether a part of the run times is the program's own computation.
+    pub fn has_own_work(&self) -> bool {
+        self.own_work.is_some_and(|share| share >= OWN_WORK_SHOWN)
     }
 
     /// How many repetitions fit twice.
@@ -146,6 +162,10 @@ impl<'a> Categorized<'a> {
             self.repetitions.to_string(),
             positive(self.incomplete),
             self.median_ns.map(text::time).unwrap_or_default(),
+            self.own_work
+                .filter(|_| self.has_own_work())
+                .map(|share| format!("{:.1} %", 100.0 * share))
+                .unwrap_or_default(),
             text::optional(self.levels.as_ref().map(|levels| levels.class.name())),
             text::optional(self.warmup_end),
             self.levels.as_ref().map(changes).unwrap_or_default(),
@@ -197,6 +217,7 @@ pub fn table() -> Table<'static> {
         number("repetitions"),
         number("incomplete").optional(),
         number("median"),
+        number("own work").optional(),
         text("class").optional(),
         number("end of warm-up").optional(),
         text("changes").optional(),

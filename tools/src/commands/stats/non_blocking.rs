@@ -1,14 +1,14 @@
 //! What a non-blocking operation costs its caller, how much of it was hidden, and how it progressed.
 
 use anyhow::Result;
-use mpitrace::completion_times::{Overheads, Requests, overlap, overlap_of_osu, progress};
+use mpitrace::completion_times::{overlap, overlap_of_osu, progress};
 use mpitrace::run_time::RunTime;
 use mpitrace::statistics::median;
 use mpitrace_functions::blocking_name;
 use serde::Serialize;
 
 use super::selection::Selection;
-use crate::source::{Description, Kind, Source};
+use crate::source::{Description, Source};
 
 /// Medians over the repetitions that count, of each the largest of all ranks; ns.
 #[derive(Debug, Serialize)]
@@ -59,23 +59,7 @@ pub fn of(
     selection: &Selection<'_>,
     work_ns: Option<f64>,
 ) -> Result<Option<NonBlocking>> {
-    let counters = source.counters(number);
-    let column = |name: &str| counters.iter().find(|counter| counter.kind == Kind::Request && counter.name == name);
-    let [Some(init), Some(test), Some(wait), Some(tests)] = ["init", "test", "wait", "tests"].map(column) else {
-        return Ok(None);
-    };
-    let mut overheads = Overheads::default();
-    let ranks = source.ranks(number);
-    for index in 0..ranks.numbers.len() {
-        let columns = [init, test, wait, tests].map(|column| column.values(index));
-        if let [Some(init), Some(test), Some(wait), Some(tests)] = &columns {
-            let total_ns = &ranks.duration_ns(index);
-            overheads.add(Requests { init_ns: init, test_ns: test, wait_ns: wait, tests, total_ns });
-        }
-    }
-    if overheads.overhead_ns.is_empty() {
-        return Ok(None);
-    }
+    let Some(overheads) = source.overheads(number) else { return Ok(None) };
     let only = |column: &[f64]| selection.only(column.to_vec());
     let middle = |column: &[f64]| median(&mut only(column)).filter(|value| value.is_finite());
     let blocking_operation = blocking(source.operations(), number);
