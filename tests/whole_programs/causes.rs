@@ -294,7 +294,10 @@ impl Witness {
             "first" => (self.longest(0), self.off(0) + self.off(1)),
             "touch" => {
                 let touches = |k: usize| self.ranks[1][k].faults > 100.0;
-                (beyond(&mut (1..rows).filter(|&k| touches(k))), beyond(&mut (1..rows).filter(|&k| !touches(k))))
+                let off = |k: usize| self.ranks.iter().map(|rank| rank[k].off_before + rank[k].off_inside).sum::<f64>();
+                let off: f64 = (1..rows).filter(|&k| touches(k)).map(off).sum();
+                let asked = beyond(&mut (1..rows).filter(|&k| touches(k)));
+                (asked - off, off + beyond(&mut (1..rows).filter(|&k| !touches(k))))
             }
             _ => (1.0, 0.0),
         };
@@ -333,7 +336,8 @@ impl Witness {
         match scenario.what {
             // Named are the largest causes: what was interrupted of a late rank's time may be too little for that.
             "stop" => differs(sum(&["interrupted", "migration"], 1), self.waited_for(1, was)),
-            "two" => differs(sum(&["late-rank"], 0), self.waited_for(0, was))
+            // A rank that computes for long may lose its processor, which is a cause of its own.
+            "two" => differs(sum(&["late-rank", "interrupted", "migration"], 0), self.waited_for(0, was))
                 .max(differs(sum(&["interrupted", "migration"], 1), self.waited_for(1, was))),
             _ => differs(sum(&["late-rank", "interrupted", "migration"], 1), self.waited_for(1, was)),
         }

@@ -3,7 +3,7 @@
 use super::attribute::{Key, Table, Tally};
 use super::baseline::Baseline;
 use super::{Cause, Causes, GroupTime, Kind, NAMED, Repetitions, STEADY};
-use crate::diagnosis::{Diagnosis, Group, GroupKind, Quantity};
+use crate::diagnosis::{Diagnosis, Examined, Finding, Group, GroupKind, Quantity};
 
 /// A counter that differs significantly between a group and those that the group is compared with.
 #[derive(Clone, Debug, PartialEq)]
@@ -25,7 +25,7 @@ pub struct Counted {
 impl Counted {
     /// Those of a diagnosis.
     pub fn of(diagnosis: &Diagnosis) -> Vec<Counted> {
-        let of_finding = |finding: &crate::diagnosis::Finding| {
+        let of_finding = |finding: &Finding| {
             let examined = &diagnosis.metrics[finding.metric];
             let separated = examined.separations[finding.group].as_ref()?;
             let name = &examined.metric.name;
@@ -36,10 +36,7 @@ impl Counted {
                 Quantity::Counter | Quantity::Timer | Quantity::Request => Kind::Counter,
                 Quantity::Lateness | Quantity::Disturbed | Quantity::Elapsed | Quantity::Duration => return None,
             };
-            let rank = examined.metric.rank.or(match finding.ranks[..] {
-                [one] => Some(one),
-                _ => None,
-            });
+            let rank = examined.metric.rank.or_else(|| carrier(diagnosis, finding));
             let share = separated.explained.unwrap_or(0.0).clamp(0.0, 1.0);
             Some(Counted { kind, name: name.clone(), rank, group: finding.group, share, p: separated.p_corrected })
         };
@@ -61,6 +58,30 @@ impl Counted {
         }
     }
 }
+
+/// The rank that alone carries a difference of the sum over all ranks: the only one that is named with it; else, where none
+/// is, as its own test has less power than that of the sum, the only one that differs about as clearly.
+fn carrier(diagnosis: &Diagnosis, finding: &Finding) -> Option<u32> {
+    if !finding.ranks.is_empty() {
+        return (finding.ranks.len() == 1).then(|| finding.ranks[0]);
+    }
+    let delta = |examined: &Examined| {
+        examined.separations[finding.group].as_ref().map_or(0.0, |separated| separated.separation.delta.abs())
+    };
+    let sum = &diagnosis.metrics[finding.metric];
+    let of_ranks = diagnosis.metrics.iter().filter(|other| {
+        let (metric, of_sum) = (&other.metric, &sum.metric);
+        metric.rank.is_some() && (&metric.name, metric.quantity) == (&of_sum.name, of_sum.quantity)
+    });
+    let clear: Vec<&Examined> = of_ranks.filter(|other| delta(other) >= delta(sum) / 2.0).collect();
+    match clear[..] {
+        [one] if delta(one) >= CARRIED * delta(sum) => one.metric.rank,
+        _ => None,
+    }
+}
+
+/// A rank whose delta is this share of that of the sum differs as clearly.
+const CARRIED: f64 = 0.95;
 
 fn share(ns: f64, of: f64) -> f64 {
     if of > 0.0 { (ns / of).min(1.0) } else { 0.0 }
