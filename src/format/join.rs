@@ -206,18 +206,19 @@ fn merge(mut own: Stored, mut other: Stored) -> io::Result<Stored> {
 }
 
 impl Stored {
-    /// Reads the frame of a trace. What is no trace is an error of the kind `InvalidData`; so that a link is never
-    /// written through, it is an error too.
+    /// Reads the frame of a trace. What is no trace, or none that a reader takes, is an error of the kind `InvalidData`: a
+    /// process removes its records when they are in a trace. So that a link is never written through, it is an error too.
     fn open(path: &Path) -> io::Result<Stored> {
         let file =
             OpenOptions::new().read(true).write(true).custom_flags(libc::O_NONBLOCK | libc::O_NOFOLLOW).open(path)?;
         let header: FileHeader = read_at(&file, 0)?;
         let known = header.magic == FILE_MAGIC && (OLDEST_VERSION..=PACKED_VERSION).contains(&header.version);
+        let known = known && header.byte_order == BYTE_ORDER_MARK && header.world_size <= MOST_RANKS;
         let known = known && file::checksum(&header) == header.crc;
         // The table is held in memory: a file that is shorter than it says must not have all of that allocated.
         let length = file.metadata()?.len();
         let has_table = file::part_entry_offset(header.parts) <= length;
-        if !known || header.parts > header.world_size.min(MOST_RANKS) || !has_table {
+        if !known || header.parts > header.world_size || !has_table {
             return Err(io::ErrorKind::InvalidData.into());
         }
         let mut parts = vec![PartEntry::default(); header.parts as usize];

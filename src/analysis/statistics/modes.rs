@@ -43,17 +43,20 @@ const LEAST_SHARE: f64 = 0.018;
 const LEAST_COUNT: usize = 5;
 /// A mode lies within so many standard deviations of the narrowest half of all values around its peak, ...
 const COMPACT: f64 = 3.0;
-/// ... for this share of it: outliers that are strewn are none. One of 10 % of the values may be so many times as wide.
+/// ... for this share of it: outliers that are strewn are none. One that holds this share of the values may be so many times
+/// as wide.
 const COMPACT_SHARE: f64 = 0.7;
-const WIDER: f64 = 4.0;
+const WIDE_SHARE: f64 = 0.125;
+const WIDER: f64 = 3.0;
 /// Clusters with nothing between a value and this many times that value are looked at one by one, ...
-const APART: f64 = 2.0;
-/// ... as are those with nothing between a value and this many times it, ...
-const LEAST_APART: f64 = 1.25;
-/// ... where the gap is as wide as so many standard deviations of either cluster, ...
-const GAP: f64 = 5.0;
+const APART: f64 = 1.25;
+/// ... where the gap is as wide as so many standard deviations of either cluster, which outliers that are strewn do not
+/// come to (2.6, of 2.5 to 10 times the usual value), ...
+const GAP: f64 = 4.0;
 /// ... if each holds this share of the values.
 const APART_SHARE: f64 = 0.1;
+/// Of fewer values the shortest half is too short by chance.
+const OWN_COUNT: f64 = 20.0;
 
 /// The modes of a series, by their values; one where the density has a single maximum. `sample` is the same series,
 /// sorted.
@@ -61,13 +64,12 @@ const APART_SHARE: f64 = 0.1;
 /// The density is that of a Gaussian kernel (on the logarithms, where all values are positive: the noise of run times
 /// grows with them) with Silverman's (1986, equation 3.31) bandwidth 0.9 sigma n^(-1/5). Its sigma and its n are
 /// those of the largest mode: the length of its shortest half over 1.349, so that modes far apart do not widen it; at
-/// first that of the shortest fifth of all values. Two maxima are two modes if the
-/// valley between them is below 3/4 of the lower one, by more than sqrt(2 ln n) standard errors. Each holds 1.8 % of
-/// the values and 5 of them, most of them as close together as the values of the narrowest half are (four times as far apart in
-/// a mode of 10 %): what is strewn
-/// further are outliers, and counts to the mode that is nearest. Clusters of at least 10 % of the values with a factor
-/// of 2 or more between them are looked at one by one, and those with a factor of 1.25 between them if that is 5 standard
-/// deviations of either (by their shortest halves, on the logarithms).
+/// first that of the shortest fifth of all values. Two maxima are two modes if the valley between them is below 3/4 of
+/// the lower one, by more than sqrt(2 ln n) standard errors. Each holds 1.8 % of the values and 5 of them, most of them
+/// as close together as the values of the narrowest half are (three times as far apart in a mode of 12.5 %): what is
+/// strewn further are outliers, and counts to the mode that is nearest. Clusters of at least 10 % of the values and
+/// 20 of them are looked at one by one, if nothing lies between them over a factor of 1.25 and 4 standard deviations of either (by
+/// their shortest halves, on the logarithms).
 pub fn modes(values: &[f64], sample: &Sample) -> Vec<Mode> {
     let Some(ranges) = ranges(sample) else { return Vec::new() };
     let ends: Vec<f64> = ranges[..ranges.len() - 1].iter().map(|range| range.end).collect();
@@ -130,10 +132,10 @@ fn ranges(sample: &Sample) -> Option<Vec<Range>> {
 /// Where clusters begin that are so far apart that one says nothing of how wide the other is: a rank that is late in
 /// most repetitions makes these a hundred times as slow, with the noise of the fast ones.
 fn clusters(sorted: &[f64]) -> Vec<usize> {
-    let least = (sorted.len() as f64 * APART_SHARE).max(LEAST_COUNT as f64) as usize;
+    let least = (sorted.len() as f64 * APART_SHARE).max(OWN_COUNT) as usize;
     let mut starts = vec![0];
     let axis = Axis { logarithmic: true };
-    let is_gap = |pair: &[f64]| pair[0] > 0.0 && pair[1] > LEAST_APART * pair[0];
+    let is_gap = |pair: &[f64]| pair[0] > 0.0 && pair[1] > APART * pair[0];
     for (place, pair) in sorted.windows(2).enumerate().filter(|(_, pair)| is_gap(pair)) {
         let (start, next) = (starts[starts.len() - 1], place + 1);
         if next - start < least || sorted.len() - next < least {
@@ -143,7 +145,7 @@ fn clusters(sorted: &[f64]) -> Vec<usize> {
             let [below, above] = [&sorted[start..next], &sorted[next..]].map(|values| axis.spread(values, 2, HALF));
             below.max(above)
         };
-        if pair[1] > APART * pair[0] || (pair[1] / pair[0]).ln() >= GAP * widest() {
+        if (pair[1] / pair[0]).ln() >= GAP * widest() {
             starts.push(next);
         }
     }
@@ -277,7 +279,7 @@ fn ranges_at(sample: &Sample, axis: Axis, bandwidth: f64, spread: f64) -> Option
         let all = count(range.start, range.end);
         let from = sorted.partition_point(|&value| value < range.start);
         let own = || axis.spread(&sorted[from..from + all], 2, HALF).clamp(spread, WIDER * spread);
-        let spread = if all as f64 >= APART_SHARE * sorted.len() as f64 { own() } else { spread };
+        let spread = if all as f64 >= (WIDE_SHARE * sorted.len() as f64).max(OWN_COUNT) { own() } else { spread };
         let [from, to] = [-COMPACT, COMPACT].map(|reach| axis.unscale(axis.scale(range.peak) + reach * spread));
         let near = count(from.max(range.start), to.min(range.end));
         let least = ((sorted.len() as f64 * LEAST_SHARE) as usize).max(LEAST_COUNT);

@@ -264,3 +264,25 @@ fn a_rank_that_is_damaged_in_the_other_trace_is_kept() {
     assert_eq!((joined.path.clone(), joined.parts), (folder.path("a.2.mpitrace"), 2));
     assert_eq!(ranks(&joined.path), [1, 2]);
 }
+
+/// Its segments go when a rank is in a trace, so no reader may refuse the file that it was added to.
+#[test]
+fn a_trace_that_no_reader_takes_is_left_alone() {
+    let folder = Folder::new("refused");
+    let (own, output) = (folder.path(".own.partial"), folder.path("a.mpitrace"));
+    let change = |path: &Path, change: fn(&mut FileHeader)| {
+        let file = OpenOptions::new().read(true).write(true).open(path).unwrap();
+        let mut header: FileHeader = read_at(&file, 0).unwrap();
+        change(&mut header);
+        file::write_checked_header(&file, &header).unwrap();
+    };
+    write(&own, 1, &[2], 100, WORLD);
+    write(&output, 1, &[1], 100, WORLD);
+    change(&output, |header| header.byte_order = header.byte_order.swap_bytes());
+    let before = std::fs::read(&output).unwrap();
+    let joined = publish(&own, &output, "x").unwrap();
+    assert_eq!(joined.path, folder.path("a.2.mpitrace"));
+    assert_eq!(std::fs::read(&output).unwrap(), before);
+    change(&joined.path, |header| header.world_size = MOST_RANKS + 1);
+    assert_eq!(Stored::open(&joined.path).err().map(|error| error.kind()), Some(io::ErrorKind::InvalidData));
+}

@@ -79,11 +79,11 @@ fn part(part: &Part) {
 /// A repetition names records that are there.
 fn records(trace: &Trace, operation: &Operation) {
     for row in 0..operation.repetition.len() {
-        for (&record, &part) in operation.records(row).iter().zip(&operation.parts) {
+        for (record, &part) in operation.records(row).iter().zip(&operation.parts) {
             assert!(record == NO_RECORD || (record as usize) < trace.parts[part].records());
         }
     }
-    assert!(operation.complete_rows().all(|row| !operation.records(row).contains(&NO_RECORD)));
+    assert!(operation.complete_rows().all(|row| operation.records(row).iter().all(|record| record != NO_RECORD)));
 }
 
 fn of_clock(trace: &Trace, operations: &Operations, clock: &Clock) {
