@@ -4,7 +4,8 @@
 //! A program that measures as ReproMPI does (benches/perturbation.c, 2 ranks) runs untraced twice, and traced in several
 //! ways, in turn. Of each run there are the median and the 95th percentile of the run times. A row has the differences to
 //! the first untraced run of the same turn: the median of the turns and its interval of 95 %. The second untraced run
-//! shows what differs without any tracer. `MPICC` and `MPIRUN` name compiler and launcher, with its options, `TURNS` (15)
+//! shows what differs without any tracer, the wrapper written by hand (benches/prototype.c, MPI_Allreduce alone) the
+//! least that a tracer can do. `MPICC` and `MPIRUN` name compiler and launcher, with its options, `TURNS` (15)
 //! how often.
 
 #[allow(dead_code, reason = "the companion is of no interest here")]
@@ -17,14 +18,18 @@ use std::process::Command;
 const SIZES: [&str; 3] = ["8", "1024", "16384"];
 
 /// Name and what is set; untraced without anything.
-const CASES: [(&str, Option<&[&str]>); 6] = [
+const CASES: [(&str, Option<&[&str]>); 7] = [
     ("untraced", None),
     ("untraced again", None),
+    (WRAPPER, None),
     ("traced", Some(&[])),
     ("without interruptions", Some(&["MPITRACE_INTERRUPTIONS=0"])),
     ("1 counter", Some(&["MPITRACE_EVENTS=task-clock"])),
     ("4 counters", Some(&["MPITRACE_EVENTS=task-clock,context-switches,cpu-migrations,page-faults"])),
 ];
+
+/// The case of the wrapper written by hand.
+const WRAPPER: &str = "hand-written wrapper";
 
 /// Of each size: the median and the 95th percentile, ns.
 type Run = [[f64; 2]; SIZES.len()];
@@ -35,11 +40,16 @@ fn main() {
     let scratch = std::env::temp_dir().join(format!("mpitrace-perturbation-{}", std::process::id()));
     std::fs::create_dir_all(&scratch).expect("a temporary folder");
     let (compiler, program) = (variable("MPICC", "mpicc.openmpi"), scratch.join("perturbation"));
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("benches/perturbation.c");
-    let compiled = Command::new(&compiler).args(["-O2", "-o"]).arg(&program).arg(source).status();
-    assert!(compiled.is_ok_and(|status| status.success()), "{compiler} does not compile an MPI program here");
-    let runs: Vec<[Run; CASES.len()]> =
-        (0..turns).map(|_| CASES.map(|(_, settings)| run(&program, settings, &scratch))).collect();
+    let compile = |options: &[&str], source: &str, made: &Path| {
+        let mut command = Command::new(&compiler);
+        command.args(["-O2", "-fPIC"]).args(options).arg("-o").arg(made);
+        command.arg(Path::new(env!("CARGO_MANIFEST_DIR")).join(source));
+        command.status().is_ok_and(|status| status.success())
+    };
+    let compiled = compile(&[], "benches/perturbation.c", &program)
+        && compile(&["-shared"], "benches/prototype.c", &scratch.join("wrapper.so"));
+    assert!(compiled, "{compiler} does not compile an MPI program here");
+    let runs: Vec<[Run; CASES.len()]> = (0..turns).map(|_| CASES.map(|case| run(&program, case, &scratch))).collect();
     show(&compiler, &runs);
     let _ = std::fs::remove_dir_all(&scratch);
 }
@@ -48,11 +58,14 @@ fn variable(name: &str, default: &str) -> String {
     std::env::var(name).unwrap_or_else(|_| default.to_owned())
 }
 
-fn run(program: &Path, settings: Option<&[&str]>, scratch: &Path) -> Run {
+fn run(program: &Path, (name, settings): (&str, Option<&[&str]>), scratch: &Path) -> Run {
     let launcher = variable("MPIRUN", "mpirun.openmpi --allow-run-as-root --oversubscribe --bind-to core -np 2");
     let mut words = launcher.split_whitespace();
     let mut command = Command::new(words.next().expect("a launcher"));
     command.args(words);
+    if name == WRAPPER {
+        command.args(["env", &format!("LD_PRELOAD={}", scratch.join("wrapper.so").display())]);
+    }
     if let Some(settings) = settings {
         command.args(["env", "MPITRACE_VERBOSE=0"]).args(settings);
         command.arg(format!("LD_PRELOAD={}", binaries::tracer().display()));

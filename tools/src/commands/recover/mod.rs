@@ -62,6 +62,11 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
     let leftovers =
         if arguments.list { recover::segments(&folders, owner)? } else { recover::leftovers(&folders, owner)? };
     if leftovers.is_empty() {
+        let living = recover::segments(&folders, owner)?.into_iter().find(|segment| segment.lives);
+        if let Some(Leftover { path, rank, .. }) = living {
+            let (path, pid) = (path.display(), rank.pid);
+            bail!("{path}: process {pid} still runs, and these records are its: recover them when it has ended");
+        }
         let folders = folders.iter().map(|folder| folder.display().to_string()).collect::<Vec<_>>().join(", ");
         bail!(TraceError::NothingLeft { folders });
     }
