@@ -105,10 +105,12 @@ format() {
         cargo fmt --manifest-path python/Cargo.toml --check
 }
 
-# The whole programs are named each time: plain `cargo test` runs what needs no MPI.
+# The whole programs are named each time: plain `cargo test` runs what needs no MPI. What the fuzz targets share is
+# checked here too: they themselves are built for the second tier.
 clippy() {
     cargo clippy --workspace --all-targets --profile $profile -- -D warnings &&
-        cargo clippy --test whole_programs --profile $profile -- -D warnings
+        cargo clippy --test whole_programs --profile $profile -- -D warnings &&
+        cargo check --lib --manifest-path tests/fuzz/Cargo.toml --target-dir "$target/fuzz"
 }
 
 all_tests() { cargo test --profile $profile --workspace && whole_programs $tier; }
