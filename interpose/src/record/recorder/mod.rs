@@ -86,7 +86,7 @@ fn begin<F: FnOnce() -> c_int, R>(
 /// Forwards a blocking collective, and records it. `message` describes the call; it may be called twice. `plain`:
 /// [`mode::is_plain`].
 ///
-/// Most calls are recorded in a chunk that has room, of an operation that the thread called lately (mostly the last one),
+/// Most calls are like the one before: recorded in a chunk that has room, of the operation that the thread called last,
 /// with nothing else to do. These have a way of their own, on which all stays in registers. What `message` and `forward`
 /// were made of is copied for the other way only where that is taken.
 #[inline(always)]
@@ -103,11 +103,11 @@ where
         if thread.guard() == 0
             && let call = message(thread)
             && call.known
-            && let Some(found) = thread.cached_again(&call.key).or_else(|| thread.cached(&call.key))
+            && let Some(found) = thread.cached_again(&call.key)
             && let position = found.communicator.calls()
             && position + 1 < found.communicator.sync_at()
         {
-            return collective_again(thread, found, position, &forward);
+            return collective_again(thread, found, position, thread::frame(), &forward);
         }
         if thread::frame() < thread.guard() {
             return forward();
@@ -129,13 +129,19 @@ where
 /// Forwards and records a blocking collective that is like the one before. `found` is in the thread's cache, which
 /// changes only when the thread makes another call: those that are nested in this one are only forwarded.
 #[inline(always)]
-fn collective_again(thread: ThreadRef, found: &Found, position: u64, forward: &impl Fn() -> c_int) -> c_int {
+fn collective_again(
+    thread: ThreadRef,
+    found: &Found,
+    position: u64,
+    here: usize,
+    forward: &impl Fn() -> c_int,
+) -> c_int {
     found.communicator.set_calls(position + 1);
     let repetition = found.operation.calls();
     found.operation.set_calls(repetition + 1);
     let record = thread.next_record();
     thread.describe(record, position, repetition, found.number);
-    thread.set_guard(thread::frame());
+    thread.set_guard(here);
     // The entry makes the record count, so it comes after the rest: a kill in between leaves no half record.
     compiler_fence(Ordering::Release);
     let enter = thread.enter(record, processor::ticks_in_order);
@@ -177,14 +183,28 @@ fn paused_again(message: impl Fn(ThreadRef) -> Call, forward: &impl Fn() -> c_in
 /// Stands where the communicator's handle is not at hand: no variable is bound to it.
 const NO_COMMUNICATOR: usize = 0;
 
-/// Forwards a blocking collective of any kind, from a wrapper that stands at `here`.
+/// Forwards a blocking collective of any kind, from a wrapper that stands at `here`. One that differs from those that are
+/// like the one before in nothing but its operation, which the thread called lately, is recorded as they are.
 #[cold]
 #[inline(never)]
 fn collective_of_any_kind<M, F>(here: usize, message: M, forward: F) -> c_int
 where
     M: Fn(ThreadRef) -> Call,
-    F: FnOnce() -> c_int,
+    F: Fn() -> c_int,
 {
+    if mode::is_plain()
+        && let Some(thread) = thread::current()
+        && thread.attention() == 0
+        && !thread.is_full()
+        && thread.guard() == 0
+        && let call = message(thread)
+        && call.known
+        && let Some(found) = thread.cached(&call.key)
+        && let position = found.communicator.calls()
+        && position + 1 < found.communicator.sync_at()
+    {
+        return collective_again(thread, found, position, here, &forward);
+    }
     let recorded = |thread: ThreadRef, call: &Call, found: Found, record: Record, forward: _| {
         let enter = thread.enter(record, ticks::now);
         let result = uncaught(thread, found, forward);
