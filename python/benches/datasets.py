@@ -66,12 +66,12 @@ def account(connection):
 def spark_session():
     from pyspark.sql import SparkSession
 
+    os.environ["PYSPARK_PYTHON"] = sys.executable
     builder = SparkSession.builder.master("local-cluster[2,1,3072]").appName("mpitrace")
     settings = {
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.driver.host": "127.0.0.1",
         "spark.executor.memory": "3g",
-        "spark.pyspark.python": sys.executable,
         "spark.sql.shuffle.partitions": "8",
         "spark.ui.enabled": "false",
     }

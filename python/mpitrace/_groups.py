@@ -14,7 +14,7 @@ CATEGORIES = pyarrow.array(["first", "warmup", "outlier", "good"])
 KEYS = ("run", "operation", "rank")
 
 
-def categorize_group(table: pyarrow.Table, method: str = "robust") -> pyarrow.Table:
+def categorize_group(table: pyarrow.Table, *, method: str = "robust") -> pyarrow.Table:
     """Adds the column ``category`` to the run times of one operation of one run.
 
     For engines that divide a dataset of several runs into groups, such as Spark::

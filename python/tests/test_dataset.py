@@ -74,6 +74,7 @@ def test_groups_that_cannot_be_categorized_are_refused():
         mpitrace.categorize_group(twice)
     for method in ("robust", "roth"):
         with pytest.raises(mpitrace.TraceError, match="a run time is missing"):
-            mpitrace.categorize_group(pyarrow.table({"repetition": [3, 4], "run_time_ns": [1.0, None]}), method)
+            missing = pyarrow.table({"repetition": [3, 4], "run_time_ns": [1.0, None]})
+            mpitrace.categorize_group(missing, method=method)
     with pytest.raises(KeyError):
         mpitrace.categorize_group(pyarrow.table({"repetition": [1]}))

@@ -1,5 +1,6 @@
 """A dataset of several runs, read by Spark on two workers, gives what the companion gives."""
 
+import os
 import sys
 
 import mpitrace
@@ -20,10 +21,11 @@ def spark():
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.driver.host": "127.0.0.1",
         "spark.executor.memory": "1g",
-        "spark.pyspark.python": sys.executable,
         "spark.sql.shuffle.partitions": "4",
         "spark.ui.enabled": "false",
     }
+    # The workers' interpreter; else it is the first python3 on the path.
+    os.environ["PYSPARK_PYTHON"] = sys.executable
     # Two workers, each a process with one core and 1024 MiB.
     builder = SparkSession.builder.master("local-cluster[2,1,1024]").appName("mpitrace")
     for name, value in settings.items():
