@@ -58,7 +58,7 @@ glibc() {
     GLIBC=$oldest MATURIN_PEP517_ARGS="--profile $profile" \
         "$folder/bin/python" -m pip wheel -q --no-deps --wheel-dir "$folder" ./python >"$work/pip.log" 2>&1 ||
         fail "$(tail -n 30 "$work/pip.log")"
-    has "the tag of the wheel" "$(echo "$folder"/mpitrace-*.whl)" "-manylinux_2_17_"
+    has "the tag of the wheel" "$(echo "$folder"/mpitrace-*.whl)" "manylinux_2_17_"
     "$folder/bin/python" -m pip install -q "$folder"/mpitrace-*.whl >"$work/pip.log" 2>&1 ||
         fail "$(tail -n 30 "$work/pip.log")"
     for file in "$folder"/bin/mpitrace "$folder"/lib/mpitrace/*.so "$folder"/lib/*/site-packages/mpitrace/*.so; do
