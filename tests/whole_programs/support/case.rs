@@ -7,7 +7,6 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::thread::sleep;
 use std::time::Duration;
 
 /// No launch of a test takes longer, unless the test says so; most take less than two seconds.
