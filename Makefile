@@ -1,6 +1,6 @@
 # The chores of this repository, all of them; each is a script or a cargo command that can be called without make as well.
 
-.PHONY: help build install deb wheel dist test test-all test-one soak bench format lint docs book functions gallery libraries first-run
+.PHONY: help build install deb wheel dist spack test test-all test-one soak bench format lint docs book functions gallery libraries first-run
 
 help: # This list
 	@sed -n 's/^\([a-z-]*\):.* # /\1\t/p' Makefile | expand -t 12
@@ -14,11 +14,14 @@ install: # Installs the build: make install PREFIX=/opt/mpitrace DESTDIR=
 deb: # A Debian package of the build, in target/packages
 	packaging/deb.sh
 
-wheel: # A Python wheel with the package, mpitrace and libmpitrace.so, in target/packages; needs pip
-	python3 -m pip wheel --no-deps --wheel-dir target/packages ./python
+wheel: # A Python wheel with the package, mpitrace and libmpitrace.so, in target/packages; GLIBC=2.17: for older systems
+	GLIBC="$(GLIBC)" python3 -m pip wheel --no-deps --wheel-dir "$(or $(CARGO_TARGET_DIR),target)/packages" ./python
 
 dist: # An archive of the sources with all dependencies, in target/packages
 	packaging/dist.sh
+
+spack: # A Spack repository with the recipe for that archive, in target/packages/spack; URL=: where it will be
+	URL="$(URL)" packaging/spack.sh
 
 test: # The first tier of the tests, with its own set-up: what CI runs
 	tests/run.sh

@@ -6,8 +6,11 @@ cd "$(dirname "$0")/.."
 . LD_PRELOAD-examples/settings
 target=${CARGO_TARGET_DIR:-target}
 
-# Without the exports to Parquet and Arrow, which are most of a build: `cargo build --release --workspace` has them.
-cargo build --release -p mpitrace-interpose -p mpitrace-tools --no-default-features
+# Without the exports to Parquet and Arrow, which are most of a build: `cargo build --release --workspace` has them. Where
+# that was done before, they stay.
+features=(--no-default-features)
+if compgen -G "$target/release/deps/libparquet-*.rlib" >/dev/null; then features=(); fi
+cargo build --release -p mpitrace-interpose -p mpitrace-tools "${features[@]}"
 
 if command -v mpicc >/dev/null && command -v mpirun >/dev/null; then
     compile() { mpicc "$@"; }

@@ -1,14 +1,18 @@
 #!/bin/bash
 # Installs mpitrace in each of the ways that there are, into an empty place, and uses it there. See docs/tests.md.
 #
-#   tests/packages.sh [install] [deb] [dist] [python] [r]   all of them without a name
+#   tests/packages.sh [CHECK...]   without a name: all but glibc and release, which build all crates once more
 #
 #   install   make install: pkg-config and CMake compile a C program, the module files load
 #   deb       the Debian package: lintian, and a system without Rust
 #   dist      the archive of the sources: all dependencies of both workspaces are in it
 #   python    the wheel: the package in a virtual environment, its types, its numbers beside those of the companion, the
 #             notebook
+#   glibc     the wheel for glibc 2.17, linked by zig: what it needs, and a trace by its library
+#   datasets  Spark on two workers finds in a dataset what the companion finds in the traces
 #   r         R reads an export
+#   spack     the recipe; it is installed where SPACK names a Spack
+#   release   the release script in a clone with a tag; nothing is published
 #
 # With PROFILE=checked they take what the tests have built, else the release.
 set -euo pipefail
@@ -16,13 +20,15 @@ cd "$(dirname "$0")/.."
 exec </dev/null
 
 checks=("$@")
-[ $# -gt 0 ] || checks=(install deb dist python r)
+[ $# -gt 0 ] || checks=(install deb dist python datasets r spack)
 target=${CARGO_TARGET_DIR:-target}
 mkdir -p "$target/packages"
 target=$(cd "$target" && pwd)
 profile=${PROFILE:-release}
 built=$target/$profile
 work=$target/packages/tests
+venv=$work/venv
+traces=$work/traces
 version=$(sed -n '/^\[workspace.package\]/,/^$/s/^version = "\(.*\)"$/\1/p' Cargo.toml)
 passed=0
 
@@ -46,6 +52,15 @@ is() {
 has() {
     case $2 in *"$3"*) ;; *) fail "$1: no '$3' in '$2'" ;; esac
     passed=$((passed + 1))
+}
+
+# refuses CODE PART COMMAND...: the command ends with this code and says this.
+refuses() {
+    local code=$1 part=$2 found=0 text
+    shift 2
+    text=$("$@" 2>&1) || found=$?
+    is "exit code of $*" "$code" "$found"
+    has "what $* says" "$text" "$part"
 }
 
 # debian PACKAGE...: installs them where they are missing; false where that cannot be done.
@@ -159,13 +174,16 @@ modules() {
     if debian environment-modules && modulecmd=$(dpkg -L environment-modules | grep -m 1 '/modulecmd.tcl$'); then
         found=$(MODULEPATH=$folder/tcl "$modulecmd" bash load mpitrace 2>&1)
         has "the module file in Tcl" "$found" "PATH=$prefix/bin:"
+        has "the library in it" "$found" "TRACER=$prefix/lib/mpitrace/libmpitrace.so"
     else
         skip "module file in Tcl" "no environment-modules"
     fi
     if debian lua5.3 lua-posix lua-filesystem lua-json lua-term &&
         (cd "$work" && apt-get download lmod >/dev/null 2>&1) && dpkg -x "$work"/lmod_*.deb "$work/lmod"; then
         lmod=$(find "$work/lmod" -path '*libexec/lmod' | head -n 1)
-        has "the module file in Lua" "$(lmod_load "$lmod" "$folder/lua")" "PATH=$prefix/bin:"
+        found=$(lmod_load "$lmod" "$folder/lua")
+        has "the module file in Lua" "$found" "PATH=$prefix/bin:"
+        has "the library in it" "$(tr -d '"' <<<"$found")" "TRACER=$prefix/lib/mpitrace/libmpitrace.so"
     else
         skip "module file in Lua" "no Lmod"
     fi
@@ -227,60 +245,6 @@ deb() {
     is "nothing is left" "" "$(find "$chroot/usr" "$chroot/etc" -name '*mpitrace*')"
 }
 
-# Cargo finds every package of both workspaces, with a home of its own and without a network, and builds one crate.
-dist() {
-    local archive folder=$work/mpitrace-$version manifest
-    archive=$(packaging/dist.sh)
-    tar -x -C "$work" -f "$archive"
-    for manifest in Cargo.toml python/Cargo.toml; do
-        (cd "$folder" && CARGO_HOME=$work/cargo cargo metadata --frozen --format-version 1 --manifest-path $manifest) \
-            >"$work/metadata.json" || fail "$manifest lacks packages"
-        passed=$((passed + 1))
-    done
-    (cd "$folder" && CARGO_HOME=$work/cargo CARGO_TARGET_DIR=$work/dist cargo check -q --frozen -p mpitrace-format)
-    passed=$((passed + 1))
-}
-
-python() {
-    if ! python3 -m venv --help >/dev/null 2>&1; then
-        skip python "no python3 with its venv module"
-        return
-    fi
-    local venv=$work/venv programs=$work/programs
-    python3 -m venv "$venv"
-    cargo fmt --manifest-path python/Cargo.toml --check
-    CARGO_TARGET_DIR=$target/python cargo clippy --manifest-path python/Cargo.toml --profile "$profile" -- -D warnings
-    export PIP_DISABLE_PIP_VERSION_CHECK=1
-    MATURIN_PEP517_ARGS="--profile $profile" "$venv/bin/python" -m pip install -q './python[test]' >"$work/pip.log" 2>&1 ||
-        fail "$(tail -n 30 "$work/pip.log")"
-    (cd python && "$venv/bin/mypy" --no-error-summary --cache-dir "$work/mypy" -p mpitrace)
-    # A real trace, made by what the wheel has installed, where there is an MPI library; and one that was never run.
-    mkdir -p "$programs"
-    # shellcheck source=/dev/null
-    (
-        . LD_PRELOAD-examples/settings
-        mpicc -O1 -o "$programs/program" LD_PRELOAD-examples/repetitions.c
-        "$venv/bin/mpitrace" run -o "$programs/real.mpitrace" -e messages -- mpirun -np 2 "$programs/program"
-    ) >"$work/run.log" 2>&1 || skip "a real trace" "no MPI library"
-    cargo run -q --profile "$profile" -p mpitrace-tools --example synthetic -- 4 20000 "$programs/synthetic.mpitrace"
-    cp -r python/tests "$work/python-tests"
-    (cd "$work/python-tests" && "$venv/bin/python" -m pytest -q -p no:cacheprovider --traces "$programs" .)
-    # The notebook, by a real trace where there is one.
-    mkdir -p "$work/notebook"
-    cp python/trace.ipynb "$work/notebook"
-    cp "$programs/real.mpitrace" "$work/notebook/app.mpitrace" 2>/dev/null ||
-        cp "$programs/synthetic.mpitrace" "$work/notebook/app.mpitrace"
-    "$venv/bin/python" -m pip install -q nbclient ipykernel matplotlib >"$work/pip.log" 2>&1 ||
-        fail "$(tail -n 30 "$work/pip.log")"
-    (cd "$work/notebook" && PATH=$venv/bin:$PATH "$venv/bin/python" -c '
-import nbclient, nbformat
-notebook = nbclient.execute(nbformat.read("trace.ipynb", 4), kernel_name="python3")
-outputs = [output for cell in notebook.cells if cell.cell_type == "code" for output in cell.outputs]
-assert sum("image/png" in output.get("data", {}) for output in outputs) == 2, outputs
-') || fail "the notebook does not run"
-    passed=$((passed + 1))
-}
-
 # R reads the csv, and finds the median that the companion prints.
 r() {
     debian r-base-core || {
@@ -299,9 +263,14 @@ times <- subset(calls, metric == "runtime")
 cat(sprintf("%.6f", median(tapply(times$value, times$repetition, max))))' "$work/r.csv.gz")"
 }
 
+# shellcheck source=tests/packages/wheel.sh
+. tests/packages/wheel.sh
+# shellcheck source=tests/packages/sources.sh
+. tests/packages/sources.sh
+
 for check in "${checks[@]}"; do
     case $check in
-        install | deb | dist | python | r) ;;
+        install | deb | dist | python | glibc | datasets | r | spack | release) ;;
         *)
             sed -n '2,/^set/{/^#/s/^# \{0,1\}//p}' "$0" >&2
             exit 2

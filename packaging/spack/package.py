@@ -1,6 +1,7 @@
-"""A Spack recipe for mpitrace: put it into packages/mpitrace/ of a repository of yours (`spack repo create`).
+"""The template of a Spack recipe: `make spack` fills it in, and lays it out as a Spack repository in target/packages/spack.
 
-It depends on no MPI: one build serves all MPI libraries. `git` is the address of your clone.
+It depends on no MPI: one build serves all MPI libraries. The sources are the archive of `make dist`, which holds all
+dependencies: no address of the project is public yet. Serve the archive, and give its address as URL.
 """
 
 from spack.package import *
@@ -9,11 +10,11 @@ from spack.package import *
 class Mpitrace(Package):
     """Traces every collective call of an unmodified MPI program, and says where the ranks' time went."""
 
-    git = "https://example.org/mpitrace.git"
+    url = "@URL@"
 
     license("MIT OR Apache-2.0")
 
-    version("main", branch="main")
+    version("@VERSION@", sha256="@SHA256@")
 
     depends_on("c", type="build")
     depends_on("gmake", type="build")
@@ -24,7 +25,7 @@ class Mpitrace(Package):
 
     def install(self, spec, prefix):
         cargo = which("cargo", required=True)
-        cargo("build", "--release", "--workspace", "--locked", "--jobs", str(make_jobs))
+        cargo("build", "--release", "--workspace", "--frozen", "--jobs", str(make_jobs))
         make("install", f"PREFIX={prefix}")
 
     def setup_run_environment(self, env):

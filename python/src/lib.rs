@@ -9,10 +9,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::{RecordBatch, RecordBatchIterator, RecordBatchReader};
+use mpitrace_tools::tables::groups::{self, CallColumns};
 use mpitrace_tools::tables::{self, Opened};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::PyCapsule;
+use pyo3::types::{PyBytes, PyCapsule};
 
 pyo3::create_exception!(
     _mpitrace,
@@ -96,18 +97,37 @@ impl Stream {
     }
 }
 
-/// The categories of any numbers, as JSON: of these repetitions, or of those from the first on.
+/// The categories of any numbers, as JSON.
 #[pyfunction]
-#[pyo3(signature = (numbers, first_repetition, method, repetitions=None))]
-fn categorize(
-    py: Python<'_>,
-    numbers: Vec<f64>,
-    first_repetition: u64,
+fn categorize(py: Python<'_>, numbers: Vec<f64>, first_repetition: u64, method: &str) -> PyResult<String> {
+    py.detach(|| tables::categorize(&numbers, first_repetition, method)).map_err(raised)
+}
+
+/// The categories of the repetitions with these numbers, one byte each.
+#[pyfunction]
+fn categorize_group<'py>(
+    py: Python<'py>,
+    repetition: &[u8],
+    run_time_ns: &[u8],
     method: &str,
-    repetitions: Option<Vec<u64>>,
+) -> PyResult<Bound<'py, PyBytes>> {
+    let found = py.detach(|| groups::categories(repetition, run_time_ns, method)).map_err(raised)?;
+    Ok(PyBytes::new(py, &found))
+}
+
+/// The account of the calls of one rank in one operation, as JSON.
+#[pyfunction]
+fn account_group(
+    py: Python<'_>,
+    run_time_ns: &[u8],
+    waiting_ns: &[u8],
+    interrupted_ns: &[u8],
+    interrupted_most_ns: &[u8],
+    perturbed: &[u8],
+    category: &[u8],
 ) -> PyResult<String> {
-    let from_first = || (first_repetition..).take(numbers.len()).collect();
-    py.detach(|| tables::categorize(&numbers, &repetitions.unwrap_or_else(from_first), method)).map_err(raised)
+    let columns = CallColumns { run_time_ns, waiting_ns, interrupted_ns, interrupted_most_ns, perturbed, category };
+    py.detach(|| groups::account(&columns)).map_err(raised)
 }
 
 /// A stream of one batch.
@@ -131,6 +151,8 @@ fn _mpitrace(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Trace>()?;
     module.add_class::<Stream>()?;
     module.add_function(wrap_pyfunction!(categorize, module)?)?;
+    module.add_function(wrap_pyfunction!(categorize_group, module)?)?;
+    module.add_function(wrap_pyfunction!(account_group, module)?)?;
     module.add("TraceError", module.py().get_type::<TraceError>())?;
     module.add("__version__", env!("CARGO_PKG_VERSION"))
 }

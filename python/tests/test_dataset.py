@@ -1,7 +1,5 @@
 """A dataset of several runs, read by DuckDB, gives what the companion gives."""
 
-import subprocess
-
 import duckdb
 import mpitrace
 import pyarrow
@@ -15,12 +13,14 @@ RUN_TIMES = """
 
 
 @pytest.fixture(scope="session")
-def run_times(path, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("dataset")
-    for run in ("one", "two"):
-        options = ["--format", "parquet", "--rank-block", "1", "--dataset", run, "-o", folder]
-        subprocess.run([mpitrace.program(), "export", path, *options], check=True)
-    return duckdb.sql(RUN_TIMES.format(folder=folder)).to_arrow_table()
+def run_times(dataset):
+    return duckdb.sql(RUN_TIMES.format(folder=dataset)).to_arrow_table()
+
+
+@pytest.fixture(scope="session")
+def calls(dataset):
+    files = f"{dataset}/operation=*/run=*/ranks=*/*.parquet"
+    return duckdb.sql(f"FROM read_parquet('{files}', hive_partitioning = true)").to_arrow_table()
 
 
 def test_medians_are_those_of_categorize(run_times, companion, path):
@@ -44,9 +44,37 @@ def test_categories_of_groups_are_those_of_categorize(run_times, companion, path
         assert found["category"].to_pylist() == of["category"]
 
 
+def test_the_account_of_groups_is_that_of_the_trace(calls, trace):
+    expected = {(row["operation"], row["rank"]): row for row in trace.account().to_pylist()}
+    assert expected
+    for (operation, rank), of_trace in expected.items():
+        query = f"FROM calls WHERE run = 'one' AND operation = {operation} AND rank = {rank} ORDER BY random()"
+        [found] = mpitrace.account_group(duckdb.sql(query).to_arrow_table()).to_pylist()
+        assert found.pop("run") == "one"
+        assert found == {name: value for name, value in of_trace.items() if name != "caused_ns"}
+        caused = duckdb.sql(f"""
+            SELECT coalesce(sum(waiting_ns), 0) FROM calls
+            WHERE run = 'one' AND operation = {operation} AND waited_for = {rank} AND category IS NOT NULL
+        """).fetchall()
+        assert caused[0][0] == pytest.approx(of_trace["caused_ns"], rel=1e-9)
+
+
+def test_an_operation_without_a_complete_repetition_has_no_account(calls):
+    without = calls.slice(0, 3).set_column(
+        calls.column_names.index("category"), "category", pyarrow.nulls(3, pyarrow.string())
+    )
+    found = mpitrace.account_group(without)
+    assert found.num_rows == 0
+    assert found.schema == mpitrace.account_group(calls.slice(0, 1)).schema
+
+
 def test_groups_that_cannot_be_categorized_are_refused():
     twice = pyarrow.table({"repetition": [3, 3], "run_time_ns": [1.0, 2.0]})
     with pytest.raises(mpitrace.TraceError, match="not in ascending order"):
         mpitrace.categorize_group(twice)
+    for method in ("robust", "roth"):
+        with pytest.raises(mpitrace.TraceError, match="a run time is missing"):
+            missing = pyarrow.table({"repetition": [3, 4], "run_time_ns": [1.0, None]})
+            mpitrace.categorize_group(missing, method=method)
     with pytest.raises(KeyError):
         mpitrace.categorize_group(pyarrow.table({"repetition": [1]}))

@@ -19,8 +19,12 @@ pub struct CallAccount {
     /// Waiting for a rank that had not entered the call yet, ns. Known in complete repetitions, of functions of which it
     /// is known which ranks wait for which.
     pub waiting_ns: Option<f64>,
+    /// The world rank that was waited for; `None`: there was no waiting, or it is not known.
+    pub waited_for: Option<u32>,
     /// Off the processor in the call, beside the waiting: the least that it can have been, ns.
     pub interrupted_ns: Option<f64>,
+    /// The most that it can have been, ns.
+    pub interrupted_most_ns: Option<f64>,
     /// How often the thread was interrupted in the call.
     pub interruptions: Option<u64>,
     /// The processor on which the call returned.
@@ -75,10 +79,15 @@ impl<'a> CallAccounts<'a> {
         if self.trace.parts[part].exit()[record as usize] == 0 {
             return CallAccount { interruptions, cpu, ..CallAccount::default() };
         }
-        let waiting_ns = waits.waiting(at, row, record);
+        let waiting = waits.waiting(at, row, record);
+        let waiting_ns = waiting.map(|(wait, _)| wait);
+        let late = waiting.filter(|(wait, _)| *wait > 0.0);
+        let waited_for = late.map(|(_, other)| self.trace.parts[waits.members[other].index].rank());
         let parts = Parts::of_call(member.call(record).run_time, waiting_ns, off);
-        let interrupted_ns = Some(parts.interrupted).filter(|_| matches!(off, OffProcessor::Known(..)));
-        CallAccount { waiting_ns, interrupted_ns, interruptions, cpu }
+        let is_known = matches!(off, OffProcessor::Known(..));
+        let interrupted_ns = Some(parts.interrupted).filter(|_| is_known);
+        let interrupted_most_ns = Some(parts.interrupted_most).filter(|_| is_known);
+        CallAccount { waiting_ns, waited_for, interrupted_ns, interrupted_most_ns, interruptions, cpu }
     }
 }
 
@@ -115,20 +124,21 @@ impl<'a> Waits<'a> {
         waits
     }
 
-    /// What this member waited in the call with this record, ns; `None`: not known.
-    fn waiting(&self, at: usize, row: usize, record: u32) -> Option<f64> {
+    /// What this member waited in the call with this record, ns, and for which member; `None`: not known.
+    fn waiting(&self, at: usize, row: usize, record: u32) -> Option<(f64, usize)> {
         let order = self.order?;
         let place = row * self.per_row + if self.per_row == 1 { 0 } else { at };
         let &(other, entry) = self.awaited.get(place)?;
-        let awaited = self.members.get(other as usize)?;
+        let other = other as usize;
+        let awaited = self.members.get(other)?;
         let waits = match order {
             Order::AtRoot(root) => at == root,
-            _ => at != other as usize,
+            _ => at != other,
         };
         let member = &self.members[at];
         let wait =
             if waits { order.wait(&member.call(record), entry, member.error_ns + awaited.error_ns) } else { 0.0 };
-        Some(wait)
+        Some((wait, other))
     }
 }
 

@@ -5,6 +5,7 @@
 //! processor, or computed (or was in other MPI calls) for longer.
 
 mod calls;
+mod exported;
 mod late;
 mod losses;
 pub(crate) mod member;
@@ -17,6 +18,7 @@ pub(crate) mod waits;
 pub(crate) mod walk;
 
 pub use calls::{CallAccount, CallAccounts};
+pub use exported::{ExportedCall, of_exported};
 pub use late::Late;
 pub use losses::{Because, Kind, Loss};
 pub use operation::{Excess, OperationAccount};

@@ -132,7 +132,7 @@ impl Piece {
 }
 
 /// The median of the good repetitions, of all where none is good; ns.
-fn usual(rest: &[f32], category: &[Category]) -> f32 {
+pub(super) fn usual(rest: &[f32], category: &[Category]) -> f32 {
     let good = rest.iter().zip(category).filter(|(_, category)| **category == Category::Good);
     let mut values: Vec<f64> = good.map(|(&rest, _)| rest.into()).collect();
     if values.is_empty() {

@@ -48,16 +48,23 @@ impl Parts {
             OffProcessor::Unknown => (0.0, run_time, run_time),
         };
         let interrupted = least.min(run_time - waits);
+        Parts { interrupted_most: most.max(interrupted), untimed, ..Parts::split(run_time, waiting, interrupted) }
+    }
+
+    /// The parts of one call of which the least time off the processor beside the waiting is known already, as exports
+    /// have it; `interrupted_most` is that, too, and no time is `untimed`.
+    pub(super) fn split(run_time: f64, waiting: Option<f64>, interrupted: f64) -> Parts {
+        let waits = waiting.unwrap_or(0.0).clamp(0.0, run_time);
         let communication = run_time - waits - interrupted;
         Parts {
             run_time,
             waiting: waits,
             interrupted,
-            interrupted_most: most.max(interrupted),
+            interrupted_most: interrupted,
             perturbed: 0.0,
             communication,
             unsplit: if waiting.is_none() { communication } else { 0.0 },
-            untimed,
+            untimed: 0.0,
         }
     }
 

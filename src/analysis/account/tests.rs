@@ -241,16 +241,18 @@ fn each_call_has_its_account() {
     let (operations, clock) = (Operations::of(&trace), Clock::of(&trace));
     let accounts = CallAccounts::of(&trace, &clock, &operations);
     let reduce = |part, record, row| accounts.of_call(0, row, part, record);
-    let account = |waiting: f64, interrupted: f64, interruptions, cpu| CallAccount {
+    let account = |waiting: f64, waited_for, interrupted: [f64; 2], interruptions, cpu| CallAccount {
         waiting_ns: Some(waiting),
-        interrupted_ns: Some(interrupted),
+        waited_for,
+        interrupted_ns: Some(interrupted[0]),
+        interrupted_most_ns: Some(interrupted[1]),
         interruptions: Some(interruptions),
         cpu,
     };
-    assert_eq!(reduce(0, 0, 0), account(200.0, 0.0, 0, Some(4)));
+    assert_eq!(reduce(0, 0, 0), account(200.0, Some(2), [0.0; 2], 0, Some(4)));
     // Of the 250 ns 100 may have been yielded while it waited.
-    assert_eq!(reduce(1, 0, 0), account(100.0, 150.0, 2, Some(7)));
-    assert_eq!(reduce(2, 0, 0), account(0.0, 0.0, 0, None), "a migration may have found no room");
+    assert_eq!(reduce(1, 0, 0), account(100.0, Some(2), [150.0, 250.0], 2, Some(7)));
+    assert_eq!(reduce(2, 0, 0), account(0.0, None, [0.0; 2], 0, None), "a migration may have found no room");
     let gather = |part| accounts.of_call(1, 0, part, 1).waiting_ns;
     assert_eq!([0, 1, 2].map(gather), [Some(0.0), Some(100.0), Some(0.0)], "the root waits");
     assert_eq!(accounts.of_call(1, 0, 1, 1).cpu, Some(7));

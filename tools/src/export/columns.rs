@@ -25,7 +25,7 @@ pub struct Batches<'c> {
     /// Of every batch.
     pub schema: SchemaRef,
     with_operation: bool,
-    with_duration: bool,
+    for_dataset: bool,
     functions: Words,
     communicators: Words,
     categories: Arc<StringArray>,
@@ -59,24 +59,29 @@ impl<'c> Batches<'c> {
             accounts: calls.accounts(),
             schema: Arc::new(Schema::new(fields(&calls.counter_names, with_operation))),
             with_operation,
-            with_duration: false,
+            for_dataset: false,
             functions: Words::of(keys().map(|key| key.function.as_str())),
             communicators: Words::of(keys().map(|key| name(key.communicator))),
             categories: Arc::new(Category::ALL.iter().map(|category| Some(category.name())).collect()),
         })
     }
 
-    /// With the column `duration_ns`, and this in the schema's metadata: for datasets of several runs.
+    /// With the columns that the account needs where there is no trace, and this in the schema's metadata: for datasets of
+    /// several runs.
     #[cfg(feature = "columns")]
     pub fn for_dataset(self, metadata: HashMap<String, String>) -> Batches<'c> {
         let mut fields = fields(&self.calls.counter_names, self.with_operation);
-        fields.push(Field::new("duration_ns", DataType::Float64, true));
+        fields.extend([
+            Field::new("duration_ns", DataType::Float64, true),
+            Field::new("interrupted_most_ns", DataType::Float64, true),
+            Field::new("waited_for", DataType::UInt32, true),
+        ]);
         let with_unit = |field: Field| match field.name().ends_with("_ns") {
             true => field.with_metadata(HashMap::from([("unit".to_owned(), "ns".to_owned())])),
             false => field,
         };
         let fields: Vec<Field> = fields.into_iter().map(with_unit).collect();
-        Batches { schema: Arc::new(Schema::new_with_metadata(fields, metadata)), with_duration: true, ..self }
+        Batches { schema: Arc::new(Schema::new_with_metadata(fields, metadata)), for_dataset: true, ..self }
     }
 
     /// Visits the batches.
@@ -170,6 +175,8 @@ struct Chunk {
     counters: Vec<UInt64Builder>,
     category: Int32Builder,
     duration_ns: Float64Builder,
+    interrupted_most_ns: Float64Builder,
+    waited_for: UInt32Builder,
 }
 
 impl Chunk {
@@ -207,8 +214,10 @@ impl Chunk {
         }
         let index = batches.labels.of_row(row).and_then(category);
         self.category.append_option(index.map(|index| index as i32));
-        if batches.with_duration {
+        if batches.for_dataset {
             self.duration_ns.append_option(batches.calls.duration_ns(row.place));
+            self.interrupted_most_ns.append_option(account.interrupted_most_ns);
+            self.waited_for.append_option(account.waited_for);
         }
     }
 
@@ -241,8 +250,12 @@ impl Chunk {
         ]);
         columns.extend(self.counters.iter_mut().map(|counter| Arc::new(counter.finish()) as ArrayRef));
         columns.push(word(&mut self.category, &batches.categories)?);
-        if batches.with_duration {
-            columns.push(Arc::new(self.duration_ns.finish()));
+        if batches.for_dataset {
+            columns.extend([
+                Arc::new(self.duration_ns.finish()) as ArrayRef,
+                Arc::new(self.interrupted_most_ns.finish()),
+                Arc::new(self.waited_for.finish()),
+            ]);
         }
         Ok(RecordBatch::try_new(batches.schema.clone(), columns)?)
     }

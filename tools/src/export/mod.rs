@@ -92,7 +92,10 @@ impl Format {
             #[cfg(feature = "columns")]
             Format::Arrow => partitions::exporter(arrow::Arrow, options.partitioned),
             #[cfg(not(feature = "columns"))]
-            Format::Parquet | Format::Arrow => bail!("this mpitrace was built without its feature `columns`"),
+            Format::Parquet | Format::Arrow => bail!(
+                "this mpitrace was built without Parquet and Arrow; `cargo build --release --workspace` in the clone \
+                 builds it with them"
+            ),
         })
     }
 }

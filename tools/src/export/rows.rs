@@ -59,8 +59,14 @@ pub struct RequestTimes {
 pub struct Account {
     /// Waiting for a rank that had not entered the call yet.
     pub waiting_ns: Option<f64>,
-    /// Off the processor in the call, beside the waiting.
+    /// The world rank that was waited for. Only datasets have it.
+    #[serde(skip)]
+    pub waited_for: Option<u32>,
+    /// Off the processor in the call, beside the waiting: the least that it can have been.
     pub interrupted_ns: Option<f64>,
+    /// The most. Only datasets have it.
+    #[serde(skip)]
+    pub interrupted_most_ns: Option<f64>,
     /// How often it was interrupted.
     pub interruptions: Option<u64>,
     /// The processor on which the call returned.
@@ -69,8 +75,8 @@ pub struct Account {
 
 impl From<CallAccount> for Account {
     fn from(account: CallAccount) -> Account {
-        let CallAccount { waiting_ns, interrupted_ns, interruptions, cpu } = account;
-        Account { waiting_ns, interrupted_ns, interruptions, cpu }
+        let CallAccount { waiting_ns, waited_for, interrupted_ns, interrupted_most_ns, interruptions, cpu } = account;
+        Account { waiting_ns, waited_for, interrupted_ns, interrupted_most_ns, interruptions, cpu }
     }
 }
 

@@ -3,6 +3,7 @@
 //! Everything comes from the code that the commands use, so the numbers are those that the commands print.
 
 mod batches;
+pub mod groups;
 mod stream;
 
 pub use stream::CallStream;
@@ -175,16 +176,14 @@ impl Opened {
     }
 }
 
-/// The categories of any numbers, of the repetitions with these numbers, ascending, as JSON.
+/// The categories of any numbers, of the repetitions from this one on, as JSON.
 ///
 /// # Errors
-/// No such rule; not as many numbers as repetitions, or repetitions in another order; a number that is not finite,
-/// where the rule needs all of them.
-pub fn categorize(numbers: &[f64], repetition: &[u64], method: &str) -> Result<String> {
+/// No such rule; a number that is not finite, where the rule needs all of them.
+pub fn categorize(numbers: &[f64], first_repetition: u64, method: &str) -> Result<String> {
     let rule = rule(method)?;
-    ensure!(numbers.len() == repetition.len(), "{} numbers of {} repetitions", numbers.len(), repetition.len());
-    ensure!(repetition.is_sorted_by(|one, next| one < next), "the repetitions are not in ascending order");
-    let found = rule.apply(repetition, numbers)?;
+    let repetition: Vec<u64> = (first_repetition..).take(numbers.len()).collect();
+    let found = rule.apply(&repetition, numbers)?;
     let levels = found.levels;
     let of_numbers = OfNumbers {
         method: rule.name(),

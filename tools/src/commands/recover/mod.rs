@@ -4,6 +4,8 @@ mod list;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
@@ -38,6 +40,9 @@ pub struct Arguments {
     json: bool,
 }
 
+/// How long ranks whose launcher was killed may take to end.
+const ENDING: Duration = Duration::from_secs(5);
+
 /// A trace that was written.
 #[derive(Debug, Serialize)]
 struct Written {
@@ -59,14 +64,8 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
     let uid = unsafe { libc::getuid() };
     // A folder that is named may be a copy from another node, under another user's number.
     let owner = arguments.folders.is_empty().then_some(uid);
-    let leftovers =
-        if arguments.list { recover::segments(&folders, owner)? } else { recover::leftovers(&folders, owner)? };
+    let leftovers = if arguments.list { recover::segments(&folders, owner)? } else { of_ended_jobs(&folders, owner)? };
     if leftovers.is_empty() {
-        let living = recover::segments(&folders, owner)?.into_iter().find(|segment| segment.lives);
-        if let Some(Leftover { path, rank, .. }) = living {
-            let (path, pid) = (path.display(), rank.pid);
-            bail!("{path}: process {pid} still runs, and these records are its: recover them when it has ended");
-        }
         let folders = folders.iter().map(|folder| folder.display().to_string()).collect::<Vec<_>>().join(", ");
         bail!(TraceError::NothingLeft { folders });
     }
@@ -100,6 +99,25 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
         output::json(output, &written)?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// What ended jobs left behind. A launcher that is killed may end before its ranks, so ranks that still run get some
+/// time, if there is nothing else to recover.
+fn of_ended_jobs(folders: &[PathBuf], owner: Option<u32>) -> Result<Vec<Leftover>> {
+    let began = Instant::now();
+    loop {
+        let ended = recover::leftovers(folders, owner)?;
+        let running = recover::segments(folders, owner)?.iter().filter(|segment| segment.lives).count() as u64;
+        if !ended.is_empty() || running == 0 {
+            return Ok(ended);
+        }
+        ensure!(
+            began.elapsed() < ENDING,
+            "no job has ended (still running: {}): end the job first, or see where its ranks are with mpitrace watch",
+            text::count(running, "rank")
+        );
+        thread::sleep(Duration::from_millis(50));
+    }
 }
 
 impl From<Recovered> for Written {
