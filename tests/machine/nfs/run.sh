@@ -1,6 +1,6 @@
 #!/bin/bash
-# tests/machine/nfs/run.sh: whole programs on two machines (amd64, emulated, with KVM where this machine has it) that share
-# a folder by NFS: the first one exports it, and both use it by NFS. The kernel and all programs are Debian's.
+# tests/machine/nfs/run.sh: whole programs on two machines (amd64, emulated, by KVM where this machine has it) that share a
+# folder by NFS: the first one exports it, and both use it by NFS. The kernel and all programs are Debian's.
 #
 # All is kept in target/nfs; the second machine's console is in target/nfs/node2.txt, and what the tests wrote in
 # target/nfs/runs.
@@ -16,14 +16,14 @@ profile=checked
 say() { echo "nfs: $*"; }
 
 suite=bookworm
-packages="$tested_packages iproute2 busybox-static openssh-client openssh-server nfs-common nfs-kernel-server quota kmod"
+packages="$tested_packages iproute2 busybox-static openssh-client openssh-server nfs-common nfs-kernel-server quota"
 modules='virtio_pci virtio_blk virtio_net ext4 crc32c_generic quota_v2 sunrpc nfsd nfsv4'
 # Both machines are on this network, a multicast address on the loopback device; the number keeps runs apart.
 network=230.0.0.1:$((20000 + $$ % 20000))
 
 # The right to log in on the other machine, and what daemons expect.
 accounts() {
-    local folder=$1 key
+    local folder=$1 library key
     echo 'sshd:x:101:65534::/run/sshd:/usr/sbin/nologin' >>"$folder/etc/passwd"
     echo '_rpc:x:102:65534::/run/rpcbind:/usr/sbin/nologin' >>"$folder/etc/passwd"
     echo 'statd:x:103:65534::/var/lib/nfs:/usr/sbin/nologin' >>"$folder/etc/passwd"
@@ -32,10 +32,11 @@ accounts() {
     printf '127.0.0.1 localhost\n10.0.0.1 node1\n10.0.0.2 node2\n' >"$folder/etc/hosts"
     mkdir -p "$folder"/{root/.ssh,home,export,etc/ssh,var/lib/nfs/rpc_pipefs}
     ln -sfn /proc/self/mounts "$folder/etc/mtab"
+    library=$folder/usr/lib/x86_64-linux-gnu
     for key in root/.ssh/id_ed25519 etc/ssh/host; do
         rm -f "$folder/$key"
         # By the system's own loader: this one may lack ssh.
-        quietly "$folder/usr/lib64/ld-linux-x86-64.so.2" --library-path "$folder/usr/lib/x86_64-linux-gnu" \
+        quietly "$library/ld-linux-x86-64.so.2" --library-path "$library" \
             "$folder/usr/bin/ssh-keygen" -q -t ed25519 -N '' -C tests -f "$folder/$key" || return 1
     done
     cp "$folder/root/.ssh/id_ed25519.pub" "$folder/root/.ssh/authorized_keys"
@@ -86,12 +87,17 @@ build() {
     mke2fs -q -t ext4 -O ^has_journal,quota -E root_owner=0:0,quotatype=usrquota -d "$stage" "$machine/work.ext4" 1500M
 }
 
+# Not every /dev/kvm runs Debian's kernel: one without these two does not.
+accelerator='-accel tcg,thread=multi -cpu max'
+if [ -w /dev/kvm ] && grep -qwE 'svm|vmx' /proc/cpuinfo; then accelerator='-accel kvm -cpu host'; fi
+
 # node NUMBER OPTIONS...: one of the machines, for half an hour at most.
+# shellcheck disable=SC2086 # a list
 node() {
     local number=$1
     shift
-    TMPDIR=$machine timeout --foreground 1800 qemu-system-x86_64 -accel kvm -accel tcg -m 1536 -smp 2 -display none -serial stdio -monitor none \
-        -no-reboot -kernel "$machine/vmlinuz" -initrd "$machine/starter.cpio" \
+    TMPDIR=$machine timeout --foreground 1800 qemu-system-x86_64 $accelerator -m 1536 -smp 2 -display none \
+        -serial stdio -monitor none -no-reboot -kernel "$machine/vmlinuz" -initrd "$machine/starter.cpio" \
         -append "console=ttyS0 quiet panic=-1 node=$number" \
         -drive "if=none,id=disk,file=$machine/disk.ext4,format=raw,snapshot=on" -device virtio-blk-pci,drive=disk \
         -netdev "socket,id=net,mcast=$network,localaddr=127.0.0.1" \

@@ -92,8 +92,10 @@ impl Group {
         let reading = page::read(leader.page(), &Processor)?;
         (*enabled, *running, *first) = (reading.enabled, reading.running, reading.count);
         // The group is on its counters as a whole, so that the leader's times are those of all.
-        for (mapping, count) in members.iter().zip(others) {
-            *count = page::count(mapping.page(), &Processor)?;
+        let (mut members, mut others) = (members, others);
+        while let ([member, more @ ..], [count, places @ ..]) = (members, others) {
+            *count = page::count(member.page(), &Processor)?;
+            (members, others) = (more, places);
         }
         Some(())
     }

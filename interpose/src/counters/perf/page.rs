@@ -106,7 +106,8 @@ pub fn count(page: &Page, instructions: &impl Instructions) -> Option<u64> {
 /// What `attempt` gives where the page has not changed meanwhile.
 #[inline(always)]
 fn at_rest<T>(page: &Page, attempt: impl Fn() -> Option<T>) -> Option<T> {
-    for _ in 0..TRIES {
+    let mut tries = TRIES;
+    while tries > 0 {
         // An odd number, while the kernel writes, becomes one that the lock does not come back to.
         let sequence = page.lock.load(Ordering::Acquire) & !1;
         let reading = attempt();
@@ -115,6 +116,7 @@ fn at_rest<T>(page: &Page, attempt: impl Fn() -> Option<T>) -> Option<T> {
             return reading;
         }
         std::hint::spin_loop();
+        tries -= 1;
     }
     None
 }
