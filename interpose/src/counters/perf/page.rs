@@ -79,38 +79,26 @@ pub struct PageReading {
 /// The count of the calling thread's event and its times; `None`: they have to be asked of the kernel.
 #[inline(always)]
 pub fn read(page: &Page, instructions: &impl Instructions) -> Option<PageReading> {
-    at_rest(page, || {
-        let capabilities = page.capabilities.load(Ordering::Relaxed);
-        let (count, index) = attempt(page, instructions, capabilities)?;
-        let enabled = page.time_enabled.load(Ordering::Relaxed);
-        let running = page.time_running.load(Ordering::Relaxed);
-        // Nearly always equal: the group has never had to wait for a counter, and no clock is needed.
-        let (enabled, running) = if enabled == running {
-            (enabled, running)
-        } else {
-            shared_times(page, instructions, capabilities, index, enabled, running)?
-        };
-        Some(PageReading { count: count as u64, enabled, running })
-    })
+    at_rest::<true>(page, instructions)
 }
 
 /// The count alone, for the members of a group, whose times are the leader's; `None`: it has to be asked of the kernel.
 #[inline(always)]
 pub fn count(page: &Page, instructions: &impl Instructions) -> Option<u64> {
-    at_rest(page, || {
-        let (count, _) = attempt(page, instructions, page.capabilities.load(Ordering::Relaxed))?;
-        Some(count as u64)
-    })
+    match at_rest::<false>(page, instructions) {
+        Some(reading) => Some(reading.count),
+        None => None,
+    }
 }
 
-/// What `attempt` gives where the page has not changed meanwhile.
+/// What one go gives in which the page has not changed; without `TIMES` both times are 0.
 #[inline(always)]
-fn at_rest<T>(page: &Page, attempt: impl Fn() -> Option<T>) -> Option<T> {
+fn at_rest<const TIMES: bool>(page: &Page, instructions: &impl Instructions) -> Option<PageReading> {
     let mut tries = TRIES;
     while tries > 0 {
         // An odd number, while the kernel writes, becomes one that the lock does not come back to.
         let sequence = page.lock.load(Ordering::Acquire) & !1;
-        let reading = attempt();
+        let reading = attempt::<TIMES>(page, instructions);
         fence(Ordering::Acquire);
         if page.lock.load(Ordering::Relaxed) == sequence {
             return reading;
@@ -121,19 +109,30 @@ fn at_rest<T>(page: &Page, attempt: impl Fn() -> Option<T>) -> Option<T> {
     None
 }
 
-/// One go of the loop: the count, which may be torn, and the page's index.
+/// One go of the loop; what comes out may be torn.
 #[inline(always)]
-fn attempt(page: &Page, instructions: &impl Instructions, capabilities: u64) -> Option<(i64, u32)> {
+fn attempt<const TIMES: bool>(page: &Page, instructions: &impl Instructions) -> Option<PageReading> {
+    let capabilities = page.capabilities.load(Ordering::Relaxed);
     if capabilities & capability::COUNTER == 0 {
         return None;
     }
     let index = page.index.load(Ordering::Relaxed);
-    let offset = page.offset.load(Ordering::Relaxed);
-    if index == 0 {
-        return Some((offset, index));
+    let mut count = page.offset.load(Ordering::Relaxed);
+    if index != 0 {
+        let width = u32::from(page.counter_width.load(Ordering::Relaxed));
+        count = count.wrapping_add(extended(instructions.counter(index - 1)?, width));
     }
-    let width = page.counter_width.load(Ordering::Relaxed);
-    Some((offset.wrapping_add(extended(instructions.counter(index - 1)?, u32::from(width))), index))
+    if !TIMES {
+        return Some(PageReading { count: count as u64, enabled: 0, running: 0 });
+    }
+    let enabled = page.time_enabled.load(Ordering::Relaxed);
+    let running = page.time_running.load(Ordering::Relaxed);
+    // Nearly always equal: the group has never had to wait for a counter, and no clock is needed.
+    if enabled == running {
+        return Some(PageReading { count: count as u64, enabled, running });
+    }
+    let (enabled, running) = shared_times(page, instructions, capabilities, index, enabled, running)?;
+    Some(PageReading { count: count as u64, enabled, running })
 }
 
 /// A counter of `width` bits, 1 to 64, as a signed number: the kernel starts counters below 0, so that they overflow in
