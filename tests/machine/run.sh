@@ -21,10 +21,9 @@ profile=checked
 say() { echo "machine: $*"; }
 
 # What the second tier runs beside the exact tests, by parts of their names.
-list='emulated_machine::has_a_system_counter counts:: collectives:: requests::of_every requests::that_persist_are
-    languages::fortran clocks::of_one_machine clocks::that_are_simulated clocks::are_synchronised_while
-    clocks::of_a_killed call_sites:: counters::of_the_kernel death::by_ death::in_a_hang threads:: sessions::w
-    communicators::of_every variables::are doctor:: pack:: preload::'
+list='emulated_machine::has_a_system_counter counts::of_a_program_on_two counts::times requests::that_persist_are
+    languages::fortran clocks::of_one_machine clocks::of_a_killed death::by_sigkill_loses death::by_abort_loses
+    call_sites:: collectives::of_every requests::of_every counters::of_the_kernel sessions::within'
 # The library's own tests that are about the processor.
 units='perf:: tls:: error_handlers:: call_site::'
 
