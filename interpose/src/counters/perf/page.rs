@@ -91,48 +91,43 @@ pub fn count(page: &Page, instructions: &impl Instructions) -> Option<u64> {
     }
 }
 
-/// What one go gives in which the page has not changed; without `TIMES` both times are 0.
+/// The loop; without `TIMES` both times are 0. It is one function, whose ways out are known each by itself: with little
+/// optimisation, too, nothing is put together and taken apart again.
 #[inline(always)]
 fn at_rest<const TIMES: bool>(page: &Page, instructions: &impl Instructions) -> Option<PageReading> {
     let mut tries = TRIES;
-    while tries > 0 {
+    loop {
         // An odd number, while the kernel writes, becomes one that the lock does not come back to.
         let sequence = page.lock.load(Ordering::Acquire) & !1;
-        let reading = attempt::<TIMES>(page, instructions);
+        let capabilities = page.capabilities.load(Ordering::Relaxed);
+        if capabilities & capability::COUNTER == 0 {
+            return None;
+        }
+        let index = page.index.load(Ordering::Relaxed);
+        let mut count = page.offset.load(Ordering::Relaxed);
+        if index != 0 {
+            let width = u32::from(page.counter_width.load(Ordering::Relaxed));
+            count = count.wrapping_add(extended(instructions.counter(index - 1)?, width));
+        }
+        let (mut enabled, mut running) = (0, 0);
+        if TIMES {
+            enabled = page.time_enabled.load(Ordering::Relaxed);
+            running = page.time_running.load(Ordering::Relaxed);
+            // Nearly always equal: the group has never had to wait for a counter, and no clock is needed.
+            if enabled != running {
+                (enabled, running) = shared_times(page, instructions, capabilities, index, enabled, running)?;
+            }
+        }
         fence(Ordering::Acquire);
         if page.lock.load(Ordering::Relaxed) == sequence {
-            return reading;
+            return Some(PageReading { count: count as u64, enabled, running });
+        }
+        tries -= 1;
+        if tries == 0 {
+            return None;
         }
         std::hint::spin_loop();
-        tries -= 1;
     }
-    None
-}
-
-/// One go of the loop; what comes out may be torn.
-#[inline(always)]
-fn attempt<const TIMES: bool>(page: &Page, instructions: &impl Instructions) -> Option<PageReading> {
-    let capabilities = page.capabilities.load(Ordering::Relaxed);
-    if capabilities & capability::COUNTER == 0 {
-        return None;
-    }
-    let index = page.index.load(Ordering::Relaxed);
-    let mut count = page.offset.load(Ordering::Relaxed);
-    if index != 0 {
-        let width = u32::from(page.counter_width.load(Ordering::Relaxed));
-        count = count.wrapping_add(extended(instructions.counter(index - 1)?, width));
-    }
-    if !TIMES {
-        return Some(PageReading { count: count as u64, enabled: 0, running: 0 });
-    }
-    let enabled = page.time_enabled.load(Ordering::Relaxed);
-    let running = page.time_running.load(Ordering::Relaxed);
-    // Nearly always equal: the group has never had to wait for a counter, and no clock is needed.
-    if enabled == running {
-        return Some(PageReading { count: count as u64, enabled, running });
-    }
-    let (enabled, running) = shared_times(page, instructions, capabilities, index, enabled, running)?;
-    Some(PageReading { count: count as u64, enabled, running })
 }
 
 /// A counter of `width` bits, 1 to 64, as a signed number: the kernel starts counters below 0, so that they overflow in
