@@ -85,10 +85,7 @@ pub fn read(page: &Page, instructions: &impl Instructions) -> Option<PageReading
 /// The count alone, for the members of a group, whose times are the leader's; `None`: it has to be asked of the kernel.
 #[inline(always)]
 pub fn count(page: &Page, instructions: &impl Instructions) -> Option<u64> {
-    match at_rest::<false>(page, instructions) {
-        Some(reading) => Some(reading.count),
-        None => None,
-    }
+    Some(at_rest::<false>(page, instructions)?.count)
 }
 
 /// The loop; without `TIMES` both times are 0. It is one function, whose ways out are known each by itself: with little
