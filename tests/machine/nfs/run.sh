@@ -64,7 +64,10 @@ set +m
 trap 'kill -- -$second 2>/dev/null || true' EXIT
 node 1 -drive "if=none,id=work,file=$machine/work.ext4,format=raw" -device virtio-blk-pci,drive=work |
     tee "$machine/node1.txt"
-wait $second || true
+# The first one turns the second one off; one that came to no good end leaves it running.
+for _ in $(seq 10); do kill -0 $second 2>/dev/null && sleep 1; done
+kill -- -$second 2>/dev/null || true
+wait $second 2>/dev/null || true
 trap - EXIT
 code=$(sed -n 's/^machine: ended with //p' "$machine/node1.txt" | tail -n 1)
 rm -rf "$machine/runs"
