@@ -115,7 +115,7 @@ exact() {
     local commands=''
     # With what a test of a reading counts.
     for unit in $units; do commands+="library $unit --show-output; "; done
-    commands+='whole_programs processor_counters::are_exact; whole_programs a_library_that_polls::ompi4; '
+    commands+='whole_programs processor_counters::are_exact; '
     boot 600 -icount shift=1 -- "$commands whole_programs emulated_machine:: --skip has_a_system_counter"
 }
 
