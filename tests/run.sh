@@ -11,6 +11,7 @@
 #     deaths   each way in which a job can die, 100 times on each library at random moments
 #     causes   each cause that diagnose has to name, 100 times on each library
 #     mpich    MPICH's own test-suite on Debian's libraries; MPICH_TESTS names its folder test/mpi
+#     nfs      jobs on two emulated machines that share a folder by NFS
 set -euo pipefail
 cd "$(dirname "$0")/.."
 exec </dev/null
@@ -174,6 +175,7 @@ case $tier in
         ;;
     all)
         step "arm64 and a PMU, emulated" tests/machine/run.sh all
+        step "other systems, and Open MPI 6" tests/systems/run.sh
         step "models and memory" tests/unsafe.sh models memory
         # So many seconds a target.
         step "fuzzing" tests/fuzz/run.sh "${MPITRACE_FUZZ:-20}"
@@ -216,8 +218,11 @@ case $tier in
         : "${MPICH_TESTS:?names the folder test/mpi of the sources of MPICH}"
         step "the suite of MPICH" whole_programs all suites::
         ;;
+    nfs)
+        step "two machines that share a folder by NFS" tests/machine/nfs/run.sh
+        ;;
     *)
-        echo "no soak is called $tier: load, idle, mpi4py, fuzz, deaths, causes, mpich" >&2
+        echo "no soak is called $tier: load, idle, mpi4py, fuzz, deaths, causes, mpich, nfs" >&2
         exit 2
         ;;
 esac

@@ -11,23 +11,11 @@ machine=${CARGO_TARGET_DIR:-target}/machine
 mkdir -p "$machine"
 machine=$(cd "$machine" && pwd)
 . tests/machine/packages.sh
+. tests/machine/kernel.sh
 
 triple=aarch64-unknown-linux-gnu
 suite=forky
 say() { echo "machine: $*" >&2; }
-
-# installed PACKAGE...: Debian packages of this machine, which are installed if they are missing.
-installed() {
-    local package missing=() as_root=
-    for package in "$@"; do
-        [ "$(dpkg-query -W -f='${db:Status-Status}' "$package" 2>/dev/null || true)" = installed ] || missing+=("$package")
-    done
-    [ ${#missing[@]} -gt 0 ] || return 0
-    if [ "$(id -u)" != 0 ]; then as_root="sudo -n"; fi
-    say "installing ${missing[*]}"
-    quietly $as_root apt-get update >&2 &&
-        quietly $as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "${missing[@]}" >&2
-}
 
 installed gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-system-arm
 

@@ -3,7 +3,7 @@
 use crate::support::{Case, On, Test, Trace};
 
 /// Open MPI 4.1 has no persistent collectives.
-const PERSISTENT: On = On::Only(&["mpich4", "mpich5", "mpich5-abi", "ompi5", "impi", "impi-abi"]);
+const PERSISTENT: On = On::Only(&["mpich4", "mpich5", "mpich5-abi", "ompi5", "impi", "impi-abi", "ompi6", "ompi6-abi"]);
 
 pub const TESTS: &[Test] = &[
     Test::new("full_arrays_keep_the_first_calls", stop),

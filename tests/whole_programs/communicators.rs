@@ -7,7 +7,7 @@ use std::ffi::OsString;
 use std::path::Path;
 
 /// Debian's MPICH cannot spawn, nor can Intel MPI without its own launcher's set-up.
-const SPAWNING: On = On::Only(&["ompi4", "mpich5", "mpich5-abi", "ompi5"]);
+const SPAWNING: On = On::Only(&["ompi4", "mpich5", "mpich5-abi", "ompi5", "ompi6", "ompi6-abi"]);
 
 pub const TESTS: &[Test] = &[
     Test::new("of_every_origin_are_told_apart", every_origin),

@@ -10,7 +10,8 @@ pub const TESTS: &[Test] = &[
     Test::new("times_of_a_rank_follow_one_another", times),
 ];
 
-fn calls(communicator: &'static str, ranks: u64, root: i64) -> [Want; 3] {
+/// What counts.c calls on a communicator.
+pub fn calls(communicator: &'static str, ranks: u64, root: i64) -> [Want; 3] {
     [
         want("MPI_Allreduce", communicator, ranks).of(64, "MPI_DOUBLE").by("MPI_SUM").times(20),
         want("MPI_Bcast", communicator, ranks).of(16, "MPI_INT").root(root).times(10),

@@ -16,6 +16,9 @@ pub const TESTS: &[Test] = &[
     Test::new("has_fewer_counters_than_are_asked_for", too_many).on(MOCK).where_permitted(emulated),
     Test::new("shares_its_counters_and_marks_what_is_scaled", shared).on(MOCK).where_permitted(emulated),
     Test::new("obeys_perf_event_paranoid_and_says_so", paranoid).on(MOCK).where_permitted(emulated),
+    Test::new("has_a_system_counter_that_both_ranks_read", system_counter)
+        .on(On::Only(&["ompi4", "mpich4"]))
+        .where_permitted(emulated),
     Test::new("is_described_by_doctor", doctor).on(On::Any).where_permitted(emulated),
 ];
 
@@ -149,6 +152,44 @@ fn paranoid(case: &Case) {
         assert!(["instructions", "context-switches"].iter().all(|name| info.counters.iter().any(|c| c == name)));
         assert_exact(&outcome, "instructions");
     }
+}
+
+/// Time stamps are of cntvct_el0, at the rate of cntfrq_el0, and one clock to all ranks.
+fn system_counter(case: &Case) {
+    const CALLS: u64 = 200;
+    let outcome = case.launch(2, "ticking.c").arg(CALLS.to_string()).trace().run();
+    assert_eq!(outcome.code, 0, "{}", outcome.stderr);
+    let counter = outcome.trace.info().clock;
+    assert_eq!(counter.source.as_deref(), Some("cntvct"));
+    let (hz, stated) = (counter.frequency_hz.expect("a rate"), frequency_register());
+    assert!((hz / stated - 1.0).abs() < 1e-3, "{hz} Hz, and {stated} Hz by the register");
+    let (code, clock) = outcome.trace.clock();
+    assert_eq!((code, clock.domains.as_slice()), (0, &[vec![0, 1]][..]), "{clock:?}");
+    assert!(clock.error_ns.max.is_some_and(|error| error > 0.0), "{clock:?}");
+    assert!(clock.causality.checked > 0 && clock.causality.violated == 0, "{clock:?}");
+    // A millisecond or more lies between two calls of a rank.
+    let rows = outcome.trace.dump(&[]);
+    for rank in 0..2 {
+        let calls = rows.iter().filter(|row| row.rank == rank && row.function == "MPI_Allreduce");
+        let mut enters: Vec<f64> = calls.map(|row| row.enter_ns).collect();
+        enters.sort_by(f64::total_cmp);
+        assert_eq!(enters.len() as u64, CALLS);
+        assert!(enters.windows(2).all(|pair| pair[1] - pair[0] >= 0.999e6), "rank {rank}: {enters:?}");
+    }
+}
+
+/// Ticks of the system counter per second.
+#[cfg(target_arch = "aarch64")]
+fn frequency_register() -> f64 {
+    let hz: u64;
+    // SAFETY: reads a register that user space may read.
+    unsafe { core::arch::asm!("mrs {}, cntfrq_el0", out(reg) hz, options(nostack, nomem)) };
+    hz as f64
+}
+
+#[cfg(not(target_arch = "aarch64"))]
+fn frequency_register() -> f64 {
+    unreachable!("the emulated machine is an arm64 one")
 }
 
 fn doctor(_: &Case) {

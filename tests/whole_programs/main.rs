@@ -43,6 +43,7 @@ mod languages;
 mod limits;
 mod management;
 mod messages;
+mod nfs;
 mod odd_calls;
 mod odd_names;
 mod odd_processes;
@@ -103,6 +104,7 @@ fn main() {
         ("counters", counters::TESTS),
         ("processor_counters", processor_counters::TESTS),
         ("emulated_machine", emulated_machine::TESTS),
+        ("nfs", nfs::TESTS),
         ("cost", cost::TESTS),
         ("online", online::TESTS),
         ("call_sites", call_sites::TESTS),

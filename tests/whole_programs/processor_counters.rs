@@ -1,7 +1,6 @@
 //! Counters of the processor on programs that execute a known number of instructions. They run where the machine has a
 //! PMU: here if it has one, and in the emulated machine of tests/machine/.
 
-use crate::emulated_machine;
 use crate::support::trace::Row;
 use crate::support::{Case, Launch, On, Outcome, Test, build};
 use mpitrace_platform::perf::{self, Attributes, flag};
@@ -97,13 +96,11 @@ fn migrates(case: &Case) {
 }
 
 /// What a call does beside the operator varies with the moment at which the other rank comes: by the least of a thousand
-/// it is the same for either size. In the emulated machine, whose processors take turns on one thread, a rank of MPICH
-/// spins for as long as a turn lasts: there it makes a hundred.
+/// it is the same for either size.
 fn one_percent(case: &Case) {
     const TURNS: u64 = 10_000;
-    let spins = emulated_machine::emulated().is_ok() && case.mpi.library == "MPICH";
-    let repetitions = if spins { "100" } else { "1000" };
-    let arguments: [OsString; 2] = [TURNS.to_string().into(), repetitions.into()];
+    const REPETITIONS: u64 = 1000;
+    let arguments: [OsString; 2] = [TURNS, REPETITIONS].map(|number| number.to_string().into());
     let launch = arguments.into_iter().fold(case.launch(2, "turns.c"), |launch, argument| launch.arg(argument));
     let outcome = launch.trace().set("MPITRACE_EVENTS", "instructions:u").run();
     assert_eq!(outcome.code, 0, "{}", outcome.stderr);

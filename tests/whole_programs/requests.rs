@@ -8,7 +8,7 @@ use crate::support::want::WORLD;
 use crate::support::{Case, On, Test, Want, want};
 
 /// Open MPI 4.1 has no persistent collectives.
-const PERSISTENT: On = On::Only(&["mpich4", "mpich5", "mpich5-abi", "ompi5", "impi", "impi-abi"]);
+const PERSISTENT: On = On::Only(&["mpich4", "mpich5", "mpich5-abi", "ompi5", "impi", "impi-abi", "ompi6", "ompi6-abi"]);
 /// The second start of an MPI_Scatter_init fails in these, also without the tracer.
 const NO_SCATTER: [&str; 3] = ["mpich4", "impi", "impi-abi"];
 

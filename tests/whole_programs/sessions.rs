@@ -4,9 +4,10 @@ use crate::support::want::{NUMBERED, WORLD};
 use crate::support::{Case, On, Outcome, Test, Want, companion, want};
 
 /// Open MPI 4 has no sessions.
-const WITH_SESSIONS: On = On::Only(&["mpich4", "mpich5", "mpich5-abi", "ompi5", "impi", "impi-abi"]);
+const WITH_SESSIONS: On =
+    On::Only(&["mpich4", "mpich5", "mpich5-abi", "ompi5", "impi", "impi-abi", "ompi6", "ompi6-abi"]);
 /// Intel MPI refuses MPI_Init within a session.
-const BEFORE_INIT: On = On::Only(&["mpich4", "mpich5", "mpich5-abi", "ompi5"]);
+const BEFORE_INIT: On = On::Only(&["mpich4", "mpich5", "mpich5-abi", "ompi5", "ompi6", "ompi6-abi"]);
 /// The others crash in the second of two sessions that do not overlap.
 const OPENED_AGAIN: On = On::Only(&["mpich5", "mpich5-abi"]);
 /// Open MPI's launcher takes a session that is never closed for a death.

@@ -5,7 +5,7 @@ use crate::support::{Case, On, Test, Trace, Want, build, want};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Open MPI 4.1 has no persistent collectives.
-const PERSISTENT: On = On::Only(&["mpich4", "mpich5", "mpich5-abi", "ompi5", "impi", "impi-abi"]);
+const PERSISTENT: On = On::Only(&["mpich4", "mpich5", "mpich5-abi", "ompi5", "impi", "impi-abi", "ompi6", "ompi6-abi"]);
 
 pub const TESTS: &[Test] = &[
     Test::new("that_call_at_the_same_time_are_recorded_apart", at_the_same_time),

@@ -6,8 +6,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use binaries::TARGET;
-use library::Mpi;
-pub use library::NAMES;
+use library::{Mpi, NAMES, OF_OTHER_SYSTEMS};
 
 #[allow(dead_code, reason = "to find a header takes less than to launch a job")]
 #[path = "../../whole_programs/support/library.rs"]
@@ -17,10 +16,30 @@ mod library;
 #[path = "../../whole_programs/support/binaries.rs"]
 pub mod binaries;
 
+/// The libraries that this system can have, and those of other systems that tests/systems/run.sh has unpacked.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    NAMES.into_iter().filter(|name| !OF_OTHER_SYSTEMS.contains(name) || unpacked(name).is_some())
+}
+
+/// The folders with the headers of a library of another system.
+fn unpacked(name: &str) -> Option<Vec<PathBuf>> {
+    let folder = TARGET.join("systems/forky/usr/lib/x86_64-linux-gnu/openmpi/include");
+    let folders = match name {
+        "ompi6" => vec![folder.clone(), folder.join("openmpi")],
+        "ompi6-abi" => vec![folder.join("standard_abi")],
+        _ => return None,
+    };
+    folders[0].join("mpi.h").exists().then_some(folders)
+}
+
 /// The options with which clang finds the `mpi.h` of a library, or why it cannot be read here.
 pub fn options(name: &'static str) -> Result<Vec<String>, String> {
-    let compiler = Mpi::find(name)?.c.before;
     let builtin = printed("gcc", &["-print-file-name=include".into()])?;
+    if let Some(folders) = unpacked(name) {
+        let include = folders.iter().map(|folder| format!("-I{}", folder.display()));
+        return Ok(include.chain(["-isystem".to_owned(), builtin.trim().to_owned()]).collect());
+    }
+    let compiler = Mpi::find(name)?.c.before;
     // The compiler of most libraries can tell what it hands to the real one; Intel's is gcc with options.
     let words = match compiler.split_first() {
         Some((gcc, options)) if gcc == "gcc" => {

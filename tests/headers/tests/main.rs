@@ -40,7 +40,7 @@ fn main() {
     if !arguments.list {
         binaries::build();
     }
-    let headers: Headers = installed::NAMES.map(|name| (name, read(name))).into();
+    let headers: Headers = installed::names().map(|name| (name, read(name))).collect();
     let mut trials = vec![
         trial("the_library_exports_what_the_table_declares_and_nothing_else", exports),
         trial("the_library_never_answers_for_the_version_of_another", versions),

@@ -1,4 +1,4 @@
-//! The seven combinations of an MPI library and an ABI: how to compile for them and how to start a job.
+//! The combinations of an MPI library and an ABI: how to compile for them and how to start a job.
 
 use super::TARGET;
 use std::env;
@@ -38,17 +38,24 @@ impl Compiler {
     }
 }
 
-pub const NAMES: [&str; 7] = ["ompi4", "mpich4", "mpich5", "mpich5-abi", "ompi5", "impi", "impi-abi"];
+pub const NAMES: [&str; 9] =
+    ["ompi4", "mpich4", "mpich5", "mpich5-abi", "ompi5", "impi", "impi-abi", "ompi6", "ompi6-abi"];
+
+/// Those that no installation brings onto Debian 12: tests/systems/run.sh has them, in a system of their own. Elsewhere
+/// no test is for them.
+pub const OF_OTHER_SYSTEMS: [&str; 2] = ["ompi6", "ompi6-abi"];
 
 impl Mpi {
     /// The combination of this name, or why it cannot be had here.
     pub fn find(name: &'static str) -> Result<Self, String> {
         match name {
-            "ompi4" => debian_open_mpi(),
-            "mpich4" => debian_mpich(),
-            "mpich5" => mpich(name, "mpich", "mpicc", "mpich5"),
+            "ompi4" => debian_open_mpi(name, 4),
+            "mpich4" => debian_mpich(name, 4),
+            "mpich5" => mpich(name, "mpich", "mpicc", "mpich5").or_else(|no_wheel| or(no_wheel, debian_mpich(name, 5))),
             "mpich5-abi" => mpich(name, "standard", "mpicc_abi", "standard"),
-            "ompi5" => open_mpi(),
+            "ompi5" => open_mpi().or_else(|no_wheel| or(no_wheel, debian_open_mpi(name, 5))),
+            "ompi6" => debian_open_mpi(name, 6),
+            "ompi6-abi" => open_mpi_of_standard_abi(),
             "impi" => intel(name, "mpich", &[], ("mpi", "mpifort")),
             "impi-abi" => intel(name, "standard", &["-DMPI_ABI"], ("mpi_abi", "mpifort_abi")),
             other => unreachable!("no combination is called {other}"),
@@ -56,12 +63,20 @@ impl Mpi {
     }
 }
 
-fn debian_open_mpi() -> Result<Mpi, String> {
+/// The second one, or why neither can be had.
+fn or(first: String, second: Result<Mpi, String>) -> Result<Mpi, String> {
+    second.map_err(|second| format!("{first}; {second}"))
+}
+
+/// Debian's, whose major version is 4 in Debian 12, 5 in Debian 13 and 6 in the release after it.
+fn debian_open_mpi(name: &'static str, version: u32) -> Result<Mpi, String> {
+    let compiler = on_path("mpicc.openmpi")?;
+    is_version(&compiler, "--showme:version", "Open MPI", version)?;
     Ok(Mpi {
-        name: "ompi4",
+        name,
         abi: "openmpi",
         library: "Open MPI",
-        c: Compiler::new(words(&[on_path("mpicc.openmpi")?])),
+        c: Compiler::new(words(&[compiler])),
         fortran: Some(Compiler::new(words(&[on_path("mpif90.openmpi")?]))),
         launcher: open_mpi_launcher(on_path("mpirun.openmpi")?),
         environment: Vec::new(),
@@ -70,20 +85,59 @@ fn debian_open_mpi() -> Result<Mpi, String> {
     })
 }
 
-fn debian_mpich() -> Result<Mpi, String> {
+/// Debian's Open MPI 6 through its library of the standard ABI, for which Debian has no compiler script.
+fn open_mpi_of_standard_abi() -> Result<Mpi, String> {
+    let own = debian_open_mpi("ompi6-abi", 6)?;
+    let folder = Path::new("/usr/lib").join(format!("{}-linux-gnu", env::consts::ARCH)).join("openmpi");
+    let (include, lib) = (folder.join("include/standard_abi"), folder.join("lib"));
+    // Debian's alternatives would give it this name.
+    for path in [include.join("mpi.h"), lib.join("libmpi_abi.so.1")] {
+        if !path.exists() {
+            return Err(format!("no {}", path.display()));
+        }
+    }
+    let link = ["-L", "-Wl,-rpath,"].map(|option| format!("{option}{}", lib.display()));
+    Ok(Mpi {
+        abi: "standard",
+        c: Compiler {
+            before: words(&["gcc".to_owned(), format!("-I{}", include.display())]),
+            after: words(&[&link[..], &["-lmpi_abi".to_owned()]].concat()),
+        },
+        fortran: None,
+        python: None,
+        ..own
+    })
+}
+
+fn debian_mpich(name: &'static str, version: u32) -> Result<Mpi, String> {
+    let compiler = on_path("mpicc.mpich")?;
+    is_version(&compiler, "-v", "MPICH version", version)?;
     // The wheel of mpi4py asks for libmpi.so.12: a link of that name leads to Debian's libmpich.so.12.
     let library = format!("LD_LIBRARY_PATH={}", TARGET.join("mpi/debian/mpich").display());
     Ok(Mpi {
-        name: "mpich4",
+        name,
         abi: "mpich",
         library: "MPICH",
-        c: Compiler::new(words(&[on_path("mpicc.mpich")?])),
+        c: Compiler::new(words(&[compiler])),
         fortran: Some(Compiler::new(words(&[on_path("mpif90.mpich")?]))),
         launcher: words(&[on_path("mpirun.mpich")?]),
         environment: Vec::new(),
         python: python("debian", &[library, "MPI4PY_LIBMPI=libmpi.so.12".into()]),
         home: None,
     })
+}
+
+/// Whether a library's compiler says, asked by this option, that it is of this major version.
+fn is_version(compiler: &Path, option: &str, called: &str, version: u32) -> Result<(), String> {
+    let asked = process::Command::new(compiler).arg(option).output();
+    let said = asked.map_err(|error| format!("{}: {error}", compiler.display()))?;
+    let said = String::from_utf8_lossy(&[said.stdout, said.stderr].concat()).into_owned();
+    let found = said.split_once(called).map(|(_, rest)| rest.trim_start().split('.').next().unwrap_or_default());
+    if found == Some(&version.to_string()) {
+        Ok(())
+    } else {
+        Err(format!("{} is of {called} {}, not {version}", compiler.display(), found.unwrap_or("unknown")))
+    }
 }
 
 fn mpich(name: &'static str, abi: &'static str, compiler: &str, wheels: &str) -> Result<Mpi, String> {

@@ -29,7 +29,7 @@ pub fn root() -> &'static Path {
 /// On which libraries a test can be run.
 #[derive(Clone, Copy)]
 pub enum On {
-    /// On each of the seven.
+    /// On each that is here or can be installed.
     Every,
     /// Where there is a Fortran compiler for it.
     Fortran,

@@ -70,15 +70,22 @@ impl Tier {
 
 /// The libraries that a test is for. One that may run on any has the first that is there.
 fn combinations(test: &Test, libraries: &Libraries) -> Vec<&'static str> {
-    let names = library::NAMES.into_iter();
+    let is_for = |name: &&str| !library::OF_OTHER_SYSTEMS.contains(name) || libraries[name].is_ok();
+    let names = library::NAMES.into_iter().filter(is_for);
+    // Debian's libraries have it under each of their names.
+    let fortran = |name: &str, always: &[&str]| {
+        always.contains(&name) || libraries[name].as_ref().is_ok_and(|mpi| mpi.fortran.is_some())
+    };
     match test.on {
         On::Any => {
             let there = names.clone().find(|name| libraries[name].is_ok());
             there.or(names.clone().next()).into_iter().collect()
         }
         On::Only(wanted) => names.filter(|name| wanted.contains(name)).collect(),
-        On::Fortran => names.filter(|name| ["ompi4", "mpich4", "impi", "impi-abi"].contains(name)).collect(),
-        On::Fortran08 => names.filter(|name| ["ompi4", "mpich4"].contains(name)).collect(),
+        On::Fortran => names.filter(|name| fortran(name, &["ompi4", "mpich4", "impi", "impi-abi"])).collect(),
+        On::Fortran08 => {
+            names.filter(|name| !name.starts_with("impi") && fortran(name, &["ompi4", "mpich4"])).collect()
+        }
         On::Every | On::Python => names.collect(),
     }
 }

@@ -31,11 +31,19 @@ pub struct Info {
     pub factors: BTreeMap<String, String>,
     /// The ranks of each.
     pub hosts: BTreeMap<String, Vec<u64>>,
+    pub clock: Counter,
     pub operations: Vec<Operation>,
     /// Calls that do not belong together, as they are in JSON.
     pub mismatches: Vec<serde_json::Value>,
     /// Those of which not all calls were kept.
     pub all_calls: Vec<AllCalls>,
+}
+
+/// What the ranks' time stamps are read from.
+#[derive(Deserialize, Debug)]
+pub struct Counter {
+    pub source: Option<String>,
+    pub frequency_hz: Option<f64>,
 }
 
 /// An operation with the calls that were not kept.

@@ -80,6 +80,7 @@ proptest! {
             model.apply(step, &machine);
             let expected = PageReading { count: model.count, enabled: 0, running: 0 };
             prop_assert_eq!(machine.read(), Some(expected), "after step {}: {:?}", number, step);
+            prop_assert_eq!(machine.read_count(), Some(model.count), "after step {}: {:?}", number, step);
         }
     }
 

@@ -79,22 +79,23 @@ impl Group {
     /// Stores the times and counts in `words`, which are as many as [`Group::words`] says.
     #[inline(always)]
     pub fn read_into(&self, words: &mut [u64]) {
-        if !self.pages.is_empty() && self.read_pages(words).is_some() {
-            return;
+        if self.read_pages(words).is_none() {
+            self.ask_kernel(words);
         }
-        self.ask_kernel(words);
     }
 
-    /// `None`: a page does not tell, and `words` may be half written.
+    /// `None`: there are no pages or one does not tell, and `words` may be half written.
     #[inline(always)]
     pub(super) fn read_pages(&self, words: &mut [u64]) -> Option<()> {
-        let (times, counts) = words.split_at_mut_checked(TIMES)?;
-        for (number, (mapping, count)) in self.pages.iter().zip(counts).enumerate() {
-            let reading = page::read(mapping.page(), &Processor)?;
-            *count = reading.count;
-            if number == 0 {
-                times.copy_from_slice(&[reading.enabled, reading.running]);
-            }
+        let [leader, members @ ..] = self.pages.as_slice() else { return None };
+        let [enabled, running, first, others @ ..] = words else { return None };
+        let reading = page::read(leader.page(), &Processor)?;
+        (*enabled, *running, *first) = (reading.enabled, reading.running, reading.count);
+        // The group is on its counters as a whole, so that the leader's times are those of all.
+        let (mut members, mut others) = (members, others);
+        while let ([member, more @ ..], [count, places @ ..]) = (members, others) {
+            *count = page::count(member.page(), &Processor)?;
+            (members, others) = (more, places);
         }
         Some(())
     }

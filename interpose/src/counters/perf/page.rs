@@ -1,7 +1,7 @@
 //! A counter read without a system call: the page that the kernel keeps for an event (`perf_event_mmap_page`).
 //!
-//! [`read`] is the loop that linux/perf_event.h documents. It is made of the page, whose fields are atomics so that a
-//! page in ordinary memory does as well, and of the instructions ([`Instructions`]).
+//! [`read`] and [`count`] are the loop that linux/perf_event.h documents. They are made of the page, whose fields are
+//! atomics so that a page in ordinary memory does as well, and of the instructions ([`Instructions`]).
 
 use std::sync::atomic::{AtomicI64, AtomicU16, AtomicU32, AtomicU64, Ordering, fence};
 
@@ -76,58 +76,85 @@ pub struct PageReading {
     pub running: u64,
 }
 
-/// The count of the calling thread's event; `None`: it has to be asked of the kernel.
+/// The count of the calling thread's event and its times; `None`: they have to be asked of the kernel.
 #[inline(always)]
 pub fn read(page: &Page, instructions: &impl Instructions) -> Option<PageReading> {
-    for _ in 0..TRIES {
-        let sequence = page.lock.load(Ordering::Acquire);
-        let reading = attempt(page, instructions);
+    at_rest::<true>(page, instructions)
+}
+
+/// The count alone, for the members of a group, whose times are the leader's; `None`: it has to be asked of the kernel.
+#[inline(always)]
+pub fn count(page: &Page, instructions: &impl Instructions) -> Option<u64> {
+    Some(at_rest::<false>(page, instructions)?.count)
+}
+
+/// The loop; without `TIMES` both times are 0. It is one function, whose ways out are known each by itself: with little
+/// optimisation, too, nothing is put together and taken apart again.
+#[inline(always)]
+fn at_rest<const TIMES: bool>(page: &Page, instructions: &impl Instructions) -> Option<PageReading> {
+    let mut tries = TRIES;
+    loop {
+        // An odd number, while the kernel writes, becomes one that the lock does not come back to.
+        let sequence = page.lock.load(Ordering::Acquire) & !1;
+        let capabilities = page.capabilities.load(Ordering::Relaxed);
+        if capabilities & capability::COUNTER == 0 {
+            return None;
+        }
+        let index = page.index.load(Ordering::Relaxed);
+        let mut count = page.offset.load(Ordering::Relaxed);
+        if index != 0 {
+            let width = u32::from(page.counter_width.load(Ordering::Relaxed));
+            count = count.wrapping_add(extended(instructions.counter(index - 1)?, width));
+        }
+        let (mut enabled, mut running) = (0, 0);
+        if TIMES {
+            enabled = page.time_enabled.load(Ordering::Relaxed);
+            running = page.time_running.load(Ordering::Relaxed);
+            // Nearly always equal: the group has never had to wait for a counter, and no clock is needed.
+            if enabled != running {
+                (enabled, running) = shared_times(page, instructions, capabilities, index, enabled, running)?;
+            }
+        }
         fence(Ordering::Acquire);
-        if sequence & 1 == 0 && page.lock.load(Ordering::Relaxed) == sequence {
-            return reading;
+        if page.lock.load(Ordering::Relaxed) == sequence {
+            return Some(PageReading { count: count as u64, enabled, running });
+        }
+        tries -= 1;
+        if tries == 0 {
+            return None;
         }
         std::hint::spin_loop();
     }
-    None
 }
 
-/// One go of the loop; what comes out may be torn.
-#[inline(always)]
-fn attempt(page: &Page, instructions: &impl Instructions) -> Option<PageReading> {
-    let capabilities = page.capabilities.load(Ordering::Relaxed);
-    if capabilities & capability::COUNTER == 0 {
-        return None;
-    }
-    let mut enabled = page.time_enabled.load(Ordering::Relaxed);
-    let mut running = page.time_running.load(Ordering::Relaxed);
-    let index = page.index.load(Ordering::Relaxed);
-    let mut count = page.offset.load(Ordering::Relaxed);
-    if index != 0 {
-        let width = u32::from(page.counter_width.load(Ordering::Relaxed));
-        count = count.wrapping_add(extended(instructions.counter(index - 1)?, width));
-    }
-    if enabled != running {
-        // It shares the counters with others. Without a clock the page knows only the times of the last switch.
-        if capabilities & capability::TIME == 0 {
-            return None;
-        }
-        let since = since_update(page, instructions.ticks(), capabilities);
-        enabled = enabled.wrapping_add(since);
-        running = if index == 0 { running } else { running.wrapping_add(since) };
-    }
-    Some(PageReading { count: count as u64, enabled, running })
-}
-
-/// A counter of `width` bits as a signed number: the kernel starts counters below 0, so that they overflow in good
-/// time.
+/// A counter of `width` bits, 1 to 64, as a signed number: the kernel starts counters below 0, so that they overflow in
+/// good time.
 #[inline(always)]
 fn extended(counter: u64, width: u32) -> i64 {
-    let unused = 64u32.saturating_sub(width) & 63;
-    (counter << unused).cast_signed() >> unused
+    // 64 - width, as far as a shift looks at it.
+    let unused = width.wrapping_neg();
+    counter.wrapping_shl(unused).cast_signed().wrapping_shr(unused)
+}
+
+/// Both times of an event that shares the counters with others, ns: at the page's last update, and since then.
+#[cold]
+fn shared_times(
+    page: &Page,
+    instructions: &impl Instructions,
+    capabilities: u64,
+    index: u32,
+    enabled: u64,
+    running: u64,
+) -> Option<(u64, u64)> {
+    // Without a clock the page knows only the times of the last switch.
+    if capabilities & capability::TIME == 0 {
+        return None;
+    }
+    let since = since_update(page, instructions.ticks(), capabilities);
+    Some((enabled.wrapping_add(since), if index == 0 { running } else { running.wrapping_add(since) }))
 }
 
 /// Time since the kernel wrote the page, ns: offset + ticks * mult / 2^shift, without losing the upper bits.
-#[inline(always)]
 fn since_update(page: &Page, ticks: u64, capabilities: u64) -> u64 {
     let mult = u64::from(page.time_mult.load(Ordering::Relaxed));
     let shift = u32::from(page.time_shift.load(Ordering::Relaxed)) & 63;

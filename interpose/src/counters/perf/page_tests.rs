@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
 
-use crate::counters::perf::page::{Instructions, Page, PageReading, capability, read};
+use crate::counters::perf::page::{self, Instructions, Page, PageReading, capability, read};
 
 /// A processor with four counters, and the page of the one event that they count.
 pub(super) struct Machine {
@@ -72,6 +72,11 @@ impl Machine {
 
     pub(super) fn read(&self) -> Option<PageReading> {
         read(&self.page, self)
+    }
+
+    /// As a member of a group is read.
+    pub(super) fn read_count(&self) -> Option<u64> {
+        page::count(&self.page, self)
     }
 }
 
@@ -161,8 +166,9 @@ fn the_kernel_is_asked_where_the_page_does_not_come_to_rest_or_does_not_tell() {
     let interrupt = |machine: &Machine| machine.schedule(2, 0, 1 << 47);
     let restless = Interrupted { machine: &machine, interrupt, times: Cell::new(usize::MAX) };
     assert_eq!(read(&machine.page, &restless), None);
+    assert_eq!(page::count(&machine.page, &restless), None);
     machine.page.lock.fetch_add(1, Ordering::Relaxed);
-    assert_eq!(machine.read(), None, "the kernel is writing and does not end");
+    assert_eq!((machine.read(), machine.read_count()), (None, None), "the kernel is writing and does not end");
     machine.page.lock.fetch_add(1, Ordering::Relaxed);
     assert!(machine.read().is_some());
     machine.page.index.store(9, Ordering::Relaxed);
@@ -170,7 +176,7 @@ fn the_kernel_is_asked_where_the_page_does_not_come_to_rest_or_does_not_tell() {
     machine.deschedule(1);
     machine.schedule(1, 0, 1 << 47);
     machine.page.capabilities.store(capability::TIME, Ordering::Relaxed);
-    assert_eq!(machine.read(), None, "cap_user_rdpmc is not set");
+    assert_eq!((machine.read(), machine.read_count()), (None, None), "cap_user_rdpmc is not set");
 }
 
 #[test]
@@ -182,6 +188,7 @@ fn times_of_a_multiplexed_event_go_on_with_the_clock() {
         page.time_running.store(4_000, Ordering::Relaxed);
     });
     assert_eq!(machine.read(), None, "the page alone does not know the time");
+    assert_eq!(machine.read_count(), Some(600), "it is the leader whose times count");
     machine.page.capabilities.fetch_or(capability::TIME, Ordering::Relaxed);
     machine.update(|page| {
         // 2.5 GHz: 0.4 ns a tick, as 1717986918 / 2^32. The page was written at tick 2^60, and ticks * mult does not
