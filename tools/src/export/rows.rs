@@ -56,6 +56,7 @@ pub struct RequestTimes {
 
 /// Where the time of the call went. `None`: not known.
 #[derive(Clone, Copy, Debug, Serialize)]
+#[cfg_attr(not(feature = "arrow"), allow(dead_code, reason = "datasets need Arrow"))]
 pub struct Account {
     /// Waiting for a rank that had not entered the call yet.
     pub waiting_ns: Option<f64>,
