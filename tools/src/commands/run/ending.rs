@@ -133,7 +133,8 @@ impl Ending {
         let ends: Vec<(&Dead, &End)> = observed.ends.iter().filter_map(|end| Some((of(end)?, end))).collect();
         let &(dead, first) = ends.first()?;
         let here = if self.dead.len() < self.recovered.world_size as usize { " on this node" } else { "" };
-        let together = ends.iter().take_while(|(_, end)| end.at == first.at).count();
+        let not_ordered = |end: &End| end.at == first.at && (end.place.is_none() || first.place.is_none());
+        let together = 1 + ends[1..].iter().take_while(|(_, end)| not_ordered(end)).count();
         if together > 1 {
             let mut ranks: Vec<u32> = ends[..together].iter().map(|(dead, _)| dead.rank).collect();
             ranks.sort_unstable();
@@ -145,7 +146,7 @@ impl Ending {
             return Some(format!("{named} ended first{here}{how}; which of them was earlier was not seen"));
         }
         let how = first.how.map(|how| format!(", {}", how.text())).unwrap_or_default();
-        let before = ends.get(1).map(|(_, next)| {
+        let before = ends.get(1).filter(|(_, next)| next.at > first.at).map(|(_, next)| {
             let earlier = next.at.duration_since(first.at);
             format!("; the next rank ended {} later", text::time(earlier.as_nanos() as f64))
         });
@@ -238,6 +239,7 @@ mod tests {
         let end = |segment: &str, after: u64, how| End {
             segment: segment.into(),
             at: at + Duration::from_millis(after),
+            place: None,
             how,
         };
         let observed = |ends| Observed { began: true, ends };
@@ -251,6 +253,10 @@ mod tests {
             said,
             "ranks 0-1 ended first, signal 11 (SIGSEGV) and signal 9 (SIGKILL); which of them was earlier was not seen"
         );
+        // Seen at one moment, in the order in which their segments were closed.
+        let placed = |segment: &str, place| End { place: Some(place), ..end(segment, 1, Some(How::Signal(9))) };
+        let said = ending(2, state::RUNNING).first(&observed(vec![placed("b", 4), placed("a", 5)]));
+        assert_eq!(said.unwrap(), "rank 1 ended first, signal 9 (SIGKILL)");
         let said = ending(3, state::ABORTED).first(&observed(vec![end("b", 0, None)]));
         assert_eq!(said.unwrap(), "the job was ended by MPI_Abort on rank 1");
         let said = ending(3, state::RUNNING).first(&observed(vec![end("b", 0, None)]));

@@ -1,6 +1,9 @@
 //! Observes the ranks of a job on this node while it runs: which of them end, in which order and how.
 //!
-//! It sleeps until a segment is made or a process of the job ends. Nothing is asked of the ranks.
+//! It sleeps until a segment is made or closed, or a process of the job ends. Nothing is asked of the ranks.
+//!
+//! A process that ends closes its files first: a launcher that notices ends the others, and they may be gone before it.
+//! So the order of the ends is the order in which the segments were closed, which inotify keeps.
 
 use std::ffi::c_int;
 use std::fs::File;
@@ -19,6 +22,9 @@ use mpitrace_platform::node_files;
 /// A segment has its header and its lock some us after its name: it is looked at again after this time, so often.
 const SOON: Duration = Duration::from_millis(20);
 const LOOKS: u32 = 25;
+/// What inotify is asked for.
+const MADE: u32 = libc::IN_CREATE;
+const CLOSED: u32 = libc::IN_CLOSE_WRITE;
 /// Ranks may end a little later than their launcher.
 const PATIENCE: Duration = Duration::from_secs(2);
 
@@ -27,7 +33,7 @@ const PATIENCE: Duration = Duration::from_secs(2);
 pub struct Observed {
     /// A rank has entered `MPI_Init`.
     pub began: bool,
-    /// The processes that have ended, the first one first.
+    /// The processes that have ended, the first one first: by [`End::at`], then by [`End::place`].
     pub ends: Vec<End>,
 }
 
@@ -36,8 +42,10 @@ pub struct Observed {
 pub struct End {
     /// Its segment, which may be gone.
     pub segment: PathBuf,
-    /// When.
+    /// When its segment was seen to be closed or, without `place`, when its end was seen.
     pub at: Instant,
+    /// Its place among all segments that were closed; `None`: not seen, as when a child still has the segment open.
+    pub place: Option<u32>,
     /// How; `None`: not known.
     pub how: Option<How>,
 }
@@ -89,14 +97,16 @@ struct Loop {
     prefix: String,
     stop: Arc<AtomicBool>,
     woken: io::PipeReader,
-    /// Reports the files that are made in the folders.
-    made: File,
-    /// The folders, with the numbers by which `made` names them.
+    /// Reports the files that are made in the folders, and those that were written to and are closed.
+    files: File,
+    /// The folders, with the numbers by which `files` names them.
     folders: Vec<(c_int, PathBuf)>,
     /// New segments that are not known to be the job's or another's, with the looks that are left.
     unknown: Vec<(PathBuf, u32)>,
     /// The processes that run.
     running: Vec<Running>,
+    /// How many segments were closed.
+    closed: u32,
     observed: Observed,
 }
 
@@ -106,26 +116,28 @@ struct Running {
     pid: u32,
     /// Its pidfd.
     process: OwnedFd,
+    /// When its segment was last closed, and at which place.
+    closed: Option<(Instant, u32)>,
 }
 
 impl Loop {
     fn new(run: u32, folders: &[PathBuf], stop: Arc<AtomicBool>) -> io::Result<(Loop, io::PipeWriter)> {
         let (woken, wake) = io::pipe()?;
         // SAFETY: takes numbers; the descriptor is new, and this file's alone.
-        let made = unsafe { owned(libc::inotify_init1(libc::IN_CLOEXEC | libc::IN_NONBLOCK))? };
+        let files = unsafe { owned(libc::inotify_init1(libc::IN_CLOEXEC | libc::IN_NONBLOCK))? };
         let watched = folders.iter().filter_map(|folder| {
             let path = std::ffi::CString::new(folder.as_os_str().as_bytes()).ok()?;
             // SAFETY: the path is a C string that outlives the call.
-            let number = unsafe { libc::inotify_add_watch(made.as_raw_fd(), path.as_ptr(), libc::IN_CREATE) };
+            let number = unsafe { libc::inotify_add_watch(files.as_raw_fd(), path.as_ptr(), MADE | CLOSED) };
             (number >= 0).then(|| (number, folder.clone()))
         });
         let folders = watched.collect();
         // SAFETY: getuid has no preconditions and cannot fail.
         let uid = unsafe { libc::getuid() };
         let prefix = node_files::prefix(uid);
-        let (made, unknown, running) = (File::from(made), Vec::new(), Vec::new());
-        let observed = Observed::default();
-        Ok((Loop { run, uid, prefix, stop, woken, made, folders, unknown, running, observed }, wake))
+        let (files, unknown, running) = (File::from(files), Vec::new(), Vec::new());
+        let (closed, observed) = (0, Observed::default());
+        Ok((Loop { run, uid, prefix, stop, woken, files, folders, unknown, running, closed, observed }, wake))
     }
 
     fn run(mut self) -> Observed {
@@ -135,11 +147,11 @@ impl Loop {
                 let until = *until.get_or_insert_with(|| Instant::now() + PATIENCE);
                 let all_known = self.running.is_empty() && self.unknown.is_empty();
                 if all_known || Instant::now() >= until {
+                    self.observed.ends.sort_by_key(|end| (end.at, end.place));
                     return self.observed;
                 }
             }
             self.wait(until.is_some());
-            self.take_made();
             self.look();
         }
     }
@@ -147,7 +159,7 @@ impl Loop {
     /// Sleeps until there is something to do, and takes the ends of processes.
     fn wait(&mut self, stopping: bool) {
         let polled = |descriptor: RawFd| libc::pollfd { fd: descriptor, events: libc::POLLIN, revents: 0 };
-        let mut all = vec![polled(self.made.as_raw_fd())];
+        let mut all = vec![polled(self.files.as_raw_fd())];
         // A closed pipe would wake the thread at once, again and again.
         all.push(polled(if stopping { -1 } else { self.woken.as_raw_fd() }));
         all.extend(self.running.iter().map(|running| polled(running.process.as_raw_fd())));
@@ -155,39 +167,50 @@ impl Loop {
         // SAFETY: the array is as long as it says and outlives the call.
         unsafe { libc::poll(all.as_mut_ptr(), all.len() as libc::nfds_t, limit) };
         let at = Instant::now();
+        // Before the ends: what has ended now has closed its segment before.
+        self.take_files(at);
         let mut ended = all[2..].iter().map(|polled| polled.revents & libc::POLLIN != 0);
         let ends = &mut self.observed.ends;
         self.running.retain(|running| {
             let has_ended = ended.next().unwrap_or(false);
             if has_ended {
-                ends.push(End { segment: running.segment.clone(), at, how: running.how() });
+                let (at, place) = running.closed.map_or((at, None), |(at, place)| (at, Some(place)));
+                ends.push(End { segment: running.segment.clone(), at, place, how: running.how() });
             }
             !has_ended
         });
     }
 
-    /// Takes the names of new segments.
-    fn take_made(&mut self) {
+    /// Takes the names of the segments that were made and closed, as seen at this moment.
+    fn take_files(&mut self, at: Instant) {
         /// What stands before a name: the folder's number, three words, the last of them the length of the name.
         const BEFORE: usize = 16;
         let mut bytes = [0; 16384];
-        while let Ok(length @ 1..) = self.made.read(&mut bytes) {
+        while let Ok(length @ 1..) = self.files.read(&mut bytes) {
             let mut rest = &bytes[..length];
             while let Some((head, names)) = rest.split_first_chunk::<BEFORE>() {
                 let word = |at: usize| u32::from_ne_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]);
-                let (number, length) = (word(0) as c_int, (word(12) as usize).min(names.len()));
+                let (number, what, length) = (word(0) as c_int, word(4), (word(12) as usize).min(names.len()));
                 let (name, behind) = names.split_at(length);
                 let end = name.iter().position(|&byte| byte == 0).unwrap_or(name.len());
                 let name = String::from_utf8_lossy(&name[..end]);
-                let folder = self.folders.iter().find(|(known, _)| *known == number);
-                if let Some((_, folder)) = folder
+                if let Some((_, folder)) = self.folders.iter().find(|(known, _)| *known == number)
                     && name.starts_with(&self.prefix)
                     && name.ends_with(node_files::SEGMENT)
                 {
-                    self.unknown.push((folder.join(&*name), LOOKS));
+                    self.take_file(what, folder.join(&*name), at);
                 }
                 rest = behind;
             }
+        }
+    }
+
+    fn take_file(&mut self, what: u32, segment: PathBuf, at: Instant) {
+        if what & MADE != 0 {
+            self.unknown.push((segment, LOOKS));
+        } else if let Some(running) = self.running.iter_mut().find(|running| running.segment == segment) {
+            running.closed = Some((at, self.closed));
+            self.closed += 1;
         }
     }
 
@@ -199,11 +222,11 @@ impl Loop {
                 Some(Segment { run, holder, .. }) if run == self.run => {
                     self.observed.began = true;
                     let Holder::Process(pid) = holder else {
-                        self.observed.ends.push(End { segment: path, at: Instant::now(), how: None });
+                        self.observed.ends.push(End { segment: path, at: Instant::now(), place: None, how: None });
                         continue;
                     };
                     if let Ok(process) = open_process(pid) {
-                        self.running.push(Running { segment: path, pid, process });
+                        self.running.push(Running { segment: path, pid, process, closed: None });
                     }
                 }
                 // The number comes after the header.
@@ -312,7 +335,7 @@ mod tests {
         for (script, expected) in [("exit 3", How::Code(3)), ("kill -9 $$", How::Signal(9))] {
             let mut child = Command::new("sh").args(["-c", script]).spawn().unwrap();
             let process = open_process(child.id()).unwrap();
-            let running = Running { segment: PathBuf::new(), pid: child.id(), process };
+            let running = Running { segment: PathBuf::new(), pid: child.id(), process, closed: None };
             let mut polled = [libc::pollfd { fd: running.process.as_raw_fd(), events: libc::POLLIN, revents: 0 }];
             // SAFETY: the array is as long as it says and outlives the call.
             unsafe { libc::poll(polled.as_mut_ptr(), 1, -1) };
