@@ -80,10 +80,11 @@ impl TraceBuffer {
                 continue;
             }
             let (start, length) = self.place_of(chunk, chunk_flags::EXTENDED);
-            if state.file.as_mut().is_some_and(|file| !file.allocate(start, length)) {
+            if state.file.as_mut().is_some_and(|file| !file.allocate(start, length))
+                || !self.memory.touch(start, length)
+            {
                 return;
             }
-            self.memory.touch(start, length);
             state.ahead[index] |= chunk_flags::EXTENDED;
         }
     }
@@ -113,7 +114,6 @@ impl TraceBuffer {
                 }
             }
         }
-        self.memory.touch(offset, length);
-        true
+        self.memory.touch(offset, length)
     }
 }

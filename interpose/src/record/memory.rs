@@ -27,22 +27,39 @@ unsafe impl Send for Mapping {}
 // the same time.
 unsafe impl Sync for Mapping {}
 
+/// Access to a mapping is opened from a multiple of this: the ranges with memory, which lie close together, then are
+/// few areas for the kernel, which allows a process 65530.
+const AREA: u64 = 16 << 20;
+const OPEN: libc::c_int = libc::PROT_READ | libc::PROT_WRITE;
+
 impl Mapping {
-    /// Maps so many bytes of a file, which other processes may map too.
+    /// Maps so many bytes of a file, which other processes may map too. Only the first page, which has memory, can be
+    /// accessed before [`Mapping::touch`]: what searches all memory that can be read, as valgrind does for leaks, would
+    /// take a signal for each word behind the end of the file.
     pub fn of_file(file: &File, length: u64) -> Option<Mapping> {
-        map(std::ptr::null_mut(), length, libc::MAP_SHARED, file.as_raw_fd()).map(|base| Mapping { base, length })
+        let base = map(std::ptr::null_mut(), length, libc::PROT_NONE, libc::MAP_SHARED, file.as_raw_fd())?;
+        let mapping = Mapping { base, length };
+        mapping.open(0, PAGE).then_some(mapping)
     }
 
     /// Private memory, of zeros.
     pub fn private(length: u64) -> Option<Mapping> {
-        map(std::ptr::null_mut(), length, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS, -1)
+        map(std::ptr::null_mut(), length, OPEN, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS, -1)
             .map(|base| Mapping { base, length })
     }
 
     /// Puts private memory in the place of a range of whole pages, that has had none so far.
     pub fn replace(&self, offset: u64, length: u64) -> bool {
         let kind = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED;
-        map(self.range(offset, length), length, kind, -1).is_some()
+        map(self.range(offset, length), length, OPEN, kind, -1).is_some()
+    }
+
+    /// Allows access to a range of whole pages, and to what lies before it in its area.
+    fn open(&self, offset: u64, length: u64) -> bool {
+        let start = offset / AREA * AREA;
+        let length = offset + length - start;
+        // SAFETY: the range lies within the mapping, which keeps what it holds.
+        unsafe { libc::mprotect(self.range(start, length).cast(), length as usize, OPEN) == 0 }
     }
 
     /// The address of a range that lies within.
@@ -52,19 +69,23 @@ impl Mapping {
     }
 
     /// Makes the kernel map the pages of a range now, which has memory, so that no page fault falls into a call.
-    /// Nothing has been stored in it yet.
-    pub fn touch(&self, offset: u64, length: u64) {
+    /// Nothing has been stored in it yet. False: it cannot be accessed.
+    pub fn touch(&self, offset: u64, length: u64) -> bool {
         const MADV_POPULATE_WRITE: libc::c_int = 23;
+        if !self.open(offset, length) {
+            return false;
+        }
         let place = self.range(offset, length);
         // SAFETY: the range lies within the mapping, and the advice changes nothing that it holds.
         if unsafe { libc::madvise(place.cast(), length as usize, MADV_POPULATE_WRITE) } == 0 {
-            return;
+            return true;
         }
         // Linux before 5.14.
         for page in (0..length).step_by(PAGE as usize) {
             // SAFETY: the byte lies within the mapping and was 0 before, as nothing has been stored in the range yet.
             unsafe { place.add(page as usize).write_volatile(0) };
         }
+        true
     }
 
     /// Stores the same byte in a range that has memory, and that belongs to the caller at this moment.
@@ -120,8 +141,8 @@ impl Drop for Mapping {
     }
 }
 
-fn map(place: *mut u8, length: u64, kind: libc::c_int, file: libc::c_int) -> Option<NonNull<u8>> {
-    let (access, kind) = (libc::PROT_READ | libc::PROT_WRITE, kind | libc::MAP_NORESERVE);
+fn map(place: *mut u8, length: u64, access: libc::c_int, kind: libc::c_int, file: libc::c_int) -> Option<NonNull<u8>> {
+    let kind = kind | libc::MAP_NORESERVE;
     // SAFETY: a place is given with MAP_FIXED only, and then lies within a mapping of our own, in a range that has no
     // memory yet, so nothing is lost; everywhere else the kernel chooses one that is free.
     let base = unsafe { libc::mmap(place.cast(), length as usize, access, kind, file, 0) };
