@@ -6,6 +6,7 @@
  * With "fill" one number instead: processor time of all threads for each of FILL calls in one loop, ns. */
 #define _GNU_SOURCE
 #include "mpitrace.h"
+#include "stamp.h"
 #include <linux/perf_event.h>
 #include <mpi.h>
 #include <stdio.h>
@@ -14,9 +15,6 @@
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
-#if defined(__x86_64__)
-#include <x86intrin.h>
-#endif
 
 enum { BLOCKS = 400, CALLS = 1000, FILL = 1000000 };
 
@@ -30,20 +28,6 @@ static double read_clock(clockid_t clock)
 static double now(void)
 {
     return read_clock(CLOCK_MONOTONIC_RAW);
-}
-
-static unsigned long long stamp(void)
-{
-#if defined(__x86_64__)
-    unsigned processor;
-    return __rdtscp(&processor);
-#elif defined(__aarch64__)
-    unsigned long long ticks;
-    __asm__ volatile("isb; mrs %0, cntvct_el0" : "=r"(ticks));
-    return ticks;
-#else
-    return (unsigned long long) now();
-#endif
 }
 
 /* task-clock, context-switches and page-faults in one group, which one read() gives; -1 where that is not allowed. */

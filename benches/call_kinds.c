@@ -4,13 +4,11 @@
  *   an MPI_Allreduce of one of 64 counts, one after the other: the median of BLOCKS blocks;
  *   an MPI_Iallreduce of 8 bytes with its MPI_Wait: the same. */
 #define _GNU_SOURCE
+#include "stamp.h"
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
-#if defined(__x86_64__)
-#include <x86intrin.h>
-#endif
 
 enum { BLOCKS = 300, CALLS = 640, OPERATIONS = 64 };
 
@@ -19,20 +17,6 @@ static double now(void)
     struct timespec time;
     clock_gettime(CLOCK_MONOTONIC_RAW, &time);
     return time.tv_sec * 1e9 + time.tv_nsec;
-}
-
-static unsigned long long stamp(void)
-{
-#if defined(__x86_64__)
-    unsigned processor;
-    return __rdtscp(&processor);
-#elif defined(__aarch64__)
-    unsigned long long ticks;
-    __asm__ volatile("isb; mrs %0, cntvct_el0" : "=r"(ticks));
-    return ticks;
-#else
-    return (unsigned long long) now();
-#endif
 }
 
 static int ascending(const void *a, const void *b)

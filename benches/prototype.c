@@ -2,6 +2,7 @@
  * the operation, two ordered stamps, and 24 bytes a call in three arrays of a shared mapping. With PROTOTYPE=fresh the memory
  * is taken chunk by chunk as the arrays fill, else all at once before. */
 #define _GNU_SOURCE
+#include "stamp.h"
 #include <fcntl.h>
 #include <mpi.h>
 #include <stdint.h>
@@ -10,9 +11,6 @@
 #include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
-#if defined(__x86_64__)
-#include <x86intrin.h>
-#endif
 
 enum { CHUNK = 16384, CHUNKS = 80, RECORD = 24, POPULATE_WRITE = 23 };
 
@@ -28,22 +26,6 @@ static struct {
     int count;
     uint64_t calls;
 } last;
-
-static inline uint64_t stamp(void)
-{
-#if defined(__x86_64__)
-    unsigned processor;
-    return __rdtscp(&processor);
-#elif defined(__aarch64__)
-    uint64_t ticks;
-    __asm__ volatile("isb; mrs %0, cntvct_el0" : "=r"(ticks));
-    return ticks;
-#else
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC_RAW, &time);
-    return time.tv_sec * 1000000000ull + time.tv_nsec;
-#endif
-}
 
 static void take(size_t from, size_t bytes)
 {
