@@ -7,7 +7,7 @@ use mpitrace_format::metadata::{self, UNKNOWN};
 
 use super::fingerprint::{ClockError, Heat, Subject};
 use crate::account;
-use crate::source::{Counter, Ranks, Source, Traced};
+use crate::source::{Counter, Ranks, Source, Traced, own_work_text};
 
 /// Repetitions of which the clock's error is looked at.
 const ERRORS: usize = 2000;
@@ -77,8 +77,8 @@ impl<'a> Measured<'a> {
 /// Where the ranks' time in its calls went, and how much of its run times is the program's own computation.
 fn words(source: &Source, number: usize, rule: Rule) -> Option<String> {
     let account = account::of(source, number, rule).map(|account| account.words()).filter(|words| !words.is_empty());
-    let own_work = source.own_work(number).filter(|share| *share >= 0.01);
-    let own_work = own_work.map(|share| format!("{:.1} % own work between start and completion", 100.0 * share));
+    let own_work = source.own_work(number).and_then(own_work_text);
+    let own_work = own_work.map(|share| format!("{share} own work between start and completion"));
     let words: Vec<String> = account.into_iter().chain(own_work).collect();
     (!words.is_empty()).then(|| words.join(", "))
 }

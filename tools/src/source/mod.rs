@@ -26,6 +26,7 @@ mod untraced;
 
 pub use columns::{Counter, Kind, Ranks, RunTimes};
 pub use description::Description;
+pub use requests::own_work_text;
 pub use traced::Traced;
 
 use std::path::PathBuf;

@@ -5,6 +5,11 @@ use mpitrace_functions::blocking_name;
 
 use super::{Kind, Source};
 
+/// `5.2 %`, of a share of own work that is worth a mark: 1 % and more.
+pub fn own_work_text(share: f64) -> Option<String> {
+    (share >= 0.01).then(|| format!("{:.1} %", 100.0 * share))
+}
+
 impl Source {
     /// What the requests of an operation cost, for each repetition; `None` where it blocks or nothing is known of them.
     pub fn overheads(&self, operation: usize) -> Option<Overheads> {

@@ -93,7 +93,7 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
         let categorized = categorized?;
         table.row(categorized.cells());
         overlaps += categorized.overlaps();
-        own_work |= categorized.has_own_work();
+        own_work |= categorized.own_work().is_some();
         listed = arguments.operation.map(|_| categorized);
     }
     drop(progress);

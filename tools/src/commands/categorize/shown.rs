@@ -8,7 +8,7 @@ use mpitrace::run_time::RunTime;
 use serde::{Serialize, Serializer};
 
 use crate::output::{Attribute, Style};
-use crate::source::{Description, RunTimes};
+use crate::source::{Description, RunTimes, own_work_text};
 use crate::table::{Rows, Table, number, text};
 use crate::text;
 
@@ -60,8 +60,6 @@ struct Levels {
     level_ns: Vec<f64>,
 }
 
-/// A smaller share of the run times than this is not worth a mark.
-const OWN_WORK_SHOWN: f64 = 0.01;
 /// So many change points are shown in a table.
 const CHANGES_SHOWN: usize = 4;
 
@@ -115,9 +113,9 @@ impl<'a> Categorized<'a> {
         Categorized { own_work, ..self }
     }
 
-    /// Whether a part of the run times is the program's own computation.
-    pub fn has_own_work(&self) -> bool {
-        self.own_work.is_some_and(|share| share >= OWN_WORK_SHOWN)
+    /// How much of the run times is the program's own computation, where that is worth a mark.
+    pub fn own_work(&self) -> Option<String> {
+        self.own_work.and_then(own_work_text)
     }
 
     /// How many repetitions fit twice.
@@ -162,10 +160,7 @@ impl<'a> Categorized<'a> {
             self.repetitions.to_string(),
             positive(self.incomplete),
             self.median_ns.map(text::time).unwrap_or_default(),
-            self.own_work
-                .filter(|_| self.has_own_work())
-                .map(|share| format!("{:.1} %", 100.0 * share))
-                .unwrap_or_default(),
+            self.own_work().unwrap_or_default(),
             text::optional(self.levels.as_ref().map(|levels| levels.class.name())),
             text::optional(self.warmup_end),
             self.levels.as_ref().map(changes).unwrap_or_default(),
