@@ -254,7 +254,7 @@ impl ThreadRef {
     }
 
     /// Gives the columns that are used with this one of the `chunk_flags` memory in the chunk, where they have none
-    /// yet; the record at which that is done is disturbed by it. False: there is none.
+    /// yet; the record at which that took long is disturbed by it. False: there is none.
     #[inline(always)]
     pub fn extend_at(self, record: Record, flag: u32) -> bool {
         if self.extended() & flag == 0 {

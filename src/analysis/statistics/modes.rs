@@ -43,10 +43,11 @@ const LEAST_SHARE: f64 = 0.018;
 const LEAST_COUNT: usize = 5;
 /// A mode lies within so many standard deviations of the narrowest half of all values around its peak, ...
 const COMPACT: f64 = 3.0;
-/// ... for this share of it: outliers that are strewn are none. One that holds this share of the values may be so many times
-/// as wide.
+/// ... for this share of it: outliers that are strewn are none.
 const COMPACT_SHARE: f64 = 0.7;
+/// A mode that holds this share of the values, ...
 const WIDE_SHARE: f64 = 0.125;
+/// ... may be so many times as wide.
 const WIDER: f64 = 3.0;
 /// Clusters with nothing between a value and this many times that value are looked at one by one, ...
 const APART: f64 = 1.25;
@@ -67,9 +68,9 @@ const OWN_COUNT: f64 = 20.0;
 /// first that of the shortest fifth of all values. Two maxima are two modes if the valley between them is below 3/4 of
 /// the lower one, by more than sqrt(2 ln n) standard errors. Each holds 1.8 % of the values and 5 of them, most of them
 /// as close together as the values of the narrowest half are (three times as far apart in a mode of 12.5 %): what is
-/// strewn further are outliers, and counts to the mode that is nearest. Clusters of at least 10 % of the values and
-/// 20 of them are looked at one by one, if nothing lies between them over a factor of 1.25 and 4 standard deviations of either (by
-/// their shortest halves, on the logarithms).
+/// strewn further are outliers, and counts to the mode that is nearest. Clusters of at least 10 % of the values and 20 of
+/// them are looked at one by one, if nothing lies between them over a factor of 1.25 and 4 standard deviations of either
+/// (by their shortest halves, on the logarithms).
 pub fn modes(values: &[f64], sample: &Sample) -> Vec<Mode> {
     let Some(ranges) = ranges(sample) else { return Vec::new() };
     let ends: Vec<f64> = ranges[..ranges.len() - 1].iter().map(|range| range.end).collect();

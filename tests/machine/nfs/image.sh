@@ -16,26 +16,27 @@ modules='virtio_pci virtio_blk virtio_net ext4 crc32c_generic quota_v2 sunrpc nf
 
 # The right to log in on the other machine, and what daemons expect.
 accounts() {
-    local folder=$1 library key
+    local folder=$1 library key home=root keys
+    keys=$folder/$home/.ssh
     echo 'sshd:x:101:65534::/run/sshd:/usr/sbin/nologin' >>"$folder/etc/passwd"
     echo '_rpc:x:102:65534::/run/rpcbind:/usr/sbin/nologin' >>"$folder/etc/passwd"
     echo 'statd:x:103:65534::/var/lib/nfs:/usr/sbin/nologin' >>"$folder/etc/passwd"
     echo 'tester:x:1000:1000::/home/tester:/bin/bash' >>"$folder/etc/passwd"
     echo 'tester:x:1000:' >>"$folder/etc/group"
     printf '127.0.0.1 localhost\n10.0.0.1 node1\n10.0.0.2 node2\n' >"$folder/etc/hosts"
-    mkdir -p "$folder"/{root/.ssh,home,export,etc/ssh,var/lib/nfs/rpc_pipefs}
+    mkdir -p "$keys" "$folder"/{home,export,etc/ssh,var/lib/nfs/rpc_pipefs}
     ln -sfn /proc/self/mounts "$folder/etc/mtab"
     library=$folder/usr/lib/x86_64-linux-gnu
-    for key in root/.ssh/id_ed25519 etc/ssh/host; do
-        rm -f "$folder/$key"
+    for key in "$keys/id_ed25519" "$folder/etc/ssh/host"; do
+        rm -f "$key"
         # By the system's own loader: this one may lack ssh.
         quietly "$library/ld-linux-x86-64.so.2" --library-path "$library" \
-            "$folder/usr/bin/ssh-keygen" -q -t ed25519 -N '' -C tests -f "$folder/$key" || return 1
+            "$folder/usr/bin/ssh-keygen" -q -t ed25519 -N '' -C tests -f "$key" || return 1
     done
-    cp "$folder/root/.ssh/id_ed25519.pub" "$folder/root/.ssh/authorized_keys"
-    printf 'StrictHostKeyChecking no\nUserKnownHostsFile /dev/null\nLogLevel ERROR\n' >"$folder/root/.ssh/config"
-    chmod 700 "$folder/root/.ssh"
-    chmod 600 "$folder"/root/.ssh/*
+    cp "$keys/id_ed25519.pub" "$keys/authorized_keys"
+    printf 'StrictHostKeyChecking no\nUserKnownHostsFile /dev/null\nLogLevel ERROR\n' >"$keys/config"
+    chmod 700 "$keys"
+    chmod 600 "$keys"/*
 }
 
 stamp=$(cat tests/machine/packages.sh tests/machine/kernel.sh tests/machine/nfs/{image.sh,node} | sha256sum)
