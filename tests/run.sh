@@ -176,7 +176,7 @@ case $tier in
     all)
         step "arm64 and a PMU, emulated" tests/machine/run.sh all
         step "other systems, and Open MPI 6" tests/systems/run.sh
-        step "models and memory" tests/unsafe.sh models memory
+        step "models, threads and memory" tests/unsafe.sh
         # So many seconds a target.
         step "fuzzing" tests/fuzz/run.sh "${MPITRACE_FUZZ:-20}"
         step "dependencies" licences_and_advisories
