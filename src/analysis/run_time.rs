@@ -24,23 +24,11 @@ pub enum RunTime {
 }
 
 impl RunTime {
-    /// The run time of a repetition whose ranks were in it as `spans` tell, ns. Not a number for no ranks.
+    /// The run time of a repetition whose ranks were in it for these times, ns. Not a number for no ranks.
     pub fn of(self, spans: impl Iterator<Item = Span>) -> f64 {
-        let mut first_enter = f64::INFINITY;
-        let mut last_enter = f64::NEG_INFINITY;
-        let mut last_exit = f64::NEG_INFINITY;
-        let mut longest = f64::NAN;
-        for span in spans {
-            first_enter = first_enter.min(span.enter_ns);
-            last_enter = last_enter.max(span.enter_ns);
-            last_exit = last_exit.max(span.exit_ns);
-            longest = longest.max(span.duration_ns);
-        }
-        match self {
-            RunTime::Local => longest,
-            RunTime::Global => last_exit - first_enter,
-            RunTime::Last => last_exit - last_enter,
-        }
+        let mut all = Spans::default();
+        spans.for_each(|span| all.add(span));
+        all.run_time(self)
     }
 
     /// All definitions, in the order in which help lists them.
@@ -66,6 +54,41 @@ impl RunTime {
             RunTime::Local => "local",
             RunTime::Global => "global",
             RunTime::Last => "last",
+        }
+    }
+}
+
+/// What counts of the ranks' times in a repetition.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Spans {
+    first_enter: f64,
+    last_enter: f64,
+    last_exit: f64,
+    longest: f64,
+}
+
+impl Default for Spans {
+    fn default() -> Self {
+        let (infinity, minus) = (f64::INFINITY, f64::NEG_INFINITY);
+        Spans { first_enter: infinity, last_enter: minus, last_exit: minus, longest: f64::NAN }
+    }
+}
+
+impl Spans {
+    /// Takes in one more rank.
+    pub fn add(&mut self, span: Span) {
+        self.first_enter = self.first_enter.min(span.enter_ns);
+        self.last_enter = self.last_enter.max(span.enter_ns);
+        self.last_exit = self.last_exit.max(span.exit_ns);
+        self.longest = self.longest.max(span.duration_ns);
+    }
+
+    /// The run time, ns.
+    pub fn run_time(self, run_time: RunTime) -> f64 {
+        match run_time {
+            RunTime::Local => self.longest,
+            RunTime::Global => self.last_exit - self.first_enter,
+            RunTime::Last => self.last_exit - self.last_enter,
         }
     }
 }

@@ -96,10 +96,15 @@ impl Curve {
 
     /// How many ticks of the reference pass while the local clock, at `local`, makes one.
     pub fn pace(&self, local: u64) -> f64 {
-        if self.knots.is_empty() {
-            return 1.0 + self.scale.skew;
+        if let Some(pace) = self.steady_pace() {
+            return pace;
         }
         (1.0 + self.scale.skew) * (1.0 + self.span(self.scale.apply(local)).map_or(0.0, |span| span.rate()))
+    }
+
+    /// The pace, where it is the same at all times.
+    pub fn steady_pace(&self) -> Option<f64> {
+        self.knots.is_empty().then_some(1.0 + self.scale.skew)
     }
 
     fn offset(&self, local: u64) -> f64 {
@@ -161,7 +166,7 @@ impl Span<'_> {
     fn offset(&self) -> f64 {
         match *self {
             Span::Beyond { knot, since, .. } => knot.offset + knot.rate * since,
-            // Nobody knows when between the two the clock stepped: half of the way belongs to either.
+            // It is not known when between the two the clock stepped: half of the way belongs to either.
             Span::Between { from, to, length, share } if from.step != 0.0 => match share < 0.5 {
                 true => from.offset + from.rate * length * share,
                 false => to.offset - to.rate * length * (1.0 - share),
@@ -230,7 +235,7 @@ impl Span<'_> {
     fn hard(&self, limits: &Limits) -> (f64, f64) {
         match *self {
             Span::Between { from, to, length, share } => {
-                // Who changes its rate by no more than `wander` leaves the chord by no more than this.
+                // A clock that changes its rate by no more than `wander` leaves the chord by no more than this.
                 let bulge = limits.wander * share * (1.0 - share) * length * length / 2.0 + from.step.abs();
                 let line = |from: f64, to: f64| from + (to - from) * share;
                 (line(from.hard.0, to.hard.0) - bulge, line(from.hard.1, to.hard.1) + bulge)

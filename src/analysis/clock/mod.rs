@@ -207,6 +207,20 @@ fn by_realtime(trace: &Trace, members: &[Vec<usize>], first: &[usize]) -> Vec<Cu
     members.iter().enumerate().map(of_domain).collect()
 }
 
+/// A clock of which only durations are asked.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SteadyClock {
+    pace: f64,
+    period_ns: f64,
+}
+
+impl SteadyClock {
+    /// As [`RankClock::duration_ns`].
+    pub fn duration_ns(self, from: u64, to: u64) -> f64 {
+        to.wrapping_sub(from) as i64 as f64 * self.pace * self.period_ns
+    }
+}
+
 impl RankClock {
     /// How fast the reference counter ticks, as the two anchors or the machine tell.
     pub fn frequency_hz(&self) -> f64 {
@@ -221,6 +235,11 @@ impl RankClock {
     /// So many ticks, ns.
     pub fn ticks_ns(&self, ticks: u64) -> f64 {
         ticks as f64 * self.period_ns
+    }
+
+    /// The same clock, if its pace never changes against the reference's.
+    pub(crate) fn steady(&self) -> Option<SteadyClock> {
+        Some(SteadyClock { pace: self.curve.steady_pace()?, period_ns: self.period_ns })
     }
 
     /// From one tick of this rank to another, ns; negative if `to` lies before `from`.

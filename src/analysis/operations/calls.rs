@@ -15,23 +15,72 @@ pub(super) const ABSENT: u32 = u32::MAX;
 
 /// A member's records on one communicator, by position.
 pub(super) enum Calls {
-    /// All that the rank has, this many, in their own order.
-    All(u32),
+    /// Runs of one record after the other, in their own order.
+    Runs(Runs),
     /// Those with these indices.
     Some(Vec<u32>),
 }
 
+/// Runs of records that follow each other.
+#[derive(Clone, Default)]
+pub(super) struct Runs {
+    /// For each run its first record, and how many records the runs before it have.
+    starts: Vec<(u32, u32)>,
+    count: u32,
+}
+
+/// Shorter runs, on average, are listed: what is kept of each run is as long as some records of a list.
+const LEAST_IN_A_RUN: usize = 64;
+
+impl Runs {
+    fn one(first: u32, count: u32) -> Runs {
+        Runs { starts: if count > 0 { vec![(first, 0)] } else { Vec::new() }, count }
+    }
+
+    /// Appends a record behind those that are there.
+    fn push(&mut self, record: u32) {
+        let follows = |&(first, before): &(u32, u32)| first + (self.count - before) == record;
+        if !self.starts.last().is_some_and(follows) {
+            self.starts.push((record, self.count));
+        }
+        self.count += 1;
+    }
+
+    /// The record with this number, and how many there are from it on to the end of its run.
+    fn get(&self, number: u32) -> Option<(u32, u32)> {
+        if number >= self.count {
+            return None;
+        }
+        let behind = self.starts.partition_point(|&(_, before)| before <= number);
+        let (first, before) = self.starts[behind - 1];
+        let end = self.starts.get(behind).map_or(self.count, |&(_, before)| before);
+        Some((first + (number - before), end - number))
+    }
+
+    fn iter(&self) -> impl Iterator<Item = u32> {
+        let ends = self.starts.iter().skip(1).map(|&(_, before)| before).chain([self.count]);
+        self.starts.iter().zip(ends).flat_map(|(&(first, before), end)| first..first + (end - before))
+    }
+}
+
 impl Calls {
+    fn of(runs: Runs) -> Calls {
+        match runs.starts.len() * LEAST_IN_A_RUN <= runs.count as usize || runs.starts.len() < 2 {
+            true => Calls::Runs(runs),
+            false => Calls::Some(runs.iter().collect()),
+        }
+    }
+
     pub(super) fn len(&self) -> usize {
         match self {
-            Calls::All(count) => *count as usize,
+            Calls::Runs(runs) => runs.count as usize,
             Calls::Some(records) => records.len(),
         }
     }
 
     fn get(&self, number: usize) -> Option<u32> {
         match self {
-            Calls::All(count) => u32::try_from(number).ok().filter(|number| number < count),
+            Calls::Runs(runs) => Some(runs.get(u32::try_from(number).ok()?)?.0),
             Calls::Some(records) => records.get(number).copied(),
         }
     }
@@ -86,13 +135,13 @@ pub(super) fn by_communicator(trace: &Trace, numbers: &[Vec<usize>], communicato
 /// The calls of one rank on each of its communicators.
 fn of_part(part: &Part) -> Vec<Calls> {
     let entries = part.operations();
-    let mut records: Vec<Vec<u32>> = vec![Vec::new(); part.communicators().len()];
+    let mut records: Vec<Runs> = vec![Runs::default(); part.communicators().len()];
     let only = entries.first().map(|entry| entry.communicator);
     let one_communicator = entries.iter().all(|entry| Some(entry.communicator) == only);
     if one_communicator && is_sorted(part) {
         // The most common program, and the largest list, are spared.
         let count = |index| if Some(index) == only { part.records() as u32 } else { 0 };
-        return (0..records.len() as u32).map(|index| Calls::All(count(index))).collect();
+        return (0..records.len() as u32).map(|index| Calls::Runs(Runs::one(0, count(index)))).collect();
     }
     let mut last = vec![0; records.len()];
     let mut sorted = vec![true; records.len()];
@@ -105,12 +154,17 @@ fn of_part(part: &Part) -> Vec<Calls> {
             last[communicator] = position;
         }
     }
-    for records in records.iter_mut().zip(sorted).filter(|(_, sorted)| !sorted).map(|(records, _)| records) {
+    let calls = |(records, sorted): (Runs, bool)| {
+        if sorted {
+            return Calls::of(records);
+        }
         // Out of order where several threads took turns on one communicator.
         let position = part.position();
+        let mut records: Vec<u32> = records.iter().collect();
         records.sort_by_key(|&record| position[record as usize]);
-    }
-    records.into_iter().map(Calls::Some).collect()
+        Calls::Some(records)
+    };
+    records.into_iter().zip(sorted).map(calls).collect()
 }
 
 fn is_sorted(part: &Part) -> bool {
@@ -268,13 +322,14 @@ impl<'a> Cursor<'a> {
 
     /// At most this many of the next calls, if their records are consecutive.
     pub(super) fn in_a_row(&self, most: usize) -> Option<InARow<'_>> {
-        let (Calls::All(_), Some((first, _)), Some(piece), None) =
+        let (Calls::Runs(runs), Some((first, _)), Some(piece), None) =
             (self.calls, self.next, &self.piece, &self.by_function)
         else {
             return None;
         };
+        let (_, in_run) = runs.get(u32::try_from(self.left.start).ok()?)?;
         let from = first as usize - piece.range.start;
-        let until = piece.position.len().min(from + most.min(self.left.len()));
+        let until = piece.position.len().min(from + most.min(self.left.len()).min(in_run as usize));
         let open = piece.open.partition_point(|&open| open < from)..piece.open.partition_point(|&open| open < until);
         Some(InARow {
             first,
@@ -284,5 +339,34 @@ impl<'a> Cursor<'a> {
             open: &piece.open[open],
             open_from: from,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn runs_give_what_was_pushed(gaps in proptest::collection::vec((1u32..3, 1u32..200), 0..20)) {
+            let (mut runs, mut expected, mut next) = (Runs::default(), Vec::new(), 0);
+            for (gap, length) in gaps {
+                next += gap;
+                for record in next..next + length {
+                    runs.push(record);
+                    expected.push(record);
+                }
+                next += length;
+            }
+            prop_assert_eq!(runs.iter().collect::<Vec<_>>(), expected.clone());
+            for (number, &record) in expected.iter().enumerate() {
+                let follow = expected[number..].iter().zip(record..).take_while(|(there, here)| **there == *here);
+                prop_assert_eq!(runs.get(number as u32), Some((record, follow.count() as u32)));
+            }
+            prop_assert_eq!(runs.get(expected.len() as u32), None);
+            let calls = Calls::of(runs);
+            prop_assert_eq!((0..=expected.len()).map_while(|number| calls.get(number)).collect::<Vec<_>>(), expected);
+        }
     }
 }

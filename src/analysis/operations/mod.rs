@@ -10,6 +10,7 @@ mod finish;
 mod matching;
 mod mismatch;
 mod rows;
+mod run_times;
 mod stretch;
 #[cfg(test)]
 mod tests;
@@ -24,10 +25,9 @@ use mpitrace_functions::{Form, Function};
 
 use rows::{Completeness, Rows};
 
-use crate::clock::{Clock, RankClock};
-use crate::parallel;
+use crate::clock::Clock;
 use crate::reader::Trace;
-use crate::run_time::{RunTime, Span};
+use crate::run_time::RunTime;
 
 /// The index of a record that is not there.
 pub const NO_RECORD: u32 = u32::MAX;
@@ -151,25 +151,5 @@ impl Operation {
             false => self.complete_rows().map(|row| self.repetition.get(row)).collect(),
         };
         (numbers, self.run_time_values(trace, clock, run_time))
-    }
-
-    /// The run times (ns) of the complete repetitions.
-    pub fn run_time_values(&self, trace: &Trace, clock: &Clock, run_time: RunTime) -> Vec<f64> {
-        let columns: Vec<_> = self
-            .parts
-            .iter()
-            .map(|&part| (trace.parts[part].enter(), trace.parts[part].exit(), clock.of_part(part)))
-            .collect();
-        let span = |(record, (enter, exit, clock)): (u32, &(&[u64], &[u64], &RankClock))| {
-            let (enter, exit) = (enter[record as usize], exit[record as usize]);
-            // The local run time needs no global time, which is most of the work.
-            let global = |tick| if run_time == RunTime::Local { 0.0 } else { clock.nanoseconds(tick) };
-            Span { enter_ns: global(enter), exit_ns: global(exit), duration_ns: clock.duration_ns(enter, exit) }
-        };
-        let of_row = |row: usize| run_time.of(self.records(row).iter().zip(&columns).map(span));
-        let count = self.repetitions();
-        let all = count == self.repetition.len();
-        let some: Vec<usize> = if all { Vec::new() } else { self.complete_rows().collect() };
-        parallel::filled(count, |index| of_row(if all { index } else { some[index] }))
     }
 }

@@ -2,7 +2,11 @@
 //!
 //! A loop makes its calls at equal distances on all ranks: first records and a stride are enough. Other calls that all
 //! ranks made one after the other have the same distance from a first one on each rank: one number of 2 bytes a
-//! repetition. What fits neither is listed.
+//! repetition, which is kept once where a loop of several operations repeats it. What fits neither is listed.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+use std::sync::Arc;
 
 /// The records of one repetition.
 #[derive(Clone, Copy, Debug)]
@@ -30,7 +34,12 @@ impl<'o> Row<'o> {
 pub(super) struct Rows {
     members: usize,
     chunks: Vec<Chunk>,
+    /// The distances that were kept last.
+    recent: VecDeque<Arc<[u16]>>,
 }
+
+/// So many are looked at: a loop of n operations has n different ones at most.
+const RECENT: usize = 16;
 
 #[derive(Debug)]
 struct Chunk {
@@ -45,13 +54,13 @@ enum Records {
     /// Those of the first row; each later row is so many records behind the one before.
     Strided(Box<[u32]>, u32),
     /// Some records, and how far behind them each row is.
-    Offset(Box<[u32]>, Box<[u16]>),
+    Offset(Box<[u32]>, Arc<[u16]>),
     Listed(Vec<u32>),
 }
 
 impl Rows {
     pub fn new(members: usize) -> Self {
-        Rows { members, chunks: Vec::new() }
+        Rows { members, chunks: Vec::new(), recent: VecDeque::new() }
     }
 
     pub fn len(&self) -> usize {
@@ -68,6 +77,29 @@ impl Rows {
             Records::Strided(first, stride) => Row { records: first, offset: row as u32 * stride },
             Records::Offset(first, offsets) => Row { records: first, offset: offsets[row].into() },
             Records::Listed(all) => Row { records: &all[row * self.members..(row + 1) * self.members], offset: 0 },
+        }
+    }
+
+    /// Appends the records of a member in these rows to a list.
+    pub fn records_of(&self, member: usize, rows: Range<usize>, records: &mut Vec<u32>) {
+        let mut from = rows.start;
+        let mut number = self.chunks.partition_point(|chunk| chunk.start <= from).saturating_sub(1);
+        while from < rows.end {
+            let chunk = &self.chunks[number];
+            let within = from - chunk.start..rows.end.min(chunk.start + chunk.count) - chunk.start;
+            match &chunk.records {
+                Records::Strided(first, stride) => {
+                    records.extend(within.clone().map(|row| first[member] + row as u32 * stride));
+                }
+                Records::Offset(first, offsets) => {
+                    records.extend(offsets[within.clone()].iter().map(|&offset| first[member] + u32::from(offset)));
+                }
+                Records::Listed(all) => {
+                    records.extend(within.clone().map(|row| all[row * self.members + member]));
+                }
+            }
+            from = chunk.start + within.end;
+            number += 1;
         }
     }
 
@@ -96,8 +128,23 @@ impl Rows {
                 }
             }
             Some(stride) if regular => self.push(offsets.len(), Records::Strided(begins().collect(), stride)),
-            _ => self.push(offsets.len(), Records::Offset(first.into(), offsets.into())),
+            _ => {
+                let offsets = self.kept(offsets);
+                self.push(offsets.len(), Records::Offset(first.into(), offsets));
+            }
         }
+    }
+
+    /// These distances, kept once if they were kept lately.
+    fn kept(&mut self, offsets: &[u16]) -> Arc<[u16]> {
+        if let Some(known) = self.recent.iter().find(|known| known[..] == *offsets) {
+            return known.clone();
+        }
+        if self.recent.len() == RECENT {
+            self.recent.pop_front();
+        }
+        self.recent.push_back(offsets.into());
+        self.recent[self.recent.len() - 1].clone()
     }
 
     /// Appends one row.
@@ -265,7 +312,13 @@ mod tests {
             }
             let [mut all, rest] = halves;
             all.append(rest);
-            prop_assert_eq!(listed(&all), expected);
+            prop_assert_eq!(listed(&all), expected.clone());
+            for from in [0, all.len() / 3, all.len()] {
+                let rows = from..all.len();
+                let mut records = Vec::new();
+                all.records_of(1, rows.clone(), &mut records);
+                prop_assert_eq!(records, expected[rows].iter().map(|row| row[1]).collect::<Vec<_>>());
+            }
         }
 
         #[test]

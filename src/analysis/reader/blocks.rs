@@ -80,6 +80,25 @@ impl Part {
         parallel::map(self.large_pieces(), |pieces| pieces.into_iter().map(of_piece).sum::<u64>()).into_iter().sum()
     }
 
+    /// How many of the calls have each of these flags of [`Part::operation`].
+    pub fn flagged<const N: usize>(&self, flags: [u32; N]) -> [u64; N] {
+        let of_pieces = |pieces: Vec<Records>| {
+            let mut counts = [0; N];
+            for piece in pieces {
+                let operation = piece.operation();
+                for (count, flag) in counts.iter_mut().zip(flags) {
+                    *count += operation.iter().filter(|&&operation| operation & flag != 0).count() as u64;
+                }
+            }
+            counts
+        };
+        let mut sum = [0; N];
+        for counts in parallel::map(self.large_pieces(), of_pieces) {
+            sum.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
+        }
+        sum
+    }
+
     /// The lowest entry of any call, ticks.
     pub fn lowest_entry(&self) -> Option<u64> {
         let of_piece = |piece: Records| match &piece.block {

@@ -9,6 +9,7 @@ pub(crate) mod opening;
 mod part;
 #[cfg(test)]
 mod tests;
+mod times;
 #[cfg(test)]
 mod untrusted;
 
@@ -19,8 +20,10 @@ use std::path::{Path, PathBuf};
 use mpitrace_format::TraceError;
 use mpitrace_format::layout::{FileHeader, state};
 
+pub(crate) use blocks::Records;
 pub(crate) use part::ColumnPlace;
 pub use part::{Part, Requests};
+pub(crate) use times::Times;
 
 /// A run's trace: the parts of its ranks.
 #[derive(Debug)]
@@ -36,6 +39,10 @@ pub struct Trace {
     /// What is wrong with an incomplete trace, a line each.
     pub problems: Vec<String>,
 }
+
+/// More bytes of packed entries and exits than this are not decoded as a whole.
+const MOST_DECODED: u64 = 2 << 30;
+
 impl Trace {
     /// Opens the file, or the files where one run left several: their parts are joined.
     ///
@@ -90,6 +97,10 @@ impl Trace {
             }
         }
         complete &= problems.is_empty();
+        let times = parts.iter().map(|part| 2 * size_of::<u64>() as u64 * part.header.records).sum::<u64>();
+        for part in &mut parts {
+            part.is_read_piecewise = part.packed.is_some() && times > MOST_DECODED;
+        }
         Ok(Trace { parts, world_size, missing, complete, problems })
     }
 

@@ -199,6 +199,7 @@ pub(crate) fn open_part(map: &Arc<Mmap>, entry: &PartEntry) -> Result<Part, &'st
     let mut part = Part {
         map: map.clone(),
         packed: None,
+        is_read_piecewise: false,
         counters: find_any(section::COUNTERS, size_of::<CounterEntry>())?,
         syncs: find_any(section::SYNCS, size_of::<SyncEntry>())?,
         probes: find_any(section::PROBES, size_of::<ProbeEntry>())?,

@@ -29,6 +29,8 @@ pub struct Part {
     pub(crate) columns: Vec<ColumnPlace>,
     /// What the values of packed columns follow from, where they are packed.
     pub(crate) packed: Option<Columns>,
+    /// Whether [`Part::times`] decodes piece by piece.
+    pub(crate) is_read_piecewise: bool,
 }
 
 /// What became of the requests of non-blocking calls, a value for each record; 0 for the other calls.

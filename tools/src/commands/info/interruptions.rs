@@ -45,9 +45,9 @@ impl Interruptions {
                 found.unlisted += thread.unlisted;
                 found.unlisted_off_ns += thread.unlisted_off_ns;
             }
-            let with = |flag: u32| part.operation().iter().filter(|&&operation| operation & flag != 0).count() as u64;
-            found.calls += with(INTERRUPTED);
-            found.between += with(INTERRUPTED_BEFORE);
+            let [calls, between] = part.flagged([INTERRUPTED, INTERRUPTED_BEFORE]);
+            found.calls += calls;
+            found.between += between;
             for entry in part.interruptions() {
                 match entry.flags & interruption_flags::BETWEEN {
                     0 => found.off_in_calls_ns += entry.off_ns,

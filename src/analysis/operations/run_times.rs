@@ -1,0 +1,172 @@
+//! The run times of an operation's repetitions, block by block.
+
+use super::Operation;
+use crate::clock::{Clock, RankClock};
+use crate::parallel;
+use crate::reader::{Times, Trace};
+use crate::run_time::{RunTime, Span, Spans};
+
+/// Repetitions that are looked at together: what is needed of them stays in the processor's nearer caches.
+const TOGETHER: usize = 2048;
+
+impl Operation {
+    /// The run times (ns) of the complete repetitions.
+    pub fn run_time_values(&self, trace: &Trace, clock: &Clock, run_time: RunTime) -> Vec<f64> {
+        let count = self.repetitions();
+        let all = count == self.repetition.len();
+        let some: Vec<usize> = if all { Vec::new() } else { self.complete_rows().collect() };
+        let mut values = vec![f64::NAN; count];
+        let share = parallel::share(count);
+        parallel::map(values.chunks_mut(share).enumerate().collect(), |(number, values)| {
+            let member = |&part: &usize| Member { times: trace.parts[part].times(), clock: clock.of_part(part) };
+            let mut members: Vec<Member> = self.parts.iter().map(member).collect();
+            let mut block = Block::default();
+            for (index, values) in values.chunks_mut(TOGETHER).enumerate() {
+                let first = number * share + index * TOGETHER;
+                let rows = first..first + values.len();
+                let records = |member: usize, records: &mut Vec<u32>| match all {
+                    true => self.rows.records_of(member, rows.clone(), records),
+                    false => records.extend(some[rows.clone()].iter().map(|&row| self.records(row).get(member))),
+                };
+                match run_time {
+                    RunTime::Local => block.longest(&mut members, records, values),
+                    _ => block.between_ranks(run_time, &mut members, records, values),
+                }
+            }
+        });
+        values
+    }
+}
+
+/// A rank that takes part.
+struct Member<'a> {
+    times: Times<'a>,
+    clock: &'a RankClock,
+}
+
+/// What one rank recorded of a block of repetitions.
+#[derive(Default)]
+struct Block {
+    records: Vec<u32>,
+    enter: Vec<u64>,
+    exit: Vec<u64>,
+    spans: Vec<Spans>,
+}
+
+impl Block {
+    fn read(&mut self, index: usize, member: &mut Member, records: impl Fn(usize, &mut Vec<u32>)) {
+        self.records.clear();
+        records(index, &mut self.records);
+        member.times.read(&self.records, &mut self.enter, &mut self.exit);
+    }
+
+    /// Durations only: they need no global time, which is most of the work.
+    fn longest(&mut self, members: &mut [Member], records: impl Fn(usize, &mut Vec<u32>), values: &mut [f64]) {
+        for (index, member) in members.iter_mut().enumerate() {
+            self.read(index, member, &records);
+            let times = self.enter.iter().zip(&self.exit);
+            match member.clock.steady() {
+                Some(clock) => values
+                    .iter_mut()
+                    .zip(times)
+                    .for_each(|(value, (&enter, &exit))| *value = value.max(clock.duration_ns(enter, exit))),
+                None => values
+                    .iter_mut()
+                    .zip(times)
+                    .for_each(|(value, (&enter, &exit))| *value = value.max(member.clock.duration_ns(enter, exit))),
+            }
+        }
+    }
+
+    fn between_ranks(
+        &mut self,
+        run_time: RunTime,
+        members: &mut [Member],
+        records: impl Fn(usize, &mut Vec<u32>),
+        values: &mut [f64],
+    ) {
+        self.spans.clear();
+        self.spans.resize(values.len(), Spans::default());
+        for (index, member) in members.iter_mut().enumerate() {
+            self.read(index, member, &records);
+            for (spans, (&enter, &exit)) in self.spans.iter_mut().zip(self.enter.iter().zip(&self.exit)) {
+                spans.add(Span {
+                    enter_ns: member.clock.nanoseconds(enter),
+                    exit_ns: member.clock.nanoseconds(exit),
+                    duration_ns: member.clock.duration_ns(enter, exit),
+                });
+            }
+        }
+        values.iter_mut().zip(&self.spans).for_each(|(value, spans)| *value = spans.run_time(run_time));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::operations::Operations;
+    use crate::packed;
+    use crate::synthetic::{SyntheticRank, write};
+
+    /// Three operations in turn on two communicators, of which one rank does not finish the last calls.
+    fn ranks() -> Vec<SyntheticRank> {
+        let mut random = fastrand::Rng::with_seed(7);
+        let mut rank = |number: u32| {
+            let mut rank = SyntheticRank::new(number, 3);
+            let other = rank.communicator(5, 3, number, None);
+            let operations = [
+                rank.operation("MPI_Allreduce", 0, 8),
+                rank.operation("MPI_Bcast", other, 8),
+                rank.operation("MPI_Allreduce", other, 16),
+            ];
+            let mut tick = 1000 + 10 * u64::from(number);
+            for call in 0..40_000 {
+                let enter = tick + random.u64(1..50);
+                tick = enter + random.u64(1..5000);
+                // In runs of 100 on each communicator, but for the last calls, which take turns.
+                let turn = if call < 39_000 { call / 100 } else { call };
+                let is_open = number == 1 && call >= 39_990;
+                rank.call(operations[turn % 3], enter, if is_open { 0 } else { tick });
+            }
+            rank
+        };
+        (0..3).map(&mut rank).collect()
+    }
+
+    #[test]
+    fn run_times_are_those_of_single_repetitions_however_they_are_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let [plain, packed] = ["plain", "packed"].map(|name| folder.path().join(name));
+        write(&plain, &ranks()).unwrap();
+        packed::pack(&plain, &packed).unwrap();
+        let mut piecewise = Trace::open(&[&packed]).unwrap();
+        piecewise.parts.iter_mut().for_each(|part| part.is_read_piecewise = true);
+        let traces = [Trace::open(&[&plain]).unwrap(), Trace::open(&[&packed]).unwrap(), piecewise];
+        let (operations, clock) = (Operations::of(&traces[0]), Clock::of(&traces[0]));
+        assert_eq!(operations.operations.len(), 3);
+        for operation in &operations.operations {
+            assert!(operation.repetitions() < operation.repetition.len(), "some are not complete");
+            for run_time in RunTime::ALL {
+                let expected: Vec<f64> = operation
+                    .complete_rows()
+                    .map(|row| {
+                        let records = operation.records(row);
+                        run_time.of(operation.parts.iter().enumerate().map(|(member, &part)| {
+                            let (part, clock) = (&traces[0].parts[part], clock.of_part(part));
+                            let record = records.get(member) as usize;
+                            let (enter, exit) = (part.enter()[record], part.exit()[record]);
+                            Span {
+                                enter_ns: clock.nanoseconds(enter),
+                                exit_ns: clock.nanoseconds(exit),
+                                duration_ns: clock.duration_ns(enter, exit),
+                            }
+                        }))
+                    })
+                    .collect();
+                for trace in &traces {
+                    assert_eq!(operation.run_time_values(trace, &clock, run_time), expected, "{}", run_time.name());
+                }
+            }
+        }
+    }
+}
