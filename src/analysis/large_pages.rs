@@ -1,7 +1,7 @@
 //! An allocator that asks the system for large pages where an allocation is large.
 //!
 //! A column of 100 million values takes 200 000 pages of 4 KiB, and as many page faults when it is first written: more
-//! time than what is computed. Most systems give pages of 2 MiB to whom asks for them ("madvise" in
+//! time than what is computed. Most systems give pages of 2 MiB where they are asked for ("madvise" in
 //! /sys/kernel/mm/transparent_hugepage/enabled).
 
 use std::alloc::{GlobalAlloc, Layout, System};

@@ -70,7 +70,7 @@ impl Rows {
     pub fn row(&self, row: usize) -> Row<'_> {
         let chunk = match &self.chunks[..] {
             [one] => one,
-            many => &many[many.partition_point(|chunk| chunk.start <= row) - 1],
+            many => &many[self.chunk_with(row)],
         };
         let row = row - chunk.start;
         match &chunk.records {
@@ -80,10 +80,23 @@ impl Rows {
         }
     }
 
+    /// The index of the chunk with this row, of which there is one.
+    fn chunk_with(&self, row: usize) -> usize {
+        // In a loop all chunks have as many rows: it is where it would be then, or beside that.
+        let guess = row * self.chunks.len() / self.len();
+        let start = |index: usize| self.chunks.get(index).map_or(usize::MAX, |chunk| chunk.start);
+        for index in guess.saturating_sub(1)..=guess + 1 {
+            if start(index) <= row && row < start(index + 1) {
+                return index;
+            }
+        }
+        self.chunks.partition_point(|chunk| chunk.start <= row) - 1
+    }
+
     /// Appends the records of a member in these rows to a list.
     pub fn records_of(&self, member: usize, rows: Range<usize>, records: &mut Vec<u32>) {
         let mut from = rows.start;
-        let mut number = self.chunks.partition_point(|chunk| chunk.start <= from).saturating_sub(1);
+        let mut number = if rows.is_empty() { 0 } else { self.chunk_with(from) };
         while from < rows.end {
             let chunk = &self.chunks[number];
             let within = from - chunk.start..rows.end.min(chunk.start + chunk.count) - chunk.start;

@@ -10,19 +10,20 @@ use mpitrace::reader::Trace;
 use crate::output::Style;
 use crate::summary::Summary;
 
-/// A larger trace takes seconds to read; `mpitrace summary` is named in its place. Bytes.
-const LARGEST: u64 = 1 << 30;
+/// The summary of a trace with more calls takes seconds, and up to 70 bytes of memory a call; `mpitrace summary` is named
+/// in its place.
+const MOST_CALLS: u64 = 10_000_000;
 
 /// Writes the summary of the one trace that the job has left, if it is one.
 pub fn summarize(traces: &[PathBuf]) {
     let [path] = traces else { return };
     let name = name(path);
-    if path.metadata().is_ok_and(|file| file.len() > LARGEST) {
+    // A trace that cannot be read is no reason for another exit code than the job's.
+    let Ok(trace) = Trace::open(&[path]) else { return };
+    if trace.records() > MOST_CALLS {
         eprintln!("mpitrace: `mpitrace summary {name}` shows where the time went");
         return;
     }
-    // A trace that cannot be read is no reason for another exit code than the job's.
-    let Ok(trace) = Trace::open(&[path]) else { return };
     let summary = Summary::of(&trace, &Operations::of(&trace), &Clock::of(&trace), &name);
     let _ = summary.write(&mut io::stderr().lock(), Style::Plain);
 }
