@@ -241,6 +241,20 @@ impl Numbers {
         self.length += 1;
     }
 
+    /// Appends some, of which most follow each other.
+    pub(super) fn push_all(&mut self, numbers: impl ExactSizeIterator<Item = u64> + Clone) {
+        let Some(first) = numbers.clone().next() else { return };
+        // Without an end before the last: so it takes several at a time.
+        let following = (0..).map(|behind| first.wrapping_add(behind));
+        let differ = numbers.clone().zip(following).fold(0, |differ, (number, next)| differ | (number ^ next));
+        if differ == 0 && first.checked_add(numbers.len() as u64).is_some() {
+            self.push(first);
+            self.length += numbers.len() - 1;
+        } else {
+            numbers.for_each(|number| self.push(number));
+        }
+    }
+
     pub(super) fn append(&mut self, other: &Numbers) {
         let ends = other.runs.iter().skip(1).map(|(start, _)| *start).chain([other.length]);
         for (&(start, number), end) in other.runs.iter().zip(ends) {
@@ -344,6 +358,10 @@ mod tests {
             let cut = cut.min(expected.len());
             let mut numbers: Numbers = expected[..cut].iter().copied().collect();
             numbers.append(&expected[cut..].iter().copied().collect());
+            let (begin, end) = expected.split_at(cut);
+            let mut together = Numbers::default();
+            [begin, end].into_iter().for_each(|part| together.push_all(part.iter().copied()));
+            prop_assert_eq!(&together, &numbers);
             prop_assert_eq!(numbers.iter().collect::<Vec<_>>(), expected.clone());
             prop_assert_eq!((0..numbers.len()).map(|row| numbers.get(row)).collect::<Vec<_>>(), expected.clone());
             prop_assert!(numbers.is_sorted());

@@ -23,6 +23,9 @@ pub(super) struct Stretch<'a> {
     pub beside_gaps: Vec<u32>,
     /// For each operation of the first member the tuple that it last was in, with its operation: seldom another one.
     last: Vec<(Box<[u32]>, usize)>,
+    /// For each operation of the first member the operation found where all members have this number for theirs, as
+    /// ranks that run the same program do.
+    alike: Vec<Option<usize>>,
     /// For each operation found: its calls among those that are looked at together.
     offsets: Vec<Vec<u16>>,
     members: usize,
@@ -36,6 +39,7 @@ impl<'a> Stretch<'a> {
             gaps: Vec::new(),
             beside_gaps: Vec::new(),
             last: Vec::new(),
+            alike: Vec::new(),
             offsets: Vec::new(),
             members: cursors.len(),
         };
@@ -66,11 +70,23 @@ impl<'a> Stretch<'a> {
         let repetition = first.repetition?;
         let mut tuple = vec![ABSENT; rows.len()];
         let mut met: Vec<usize> = Vec::new();
-        for (index, (&position, &number)) in first.position.iter().zip(repetition).take(count).enumerate() {
-            for (operation, own) in tuple.iter_mut().zip(&rows) {
-                *operation = own.operation[index] & OPERATION_MASK;
-            }
-            let operation = self.operation(&tuple, position);
+        let all_alike = rows.iter().all(|own| are_alike(own.operation, &first.operation[..count]));
+        for (index, &position) in first.position.iter().take(count).enumerate() {
+            let own = (first.operation[index] & OPERATION_MASK) as usize;
+            let operation = match self.alike.get(own) {
+                Some(Some(operation)) if all_alike => *operation,
+                _ => {
+                    for (operation, own) in tuple.iter_mut().zip(&rows) {
+                        *operation = own.operation[index] & OPERATION_MASK;
+                    }
+                    let operation = self.operation(&tuple, position);
+                    if all_alike && operation != MISMATCHED {
+                        self.alike.resize(self.alike.len().max(own + 1), None);
+                        self.alike[own] = Some(operation);
+                    }
+                    operation
+                }
+            };
             if operation == MISMATCHED {
                 self.gaps.push(position);
                 self.beside_gaps.extend_from_slice(&tuple);
@@ -82,13 +98,14 @@ impl<'a> Stretch<'a> {
                 met.push(operation);
             }
             offsets.push(index as u16);
-            self.whole[operation].numbers.push(number);
         }
         self.note_open(&rows, count);
         let firsts: Vec<u32> = rows.iter().map(|own| own.first).collect();
         for operation in met {
-            self.whole[operation].rows.push_together(&firsts, &self.offsets[operation]);
-            self.offsets[operation].clear();
+            let (whole, offsets) = (&mut self.whole[operation], &mut self.offsets[operation]);
+            whole.numbers.push_all(offsets.iter().map(|&offset| repetition[usize::from(offset)]));
+            whole.rows.push_together(&firsts, offsets);
+            offsets.clear();
         }
         Some(count)
     }
@@ -165,4 +182,10 @@ impl<'a> Stretch<'a> {
         self.last[first] = (tuple.into(), operation);
         operation
     }
+}
+
+/// Whether two lists of operations, with other bits beside [`OPERATION_MASK`], begin with the same ones.
+fn are_alike(one: &[u32], other: &[u32]) -> bool {
+    // Without an end before the last: so it takes several at a time.
+    one.iter().zip(other).fold(0, |differ, (one, other)| differ | ((one ^ other) & OPERATION_MASK)) == 0
 }
