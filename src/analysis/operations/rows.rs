@@ -230,7 +230,11 @@ impl Numbers {
     /// All of them.
     pub fn iter(&self) -> impl Iterator<Item = u64> + '_ {
         let ends = self.runs.iter().skip(1).map(|(start, _)| *start).chain([self.length]);
-        self.runs.iter().zip(ends).flat_map(|((start, number), end)| *number..*number + (end - start) as u64)
+        // No number behind the last of a run: there is none behind u64::MAX, which a damaged trace may have.
+        self.runs
+            .iter()
+            .zip(ends)
+            .flat_map(|(&(start, number), end)| (0..end - start).map(move |row| number + row as u64))
     }
 
     pub(super) fn push(&mut self, number: u64) {
@@ -366,6 +370,17 @@ mod tests {
             prop_assert_eq!((0..numbers.len()).map(|row| numbers.get(row)).collect::<Vec<_>>(), expected.clone());
             prop_assert!(numbers.is_sorted());
             prop_assert_eq!(numbers.last(), expected.last().copied());
+        }
+    }
+
+    #[test]
+    fn the_greatest_numbers_are_numbers_too() {
+        let expected = [u64::MAX - 2, u64::MAX - 1, u64::MAX];
+        let mut together = Numbers::default();
+        together.push_all(expected.into_iter());
+        for numbers in [together, expected.into_iter().collect()] {
+            assert_eq!(numbers.iter().collect::<Vec<_>>(), expected);
+            assert_eq!((numbers.last(), numbers.is_sorted()), (Some(u64::MAX), true));
         }
     }
 
