@@ -87,17 +87,21 @@ fn refine(times: &[f64], span: f64, length: f64, tried: &mut u32) -> (f64, f64) 
     let step = 0.25 / span;
     let (from, to) = (1.0 / (1.1 * length), 1.0 / (0.9 * length));
     let count = (((to - from) / step) as u32).clamp(1, 20_000);
-    let mut best = (0.0, -1.0);
+    let apart = (to - from) / f64::from(count);
+    let mut turns = Turns::new(times, from, apart);
+    let (mut highest, mut place) = (-1.0, 0);
     for index in 0..=count {
-        let frequency = from + (to - from) * f64::from(index) / f64::from(count);
-        let strength = strength(times, frequency);
-        if strength > best.1 {
-            best = (frequency, strength);
+        let strength = turns.strength();
+        if strength > highest {
+            (highest, place) = (strength, index);
         }
-        *tried += 1;
+        turns.turn();
     }
+    *tried += count + 1;
+    let frequency = from + (to - from) * f64::from(place) / f64::from(count);
+    let mut best = (frequency, strength(times, frequency));
     // Between the grid's points: halving steps, uphill.
-    let mut around = (to - from) / f64::from(count);
+    let mut around = apart;
     for _ in 0..12 {
         around /= 2.0;
         for frequency in [best.0 - around, best.0 + around] {
@@ -110,10 +114,58 @@ fn refine(times: &[f64], span: f64, length: f64, tried: &mut u32) -> (f64, f64) 
     (1.0 / best.0, best.1)
 }
 
+/// Where the events are in a period, as points on the unit circle, for one frequency after the other at equal distances.
+/// From one to the next each event turns by the same angle: a multiplication in the place of a sine and a cosine, 54 % of
+/// the time of `mpitrace report`. 20 000 of them are off by some 10^-12.
+struct Turns {
+    cosine: Vec<f64>,
+    sine: Vec<f64>,
+    turn_cosine: Vec<f64>,
+    turn_sine: Vec<f64>,
+}
+
+impl Turns {
+    fn new(times: &[f64], frequency: f64, apart: f64) -> Turns {
+        let at = |frequency: f64| times.iter().map(move |time| angle(time - times[0], frequency));
+        Turns {
+            cosine: at(frequency).map(f64::cos).collect(),
+            sine: at(frequency).map(f64::sin).collect(),
+            turn_cosine: at(apart).map(f64::cos).collect(),
+            turn_sine: at(apart).map(f64::sin).collect(),
+        }
+    }
+
+    fn strength(&self) -> f64 {
+        f64::hypot(sum(&self.cosine), sum(&self.sine)) / self.cosine.len() as f64
+    }
+
+    /// To the next frequency.
+    fn turn(&mut self) {
+        let points = self.cosine.iter_mut().zip(&mut self.sine);
+        for ((cosine, sine), (c, s)) in points.zip(self.turn_cosine.iter().zip(&self.turn_sine)) {
+            (*cosine, *sine) = (*cosine * c - *sine * s, *cosine * s + *sine * c);
+        }
+    }
+}
+
+/// In eight sums, of which the processor adds several at a time.
+fn sum(values: &[f64]) -> f64 {
+    let mut sums = [0.0; 8];
+    let (eights, rest) = values.as_chunks::<8>();
+    for eight in eights {
+        sums.iter_mut().zip(eight).for_each(|(sum, value)| *sum += value);
+    }
+    sums.iter().chain(rest).sum()
+}
+
+fn angle(since: f64, frequency: f64) -> f64 {
+    std::f64::consts::TAU * (since * frequency).fract()
+}
+
 fn strength(times: &[f64], frequency: f64) -> f64 {
     let (mut cosine, mut sine) = (0.0, 0.0);
     for time in times {
-        let (s, c) = (std::f64::consts::TAU * ((time - times[0]) * frequency).fract()).sin_cos();
+        let (s, c) = angle(time - times[0], frequency).sin_cos();
         cosine += c;
         sine += s;
     }
@@ -167,6 +219,20 @@ mod tests {
         }
         let every_tenth: Vec<f64> = (0..50).map(|i| 1e6 * f64::from(i)).collect();
         assert!((period(&every_tenth, 2e5).unwrap().length / 1e6 - 1.0).abs() < 1e-3);
+    }
+
+    #[test]
+    fn turning_gives_the_strength_of_each_frequency() {
+        let mut random = Random::new(3);
+        let mut times: Vec<f64> = (0..250).map(|_| 1e9 * random.uniform()).collect();
+        times.sort_by(f64::total_cmp);
+        let (from, apart) = (1e-6, 2.5e-10);
+        let mut turns = Turns::new(&times, from, apart);
+        for index in 0..20_000 {
+            let expected = strength(&times, from + apart * f64::from(index));
+            assert!((turns.strength() - expected).abs() < 1e-9, "{index}");
+            turns.turn();
+        }
     }
 
     #[test]
