@@ -111,7 +111,7 @@ impl Trace {
 
     /// Calls not kept since the arrays were full, on all ranks.
     pub fn dropped(&self) -> u64 {
-        self.parts.iter().map(Part::dropped).sum()
+        self.parts.iter().fold(0, |sum, part| sum.saturating_add(part.dropped()))
     }
 }
 

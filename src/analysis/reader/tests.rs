@@ -52,6 +52,20 @@ fn interruptions_are_found_by_their_call() {
 }
 
 #[test]
+fn losses_beyond_any_number_are_the_greatest_one() {
+    let scratch = Scratch::new("dropped");
+    let ranks = [0, 1].map(|number| {
+        let mut rank = SyntheticRank::new(number, 2);
+        let operation = rank.operation("MPI_Barrier", 0, 0);
+        rank.call(operation, 1000, 1500);
+        rank.last_thread().unwrap().untracked = u64::MAX;
+        rank
+    });
+    synthetic::write(&scratch.0, &ranks).unwrap();
+    assert_eq!(Trace::open(&[&scratch.0]).unwrap().dropped(), u64::MAX);
+}
+
+#[test]
 fn an_interruption_of_no_call_is_refused() {
     let scratch = Scratch::new("no-call");
     let mut rank = interrupted();
