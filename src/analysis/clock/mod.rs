@@ -245,7 +245,7 @@ impl RankClock {
     /// From one tick of this rank to another, ns; negative if `to` lies before `from`.
     pub fn duration_ns(&self, from: u64, to: u64) -> f64 {
         // One pace for both: what lies between is short against what a rate needs to change.
-        to.wrapping_sub(from) as i64 as f64 * self.curve.pace(from) * self.period_ns
+        SteadyClock { pace: self.curve.pace(from), period_ns: self.period_ns }.duration_ns(from, to)
     }
 
     /// The half width of an interval of the global time that covers the true one in at least 95 % of all cases, ns, if

@@ -97,7 +97,8 @@ impl Trace {
             }
         }
         complete &= problems.is_empty();
-        let times = parts.iter().map(|part| 2 * size_of::<u64>() as u64 * part.header.records).sum::<u64>();
+        let records = parts.iter().fold(0u64, |sum, part| sum.saturating_add(part.header.records));
+        let times = records.saturating_mul(2 * size_of::<u64>() as u64);
         for part in &mut parts {
             part.is_read_piecewise = part.packed.is_some() && times > MOST_DECODED;
         }
