@@ -188,7 +188,7 @@ fn numbers(trace: &Trace, operations: &Operations) -> HashMap<(usize, u32), usiz
     for (number, operation) in operations.operations.iter().enumerate() {
         for (member, &part) in operation.parts.iter().enumerate() {
             if let Some(record) = first_record(operation, member) {
-                let own = trace.parts[part].operation()[record as usize] & OPERATION_MASK;
+                let own = trace.parts[part].operation_of(record as usize) & OPERATION_MASK;
                 numbers.entry((part, own)).or_insert(number);
             }
         }
@@ -216,7 +216,9 @@ fn communicators(trace: &Trace, operations: &Operations) -> Vec<Vec<usize>> {
 /// How many calls of each operation a part has kept.
 fn kept(part: &Part) -> Vec<u64> {
     let mut kept = vec![0; part.operations().len()];
-    part.operation().iter().for_each(|operation| kept[(operation & OPERATION_MASK) as usize] += 1);
+    for piece in part.pieces() {
+        piece.operation().iter().for_each(|operation| kept[(operation & OPERATION_MASK) as usize] += 1);
+    }
     kept
 }
 
@@ -238,7 +240,8 @@ fn of_part(part: &Part, clock: &RankClock, wanted: &[(usize, u32, u64, bool)]) -
         }
         buckets.push(calls);
     }
-    for ((operation, &enter), &exit) in part.operation().iter().zip(part.enter()).zip(part.exit()) {
+    let operations = part.pieces().flat_map(|piece| piece.operation().into_owned());
+    for (operation, (enter, exit)) in operations.zip(part.all_times()) {
         let Some(slot) = slots[(operation & OPERATION_MASK) as usize].filter(|_| exit != 0) else { continue };
         let took = exit.saturating_sub(enter);
         ticks[slot] = ticks[slot].wrapping_add(took);

@@ -76,7 +76,7 @@ impl<'a> CallAccounts<'a> {
         let Some(member) = waits.members.get(at) else { return CallAccount { cpu, ..CallAccount::default() } };
         let off = member.off_processor(record);
         let interruptions = member.interruptions(record);
-        if self.trace.parts[part].exit()[record as usize] == 0 {
+        if self.trace.parts[part].times_of(record as usize).1 == 0 {
             return CallAccount { interruptions, cpu, ..CallAccount::default() };
         }
         let waiting = waits.waiting(at, row, record);

@@ -1,9 +1,9 @@
 //! The account of calls that were exported: of one rank in one operation of one run, where a dataset of many runs is
 //! divided among machines that have no traces.
 
-use super::operation::usual;
 use super::parts::Parts;
 use crate::categories::Category;
+use crate::statistics::median;
 
 /// A call of a complete repetition, as an export has it; ns.
 #[derive(Clone, Copy, Debug)]
@@ -53,6 +53,16 @@ pub fn of_exported(calls: &[ExportedCall]) -> Parts {
         }
     }
     sum
+}
+
+/// The median of the good repetitions, of all where none is good; ns.
+fn usual(rest: &[f32], category: &[Category]) -> f32 {
+    let good = rest.iter().zip(category).filter(|(_, category)| **category == Category::Good);
+    let mut values: Vec<f64> = good.map(|(&rest, _)| rest.into()).collect();
+    if values.is_empty() {
+        values = rest.iter().map(|&rest| rest.into()).collect();
+    }
+    median(&mut values).unwrap_or(0.0) as f32
 }
 
 #[cfg(test)]

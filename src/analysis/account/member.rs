@@ -4,7 +4,7 @@ use mpitrace_format::layout::*;
 
 use super::parts::OffProcessor;
 use crate::clock::RankClock;
-use crate::reader::{Part, Requests};
+use crate::reader::{Column, Part};
 
 /// The counter of time in calls that are not recorded.
 const OTHER_MPI: &str = "p2p-time";
@@ -19,9 +19,10 @@ pub(crate) struct Member<'a> {
     pub place: usize,
     part: &'a Part,
     clock: &'a RankClock,
-    requests: Option<Requests<'a>>,
+    /// Init, test and wait of its requests, ticks.
+    requests: Option<[Column<'a>; 3]>,
     /// For each call the time in calls that are not recorded since the thread's call before, ns; `None`: not counted.
-    other_mpi: Option<&'a [u64]>,
+    other_mpi: Option<Column<'a>>,
     /// By the end of each run of records: whether interruptions of its thread are known.
     watched: Vec<(u64, bool)>,
     /// No difference between its times and another rank's is known better, ns.
@@ -53,18 +54,18 @@ pub(crate) struct Call {
 
 impl<'a> Member<'a> {
     pub fn new(index: usize, place: usize, part: &'a Part, clock: &'a RankClock) -> Self {
-        let requests = part.requests();
+        let requests = part.request_columns().map(|[init, test, wait, _]| [init, test, wait]);
         let is_time = |entry: &&CounterEntry| part.text(entry.name).as_deref() == Some(OTHER_MPI);
-        let other_mpi = part.counters().iter().find(is_time).and_then(|entry| part.counter(entry));
+        let other_mpi = part.counters().iter().find(is_time).and_then(|entry| part.counter_column(entry));
         Member { index, place, part, clock, requests, other_mpi, watched: watched(part), error_ns: error(part, clock) }
     }
 
     pub fn call(&self, record: u32) -> Call {
         let record = record as usize;
-        let (enter, exit) = (self.part.enter()[record], self.part.exit()[record]);
+        let (enter, exit) = self.part.times_of(record);
         let began = self.clock.nanoseconds(enter);
         let took = self.clock.duration_ns(enter, exit);
-        let request = self.requests.map(|of| [of.init[record], of.test[record], of.wait[record]]);
+        let request = self.requests.map(|columns| columns.map(|column| column.get(record)));
         match request {
             Some([init, test, wait]) if init > 0 => {
                 let wait = self.clock.ticks_ns(wait).min(took);
@@ -78,7 +79,7 @@ impl<'a> Member<'a> {
     /// What is known of the time off the processor in a call.
     pub fn off_processor(&self, record: u32) -> OffProcessor {
         match self.thread_is_watched(record) {
-            true if self.part.operation()[record as usize] & INTERRUPTED == 0 => OffProcessor::Known(0.0, 0.0),
+            true if self.part.operation_of(record as usize) & INTERRUPTED == 0 => OffProcessor::Known(0.0, 0.0),
             true => self.off(record, 0).map_or(OffProcessor::Unknown, |(off, error)| OffProcessor::Known(off, error)),
             false => OffProcessor::Unknown,
         }
@@ -89,7 +90,7 @@ impl<'a> Member<'a> {
         if !self.thread_is_watched(record) {
             return None;
         }
-        if self.part.operation()[record as usize] & INTERRUPTED == 0 {
+        if self.part.operation_of(record as usize) & INTERRUPTED == 0 {
             return Some(0);
         }
         let entries = self.part.interruptions_of(record).iter();
@@ -116,14 +117,14 @@ impl<'a> Member<'a> {
     /// Global time at which the thread left its kept call before this one, ns. `None`: there is none, or it was not
     /// complete yet when the thread entered this one.
     pub fn previous_exit(&self, record: u32) -> Option<f64> {
-        let exit = self.part.exit()[self.previous(record)? as usize];
-        (exit > 0 && exit <= self.part.enter()[record as usize]).then(|| self.clock.nanoseconds(exit))
+        let (_, exit) = self.part.times_of(self.previous(record)? as usize);
+        (exit > 0 && exit <= self.part.times_of(record as usize).0).then(|| self.clock.nanoseconds(exit))
     }
 
     /// Whether the thread was on another processor after an interruption in a call, or between the kept call before and
     /// this one.
     pub fn migrated(&self, record: u32) -> Migrated {
-        let flags = self.part.operation()[record as usize];
+        let flags = self.part.operation_of(record as usize);
         if flags & (INTERRUPTED | INTERRUPTED_BEFORE) == 0 {
             return Migrated::default();
         }
@@ -142,7 +143,7 @@ impl<'a> Member<'a> {
     /// Time off the processor between the thread's kept call before and this one, ns; `None`: not known.
     pub fn off_before(&self, record: u32) -> Option<f64> {
         let watched = self.thread_is_watched(record);
-        match self.part.operation()[record as usize] & INTERRUPTED_BEFORE {
+        match self.part.operation_of(record as usize) & INTERRUPTED_BEFORE {
             0 => watched.then_some(0.0),
             _ => self.off(record, interruption_flags::BETWEEN).map(|(off, _)| off),
         }
@@ -151,13 +152,13 @@ impl<'a> Member<'a> {
     /// Time in point-to-point and other MPI calls that are not recorded, since the thread's kept call before, ns; `None`:
     /// not counted.
     pub fn other_mpi_before(&self, record: u32) -> Option<f64> {
-        let value = self.other_mpi?[record as usize];
+        let value = self.other_mpi?.get(record as usize);
         (value != NO_VALUE).then_some(value as f64)
     }
 
     /// Whether the tracer may have delayed the call.
     pub fn is_disturbed(&self, record: u32) -> bool {
-        self.part.operation()[record as usize] & DISTURBED != 0
+        self.part.operation_of(record as usize) & DISTURBED != 0
     }
 
     fn off(&self, record: u32, between: u32) -> Option<(f64, f64)> {
@@ -198,7 +199,7 @@ fn watched(part: &Part) -> Vec<(u64, bool)> {
 
 /// The largest error that the rank's clock states, of some ticks over its calls, ns; 0 where it states none.
 pub(super) fn error(part: &Part, clock: &RankClock) -> f64 {
-    let enter = part.enter();
-    let step = enter.len().div_ceil(LOOKS).max(1);
-    enter.iter().step_by(step).filter_map(|&tick| clock.error_ns(tick)).fold(0.0, f64::max)
+    let step = part.records().div_ceil(LOOKS).max(1);
+    let looked_at = (0..part.records()).step_by(step).map(|record| part.times_of(record).0);
+    looked_at.filter_map(|enter| clock.error_ns(enter)).fold(0.0, f64::max)
 }

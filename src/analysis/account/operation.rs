@@ -10,7 +10,7 @@ use super::parts::Parts;
 use super::walk::Walk;
 use crate::categories::{Category, Rule};
 use crate::clock::Clock;
-use crate::operations::Operation;
+use crate::operations::{CompleteRows, Operation};
 use crate::parallel;
 use crate::reader::{Part, Trace};
 use crate::run_time::RunTime;
@@ -40,61 +40,97 @@ pub struct Excess {
     pub repetitions: usize,
 }
 
+/// The usual communication of a rank is the median over so many good repetitions at most, of all ranks together, which
+/// lie equally far apart: 4 bytes each, whatever number of repetitions there is.
+const LOOKED_AT: usize = 1 << 22;
+/// Of one rank at least so many.
+const LEAST_LOOKED_AT: usize = 1 << 12;
+
 /// What a piece of the repetitions gives.
 struct Piece {
     parts: Vec<Parts>,
     late: Vec<Late>,
-    /// The communication of each rank, repetition by repetition; f32: 7 digits are enough to be held against a median.
-    rest: Vec<Vec<f32>>,
-    /// Calls that the tracer may have delayed: the rank, and the repetition in this piece.
-    disturbed: Vec<(usize, usize)>,
+    /// The communication of each rank in some good repetitions; f32: 7 digits are enough to be held against a median.
+    usual: Vec<Vec<f32>>,
+    /// Repetitions in which the tracer may have delayed a call, by their places among the complete ones.
+    disturbed: Vec<u32>,
 }
 
 impl OperationAccount {
     /// The account of an operation; categories are found by `rule`.
     pub(super) fn of(trace: &Trace, clock: &Clock, operation: &Operation, rule: Rule) -> OperationAccount {
-        let rows: Vec<usize> = operation.complete_rows().collect();
         let Some(walk) = Walk::over(trace, clock, operation) else {
             return OperationAccount::default();
         };
+        let category = {
+            let (numbers, run_times) = operation.run_times(trace, clock, RunTime::Local);
+            rule.apply(&numbers, &run_times).map(|found| found.categories.category).unwrap_or_default()
+        };
+        let rows = operation.complete();
         let members = &walk.members;
-        let pieces = parallel::map(parallel::pieces(rows.len()), |piece: Range<usize>| Piece::of(&walk, &rows[piece]));
+        let good = category.iter().filter(|category| **category == Category::Good).count();
+        let looked_at = (LOOKED_AT / members.len().max(1)).max(LEAST_LOOKED_AT);
+        // All where none is good.
+        let is_usual = |place: usize| good == 0 || category[place] == Category::Good;
+        let apart = if good == 0 { rows.len() } else { good }.div_ceil(looked_at).max(1);
+        let pieces =
+            parallel::map(parallel::pieces(rows.len()), |piece| Piece::of(&walk, &rows, piece, &is_usual, apart));
         let mut account = OperationAccount {
             repetitions: rows.len(),
             ranks: members.iter().map(|member| (trace.parts[member.index].rank(), Parts::default())).collect(),
             late: vec![Late::default(); members.len()],
             ..OperationAccount::default()
         };
-        let mut rest: Vec<Vec<f32>> = vec![Vec::with_capacity(rows.len()); members.len()];
+        let mut usual: Vec<Vec<f64>> = vec![Vec::new(); members.len()];
         let mut disturbed = Vec::new();
         for piece in pieces {
-            let before = rest[0].len();
-            disturbed.extend(piece.disturbed.iter().map(|&(member, row)| (member, row + before)));
+            disturbed.extend(piece.disturbed);
             for (member, parts) in piece.parts.into_iter().enumerate() {
                 account.ranks[member].1 += parts;
                 account.late[member] += piece.late[member];
+                usual[member].extend(piece.usual[member].iter().map(|&rest| f64::from(rest)));
             }
-            rest.iter_mut().zip(piece.rest).for_each(|(all, of_piece)| all.extend(of_piece));
         }
-        let (numbers, run_times) = operation.run_times(trace, clock, RunTime::Local);
-        let category = rule.apply(&numbers, &run_times).map(|found| found.categories.category).unwrap_or_default();
-        let usual: Vec<f32> = rest.iter().map(|rest| usual(rest, &category)).collect();
-        for (member, row) in disturbed {
-            let delay = (rest[member][row] - usual[member]).max(0.0);
-            account.ranks[member].1.perturb(delay.into());
-            rest[member][row] -= delay;
-        }
-        for (row, category) in category.iter().enumerate() {
+        let usual: Vec<f32> = usual.iter_mut().map(|values| median(values).unwrap_or(0.0) as f32).collect();
+        account.add_excess(&walk, &rows, &category, &disturbed, &usual);
+        account
+    }
+
+    /// Adds what is beyond the usual in the repetitions that are not good, and what is due to the tracer.
+    fn add_excess(
+        &mut self,
+        walk: &Walk,
+        rows: &CompleteRows,
+        category: &[Category],
+        disturbed: &[u32],
+        usual: &[f32],
+    ) {
+        let mut disturbed = disturbed.iter().copied().peekable();
+        let mut step = walk.step();
+        for place in 0..rows.len() {
+            let is_disturbed = disturbed.next_if_eq(&(place as u32)).is_some();
+            let category = category.get(place).copied().unwrap_or(Category::Good);
+            if category == Category::Good && !is_disturbed {
+                continue;
+            }
+            step.look(rows.get(place));
+            let records = walk.records(rows.get(place));
+            let mut beyond = 0.0;
+            for (at, (member, parts)) in walk.members.iter().zip(&step.parts).enumerate() {
+                let more = f64::from((parts.communication as f32 - usual[at]).max(0.0));
+                match is_disturbed && member.is_disturbed(records.get(member.place)) {
+                    true => self.ranks[at].1.perturb(more),
+                    false => beyond += more,
+                }
+            }
             let excess = match category {
-                Category::First | Category::Warmup => &mut account.warmup,
-                Category::Outlier => &mut account.outliers,
+                Category::First | Category::Warmup => &mut self.warmup,
+                Category::Outlier => &mut self.outliers,
                 Category::Good => continue,
             };
-            let beyond = rest.iter().zip(&usual).map(|(rest, usual)| f64::from((rest[row] - usual).max(0.0)));
-            excess.ns += beyond.sum::<f64>();
+            excess.ns += beyond;
             excess.repetitions += 1;
         }
-        account
     }
 
     /// All ranks together.
@@ -106,39 +142,46 @@ impl OperationAccount {
 }
 
 impl Piece {
-    fn of(walk: &Walk, rows: &[usize]) -> Piece {
+    /// Every `apart`-th of the usual repetitions is looked at.
+    fn of(
+        walk: &Walk,
+        rows: &CompleteRows,
+        places: Range<usize>,
+        is_usual: impl Fn(usize) -> bool,
+        apart: usize,
+    ) -> Piece {
         let members = &walk.members;
         let mut piece = Piece {
             parts: vec![Parts::default(); members.len()],
             late: vec![Late::default(); members.len()],
-            rest: vec![Vec::with_capacity(rows.len()); members.len()],
+            usual: vec![Vec::new(); members.len()],
             disturbed: Vec::new(),
         };
         let mut step = walk.step();
-        for (number, &row) in rows.iter().enumerate() {
+        let mut usual = 0;
+        for place in places {
+            let row = rows.get(place);
             step.look(row);
+            let looked_at = is_usual(place) && {
+                usual += 1;
+                (usual - 1) % apart == 0
+            };
             let records = walk.records(row);
+            let mut is_disturbed = false;
             for (at, (member, &parts)) in members.iter().zip(&step.parts).enumerate() {
-                piece.rest[at].push(parts.communication as f32);
-                piece.parts[at] += parts;
-                if member.is_disturbed(records.get(member.place)) {
-                    piece.disturbed.push((at, number));
+                if looked_at {
+                    piece.usual[at].push(parts.communication as f32);
                 }
+                piece.parts[at] += parts;
+                is_disturbed |= member.is_disturbed(records.get(member.place));
+            }
+            if is_disturbed {
+                piece.disturbed.push(place as u32);
             }
             step.late.iter().for_each(|&(at, late)| piece.late[at] += late);
         }
         piece
     }
-}
-
-/// The median of the good repetitions, of all where none is good; ns.
-pub(super) fn usual(rest: &[f32], category: &[Category]) -> f32 {
-    let good = rest.iter().zip(category).filter(|(_, category)| **category == Category::Good);
-    let mut values: Vec<f64> = good.map(|(&rest, _)| rest.into()).collect();
-    if values.is_empty() {
-        values = rest.iter().map(|&rest| rest.into()).collect();
-    }
-    median(&mut values).unwrap_or(0.0) as f32
 }
 
 /// The ranks that take part, by their ranks in the communicator; and the place of the root among them, if there is one.
@@ -153,7 +196,7 @@ pub(super) fn members<'a>(
     let mut ranked = Vec::with_capacity(operation.parts.len());
     for (place, (&index, record)) in operation.parts.iter().zip(operation.records(row).iter()).enumerate() {
         let part: &Part = &trace.parts[index];
-        let called = part.operations()[(part.operation()[record as usize] & OPERATION_MASK) as usize];
+        let called = part.operations()[(part.operation_of(record as usize) & OPERATION_MASK) as usize];
         let communicator = &part.communicators()[called.communicator as usize];
         is_intercommunicator |= communicator.flags & communicator_flags::INTER != 0;
         ranked.push((communicator.rank, Member::new(index, place, part, clock.of_part(index))));

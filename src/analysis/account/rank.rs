@@ -2,7 +2,7 @@
 
 use crate::clock::{Clock, RankClock};
 use crate::parallel;
-use crate::reader::{Part, Records, Trace};
+use crate::reader::{Part, Trace};
 
 /// The time of one rank.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -35,20 +35,16 @@ fn of(part: &Part, clock: &RankClock) -> RankAccount {
 
 /// Ticks at which at least one thread was in a collective call, or in a call that started, tested or waited for one.
 fn in_collectives(part: &Part) -> u64 {
-    let requests = part.requests();
-    let of_piece = |piece: Records<'_>| {
-        let [enter, exit] = piece.times();
-        piece.range.zip(enter.into_owned().into_iter().zip(exit.into_owned()))
-    };
+    let requests = part.request_columns().map(|[init, _, wait, _]| [init, wait]);
     let of_call = |(record, (enter, exit)): (usize, (u64, u64))| {
-        let request = requests.map(|of| (of.init[record], of.wait[record])).filter(|&(init, _)| init > 0);
+        let request = requests.map(|columns| columns.map(|column| column.get(record))).filter(|[init, _]| *init > 0);
         match request {
             // Where its tests lie is not known; they are short.
-            Some((init, wait)) => [(enter, enter + init), (exit.saturating_sub(wait), exit)],
+            Some([init, wait]) => [(enter, enter + init), (exit.saturating_sub(wait), exit)],
             None => [(enter, exit), (exit, exit)],
         }
     };
-    let spans = || part.pieces().flat_map(of_piece).flat_map(of_call).filter(|(begin, end)| begin < end);
+    let spans = || part.all_times().enumerate().flat_map(of_call).filter(|(begin, end)| begin < end);
     union(spans()).unwrap_or_else(|| {
         let mut sorted: Vec<(u64, u64)> = spans().collect();
         sorted.sort_unstable();

@@ -64,7 +64,7 @@ impl<'a> Check<'a> {
         self.exits.clear();
         for member in &self.members {
             let record = records.get(member.place);
-            let (enter, exit) = (member.part.enter()[record as usize], member.part.exit()[record as usize]);
+            let (enter, exit) = member.part.times_of(record as usize);
             let has_bytes = !matches!(called(member.part, record).bytes, 0 | UNKNOWN_BYTES);
             let enters = member.roles.0 && (has_bytes || !self.rule.entries_with_bytes);
             let leaves = member.roles.1 && (has_bytes || !self.rule.exits_with_bytes);
@@ -106,8 +106,9 @@ impl<'a> Check<'a> {
                 let (lower, upper) = member.clock.hard_bounds_ns(tick).unwrap_or((0.0, 0.0));
                 (half.max(-lower), half.max(upper))
             };
-            self.entries[index] -= error(member.part.enter()[record]).0;
-            self.exits[index] += error(member.part.exit()[record]).1;
+            let (enter, exit) = member.part.times_of(record);
+            self.entries[index] -= error(enter).0;
+            self.exits[index] += error(exit).1;
         }
         self.find_latest();
         self.exits.iter().zip(&self.latest).filter(|(exit, (_, entry))| *exit < entry).count() as u64
@@ -137,5 +138,5 @@ impl<'a> Check<'a> {
 
 /// What a rank passed to the call of a record.
 fn called(part: &Part, record: u32) -> &OperationEntry {
-    &part.operations()[(part.operation()[record as usize] & OPERATION_MASK) as usize]
+    &part.operations()[(part.operation_of(record as usize) & OPERATION_MASK) as usize]
 }

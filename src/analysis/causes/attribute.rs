@@ -9,21 +9,23 @@ use crate::account::Late;
 use crate::account::walk::{Step, Walk};
 use crate::categories::Category;
 use crate::diagnosis::{Group, GroupKind};
+use crate::operations::CompleteRows;
 use crate::parallel;
 
 /// The complete repetitions, sorted.
 pub(super) struct Sorted {
     /// The groups of slow ones, each with its rows and with its index among the groups of the diagnosis.
-    pub slow: Vec<(Repetitions, Vec<usize>, Option<usize>)>,
+    pub slow: Vec<(Repetitions, Vec<u32>, Option<usize>)>,
     /// The rows of all others.
-    pub steady: Vec<usize>,
+    pub steady: Vec<u32>,
 }
 
 impl Sorted {
     /// `rows` are the complete ones, as the groups and the categories number them.
-    pub fn of(rows: &[usize], groups: &[Group], category: &[Category]) -> Sorted {
-        let mut of_row: Vec<usize> = vec![usize::MAX; rows.len()];
-        let mut slow: Vec<(Repetitions, Vec<usize>, Option<usize>)> = vec![(Repetitions::First, Vec::new(), None)];
+    pub fn of(rows: &CompleteRows, groups: &[Group], category: &[Category]) -> Sorted {
+        const STEADY: u16 = u16::MAX;
+        let mut of_row: Vec<u16> = vec![STEADY; rows.len()];
+        let mut slow: Vec<(Repetitions, Vec<u32>, Option<usize>)> = vec![(Repetitions::First, Vec::new(), None)];
         let first = (0..rows.len().min(category.len())).filter(|&row| category[row] == Category::First);
         first.for_each(|row| of_row[row] = 0);
         for (index, group) in groups.iter().enumerate() {
@@ -33,12 +35,13 @@ impl Sorted {
                 GroupKind::Mode(peak) => Repetitions::Mode(peak),
             };
             let members = group.members().map(|row| row as usize);
-            members.filter(|&row| row < rows.len()).for_each(|row| of_row[row] = slow.len());
+            // The modes are a handful.
+            members.filter(|&row| row < rows.len()).for_each(|row| of_row[row] = slow.len() as u16);
             slow.push((which, Vec::new(), Some(index)));
         }
         let mut steady = Vec::new();
-        for (&row, &of) in rows.iter().zip(&of_row) {
-            slow.get_mut(of).map_or(&mut steady, |(_, rows, _)| rows).push(row);
+        for (place, &of) in of_row.iter().enumerate() {
+            slow.get_mut(of as usize).map_or(&mut steady, |(_, rows, _)| rows).push(rows.get(place) as u32);
         }
         slow.retain(|(_, rows, _)| !rows.is_empty());
         Sorted { slow, steady }
@@ -162,7 +165,7 @@ fn on_processor(late: Late) -> Late {
 impl Table {
     /// Attributes the time of the slow repetitions.
     pub fn of(walk: &Walk, sorted: &Sorted, baseline: &Baseline) -> Table {
-        let of_group = |(which, rows, index): &(Repetitions, Vec<usize>, Option<usize>)| {
+        let of_group = |(which, rows, index): &(Repetitions, Vec<u32>, Option<usize>)| {
             let pieces = parallel::map(parallel::pieces(rows.len()), |piece: Range<usize>| {
                 OfGroup::of(walk, baseline, &rows[piece], *which == Repetitions::First)
             });
@@ -205,12 +208,13 @@ impl OfGroup {
         self.evidence.merge(other.evidence);
     }
 
-    fn of(walk: &Walk, baseline: &Baseline, rows: &[usize], single: bool) -> OfGroup {
+    fn of(walk: &Walk, baseline: &Baseline, rows: &[u32], single: bool) -> OfGroup {
         let members = walk.members.len();
         let mut group = OfGroup::empty(members);
         let mut step = walk.step();
         let mut beyond = vec![0.0; members];
         for &row in rows {
+            let row = row as usize;
             step.look(row);
             for (parts, usual) in step.parts.iter().zip(&baseline.median_run_ns) {
                 group.run_ns += parts.run_time;

@@ -44,24 +44,54 @@ impl Usual {
     }
 
     /// Of so many values, of which those that are not listed are 0. `None`: of none.
-    fn of(column: Vec<f32>, count: usize) -> Option<Usual> {
-        let mut values: Vec<f64> = column.into_iter().map(f64::from).collect();
+    fn of(column: Column, count: usize) -> Option<Usual> {
+        let mut values: Vec<f64> = column.values.into_iter().map(f64::from).collect();
         values.resize(count.max(values.len()), 0.0);
         let median = median(&mut values)?;
-        values.sort_unstable_by(f64::total_cmp);
-        let most = values[(values.len() - 1) * 95 / 100];
-        Some(Usual { median, most, largest: *values.last()? })
+        let (_, &mut most, _) = values.select_nth_unstable_by((count.max(1) - 1) * 95 / 100, f64::total_cmp);
+        Some(Usual { median, most, largest: column.largest.into() })
+    }
+}
+
+/// What is usual is found in so many repetitions at most, of all members together, which lie equally far apart: 12 bytes
+/// each, whatever number of repetitions there is.
+const LOOKED_AT: usize = 1 << 22;
+/// Of one member at least in so many.
+const LEAST_LOOKED_AT: usize = 1 << 12;
+
+/// A time of one member.
+#[derive(Clone, Default)]
+struct Column {
+    /// In the repetitions that are looked at. f32: 7 digits are enough to be held against a median.
+    values: Vec<f32>,
+    /// In any of the repetitions.
+    largest: f32,
+}
+
+impl Column {
+    fn add(&mut self, ns: f64, is_looked_at: bool) {
+        self.largest = self.largest.max(ns as f32);
+        if is_looked_at {
+            self.values.push(ns as f32);
+        }
+    }
+
+    fn append(&mut self, other: Column) {
+        self.largest = self.largest.max(other.largest);
+        self.values.extend(other.values);
     }
 }
 
 /// What some of the repetitions give.
 struct Piece {
+    /// Repetitions that are looked at.
+    looked_at: usize,
     run_ns: Vec<f64>,
-    /// Of each member, repetition by repetition.
-    run_times: Vec<Vec<f32>>,
-    communication: Vec<Vec<f32>>,
-    /// Of each member, in the repetitions in which another one waited for it.
-    waiting: Vec<Vec<f32>>,
+    /// Of each member.
+    run_times: Vec<Column>,
+    communication: Vec<Column>,
+    /// Of each member, of the repetitions in which another one waited for it.
+    waiting: Vec<Column>,
     late: Vec<Late>,
     off: Evidence,
 }
@@ -71,15 +101,16 @@ impl Baseline {
     pub fn of(walk: &Walk, sorted: &Sorted) -> Option<Baseline> {
         let rows = &sorted.steady;
         let members = walk.members.len();
-        let pieces = parallel::map(parallel::pieces(rows.len()), |piece: Range<usize>| Piece::of(walk, &rows[piece]));
+        let apart = rows.len().div_ceil((LOOKED_AT / members.max(1)).max(LEAST_LOOKED_AT)).max(1);
+        let of_piece = |piece: Range<usize>| Piece::of(walk, &rows[piece], apart);
+        let pieces = parallel::map(parallel::pieces(rows.len()), of_piece);
         let mut all = Piece::empty(members);
         pieces.into_iter().for_each(|piece| all.append(piece));
-        let count = rows.len();
-        let of_members = |columns: Vec<Vec<f32>>| -> Option<Vec<Usual>> {
-            columns.into_iter().map(|column| Usual::of(column, count)).collect()
+        let of_members = |columns: Vec<Column>| -> Option<Vec<Usual>> {
+            columns.into_iter().map(|column| Usual::of(column, all.looked_at)).collect()
         };
         Some(Baseline {
-            count,
+            count: rows.len(),
             run_ns: all.run_ns.iter().sum(),
             median_run_ns: of_members(all.run_times)?.iter().map(|usual| usual.median).collect(),
             communication: of_members(all.communication)?,
@@ -93,28 +124,31 @@ impl Baseline {
 impl Piece {
     fn empty(members: usize) -> Piece {
         Piece {
+            looked_at: 0,
             run_ns: vec![0.0; members],
-            run_times: vec![Vec::new(); members],
-            communication: vec![Vec::new(); members],
-            waiting: vec![Vec::new(); members],
+            run_times: vec![Column::default(); members],
+            communication: vec![Column::default(); members],
+            waiting: vec![Column::default(); members],
             late: vec![Late::default(); members],
             off: Evidence::default(),
         }
     }
 
-    fn of(walk: &Walk, rows: &[usize]) -> Piece {
+    fn of(walk: &Walk, rows: &[u32], apart: usize) -> Piece {
         let mut piece = Piece::empty(walk.members.len());
         let mut step: Step = walk.step();
-        for &row in rows {
+        for (place, &row) in rows.iter().enumerate() {
+            let row = row as usize;
+            let is_looked_at = place % apart == 0;
+            piece.looked_at += usize::from(is_looked_at);
             step.look(row);
             for (at, Parts { run_time, communication, .. }) in step.parts.iter().enumerate() {
                 piece.run_ns[at] += run_time;
-                // 7 digits are enough to be held against a median.
-                piece.run_times[at].push(*run_time as f32);
-                piece.communication[at].push(*communication as f32);
+                piece.run_times[at].add(*run_time, is_looked_at);
+                piece.communication[at].add(*communication, is_looked_at);
             }
             for &(at, late) in &step.late {
-                piece.waiting[at].push(late.waiting_ns as f32);
+                piece.waiting[at].add(late.waiting_ns, is_looked_at);
                 piece.late[at] += late;
             }
             piece.off.off_processor(walk, &step, row, |late| late);
@@ -124,9 +158,10 @@ impl Piece {
 
     fn append(&mut self, other: Piece) {
         self.run_ns.iter_mut().zip(other.run_ns).for_each(|(sum, more)| *sum += more);
-        self.run_times.iter_mut().zip(other.run_times).for_each(|(all, more)| all.extend(more));
-        self.communication.iter_mut().zip(other.communication).for_each(|(all, more)| all.extend(more));
-        self.waiting.iter_mut().zip(other.waiting).for_each(|(all, more)| all.extend(more));
+        self.looked_at += other.looked_at;
+        self.run_times.iter_mut().zip(other.run_times).for_each(|(all, more)| all.append(more));
+        self.communication.iter_mut().zip(other.communication).for_each(|(all, more)| all.append(more));
+        self.waiting.iter_mut().zip(other.waiting).for_each(|(all, more)| all.append(more));
         self.late.iter_mut().zip(other.late).for_each(|(sum, more)| *sum += more);
         self.off.merge(other.off);
     }

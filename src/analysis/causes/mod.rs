@@ -33,7 +33,7 @@ use crate::account::walk::Walk;
 use crate::account::{Because, Late};
 use crate::categories::{Category, Rule};
 use crate::clock::Clock;
-use crate::diagnosis::{self, Diagnosis, Examination, Group};
+use crate::diagnosis::{self, Diagnosis, Group, groups};
 use crate::operations::Operation;
 use crate::reader::Trace;
 use crate::run_time::RunTime;
@@ -185,9 +185,8 @@ impl Causes {
         category: &[Category],
         counted: &[Counted],
     ) -> Causes {
-        let rows: Vec<usize> = operation.complete_rows().collect();
         let Some(walk) = Walk::over(trace, clock, operation) else { return Causes::default() };
-        let sorted = attribute::Sorted::of(&rows, groups, category);
+        let sorted = attribute::Sorted::of(&operation.complete(), groups, category);
         let Some(baseline) = baseline::Baseline::of(&walk, &sorted) else { return Causes::default() };
         let ranks: Vec<u32> = walk.members.iter().map(|member| trace.parts[member.index].rank()).collect();
         let mut table = attribute::Table::of(&walk, &sorted, &baseline);
@@ -201,8 +200,7 @@ impl Causes {
         let Ok(found) = rule.apply(&number, &run_time_ns) else { return Causes::default() };
         let category = &found.categories.category;
         let repetitions = diagnosis::Repetitions { number: &number, run_time_ns: &run_time_ns, category };
-        let groups = Examination::new(repetitions);
-        Causes::of(trace, clock, operation, groups.groups(), category, &[])
+        Causes::of(trace, clock, operation, &groups(&repetitions), category, &[])
     }
 
     /// Those of a diagnosis alone, where there is no trace: what its counters explain of the groups' run times.

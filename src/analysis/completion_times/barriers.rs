@@ -73,27 +73,33 @@ impl<'a> Barriers<'a> {
     }
 
     /// The bounds of each complete repetition that has a barrier before and one behind it, with nothing else between on
-    /// the communicator; its row with them.
+    /// the communicator; its place among the complete ones with them.
     pub fn bounds(&self) -> impl Iterator<Item = (usize, Bounds)> + '_ {
-        self.operation.complete_rows().filter_map(|row| {
+        let mut behind = 0;
+        self.operation.complete_rows().enumerate().filter_map(move |(place, row)| {
             let position = position(self.trace, self.operation, row);
-            let before = self.at(position.checked_sub(1)?)?;
-            let behind = self.at(position.checked_add(1)?)?;
-            Some((row, self.between(before, behind)))
+            let barrier_before = self.at(position.checked_sub(1)?, &mut behind)?;
+            let barrier_behind = self.at(position.checked_add(1)?, &mut behind)?;
+            Some((place, self.between(barrier_before, barrier_behind)))
         })
     }
 
-    fn at(&self, position: u64) -> Option<(&'a Operation, usize)> {
-        let found = self.barriers.binary_search_by_key(&position, |(position, ..)| *position).ok()?;
-        let (_, barrier, row) = self.barriers[found];
-        Some((barrier, row))
+    /// The barrier at a position. `behind` barriers lie at the position that was asked for last or before it: most often
+    /// the next position lies before the same one, or the next.
+    fn at(&self, position: u64, behind: &mut usize) -> Option<(&'a Operation, usize)> {
+        let is_behind = |index: usize| self.barriers.get(index).is_none_or(|&(other, ..)| other > position);
+        let fits = |count: usize| is_behind(count) && count.checked_sub(1).is_none_or(|last| !is_behind(last));
+        let near =
+            [*behind, *behind + 1].into_iter().filter(|&count| count <= self.barriers.len()).find(|&count| fits(count));
+        *behind = near.unwrap_or_else(|| self.barriers.partition_point(|&(other, ..)| other <= position));
+        let &(found, barrier, row) = self.barriers.get(behind.checked_sub(1)?)?;
+        (found == position).then_some((barrier, row))
     }
 
     fn calls(&self, (operation, row): (&'a Operation, usize)) -> impl Iterator<Item = Call<'a>> {
-        operation.parts.iter().zip(operation.records(row).iter()).map(|(&part, record)| Call {
-            enter: self.trace.parts[part].enter()[record as usize],
-            exit: self.trace.parts[part].exit()[record as usize],
-            clock: self.clock.of_part(part),
+        operation.parts.iter().zip(operation.records(row).iter()).map(|(&part, record)| {
+            let (enter, exit) = self.trace.parts[part].times_of(record as usize);
+            Call { enter, exit, clock: self.clock.of_part(part) }
         })
     }
 
@@ -129,7 +135,7 @@ impl<'a> Barriers<'a> {
 
 fn position(trace: &Trace, operation: &Operation, row: usize) -> u64 {
     // The same on all ranks: that is how calls were matched.
-    trace.parts[operation.parts[0]].position()[operation.records(row).get(0) as usize]
+    trace.parts[operation.parts[0]].position_of(operation.records(row).get(0) as usize)
 }
 
 #[cfg(test)]

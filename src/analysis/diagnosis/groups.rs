@@ -50,7 +50,7 @@ pub struct Group {
 const SUBSTANCE: f64 = 0.1;
 
 /// Finds the groups.
-pub(super) fn groups(repetitions: &Repetitions<'_>) -> Vec<Group> {
+pub(crate) fn groups(repetitions: &Repetitions<'_>) -> Vec<Group> {
     let of = |category: Category| (0..).zip(repetitions.category).filter(move |(_, found)| **found == category);
     let rows = |category: Category| of(category).map(|(row, _)| row).collect::<Vec<u32>>();
     let good = rows(Category::Good);
@@ -89,21 +89,30 @@ impl Group {
         if members.is_empty() || others.is_empty() {
             return None;
         }
-        let mut rows: Vec<(u32, bool)> =
-            members.iter().map(|&row| (row, true)).chain(others.iter().map(|&row| (row, false))).collect();
-        rows.sort_unstable();
         let times = |rows: &[u32]| rows.iter().map(|&row| repetitions.run_time_ns[row as usize]).collect::<Vec<f64>>();
         let median_others_ns = median(&mut times(others))?;
-        let (rows, member) = rows.into_iter().unzip();
-        Some(Group {
-            kind,
-            count: members.len(),
-            others: others.len(),
-            median_ns: median(&mut times(members))?,
-            median_others_ns,
-            extra_ns: times(members).iter().map(|time| time - median_others_ns).sum(),
-            rows,
-            member,
-        })
+        let mut times = times(members);
+        let extra_ns = times.iter().map(|time| time - median_others_ns).sum();
+        let median_ns = median(&mut times)?;
+        drop(times);
+        let (rows, member) = merged(members, others);
+        let (count, others) = (members.len(), others.len());
+        Some(Group { kind, count, others, median_ns, median_others_ns, extra_ns, rows, member })
     }
+}
+
+/// Two lists, each ascending, as one; and for each value whether it is one of the first list.
+fn merged(members: &[u32], others: &[u32]) -> (Vec<u32>, Vec<bool>) {
+    let count = members.len() + others.len();
+    let (mut rows, mut member) = (Vec::with_capacity(count), Vec::with_capacity(count));
+    let (mut members, mut others) = (members.iter().peekable(), others.iter().peekable());
+    while let Some(&next) = members.peek().into_iter().chain(others.peek()).min() {
+        let is_member = members.next_if_eq(&next).is_some();
+        if !is_member {
+            others.next();
+        }
+        rows.push(*next);
+        member.push(is_member);
+    }
+    (rows, member)
 }

@@ -27,6 +27,7 @@ mod whiten;
 pub use conclude::{Diagnosis, Finding, LEVEL, NOTABLE, NOTICEABLE, RELATED, Relation};
 pub use correlation::Coefficient;
 pub use examine::{Correlation, Examination, Examined, Separated};
+pub(crate) use groups::groups;
 pub use groups::{Group, Kind, Kind as GroupKind, Repetitions};
 pub use metric::{Metric, Quantity};
 pub use separation::Separation;

@@ -37,9 +37,8 @@ pub(super) fn finish(
     if !found.partial.is_empty() {
         rows = by_position(&parts, &rows, &found.partial);
         numbers = None;
-        let exits: Vec<&[u64]> = parts.iter().map(|part| part.exit()).collect();
-        let finished = |(record, exit): (u32, &&[u64])| record != NO_RECORD && exit[record as usize] != 0;
-        except = (0..rows.len()).filter(|&row| !rows.row(row).iter().zip(&exits).all(finished)).collect();
+        let finished = |(record, part): (u32, &&Part)| record != NO_RECORD && part.times_of(record as usize).1 != 0;
+        except = (0..rows.len()).filter(|&row| !rows.row(row).iter().zip(&parts).all(finished)).collect();
     }
     let mut numbers = numbers.unwrap_or_else(|| counted(&parts, &counting, &rows));
     if !numbers.is_sorted() {
@@ -56,7 +55,7 @@ pub(super) fn finish(
     let all_here = parts.len() == communicator.size as usize && !communicator.folded;
     let complete = Completeness { none: !all_here, except };
     let whole = complete.count(rows.len()) as u64;
-    let is_after = |row: usize, first: u64| parts[0].position()[rows.row(row).get(0) as usize] > first;
+    let is_after = |row: usize, first: u64| parts[0].position_of(rows.row(row).get(0) as usize) > first;
     let doubtful =
         first_mismatch.map_or(0, |first| complete.rows(rows.len()).filter(|&row| is_after(row, first)).count() as u64);
     let operation = Operation {
@@ -103,7 +102,7 @@ fn counted(parts: &[&Part], counting: &[(usize, u32)], rows: &Rows) -> Numbers {
 fn by_position(parts: &[&Part], whole: &Rows, partial: &[u32]) -> Rows {
     let position = |records: &mut dyn Iterator<Item = u32>| {
         let mut kept = parts.iter().zip(records).filter(|(_, record)| *record != NO_RECORD);
-        kept.next().map(|(part, record)| part.position()[record as usize])
+        kept.next().map(|(part, record)| part.position_of(record as usize))
     };
     let of_row = |row: Row| position(&mut row.iter());
     let of_partial = |row: &[u32]| position(&mut row.iter().copied());

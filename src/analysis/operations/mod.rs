@@ -18,7 +18,7 @@ mod unfinished;
 
 pub use communicators::Communicator;
 pub use mismatch::{DESCRIBED, Mismatch, MismatchKind, MismatchedCall};
-pub use rows::{Numbers, Row};
+pub use rows::{CompleteRows, Numbers, Row};
 pub use unfinished::Unfinished;
 
 use mpitrace_functions::{Form, Function};
@@ -137,6 +137,11 @@ impl Operation {
     /// The rows of the repetitions that every rank finished and kept: those that count in statistics.
     pub fn complete_rows(&self) -> impl Iterator<Item = usize> + '_ {
         self.complete.rows(self.repetition.len())
+    }
+
+    /// The same, by their place among them.
+    pub fn complete(&self) -> CompleteRows {
+        CompleteRows::of(&self.complete, self.repetition.len())
     }
 
     /// How many repetitions every rank finished and kept.

@@ -306,6 +306,43 @@ impl Completeness {
     }
 }
 
+/// The rows of the complete repetitions. Where all are, they take no memory.
+#[derive(Clone, Debug)]
+pub struct CompleteRows {
+    /// `None`: each row is one.
+    some: Option<Vec<u32>>,
+    count: usize,
+}
+
+impl CompleteRows {
+    pub(super) fn of(complete: &Completeness, rows: usize) -> CompleteRows {
+        let count = complete.count(rows);
+        // Records are numbered by 32 bits, and no repetition is without one.
+        let some = (count < rows).then(|| complete.rows(rows).map(|row| row as u32).collect());
+        CompleteRows { some, count }
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.count
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// The row of the `index`-th one, of which there is one.
+    pub fn get(&self, index: usize) -> usize {
+        self.some.as_ref().map_or(index, |some| some[index] as usize)
+    }
+
+    /// Those at these indices; `None` where they are the rows with the same numbers.
+    pub(super) fn listed(&self, indices: Range<usize>) -> Option<&[u32]> {
+        self.some.as_ref().map(|some| &some[indices])
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::NO_RECORD;

@@ -12,9 +12,8 @@ const TOGETHER: usize = 2048;
 impl Operation {
     /// The run times (ns) of the complete repetitions.
     pub fn run_time_values(&self, trace: &Trace, clock: &Clock, run_time: RunTime) -> Vec<f64> {
-        let count = self.repetitions();
-        let all = count == self.repetition.len();
-        let some: Vec<usize> = if all { Vec::new() } else { self.complete_rows().collect() };
+        let complete = self.complete();
+        let count = complete.len();
         let mut values = vec![f64::NAN; count];
         let share = parallel::share(count);
         parallel::map(values.chunks_mut(share).enumerate().collect(), |(number, values)| {
@@ -24,9 +23,9 @@ impl Operation {
             for (index, values) in values.chunks_mut(TOGETHER).enumerate() {
                 let first = number * share + index * TOGETHER;
                 let rows = first..first + values.len();
-                let records = |member: usize, records: &mut Vec<u32>| match all {
-                    true => self.rows.records_of(member, rows.clone(), records),
-                    false => records.extend(some[rows.clone()].iter().map(|&row| self.records(row).get(member))),
+                let records = |member: usize, records: &mut Vec<u32>| match complete.listed(rows.clone()) {
+                    None => self.rows.records_of(member, rows.clone(), records),
+                    Some(some) => records.extend(some.iter().map(|&row| self.records(row as usize).get(member))),
                 };
                 match run_time {
                     RunTime::Local => block.longest(&mut members, records, values),

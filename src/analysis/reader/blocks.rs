@@ -13,11 +13,11 @@ use crate::packed::{Block, Columns, RECORDS};
 use crate::parallel;
 
 /// The places of the columns that every part has.
-const ENTER: usize = 0;
-const EXIT: usize = 1;
-const POSITION: usize = 2;
+pub(super) const ENTER: usize = 0;
+pub(super) const EXIT: usize = 1;
+pub(super) const POSITION: usize = 2;
 const REPETITION: usize = 3;
-const OPERATION: usize = 4;
+pub(super) const OPERATION: usize = 4;
 
 /// Some records of a part, one after the other.
 #[derive(Debug)]
@@ -32,6 +32,14 @@ impl Part {
     /// All records, piece by piece.
     pub fn pieces(&self) -> impl Iterator<Item = Records<'_>> {
         (0..self.records().div_ceil(self.piece())).map(|number| self.numbered_piece(number))
+    }
+
+    /// The entry and the exit of each call, in order.
+    pub fn all_times(&self) -> impl Iterator<Item = (u64, u64)> {
+        self.pieces().flat_map(|piece| {
+            let [enter, exit] = piece.times();
+            enter.into_owned().into_iter().zip(exit.into_owned())
+        })
     }
 
     /// The piece with this record.
@@ -259,6 +267,14 @@ impl<'p> Records<'p> {
         match self.block {
             Some(_) => self.wide(REPETITION).into(),
             None => self.part.repetition()[self.range.clone()].into(),
+        }
+    }
+
+    /// The values of a packed column, whatever the size of its elements.
+    pub(super) fn values(&self, column: usize) -> Vec<u64> {
+        match self.part.columns[column].element_size {
+            4 => self.narrow(column).into_iter().map(u64::from).collect(),
+            _ => self.wide(column),
         }
     }
 

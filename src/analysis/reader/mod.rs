@@ -7,6 +7,7 @@
 mod blocks;
 pub(crate) mod opening;
 mod part;
+mod single;
 #[cfg(test)]
 mod tests;
 mod times;
@@ -20,9 +21,9 @@ use std::path::{Path, PathBuf};
 use mpitrace_format::TraceError;
 use mpitrace_format::layout::{FileHeader, state};
 
-pub(crate) use blocks::Records;
 pub(crate) use part::ColumnPlace;
 pub use part::{Part, Requests};
+pub use single::{Column, Request};
 pub(crate) use times::Times;
 
 /// A run's trace: the parts of its ranks.
@@ -41,7 +42,7 @@ pub struct Trace {
 }
 
 /// More bytes of packed entries and exits than this are not decoded as a whole.
-const MOST_DECODED: u64 = 2 << 30;
+const MOST_DECODED: u64 = 1 << 28;
 
 impl Trace {
     /// Opens the file, or the files where one run left several: their parts are joined.

@@ -13,6 +13,7 @@ use mpitrace_format::layout::*;
 use mpitrace_format::{TraceError, file, part};
 
 use super::part::{ColumnPlace, Part, Place};
+use super::single::Identity;
 use crate::packed::{Columns, PackedSection};
 use crate::parallel;
 
@@ -200,6 +201,7 @@ pub(crate) fn open_part(map: &Arc<Mmap>, entry: &PartEntry) -> Result<Part, &'st
         map: map.clone(),
         packed: None,
         is_read_piecewise: false,
+        identity: Identity::new(),
         counters: find_any(section::COUNTERS, size_of::<CounterEntry>())?,
         syncs: find_any(section::SYNCS, size_of::<SyncEntry>())?,
         probes: find_any(section::PROBES, size_of::<ProbeEntry>())?,

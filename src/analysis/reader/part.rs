@@ -8,6 +8,7 @@ use memmap2::Mmap;
 use mpitrace_format::layout::*;
 use mpitrace_format::{metadata, strings};
 
+use super::single::Identity;
 use crate::packed::{Columns, PackedSection};
 
 /// What one rank recorded.
@@ -29,8 +30,9 @@ pub struct Part {
     pub(crate) columns: Vec<ColumnPlace>,
     /// What the values of packed columns follow from, where they are packed.
     pub(crate) packed: Option<Columns>,
-    /// Whether [`Part::times`] decodes piece by piece.
+    /// Whether [`Part::times`], [`Part::times_of`] and their like decode piece by piece.
     pub(crate) is_read_piecewise: bool,
+    pub(super) identity: Identity,
 }
 
 /// What became of the requests of non-blocking calls, a value for each record; 0 for the other calls.
@@ -200,8 +202,7 @@ impl Part {
 
     /// The values of a counter, one for each call; `None` where it could not be had.
     pub fn counter(&self, counter: &CounterEntry) -> Option<&[u64]> {
-        let name = counter_column(counter.column.checked_sub(1)? as usize);
-        Some(self.column(self.place((&name, 8))?))
+        Some(self.column(self.place_of_counter(counter)?))
     }
 
     /// The synchronisations of the clocks, on leaders of a clock domain.
@@ -251,12 +252,17 @@ impl Part {
         self.pieces().filter_map(of_piece).max().unwrap_or(0)
     }
 
-    fn place(&self, (name, size): (&str, u32)) -> Option<usize> {
+    pub(super) fn place_of_counter(&self, counter: &CounterEntry) -> Option<usize> {
+        let name = counter_column(counter.column.checked_sub(1)? as usize);
+        self.place((&name, 8))
+    }
+
+    pub(super) fn place(&self, (name, size): (&str, u32)) -> Option<usize> {
         self.columns.iter().position(|column| column.name == name && column.element_size == size)
     }
 
     /// The values of a column; all blocks of a packed one are decoded at the first call.
-    fn column<T: Pod>(&self, index: usize) -> &[T] {
+    pub(super) fn column<T: Pod>(&self, index: usize) -> &[T] {
         match &self.columns[index].place {
             Place::Plain(bytes) => self.typed(bytes),
             // The element's size was checked when the column was looked for.

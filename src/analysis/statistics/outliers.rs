@@ -55,17 +55,20 @@ fn deviation_limit(sample: &Sample) -> Option<f64> {
 /// The median and the MAD of values each of which is spread evenly over a step around it: those of grouped data.
 fn spread_out(sorted: &[f64], step: f64) -> (f64, f64) {
     let n = sorted.len() as f64;
-    // How many lie below a limit: whole groups, and a part of the one that the limit cuts.
+    // Equal values, which are one in ten at most where they come in steps: the value, how many, and how many before.
+    let mut before = 0;
+    let group = |equal: &[f64]| {
+        before += equal.len();
+        (equal[0], equal.len() as f64, (before - equal.len()) as f64)
+    };
+    let groups: Vec<(f64, f64, f64)> = sorted.chunk_by(|one, next| one == next).map(group).collect();
+    // How many lie below a limit: whole groups, and a part of those that the limit cuts.
     let below = |limit: f64| {
-        let cut = sorted.partition_point(|&value| value < limit - step / 2.0);
-        let end = sorted.partition_point(|&value| value <= limit + step / 2.0);
-        let part: f64 = match (sorted.get(cut), end.checked_sub(1).and_then(|last| sorted.get(last))) {
-            (Some(first), Some(last)) if cut < end && first == last => {
-                (end - cut) as f64 * ((limit - first) / step + 0.5).clamp(0.0, 1.0)
-            }
-            _ => sorted[cut..end.max(cut)].iter().map(|value| ((limit - value) / step + 0.5).clamp(0.0, 1.0)).sum(),
-        };
-        cut as f64 + part
+        let cut = groups.partition_point(|&(value, ..)| value < limit - step / 2.0);
+        let end = groups.partition_point(|&(value, ..)| value <= limit + step / 2.0);
+        let part = |&(value, count, _): &(f64, f64, f64)| count * ((limit - value) / step + 0.5).clamp(0.0, 1.0);
+        let whole = groups.get(cut).map_or(n, |&(.., before)| before);
+        whole + groups[cut..end.max(cut)].iter().map(part).sum::<f64>()
     };
     let solve = |count: &dyn Fn(f64) -> f64, mut low: f64, mut high: f64| {
         for _ in 0..50 {

@@ -1,8 +1,6 @@
 //! A series, sorted, and the numbers that need no more than that.
 
-use rayon::prelude::*;
-
-use super::{Interval, Moments, interval_ranks, median, moments, quantile};
+use super::{Interval, Moments, interval_ranks, median, moments, quantile, sort};
 
 /// Values in ascending order, all of them finite.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -154,32 +152,6 @@ impl Sample {
     }
 }
 
-/// Sorts finite values by [`f64::total_cmp`], on all processors. As integers that have the same order: they are
-/// compared in one instruction, which halves the time.
-fn sort(values: &mut [f64]) {
-    // The bits of negative numbers, but the sign, count backwards. The same turns them back.
-    let turn = |bits: &mut i64| *bits ^= ((*bits >> 63) as u64 >> 1) as i64;
-    let bits: &mut [i64] = bytemuck::cast_slice_mut(values);
-    bits.par_iter_mut().with_min_len(1 << 14).for_each(turn);
-    sort_shared(bits, rayon::current_num_threads());
-    bits.par_iter_mut().with_min_len(1 << 14).for_each(turn);
-}
-
-/// Up to so many processors, dividing the values first, which one processor does, takes less time than rayon's sort
-/// saves: the standard library's, of the parts, is twice as fast.
-const FEW: usize = 4;
-
-fn sort_shared(bits: &mut [i64], processors: usize) {
-    match (processors, bits.len()) {
-        (0..=1, _) | (_, 0..=65_536) => bits.sort_unstable(),
-        (2..=FEW, length) => {
-            let (below, _, above) = bits.select_nth_unstable(length / 2);
-            rayon::join(|| sort_shared(below, processors / 2), || sort_shared(above, processors / 2));
-        }
-        _ => bits.par_sort_unstable(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -199,16 +171,6 @@ mod tests {
         assert_eq!(equal.median_absolute_deviation(), Some(0.0));
         let plot = equal.box_plot().unwrap();
         assert_eq!((plot.whiskers, plot.outside), ([7.0, 7.0], [0, 0]));
-    }
-
-    #[test]
-    fn negative_values_and_zeros_are_sorted_too() {
-        let mut random = Random::new(9);
-        let mut values: Vec<f64> = (0..100_000).map(|_| random.normal()).collect();
-        values.extend([0.0, -0.0, 1e300, -1e300, f64::MIN_POSITIVE, -f64::MIN_POSITIVE]);
-        let mut expected = values.clone();
-        expected.sort_by(f64::total_cmp);
-        assert_eq!(Sample::new(&values).sorted(), expected);
     }
 
     #[test]

@@ -8,6 +8,7 @@ mod order;
 mod random;
 #[cfg(test)]
 mod reference;
+mod sort;
 mod student;
 
 pub use {
@@ -17,6 +18,7 @@ pub use {
     moments::{Moments, moments},
     order::{Interval, interval_ranks, quantile},
     random::Random,
+    sort::sort,
     student::student_quantile,
 };
 

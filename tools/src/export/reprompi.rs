@@ -122,7 +122,7 @@ fn write_head(calls: &Calls, numbers: &[usize], sink: &mut Sink) -> Result<()> {
 fn write_times(calls: &Calls, row: &Row, what: &str, bytes: u64, sink: &mut Sink) -> std::io::Result<()> {
     let (Some(duration), Some(exit)) = (calls.duration_ns(row.place), row.exit_ns) else { return Ok(()) };
     let part = &calls.trace.parts[row.place.part];
-    let since = part.enter()[row.place.record].wrapping_sub(part.info().first_anchor.tick);
+    let since = part.times_of(row.place.record).0.wrapping_sub(part.info().first_anchor.tick);
     let start = calls.clock.of_part(row.place.part).ticks_ns(since);
     write!(sink, "{:>7} {what} {:>10} {bytes:>12}", row.rank, row.repetition)?;
     for time in [start, start + duration, row.enter_ns, exit] {

@@ -9,7 +9,7 @@ use mpitrace::account::{CallAccount, CallAccounts};
 use mpitrace::categories::Rule;
 use mpitrace::clock::Clock;
 use mpitrace::operations::{NO_RECORD, Operations};
-use mpitrace::reader::{Part, Requests, Trace};
+use mpitrace::reader::{Column, Part, Trace};
 use mpitrace_format::layout::{DISTURBED, NO_VALUE, OPERATION_MASK, UNKNOWN_BYTES};
 use serde::{Serialize, Serializer};
 
@@ -85,7 +85,7 @@ impl From<CallAccount> for Account {
 #[derive(Clone, Copy, Debug)]
 pub struct Counters<'a> {
     names: &'a [String],
-    columns: &'a [Option<&'a [u64]>],
+    columns: &'a [Option<Column<'a>>],
     record: usize,
 }
 
@@ -131,9 +131,9 @@ pub struct Calls<'t> {
 /// A part's columns that are not looked up for every call.
 struct Columns<'t> {
     part: &'t Part,
-    requests: Option<Requests<'t>>,
+    has_requests: bool,
     /// By the index of the counter's name.
-    counters: Vec<Option<&'t [u64]>>,
+    counters: Vec<Option<Column<'t>>>,
 }
 
 /// Every rank of an operation ([`Calls::of_operation`]).
@@ -146,17 +146,18 @@ impl<'t> Calls<'t> {
     /// Those of a trace.
     pub fn of(traced: &'t Traced) -> Calls<'t> {
         let Traced { trace, operations, clock } = traced;
-        let values: Vec<Vec<(String, &[u64])>> =
-            trace.parts.iter().map(|part| part.counter_values().collect()).collect();
+        let values: Vec<Vec<(String, Column)>> =
+            trace.parts.iter().map(|part| part.counter_columns().collect()).collect();
         let mut counter_names: Vec<String> = Vec::new();
         for (name, _) in values.iter().flatten() {
             if !counter_names.contains(name) {
                 counter_names.push(name.clone());
             }
         }
-        let columns = |(part, values): (&'t Part, &Vec<(String, &'t [u64])>)| {
+        let columns = |(part, values): (&'t Part, &Vec<(String, Column<'t>)>)| {
             let value = |name| values.iter().find(|(other, _)| other == name).map(|(_, values)| *values);
-            Columns { part, requests: part.requests(), counters: counter_names.iter().map(value).collect() }
+            let has_requests = part.request_columns().is_some();
+            Columns { part, has_requests, counters: counter_names.iter().map(value).collect() }
         };
         Calls {
             trace,
@@ -253,8 +254,8 @@ impl<'t> Calls<'t> {
     /// times.
     pub fn duration_ns(&self, place: Place) -> Option<f64> {
         let part = self.parts[place.part].part;
-        let exit = Some(part.exit()[place.record]).filter(|&tick| tick != 0)?;
-        Some(self.clock.of_part(place.part).duration_ns(part.enter()[place.record], exit))
+        let (enter, exit) = part.times_of(place.record);
+        (exit != 0).then(|| self.clock.of_part(place.part).duration_ns(enter, exit))
     }
 
     fn step(&self) {
@@ -289,11 +290,12 @@ impl<'t> Calls<'t> {
         let (columns, clock) = (&self.parts[index], self.clock.of_part(index));
         let part = columns.part;
         let operation = &self.operations.operations[number as usize];
-        let own = part.operation()[record];
+        let own = part.operation_of(record);
         let own_bytes = part.operations()[(own & OPERATION_MASK) as usize].bytes;
-        let enter = part.enter()[record];
-        let exit = Some(part.exit()[record]).filter(|&tick| tick != 0);
-        let requests = columns.requests.filter(|_| self.has_request[number as usize]);
+        let (enter, exit) = part.times_of(record);
+        let exit = Some(exit).filter(|&tick| tick != 0);
+        let has_request = columns.has_requests && self.has_request[number as usize];
+        let request = if has_request { part.request_of(record) } else { None };
         Row {
             rank: part.rank(),
             thread,
@@ -306,11 +308,11 @@ impl<'t> Calls<'t> {
             enter_ns: clock.nanoseconds(enter),
             exit_ns: exit.map(|tick| clock.nanoseconds(tick)),
             error_ns: clock.error_ns(enter),
-            request: requests.map(|requests| RequestTimes {
-                init_ns: clock.ticks_ns(requests.init[record]),
-                test_ns: clock.ticks_ns(requests.test[record]),
-                wait_ns: clock.ticks_ns(requests.wait[record]),
-                tests: requests.tests[record],
+            request: request.map(|request| RequestTimes {
+                init_ns: clock.ticks_ns(request.init),
+                test_ns: clock.ticks_ns(request.test),
+                wait_ns: clock.ticks_ns(request.wait),
+                tests: request.tests,
             }),
             perturbed: own & DISTURBED != 0,
             account: None,
@@ -351,8 +353,8 @@ impl<'a> Counters<'a> {
         columns.filter_map(move |(name, values)| Some((name.as_str(), self.value((*values)?))))
     }
 
-    fn value(&self, values: &[u64]) -> Option<u64> {
-        Some(values[self.record]).filter(|&value| value != NO_VALUE)
+    fn value(&self, values: Column) -> Option<u64> {
+        Some(values.get(self.record)).filter(|&value| value != NO_VALUE)
     }
 }
 

@@ -18,9 +18,11 @@ impl Stamps {
         let (mut earliest, mut last) = (0.0f64, 0.0f64);
         for (index, part) in calls.trace.parts.iter().enumerate() {
             let clock = calls.clock.of_part(index);
-            earliest = part.enter().iter().fold(earliest, |earliest, &tick| earliest.min(clock.nanoseconds(tick)));
-            let ends = part.enter().iter().chain(part.exit().iter().filter(|&&tick| tick != 0));
-            last = ends.fold(last, |last, &tick| last.max(clock.nanoseconds(tick)));
+            for (enter, exit) in part.all_times() {
+                let entered = clock.nanoseconds(enter);
+                earliest = earliest.min(entered);
+                last = last.max(if exit == 0 { entered } else { entered.max(clock.nanoseconds(exit)) });
+            }
         }
         let shift = (-earliest).ceil();
         let realtime = |part: &mpitrace::reader::Part| {

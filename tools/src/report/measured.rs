@@ -132,7 +132,7 @@ fn clock_error(traced: &Traced, number: usize) -> Option<ClockError> {
         let records = operation.records(row).iter().zip(&operation.parts);
         let errors: Option<Vec<f64>> = records
             .map(|(record, &part)| {
-                traced.clock.of_part(part).error_ns(traced.trace.parts[part].enter()[record as usize])
+                traced.clock.of_part(part).error_ns(traced.trace.parts[part].times_of(record as usize).0)
             })
             .collect();
         errors.map(|errors| errors.into_iter().fold(0.0, f64::max))

@@ -4,7 +4,7 @@
 use mpitrace::account::CallAccounts;
 use mpitrace::clock::RankClock;
 use mpitrace::operations::{NO_RECORD, Operation};
-use mpitrace::reader::Part;
+use mpitrace::reader::{Part, Request};
 use mpitrace::run_time::RunTime;
 use mpitrace_format::layout::interruption_flags;
 use serde::Serialize;
@@ -67,8 +67,8 @@ impl Timeline {
         }
         let whole = |(index, part): (usize, &Part)| {
             let clock = clock.of_part(index);
-            let last = part.exit().iter().copied().max().filter(|&exit| exit > 0)?;
-            let first = part.enter().iter().copied().min()?;
+            let last = part.all_times().map(|(_, exit)| exit).max().filter(|&exit| exit > 0)?;
+            let first = part.lowest_entry()?;
             Some((clock.nanoseconds(first), clock.nanoseconds(last)))
         };
         let ends = trace.parts.iter().enumerate().filter_map(whole);
@@ -89,7 +89,7 @@ impl Timeline {
             for row in 0..operation.repetition.len() {
                 for (&index, record) in operation.parts.iter().zip(operation.records(row).iter()) {
                     let part = &trace.parts[index];
-                    if record == NO_RECORD || part.exit()[record as usize] == 0 {
+                    if record == NO_RECORD || part.times_of(record as usize).1 == 0 {
                         continue;
                     }
                     let account = accounts.of_call(number, row, index, record);
@@ -122,12 +122,12 @@ struct Maker {
 impl Maker {
     /// A call: it waits first, and when in the rest of it the rank was off its processor is not known.
     fn call(&mut self, index: usize, part: &Part, clock: &RankClock, record: u32, [waiting, off]: [f64; 2]) {
-        let (enter, exit) = (part.enter()[record as usize], part.exit()[record as usize]);
+        let (enter, exit) = part.times_of(record as usize);
         let (begin, took) = (clock.nanoseconds(enter), clock.duration_ns(enter, exit));
-        let request = part.requests().map(|of| (of.init[record as usize], of.wait[record as usize]));
+        let request = part.request_of(record as usize);
         // Between its start and the call that completes it a request is not the rank's business.
-        let (begin, took) = match request.filter(|(init, _)| *init > 0) {
-            Some((init, wait)) => {
+        let (begin, took) = match request.filter(|request| request.init > 0) {
+            Some(Request { init, wait, .. }) => {
                 self.span(index, begin, clock.ticks_ns(init), Doing::Communicating);
                 let wait = clock.ticks_ns(wait).min(took);
                 (begin + took - wait, wait)
@@ -145,7 +145,8 @@ impl Maker {
     fn off_between(&mut self, index: usize, part: &Part, clock: &RankClock) {
         let wanted = interruption_flags::BETWEEN | interruption_flags::TIMED;
         for entry in part.interruptions().iter().filter(|entry| entry.flags & wanted == wanted) {
-            if let Some(&enter) = part.enter().get(entry.record as usize) {
+            if entry.record < part.records() as u64 {
+                let (enter, _) = part.times_of(entry.record as usize);
                 let off = entry.off_ns as f64;
                 self.span(index, clock.nanoseconds(enter) - off, off, Doing::Off);
             }
@@ -242,8 +243,9 @@ fn window(traced: &Traced, operation: &Operation, row: usize) -> (f64, f64) {
     let mut window = (f64::INFINITY, f64::NEG_INFINITY);
     for (&index, record) in operation.parts.iter().zip(operation.records(row).iter()) {
         let (part, clock) = (&traced.trace.parts[index], traced.clock.of_part(index));
-        window.0 = window.0.min(clock.nanoseconds(part.enter()[record as usize]));
-        window.1 = window.1.max(clock.nanoseconds(part.exit()[record as usize]));
+        let (enter, exit) = part.times_of(record as usize);
+        window.0 = window.0.min(clock.nanoseconds(enter));
+        window.1 = window.1.max(clock.nanoseconds(exit));
     }
     window
 }

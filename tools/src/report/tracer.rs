@@ -41,17 +41,18 @@ fn cost(trace: &Trace) -> Option<String> {
 fn shortest_gap(trace: &Trace, clock: &Clock) -> Option<(f64, u32)> {
     let of_part = |(index, part): (usize, &mpitrace::reader::Part)| {
         // A request's call exits when it is found complete, after other calls have begun.
-        if part.requests().is_some() {
+        if part.request_columns().is_some() {
             return None;
         }
-        let (enter, exit) = (part.enter(), part.exit());
+        let times: Vec<(u64, u64)> = part.all_times().take(LOOKED_AT + 1).collect();
         let mut least = u64::MAX;
         let mut start = 0;
         for run in part.runs() {
-            let end = (start + run.count as usize).min(enter.len());
+            let end = (start + run.count as usize).min(part.records());
             for record in start..end.min(LOOKED_AT).saturating_sub(1).max(start) {
-                let gap = enter[record + 1].wrapping_sub(exit[record]);
-                if exit[record] != 0 && gap < 1 << 62 {
+                let ((_, exit), (enter, _)) = (times[record], times[record + 1]);
+                let gap = enter.wrapping_sub(exit);
+                if exit != 0 && gap < 1 << 62 {
                     least = least.min(gap);
                 }
             }

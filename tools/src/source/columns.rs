@@ -1,6 +1,7 @@
 //! The columns of one operation, a value for each repetition that every rank finished and kept.
 
 use std::borrow::Cow;
+use std::ops::Range;
 use std::sync::Arc;
 
 use super::members::{MemberColumn, MemberTimes, Rows};
@@ -51,6 +52,20 @@ impl Ranks<'_> {
         match &self.times {
             Times::Traced { rows, members } => Some(members[index].exit_ns(rows)),
             Times::Untraced(members) => members[index].stamps.as_ref().map(|stamps| stamps.exit_ns.clone()),
+        }
+    }
+
+    /// s_r, e_r and e_r - s_r, as above, of these repetitions.
+    pub fn times_of(&self, index: usize, repetitions: Range<usize>) -> Option<[Vec<f64>; 3]> {
+        match &self.times {
+            Times::Traced { rows, members } => Some(members[index].times_of(rows, repetitions)),
+            Times::Untraced(members) => {
+                let import::Member { stamps, duration_ns, .. } = &members[index];
+                let stamps = stamps.as_ref()?;
+                Some(
+                    [&stamps.enter_ns, &stamps.exit_ns, duration_ns].map(|column| column[repetitions.clone()].to_vec()),
+                )
+            }
         }
     }
 

@@ -65,7 +65,7 @@ impl Traced {
     fn members(&self, number: usize) -> Vec<MemberTimes<'_>> {
         let member = |(index, (part, clock)): (usize, (_, _))| {
             let part: &Part = part;
-            MemberTimes { index, enter: part.enter(), exit: part.exit(), clock }
+            MemberTimes { index, part, clock }
         };
         self.parts(number).enumerate().map(member).collect()
     }
@@ -87,7 +87,7 @@ impl Traced {
         let mut counters: Vec<Counter<'_>> = Vec::new();
         for (index, (part, _)) in parts.iter().enumerate() {
             for entry in part.counters() {
-                let (Some(name), Some(values)) = (part.text(entry.name), part.counter(entry)) else { continue };
+                let (Some(name), Some(values)) = (part.text(entry.name), part.counter_column(entry)) else { continue };
                 // Ranks may differ in which counters could be had.
                 let known = counters.iter().position(|counter| counter.name == name);
                 let place = known.unwrap_or_else(|| {
@@ -109,22 +109,17 @@ impl Traced {
     }
 
     pub(super) fn perturbed(&self, number: usize) -> Vec<bool> {
-        let operations: Vec<&[u32]> = self.parts(number).map(|(part, _)| part.operation()).collect();
-        let is_perturbed = |(operation, record): (&&[u32], u32)| operation[record as usize] & DISTURBED != 0;
-        Rows::of(self.operation(number)).map(|records| operations.iter().zip(records.iter()).any(is_perturbed))
+        let parts: Vec<&Part> = self.parts(number).map(|(part, _)| part).collect();
+        let is_perturbed = |(part, record): (&&Part, u32)| part.operation_of(record as usize) & DISTURBED != 0;
+        Rows::of(self.operation(number)).map(|records| parts.iter().zip(records.iter()).any(is_perturbed))
     }
 }
 
 /// What the requests of a non-blocking operation cost (Hoefler et al. 2010, 2: overhead = init + sum of test + wait).
 fn requests<'s>(rows: &Arc<Rows<'s>>, parts: &[(&'s Part, &'s RankClock)]) -> Vec<Counter<'s>> {
     let times = |part: &'s Part, clock: &'s RankClock, index: usize| {
-        let requests = part.requests()?;
-        Some(match index {
-            0 => MemberColumn::Ticks(requests.init, clock),
-            1 => MemberColumn::Ticks(requests.test, clock),
-            2 => MemberColumn::Ticks(requests.wait, clock),
-            _ => MemberColumn::Small(requests.tests),
-        })
+        let column = part.request_columns()?[index];
+        Some(if index < 3 { MemberColumn::Ticks(column, clock) } else { MemberColumn::Numbers(column) })
     };
     let column = |(index, (name, unit)): (usize, (&str, &str))| Counter {
         name: name.to_owned(),

@@ -1,6 +1,7 @@
 //! How much the repetitions of a level scatter, and from where on they are outliers.
 
 use crate::distributions::normal_tail;
+use crate::statistics::sort;
 
 /// The share of false ones among the outliers.
 const FALSE_SHARE: f64 = 0.03;
@@ -37,7 +38,7 @@ impl Spread {
 
     /// The same, where no outlier is nearer than `nearest` standard deviations.
     pub fn beyond(residuals: &mut [f64], least: f64, tick: f64, nearest: f64) -> Spread {
-        residuals.sort_unstable_by(f64::total_cmp);
+        sort(residuals);
         of_sorted(residuals, Limits { least: least.max(tick / 12.0_f64.sqrt()), tick, nearest }, MODES)
     }
 

@@ -131,8 +131,8 @@ impl ErrorFacts {
         for (index, part) in trace.parts.iter().enumerate().skip(certain.into()) {
             let own = clock.of_part(index);
             // The exit of a call that did not return is 0.
-            let ticks = part.enter().iter().chain(part.exit().iter().filter(|&&tick| tick != 0));
-            ticks.filter_map(|&tick| own.error_ns(tick)).for_each(|error| errors.add(error));
+            let ticks = part.all_times().flat_map(|(enter, exit)| [enter, exit]).filter(|&tick| tick != 0);
+            ticks.filter_map(|tick| own.error_ns(tick)).for_each(|error| errors.add(error));
         }
         let summary = errors.summary();
         ErrorFacts { max: summary.map(|(max, _)| max), median: summary.map(|(_, median)| median) }

@@ -31,11 +31,15 @@ impl Samples {
     /// Of a domain, over all of its calls and synchronisations.
     pub fn of(domain: &Domain) -> Samples {
         let syncs: Vec<u64> = domain.part.syncs().iter().map(|sync| sync.begin).collect();
-        let exits = domain.part.exit().iter().filter(|&&tick| tick != 0);
-        let ticks = || domain.part.enter().iter().chain(exits.clone()).chain(&syncs).copied();
+        let calls = domain.part.all_times().flat_map(|(enter, exit)| [enter, if exit == 0 { enter } else { exit }]);
+        let widened = |reach: Option<(u64, u64)>, tick: u64| match reach {
+            Some((from, to)) => Some((from.min(tick), to.max(tick))),
+            None => Some((tick, tick)),
+        };
         let info = domain.part.info();
-        let from = ticks().min().unwrap_or(info.first_anchor.tick);
-        let to = ticks().max().unwrap_or(info.last_anchor.tick).max(from + 1);
+        let reach = calls.chain(syncs.iter().copied()).fold(None, widened);
+        let (from, to) = reach.unwrap_or((info.first_anchor.tick, info.last_anchor.tick));
+        let to = to.max(from + 1);
         let line = match &syncs[..] {
             [first, .., last] if last > first => Line::through(domain, *first, *last),
             _ => Line::through(domain, from, to),

@@ -1,7 +1,8 @@
 //! When the ranks came and went: the completion times of an operation, and what barriers around it tell.
 
-use mpitrace::completion_times::{Barriers, CompletionTimes, NOBODY, RankTimes, Verdict};
+use mpitrace::completion_times::{Barriers, CompletionTimes, NOBODY, Ordering, RankTimes, Verdict};
 use mpitrace::statistics::median;
+use rayon::prelude::*;
 use serde::Serialize;
 
 use super::selection::Selection;
@@ -53,68 +54,130 @@ pub struct BarrierFacts {
     pub contradicted_with_errors: usize,
 }
 
-/// The completion times of all complete repetitions; `None` without time stamps.
-pub fn times(ranks: &Ranks<'_>) -> Option<CompletionTimes> {
-    if !ranks.have_stamps() {
-        return None;
+/// When the ranks came and went.
+#[derive(Debug, Default)]
+pub struct Came {
+    /// The first entry of each repetition that counts, ns of global time.
+    pub begin_ns: Vec<f64>,
+    /// How often each rank entered last, alone, of those that count; by index.
+    pub last_in: Vec<usize>,
+    /// How often it left last.
+    pub last_out: Vec<usize>,
+    /// Of all complete repetitions.
+    ordering: Ordering,
+    /// Medians of those that count.
+    local_ns: Option<f64>,
+    global_ns: Option<f64>,
+    last_ns: Option<f64>,
+    arrival_spread_ns: Option<f64>,
+    exit_spread_ns: Option<f64>,
+}
+
+/// Repetitions that are looked at together.
+const TOGETHER: usize = 1 << 14;
+
+impl Came {
+    /// `None` without time stamps.
+    pub fn of(ranks: &Ranks<'_>, selection: &Selection<'_>) -> Option<Came> {
+        if !ranks.have_stamps() {
+            return None;
+        }
+        let count = ranks.numbers.len();
+        let mut came = Came { last_in: vec![0; count], last_out: vec![0; count], ..Came::default() };
+        let middle = |column: Vec<f64>| median(&mut selection.only(column));
+        // Three columns at a time: of many repetitions a column takes as much memory as the run times.
+        let ([begin, global, last], looks) =
+            columns(ranks, selection, |times| [times.begin_ns().to_vec(), times.global_ns(), times.last_ns()]);
+        came.begin_ns = selection.only(begin);
+        (came.global_ns, came.last_ns) = (middle(global), middle(last));
+        for look in looks {
+            let add = |sum: &mut [usize], more: &[usize]| sum.iter_mut().zip(more).for_each(|(sum, more)| *sum += more);
+            add(&mut came.last_in, &look.last_in);
+            add(&mut came.last_out, &look.last_out);
+            came.ordering.checked += look.ordering.checked;
+            came.ordering.split += look.ordering.split;
+            came.ordering.violated += look.ordering.violated;
+        }
+        let ([local, arrival, exit], _) =
+            columns(ranks, selection, |times| [times.local_ns(), times.arrival_spread_ns(), times.exit_spread_ns()]);
+        (came.local_ns, came.arrival_spread_ns, came.exit_spread_ns) = (middle(local), middle(arrival), middle(exit));
+        Some(came)
     }
-    let mut times = CompletionTimes::new();
-    for index in 0..ranks.numbers.len() {
-        // Those of one rank at a time.
-        let (enter_ns, exit_ns) = (ranks.enter_ns(index)?, ranks.exit_ns(index)?);
-        let duration_ns = ranks.duration_ns(index);
-        times.add(RankTimes { enter_ns: &enter_ns, exit_ns: &exit_ns, duration_ns: &duration_ns });
-    }
-    Some(times)
+}
+
+/// What some repetitions show.
+struct Look {
+    last_in: Vec<usize>,
+    last_out: Vec<usize>,
+    ordering: Ordering,
+}
+
+/// Columns of all complete repetitions, which are looked at piece by piece.
+fn columns<const N: usize>(
+    ranks: &Ranks<'_>,
+    selection: &Selection<'_>,
+    of: impl Fn(&CompletionTimes) -> [Vec<f64>; N] + Sync,
+) -> ([Vec<f64>; N], Vec<Look>) {
+    let mut columns = [(); N].map(|()| vec![0.0; selection.kept.len()]);
+    let mut places = columns.each_mut().map(|column| column.chunks_mut(TOGETHER));
+    let next = |kept| (kept, places.each_mut().map(Iterator::next));
+    let pieces: Vec<_> = selection.kept.chunks(TOGETHER).map(next).enumerate().collect();
+    let look = |(number, (kept, places)): (usize, (&[bool], [Option<&mut [f64]>; N]))| {
+        let first = number * TOGETHER;
+        let mut times = CompletionTimes::new();
+        for index in 0..ranks.numbers.len() {
+            if let Some([enter_ns, exit_ns, duration_ns]) = ranks.times_of(index, first..first + kept.len()) {
+                times.add(RankTimes { enter_ns: &enter_ns, exit_ns: &exit_ns, duration_ns: &duration_ns });
+            }
+        }
+        for (place, values) in places.into_iter().flatten().zip(of(&times)) {
+            place.copy_from_slice(&values);
+        }
+        let often = |who: &[u32]| how_often(ranks.numbers.len(), who.iter().zip(kept).filter(|(_, kept)| **kept));
+        Look { last_in: often(times.last_in()), last_out: often(times.last_out()), ordering: times.ordering() }
+    };
+    let looks = pieces.into_par_iter().map(look).collect();
+    (columns, looks)
+}
+
+/// How often each rank, by index, is among these.
+fn how_often<'w>(ranks: usize, who: impl Iterator<Item = (&'w u32, &'w bool)>) -> Vec<usize> {
+    let mut counts = vec![0; ranks];
+    who.filter(|(rank, _)| **rank != NOBODY).for_each(|(&rank, _)| counts[rank as usize] += 1);
+    counts
 }
 
 impl Completion {
     /// Of the repetitions that count.
-    pub fn of(
-        source: &Source,
-        number: usize,
-        ranks: &Ranks<'_>,
-        times: &CompletionTimes,
-        selection: &Selection<'_>,
-    ) -> Completion {
-        let middle = |column: Vec<f64>| median(&mut selection.only(column));
-        let ordering = times.ordering();
+    pub fn of(source: &Source, number: usize, ranks: &Ranks<'_>, came: &Came, selection: &Selection<'_>) -> Completion {
+        let Ordering { checked, split, violated } = came.ordering;
         Completion {
-            local_ns: middle(times.local_ns()),
-            global_ns: middle(times.global_ns()),
-            last_ns: middle(times.last_ns()),
-            arrival_spread_ns: middle(times.arrival_spread_ns()),
-            exit_spread_ns: middle(times.exit_spread_ns()),
-            last_in: most(ranks, &selection.only(times.last_in().to_vec())),
-            last_out: most(ranks, &selection.only(times.last_out().to_vec())),
-            ordering: OrderingFacts { checked: ordering.checked, split: ordering.split, violated: ordering.violated },
+            local_ns: came.local_ns,
+            global_ns: came.global_ns,
+            last_ns: came.last_ns,
+            arrival_spread_ns: came.arrival_spread_ns,
+            exit_spread_ns: came.exit_spread_ns,
+            last_in: most(ranks, &came.last_in, selection),
+            last_out: most(ranks, &came.last_out, selection),
+            ordering: OrderingFacts { checked, split, violated },
             barriers: barriers(source, number, selection),
         }
     }
 }
 
-/// How often each rank is among `who`, by index.
-pub fn how_often(ranks: usize, who: &[u32]) -> Vec<usize> {
-    let mut counts = vec![0; ranks];
-    who.iter().filter(|&&rank| rank != NOBODY).for_each(|&rank| counts[rank as usize] += 1);
-    counts
-}
-
-fn most(ranks: &Ranks<'_>, who: &[u32]) -> Option<Most> {
-    let counts = how_often(ranks.numbers.len(), who);
+fn most(ranks: &Ranks<'_>, counts: &[usize], selection: &Selection<'_>) -> Option<Most> {
     // The lowest rank of those that are as often.
     let (rank, &count) = counts.iter().enumerate().rev().max_by_key(|(_, count)| **count)?;
-    (count > 0).then(|| Most { rank: ranks.numbers[rank], share: count as f64 / who.len() as f64 })
+    let share = count as f64 / selection.run_time_ns.len() as f64;
+    (count > 0).then(|| Most { rank: ranks.numbers[rank], share })
 }
 
 fn barriers(source: &Source, number: usize, selection: &Selection<'_>) -> Option<BarrierFacts> {
     let traced = source.traced()?;
     let barriers = Barriers::of(&traced.trace, &traced.clock, &traced.operations, number)?;
-    let complete = traced.operations.operations[number].complete_rows();
-    let counting: Vec<usize> = complete.zip(&selection.kept).filter(|(_, kept)| **kept).map(|(row, _)| row).collect();
     let (mut lower, mut global, mut upper) = (Vec::new(), Vec::new(), Vec::new());
     let (mut contradicted, mut contradicted_with_errors) = (0, 0);
-    for (_, bounds) in barriers.bounds().filter(|(row, _)| counting.binary_search(row).is_ok()) {
+    for (_, bounds) in barriers.bounds().filter(|(place, _)| selection.kept[*place]) {
         lower.push(bounds.lower_ns);
         global.push(bounds.global_ns);
         upper.push(bounds.upper_ns);

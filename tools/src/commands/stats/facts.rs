@@ -4,12 +4,11 @@ use std::collections::BTreeMap;
 
 use anyhow::Result;
 use mpitrace::categories::Category;
-use mpitrace::completion_times::CompletionTimes;
 use mpitrace::statistics::{Sample, median, period};
 use serde::Serialize;
 
 use super::arguments::{Arguments, name};
-use super::completion::{self, Completion};
+use super::completion::{Came, Completion};
 use super::counters;
 use super::enough::{self, EnoughFacts, Stopping};
 use super::non_blocking::{self, NonBlocking};
@@ -72,19 +71,22 @@ impl Facts {
         progress: &Progress,
     ) -> Result<Facts> {
         let operation = source.operations()[number].clone();
-        let selection = Selection::of(arguments, source, number)?;
+        // First, and for itself: it needs columns of its own as large as all that follows.
+        let account = account::of(source, number, arguments.rule.rule);
+        let mut selection = Selection::of(arguments, source, number)?;
+        progress.step();
+        let of_ranks = source.ranks(number);
+        let came = Came::of(&of_ranks, &selection);
         progress.step();
         let sample = Sample::new(&selection.run_time_ns);
         progress.step();
-        let of_ranks = source.ranks(number);
-        let times = completion::times(&of_ranks);
-        progress.step();
-        let repetition = selection.only(selection.repetition.to_vec());
+        let repetition = std::mem::take(&mut selection.repetition).into_owned();
+        let repetition = selection.only(repetition);
         let values = &selection.run_time_ns;
         let warmup_end = selection.categories.warmup_end;
         let confidence = arguments.confidence;
         let (mut series, intervals) = Series::of(values, &sample, &repetition, warmup_end, confidence, arguments.seed);
-        series.outlier_period = outlier_period(&selection, &repetition, &sample, times.as_ref());
+        series.outlier_period = outlier_period(&selection, &repetition, &sample, came.as_ref());
         progress.step();
         let worth = [series.effective_repetitions, series.effective_repetitions_median];
         let worth = worth.map(|effective| effective.unwrap_or(values.len() as f64));
@@ -109,12 +111,12 @@ impl Facts {
             description: numbers::Description::of(&sample, intervals),
             enough: EnoughFacts::of(arguments, values, &sample, worth, runs, stopping),
             series,
-            account: account::of(source, number, arguments.rule.rule),
-            completion: times.as_ref().map(|times| Completion::of(source, number, &of_ranks, times, &selection)),
+            account,
+            completion: came.as_ref().map(|came| Completion::of(source, number, &of_ranks, came, &selection)),
             non_blocking: non_blocking::of(source, number, &selection, arguments.work)?,
             counters: counters::of(source, number, &selection),
             all_calls: source.all_calls().iter().find(|all| all.operation == Some(number)).cloned(),
-            per_rank: arguments.per_rank.then(|| ranks::of(&of_ranks, times.as_ref(), &selection, confidence)),
+            per_rank: arguments.per_rank.then(|| ranks::of(&of_ranks, came.as_ref(), &selection, confidence)),
             operation,
         };
         progress.step();
@@ -200,14 +202,13 @@ fn outlier_period(
     selection: &Selection<'_>,
     repetition: &[u64],
     sample: &Sample,
-    times: Option<&CompletionTimes>,
+    came: Option<&Came>,
 ) -> Option<PeriodFacts> {
     let limit = 2.0 * sample.median()?;
     let slow = |row: &usize| selection.run_time_ns[*row] >= limit;
     let slow: Vec<usize> = (0..selection.run_time_ns.len()).filter(slow).collect();
-    match times {
-        Some(times) => {
-            let begin = selection.only(times.begin_ns().to_vec());
+    match came {
+        Some(Came { begin_ns: begin, .. }) => {
             let at: Vec<f64> = slow.iter().map(|&row| begin[row]).collect();
             let mut steps: Vec<f64> = begin.windows(2).map(|pair| pair[1] - pair[0]).collect();
             period(&at, 2.0 * median(&mut steps)?).map(PeriodFacts::in_time)

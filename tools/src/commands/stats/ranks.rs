@@ -1,10 +1,9 @@
 //! The numbers of each rank.
 
-use mpitrace::completion_times::CompletionTimes;
 use mpitrace::statistics::{Intervals, Sample};
 use serde::Serialize;
 
-use super::completion::how_often;
+use super::completion::Came;
 use super::numbers::Description;
 use super::selection::Selection;
 use crate::source::Ranks;
@@ -23,16 +22,8 @@ pub struct RankFacts {
 }
 
 /// Of each rank.
-pub fn of(
-    ranks: &Ranks<'_>,
-    times: Option<&CompletionTimes>,
-    selection: &Selection<'_>,
-    confidence: f64,
-) -> Vec<RankFacts> {
+pub fn of(ranks: &Ranks<'_>, came: Option<&Came>, selection: &Selection<'_>, confidence: f64) -> Vec<RankFacts> {
     let count = ranks.numbers.len();
-    let often = |who: &[u32]| how_often(count, &selection.only(who.to_vec()));
-    let last_in = times.map(|times| often(times.last_in()));
-    let last_out = times.map(|times| often(times.last_out()));
     let of_rank = |index: usize| {
         let values = selection.only(ranks.duration_ns(index));
         let sample = Sample::new(&values);
@@ -41,8 +32,8 @@ pub fn of(
             rank: ranks.numbers[index],
             repetitions: sample.len(),
             description: Description::of(&sample, [intervals.mean(), intervals.quantile(0.5)]),
-            last_in: last_in.as_ref().map(|counts| counts[index]),
-            last_out: last_out.as_ref().map(|counts| counts[index]),
+            last_in: came.map(|came| came.last_in[index]),
+            last_out: came.map(|came| came.last_out[index]),
         }
     };
     (0..count).map(of_rank).collect()

@@ -83,11 +83,10 @@ impl<'s> Selection<'s> {
     }
 }
 
-fn only<T>(kept: &[bool], column: Vec<T>) -> Vec<T> {
-    if kept.iter().all(|kept| *kept) {
-        return column;
-    }
-    column.into_iter().zip(kept).filter(|(_, kept)| **kept).map(|(value, _)| value).collect()
+fn only<T>(kept: &[bool], mut column: Vec<T>) -> Vec<T> {
+    let mut kept = kept.iter();
+    column.retain(|_| kept.next().is_some_and(|kept| *kept));
+    column
 }
 
 impl Wanted {
@@ -120,7 +119,7 @@ fn traced_member(traced: &Traced, number: usize, root: i32) -> Option<usize> {
     let records = operation.records(operation.complete_rows().next()?);
     operation.parts.iter().zip(records.iter()).position(|(&part, record)| {
         let part = &traced.trace.parts[part];
-        let entry = &part.operations()[(part.operation()[record as usize] & OPERATION_MASK) as usize];
+        let entry = &part.operations()[(part.operation_of(record as usize) & OPERATION_MASK) as usize];
         i64::from(part.communicators()[entry.communicator as usize].rank) == i64::from(root)
     })
 }

@@ -273,7 +273,7 @@ fn members(calls: &Calls) -> BTreeMap<(usize, usize), (u32, u32)> {
             let mut records = (0..operation.repetition.len()).map(|row| operation.records(row).get(member));
             let Some(record) = records.find(|&record| record != NO_RECORD) else { continue };
             let part = &calls.trace.parts[part];
-            let own = &part.operations()[(part.operation()[record as usize] & OPERATION_MASK) as usize];
+            let own = &part.operations()[(part.operation_of(record as usize) & OPERATION_MASK) as usize];
             let entry: &CommunicatorEntry = &part.communicators()[own.communicator as usize];
             members.insert(place, (entry.rank, entry.flags));
         }
@@ -289,12 +289,11 @@ const STATEMENTS: usize = 9;
 /// When and how exactly a location's clock was known: nothing where the method states no error.
 fn clock(calls: &Calls, stamps: &Stamps, location: u64) -> Vec<(u64, f64)> {
     let found = calls.trace.parts.iter().position(|part| part.rank() == location as u32);
-    let Some((index, enter)) = found.map(|index| (index, calls.trace.parts[index].enter())) else {
-        return Vec::new();
-    };
-    let clock = calls.clock.of_part(index);
-    let at = |statement: usize| enter.get(statement * enter.len().saturating_sub(1) / (STATEMENTS - 1)).copied();
-    let mut ticks: Vec<u64> = (0..STATEMENTS).filter_map(at).collect();
+    let Some(index) = found else { return Vec::new() };
+    let (part, clock) = (&calls.trace.parts[index], calls.clock.of_part(index));
+    let Some(last) = part.records().checked_sub(1) else { return Vec::new() };
+    let at = |statement: usize| part.times_of(statement * last / (STATEMENTS - 1)).0;
+    let mut ticks: Vec<u64> = (0..STATEMENTS).map(at).collect();
     ticks.sort_unstable();
     ticks.dedup();
     let stated = |tick| Some((stamps.at(clock.nanoseconds(tick)), clock.error_ns(tick)? / TWO_SIDED_95));
