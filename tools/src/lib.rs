@@ -13,6 +13,7 @@ mod export;
 mod invented;
 mod launcher;
 mod markers;
+mod memory;
 mod mismatches;
 mod mpi;
 mod options;

@@ -46,9 +46,10 @@ struct Waits<'a> {
     /// By index of the part: the member, or u32::MAX.
     of_part: Vec<u32>,
     order: Option<Order>,
-    /// By row of the operation, for each member or one for all: the member that is waited for, and when it entered the
-    /// call. Empty: not known.
+    /// By row of the operation from `first_row` on, for each member or one for all: the member that is waited for, and
+    /// when it entered the call. Empty: not known.
     awaited: Vec<(u32, f64)>,
+    first_row: usize,
     /// How many of them a row has.
     per_row: usize,
 }
@@ -103,19 +104,21 @@ impl<'a> Waits<'a> {
         let mut of_part = vec![u32::MAX; trace.parts.len()];
         (0u32..).zip(&members).for_each(|(at, member)| of_part[member.index] = at);
         let order = root.filter(|_| is_comparable(clock)).and_then(|root| Order::of(&operation.key.function, root));
-        let mut waits = Waits { members, of_part, order, awaited: Vec::new(), per_row: 1 };
+        let mut waits = Waits { members, of_part, order, awaited: Vec::new(), first_row: 0, per_row: 1 };
         let Some(order) = order else { return waits };
         // All ranks wait for the same one, but for prefixes.
         waits.per_row = if order == Order::Lower { waits.members.len() } else { 1 };
         let unknown = (u32::MAX, f64::NAN);
-        waits.awaited = vec![unknown; operation.repetition.len() * waits.per_row];
+        let looked_at = operation.looked_at();
+        waits.first_row = looked_at.start;
+        waits.awaited = vec![unknown; looked_at.len() * waits.per_row];
         let (mut entries, mut awaited) = (Vec::new(), Vec::new());
         for row in operation.complete_rows() {
             let records = operation.records(row);
             entries.clear();
             entries.extend(waits.members.iter().map(|member| member.call(records.get(member.place)).enter));
             order.awaited(&entries, &mut awaited);
-            let of_row = &mut waits.awaited[row * waits.per_row..][..waits.per_row];
+            let of_row = &mut waits.awaited[(row - waits.first_row) * waits.per_row..][..waits.per_row];
             match order {
                 Order::AtRoot(root) => of_row[0] = (awaited[root].0 as u32, awaited[root].1),
                 _ => of_row.iter_mut().zip(&awaited).for_each(|(of, &(other, entry))| *of = (other as u32, entry)),
@@ -127,7 +130,7 @@ impl<'a> Waits<'a> {
     /// What this member waited in the call with this record, ns, and for which member; `None`: not known.
     fn waiting(&self, at: usize, row: usize, record: u32) -> Option<(f64, usize)> {
         let order = self.order?;
-        let place = row * self.per_row + if self.per_row == 1 { 0 } else { at };
+        let place = row.checked_sub(self.first_row)? * self.per_row + if self.per_row == 1 { 0 } else { at };
         let &(other, entry) = self.awaited.get(place)?;
         let other = other as usize;
         let awaited = self.members.get(other)?;

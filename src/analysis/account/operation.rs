@@ -74,7 +74,7 @@ impl OperationAccount {
         let is_usual = |place: usize| good == 0 || category[place] == Category::Good;
         let apart = if good == 0 { rows.len() } else { good }.div_ceil(looked_at).max(1);
         let pieces =
-            parallel::map(parallel::pieces(rows.len()), |piece| Piece::of(&walk, &rows, piece, &is_usual, apart));
+            parallel::map(parallel::pieces(rows.len()), |piece| Piece::of(&walk, &rows, piece, is_usual, apart));
         let mut account = OperationAccount {
             repetitions: rows.len(),
             ranks: members.iter().map(|member| (trace.parts[member.index].rank(), Parts::default())).collect(),

@@ -9,6 +9,7 @@ mod input;
 pub mod reprompi;
 mod series;
 
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 /// Why a file cannot be used. Each message names the file, and the line where there is one.
@@ -101,6 +102,29 @@ pub struct Counter {
     /// For each of the members a value for each repetition, not a number where the file has none; `None`: a rank
     /// without this metric.
     pub values: Vec<Option<Vec<f64>>>,
+}
+
+impl Measured {
+    /// Leaves out all repetitions but those with these numbers.
+    pub fn limit_to(&mut self, numbers: &Range<u64>) {
+        let place = |number: u64| self.repetition.partition_point(|&other| other < number);
+        let rows = place(numbers.start)..place(numbers.end);
+        let keep = |column: &mut Vec<f64>| {
+            column.truncate(rows.end);
+            column.drain(..rows.start);
+        };
+        keep(&mut self.run_time_ns);
+        for member in &mut self.members {
+            keep(&mut member.duration_ns);
+            if let Some(stamps) = &mut member.stamps {
+                keep(&mut stamps.enter_ns);
+                keep(&mut stamps.exit_ns);
+            }
+        }
+        self.counters.iter_mut().flat_map(|counter| &mut counter.values).flatten().for_each(keep);
+        self.repetition.truncate(rows.end);
+        self.repetition.drain(..rows.start);
+    }
 }
 
 impl ForeignError {

@@ -54,15 +54,16 @@ pub(super) fn finish(
     }
     let all_here = parts.len() == communicator.size as usize && !communicator.folded;
     let complete = Completeness { none: !all_here, except };
-    let whole = complete.count(rows.len()) as u64;
+    let whole = complete.count(&(0..rows.len())) as u64;
     let is_after = |row: usize, first: u64| parts[0].position_of(rows.row(row).get(0) as usize) > first;
-    let doubtful =
-        first_mismatch.map_or(0, |first| complete.rows(rows.len()).filter(|&row| is_after(row, first)).count() as u64);
+    let doubtful = first_mismatch
+        .map_or(0, |first| complete.rows(0..rows.len()).filter(|&row| is_after(row, first)).count() as u64);
     let operation = Operation {
         key: found.key,
         parts: communicator.members.iter().map(|&(part, _)| part).collect(),
         size: communicator.size,
         incomplete: total.max(rows.len() as u64).saturating_sub(whole),
+        looked_at: 0..rows.len(),
         repetition: numbers,
         rows,
         complete,

@@ -21,6 +21,8 @@ pub use mismatch::{DESCRIBED, Mismatch, MismatchKind, MismatchedCall};
 pub use rows::{CompleteRows, Numbers, Row};
 pub use unfinished::Unfinished;
 
+use std::ops::Range;
+
 use mpitrace_functions::{Form, Function};
 
 use rows::{Completeness, Rows};
@@ -98,6 +100,8 @@ pub struct Operation {
     rows: Rows,
     /// For each repetition whether every rank finished and kept it.
     complete: Completeness,
+    /// The rows of the repetitions that are looked at: all, unless [`Operation::limit_to`] was called.
+    looked_at: Range<usize>,
     /// Repetitions begun since the start of the program that not every rank finished and kept.
     pub incomplete: u64,
     /// Complete repetitions after a mismatch on their communicator: their calls may be matched incorrectly.
@@ -134,19 +138,29 @@ impl Operation {
         self.complete.is_complete(row)
     }
 
+    /// Looks at the repetitions with these numbers only: all others do not count any more.
+    pub fn limit_to(&mut self, numbers: &Range<u64>) {
+        self.looked_at = self.repetition.rows_with(numbers);
+    }
+
+    /// The rows of the repetitions that are looked at: all, unless [`Operation::limit_to`] was called.
+    pub fn looked_at(&self) -> Range<usize> {
+        self.looked_at.clone()
+    }
+
     /// The rows of the repetitions that every rank finished and kept: those that count in statistics.
     pub fn complete_rows(&self) -> impl Iterator<Item = usize> + '_ {
-        self.complete.rows(self.repetition.len())
+        self.complete.rows(self.looked_at.clone())
     }
 
     /// The same, by their place among them.
     pub fn complete(&self) -> CompleteRows {
-        CompleteRows::of(&self.complete, self.repetition.len())
+        CompleteRows::of(&self.complete, self.looked_at.clone())
     }
 
     /// How many repetitions every rank finished and kept.
     pub fn repetitions(&self) -> usize {
-        self.complete.count(self.repetition.len())
+        self.complete.count(&self.looked_at)
     }
 
     /// The numbers and the run times (ns) of the complete repetitions.

@@ -222,6 +222,19 @@ impl Numbers {
         number + (row - start) as u64
     }
 
+    /// The rows with these numbers, which are ascending.
+    pub(super) fn rows_with(&self, numbers: &Range<u64>) -> Range<usize> {
+        let place = |number: u64| {
+            let (mut low, mut high) = (0, self.length);
+            while low < high {
+                let middle = low + (high - low) / 2;
+                if self.get(middle) < number { low = middle + 1 } else { high = middle }
+            }
+            low
+        };
+        place(numbers.start)..place(numbers.end).max(place(numbers.start))
+    }
+
     /// The last one.
     pub fn last(&self) -> Option<u64> {
         self.length.checked_sub(1).map(|row| self.get(row))
@@ -296,30 +309,45 @@ impl Completeness {
         !self.none && self.except.binary_search(&row).is_err()
     }
 
-    pub fn count(&self, rows: usize) -> usize {
-        if self.none { 0 } else { rows - self.except.len() }
+    /// How many of these rows are complete.
+    pub fn count(&self, rows: &Range<usize>) -> usize {
+        if self.none { 0 } else { rows.len() - self.except_within(rows).len() }
     }
 
-    pub fn rows(&self, rows: usize) -> impl Iterator<Item = usize> + '_ {
-        let mut except = self.except.iter().peekable();
-        (0..if self.none { 0 } else { rows }).filter(move |row| except.next_if_eq(&row).is_none())
+    /// Those of these rows that are complete.
+    pub fn rows(&self, rows: Range<usize>) -> impl Iterator<Item = usize> + '_ {
+        let mut except = self.except_within(&rows).iter().peekable();
+        let rows = if self.none { 0..0 } else { rows };
+        rows.filter(move |row| except.next_if_eq(&row).is_none())
+    }
+
+    fn except_within(&self, rows: &Range<usize>) -> &[usize] {
+        let place = |row: usize| self.except.partition_point(|&other| other < row);
+        &self.except[place(rows.start)..place(rows.end).max(place(rows.start))]
     }
 }
 
-/// The rows of the complete repetitions. Where all are, they take no memory.
+/// The rows of the complete repetitions. Where they follow each other, they take no memory.
 #[derive(Clone, Debug)]
 pub struct CompleteRows {
-    /// `None`: each row is one.
-    some: Option<Vec<u32>>,
+    /// The first of all rows; each one behind it is complete if none are listed.
+    first: usize,
+    listed: Option<Vec<u32>>,
     count: usize,
 }
 
+/// Some of them.
+pub(super) enum SomeRows<'r> {
+    Consecutive(Range<usize>),
+    Listed(&'r [u32]),
+}
+
 impl CompleteRows {
-    pub(super) fn of(complete: &Completeness, rows: usize) -> CompleteRows {
-        let count = complete.count(rows);
+    pub(super) fn of(complete: &Completeness, rows: Range<usize>) -> CompleteRows {
+        let (first, count) = (rows.start, complete.count(&rows));
         // Records are numbered by 32 bits, and no repetition is without one.
-        let some = (count < rows).then(|| complete.rows(rows).map(|row| row as u32).collect());
-        CompleteRows { some, count }
+        let listed = (count < rows.len()).then(|| complete.rows(rows).map(|row| row as u32).collect());
+        CompleteRows { first, listed, count }
     }
 
     /// How many there are.
@@ -334,12 +362,15 @@ impl CompleteRows {
 
     /// The row of the `index`-th one, of which there is one.
     pub fn get(&self, index: usize) -> usize {
-        self.some.as_ref().map_or(index, |some| some[index] as usize)
+        self.listed.as_ref().map_or(self.first + index, |listed| listed[index] as usize)
     }
 
-    /// Those at these indices; `None` where they are the rows with the same numbers.
-    pub(super) fn listed(&self, indices: Range<usize>) -> Option<&[u32]> {
-        self.some.as_ref().map(|some| &some[indices])
+    /// Those at these indices.
+    pub(super) fn some(&self, indices: Range<usize>) -> SomeRows<'_> {
+        match &self.listed {
+            None => SomeRows::Consecutive(self.first + indices.start..self.first + indices.end),
+            Some(listed) => SomeRows::Listed(&listed[indices]),
+        }
     }
 }
 

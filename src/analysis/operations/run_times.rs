@@ -1,6 +1,7 @@
 //! The run times of an operation's repetitions, block by block.
 
 use super::Operation;
+use super::rows::SomeRows;
 use crate::clock::{Clock, RankClock};
 use crate::parallel;
 use crate::reader::{Times, Trace};
@@ -23,9 +24,11 @@ impl Operation {
             for (index, values) in values.chunks_mut(TOGETHER).enumerate() {
                 let first = number * share + index * TOGETHER;
                 let rows = first..first + values.len();
-                let records = |member: usize, records: &mut Vec<u32>| match complete.listed(rows.clone()) {
-                    None => self.rows.records_of(member, rows.clone(), records),
-                    Some(some) => records.extend(some.iter().map(|&row| self.records(row as usize).get(member))),
+                let records = |member: usize, records: &mut Vec<u32>| match complete.some(rows.clone()) {
+                    SomeRows::Consecutive(rows) => self.rows.records_of(member, rows, records),
+                    SomeRows::Listed(some) => {
+                        records.extend(some.iter().map(|&row| self.records(row as usize).get(member)))
+                    }
                 };
                 match run_time {
                     RunTime::Local => block.longest(&mut members, records, values),
@@ -165,6 +168,32 @@ mod tests {
                 for trace in &traces {
                     assert_eq!(operation.run_time_values(trace, &clock, run_time), expected, "{}", run_time.name());
                 }
+            }
+        }
+    }
+
+    #[test]
+    fn only_the_repetitions_that_are_asked_for_have_run_times() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("trace");
+        write(&path, &ranks()).unwrap();
+        let trace = Trace::open(&[&path]).unwrap();
+        let clock = Clock::of(&trace);
+        let all = Operations::of(&trace);
+        let last = all.operations.iter().filter_map(|operation| operation.repetition.last()).max().unwrap();
+        for wanted in [0..u64::MAX, 0..1, 100..9000, last - 5..last + 1, last + 1..u64::MAX] {
+            let mut limited = Operations::of(&trace);
+            for (operation, whole) in limited.operations.iter_mut().zip(&all.operations) {
+                operation.limit_to(&wanted);
+                let (numbers, times) = whole.run_times(&trace, &clock, RunTime::Local);
+                let expected: (Vec<u64>, Vec<f64>) =
+                    numbers.into_iter().zip(times).filter(|(number, _)| wanted.contains(number)).unzip();
+                assert_eq!(operation.run_times(&trace, &clock, RunTime::Local), expected, "{wanted:?}");
+                assert_eq!(operation.repetitions(), expected.0.len());
+                let (rows, complete) = (operation.complete_rows(), operation.complete());
+                assert!(rows.eq((0..complete.len()).map(|index| complete.get(index))));
+                // What was not kept of the run is not another number for that.
+                assert_eq!(operation.incomplete, whole.incomplete);
             }
         }
     }

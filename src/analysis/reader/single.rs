@@ -92,7 +92,7 @@ impl Part {
     pub fn times_of(&self, record: usize) -> (u64, u64) {
         match self.is_read_piecewise {
             false => (self.enter()[record], self.exit()[record]),
-            true => self.from_piece(ENTER, record, |values, at| (values[at], values[values.len() / 2 + at])),
+            true => self.in_piece(ENTER, record, |values, at| (values[at], values[values.len() / 2 + at])),
         }
     }
 
@@ -100,7 +100,7 @@ impl Part {
     pub fn operation_of(&self, record: usize) -> u32 {
         match self.is_read_piecewise {
             false => self.operation()[record],
-            true => self.from_piece(OPERATION, record, |values, at| values[at]) as u32,
+            true => self.in_piece(OPERATION, record, |values, at| values[at]) as u32,
         }
     }
 
@@ -138,14 +138,14 @@ impl Part {
 
     fn value(&self, column: usize, record: usize) -> u64 {
         match (self.is_read_piecewise, self.columns[column].element_size) {
-            (true, _) => self.from_piece(column, record, |values, at| values[at]),
+            (true, _) => self.in_piece(column, record, |values, at| values[at]),
             (false, 4) => self.column::<u32>(column)[record].into(),
             (false, _) => self.column::<u64>(column)[record],
         }
     }
 
     /// Reads the piece that this thread decoded last, or decodes now: its values, and the record's place among them.
-    fn from_piece<R>(&self, column: usize, record: usize, read: impl FnOnce(&[u64], usize) -> R) -> R {
+    fn in_piece<R>(&self, column: usize, record: usize, read: impl FnOnce(&[u64], usize) -> R) -> R {
         DECODED.with_borrow_mut(|decoded| {
             let piece = decoded.entry((self.identity, column)).or_default();
             if !piece.range.contains(&record) {

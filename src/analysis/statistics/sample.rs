@@ -1,6 +1,6 @@
 //! A series, sorted, and the numbers that need no more than that.
 
-use super::{Interval, Moments, interval_ranks, median, moments, quantile, sort};
+use super::{Interval, Moments, interval_ranks, moments, quantile, sort};
 
 /// Values in ascending order, all of them finite.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -122,21 +122,29 @@ impl Sample {
     }
 
     /// The step in which values come where a coarse clock or a coarse output made them: the median distance of
-    /// neighbouring different values, where ten values or more share each on average. `None` where they do not come in
-    /// steps.
+    /// neighbouring different values, where ten values or more share each on average. A distance counts as often as the
+    /// rarer of its two values, so that single values far out say little. `None` where they do not come in steps.
     ///
     /// An interval between order statistics that is narrower than the step is no statement about the value.
     pub fn step(&self) -> Option<f64> {
-        let mut distances: Vec<f64> = Vec::new();
-        for pair in self.sorted.windows(2) {
-            if pair[1] > pair[0] {
-                distances.push(pair[1] - pair[0]);
+        let mut distances: Vec<(f64, usize)> = Vec::new();
+        let mut before: Option<&[f64]> = None;
+        for equal in self.sorted.chunk_by(|one, next| one == next) {
+            if let Some(before) = before.replace(equal) {
+                distances.push((equal[0] - before[0], equal.len().min(before.len())));
                 if distances.len() * 10 > self.len() {
                     return None;
                 }
             }
         }
-        median(&mut distances)
+        distances.sort_unstable_by(|one, other| one.0.total_cmp(&other.0));
+        let half: usize = distances.iter().map(|(_, count)| count).sum::<usize>().div_ceil(2);
+        let mut sum = 0;
+        let middle = distances.iter().find(|(_, count)| {
+            sum += count;
+            sum >= half
+        });
+        middle.map(|(distance, _)| *distance)
     }
 
     /// The numbers of a box plot.
@@ -181,6 +189,10 @@ mod tests {
         let coarse: Vec<f64> = fine.iter().map(|value| (value / 10.0).round() * 10.0).collect();
         assert_eq!(Sample::new(&coarse).step(), Some(10.0));
         assert_eq!(Sample::new(&[5.0; 100]).step(), None);
+        // Nearly all values are one of three, and single ones lie far out.
+        let mut few: Vec<f64> = (0..1000).map(|i| f64::from(10 * (i % 3))).collect();
+        few.splice(0..9, (1..10).map(|i| 1000.0 * f64::from(i * i)));
+        assert_eq!(Sample::new(&few).step(), Some(10.0));
         assert_eq!(Sample::new(&[]).step(), None);
     }
 

@@ -1,5 +1,6 @@
 //! The files that a command reads.
 
+use std::ops::Range;
 use std::path::PathBuf;
 
 use anyhow::Result;
@@ -33,6 +34,24 @@ pub struct Input {
     /// What the files are.
     #[command(flatten)]
     pub from: FromOption,
+    /// Only the repetitions with these numbers, of each operation: from A up to B, B itself left out. Without A from the
+    /// first, without B up to the last
+    #[arg(long, value_name = "A..B", value_parser = repetitions)]
+    pub repetitions: Option<Range<u64>>,
+}
+
+/// `A..B`, `A..` or `..B`.
+fn repetitions(text: &str) -> Result<Range<u64>, String> {
+    let number = |digits: &str, default: u64| match digits {
+        "" => Some(default),
+        _ => digits.parse().ok(),
+    };
+    let ends = text.split_once("..").and_then(|(from, to)| Some(number(from, 0)?..number(to, u64::MAX)?));
+    match ends {
+        None => Err("two numbers with .. between are expected, as in 1000..2000".to_owned()),
+        Some(range) if range.is_empty() => Err("it has no repetition: the second number is left out".to_owned()),
+        Some(range) => Ok(range),
+    }
 }
 
 /// What the files are: traces, or run times that another tool wrote.
@@ -51,4 +70,20 @@ pub enum Format {
     Csv,
     /// ReproMPI's raw output.
     Reprompi,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::repetitions;
+
+    #[test]
+    fn a_range_of_repetitions_has_two_ends_or_one() {
+        assert_eq!(repetitions("5..10"), Ok(5..10));
+        assert_eq!(repetitions("5.."), Ok(5..u64::MAX));
+        assert_eq!(repetitions("..10"), Ok(0..10));
+        assert!(repetitions("10..10").unwrap_err().contains("no repetition"));
+        for text in ["", "5", "5..x", "-1..4", "1..2..3"] {
+            assert!(repetitions(text).unwrap_err().contains("1000..2000"), "{text}");
+        }
+    }
 }

@@ -65,14 +65,7 @@ impl Timeline {
         if clock.domains.len() > 1 && clock.method == mpitrace_synchronise::Method::None {
             return None;
         }
-        let whole = |(index, part): (usize, &Part)| {
-            let clock = clock.of_part(index);
-            let last = part.all_times().map(|(_, exit)| exit).max().filter(|&exit| exit > 0)?;
-            let first = part.lowest_entry()?;
-            Some((clock.nanoseconds(first), clock.nanoseconds(last)))
-        };
-        let ends = trace.parts.iter().enumerate().filter_map(whole);
-        let (from_ns, to_ns) = ends.reduce(|one, other| (one.0.min(other.0), one.1.max(other.1)))?;
+        let (from_ns, to_ns) = ends(traced)?;
         if to_ns <= from_ns {
             return None;
         }
@@ -86,7 +79,7 @@ impl Timeline {
         };
         let accounts = CallAccounts::of(trace, clock, operations);
         for (number, operation) in operations.operations.iter().enumerate() {
-            for row in 0..operation.repetition.len() {
+            for row in operation.looked_at() {
                 for (&index, record) in operation.parts.iter().zip(operation.records(row).iter()) {
                     let part = &trace.parts[index];
                     if record == NO_RECORD || part.times_of(record as usize).1 == 0 {
@@ -197,27 +190,49 @@ impl Maker {
     }
 }
 
+/// From the first entry of any rank to the last exit, ns of global time: of the repetitions that are looked at.
+fn ends(traced: &Traced) -> Option<(f64, f64)> {
+    let Traced { trace, operations, clock } = traced;
+    let wider = |one: (f64, f64), other: (f64, f64)| (one.0.min(other.0), one.1.max(other.1));
+    if operations.operations.iter().any(|operation| operation.looked_at() != (0..operation.repetition.len())) {
+        let windows = operations
+            .operations
+            .iter()
+            .flat_map(|operation| operation.complete_rows().map(move |row| window(traced, operation, row)));
+        return windows.reduce(wider);
+    }
+    let of_part = |(index, part): (usize, &Part)| {
+        let clock = clock.of_part(index);
+        let last = part.all_times().map(|(_, exit)| exit).max().filter(|&exit| exit > 0)?;
+        let first = part.lowest_entry()?;
+        Some((clock.nanoseconds(first), clock.nanoseconds(last)))
+    };
+    trace.parts.iter().enumerate().filter_map(of_part).reduce(wider)
+}
+
 /// The slowest repetition and one of median run time, of each of the operations with the most time; with the place of each
 /// part among the ranks that are shown.
 fn details(traced: &Traced, numbers: &[u32]) -> Vec<(Vec<Option<usize>>, Detail)> {
     let Traced { trace, operations, clock } = traced;
-    let timed = |(number, operation): (usize, &'_ Operation)| {
-        let (repetitions, times) = operation.run_times(trace, clock, RunTime::Local);
-        (times.iter().sum::<f64>(), number, repetitions, times)
-    };
-    let mut all: Vec<_> = operations.operations.iter().enumerate().map(timed).collect();
+    let times = |operation: &Operation| operation.run_time_values(trace, clock, RunTime::Local);
+    let in_all = |operation: &Operation| times(operation).iter().sum::<f64>();
+    let mut all: Vec<(f64, usize)> = operations.operations.iter().map(in_all).zip(0..).collect();
     all.sort_by(|one, other| other.0.total_cmp(&one.0));
     all.truncate(OPERATIONS);
     let mut details = Vec::new();
-    for (_, number, repetitions, times) in all {
+    for (_, number) in all {
         let operation = &operations.operations[number];
-        let rows: Vec<usize> = operation.complete_rows().collect();
-        let mut order: Vec<usize> = (0..times.len()).collect();
-        order.sort_by(|&one, &other| times[one].total_cmp(&times[other]));
-        let median = order.get(order.len() / 2).map(|&place| (place, "a repetition of median run time"));
-        let slowest = order.last().map(|&place| (place, "the slowest repetition"));
-        for (place, which) in slowest.into_iter().chain(median.filter(|_| times.len() > 1)) {
-            let (from, to) = window(traced, operation, rows[place]);
+        let (rows, times) = (operation.complete(), times(operation));
+        let mut order: Vec<u32> = (0..times.len() as u32).collect();
+        let compare =
+            |one: &u32, other: &u32| times[*one as usize].total_cmp(&times[*other as usize]).then(one.cmp(other));
+        let slowest = order.iter().copied().max_by(compare);
+        let median = (times.len() > 1).then(|| *order.select_nth_unstable_by(times.len() / 2, compare).1);
+        let slowest = slowest.map(|place| (place as usize, "the slowest repetition"));
+        let median = median.map(|place| (place as usize, "a repetition of median run time"));
+        for (place, which) in slowest.into_iter().chain(median) {
+            let (from, to) = window(traced, operation, rows.get(place));
+            let repetition = operation.repetition.get(rows.get(place));
             let around = AROUND * (to - from);
             let mut parts: Vec<usize> = operation.parts.clone();
             let step = parts.len().div_ceil(ROWS).max(1);
@@ -225,8 +240,8 @@ fn details(traced: &Traced, numbers: &[u32]) -> Vec<(Vec<Option<usize>>, Detail)
             let shown = (0..numbers.len()).map(|index| parts.iter().position(|&part| part == index)).collect();
             let detail = Detail {
                 operation: number,
-                repetition: repetitions[place],
-                title: format!("{which} of operation {number}, {}: {}", operation.key.function, repetitions[place]),
+                repetition,
+                title: format!("{which} of operation {number}, {}: {repetition}", operation.key.function),
                 from_ns: from - around,
                 to_ns: to + around,
                 ranks: parts.iter().map(|&part| numbers[part]).collect(),

@@ -29,6 +29,7 @@ pub use description::Description;
 pub use requests::own_work_text;
 pub use traced::Traced;
 
+use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
@@ -37,6 +38,7 @@ use mpitrace::run_time::RunTime;
 use mpitrace_synchronise::Method;
 
 use crate::all_calls::{self, AllCallsFacts};
+use crate::memory;
 use crate::options::{Format, Input};
 use untraced::Untraced;
 
@@ -54,13 +56,22 @@ enum Data {
     Untraced(Untraced),
 }
 
+impl Data {
+    fn descriptions(&self) -> Vec<Description> {
+        match self {
+            Data::Traced(traced) => traced.descriptions(),
+            Data::Untraced(untraced) => untraced.descriptions(),
+        }
+    }
+}
+
 impl Source {
     /// Opens what the arguments name.
     ///
     /// # Errors
     /// A file that cannot be read or used; the message names it, and the line where there is one.
     pub fn open(input: &Input) -> Result<Source> {
-        Source::read(&input.files, input.from.format)
+        Ok(Source::read(&input.files, input.from.format)?.limited_to(input.repetitions.as_ref()))
     }
 
     /// Opens these files: the trace of one run in one file or several, or with a format the files of another tool, each
@@ -70,11 +81,22 @@ impl Source {
             None => Data::Traced(Box::new(Traced::open(files)?)),
             Some(format) => Data::Untraced(Untraced::read(files, format)?),
         };
-        let operations = match &data {
-            Data::Traced(traced) => traced.descriptions(),
-            Data::Untraced(untraced) => untraced.descriptions(),
-        };
+        let operations = data.descriptions();
         Ok(Source { data, operations, all_calls: OnceLock::new() })
+    }
+
+    /// Leaves out all repetitions but those with these numbers.
+    pub fn limited_to(mut self, repetitions: Option<&Range<u64>>) -> Source {
+        if let Some(repetitions) = repetitions {
+            match &mut self.data {
+                Data::Traced(traced) => {
+                    traced.operations.operations.iter_mut().for_each(|operation| operation.limit_to(repetitions));
+                }
+                Data::Untraced(untraced) => untraced.limit_to(repetitions),
+            }
+            self.operations = self.data.descriptions();
+        }
+        self
     }
 
     /// The operations, by number.
@@ -127,6 +149,12 @@ impl Source {
             }
             Data::Untraced(untraced) => untraced.notes().for_each(|note| eprintln!("mpitrace: {note}")),
         }
+    }
+
+    /// Warns where what is looked at may not fit into memory.
+    pub fn warn_of_memory(&self, operation: Option<usize>, need: memory::Need) {
+        let sizes = self.wanted(operation).map(|number| (number, self.operations[number].repetitions));
+        memory::warn(sizes, need, memory::WayOut::Repetitions);
     }
 
     /// Whether every repetition that was begun is there on every rank.

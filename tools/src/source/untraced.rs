@@ -1,6 +1,7 @@
 //! Operations that another tool has measured.
 
 use std::borrow::Cow;
+use std::ops::Range;
 use std::path::PathBuf;
 
 use anyhow::Result;
@@ -28,6 +29,10 @@ impl Untraced {
             }
         }
         Ok(Untraced { operations, format })
+    }
+
+    pub(super) fn limit_to(&mut self, repetitions: &Range<u64>) {
+        self.operations.iter_mut().for_each(|measured| measured.limit_to(repetitions));
     }
 
     pub(super) fn measured(&self, number: usize) -> &Measured {

@@ -288,3 +288,32 @@ fn what_cannot_be_done_is_one_line_and_exit_2() {
         assert_eq!(ran.stderr.lines().count(), 1, "{wrong:?}: {}", ran.stderr);
     }
 }
+
+#[test]
+fn some_repetitions_are_looked_at_alone() {
+    let folder = Folder::new();
+    let ranks = trace(200, |_, i| if i < 100 { 1000 + i } else { 5000 + i });
+    let found = stats(&folder, &ranks, &["--repetitions", "50..100"]);
+    assert_eq!((&found["repetitions"], &found["used"]), (&json!(50), &json!(50)));
+    assert_eq!((&found["min_ns"], &found["max_ns"]), (&json!(1050.0), &json!(1099.0)));
+    let file = folder.trace(&ranks);
+    let json = |arguments: &[&str]| mpitrace(arguments).json();
+    let categorized = json(&["categorize", "--json", "--repetitions", "150..", &file]);
+    assert_eq!(categorized[0]["counts"]["first"], 0);
+    assert_eq!(categorized[0]["median_ns"], 5174.5);
+    let diagnosed = mpitrace(&["diagnose", "--repetitions", "..7", &file]).stdout;
+    assert!(diagnosed.contains("\n7 repetitions: "), "{diagnosed}");
+    let page = json(&["report", "--json", "--repetitions", "..100", &file]);
+    assert!(page["notes"].to_string().contains("only the repetitions 0..100 are looked at"), "{}", page["notes"]);
+    assert_eq!(page["overview"][0]["repetitions"], 100);
+    // Of another tool's file too.
+    let lines = (0..20).map(|i| format!("{i},0,runtime,{}\n", 100 + i)).collect::<String>();
+    let csv = folder.file("run.csv", lines.as_bytes());
+    let found = json(&["stats", "--json", "--from", "csv", "--repetitions", "10..15", &csv]);
+    assert_eq!((&found[0]["used"], &found[0]["median_ns"]), (&json!(5), &json!(112.0)));
+    let none = json(&["stats", "--json", "--repetitions", "1000..", &file]);
+    assert_eq!(none[0]["used"], 0);
+    let refused = mpitrace(&["stats", "--repetitions", "7", &file]);
+    assert_eq!(refused.code, 2);
+    assert!(refused.stderr.contains("as in 1000..2000"), "{}", refused.stderr);
+}

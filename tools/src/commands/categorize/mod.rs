@@ -10,6 +10,7 @@ use std::process::ExitCode;
 use anyhow::{Context, Result};
 use clap::Args;
 
+use crate::memory;
 use crate::options::{Input, TimeOption};
 use crate::output::{JsonList, Output};
 use crate::progress::{self, Progress};
@@ -58,6 +59,7 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
     let time = arguments.time.time;
     source.check(arguments.operation, time)?;
     source.warn(time);
+    source.warn_of_memory(arguments.operation, memory::CATEGORIES);
     if let (true, Some(number)) = (arguments.metrics, arguments.operation) {
         let run_times = source.run_times(number, time)?;
         let format = match (arguments.json, arguments.csv) {

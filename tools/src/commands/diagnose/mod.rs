@@ -16,6 +16,7 @@ use mpitrace::causes::{Causes, Counted};
 use mpitrace::diagnosis::{Diagnosis, Examination, Repetitions};
 use mpitrace::run_time::RunTime;
 
+use crate::memory;
 use crate::options::{Input, RuleOption, TimeOption};
 use crate::output::{JsonList, Output};
 use crate::progress::{self, Progress};
@@ -61,6 +62,7 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
     let (time, rule) = (arguments.time.time, arguments.rule.rule);
     source.check(arguments.operation, time)?;
     source.warn(time);
+    source.warn_of_memory(arguments.operation, memory::METRICS);
     let arrivals = metrics::arrivals_are_known(&source);
     if !arrivals && source.traced().is_some() {
         eprintln!("mpitrace: the clocks of the ranks are not synchronised: late ranks cannot be found");

@@ -1,5 +1,6 @@
 //! The operations of one run.
 
+use std::ops::Range;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -9,6 +10,7 @@ use mpitrace::run_time::RunTime;
 use super::{Arguments, Place};
 use crate::commands::shown_source;
 use crate::draw::terminal::Look;
+use crate::memory;
 use crate::output::{self, Output};
 use crate::progress::{self, Progress};
 use crate::report::detail::{Detail, SHOWN};
@@ -23,6 +25,7 @@ pub(super) fn run(arguments: &Arguments, time: RunTime, place: Place, output: &m
     let source = progress::during("reading", || Source::open(&arguments.input))?;
     source.check(arguments.operation, time)?;
     source.warn(time);
+    source.warn_of_memory(arguments.operation, memory::PAGE);
     let report = report(&source, arguments, time)?;
     if let (Place::Folder(_), Some(plot)) = (&place, arguments.plot.as_deref()) {
         pictures::check(&report, plot)?;
@@ -70,6 +73,10 @@ fn report(source: &Source, arguments: &Arguments, time: RunTime) -> Result<Repor
         fingerprints.push(made.fingerprint);
         let of_operation = source.notes(number).iter().map(|note| format!("operation {number}: {note}"));
         notes.extend(of_operation);
+    }
+    if let Some(Range { start, end }) = arguments.input.repetitions {
+        let to = if end == u64::MAX { String::new() } else { end.to_string() };
+        notes.push(format!("of each operation only the repetitions {start}..{to} are looked at"));
     }
     notes.extend(keep_longest(&mut fingerprints, &mut overview));
     let mut run = super::run_facts(source);

@@ -48,7 +48,8 @@ pub(super) fn run(
 }
 
 fn open(arguments: &Arguments, file: &Path, time: RunTime) -> Result<Source> {
-    let source = Source::read(&[file.to_owned()], arguments.input.from.format)?;
+    let input = &arguments.input;
+    let source = Source::read(&[file.to_owned()], input.from.format)?.limited_to(input.repetitions.as_ref());
     source.check(None, time)?;
     source.warn(time);
     Ok(source)

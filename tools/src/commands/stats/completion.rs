@@ -112,6 +112,9 @@ struct Look {
     ordering: Ordering,
 }
 
+/// Where the columns of some repetitions belong.
+type Places<'c, const N: usize> = [Option<&'c mut [f64]>; N];
+
 /// Columns of all complete repetitions, which are looked at piece by piece.
 fn columns<const N: usize>(
     ranks: &Ranks<'_>,
@@ -122,7 +125,7 @@ fn columns<const N: usize>(
     let mut places = columns.each_mut().map(|column| column.chunks_mut(TOGETHER));
     let next = |kept| (kept, places.each_mut().map(Iterator::next));
     let pieces: Vec<_> = selection.kept.chunks(TOGETHER).map(next).enumerate().collect();
-    let look = |(number, (kept, places)): (usize, (&[bool], [Option<&mut [f64]>; N]))| {
+    let look = |(number, (kept, places)): (usize, (&[bool], Places<N>))| {
         let first = number * TOGETHER;
         let mut times = CompletionTimes::new();
         for index in 0..ranks.numbers.len() {

@@ -86,7 +86,11 @@ pub struct Runs {
 
 /// The further runs that --runs names.
 pub fn open_others(arguments: &Arguments) -> Result<Vec<Source>> {
-    let open = |path| Source::read(std::slice::from_ref(path), arguments.input.from.format);
+    let input = &arguments.input;
+    let open = |path| {
+        let source = Source::read(std::slice::from_ref(path), input.from.format)?;
+        Ok(source.limited_to(input.repetitions.as_ref()))
+    };
     let others = arguments.runs.iter().map(open).collect::<Result<Vec<Source>>>()?;
     for (path, other) in arguments.runs.iter().zip(&others) {
         other.check(None, arguments.run_time()).with_context(|| path.display().to_string())?;

@@ -18,6 +18,7 @@ use anyhow::Result;
 
 pub use arguments::Arguments;
 
+use crate::memory;
 use crate::output::{JsonList, Output};
 use crate::progress::{self, Progress};
 use crate::source::Source;
@@ -36,6 +37,7 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
     }
     let others = enough::open_others(arguments)?;
     source.warn(time);
+    source.warn_of_memory(arguments.operation, memory::NUMBERS);
     let numbers: Vec<usize> = source.wanted(arguments.operation).collect();
     let steps = numbers.len() as u64 * facts::STEPS;
     let progress = if arguments.json { Progress::beside_output(steps) } else { Progress::new(steps) };
