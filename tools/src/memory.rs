@@ -18,26 +18,17 @@ pub const PAGE: Need = Need(150);
 /// Each metric of each rank, held against the run times.
 pub const METRICS: Need = Need(250);
 
-/// A way to look at less.
-#[derive(Clone, Copy, Debug)]
-pub enum WayOut {
-    /// The command has the option --repetitions.
-    Repetitions,
-    /// Another command has it.
-    Stats,
-}
-
 /// Warns on stderr where an operation of so many repetitions may not fit into memory. `operations`: number and
 /// repetitions of each that is looked at.
-pub fn warn(operations: impl Iterator<Item = (usize, usize)>, need: Need, way_out: WayOut) {
+pub fn warn(operations: impl Iterator<Item = (usize, usize)>, need: Need) {
     let largest = operations.max_by_key(|(_, repetitions)| *repetitions);
     let (Some((number, repetitions)), Some(available)) = (largest, available(Path::new("/"))) else { return };
-    if let Some(line) = line(number, repetitions as u64, need, available, way_out) {
+    if let Some(line) = line(number, repetitions as u64, need, available) {
         eprintln!("mpitrace: {line}");
     }
 }
 
-fn line(operation: usize, repetitions: u64, Need(each): Need, available: u64, way_out: WayOut) -> Option<String> {
+fn line(operation: usize, repetitions: u64, Need(each): Need, available: u64) -> Option<String> {
     let needed = repetitions.saturating_mul(each);
     if needed <= available {
         return None;
@@ -45,12 +36,9 @@ fn line(operation: usize, repetitions: u64, Need(each): Need, available: u64, wa
     // Half of the memory is for other things, in one digit.
     let fit = (available / 2 / each).max(1);
     let fit = fit - fit % 10u64.pow(fit.ilog10());
-    let way_out = match way_out {
-        WayOut::Repetitions => format!("--repetitions 0..{fit} looks at the first ones"),
-        WayOut::Stats => format!("mpitrace stats --repetitions 0..{fit} looks at the first ones"),
-    };
     Some(format!(
-        "operation {operation} has {repetitions} repetitions, which take some {} of memory; {} are available: {way_out}",
+        "operation {operation} has {repetitions} repetitions, which take some {} of memory; {} are available: \
+         --repetitions 0..{fit} looks at the first ones",
         text::bytes(needed),
         text::bytes(available)
     ))
@@ -86,7 +74,7 @@ mod tests {
 
     #[test]
     fn what_does_not_fit_is_said_with_a_way_out() {
-        let of = |repetitions, available| line(1, repetitions, CATEGORIES, available, WayOut::Repetitions);
+        let of = |repetitions, available| line(1, repetitions, CATEGORIES, available);
         assert_eq!(of(1000, 45_000), None);
         let told = of(450_000_000, 12_000_000_000).unwrap();
         assert_eq!(

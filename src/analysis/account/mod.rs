@@ -21,6 +21,7 @@ pub use calls::{CallAccount, CallAccounts};
 pub use exported::{ExportedCall, of_exported};
 pub use late::Late;
 pub use losses::{Because, Kind, Loss};
+pub(crate) use operation::MOST_AT_ONCE;
 pub use operation::{Excess, OperationAccount};
 pub use parts::{OffProcessor, Parts};
 pub use rank::RankAccount;

@@ -8,7 +8,7 @@ use super::late::Late;
 use super::member::Member;
 use super::parts::Parts;
 use super::walk::Walk;
-use crate::categories::{Category, Rule};
+use crate::categories::{Category, NotFinite, Rule};
 use crate::clock::Clock;
 use crate::operations::{CompleteRows, Operation};
 use crate::parallel;
@@ -40,6 +40,8 @@ pub struct Excess {
     pub repetitions: usize,
 }
 
+/// The run times of so many repetitions are looked at together: 45 bytes each.
+pub(crate) const MOST_AT_ONCE: usize = 1 << 24;
 /// The usual communication of a rank is the median over so many good repetitions at most, of all ranks together, which
 /// lie equally far apart: 4 bytes each, whatever number of repetitions there is.
 const LOOKED_AT: usize = 1 << 22;
@@ -62,11 +64,8 @@ impl OperationAccount {
         let Some(walk) = Walk::over(trace, clock, operation) else {
             return OperationAccount::default();
         };
-        let category = {
-            let (numbers, run_times) = operation.run_times(trace, clock, RunTime::Local);
-            rule.apply(&numbers, &run_times).map(|found| found.categories.category).unwrap_or_default()
-        };
         let rows = operation.complete();
+        let category = categories(trace, clock, operation, &rows, rule, MOST_AT_ONCE).unwrap_or_default();
         let members = &walk.members;
         let good = category.iter().filter(|category| **category == Category::Good).count();
         let looked_at = (LOOKED_AT / members.len().max(1)).max(LEAST_LOOKED_AT);
@@ -182,6 +181,27 @@ impl Piece {
         }
         piece
     }
+}
+
+/// The categories of the complete repetitions. Those of very many are found stretch by stretch, so that memory is for a
+/// stretch; only the first has a warm-up.
+pub(super) fn categories(
+    trace: &Trace,
+    clock: &Clock,
+    operation: &Operation,
+    rows: &CompleteRows,
+    rule: Rule,
+    at_once: usize,
+) -> Result<Vec<Category>, NotFinite> {
+    let mut categories = Vec::with_capacity(rows.len());
+    let stretch = rows.len().div_ceil(rows.len().div_ceil(at_once).max(1)).max(1);
+    for first in (0..rows.len()).step_by(stretch) {
+        let places = first..rows.len().min(first + stretch);
+        let numbers: Vec<u64> = places.clone().map(|place| operation.repetition.get(rows.get(place))).collect();
+        let run_times = operation.run_times_of(trace, clock, RunTime::Local, rows, places);
+        categories.extend(rule.apply(&numbers, &run_times)?.categories.category);
+    }
+    Ok(categories)
 }
 
 /// The ranks that take part, by their ranks in the communicator; and the place of the root among them, if there is one.

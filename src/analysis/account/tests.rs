@@ -2,8 +2,9 @@
 
 use mpitrace_format::layout::{InterruptionEntry, interruption_flags, interruptions_by};
 
+use super::operation::categories;
 use super::{Account, Because, CallAccount, CallAccounts, Kind, Loss};
-use crate::categories::Rule;
+use crate::categories::{Category, Rule};
 use crate::clock::Clock;
 use crate::operations::Operations;
 use crate::reader::Trace;
@@ -258,4 +259,33 @@ fn each_call_has_its_account() {
     assert_eq!(accounts.of_call(1, 0, 1, 1).cpu, Some(7));
     let incomplete = reduce(1, 2, 1);
     assert_eq!((incomplete.waiting_ns, incomplete.interruptions), (None, Some(0)), "rank 2 never came");
+}
+
+#[test]
+fn the_categories_of_very_many_repetitions_are_found_stretch_by_stretch() {
+    let mut ranks = world(2);
+    for rank in &mut ranks {
+        let operation = rank.operation("MPI_Allreduce", 0, 8);
+        for number in 0..1000 {
+            let took = if number == 0 || number % 300 == 299 { 5000 } else { 100 + number * 7 % 10 };
+            rank.call(operation, 10_000 * number + 1, 10_000 * number + 1 + took);
+        }
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("trace");
+    synthetic::write(&path, &ranks).unwrap();
+    let trace = Trace::open(&[&path]).unwrap();
+    let (operations, clock) = (Operations::of(&trace), Clock::of(&trace));
+    let operation = &operations.operations[0];
+    let of = |at_once| categories(&trace, &clock, operation, &operation.complete(), Rule::default(), at_once).unwrap();
+    let expected: Vec<Category> = (0..1000)
+        .map(|number| match number {
+            0 => Category::First,
+            _ if number % 300 == 299 => Category::Outlier,
+            _ => Category::Good,
+        })
+        .collect();
+    for at_once in [1000, 999, 300, 250] {
+        assert!(of(at_once) == expected, "{at_once}");
+    }
 }

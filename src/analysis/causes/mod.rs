@@ -29,12 +29,13 @@ mod tests;
 
 pub use conclude::Counted;
 
+use crate::account::MOST_AT_ONCE;
 use crate::account::walk::Walk;
 use crate::account::{Because, Late};
 use crate::categories::{Category, Rule};
 use crate::clock::Clock;
 use crate::diagnosis::{self, Diagnosis, Group, groups};
-use crate::operations::Operation;
+use crate::operations::{CompleteRows, Operation};
 use crate::reader::Trace;
 use crate::run_time::RunTime;
 
@@ -185,8 +186,20 @@ impl Causes {
         category: &[Category],
         counted: &[Counted],
     ) -> Causes {
+        Causes::of_rows(trace, clock, operation, &operation.complete(), groups, category, counted)
+    }
+
+    fn of_rows(
+        trace: &Trace,
+        clock: &Clock,
+        operation: &Operation,
+        rows: &CompleteRows,
+        groups: &[Group],
+        category: &[Category],
+        counted: &[Counted],
+    ) -> Causes {
         let Some(walk) = Walk::over(trace, clock, operation) else { return Causes::default() };
-        let sorted = attribute::Sorted::of(&operation.complete(), groups, category);
+        let sorted = attribute::Sorted::of(rows, groups, category);
         let Some(baseline) = baseline::Baseline::of(&walk, &sorted) else { return Causes::default() };
         let ranks: Vec<u32> = walk.members.iter().map(|member| trace.parts[member.index].rank()).collect();
         let mut table = attribute::Table::of(&walk, &sorted, &baseline);
@@ -194,13 +207,16 @@ impl Causes {
         conclude::causes(table, &baseline, &ranks, counted)
     }
 
-    /// Those that need no counter, of the local run time by this rule.
+    /// Those that need no counter, of the local run time by this rule. Of more than 2^24 repetitions the first are looked
+    /// at.
     pub fn without_counters(trace: &Trace, clock: &Clock, operation: &Operation, rule: Rule) -> Causes {
-        let (number, run_time_ns) = operation.run_times(trace, clock, RunTime::Local);
+        let rows = operation.complete().truncated(MOST_AT_ONCE);
+        let number: Vec<u64> = (0..rows.len()).map(|place| operation.repetition.get(rows.get(place))).collect();
+        let run_time_ns = operation.run_times_of(trace, clock, RunTime::Local, &rows, 0..rows.len());
         let Ok(found) = rule.apply(&number, &run_time_ns) else { return Causes::default() };
         let category = &found.categories.category;
         let repetitions = diagnosis::Repetitions { number: &number, run_time_ns: &run_time_ns, category };
-        Causes::of(trace, clock, operation, &groups(&repetitions), category, &[])
+        Causes::of_rows(trace, clock, operation, &rows, &groups(&repetitions), category, &[])
     }
 
     /// Those of a diagnosis alone, where there is no trace: what its counters explain of the groups' run times.

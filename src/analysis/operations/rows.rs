@@ -360,6 +360,15 @@ impl CompleteRows {
         self.count == 0
     }
 
+    /// The first of them, so many at most.
+    pub(crate) fn truncated(mut self, count: usize) -> CompleteRows {
+        self.count = self.count.min(count);
+        if let Some(listed) = &mut self.listed {
+            listed.truncate(self.count);
+        }
+        self
+    }
+
     /// The row of the `index`-th one, of which there is one.
     pub fn get(&self, index: usize) -> usize {
         self.listed.as_ref().map_or(self.first + index, |listed| listed[index] as usize)

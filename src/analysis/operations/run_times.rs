@@ -1,7 +1,9 @@
 //! The run times of an operation's repetitions, block by block.
 
+use std::ops::Range;
+
 use super::Operation;
-use super::rows::SomeRows;
+use super::rows::{CompleteRows, SomeRows};
 use crate::clock::{Clock, RankClock};
 use crate::parallel;
 use crate::reader::{Times, Trace};
@@ -14,7 +16,19 @@ impl Operation {
     /// The run times (ns) of the complete repetitions.
     pub fn run_time_values(&self, trace: &Trace, clock: &Clock, run_time: RunTime) -> Vec<f64> {
         let complete = self.complete();
-        let count = complete.len();
+        self.run_times_of(trace, clock, run_time, &complete, 0..complete.len())
+    }
+
+    /// The same of some of the complete repetitions: of those at these places.
+    pub(crate) fn run_times_of(
+        &self,
+        trace: &Trace,
+        clock: &Clock,
+        run_time: RunTime,
+        complete: &CompleteRows,
+        places: Range<usize>,
+    ) -> Vec<f64> {
+        let count = places.len();
         let mut values = vec![f64::NAN; count];
         let share = parallel::share(count);
         parallel::map(values.chunks_mut(share).enumerate().collect(), |(number, values)| {
@@ -22,7 +36,7 @@ impl Operation {
             let mut members: Vec<Member> = self.parts.iter().map(member).collect();
             let mut block = Block::default();
             for (index, values) in values.chunks_mut(TOGETHER).enumerate() {
-                let first = number * share + index * TOGETHER;
+                let first = places.start + number * share + index * TOGETHER;
                 let rows = first..first + values.len();
                 let records = |member: usize, records: &mut Vec<u32>| match complete.some(rows.clone()) {
                     SomeRows::Consecutive(rows) => self.rows.records_of(member, rows, records),

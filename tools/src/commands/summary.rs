@@ -9,7 +9,6 @@ use mpitrace::categories::Rule;
 use mpitrace::clock::Clock;
 use mpitrace::operations::Operations;
 
-use crate::memory;
 use crate::options::TraceInput;
 use crate::output::{self, Output};
 use crate::progress;
@@ -50,7 +49,6 @@ fn table(arguments: &Arguments, by: By, output: &mut Output) -> Result<ExitCode>
     let (trace, groups) = progress::during("reading", || {
         let trace = arguments.input.open()?;
         let (operations, clock) = (Operations::of(&trace), Clock::of(&trace));
-        warn_of_memory(&operations);
         let account = Account::of(&trace, &clock, &operations, Rule::default());
         anyhow::Ok((trace, grouped::groups(&account, &operations, by, arguments.sort)))
     })?;
@@ -64,17 +62,10 @@ fn table(arguments: &Arguments, by: By, output: &mut Output) -> Result<ExitCode>
     Ok(super::shown(&trace))
 }
 
-/// Warns where an operation may not fit into memory.
-fn warn_of_memory(operations: &Operations) {
-    let sizes = operations.operations.iter().map(|operation| operation.repetitions());
-    memory::warn(sizes.enumerate(), memory::CATEGORIES, memory::WayOut::Stats);
-}
-
 fn summary(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
     let (complete, summary) = progress::during("reading", || {
         let trace = arguments.input.open()?;
         let (operations, clock) = (Operations::of(&trace), Clock::of(&trace));
-        warn_of_memory(&operations);
         let name = arguments.input.files.iter().map(|file| file.display().to_string()).collect::<Vec<_>>().join(" ");
         anyhow::Ok((trace.complete, Summary::of(&trace, &operations, &clock, &name)))
     })?;

@@ -154,7 +154,7 @@ impl Source {
     /// Warns where what is looked at may not fit into memory.
     pub fn warn_of_memory(&self, operation: Option<usize>, need: memory::Need) {
         let sizes = self.wanted(operation).map(|number| (number, self.operations[number].repetitions));
-        memory::warn(sizes, need, memory::WayOut::Repetitions);
+        memory::warn(sizes, need);
     }
 
     /// Whether every repetition that was begun is there on every rank.

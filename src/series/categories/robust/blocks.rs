@@ -42,7 +42,8 @@ pub fn blocks(values: &[f64], width: usize) -> Vec<f64> {
     if covered.len() < LONG {
         return of_blocks(covered);
     }
-    parallel::map(covered.chunks(LONG / width * width).collect(), of_blocks).concat()
+    // Of more than 134 million values a single block is longer.
+    parallel::map(covered.chunks((LONG / width).max(1) * width).collect(), of_blocks).concat()
 }
 
 #[cfg(test)]
@@ -66,5 +67,6 @@ mod tests {
         assert_eq!(wide.len(), 300);
         assert!(wide.iter().zip(0..).all(|(value, i)| (value - (f64::from(i) * 1000.0 + 500.0)).abs() < 100.0));
         assert_eq!(blocks(&values, 1), values[..BLOCKS]);
+        assert_eq!(blocks(&values, 100_000).len(), 3);
     }
 }
