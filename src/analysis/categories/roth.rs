@@ -1,7 +1,7 @@
 //! Roth's rule: the cumulative minimum and three factors.
 
 use super::{Categories, Category};
-use crate::statistics::median;
+use crate::statistics::median_of;
 
 /// The three factors of Roth's rule.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -32,7 +32,7 @@ impl Roth {
     /// first nor warm-up exist, since the cumulative minimum has lost its start.
     pub fn categorize(&self, repetition: &[u64], run_time_ns: &[f64]) -> Categories {
         assert_eq!(repetition.len(), run_time_ns.len(), "one run time for each repetition");
-        let Some(median_ns) = median(&mut run_time_ns.to_vec()) else {
+        let Some(median_ns) = median_of(run_time_ns) else {
             return Categories { category: Vec::new(), warmup_end: None, median_ns: None, overlaps: 0 };
         };
         let from_the_start = repetition[0] == 0;

@@ -2,7 +2,7 @@
 
 use super::roth::Roth;
 use super::{Categories, Category, Class, NotFinite, Robust};
-use crate::statistics::{Sample, median, tukey_fences};
+use crate::statistics::{Sample, median_of, tukey_fences};
 
 /// A rule that sorts repetitions into categories, with its factors.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -108,7 +108,7 @@ fn tukey(run_time_ns: &[f64]) -> Vec<Category> {
 }
 
 fn of_categories(category: Vec<Category>, run_time_ns: &[f64]) -> Categories {
-    Categories { category, warmup_end: None, median_ns: median(&mut run_time_ns.to_vec()), overlaps: 0 }
+    Categories { category, warmup_end: None, median_ns: median_of(run_time_ns), overlaps: 0 }
 }
 
 #[cfg(test)]

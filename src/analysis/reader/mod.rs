@@ -42,7 +42,7 @@ pub struct Trace {
 }
 
 /// More bytes of packed entries and exits than this are not decoded as a whole.
-const MOST_DECODED: u64 = 1 << 28;
+const MOST_DECODED: u64 = 2 << 30;
 
 impl Trace {
     /// Opens the file, or the files where one run left several: their parts are joined.

@@ -20,7 +20,8 @@ mod start;
 
 pub use mpitrace_series::statistics::{
     Dependence, Interval, Intervals, Moments, Random, autocorrelation, block_means, cosine_powers, dependence,
-    dependence_of_quantile, interval_ranks, median, moments, quantile, sort, student_quantile,
+    dependence_of_quantile, interval_ranks, median, median_of, moments, order_statistics, quantile, sort,
+    student_quantile,
 };
 
 pub use {

@@ -8,6 +8,7 @@ mod order;
 mod random;
 #[cfg(test)]
 mod reference;
+mod select;
 mod sort;
 mod student;
 
@@ -18,6 +19,7 @@ pub use {
     moments::{Moments, moments},
     order::{Interval, interval_ranks, quantile},
     random::Random,
+    select::{median_of, order_statistics},
     sort::sort,
     student::student_quantile,
 };

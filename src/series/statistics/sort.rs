@@ -11,12 +11,26 @@ pub fn sort(values: &mut [f64]) {
     turn(bits);
 }
 
-/// Gives the bits of values the order of integers, or turns them back: the bits of negative numbers, but the sign, count
+/// An integer for each value, in the same order.
+pub(super) fn key(value: f64) -> i64 {
+    turned(value.to_bits() as i64)
+}
+
+/// The value of an integer.
+pub(super) fn of_key(key: i64) -> f64 {
+    f64::from_bits(turned(key) as u64)
+}
+
+/// Gives the bits of a value the order of integers, or turns them back: the bits of negative numbers, but the sign, count
 /// backwards.
+fn turned(bits: i64) -> i64 {
+    bits ^ ((bits >> 63) as u64 >> 1) as i64
+}
+
 fn turn(bits: &mut [i64]) {
     let share = parallel::share(bits.len());
     parallel::map(bits.chunks_mut(share).collect(), |bits: &mut [i64]| {
-        bits.iter_mut().for_each(|bits| *bits ^= ((*bits >> 63) as u64 >> 1) as i64);
+        bits.iter_mut().for_each(|bits| *bits = turned(*bits));
     });
 }
 

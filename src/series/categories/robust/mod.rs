@@ -28,7 +28,7 @@ use std::ops::Range;
 use spread::Spread;
 
 use super::category::{Categories, Category};
-use crate::statistics::median;
+use crate::statistics::median_of;
 
 /// The robust rule.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -84,7 +84,7 @@ impl Robust {
         if let Some(row) = run_time_ns.iter().position(|x| !x.is_finite()) {
             return Err(NotFinite { repetition: repetition[row] });
         }
-        let Some(median_ns) = median(&mut run_time_ns.to_vec()) else {
+        let Some(median_ns) = median_of(run_time_ns) else {
             let categories = Categories { category: Vec::new(), warmup_end: None, median_ns: None, overlaps: 0 };
             let (change_points, level_ns) = (Vec::new(), Vec::new());
             return Ok(RobustCategories { categories, class: Class::TooFew, change_points, level_ns });

@@ -2,23 +2,16 @@
 
 use std::ops::Range;
 
-use crate::statistics::median;
+use crate::statistics::median_of;
 
 /// What a repetition costs at most, in squared sigma: one outlier moves no change.
 const LARGEST_COST: f64 = 9.0;
 
-/// The level of each segment: its median, each repetition read once.
+/// The level of each segment: its median.
 pub fn levels(y: &[f64], changes: &[usize]) -> Vec<f64> {
-    let mut scratch = y.to_vec();
-    let mut rest = &mut scratch[..];
-    let mut from = 0;
-    let mut levels = Vec::with_capacity(changes.len() + 1);
-    for &to in changes.iter().chain([&y.len()]) {
-        let (segment, behind) = rest.split_at_mut(to - from);
-        levels.push(median(segment).unwrap_or(f64::NAN));
-        (rest, from) = (behind, to);
-    }
-    levels
+    let ends = changes.iter().copied().chain([y.len()]);
+    let starts = [0].into_iter().chain(changes.iter().copied());
+    starts.zip(ends).map(|(from, to)| median_of(&y[from..to]).unwrap_or(f64::NAN)).collect()
 }
 
 /// Moves each change to where it fits the repetitions around it best, given the levels on both sides: the place of

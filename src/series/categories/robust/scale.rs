@@ -1,7 +1,7 @@
 //! The scale on which run times are compared: differences on it are relative ones.
 
 use crate::parallel;
-use crate::statistics::median;
+use crate::statistics::{median, order_statistics};
 
 /// Fewer than this share of the repetitions are faster than a fast one.
 const FAST: f64 = 0.05;
@@ -26,9 +26,7 @@ pub fn tick(tick_ns: f64, run_time_ns: &[f64], median_ns: f64) -> f64 {
     if !run_time_ns.iter().all(|&x| x > 0.0) {
         return tick_ns / unit(run_time_ns, median_ns);
     }
-    let mut all = run_time_ns.to_vec();
-    let index = (all.len() as f64 * FAST) as usize;
-    let fast = *all.select_nth_unstable_by(index, f64::total_cmp).1;
+    let [fast] = order_statistics(run_time_ns, [(run_time_ns.len() as f64 * FAST) as usize]);
     -(-(tick_ns / fast).min(0.5)).ln_1p()
 }
 
