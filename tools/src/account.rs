@@ -1,7 +1,7 @@
 //! Where the ranks' time in the calls of an operation went.
 
-use mpitrace::account::{Account, Parts};
-use mpitrace::categories::Rule;
+use mpitrace::account::Parts;
+use mpitrace::categories::{Category, Rule};
 use serde::Serialize;
 
 use crate::source::Source;
@@ -25,11 +25,10 @@ pub struct AccountFacts {
     pub unsplit_s: f64,
 }
 
-/// That of an operation; `None` for run times that were not traced.
-pub fn of(source: &Source, number: usize, rule: Rule) -> Option<AccountFacts> {
-    let traced = source.traced()?;
-    let operation = &traced.operations.operations[number];
-    let sum = Account::of_operation(&traced.trace, &traced.clock, operation, rule).sum();
+/// That of an operation; `None` for run times that were not traced. `category`: those of the local run times by this rule,
+/// where they are known.
+pub fn of(source: &Source, number: usize, rule: Rule, category: Option<&[Category]>) -> Option<AccountFacts> {
+    let sum = source.traced()?.account(number, rule, category).sum();
     let Parts { run_time, waiting, interrupted, interrupted_most, perturbed, communication, unsplit, untimed } = sum;
     Some(AccountFacts {
         run_time_s: run_time / NS,

@@ -26,7 +26,7 @@ pub use operation::{Excess, OperationAccount};
 pub use parts::{OffProcessor, Parts};
 pub use rank::RankAccount;
 
-use crate::categories::Rule;
+use crate::categories::{Category, Rule};
 use crate::clock::{Clock, RankClock};
 use crate::operations::{Operation, Operations};
 use crate::reader::{Part, Trace};
@@ -50,15 +50,27 @@ impl Account {
     /// The account of all operations; `rule` finds their categories.
     pub fn of(trace: &Trace, clock: &Clock, operations: &Operations, rule: Rule) -> Account {
         let of_operation = |operation| OperationAccount::of(trace, clock, operation, rule);
-        Account {
-            ranks: rank::accounts(trace, clock),
-            operations: operations.operations.iter().map(of_operation).collect(),
-        }
+        Account::of_operations(trace, clock, operations.operations.iter().map(of_operation).collect())
+    }
+
+    /// The same, where the accounts of the operations are known.
+    pub fn of_operations(trace: &Trace, clock: &Clock, operations: Vec<OperationAccount>) -> Account {
+        Account { ranks: rank::accounts(trace, clock), operations }
     }
 
     /// The account of one operation.
     pub fn of_operation(trace: &Trace, clock: &Clock, operation: &Operation, rule: Rule) -> OperationAccount {
         OperationAccount::of(trace, clock, operation, rule)
+    }
+
+    /// The same, where the categories of the complete repetitions, by their local run times, are known.
+    pub fn of_categories(
+        trace: &Trace,
+        clock: &Clock,
+        operation: &Operation,
+        category: &[Category],
+    ) -> OperationAccount {
+        OperationAccount::knowing(trace, clock, operation, category)
     }
 
     /// All calls of all ranks together.

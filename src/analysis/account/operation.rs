@@ -61,11 +61,21 @@ struct Piece {
 impl OperationAccount {
     /// The account of an operation; categories are found by `rule`.
     pub(super) fn of(trace: &Trace, clock: &Clock, operation: &Operation, rule: Rule) -> OperationAccount {
+        let category = categories(trace, clock, operation, &operation.complete(), rule, MOST_AT_ONCE);
+        OperationAccount::knowing(trace, clock, operation, &category.unwrap_or_default())
+    }
+
+    /// The same, where the categories of the complete repetitions are known.
+    pub(super) fn knowing(
+        trace: &Trace,
+        clock: &Clock,
+        operation: &Operation,
+        category: &[Category],
+    ) -> OperationAccount {
         let Some(walk) = Walk::over(trace, clock, operation) else {
             return OperationAccount::default();
         };
         let rows = operation.complete();
-        let category = categories(trace, clock, operation, &rows, rule, MOST_AT_ONCE).unwrap_or_default();
         let members = &walk.members;
         let good = category.iter().filter(|category| **category == Category::Good).count();
         let looked_at = (LOOKED_AT / members.len().max(1)).max(LEAST_LOOKED_AT);
@@ -91,7 +101,7 @@ impl OperationAccount {
             }
         }
         let usual: Vec<f32> = usual.iter_mut().map(|values| median(values).unwrap_or(0.0) as f32).collect();
-        account.add_excess(&walk, &rows, &category, &disturbed, &usual);
+        account.add_excess(&walk, &rows, category, &disturbed, &usual);
         account
     }
 

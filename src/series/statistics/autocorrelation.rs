@@ -57,7 +57,7 @@ pub fn autocorrelation(values: &[f64], lags: usize) -> Vec<f64> {
 }
 
 /// The sum of the products of two series, the longer cut to the shorter.
-fn product(left: &[f64], right: &[f64]) -> f64 {
+pub(crate) fn product(left: &[f64], right: &[f64]) -> f64 {
     // Eight sums side by side: a single one would wait for each addition before the next.
     let mut sums = [0.0; 8];
     let n = left.len().min(right.len());

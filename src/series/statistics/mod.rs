@@ -12,6 +12,7 @@ mod select;
 mod sort;
 mod student;
 
+pub(crate) use autocorrelation::product;
 pub use {
     autocorrelation::{Dependence, autocorrelation, dependence, dependence_of_quantile},
     intervals::Intervals,

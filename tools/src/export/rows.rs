@@ -145,7 +145,7 @@ const STEP: u64 = 4096;
 impl<'t> Calls<'t> {
     /// Those of a trace.
     pub fn of(traced: &'t Traced) -> Calls<'t> {
-        let Traced { trace, operations, clock } = traced;
+        let Traced { trace, operations, clock, .. } = traced;
         let values: Vec<Vec<(String, Column)>> =
             trace.parts.iter().map(|part| part.counter_columns().collect()).collect();
         let mut counter_names: Vec<String> = Vec::new();

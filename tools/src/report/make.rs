@@ -11,7 +11,8 @@ use super::measured::Measured;
 use super::series::Series;
 use super::thin;
 use super::timed;
-use crate::source;
+use crate::account;
+use crate::source::{self, Source};
 
 /// A fingerprint, and all that it was made of.
 #[derive(Debug)]
@@ -42,6 +43,7 @@ pub fn fingerprint(measured: Measured<'_>, rule: Rule, detail: &Detail) -> Resul
     let run_times: Vec<&[f64]> = measured.times.iter().map(|(_, run_time_ns)| run_time_ns.as_slice()).collect();
     let chosen = thin::choose(&run_times, &categories[0], detail.points);
     let points = points(&measured, &run_times, &categories, chosen);
+    let account = words(measured.source, measured.subject.operation, rule, &categories[0], measured.own_work);
     let fingerprint = Fingerprint {
         repetitions: measured.repetition.len(),
         incomplete: measured.incomplete,
@@ -50,7 +52,7 @@ pub fn fingerprint(measured: Measured<'_>, rule: Rule, detail: &Detail) -> Resul
         points,
         heat: measured.heat,
         clock_error: measured.clock_error,
-        account: measured.account,
+        account,
     };
     Ok(Made { fingerprint, run_times: measured.times.into_iter().map(|(_, x)| x).collect(), categories })
 }
@@ -70,6 +72,20 @@ fn points(measured: &Measured<'_>, run_times: &[&[f64]], categories: &[Vec<Categ
         last_in: ranks(&measured.last_in),
         counters: measured.counters.iter().map(|counter| values(measured, counter, &rows)).collect(),
     }
+}
+
+/// Where the ranks' time in its calls went, and how much of its run times is the program's own computation.
+fn words(
+    source: &Source,
+    number: usize,
+    rule: Rule,
+    category: &[Category],
+    own_work: Option<String>,
+) -> Option<String> {
+    let account = account::of(source, number, rule, Some(category)).map(|account| account.words());
+    let own_work = own_work.map(|share| format!("{share} own work between start and completion"));
+    let words: Vec<String> = account.into_iter().chain(own_work).filter(|words| !words.is_empty()).collect();
+    (!words.is_empty()).then(|| words.join(", "))
 }
 
 /// The values in these rows. A rank's column is held at a time.

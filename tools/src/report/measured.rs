@@ -1,12 +1,10 @@
 //! What was measured of an operation, before anything is made of it: its columns, whatever source they come from.
 
 use anyhow::Result;
-use mpitrace::categories::Rule;
 use mpitrace::run_time::RunTime;
 use mpitrace_format::metadata::{self, UNKNOWN};
 
 use super::fingerprint::{ClockError, Heat, Subject};
-use crate::account;
 use crate::source::{Counter, Ranks, Source, Traced, own_work_text};
 
 /// Repetitions of which the clock's error is looked at.
@@ -16,6 +14,8 @@ const ERRORS: usize = 2000;
 #[derive(Debug)]
 pub struct Measured<'a> {
     pub subject: Subject,
+    /// Where it comes from.
+    pub source: &'a Source,
     /// Their numbers.
     pub repetition: Vec<u64>,
     /// Begun, but not finished or not kept by every rank.
@@ -32,14 +32,14 @@ pub struct Measured<'a> {
     pub last_in: Vec<u32>,
     pub heat: Option<Heat>,
     pub clock_error: Option<ClockError>,
-    /// Where the ranks' time in its calls went, for people.
-    pub account: Option<String>,
+    /// How much of its run times is the program's own computation, for people; `None`: none of it.
+    pub own_work: Option<String>,
     pub counters: Vec<Counter<'a>>,
 }
 
 impl<'a> Measured<'a> {
     /// Of the operation with this number, with heat maps of at most so many rows and columns.
-    pub fn of(source: &'a Source, number: usize, cells: (usize, usize), rule: Rule) -> Result<Measured<'a>> {
+    pub fn of(source: &'a Source, number: usize, cells: (usize, usize)) -> Result<Measured<'a>> {
         let local = source.run_times(number, RunTime::Local)?;
         let repetition = local.repetition.into_owned();
         let mut times = vec![(RunTime::Local, local.run_time_ns)];
@@ -59,6 +59,7 @@ impl<'a> Measured<'a> {
         let description = &source.operations()[number];
         Ok(Measured {
             subject: subject(source, number, &ranks.numbers),
+            source,
             repetition,
             incomplete: description.incomplete,
             times,
@@ -67,20 +68,11 @@ impl<'a> Measured<'a> {
             last_in,
             heat: heat.finish(ranks.have_stamps()),
             clock_error: source.traced().and_then(|traced| clock_error(traced, number)),
-            account: words(source, number, rule),
+            own_work: source.own_work(number).and_then(own_work_text),
             counters: source.counters(number),
             ranks: ranks.numbers,
         })
     }
-}
-
-/// Where the ranks' time in its calls went, and how much of its run times is the program's own computation.
-fn words(source: &Source, number: usize, rule: Rule) -> Option<String> {
-    let account = account::of(source, number, rule).map(|account| account.words()).filter(|words| !words.is_empty());
-    let own_work = source.own_work(number).and_then(own_work_text);
-    let own_work = own_work.map(|share| format!("{share} own work between start and completion"));
-    let words: Vec<String> = account.into_iter().chain(own_work).collect();
-    (!words.is_empty()).then(|| words.join(", "))
 }
 
 /// For each repetition the index of the rank whose value is greatest; a rank's column is held at a time.

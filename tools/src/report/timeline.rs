@@ -61,7 +61,7 @@ enum Doing {
 impl Timeline {
     /// `None`: no call was recorded whole, or times of the ranks cannot be compared.
     pub fn of(traced: &Traced) -> Option<Timeline> {
-        let Traced { trace, operations, clock } = traced;
+        let Traced { trace, operations, clock, .. } = traced;
         if clock.domains.len() > 1 && clock.method == mpitrace_synchronise::Method::None {
             return None;
         }
@@ -192,7 +192,7 @@ impl Maker {
 
 /// From the first entry of any rank to the last exit, ns of global time: of the repetitions that are looked at.
 fn ends(traced: &Traced) -> Option<(f64, f64)> {
-    let Traced { trace, operations, clock } = traced;
+    let Traced { trace, operations, clock, .. } = traced;
     let wider = |one: (f64, f64), other: (f64, f64)| (one.0.min(other.0), one.1.max(other.1));
     if operations.operations.iter().any(|operation| operation.looked_at() != (0..operation.repetition.len())) {
         let windows = operations
@@ -213,7 +213,7 @@ fn ends(traced: &Traced) -> Option<(f64, f64)> {
 /// The slowest repetition and one of median run time, of each of the operations with the most time; with the place of each
 /// part among the ranks that are shown.
 fn details(traced: &Traced, numbers: &[u32]) -> Vec<(Vec<Option<usize>>, Detail)> {
-    let Traced { trace, operations, clock } = traced;
+    let Traced { trace, operations, clock, .. } = traced;
     let times = |operation: &Operation| operation.run_time_values(trace, clock, RunTime::Local);
     let in_all = |operation: &Operation| times(operation).iter().sum::<f64>();
     let mut all: Vec<(f64, usize)> = operations.operations.iter().map(in_all).zip(0..).collect();

@@ -1,9 +1,12 @@
 //! Operations of a trace: its columns are read where they lie, on all processors.
 
+use std::collections::HashMap;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::Result;
+use mpitrace::account::{Account, OperationAccount};
+use mpitrace::categories::{Category, Rule};
 use mpitrace::clock::{Clock, RankClock};
 use mpitrace::operations::{Operation, Operations};
 use mpitrace::reader::{Part, Trace};
@@ -23,6 +26,8 @@ pub struct Traced {
     pub operations: Operations,
     /// Its clocks.
     pub clock: Clock,
+    /// The accounts that were asked for last, by operation, and the rule of their categories.
+    accounts: Mutex<HashMap<usize, (Rule, OperationAccount)>>,
 }
 
 impl Traced {
@@ -30,7 +35,23 @@ impl Traced {
     pub fn open(files: &[PathBuf]) -> Result<Traced> {
         let trace = Trace::open(files)?;
         let (operations, clock) = (Operations::of(&trace), Clock::of(&trace));
-        Ok(Traced { trace, operations, clock })
+        Ok(Traced { trace, operations, clock, accounts: Mutex::default() })
+    }
+
+    /// Where the ranks' time in an operation went. `category`: those of the local run times by this rule, where they are
+    /// known.
+    pub fn account(&self, number: usize, rule: Rule, category: Option<&[Category]>) -> OperationAccount {
+        let mut accounts = self.accounts.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, known)) = accounts.get(&number).filter(|(of, _)| *of == rule) {
+            return known.clone();
+        }
+        let (trace, clock, operation) = (&self.trace, &self.clock, self.operation(number));
+        let account = match category {
+            Some(category) => Account::of_categories(trace, clock, operation, category),
+            None => Account::of_operation(trace, clock, operation, rule),
+        };
+        accounts.insert(number, (rule, account.clone()));
+        account
     }
 
     pub(super) fn descriptions(&self) -> Vec<Description> {

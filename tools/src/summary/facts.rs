@@ -93,7 +93,8 @@ impl Summary {
         Summary::of_account(&Account::of(trace, clock, operations, Rule::default()), trace, operations, clock, name)
     }
 
-    fn of_account(account: &Account, trace: &Trace, operations: &Operations, clock: &Clock, name: &str) -> Summary {
+    /// The same, where the account is known.
+    pub fn of_account(account: &Account, trace: &Trace, operations: &Operations, clock: &Clock, name: &str) -> Summary {
         let sum = account.sum();
         let rank_ns = account.rank_ns();
         let mut losses = account.losses();

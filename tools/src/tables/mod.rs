@@ -64,7 +64,7 @@ impl Opened {
     /// # Errors
     /// None that is known: the facts are made to be serialized.
     pub fn info(&self) -> Result<String> {
-        let Traced { trace, operations, clock } = self.traced()?;
+        let Traced { trace, operations, clock, .. } = self.traced()?;
         Ok(serde_json::to_string(&info::facts::Facts::of(trace, operations, clock))?)
     }
 
@@ -73,7 +73,7 @@ impl Opened {
     /// # Errors
     /// As of [`Opened::info`].
     pub fn summary(&self) -> Result<String> {
-        let Traced { trace, operations, clock } = self.traced()?;
+        let Traced { trace, operations, clock, .. } = self.traced()?;
         Ok(serde_json::to_string(&Summary::of(trace, operations, clock, &self.name))?)
     }
 
@@ -82,7 +82,7 @@ impl Opened {
     /// # Errors
     /// As of [`Opened::info`].
     pub fn clock(&self) -> Result<String> {
-        let Traced { trace, operations, clock } = self.traced()?;
+        let Traced { trace, operations, clock, .. } = self.traced()?;
         Ok(serde_json::to_string(&clock::facts::Facts::of(trace, clock, operations))?)
     }
 
@@ -163,7 +163,7 @@ impl Opened {
     }
 
     fn account_of_all(&self) -> Result<Account> {
-        let Traced { trace, operations, clock } = self.traced()?;
+        let Traced { trace, operations, clock, .. } = self.traced()?;
         Ok(Account::of(trace, clock, operations, Rule::default()))
     }
 

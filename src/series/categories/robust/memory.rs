@@ -1,5 +1,7 @@
 //! Over how many repetitions noise is correlated.
 
+use crate::statistics::product;
+
 /// The correlation of neighbours, of residuals from so many levels of their own, by which it looks smaller: its bias is
 /// that of Kendall (1954) for each level, and as much again since the places of the levels were chosen.
 pub fn first_correlation(residuals: &[f64], levels: usize) -> f64 {
@@ -23,8 +25,8 @@ pub fn correlation_time(residuals: &[f64]) -> f64 {
         return 0.0;
     }
     let mean = residuals.iter().sum::<f64>() / count as f64;
-    let at =
-        |lag: usize| -> f64 { residuals.iter().zip(&residuals[lag..]).map(|(a, b)| (a - mean) * (b - mean)).sum() };
+    let centred: Vec<f64> = residuals.iter().map(|residual| residual - mean).collect();
+    let at = |lag: usize| product(&centred, &centred[lag..]);
     let variance = at(0);
     if variance <= 0.0 {
         return 0.0;

@@ -51,7 +51,7 @@ fn metric(name: &str, quantity: Quantity, unit: &str, rank: Option<u32>) -> Metr
 
 /// The error of each rank's clock, ns; empty: none is stated.
 fn clock_errors_ns(source: &Source, operation: usize) -> Vec<f64> {
-    let Some(Traced { trace, operations, clock }) = source.traced() else { return Vec::new() };
+    let Some(Traced { trace, operations, clock, .. }) = source.traced() else { return Vec::new() };
     let parts = operations.operations[operation].parts.iter();
     parts.map(|&part| clock_error_ns(&trace.parts[part], clock.of_part(part))).collect()
 }

@@ -79,7 +79,7 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
         let examined = metrics::examined(&source, number, arrivals, &examination);
         let diagnosis = examination.conclude(examined);
         let causes = match source.traced() {
-            Some(Traced { trace, operations, clock }) => {
+            Some(Traced { trace, operations, clock, .. }) => {
                 let (operation, counted) = (&operations.operations[number], Counted::of(&diagnosis));
                 Causes::of(trace, clock, operation, &diagnosis.groups, &categories.category, &counted)
             }

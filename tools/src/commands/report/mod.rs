@@ -8,6 +8,8 @@ use std::process::ExitCode;
 
 use anyhow::{Result, bail, ensure};
 use clap::Args;
+use mpitrace::account::Account;
+use mpitrace::categories::Rule;
 
 use super::info;
 use crate::options::{Input, PictureOption, RuleOption, TimeOption};
@@ -108,7 +110,9 @@ fn run_facts(source: &Source) -> Run {
     let Some(traced) = source.traced() else { return Run::default() };
     let facts = info::facts::Facts::of(&traced.trace, &traced.operations, &traced.clock);
     let lines = info::page::lines(&facts).into_iter().map(|(title, line)| (title.to_owned(), line));
-    let summary = Summary::of(&traced.trace, &traced.operations, &traced.clock, "FILE").lines();
+    let accounts = (0..traced.operations.operations.len()).map(|number| traced.account(number, Rule::default(), None));
+    let account = Account::of_operations(&traced.trace, &traced.clock, accounts.collect());
+    let summary = Summary::of_account(&account, &traced.trace, &traced.operations, &traced.clock, "FILE").lines();
     Run {
         summary,
         timeline: None,

@@ -67,7 +67,7 @@ fn report(source: &Source, arguments: &Arguments, time: RunTime) -> Result<Repor
     let progress = Progress::new(wanted.len() as u64);
     for number in wanted {
         let rule = arguments.rule.rule;
-        let made = make::fingerprint(Measured::of(source, number, detail.cells, rule)?, rule, &detail)?;
+        let made = make::fingerprint(Measured::of(source, number, detail.cells)?, rule, &detail)?;
         progress.step();
         overview.push(make::overview(&made.fingerprint, time));
         fingerprints.push(made.fingerprint);

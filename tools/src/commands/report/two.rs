@@ -75,7 +75,7 @@ fn compare(arguments: &Arguments, sources: &[Source; 2], files: [&PathBuf; 2], t
     let mut pairs = Vec::new();
     for (a, b) in found {
         let made = |side: usize, number: usize| -> Result<make::Made> {
-            let mut measured = Measured::of(&sources[side], number, detail.cells, arguments.rule.rule)?;
+            let mut measured = Measured::of(&sources[side], number, detail.cells)?;
             // What is not laid over each other takes no room.
             measured.heat = None;
             measured.counters.clear();

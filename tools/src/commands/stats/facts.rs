@@ -72,7 +72,7 @@ impl Facts {
     ) -> Result<Facts> {
         let operation = source.operations()[number].clone();
         // First, and for itself: it needs columns of its own as large as all that follows.
-        let account = account::of(source, number, arguments.rule.rule);
+        let account = account::of(source, number, arguments.rule.rule, None);
         let mut selection = Selection::of(arguments, source, number)?;
         progress.step();
         let of_ranks = source.ranks(number);
