@@ -128,11 +128,8 @@ impl Noise {
                     continue;
                 }
                 let difference = fall + self.mean(at - a, at) - self.mean(at, at + b);
-                let elsewhere = self.elsewhere(a, b, difference);
                 let places = if first { before as f64 / a as f64 } else { count as f64 / (a + b) as f64 };
-                if elsewhere.repeated * places > REPEATS {
-                    continue;
-                }
+                let Some(square) = self.elsewhere(a, b, difference, REPEATS / places) else { continue };
                 let degrees = degrees(count as f64, (a + b) as f64);
                 let deviations = normal_quantile(1.0 - chance / places.max(1.0));
                 let model = if count < LONG {
@@ -140,7 +137,7 @@ impl Noise {
                 } else {
                     self.least * self.least * (1.0 / a as f64 + 1.0 / b as f64)
                 };
-                let scale = elsewhere.square.max(model).sqrt() * wider;
+                let scale = square.max(model).sqrt() * wider;
                 let tails = self.tails(deviations, a as f64, b as f64, difference.signum());
                 strength = strength.max(difference.abs() / (scale * student(tails, degrees)));
             }
@@ -157,8 +154,9 @@ impl Noise {
         (own / self.variance).max(1.0).sqrt()
     }
 
-    /// What windows of these lengths differ by at all places.
-    fn elsewhere(&self, a: usize, b: usize, difference: f64) -> Elsewhere {
+    /// The usual square of what windows of these lengths differ by at all places. `None`: more than this share of them
+    /// repeat the difference, in the other direction.
+    fn elsewhere(&self, a: usize, b: usize, difference: f64, most_repeated: f64) -> Option<f64> {
         let sums = &self.sums;
         let (of_a, of_b) = (1.0 / a as f64, 1.0 / b as f64);
         // A fall is repeated by a rise of the same size, which a process that comes and goes has as well.
@@ -174,7 +172,9 @@ impl Noise {
             repeated += usize::from(sign * other >= least);
             others.push(other);
         }
-        let repeated = repeated as f64 / others.len() as f64;
+        if repeated as f64 / others.len() as f64 > most_repeated {
+            return None;
+        }
         // About their middle: a steady trend is no noise.
         let middle = if places < MANY {
             others.iter().sum::<f64>() / others.len() as f64
@@ -182,8 +182,7 @@ impl Noise {
             median(&mut others).unwrap_or(0.0)
         };
         others.iter_mut().for_each(|other| *other -= middle);
-        let square = usual_square(&mut others, places >= MANY);
-        Elsewhere { square, repeated }
+        Some(usual_square(&mut others, places >= MANY))
     }
 
     /// So many standard deviations of a normal distribution, in those of the difference of the means of `a` and `b`
@@ -230,14 +229,6 @@ pub fn of_difference(phi: f64, a: f64, b: f64) -> f64 {
 fn of_mean(phi: f64, count: f64) -> f64 {
     let geometric = (1.0 - phi.powf(count)) / (1.0 - phi);
     (1.0 + 2.0 * phi / (1.0 - phi) * (1.0 - geometric / count)) / count
-}
-
-/// What windows differ by elsewhere.
-struct Elsewhere {
-    /// Mean square of the differences about their middle.
-    square: f64,
-    /// The share of places at which the change is repeated.
-    repeated: f64,
 }
 
 /// The degrees of freedom of a scale from all windows of this length together: Student's threshold is higher where they
