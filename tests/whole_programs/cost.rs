@@ -11,7 +11,7 @@ pub const TESTS: &[Test] = &[Test::new("a_recorded_call_executes_few_instruction
 
 /// Instructions that a recorded MPI_Allreduce executes beside the library's own: as measured of the profile `checked`,
 /// rustc 1.95, x86-64. Another compiler or architecture needs another figure.
-const STORED: f64 = 137.0;
+const STORED: f64 = 141.0;
 /// By so much it may be more.
 const TOLERANCE: f64 = 1.05;
 

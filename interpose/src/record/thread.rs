@@ -286,7 +286,8 @@ impl ThreadRef {
         unsafe { (*self.0.as_ptr()).cache.find(key) }
     }
 
-    /// The operation of a key, where it is the one that this thread has called last; good until it makes another call.
+    /// The operation of a key, where it is the one that followed this thread's last operation the time before; good until
+    /// it makes another call.
     #[inline(always)]
     pub fn cached_again<'c>(self, key: &Key) -> Option<&'c Found> {
         // SAFETY: as in `cached`.
