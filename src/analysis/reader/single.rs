@@ -32,6 +32,9 @@ struct Piece {
     values: Vec<u64>,
 }
 
+/// So many pieces are kept at most, those of traces that were closed among them.
+const MOST_PIECES: usize = 1 << 12;
+
 thread_local! {
     /// The piece of each column of each part that this thread decoded last.
     static DECODED: RefCell<HashMap<(Identity, usize), Piece, BuildHasherDefault<Mixed>>> = RefCell::default();
@@ -147,6 +150,9 @@ impl Part {
     /// Reads the piece that this thread decoded last, or decodes now: its values, and the record's place among them.
     fn in_piece<R>(&self, column: usize, record: usize, read: impl FnOnce(&[u64], usize) -> R) -> R {
         DECODED.with_borrow_mut(|decoded| {
+            if decoded.len() > MOST_PIECES {
+                decoded.clear();
+            }
             let piece = decoded.entry((self.identity, column)).or_default();
             if !piece.range.contains(&record) {
                 *piece = self.decoded_piece(column, record);
