@@ -42,11 +42,6 @@ pub struct Excess {
 
 /// The run times of so many repetitions are looked at together: 45 bytes each.
 pub(crate) const MOST_AT_ONCE: usize = 1 << 24;
-/// The usual communication of a rank is the median over so many good repetitions at most, of all ranks together, which
-/// lie equally far apart: 4 bytes each, whatever number of repetitions there is.
-const LOOKED_AT: usize = 1 << 22;
-/// Of one rank at least so many.
-const LEAST_LOOKED_AT: usize = 1 << 12;
 
 /// What a piece of the repetitions gives.
 struct Piece {
@@ -78,10 +73,9 @@ impl OperationAccount {
         let rows = operation.complete();
         let members = &walk.members;
         let good = category.iter().filter(|category| **category == Category::Good).count();
-        let looked_at = (LOOKED_AT / members.len().max(1)).max(LEAST_LOOKED_AT);
         // All where none is good.
         let is_usual = |place: usize| good == 0 || category[place] == Category::Good;
-        let apart = if good == 0 { rows.len() } else { good }.div_ceil(looked_at).max(1);
+        let apart = walk.apart(if good == 0 { rows.len() } else { good });
         let pieces =
             parallel::map(parallel::pieces(rows.len()), |piece| Piece::of(&walk, &rows, piece, is_usual, apart));
         let mut account = OperationAccount {

@@ -22,6 +22,12 @@ pub(crate) struct Walk<'a> {
     pub order: Option<Order>,
 }
 
+/// What is usual is found in so many repetitions at most, of all members together: memory is for these, whatever number of
+/// repetitions there is.
+const LOOKED_AT: usize = 1 << 22;
+/// Of one member at least in so many.
+const LEAST_LOOKED_AT: usize = 1 << 12;
+
 /// One repetition.
 pub(crate) struct Step<'w, 'a> {
     walk: &'w Walk<'a>,
@@ -42,6 +48,12 @@ impl<'a> Walk<'a> {
         let (members, root) = members(trace, clock, operation, row);
         let order = root.and_then(|root| Order::of(&operation.key.function, root));
         Some(Walk { operation, members, order: order.filter(|_| is_comparable(clock)) })
+    }
+
+    /// How far apart the repetitions are that are looked at to find what is usual, of so many.
+    pub fn apart(&self, repetitions: usize) -> usize {
+        let most = (LOOKED_AT / self.members.len().max(1)).max(LEAST_LOOKED_AT);
+        repetitions.div_ceil(most).max(1)
     }
 
     /// Has room for a repetition.

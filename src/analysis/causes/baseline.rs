@@ -53,12 +53,6 @@ impl Usual {
     }
 }
 
-/// What is usual is found in so many repetitions at most, of all members together, which lie equally far apart: 12 bytes
-/// each, whatever number of repetitions there is.
-const LOOKED_AT: usize = 1 << 22;
-/// Of one member at least in so many.
-const LEAST_LOOKED_AT: usize = 1 << 12;
-
 /// A time of one member.
 #[derive(Clone, Default)]
 struct Column {
@@ -101,7 +95,7 @@ impl Baseline {
     pub fn of(walk: &Walk, sorted: &Sorted) -> Option<Baseline> {
         let rows = &sorted.steady;
         let members = walk.members.len();
-        let apart = rows.len().div_ceil((LOOKED_AT / members.max(1)).max(LEAST_LOOKED_AT)).max(1);
+        let apart = walk.apart(rows.len());
         let of_piece = |piece: Range<usize>| Piece::of(walk, &rows[piece], apart);
         let pieces = parallel::map(parallel::pieces(rows.len()), of_piece);
         let mut all = Piece::empty(members);

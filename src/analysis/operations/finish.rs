@@ -4,8 +4,9 @@ use std::collections::{BTreeSet, HashMap};
 
 use super::calls::ABSENT;
 use super::communicators::Communicator;
+use super::complete::Completeness;
 use super::matching::{FirstCall, Found, Whole};
-use super::rows::{Completeness, Numbers, Row, Rows};
+use super::rows::{Numbers, Row, Rows};
 use super::{NO_RECORD, Operation};
 use crate::reader::{Part, Trace};
 

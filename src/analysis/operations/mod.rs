@@ -6,6 +6,7 @@
 
 mod calls;
 mod communicators;
+mod complete;
 mod finish;
 mod matching;
 mod mismatch;
@@ -17,15 +18,17 @@ mod tests;
 mod unfinished;
 
 pub use communicators::Communicator;
+pub use complete::CompleteRows;
 pub use mismatch::{DESCRIBED, Mismatch, MismatchKind, MismatchedCall};
-pub use rows::{CompleteRows, Numbers, Row};
+pub use rows::{Numbers, Row};
 pub use unfinished::Unfinished;
 
 use std::ops::Range;
 
 use mpitrace_functions::{Form, Function};
 
-use rows::{Completeness, Rows};
+use complete::Completeness;
+use rows::Rows;
 
 use crate::clock::Clock;
 use crate::reader::Trace;

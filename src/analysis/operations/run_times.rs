@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::Operation;
-use super::rows::{CompleteRows, SomeRows};
+use super::complete::{CompleteRows, SomeRows};
 use crate::clock::{Clock, RankClock};
 use crate::parallel;
 use crate::reader::{Times, Trace};

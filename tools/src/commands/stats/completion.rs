@@ -1,4 +1,4 @@
-//! When the ranks came and went: the completion times of an operation, and what barriers around it tell.
+//! When the ranks entered and left: the completion times of an operation, and what barriers around it show.
 
 use mpitrace::completion_times::{Barriers, CompletionTimes, NOBODY, Ordering, RankTimes, Verdict};
 use mpitrace::statistics::median;
@@ -54,9 +54,9 @@ pub struct BarrierFacts {
     pub contradicted_with_errors: usize,
 }
 
-/// When the ranks came and went.
+/// What the entries and exits of all ranks show, with no more columns than are needed later.
 #[derive(Debug, Default)]
-pub struct Came {
+pub struct CompletionSummary {
     /// The first entry of each repetition that counts, ns of global time.
     pub begin_ns: Vec<f64>,
     /// How often each rank entered last, alone, of those that count; by index.
@@ -76,32 +76,34 @@ pub struct Came {
 /// Repetitions that are looked at together.
 const TOGETHER: usize = 1 << 14;
 
-impl Came {
+impl CompletionSummary {
     /// `None` without time stamps.
-    pub fn of(ranks: &Ranks<'_>, selection: &Selection<'_>) -> Option<Came> {
+    pub fn of(ranks: &Ranks<'_>, selection: &Selection<'_>) -> Option<CompletionSummary> {
         if !ranks.have_stamps() {
             return None;
         }
         let count = ranks.numbers.len();
-        let mut came = Came { last_in: vec![0; count], last_out: vec![0; count], ..Came::default() };
+        let mut summary =
+            CompletionSummary { last_in: vec![0; count], last_out: vec![0; count], ..CompletionSummary::default() };
         let middle = |column: Vec<f64>| median(&mut selection.only(column));
         // Three columns at a time: of many repetitions a column takes as much memory as the run times.
         let ([begin, global, last], looks) =
             columns(ranks, selection, |times| [times.begin_ns().to_vec(), times.global_ns(), times.last_ns()]);
-        came.begin_ns = selection.only(begin);
-        (came.global_ns, came.last_ns) = (middle(global), middle(last));
+        summary.begin_ns = selection.only(begin);
+        (summary.global_ns, summary.last_ns) = (middle(global), middle(last));
         for look in looks {
             let add = |sum: &mut [usize], more: &[usize]| sum.iter_mut().zip(more).for_each(|(sum, more)| *sum += more);
-            add(&mut came.last_in, &look.last_in);
-            add(&mut came.last_out, &look.last_out);
-            came.ordering.checked += look.ordering.checked;
-            came.ordering.split += look.ordering.split;
-            came.ordering.violated += look.ordering.violated;
+            add(&mut summary.last_in, &look.last_in);
+            add(&mut summary.last_out, &look.last_out);
+            summary.ordering.checked += look.ordering.checked;
+            summary.ordering.split += look.ordering.split;
+            summary.ordering.violated += look.ordering.violated;
         }
         let ([local, arrival, exit], _) =
             columns(ranks, selection, |times| [times.local_ns(), times.arrival_spread_ns(), times.exit_spread_ns()]);
-        (came.local_ns, came.arrival_spread_ns, came.exit_spread_ns) = (middle(local), middle(arrival), middle(exit));
-        Some(came)
+        (summary.local_ns, summary.arrival_spread_ns, summary.exit_spread_ns) =
+            (middle(local), middle(arrival), middle(exit));
+        Some(summary)
     }
 }
 
@@ -152,16 +154,22 @@ fn how_often<'w>(ranks: usize, who: impl Iterator<Item = (&'w u32, &'w bool)>) -
 
 impl Completion {
     /// Of the repetitions that count.
-    pub fn of(source: &Source, number: usize, ranks: &Ranks<'_>, came: &Came, selection: &Selection<'_>) -> Completion {
-        let Ordering { checked, split, violated } = came.ordering;
+    pub fn of(
+        source: &Source,
+        number: usize,
+        ranks: &Ranks<'_>,
+        summary: &CompletionSummary,
+        selection: &Selection<'_>,
+    ) -> Completion {
+        let Ordering { checked, split, violated } = summary.ordering;
         Completion {
-            local_ns: came.local_ns,
-            global_ns: came.global_ns,
-            last_ns: came.last_ns,
-            arrival_spread_ns: came.arrival_spread_ns,
-            exit_spread_ns: came.exit_spread_ns,
-            last_in: most(ranks, &came.last_in, selection),
-            last_out: most(ranks, &came.last_out, selection),
+            local_ns: summary.local_ns,
+            global_ns: summary.global_ns,
+            last_ns: summary.last_ns,
+            arrival_spread_ns: summary.arrival_spread_ns,
+            exit_spread_ns: summary.exit_spread_ns,
+            last_in: most(ranks, &summary.last_in, selection),
+            last_out: most(ranks, &summary.last_out, selection),
             ordering: OrderingFacts { checked, split, violated },
             barriers: barriers(source, number, selection),
         }

@@ -8,7 +8,7 @@ use mpitrace::statistics::{Sample, median, period};
 use serde::Serialize;
 
 use super::arguments::{Arguments, name};
-use super::completion::{Came, Completion};
+use super::completion::{Completion, CompletionSummary};
 use super::counters;
 use super::enough::{self, EnoughFacts, Stopping};
 use super::non_blocking::{self, NonBlocking};
@@ -76,7 +76,7 @@ impl Facts {
         let mut selection = Selection::of(arguments, source, number)?;
         progress.step();
         let of_ranks = source.ranks(number);
-        let came = Came::of(&of_ranks, &selection);
+        let summary = CompletionSummary::of(&of_ranks, &selection);
         progress.step();
         let sample = Sample::new(&selection.run_time_ns);
         progress.step();
@@ -86,7 +86,7 @@ impl Facts {
         let warmup_end = selection.categories.warmup_end;
         let confidence = arguments.confidence;
         let (mut series, intervals) = Series::of(values, &sample, &repetition, warmup_end, confidence, arguments.seed);
-        series.outlier_period = outlier_period(&selection, &repetition, &sample, came.as_ref());
+        series.outlier_period = outlier_period(&selection, &repetition, &sample, summary.as_ref());
         progress.step();
         let worth = [series.effective_repetitions, series.effective_repetitions_median];
         let worth = worth.map(|effective| effective.unwrap_or(values.len() as f64));
@@ -112,11 +112,11 @@ impl Facts {
             enough: EnoughFacts::of(arguments, values, &sample, worth, runs, stopping),
             series,
             account,
-            completion: came.as_ref().map(|came| Completion::of(source, number, &of_ranks, came, &selection)),
+            completion: summary.as_ref().map(|summary| Completion::of(source, number, &of_ranks, summary, &selection)),
             non_blocking: non_blocking::of(source, number, &selection, arguments.work)?,
             counters: counters::of(source, number, &selection),
             all_calls: source.all_calls().iter().find(|all| all.operation == Some(number)).cloned(),
-            per_rank: arguments.per_rank.then(|| ranks::of(&of_ranks, came.as_ref(), &selection, confidence)),
+            per_rank: arguments.per_rank.then(|| ranks::of(&of_ranks, summary.as_ref(), &selection, confidence)),
             operation,
         };
         progress.step();
@@ -202,13 +202,13 @@ fn outlier_period(
     selection: &Selection<'_>,
     repetition: &[u64],
     sample: &Sample,
-    came: Option<&Came>,
+    summary: Option<&CompletionSummary>,
 ) -> Option<PeriodFacts> {
     let limit = 2.0 * sample.median()?;
     let slow = |row: &usize| selection.run_time_ns[*row] >= limit;
     let slow: Vec<usize> = (0..selection.run_time_ns.len()).filter(slow).collect();
-    match came {
-        Some(Came { begin_ns: begin, .. }) => {
+    match summary {
+        Some(CompletionSummary { begin_ns: begin, .. }) => {
             let at: Vec<f64> = slow.iter().map(|&row| begin[row]).collect();
             let mut steps: Vec<f64> = begin.windows(2).map(|pair| pair[1] - pair[0]).collect();
             period(&at, 2.0 * median(&mut steps)?).map(PeriodFacts::in_time)

@@ -3,7 +3,7 @@
 use mpitrace::statistics::{Intervals, Sample};
 use serde::Serialize;
 
-use super::completion::Came;
+use super::completion::CompletionSummary;
 use super::numbers::Description;
 use super::selection::Selection;
 use crate::source::Ranks;
@@ -22,7 +22,12 @@ pub struct RankFacts {
 }
 
 /// Of each rank.
-pub fn of(ranks: &Ranks<'_>, came: Option<&Came>, selection: &Selection<'_>, confidence: f64) -> Vec<RankFacts> {
+pub fn of(
+    ranks: &Ranks<'_>,
+    summary: Option<&CompletionSummary>,
+    selection: &Selection<'_>,
+    confidence: f64,
+) -> Vec<RankFacts> {
     let count = ranks.numbers.len();
     let of_rank = |index: usize| {
         let values = selection.only(ranks.duration_ns(index));
@@ -32,8 +37,8 @@ pub fn of(ranks: &Ranks<'_>, came: Option<&Came>, selection: &Selection<'_>, con
             rank: ranks.numbers[index],
             repetitions: sample.len(),
             description: Description::of(&sample, [intervals.mean(), intervals.quantile(0.5)]),
-            last_in: came.map(|came| came.last_in[index]),
-            last_out: came.map(|came| came.last_out[index]),
+            last_in: summary.map(|summary| summary.last_in[index]),
+            last_out: summary.map(|summary| summary.last_out[index]),
         }
     };
     (0..count).map(of_rank).collect()
