@@ -22,7 +22,7 @@ use mpitrace_format::TraceError;
 use mpitrace_format::layout::{FileHeader, state};
 
 pub(crate) use part::ColumnPlace;
-pub use part::{Part, Requests};
+pub use part::Part;
 pub use single::{Column, Request};
 pub(crate) use times::Times;
 

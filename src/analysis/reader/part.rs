@@ -35,19 +35,6 @@ pub struct Part {
     pub(super) identity: Identity,
 }
 
-/// What became of the requests of non-blocking calls, a value for each record; 0 for the other calls.
-#[derive(Clone, Copy, Debug)]
-pub struct Requests<'a> {
-    /// Ticks that the starting call took.
-    pub init: &'a [u64],
-    /// Ticks spent in Test calls for the request.
-    pub test: &'a [u64],
-    /// Ticks spent in Wait calls for the request.
-    pub wait: &'a [u64],
-    /// Test calls for the request.
-    pub tests: &'a [u32],
-}
-
 /// Where a column lies.
 #[derive(Debug)]
 pub(crate) struct ColumnPlace {
@@ -177,17 +164,6 @@ impl Part {
     /// Index of each call's operation, with [`DISTURBED`], [`INTERRUPTED`] and [`INTERRUPTED_BEFORE`].
     pub fn operation(&self) -> &[u32] {
         self.column(4)
-    }
-
-    /// What is known of the request of each call; `None` where no call of this rank had one.
-    pub fn requests(&self) -> Option<Requests<'_>> {
-        let place = |index: usize| self.place(REQUEST_COLUMNS[index]);
-        Some(Requests {
-            init: self.column(place(0)?),
-            test: self.column(place(1)?),
-            wait: self.column(place(2)?),
-            tests: self.column(place(3)?),
-        })
     }
 
     /// The counters that this rank was asked for.

@@ -114,16 +114,11 @@ impl Part {
 
     /// What is known of the request of a call; `None` where no call of this rank had one.
     pub fn request_of(&self, record: usize) -> Option<Request> {
-        if !self.is_read_piecewise {
-            let of = self.requests()?;
-            let (init, test, wait, tests) = (of.init[record], of.test[record], of.wait[record], of.tests[record]);
-            return Some(Request { init, test, wait, tests });
-        }
         let [init, test, wait, tests] = self.request_columns()?.map(|column| column.get(record));
         Some(Request { init, test, wait, tests: tests as u32 })
     }
 
-    /// The columns of [`Part::requests`]: init, test, wait and tests; `None` where no call of this rank had one.
+    /// The columns of [`Request`]: init, test, wait and tests; `None` where no call of this rank had one.
     pub fn request_columns(&self) -> Option<[Column<'_>; 4]> {
         let column = |index: usize| Some(Column { part: self, index: self.place(REQUEST_COLUMNS[index])? });
         Some([column(0)?, column(1)?, column(2)?, column(3)?])
