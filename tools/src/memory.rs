@@ -33,7 +33,7 @@ fn line(operation: usize, repetitions: u64, Need(each): Need, available: u64) ->
     if needed <= available {
         return None;
     }
-    // Half of the memory is for other things, in one digit.
+    // Half of the memory is left for other things. Rounded down to one digit.
     let fit = (available / 2 / each).max(1);
     let fit = fit - fit % 10u64.pow(fit.ilog10());
     Some(format!(

@@ -161,7 +161,8 @@ impl Cache {
     /// time stamps.
     #[inline(always)]
     pub fn find_again(&mut self, key: &Key) -> Option<&Found> {
-        // SAFETY: the static above or an entry of this cache, which stays where it is (`find`).
+        // SAFETY: `last` and `next` each lead to the static above or to an entry of this cache, which stays where it is
+        // (`find`); no exclusive reference to an entry is alive.
         let expected = unsafe { &*(*self.last).next };
         if expected.key != *key || expected.generation != GENERATION.load(Ordering::Relaxed) {
             return None;
@@ -264,7 +265,7 @@ mod tests {
                 assert_eq!(cache.find(&key(number)).map(|found| u64::from(found.number)), Some(number));
             }
         }
-        // 1 is followed by 2 and by 3 in turn: neither is expected right.
+        // 1 is followed by 2 and by 3 in turn: the one that is expected is always the other one.
         assert_eq!(again[5..10], [false, true, false, true, false]);
         assert_eq!(again[10..], [true, true, false, true, false]);
         // One operation after itself.

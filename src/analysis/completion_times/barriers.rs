@@ -75,24 +75,23 @@ impl<'a> Barriers<'a> {
     /// The bounds of each complete repetition that has a barrier before and one behind it, with nothing else between on
     /// the communicator; its place among the complete ones with them.
     pub fn bounds(&self) -> impl Iterator<Item = (usize, Bounds)> + '_ {
-        let mut behind = 0;
+        let mut until = 0;
         self.operation.complete_rows().enumerate().filter_map(move |(place, row)| {
             let position = position(self.trace, self.operation, row);
-            let barrier_before = self.at(position.checked_sub(1)?, &mut behind)?;
-            let barrier_behind = self.at(position.checked_add(1)?, &mut behind)?;
-            Some((place, self.between(barrier_before, barrier_behind)))
+            let before = self.at(position.checked_sub(1)?, &mut until)?;
+            let behind = self.at(position.checked_add(1)?, &mut until)?;
+            Some((place, self.between(before, behind)))
         })
     }
 
-    /// The barrier at a position. `behind` barriers lie at the position that was asked for last or before it: most often
-    /// the next position lies before the same one, or the next.
-    fn at(&self, position: u64, behind: &mut usize) -> Option<(&'a Operation, usize)> {
+    /// The barrier at a position. `until`: how many barriers lie at the position that was asked for last, or before it. In
+    /// the order of the repetitions it is most often the same number for the next position, or one more.
+    fn at(&self, position: u64, until: &mut usize) -> Option<(&'a Operation, usize)> {
         let is_behind = |index: usize| self.barriers.get(index).is_none_or(|&(other, ..)| other > position);
         let fits = |count: usize| is_behind(count) && count.checked_sub(1).is_none_or(|last| !is_behind(last));
-        let near =
-            [*behind, *behind + 1].into_iter().filter(|&count| count <= self.barriers.len()).find(|&count| fits(count));
-        *behind = near.unwrap_or_else(|| self.barriers.partition_point(|&(other, ..)| other <= position));
-        let &(found, barrier, row) = self.barriers.get(behind.checked_sub(1)?)?;
+        let near = [*until, *until + 1].into_iter().find(|&count| fits(count));
+        *until = near.unwrap_or_else(|| self.barriers.partition_point(|&(other, ..)| other <= position));
+        let &(found, barrier, row) = self.barriers.get(until.checked_sub(1)?)?;
         (found == position).then_some((barrier, row))
     }
 

@@ -49,7 +49,9 @@ fn repetitions(text: &str) -> Result<Range<u64>, String> {
     let ends = text.split_once("..").and_then(|(from, to)| Some(number(from, 0)?..number(to, u64::MAX)?));
     match ends {
         None => Err("two numbers with .. between are expected, as in 1000..2000".to_owned()),
-        Some(range) if range.is_empty() => Err("it has no repetition: the second number is left out".to_owned()),
+        Some(range) if range.is_empty() => {
+            Err("no repetition is in it: the second number must be greater than the first".to_owned())
+        }
         Some(range) => Ok(range),
     }
 }

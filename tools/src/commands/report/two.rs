@@ -11,6 +11,7 @@ use super::{Arguments, Place};
 use crate::commands::FINDING;
 use crate::commands::compare::identity;
 use crate::draw::terminal::Look;
+use crate::memory;
 use crate::output::{self, Output};
 use crate::report::comparison::{self, Comparison};
 use crate::report::detail::{Detail, SHOWN};
@@ -52,6 +53,7 @@ fn open(arguments: &Arguments, file: &Path, time: RunTime) -> Result<Source> {
     let source = Source::read(&[file.to_owned()], input.from.format)?.limited_to(input.repetitions.as_ref());
     source.check(None, time)?;
     source.warn(time);
+    source.warn_of_memory(None, memory::PAGE);
     Ok(source)
 }
 
