@@ -106,12 +106,20 @@ format() {
         cargo fmt --manifest-path python/Cargo.toml --check
 }
 
-# The whole programs are named each time: plain `cargo test` runs what needs no MPI. What the fuzz targets share is
-# checked here too: they themselves are built for the second tier.
+# A later step would bring an old lock file up to date without a word.
+lock_files() {
+    local manifest
+    for manifest in Cargo.toml tests/fuzz/Cargo.toml tests/models/Cargo.toml python/Cargo.toml; do
+        cargo update --quiet --workspace --locked --manifest-path $manifest || return 1
+    done
+}
+
+# The whole programs are named each time: plain `cargo test` runs what needs no MPI. The fuzz targets are checked here
+# too: they are built for the second tier only.
 clippy() {
     cargo clippy --workspace --all-targets --profile $profile -- -D warnings &&
         cargo clippy --test whole_programs --profile $profile -- -D warnings &&
-        { ! command -v c++ >/dev/null || cargo check --lib --manifest-path tests/fuzz/Cargo.toml --target-dir "$target/fuzz"; }
+        { ! command -v c++ >/dev/null || cargo check --all-targets --manifest-path tests/fuzz/Cargo.toml --target-dir "$target/fuzz"; }
 }
 
 all_tests() { cargo test --profile $profile --workspace && whole_programs $tier; }
@@ -164,6 +172,7 @@ under_load() {
 case $tier in
     first | all)
         step "MPI libraries and tools" tests/mpi/install.sh $tier
+        step "lock files" lock_files
         step "format" format
         step "clippy" clippy
         step "tests" all_tests

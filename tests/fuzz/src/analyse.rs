@@ -67,13 +67,27 @@ fn part(part: &Part) {
     let columns = [part.enter(), part.exit(), part.position(), part.repetition()];
     assert!(columns.iter().all(|column| column.len() == records));
     assert!(part.counter_values().all(|(_, values)| values.len() == records));
-    let _ = (part.metadata(), part.requests(), part.true_ticks(), part.dropped(), part.paused());
+    let _ = (part.metadata(), part.true_ticks(), part.dropped(), part.paused());
+    single_records(part);
     let names = part
         .communicators()
         .iter()
         .map(|entry| entry.name)
         .chain(part.operations().iter().map(|entry| entry.call_site));
     names.for_each(|name| drop(part.text(name)));
+}
+
+/// What is read of a single record is what the columns hold.
+fn single_records(part: &Part) {
+    for record in 0..part.records().min(STAMPS) {
+        assert_eq!(part.times_of(record), (part.enter()[record], part.exit()[record]));
+        assert_eq!(part.operation_of(record), part.operation()[record]);
+        assert_eq!(part.position_of(record), part.position()[record]);
+        assert_eq!(part.request_of(record).is_some(), part.request_columns().is_some());
+        for ((_, values), (_, column)) in part.counter_values().zip(part.counter_columns()) {
+            assert_eq!(column.get(record), values[record]);
+        }
+    }
 }
 
 /// A repetition names records that are there.
