@@ -119,6 +119,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     let ranks: u32 = variable("RANKS", 100_000);
     write(&many, &[0, 1].map(|rank| many_communicators(rank, 30_000)))?;
     info(&mut rows, "30 000 communicators: info", None, &many);
+    write(&many, &(0..16).map(|rank| in_any_turns(rank, 1_000_000)).collect::<Vec<_>>())?;
+    info(&mut rows, "16 ranks, calls on three communicators each in any turns: info", None, &many);
+    packed::pack(&many, &packed)?;
+    info(&mut rows, "packed: calls in any turns: info", None, &packed);
     write(&many, &[0, 1].map(|rank| many_operations(rank, 131_072)))?;
     info(&mut rows, "131 072 operations: info", None, &many);
     write(&many, &(0..ranks).map(|rank| few_calls(rank, ranks)).collect::<Vec<_>>())?;
@@ -142,6 +146,21 @@ fn many_communicators(number: u32, communicators: u64) -> SyntheticRank {
         let communicator = rank.communicator(key, 2, number, None);
         let operation = rank.operation("MPI_Barrier", communicator, 0);
         (0..4).for_each(|call| rank.call(operation, 1000 * (4 * key + call), 1000 * (4 * key + call) + 500));
+    }
+    rank
+}
+
+/// Calls on the world of 16 ranks, and on the row and the column of each in a square, in turns that follow no rule.
+fn in_any_turns(number: u32, calls: u64) -> SyntheticRank {
+    let mut rank = SyntheticRank::new(number, 16);
+    let row = rank.communicator(1 + u64::from(number / 4), 4, number % 4, None);
+    let column = rank.communicator(5 + u64::from(number % 4), 4, number / 4, None);
+    let operations = [0, row, column].map(|on| [8, 64].map(|bytes| rank.operation("MPI_Allreduce", on, bytes)));
+    // The same on all ranks.
+    let mut random = Random::new(0);
+    for call in 0..calls {
+        let which = (random.uniform() * 6.0) as usize;
+        rank.call(operations[which / 2][which % 2], 50_000 * call, 50_000 * call + 20_000);
     }
     rank
 }

@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use super::calls::ABSENT;
 use super::communicators::Communicator;
 use super::complete::Completeness;
+use super::cursor::ABSENT;
 use super::matching::{FirstCall, Found, Whole};
 use super::rows::{Numbers, Row, Rows};
 use super::{NO_RECORD, Operation};

@@ -5,10 +5,12 @@ use std::ops::Range;
 
 use mpitrace_format::layout::{NO_ROOT, OperationEntry, UNKNOWN_BYTES};
 
-use super::calls::{self, ABSENT, Calls, Cursor};
+use super::calls;
 use super::communicators::{self, Communicator};
+use super::cursor::{ABSENT, Cursor};
 use super::finish::finish;
 use super::mismatch::{self, DESCRIBED, Groups, Mismatch};
+use super::records::Calls;
 use super::rows::{Numbers, Rows};
 use super::stretch::Stretch;
 use super::{CallSite, NO_RECORD, Operation, OperationKey, Operations};
@@ -17,15 +19,16 @@ use crate::reader::{Part, Trace};
 
 pub(super) fn operations(trace: &Trace) -> Operations {
     let (mut communicators, numbers) = communicators::number(trace);
-    let mut calls = calls::by_communicator(trace, &numbers, communicators.len());
     let own: Vec<ByCommunicator> = trace.parts.iter().map(ByCommunicator::of).collect();
     let (mut operations, mut mismatches) = (Vec::new(), Vec::new());
-    for communicator in &mut communicators {
-        let calls = std::mem::take(&mut calls[communicator.id]);
-        let matched = Matching::new(trace, communicator).run(&calls, &own);
-        operations.extend(matched.operations);
-        mismatches.extend(matched.mismatches);
-        communicator.mismatches = matched.mismatched;
+    for together in calls::shares(trace, &numbers, communicators.len()) {
+        let calls = calls::by_communicator(trace, &numbers, &together);
+        for (communicator, calls) in communicators[together].iter_mut().zip(calls) {
+            let matched = Matching::new(trace, communicator).run(&calls, &own);
+            operations.extend(matched.operations);
+            mismatches.extend(matched.mismatches);
+            communicator.mismatches = matched.mismatched;
+        }
     }
     operations.sort_by_key(|(first_call, _)| *first_call);
     let operations = operations.into_iter().map(|(_, operation)| operation).collect();

@@ -11,8 +11,8 @@ use mpitrace_format::layout::{NO_ROOT, OperationEntry, UNKNOWN_BYTES, communicat
 use mpitrace_functions::{Function, Pattern, Size};
 
 use super::CallSite;
-use super::calls::ABSENT;
 use super::communicators::Communicator;
+use super::cursor::ABSENT;
 use crate::reader::{Part, Trace};
 
 /// Mismatches of one communicator that are described; further ones are only counted.

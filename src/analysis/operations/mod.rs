@@ -7,9 +7,11 @@
 mod calls;
 mod communicators;
 mod complete;
+mod cursor;
 mod finish;
 mod matching;
 mod mismatch;
+mod records;
 mod rows;
 mod run_times;
 mod stretch;

@@ -3,12 +3,15 @@
 use mpitrace_format::layout::OPERATION_MASK;
 
 use super::NO_RECORD;
-use super::calls::{ABSENT, Cursor, InARow};
+use super::cursor::{ABSENT, Cursor, NextCalls};
 use super::matching::{Matching, Whole};
 
 /// Calls that are looked at together: their positions and operations stay in the processor's nearer caches, and their
 /// distance from the first fits into 16 bits.
 const TOGETHER: usize = 4096;
+
+/// Fewer are taken one by one, unless no more are at hand.
+const LEAST_TOGETHER: usize = 32;
 
 /// In place of an operation: the calls of this tuple may not belong together.
 const MISMATCHED: usize = usize::MAX;
@@ -53,24 +56,29 @@ impl<'a> Stretch<'a> {
         }
     }
 
-    /// Looks at the calls that come next of all members, if they are at the same positions, one record after the
-    /// other: most are. How many these were.
+    /// Looks at the calls that come next of all members, if they are at the same positions, their records equally far
+    /// from each other: most are. How many these were.
     fn together(&mut self, cursors: &[Cursor<'a>]) -> Option<usize> {
-        let first = cursors.first()?.in_a_row(TOGETHER)?;
-        let mut count = first.position.len();
+        let (first, others) = cursors.split_first()?;
+        let first = first.next_calls(TOGETHER)?;
+        let mut count = first.len();
         let mut rows = Vec::with_capacity(cursors.len());
-        for cursor in cursors {
-            let own = cursor.in_a_row(count)?;
-            count = own.position.len();
-            if own.position != &first.position[..count] {
+        for cursor in others {
+            let own = cursor.next_calls(count)?;
+            let same = first.as_far_as(&own);
+            // Members that take other turns: each time that it is tried costs more than some calls.
+            if same < own.len() && same < LEAST_TOGETHER {
                 return None;
             }
+            count = same;
             rows.push(own);
         }
-        let repetition = first.repetition?;
+        rows.insert(0, first);
+        let first = &rows[0];
+        let repetition = first.repetition.as_deref()?;
         let mut tuple = vec![ABSENT; rows.len()];
         let mut met: Vec<usize> = Vec::new();
-        let all_alike = rows.iter().all(|own| are_alike(own.operation, &first.operation[..count]));
+        let all_alike = rows.iter().all(|own| are_alike(&own.operation, &first.operation[..count]));
         for (index, &position) in first.position.iter().take(count).enumerate() {
             let own = (first.operation[index] & OPERATION_MASK) as usize;
             let operation = match self.alike.get(own) {
@@ -90,7 +98,7 @@ impl<'a> Stretch<'a> {
             if operation == MISMATCHED {
                 self.gaps.push(position);
                 self.beside_gaps.extend_from_slice(&tuple);
-                self.beside_gaps.extend(rows.iter().map(|own| own.first + index as u32));
+                self.beside_gaps.extend(rows.iter().map(|own| own.first + u32::from(own.behind(index))));
                 continue;
             }
             let offsets = &mut self.offsets[operation];
@@ -104,15 +112,15 @@ impl<'a> Stretch<'a> {
         for operation in met {
             let (whole, offsets) = (&mut self.whole[operation], &mut self.offsets[operation]);
             whole.numbers.push_all(offsets.iter().map(|&offset| repetition[usize::from(offset)]));
-            whole.rows.push_together(&firsts, offsets);
+            whole.rows.push_together(&firsts, &first.all_behind(offsets));
             offsets.clear();
         }
         Some(count)
     }
 
     /// Notes which of the calls looked at together did not return on some rank: hardly any.
-    fn note_open(&mut self, rows: &[InARow], count: usize) {
-        let mut open: Vec<usize> = rows.iter().flat_map(|own| own.open.iter().map(|at| at - own.open_from)).collect();
+    fn note_open(&mut self, rows: &[NextCalls], count: usize) {
+        let mut open: Vec<usize> = rows.iter().flat_map(|own| own.open.iter().copied()).collect();
         open.sort_unstable();
         open.dedup();
         for index in open.into_iter().filter(|&index| index < count) {
@@ -188,4 +196,94 @@ impl<'a> Stretch<'a> {
 fn are_alike(one: &[u32], other: &[u32]) -> bool {
     // Without an end before the last: so it takes several at a time.
     one.iter().zip(other).fold(0, |differ, (one, other)| differ | ((one ^ other) & OPERATION_MASK)) == 0
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::super::Operations;
+    use crate::packed;
+    use crate::reader::Trace;
+    use crate::synthetic::{SyntheticRank, write};
+
+    const RANKS: u32 = 4;
+    const CALLS: usize = 90_000;
+
+    /// The records of an operation's repetitions, and of each whether all ranks returned from it.
+    type Repetitions = Vec<(Vec<u32>, bool)>;
+
+    /// A program that all ranks run: calls on the world, on halves of it and, seldom, on a copy of it, in any turns. Between them
+    /// each rank makes calls on its own, so often in a thousand. With the repetitions by communicator and bytes.
+    fn program(own_in_thousand: u32) -> (Vec<SyntheticRank>, BTreeMap<(u64, u64), Repetitions>) {
+        let mut expected: BTreeMap<(u64, u64), Repetitions> = BTreeMap::new();
+        let mut ranks = Vec::new();
+        for number in 0..RANKS {
+            let (mut same, mut own) = (fastrand::Rng::with_seed(5), fastrand::Rng::with_seed(100 + u64::from(number)));
+            let mut rank = SyntheticRank::new(number, RANKS);
+            let keys = [0, 10 + u64::from(number / 2), 20 + u64::from(number % 2), 30];
+            let halves = [(number / 2, number % 2), (number % 2, number / 2)];
+            let [row, column] =
+                [(keys[1], halves[0].1), (keys[2], halves[1].1)].map(|(key, own)| rank.communicator(key, 2, own, None));
+            let copy = rank.communicator(30, RANKS, number, None);
+            let on_self = rank.communicator(40 + u64::from(number), 1, 0, None);
+            let operations =
+                [0, row, column, copy].map(|on| [8, 16].map(|bytes| rank.operation("MPI_Allreduce", on, bytes)));
+            let alone = rank.operation("MPI_Barrier", on_self, 0);
+            let (mut record, mut made) = (0, BTreeMap::new());
+            for call in 0..CALLS {
+                while own.u32(0..1000) < own_in_thousand {
+                    rank.call(alone, 1, 2);
+                    record += 1;
+                }
+                // Long runs, then short ones.
+                let turn = if call < CALLS / 3 { call / 1000 % 3 } else { same.usize(0..3) };
+                let on = if call % 2000 == 1999 { 3 } else { turn };
+                let which = same.usize(0..2);
+                let returned = number != 1 || call % 997 != 0;
+                rank.call(operations[on][which], 1, if returned { 2 } else { 0 });
+                let operation = (keys[on], [8, 16][which]);
+                let nth: &mut usize = made.entry(operation).or_default();
+                let repetitions = expected.entry(operation).or_default();
+                if repetitions.len() == *nth {
+                    repetitions.push((Vec::new(), true));
+                }
+                repetitions[*nth].0.push(record);
+                repetitions[*nth].1 &= returned;
+                *nth += 1;
+                record += 1;
+            }
+            ranks.push(rank);
+        }
+        (ranks, expected)
+    }
+
+    #[test]
+    fn calls_on_several_communicators_in_any_turns_are_matched_by_their_positions() {
+        let folder = tempfile::tempdir().unwrap();
+        let [plain, packed] = ["plain", "packed"].map(|name| folder.path().join(name));
+        for own_in_thousand in [0, 1, 20, 300] {
+            let (ranks, expected) = program(own_in_thousand);
+            write(&plain, &ranks).unwrap();
+            packed::pack(&plain, &packed).unwrap();
+            for path in [&plain, &packed] {
+                let trace = Trace::open(&[path]).unwrap();
+                let found = Operations::of(&trace);
+                assert!(found.mismatches.is_empty());
+                let shared = found.operations.iter().filter(|operation| operation.key.function == "MPI_Allreduce");
+                let found: BTreeMap<(u64, u64), Repetitions> = shared
+                    .map(|operation| {
+                        let first = operation.records(0).get(0) as usize;
+                        let part = &trace.parts[operation.parts[0]];
+                        let entry = part.operations()[part.operation_of(first) as usize];
+                        let key = part.communicators()[entry.communicator as usize].key[0];
+                        let repetitions = (0..operation.repetition.len())
+                            .map(|row| (operation.records(row).iter().collect(), operation.is_complete(row)));
+                        ((key, entry.bytes), repetitions.collect())
+                    })
+                    .collect();
+                assert!(found == expected, "{own_in_thousand} in 1000, {}", path.display());
+            }
+        }
+    }
 }

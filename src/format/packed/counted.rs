@@ -25,13 +25,15 @@ pub(super) struct Counts<'c> {
     /// The next number of each counter, then of each operation whose numbers are apart.
     next: Vec<u64>,
     apart: usize,
+    /// Whether a number of this block was apart, or so high that counting on may come there.
+    some_apart: bool,
 }
 
 impl<'c> Counts<'c> {
     /// `counter_of` gives for each operation what counts its calls.
     pub fn new(counter_of: &'c [u32]) -> Self {
         let apart = counter_of.iter().max().map_or(0, |&highest| highest as usize + 1);
-        Counts { counter_of, next: vec![0; apart + counter_of.len()], apart }
+        Counts { counter_of, next: vec![0; apart + counter_of.len()], apart, some_apart: false }
     }
 
     /// Appends the numbers of the calls of a block; every operation is in the table.
@@ -71,20 +73,39 @@ impl<'c> Counts<'c> {
             Some((index, number::take_signed(bytes)?))
         };
         let mut next = exception(bytes, &mut left, 0)?;
-        for (index, &operation) in operations.iter().enumerate() {
-            let mut value = self.expected(operation);
-            if next.0 == index {
-                value = value.wrapping_add_signed(next.1);
-                next = exception(bytes, &mut left, index)?;
-                if next.0 == index {
-                    return None;
-                }
-            }
+        let mut from = 0;
+        while let Some(&operation) = operations.get(next.0) {
+            self.following(&operations[from..next.0], numbers);
+            let (index, above) = next;
+            let value = self.expected(operation).wrapping_add_signed(above);
             self.count(operation, value);
             numbers.push(value);
+            next = exception(bytes, &mut left, index)?;
+            if next.0 == index {
+                return None;
+            }
+            from = index + 1;
         }
+        self.following(&operations[from..], numbers);
         self.reset(operations);
         (next.0 == usize::MAX).then_some(())
+    }
+
+    /// Appends the numbers of calls that are no exceptions.
+    fn following(&mut self, operations: &[u32], numbers: &mut Vec<u64>) {
+        if self.some_apart {
+            for &operation in operations {
+                let value = self.expected(operation);
+                self.count(operation, value);
+                numbers.push(value);
+            }
+            return;
+        }
+        numbers.extend(operations.iter().map(|&operation| {
+            let next = &mut self.next[self.counter_of[(operation & OPERATION_MASK) as usize] as usize];
+            *next += 1;
+            *next - 1
+        }));
     }
 
     /// The number of the first call, where all others follow from it: on a rank with one communicator.
@@ -109,10 +130,15 @@ impl<'c> Counts<'c> {
     fn count(&mut self, operation: u32, value: u64) {
         let (counter, apart) = self.places(operation);
         self.next[if value >= APART { apart } else { counter }] = value.wrapping_add(1);
+        self.some_apart |= value >= APART - (1 << 32);
     }
 
     /// So that a block does not depend on the one before.
     fn reset(&mut self, operations: &[u32]) {
+        self.some_apart = false;
+        if self.next.len() <= operations.len() {
+            return self.next.fill(0);
+        }
         for &operation in operations {
             let (counter, apart) = self.places(operation);
             (self.next[counter], self.next[apart]) = (0, 0);
@@ -167,6 +193,17 @@ mod tests {
             let mut found = Vec::new();
             if Counts::new(&COMMUNICATOR).take(&mut &bytes[..], &operations, &mut found).is_some() {
                 prop_assert_eq!(found.len(), operations.len());
+            }
+        }
+    }
+
+    #[test]
+    fn numbers_that_count_on_into_those_apart_come_back() {
+        for last_before in [APART - 1, APART, u64::MAX, 0] {
+            let numbers: Vec<u64> = (0..40).map(|call| last_before.wrapping_sub(20).wrapping_add(call)).collect();
+            for operations in [[0, 0, 0], [0, 1, 2], [0, 3, 1]] {
+                let operations: Vec<u32> = operations.into_iter().cycle().take(numbers.len()).collect();
+                there_and_back(&numbers, &operations);
             }
         }
     }
