@@ -11,6 +11,7 @@
 
 use crate::clock::{Clock, RankClock};
 use crate::operations::{Operation, Operations};
+use crate::parallel;
 use crate::reader::Trace;
 
 /// The bounds of one repetition, ns.
@@ -47,11 +48,24 @@ pub struct Barriers<'a> {
     barriers: Vec<(u64, &'a Operation, usize)>,
 }
 
-/// The times of one call on one rank, ticks.
-struct Call<'a> {
-    enter: u64,
-    exit: u64,
-    clock: &'a RankClock,
+/// A repetition between two barriers: its place among the complete ones, and the rows of the barriers.
+struct Enclosed<'a> {
+    place: usize,
+    before: (&'a Operation, usize),
+    behind: (&'a Operation, usize),
+}
+
+/// Repetitions whose bounds are found together, rank by rank.
+const TOGETHER: usize = 1 << 14;
+
+/// What is known of a repetition's bounds after some ranks: the lower and the upper one, and the times of global time, ns,
+/// each with its clock and tick.
+#[derive(Clone)]
+struct Known<'a> {
+    lower_ns: f64,
+    upper_ns: f64,
+    first: (f64, Option<(&'a RankClock, u64)>),
+    last: (f64, Option<(&'a RankClock, u64)>),
 }
 
 impl<'a> Barriers<'a> {
@@ -76,12 +90,18 @@ impl<'a> Barriers<'a> {
     /// the communicator; its place among the complete ones with them.
     pub fn bounds(&self) -> impl Iterator<Item = (usize, Bounds)> + '_ {
         let mut until = 0;
-        self.operation.complete_rows().enumerate().filter_map(move |(place, row)| {
+        let mut enclosed = self.operation.complete_rows().enumerate().filter_map(move |(place, row)| {
             let position = position(self.trace, self.operation, row);
             let before = self.at(position.checked_sub(1)?, &mut until)?;
             let behind = self.at(position.checked_add(1)?, &mut until)?;
-            Some((place, self.between(before, behind)))
-        })
+            Some(Enclosed { place, before, behind })
+        });
+        let some = move || {
+            let next = || Some(enclosed.by_ref().take(TOGETHER).collect()).filter(|some: &Vec<_>| !some.is_empty());
+            let pieces: Vec<Vec<Enclosed>> = std::iter::from_fn(next).take(parallel::processors()).collect();
+            (!pieces.is_empty()).then(|| parallel::map(pieces, |piece| self.bounds_of(&piece)))
+        };
+        std::iter::from_fn(some).flatten().flatten()
     }
 
     /// The barrier at a position. `until`: how many barriers lie at the position that was asked for last, or before it. In
@@ -95,30 +115,51 @@ impl<'a> Barriers<'a> {
         (found == position).then_some((barrier, row))
     }
 
-    fn calls(&self, (operation, row): (&'a Operation, usize)) -> impl Iterator<Item = Call<'a>> {
-        operation.parts.iter().zip(operation.records(row).iter()).map(|(&part, record)| {
-            let (enter, exit) = self.trace.parts[part].times_of(record as usize);
-            Call { enter, exit, clock: self.clock.of_part(part) }
-        })
-    }
-
-    fn between(&self, before: (&'a Operation, usize), behind: (&'a Operation, usize)) -> Bounds {
-        let (mut lower, mut upper) = (f64::NEG_INFINITY, f64::INFINITY);
-        let (mut first, mut last) = ((f64::INFINITY, None), (f64::NEG_INFINITY, None));
-        for (before, behind) in self.calls(before).zip(self.calls(behind)) {
-            let clock = before.clock;
-            lower = lower.max(clock.duration_ns(before.exit, behind.enter));
-            upper = upper.min(clock.duration_ns(before.enter, behind.exit));
-            let (start, end) = (clock.nanoseconds(before.exit), clock.nanoseconds(behind.enter));
-            if start < first.0 {
-                first = (start, Some((clock, before.exit)));
-            }
-            if end > last.0 {
-                last = (end, Some((clock, behind.enter)));
+    /// The bounds of some repetitions, with their places. Rank by rank, since the records of a rank lie together.
+    fn bounds_of(&self, enclosed: &[Enclosed<'a>]) -> Vec<(usize, Bounds)> {
+        let none = Known {
+            lower_ns: f64::NEG_INFINITY,
+            upper_ns: f64::INFINITY,
+            first: (f64::INFINITY, None),
+            last: (f64::NEG_INFINITY, None),
+        };
+        let mut known = vec![none; enclosed.len()];
+        let mut records: Vec<u32> = Vec::with_capacity(2 * enclosed.len());
+        let (mut enter, mut exit) = (Vec::new(), Vec::new());
+        // All operations of a communicator have the same ranks.
+        for (member, &part) in self.operation.parts.iter().enumerate() {
+            let record = |&(operation, row): &(&Operation, usize)| operation.records(row).get(member);
+            records.clear();
+            records.extend(enclosed.iter().flat_map(|one| [record(&one.before), record(&one.behind)]));
+            self.trace.parts[part].times().read(&records, &mut enter, &mut exit);
+            let clock = self.clock.of_part(part);
+            for (known, (enter, exit)) in known.iter_mut().zip(enter.chunks_exact(2).zip(exit.chunks_exact(2))) {
+                known.add(clock, [enter[0], exit[0], enter[1], exit[1]]);
             }
         }
+        enclosed.iter().zip(known).map(|(one, known)| (one.place, known.bounds())).collect()
+    }
+}
+
+impl<'a> Known<'a> {
+    /// Adds a rank's ticks: t0 to t3.
+    fn add(&mut self, clock: &'a RankClock, [t0, t1, t2, t3]: [u64; 4]) {
+        self.lower_ns = self.lower_ns.max(clock.duration_ns(t1, t2));
+        self.upper_ns = self.upper_ns.min(clock.duration_ns(t0, t3));
+        let (start, end) = (clock.nanoseconds(t1), clock.nanoseconds(t2));
+        if start < self.first.0 {
+            self.first = (start, Some((clock, t1)));
+        }
+        if end > self.last.0 {
+            self.last = (end, Some((clock, t2)));
+        }
+    }
+
+    /// When all ranks were added.
+    fn bounds(self) -> Bounds {
+        let Known { lower_ns, upper_ns, first, last } = self;
         let global_ns = last.0 - first.0;
-        let outside = (lower - global_ns).max(global_ns - upper) - super::tolerance_ns(upper);
+        let outside = (lower_ns - global_ns).max(global_ns - upper_ns) - super::tolerance_ns(upper_ns);
         // The errors take longer than all the rest: they are asked for only where they matter.
         let error = |of: Option<(&RankClock, u64)>| of.and_then(|(clock, tick)| clock.error_ns(tick));
         let verdict = match outside {
@@ -128,7 +169,7 @@ impl<'a> Barriers<'a> {
                 _ => Verdict::Contradicted,
             },
         };
-        Bounds { lower_ns: lower, upper_ns: upper, global_ns, verdict }
+        Bounds { lower_ns, upper_ns, global_ns, verdict }
     }
 }
 

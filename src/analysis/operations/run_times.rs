@@ -6,7 +6,7 @@ use super::Operation;
 use super::complete::{CompleteRows, SomeRows};
 use crate::clock::{Clock, RankClock};
 use crate::parallel;
-use crate::reader::{Times, Trace};
+use crate::reader::{Part, Times, Trace};
 use crate::run_time::{RunTime, Span, Spans};
 
 /// Repetitions that are looked at together: what is needed of them stays in the processor's nearer caches.
@@ -38,12 +38,8 @@ impl Operation {
             for (index, values) in values.chunks_mut(TOGETHER).enumerate() {
                 let first = places.start + number * share + index * TOGETHER;
                 let rows = first..first + values.len();
-                let records = |member: usize, records: &mut Vec<u32>| match complete.some(rows.clone()) {
-                    SomeRows::Consecutive(rows) => self.rows.records_of(member, rows, records),
-                    SomeRows::Listed(some) => {
-                        records.extend(some.iter().map(|&row| self.records(row as usize).get(member)))
-                    }
-                };
+                let records =
+                    |member: usize, records: &mut Vec<u32>| self.records_of(member, complete, rows.clone(), records);
                 match run_time {
                     RunTime::Local => block.longest(&mut members, records, values),
                     _ => block.between_ranks(run_time, &mut members, records, values),
@@ -51,6 +47,30 @@ impl Operation {
             }
         });
         values
+    }
+
+    /// Ticks at the entries and at the exits of a member, of whose part this is, in some of the complete repetitions: in
+    /// those at these places.
+    pub fn ticks_of(
+        &self,
+        member: usize,
+        part: &Part,
+        complete: &CompleteRows,
+        places: Range<usize>,
+    ) -> (Vec<u64>, Vec<u64>) {
+        let mut records = Vec::with_capacity(places.len());
+        self.records_of(member, complete, places, &mut records);
+        let (mut enter, mut exit) = (Vec::with_capacity(records.len()), Vec::with_capacity(records.len()));
+        part.times().read(&records, &mut enter, &mut exit);
+        (enter, exit)
+    }
+
+    /// Appends the records of a member to a list.
+    fn records_of(&self, member: usize, complete: &CompleteRows, places: Range<usize>, records: &mut Vec<u32>) {
+        match complete.some(places) {
+            SomeRows::Consecutive(rows) => self.rows.records_of(member, rows, records),
+            SomeRows::Listed(some) => records.extend(some.iter().map(|&row| self.records(row as usize).get(member))),
+        }
     }
 }
 

@@ -47,34 +47,41 @@ pub(super) struct MemberTimes<'s> {
 
 impl MemberTimes<'_> {
     pub(super) fn enter_ns(&self, rows: &Rows<'_>) -> Vec<f64> {
-        rows.map(|records| self.clock.nanoseconds(self.times(records).0))
+        self.column(rows, |enter, _| self.clock.nanoseconds(enter))
     }
 
     pub(super) fn exit_ns(&self, rows: &Rows<'_>) -> Vec<f64> {
-        rows.map(|records| self.clock.nanoseconds(self.times(records).1))
+        self.column(rows, |_, exit| self.clock.nanoseconds(exit))
     }
 
     pub(super) fn duration_ns(&self, rows: &Rows<'_>) -> Vec<f64> {
-        rows.map(|records| {
-            let (enter, exit) = self.times(records);
-            self.clock.duration_ns(enter, exit)
-        })
+        self.column(rows, |enter, exit| self.clock.duration_ns(enter, exit))
     }
 
     /// The three of them, of these repetitions.
     pub(super) fn times_of(&self, rows: &Rows<'_>, repetitions: Range<usize>) -> [Vec<f64>; 3] {
-        let mut columns = [(); 3].map(|()| Vec::with_capacity(repetitions.len()));
-        for index in repetitions {
-            let (enter, exit) = self.times(rows.records(index));
-            columns[0].push(self.clock.nanoseconds(enter));
-            columns[1].push(self.clock.nanoseconds(exit));
-            columns[2].push(self.clock.duration_ns(enter, exit));
-        }
-        columns
+        let (enter, exit) = self.ticks(rows, repetitions);
+        let in_ns = |ticks: &[u64]| ticks.iter().map(|&tick| self.clock.nanoseconds(tick)).collect();
+        let duration = enter.iter().zip(&exit).map(|(&enter, &exit)| self.clock.duration_ns(enter, exit));
+        [in_ns(&enter), in_ns(&exit), duration.collect()]
     }
 
-    fn times(&self, records: Row) -> (u64, u64) {
-        self.part.times_of(records.get(self.index) as usize)
+    /// A value for each repetition, out of the ticks at the entry and at the exit.
+    fn column(&self, rows: &Rows<'_>, value: impl Fn(u64, u64) -> f64 + Sync) -> Vec<f64> {
+        let mut values = vec![0.0; rows.complete.len()];
+        let share = |(number, values): (usize, &mut [f64])| {
+            let first = number * ROWS_AT_ONCE;
+            let (enter, exit) = self.ticks(rows, first..first + values.len());
+            for ((found, enter), exit) in values.iter_mut().zip(enter).zip(exit) {
+                *found = value(enter, exit);
+            }
+        };
+        values.par_chunks_mut(ROWS_AT_ONCE).enumerate().for_each(share);
+        values
+    }
+
+    fn ticks(&self, rows: &Rows<'_>, repetitions: Range<usize>) -> (Vec<u64>, Vec<u64>) {
+        rows.operation.ticks_of(self.index, self.part, &rows.complete, repetitions)
     }
 }
 
