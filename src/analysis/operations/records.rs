@@ -1,5 +1,5 @@
-//! The records of a rank on one communicator, in the order of their positions: 2 bytes a call at most, but where threads
-//! took turns.
+//! The records of a rank on one communicator, in the order of their positions: 2 bytes a call at most. Only where they
+//! are more than 1000 records apart, or where threads took turns, they take 4 to 7.
 
 use std::borrow::Cow;
 use std::collections::HashMap;

@@ -213,8 +213,9 @@ mod tests {
     /// The records of an operation's repetitions, and of each whether all ranks returned from it.
     type Repetitions = Vec<(Vec<u32>, bool)>;
 
-    /// A program that all ranks run: calls on the world, on halves of it and, seldom, on a copy of it, in any turns. Between them
-    /// each rank makes calls on its own, so often in a thousand. With the repetitions by communicator and bytes.
+    /// A program that all ranks run: calls on the world, on halves of it and, seldom, on a copy of it, in any turns.
+    /// Between them each rank makes calls on its own communicator, so often in a thousand. With the repetitions by
+    /// communicator and bytes.
     fn program(own_in_thousand: u32) -> (Vec<SyntheticRank>, BTreeMap<(u64, u64), Repetitions>) {
         let mut expected: BTreeMap<(u64, u64), Repetitions> = BTreeMap::new();
         let mut ranks = Vec::new();
