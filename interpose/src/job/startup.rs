@@ -121,7 +121,7 @@ pub fn begin(prepared: Prepared, who: &Identity, world: OnceLock<World>) -> Opti
         return None;
     };
     live.set_run(run.settings.run);
-    say_other_folder(&run.settings, live.folder(), who.speaks);
+    say_other_folder(&run.settings, live.folder());
     if who.speaks && live.rank().capacity < run.settings.capacity {
         log::line(&format!(
             "each rank keeps at most {} records instead of {}: the address space is limited (ulimit -v)",
@@ -177,20 +177,22 @@ fn columns(counters: usize) -> Vec<ColumnEntry> {
     common.chain(before_all).chain(requests).chain(inner).collect()
 }
 
-/// Says so where the live records do not lie where they should: of all ranks, the one that `speaks`; where a kill would
-/// lose them, any that meets it.
-fn say_other_folder(settings: &Settings, folder: Option<&Path>, speaks: bool) {
+/// Says so where the live records do not lie where they should: of the ranks of a node, the first that meets it.
+fn say_other_folder(settings: &Settings, folder: Option<&Path>) {
     match (folder, &settings.segment_folder) {
         (None, _) => log::warn_on_node(
             "room",
             "no folder takes the trace buffer: it is in private memory, and a kill loses it \
              (MPITRACE_SEGMENT_DIR names a folder)",
         ),
-        (Some(folder), Some(asked)) if folder != asked && speaks => log::line(&format!(
-            "MPITRACE_SEGMENT_DIR={} cannot hold the trace buffer: it is in {}",
-            asked.display(),
-            folder.display()
-        )),
+        (Some(folder), Some(asked)) if folder != asked => log::warn_on_node(
+            "folder",
+            &format!(
+                "MPITRACE_SEGMENT_DIR={} cannot hold the trace buffer: it is in {}",
+                asked.display(),
+                folder.display()
+            ),
+        ),
         _ => {}
     }
 }

@@ -7,11 +7,8 @@ use mpitrace_format::layout::chunk_flags;
 
 use crate::job::log;
 use crate::record::chunk::range_of;
-use crate::record::layout::{CHUNKS, ENTRY_SIZES};
+use crate::record::layout::{CHUNKS, ENTRY_SIZES, chunks_at_once};
 use crate::record::trace_buffer::{IN_PRIVATE_MEMORY, State, TraceBuffer};
-
-/// Memory is taken for so many records at once (384 KiB: some 0.2 ms, as 12 ms were measured for 20 MiB).
-const MEMORY_STEP: u64 = 16384;
 
 /// That columns of a chunk are in use, which not every record uses.
 pub struct Extended {
@@ -25,7 +22,7 @@ impl TraceBuffer {
     pub(super) fn give_chunks_memory(&self, state: &mut State) -> bool {
         let header = &self.layout.header;
         let first = state.given;
-        let end = (first + MEMORY_STEP.div_ceil(header.chunk_records)).min(self.layout.chunks);
+        let end = (first + chunks_at_once(header)).min(self.layout.chunks);
         if !self.reserve(state, CHUNKS, end * ENTRY_SIZES[CHUNKS] as u64) {
             return false;
         }

@@ -196,13 +196,13 @@ impl NodeFile {
     }
 }
 
-/// Whether the folder that MPI libraries make their shared memory in has enough room left for them: some of them touch
-/// it without having taken memory for it, and SIGBUS ends the program where there is none.
+/// Whether the folder of a file has room for so many bytes. The folder that MPI libraries make their shared memory in
+/// keeps enough room for them: some of them touch it without having taken memory for it, and SIGBUS ends the program
+/// where there is none.
 fn leaves_room(path: &Path, file: &File, length: u64) -> bool {
-    if path.parent() != Some(Path::new("/dev/shm")) {
-        return true;
-    }
-    system::room(file).is_none_or(|(size, free)| free >= length + (size / 8).max(LEFT_TO_OTHERS))
+    let shared = path.parent() == Some(Path::new("/dev/shm"));
+    system::room(file)
+        .is_none_or(|(size, free)| free >= length + if shared { (size / 8).max(LEFT_TO_OTHERS) } else { 0 })
 }
 
 /// Bytes of the folder that stay free for others; an eighth of it if that is more.
@@ -212,13 +212,16 @@ fn identity(file: &File) -> Option<(u64, u64)> {
     file.metadata().ok().map(|known| (known.dev(), known.ino()))
 }
 
-/// Makes and maps a file, with memory for its first page.
-pub fn map_file(path: &Path, length: u64) -> Option<(Mapping, NodeFile)> {
+/// Makes and maps a file, with memory for its first page, where its folder has room for `least` bytes.
+pub fn map_file(path: &Path, length: u64, least: u64) -> Option<(Mapping, NodeFile)> {
     let mut options = OpenOptions::new();
     options.read(true).write(true).create_new(true).mode(0o600).custom_flags(libc::O_NOFOLLOW);
     let file = system::out_of_the_way(options.open(path).ok()?);
-    let mapping =
-        if leaves_room(path, &file, PAGE) && allocate(&file, 0, PAGE) { Mapping::of_file(&file, length) } else { None };
+    let mapping = if leaves_room(path, &file, least) && allocate(&file, 0, PAGE) {
+        Mapping::of_file(&file, length)
+    } else {
+        None
+    };
     match mapping.zip(identity(&file)) {
         Some((mapping, identity)) => {
             // Marks it as being of a living process; the kernel takes the mark off when the process ends.

@@ -110,7 +110,7 @@ impl TraceBuffer {
     }
 
     fn of_layout(folders: &[PathBuf], name: &str, layout: Layout) -> Option<TraceBuffer> {
-        let in_folder = folders.iter().find_map(|folder| map_file(&folder.join(name), layout.length));
+        let in_folder = folders.iter().find_map(|folder| map_file(&folder.join(name), layout.length, layout.least));
         let (memory, file) = match in_folder {
             Some((memory, file)) => (memory, Some(file)),
             None => (Mapping::private(layout.length)?, None),
