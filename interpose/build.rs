@@ -1,6 +1,7 @@
-//! Gives the preloaded library its SONAME: what a process has loaded can be told by it, whatever the file is called.
+//! Gives the preloaded library a SONAME that no other library has. Extrae's and IBM's tracers are called
+//! `libmpitrace.so`, and the loader takes a library with the SONAME that a program needs for the one that it needs.
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
-    println!("cargo::rustc-cdylib-link-arg=-Wl,-soname,libmpitrace.so");
+    println!("cargo::rustc-cdylib-link-arg=-Wl,-soname,libmpitrace-preload.so");
 }

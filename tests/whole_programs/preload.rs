@@ -24,6 +24,7 @@ pub const TESTS: &[Test] = &[
     Test::new("with_its_files_closed_keeps_out_of_the_program_s", closed_files),
     Test::new("from_two_places_records_once_and_says_so", second_copy),
     Test::new("beside_another_library_of_its_name_says_so", namesake),
+    Test::new("into_a_program_that_needs_a_library_of_its_name_leaves_it_that", linked_namesake),
     Test::new("needs_no_newer_c_library_than_is_stated", c_library).on(On::Any).needs("objdump"),
 ];
 
@@ -235,6 +236,22 @@ fn namesake(case: &Case) {
     let named = format!("{} is another tool's library of the same name", other.display());
     assert_eq!(both.lines_with(&named).len(), 1, "{}", both.stderr);
     assert!(both.trace.info().complete);
+}
+
+/// The loader looks for what a program needs by name: among the names and SONAMEs of what is loaded, preloaded libraries
+/// first.
+fn linked_namesake(case: &Case) {
+    let other = case.folder.join("libmpitrace.so");
+    fs::copy(build::shared_library(case.mpi, "other_tool.c"), &other).expect("another tool's library");
+    let program = build::linked_with(case.mpi, "linked_namesake.c", &other);
+    let launch = || case.launch(2, program.to_str().expect("a plain path"));
+    let plain = launch().run();
+    assert_eq!((plain.code, plain.stdout.as_str()), (0, "rank 0: sum 5\nrank 1: sum 5\n"), "{}", plain.stderr);
+    let both = launch().trace().run();
+    both.same_as(&plain);
+    let named = format!("{} is another tool's library of the same name", other.display());
+    assert_eq!(both.lines_with(&named).len(), 1, "{}", both.stderr);
+    both.trace.info().assert_is(&[want("MPI_Allreduce", WORLD, 2).of(4, "MPI_INT").by("MPI_SUM").times(5)]);
 }
 
 /// Versions of glibc, by the symbols that a file takes from it.

@@ -61,6 +61,15 @@ pub fn shared_library(mpi: &Mpi, name: &str) -> PathBuf {
     compile(mpi, name, &mpi.c, &["-O1", "-Wall", "-shared", "-fPIC"])
 }
 
+/// The program, linked with a library that it finds in the library's folder.
+pub fn linked_with(mpi: &Mpi, name: &str, library: &Path) -> PathBuf {
+    let folder = library.parent().unwrap_or(Path::new("/")).display();
+    let file = library.file_name().unwrap_or_default().to_string_lossy();
+    let [search, link] = [format!("-L{folder}"), format!("-l:{file}")];
+    let found = format!("-Wl,--no-as-needed,-rpath,{folder}");
+    compile(mpi, name, &mpi.c, &["-O1", "-Wall", &found, &search, &link])
+}
+
 fn compile(mpi: &Mpi, name: &str, compiler: &Compiler, options: &[&str]) -> PathBuf {
     let source = source(name);
     let mut hasher = DefaultHasher::new();
