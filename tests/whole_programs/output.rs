@@ -1,6 +1,6 @@
 //! Where the trace goes.
 
-use crate::support::{Case, Test, Trace, litter};
+use crate::support::{Case, On, Test, Trace, litter};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -11,6 +11,8 @@ pub const TESTS: &[Test] = &[
     Test::new("is_in_the_working_directory_by_default", default_name),
     Test::new("that_cannot_be_written_harms_nobody", unwritable),
     Test::new("has_the_rights_that_the_umask_leaves", rights),
+    // In the child MPI_Finalize of the other libraries fails.
+    Test::new("is_not_written_by_a_child_that_was_forked_off", forked).on(On::Only(&["mpich5", "mpich5-abi"])),
 ];
 
 /// The traces in the folder of the test.
@@ -19,6 +21,16 @@ fn traces(folder: &Path) -> Vec<PathBuf> {
     let mut traces: Vec<_> = entries.filter(|path| path.extension().is_some_and(|e| e == "mpitrace")).collect();
     traces.sort();
     traces
+}
+
+fn forked(case: &Case) {
+    let traced = case.launch(2, "forked_exit.c").trace().run();
+    traced.same_as(&case.launch(2, "forked_exit.c").run());
+    assert!(traced.stdout.contains("rank 1: status of the child 0\n"), "{}", traced.stdout);
+    assert_eq!(traces(&case.folder), Vec::<PathBuf>::new(), "{}", traced.stderr);
+    // The live records outlive the child.
+    let trace = case.recover_soon();
+    assert_eq!((trace.info().records, trace.info().missing), (80, vec![]), "{}", traced.stderr);
 }
 
 fn never_overwritten(case: &Case) {

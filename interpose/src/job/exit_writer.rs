@@ -17,7 +17,7 @@ use mpitrace_format::{file, running_totals};
 use crate::boundary::system;
 use crate::counters::per_call;
 use crate::job::output::{self, Written};
-use crate::job::run::{RUN, Run};
+use crate::job::run::{self, Run};
 use crate::job::{first_on_node, frequency, launcher, log, output_name, stuck, world};
 use crate::record::{mode, thread, ticks};
 
@@ -51,14 +51,14 @@ pub fn write_at_exit() {
 }
 
 fn write() -> Option<()> {
-    let run = RUN.get()?;
-    // Who ends in the middle of MPI leaves its records for `mpitrace recover`; so does a child that was forked off.
+    let run = run::own()?;
+    // A process that ends in the middle of MPI leaves its records for `mpitrace recover`.
     let in_mpi = world::any_session() || world::is_in(run);
-    if in_mpi || run.process != std::process::id() || run.ended.swap(true, Ordering::AcqRel) {
+    if in_mpi || run.ended.swap(true, Ordering::AcqRel) {
         return None;
     }
     mode::stop();
-    stuck::stop(run);
+    stuck::stop();
     let content = output::all_of(run)?;
     // No rank can be asked for rank 0's number: the launcher's stands for it.
     let process = if run.world_size > 1 { launcher::process() } else { run.process };

@@ -12,7 +12,7 @@ use crate::clocks;
 use crate::identity::communicators;
 use crate::job::agreement::Agreement;
 use crate::job::launcher::Job;
-use crate::job::run::{RUN, Run, World};
+use crate::job::run::{self, RUN, Run, World};
 use crate::job::starting::Starting;
 use crate::job::startup::{self, Identity, Prepared};
 use crate::job::traced_ranks::{Answer, Found, TracedRanks};
@@ -172,7 +172,7 @@ fn join(run: &Run, world: World, job: [u8; 16]) {
 
 /// `MPI_Finalize`: writes the trace, and always reaches the library's own.
 pub fn finalize(forward: impl FnOnce() -> c_int) -> c_int {
-    if let Some(run) = RUN.get()
+    if let Some(run) = run::own()
         && let Some(world) = run.world.get()
         && !world.finalized.swap(true, Ordering::AcqRel)
     {
@@ -203,7 +203,7 @@ fn finish(run: &Run, world: &World) {
     }
     mode::stop();
     clocks::finish();
-    stuck::stop(run);
+    stuck::stop();
     exit_writer::mark(run, state::FINALIZED);
     run.ended.store(true, Ordering::Release);
     output::write(run, world);
@@ -215,7 +215,7 @@ fn finish(run: &Run, world: &World) {
 /// `MPI_Abort`: the records lie safe already; the other ranks may be dead before they know.
 pub fn abort(forward: impl FnOnce() -> c_int) -> c_int {
     if mode::is_on()
-        && let Some(run) = RUN.get()
+        && let Some(run) = run::own()
         && let Some(live) = run.live.get()
     {
         exit_writer::mark(run, state::ABORTED);

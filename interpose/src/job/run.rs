@@ -12,6 +12,11 @@ use crate::record::trace_buffer::TraceBuffer;
 /// The run of this process; empty until MPI is initialised, in whichever way.
 pub static RUN: OnceLock<Run> = OnceLock::new();
 
+/// The run of this process. `None` also in a child that it has forked off, which has no part in it.
+pub fn own() -> Option<&'static Run> {
+    RUN.get().filter(|run| run.process == std::process::id())
+}
+
 /// What lasts as long as the tracing.
 pub struct Run {
     pub settings: Settings,

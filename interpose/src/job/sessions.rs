@@ -13,7 +13,7 @@ use mpitrace_format::layout::state;
 use crate::boundary::mpi::Group;
 use crate::boundary::{abi, symbol};
 use crate::job::launcher::Job;
-use crate::job::run::RUN;
+use crate::job::run::{self, RUN};
 use crate::job::startup::{self, Identity};
 use crate::job::world::{self, Session};
 use crate::job::{exit_writer, log, stuck};
@@ -54,7 +54,7 @@ fn opened(handle: usize) -> Option<()> {
         mode::start();
         stuck::start(run);
     } else {
-        let run = RUN.get()?;
+        let run = run::own()?;
         exit_writer::mark(run, if world::is_in(run) { state::RUNNING } else { state::SESSION });
     }
     exit_writer::write_at_exit();
@@ -69,7 +69,7 @@ pub fn finalize(forward: impl FnOnce() -> c_int, session: usize) -> c_int {
         let index = sessions.iter().position(|session| session.handle == handle)?;
         // Its group is given back with it.
         drop(sessions.swap_remove(index));
-        let run = RUN.get()?;
+        let run = run::own()?;
         if sessions.is_empty() && !world::is_in(run) {
             exit_writer::mark(run, state::FINALIZED);
         }

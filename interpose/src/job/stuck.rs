@@ -53,14 +53,12 @@ pub fn start(run: &'static Run) {
     }
 }
 
-/// Ends the thread: no call waits for other ranks any more.
-pub fn stop(run: &Run) {
+/// Ends the thread: no call waits for other ranks any more. Not to be called in a child that was forked off, which has no
+/// such thread.
+pub fn stop() {
     STOPPED.store(true, Ordering::Release);
     let helper = HELPER.lock().unwrap_or_else(PoisonError::into_inner).take();
-    // A child that was forked off has no such thread.
-    if let Some(helper) = helper
-        && run.process == std::process::id()
-    {
+    if let Some(helper) = helper {
         helper.thread().unpark();
         let _ = helper.join();
     }
