@@ -10,6 +10,7 @@ const PERSISTENT: On = On::Only(&["mpich4", "mpich5", "mpich5-abi", "ompi5", "im
 pub const TESTS: &[Test] = &[
     Test::new("that_call_at_the_same_time_are_recorded_apart", at_the_same_time),
     Test::new("a_thousand_of_them_lose_no_call", a_thousand),
+    Test::new("with_16_kib_of_stack_make_calls_of_each_kind", small_stacks).first_on(&["ompi4", "mpich5"]),
     Test::new("that_complete_requests_at_the_same_time_are_recorded_apart", requests),
     Test::new("do_not_take_a_request_for_the_one_that_another_completes", request_completed),
     Test::new("do_not_take_a_message_for_the_one_that_another_completes", message_completed),
@@ -25,6 +26,24 @@ fn a_thousand(case: &Case) {
     traced.same_as(&plain);
     let info = traced.trace.info();
     assert_eq!((info.records, info.dropped, info.complete), (2000, 0, true), "{}", traced.stderr);
+}
+
+/// The least that a thread may have. MPI_Comm_dup of MPICH 4 takes 133 KiB by itself.
+fn small_stacks(case: &Case) {
+    let kinds = if case.mpi.name == "mpich4" { "calls" } else { "communicators" };
+    let launch = || case.launch(2, "small_stacks.c").arg("16384").arg(kinds);
+    let plain = launch().run();
+    if plain.code != 0 {
+        return println!("exit code {} without the tracer", plain.code);
+    }
+    let traced = launch().trace().run();
+    traced.same_as(&plain);
+    assert!(traced.trace.info().complete);
+    // Full chunks are packed and written out, and counters are opened.
+    let spilling = launch().trace().set("MPITRACE_FULL", "spill").set("MPITRACE_CAPACITY", "1024");
+    let spilling = spilling.set("MPITRACE_EVENTS", "messages,p2p-time,task-clock").set("MPITRACE_CALLSITE", "1").run();
+    spilling.same_as(&plain);
+    assert!(spilling.trace.info().complete);
 }
 
 fn at_the_same_time(case: &Case) {

@@ -188,7 +188,7 @@ mod tests {
 
     #[test]
     fn a_stub_passes_all_arguments_on_and_its_thread_is_seen_in_the_handler() {
-        let thread = thread::current_or_new();
+        let thread = thread::current_or_new().unwrap();
         let place = stub_of(weighed as *const () as usize).unwrap();
         assert_eq!(stub_of(weighed as *const () as usize), Some(place), "one for each function");
         // SAFETY: the stub leads to a function of this type.

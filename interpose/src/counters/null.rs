@@ -120,7 +120,7 @@ fn a_name_becomes_a_column_and_each_call_a_value() {
     assert_eq!((started, entered), ((false, true), vec![("null".to_owned(), 1)]));
 
     let mut sources = list::Sources::open();
-    let at = At { thread: crate::record::thread::current_or_new(), communicator: 0 };
+    let at = At { thread: crate::record::thread::current_or_new().unwrap(), communicator: 0 };
     for _ in 0..2 {
         sources.before(at);
         sources.after(at);

@@ -173,7 +173,7 @@ impl Registry {
     pub fn operation(&mut self, known: &Communicator, call: &Call, size: (u64, u32)) -> Option<u32> {
         let function = call.key.function;
         if known.is_folded() {
-            let thread = thread::current_or_new().index();
+            let thread = thread::current()?.index();
             if let Some(&number) = self.bounds.folded_operations.get(&(function, thread)) {
                 return Some(number);
             }

@@ -146,12 +146,17 @@ unsafe impl Sync for Nowhere {}
 static NOWHERE: Nowhere = Nowhere(Kept::NONE);
 
 impl Cache {
-    /// An empty cache.
-    pub const fn new() -> Cache {
-        Cache {
-            last: &raw const NOWHERE.0,
-            entries: [Kept::NONE; ENTRIES],
-            communicators: [(0, 0, None); COMMUNICATORS],
+    /// Makes an empty cache at `place`, entry by entry: some threads have less stack than it is large.
+    ///
+    /// # Safety
+    /// `place` may be written to, and is aligned.
+    pub unsafe fn fill(place: *mut Cache) {
+        // SAFETY: the caller's promise; each write is within the cache.
+        unsafe {
+            (&raw mut (*place).last).write(&raw const NOWHERE.0);
+            (&raw mut (*place).communicators).write([(0, 0, None); COMMUNICATORS]);
+            let entries = (&raw mut (*place).entries).cast::<Kept>();
+            (0..ENTRIES).for_each(|entry| entries.add(entry).write(Kept::NONE));
         }
     }
 
@@ -251,7 +256,12 @@ mod tests {
 
     #[test]
     fn what_came_next_before_is_found_again() {
-        let cache = &mut Box::new(Cache::new());
+        let mut cache = Box::new_uninit();
+        // SAFETY: filled before it is used.
+        let cache: &mut Cache = &mut unsafe {
+            Cache::fill(cache.as_mut_ptr());
+            cache.assume_init()
+        };
         assert!(cache.find_again(&key(0)).is_none() && cache.find(&key(0)).is_none());
         (0..4).for_each(|number| cache.keep(&key(number), found(number as u32), true));
         // Once to learn the order, and once more for what comes behind the last.

@@ -65,7 +65,7 @@ impl Activity {
         if thread::is_passing(here) {
             return None;
         }
-        let thread = thread::current_or_new();
+        let thread = thread::current_or_new()?;
         let mut word = self.word.load(Ordering::Relaxed);
         if word == 0 {
             let name = thread::catch_panic(|| Some(registry::lock()?.string(self.name)));

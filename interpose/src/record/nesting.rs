@@ -18,7 +18,7 @@ fn guarded_and_counted<R>(call: impl FnOnce() -> R) -> R {
     if is_nested(frame()) || !mode::is_on() {
         return call();
     }
-    let _counted = p2p_time::Counted::on(current().unwrap_or_else(create));
+    let _counted = current().or_else(create).map(p2p_time::Counted::on);
     guarded_unseen(call)
 }
 
@@ -32,7 +32,10 @@ pub fn guarded_unseen<R>(call: impl FnOnce() -> R) -> R {
     let thread = match current() {
         Some(thread) => thread,
         None if !mode::is_on() => return call(),
-        None => create(),
+        None => match create() {
+            Some(thread) => thread,
+            None => return call(),
+        },
     };
     let _guard = Guard::hold(thread, here);
     call()

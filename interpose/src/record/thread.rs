@@ -1,5 +1,6 @@
 //! What a thread keeps: where its next record goes, and whether it is inside an MPI call already.
 
+use std::alloc::Layout;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 
@@ -84,25 +85,48 @@ pub mod attention {
 /// Where the place of a thread's entry lies in its state, bytes: for code that is no Rust.
 pub const PLACE_OF_ENTRY: usize = std::mem::offset_of!(Thread, entry);
 
+/// Writes each field of a [`Thread`] but the cache; one that is missing is an error.
+macro_rules! fill {
+    ($place:ident, $($field:ident: $value:expr,)*) => {
+        $((&raw mut (*$place).$field).write($value);)*
+        let _ = |Thread { cache: _, $($field: _,)* }: &Thread| {};
+    };
+}
+
 impl Thread {
-    pub(super) fn new(buffer: Option<&'static TraceBuffer>, entry: Entry<ThreadEntry>, index: u32) -> Thread {
-        Thread {
-            guard: 0,
-            next: 0,
-            end: 0,
-            columns: Columns::NONE,
-            watch: Watch::none(),
-            chunk: None,
-            extended: 0,
-            attention: ATTENTION.load(Ordering::Relaxed),
-            reader: None,
-            other_mpi: 0,
-            sums: Sums::ZERO,
-            buffer,
-            found_anew: None,
-            cache: Cache::new(),
-            entry,
-            index,
+    /// A new state, made in its place: some threads have less stack than it is large. `None`: there is no memory for it.
+    pub(super) fn new(
+        buffer: Option<&'static TraceBuffer>,
+        entry: Entry<ThreadEntry>,
+        index: u32,
+    ) -> Option<Box<Thread>> {
+        // SAFETY: the type has a size.
+        let place: *mut Thread = unsafe { std::alloc::alloc(Layout::new::<Thread>()) }.cast();
+        if place.is_null() {
+            return None;
+        }
+        // SAFETY: the memory has the layout of a `Thread`, and is the box's when all of it is written.
+        unsafe {
+            Cache::fill(&raw mut (*place).cache);
+            fill!(
+                place,
+                guard: 0,
+                next: 0,
+                end: 0,
+                columns: Columns::NONE,
+                watch: Watch::none(),
+                chunk: None,
+                extended: 0,
+                attention: ATTENTION.load(Ordering::Relaxed),
+                reader: None,
+                other_mpi: 0,
+                sums: Sums::ZERO,
+                buffer: buffer,
+                found_anew: None,
+                entry: entry,
+                index: index,
+            );
+            Some(Box::from_raw(place))
         }
     }
 
@@ -399,20 +423,20 @@ pub fn current() -> Option<ThreadRef> {
     NonNull::new(tls::get().cast()).map(ThreadRef)
 }
 
-/// This thread's state, made where there is none yet.
-pub fn current_or_new() -> ThreadRef {
-    current().unwrap_or_else(create)
+/// This thread's state, made where there is none yet. `None`: there is no memory for it.
+pub fn current_or_new() -> Option<ThreadRef> {
+    current().or_else(create)
 }
 
-/// Makes this thread's state.
+/// Makes this thread's state. `None`: there is no memory for it.
 #[cold]
 #[inline(never)]
-pub fn create() -> ThreadRef {
-    let thread = NonNull::from(Box::leak(errno::kept(threads::adopt)));
+pub fn create() -> Option<ThreadRef> {
+    let thread = NonNull::from(Box::leak(errno::kept(threads::adopt)?));
     tls::set(thread.as_ptr().cast(), ended);
     let thread = ThreadRef(thread);
     thread.begin_to_watch();
-    thread
+    Some(thread)
 }
 
 /// Gives the state of this thread, which ends, to the next one.

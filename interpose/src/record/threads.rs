@@ -25,22 +25,25 @@ unsafe impl Send for Idle {}
 /// Gives threads a trace buffer to draw their chunks from, this one the first: not within its first call.
 pub fn start(buffer: &'static TraceBuffer) {
     threads().buffer = Some(buffer);
-    thread::current_or_new().draw();
+    if let Some(thread) = thread::current_or_new() {
+        thread.draw();
+    }
 }
 
-/// The state for a thread that makes its first call: that of one that has ended, else a new one.
-pub(super) fn adopt() -> Box<Thread> {
+/// The state for a thread that makes its first call: that of one that has ended, else a new one. `None`: there is no memory
+/// for it.
+pub(super) fn adopt() -> Option<Box<Thread>> {
     let tid = system::thread();
     let mut threads = threads();
     if let Some(Idle(idle)) = threads.idle.pop() {
         idle.entry().set_tid(tid);
-        return idle;
+        return Some(idle);
     }
     let buffer = threads.buffer;
     let added = buffer.and_then(|buffer| buffer.add_thread(ThreadEntry { tid, ..ThreadEntry::default() }));
     // More threads at once than the table holds: their calls are counted, not kept.
     let (index, entry) = added.unwrap_or_else(|| (0, Entry::unlisted(ThreadEntry::default())));
-    Box::new(Thread::new(buffer.filter(|_| added.is_some()), entry, index))
+    Thread::new(buffer.filter(|_| added.is_some()), entry, index)
 }
 
 /// Takes the state of a thread that has ended.

@@ -75,7 +75,8 @@ pub fn prepare(
     let result = thread::guarded(forward);
     if result == 0 && (ours || !arrays.is_empty()) {
         let operation = ours.then(|| {
-            thread::catch_panic(|| operations::prepare(abi::get().handle(comm), || message(thread::current_or_new())))
+            let thread = thread::current_or_new()?;
+            thread::catch_panic(|| operations::prepare(abi::get().handle(comm), || message(thread)))
         });
         let handle = abi::get().read(request);
         let prepared = Prepared { operation: operation.flatten(), starts: 0, _arrays: arrays };

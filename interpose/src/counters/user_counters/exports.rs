@@ -58,7 +58,7 @@ fn state(slot: usize) -> Option<ThreadRef> {
     let thread = match thread::current() {
         Some(thread) => thread,
         None if !mode::is_on() => return None,
-        None => thread::create(),
+        None => thread::create()?,
     };
     thread.attend(attention::INNER);
     Some(thread)

@@ -50,7 +50,8 @@ where
     };
     let unrecorded = |result, _| {
         if let Some(made) = finish(result)
-            && let key = message(thread::current_or_new()).key
+            && let Some(thread) = thread::current()
+            && let key = message(thread).key
             && key.communicator == NEW
         {
             operations::begin_on_new(&key, made);

@@ -44,7 +44,7 @@ fn begin<F: FnOnce() -> c_int, R>(
     if mode == mode::OFF {
         return unrecorded(forward(), None);
     }
-    let thread = thread::current_or_new();
+    let Some(thread) = thread::current_or_new() else { return unrecorded(forward(), None) };
     if here < thread.guard() {
         return unrecorded(forward(), None);
     }

@@ -55,7 +55,7 @@ pub fn prepared(found: &Found, position: u64) -> Option<Begun> {
     if mode == mode::OFF {
         return None;
     }
-    let thread = thread::current_or_new();
+    let thread = thread::current_or_new()?;
     let repetition = found.operation.count_start();
     let room = if mode == mode::PAUSED { None } else { thread.make_room() };
     let Some(flags) = room else {

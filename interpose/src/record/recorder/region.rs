@@ -19,7 +19,7 @@ pub fn begin_region(found: &Found, repetition: u64) -> Option<Region> {
     if mode == mode::OFF {
         return None;
     }
-    let thread = thread::current_or_new();
+    let thread = thread::current_or_new()?;
     let room = if mode == mode::PAUSED { None } else { thread.make_room() };
     let Some(flags) = room else {
         let entry = thread.entry();
@@ -74,7 +74,9 @@ impl Region {
         }
         let kept = self.kept.filter(|kept| kept.chunk.is_current());
         let is_kept = kept.is_some_and(|Kept { place, record, reading, number, chunk }| {
-            per_call::end_region(thread::current_or_new(), reading, number, record, &place);
+            if let Some(thread) = thread::current() {
+                per_call::end_region(thread, reading, number, record, &place);
+            }
             let mut long_call = None;
             let current = chunk.while_current(|| long_call = place.set_exit(place.enter(), exit));
             chunk.keep(long_call);
