@@ -14,8 +14,12 @@ pub const ANSWER: &str = "-answer";
 pub const LEADER: &str = "-leader";
 /// How the name of the page ends that the ranks of a clock domain share.
 pub const CLOCK: &str = ".clock";
+/// How the name of the file ends whose memory the ranks of a run share that are all on one node.
+pub const MEETING: &str = ".meeting";
+/// How the name of the link ends by which a rank states that it cannot open that file.
+pub const REFUSED: &str = "-refused";
 /// All names of what is left only by a job that is killed in MPI_Init.
-pub const LEFT: [&str; 5] = [PRESENT, HERE, ANSWER, LEADER, CLOCK];
+pub const LEFT: [&str; 7] = [PRESENT, HERE, ANSWER, LEADER, CLOCK, MEETING, REFUSED];
 
 /// How the names of those of the user `uid` begin.
 pub fn prefix(uid: u32) -> String {

@@ -35,6 +35,13 @@ pub fn nanoseconds(clock: libc::clockid_t) -> u64 {
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
+/// Whether there is a process with this number.
+pub fn exists(process: u32) -> bool {
+    // SAFETY: takes numbers; without a signal only the process is looked for.
+    let found = unsafe { libc::kill(process as libc::pid_t, 0) } == 0;
+    found || io::Error::last_os_error().raw_os_error() == Some(libc::EPERM)
+}
+
 /// Makes an empty file that no other user may open. An error where the name is taken, also by a link.
 pub fn create_private(path: &Path) -> io::Result<File> {
     OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)

@@ -24,9 +24,11 @@ const ROUNDS: u64 = 100;
 /// Where they take long, since ranks share processors, fewer are enough: the ranks behind this pair are waiting.
 const ROUNDS_AT_LEAST: u64 = 10;
 const ENOUGH: Duration = Duration::from_millis(5);
-/// So long at most a rank waits for the other of its pair: the test is abandoned then, and the ranks count as having
-/// clocks of their own. Both are there; with 256 ranks on two processors one exchange took more than 2 s.
-const PATIENCE: Duration = Duration::from_secs(20);
+/// So long at most a rank waits in MPI_Init for the other of its pair: the test is abandoned then, and the ranks count
+/// as having clocks of their own. Both are there; with 256 ranks on two processors one exchange took more than 2 s.
+pub const PATIENCE: Duration = Duration::from_secs(20);
+/// The same in MPI_Finalize, where the first test stays valid if this one is abandoned.
+pub const PATIENCE_AT_THE_END: Duration = Duration::from_secs(5);
 /// Between two looks whether a rank's turn has come. Ranks that spin there take the processor from the pair that is
 /// tested: with 64 ranks on two processors each exchange took as long as 60 ranks spin.
 const BETWEEN_LOOKS: Duration = Duration::from_micros(200);
@@ -35,15 +37,10 @@ const BETWEEN_LOOKS: Duration = Duration::from_micros(200);
 const SPINS: u64 = 5000;
 const SHORT: Duration = Duration::from_micros(20);
 
-/// How long a rank waits until all of this many ranks have done their tests.
-pub fn patience_for_all(ranks: u32) -> Duration {
-    PATIENCE * (ranks + 1)
-}
-
 /// Tests the clocks of this many ranks against that of rank 0 of them, on a zeroed line of a page that they share.
 /// Ranks that wait for their turn call `meanwhile` from time to time. `None`: a rank did not answer in time.
-pub fn test(line: &Line, number: u32, ranks: u32, meanwhile: &dyn Fn()) -> Option<Test> {
-    let (bound, step) = run(line, number, ranks, PATIENCE, meanwhile)?;
+pub fn test(line: &Line, number: u32, ranks: u32, patience: Duration, meanwhile: &dyn Fn()) -> Option<Test> {
+    let (bound, step) = run(line, number, ranks, patience, meanwhile)?;
     Some(Test { bound, step })
 }
 
@@ -53,8 +50,8 @@ fn run(line: &Line, rank: u32, size: u32, patience: Duration, meanwhile: &dyn Fn
     let turn = &line[0];
     if rank != 0 {
         let first = first_turn(rank);
-        // Before this pair there are so many at most that do not answer.
-        wait_for(turn, first + 1, patience * (rank + 1), Some(meanwhile))?;
+        // Where a pair before this one does not answer, the first rank gives it up after its own patience.
+        wait_for(turn, first + 1, 2 * patience, Some(meanwhile))?;
         return run_pair(line, false, first, patience);
     }
     let mut found = Some((0, 0));
@@ -142,15 +139,19 @@ impl Seen {
     }
 }
 
-/// Waits until the turn is this one or a later one: which. Spins; with something to do meanwhile, it sleeps between
-/// looks.
+/// Waits until the turn is this one or a later one: which. `None`: the turn has not changed for so long. Spins; with
+/// something to do meanwhile, it sleeps between looks.
 fn wait_for(turn: &AtomicU64, expected: u64, patience: Duration, meanwhile: Option<&dyn Fn()>) -> Option<u64> {
     let mut started = None;
+    let mut last = 0;
     let mut spins = 0u64;
     loop {
         let now = turn.load(Ordering::Acquire);
         if now >= expected {
             return Some(now);
+        }
+        if now != last {
+            (started, last) = (None, now);
         }
         spins += 1;
         if meanwhile.is_some() || spins >= SPINS || spins.is_multiple_of(1000) {

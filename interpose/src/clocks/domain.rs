@@ -5,8 +5,8 @@ use std::os::unix::fs::MetadataExt;
 
 use super::comparison::Test;
 use super::page::{DomainPage, When};
-use crate::boundary::mpi::Comm;
 use crate::identity::communicator::mix;
+use crate::job::collectives::Collectives;
 use crate::record::trace_buffer::TraceBuffer;
 
 /// What ranks have in common that may share a clock.
@@ -51,13 +51,13 @@ struct Shared {
 impl Domain {
     /// All ranks of the world come here, each with its key and the same token of the run. Takes one reduction over the
     /// world, after which all that share a page have registered there.
-    pub fn find(world: Comm, live: &TraceBuffer, rank: u32, key: Key, token: [u8; 16]) -> Option<Domain> {
+    pub fn find(world: Collectives, live: &TraceBuffer, rank: u32, key: Key, token: [u8; 16]) -> Option<Domain> {
         let token: [u64; 2] = bytemuck::cast(token);
         let number = mix(&[token[0], token[1], key.value])[0];
         let folder = live.folder().filter(|_| !key.alone);
         let page = folder.and_then(|folder| DomainPage::open(folder, number));
         let place = page.as_ref().map_or(0, DomainPage::register);
-        let all_came = world.sum(0);
+        let all_came = world.all(true);
         if let Some(page) = page.as_ref().filter(|_| place == 0) {
             page.remove_name();
         }

@@ -30,8 +30,9 @@ pub use parameters::Parameters;
 use crate::boundary::abi;
 use crate::boundary::mpi::Comm;
 use crate::identity::registry;
+use crate::job::collectives::Collectives;
 use crate::job::log;
-use crate::job::run::Run;
+use crate::job::run::{Run, World};
 use crate::record::entry::Entry;
 use crate::record::ticks;
 use crate::record::trace_buffer::TraceBuffer;
@@ -44,8 +45,8 @@ use schedule::Schedule;
 /// What this rank has to do with the clocks.
 struct Clocks {
     buffer: &'static TraceBuffer,
-    /// The tracer's own communicator of all ranks.
-    world: Comm,
+    /// All ranks.
+    world: Collectives,
     how: Synchronisation,
     domain: Domain,
     clock: LocalClock,
@@ -71,22 +72,32 @@ struct Scale {
 }
 
 /// Finds the clock domains and synchronises them, at the end of Init. All ranks of the world come here together, with
-/// what they have agreed on.
-pub fn start(run: &Run, buffer: &'static TraceBuffer, world: Comm, token: [u8; 16], agreed: &Parameters) -> Option<()> {
+/// what they have agreed on. Several domains need messages: from then on the ranks have a communicator.
+pub fn start(
+    run: &Run,
+    own: &World,
+    buffer: &'static TraceBuffer,
+    world: Collectives,
+    token: [u8; 16],
+    agreed: &Parameters,
+) -> Option<()> {
     let Parameters { how, resync_seconds, epoch, hz } = *agreed;
     let (group, text) = run.settings.test_clock.of_rank(run.rank);
     let domain = Domain::find(world, buffer, run.rank, Key::of(buffer, run.rank, group), token)?;
     let simulated = SimulatedClock::parse(text).filter(|_| group > 0);
     let clock = LocalClock { simulated: simulated.map(|clock| (clock, epoch, hz)) };
     let leads = domain.leader() == run.rank;
-    let leaders = if domain.has_all(run.world_size) {
-        leads.then(|| Leaders::alone(world, clock))
+    let one_domain = world.all(domain.has_all(run.world_size))?;
+    let (world, leaders) = if one_domain {
+        (world, None)
     } else {
+        let comm = own.comm.get().copied().or_else(|| Comm::world().duplicate())?;
+        let _ = own.comm.set(comm);
         let in_turn = how.method.goes_in_turn();
-        Leaders::find(world, run.rank, run.world_size, leads, in_turn, clock)?
+        let leaders = Leaders::find(comm, run.rank, run.world_size, leads, in_turn, clock)?;
+        (Collectives::Messages(comm), leaders)
     };
     let progress = || world.progress();
-    let one_domain = domain.has_all(run.world_size);
     let number = match (domain.page(), &leaders) {
         (_, None) if one_domain => 0,
         (Some(page), None) => page.wait_for_leader(peers::LONG, &progress)?,

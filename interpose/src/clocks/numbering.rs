@@ -113,11 +113,6 @@ impl Numbered {
         }
     }
 
-    /// One leader among no others.
-    pub fn alone() -> Numbered {
-        Numbered { count: 1, ..Numbered::default() }
-    }
-
     /// Tells the first leader the ranks of all. All leaders come here. False: a message did not come.
     pub fn gather(&mut self, leaders: &mut impl Ranks, rank: u32) -> bool {
         let mut subtree = vec![u64::from(rank)];

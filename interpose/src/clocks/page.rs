@@ -14,7 +14,7 @@ use mpitrace_platform::node_files;
 use super::comparison::{self, Test};
 use crate::boundary::pause::Pause;
 use crate::boundary::system;
-use crate::record::memory::{Line, SharedPage, allocate};
+use crate::record::memory::{Line, SharedPages, allocate};
 
 /// How long a rank waits for the one that makes the page to have given it memory.
 const PATIENCE_FOR_MEMORY: Duration = Duration::from_secs(20);
@@ -41,7 +41,7 @@ pub enum When {
 
 /// The page, and where its file lies until all ranks have opened it.
 pub struct DomainPage {
-    page: SharedPage,
+    page: SharedPages,
     path: PathBuf,
 }
 
@@ -59,7 +59,7 @@ impl DomainPage {
             }),
             Err(_) => options.open(&path).ok().filter(is_whole),
         };
-        SharedPage::of(&file?).map(|page| DomainPage { page, path })
+        SharedPages::of(&file?, PAGE).map(|page| DomainPage { page, path })
     }
 
     /// Removes the name of the file: all ranks that could open it have done so.
@@ -131,7 +131,12 @@ impl DomainPage {
     pub fn test(&self, when: When, number: u32, ranks: u32, fits: impl FnOnce(), meanwhile: &dyn Fn()) -> Option<Test> {
         let (exchanges, results) = line::TESTS[when as usize];
         let [arrived, outcome, failed, bound, ..] = self.page.line(results);
-        let found = comparison::test(self.page.line(exchanges), number, ranks, meanwhile);
+        let patience = match when {
+            When::Init => comparison::PATIENCE,
+            When::Finalize => comparison::PATIENCE_AT_THE_END,
+        };
+        let turn = &self.page.line(exchanges)[0];
+        let found = comparison::test(self.page.line(exchanges), number, ranks, patience, meanwhile);
         match found {
             Some(test) => {
                 bound.fetch_max(test.bound, Ordering::AcqRel);
@@ -144,7 +149,19 @@ impl DomainPage {
         if arrived.fetch_add(1, Ordering::AcqRel) + 1 == u64::from(ranks) {
             settle(outcome, ALL_CAME);
         }
-        wait_while(|| outcome.load(Ordering::Acquire) == 0, comparison::patience_for_all(ranks), meanwhile);
+        // For as long as other pairs are at work.
+        let at_work = || (turn.load(Ordering::Acquire), arrived.load(Ordering::Acquire));
+        let mut pause = Pause::default();
+        let (mut seen, mut since) = (at_work(), Duration::ZERO);
+        while outcome.load(Ordering::Acquire) == 0 {
+            let waited = pause.pause();
+            meanwhile();
+            if at_work() != seen {
+                (seen, since) = (at_work(), waited);
+            } else if waited - since > 2 * patience {
+                break;
+            }
+        }
         let all_came = settle(outcome, GIVEN_UP) == ALL_CAME;
         let test = found.filter(|_| all_came && failed.load(Ordering::Acquire) == 0)?;
         // Any two differ by no more than both do from the first.

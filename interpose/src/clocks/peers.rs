@@ -112,17 +112,16 @@ impl Leaders {
         if in_turn {
             numbered.gather(&mut finding, rank).then_some(())?;
         }
-        Some(Some(Leaders::new(world, numbered, clock)))
-    }
-
-    /// One leader alone.
-    pub fn alone(world: Comm, clock: LocalClock) -> Leaders {
-        Leaders::new(world, Numbered::alone(), clock)
-    }
-
-    fn new(comm: Comm, numbered: Numbered, clock: LocalClock) -> Leaders {
-        let (patience, tag) = (LONG, OF_INIT);
-        Leaders { comm, numbered, clock, patience, tag, lost: false, unreceived: false, meetings: 0 }
+        Some(Some(Leaders {
+            comm: world,
+            numbered,
+            clock,
+            patience: LONG,
+            tag: OF_INIT,
+            lost: false,
+            unreceived: false,
+            meetings: 0,
+        }))
     }
 
     /// How many there are.

@@ -1,9 +1,9 @@
 //! What all ranks of a program find out together in MPI_Init: in one reduction, whose size does not depend on the number
 //! of ranks.
 
-use crate::boundary::mpi::Comm;
 use crate::clocks::Parameters;
 use crate::identity::communicator::mix;
+use crate::job::collectives::Collectives;
 use crate::job::run::Run;
 use crate::job::startup;
 use crate::record::trace_buffer::TraceBuffer;
@@ -28,7 +28,7 @@ const OF_EACH: usize = 3;
 
 impl Agreement {
     /// All ranks come here. `None`: it has failed.
-    pub fn reach(world: Comm, run: &Run, job_key: u64, live: Option<&TraceBuffer>) -> Option<Agreement> {
+    pub fn reach(world: Collectives, run: &Run, job_key: u64, live: Option<&TraceBuffer>) -> Option<Agreement> {
         let here = Agreement {
             token: startup::token(job_key, 1),
             clocks: Parameters::of_settings(&run.settings),

@@ -21,19 +21,23 @@ use crate::job::run::{self, Run};
 use crate::job::{first_on_node, frequency, launcher, log, output_name, stuck, world};
 use crate::record::{mode, thread, ticks};
 
+/// Reads the counters for the last time, while the library can be asked.
+pub fn close_counters(run: &Run) {
+    if run.live.get().is_some() {
+        // What came after the last call is in the totals.
+        per_call::skipped();
+        let found = per_call::finish();
+        if !found.is_empty() && first_on_node::is_first("counters") {
+            found.into_iter().for_each(log::warn);
+        }
+        frequency::read();
+        frequency::keep(run);
+    }
+}
+
 /// How far this rank got, at this tick.
 pub fn mark(run: &Run, reached: u32) {
     if let Some(live) = run.live.get() {
-        if reached == state::FINALIZED {
-            // What came after the last call is in the totals.
-            per_call::skipped();
-            let found = per_call::finish();
-            if !found.is_empty() && first_on_node::is_first("counters") {
-                found.into_iter().for_each(log::warn);
-            }
-            frequency::read();
-            frequency::keep(run);
-        }
         live.change_rank(|rank| {
             rank.last_anchor = ticks::anchor();
             rank.state = reached;

@@ -3,6 +3,8 @@
 //! Nothing here is trusted for a decision that ranks must take alike: a variable can be there on one node and missing
 //! on another. The name only finds the files of the same job; a hint only saves a wait.
 
+use crate::job::process::Process;
+
 /// What the launcher says of the job.
 pub struct Job {
     /// A hash of the job's name and of this version of the tracer.
@@ -113,7 +115,7 @@ fn control_port_of(command: &[u8]) -> Option<String> {
 /// The launcher's number and when it started, which no other process of this node ever shares.
 fn launcher_above() -> String {
     let found = process();
-    let started = process_status(found).map_or(0, |(_, _, started)| started);
+    let started = Process::read(found).map_or(0, |found| found.started);
     let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
     format!("{boot}{found}.{started}")
 }
@@ -123,7 +125,7 @@ pub fn process() -> u32 {
     let parent = std::os::unix::process::parent_id();
     let mut process = parent;
     while process > 1 {
-        let Some((name, above, _)) = process_status(process) else {
+        let Some(Process { name, parent: above, .. }) = Process::read(process) else {
             break;
         };
         if ["hydra_", "pmi_proxy", "orted", "prted", "slurmstepd", "mpirun", "mpiexec", "palsd"]
@@ -139,18 +141,7 @@ pub fn process() -> u32 {
 
 /// The name of the nearest launcher's process, empty where it cannot be read.
 fn launcher_name() -> String {
-    process_status(process()).map(|(name, _, _)| name).unwrap_or_default()
-}
-
-/// Name, parent and start time (in clock ticks since boot) of a process.
-fn process_status(process: u32) -> Option<(String, u32, u64)> {
-    let status = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
-    // The name stands in parentheses, and may hold any character.
-    let (start, end) = (status.find('(')?, status.rfind(')')?);
-    let mut fields = status.get(end + 2..)?.split(' ');
-    let parent = fields.nth(1)?.parse().ok()?;
-    let started = fields.nth(17)?.parse().ok()?;
-    Some((status.get(start + 1..end)?.to_owned(), parent, started))
+    Process::read(process()).map(|found| found.name).unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -200,13 +191,5 @@ mod tests {
         };
         assert_ne!(hydra("a", "0"), hydra("b", "0"));
         assert_ne!(hydra("a", "0"), hydra("a", "1"), "a world that was spawned");
-    }
-
-    #[test]
-    fn a_process_status_with_any_name_is_read() {
-        let parent = std::os::unix::process::parent_id();
-        let (_, above, started) = process_status(std::process::id()).unwrap();
-        assert_eq!(above, parent);
-        assert!(started > 0);
     }
 }

@@ -11,6 +11,7 @@ use crate::boundary::{abi, symbol, system};
 use crate::clocks;
 use crate::identity::communicators;
 use crate::job::agreement::Agreement;
+use crate::job::collectives::Collectives;
 use crate::job::launcher::Job;
 use crate::job::run::{self, RUN, Run, World};
 use crate::job::starting::Starting;
@@ -67,26 +68,37 @@ fn start(prepared: Prepared, mut traced_ranks: TracedRanks, starting: Option<Sta
     log::set_rank(rank);
 
     let answer = if prepared.settings.joint {
-        Answer::All
+        Answer::All { meeting: None }
     } else {
         traced_ranks.all_traced(world_size, &output_name::meeting_folder(&prepared.settings, &prepared.folder))
     };
     traced_ranks.withdraw_markers();
-    let all_traced = answer == Answer::All;
-    let comm = if all_traced && world_size > 1 { Comm::world().duplicate() } else { None };
-    if comm.is_some() {
-        // Making a communicator needed every rank: all have read what was settled.
-        traced_ranks.withdraw_settlements();
+    let all_traced = matches!(answer, Answer::All { .. });
+    let mut comm = OnceLock::new();
+    let mut meeting = None;
+    match answer {
+        Answer::All { meeting: Some(number) } => {
+            let opened = traced_ranks.meeting(number, rank, world_size);
+            // It stays for as long as the program runs.
+            meeting = opened.map(|meeting| &*Box::leak(Box::new(meeting)));
+        }
+        Answer::All { meeting: None } if world_size > 1 => {
+            comm = Comm::world().duplicate().map_or_else(OnceLock::new, OnceLock::from);
+            if comm.get().is_some() {
+                // Making a communicator needed every rank: all have read what was settled.
+                traced_ranks.withdraw_settlements();
+            }
+        }
+        _ => {}
     }
     let job_key = traced_ranks.job.key;
     // Until the ranks have agreed on one, what the launcher gives them in common stands in the trace buffers.
     let job = match answer {
         Answer::Some { run, .. } => startup::token_of(run, job_key),
-        Answer::All => startup::token(job_key, world_size),
+        Answer::All { .. } => startup::token(job_key, world_size),
     };
     let speaks = if all_traced { rank == 0 } else { traced_ranks.speaks() };
-    let token = if comm.is_some() { OnceLock::new() } else { OnceLock::from(job) };
-    let world = World { token, traced_ranks, comm, finalized: AtomicBool::new(false) };
+    let world = World { token: OnceLock::new(), traced_ranks, meeting, comm, finalized: AtomicBool::new(false) };
     if let Some(run) = RUN.get() {
         join(run, world, job);
     } else {
@@ -96,11 +108,15 @@ fn start(prepared: Prepared, mut traced_ranks: TracedRanks, starting: Option<Sta
     let live = run.live.get().copied();
     // The trace buffer has its place from here on.
     drop(starting);
-    match comm {
-        Some(comm) => agree(run, live, comm, job_key)?,
+    let world = run.world.get()?;
+    match world.together() {
+        Some(together) => drop(agree(run, world, live, together, job_key)),
+        None if matches!(answer, Answer::All { meeting: Some(_) }) => say_cannot_meet(),
         None if all_traced && world_size > 1 && rank == 0 => log::line(WITHOUT_COMMUNICATOR),
         None => {}
     }
+    // Where the ranks could not agree.
+    let _ = world.token.set(job);
     live?;
     if let Answer::Some { found: Some(found), .. } = answer {
         log::line(&partly_traced(&found, world_size));
@@ -115,20 +131,44 @@ fn start(prepared: Prepared, mut traced_ranks: TracedRanks, starting: Option<Sta
 /// What is said where all ranks are traced and the library makes no communicator for the tracer.
 const WITHOUT_COMMUNICATOR: &str = "the MPI library does not duplicate MPI_COMM_WORLD; each rank writes a file of its own, without synchronised clocks";
 
+/// Says that the ranks of this node, which are all traced, do not all come to the memory that they share.
+fn say_cannot_meet() {
+    if first_on_node::is_first("alone") {
+        log::line(
+            "a rank cannot open the file in which the ranks meet; each rank writes a file of its own, without synchronised clocks",
+        );
+    }
+}
+
 /// Finds with the other ranks what holds for all of them, and synchronises the clocks. All ranks come here.
-fn agree(run: &Run, live: Option<&'static TraceBuffer>, comm: Comm, job_key: u64) -> Option<()> {
-    let agreed = Agreement::reach(comm, run, job_key, live)?;
-    let _ = run.world.get()?.token.set(agreed.token);
+fn agree(
+    run: &Run,
+    world: &World,
+    live: Option<&'static TraceBuffer>,
+    together: Collectives,
+    job_key: u64,
+) -> Option<()> {
+    let agreed = Agreement::reach(together, run, job_key, live);
+    if let Some(meeting) = world.meeting {
+        // All ranks have opened the file, or none waits for it any more.
+        if run.rank == 0 || agreed.is_none() {
+            meeting.remove_names();
+        }
+        world.traced_ranks.withdraw_settlements();
+        if agreed.is_none() {
+            say_cannot_meet();
+        }
+    }
+    let agreed = agreed?;
+    let _ = world.token.set(agreed.token);
     if let Some(live) = live {
         live.change_rank(|rank| rank.job = agreed.token);
     }
     if run.rank == 0 {
         say_differing(run, &agreed);
     }
-    if let Some(live) = live.filter(|_| agreed.all_record) {
-        clocks::start(run, live, comm, agreed.token, &agreed.clocks);
-    }
-    Some(())
+    let live = live.filter(|_| agreed.all_record)?;
+    clocks::start(run, world, live, together, agreed.token, &agreed.clocks)
 }
 
 /// What is said of a program of which some ranks are not traced.
@@ -171,20 +211,52 @@ fn join(run: &Run, world: World, job: [u8; 16]) {
 }
 
 /// `MPI_Finalize`: writes the trace, and always reaches the library's own.
+///
+/// Where the ranks meet without messages they do so behind the library's own, in which they wait for each other anyway:
+/// a rank that waited before it would let the library make no progress, which messages of the program may need that are
+/// under way.
 pub fn finalize(forward: impl FnOnce() -> c_int) -> c_int {
-    if let Some(run) = run::own()
-        && let Some(world) = run.world.get()
-        && !world.finalized.swap(true, Ordering::AcqRel)
-    {
-        system::without_file_size_signal(|| {
-            thread::catch_panic(|| {
-                exit_writer::mark(run, state::FINALIZING);
-                finish(run, world);
-                Some(())
-            })
-        });
+    let ending = run::own().and_then(|run| Some((run, run.world.get()?)));
+    let ending = ending.filter(|(_, world)| !world.finalized.swap(true, Ordering::AcqRel));
+    let meeting = ending.and_then(|(_, world)| match world.together() {
+        Some(Collectives::Memory(meeting)) => Some(meeting),
+        _ => None,
+    });
+    let own = |work: &dyn Fn(&Run, &World)| {
+        if let Some((run, world)) = ending {
+            system::without_file_size_signal(|| {
+                thread::catch_panic(|| {
+                    work(run, world);
+                    Some(())
+                })
+            });
+        }
+    };
+    own(&|run, world| {
+        exit_writer::mark(run, state::FINALIZING);
+        if !world::any_session() {
+            // They may need the library.
+            exit_writer::close_counters(run);
+        }
+        if meeting.is_none() {
+            finish(run, world);
+        }
+    });
+    let Some(meeting) = meeting else {
+        let result = forward();
+        return finalized(result);
+    };
+    meeting.finalizes();
+    let result = thread::guarded_unseen(forward);
+    if result != 0 {
+        meeting.leave();
     }
-    let result = forward();
+    own(&finish);
+    finalized(result)
+}
+
+/// The end of `MPI_Finalize`, with its result.
+fn finalized(result: c_int) -> c_int {
     if !world::any_session() {
         symbol::forget();
     }
@@ -193,8 +265,12 @@ pub fn finalize(forward: impl FnOnce() -> c_int) -> c_int {
 
 fn finish(run: &Run, world: &World) {
     // Where a rank still has sessions open there is more to come, and every rank writes when it ends.
-    if output::any_rank(run, world, world::any_session()) {
-        clocks::finish();
+    let any_session = output::any_rank(run, world, world::any_session());
+    let together = any_session.is_ok();
+    if any_session.unwrap_or(world::any_session()) {
+        if together {
+            clocks::finish();
+        }
         communicators::end_of_world();
         output::free_world(run, world);
         exit_writer::write_at_exit();
@@ -202,12 +278,14 @@ fn finish(run: &Run, world: &World) {
         return;
     }
     mode::stop();
-    clocks::finish();
+    if together {
+        clocks::finish();
+    }
     stuck::stop();
     exit_writer::mark(run, state::FINALIZED);
     run.ended.store(true, Ordering::Release);
     output::write(run, world);
-    if world.comm.is_none() {
+    if world.together().is_none() {
         world.traced_ranks.withdraw_settlements();
     }
 }

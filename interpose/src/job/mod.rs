@@ -6,6 +6,7 @@
 
 pub mod agreement;
 pub mod batch;
+pub mod collectives;
 pub mod exit_writer;
 pub mod first_on_node;
 pub mod frequency;
@@ -13,8 +14,10 @@ pub mod launcher;
 pub mod lifecycle;
 pub mod log;
 pub mod metadata;
+pub mod node_meeting;
 pub mod output;
 pub mod output_name;
+pub mod process;
 pub mod run;
 pub mod sessions;
 pub mod settings;

@@ -19,32 +19,70 @@ use crate::boundary::system;
 use crate::clocks;
 use crate::job::output_name::{path_of, with_name};
 use crate::job::run::{Run, World};
-use crate::job::writers::{Writers, WrittenPart};
-use crate::job::{log, stuck};
+use crate::job::writers::{Lost, Writers, WrittenPart};
+use crate::job::{first_on_node, log, stuck};
 
 /// Writes this rank's part, together with the other ranks of the world. Where that fails on any rank there is no file,
-/// the segments stay, and one line says why.
+/// the segments stay, and one line says why. Where not all ranks come any more, each writes a file of its own.
 pub fn write(run: &Run, world: &World) {
     let content = all_of(run);
     let path = path_of(&run.settings, &run.folder, run.process);
     let all = Writers::of_world(run, world);
     if all.size == 1 && run.world_size > 1 {
-        // One of several ranks that cannot agree on anything: each takes a name of its own.
-        let path = with_name(&path, &format!("rank{}", run.rank));
-        let written = write_together(run, world, &all, &path, content.as_ref());
-        return say_result(run, world.traced_ranks.speaks(), written, "; each traced rank has written such a file");
+        let speaks = world.traced_ranks.speaks();
+        return write_alone(run, world, path, content.as_ref(), speaks, "; each traced rank has written such a file");
     }
-    let path = all.agree_on(path);
-    let mut written = write_together(run, world, &all, &path, content.as_ref());
+    match write_all(run, world, &all, path.clone(), content.as_ref()) {
+        Ok((written, files)) => {
+            say_result(run, run.rank == 0, written, files);
+            all.free_unless(clocks::has_unreceived());
+        }
+        Err(Lost) => {
+            let files = format!("; {}, each other rank has written such a file", why_lost(run, world));
+            write_alone(run, world, path, content.as_ref(), first_on_node::is_first("lost"), &files);
+        }
+    }
+}
+
+/// Why the ranks can do nothing together any more.
+fn why_lost(run: &Run, world: &World) -> String {
+    match world.meeting.and_then(|meeting| meeting.missing()) {
+        Some((rank, true)) => {
+            let folder = run.live.get().and_then(|live| live.folder()).unwrap_or(Path::new("the segment folder"));
+            let recover = format!("`mpitrace recover {} -o FILE` makes a trace of its records", folder.display());
+            format!("rank {rank} ended before the trace was written ({recover})")
+        }
+        Some((rank, false)) => format!("rank {rank} does not go on"),
+        None => "an MPI call between the ranks failed".to_owned(),
+    }
+}
+
+/// One of several ranks that cannot agree on anything: each takes a name of its own.
+fn write_alone(run: &Run, world: &World, path: PathBuf, content: Option<&Content<'_>>, speaks: bool, files: &str) {
+    let path = with_name(&path, &format!("rank{}", run.rank));
+    if let Ok(written) = write_together(run, world, &Writers::alone(), &path, content) {
+        say_result(run, speaks, written, files);
+    }
+}
+
+/// What all ranks have written together, and what else is to be said of it.
+fn write_all(
+    run: &Run,
+    world: &World,
+    all: &Writers,
+    path: PathBuf,
+    content: Option<&Content<'_>>,
+) -> Result<(Written, &'static str), Lost> {
+    let path = all.agree_on(path)?;
+    let mut written = write_together(run, world, all, &path, content)?;
     let mut files = "";
     if matches!(written, Written::NotShared) {
-        (written, files) = write_by_node(run, world, &all, &path, content.as_ref());
+        (written, files) = write_by_node(run, world, all, &path, content)?;
     }
     if let (Written::Failed { all_kept, .. }, "") = (&mut written, files) {
-        *all_kept = all.all(*all_kept);
+        *all_kept = all.all(*all_kept)?;
     }
-    say_result(run, run.rank == 0, written, files);
-    all.free_unless(clocks::has_unreceived());
+    Ok((written, files))
 }
 
 /// The folder is another one on some node: a file for each node, and where not even the ranks of a node share it, for
@@ -55,26 +93,26 @@ fn write_by_node(
     all: &Writers,
     path: &Path,
     content: Option<&Content<'_>>,
-) -> (Written, &'static str) {
-    if let Some(by_node) = all.of_node() {
-        let path = by_node.agree_on(with_name(path, &system::host()));
-        let written = write_together(run, world, &by_node, &path, content);
+) -> Result<(Written, &'static str), Lost> {
+    if let Some(by_node) = all.of_node()? {
+        let path = by_node.agree_on(with_name(path, &system::host()))?;
+        let written = write_together(run, world, &by_node, &path, content)?;
         by_node.free();
-        if all.all(!matches!(written, Written::NotShared)) {
-            return (written, "; the folder is not one for all nodes: each node has written such a file");
+        if all.all(!matches!(written, Written::NotShared))? {
+            return Ok((written, "; the folder is not one for all nodes: each node has written such a file"));
         }
         if !matches!(written, Written::NotShared) {
-            return (written, "; the folder is not one for all ranks: some have written a file of their own");
+            return Ok((written, "; the folder is not one for all ranks: some have written a file of their own"));
         }
     }
     let path = with_name(path, &format!("rank{}", run.rank));
-    let written = write_together(run, world, &Writers::alone(), &path, content);
-    (written, "; the folder is not one for all ranks: some have written a file of their own")
+    let written = write_together(run, world, &Writers::alone(), &path, content)?;
+    Ok((written, "; the folder is not one for all ranks: some have written a file of their own"))
 }
 
 /// Whether it is so on any rank of the world; where the ranks cannot be asked, on this one.
-pub fn any_rank(run: &Run, world: &World, here: bool) -> bool {
-    !Writers::of_world(run, world).all(!here)
+pub fn any_rank(run: &Run, world: &World, here: bool) -> Result<bool, Lost> {
+    Writers::of_world(run, world).all(!here).map(|none| !none)
 }
 
 /// Gives the tracer's own communicator back where the trace is not written together.
@@ -151,51 +189,80 @@ pub fn say_result(run: &Run, speaks: bool, written: Written, files: &str) {
     }
 }
 
-fn write_together(run: &Run, world: &World, writers: &Writers, path: &Path, content: Option<&Content<'_>>) -> Written {
+fn write_together(
+    run: &Run,
+    world: &World,
+    writers: &Writers,
+    path: &Path,
+    content: Option<&Content<'_>>,
+) -> Result<Written, Lost> {
     let token: String = world.token().iter().map(|byte| format!("{byte:02x}")).collect();
     let mut created = None;
     let mut why = None;
     if writers.rank == 0 {
-        match file::create_new(path, &token) {
+        match writers.at_files(|| file::create_new(path, &token)) {
             Ok(made) => created = Some(made),
             Err(error) => why = Some((run.rank, error)),
         }
     }
-    let taken = writers.agree_on(created.as_ref().map_or_else(PathBuf::new, |(taken, _)| taken.clone()));
-    if taken.as_os_str().is_empty() {
-        return Written::failed(run, path.to_owned(), why);
+    let partial = created.as_ref().map(|(taken, _)| file::partial_name(taken, &token));
+    let written = write_into(run, world, writers, (path, &token), created, why, content);
+    if let (Err(Lost), Some(partial)) = (&written, partial) {
+        let _ = std::fs::remove_file(partial);
     }
-    let partial = file::partial_name(&taken, &token);
+    written
+}
+
+/// The same, once the first rank has made the file, or failed to.
+fn write_into(
+    run: &Run,
+    world: &World,
+    writers: &Writers,
+    (path, token): (&Path, &str),
+    created: Option<(PathBuf, File)>,
+    why: Option<(u32, io::Error)>,
+    content: Option<&Content<'_>>,
+) -> Result<Written, Lost> {
+    let taken = writers.agree_on(created.as_ref().map_or_else(PathBuf::new, |(taken, _)| taken.clone()))?;
+    if taken.as_os_str().is_empty() {
+        return Ok(Written::failed(run, path.to_owned(), why));
+    }
+    let partial = file::partial_name(&taken, token);
     let opened = match created {
         Some((_, file)) => Some(file),
-        None => open_partial(&partial).ok(),
+        None => writers.at_files(|| open_partial(&partial)).ok(),
     };
-    if !writers.all(opened.is_some()) {
+    if !writers.all(opened.is_some())? {
         if writers.rank == 0 {
             let _ = std::fs::remove_file(&partial);
         }
-        return Written::NotShared;
+        return Ok(Written::NotShared);
     }
 
-    let part = write_part(run, writers, opened, content);
-    let parts = writers.gather(part);
+    let part = write_part(run, writers, opened, content)?;
+    let parts = writers.gather(part)?;
     let mut published = Err(None);
-    if let (0, Some(parts)) = (writers.rank, &parts) {
+    if writers.rank == 0 {
         published = match parts.iter().find_map(|part| Some((part.rank, part.failure()?))) {
             Some(failed) => Err(Some(failed)),
-            None => finish_file(run, world, &partial, parts)
-                .and_then(|()| file::publish(path, &taken, &token))
+            None => writers
+                .at_files(|| {
+                    finish_file(run, world, &partial, &parts).and_then(|()| file::publish(path, &taken, token))
+                })
                 .map_err(|error| Some((run.rank, error))),
         };
         if published.is_err() {
             let _ = std::fs::remove_file(&partial);
         }
     }
-    if !writers.all(published.is_ok() || writers.rank != 0 && parts.is_some()) {
-        return Written::failed(run, taken, published.err().flatten());
+    match writers.all(published.is_ok() || writers.rank != 0) {
+        Ok(false) => return Ok(Written::failed(run, taken, published.err().flatten())),
+        // Where the file has its name it is whole, whatever has become of the first rank since.
+        Err(Lost) if !taken.exists() => return Err(Lost),
+        _ => {}
     }
-    let records = parts.iter().flatten().map(|part| part.records).sum();
-    Written::Whole { path: published.unwrap_or(taken), ranks: writers.size, records }
+    let records = parts.iter().map(|part| part.records).sum();
+    Ok(Written::Whole { path: published.unwrap_or(taken), ranks: writers.size, records })
 }
 
 /// Opens the file that rank 0 has made; a link under its name is another's.
@@ -204,9 +271,14 @@ fn open_partial(partial: &Path) -> io::Result<File> {
 }
 
 /// Writes this rank's part, and sees it on disk.
-fn write_part(run: &Run, writers: &Writers, opened: Option<File>, content: Option<&Content<'_>>) -> WrittenPart {
+fn write_part(
+    run: &Run,
+    writers: &Writers,
+    opened: Option<File>,
+    content: Option<&Content<'_>>,
+) -> Result<WrittenPart, Lost> {
     let length = content.map_or(0, Content::length);
-    let offset = file::parts_start(writers.size) + writers.sum_before(length);
+    let offset = file::parts_start(writers.size) + writers.sum_before(length)?;
     let write = |file: File| {
         check_size(offset + length)?;
         if let Some(content) = content {
@@ -215,8 +287,8 @@ fn write_part(run: &Run, writers: &Writers, opened: Option<File>, content: Optio
         }
         Ok(())
     };
-    let wrote = opened.map_or(Ok(()), write);
-    WrittenPart {
+    let wrote = writers.at_files(|| opened.map_or(Ok(()), write));
+    Ok(WrittenPart {
         rank: run.rank,
         offset,
         length,
@@ -224,7 +296,7 @@ fn write_part(run: &Run, writers: &Writers, opened: Option<File>, content: Optio
         finalized: content.is_some_and(|content| content.rank.state == state::FINALIZED),
         version: content.map_or(VERSION, Content::version),
         error: wrote.err().map_or(0, |error: io::Error| error.raw_os_error().unwrap_or(libc::EIO)),
-    }
+    })
 }
 
 /// Writes header and table of a file whose parts are there.

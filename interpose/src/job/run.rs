@@ -5,6 +5,8 @@ use std::sync::OnceLock;
 use std::sync::atomic::AtomicBool;
 
 use crate::boundary::mpi::Comm;
+use crate::job::collectives::Collectives;
+use crate::job::node_meeting::NodeMeeting;
 use crate::job::settings::Settings;
 use crate::job::traced_ranks::TracedRanks;
 use crate::record::trace_buffer::TraceBuffer;
@@ -40,13 +42,22 @@ pub struct World {
     pub token: OnceLock<[u8; 16]>,
     /// Holds, where not all ranks are traced, what tells the others so.
     pub traced_ranks: TracedRanks,
-    /// The tracer's own duplicate of MPI_COMM_WORLD; `None` where not all ranks are traced, so that none may be asked.
-    pub comm: Option<Comm>,
+    /// Where all ranks meet that are on one node.
+    pub meeting: Option<&'static NodeMeeting>,
+    /// The tracer's own duplicate of MPI_COMM_WORLD, where messages are needed. Where not all ranks are traced there is
+    /// neither, so that none may be asked.
+    pub comm: OnceLock<Comm>,
     /// `MPI_Finalize` was called.
     pub finalized: AtomicBool,
 }
 
 impl World {
+    /// What the ranks do together; `None`: none may be asked.
+    pub fn together(&self) -> Option<Collectives> {
+        let by_messages = self.comm.get().copied().map(Collectives::Messages);
+        by_messages.or(self.meeting.map(Collectives::Memory))
+    }
+
     /// The run's token; zeros before it is agreed on.
     pub fn token(&self) -> [u8; 16] {
         self.token.get().copied().unwrap_or_default()

@@ -71,6 +71,7 @@ pub fn finalize(forward: impl FnOnce() -> c_int, session: usize) -> c_int {
         drop(sessions.swap_remove(index));
         let run = run::own()?;
         if sessions.is_empty() && !world::is_in(run) {
+            exit_writer::close_counters(run);
             exit_writer::mark(run, state::FINALIZED);
         }
         Some(())

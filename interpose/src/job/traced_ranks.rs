@@ -14,7 +14,8 @@
 //!    some are not. The answer is settled for the job by a symbolic link again, in the second folder.
 //!
 //! A symbolic link is made whole or not at all, and only once: so all ranks read one answer, whatever they saw
-//! themselves.
+//! themselves. Where all ranks run on one kernel, the answer names the file in which they meet from then on
+//! ([`NodeMeeting`]).
 
 use std::fs::DirEntry;
 use std::os::unix::fs::{MetadataExt, symlink};
@@ -26,6 +27,8 @@ use mpitrace_platform::node_files;
 use crate::boundary::system;
 use crate::identity::communicator::mix;
 use crate::job::launcher::{Job, Nodes};
+use crate::job::metadata;
+use crate::job::node_meeting::NodeMeeting;
 use crate::job::settlement::{is_listed, read, settle};
 use crate::record::ticks;
 
@@ -34,7 +37,8 @@ const PATIENCE_HERE: Duration = Duration::from_secs(2);
 /// How long a node waits for the others: longer, since some of them may have waited for their own ranks first.
 const PATIENCE: Duration = Duration::from_secs(3);
 
-/// Answers, as the links hold them. Behind `some` there is a number of the run.
+/// Answers, as the links hold them. Behind `some` there is a number of the run, behind `all` that of the file in which
+/// the ranks meet, if there is one.
 const ALL: &str = "all";
 const SOME: &str = "some";
 const BEYOND: &str = "beyond";
@@ -43,7 +47,10 @@ const BEYOND: &str = "beyond";
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
     /// All ranks of the program are traced.
-    All,
+    All {
+        /// The number of the file in which they meet, where they are on one node.
+        meeting: Option<u64>,
+    },
     /// Some are not, or could not be found.
     Some {
         /// The same on all ranks that read one answer, and in no other run.
@@ -72,8 +79,10 @@ pub struct TracedRanks {
     /// The owner of the marker. Other users may write to the folder, and can guess the names of these files: what is
     /// not of this owner does not count there.
     owner: Option<u32>,
-    /// A name that no other process of the job has.
+    /// A name that no other process of the job has. It begins with the same number on all ranks that can meet in one
+    /// file.
     name: String,
+    kernel: u64,
     /// What this rank may have made, and goes when no rank can ask any more; a folder comes before what is in it.
     settlements: Vec<PathBuf>,
     /// What this rank has found, where it has settled the answer.
@@ -84,9 +93,11 @@ impl TracedRanks {
     /// Leaves this process' marker in the first of the folders that takes one, before `MPI_Init` is entered.
     pub fn announce(job: Job, folders: &[PathBuf]) -> TracedRanks {
         // Containers may share a folder and have equal process numbers: the time tells them apart.
-        let name = format!("{}-{}-{:x}", system::host(), std::process::id(), ticks::now());
+        let kernel = kernel();
+        let name = format!("{kernel:016x}-{}-{}-{:x}", system::host(), std::process::id(), ticks::now());
+        let settlements = Vec::new();
         let mut traced_ranks =
-            TracedRanks { job, here: None, marker: None, owner: None, name, settlements: Vec::new(), found: None };
+            TracedRanks { job, here: None, marker: None, owner: None, name, kernel, settlements, found: None };
         for folder in folders {
             let marker =
                 folder.join(format!("{}-{}{}", traced_ranks.job_name(), traced_ranks.name, node_files::PRESENT));
@@ -105,14 +116,19 @@ impl TracedRanks {
     /// `shared` is a folder that the other nodes see too.
     pub fn all_traced(&mut self, world_size: u32, shared: &Path) -> Answer {
         if world_size == 1 {
-            return Answer::All;
+            return Answer::All { meeting: None };
         }
         let text = self.look(world_size, shared);
-        if text == ALL {
-            return Answer::All;
+        if let Some(number) = text.strip_prefix(ALL) {
+            return Answer::All { meeting: u64::from_str_radix(number, 16).ok() };
         }
         let run = text.strip_prefix(SOME).and_then(|number| u64::from_str_radix(number, 16).ok());
         Answer::Some { run: run.unwrap_or(self.job.key), found: self.found.clone() }
+    }
+
+    /// Opens the file of this number, in which the ranks of the node meet. `None`: it cannot be opened.
+    pub fn meeting(&self, number: u64, rank: u32, world_size: u32) -> Option<NodeMeeting> {
+        NodeMeeting::open(self.here.as_deref()?, number, rank, world_size)
     }
 
     /// Whether this rank says what is to be said of a program of which some ranks are not traced.
@@ -126,10 +142,12 @@ impl TracedRanks {
             let link = here.join(self.named(node_files::HERE));
             self.settlements.push(link.clone());
             let started = Instant::now();
+            let mut made = None;
             let answer = loop {
-                let count = self.count_here();
+                let count = self.count_here("");
                 let answer = if count >= world_size {
-                    ALL.to_owned()
+                    made = self.make_meeting(&here, world_size);
+                    made.map_or_else(|| ALL.to_owned(), |number| format!("{ALL}{number:016x}"))
                 } else if self.job.nodes == Nodes::Several {
                     BEYOND.to_owned()
                 } else if started.elapsed() > PATIENCE_HERE {
@@ -144,6 +162,11 @@ impl TracedRanks {
                 if first && settled.starts_with(SOME) {
                     self.found = Some(Found { ranks: count, folder: None });
                 }
+                if settled != answer
+                    && let Some(number) = made
+                {
+                    NodeMeeting::discard(&here, number);
+                }
                 break settled;
             };
             if answer != BEYOND {
@@ -155,10 +178,23 @@ impl TracedRanks {
         self.beyond(world_size, &folder, &link)
     }
 
-    /// That some ranks are not traced, with a number that no other run has.
+    /// Makes the file in which the ranks meet, which are all here. `None`: they do not run on one kernel, with one
+    /// numbering of processes, or there is no memory for it.
+    fn make_meeting(&self, here: &Path, world_size: u32) -> Option<u64> {
+        let kernel = format!("{:016x}-", self.kernel);
+        let number = self.number();
+        let on_one = self.kernel != 0 && self.count_here(&kernel) >= world_size;
+        (on_one && NodeMeeting::create(here, number, world_size)).then_some(number)
+    }
+
+    /// A number that no other run has.
+    fn number(&self) -> u64 {
+        mix(&[self.job.key, ticks::now(), std::process::id().into()])[0]
+    }
+
+    /// That some ranks are not traced, with a number of the run.
     fn some(&self) -> String {
-        let number = mix(&[self.job.key, ticks::now(), std::process::id().into()])[0];
-        format!("{SOME}{number:016x}")
+        format!("{SOME}{:016x}", self.number())
     }
 
     /// Asks the other nodes.
@@ -209,7 +245,7 @@ impl TracedRanks {
         let mut written = 0;
         let mut pause = Duration::from_millis(1);
         let (answer, ranks) = loop {
-            let counted = self.count_here().max(1);
+            let counted = self.count_here("").max(1);
             if counted > written {
                 let file = folder.join(format!("{}.{counted}", self.name));
                 let Ok(made) = system::create_private(&file) else {
@@ -281,9 +317,10 @@ impl TracedRanks {
         }
     }
 
-    /// Traced ranks of the same user whose markers lie in the same folder as this one's; 0: this rank has none.
-    fn count_here(&self) -> u32 {
-        let prefix = format!("{}-", self.job_name());
+    /// Traced ranks of the same user whose markers lie in the same folder as this one's, and whose names begin so; 0:
+    /// this rank has none.
+    fn count_here(&self, beginning: &str) -> u32 {
+        let prefix = format!("{}-{beginning}", self.job_name());
         let entries = self.here.iter().filter_map(|folder| std::fs::read_dir(folder).ok()).flatten().flatten();
         let is_marker = |name: &str| name.starts_with(&prefix) && name.ends_with(node_files::PRESENT);
         let is_ours = |entry: &DirEntry| entry.metadata().ok().map(|found| found.uid()) == self.owner;
@@ -298,6 +335,13 @@ impl TracedRanks {
     fn named(&self, ending: &str) -> String {
         format!("{}{ending}", self.job_name())
     }
+}
+
+/// The same number on all processes that run on this kernel and see each other's numbers; 0: not known.
+fn kernel() -> u64 {
+    let boot: [u64; 2] = bytemuck::cast(metadata::boot_id());
+    let processes = std::fs::metadata("/proc/self/ns/pid").map_or(0, |found| found.ino());
+    if boot == [0; 2] || processes == 0 { 0 } else { mix(&[boot[0], boot[1], processes])[0] }
 }
 
 /// The ranks that the files in a folder stand for: each node has one `NAME.COUNT`, or several, of which the largest
@@ -344,6 +388,11 @@ mod tests {
         for rank in &mut all {
             rank.withdraw_markers();
         }
+        for (rank, answer) in all.iter().zip(&answers) {
+            if let (Some(here), Answer::All { meeting: Some(number) }) = (&rank.here, answer) {
+                NodeMeeting::discard(here, *number);
+            }
+        }
         all.iter().for_each(TracedRanks::withdraw_settlements);
         let left: Vec<_> = std::fs::read_dir(shared).unwrap().flatten().map(|entry| entry.file_name()).collect();
         assert!(left.is_empty(), "{left:?}");
@@ -356,7 +405,7 @@ mod tests {
     }
 
     fn answers(nodes: &[(u32, Nodes)], world_size: u32) -> Vec<bool> {
-        settled(nodes, world_size).iter().map(|answer| *answer == Answer::All).collect()
+        settled(nodes, world_size).iter().map(|answer| matches!(answer, Answer::All { .. })).collect()
     }
 
     /// The traced ranks of a program have one number, and one of them says what was found.
@@ -367,7 +416,7 @@ mod tests {
         for (nodes, beyond) in [(one, false), (several, true)] {
             let answers = settled(nodes, 4);
             let of = |answer: &Answer| match answer {
-                Answer::All => panic!("one rank is not traced"),
+                Answer::All { .. } => panic!("one rank is not traced"),
                 Answer::Some { run, found } => (*run, found.clone()),
             };
             let (runs, found): (Vec<_>, Vec<_>) = answers.iter().map(of).unzip();
@@ -385,9 +434,9 @@ mod tests {
         let mut rank = TracedRanks::announce(Job { key: 9, nodes: One }, std::slice::from_ref(&folder));
         let link = folder.join("link");
         symlink(ALL, &link).unwrap();
-        assert_eq!((rank.count_here(), read(&link, rank.owner).as_deref()), (1, Some(ALL)));
+        assert_eq!((rank.count_here(""), read(&link, rank.owner).as_deref()), (1, Some(ALL)));
         rank.owner = rank.owner.map(|owner| owner + 1);
-        assert_eq!((rank.count_here(), read(&link, rank.owner)), (0, None));
+        assert_eq!((rank.count_here(""), read(&link, rank.owner)), (0, None));
         assert_eq!(settle(&link, SOME, rank.owner), None, "without a wait");
         std::fs::remove_dir_all(&folder).unwrap();
     }
@@ -409,7 +458,7 @@ mod tests {
             let mut rank = rank(&here);
             let found = rank.all_traced(2, &shared);
             if other.is_none() || changed.is_ok() {
-                assert_eq!(found == Answer::All, other.is_none(), "{other:?}: {found:?}");
+                assert_eq!(matches!(found, Answer::All { .. }), other.is_none(), "{other:?}: {found:?}");
             }
             std::fs::remove_dir_all(&base).unwrap();
         }

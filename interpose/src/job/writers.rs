@@ -4,16 +4,21 @@ use std::io;
 use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
 
-use crate::boundary::mpi::Comm;
+use crate::job::collectives::Collectives;
 use crate::job::run::{Run, World};
 
 /// The ranks that write one file together.
 pub struct Writers {
     /// `None`: this rank alone.
-    comm: Option<Comm>,
+    together: Option<Collectives>,
     pub rank: u32,
     pub size: u32,
 }
+
+/// The ranks can do nothing together any more: a process has ended, or a call of the tracer's has failed, on this rank
+/// or another.
+#[derive(Clone, Copy, Debug)]
+pub struct Lost;
 
 /// What a rank has written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,30 +61,30 @@ impl WrittenPart {
 impl Writers {
     /// All ranks of the world; where they cannot be asked, this one.
     pub fn of_world(run: &Run, world: &World) -> Writers {
-        match world.comm {
-            Some(comm) => Writers { comm: Some(comm), rank: run.rank, size: run.world_size },
+        match world.together() {
+            Some(together) => Writers { together: Some(together), rank: run.rank, size: run.world_size },
             None => Writers::alone(),
         }
     }
 
     /// This rank.
     pub fn alone() -> Writers {
-        Writers { comm: None, rank: 0, size: 1 }
+        Writers { together: None, rank: 0, size: 1 }
     }
 
-    /// Of these ranks those of this node, by shared memory; `None` where they cannot be found, on all ranks.
-    pub fn of_node(&self) -> Option<Writers> {
-        let comm = self.comm?;
+    /// Of several nodes' ranks those of this node, by shared memory; `None` where they cannot be found, on all ranks.
+    pub fn of_node(&self) -> Result<Option<Writers>, Lost> {
+        let Some(Collectives::Messages(comm)) = self.together else { return Ok(None) };
         let node = comm.split_by_memory(self.rank);
         let ranks = node.and_then(|node| node.rank().zip(node.size()));
-        let found = self.all(ranks.is_some());
-        let (rank, size) = ranks.filter(|_| found)?;
-        Some(Writers { comm: node, rank, size })
+        let found = self.all(ranks.is_some())?;
+        let Some((rank, size)) = ranks.filter(|_| found) else { return Ok(None) };
+        Ok(Some(Writers { together: node.map(Collectives::Messages), rank, size }))
     }
 
-    /// Gives the communicator back.
+    /// Gives the communicator back, if there is one.
     pub fn free(self) {
-        if let Some(comm) = self.comm {
+        if let Some(Collectives::Messages(comm)) = self.together {
             comm.free();
         }
     }
@@ -87,57 +92,60 @@ impl Writers {
     /// Gives the communicator back, unless there may be messages on it that some rank has not received: then it is left
     /// to `MPI_Finalize`. MPICH 5 ends the program when a communicator with such messages is freed.
     pub fn free_unless(self, has_messages: bool) {
-        if self.all(!has_messages) {
+        if let Some(Collectives::Messages(_)) = self.together
+            && self.all(!has_messages).is_ok_and(|none| none)
+        {
             self.free();
         }
     }
 
     /// The first rank's path, on all ranks.
-    pub fn agree_on(&self, path: PathBuf) -> PathBuf {
+    pub fn agree_on(&self, path: PathBuf) -> Result<PathBuf, Lost> {
         /// Paths are shorter as a rule: then one broadcast is enough.
         const FIRST: usize = 1000;
-        let Some(comm) = self.comm else { return path };
+        let Some(together) = self.together else { return Ok(path) };
         let bytes = path.into_os_string().into_encoded_bytes();
         let mut first = [0; 8 + FIRST];
         first[..8].copy_from_slice(&(bytes.len() as u64).to_le_bytes());
         first[8..].iter_mut().zip(&bytes).for_each(|(to, from)| *to = *from);
-        comm.broadcast(&mut first);
+        together.broadcast(&mut first).ok_or(Lost)?;
         let (length, beginning) = first.split_first_chunk().unwrap_or((&[0; 8], &[]));
         let length = u64::from_le_bytes(*length) as usize;
         let mut path = beginning[..length.min(FIRST)].to_vec();
         if length > FIRST {
             let mut rest = if self.rank == 0 { bytes[FIRST..].to_vec() } else { vec![0; length - FIRST] };
-            comm.broadcast(&mut rest);
+            together.broadcast(&mut rest).ok_or(Lost)?;
             path.append(&mut rest);
         }
-        PathBuf::from(std::ffi::OsString::from_vec(path))
+        Ok(PathBuf::from(std::ffi::OsString::from_vec(path)))
     }
 
     /// Whether it is so on all ranks.
-    pub fn all(&self, here: bool) -> bool {
-        self.least(here.into()) == 1
-    }
-
-    /// The least number of all ranks; 0 where they cannot be asked.
-    pub fn least(&self, here: i64) -> i64 {
-        self.comm.map_or(here, |comm| comm.min(here).unwrap_or(0))
+    pub fn all(&self, here: bool) -> Result<bool, Lost> {
+        self.together.map_or(Ok(here), |together| together.all(here).ok_or(Lost))
     }
 
     /// The sum over the ranks before this one.
-    pub fn sum_before(&self, here: u64) -> u64 {
-        let Some(comm) = self.comm else { return 0 };
-        let sum = comm.sum_before(here as i64);
-        // What the first rank receives is not defined.
-        if self.rank == 0 { 0 } else { sum as u64 }
+    pub fn sum_before(&self, here: u64) -> Result<u64, Lost> {
+        let Some(together) = self.together else { return Ok(0) };
+        let sum = together.sum_before(here).ok_or(Lost)?;
+        Ok(if self.rank == 0 { 0 } else { sum })
     }
 
-    /// What all ranks have written, in the order of the ranks, on the first one; on the others nothing. `None`: the
-    /// ranks cannot be asked.
-    pub fn gather(&self, here: WrittenPart) -> Option<Vec<WrittenPart>> {
-        let Some(comm) = self.comm else { return Some(vec![here]) };
-        let words = comm.gather(&here.to_words(), if self.rank == 0 { self.size as usize } else { 0 })?;
-        let (parts, _) = words.as_chunks();
-        Some(parts.iter().map(WrittenPart::of_words).collect())
+    /// What all ranks have written, in the order of the ranks, on the first one; on the others any of it.
+    pub fn gather(&self, here: WrittenPart) -> Result<Vec<WrittenPart>, Lost> {
+        let Some(together) = self.together else { return Ok(vec![here]) };
+        let ranks = if self.rank == 0 { self.size as usize } else { 0 };
+        let words = together.gather(&here.to_words(), ranks).ok_or(Lost)?;
+        Ok(words.iter().map(WrittenPart::of_words).collect())
+    }
+
+    /// Does something that may take as long as a file system needs for it.
+    pub fn at_files<R>(&self, work: impl FnOnce() -> R) -> R {
+        match self.together {
+            Some(together) => together.at_files(work),
+            None => work(),
+        }
     }
 }
 

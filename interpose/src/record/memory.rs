@@ -1,5 +1,5 @@
 //! Memory for the trace buffer: a file that is allocated before it is touched, mapped, and locked as long as its
-//! process lives; or private memory. And the page that ranks of a node share.
+//! process lives; or private memory. And the pages that ranks of a node share.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -244,26 +244,24 @@ pub fn allocate(file: &File, offset: u64, length: u64) -> bool {
     system::allocate(file, offset, length)
 }
 
-/// A page that processes share, used through atomics only.
-pub struct SharedPage(Mapping);
+/// Whole pages that processes share, used through atomics only.
+pub struct SharedPages(Mapping);
 
 /// Words that lie in one line of the caches.
 pub type Line = [AtomicU64; 8];
 
-impl SharedPage {
-    /// Its lines.
-    const LINES: usize = PAGE as usize / size_of::<Line>();
-
-    /// The first page of a file, which has memory.
-    pub fn of(file: &File) -> Option<SharedPage> {
-        Mapping::of_file(file, PAGE).map(SharedPage)
+impl SharedPages {
+    /// The first pages of a file, so many bytes that have memory.
+    pub fn of(file: &File, length: u64) -> Option<SharedPages> {
+        Mapping::of_file(file, length).filter(|mapping| mapping.open(0, length)).map(SharedPages)
     }
 
-    /// One of its lines.
+    /// One of their lines.
     pub fn line(&self, number: usize) -> &Line {
-        // SAFETY: a page has so many lines and is aligned, it is mapped as long as it is borrowed, and is used in this
-        // way only.
-        let lines: &[Line; SharedPage::LINES] = unsafe { &*self.0.base.as_ptr().cast() };
+        let length = self.0.length as usize / size_of::<Line>();
+        // SAFETY: so many lines lie in the pages, which are aligned, mapped as long as they are borrowed, and used in
+        // this way only.
+        let lines = unsafe { std::slice::from_raw_parts(self.0.base.as_ptr().cast::<Line>(), length) };
         &lines[number]
     }
 }

@@ -70,34 +70,20 @@ impl Comm {
         Some(all)
     }
 
-    /// The least integer of all ranks, which come here together.
-    pub fn min(self, here: i64) -> Option<i64> {
-        self.least(&[here]).map(|[least]| least)
-    }
-
     /// The least of all ranks' integers in each place. All ranks come here together.
     pub fn least<const N: usize>(self, here: &[i64; N]) -> Option<[i64; N]> {
-        self.reduce(here, abi::get().min)
-    }
-
-    /// The sum of the integers of all ranks, which come here together.
-    pub fn sum(self, here: i64) -> Option<i64> {
-        self.reduce(&[here], abi::get().sum).map(|[sum]| sum)
-    }
-
-    fn reduce<const N: usize>(self, here: &[i64; N], operator: usize) -> Option<[i64; N]> {
-        let int64 = abi::get().int64;
+        let abi = abi::get();
         let reduced = completed([*here, [0; N]].concat(), |place, request| {
             let result = place + size_of_val(here);
             // SAFETY: int MPI_Iallreduce(const void *, void *, int, MPI_Datatype, MPI_Op, MPI_Comm, MPI_Request *); N
             // 64-bit integers lie in both places.
-            unsafe { iallreduce(place, result, N, int64, operator, self.0, request) }
+            unsafe { iallreduce(place, result, N, abi.int64, abi.min, self.0, request) }
         })?;
         reduced.last_chunk().copied()
     }
 
     /// The sum of the integers of the ranks before this one; what the first rank gets is not defined.
-    pub fn sum_before(self, here: i64) -> i64 {
+    pub fn sum_before(self, here: i64) -> Option<i64> {
         let abi = abi::get();
         let reduced = completed(vec![here, 0], |place, request| {
             let result = place + size_of_val(&here);
@@ -105,6 +91,6 @@ impl Comm {
             // integer lies in both places.
             unsafe { iexscan(place, result, 1, abi.int64, abi.sum, self.0, request) }
         });
-        reduced.map_or(0, |reduced| reduced[1])
+        reduced.map(|reduced| reduced[1])
     }
 }

@@ -134,6 +134,12 @@ impl Comm {
         unsafe { comm_free((&raw mut comm).expose_provenance()) };
     }
 
+    /// Lets what is and will be called on it fail on all its ranks, where the library is fault-tolerant (ULFM).
+    pub fn revoke(self) {
+        // SAFETY: int MPIX_Comm_revoke(MPI_Comm).
+        unsafe { comm_revoke(self.0) };
+    }
+
     /// Raises an error on it.
     pub fn raise(self, code: c_int) {
         // SAFETY: int MPI_Comm_call_errhandler(MPI_Comm, int).

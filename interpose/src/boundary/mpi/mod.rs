@@ -97,6 +97,8 @@ functions! {
     fn comm_free = "PMPI_Comm_free"(comm);
     /// Sets what happens on an error.
     fn comm_set_errhandler = "PMPI_Comm_set_errhandler"(comm, handler);
+    /// Lets what is and will be called on a communicator fail on all its ranks.
+    fn comm_revoke = "PMPIX_Comm_revoke"(comm);
     /// Raises an error on a communicator.
     fn comm_call_errhandler = "PMPI_Comm_call_errhandler"(comm, code);
     /// Translates ranks between groups.
