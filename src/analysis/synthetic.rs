@@ -132,6 +132,13 @@ impl SyntheticRank {
         self.operations.len() as u32 - 1
     }
 
+    /// Adds a region of the program.
+    pub fn region(&mut self, name: &str) -> u32 {
+        let number = self.operation(name, 0, 0);
+        self.operations[number as usize].positions_from = 3 << 30 | (number + 1) << 8;
+        number
+    }
+
     /// Gives an operation its root, data type and reduction.
     pub fn describe(&mut self, operation: u32, root: Option<i32>, datatype: &str, reduction: Option<&str>) {
         let datatype = self.text(datatype);
@@ -275,10 +282,13 @@ impl SyntheticRank {
     fn count(&mut self, operation: u32) -> (u64, u64) {
         let entry = &mut self.operations[operation as usize];
         let communicator = &mut self.communicators[entry.communicator as usize];
-        let counted = (communicator.calls, entry.calls);
-        communicator.calls += 1;
+        let repetition = entry.calls;
         entry.calls += 1;
-        counted
+        if entry.is_region() {
+            return (u64::from(entry.positions_from) << 32 | repetition, repetition);
+        }
+        communicator.calls += 1;
+        (communicator.calls - 1, repetition)
     }
 
     fn text(&mut self, text: &str) -> u32 {

@@ -23,6 +23,8 @@ pub struct AllCalls {
     pub communicator: usize,
     /// The largest message size of any rank, bytes. `None`: no rank could tell.
     pub bytes: Option<u64>,
+    /// Whether it is a region of the program.
+    pub is_region: bool,
     /// The ranks that called it, in order.
     pub ranks: Vec<RankCalls>,
 }
@@ -50,7 +52,7 @@ enum Group {
     /// The number of an operation.
     Operation(usize),
     /// What an operation is of which no call was kept.
-    Unkept { function: String, communicator: usize, bytes: u64, root: i32, texts: [Option<String>; 3] },
+    Unkept { function: String, communicator: usize, bytes: u64, root: i32, is_region: bool, texts: [Option<String>; 3] },
 }
 
 /// The operations of which some rank did not keep all calls: first those with a number, in order.
@@ -72,6 +74,7 @@ pub fn of(trace: &Trace, operations: &Operations, clock: &Clock) -> Vec<AllCalls
                     communicator: communicators[index][entry.communicator as usize],
                     bytes: entry.bytes,
                     root: entry.root,
+                    is_region: entry.is_region(),
                     texts: [entry.datatype, entry.reduction, entry.call_site].map(|reference| part.text(reference)),
                 },
             };
@@ -101,16 +104,16 @@ pub fn of(trace: &Trace, operations: &Operations, clock: &Clock) -> Vec<AllCalls
 
 impl AllCalls {
     fn named(group: &Group, operations: &Operations) -> AllCalls {
-        let (operation, function, communicator, bytes) = match group {
+        let (operation, function, communicator, bytes, is_region) = match group {
             Group::Operation(number) => {
                 let key = &operations.operations[*number].key;
-                (Some(*number), &key.function, key.communicator, key.bytes)
+                (Some(*number), &key.function, key.communicator, key.bytes, key.is_region)
             }
-            Group::Unkept { function, communicator, bytes, .. } => {
-                (None, function, *communicator, Some(*bytes).filter(|&bytes| bytes != UNKNOWN_BYTES))
+            Group::Unkept { function, communicator, bytes, is_region, .. } => {
+                (None, function, *communicator, Some(*bytes).filter(|&bytes| bytes != UNKNOWN_BYTES), *is_region)
             }
         };
-        AllCalls { operation, function: function.clone(), communicator, bytes, ranks: Vec::new() }
+        AllCalls { operation, function: function.clone(), communicator, bytes, is_region, ranks: Vec::new() }
     }
 
     /// Adds what a rank has; it may have several operations that are one for all ranks.

@@ -42,6 +42,15 @@ pub fn exists(process: u32) -> bool {
     found || io::Error::last_os_error().raw_os_error() == Some(libc::EPERM)
 }
 
+/// Context switches of the calling thread so far: those by which it gave up its processor, and the others.
+pub fn switches() -> [u64; 2] {
+    // SAFETY: a rusage is made of numbers.
+    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+    // SAFETY: `usage` outlives the call, which writes nothing else.
+    unsafe { libc::getrusage(libc::RUSAGE_THREAD, &raw mut usage) };
+    [usage.ru_nvcsw as u64, usage.ru_nivcsw as u64]
+}
+
 /// Makes an empty file that no other user may open. An error where the name is taken, also by a link.
 pub fn create_private(path: &Path) -> io::Result<File> {
     OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)

@@ -18,7 +18,7 @@ use crate::job::run::{RUN, Run, World};
 use crate::job::settings::Settings;
 use crate::job::{first_on_node, frequency, log, metadata, output_name};
 use crate::record::trace_buffer::{self, TraceBuffer};
-use crate::record::{mode, threads, ticks, watch};
+use crate::record::{mode, quota, threads, ticks, watch};
 
 /// What is found out before the library initialises MPI.
 pub struct Prepared {
@@ -157,6 +157,7 @@ pub fn begin(prepared: Prepared, who: &Identity, world: OnceLock<World>) -> Opti
     }
     mode::stop_in_children();
     watch::choose(run.settings.interruptions);
+    quota::find(Path::new("/"));
     threads::start(live);
     Some(run)
 }

@@ -21,6 +21,7 @@ pub mod mode;
 mod nesting;
 pub mod publication;
 pub mod published;
+pub mod quota;
 pub mod recorder;
 pub mod spill;
 mod stamps;

@@ -10,7 +10,8 @@ use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 use mpitrace_format::layout::{InterruptionEntry, NO_PROCESSOR, interruption_flags, interruptions_by};
 use mpitrace_platform::interruptions::{EventPage, Sequence, sees_sleep};
 
-use crate::boundary::system;
+use crate::boundary::{errno, system};
+use crate::record::quota;
 
 /// Which mechanisms are tried: values of [`choose`].
 pub mod means {
@@ -47,6 +48,9 @@ static NEVER: AtomicU32 = AtomicU32::new(0);
 /// By how much the two clocks may run apart before that was measured: they were 15 to 73 ppm apart on a virtual machine.
 const FIRST_RATE: f64 = 100e-6;
 
+/// A quota holds a thread for longer: from a few ms to most of a period, which is 100 ms where nothing else was set.
+const HELD_FROM: u64 = 1_000_000;
+
 /// The state of the calling thread's interruptions.
 pub struct Watch {
     /// The word that the kernel changes.
@@ -59,6 +63,10 @@ pub struct Watch {
     anchor: Reading,
     /// The processor at the last look.
     processor: u32,
+    /// Context switches up to the last look, voluntary ones and others.
+    switches: [u64; 2],
+    /// For how long a quota had held the threads of its groups when that was read last, ns.
+    held: u64,
     /// By how much the clocks ran apart without an interruption, ns: the sum, the time that it is of, the most at once.
     apart: u64,
     apart_in: u64,
@@ -110,6 +118,8 @@ impl Watch {
             by: By::Nothing,
             anchor: Reading { clock: 0, processor_time: 0, width: 0 },
             processor: NO_PROCESSOR,
+            switches: [0; 2],
+            held: 0,
             apart: 0,
             apart_in: 0,
             most_apart: 0,
@@ -151,6 +161,8 @@ impl Watch {
         if said.by != interruptions_by::NONE {
             watch.renew_at = 0;
             watch.anchor = Reading::now();
+            watch.switches = system::switches();
+            watch.held = errno::kept(quota::held_ns).unwrap_or(0);
         }
         (watch, said)
     }
@@ -191,18 +203,35 @@ impl Watch {
         self.seen = self.value();
         let before = std::mem::replace(&mut self.anchor, Reading::now());
         let (elapsed_ns, off_ns) = self.since(before);
+        let [voluntary, others] = self.switched();
+        let switches = if switches == 0 { voluntary + others } else { switches };
+        let throttled_ns = if others > 0 && off_ns >= HELD_FROM { self.throttled().min(off_ns) } else { 0 };
         let processor_before = std::mem::replace(&mut self.processor, system::processor());
         self.renew_at = tick.saturating_add(RENEWED_AFTER_TICKS.load(Ordering::Relaxed));
         Some(InterruptionEntry {
             off_ns,
             error_ns: self.error(before, elapsed_ns),
             elapsed_ns,
-            flags: interruption_flags::TIMED,
+            flags: interruption_flags::TIMED | interruption_flags::REASON,
             switches,
             processor_before,
             processor_after: self.processor,
+            voluntary: voluntary.min(switches),
+            throttled_ns,
             ..InterruptionEntry::default()
         })
+    }
+
+    /// Context switches since the last look, voluntary ones and others.
+    fn switched(&mut self) -> [u32; 2] {
+        let before = std::mem::replace(&mut self.switches, system::switches());
+        std::array::from_fn(|kind| self.switches[kind].saturating_sub(before[kind]) as u32)
+    }
+
+    /// For how long a quota has held the threads of its groups since this was asked last, ns.
+    fn throttled(&mut self) -> u64 {
+        let Some(held) = errno::kept(quota::held_ns) else { return 0 };
+        held.saturating_sub(std::mem::replace(&mut self.held, held))
     }
 
     /// Renews the anchor where there was no interruption.
@@ -290,7 +319,9 @@ mod tests {
             let most = slept.as_nanos() as u64 + seen.elapsed_ns;
             assert!(seen.off_ns + seen.error_ns >= wanted.as_nanos() as u64 - 1_000_000, "{seen:?}");
             assert!(seen.off_ns <= seen.elapsed_ns && seen.elapsed_ns <= most, "{seen:?}");
-            assert!(seen.switches > 0 || by == interruptions_by::RSEQ);
+            // It slept; it may have been preempted as well.
+            assert!(seen.voluntary > 0 && seen.voluntary <= seen.switches, "{seen:?}");
+            assert_eq!(seen.flags, interruption_flags::TIMED | interruption_flags::REASON);
             // Looked at: nothing is left, unless the thread was interrupted again just now.
             assert!(!watch.is_interrupted() || watch.look(0).is_some_and(|again| again.off_ns < seen.off_ns));
             watch.close();

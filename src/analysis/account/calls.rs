@@ -103,7 +103,7 @@ impl<'a> Waits<'a> {
         });
         let mut of_part = vec![u32::MAX; trace.parts.len()];
         (0u32..).zip(&members).for_each(|(at, member)| of_part[member.index] = at);
-        let order = root.filter(|_| is_comparable(clock)).and_then(|root| Order::of(&operation.key.function, root));
+        let order = root.filter(|_| is_comparable(clock)).and_then(|root| Order::of_operation(operation, root));
         let mut waits = Waits { members, of_part, order, awaited: Vec::new(), first_row: 0, per_row: 1 };
         let Some(order) = order else { return waits };
         // All ranks wait for the same one, but for prefixes.

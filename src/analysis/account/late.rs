@@ -2,6 +2,9 @@
 
 use std::ops::AddAssign;
 
+use super::losses::Because;
+use super::off::Off;
+
 /// The time that other ranks waited for a rank.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Late {
@@ -9,6 +12,8 @@ pub struct Late {
     pub waiting_ns: f64,
     /// The part for which the rank was off its processor since its last call, or in that call, ns.
     pub interrupted_ns: f64,
+    /// The reasons of that part.
+    pub interrupted_by: Off,
     /// The part for which the rank was longer than the others in point-to-point and other MPI calls that are not
     /// recorded, ns.
     pub other_mpi_ns: f64,
@@ -41,11 +46,13 @@ impl Late {
     /// may be either is taken for the waiting. What a rank was late already when it left its call before is due to that
     /// call, in which it was off its processor for `off_in_previous`.
     pub(super) fn of(
-        off_before: Option<f64>,
+        off_before: Option<Off>,
         other_mpi: Option<f64>,
-        off_in_previous: Option<f64>,
+        off_in_previous: Option<Off>,
         waits: &[Wait],
     ) -> Late {
+        let (reasons_before, reasons_in_previous) = (off_before, off_in_previous);
+        let [off_before, off_in_previous] = [off_before, off_in_previous].map(|off| off.map(|off| off.sum()));
         let mut late = Late { repetitions: 1, ..Late::default() };
         for &Wait { ns: wait, left_later_ns, .. } in waits {
             let earlier = left_later_ns.clamp(0.0, wait);
@@ -56,6 +63,8 @@ impl Late {
             let other = other.min(since - interrupted);
             late.waiting_ns += wait;
             late.interrupted_ns += interrupted + off_earlier;
+            late.interrupted_by += reasons_before.unwrap_or_default().to(interrupted);
+            late.interrupted_by += reasons_in_previous.unwrap_or_default().to(off_earlier);
             late.other_mpi_ns += other;
             match off_in_previous {
                 Some(_) => late.earlier_call_ns += earlier - off_earlier,
@@ -70,11 +79,25 @@ impl Late {
         late
     }
 
+    /// The reason with the largest part; `None`: not known.
+    pub fn because(&self) -> Option<Because> {
+        let parts = [
+            (self.interrupted_by.largest().map(|(because, _)| because), self.interrupted_ns),
+            (Some(Because::OtherMpi), self.other_mpi_ns),
+            (Some(Because::EarlierCall), self.earlier_call_ns),
+            (Some(Because::Computing), self.computing_ns),
+            (Some(Because::OnProcessor), self.on_processor_ns),
+            (None, self.unknown_ns),
+        ];
+        parts.into_iter().max_by(|one, other| one.1.total_cmp(&other.1)).and_then(|(because, _)| because)
+    }
+
     /// The same for this share of the waiting.
     pub(crate) fn scaled(self, share: f64) -> Late {
         Late {
             waiting_ns: share * self.waiting_ns,
             interrupted_ns: share * self.interrupted_ns,
+            interrupted_by: self.interrupted_by.scaled(share),
             other_mpi_ns: share * self.other_mpi_ns,
             earlier_call_ns: share * self.earlier_call_ns,
             computing_ns: share * self.computing_ns,
@@ -89,6 +112,7 @@ impl AddAssign for Late {
     fn add_assign(&mut self, other: Late) {
         self.waiting_ns += other.waiting_ns;
         self.interrupted_ns += other.interrupted_ns;
+        self.interrupted_by += other.interrupted_by;
         self.other_mpi_ns += other.other_mpi_ns;
         self.earlier_call_ns += other.earlier_call_ns;
         self.computing_ns += other.computing_ns;
@@ -102,10 +126,14 @@ impl AddAssign for Late {
 mod tests {
     use super::*;
 
+    fn preempted(ns: f64) -> Off {
+        Off { preempted: ns, ..Off::default() }
+    }
+
     /// What two ranks waited, 100 and 40 ns, by what is known of the late one.
     fn late(off_before: Option<f64>, other_mpi: Option<f64>) -> [f64; 4] {
         let waits = [100.0, 40.0].map(|ns| Wait { late: 0, ns, left_later_ns: 0.0 });
-        let late = Late::of(off_before, other_mpi, Some(0.0), &waits);
+        let late = Late::of(off_before.map(preempted), other_mpi, Some(Off::default()), &waits);
         assert_eq!((late.waiting_ns, late.repetitions), (140.0, 1));
         [late.interrupted_ns, late.other_mpi_ns, late.computing_ns, late.unknown_ns]
     }
@@ -125,13 +153,23 @@ mod tests {
 
     #[test]
     fn a_rank_that_left_its_call_before_later_is_late_because_of_that_call() {
-        let late = |off_in_previous| {
+        let late = |off_in_previous: Option<f64>| {
             let waits = [Wait { late: 0, ns: 100.0, left_later_ns: 70.0 }];
-            let late = Late::of(Some(10.0), Some(0.0), off_in_previous, &waits);
+            let late = Late::of(Some(preempted(10.0)), Some(0.0), off_in_previous.map(preempted), &waits);
+            assert_eq!(late.interrupted_by.sum(), late.interrupted_ns);
             [late.interrupted_ns, late.earlier_call_ns, late.computing_ns, late.unknown_ns]
         };
         assert_eq!(late(Some(0.0)), [10.0, 70.0, 20.0, 0.0]);
         assert_eq!(late(Some(50.0)), [60.0, 20.0, 20.0, 0.0]);
         assert_eq!(late(None), [10.0, 0.0, 20.0, 70.0]);
+    }
+
+    #[test]
+    fn a_late_rank_was_off_its_processor_for_the_reasons_of_that_time() {
+        let waits = [Wait { late: 0, ns: 100.0, left_later_ns: 0.0 }];
+        let before = Off { preempted: 50.0, asleep: 150.0, ..Off::default() };
+        let late = Late::of(Some(before), None, Some(Off::default()), &waits);
+        assert_eq!(late.interrupted_by, Off { preempted: 25.0, asleep: 75.0, ..Off::default() });
+        assert_eq!(late.because(), Some(Because::Asleep));
     }
 }

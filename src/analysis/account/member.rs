@@ -2,6 +2,7 @@
 
 use mpitrace_format::layout::*;
 
+use super::off::Off;
 use super::parts::OffProcessor;
 use crate::clock::RankClock;
 use crate::reader::{Column, Part};
@@ -25,6 +26,8 @@ pub(crate) struct Member<'a> {
     other_mpi: Option<Column<'a>>,
     /// By the end of each run of records: whether interruptions of its thread are known.
     watched: Vec<(u64, bool)>,
+    /// Whether some of its records are of regions of the program.
+    has_regions: bool,
     /// No difference between its times and another rank's is known better, ns.
     pub error_ns: f64,
 }
@@ -57,7 +60,16 @@ impl<'a> Member<'a> {
         let requests = part.request_columns().map(|[init, test, wait, _]| [init, test, wait]);
         let is_time = |entry: &&CounterEntry| part.text(entry.name).as_deref() == Some(OTHER_MPI);
         let other_mpi = part.counters().iter().find(is_time).and_then(|entry| part.counter_column(entry));
-        Member { index, place, part, clock, requests, other_mpi, watched: watched(part), error_ns: error(part, clock) }
+        let (watched, has_regions) = (watched(part), part.operations().iter().any(OperationEntry::is_region));
+        Member { index, place, part, clock, requests, other_mpi, watched, has_regions, error_ns: error(part, clock) }
+    }
+
+    /// Whether a record is of a region of the program.
+    fn is_region(&self, record: u32) -> bool {
+        self.has_regions && {
+            let operation = self.part.operation_of(record as usize) & OPERATION_MASK;
+            self.part.operations()[operation as usize].is_region()
+        }
     }
 
     pub fn call(&self, record: u32) -> Call {
@@ -79,7 +91,9 @@ impl<'a> Member<'a> {
     /// What is known of the time off the processor in a call.
     pub fn off_processor(&self, record: u32) -> OffProcessor {
         match self.thread_is_watched(record) {
-            true if self.part.operation_of(record as usize) & INTERRUPTED == 0 => OffProcessor::Known(0.0, 0.0),
+            true if self.part.operation_of(record as usize) & INTERRUPTED == 0 => {
+                OffProcessor::Known(Off::default(), 0.0)
+            }
             true => self.off(record, 0).map_or(OffProcessor::Unknown, |(off, error)| OffProcessor::Known(off, error)),
             false => OffProcessor::Unknown,
         }
@@ -100,18 +114,18 @@ impl<'a> Member<'a> {
     }
 
     /// Time off the processor in a call, ns; `None`: not known.
-    pub fn off_in(&self, record: u32) -> Option<f64> {
+    pub fn off_in(&self, record: u32) -> Option<Off> {
         match self.off_processor(record) {
             OffProcessor::Known(off, _) => Some(off),
             OffProcessor::Unknown => None,
         }
     }
 
-    /// The thread's kept call before this one.
+    /// The thread's kept call before this one; a region of the program is no call.
     pub fn previous(&self, record: u32) -> Option<u32> {
-        let of_run = |record: u32| self.watched.partition_point(|&(behind, _)| behind <= u64::from(record));
-        let previous = record.checked_sub(1)?;
-        (self.watched.len() < 2 || of_run(previous) == of_run(record)).then_some(previous)
+        let run = self.watched.partition_point(|&(behind, _)| behind <= u64::from(record));
+        let first = run.checked_sub(1).map_or(0, |before| self.watched[before].0 as u32);
+        (first..record).rev().find(|&record| !self.is_region(record))
     }
 
     /// Global time at which the thread left its kept call before this one, ns. `None`: there is none, or it was not
@@ -141,10 +155,10 @@ impl<'a> Member<'a> {
     }
 
     /// Time off the processor between the thread's kept call before and this one, ns; `None`: not known.
-    pub fn off_before(&self, record: u32) -> Option<f64> {
+    pub fn off_before(&self, record: u32) -> Option<Off> {
         let watched = self.thread_is_watched(record);
         match self.part.operation_of(record as usize) & INTERRUPTED_BEFORE {
-            0 => watched.then_some(0.0),
+            0 => watched.then(Off::default),
             _ => self.off(record, interruption_flags::BETWEEN).map(|(off, _)| off),
         }
     }
@@ -161,20 +175,25 @@ impl<'a> Member<'a> {
         self.part.operation_of(record as usize) & DISTURBED != 0
     }
 
-    fn off(&self, record: u32, between: u32) -> Option<(f64, f64)> {
+    fn off(&self, record: u32, between: u32) -> Option<(Off, f64)> {
         let entries = self.part.interruptions_of(record).iter();
         let mut found = None;
         for entry in entries.filter(|entry| entry.flags & interruption_flags::BETWEEN == between) {
             if entry.flags & interruption_flags::TIMED == 0 {
                 return None;
             }
-            let (off, error) = found.unwrap_or((0.0, 0.0));
-            found = Some((off + entry.off_ns as f64, error + entry.error_ns as f64));
+            let (mut off, error) = found.unwrap_or((Off::default(), 0.0));
+            off += Off::of(entry);
+            found = Some((off, error + entry.error_ns as f64));
         }
         found
     }
 
+    /// Whether interruptions of a call are known: of regions they are not.
     fn thread_is_watched(&self, record: u32) -> bool {
+        if self.is_region(record) {
+            return false;
+        }
         match &self.watched[..] {
             [(_, watched)] => *watched,
             runs => {

@@ -2,13 +2,15 @@
 //!
 //! The time in a call is waiting for another rank, time off the processor, delay by the tracer, and the rest:
 //! communication. The waiting of each rank has the rank that it waited for as its cause, and that rank was off its
-//! processor, or computed (or was in other MPI calls) for longer.
+//! processor, or computed (or was in other MPI calls) for longer. A region of the program is a label over time that the
+//! account has already: it has none of its own.
 
 mod calls;
 mod exported;
 mod late;
 mod losses;
 pub(crate) mod member;
+mod off;
 mod operation;
 mod parts;
 mod rank;
@@ -20,7 +22,8 @@ pub(crate) mod walk;
 pub use calls::{CallAccount, CallAccounts};
 pub use exported::{ExportedCall, of_exported};
 pub use late::Late;
-pub use losses::{Because, Kind, Loss};
+pub use losses::{ALONE, Because, Kind, Loss, alone};
+pub use off::Off;
 pub(crate) use operation::MOST_AT_ONCE;
 pub use operation::{Excess, OperationAccount};
 pub use parts::{OffProcessor, Parts};
@@ -87,6 +90,11 @@ impl Account {
 
     /// What was lost, the largest first.
     pub fn losses(&self) -> Vec<Loss> {
-        losses::of(self)
+        losses::of(self, false)
+    }
+
+    /// The same. Where the ranks are late in turns, the operation has one loss for all of them, without a rank.
+    pub fn losses_in_turns(&self) -> Vec<Loss> {
+        losses::of(self, true)
     }
 }

@@ -16,7 +16,7 @@ use crate::reader::{Part, Trace};
 use crate::run_time::RunTime;
 use crate::statistics::median;
 
-/// Where the time of an operation's complete repetitions went.
+/// Where the time of an operation's complete repetitions went. A region of the program has none: no ranks.
 #[derive(Clone, Debug, Default)]
 pub struct OperationAccount {
     /// Complete repetitions.
@@ -56,6 +56,9 @@ struct Piece {
 impl OperationAccount {
     /// The account of an operation; categories are found by `rule`.
     pub(super) fn of(trace: &Trace, clock: &Clock, operation: &Operation, rule: Rule) -> OperationAccount {
+        if operation.key.is_region {
+            return OperationAccount::knowing(trace, clock, operation, &[]);
+        }
         let category = categories(trace, clock, operation, &operation.complete(), rule, MOST_AT_ONCE);
         OperationAccount::knowing(trace, clock, operation, &category.unwrap_or_default())
     }
@@ -67,10 +70,11 @@ impl OperationAccount {
         operation: &Operation,
         category: &[Category],
     ) -> OperationAccount {
-        let Some(walk) = Walk::over(trace, clock, operation) else {
-            return OperationAccount::default();
-        };
         let rows = operation.complete();
+        let walk = if operation.key.is_region { None } else { Walk::over(trace, clock, operation) };
+        let Some(walk) = walk else {
+            return OperationAccount { repetitions: rows.len(), ..OperationAccount::default() };
+        };
         let members = &walk.members;
         let good = category.iter().filter(|category| **category == Category::Good).count();
         // All where none is good.

@@ -2,6 +2,8 @@
 
 use std::ops::AddAssign;
 
+use super::off::Off;
+
 /// Where the time of a call went on one rank, or that of several calls together; ns.
 ///
 /// `run_time = waiting + interrupted + perturbed + communication`.
@@ -13,6 +15,8 @@ pub struct Parts {
     pub waiting: f64,
     /// Off the processor in the call, beside the waiting: the least that it can have been.
     pub interrupted: f64,
+    /// The reasons of that time.
+    pub interrupted_by: Off,
     /// The most that it can have been: while a rank waits it may yield its processor, so that the two overlap.
     pub interrupted_most: f64,
     /// Delayed by the tracer.
@@ -29,7 +33,7 @@ pub struct Parts {
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum OffProcessor {
     /// So long, ns, and by how much that may be wrong; 0 for a call that was not interrupted.
-    Known(f64, f64),
+    Known(Off, f64),
     /// It was interrupted, or may have been, for an unknown time.
     #[default]
     Unknown,
@@ -41,14 +45,20 @@ impl Parts {
     pub fn of_call(run_time: f64, waiting: Option<f64>, off: OffProcessor) -> Parts {
         let run_time = run_time.max(0.0);
         let waits = waiting.unwrap_or(0.0).clamp(0.0, run_time);
-        let (least, most, untimed) = match off {
-            OffProcessor::Known(off, error) => {
-                ((off - error - waits).max(0.0), (off + error).clamp(0.0, run_time), 0.0)
+        let (least, most, untimed, reasons) = match off {
+            OffProcessor::Known(reasons, error) => {
+                let off = reasons.sum();
+                ((off - error - waits).max(0.0), (off + error).clamp(0.0, run_time), 0.0, reasons)
             }
-            OffProcessor::Unknown => (0.0, run_time, run_time),
+            OffProcessor::Unknown => (0.0, run_time, run_time, Off::default()),
         };
         let interrupted = least.min(run_time - waits);
-        Parts { interrupted_most: most.max(interrupted), untimed, ..Parts::split(run_time, waiting, interrupted) }
+        Parts {
+            interrupted_by: reasons.to(interrupted),
+            interrupted_most: most.max(interrupted),
+            untimed,
+            ..Parts::split(run_time, waiting, interrupted)
+        }
     }
 
     /// The parts of one call of which the least time off the processor beside the waiting is known already, as exports
@@ -60,6 +70,7 @@ impl Parts {
             run_time,
             waiting: waits,
             interrupted,
+            interrupted_by: Off { unknown: interrupted, ..Off::default() },
             interrupted_most: interrupted,
             perturbed: 0.0,
             communication,
@@ -82,6 +93,7 @@ impl AddAssign for Parts {
         self.run_time += other.run_time;
         self.waiting += other.waiting;
         self.interrupted += other.interrupted;
+        self.interrupted_by += other.interrupted_by;
         self.interrupted_most += other.interrupted_most;
         self.perturbed += other.perturbed;
         self.communication += other.communication;
@@ -96,10 +108,14 @@ mod tests {
 
     use super::*;
 
+    fn preempted(off: f64, error: f64) -> OffProcessor {
+        OffProcessor::Known(Off { preempted: off, ..Off::default() }, error)
+    }
+
     #[test]
     fn waiting_and_time_off_the_processor_overlap() {
         // 60 of 100 ns waiting, 70 off the processor: at least 10 beside the waiting, at most all 70.
-        let parts = Parts::of_call(100.0, Some(60.0), OffProcessor::Known(70.0, 0.0));
+        let parts = Parts::of_call(100.0, Some(60.0), preempted(70.0, 0.0));
         assert_eq!((parts.waiting, parts.interrupted, parts.interrupted_most), (60.0, 10.0, 70.0));
         assert_eq!(parts.communication, 30.0);
         let unknown = Parts::of_call(100.0, None, OffProcessor::Unknown);
@@ -112,7 +128,7 @@ mod tests {
             run_time in 0.0..1e9f64, waiting in prop::option::of(-1.0..2e9f64), off in 0.0..2e9f64,
             error in 0.0..1e6f64, delay in -1.0..1e9f64
         ) {
-            let mut parts = Parts::of_call(run_time, waiting, OffProcessor::Known(off, error));
+            let mut parts = Parts::of_call(run_time, waiting, preempted(off, error));
             parts.perturb(delay);
             let sum = parts.waiting + parts.interrupted + parts.perturbed + parts.communication;
             prop_assert!((sum - parts.run_time).abs() <= 1e-6 * run_time.max(1.0));

@@ -1,5 +1,7 @@
 //! The time of one rank: the whole run, and what of it was spent in collective calls.
 
+use mpitrace_format::layout::{OPERATION_MASK, OperationEntry};
+
 use crate::clock::{Clock, RankClock};
 use crate::parallel;
 use crate::reader::{Part, Trace};
@@ -13,8 +15,8 @@ pub struct RankAccount {
     pub wall_ns: f64,
     /// Whether it has finished.
     pub end_is_known: bool,
-    /// In collective calls, ns: when threads are in calls at the same time, or one call completes several requests, it
-    /// counts once.
+    /// In collective calls, ns, also in those that were not kept and whose times were counted: when threads are in kept
+    /// calls at the same time, or one call completes several requests, it counts once.
     pub collectives_ns: f64,
 }
 
@@ -28,13 +30,21 @@ fn of(part: &Part, clock: &RankClock) -> RankAccount {
     let info = part.info();
     let last = part.last_tick().max(info.last_anchor.tick);
     let wall_ns = clock.duration_ns(info.first_anchor.tick, last.max(info.first_anchor.tick));
-    // A region of the program may begin before MPI_Init has ended.
-    let collectives_ns = clock.ticks_ns(in_collectives(part)).min(wall_ns);
+    let collectives_ns = clock.ticks_ns(in_collectives(part) + not_kept(part)).min(wall_ns);
     RankAccount { rank: part.rank(), wall_ns, collectives_ns, end_is_known: !part.incomplete() }
 }
 
-/// Ticks at which at least one thread was in a collective call, or in a call that started, tested or waited for one.
+/// Ticks of the collective calls that were not kept.
+fn not_kept(part: &Part) -> u64 {
+    part.operations().iter().filter(|entry| !entry.is_region()).fold(0, |sum, entry| sum.saturating_add(entry.ticks))
+}
+
+/// Ticks at which at least one thread was in a kept collective call, or in a call that started, tested or waited for one.
 fn in_collectives(part: &Part) -> u64 {
+    let has_regions = part.operations().iter().any(OperationEntry::is_region);
+    let is_region = |record: usize| {
+        has_regions && part.operations()[(part.operation_of(record) & OPERATION_MASK) as usize].is_region()
+    };
     let requests = part.request_columns().map(|[init, _, wait, _]| [init, wait]);
     let of_call = |(record, (enter, exit)): (usize, (u64, u64))| {
         let request = requests.map(|columns| columns.map(|column| column.get(record))).filter(|[init, _]| *init > 0);
@@ -44,7 +54,8 @@ fn in_collectives(part: &Part) -> u64 {
             None => [(enter, exit), (exit, exit)],
         }
     };
-    let spans = || part.all_times().enumerate().flat_map(of_call).filter(|(begin, end)| begin < end);
+    let calls = || part.all_times().enumerate().filter(|(record, _)| !is_region(*record));
+    let spans = || calls().flat_map(of_call).filter(|(begin, end)| begin < end);
     union(spans()).unwrap_or_else(|| {
         let mut sorted: Vec<(u64, u64)> = spans().collect();
         sorted.sort_unstable();

@@ -96,7 +96,7 @@ fn what_the_others_waited_is_lost_to_the_last_rank_and_why_it_was_late_is_said()
             let enter = 10_000 * k + if number == 2 { 500 } else { 0 };
             rank.call(barrier, enter, 10_000 * k + 600);
             if number == 2 && k > 60 {
-                let flags = interruption_flags::BETWEEN | interruption_flags::TIMED;
+                let flags = interruption_flags::BETWEEN | interruption_flags::TIMED | interruption_flags::REASON;
                 rank.interrupt(InterruptionEntry { off_ns: 300, switches: 1, flags, ..Default::default() });
             }
         }
@@ -112,7 +112,7 @@ fn what_the_others_waited_is_lost_to_the_last_rank_and_why_it_was_late_is_said()
         repetitions,
     };
     // 2 ranks wait 500 ns, 100 times; 40 times 300 ns of it were lost off the processor.
-    let expected = [late(Because::OnProcessor, 76_000.0, 100), late(Because::Interrupted, 24_000.0, 100)];
+    let expected = [late(Because::OnProcessor, 76_000.0, 100), late(Because::Preempted, 24_000.0, 100)];
     assert_eq!(found, expected);
     let sum = account.sum();
     assert_eq!((sum.run_time, sum.waiting, sum.communication), (130_000.0, 100_000.0, 30_000.0));
@@ -288,4 +288,87 @@ fn the_categories_of_very_many_repetitions_are_found_stretch_by_stretch() {
     for at_once in [1000, 999, 300, 250] {
         assert!(of(at_once) == expected, "{at_once}");
     }
+}
+
+/// A region is a label over time. In each step rank 1 computes for longer in one, and all then reduce within another one.
+#[test]
+fn a_region_of_the_program_is_charged_nowhere() {
+    let ranks = |with_regions: bool| {
+        let mut ranks = world(2);
+        for (number, rank) in (0u64..).zip(&mut ranks) {
+            let [solve, step] = ["MPI_Barrier", "step"].map(|name| rank.region(name));
+            let allreduce = rank.operation("MPI_Allreduce", 0, 8);
+            for k in 1..=50u64 {
+                let (begin, late) = (10_000 * k, 500 * number);
+                if with_regions {
+                    rank.call(step, begin - 50, begin + 9800);
+                    rank.call(solve, begin, begin + 8000 + late);
+                }
+                rank.call(allreduce, begin + 8010 + late, begin + 8600);
+            }
+            if !with_regions {
+                // Its time is up to the same end.
+                rank.header.last_anchor.tick = 509_800;
+            }
+        }
+        ranks
+    };
+    let [with, without] = [true, false].map(|regions| account(&format!("regions-{regions}"), &ranks(regions)));
+    assert_eq!(with.losses(), with.losses_in_turns());
+    let expected = |operation| Loss {
+        kind: Kind::LateRank,
+        rank: Some(1),
+        because: Some(Because::OnProcessor),
+        operation,
+        ns: 25_000.0,
+        repetitions: 50,
+    };
+    let reduction = with.operations.iter().position(|operation| !operation.ranks.is_empty()).unwrap();
+    assert_eq!((with.losses(), without.losses()), (vec![expected(reduction)], vec![expected(0)]));
+    assert_eq!((with.sum(), &with.ranks), (without.sum(), &without.ranks));
+    assert_eq!(with.ranks.iter().map(|rank| rank.collectives_ns).collect::<Vec<_>>(), [29_500.0, 4_500.0]);
+    let repetitions: Vec<usize> = with.operations.iter().map(|operation| operation.repetitions).collect();
+    assert_eq!(repetitions, [50, 50, 50], "they stay operations");
+}
+
+#[test]
+fn the_time_of_calls_that_were_not_kept_is_time_in_collective_calls() {
+    let mut ranks = world(1);
+    let [barrier, region] = [ranks[0].operation("MPI_Barrier", 0, 0), ranks[0].region("solve")];
+    (1..=10u64).for_each(|k| ranks[0].call(barrier, 1000 * k, 1000 * k + 100));
+    (0..90).for_each(|_| ranks[0].timed_call(barrier, 200));
+    (0..90).for_each(|_| ranks[0].timed_call(region, 1000));
+    ranks[0].header.last_anchor.tick = 100_000;
+    assert_eq!(account("not-kept", &ranks).ranks[0].collectives_ns, 1000.0 + 90.0 * 200.0);
+}
+
+/// 300 us in turns, as of two ranks with the same work, and one that has it twice as often.
+#[test]
+fn ranks_that_are_late_in_turns_have_one_loss() {
+    let losses = |late: fn(u64) -> u64| {
+        let mut ranks = world(2);
+        for (number, rank) in (0u64..).zip(&mut ranks) {
+            let operation = rank.operation("MPI_Allreduce", 0, 8);
+            for k in 1..=60u64 {
+                let enter = 1_000_000 * k + if late(k) == number { 300_000 } else { 0 };
+                rank.call(operation, enter, 1_000_000 * k + 301_000);
+            }
+        }
+        let account = account("turns", &ranks);
+        (account.losses(), account.losses_in_turns())
+    };
+    let late = |rank, ns, repetitions| Loss {
+        kind: Kind::LateRank,
+        rank,
+        because: Some(Because::OnProcessor),
+        operation: 0,
+        ns,
+        repetitions,
+    };
+    let (each, together) = losses(|k| k % 2);
+    assert_eq!(each, [late(Some(0), 9e6, 30), late(Some(1), 9e6, 30)]);
+    assert_eq!(together, [late(None, 18e6, 60)]);
+    let (each, together) = losses(|k| u64::from(k % 3 != 0));
+    assert_eq!(each, [late(Some(1), 12e6, 40), late(Some(0), 6e6, 20)]);
+    assert_eq!(together, each, "two thirds of it");
 }

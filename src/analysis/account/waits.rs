@@ -10,6 +10,7 @@
 use mpitrace_functions::{Function, Pattern};
 
 use super::member::Call;
+use crate::operations::Operation;
 
 /// Which ranks wait for which.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,6 +28,12 @@ pub(crate) enum Order {
 }
 
 impl Order {
+    /// The order of an operation whose root has this place among the members. `None`: as of a function; a region of the
+    /// program waits for nothing, whatever its name is.
+    pub fn of_operation(operation: &Operation, root: Option<usize>) -> Option<Order> {
+        if operation.key.is_region { None } else { Order::of(&operation.key.function, root) }
+    }
+
     /// The order of a function whose root has this place among the members, if it has one. `None`: it is not
     /// known which ranks wait for which.
     pub fn of(function: &str, root: Option<usize>) -> Option<Order> {

@@ -46,7 +46,7 @@ impl<'a> Walk<'a> {
     pub fn over(trace: &'a Trace, clock: &'a Clock, operation: &'a Operation) -> Option<Walk<'a>> {
         let row = operation.complete_rows().next()?;
         let (members, root) = members(trace, clock, operation, row);
-        let order = root.and_then(|root| Order::of(&operation.key.function, root));
+        let order = root.and_then(|root| Order::of_operation(operation, root));
         Some(Walk { operation, members, order: order.filter(|_| is_comparable(clock)) })
     }
 

@@ -5,8 +5,8 @@ use std::ops::Range;
 
 use super::baseline::Baseline;
 use super::{Kind, Repetitions};
-use crate::account::Late;
 use crate::account::walk::{Step, Walk};
+use crate::account::{Because, Late, Off};
 use crate::categories::Category;
 use crate::diagnosis::{Group, GroupKind};
 use crate::operations::CompleteRows;
@@ -60,8 +60,10 @@ pub(super) struct Key {
 pub(super) struct Tally {
     pub ns: f64,
     pub most_ns: f64,
+    pub communication_ns: f64,
     pub count: usize,
     pub late: Late,
+    pub off: Off,
 }
 
 /// What happened in some repetitions.
@@ -98,7 +100,9 @@ impl Evidence {
         let (tally, last) = self.of.entry(key).or_default();
         tally.ns += more.ns;
         tally.most_ns += more.most_ns.max(more.ns);
+        tally.communication_ns += more.communication_ns;
         tally.late += more.late;
+        tally.off += more.off;
         tally.count += usize::from(*last != Some(row));
         *last = Some(row);
     }
@@ -118,8 +122,9 @@ impl Evidence {
             let of = &walk.members[member];
             let known = of.off_in(records.get(of.place)).is_some();
             if least > 0.0 && known {
-                let key = Key { kind: moved(of.migrated(records.get(of.place)).inside), member };
-                self.add(row, key, Tally { ns: least, most_ns: most, ..Tally::default() });
+                let off = parts.interrupted_by;
+                let key = Key { kind: moved(of.migrated(records.get(of.place)).inside, &off), member };
+                self.add(row, key, Tally { ns: least, most_ns: most, off, ..Tally::default() });
             }
         }
         for &late in &step.late {
@@ -128,8 +133,9 @@ impl Evidence {
                 let of = &walk.members[member];
                 let record = records.get(of.place);
                 let in_previous = of.previous(record).is_some_and(|previous| of.migrated(previous).inside);
-                let key = Key { kind: moved(of.migrated(record).before || in_previous), member };
-                self.add(row, key, Tally { ns: late.interrupted_ns, ..Tally::default() });
+                let off = late.interrupted_by;
+                let key = Key { kind: moved(of.migrated(record).before || in_previous, &off), member };
+                self.add(row, key, Tally { ns: late.interrupted_ns, off, ..Tally::default() });
             }
         }
     }
@@ -139,8 +145,10 @@ impl Evidence {
             let (tally, _) = self.of.entry(key).or_default();
             tally.ns += more.ns;
             tally.most_ns += more.most_ns;
+            tally.communication_ns += more.communication_ns;
             tally.count += more.count;
             tally.late += more.late;
+            tally.off += more.off;
         }
     }
 
@@ -152,14 +160,16 @@ impl Evidence {
     }
 }
 
-fn moved(migrated: bool) -> Kind {
-    if migrated { Kind::Migration } else { Kind::Interrupted }
+/// One that slept lost its time to that, wherever it woke up.
+fn moved(migrated: bool, off: &Off) -> Kind {
+    let slept = off.largest().is_some_and(|(because, _)| because == Because::Asleep);
+    if migrated && !slept { Kind::Migration } else { Kind::Interrupted }
 }
 
 /// The waiting for a late rank less that of which it was off its processor.
 fn on_processor(late: Late) -> Late {
     let waiting_ns = late.waiting_ns - late.interrupted_ns;
-    Late { waiting_ns, interrupted_ns: 0.0, ..late }
+    Late { waiting_ns, interrupted_ns: 0.0, interrupted_by: Off::default(), ..late }
 }
 
 impl Table {
@@ -184,7 +194,8 @@ impl Table {
         }
         for (member, late) in all.into_iter().enumerate().filter(|(_, late)| late.repetitions > 0) {
             let late = on_processor(late);
-            let tally = Tally { ns: late.waiting_ns, most_ns: late.waiting_ns, count: late.repetitions, late };
+            let (ns, count) = (late.waiting_ns, late.repetitions);
+            let tally = Tally { ns, most_ns: ns, count, late, ..Tally::default() };
             self.steady.of.insert(Key { kind: Kind::LateRank, member }, (tally, None));
         }
         for &(key, tally) in &baseline.off {
@@ -254,15 +265,16 @@ impl OfGroup {
             if own > 0.0 {
                 let key = Key { kind: Kind::Perturbed, member };
                 self.evidence.add(row, key, Tally { ns: own, ..Tally::default() });
-                self.held_up(walk, row, beyond, (key, own));
+                self.held_up(walk, row, beyond, (key, own), Off::default());
             }
         }
         // The one that was off its processor longest holds the others up.
-        let off = |member: usize| walk.members[member].off_in(records.get(walk.members[member].place)).unwrap_or(0.0);
-        let longest = (0..beyond.len()).map(|member| (member, off(member))).filter(|(_, off)| *off > 0.0);
-        if let Some((member, off)) = longest.max_by(|one, other| one.1.total_cmp(&other.1)) {
-            let moved = moved(walk.members[member].migrated(records.get(walk.members[member].place)).inside);
-            self.held_up(walk, row, beyond, (Key { kind: moved, member }, off));
+        let off =
+            |member: usize| walk.members[member].off_in(records.get(walk.members[member].place)).unwrap_or_default();
+        let longest = (0..beyond.len()).map(|member| (member, off(member))).filter(|(_, off)| off.sum() > 0.0);
+        if let Some((member, off)) = longest.max_by(|one, other| one.1.sum().total_cmp(&other.1.sum())) {
+            let moved = moved(walk.members[member].migrated(records.get(walk.members[member].place)).inside, &off);
+            self.held_up(walk, row, beyond, (Key { kind: moved, member }, off.sum()), off);
         }
         for (member, parts) in step.parts.iter().enumerate() {
             self.rest_ns[member] += beyond[member];
@@ -271,13 +283,15 @@ impl OfGroup {
         }
     }
 
-    /// Takes what other ranks were held up by one that did not go on for this time.
-    fn held_up(&mut self, walk: &Walk, row: usize, beyond: &mut [f64], (key, at_most): (Key, f64)) {
+    /// Takes what other ranks were held up by one that did not go on for this time, for these reasons if it was off its
+    /// processor.
+    fn held_up(&mut self, walk: &Walk, row: usize, beyond: &mut [f64], (key, at_most): (Key, f64), off: Off) {
         for (member, beyond) in beyond.iter_mut().enumerate() {
             let ns = beyond.min(at_most);
             if member != key.member && ns > 0.0 && walk.depends(member, key.member) {
                 *beyond -= ns;
-                self.evidence.add(row, key, Tally { ns, ..Tally::default() });
+                let tally = Tally { ns, communication_ns: ns, off: off.to(ns), ..Tally::default() };
+                self.evidence.add(row, key, tally);
             }
         }
     }

@@ -3,6 +3,7 @@
 use super::attribute::{Key, Table, Tally};
 use super::baseline::Baseline;
 use super::{Cause, Causes, GroupTime, Kind, NAMED, Repetitions, STEADY};
+use crate::account::{Off, alone};
 use crate::diagnosis::{Diagnosis, Examined, Finding, Group, GroupKind, Quantity};
 
 /// A counter that differs significantly between a group and those that the group is compared with.
@@ -53,7 +54,9 @@ impl Counted {
             most_ns: ns,
             share: share(ns, extra_ns),
             count,
+            communication_ns: ns,
             late: None,
+            off: Off::default(),
             p: Some(self.p),
         }
     }
@@ -98,7 +101,9 @@ pub(super) fn causes(table: Table, baseline: &Baseline, ranks: &[u32], counted: 
         most_ns: tally.most_ns.max(tally.ns),
         share: share(tally.ns, whole),
         count: tally.count,
+        communication_ns: tally.communication_ns,
         late: (key.kind == Kind::LateRank).then_some(tally.late),
+        off: tally.off,
         p: None,
     };
     for (repetitions, count, index, group) in table.groups {
@@ -109,14 +114,16 @@ pub(super) fn causes(table: Table, baseline: &Baseline, ranks: &[u32], counted: 
         if repetitions == Repetitions::First {
             of_group.push(Cause {
                 kind: Kind::FirstCall,
-                rank: alone(&group.rest_ns, ranks),
+                rank: alone(&group.rest_ns).filter(|_| ranks.len() > 1).map(|member| ranks[member]),
                 counter: None,
                 repetitions,
                 ns: rest,
                 most_ns: rest,
                 share: share(rest, extra_ns),
                 count,
+                communication_ns: rest,
                 late: None,
+                off: Off::default(),
                 p: None,
             });
             rest = 0.0;
@@ -129,7 +136,11 @@ pub(super) fn causes(table: Table, baseline: &Baseline, ranks: &[u32], counted: 
             rest -= ns;
             of_group.push(counted.cause(repetitions, ns, extra_ns, count));
         }
-        found.causes.extend(of_group.into_iter().filter(|cause| cause.ns > 0.0 && cause.share >= NAMED));
+        let (named, small): (Vec<Cause>, Vec<Cause>) =
+            of_group.into_iter().filter(|cause| cause.ns > 0.0).partition(|cause| cause.share >= NAMED);
+        found.causes.extend(named);
+        let late = small.into_iter().filter(|cause| cause.kind == Kind::LateRank);
+        found.causes.extend(in_turns(late, extra_ns, count).filter(|cause| cause.share >= NAMED));
         let rest = rest.max(0.0);
         found.groups.push(GroupTime {
             repetitions,
@@ -152,17 +163,39 @@ pub(super) fn causes(table: Table, baseline: &Baseline, ranks: &[u32], counted: 
     };
     let of_steady = table.steady.into_sorted();
     let waiting: f64 = of_steady.iter().filter(|(key, _)| key.kind == Kind::LateRank).map(|(_, of)| of.ns).sum();
-    let is_named = |(key, tally): &(Key, Tally)| {
-        let whole = found.groups.iter().map(|group| group.run_ns).sum::<f64>() + steady.run_ns;
-        let much = tally.ns >= STEADY * whole;
-        much && (key.kind != Kind::LateRank || tally.ns >= one_sided(ranks.len()) * waiting)
-    };
-    let named: Vec<(Key, Tally)> = of_steady.into_iter().filter(is_named).collect();
     let whole = found.groups.iter().map(|group| group.run_ns).sum::<f64>() + steady.run_ns;
-    found.causes.extend(named.into_iter().map(|of| cause(Repetitions::Steady, of, whole)));
+    let (late, off): (Vec<Cause>, Vec<Cause>) = of_steady
+        .into_iter()
+        .map(|of| cause(Repetitions::Steady, of, whole))
+        .partition(|cause| cause.kind == Kind::LateRank);
+    let (named, others): (Vec<Cause>, Vec<Cause>) =
+        late.into_iter().partition(|cause| cause.ns >= one_sided(ranks.len()) * waiting);
+    let all = found.groups.iter().map(|group| group.count).sum::<usize>() + steady.count;
+    let of_steady = named.into_iter().chain(off).chain(in_turns(others.into_iter(), whole, all));
+    found.causes.extend(of_steady.filter(|cause| cause.ns >= STEADY * whole));
     found.groups.push(steady);
     found.causes.sort_by(|one, other| other.ns.total_cmp(&one.ns));
     found
+}
+
+/// Several ranks that are late, each of which has too little time to be named: one cause of all of them, in at most
+/// `most` repetitions.
+fn in_turns(mut late: impl Iterator<Item = Cause>, whole: f64, most: usize) -> Option<Cause> {
+    let mut all = late.next()?;
+    all.rank = None;
+    let mut ranks = 1;
+    for cause in late {
+        ranks += 1;
+        all.ns += cause.ns;
+        all.most_ns += cause.most_ns;
+        all.count += cause.count;
+        if let (Some(all), Some(more)) = (&mut all.late, cause.late) {
+            *all += more;
+        }
+    }
+    all.share = share(all.ns, whole);
+    all.count = all.count.min(most);
+    (ranks > 1).then_some(all)
 }
 
 /// A rank is late steadily if it causes this share of all waiting: a third of the way from what each of so many ranks
@@ -170,12 +203,6 @@ pub(super) fn causes(table: Table, baseline: &Baseline, ranks: &[u32], counted: 
 fn one_sided(ranks: usize) -> f64 {
     let fair = 1.0 / ranks.max(1) as f64;
     fair + (1.0 - fair) / 3.0
-}
-
-/// The rank that has more than two thirds of the time.
-fn alone(ns: &[f64], ranks: &[u32]) -> Option<u32> {
-    let all: f64 = ns.iter().sum();
-    ns.iter().position(|&own| 3.0 * own > 2.0 * all).filter(|_| ns.len() > 1).map(|member| ranks[member])
 }
 
 pub(super) fn of_counters(groups: &[Group], counted: &[Counted]) -> Causes {

@@ -31,7 +31,7 @@ pub use conclude::Counted;
 
 use crate::account::MOST_AT_ONCE;
 use crate::account::walk::Walk;
-use crate::account::{Because, Late};
+use crate::account::{Because, Late, Off};
 use crate::categories::{Category, Rule};
 use crate::clock::Clock;
 use crate::diagnosis::{self, Diagnosis, Group, groups};
@@ -53,7 +53,7 @@ pub struct Causes {
 pub struct Cause {
     /// What it is.
     pub kind: Kind,
-    /// The world rank to which it happens; `None`: no single one.
+    /// The world rank to which it happens; `None`: no single one, as where ranks are late in turns.
     pub rank: Option<u32>,
     /// The name of a counter.
     pub counter: Option<String>,
@@ -67,8 +67,13 @@ pub struct Cause {
     pub share: f64,
     /// Repetitions in which it happens.
     pub count: usize,
+    /// The part of `ns` that is communication of ranks to which it did not happen, or of which it is all that is known:
+    /// what the account has as excess of the first repetitions and of outliers.
+    pub communication_ns: f64,
     /// Of a late rank: why it was late.
     pub late: Option<Late>,
+    /// Of a rank that was off its processor: why, for `ns`.
+    pub off: Off,
     /// Of a counter: the probability of such a difference by chance, after the correction for the number of tests.
     pub p: Option<f64>,
 }
@@ -160,18 +165,13 @@ impl Repetitions {
 }
 
 impl Cause {
-    /// The largest part of a late rank's lateness; `None`: not known, or not of a late rank.
+    /// Of a late rank the reason with the largest part, of one that was off its processor the reason with the most time;
+    /// `None`: not known, or of neither.
     pub fn because(&self) -> Option<Because> {
-        let late = self.late.as_ref()?;
-        let parts = [
-            (Some(Because::Interrupted), late.interrupted_ns),
-            (Some(Because::OtherMpi), late.other_mpi_ns),
-            (Some(Because::EarlierCall), late.earlier_call_ns),
-            (Some(Because::Computing), late.computing_ns),
-            (Some(Because::OnProcessor), late.on_processor_ns),
-            (None, late.unknown_ns),
-        ];
-        parts.into_iter().max_by(|one, other| one.1.total_cmp(&other.1)).and_then(|(because, _)| because)
+        match &self.late {
+            Some(late) => late.because(),
+            None => self.off.largest().map(|(because, _)| because),
+        }
     }
 }
 

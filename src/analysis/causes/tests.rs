@@ -40,6 +40,8 @@ struct Event {
     leaves_later: u64,
     perturbed: bool,
     moved: bool,
+    /// Time off the processor is sleep.
+    asleep: bool,
 }
 
 /// Allreduces of ranks to which that happens. A call ends 2 us after the last rank has entered, and some ns of noise.
@@ -59,9 +61,16 @@ fn run(size: u32, happens: impl Fn(u32, u64) -> Event) -> Vec<SyntheticRank> {
             if event.perturbed {
                 rank.disturb();
             }
-            let flags = interruption_flags::TIMED;
+            let flags = interruption_flags::TIMED | interruption_flags::REASON;
             let processor_after = if event.moved { 3 } else { 2 };
-            let entry = InterruptionEntry { switches: 1, processor_before: 2, processor_after, ..Default::default() };
+            let voluntary = u32::from(event.asleep);
+            let entry = InterruptionEntry {
+                switches: 1,
+                voluntary,
+                processor_before: 2,
+                processor_after,
+                ..Default::default()
+            };
             if event.off_before > 0 {
                 let flags = flags | interruption_flags::BETWEEN;
                 rank.interrupt(InterruptionEntry { off_ns: event.off_before, flags, ..entry });
@@ -146,8 +155,41 @@ fn time_off_the_processor_is_named_inside_and_before_the_call() {
     assert_eq!(names(&found), [(Kind::Interrupted, Some(1), "outlier")], "{found:?}");
     // In the call it holds up the other rank for as long as itself.
     has(&found.causes[0], 5.0 * (2.0 * 4_000_000.0 + 3_000_000.0), 10);
+    assert_eq!(found.causes[0].because(), Some(Because::Preempted));
+    // What rank 0 was held up for.
+    assert!((found.causes[0].communication_ns / (5.0 * 4_000_000.0) - 1.0).abs() < 0.01, "{found:?}");
     let moved = |rank, k: u64| Event { moved: true, ..happens(rank, k) };
     assert_eq!(names(&causes("moved", &run(2, moved))), [(Kind::Migration, Some(1), "outlier")]);
+    // It slept, wherever it woke up.
+    let asleep = |rank, k: u64| Event { asleep: true, ..moved(rank, k) };
+    let found = causes("asleep", &run(2, asleep));
+    assert_eq!(names(&found), [(Kind::Interrupted, Some(1), "outlier")], "{found:?}");
+    assert_eq!(found.causes[0].because(), Some(Because::Asleep));
+}
+
+#[test]
+fn ranks_that_are_late_in_turns_are_one_cause_without_a_rank() {
+    let late = |rank, k: u64| Event { late: if k % 2 == u64::from(rank) { 300_000 } else { 0 }, ..Event::default() };
+    let found = causes("turns", &run(2, late));
+    assert_eq!(names(&found), [(Kind::LateRank, None, "steady")], "{found:?}");
+    has(&found.causes[0], 300_000.0 * REPETITIONS as f64, REPETITIONS as usize);
+    assert!(found.causes[0].share > 0.95, "{found:?}");
+    // Two thirds of it, and one rank is late.
+    let late = |rank, k: u64| Event { late: if (k % 10 < 7) == (rank == 1) { 300_000 } else { 0 }, ..Event::default() };
+    let found = causes("most", &run(2, late));
+    assert_eq!(names(&found), [(Kind::LateRank, Some(1), "steady")], "{found:?}");
+}
+
+#[test]
+fn many_ranks_that_are_late_in_turns_in_outliers_are_one_cause() {
+    let late = |rank, k: u64| Event {
+        late: if k % 10 == 9 && (k / 10) % 40 == u64::from(rank) { 900_000 } else { 0 },
+        ..Event::default()
+    };
+    let found = causes("turns-40", &run(40, late));
+    assert_eq!(names(&found), [(Kind::LateRank, None, "outlier")], "{found:?}");
+    assert_eq!(found.causes[0].count, 50);
+    assert!(found.causes[0].share > 0.95, "{found:?}");
 }
 
 #[test]

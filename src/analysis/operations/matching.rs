@@ -299,6 +299,7 @@ impl<'a> Matching<'a> {
             datatype: text(|entry| entry.datatype),
             reduction: text(|entry| entry.reduction),
             call_site: text(|entry| entry.call_site).and_then(|text| CallSite::parse(&text)),
+            is_region: present().any(|(_, entry)| entry.is_region()),
         }
     }
 }

@@ -67,6 +67,8 @@ pub struct OperationKey {
     pub reduction: Option<String>,
     /// The place in the program that calls it, where the run has told places apart.
     pub call_site: Option<CallSite>,
+    /// Whether it is a region of the program: no call, but a label over a stretch of time.
+    pub is_region: bool,
 }
 
 /// A place in the program: where a call returns to.

@@ -22,16 +22,21 @@ pub struct InterruptionEntry {
     pub thread: u32,
     /// Bits of [`interruption_flags`].
     pub flags: u32,
-    /// Context switches; 0: at least one, or a signal.
+    /// Context switches; 0: a signal, or not known.
     pub switches: u32,
     /// The processor on which the thread was when the tracer looked before; [`NO_PROCESSOR`]: not known.
     pub processor_before: u32,
     /// The processor at this look: where it is another one the thread has migrated.
     pub processor_after: u32,
-    /// For later versions.
-    pub padding: u32,
-    /// For later versions.
-    pub reserved: u64,
+    /// Of `switches` those by which the thread gave up its processor: it slept. With [`REASON`] only.
+    ///
+    /// [`REASON`]: interruption_flags::REASON
+    pub voluntary: u32,
+    /// The part of `off_ns` for which the processor quota of a control group may have held the thread, ns. With
+    /// [`REASON`] only.
+    ///
+    /// [`REASON`]: interruption_flags::REASON
+    pub throttled_ns: u64,
 }
 
 /// A processor that is not known.
@@ -43,6 +48,8 @@ pub mod interruption_flags {
     pub const BETWEEN: u32 = 1;
     /// `off_ns`, `error_ns` and `elapsed_ns` are known.
     pub const TIMED: u32 = 2;
+    /// `voluntary` and `throttled_ns` are known.
+    pub const REASON: u32 = 4;
 }
 
 /// How the interruptions of a thread are known: values of [`super::ThreadEntry::interruptions_by`].

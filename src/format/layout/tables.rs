@@ -90,6 +90,13 @@ pub struct OperationEntry {
     pub ticks: u64,
 }
 
+impl OperationEntry {
+    /// Whether it is a region of the program: no call, but a label over a stretch of time.
+    pub fn is_region(&self) -> bool {
+        self.positions_from != 0
+    }
+}
+
 /// Where a thread is outside of the recorded calls: values of [`ThreadEntry::activity`].
 pub mod activity {
     /// Not in MPI, or in a call that is not seen.

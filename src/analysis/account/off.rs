@@ -1,0 +1,106 @@
+//! Time off the processor, by reason.
+
+use std::ops::AddAssign;
+
+use mpitrace_format::layout::{InterruptionEntry, interruption_flags};
+
+use super::losses::Because;
+
+/// Time off the processor, ns.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Off {
+    /// Something else ran on the processor.
+    pub preempted: f64,
+    /// The rank slept: for a time, for a lock, for input or output, or since it was stopped.
+    pub asleep: f64,
+    /// The processor quota of a control group held the rank.
+    pub throttled: f64,
+    /// The reason is not known.
+    pub unknown: f64,
+}
+
+impl Off {
+    /// What the trace has of some context switches. How long each of them took is not known: what no quota has held is
+    /// divided by their numbers.
+    pub(super) fn of(entry: &InterruptionEntry) -> Off {
+        let off = entry.off_ns as f64;
+        if entry.flags & interruption_flags::REASON == 0 || entry.switches == 0 {
+            return Off { unknown: off, ..Off::default() };
+        }
+        let throttled = (entry.throttled_ns as f64).min(off);
+        let asleep = (off - throttled) * (f64::from(entry.voluntary) / f64::from(entry.switches)).min(1.0);
+        Off { preempted: off - throttled - asleep, asleep, throttled, unknown: 0.0 }
+    }
+
+    /// All together.
+    pub fn sum(&self) -> f64 {
+        self.preempted + self.asleep + self.throttled + self.unknown
+    }
+
+    /// The same reasons for a time of this length.
+    pub(crate) fn to(self, ns: f64) -> Off {
+        let sum = self.sum();
+        self.scaled(if sum > 0.0 { ns / sum } else { 0.0 })
+    }
+
+    pub(crate) fn scaled(self, share: f64) -> Off {
+        Off {
+            preempted: share * self.preempted,
+            asleep: share * self.asleep,
+            throttled: share * self.throttled,
+            unknown: share * self.unknown,
+        }
+    }
+
+    /// The reasons with their times.
+    pub fn reasons(&self) -> [(Because, f64); 4] {
+        [
+            (Because::Preempted, self.preempted),
+            (Because::Asleep, self.asleep),
+            (Because::Throttled, self.throttled),
+            (Because::OffProcessor, self.unknown),
+        ]
+    }
+
+    /// The reason with the most time; `None`: there is no time.
+    pub fn largest(&self) -> Option<(Because, f64)> {
+        self.reasons().into_iter().max_by(|one, other| one.1.total_cmp(&other.1)).filter(|(_, ns)| *ns > 0.0)
+    }
+}
+
+impl AddAssign for Off {
+    fn add_assign(&mut self, other: Off) {
+        self.preempted += other.preempted;
+        self.asleep += other.asleep;
+        self.throttled += other.throttled;
+        self.unknown += other.unknown;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_reason_is_as_the_kernel_counts() {
+        let of = |switches, voluntary, throttled_ns| {
+            let flags = interruption_flags::TIMED | interruption_flags::REASON;
+            let off = Off::of(&InterruptionEntry {
+                off_ns: 100,
+                flags,
+                switches,
+                voluntary,
+                throttled_ns,
+                ..Default::default()
+            });
+            assert_eq!(off.sum(), 100.0);
+            [off.preempted, off.asleep, off.throttled, off.unknown]
+        };
+        assert_eq!(of(2, 0, 0), [100.0, 0.0, 0.0, 0.0]);
+        assert_eq!(of(2, 2, 0), [0.0, 100.0, 0.0, 0.0]);
+        assert_eq!(of(4, 1, 60), [30.0, 10.0, 60.0, 0.0]);
+        assert_eq!(of(0, 0, 0), [0.0, 0.0, 0.0, 100.0], "a signal");
+        let earlier = InterruptionEntry { off_ns: 7, switches: 1, ..Default::default() };
+        assert_eq!(Off::of(&earlier), Off { unknown: 7.0, ..Off::default() });
+    }
+}
