@@ -1,5 +1,6 @@
 /* causes WHAT FOLDER: calls of MPI_Allreduce on two ranks, in which at known repetitions something is slow:
  *   late2, late60, late100   rank 1 computes for longer before 2, 60, 100 % of the calls;
+ *   turns      one rank computes for longer before each call, each rank in its turn;
  *   stop       rank 1 is stopped before some calls, and continued by a process of its own;
  *   hog        a process spins on the processor of rank 1;
  *   migrate    rank 1 is moved to another processor before some calls;
@@ -137,6 +138,7 @@ static void slow_sum(void *in, void *inout, int *count, MPI_Datatype *type)
 static void happen(int k)
 {
     static int move;
+    if (is("turns") && k % 2 == world_rank) spin(500e3);
     if (world_rank == 1) {
         if (is("late2") && k % 50 == 25) spin(8e6);
         if (is("late60") && k % 5 < 3) spin(500e3);

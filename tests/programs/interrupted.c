@@ -1,6 +1,7 @@
-/* interrupted WHAT FILE: what the operating system does to rank 1, which writes what it knows of it to FILE:
+/* interrupted WHAT FILE [GROUP]: what the operating system does to rank 1, which writes what it knows of it to FILE:
  *   hog       a process that spins on the same processor, for the time of many calls on MPI_COMM_SELF;
  *   sleep     a sleep of 20 ms before each of ten calls on MPI_COMM_WORLD;
+ *   quota     a program that spins, in the control group whose file of processes GROUP names;
  *   inside    a sleep of 5 ms in the reduction of each of ten calls;
  *   long      a sleep of 3 s before the first of ten calls on MPI_COMM_WORLD;
  *   migrate   a move to another processor before each of ten calls on MPI_COMM_SELF.
@@ -78,6 +79,10 @@ int main(int argc, char **argv)
         for (;;)
             ;
     }
+    if (!strcmp(what, "quota")) {
+        FILE *group = fopen(argv[3], "w");
+        CHECK(group && fprintf(group, "%d\n", (int) getpid()) > 0 && fclose(group) == 0);
+    }
     MPI_Init(&argc, &argv);
     world();
     if (hog > 0 && world_rank != 1) kill(hog, SIGKILL);
@@ -94,13 +99,13 @@ int main(int argc, char **argv)
     MPI_Barrier(MPI_COMM_SELF);
     long before = switches();
     double wall = now(CLOCK_MONOTONIC), ran = now(CLOCK_THREAD_CPUTIME_ID);
-    if (!strcmp(what, "hog") && world_rank == 1) {
+    if (!strcmp(what, "quota") || (!strcmp(what, "hog") && world_rank == 1)) {
         for (double end = now(CLOCK_MONOTONIC) + 1e9; now(CLOCK_MONOTONIC) < end;) {
             MPI_Barrier(MPI_COMM_SELF);
             spin(20e3);
         }
     }
-    for (int k = 0; k < 10 && strcmp(what, "hog"); k++) {
+    for (int k = 0; k < 10 && strcmp(what, "hog") && strcmp(what, "quota"); k++) {
         if (!strcmp(what, "sleep") || !strcmp(what, "long")) {
             if (world_rank == 1 && what[0] == 's') usleep(20000);
             if (world_rank == 1 && what[0] == 'l' && k == 0) sleep(3);

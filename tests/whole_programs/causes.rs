@@ -25,6 +25,8 @@ pub const TESTS: &[Test] = &[
     test("memory_that_is_touched_for_the_first_time", |case| tries(case, &SCENARIOS[7])),
     test("two_at_once", |case| tries(case, &SCENARIOS[8])),
     test("none", |case| tries(case, &SCENARIOS[9])),
+    test("ranks_that_are_late_in_turns", |case| tries(case, &SCENARIOS[10])),
+    Test::new("of_ranks_that_are_late_in_turns_none_is_named", turns),
     test("another_algorithm_is_named_by_compare", algorithm),
 ];
 
@@ -62,7 +64,7 @@ const fn scenario(
     Scenario { what, name, expected, timed }
 }
 
-const SCENARIOS: [Scenario; 10] = [
+const SCENARIOS: [Scenario; 11] = [
     scenario("late2", "a rank late in 2 %", LATE, true),
     scenario("late60", "a rank late in 60 %", LATE, true),
     scenario("late100", "a rank late in 100 %", LATE, true),
@@ -73,6 +75,7 @@ const SCENARIOS: [Scenario; 10] = [
     scenario("touch", "first touches of memory", &[("page-faults", Some(1))], false),
     scenario("two", "a late rank, and another one stopped", &[("late-rank", Some(0)), ("interrupted", Some(1))], true),
     scenario("none", "nothing", &[], false),
+    scenario("turns", "ranks late in turns", &[("late-rank", None)], false),
 ];
 
 /// Tries outside of a soak, and how many of them have to be right: 7 of 10, 95 of 100.
@@ -276,6 +279,7 @@ impl Witness {
         let rows = self.ranks[0].len();
         let (asked, other) = match scenario.what {
             "late2" | "late60" | "late100" => (held_up(1), self.off(0) + self.off(1)),
+            "turns" => (held_up(0) + held_up(1), self.off(0) + self.off(1)),
             "stop" => {
                 let stopped: f64 = self.ranks[1].iter().filter(|known| was(known)).map(|known| known.off_before).sum();
                 (stopped, self.off(0) + self.off(1) - stopped)
@@ -306,6 +310,7 @@ impl Witness {
         let rank = cause.rank.map(|rank| rank as usize);
         match (cause.kind.as_str(), rank) {
             ("late-rank", Some(rank)) => least(self.waited_for(rank, |_| true)),
+            ("late-rank", None) => least(self.waited_for(0, |_| true) + self.waited_for(1, |_| true)),
             ("interrupted" | "migration", Some(rank)) => {
                 let switches: f64 = self.ranks[rank].iter().map(|known| known.switches).sum();
                 // It may hold up the other one for as long.
@@ -335,6 +340,22 @@ impl Witness {
             "two" => differs(sum(&["late-rank", "interrupted", "migration"], 0), self.waited_for(0, was))
                 .max(differs(sum(&["interrupted", "migration"], 1), self.waited_for(1, was))),
             _ => differs(sum(&["late-rank", "interrupted", "migration"], 1), self.waited_for(1, was)),
+        }
+    }
+}
+
+/// The verdict of `summary` on ranks of which none causes two thirds of the waiting, by their own readings.
+fn turns(case: &Case) {
+    for number in 0..MOST {
+        let (trace, witness) = run(case, &SCENARIOS[10], &case.folder.join(format!("turns{number}")));
+        let [one, other] = [0, 1].map(|rank| witness.waited_for(rank, |_| true));
+        // Else other processes held one of them up.
+        if one.max(other) < 0.6 * (one + other) {
+            let finished = mpitrace(&["summary".as_ref(), trace.path.as_os_str(), "--json".as_ref()]);
+            let summary: Value = serde_json::from_str(&finished.stdout).expect("JSON");
+            let verdict = summary["verdict"].as_str().expect("a verdict");
+            assert!(verdict.starts_with("The ranks wait for each other in turns"), "{one} and {other} ns: {verdict}");
+            return;
         }
     }
 }

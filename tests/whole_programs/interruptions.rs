@@ -1,5 +1,8 @@
 //! What the operating system does to a rank, against what the program knows of it.
 
+use std::fs;
+use std::path::{Path, PathBuf};
+
 use crate::support::trace::Row;
 use crate::support::{Case, Test};
 use mpitrace::reader::{Part, Trace};
@@ -9,6 +12,7 @@ pub const TESTS: &[Test] = &[
     Test::new("a_processor_hog_is_seen_as_often_as_the_kernel_counts", hog),
     Test::new("a_sleeping_rank_is_seen_before_its_calls", sleep),
     Test::new("a_sleep_inside_a_call_is_seen_in_it", inside),
+    Test::new("a_quota_is_seen_as_one", quota).where_permitted(|| Group::new("permitted").map(drop)),
     Test::new("a_migration_is_seen_with_both_processors", migrate),
     Test::new("switched_off_nothing_is_seen", off),
     Test::new("a_call_of_seconds_has_its_exit", long),
@@ -29,7 +33,7 @@ fn run(case: &Case, what: &str, setting: &str) -> (Trace, Witness) {
     let traced = traced.trace().run();
     traced.same_as(&plain);
     assert_eq!(traced.code, 0, "{}", traced.stderr);
-    let text = std::fs::read_to_string(&file).expect("what the program knows");
+    let text = fs::read_to_string(&file).expect("what the program knows");
     let numbers: Vec<f64> = text.split_whitespace().map(|word| word.parse().expect("a number")).collect();
     let [switches, off_ns, moves] = numbers[..] else { panic!("{text}") };
     let trace = Trace::open(&[&traced.trace.path]).expect("a trace");
@@ -75,6 +79,9 @@ fn hog(case: &Case) {
             let switches: u64 = seen.iter().map(|entry| u64::from(entry.switches)).sum();
             assert!(switches.abs_diff(witness.switches) <= 2, "{switches} seen, {} counted", witness.switches);
         }
+        // It did not sleep; the kernel's own threads may have made it wait for a lock.
+        let involuntary: u64 = seen.iter().filter(|entry| entry.voluntary == 0).map(|entry| entry.off_ns).sum();
+        assert!(10 * involuntary >= 9 * off_ns, "{setting}: {involuntary} of {off_ns} ns without a voluntary switch");
         check_flags(part);
     }
 }
@@ -105,6 +112,8 @@ fn sleep(case: &Case) {
                 .map(|entry| entry.off_ns + entry.error_ns)
                 .sum();
             assert!(before >= 20_000_000, "{setting}, record {record}: {entries:?}");
+            assert!(entries.iter().any(|entry| entry.voluntary > 0), "{setting}, record {record}: {entries:?}");
+            assert!(entries.iter().all(|entry| entry.flags & interruption_flags::REASON != 0), "{entries:?}");
         }
     }
 }
@@ -124,6 +133,49 @@ fn inside(case: &Case) {
         });
         let slept: usize = slept.sum();
         assert!(slept >= 10, "{setting}: {slept} sleeps were seen");
+    }
+}
+
+/// A control group with a fifth of a processor.
+struct Group(PathBuf);
+
+impl Group {
+    fn new(name: &str) -> Result<Group, String> {
+        let top = Path::new("/sys/fs/cgroup");
+        let version_1 = top.join("cpu/cpu.cfs_quota_us").exists();
+        let folder = if version_1 { top.join("cpu") } else { top.to_owned() };
+        let group = Group(folder.join(format!("mpitrace-{}-{name}", std::process::id())));
+        let made = fs::create_dir(&group.0).and_then(|()| match version_1 {
+            true => fs::write(group.0.join("cpu.cfs_quota_us"), "20000"),
+            false => fs::write(group.0.join("cpu.max"), "20000 100000"),
+        });
+        made.map(|()| group).map_err(|error| format!("no control group with a quota can be made: {error}"))
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir(&self.0);
+    }
+}
+
+fn quota(case: &Case) {
+    let group = Group::new("ranks").expect("a group");
+    let processes = group.0.join("cgroup.procs");
+    for (setting, mechanism) in MECHANISMS {
+        let launch = case.launch(2, "interrupted.c").arg("quota").arg("/dev/null").arg(&processes);
+        let traced = launch.set("MPITRACE_INTERRUPTIONS", setting).trace().run();
+        assert_eq!(traced.code, 0, "{}", traced.stderr);
+        let trace = Trace::open(&[&traced.trace.path]).expect("a trace");
+        if by(&trace) != mechanism {
+            continue;
+        }
+        let entries = || trace.parts.iter().flat_map(Part::interruptions);
+        let off_ns: u64 = entries().map(|entry| entry.off_ns).sum();
+        let throttled_ns: u64 = entries().map(|entry| entry.throttled_ns).sum();
+        assert!(off_ns >= 500_000_000, "the quota held no rank: {off_ns}");
+        assert!(entries().all(|entry| entry.throttled_ns <= entry.off_ns));
+        assert!(2 * throttled_ns >= off_ns, "{setting}: {throttled_ns} of {off_ns} ns are due to the quota");
     }
 }
 

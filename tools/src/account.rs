@@ -25,11 +25,13 @@ pub struct AccountFacts {
     pub unsplit_s: f64,
 }
 
-/// That of an operation; `None` for run times that were not traced. `category`: those of the local run times by this rule,
+/// That of an operation; `None` for run times that were not traced, and of a region. `category`: those of the local run times by this rule,
 /// where they are known.
 pub fn of(source: &Source, number: usize, rule: Rule, category: Option<&[Category]>) -> Option<AccountFacts> {
-    let sum = source.traced()?.account(number, rule, category).sum();
-    let Parts { run_time, waiting, interrupted, interrupted_most, perturbed, communication, unsplit, untimed } = sum;
+    let traced = source.traced().filter(|traced| !traced.operations.operations[number].key.is_region)?;
+    let sum = traced.account(number, rule, category).sum();
+    let Parts { run_time, waiting, interrupted, interrupted_most, perturbed, communication, unsplit, untimed, .. } =
+        sum;
     Some(AccountFacts {
         run_time_s: run_time / NS,
         waiting_s: waiting / NS,

@@ -20,6 +20,9 @@ pub struct AllCallsFacts {
     pub function: String,
     pub communicator: String,
     pub bytes: Option<u64>,
+    /// A region of the program.
+    #[serde(skip)]
+    pub is_region: bool,
     /// Calls begun, on all ranks.
     pub calls: u64,
     pub kept: u64,
@@ -60,6 +63,7 @@ impl AllCallsFacts {
             function: all.function.clone(),
             communicator: operations.communicators[all.communicator].name.clone(),
             bytes: all.bytes,
+            is_region: all.is_region,
             calls: all.calls(),
             kept: all.kept(),
             timed: all.timed(),

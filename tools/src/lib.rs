@@ -21,6 +21,7 @@ mod output;
 mod places;
 mod process;
 mod progress;
+mod reason;
 mod report;
 mod source;
 mod summary;

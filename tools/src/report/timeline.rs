@@ -79,7 +79,9 @@ impl Timeline {
         };
         let accounts = CallAccounts::of(trace, clock, operations);
         for (number, operation) in operations.operations.iter().enumerate() {
-            for row in operation.looked_at() {
+            // A region is a label over what else is shown.
+            let rows = if operation.key.is_region { 0..0 } else { operation.looked_at() };
+            for row in rows {
                 for (&index, record) in operation.parts.iter().zip(operation.records(row).iter()) {
                     let part = &trace.parts[index];
                     if record == NO_RECORD || part.times_of(record as usize).1 == 0 {

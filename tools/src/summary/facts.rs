@@ -1,6 +1,6 @@
 //! What the summary says, by the keys of its JSON.
 
-use mpitrace::account::{Account, Because, Loss};
+use mpitrace::account::{Account, Because, Kind, Loss};
 use mpitrace::call_site::Resolver;
 use mpitrace::categories::Rule;
 use mpitrace::causes::Causes;
@@ -10,7 +10,7 @@ use mpitrace::reader::Trace;
 use mpitrace::statistics::median;
 use serde::Serialize;
 
-use super::verdict::{self, Verdict};
+use super::verdict::{Evidence, Verdict};
 use crate::all_calls::{self, AllCallsFacts};
 use crate::mismatches::{self, MismatchFacts};
 
@@ -31,7 +31,8 @@ pub struct Summary {
     pub seconds: f64,
     /// That time of all ranks.
     pub rank_seconds: f64,
-    /// The share of that time that a rank spends in collective calls.
+    /// The share of that time that the ranks spend in collective calls, as far as it is known also of calls that were not
+    /// kept.
     pub collectives_share: Share,
     /// In the calls of complete repetitions; the sum of the four that follow.
     pub collectives_s: f64,
@@ -47,10 +48,14 @@ pub struct Summary {
     pub synchronised: bool,
     /// The largest first.
     pub losses: Vec<LossFacts>,
+    /// Those that are shown to people: one of all ranks where they are late in turns.
+    #[serde(skip)]
+    pub shown: Vec<LossFacts>,
     pub mismatches: Vec<MismatchFacts>,
     /// How many mismatches there are.
     pub mismatched: u64,
-    /// Operations of which not all calls were kept, with those that were not. The times above are of kept calls.
+    /// Operations of which not all calls were kept, with those that were not. The times above are of kept calls, but for
+    /// `collectives_share`.
     pub all_calls: Vec<AllCallsFacts>,
     pub verdict: String,
     /// The command that shows more.
@@ -60,6 +65,9 @@ pub struct Summary {
 /// A share of the ranks' time, 0 to 1.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 pub struct Share {
+    /// Of the time of all ranks together.
+    pub all: f64,
+    /// Of the time of single ranks.
     pub min: f64,
     pub median: f64,
     pub max: f64,
@@ -70,12 +78,14 @@ pub struct Share {
 pub struct LossFacts {
     pub kind: &'static str,
     pub rank: Option<u32>,
-    /// Why the rank was late; `null`: not known, or between computing and other MPI calls, which takes
-    /// `MPITRACE_EVENTS=p2p-time` to tell apart.
+    /// Why the rank was late, or off its processor; `null`: not known, or between computing and other MPI calls, which
+    /// takes `MPITRACE_EVENTS=p2p-time` to tell apart.
     pub because: Option<&'static str>,
     /// Whether the late rank was on its processor: it computed, or was in other MPI calls.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub on_processor: Option<bool>,
+    #[serde(skip)]
+    pub reason: Option<Because>,
     pub operation: usize,
     pub function: String,
     pub communicator: String,
@@ -97,11 +107,14 @@ impl Summary {
     pub fn of_account(account: &Account, trace: &Trace, operations: &Operations, clock: &Clock, name: &str) -> Summary {
         let sum = account.sum();
         let rank_ns = account.rank_ns();
-        let mut losses = account.losses();
-        losses.truncate(LISTED);
         let mut resolver = Resolver::new();
-        let losses: Vec<LossFacts> =
-            losses.iter().map(|loss| LossFacts::of(loss, operations, rank_ns, &mut resolver)).collect();
+        let mut facts = |losses: Vec<Loss>| -> Vec<LossFacts> {
+            let of = |loss: &Loss| LossFacts::of(loss, operations, rank_ns, &mut resolver);
+            losses.iter().take(LISTED).map(of).collect()
+        };
+        let mut all_calls = all_calls::facts(trace, operations, clock);
+        all_calls.retain(|all| !all.is_region);
+        let (losses, shown) = (facts(account.losses()), facts(account.losses_in_turns()));
         let longest = account.ranks.iter().map(|rank| rank.wall_ns).fold(0.0, f64::max);
         let mut summary = Summary {
             ranks: trace.world_size,
@@ -119,16 +132,19 @@ impl Summary {
             unsplit_s: sum.unsplit / NS,
             synchronised: is_synchronised(clock),
             losses,
+            shown,
             mismatches: mismatches::facts(operations),
             mismatched: mismatches::total(operations),
-            all_calls: all_calls::facts(trace, operations, clock),
+            all_calls,
             verdict: String::new(),
             next: None,
         };
-        let causes = verdict::operation(&summary).map(|operation| {
+        let causes = |operation: usize| {
             Causes::without_counters(trace, clock, &operations.operations[operation], Rule::default())
-        });
-        let Verdict { sentence, next } = Verdict::of(&summary, &causes.unwrap_or_default(), name);
+        };
+        let has_counters = trace.parts.iter().any(|part| part.counter_values().next().is_some());
+        let evidence = Evidence { account, causes: &causes, has_counters };
+        let Verdict { sentence, next } = Verdict::of(&summary, &evidence, name);
         (summary.verdict, summary.next) = (sentence, next);
         summary
     }
@@ -149,8 +165,9 @@ impl Share {
         let shares = account.ranks.iter().filter(|rank| rank.wall_ns > 0.0);
         let mut shares: Vec<f64> = shares.map(|rank| rank.collectives_ns / rank.wall_ns).collect();
         shares.sort_by(f64::total_cmp);
+        let in_all: f64 = account.ranks.iter().map(|rank| rank.collectives_ns).sum();
         match (shares.first().copied(), shares.last().copied(), median(&mut shares)) {
-            (Some(min), Some(max), Some(median)) => Share { min, median, max },
+            (Some(min), Some(max), Some(median)) => Share { all: in_all / account.rank_ns(), min, median, max },
             _ => Share::default(),
         }
     }
@@ -163,14 +180,9 @@ impl LossFacts {
         LossFacts {
             kind: loss.kind.name(),
             rank: loss.rank,
-            because: match loss.because {
-                Some(Because::Interrupted) => Some("interrupted"),
-                Some(Because::OtherMpi) => Some("other_mpi"),
-                Some(Because::Computing) => Some("computing"),
-                Some(Because::EarlierCall) => Some("earlier_call"),
-                Some(Because::OnProcessor) | None => None,
-            },
-            on_processor: loss.because.map(|because| because != Because::Interrupted),
+            because: loss.because.and_then(Because::name),
+            on_processor: loss.because.filter(|_| loss.kind == Kind::LateRank).map(|because| !because.is_off()),
+            reason: loss.because,
             operation: loss.operation,
             function: key.function.clone(),
             communicator: operations.communicators[key.communicator].name.clone(),

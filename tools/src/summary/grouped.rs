@@ -70,6 +70,9 @@ pub fn groups(account: &Account, operations: &Operations, by: By, sort: Sort) ->
     let mut sums = Sums { by_name: HashMap::new(), rows: Vec::new() };
     for (index, (operation, of)) in operations.operations.iter().zip(&account.operations).enumerate() {
         let key = &operation.key;
+        if key.is_region {
+            continue;
+        }
         let communicator = &operations.communicators[key.communicator].name;
         let bytes = key.bytes.map_or_else(String::new, |bytes| format!(" of {}", text::count(bytes, "byte")));
         let name = match by {

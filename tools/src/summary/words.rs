@@ -2,12 +2,14 @@
 
 use std::io::{self, Write};
 
+use mpitrace::account::Because;
+
 use super::facts::{LossFacts, Summary};
 use super::verdict::{percent, seconds};
 use crate::all_calls::AllCallsFacts;
 use crate::mismatches;
 use crate::output::{Attribute, Style};
-use crate::text;
+use crate::{reason, text};
 
 /// Losses that have a line, and the share of the ranks' time below which none has.
 const LOSSES: usize = 3;
@@ -22,7 +24,7 @@ impl Summary {
         }
         lines.push(self.whole());
         lines.extend(self.parts());
-        let losses = self.losses.iter().filter(|loss| loss.share >= SMALL);
+        let losses = self.shown.iter().filter(|loss| loss.share >= SMALL);
         lines.extend(losses.take(LOSSES - lines.len().saturating_sub(2)).map(LossFacts::line));
         lines.push(self.verdict.clone());
         lines.extend(self.next.iter().map(|next| format!("Next: {next}")));
@@ -63,7 +65,7 @@ impl Summary {
             "{}, {}: {} of the ranks' time is in collective calls{range}.{not_kept}{incomplete}",
             text::count(self.ranks.into(), "rank"),
             seconds(self.seconds),
-            percent(share.median)
+            percent(share.all)
         )
     }
 
@@ -74,8 +76,11 @@ impl Summary {
         if calls == kept {
             return String::new();
         }
-        let ns: f64 = self.all_calls.iter().map(|all| all.sum_ns).sum();
-        format!(" This is of kept calls: {} of {} are not kept; all took {}.", calls - kept, calls, seconds(ns / 1e9))
+        let untimed = match calls - kept - sum(|all| all.timed) {
+            0 => String::new(),
+            untimed => format!(", {untimed} of them without their time"),
+        };
+        format!(" {} of {calls} calls are not kept{untimed}.", calls - kept)
     }
 
     fn parts(&self) -> Option<String> {
@@ -96,7 +101,8 @@ impl Summary {
         });
         parts.push(format!("{} delayed by the tracer", share(self.perturbed_s)));
         parts.push(format!("{} communication", share(self.communication_s)));
-        Some(format!("Of that: {}.", parts.join(", ")))
+        let whole = if self.not_kept().is_empty() { "that" } else { "the kept calls" };
+        Some(format!("Of {whole}: {}.", parts.join(", ")))
     }
 }
 
@@ -107,17 +113,24 @@ impl LossFacts {
         let rank = self.rank.unwrap_or_default();
         match self.kind {
             "late-rank" => {
-                let why = match (self.because, self.on_processor) {
-                    (Some("computing"), _) => ", which computes for longer",
-                    (Some("earlier_call"), _) => ", which leaves the call before later",
-                    (Some("other_mpi"), _) => ", which is in point-to-point or other MPI calls for longer",
-                    (Some(_), _) => ", which was off its processor before",
-                    (None, Some(true)) => ", which computes or is in other MPI calls for longer",
-                    (None, _) => "",
+                let why = match self.reason {
+                    Some(Because::Computing) => ", which computes for longer".to_owned(),
+                    Some(Because::EarlierCall) => ", which was still in its call before".to_owned(),
+                    Some(Because::OtherMpi) => ", which is in point-to-point or other MPI calls for longer".to_owned(),
+                    Some(Because::OnProcessor) => ", which computes or is in other MPI calls for longer".to_owned(),
+                    Some(off) => format!(", which {} before", reason::was(off, false)),
+                    None => String::new(),
                 };
-                format!("{lost}: others wait for rank {rank}{why}; {place}.")
+                match self.rank {
+                    Some(rank) => format!("{lost}: others wait for rank {rank}{why}; {place}."),
+                    None if why.is_empty() => format!("{lost}: the ranks wait for each other in turns; {place}."),
+                    None => format!("{lost}: the ranks wait for each other in turns, mostly for one{why}; {place}."),
+                }
             }
-            "interrupted" => format!("{lost}: rank {rank} is off its processor in the call; {place}."),
+            "interrupted" => {
+                let was = reason::was(self.reason.unwrap_or(Because::OffProcessor), false);
+                format!("{lost}: rank {rank} {was} in the call; {place}.")
+            }
             "warmup" => format!("{lost}: the first repetitions are slower than the good ones; {place}."),
             "tracer" => format!("{lost}: the tracer itself delays calls; {place}."),
             _ => format!("{lost}: outliers are slower than the good repetitions; {place}."),

@@ -1,7 +1,7 @@
 //! The summary of runs whose losses are known.
 
 use mpitrace::synthetic::SyntheticRank;
-use mpitrace_format::layout::interruptions_by;
+use mpitrace_format::layout::{InterruptionEntry, interruption_flags, interruptions_by};
 use serde_json::Value;
 
 use crate::support::{Folder, killed, mpitrace, plain};
@@ -30,10 +30,10 @@ fn the_summary_names_the_late_rank_and_what_to_do() {
     let ran = mpitrace(&["summary", &file]);
     assert_eq!((ran.code, ran.stderr.as_str()), (0, ""));
     let expected = format!(
-        "3 ranks, 200.1 ms: 10.0 % of the ranks' time is in collective calls (4.0 % to 10.0 % on single ranks).
+        "3 ranks, 200.1 ms: 8.0 % of the ranks' time is in collective calls (4.0 % to 10.0 % on single ranks).
 Of that: 50.0 % waiting for other ranks, 0 % off the processor, 0 % delayed by the tracer, 50.0 % communication.
 4.0 % (24.00 ms): others wait for rank 1, which computes or is in other MPI calls for longer; operation 0, MPI_Barrier on MPI_COMM_WORLD, 200 repetitions.
-The others wait for rank 1: give it less work, or look for what slows it down.
+The others wait for rank 1 (24.00 ms): give it less work, or look for what slows it down.
 Next: mpitrace diagnose {file} --operation 0
 "
     );
@@ -125,4 +125,178 @@ fn the_account_is_a_table_by_whatever_is_asked_for() {
         assert!((number("seconds") - 0.048).abs() < 1e-6 && (number("waiting_s") - 0.024).abs() < 1e-9, "{rows:?}");
     }
     assert_eq!(mpitrace(&["summary", &file, "--top", "3"]).code, 2, "without --by");
+}
+
+/// Two ranks on one clock, whose interruptions are known.
+fn pair() -> Vec<SyntheticRank> {
+    let rank = |number| {
+        let mut rank = SyntheticRank::new(number, 2);
+        rank.header.leader = 0;
+        rank.last_thread().unwrap().interruptions_by = interruptions_by::EVENT_PAGE;
+        rank
+    };
+    (0..2).map(rank).collect()
+}
+
+/// The lines of the summary, and its JSON.
+fn summary(ranks: &[SyntheticRank]) -> (Vec<String>, Value) {
+    let folder = Folder::new();
+    let file = folder.trace(ranks);
+    let ran = mpitrace(&["summary", &file]);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    (ran.stdout.lines().map(str::to_owned).collect(), mpitrace(&["summary", "--json", &file]).json())
+}
+
+#[test]
+fn ranks_that_are_late_in_turns_are_not_named_as_the_cause() {
+    let mut ranks = pair();
+    for (number, rank) in (0u64..).zip(&mut ranks) {
+        let operation = rank.operation("MPI_Allreduce", 0, 8);
+        for k in 1..=600u64 {
+            // Rank 0 is late 330 times, rank 1 270 times.
+            let late = u64::from(k % 20 > 10) == number;
+            let enter = 1_000_000 * k + if late { 300_000 } else { 0 };
+            rank.call(operation, enter, 1_000_000 * k + 301_000 + k % 2);
+        }
+    }
+    let (lines, told) = summary(&ranks);
+    let place = "operation 0, MPI_Allreduce of 8 bytes on MPI_COMM_WORLD, 600 repetitions.";
+    assert_eq!(
+        lines[2],
+        format!(
+            "15.0 % (180.0 ms): the ranks wait for each other in turns, mostly for one, which computes or is in other MPI \
+             calls for longer; {place}"
+        )
+    );
+    let verdict = "The ranks wait for each other in turns (180.0 ms; 55.0 % of it for rank 0): the work between the calls \
+                   is not the same on all ranks.";
+    assert_eq!(lines[3], verdict);
+    assert_eq!((&told["losses"][0]["rank"], &told["losses"][1]["rank"]), (&0.into(), &1.into()), "{told:#}");
+}
+
+/// Rank 1 sleeps for 300 us before each call, and is preempted for 100 us.
+#[test]
+fn a_rank_that_sleeps_is_not_sent_to_look_for_other_processes() {
+    let mut ranks = pair();
+    for (number, rank) in (0u64..).zip(&mut ranks) {
+        let operation = rank.operation("MPI_Allreduce", 0, 8);
+        for k in 1..=200u64 {
+            rank.call(operation, 1_000_000 * k + 400_000 * number, 1_000_000 * k + 401_000);
+            if number == 1 {
+                let flags = interruption_flags::BETWEEN | interruption_flags::TIMED | interruption_flags::REASON;
+                rank.interrupt(InterruptionEntry {
+                    off_ns: 400_000,
+                    flags,
+                    switches: 4,
+                    voluntary: 3,
+                    ..Default::default()
+                });
+            }
+        }
+    }
+    let (lines, told) = summary(&ranks);
+    let slept = "others wait for rank 1, which slept (usleep, a lock, I/O, a stop signal) before;";
+    assert!(lines[2].contains(slept) && lines[2].contains("(60.00 ms)"), "{lines:#?}");
+    assert!(lines[3].contains("(20.00 ms): others wait for rank 1, which was preempted before;"), "{lines:#?}");
+    assert_eq!(
+        lines[4],
+        "The others wait for rank 1 (80.00 ms), 60.00 ms of it since it slept (usleep, a lock, I/O, a stop signal): look \
+         for the sleep, the lock or the file."
+    );
+    let because = |at: usize| told["losses"][at]["because"].as_str().unwrap();
+    assert_eq!((because(0), because(1)), ("asleep", "preempted"));
+    let folder = Folder::new();
+    let cause = &mpitrace(&["diagnose", &folder.trace(&ranks), "--json"]).json()[0]["causes"][0];
+    assert_eq!((&cause["kind"], &cause["because"]), (&"interrupted".into(), &"asleep".into()), "{cause:#}");
+}
+
+/// The first call takes 400 us longer; 20 later ones take 1 ms longer, without a cause.
+#[test]
+fn a_cause_of_little_is_not_stated_as_that_of_the_largest_loss() {
+    let series = |longer: u64| {
+        let mut ranks = pair();
+        for rank in &mut ranks {
+            let operation = rank.operation("MPI_Allreduce", 0, 8);
+            for k in 0..600u64 {
+                let more = match k {
+                    0 => 400_000,
+                    _ if k % 30 == 7 => longer,
+                    _ => 0,
+                };
+                rank.call(operation, 2_000_000 * (k + 1), 2_000_000 * (k + 1) + 1000 + more + k * 7 % 20);
+            }
+        }
+        summary(&ranks).0
+    };
+    let lines = series(1_000_000);
+    let verdict =
+        "Slow repetitions are the largest loss (40.00 ms): no cause is recorded for most of it; counters may show one.";
+    assert_eq!(lines[lines.len() - 2], verdict);
+    // Where it is most of the loss, the first call is the cause of the first repetitions.
+    let mut ranks = pair();
+    for rank in &mut ranks {
+        let operation = rank.operation("MPI_Allreduce", 0, 8);
+        (0..60u64).for_each(|k| {
+            let more = if k == 0 { 4_000_000 } else { 0 };
+            rank.call(operation, 5_000_000 * (k + 1), 5_000_000 * (k + 1) + 1000 + more + k * 7 % 20);
+        });
+    }
+    let lines = summary(&ranks).0;
+    let first = "The first repetitions are the largest loss (8.000 ms), 8.000 ms of it since the first call of an \
+                 operation takes longer: a call before the timed part takes this time away from it.";
+    assert_eq!(lines[lines.len() - 2], first);
+}
+
+/// Rank 2 waits for nearly all of the run, the others for next to nothing; then 1000 calls more, which are not kept.
+#[test]
+fn the_first_line_is_of_the_time_of_all_ranks_and_of_all_calls() {
+    let ranks = |not_kept: u32| {
+        let rank = |number| {
+            let mut rank = SyntheticRank::new(number, 3);
+            rank.header.leader = 0;
+            let barrier = rank.operation("MPI_Barrier", 0, 0);
+            (1..=100u64).for_each(|k| {
+                let enter = 1_000_000 * k - if number == 2 { 900_000 } else { 0 };
+                rank.call(barrier, enter, 1_000_000 * k + 1000);
+            });
+            (0..not_kept).for_each(|_| rank.timed_call(barrier, 50_000));
+            rank.header.last_anchor.tick = 200_000_000;
+            rank
+        };
+        (0..3).map(rank).collect::<Vec<SyntheticRank>>()
+    };
+    let (lines, told) = summary(&ranks(0));
+    let first = "3 ranks, 200.0 ms: 15.1 % of the ranks' time is in collective calls (less than 0.1 % to 45.1 % on single ranks).";
+    assert_eq!(lines[0], first);
+    assert!((told["collectives_share"]["all"].as_f64().unwrap() - 0.1505).abs() < 1e-9, "{told:#}");
+    let (lines, _) = summary(&ranks(1000));
+    let first = "3 ranks, 200.0 ms: 40.1 % of the ranks' time is in collective calls (25.1 % to 70.1 % on single ranks). 3000 of 3300 calls are not kept.";
+    assert_eq!(lines[0], first);
+    assert!(lines[1].starts_with("Of the kept calls: "), "{lines:#?}");
+}
+
+/// Each rank computes within a region for 8 ms of each step of 10 ms, and reduces within another one.
+#[test]
+fn regions_of_the_program_are_no_communication() {
+    let mut ranks = pair();
+    for rank in &mut ranks {
+        let [step, solve] = ["step", "solve"].map(|name| rank.region(name));
+        let operation = rank.operation("MPI_Allreduce", 0, 8);
+        for k in 1..=50u64 {
+            let begin = 10_000_000 * k;
+            rank.call(step, begin - 100, begin + 9_000_000);
+            rank.call(solve, begin, begin + 8_000_000);
+            rank.call(operation, begin + 8_100_000, begin + 8_200_000);
+        }
+    }
+    let (lines, told) = summary(&ranks);
+    assert!(lines[0].starts_with("2 ranks, 509.0 ms: 1.0 % of the ranks' time is in collective calls"), "{lines:#?}");
+    assert_eq!(lines[2], "There is little to gain in collective calls.");
+    assert_eq!(told["losses"], serde_json::json!([]));
+    let folder = Folder::new();
+    let file = folder.trace(&ranks);
+    let rows = mpitrace(&["summary", &file, "--by", "function", "--json"]).json();
+    assert_eq!(rows.as_array().map(Vec::len), Some(1), "{rows:#}");
+    let operations = mpitrace(&["info", &file, "--json"]).json();
+    assert_eq!(operations["operations"].as_array().map(Vec::len), Some(3), "they stay operations");
 }

@@ -5,7 +5,7 @@ use mpitrace::causes::{Cause, Causes, GroupTime, Kind, NAMED, Repetitions};
 use serde::Serialize;
 
 use super::words::percent;
-use crate::text;
+use crate::{reason, text};
 
 const NS: f64 = 1e9;
 
@@ -80,7 +80,7 @@ impl<'c> CauseFacts<'c> {
             share: cause.share,
             repetitions: cause.count,
             p: cause.p,
-            because: cause.because().map(because),
+            because: cause.because().and_then(because),
             late: cause.late.map(LateFacts::of),
         }
     }
@@ -120,14 +120,8 @@ fn peak(repetitions: Repetitions) -> Option<f64> {
     }
 }
 
-fn because(because: Because) -> &'static str {
-    match because {
-        Because::OnProcessor => "on_processor",
-        Because::Interrupted => "interrupted",
-        Because::OtherMpi => "other_mpi",
-        Because::EarlierCall => "earlier_call",
-        Because::Computing => "computing",
-    }
+fn because(because: Because) -> Option<&'static str> {
+    if because == Because::OnProcessor { Some("on_processor") } else { because.name() }
 }
 
 /// What has no cause.
@@ -158,8 +152,11 @@ pub fn sentence(causes: &Causes, cause: &Cause) -> String {
     let lost = format!("{}{most}, {} of {whole}", text::time(cause.ns), percent(cause.share));
     let rank = cause.rank.map_or_else(|| "several ranks".to_owned(), |rank| format!("rank {rank}"));
     match cause.kind {
+        Kind::LateRank if cause.rank.is_none() => {
+            format!("the ranks wait for each other in turns {place}: {lost}{}", because_of_one(cause.because()))
+        }
         Kind::LateRank => format!("others wait for {rank} {place}: {lost}; {}", why(cause.because())),
-        Kind::Interrupted => format!("{rank} is off its processor {place}: {lost}"),
+        Kind::Interrupted => format!("{rank} is off its processor {place}: {lost}{}", off(cause.because())),
         Kind::Migration => format!("{rank} is off its processor and moved to another one {place}: {lost}"),
         Kind::Perturbed => format!("the tracer itself delays {rank} {place}: {lost}"),
         Kind::FirstCall => {
@@ -177,10 +174,21 @@ fn why(because: Option<Because>) -> &'static str {
         Some(Because::Computing) => "it computes for longer",
         Some(Because::OnProcessor) => "it computes or is in other MPI calls for longer",
         Some(Because::OtherMpi) => "it is in point-to-point or other MPI calls for longer",
-        Some(Because::EarlierCall) => "it leaves the call before later",
-        Some(Because::Interrupted) => "it was off its processor",
+        Some(Because::EarlierCall) => "it was still in its call before",
+        Some(_) => "it was off its processor",
         None => "whether it was on its processor is not known",
     }
+}
+
+/// Why a rank was off its processor, where that is known.
+fn off(because: Option<Because>) -> String {
+    let known = because.filter(|because| *because != Because::OffProcessor);
+    known.map_or_else(String::new, |because| format!("; it {}", reason::was(because, false)))
+}
+
+/// Why ranks are late in turns, where that is known.
+fn because_of_one(because: Option<Because>) -> String {
+    because.map_or_else(String::new, |because| format!("; of the one that is late, mostly: {}", why(Some(because))))
 }
 
 /// A group with its article.
