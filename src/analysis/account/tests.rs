@@ -308,7 +308,8 @@ fn a_region_of_the_program_is_charged_nowhere() {
             }
             if !with_regions {
                 // Its time is up to the same end.
-                rank.header.last_anchor.tick = 509_800;
+                let last = &mut rank.header.last_anchor;
+                (last.tick, last.raw_ns) = (509_800, 509_800);
             }
         }
         ranks
@@ -338,7 +339,8 @@ fn the_time_of_calls_that_were_not_kept_is_time_in_collective_calls() {
     (1..=10u64).for_each(|k| ranks[0].call(barrier, 1000 * k, 1000 * k + 100));
     (0..90).for_each(|_| ranks[0].timed_call(barrier, 200));
     (0..90).for_each(|_| ranks[0].timed_call(region, 1000));
-    ranks[0].header.last_anchor.tick = 100_000;
+    let last = &mut ranks[0].header.last_anchor;
+    (last.tick, last.raw_ns) = (100_000, 100_000);
     assert_eq!(account("not-kept", &ranks).ranks[0].collectives_ns, 1000.0 + 90.0 * 200.0);
 }
 

@@ -114,18 +114,19 @@ impl LossFacts {
         match self.kind {
             "late-rank" => {
                 let why = match self.reason {
-                    Some(Because::Computing) => ", which computes for longer".to_owned(),
-                    Some(Because::EarlierCall) => ", which was still in its call before".to_owned(),
-                    Some(Because::OtherMpi) => ", which is in point-to-point or other MPI calls for longer".to_owned(),
-                    Some(Because::OnProcessor) => ", which computes or is in other MPI calls for longer".to_owned(),
-                    Some(off) => format!(", which {} before", reason::was(off, false)),
+                    Some(Because::Computing) => "computes for longer".to_owned(),
+                    Some(Because::EarlierCall) => "was still in its call before".to_owned(),
+                    Some(Because::OtherMpi) => "is in point-to-point or other MPI calls for longer".to_owned(),
+                    Some(Because::OnProcessor) => "computes or is in other MPI calls for longer".to_owned(),
+                    Some(off) => format!("{} before", reason::was(off, false)),
                     None => String::new(),
                 };
-                match self.rank {
-                    Some(rank) => format!("{lost}: others wait for rank {rank}{why}; {place}."),
-                    None if why.is_empty() => format!("{lost}: the ranks wait for each other in turns; {place}."),
-                    None => format!("{lost}: the ranks wait for each other in turns, mostly for one{why}; {place}."),
-                }
+                let (who, since) = match self.rank {
+                    Some(rank) => (format!("others wait for rank {rank}"), ", which "),
+                    None => ("the ranks wait for each other in turns".to_owned(), ", mainly since the late rank "),
+                };
+                let since = if why.is_empty() { "" } else { since };
+                format!("{lost}: {who}{since}{why}; {place}.")
             }
             "interrupted" => {
                 let was = reason::was(self.reason.unwrap_or(Because::OffProcessor), false);

@@ -164,8 +164,8 @@ fn ranks_that_are_late_in_turns_are_not_named_as_the_cause() {
     assert_eq!(
         lines[2],
         format!(
-            "15.0 % (180.0 ms): the ranks wait for each other in turns, mostly for one, which computes or is in other MPI \
-             calls for longer; {place}"
+            "15.0 % (180.0 ms): the ranks wait for each other in turns, mainly since the late rank computes or is in \
+             other MPI calls for longer; {place}"
         )
     );
     let verdict = "The ranks wait for each other in turns (180.0 ms; 55.0 % of it for rank 0): the work between the calls \
@@ -260,7 +260,8 @@ fn the_first_line_is_of_the_time_of_all_ranks_and_of_all_calls() {
                 rank.call(barrier, enter, 1_000_000 * k + 1000);
             });
             (0..not_kept).for_each(|_| rank.timed_call(barrier, 50_000));
-            rank.header.last_anchor.tick = 200_000_000;
+            let last = &mut rank.header.last_anchor;
+            (last.tick, last.raw_ns) = (200_000_000, 200_000_000);
             rank
         };
         (0..3).map(rank).collect::<Vec<SyntheticRank>>()

@@ -153,7 +153,7 @@ pub fn sentence(causes: &Causes, cause: &Cause) -> String {
     let rank = cause.rank.map_or_else(|| "several ranks".to_owned(), |rank| format!("rank {rank}"));
     match cause.kind {
         Kind::LateRank if cause.rank.is_none() => {
-            format!("the ranks wait for each other in turns {place}: {lost}{}", because_of_one(cause.because()))
+            format!("the ranks wait for each other in turns {place}: {lost}{}", of_the_late_rank(cause.because()))
         }
         Kind::LateRank => format!("others wait for {rank} {place}: {lost}; {}", why(cause.because())),
         Kind::Interrupted => format!("{rank} is off its processor {place}: {lost}{}", off(cause.because())),
@@ -187,8 +187,10 @@ fn off(because: Option<Because>) -> String {
 }
 
 /// Why ranks are late in turns, where that is known.
-fn because_of_one(because: Option<Because>) -> String {
-    because.map_or_else(String::new, |because| format!("; of the one that is late, mostly: {}", why(Some(because))))
+fn of_the_late_rank(because: Option<Because>) -> String {
+    because.map_or_else(String::new, |because| {
+        format!(", mainly since the late rank {}", why(Some(because)).trim_start_matches("it "))
+    })
 }
 
 /// A group with its article.
