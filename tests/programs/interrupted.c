@@ -1,7 +1,7 @@
 /* interrupted WHAT FILE [GROUP]: what the operating system does to rank 1, which writes what it knows of it to FILE:
  *   hog       a process that spins on the same processor, for the time of many calls on MPI_COMM_SELF;
  *   sleep     a sleep of 20 ms before each of ten calls on MPI_COMM_WORLD;
- *   quota     a program that spins, in the control group whose file of processes GROUP names;
+ *   quota     ranks that spin, in the control group GROUP, which has a twentieth of a processor meanwhile;
  *   inside    a sleep of 5 ms in the reduction of each of ten calls;
  *   long      a sleep of 3 s before the first of ten calls on MPI_COMM_WORLD;
  *   migrate   a move to another processor before each of ten calls on MPI_COMM_SELF.
@@ -54,6 +54,22 @@ static int move(const cpu_set_t *allowed)
     return 0;
 }
 
+/* Gives a control group so many percent of a processor. */
+static void set_quota(const char *group, int percent)
+{
+    char path[4096];
+    snprintf(path, sizeof path, "%s/cpu.max", group);
+    FILE *file = fopen(path, "r+");
+    if (file) {
+        CHECK(fprintf(file, "%d 100000", percent * 1000) > 0);
+    } else {
+        snprintf(path, sizeof path, "%s/cpu.cfs_quota_us", group);
+        file = fopen(path, "w");
+        CHECK(file && fprintf(file, "%d", percent * 1000) > 0);
+    }
+    CHECK(fclose(file) == 0);
+}
+
 static long switches(void)
 {
     struct rusage usage;
@@ -80,7 +96,9 @@ int main(int argc, char **argv)
             ;
     }
     if (!strcmp(what, "quota")) {
-        FILE *group = fopen(argv[3], "w");
+        char path[4096];
+        snprintf(path, sizeof path, "%s/cgroup.procs", argv[3]);
+        FILE *group = fopen(path, "w");
         CHECK(group && fprintf(group, "%d\n", (int) getpid()) > 0 && fclose(group) == 0);
     }
     MPI_Init(&argc, &argv);
@@ -96,6 +114,7 @@ int main(int argc, char **argv)
     MPI_Op_create(sleeping_sum, 1, &op);
     int in = 1, out, moves = 0;
 
+    if (!strcmp(what, "quota") && world_rank == 1) set_quota(argv[3], 5);
     MPI_Barrier(MPI_COMM_SELF);
     long before = switches();
     double wall = now(CLOCK_MONOTONIC), ran = now(CLOCK_THREAD_CPUTIME_ID);
@@ -120,6 +139,7 @@ int main(int argc, char **argv)
     wall = now(CLOCK_MONOTONIC) - wall;
     ran = now(CLOCK_THREAD_CPUTIME_ID) - ran;
     long counted = switches() - before;
+    if (!strcmp(what, "quota") && world_rank == 1) set_quota(argv[3], 10000);
     MPI_Barrier(MPI_COMM_SELF);
 
     if (world_rank == 1) {

@@ -344,20 +344,41 @@ impl Witness {
     }
 }
 
-/// The verdict of `summary` on ranks of which none causes two thirds of the waiting, by their own readings.
+/// What `summary` says of ranks of which none causes two thirds of the waiting, by their own readings.
 fn turns(case: &Case) {
     for number in 0..MOST {
         let (trace, witness) = run(case, &SCENARIOS[10], &case.folder.join(format!("turns{number}")));
         let [one, other] = [0, 1].map(|rank| witness.waited_for(rank, |_| true));
         // Else other processes held one of them up.
         if one.max(other) < 0.6 * (one + other) {
-            let finished = mpitrace(&["summary".as_ref(), trace.path.as_os_str(), "--json".as_ref()]);
-            let summary: Value = serde_json::from_str(&finished.stdout).expect("JSON");
-            let verdict = summary["verdict"].as_str().expect("a verdict");
-            assert!(verdict.starts_with("The ranks wait for each other in turns"), "{one} and {other} ns: {verdict}");
-            return;
+            let finished = mpitrace(&["summary".as_ref(), trace.path.as_os_str()]);
+            let named = |line: &&str| line.contains("others wait for rank") && line.contains("MPI_Allreduce");
+            assert_eq!(finished.stdout.lines().find(named), None, "{one} and {other} ns:\n{}", finished.stdout);
+            return check_verdict(&trace);
         }
     }
+}
+
+/// The verdict follows from the losses of the same summary.
+fn check_verdict(trace: &Trace) {
+    let finished = mpitrace(&["summary".as_ref(), trace.path.as_os_str(), "--json".as_ref()]);
+    let summary: Value = serde_json::from_str(&finished.stdout).expect("JSON");
+    let (mut of_kinds, mut of_ranks) = (BTreeMap::new(), [0.0; 2]);
+    for loss in summary["losses"].as_array().expect("losses") {
+        let (kind, seconds) = (loss["kind"].as_str().expect("a kind"), loss["seconds"].as_f64().expect("seconds"));
+        *of_kinds.entry(kind).or_insert(0.0) += seconds;
+        if kind == "late-rank" {
+            of_ranks[loss["rank"].as_u64().expect("a rank") as usize] += seconds;
+        }
+    }
+    let largest = of_kinds.iter().max_by(|one, other| one.1.total_cmp(other.1)).map(|(kind, _)| *kind);
+    let verdict = summary["verdict"].as_str().expect("a verdict");
+    let [one, other] = of_ranks;
+    let expected = match one.max(other) >= 2.0 / 3.0 * (one + other) {
+        true => format!("The others wait for rank {} ", usize::from(other > one)),
+        false => "The ranks wait for each other in turns ".to_owned(),
+    };
+    assert_eq!(verdict.starts_with(&expected), largest == Some("late-rank"), "{verdict}\n{summary:#}");
 }
 
 /// A control variable that changes the algorithm, and its values.

@@ -267,11 +267,11 @@ fn the_first_line_is_of_the_time_of_all_ranks_and_of_all_calls() {
         (0..3).map(rank).collect::<Vec<SyntheticRank>>()
     };
     let (lines, told) = summary(&ranks(0));
-    let first = "3 ranks, 200.0 ms: 15.1 % of the ranks' time is in collective calls (less than 0.1 % to 45.1 % on single ranks).";
+    let first = "3 ranks, 200.0 ms: 15.0 % of the ranks' time is in collective calls (less than 0.1 % to 45.1 % on single ranks).";
     assert_eq!(lines[0], first);
     assert!((told["collectives_share"]["all"].as_f64().unwrap() - 0.1505).abs() < 1e-9, "{told:#}");
     let (lines, _) = summary(&ranks(1000));
-    let first = "3 ranks, 200.0 ms: 40.1 % of the ranks' time is in collective calls (25.1 % to 70.1 % on single ranks). 3000 of 3300 calls are not kept.";
+    let first = "3 ranks, 200.0 ms: 40.0 % of the ranks' time is in collective calls (25.1 % to 70.1 % on single ranks). 3000 of 3300 calls are not kept.";
     assert_eq!(lines[0], first);
     assert!(lines[1].starts_with("Of the kept calls: "), "{lines:#?}");
 }
