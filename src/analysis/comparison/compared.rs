@@ -1,5 +1,6 @@
 //! One operation on two sides: the averages of the runs, tested, and what comes of it.
 
+use super::effect::logarithms;
 use super::{Alternative, Average, Crossing, Effect, Relative, Run, SIGNIFICANCE};
 use super::{crossing, hodges_lehmann, holm, mean, rank_sum, relative, superiority, welch};
 
@@ -9,8 +10,8 @@ pub enum Test {
     /// Of Wilcoxon, Mann and Whitney (Hunold & Carpen-Amarie 2016, 6.2): on the ranks, so it asks nothing of the
     /// distribution. With few runs a side it cannot find anything.
     Wilcoxon,
-    /// Of Welch: on the means of the runs' averages. These are nearly normal as medians of many repetitions, and few
-    /// runs suffice.
+    /// Of Welch: on the means of the logarithms of the runs' averages. These are nearly normal as medians of many
+    /// repetitions, and few runs suffice.
     #[default]
     Welch,
 }
@@ -72,10 +73,11 @@ pub struct Comparison {
     pub p_raw: Option<f64>,
     /// The same after [`correct`]: Holm's correction for all operations that were compared.
     pub p: Option<f64>,
-    /// How much longer B takes: the shift of Hodges and Lehmann, with Welch's test the difference of the means.
+    /// How much longer B takes: the shift of Hodges and Lehmann, with Welch's test the difference of the geometric
+    /// means.
     pub effect: Effect,
-    /// The same as a share of what A takes: the median ratio, with Welch's test over the mean of A. `None` where A or B
-    /// take no time or less, as the run time from the last entry to the last exit may if clocks disagree.
+    /// The same as a share of what A takes: the median ratio, with Welch's test that of the geometric means. `None`
+    /// where A or B take no time or less, as the run time from the last entry to the last exit may if clocks disagree.
     pub relative: Option<Relative>,
     /// The probability that a run of A is faster than one of B.
     pub superiority: f64,
@@ -95,17 +97,31 @@ pub fn compare(a: &[Run], b: &[Run], settings: Settings) -> Option<Comparison> {
             let tested = rank_sum(of_a, of_b, settings.alternative).filter(|_| enough);
             (tested.map(|tested| tested.p), hodges_lehmann(of_a, of_b)?, relative(of_a, of_b))
         }
-        Test::Welch => {
-            let tested = welch(of_a, of_b, settings.alternative);
-            let (mean_a, shift_ns) = (mean(of_a), mean(of_b) - mean(of_a));
-            let interval_ns = tested.map(|tested| tested.interval);
-            let share = |ns: f64| ns / mean_a;
-            let relative = Relative { share: share(shift_ns), interval: interval_ns.map(|ends| ends.map(share)) };
-            (tested.map(|tested| tested.p), Effect { shift_ns, interval_ns }, (mean_a > 0.0).then_some(relative))
-        }
+        Test::Welch => by_welch(of_a, of_b, settings.alternative),
     };
     let superiority = superiority(of_a, of_b);
     Some(Comparison { settings, averages_ns, p_raw, p: p_raw, effect, relative, superiority, crossing })
+}
+
+/// p-value, effect and relative effect by Welch's test of the logarithms: their means differ by the logarithm of the
+/// ratio of the geometric means, so that no end of an interval is below -1. Of the run times themselves, and without a
+/// relative effect, where one is 0 or less.
+fn by_welch(a: &[f64], b: &[f64], alternative: Alternative) -> (Option<f64>, Effect, Option<Relative>) {
+    let Some([log_a, log_b]) = both_logarithms(a, b) else {
+        let tested = welch(a, b, alternative);
+        let effect = Effect { shift_ns: mean(b) - mean(a), interval_ns: tested.map(|tested| tested.interval) };
+        return (tested.map(|tested| tested.p), effect, None);
+    };
+    let tested = welch(&log_a, &log_b, alternative);
+    let share = (mean(&log_b) - mean(&log_a)).exp_m1();
+    let interval = tested.map(|tested| tested.interval.map(f64::exp_m1));
+    let in_ns = |share: f64| share * mean(&log_a).exp();
+    let effect = Effect { shift_ns: in_ns(share), interval_ns: interval.map(|ends| ends.map(in_ns)) };
+    (tested.map(|tested| tested.p), effect, Some(Relative { share, interval }))
+}
+
+fn both_logarithms(a: &[f64], b: &[f64]) -> Option<[Vec<f64>; 2]> {
+    Some([logarithms(a)?, logarithms(b)?])
 }
 
 /// Corrects the p-values of all operations for their number, by Holm's method.
@@ -119,6 +135,13 @@ pub fn correct<'c>(comparisons: impl Iterator<Item = &'c mut Comparison>) {
 }
 
 impl Comparison {
+    /// The values of A and B that Welch's test takes for normally distributed: the logarithms of the averages, or the
+    /// averages where one is 0 or less.
+    pub fn of_welch(&self) -> [Vec<f64>; 2] {
+        let [a, b] = &self.averages_ns;
+        both_logarithms(a, b).unwrap_or_else(|| self.averages_ns.clone())
+    }
+
     /// Which side is faster. A crossing goes before what the test says of the averages.
     pub fn verdict(&self) -> Verdict {
         if self.crossing.crosses() == Some(true) {

@@ -1,20 +1,21 @@
 //! How large a difference must be to be seen with the runs that there are.
 
-use super::{Alternative, SIGNIFICANCE, Test, mean, welch};
+use super::effect::logarithms;
+use super::{Alternative, SIGNIFICANCE, Test, welch};
 use crate::statistics::student_quantile;
 
 /// The probability with which a difference of the size that [`detectable`] gives is found.
 pub const POWER: f64 = 0.8;
 
-/// The smallest difference of B from A, as a share of the mean of A, that the test finds at the level of 0.05 in 8 of
-/// 10 experiments with as many runs that scatter as these do; the level is divided by the number of operations that are
-/// tested. (t at 1 - alpha / 2 + t at the power) times the standard error: Chow, Shao, Wang, "Sample size calculations in
-/// clinical research", 3.2.1, with Student's t for the variances of the samples. The rank-sum test needs pi / 3 as many
-/// runs for the same (Lehmann, "Nonparametrics", 2.4).
+/// The smallest difference of B from A, as a share of A, that the test finds at the level of 0.05 in 8 of 10
+/// experiments with as many runs that scatter as these do; the level is divided by the number of operations that are
+/// tested. On logarithms (t at 1 - alpha / 2 + t at the power) times the standard error: Chow, Shao, Wang, "Sample size
+/// calculations in clinical research", 3.2.1, with Student's t for the variances of the samples. The rank-sum test needs
+/// pi / 3 as many runs for the same (Lehmann, "Nonparametrics", 2.4).
 ///
-/// `None` with less than two runs on a side, where no run differs from another, and where A takes no time.
+/// `None` with less than two runs on a side, where no run differs from another, and where a run takes no time.
 pub fn detectable(a: &[f64], b: &[f64], test: Test, alternative: Alternative, operations: usize) -> Option<f64> {
-    let (error, freedom) = welch::error(a, b)?;
+    let (error, freedom) = welch::error(&logarithms(a)?, &logarithms(b)?)?;
     let sides = if alternative == Alternative::TwoSided { 2.0 } else { 1.0 };
     let level = SIGNIFICANCE / operations.max(1) as f64 / sides;
     let reach = student_quantile(freedom, 1.0 - level)? + student_quantile(freedom, POWER)?;
@@ -22,7 +23,7 @@ pub fn detectable(a: &[f64], b: &[f64], test: Test, alternative: Alternative, op
         Test::Welch => 1.0,
         Test::Wilcoxon => (std::f64::consts::PI / 3.0).sqrt(),
     };
-    Some(of_ranks * reach * error / mean(a)).filter(|share| share.is_finite() && *share > 0.0)
+    Some((of_ranks * reach * error).exp_m1()).filter(|share| share.is_finite() && *share > 0.0)
 }
 
 #[cfg(test)]
@@ -32,18 +33,21 @@ mod tests {
     #[test]
     fn the_size_follows_the_scatter_and_the_runs() {
         let side = |runs: usize, scatter: f64| -> Vec<f64> {
-            (0..runs).map(|run| 1000.0 + scatter * if run % 2 == 0 { 1.0 } else { -1.0 }).collect()
+            (0..runs).map(|run| 1000.0 * if run % 2 == 0 { scatter.exp() } else { (-scatter).exp() }).collect()
         };
         let of = |runs, scatter| {
-            detectable(&side(runs, scatter), &side(runs, scatter), Test::Welch, Alternative::TwoSided, 1).unwrap()
+            detectable(&side(runs, scatter), &side(runs, scatter), Test::Welch, Alternative::TwoSided, 1)
+                .unwrap()
+                .ln_1p()
         };
-        assert!((of(10, 20.0) / of(10, 10.0) - 2.0).abs() < 1e-9);
-        assert!(of(40, 10.0) < of(10, 10.0) / 1.9);
-        // Ten runs a side, standard deviation 10 sqrt(10 / 9): t of 18 degrees 2.1009 and 0.8620.
-        let error = 10.0 * (10.0f64 / 9.0).sqrt() * (2.0f64 / 10.0).sqrt();
-        assert!((of(10, 10.0) - (2.1009 + 0.8620) * error / 1000.0).abs() < 1e-6);
+        assert!((of(10, 0.02) / of(10, 0.01) - 2.0).abs() < 1e-9);
+        assert!(of(40, 0.01) < of(10, 0.01) / 1.9);
+        // Ten runs a side, standard deviation 0.01 sqrt(10 / 9): t of 18 degrees 2.1009 and 0.8620.
+        let error = 0.01 * (10.0f64 / 9.0).sqrt() * (2.0f64 / 10.0).sqrt();
+        assert!((of(10, 0.01) - (2.1009 + 0.8620) * error).abs() < 1e-6);
         assert_eq!(detectable(&[1.0], &side(5, 1.0), Test::Welch, Alternative::TwoSided, 1), None);
         assert_eq!(detectable(&side(5, 0.0), &side(5, 0.0), Test::Welch, Alternative::TwoSided, 1), None);
+        assert_eq!(detectable(&[0.0, 1.0], &side(5, 0.01), Test::Welch, Alternative::TwoSided, 1), None);
     }
 
     /// The promise itself: of many experiments with a difference of that size the test finds 8 in 10.

@@ -15,7 +15,8 @@ pub struct Effect {
     pub interval_ns: Option<[f64; 2]>,
 }
 
-/// How much longer B takes, as a share of what A takes: 0.1 for a tenth, never below -1.
+/// How much longer B takes, as a share of what A takes: 0.1 for a tenth, never below -1, since it is computed on
+/// logarithms.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Relative {
     /// B over A, less 1.
@@ -43,12 +44,13 @@ pub fn hodges_lehmann(a: &[f64], b: &[f64]) -> Option<Effect> {
 /// a thousand times as long as its fellows makes no interval reach below -100 %. `None` where a side has no run, or a
 /// run time of 0 or less.
 pub fn relative(a: &[f64], b: &[f64]) -> Option<Relative> {
-    if a.iter().chain(b).any(|&run_time| run_time <= 0.0) {
-        return None;
-    }
-    let logarithms = |runs: &[f64]| runs.iter().map(|run_time| run_time.ln()).collect::<Vec<_>>();
-    let effect = hodges_lehmann(&logarithms(a), &logarithms(b))?;
+    let effect = hodges_lehmann(&logarithms(a)?, &logarithms(b)?)?;
     Some(Relative { share: effect.shift_ns.exp_m1(), interval: effect.interval_ns.map(|ends| ends.map(f64::exp_m1)) })
+}
+
+/// The logarithms of run times in ns. `None` where one is 0 or less.
+pub(super) fn logarithms(runs: &[f64]) -> Option<Vec<f64>> {
+    runs.iter().map(|&run_time| (run_time > 0.0).then(|| run_time.ln())).collect()
 }
 
 /// The largest k with P(U <= k - 1) <= 0.025: the interval reaches from the k-th smallest to the k-th largest

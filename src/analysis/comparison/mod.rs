@@ -55,8 +55,12 @@ fn mean(values: &[f64]) -> f64 {
     moments(values).map_or(f64::NAN, |moments| moments.mean)
 }
 
-/// The variance of a sample, its divisor n - 1. Not a number for less than two values.
+/// The variance of a sample, its divisor n - 1: 0 for equal values, whose mean may be another number by its last digit.
+/// Not a number for less than two values.
 fn variance(values: &[f64]) -> f64 {
+    if values.len() > 1 && values.iter().all(|value| *value == values[0]) {
+        return 0.0;
+    }
     moments(values).and_then(|moments| moments.standard_deviation).map_or(f64::NAN, |deviation| deviation * deviation)
 }
 

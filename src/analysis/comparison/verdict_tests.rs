@@ -194,6 +194,33 @@ fn runs_that_went_astray_do_not_make_an_effect_of_more_than_all() {
     assert!((twice.share - 1.0).abs() < 1e-12, "{twice:?}");
 }
 
+/// Six runs a side of a call of 0.5 and of 1.3 µs, of which the machine disturbed two as a whole.
+#[test]
+fn disturbed_runs_make_no_interval_of_welch_s_test_reach_below_no_time_at_all() {
+    let a = [495.0, 496.0, 494.0, 497.0, 493.0, 495.7].map(|x| run(&[x; 100]));
+    let b = [860.0, 1_250.0, 1_327.0, 1_400.0, 6.5e6, 19.4e6].map(|x| run(&[x; 100]));
+    let found = compared(&a, &b, Settings::default());
+    let of = found.relative.unwrap();
+    let [low, high] = of.interval.unwrap();
+    assert!(-1.0 < low && low < of.share && of.share < high, "{found:?}");
+    let [low_ns, high_ns] = found.effect.interval_ns.unwrap();
+    assert!(-500.0 < low_ns && found.effect.shift_ns < high_ns, "{found:?}");
+    // The geometric means: 495.1 ns and 25.1 µs.
+    assert!((of.share + 1.0 - 50.8).abs() < 0.2, "{found:?}");
+    let [of_a, of_b] = &found.averages_ns;
+    let seen = detectable(of_a, of_b, Test::Welch, Alternative::TwoSided, 1).unwrap();
+    assert!((100.0..10_000.0).contains(&seen), "{seen}");
+}
+
+#[test]
+fn run_times_of_zero_and_less_are_compared_without_a_ratio() {
+    let run = |x: f64| Run::of(&[x; 100], &[x; 100]).unwrap();
+    let [a, b] = [[-1.0, 2.0, 4.0], [20.0, 21.0, 22.0]].map(|side| side.map(run));
+    let found = compared(&a, &b, Settings::default());
+    assert_eq!((found.relative, found.verdict()), (None, Verdict::A));
+    assert!((found.effect.shift_ns - (21.0 - 5.0 / 3.0)).abs() < 1e-9, "{found:?}");
+}
+
 #[test]
 fn the_runs_that_are_needed_are_the_fewest_that_can_reach_005() {
     use Alternative::{Less, TwoSided};

@@ -1,7 +1,7 @@
 //! The files that a command reads.
 
 use std::ops::Range;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use clap::{Args, ValueEnum};
@@ -54,6 +54,11 @@ fn repetitions(text: &str) -> Result<Range<u64>, String> {
         }
         Some(range) => Ok(range),
     }
+}
+
+/// The file's one name, by which it is found to be given twice; its own where it has no other.
+pub fn canonical(file: &Path) -> PathBuf {
+    file.canonicalize().unwrap_or_else(|_| file.to_owned())
 }
 
 /// What the files are: traces, or run times that another tool wrote.

@@ -6,7 +6,7 @@ mod picture;
 mod rule;
 mod time;
 
-pub use input::{Format, FromOption, Input, TraceInput};
+pub use input::{Format, FromOption, Input, TraceInput, canonical};
 pub use picture::PictureOption;
 pub use rule::{ReductionOption, RuleOption};
 pub use time::TimeOption;

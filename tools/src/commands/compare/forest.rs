@@ -1,4 +1,5 @@
-//! The forest plot: for each operation how much longer B takes than A, with its interval.
+//! The forest plot: for each operation how much longer B takes than A, with its interval, on a scale of logarithms: 2
+//! and 1/2 times are as far from 1.
 
 use std::path::Path;
 
@@ -6,6 +7,7 @@ use anyhow::{Result, bail};
 use mpitrace::comparison::stars;
 
 use super::result::Compared;
+use super::share::times;
 use crate::draw::axis::{Axis, Kind};
 use crate::draw::scene::{Anchor, FAINT, GRID, INK, PAPER, Scene, Stroke};
 use crate::draw::{PALETTE, SMALL, circle, pdf, png, svg};
@@ -19,8 +21,8 @@ const TOP: f64 = 44.0;
 const BOTTOM: f64 = 44.0;
 /// The width of a letter of the operations' names.
 const LETTER: f64 = 6.2;
-/// An interval is shown as far as so many times the largest effect, or this share where effects are small: one that is
-/// wider says that little is known, however wide it is.
+/// An interval is shown as far as so many times the logarithm of the largest effect, or this one where effects are
+/// small: one that is wider says that little is known, however wide it is.
 const SHOWN: f64 = 3.0;
 const LEAST_SHOWN: f64 = 0.05;
 
@@ -38,7 +40,7 @@ pub fn rows(compared: &[Compared]) -> Vec<Row> {
     let row = |one: &Compared| {
         Some(Row {
             name: text::printable(&one.identity.key()).into_owned(),
-            effect: one.effect().filter(|effect| effect.is_finite())?,
+            effect: one.effect().filter(|effect| effect.is_finite() && *effect > -1.0)?,
             interval: one.effect_interval(),
             found: !stars(one.comparison.p).is_empty(),
         })
@@ -46,13 +48,13 @@ pub fn rows(compared: &[Compared]) -> Vec<Row> {
     compared.iter().filter_map(row).collect()
 }
 
-/// What is shown: all effects and 0, and the intervals as far as they go.
+/// What is shown, as logarithms of the ratio: all effects and 0, and the intervals as far as they go.
 fn range(rows: &[Row]) -> (f64, f64) {
-    let largest = rows.iter().map(|row| row.effect.abs()).fold(LEAST_SHOWN / SHOWN, f64::max);
-    let ends = rows.iter().flat_map(|row| row.interval.unwrap_or([row.effect; 2]));
+    let largest = rows.iter().map(|row| row.effect.ln_1p().abs()).fold(LEAST_SHOWN / SHOWN, f64::max);
+    let ends = rows.iter().flat_map(|row| row.interval.unwrap_or([row.effect; 2])).map(f64::ln_1p);
     let shown = ends.filter(|end| !end.is_nan()).map(|end| end.clamp(-SHOWN * largest, SHOWN * largest));
     let (low, high) = shown
-        .chain(rows.iter().map(|row| row.effect))
+        .chain(rows.iter().map(|row| row.effect.ln_1p()))
         .fold((0.0f64, 0.0f64), |(low, high), value| (low.min(value), high.max(value)));
     let room = 0.04 * (high - low).max(LEAST_SHOWN);
     (low - room, high + room)
@@ -103,22 +105,22 @@ fn draw(rows: &[Row], format: &Format) -> Scene {
     let left = (16.0 + LETTER * letters as f64).min(width / 2.0);
     let (right, bottom) = (width - 16.0, height - BOTTOM);
     let (low, high) = range(rows);
-    let across = Axis::new((100.0 * low, 100.0 * high), (left, right), Kind::Share, false);
+    let across = Axis::new((low.exp(), high.exp()), (left, right), Kind::Share, true);
     for (place, label) in across.ticks((right - left) / 75.0) {
         scene.line((place, TOP - 14.0), (place, bottom), Stroke::solid(GRID, 0.8));
         scene.text((place, bottom + 14.0), Anchor::Middle, SMALL, INK, label);
     }
     let axis = ((left + right) / 2.0, bottom + 31.0);
-    scene.text(axis, Anchor::Middle, SMALL, FAINT, "B takes less | longer than A, %");
-    let zero = across.place(0.0);
-    scene.line((zero, TOP - 14.0), (zero, bottom), Stroke::solid(FAINT, 1.0));
+    scene.text(axis, Anchor::Middle, SMALL, FAINT, "B takes less | longer than A: time of B / time of A");
+    let equal = across.place(1.0);
+    scene.line((equal, TOP - 14.0), (equal, bottom), Stroke::solid(FAINT, 1.0));
     let step = (bottom - TOP) / rows.len().max(1) as f64;
     for (index, row) in rows.iter().enumerate() {
         let y = TOP + step * (index as f64 + 0.4);
         scene.text((left - 8.0, y + 3.8), Anchor::End, SMALL, INK, row.name.as_str());
         let colour = if row.found { PALETTE[3] } else { FAINT };
-        if let Some([from, to]) = row.interval {
-            let place = |end: f64| across.place(100.0 * end.clamp(low, high));
+        if let Some([from, to]) = row.interval.map(|ends| ends.map(f64::ln_1p)) {
+            let place = |end: f64| across.place(end.clamp(low, high).exp());
             let (first, last) = (place(from), place(to));
             // An arrow where it goes on, a cap where it ends.
             let end = |at: f64, is_end: bool, inwards: f64| match is_end {
@@ -135,7 +137,7 @@ fn draw(rows: &[Row], format: &Format) -> Scene {
                 None,
             );
         }
-        let mark = circle(across.place(100.0 * row.effect), y);
+        let mark = circle(across.place(1.0 + row.effect), y);
         scene.path(mark, Some(if row.found { colour } else { PAPER }), Some(Stroke::solid(colour, 1.5)), None);
     }
     scene
@@ -146,34 +148,34 @@ pub fn lines(rows: &[Row], width: usize) -> Vec<String> {
     let longest = rows.iter().map(|row| row.name.chars().count()).max().unwrap_or(0);
     let columns = width.saturating_sub(longest + 2).max(20);
     let (low, high) = range(rows);
-    let at =
-        |share: f64| ((share - low) / (high - low) * (columns - 1) as f64).round().clamp(0.0, (columns - 1) as f64);
-    let zero = at(0.0) as usize;
+    let at = |logarithm: f64| {
+        ((logarithm - low) / (high - low) * (columns - 1) as f64).round().clamp(0.0, (columns - 1) as f64)
+    };
+    let equal = at(0.0) as usize;
     let line = |row: &Row| {
         let mut line = vec![' '; columns];
-        line[zero] = '|';
-        if let Some([from, to]) = row.interval {
+        line[equal] = '|';
+        if let Some([from, to]) = row.interval.map(|ends| ends.map(f64::ln_1p)) {
             let (first, last) = (at(from) as usize, at(to) as usize);
             line[first..=last].fill('-');
             line[first] = if from < low { '<' } else { '[' };
             line[last] = if to > high { '>' } else { ']' };
         }
-        line[at(row.effect) as usize] = if row.found { '*' } else { 'o' };
+        line[at(row.effect.ln_1p()) as usize] = if row.found { '*' } else { 'o' };
         let line: String = line.into_iter().collect();
         format!("{:longest$}  {}", row.name, line.trim_end())
     };
-    let ends = [100.0 * low, 0.0, 100.0 * high]
-        .map(|percent| format!("{percent:+.0} %").replace("+0", "0").replace("-0 ", "0 "));
+    let ends = [low, high].map(|end| times(end.exp()));
     let mut scale = vec![' '; columns];
     let mut write = |from: usize, text: &str| {
         let from = from.min(columns.saturating_sub(text.chars().count()));
         scale.iter_mut().skip(from).zip(text.chars()).for_each(|(place, letter)| *place = letter);
     };
     write(0, &ends[0]);
-    write(columns, &ends[2]);
-    // 0 only where it does not run into the ends.
-    if zero > ends[0].len() + 1 && zero + ends[2].len() + 3 < columns {
-        write(zero, "0");
+    write(columns, &ends[1]);
+    // 1 only where it does not run into the ends.
+    if equal > ends[0].len() + 1 && equal + ends[1].len() + 3 < columns {
+        write(equal, "1");
     }
     let scale = format!("{:longest$}  {}", "", scale.into_iter().collect::<String>());
     rows.iter().map(line).chain([scale]).collect()
@@ -191,7 +193,7 @@ mod tests {
     fn effects_stand_at_their_places_and_intervals_around_them() {
         let rows = [
             row("a", 0.1, Some([0.05, 0.15]), true),
-            row("bcd", -0.05, Some([-4.0, f64::INFINITY]), false),
+            row("bcd", -0.05, Some([-1.0, f64::INFINITY]), false),
             row("e", 0.0, None, false),
         ];
         let lines = lines(&rows, 65);
@@ -199,12 +201,26 @@ mod tests {
         let [a, b, e] = [0, 1, 2].map(|index| &lines[index]);
         let place = |line: &str, letter: char| line.find(letter).unwrap();
         assert!(place(a, '[') < place(a, '*') && place(a, '*') < place(a, ']'), "{lines:#?}");
-        assert!(place(a, '|') < place(a, '['), "0 is left of it: {lines:#?}");
+        assert!(place(a, '|') < place(a, '['), "1 is left of it: {lines:#?}");
         assert!(b.starts_with("bcd  <") && b.ends_with('>') && b.contains('o'), "{lines:#?}");
-        assert_eq!(place(e, 'o'), place(a, '|'), "no effect is at 0: {lines:#?}");
-        // The widest interval goes on beyond three times the largest effect.
-        assert!(lines[3].contains("-3") && lines[3].contains("+3"), "{lines:#?}");
+        assert_eq!(place(e, 'o'), place(a, '|'), "no effect is at 1: {lines:#?}");
+        // The widest interval goes on beyond 1.1 to the power of 3 and of -3.
+        assert!(lines[3].contains("0.73 times") && lines[3].ends_with("1.4 times"), "{lines:#?}");
         assert!(lines.iter().all(|line| line.chars().count() <= 65), "{lines:#?}");
+    }
+
+    #[test]
+    fn large_effects_leave_small_ones_their_width() {
+        let rows = [
+            row("a", 0.5, Some([0.2, 1.0]), true),
+            row("b", 1300.0, Some([280.0, 2300.0]), true),
+            row("c", -0.999, Some([-0.9999, -0.99]), true),
+        ];
+        let lines = lines(&rows, 80);
+        for line in &lines[..3] {
+            let place = |letter: char| line.find(letter).unwrap();
+            assert!(place('[') < place('*') && place('*') < place(']'), "{lines:#?}");
+        }
     }
 
     #[test]
@@ -212,7 +228,7 @@ mod tests {
         let rows = [row("MPI_Bcast/8/2/0", 0.2, Some([0.1, 0.3]), true), row("MPI_Barrier/0/2/-", 0.0, None, false)];
         let format = Format { size: usual_size(&rows), title: Some("A <title>".to_owned()) };
         let text = svg::text(&draw(&rows, &format));
-        for wanted in ["MPI_Bcast/8/2/0", "MPI_Barrier/0/2/-", "A &lt;title&gt;", "B takes less | longer than A, %"] {
+        for wanted in ["MPI_Bcast/8/2/0", "MPI_Barrier/0/2/-", "A &lt;title&gt;", "time of B / time of A"] {
             assert!(text.contains(wanted), "{wanted}: {text}");
         }
         assert_eq!(text.matches(&format!("fill=\"{}\"", "#0072b2")).count(), 1, "one is found: {text}");

@@ -8,6 +8,7 @@ mod reduce;
 mod result;
 mod runs;
 mod sentence;
+mod share;
 mod side;
 
 use std::path::PathBuf;
@@ -43,7 +44,8 @@ pub struct Arguments {
     /// What is tested; less: A's run times are less than B's
     #[arg(long, default_value = "two-sided")]
     alternative: AlternativeName,
-    /// The test: on the means of the runs' numbers (welch), or on their ranks (wilcoxon), which takes more runs
+    /// The test: on the means of the logarithms of the runs' numbers (welch), or on their ranks (wilcoxon), which takes
+    /// more runs
     #[arg(long, default_value = "welch")]
     test: TestName,
     /// What stands for a run [default: median]
@@ -155,7 +157,14 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
     }
     let compared = result::compare(&paired.pairs, &a, &b, &question);
     let factors = factors::between(a.recorded(), b.recorded());
-    let notes = [a.notes("A"), b.notes("B"), paired.notes(), result::notes(&compared, &question)].concat();
+    let notes = [
+        runs::in_both(&arguments.a, &arguments.b),
+        a.notes("A"),
+        b.notes("B"),
+        paired.notes(),
+        result::notes(&compared, &question),
+    ]
+    .concat();
     for note in notes {
         eprintln!("mpitrace: {}", crate::text::printable(&note));
     }

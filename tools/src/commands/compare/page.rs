@@ -10,6 +10,7 @@ use super::factors::Factor;
 use super::forest::{self, Row};
 use super::reduce::LeftOut;
 use super::result::{Compared, OfSide};
+use super::share::{percent, signed};
 use super::{Question, sentence};
 use crate::draw::terminal::Look;
 use crate::output::{Attribute, Output, Style};
@@ -101,20 +102,12 @@ fn cells(one: &Compared, all: &[Compared], question: &Question, style: Style) ->
         left_out(1),
         average(0),
         average(1),
-        one.effect().map(percent).unwrap_or_default(),
-        one.effect_interval().map(|[low, high]| format!("{} to {}", percent(low), percent(high))).unwrap_or_default(),
+        one.effect().map(signed).unwrap_or_default(),
+        one.effect_interval().map(|[low, high]| format!("{} to {}", signed(low), signed(high))).unwrap_or_default(),
         one.comparison.p.map(probability).unwrap_or_default(),
         stars(one.comparison.p).to_owned(),
         verdict,
     ]
-}
-
-/// `+12.3 %`.
-fn percent(share: f64) -> String {
-    let percent = 100.0 * share;
-    // Without the sign of a zero that was a hair below it.
-    let rounded = format!("{percent:+.1}");
-    format!("{} %", if rounded == "-0.0" { "+0.0" } else { &rounded })
 }
 
 /// A p-value with two digits that count.
@@ -257,8 +250,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn shares_and_probabilities_are_as_long_as_they_must_be() {
-        assert_eq!([0.123, -0.5, -0.00001, 0.0].map(percent), ["+12.3 %", "-50.0 %", "+0.0 %", "+0.0 %"]);
+    fn probabilities_are_as_long_as_they_must_be() {
         assert_eq!([0.03, 0.00057, 1.2e-7, 1.0].map(probability), ["0.0300", "0.00057", "1.2e-7", "1.0000"]);
     }
 }

@@ -96,7 +96,7 @@ pub fn notes(compared: &[Compared], question: &Question) -> Vec<String> {
     }
     if question.settings.test == Test::Welch {
         let skewed = |compared: &&Compared| {
-            let tests = compared.comparison.averages_ns.iter().filter_map(|averages| shapiro_wilk(averages));
+            let tests = compared.comparison.of_welch().into_iter().filter_map(|values| shapiro_wilk(&values));
             tests.into_iter().any(|test| test.p <= comparison::SIGNIFICANCE)
         };
         let skewed: Vec<String> = compared.iter().filter(skewed).map(|compared| compared.identity.key()).collect();
@@ -104,8 +104,8 @@ pub fn notes(compared: &[Compared], question: &Question) -> Vec<String> {
             let more = if skewed.len() > NAMED { format!(" and {} more", skewed.len() - NAMED) } else { String::new() };
             let names = skewed[..skewed.len().min(NAMED)].join(", ");
             notes.push(format!(
-                "Welch's test assumes normally distributed averages; Shapiro and Wilk's test rejects that for {names}{more}: \
-                 --test wilcoxon does not ask for them"
+                "Welch's test assumes normally distributed logarithms of the runs' numbers; Shapiro and Wilk's test \
+                 rejects that for {names}{more}: --test wilcoxon does not assume it"
             ));
         }
     }

@@ -9,7 +9,7 @@ use mpitrace::run_time::RunTime;
 
 use super::factors::{self, Recorded};
 use super::identity::{self, Identity};
-use crate::options::Format;
+use crate::options::{Format, canonical};
 use crate::source::{RunTimes, Source, Traced};
 
 /// The files of one run: one, but where a run left several.
@@ -26,7 +26,7 @@ pub fn group(side: &str, files: &[PathBuf], from: Option<Format>) -> Result<Vec<
     // The run that lacks ranks of a job, and the ranks that it has.
     let mut lacking: HashMap<[u8; 16], (usize, Vec<u32>)> = HashMap::new();
     for file in files {
-        let path = file.canonicalize().unwrap_or_else(|_| file.clone());
+        let path = canonical(file);
         if seen.contains(&path) {
             bail!("{}: is given twice in --{side}: each file is a separate run", file.display());
         }
@@ -51,6 +51,15 @@ pub fn group(side: &str, files: &[PathBuf], from: Option<Format>) -> Result<Vec<
         runs.push(vec![file.clone()]);
     }
     Ok(runs)
+}
+
+/// A line for each file that both sides have: it is compared with itself.
+pub fn in_both(a: &[PathBuf], b: &[PathBuf]) -> Vec<String> {
+    let of_b: Vec<PathBuf> = b.iter().map(|file| canonical(file)).collect();
+    a.iter()
+        .filter(|file| of_b.contains(&canonical(file)))
+        .map(|file| format!("{}: is in --a and in --b: it is compared with itself", file.display()))
+        .collect()
 }
 
 /// A run that is being read.

@@ -3,6 +3,7 @@
 use mpitrace::comparison::Verdict;
 
 use super::result::Compared;
+use super::share::{is_in_times, range_of_percent, range_of_times, size, times};
 
 /// The sentence. `None`: the runs are not enough for any.
 pub fn of(compared: &Compared) -> Option<String> {
@@ -14,37 +15,44 @@ pub fn of(compared: &Compared) -> Option<String> {
             let (fast, slow) = if a.value_ns < b.value_ns { ("A", "B") } else { ("B", "A") };
             format!("{fast} is faster than {slow} in the median and slower in the 95th percentile")
         }
-        (Verdict::A, Some(effect)) => format!("B is {} slower{}", percent(effect), range(interval, 1.0)),
-        (Verdict::B, Some(effect)) => format!("B is {} faster{}", percent(-effect), range(interval, -1.0)),
+        (Verdict::A, Some(effect)) => slower(effect, interval),
+        (Verdict::B, Some(effect)) => faster(effect, interval),
         (Verdict::A, None) => "A is faster".to_owned(),
         (Verdict::B, None) => "B is faster".to_owned(),
         (Verdict::None, _) => match compared.detectable {
-            Some(share) => format!("no difference seen; one of {} would have been", percent(share)),
+            Some(share) => format!("no difference seen (could have seen one of {})", size(share)),
             None => "no difference seen".to_owned(),
         },
     })
 }
 
-/// `, 15 to 23 %`, of an interval as it is or of its negative.
-fn range(interval: Option<[f64; 2]>, sign: f64) -> String {
-    let Some([low, high]) = interval else { return String::new() };
-    let (low, high) = if sign < 0.0 { (-high, -low) } else { (low, high) };
-    let digits = digits(low.abs().max(high.abs()));
-    format!(", {:.digits$} to {:.digits$} %", 100.0 * low, 100.0 * high)
-}
-
-fn percent(share: f64) -> String {
-    let digits = digits(share.abs());
-    format!("{:.digits$} %", 100.0 * share)
-}
-
-/// So many digits after the point that two count.
-fn digits(share: f64) -> usize {
-    match share {
-        _ if share >= 0.1 => 0,
-        _ if share >= 0.01 => 1,
-        _ => 2,
+/// Of a B that takes longer.
+fn slower(effect: f64, interval: Option<[f64; 2]>) -> String {
+    if is_large(effect, interval) {
+        return takes("B", "A", 1.0 + effect, interval.map(|ends| ends.map(|share| 1.0 + share)));
     }
+    format!("B is {} slower{}", size(effect), after_comma(interval.map(range_of_percent)))
+}
+
+/// Of a B that takes less.
+fn faster(effect: f64, interval: Option<[f64; 2]>) -> String {
+    let inverse = |share: f64| 1.0 / (1.0 + share);
+    if is_large(effect, interval) {
+        return takes("A", "B", inverse(effect), interval.map(|[low, high]| [high, low].map(inverse)));
+    }
+    format!("B is {} faster{}", size(-effect), after_comma(interval.map(|[low, high]| range_of_percent([-high, -low]))))
+}
+
+fn is_large(effect: f64, interval: Option<[f64; 2]>) -> bool {
+    is_in_times(effect) || interval.is_some_and(|ends| ends.into_iter().any(is_in_times))
+}
+
+fn takes(slow: &str, fast: &str, ratio: f64, interval: Option<[f64; 2]>) -> String {
+    format!("{slow} takes {} as long as {fast}{}", times(ratio), after_comma(interval.map(range_of_times)))
+}
+
+fn after_comma(range: Option<String>) -> String {
+    range.map(|range| format!(", {range}")).unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -52,10 +60,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn shares_have_two_digits_that_count() {
-        assert_eq!([0.183, 0.0183, 0.00183, 2.5].map(percent), ["18 %", "1.8 %", "0.18 %", "250 %"]);
-        assert_eq!(range(Some([-0.232, -0.147]), -1.0), ", 15 to 23 %");
-        assert_eq!(range(Some([0.01, 0.034]), 1.0), ", 1.0 to 3.4 %");
-        assert_eq!(range(None, 1.0), "");
+    fn small_differences_are_percentages_and_large_ones_ratios() {
+        assert_eq!(slower(0.2, Some([0.147, 0.232])), "B is 20 % slower, 15 to 23 %");
+        assert_eq!(faster(-0.2, Some([-0.232, -0.147])), "B is 20 % faster, 15 to 23 %");
+        assert_eq!(faster(-0.2, None), "B is 20 % faster");
+        assert_eq!(slower(11.0, Some([7.1, 17.0])), "B takes 12 times as long as A, 8.10 to 18.0 times");
+        // An end of the interval is enough.
+        assert_eq!(slower(0.5, Some([0.1, 1.25])), "B takes 1.5 times as long as A, 1.10 to 2.25 times");
+        assert_eq!(faster(-0.8, Some([-0.9, -0.6])), "A takes 5.0 times as long as B, 2.50 to 10.0 times");
     }
 }
