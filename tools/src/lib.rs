@@ -16,6 +16,7 @@ mod markers;
 mod memory;
 mod mismatches;
 mod mpi;
+mod not_one_level;
 mod options;
 mod output;
 mod places;

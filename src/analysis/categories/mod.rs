@@ -3,9 +3,11 @@
 //! [`Roth`] is the rule of Roth's thesis, for comparability; [`Robust`] is our own. [`Rule`] is the choice between
 //! them.
 
+mod one_level;
 mod roth;
 mod rule;
 
 pub use mpitrace_series::categories::{Categories, Category, Class, NotFinite, Robust, RobustCategories};
+pub use one_level::NotOneLevel;
 pub use roth::Roth;
 pub use rule::{Found, Levels, Rule};

@@ -1,7 +1,8 @@
 //! The choice of a rule: its name, its help, and what it finds in a series of run times.
 
+use super::one_level::not_one_level;
 use super::roth::Roth;
-use super::{Categories, Category, Class, NotFinite, Robust};
+use super::{Categories, Category, Class, NotFinite, NotOneLevel, Robust};
 use crate::statistics::{Sample, median_of, tukey_fences};
 
 /// A rule that sorts repetitions into categories, with its factors.
@@ -35,6 +36,14 @@ pub struct Levels {
     pub change_points: Vec<u64>,
     /// The medians between the changes, ns.
     pub level_ns: Vec<f64>,
+}
+
+impl Found {
+    /// What is wrong with the good repetitions where they are not one level, of the repetitions and run times that the
+    /// rule was applied to. `None` where they are, or are too few.
+    pub fn not_one_level(&self, repetition: &[u64], run_time_ns: &[f64]) -> Option<NotOneLevel> {
+        not_one_level(repetition, run_time_ns, &self.categories.category, self.levels.as_ref())
+    }
 }
 
 /// The rule where none is asked for.
@@ -75,7 +84,7 @@ impl Rule {
         match self {
             Rule::Roth(_) => "First, warm-up and outliers by the rule of Roth's thesis",
             Rule::Robust(_) => "First, warm-up and outliers by change points of the level",
-            Rule::Tukey => "Outliers only: 1.5 interquartile ranges or more outside the quartiles, on either side",
+            Rule::Tukey => "Outliers only: more than 1.5 interquartile ranges outside the quartiles, on either side",
             Rule::None => "Nothing: every repetition is good",
         }
     }

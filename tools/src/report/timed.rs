@@ -11,6 +11,7 @@ use super::histogram::Histogram;
 use super::numbers;
 use super::remarks::{self, OfGood};
 use super::series::Series;
+use crate::not_one_level::NotOneLevel;
 
 /// Lags of the autocorrelation.
 const LAGS: usize = 50;
@@ -19,8 +20,8 @@ const TWO_SIDED_95: f64 = 1.959_964;
 /// The window of the running mean and median.
 const WINDOW: usize = mpitrace::metrics::DEFAULT_WINDOW;
 
-/// The categories by the rule that colours, and the cuts of all rules that find a warm-up, that one's first.
-fn categorize(rule: Rule, series: &Series) -> Result<(Categories, Vec<Cut>), NotFinite> {
+/// The categories by the rule that colours, whether its good ones are one level, and the cuts of all rules that find a warm-up, that one's first.
+fn categorize(rule: Rule, series: &Series) -> Result<(Categories, Option<NotOneLevel>, Vec<Cut>), NotFinite> {
     let cut = |rule: Rule, found: &Found| Cut {
         method: rule.name(),
         warmup_end: found.categories.warmup_end,
@@ -35,7 +36,8 @@ fn categorize(rule: Rule, series: &Series) -> Result<(Categories, Vec<Cut>), Not
             cuts.push(cut(other, &found));
         }
     }
-    Ok((found.categories, cuts))
+    let not_one_level = found.not_one_level(series.repetition, series.run_time_ns).map(NotOneLevel::from);
+    Ok((found.categories, not_one_level, cuts))
 }
 
 /// The run times with their categories, and what is made of them.
@@ -44,7 +46,7 @@ fn categorize(rule: Rule, series: &Series) -> Result<(Categories, Vec<Cut>), Not
 /// A run time that is not finite, where the rule needs all of them.
 pub fn of(rule: Rule, detail: &Detail, time: RunTime, series: &Series) -> Result<(Timed, Vec<Category>), NotFinite> {
     let Series { repetition, run_time_ns, .. } = *series;
-    let (Categories { category, .. }, cuts) = categorize(rule, series)?;
+    let (Categories { category, .. }, not_one_level, cuts) = categorize(rule, series)?;
 
     let of_category = |wanted: Category| -> Vec<f64> {
         run_time_ns.iter().zip(&category).filter(|(_, category)| **category == wanted).map(|(&x, _)| x).collect()
@@ -72,11 +74,13 @@ pub fn of(rule: Rule, detail: &Detail, time: RunTime, series: &Series) -> Result
     });
     let at_lag = statistics::autocorrelation(&good_in_order, LAGS.min(good.len() / 4));
     let of_good = OfGood { count: good.len(), autocorrelation: &at_lag, dependence };
-    let told = remarks::of(series, &category, &all, of_good);
+    let mut told: Vec<String> = not_one_level.iter().map(ToString::to_string).collect();
+    told.extend(remarks::of(series, &category, &all, of_good));
     let timed = Timed {
         time,
         counts,
         cuts,
+        not_one_level,
         numbers: numbers::table((run_time_ns, &all), (&good_in_order, &good)),
         boxes,
         histogram: Histogram::of(run_time_ns, &category, detail.bins, |_| true),

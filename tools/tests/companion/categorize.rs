@@ -1,5 +1,6 @@
 //! `mpitrace categorize` by the robust method, and the metrics behind both.
 
+use mpitrace::statistics::Random;
 use mpitrace::synthetic::{self, SyntheticRank, SyntheticRequest};
 use serde_json::{Value, json};
 
@@ -56,12 +57,51 @@ overlaps: also matches a lower-priority category (first > warmup > outlier > goo
     let expected = json!({
         "operation": 0, "function": "MPI_Allreduce", "communicator": "MPI_COMM_WORLD", "bytes": 8, "root": null,
         "ranks": 2, "repetitions": 400, "incomplete": 0, "method": "robust", "time": "local", "first_repetition": 0,
-        "median_ns": 2037.0, "warmup_end": 30, "overlaps": 30, "class": "slowdown", "change_points": [30, 250],
+        "median_ns": 2037.0, "not_one_level": null, "warmup_end": 30, "overlaps": 30, "class": "slowdown", "change_points": [30, 250],
         "counts": {"first": 1, "warmup": 29, "outlier": 1, "good": 369}
     });
     assert_eq!(found, expected);
     assert_eq!([&lists[0][0], &lists[0][29], &lists[0][30], &lists[0][200]], ["first", "warmup", "good", "outlier"]);
     assert_eq!(lists[3].as_array().unwrap().len(), 3);
+}
+
+/// A third of the repetitions is slow, none an outlier, and the class is flat: each command says so.
+#[test]
+fn good_repetitions_that_are_not_one_level_are_said_to_be_none() {
+    let folder = Folder::new();
+    let mut random = Random::new(7);
+    let mut run_time = |i: u64| {
+        let usual = 30_000.0 * (0.03 * random.normal()).exp();
+        // 3 to 10 000 times as long.
+        if i % 3 == 1 { usual * 3.0_f64.powf(1.0 + 7.4 * random.uniform()) } else { usual }
+    };
+    let rows: String = (0..400).map(|i| format!("{i},0,runtime,{:.0}\n", run_time(i))).collect();
+    let file = folder.file("slow.csv", rows.as_bytes());
+    let of = |command: &[&str]| mpitrace(&[command, &["--from", "csv", &file]].concat());
+    let found = of(&["categorize", "--json"]).json()[0].clone();
+    assert_eq!((&found["class"], &found["counts"]["outlier"]), (&json!("flat"), &json!(0)), "else the rule is another");
+    let slow = found["not_one_level"].clone();
+    assert_eq!((&slow["slow"], &slow["good"]), (&json!(19), &json!(399)));
+    let ratio = slow["ratio"].as_f64().unwrap();
+    assert!((2000.0..10_000.0).contains(&ratio), "{ratio}");
+    let sentence = format!("the good repetitions are not one level: 19 of 399 take {ratio:.0} times the level or more");
+    let page = of(&["categorize"]);
+    assert!(page.stdout.ends_with(&format!("\n\noperation 0: {sentence}\n")), "{}", page.stdout);
+    assert!(of(&["stats"]).stdout.contains(&format!("\noperation 0: {sentence}\n")));
+    assert!(of(&["stats", "--operation", "0"]).stdout.contains(&format!("\n{sentence}\n")));
+    let diagnosis = of(&["diagnose"]).stdout;
+    let nothing = format!("* {sentence}; no warm-up, outlier or mode was found among them to compare\n");
+    assert!(diagnosis.ends_with(&nothing) && !diagnosis.contains("one mode"), "{diagnosis}");
+    let terminal = of(&["report"]).stdout;
+    assert!(terminal.contains(&format!("\n{sentence}\n")), "{terminal}");
+    let html = folder.path("slow.html");
+    assert_eq!(of(&["report", "-o", &html]).code, 0);
+    assert!(std::fs::read_to_string(&html).unwrap().contains(&sentence), "not on the page");
+    for command in ["stats", "diagnose"] {
+        assert_eq!(of(&[command, "--json"]).json()[0]["not_one_level"], slow, "{command}");
+    }
+    // By Roth's rule they are outliers.
+    assert_eq!(of(&["categorize", "--json", "--method", "roth"]).json()[0]["not_one_level"], Value::Null);
 }
 
 #[test]

@@ -90,12 +90,13 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
     let style = output.style;
     let mut table = shown::table();
     let (mut overlaps, mut own_work) = (0, false);
-    let mut listed = None;
+    let (mut listed, mut notes) = (None, Vec::new());
     for categorized in each {
         let categorized = categorized?;
         table.row(categorized.cells());
         overlaps += categorized.overlaps();
         own_work |= categorized.own_work().is_some();
+        notes.extend(categorized.note());
         listed = arguments.operation.map(|_| categorized);
     }
     drop(progress);
@@ -110,6 +111,10 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
              (mpitrace stats has the overhead)"
         )?;
     }
+    if !notes.is_empty() {
+        writeln!(output)?;
+    }
+    notes.iter().try_for_each(|note| writeln!(output, "{note}"))?;
     if let Some(categorized) = listed {
         writeln!(output)?;
         categorized.write_repetitions(output, style)?;

@@ -7,6 +7,7 @@ use mpitrace::categories::{self, Category, Class, Found, Rule};
 use mpitrace::run_time::RunTime;
 use serde::{Serialize, Serializer};
 
+use crate::not_one_level::NotOneLevel;
 use crate::output::{Attribute, Style};
 use crate::source::{Description, RunTimes, own_work_text};
 use crate::table::{Rows, Table, number, text};
@@ -34,6 +35,8 @@ pub struct Categorized<'a> {
     overlaps: u64,
     #[serde(flatten)]
     levels: Option<Levels>,
+    /// `None` where the good repetitions are one level.
+    not_one_level: Option<NotOneLevel>,
     /// Of a non-blocking operation: the share of its run times in which the program itself computed.
     #[serde(skip_serializing_if = "Option::is_none")]
     own_work: Option<f64>,
@@ -72,6 +75,7 @@ impl<'a> Categorized<'a> {
         run_times: RunTimes<'_>,
         found: Found,
     ) -> Self {
+        let not_one_level = found.not_one_level(&run_times.repetition, &run_times.run_time_ns).map(NotOneLevel::from);
         let Found { categories, levels } = found;
         let levels = levels.map(|categories::Levels { class, change_points, level_ns }| Levels {
             class,
@@ -101,6 +105,7 @@ impl<'a> Categorized<'a> {
             },
             overlaps: categories.overlaps,
             levels,
+            not_one_level,
             own_work: None,
             repetition: run_times.repetition.into_owned(),
             category: categories.category,
@@ -116,6 +121,11 @@ impl<'a> Categorized<'a> {
     /// How much of the run times is the program's own computation, where that is worth a mark.
     pub fn own_work(&self) -> Option<String> {
         self.own_work.and_then(own_work_text)
+    }
+
+    /// What is to be said beside the table: `operation 3: ...`.
+    pub fn note(&self) -> Option<String> {
+        self.not_one_level.map(|not_one_level| format!("operation {}: {not_one_level}", self.operation))
     }
 
     /// How many repetitions fit twice.

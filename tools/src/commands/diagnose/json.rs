@@ -5,6 +5,7 @@ use serde::Serialize;
 
 use super::causes::{self, CauseFacts, GroupTimeFacts};
 use super::{Diagnosed, words};
+use crate::not_one_level::NotOneLevel;
 use crate::source::Description;
 
 /// An operation.
@@ -15,6 +16,8 @@ pub struct Operation<'d> {
     method: &'static str,
     time: &'static str,
     warmup_end: Option<u64>,
+    /// `None` where the good repetitions are one level.
+    not_one_level: Option<NotOneLevel>,
     /// What was left out or skipped.
     notes: &'d [String],
     sentences: Vec<String>,
@@ -130,8 +133,9 @@ impl<'d> Operation<'d> {
             method: diagnosed.rule.name(),
             time: diagnosed.time.name(),
             warmup_end: diagnosed.categories.warmup_end,
+            not_one_level: diagnosed.not_one_level,
             notes: diagnosed.notes,
-            sentences: words::sentences(diagnosis, &diagnosed.causes),
+            sentences: words::sentences(diagnosed),
             causes: causes::facts(&diagnosed.causes),
             times: causes::times(&diagnosed.causes),
             groups: diagnosis.groups.iter().map(GroupFacts::of).collect(),

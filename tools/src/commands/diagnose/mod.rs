@@ -17,6 +17,7 @@ use mpitrace::diagnosis::{Diagnosis, Examination, Repetitions};
 use mpitrace::run_time::RunTime;
 
 use crate::memory;
+use crate::not_one_level::NotOneLevel;
 use crate::options::{Input, RuleOption, TimeOption};
 use crate::output::{JsonList, Output};
 use crate::progress::{self, Progress};
@@ -52,6 +53,7 @@ struct Diagnosed<'s> {
     rule: Rule,
     time: RunTime,
     categories: Categories,
+    not_one_level: Option<NotOneLevel>,
     diagnosis: Diagnosis,
     causes: Causes,
 }
@@ -70,7 +72,9 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
     let progress = Progress::new(source.wanted(arguments.operation).count() as u64);
     let mut each = source.wanted(arguments.operation).map(|number| {
         let times = source.run_times(number, time)?;
-        let categories = rule.apply(&times.repetition, &times.run_time_ns)?.categories;
+        let found = rule.apply(&times.repetition, &times.run_time_ns)?;
+        let not_one_level = found.not_one_level(&times.repetition, &times.run_time_ns).map(NotOneLevel::from);
+        let categories = found.categories;
         let examination = Examination::new(Repetitions {
             number: &times.repetition,
             run_time_ns: &times.run_time_ns,
@@ -92,6 +96,7 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
             rule,
             time,
             categories,
+            not_one_level,
             diagnosis,
             causes,
         })

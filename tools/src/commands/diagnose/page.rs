@@ -36,7 +36,7 @@ pub fn write(diagnosed: &Diagnosed<'_>, first: bool, output: &mut Output) -> Res
         return Ok(());
     }
     writeln!(output, "{}: {}", text::count(description.repetitions as u64, "repetition"), counts.join(", "))?;
-    for sentence in words::sentences(&diagnosed.diagnosis, &diagnosed.causes) {
+    for sentence in words::sentences(diagnosed) {
         writeln!(output, "* {sentence}")?;
     }
     let (table, left) = table(&diagnosed.diagnosis);

@@ -6,6 +6,7 @@ use mpitrace::diagnosis::{
     Correlation, Diagnosis, Examined, Finding, Group, Kind, Metric, Quantity, Relation, Separated,
 };
 
+use super::Diagnosed;
 use crate::text;
 
 /// A group with its article: `the 12 outliers`.
@@ -53,7 +54,8 @@ fn place(metric: &Metric) -> String {
 
 /// All sentences about an operation: causes, in the order of the time that they cost; counters that differ; what the run
 /// time follows; what has no cause.
-pub fn sentences(diagnosis: &Diagnosis, causes: &Causes) -> Vec<String> {
+pub fn sentences(diagnosed: &Diagnosed<'_>) -> Vec<String> {
+    let (diagnosis, causes) = (&diagnosed.diagnosis, &diagnosed.causes);
     let of_groups = |group: usize| of_group(causes, &diagnosis.groups[group]);
     let has_cause = |group: usize| of_groups(group).any(|cause| cause.p.is_none());
     let is_explained = |group: usize| diagnosis.causes(group).next().is_some();
@@ -97,9 +99,14 @@ pub fn sentences(diagnosis: &Diagnosis, causes: &Causes) -> Vec<String> {
         sentences.extend(of_group.filter_map(|one| finding(diagnosis, one)));
     }
     sentences.extend(unexplained);
-    if diagnosis.groups.is_empty() {
-        sentences
-            .push("there is no warm-up, no outlier and one mode: nothing to compare with the good ones".to_owned());
+    match diagnosed.not_one_level {
+        Some(not_one_level) if diagnosis.groups.is_empty() => {
+            sentences.push(format!("{not_one_level}; no warm-up, outlier or mode was found among them to compare"));
+        }
+        Some(not_one_level) => sentences.push(not_one_level.to_string()),
+        None if diagnosis.groups.is_empty() => sentences
+            .push("there is no warm-up, no outlier and one mode: nothing to compare with the good ones".to_owned()),
+        None => {}
     }
     sentences
 }

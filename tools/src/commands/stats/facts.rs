@@ -17,6 +17,7 @@ use super::ranks::{self, RankFacts};
 use super::selection::{LeftOut, Selection};
 use crate::account::{self, AccountFacts};
 use crate::all_calls::AllCallsFacts;
+use crate::not_one_level::NotOneLevel;
 use crate::progress::Progress;
 use crate::source::{Description, Source};
 use crate::text;
@@ -37,6 +38,8 @@ pub struct Facts {
     pub category: String,
     pub counts: BTreeMap<&'static str, usize>,
     pub warmup_end: Option<u64>,
+    /// `None` where the good repetitions are one level.
+    pub not_one_level: Option<NotOneLevel>,
     /// Repetitions that all that follows is of.
     pub used: usize,
     /// Complete repetitions that it is not of.
@@ -105,6 +108,7 @@ impl Facts {
             category: name(&arguments.category),
             counts: Category::ALL.map(|of| (of.name(), selection.categories.count(of))).into_iter().collect(),
             warmup_end,
+            not_one_level: selection.not_one_level,
             used: values.len(),
             left_out: selection.left_out,
             notes: Vec::new(),
@@ -140,6 +144,9 @@ impl Facts {
         let perturbed = source.perturbed(number).map_or(0, |all| all.iter().filter(|perturbed| **perturbed).count());
         if perturbed > 0 {
             note(format!("the tracer itself may have delayed {perturbed} of the repetitions"));
+        }
+        if let Some(not_one_level) = self.not_one_level {
+            note(not_one_level.to_string());
         }
         match self.used {
             0 => note("no repetition is left: there is nothing to describe".to_owned()),

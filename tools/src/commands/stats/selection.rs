@@ -9,6 +9,7 @@ use mpitrace_format::layout::OPERATION_MASK;
 use serde::Serialize;
 
 use super::arguments::{Arguments, Timing, Wanted};
+use crate::not_one_level::NotOneLevel;
 use crate::source::{Source, Traced};
 
 /// The repetitions that count.
@@ -17,6 +18,8 @@ pub struct Selection<'s> {
     pub repetition: Cow<'s, [u64]>,
     /// The categories of all complete ones.
     pub categories: Categories,
+    /// `None` where the good ones are one level.
+    pub not_one_level: Option<NotOneLevel>,
     /// For each complete one whether it counts.
     pub kept: Vec<bool>,
     /// The run times of those that count, in order; all finite, ns.
@@ -60,7 +63,9 @@ impl<'s> Selection<'s> {
         if arguments.timing == Some(Timing::Root) {
             times.run_time_ns = source.ranks(number).duration_ns(root_member(source, number));
         }
-        let categories = arguments.rule.rule.apply(&times.repetition, &times.run_time_ns)?.categories;
+        let found = arguments.rule.rule.apply(&times.repetition, &times.run_time_ns)?;
+        let not_one_level = found.not_one_level(&times.repetition, &times.run_time_ns).map(NotOneLevel::from);
+        let categories = found.categories;
         let mut left_out = LeftOut::default();
         let kept: Vec<bool> = categories
             .category
@@ -74,7 +79,7 @@ impl<'s> Selection<'s> {
             })
             .collect();
         let run_time_ns = only(&kept, times.run_time_ns);
-        Ok(Selection { repetition: times.repetition, categories, kept, run_time_ns, left_out })
+        Ok(Selection { repetition: times.repetition, categories, not_one_level, kept, run_time_ns, left_out })
     }
 
     /// The values of a column that belong to repetitions that count.

@@ -17,6 +17,7 @@ use mpitrace::run_time::RunTime;
 use serde::Serialize;
 
 use super::timeline::Timeline;
+use crate::text;
 use serialize::{tenth, tenths_one};
 
 /// The fingerprints of a run.
@@ -166,7 +167,7 @@ impl Subject {
         let (least, most) = (per_node.iter().min().copied().unwrap_or(0), per_node.iter().max().copied().unwrap_or(0));
         match (per_node.len(), self.ranks) {
             (0, 0) => "not known".to_owned(),
-            (0, ranks) => format!("{ranks} ranks"),
+            (0, ranks) => text::count(ranks.into(), "rank"),
             (nodes, _) if least == most => format!("{nodes}\u{d7}{most}"),
             (nodes, _) => format!("{nodes} nodes, {least} to {most} ranks each"),
         }

@@ -4,6 +4,7 @@ use mpitrace::run_time::RunTime;
 use serde::Serialize;
 
 use super::serialize::{fine, tenth_pair, tenths, tenths_one, thousandths, time_name};
+use crate::not_one_level::NotOneLevel;
 use crate::report::histogram::Histogram;
 
 /// The run times by one definition.
@@ -15,6 +16,8 @@ pub struct Timed {
     pub counts: [usize; 4],
     /// Where the warm-up ends by each rule, the one that colours first.
     pub cuts: Vec<Cut>,
+    /// `None` where the good repetitions are one level.
+    pub not_one_level: Option<NotOneLevel>,
     /// Names and values: of all repetitions, and of the good ones.
     pub numbers: Vec<Number>,
     /// One for each category that has repetitions, and one for all.

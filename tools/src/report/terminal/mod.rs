@@ -166,5 +166,6 @@ fn numbers(timed: &Timed) -> Vec<String> {
         let class = cut.class.as_ref().map_or_else(String::new, |class| format!(", {class}"));
         lines.push(format!("{:<14} {end}{class}", cut.method));
     }
+    lines.extend(timed.not_one_level.iter().map(ToString::to_string));
     lines
 }
