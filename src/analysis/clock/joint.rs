@@ -40,20 +40,21 @@ pub fn curves(leaders: &[Leader<'_>], max_ppm: f64, wander_ppb: f64) -> Vec<Curv
     // The first pass knows no rates; what it finds is good enough to move the bounds of one synchronisation, which lie
     // a few milliseconds apart, to one moment.
     let flat = vec![vec![0.0; leaders.len()]; syncs];
-    let rough = problem.solve(&flat);
+    let rough = problem.solve(&flat, &vec![0.0; syncs]);
     let rates = problem.rates(&rough);
-    let solved = problem.solve(&rates);
     let limits = Limits {
         walk: 0.0,
         // Per tick and per second: the rate is without a unit, its change is not.
         wander: wander_ppb * 1e-9 / reference.hz,
         max_rate: max_ppm * 1e-6,
     };
-    let hard = problem.hard(&rates, &limits);
+    let doubts: Vec<f64> = (0..syncs).map(|sync| problem.doubt_of_rates(sync, &rates, &limits)).collect();
+    let solved = problem.solve(&rates, &doubts);
+    let hard: Vec<_> = (0..syncs).map(|sync| problem.constraints(sync, &rates[sync], doubts[sync])).collect();
     (0..leaders.len())
         .map(|node| match node {
             0 => Curve::identity(),
-            _ => problem.curve(node, &solved, &rates, &hard, limits),
+            _ => problem.curve(node, &solved, &rates, &doubts, &hard, limits),
         })
         .collect()
 }
@@ -126,7 +127,7 @@ struct Bounds {
     reach: f64,
     /// By how much the least lay above the most, ticks.
     contradiction: f64,
-    /// The variance of its middle at this synchronisation alone, ticks^2.
+    /// The variance of its middle at this synchronisation alone, ticks^2, beside what the bounds have room for.
     passing: f64,
     /// How far its middle may be off at all of them, ticks.
     lasting: f64,
@@ -201,9 +202,7 @@ impl Problem<'_> {
         let reading = READING_NS * 1e-9 * self.hz;
         // The tightest of n bounds whose excess is exponential with mean `spread` is off by spread / n.
         let excess = f64::from(probe.spread) / f64::from(probe.exchanges.max(1));
-        // Bounds that are wider than they could be have room for the truth to lie anywhere.
         let narrowest = self.narrowest.get(&(from, to)).copied().unwrap_or(0.0);
-        let room = (upper - lower - narrowest).max(lower - upper).max(0.0);
         // Only a clock that stepped between the two can put the least above the most.
         let reach = lower_reach.max(upper_reach);
         let contradiction = lower - upper - 2.0 * ALIKE * reach - 4.0 * reading;
@@ -215,12 +214,23 @@ impl Problem<'_> {
             upper,
             reach,
             contradiction: contradiction.max(0.0),
-            passing: reading * reading + excess * excess + room * room / 12.0,
+            passing: reading * reading + excess * excess,
             lasting: asymmetry::of_middle(narrowest),
         })
     }
 
-    fn solve(&self, rates: &[Vec<f64>]) -> Vec<Solved> {
+    /// `doubts`: by how much the rates may be wrong, at each synchronisation.
+    fn solve(&self, rates: &[Vec<f64>], doubts: &[f64]) -> Vec<Solved> {
+        let distance = |sync: usize, bounds: &Bounds| bounds.upper - bounds.lower + doubts[sync] * bounds.reach;
+        // Of each edge how close the bounds could be. Those of both directions together are closer than the ends of any
+        // one exchange.
+        let mut closest = self.narrowest.clone();
+        for (sync, rates) in rates.iter().enumerate() {
+            for bounds in self.bounds(sync, rates) {
+                let closest = closest.entry((bounds.from, bounds.to)).or_insert(f64::INFINITY);
+                *closest = distance(sync, &bounds).min(*closest);
+            }
+        }
         (0..self.syncs)
             .map(|sync| {
                 let (mut passing, mut lasting) = (0.0, 0.0);
@@ -228,7 +238,11 @@ impl Problem<'_> {
                 let edges: Vec<Edge> = self
                     .bounds(sync, &rates[sync])
                     .map(|bounds| {
-                        passing += bounds.passing;
+                        // Bounds that are wider than they could be have room for the truth to lie anywhere.
+                        let closest = closest.get(&(bounds.from, bounds.to)).copied().unwrap_or(0.0);
+                        let room = (distance(sync, &bounds) - closest).max(bounds.contradiction);
+                        let variance = bounds.passing + room * room / 12.0;
+                        passing += variance;
                         let unequal = asymmetry::variance(bounds.lasting);
                         lasting += unequal;
                         for node in [bounds.from, bounds.to] {
@@ -238,7 +252,7 @@ impl Problem<'_> {
                             from: bounds.from,
                             to: bounds.to,
                             difference: (bounds.lower + bounds.upper) / 2.0,
-                            weight: 1.0 / (bounds.passing + unequal),
+                            weight: 1.0 / (variance + unequal),
                         }
                     })
                     .collect();
@@ -282,31 +296,24 @@ impl Problem<'_> {
         rates
     }
 
-    /// For each synchronisation and clock what its offset must lie between.
-    fn hard(&self, rates: &[Vec<f64>], limits: &Limits) -> Vec<Vec<(f64, f64)>> {
-        (0..self.syncs)
-            .map(|sync| {
-                // The rates used to move the bounds are those between synchronisations: true but for what they change
-                // there.
-                let slack = match self.syncs {
-                    0 | 1 => 2.0 * limits.max_rate,
-                    _ => {
-                        let (before, after) = (sync.saturating_sub(1), (sync + 1).min(self.syncs - 1));
-                        let length = self.epoch(0, after).wrapping_sub(self.epoch(0, before)) as i64 as f64;
-                        let widths = self.widest(before, &rates[before]) + self.widest(after, &rates[after]);
-                        2.0 * limits.wander * length + widths / length.max(1.0)
-                    }
-                };
-                self.constraints(sync, &rates[sync], slack)
-            })
-            .collect()
+    /// By how much the rates at a synchronisation may be wrong: they are those between synchronisations, true but for
+    /// what they change there.
+    fn doubt_of_rates(&self, sync: usize, rates: &[Vec<f64>], limits: &Limits) -> f64 {
+        if self.syncs < 2 {
+            return 2.0 * limits.max_rate;
+        }
+        let (before, after) = (sync.saturating_sub(1), (sync + 1).min(self.syncs - 1));
+        let length = self.epoch(0, after).wrapping_sub(self.epoch(0, before)) as i64 as f64;
+        let widths = self.widest(before, &rates[before]) + self.widest(after, &rates[after]);
+        2.0 * limits.wander * length + widths / length.max(1.0)
     }
 
     fn widest(&self, sync: usize, rates: &[f64]) -> f64 {
         self.bounds(sync, rates).map(|bounds| bounds.upper - bounds.lower).fold(0.0, f64::max)
     }
 
-    /// Bounds on all offsets out of bounds on differences, by relaxation (Bellman-Ford).
+    /// What each clock's offset must lie between: bounds on all offsets out of bounds on differences, by relaxation
+    /// (Bellman-Ford).
     fn constraints(&self, sync: usize, rates: &[f64], slack: f64) -> Vec<(f64, f64)> {
         let mut hard = vec![(f64::NEG_INFINITY, f64::INFINITY); self.leaders.len()];
         hard[0] = (0.0, 0.0);
@@ -337,6 +344,7 @@ impl Problem<'_> {
         node: usize,
         solved: &[Solved],
         rates: &[Vec<f64>],
+        doubts: &[f64],
         hard: &[Vec<(f64, f64)>],
         limits: Limits,
     ) -> Curve {
@@ -363,10 +371,12 @@ impl Problem<'_> {
                 step: 0.0,
             })
             .collect();
-        steps::mark(&mut measured, &limits, self.hz);
+        let bounds: Vec<(f64, f64)> =
+            kept.iter().map(|&sync| (hard[sync][node].0 * ns, hard[sync][node].1 * ns)).collect();
+        steps::mark(&mut measured, &bounds, &limits, self.hz);
         for (&sync, measured) in kept.iter().zip(&mut measured) {
-            let edges = self.bounds(sync, &rates[sync]);
-            let within = edges.filter(|edge| edge.from == node || edge.to == node).map(|edge| edge.contradiction);
+            let edges = self.bounds(sync, &rates[sync]).filter(|edge| edge.from == node || edge.to == node);
+            let within = edges.map(|edge| edge.contradiction - 2.0 * doubts[sync] * edge.reach);
             let within = within.fold(0.0, f64::max) * ns;
             if measured.step == 0.0 && within > 0.0 {
                 measured.step = within;

@@ -8,23 +8,27 @@ use super::smoother::Measured;
 const SMALLEST_NS: f64 = 200.0;
 
 /// Marks intervals in which an offset changes faster than any clock may run, or at a rate that the intervals beside it
-/// do not have and that no clock wanders to. A smaller step cannot be told from drift.
-pub fn mark(measured: &mut [Measured], limits: &Limits, hz: f64) {
+/// do not have and that no clock wanders to: whatever the offsets are within `bounds`, ns, one pair for each measurement.
+/// On a busy machine the middle of two bounds is off by anything up to half of their distance, and by another part of it
+/// at each synchronisation. A smaller step cannot be told from drift.
+pub fn mark(measured: &mut [Measured], bounds: &[(f64, f64)], limits: &Limits, hz: f64) {
     let intervals: Vec<Interval> = measured
         .windows(2)
-        .map(|pair| {
+        .zip(bounds.windows(2))
+        .map(|(pair, bounds)| {
             let length = pair[1].at - pair[0].at;
             Interval {
                 length,
                 slope: (pair[1].offset - pair[0].offset) / length,
-                noise: 4.0 * (pair[0].variance + pair[1].variance).sqrt() / length,
+                least: (bounds[1].0 - bounds[0].1) / length,
+                most: (bounds[1].1 - bounds[0].0) / length,
             }
         })
         .collect();
     // ns per s, and ns per s^2.
     let (fastest, wander) = (limits.max_rate * 1e9, limits.wander * 1e9 * hz);
     let differ = |one: &Interval, other: &Interval| {
-        (one.slope - other.slope).abs() > wander * (one.length + other.length) / 2.0 + one.noise + other.noise
+        (one.least - other.most).max(other.least - one.most) > wander * (one.length + other.length) / 2.0
     };
     for (index, interval) in intervals.iter().enumerate() {
         let before = index.checked_sub(1).and_then(|index| intervals.get(index));
@@ -50,7 +54,7 @@ pub fn mark(measured: &mut [Measured], limits: &Limits, hz: f64) {
             }
             (None, None) => false,
         };
-        if odd || interval.slope.abs() > fastest + interval.noise {
+        if odd || interval.least > fastest || interval.most < -fastest {
             let usual = usual.filter(|usual| usual.abs() <= fastest).unwrap_or(0.0);
             let size = (interval.slope - usual) * interval.length;
             if size.abs() >= SMALLEST_NS {
@@ -63,9 +67,10 @@ pub fn mark(measured: &mut [Measured], limits: &Limits, hz: f64) {
 struct Interval {
     /// s.
     length: f64,
-    /// ns per s.
+    /// ns per s: between the offsets as they were measured, and the least and the most that the bounds allow.
     slope: f64,
-    noise: f64,
+    least: f64,
+    most: f64,
 }
 
 #[cfg(test)]
@@ -74,13 +79,19 @@ mod tests {
 
     /// Limits of 500 ppm and 100 ppb per second, a tick a nanosecond; measurements every 10 s, 5 ns exact.
     fn steps(offset: impl Fn(f64) -> f64) -> Vec<f64> {
+        steps_within(20.0, offset)
+    }
+
+    /// The same, where the bounds are so far from what was measured.
+    fn steps_within(room: f64, offset: impl Fn(f64) -> f64) -> Vec<f64> {
         let limits = Limits { walk: 0.0, wander: 100e-9 / 1e9, max_rate: 500e-6 };
         let measure = |index: u32| {
             let at = f64::from(index) * 10.0;
             Measured { at, offset: offset(at), variance: 25.0, step: 0.0 }
         };
         let mut measured: Vec<Measured> = (0..8).map(measure).collect();
-        mark(&mut measured, &limits, 1e9);
+        let bounds: Vec<_> = measured.iter().map(|one| (one.offset - room, one.offset + room)).collect();
+        mark(&mut measured, &bounds, &limits, 1e9);
         measured.iter().map(|measured| measured.step).collect()
     }
 
@@ -101,12 +112,23 @@ mod tests {
         assert!(steps(swing).iter().all(|step| *step == 0.0));
     }
 
+    /// Middles of bounds that are off by some hundred ns, by a part of the distance that changes: as on a busy machine.
+    #[test]
+    fn what_lies_within_the_bounds_is_no_step() {
+        let uneven = |t: f64| 3000.0 * t + if t == 30.0 { 900.0 } else { 0.0 };
+        assert!(steps_within(1000.0, uneven).iter().all(|step| *step == 0.0));
+        assert!(steps_within(100.0, uneven).iter().any(|step| *step != 0.0));
+        let found = steps_within(6000.0, |t| 3000.0 * t + if t > 35.0 { 30_000.0 } else { 0.0 });
+        assert_eq!(found.iter().filter(|step| **step != 0.0).count(), 1, "{found:?}");
+    }
+
     #[test]
     fn what_is_faster_than_any_clock_is_a_step_even_between_two_measurements() {
         let limits = Limits { walk: 0.0, wander: 1e-16, max_rate: 500e-6 };
         let mut measured =
             [(0.0, 0.0), (1.0, 5e6)].map(|(at, offset)| Measured { at, offset, variance: 25.0, step: 0.0 });
-        mark(&mut measured, &limits, 1e9);
+        let bounds = measured.map(|one| (one.offset - 20.0, one.offset + 20.0));
+        mark(&mut measured, &bounds, &limits, 1e9);
         assert_eq!(measured[0].step, 5e6);
     }
 }

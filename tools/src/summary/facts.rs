@@ -10,6 +10,7 @@ use mpitrace::reader::Trace;
 use mpitrace::statistics::median;
 use serde::Serialize;
 
+use super::unknown_waits;
 use super::verdict::{Evidence, Verdict};
 use crate::all_calls::{self, AllCallsFacts};
 use crate::mismatches::{self, MismatchFacts};
@@ -46,6 +47,9 @@ pub struct Summary {
     pub unsplit_s: f64,
     /// Whether the ranks' clocks are synchronised; waiting is not known where they are not.
     pub synchronised: bool,
+    /// The length below which waits are not known, since the clocks are not: they count as communication. `null`: the
+    /// errors of the clocks are not known.
+    pub unknown_waits_below_ns: Option<f64>,
     /// The largest first.
     pub losses: Vec<LossFacts>,
     /// Those that are shown to people: one of all ranks where they are late in turns.
@@ -131,6 +135,7 @@ impl Summary {
             interrupted_most_s: (sum.untimed == 0.0).then_some(sum.interrupted_most / NS),
             unsplit_s: sum.unsplit / NS,
             synchronised: is_synchronised(clock),
+            unknown_waits_below_ns: unknown_waits::below_ns(trace, clock),
             losses,
             shown,
             mismatches: mismatches::facts(operations),

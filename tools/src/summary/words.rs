@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use mpitrace::account::Because;
 
 use super::facts::{LossFacts, Summary};
+use super::unknown_waits;
 use super::verdict::{percent, seconds};
 use crate::all_calls::AllCallsFacts;
 use crate::mismatches;
@@ -102,7 +103,8 @@ impl Summary {
         parts.push(format!("{} delayed by the tracer", share(self.perturbed_s)));
         parts.push(format!("{} communication", share(self.communication_s)));
         let whole = if self.not_kept().is_empty() { "that" } else { "the kept calls" };
-        Some(format!("Of {whole}: {}.", parts.join(", ")))
+        let unknown = unknown_waits::sentence(self.unknown_waits_below_ns).unwrap_or_default();
+        Some(format!("Of {whole}: {}.{unknown}", parts.join(", ")))
     }
 }
 

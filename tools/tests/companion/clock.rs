@@ -186,6 +186,8 @@ fn a_method_that_states_no_error_has_none() {
     assert!((found["drift_ppm"][1].as_f64().unwrap() - 37.0).abs() < 0.01);
     let page = mpitrace(&["clock", &folder.path("a.mpitrace")]).stdout;
     assert!(page.contains("\nerrors   not known: the method states none\n"), "{page}");
+    assert_eq!((&found["max_ppm"], &found["wander_ppb"]), (&Value::Null, &Value::Null), "limits are those of bounds");
+    assert!(!page.contains("hard bounds"), "{page}");
 }
 
 #[test]

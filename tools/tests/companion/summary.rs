@@ -2,7 +2,7 @@
 
 use mpitrace::synthetic::SyntheticRank;
 use mpitrace_format::layout::{InterruptionEntry, interruption_flags, interruptions_by};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::support::{Folder, killed, mpitrace, plain};
 
@@ -43,6 +43,25 @@ Next: mpitrace diagnose {file} --operation 0
     let number = |key: &str| told[key].as_f64().unwrap();
     assert!((number("waiting_s") - 0.024).abs() < 1e-9 && (number("communication_s") - 0.0240003).abs() < 1e-6);
     assert!((told["losses"][0]["share"].as_f64().unwrap() - 0.024 / number("rank_seconds")).abs() < 1e-12);
+}
+
+/// The ranks' clocks are so far apart, as they were tested, that a wait of 60 us cannot be seen.
+#[test]
+fn waits_that_the_clocks_do_not_show_are_said_to_be_unknown() {
+    let folder = Folder::new();
+    let tested_to = |error: u64| {
+        let mut ranks = imbalanced();
+        ranks.iter_mut().for_each(|rank| rank.header.domain_error = error);
+        let file = folder.trace(&ranks);
+        (mpitrace(&["summary", &file]).stdout, mpitrace(&["summary", "--json", &file]).json())
+    };
+    let (page, told) = tested_to(45_000);
+    assert_eq!((&told["unknown_waits_below_ns"], &told["waiting_s"]), (&json!(90_000.0), &json!(0.0)));
+    let sentence = " communication. Waits below 90.00 µs are not known: they count as communication.\n";
+    assert!(page.contains(sentence), "{page}");
+    let (page, told) = tested_to(45);
+    assert_eq!(told["unknown_waits_below_ns"], 90.0);
+    assert!(!page.contains("not known"), "{page}");
 }
 
 #[test]

@@ -25,6 +25,7 @@ pub struct Facts {
     /// How long the synchronisations took, all together.
     pub sync_ns: f64,
     pub synchronisations: usize,
+    /// What the hard bounds stand on; `None` where the method states none.
     pub max_ppm: Option<f32>,
     pub wander_ppb: Option<f32>,
     pub error_ns: ErrorFacts,
@@ -88,8 +89,10 @@ impl Facts {
         let causality = Causality::of(trace, clock, operations);
         let domains = domain::all(trace, clock);
         let reference = domains.first();
+        // A method that states no bounds has no use for the limits that bounds stand on.
+        let states_bounds = clock.curves.iter().all(|curve| curve.states_error);
         let limit = |value: fn(&RankHeader) -> f32| {
-            reference.map(|domain| value(domain.part.info())).filter(|&value| value > 0.0)
+            reference.map(|domain| value(domain.part.info())).filter(|&value| states_bounds && value > 0.0)
         };
         Facts {
             method: clock.method.name(),

@@ -76,15 +76,10 @@ fn clock_count(facts: &Facts) -> String {
 
 fn limits(facts: &Facts) -> Option<String> {
     let (ppm, ppb) = (facts.max_ppm?, facts.wander_ppb?);
-    let mut line = format!(
-        "hard bounds hold if no clock is {ppm} ppm faster than another, and no rate changes by {ppb} ppb in a second"
-    );
-    if facts.error_ns.median.is_some() {
-        line.push_str(&format!(
-            "; 95 % intervals, if no way between nodes takes more than {MOST_UNEQUAL} times as long as the way back"
-        ));
-    }
-    Some(line)
+    Some(format!(
+        "hard bounds hold if no clock is {ppm} ppm faster than another, and no rate changes by {ppb} ppb in a second; \
+         95 % intervals, if no way between nodes takes more than {MOST_UNEQUAL} times as long as the way back"
+    ))
 }
 
 fn errors(facts: &Facts) -> String {
