@@ -338,6 +338,8 @@ macro_rules! for_each_function {
                 => error_handlers::create(win_errhandler_fn);
             handling File_create_errhandler(file_errhandler_fn, errhandler) into file_errhandler_fn
                 => error_handlers::create(file_errhandler_fn);
+            handling Session_create_errhandler(session_errhandler_fn, errhandler) into session_errhandler_fn
+                => error_handlers::create(session_errhandler_fn);
 
             // What makes and frees data types.
             observed Type_commit(datatype) => datatype::commit(datatype);

@@ -143,17 +143,19 @@ impl Abi {
         register & self.handle_mask
     }
 
-    /// The handle that lies at `place`, where the program has passed that to an MPI function.
+    /// The handle that lies at `place`, where the program has passed that to an MPI function; 0, which no handle is, for a
+    /// null pointer.
     pub fn read(&self, place: usize) -> usize {
-        match self.handle_size {
-            4 => program::at::<u32>(place, 0) as usize,
+        match (place, self.handle_size) {
+            (0, _) => 0,
+            (_, 4) => program::at::<u32>(place, 0) as usize,
             _ => program::at(place, 0),
         }
     }
 
-    /// The handle that lies at `place`, 0 for a null pointer: what the library will say of that is its own business.
-    pub fn read_if_any(&self, place: usize) -> usize {
-        if place == 0 { 0 } else { self.read(place) }
+    /// The handle that a call has stored at `place`.
+    pub fn made(&self, place: usize) -> Option<usize> {
+        Some(self.read(place)).filter(|&handle| handle != 0)
     }
 
     /// The name of a predefined reduction operator; `None` for one that the program made.

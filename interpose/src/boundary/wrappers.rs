@@ -300,10 +300,10 @@ macro_rules! on {
         Message::<$width>::on_file(&FUNCTION, $thread, $file)
     };
     ($width:ident, $thread:ident, (at $place:ident)) => {
-        Message::<$width>::on(&FUNCTION, $thread, abi::get().read_if_any($place)).freeing()
+        Message::<$width>::on(&FUNCTION, $thread, abi::get().read($place)).freeing()
     };
     ($width:ident, $thread:ident, (window at $place:ident)) => {
-        Message::<$width>::on_window(&FUNCTION, $thread, abi::get().read_if_any($place)).freeing()
+        Message::<$width>::on_window(&FUNCTION, $thread, abi::get().read($place)).freeing()
     };
     ($width:ident, $thread:ident, (file at $place:ident)) => {
         Message::<$width>::on_file(&FUNCTION, $thread, files::at($place)).freeing()
@@ -358,7 +358,18 @@ macro_rules! observe {
         let (_, site) = site!();
         let message =
             move |thread| on!($width, thread, $place).at(site)$(.root($root))?.$rule($($significant),*);
-        $module::$observer(message, $forward, $($handed),*)
+        unhidden!($forward() => $module::$observer(message, $forward, $($handed),*))
+    }};
+}
+
+/// Runs `$body` with a `$forward` that returns an error code where the call has failed, also where the library returns
+/// MPI_SUCCESS then. The program gets what the library returned.
+macro_rules! unhidden {
+    ($forward:ident($($into:ident)?) => $body:expr) => {{
+        let hidden = error_handlers::Hidden::default();
+        let $forward = |$($into: usize)?| hidden.outcome(move || $forward($($into)?));
+        let outcome = $body;
+        hidden.result(outcome)
     }};
 }
 
@@ -387,7 +398,8 @@ macro_rules! record {
     }};
     (preparing, $plain:expr, $message:expr, $forward:expr, $arrays:expr, $comm:ident, ($($argument:ident),*)) => {{
         let _ = $plain;
-        outstanding::prepare($message, $forward, $arrays, $comm, last!($($argument),*))
+        let forward = $forward;
+        unhidden!(forward() => outstanding::prepare($message, forward, $arrays, $comm, last!($($argument),*)))
     }};
 }
 
@@ -422,7 +434,7 @@ macro_rules! observed {
     ($name:ident, $symbol:expr, ($($argument:ident),*), $module:ident::$function:ident($($handed:ident),*)) => {
         export!($symbol, ($($argument),*), real => missing($symbol), forward() => {
             if mode::is_on() {
-                seen!(OTHER_MPI, $name, $module::$function(forward, $($handed),*))
+                unhidden!(forward() => seen!(OTHER_MPI, $name, $module::$function(forward, $($handed),*)))
             } else {
                 forward()
             }
@@ -451,7 +463,7 @@ macro_rules! of_requests {
         $module:ident::$function:ident($($handed:ident),*)) => {
         export!($symbol, ($($argument),*), real => missing($symbol), forward($($into)?) => {
             seen!(POINT_TO_POINT, $name, if $any::$outstanding() && !thread::is_nested(thread::frame()) {
-                $module::$function(forward, $($handed),*)
+                unhidden!(forward($($into)?) => $module::$function(forward, $($handed),*))
             } else {
                 // MPICH's collective file access goes on in here, by collectives of its own.
                 thread::guarded(move || forward($($into)?))
@@ -477,7 +489,7 @@ macro_rules! if_counting {
     ($name:ident, $width:ident, $forward:ident($($into:ident)?), $module:ident::$function:ident($($handed:ident),*)) => {
         around!(activity_of!($function), $name, $forward($($into)?), here =>
             if message_counters::counting() && !thread::is_nested(here) {
-                $module::$function::<$width>($forward, $($handed),*)
+                unhidden!($forward($($into)?) => $module::$function::<$width>($forward, $($handed),*))
             } else {
                 p2p_time::during(move || $forward($($into)?))
             }

@@ -76,7 +76,7 @@ pub fn end(thread: ThreadRef, record: Record, communicator: usize) {
 /// collectives within it.
 pub fn begin_region(thread: ThreadRef, place: &Place) -> Option<Reading> {
     sources::columns_at_start().into_iter().for_each(|column| place.set_counter(column, NO_VALUE));
-    if thread.attention() & attention::AFTER == 0 {
+    if thread.attention() & attention::COUNTED == 0 {
         return None;
     }
     if !thread.has_reader() {
@@ -91,7 +91,7 @@ pub fn begin_region(thread: ThreadRef, place: &Place) -> Option<Reading> {
 
 /// Reads it again, and stores the values of the region in its record, which lies in the chunk of this number.
 pub fn end_region(thread: ThreadRef, before: Option<Reading>, chunk: u32, record: Record, place: &Place) {
-    if thread.attention() & attention::AFTER == 0 {
+    if thread.attention() & attention::COUNTED == 0 {
         return;
     }
     let inner = thread.attention() & attention::INNER != 0

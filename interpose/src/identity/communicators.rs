@@ -284,7 +284,7 @@ pub fn within_another(forward: impl FnOnce() -> c_int, made: impl FnOnce() -> Op
 
 /// `MPI_Comm_free` and `MPI_Comm_disconnect`.
 pub fn freed(message: impl Fn(ThreadRef) -> Call, forward: impl FnOnce() -> c_int, comm: usize) -> c_int {
-    let handle = abi::get().read_if_any(comm);
+    let handle = abi::get().read(comm);
     // A variable's handle must not outlive what it is bound to.
     thread::catch_panic(|| {
         mpi_t::forget(handle);
@@ -425,8 +425,7 @@ fn known_or_provisional(handle: usize) -> Option<&'static Communicator> {
 
 /// The handle that a call has stored, unless it is MPI_COMM_NULL.
 fn new_handle(place: usize) -> Option<usize> {
-    let handle = abi::get().read(place);
-    (handle != abi::get().comm_null).then_some(handle)
+    abi::get().made(place).filter(|&handle| handle != abi::get().comm_null)
 }
 
 /// The ranks of a communicator that was made from one whose ranks are all of this world.

@@ -24,7 +24,7 @@ fn ask(registry: &mut Registry, handle: usize, predefined: bool) -> Option<Datat
 pub fn commit(forward: impl FnOnce() -> c_int, datatype: usize) -> c_int {
     let result = thread::guarded(forward);
     if result == 0 {
-        remember(abi::get().read(datatype));
+        remember(datatype);
     }
     result
 }
@@ -36,7 +36,7 @@ pub fn dup(forward: impl FnOnce() -> c_int, datatype: usize, newtype: usize) -> 
         let original = abi::get().handle(datatype);
         let committed = registry::lock().is_some_and(|registry| registry.datatypes.contains_key(&original));
         if committed || abi::get().is_predefined_type(original) {
-            remember(abi::get().read(newtype));
+            remember(newtype);
         }
     }
     result
@@ -44,7 +44,7 @@ pub fn dup(forward: impl FnOnce() -> c_int, datatype: usize, newtype: usize) -> 
 
 /// `MPI_Type_free`: the handle may come back as another type.
 pub fn free(forward: impl FnOnce() -> c_int, datatype: usize) -> c_int {
-    let handle = abi::get().read_if_any(datatype);
+    let handle = abi::get().read(datatype);
     // Before the call: behind it the handle may be another thread's new data type.
     let known = registry::lock().and_then(|mut registry| registry.datatypes.remove(&handle));
     call_cache::next_generation();
@@ -55,8 +55,10 @@ pub fn free(forward: impl FnOnce() -> c_int, datatype: usize) -> c_int {
     result
 }
 
-fn remember(handle: usize) {
+/// The data type whose handle lies there may be used from now on.
+fn remember(place: usize) {
     thread::catch_panic(|| {
+        let handle = abi::get().made(place)?;
         let mut registry = registry::lock()?;
         let predefined = abi::get().is_predefined_type(handle);
         let datatype = ask(&mut registry, handle, predefined)?;

@@ -16,6 +16,11 @@ pub fn at(fh: usize) -> usize {
     if fh == 0 { 0 } else { program::at(fh, 0) }
 }
 
+/// The handle that a call has stored there, as it is looked up.
+fn made(fh: usize) -> Option<usize> {
+    (fh != 0).then(|| handle::of_file(at(fh)))
+}
+
 /// `MPI_File_open`. The name is the file's, as the program gives it.
 pub fn opened(
     message: impl Fn(ThreadRef) -> Call,
@@ -25,7 +30,7 @@ pub fn opened(
     fh: usize,
 ) -> c_int {
     if thread::is_nested(thread::frame()) {
-        return communicators::within_another(forward, || Some(handle::of_file(at(fh))));
+        return communicators::within_another(forward, || made(fh));
     }
     recorder::managed(false, message, forward, |result| {
         if result != 0 {
@@ -42,7 +47,7 @@ pub fn opened(
                 made_of: parent.number() + 1,
                 ..communicators::entry(key, &group, flags::FILE)
             };
-            communicators::put(&mut registry, handle::of_file(at(fh)), entry, &group)
+            communicators::put(&mut registry, made(fh)?, entry, &group)
         });
         None
     })

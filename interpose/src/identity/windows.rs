@@ -16,7 +16,7 @@ use crate::record::thread::{self, ThreadRef};
 
 /// What makes a window of `comm`.
 pub fn made(message: impl Fn(ThreadRef) -> Call, forward: impl FnOnce() -> c_int, comm: usize, win: usize) -> c_int {
-    let handle = || Some(handle::of_window(abi::get().read(win)));
+    let handle = || abi::get().made(win).map(handle::of_window);
     if thread::is_nested(thread::frame()) {
         return communicators::within_another(forward, handle);
     }
@@ -39,7 +39,7 @@ pub fn made(message: impl Fn(ThreadRef) -> Call, forward: impl FnOnce() -> c_int
 
 /// `MPI_Win_free`.
 pub fn freed(message: impl Fn(ThreadRef) -> Call, forward: impl FnOnce() -> c_int, win: usize) -> c_int {
-    communicators::freed_handle(message, forward, handle::of_window(abi::get().read_if_any(win)))
+    communicators::freed_handle(message, forward, handle::of_window(abi::get().read(win)))
 }
 
 /// `MPI_Win_set_name`.

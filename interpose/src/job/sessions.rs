@@ -24,8 +24,7 @@ pub fn init(forward: impl FnOnce() -> c_int, session: usize) -> c_int {
     symbol::keep();
     let result = thread::guarded(forward);
     if result == 0 {
-        let handle = abi::get().read(session);
-        thread::catch_panic(|| opened(handle));
+        thread::catch_panic(|| opened(abi::get().made(session)?));
     }
     result
 }
@@ -63,7 +62,7 @@ fn opened(handle: usize) -> Option<()> {
 
 /// `MPI_Session_finalize`.
 pub fn finalize(forward: impl FnOnce() -> c_int, session: usize) -> c_int {
-    let handle = abi::get().read_if_any(session);
+    let handle = abi::get().read(session);
     thread::catch_panic(|| {
         let mut sessions = world::sessions();
         let index = sessions.iter().position(|session| session.handle == handle)?;

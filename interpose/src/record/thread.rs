@@ -1,6 +1,7 @@
 //! What a thread keeps: where its next record goes, and whether it is inside an MPI call already.
 
 use std::alloc::Layout;
+use std::ffi::c_int;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 
@@ -40,6 +41,8 @@ pub(super) struct Thread {
     extended: u32,
     /// What a record needs beside the usual, bits of [`attention`].
     attention: u8,
+    /// The error code that an error handler of the program was called with last.
+    error: c_int,
     /// Reads the counters around a call; `None` before they are needed.
     reader: Option<Box<CounterReader>>,
     /// Ticks in calls that are not recorded, since they were taken last.
@@ -78,12 +81,20 @@ pub mod attention {
     pub const INNER: u8 = 8;
     /// The thread was interrupted in a call that is not kept since it failed.
     pub const INTERRUPTED: u8 = 16;
+    /// An error handler of the program was called, in this call or before it.
+    pub const HANDLED: u8 = 32;
+    /// What there is to count after a call.
+    pub const COUNTED: u8 = SAMPLED | INNER;
     /// What there is to do after a call.
-    pub const AFTER: u8 = SAMPLED | INNER;
+    pub const AFTER: u8 = COUNTED | HANDLED;
 }
 
 /// Where the place of a thread's entry lies in its state, bytes: for code that is no Rust.
 pub const PLACE_OF_ENTRY: usize = std::mem::offset_of!(Thread, entry);
+/// The same of its error.
+pub const PLACE_OF_ERROR: usize = std::mem::offset_of!(Thread, error);
+/// The same of what its records need.
+pub const PLACE_OF_ATTENTION: usize = std::mem::offset_of!(Thread, attention);
 
 /// Writes each field of a [`Thread`] but the cache; one that is missing is an error.
 macro_rules! fill {
@@ -118,6 +129,7 @@ impl Thread {
                 chunk: None,
                 extended: 0,
                 attention: ATTENTION.load(Ordering::Relaxed),
+                error: 0,
                 reader: None,
                 other_mpi: 0,
                 sums: Sums::ZERO,
@@ -184,6 +196,8 @@ impl ThreadRef {
         extended set_extended: u32;
         /// What a record needs beside the usual, bits of [`attention`].
         attention set_attention: u8;
+        /// The error code that an error handler of the program was called with last.
+        error set_error: c_int;
         /// Where chunks are drawn from.
         buffer set_buffer: Option<&'static TraceBuffer>;
         /// What is counted for the thread.
@@ -198,6 +212,35 @@ impl ThreadRef {
     #[inline(always)]
     pub fn attend(self, attention: u8) {
         self.set_attention(self.attention() | attention);
+    }
+
+    /// What came of a call that has returned: its result, or, where that is 0, the error code that an error handler of
+    /// the program was called with in it ([`crate::boundary::error_handlers`]).
+    #[inline(always)]
+    pub fn outcome(self, result: c_int) -> c_int {
+        if self.attention() & attention::HANDLED == 0 { result } else { self.outcome_with_handler(result) }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn outcome_with_handler(self, result: c_int) -> c_int {
+        let handled = self.take_error().unwrap_or(0);
+        if result == 0 { handled } else { result }
+    }
+
+    /// The error code that an error handler of the program was called with since this was asked last.
+    pub fn take_error(self) -> Option<c_int> {
+        let handled = self.attention() & attention::HANDLED != 0;
+        self.set_attention(self.attention() & !attention::HANDLED);
+        handled.then(|| self.error())
+    }
+
+    /// Undoes [`ThreadRef::take_error`].
+    pub fn put_error_back(self, error: Option<c_int>) {
+        if let Some(error) = error {
+            self.set_error(error);
+            self.attend(attention::HANDLED);
+        }
     }
 
     /// Whether the next record needs a new chunk.

@@ -73,12 +73,14 @@ pub fn prepare(
 ) -> c_int {
     let ours = !thread::is_passing(thread::frame());
     let result = thread::guarded(forward);
-    if result == 0 && (ours || !arrays.is_empty()) {
+    if result == 0
+        && (ours || !arrays.is_empty())
+        && let Some(handle) = abi::get().made(request)
+    {
         let operation = ours.then(|| {
             let thread = thread::current_or_new()?;
             thread::catch_panic(|| operations::prepare(abi::get().handle(comm), || message(thread)))
         });
-        let handle = abi::get().read(request);
         let prepared = Prepared { operation: operation.flatten(), starts: 0, _arrays: arrays };
         with_prepared(|known| known.insert(handle, prepared));
     }
@@ -93,7 +95,8 @@ pub fn start_prepared(forward: impl FnOnce() -> c_int, request: usize) -> c_int 
 /// `MPI_Startall`.
 pub fn start_all_prepared(forward: impl FnOnce() -> c_int, count: usize, requests: usize) -> c_int {
     let abi = abi::get();
-    let handles = (0..(count as c_int).max(0) as usize).map(|index| abi.read(requests + index * abi.handle_size));
+    let count = if requests == 0 { 0 } else { (count as c_int).max(0) as usize };
+    let handles = (0..count).map(|index| abi.read(requests + index * abi.handle_size));
     let mut starts: Few<(usize, Found, u64)> = Few::new();
     with_prepared(|known| {
         for handle in handles.clone() {
@@ -166,7 +169,7 @@ pub fn start(
 
 #[inline(never)]
 fn follow(request: usize, new: Request) {
-    let handle = abi::get().read(request);
+    let Some(handle) = abi::get().made(request) else { return };
     if abi::get().is_complete_request(handle) {
         new.complete_at_start();
         return;
@@ -216,7 +219,7 @@ impl Request {
 
 /// `MPI_Request_free`: when the call is complete nobody will see.
 pub fn free(forward: impl FnOnce() -> c_int, request: usize) -> c_int {
-    let freed = abi::get().read_if_any(request);
+    let freed = abi::get().read(request);
     // Before the call: behind it the handle may be another thread's new request.
     let prepared = with_prepared(|known| known.remove(&freed));
     let under_way = take(freed);

@@ -38,7 +38,7 @@ pub fn follow_send(request: usize, bytes: u64) {
 }
 
 fn insert(request: usize, new: Request) {
-    let handle = abi::get().read(request);
+    let Some(handle) = abi::get().made(request) else { return };
     // One handle for all that is complete at its start: those are from MPI_PROC_NULL.
     if !abi::get().is_complete_request(handle) {
         with_requests(|requests| requests.insert(handle, new));

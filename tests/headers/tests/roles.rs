@@ -74,6 +74,7 @@ const ROLES: &[Role] = &[
     role("comm_errhandler_fn", "MPI_Comm_errhandler_function"),
     role("win_errhandler_fn", "MPI_Win_errhandler_function"),
     role("file_errhandler_fn", "MPI_File_errhandler_function"),
+    role("session_errhandler_fn", "MPI_Session_errhandler_function"),
     // Counts and places, which are wider in a variant with large counts.
     role("count", "MPI_Count").of("Psend_init Precv_init"),
     role("count sendcount recvcount origin_count target_count result_count", "int").large("MPI_Count"),

@@ -20,6 +20,7 @@ use crate::record::ticks;
 #[cold]
 #[inline(never)]
 pub fn begin_untracked(thread: ThreadRef, call: &Call) -> Option<&'static Communicator> {
+    let _ = thread.take_error();
     let entry = thread.entry();
     entry.set_untracked(entry.untracked() + 1);
     thread::catch_panic(|| registry::lock()?.communicators.get(&call.key.communicator).copied())
@@ -31,7 +32,7 @@ pub fn begin_untracked(thread: ThreadRef, call: &Call) -> Option<&'static Commun
 #[inline(never)]
 pub fn end_untracked(thread: ThreadRef, known: Option<&'static Communicator>, blocking: bool, result: c_int) {
     if let Some(known) = known
-        && !abi::get().is_argument_error(result)
+        && !abi::get().is_argument_error(thread.outcome(result))
     {
         let entry = known.entry();
         entry.set_calls(entry.calls() + 1);
@@ -46,6 +47,7 @@ pub fn end_untracked(thread: ThreadRef, known: Option<&'static Communicator>, bl
 #[cold]
 #[inline(never)]
 pub fn attend(thread: ThreadRef, record: Record, communicator: usize) {
+    let _ = thread.take_error();
     if thread.attention() & attention::COUNTERS != 0 {
         per_call::before(&thread.place(record));
     }
@@ -57,9 +59,19 @@ pub fn attend(thread: ThreadRef, record: Record, communicator: usize) {
         thread.place(record).mark(INTERRUPTED_BEFORE);
         thread.set_attention(thread.attention() & !attention::INTERRUPTED);
     }
-    if thread.attention() & attention::AFTER != 0 {
+    if thread.attention() & attention::COUNTED != 0 {
         per_call::begin(thread, record, communicator);
     }
+}
+
+/// What there is to do after a recorded call: its counters are read; what came of it, an error code or 0.
+#[cold]
+#[inline(never)]
+pub fn after(thread: ThreadRef, record: Record, communicator: usize, result: c_int) -> c_int {
+    if thread.attention() & attention::COUNTED != 0 {
+        per_call::end(thread, record, communicator);
+    }
+    thread.outcome(result)
 }
 
 /// Dropped only where a C++ exception (an error handler's) passes through a call: it counts as refused. The call was
@@ -156,13 +168,23 @@ pub fn paused(thread: ThreadRef, found: &Found, forward: impl FnOnce() -> c_int)
     let within = Within::enter(thread, activity::in_function(activity::OTHER_MPI, found.operation.function()));
     let result = thread::guarded_unseen(forward);
     drop(within);
-    if result == 0 {
-        let entry = thread.entry();
-        entry.set_paused(entry.paused() + 1);
-    } else {
-        failed(thread, found, result);
+    match thread.outcome(result) {
+        0 => {
+            let entry = thread.entry();
+            entry.set_paused(entry.paused() + 1);
+        }
+        error => failed(thread, found, error),
     }
     result
+}
+
+#[cold]
+#[inline(never)]
+fn begin_unkept(thread: ThreadRef) {
+    let _ = thread.take_error();
+    if thread.attention() & attention::COUNTERS != 0 {
+        per_call::skipped();
+    }
 }
 
 /// Forwards a call that is counted and not kept: paused, or the arrays are full. `None` where it failed or was paused.
@@ -176,8 +198,8 @@ pub fn unkept(
     blocking: bool,
     forward: impl FnOnce() -> c_int,
 ) -> (c_int, Option<Unkept>) {
-    if thread.attention() & attention::COUNTERS != 0 {
-        per_call::skipped();
+    if thread.attention() & (attention::COUNTERS | attention::HANDLED) != 0 {
+        begin_unkept(thread);
     }
     let within = Within::enter(thread, activity::in_function(activity::OTHER_MPI, found.operation.function()));
     // While recording is paused a call has no time stamps, which are most of what it would cost.
@@ -186,8 +208,9 @@ pub fn unkept(
     let result = thread::guarded_unseen(forward);
     let exit = now();
     drop(within);
-    if result != 0 {
-        failed(thread, found, result);
+    let outcome = thread.outcome(result);
+    if outcome != 0 {
+        failed(thread, found, outcome);
         return (result, None);
     }
     let entry = thread.entry();

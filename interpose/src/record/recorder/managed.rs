@@ -30,7 +30,7 @@ where
         thread.exit(record, enter, ticks::now);
         thread.set_guard(0);
         thread.go_behind(record);
-        if thread.attention() & attention::AFTER != 0 {
+        if thread.attention() & attention::COUNTED != 0 {
             // What a call frees has no variables any more.
             let communicator = if frees && result == 0 { NO_COMMUNICATOR } else { call.key.communicator };
             per_call::end(thread, record, communicator);

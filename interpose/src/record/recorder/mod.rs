@@ -13,15 +13,14 @@ pub use non_blocking::{Started, prepared, starting};
 pub use region::{Region, begin_region};
 
 use crate::boundary::processor;
-use crate::counters::per_call;
 use crate::identity::call_cache::{Call, Found};
 use crate::identity::operations;
 use crate::record::histograms::Unkept;
 use crate::record::thread::{self, Record, ThreadRef, attention};
 use crate::record::{mode, ticks};
 use afterwards::{
-    LeftByException, afterwards, attend, begin_untracked, end_untracked, leave_error_handler, synchronise, take_back,
-    unkept,
+    LeftByException, after, afterwards, attend, begin_untracked, end_untracked, leave_error_handler, synchronise,
+    take_back, unkept,
 };
 
 /// Counts a call and begins its record, all that comes before the time stamp of the entry; then goes on with
@@ -152,8 +151,12 @@ fn collective_again(
     thread.set_guard(0);
     thread.go_behind(record);
     if thread.attention() & attention::AFTER != 0 {
-        // Code inside the stack has counted for the first time on this thread, in this call.
-        per_call::end(thread, record, NO_COMMUNICATOR);
+        // Code inside the stack has counted for the first time on this thread, in this call, or the call has failed.
+        let outcome = after(thread, record, NO_COMMUNICATOR, result);
+        if outcome != 0 {
+            take_back(thread, found, outcome);
+        }
+        return result;
     }
     if result != 0 {
         take_back(thread, found, result);
@@ -166,7 +169,7 @@ fn collective_again(
 #[inline(always)]
 fn paused_again(message: impl Fn(ThreadRef) -> Call, forward: &impl Fn() -> c_int) -> Option<c_int> {
     let thread = thread::current()?;
-    if thread.guard() != 0 || thread.attention() & attention::COUNTERS != 0 {
+    if thread.guard() != 0 || thread.attention() & (attention::COUNTERS | attention::HANDLED) != 0 {
         return None;
     }
     let call = message(thread);
@@ -211,11 +214,12 @@ where
         thread.exit(record, enter, ticks::now);
         thread.set_guard(0);
         thread.go_behind(record);
+        let mut outcome = result;
         if thread.attention() & attention::AFTER != 0 {
-            per_call::end(thread, record, call.key.communicator);
+            outcome = after(thread, record, call.key.communicator, result);
         }
-        if result != 0 || found.open {
-            afterwards(thread, &found, call, &message, result);
+        if outcome != 0 || found.open {
+            afterwards(thread, &found, call, &message, outcome);
         }
         if found.communicator.is_sync_due() {
             synchronise(thread, &found);

@@ -6,7 +6,7 @@ use std::sync::atomic::{Ordering, compiler_fence};
 
 use mpitrace_format::layout::{LongCallEntry, OperationEntry};
 
-use super::afterwards::{afterwards, attend};
+use super::afterwards::{after, afterwards, attend};
 use super::{NO_COMMUNICATOR, begin, uncaught};
 use crate::counters::per_call;
 use crate::identity::call_cache::{Call, Found};
@@ -30,16 +30,17 @@ pub fn starting(message: impl Fn(ThreadRef) -> Call, forward: impl FnOnce() -> c
         thread.set_guard(0);
         thread.go_behind(record);
         place.set_init(returned.wrapping_sub(enter));
+        let mut outcome = result;
         if thread.attention() & attention::AFTER != 0 {
-            per_call::end(thread, record, call.key.communicator);
+            outcome = after(thread, record, call.key.communicator, result);
         }
-        if result != 0 || found.open {
-            afterwards(thread, &found, call, &message, result);
+        if outcome != 0 || found.open {
+            afterwards(thread, &found, call, &message, outcome);
         }
         let kept = Kept { place, chunk: thread.drawn() };
         let operation = thread.buffer().map_or(found.operation, |buffer| buffer.operation(place.operation()));
         let started = Started::new(thread.buffer(), operation, enter, returned, Some(kept));
-        (result, (result == 0).then_some(started))
+        (result, (outcome == 0).then_some(started))
     };
     let unrecorded = |result, unkept: Option<Unkept>| {
         let started = |call: Unkept| Started::new(call.buffer, call.operation, call.enter, call.exit, None);
@@ -102,7 +103,7 @@ impl Begun {
         if let Some((record, Kept { place, chunk })) = &kept {
             place.set_init(returned.wrapping_sub(place.enter()));
             // Unless another chunk was drawn since.
-            if thread.attention() & attention::AFTER != 0 && chunk.is_same(&thread.drawn()) {
+            if thread.attention() & attention::COUNTED != 0 && chunk.is_same(&thread.drawn()) {
                 per_call::end(thread, *record, NO_COMMUNICATOR);
             }
         }
