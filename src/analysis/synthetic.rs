@@ -112,6 +112,24 @@ impl SyntheticRank {
         (entry.flags, entry.made_of) = (entry.flags | kind, made_of + 1);
     }
 
+    /// Gives a communicator more of [`communicator_flags`].
+    pub fn flag_communicator(&mut self, number: u32, more: u32) {
+        self.communicators[number as usize].flags |= more;
+    }
+
+    /// Makes a communicator one that was never identified.
+    pub fn unidentify(&mut self, number: u32) {
+        self.communicators[number as usize].flags &= !communicator_flags::IDENTIFIED;
+    }
+
+    /// The rank's last thread is in the function of this name, as one of [`activity`] that is not recorded.
+    pub fn enter_function(&mut self, what: u32, function: &str) {
+        let name = self.text(function);
+        if let Some(thread) = self.threads.last_mut() {
+            thread.activity = activity::in_function(what, name);
+        }
+    }
+
     /// Adds the entry for the communicators that have none of their own.
     pub fn folded_communicator(&mut self) -> u32 {
         let number = self.communicator(u64::from(self.header.rank) | 1 << 63, 1, 0, None);

@@ -30,6 +30,7 @@ mod table;
 #[cfg(feature = "arrow")]
 pub mod tables;
 mod text;
+mod undone;
 mod usage;
 
 use std::io::Write;

@@ -16,7 +16,7 @@ pub struct MismatchFacts {
     pub communicator: String,
     /// How many calls on the communicator came before.
     pub sequence: u64,
-    /// What differs: `function`, `root`, `operator` or `size`.
+    /// What differs: `function`, `root`, `operator`, `size` or `datatype`.
     pub kind: &'static str,
     /// What the ranks called.
     pub calls: Vec<CallFacts>,
@@ -33,6 +33,9 @@ pub struct CallFacts {
     pub root: Option<i32>,
     /// The message size that these ranks passed.
     pub bytes: Option<u64>,
+    /// The data type.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub datatype: Option<String>,
     /// The reduction operator.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reduction: Option<String>,
@@ -49,6 +52,12 @@ pub fn facts(operations: &Operations) -> Vec<MismatchFacts> {
 /// How many mismatches there are, those that are not described included.
 pub fn total(operations: &Operations) -> u64 {
     operations.communicators.iter().map(|communicator| communicator.mismatches).sum()
+}
+
+/// The line of the mismatch at this place, if [`lines`] has none of its own for it.
+pub fn line_beyond(facts: &[MismatchFacts], communicator: &str, sequence: u64) -> Option<String> {
+    let mut beyond = facts.iter().skip(LISTED);
+    beyond.find(|found| found.communicator == communicator && found.sequence == sequence).map(MismatchFacts::line)
 }
 
 /// A line for each of the first ones, and one for the others.
@@ -73,6 +82,7 @@ impl MismatchFacts {
             function: call.function.clone(),
             root: call.root.filter(|&root| root >= 0),
             bytes: call.bytes,
+            datatype: call.datatype.clone(),
             reduction: call.reduction.clone(),
             call_site: call.call_site.as_ref().map(&mut site),
         };
@@ -85,7 +95,7 @@ impl MismatchFacts {
     }
 
     fn line(&self) -> String {
-        let calls: Vec<String> = self.calls.iter().map(CallFacts::text).collect();
+        let calls: Vec<String> = self.calls.iter().map(|call| call.text(self.kind == "datatype")).collect();
         format!(
             "MISMATCH ({}) at call {} of {}: {}",
             self.kind,
@@ -97,11 +107,13 @@ impl MismatchFacts {
 }
 
 impl CallFacts {
-    fn text(&self) -> String {
+    fn text(&self, with_type: bool) -> String {
         let mut line = format!("{} {}", text::named_ranks(&self.ranks), text::printable(&self.function));
         if let Some(bytes) = self.bytes.filter(|&bytes| bytes > 0) {
             line.push_str(&format!(" of {}", text::count(bytes, "byte")));
         }
+        let datatype = self.datatype.as_deref().filter(|_| with_type);
+        line.push_str(&datatype.map(|name| format!(" as {}", text::printable(name))).unwrap_or_default());
         let reduction = self.reduction.as_deref().map(|name| format!(" with {}", text::printable(name)));
         line.push_str(&reduction.unwrap_or_default());
         let root = self.root.map(|root| format!(" to or from root {root}"));
@@ -118,7 +130,7 @@ mod tests {
 
     fn call(ranks: &[u32], function: &str, bytes: u64, root: Option<i32>) -> CallFacts {
         let (ranks, function) = (ranks.to_vec(), function.to_owned());
-        CallFacts { ranks, function, root, bytes: Some(bytes), reduction: None, call_site: None }
+        CallFacts { ranks, function, root, bytes: Some(bytes), datatype: None, reduction: None, call_site: None }
     }
 
     #[test]
@@ -131,5 +143,21 @@ mod tests {
         let lines = lines(&[mismatch], 9);
         assert_eq!(lines.len(), 3);
         assert!(lines[1].contains("8 more"));
+    }
+
+    #[test]
+    fn types_are_named_where_they_differ() {
+        let of_type =
+            |rank, name: &str| CallFacts { datatype: Some(name.into()), ..call(&[rank], "MPI_Reduce", 4, Some(0)) };
+        let calls = vec![of_type(0, "MPI_INT"), of_type(1, "MPI_FLOAT")];
+        let mut mismatch = MismatchFacts { communicator: "comm-1".into(), sequence: 0, kind: "datatype", calls };
+        let expected = "MISMATCH (datatype) at call 0 of comm-1: rank 0 MPI_Reduce of 4 bytes as MPI_INT to or from root 0, \
+                        rank 1 MPI_Reduce of 4 bytes as MPI_FLOAT to or from root 0";
+        assert_eq!(mismatch.line(), expected);
+        mismatch.kind = "size";
+        assert!(!mismatch.line().contains("MPI_INT"));
+        let all: Vec<MismatchFacts> = (0..7).map(|sequence| MismatchFacts { sequence, ..mismatch.clone() }).collect();
+        assert_eq!(line_beyond(&all, "comm-1", 6), Some(all[6].line()));
+        assert_eq!(line_beyond(&all, "comm-1", 2), None, "it is listed");
     }
 }

@@ -296,7 +296,11 @@ impl<'a> Matching<'a> {
             bytes: present().map(|(_, entry)| entry.bytes).filter(|&bytes| bytes != UNKNOWN_BYTES).max(),
             // On an intercommunicator only the group that does not hold the root passes its rank.
             root: present().map(|(_, entry)| entry.root).filter(|&root| root != NO_ROOT).max(),
-            datatype: text(|entry| entry.datatype),
+            datatype: {
+                let names = present().filter_map(|(content, entry)| content.text(entry.datatype));
+                let names: BTreeSet<String> = names.collect();
+                (!names.is_empty()).then(|| names.into_iter().collect::<Vec<_>>().join(", "))
+            },
             reduction: text(|entry| entry.reduction),
             call_site: text(|entry| entry.call_site).and_then(|text| CallSite::parse(&text)),
             is_region: present().any(|(_, entry)| entry.is_region()),

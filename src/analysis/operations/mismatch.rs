@@ -3,7 +3,8 @@
 //! MPI 4.1, section 6.2.2 (type matching: amounts are equal) and the arguments that each function wants to be identical
 //! on all ranks: root and reduction operator. Amounts are compared where one rank's call says what all others have to
 //! pass ([`Size::Block`]): not those of the v-variants, not over neighbourhoods, and not on intercommunicators, whose
-//! groups may pass different amounts.
+//! groups may pass different amounts. Data types are compared where both are predefined and make other signatures
+//! ([`super::types`]).
 
 use std::collections::BTreeMap;
 
@@ -13,6 +14,7 @@ use mpitrace_functions::{Function, Pattern, Size};
 use super::CallSite;
 use super::communicators::Communicator;
 use super::cursor::ABSENT;
+use super::types::{self, Basic};
 use crate::reader::{Part, Trace};
 
 /// Mismatches of one communicator that are described; further ones are only counted.
@@ -43,6 +45,8 @@ pub enum MismatchKind {
     Operator,
     /// Another amount of data.
     Size,
+    /// Another predefined data type.
+    Datatype,
 }
 
 impl MismatchKind {
@@ -53,6 +57,7 @@ impl MismatchKind {
             MismatchKind::Root => "root",
             MismatchKind::Operator => "operator",
             MismatchKind::Size => "size",
+            MismatchKind::Datatype => "datatype",
         }
     }
 }
@@ -68,6 +73,8 @@ pub struct MismatchedCall {
     pub root: Option<i32>,
     /// The message size that these ranks passed, bytes. `None`: not known.
     pub bytes: Option<u64>,
+    /// The data type, where the function has one: `derived` if it is not predefined.
+    pub datatype: Option<String>,
     /// The reduction operator, where the function has one.
     pub reduction: Option<String>,
     /// The place in the program of the lowest of these ranks, where the run has told places apart.
@@ -81,10 +88,12 @@ struct Signature {
     root: Option<i32>,
     reduction: Option<String>,
     bytes: Option<u64>,
+    datatype: Option<Basic>,
 }
 
 impl Signature {
-    fn of(part: &Part, entry: &OperationEntry, is_intercommunicator: bool) -> Signature {
+    fn of(part: &Part, entry: &OperationEntry, flags: u32) -> Signature {
+        let is_intercommunicator = flags & communicator_flags::INTER != 0;
         let name = part.text(entry.function).unwrap_or_default();
         let function = Function::named(&name);
         let compared = |holds: bool| holds && !is_intercommunicator;
@@ -93,6 +102,7 @@ impl Signature {
             root: Some(entry.root).filter(|&root| compared(root != NO_ROOT)),
             reduction: part.text(entry.reduction).filter(|_| compared(true)),
             bytes: Some(entry.bytes).filter(|&bytes| compared(amounts_agree && bytes != UNKNOWN_BYTES)),
+            datatype: function.filter(|of| compared(types_agree(of, flags))).and_then(|_| basic_of(part, entry)),
             function: name,
         }
     }
@@ -102,6 +112,7 @@ impl Signature {
         fn differ<T: PartialEq>(one: &Option<T>, other: &Option<T>) -> bool {
             matches!((one, other), (Some(one), Some(other)) if one != other)
         }
+        let types_differ = self.datatype.zip(other.datatype).is_some_and(|(one, other)| one.differs(other));
         if self.function != other.function {
             return Some(MismatchKind::Function);
         }
@@ -109,10 +120,27 @@ impl Signature {
             (differ(&self.root, &other.root), MismatchKind::Root),
             (differ(&self.reduction, &other.reduction), MismatchKind::Operator),
             (differ(&self.bytes, &other.bytes), MismatchKind::Size),
+            (types_differ, MismatchKind::Datatype),
         ]
         .into_iter()
         .find_map(|(differs, kind)| differs.then_some(kind))
     }
+}
+
+/// Whether all ranks of a communicator have to pass the same type signature to a function, as far as they pass data: not
+/// where ranks exchange data with each other that differs from pair to pair, and not where each has data of its own, in
+/// files and windows.
+fn types_agree(function: &Function, flags: u32) -> bool {
+    let is_on_communicator = flags & (communicator_flags::WINDOW | communicator_flags::FILE) == 0;
+    let is_exchange = function.size == Size::Sum && function.reduction.is_none();
+    is_on_communicator && !is_exchange && function.pattern != Pattern::Neighbourhood
+}
+
+/// The data type of a call that passes data, if it is one that can be compared.
+fn basic_of(part: &Part, entry: &OperationEntry) -> Option<Basic> {
+    // Without data, any type may be passed.
+    let name = Some(entry.datatype).filter(|_| !matches!(entry.bytes, 0 | UNKNOWN_BYTES))?;
+    types::basic(&part.text(name)?)
 }
 
 /// What differs in the calls of a tuple, and the members of each group of equal calls.
@@ -131,7 +159,7 @@ pub(super) fn groups(trace: &Trace, communicator: &Communicator, tuple: &[u32]) 
         let part = &trace.parts[index];
         let flags = part.communicators()[local].flags;
         let entry = part.operations()[operation as usize];
-        let signature = Signature::of(part, &entry, flags & communicator_flags::INTER != 0);
+        let signature = Signature::of(part, &entry, flags);
         of_signature.entry(signature).or_default().push(member);
     }
     let signatures: Vec<&Signature> = of_signature.keys().collect();
@@ -162,6 +190,7 @@ impl Mismatch {
                 function: first.text(entry.function).unwrap_or_else(|| "?".to_owned()),
                 root: Some(entry.root).filter(|&root| root != NO_ROOT),
                 bytes: Some(entry.bytes).filter(|&bytes| bytes != UNKNOWN_BYTES),
+                datatype: first.text(entry.datatype),
                 reduction: first.text(entry.reduction),
                 call_site: first.text(entry.call_site).and_then(|text| CallSite::parse(&text)),
             }

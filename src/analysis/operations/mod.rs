@@ -17,12 +17,17 @@ mod run_times;
 mod stretch;
 #[cfg(test)]
 mod tests;
+mod types;
+mod undone;
+#[cfg(test)]
+mod undone_tests;
 mod unfinished;
 
 pub use communicators::Communicator;
 pub use complete::CompleteRows;
 pub use mismatch::{DESCRIBED, Mismatch, MismatchKind, MismatchedCall};
 pub use rows::{Numbers, Row};
+pub use undone::{CalledAlone, NotCalled, NotCompleted};
 pub use unfinished::Unfinished;
 
 use std::ops::Range;
@@ -61,7 +66,8 @@ pub struct OperationKey {
     pub bytes: Option<u64>,
     /// The root's rank in the communicator, where the function has one.
     pub root: Option<i32>,
-    /// The data type, where the function has one: `derived` if it is not predefined.
+    /// The data type, where the function has one: `derived` if it is not predefined. Where ranks pass different ones,
+    /// all of them, in alphabetical order.
     pub datatype: Option<String>,
     /// The reduction operator, where the function has one: `user` if it is not predefined.
     pub reduction: Option<String>,

@@ -546,3 +546,58 @@ fn windows_and_files_are_named_after_what_they_were_made_of() {
     let kinds: Vec<MismatchKind> = operations.mismatches.iter().map(|mismatch| mismatch.kind).collect();
     assert_eq!(kinds, [MismatchKind::Size]);
 }
+
+/// Ranks whose calls of one function have these data types and amounts.
+fn with_types(function: &'static str, of: &[(&'static str, u64)], reduction: Option<&str>) -> Vec<SyntheticRank> {
+    one_call_apart(|rank, number| {
+        let (datatype, bytes) = of[number as usize];
+        let operation = rank.operation(function, 0, bytes);
+        rank.describe(operation, None, datatype, reduction);
+        operation
+    })
+}
+
+#[test]
+fn predefined_types_that_differ_are_a_mismatch() {
+    let ranks = with_types("MPI_Reduce", &[("MPI_INT", 4), ("MPI_FLOAT", 4), ("MPI_INT", 4)], Some("MPI_SUM"));
+    assert_eq!(mismatch_of("int-float", &ranks), Some(("datatype", 1, vec![vec![0, 2], vec![1]])));
+    let found = operations("int-float", &ranks);
+    let types: Vec<Option<&str>> = found.mismatches[0].calls.iter().map(|call| call.datatype.as_deref()).collect();
+    assert_eq!(types, [Some("MPI_INT"), Some("MPI_FLOAT")]);
+    let own = found.operations.iter().filter_map(|operation| operation.key.datatype.as_deref());
+    assert_eq!(own.collect::<Vec<_>>(), ["MPI_INT", "MPI_FLOAT"], "they are in no operation together");
+    for function in ["MPI_Gatherv", "MPI_Scatterv", "MPI_Allgatherv", "MPI_Allgather", "MPI_Igather"] {
+        let ranks = with_types(function, &[("MPI_DOUBLE", 8), ("MPI_LONG", 8), ("MPI_DOUBLE", 8)], None);
+        assert_eq!(mismatch_of("other", &ranks), Some(("datatype", 1, vec![vec![0, 2], vec![1]])), "{function}");
+    }
+    let ranks = with_types("MPI_Reduce_scatter", &[("MPI_INT", 8), ("MPI_INT", 8), ("MPI_DOUBLE", 8)], Some("MPI_SUM"));
+    assert_eq!(mismatch_of("scattered", &ranks), Some(("datatype", 1, vec![vec![0, 1], vec![2]])));
+}
+
+#[test]
+fn types_that_may_differ_are_shown_together() {
+    // Names of one type, bytes, and what a rank without data passes.
+    let allowed = [
+        ("MPI_Bcast", [("MPI_INT", 8), ("MPI_INT32_T", 8), ("MPI_INTEGER", 8)]),
+        ("MPI_Bcast", [("MPI_DOUBLE", 8), ("MPI_BYTE", 8), ("MPI_PACKED", 8)]),
+        ("MPI_Bcast", [("MPI_2INT", 8), ("MPI_INT", 8), ("derived", 8)]),
+        ("MPI_Gatherv", [("MPI_DOUBLE", 8), ("MPI_INT", 0), ("MPI_DOUBLE", 16)]),
+        ("MPI_Alltoallv", [("MPI_DOUBLE", 8), ("MPI_INT", 8), ("MPI_DOUBLE", 8)]),
+        ("MPI_Neighbor_allgather", [("MPI_DOUBLE", 8), ("MPI_INT", 8), ("MPI_DOUBLE", 8)]),
+    ];
+    for (function, of) in allowed {
+        assert_eq!(mismatch_of("allowed", &with_types(function, &of, None)), None, "{function} {of:?}");
+    }
+    let found = operations("together", &with_types(allowed[0].0, &allowed[0].1, None));
+    assert_eq!(found.operations[1].key.datatype.as_deref(), Some("MPI_INT, MPI_INT32_T, MPI_INTEGER"));
+    // Each rank has data of its own for a file.
+    let mut ranks = world(2);
+    for (rank, datatype) in ranks.iter_mut().zip(["MPI_INT", "MPI_DOUBLE"]) {
+        let file = rank.communicator(7, 2, rank.header.rank, Some("results.nc"));
+        rank.is_of(file, communicator_flags::FILE, 0);
+        let write = rank.operation("MPI_File_write_all", file, 8);
+        rank.describe(write, None, datatype, None);
+        rank.call(write, 10, 20);
+    }
+    assert_eq!(mismatch_of("file", &ranks), None);
+}

@@ -14,6 +14,7 @@ use super::unknown_waits;
 use super::verdict::{Evidence, Verdict};
 use crate::all_calls::{self, AllCallsFacts};
 use crate::mismatches::{self, MismatchFacts};
+use crate::undone::Undone;
 
 const NS: f64 = 1e9;
 
@@ -58,6 +59,9 @@ pub struct Summary {
     pub mismatches: Vec<MismatchFacts>,
     /// How many mismatches there are.
     pub mismatched: u64,
+    /// What a program that ended by itself has left undone.
+    #[serde(flatten)]
+    pub undone: Undone,
     /// Operations of which not all calls were kept, with those that were not. The times above are of kept calls, but for
     /// `collectives_share`.
     pub all_calls: Vec<AllCallsFacts>,
@@ -140,6 +144,7 @@ impl Summary {
             shown,
             mismatches: mismatches::facts(operations),
             mismatched: mismatches::total(operations),
+            undone: Undone::of(trace, operations),
             all_calls,
             verdict: String::new(),
             next: None,

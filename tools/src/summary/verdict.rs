@@ -38,6 +38,10 @@ impl Verdict {
             let sentence = "Calls are mismatched: correct the program first.".to_owned();
             return Verdict { sentence, next: command(format!("info {name}")) };
         }
+        if !summary.undone.is_empty() {
+            let sentence = "Calls were left out or never completed: correct the program first.".to_owned();
+            return Verdict { sentence, next: command(format!("info {name}")) };
+        }
         if summary.collectives_s == 0.0 {
             let sentence = "No collective call was completed by all of its ranks.".to_owned();
             return Verdict { sentence, next: command(format!("info {name}")) };

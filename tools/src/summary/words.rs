@@ -23,10 +23,11 @@ impl Summary {
         if let Some(mismatch) = mismatches::lines(&self.mismatches, 0).into_iter().next() {
             lines.push(mismatch);
         }
+        lines.extend(self.undone.first_lines());
         lines.push(self.whole());
         lines.extend(self.parts());
         let losses = self.shown.iter().filter(|loss| loss.share >= SMALL);
-        lines.extend(losses.take(LOSSES - lines.len().saturating_sub(2)).map(LossFacts::line));
+        lines.extend(losses.take(LOSSES.saturating_sub(lines.len().saturating_sub(2))).map(LossFacts::line));
         lines.push(self.verdict.clone());
         lines.extend(self.next.iter().map(|next| format!("Next: {next}")));
         lines
@@ -37,7 +38,9 @@ impl Summary {
         for line in self.lines() {
             let line = text::printable(&line);
             let line = match () {
-                () if line.starts_with("MISMATCH") => style.paint(Attribute::Red, &line),
+                () if line.starts_with("MISMATCH") || self.undone.first_lines().contains(&line.to_string()) => {
+                    style.paint(Attribute::Red, &line)
+                }
                 () if line == self.verdict => style.paint(Attribute::Bold, &line),
                 () => line.into_owned(),
             };

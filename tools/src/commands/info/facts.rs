@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use mpitrace::call_site::Resolver;
 use mpitrace::clock::Clock;
-use mpitrace::live::{self, Snapshot, place};
+use mpitrace::live::{self, Kind, Snapshot, Stuck, place};
 use mpitrace::operations::{CallSite, Operation, Operations, Unfinished};
 use mpitrace::reader::{Part, Trace};
 use mpitrace_format::layout::{RankHeader, abi, clock_source, counter_flags, full};
@@ -17,6 +17,7 @@ use super::nodes;
 use crate::all_calls::{self, AllCallsFacts};
 use crate::mismatches::{self, MismatchFacts};
 use crate::places::{self, StuckFacts, WhereFacts};
+use crate::undone::Undone;
 
 /// All of it.
 #[derive(Debug, Serialize)]
@@ -57,15 +58,24 @@ pub struct Facts {
     pub mismatches: Vec<MismatchFacts>,
     /// How many there are.
     pub mismatched: u64,
+    /// What a program that ended by itself has left undone.
+    #[serde(flatten)]
+    pub undone: Undone,
     pub unfinished: Vec<UnfinishedFacts>,
     /// Where the ranks were when an incomplete trace ended.
     #[serde(rename = "where")]
     pub places: Vec<WhereFacts>,
     /// Which ranks others waited for then.
     pub stuck: Option<StuckFacts>,
-    /// The same in words.
+    /// The same in words, where no other line says it.
     #[serde(skip)]
     pub verdict: Option<String>,
+    /// How ranks died, or the launcher ended the job, in words.
+    #[serde(skip)]
+    pub deaths: Option<String>,
+    /// No rank died, and the launcher killed all.
+    #[serde(skip)]
+    pub ended_by_launcher: bool,
     /// Ranks that did not end well and are in no recorded call.
     pub outside: Vec<u32>,
 }
@@ -176,6 +186,7 @@ impl Facts {
         };
         // A trace does not say for how long the ranks had been where they were.
         let stuck = live::verdict(&snapshot, 0.0);
+        let mismatches = mismatches::facts(operations);
         let sum = |of_thread: fn(&mpitrace_format::layout::ThreadEntry) -> u64| -> u64 {
             trace.parts.iter().flat_map(|part| part.threads()).map(of_thread).sum()
         };
@@ -205,14 +216,26 @@ impl Facts {
             factors: factors.into_iter().collect(),
             operations: operation_facts(operations),
             all_calls: all_calls::facts(trace, operations, clock),
-            mismatches: mismatches::facts(operations),
+            undone: Undone::of(trace, operations),
             mismatched: mismatches::total(operations),
             places: WhereFacts::of(&snapshot),
-            verdict: stuck.as_ref().map(|stuck| places::sentence(&snapshot, stuck)),
+            verdict: stuck.as_ref().and_then(|stuck| verdict(&snapshot, stuck, &mismatches)),
+            deaths: places::deaths(&snapshot),
+            ended_by_launcher: snapshot.ended_by_launcher().is_some(),
+            mismatches,
             stuck: stuck.map(|stuck| StuckFacts::of(&snapshot, &stuck)),
             outside: outside(trace, &unfinished),
             unfinished: unfinished.into_iter().map(|unfinished| UnfinishedFacts::of(unfinished, operations)).collect(),
         }
+    }
+}
+
+/// The verdict in words. Deaths and the first mismatches have lines of their own.
+fn verdict(snapshot: &Snapshot, stuck: &Stuck, mismatches: &[MismatchFacts]) -> Option<String> {
+    match (stuck.kind, snapshot.name(stuck.communicator), stuck.sequence) {
+        (Kind::Mismatch, Some(name), Some(sequence)) => mismatches::line_beyond(mismatches, name, sequence),
+        (Kind::DeadRank, ..) if places::deaths(snapshot).is_some() => None,
+        _ => Some(places::sentence(snapshot, stuck)),
     }
 }
 

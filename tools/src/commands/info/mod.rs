@@ -42,8 +42,8 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
         let style = output.style;
         page::write(&facts, output, style)?;
     }
-    match facts.mismatched {
-        0 => Ok(super::shown(&trace)),
-        _ => Ok(ExitCode::from(super::FINDING)),
+    match facts.mismatched == 0 && facts.undone.is_empty() {
+        true => Ok(super::shown(&trace)),
+        false => Ok(ExitCode::from(super::FINDING)),
     }
 }

@@ -32,6 +32,9 @@ pub fn write(facts: &Facts, output: &mut dyn Write, style: Style) -> io::Result<
     for line in mismatches::lines(&facts.mismatches, facts.mismatched) {
         writeln!(output, "{}", style.paint(Attribute::Red, &line))?;
     }
+    for line in facts.undone.lines() {
+        writeln!(output, "{}", style.paint(Attribute::Red, &text::printable(&line)))?;
+    }
     for (title, line) in lines(facts) {
         let title = style.paint(Attribute::Bold, &format!("{title:TITLE$}"));
         writeln!(output, "{title} {}", text::shortened(&text::printable(&line), LONGEST))?;
@@ -290,6 +293,7 @@ pub fn problems(facts: &Facts) -> Vec<String> {
     if facts.problems.len() > LISTED {
         lines.push(format!("... and {} more (--json has them all)", facts.problems.len() - LISTED));
     }
+    lines.extend(facts.deaths.iter().cloned());
     lines.extend(facts.verdict.iter().map(|verdict| format!("when it ended: {verdict}")));
     lines.extend(facts.unfinished.iter().take(LISTED).map(waiting));
     if facts.unfinished.len() > LISTED {

@@ -1,0 +1,109 @@
+//! Which predefined data types make the same type signature.
+//!
+//! MPI wants equal types on all ranks (MPI 4.1, section 3.3.1); programs mix the names that C and Fortran have for one
+//! type of the machine, and these go together everywhere. So types are told apart by kind and width only, and what has
+//! neither is not compared: MPI_BYTE and MPI_PACKED, pairs of values (MPI_2INT is two MPI_INT), logical types, MPI_WCHAR.
+
+/// A type of the machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Basic {
+    kind: Kind,
+    /// Bytes; `None`: the Fortran compiler's options decide.
+    bytes: Option<u32>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Kind {
+    /// A character, or an integer of one byte.
+    Character,
+    Signed,
+    Unsigned,
+    Float,
+    Complex,
+}
+
+impl Basic {
+    /// Whether the two are known to be different types.
+    pub fn differs(self, other: Basic) -> bool {
+        self.kind != other.kind || self.bytes.zip(other.bytes).is_some_and(|(one, other)| one != other)
+    }
+}
+
+/// The type of this name, on machines on which int has 4 bytes and long and addresses have 8; `None`: it is not
+/// compared.
+pub(super) fn basic(name: &str) -> Option<Basic> {
+    use Kind::{Character, Complex, Float, Signed, Unsigned};
+    let (kind, bytes) = match name.strip_prefix("MPI_")? {
+        "CHAR" | "CHARACTER" | "SIGNED_CHAR" | "UNSIGNED_CHAR" | "INT8_T" | "UINT8_T" | "INTEGER1" => (Character, 1),
+        "SHORT" | "INT16_T" | "INTEGER2" => (Signed, 2),
+        "INT" | "INT32_T" | "INTEGER4" => (Signed, 4),
+        "LONG" | "LONG_LONG" | "LONG_LONG_INT" | "INT64_T" | "INTEGER8" | "AINT" | "OFFSET" | "COUNT" => (Signed, 8),
+        "INTEGER16" => (Signed, 16),
+        "UNSIGNED_SHORT" | "UINT16_T" => (Unsigned, 2),
+        "UNSIGNED" | "UINT32_T" => (Unsigned, 4),
+        "UNSIGNED_LONG" | "UNSIGNED_LONG_LONG" | "UINT64_T" => (Unsigned, 8),
+        "REAL2" => (Float, 2),
+        "FLOAT" | "REAL4" => (Float, 4),
+        "DOUBLE" | "REAL8" => (Float, 8),
+        "LONG_DOUBLE" | "REAL16" => (Float, 16),
+        "COMPLEX4" => (Complex, 4),
+        "C_COMPLEX" | "C_FLOAT_COMPLEX" | "CXX_FLOAT_COMPLEX" | "COMPLEX8" => (Complex, 8),
+        "C_DOUBLE_COMPLEX" | "CXX_DOUBLE_COMPLEX" | "COMPLEX16" => (Complex, 16),
+        "C_LONG_DOUBLE_COMPLEX" | "CXX_LONG_DOUBLE_COMPLEX" | "COMPLEX32" => (Complex, 32),
+        "INTEGER" => return Some(Basic { kind: Signed, bytes: None }),
+        "REAL" | "DOUBLE_PRECISION" => return Some(Basic { kind: Float, bytes: None }),
+        "COMPLEX" | "DOUBLE_COMPLEX" => return Some(Basic { kind: Complex, bytes: None }),
+        _ => return None,
+    };
+    Some(Basic { kind, bytes: Some(bytes) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn differ(one: &str, other: &str) -> bool {
+        let both = [(one, other), (other, one)].map(|(one, other)| match (basic(one), basic(other)) {
+            (Some(one), Some(other)) => one.differs(other),
+            _ => false,
+        });
+        assert_eq!(both[0], both[1], "{one} and {other}");
+        both[0]
+    }
+
+    #[test]
+    fn names_of_one_type_go_together() {
+        let types: [&[&str]; 8] = [
+            &["MPI_CHAR", "MPI_SIGNED_CHAR", "MPI_UNSIGNED_CHAR", "MPI_INT8_T", "MPI_UINT8_T", "MPI_CHARACTER"],
+            &["MPI_INT", "MPI_INT32_T", "MPI_INTEGER4"],
+            &["MPI_LONG", "MPI_LONG_LONG", "MPI_LONG_LONG_INT", "MPI_INT64_T", "MPI_AINT", "MPI_OFFSET", "MPI_COUNT"],
+            &["MPI_UNSIGNED", "MPI_UINT32_T"],
+            &["MPI_UNSIGNED_LONG", "MPI_UNSIGNED_LONG_LONG", "MPI_UINT64_T"],
+            &["MPI_FLOAT", "MPI_REAL4"],
+            &["MPI_DOUBLE", "MPI_REAL8"],
+            &["MPI_C_DOUBLE_COMPLEX", "MPI_CXX_DOUBLE_COMPLEX", "MPI_COMPLEX16"],
+        ];
+        for (number, names) in types.iter().enumerate() {
+            for one in *names {
+                names.iter().for_each(|other| assert!(!differ(one, other), "{one} and {other}"));
+                for other in types[..number].iter().flat_map(|names| *names) {
+                    assert!(differ(one, other), "{one} and {other}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_may_be_the_same_is_not_told_apart() {
+        // A library for programs that are compiled with integers or reals of 8 bytes.
+        let wide = [("MPI_INTEGER", ["MPI_INT", "MPI_LONG"]), ("MPI_REAL", ["MPI_FLOAT", "MPI_DOUBLE"])];
+        let more = [("MPI_DOUBLE_PRECISION", ["MPI_DOUBLE", "MPI_REAL16"]), ("MPI_COMPLEX", ["MPI_C_COMPLEX"; 2])];
+        for (fortran, names) in wide.into_iter().chain(more) {
+            names.iter().for_each(|c| assert!(!differ(fortran, c), "{fortran} and {c}"));
+        }
+        assert!(differ("MPI_INTEGER", "MPI_REAL"));
+        for name in ["MPI_BYTE", "MPI_PACKED", "MPI_2INT", "MPI_DOUBLE_INT", "MPI_C_BOOL", "derived", "mine", ""] {
+            assert_eq!(basic(name), None, "{name}");
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! What a program that ended by itself has left undone: collective calls that not all ranks made, and requests that were
+//! never found complete.
+//!
+//! Each rank counts its calls on each communicator, kept or not, so that the counts of its members agree at the end. They
+//! need not where the MPI library refused calls or calls could not be counted, on intercommunicators, on which the ranks
+//! of another world call too, and where ranks had sessions, in which calls may follow MPI_Finalize. Nothing is said of
+//! these.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use mpitrace_format::layout::{CommunicatorEntry, OPERATION_MASK, OperationEntry, communicator_flags as flags, state};
+use mpitrace_functions::{Function, Pattern};
+
+use super::communicators::Communicator;
+use super::{CallSite, Operations};
+use crate::reader::{Part, Trace};
+
+/// The first call on a communicator that not all of its ranks made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NotCalled {
+    /// Index into [`Operations::communicators`].
+    pub communicator: usize,
+    /// How many calls on the communicator came before.
+    pub sequence: u64,
+    /// The world ranks that did not make it, ascending.
+    pub ranks: Vec<u32>,
+    /// What the others called there, those that called the same together; by their lowest rank.
+    pub calls: Vec<CalledAlone>,
+}
+
+/// A call that not all ranks made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CalledAlone {
+    /// World ranks, ascending.
+    pub ranks: Vec<u32>,
+    /// The plain C name; `None`: the call was not kept.
+    pub function: Option<String>,
+    /// The place in the program that makes it, where the run has told places apart.
+    pub call_site: Option<CallSite>,
+}
+
+/// Requests of an operation that the program never found complete.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NotCompleted {
+    /// The operation's number.
+    pub operation: usize,
+    /// World ranks, ascending.
+    pub ranks: Vec<u32>,
+    /// Repetitions of which a rank did not complete its request.
+    pub repetitions: u64,
+}
+
+impl Operations {
+    /// The first call of each communicator that not all of its ranks made before all had come to `MPI_Finalize`.
+    pub fn not_called(&self, trace: &Trace) -> Vec<NotCalled> {
+        if !has_ended_well(trace) {
+            return Vec::new();
+        }
+        self.communicators.iter().filter_map(|communicator| not_called(trace, communicator)).collect()
+    }
+
+    /// The operations with requests that ranks had not completed when they had come to `MPI_Finalize`.
+    pub fn not_completed(&self, trace: &Trace) -> Vec<NotCompleted> {
+        if !has_ended_well(trace) {
+            return Vec::new();
+        }
+        let mut found: BTreeMap<usize, (BTreeSet<u32>, u64)> = BTreeMap::new();
+        for unfinished in self.unfinished(trace) {
+            if self.operations[unfinished.operation].key.has_request() {
+                let (ranks, repetitions) = found.entry(unfinished.operation).or_default();
+                ranks.extend(unfinished.inside);
+                *repetitions += 1;
+            }
+        }
+        let of = |(operation, (ranks, repetitions)): (usize, (BTreeSet<u32>, u64))| NotCompleted {
+            operation,
+            ranks: ranks.into_iter().collect(),
+            repetitions,
+        };
+        found.into_iter().map(of).collect()
+    }
+}
+
+/// Whether all ranks came to `MPI_Finalize`, behind which no call follows.
+fn has_ended_well(trace: &Trace) -> bool {
+    let has_session = |part: &Part| {
+        // The communicators of sessions come from these.
+        part.operations().iter().any(|entry| part.text(entry.function).is_some_and(|name| name.contains("_from_group")))
+    };
+    trace.complete && trace.parts.iter().all(|part| part.info().state == state::FINALIZED && !has_session(part))
+}
+
+/// A member of a communicator: its part, and the entry of the communicator there.
+type Member<'t> = (&'t Part, usize);
+
+fn not_called(trace: &Trace, communicator: &Communicator) -> Option<NotCalled> {
+    let members: Vec<Member> = communicator.members.iter().map(|&(part, entry)| (&trace.parts[part], entry)).collect();
+    let entry = |&(part, entry): &Member| -> CommunicatorEntry { part.communicators()[entry] };
+    let is_counted = |member: &Member| {
+        let is_identified = entry(member).flags & (flags::IDENTIFIED | flags::INTER) == flags::IDENTIFIED;
+        is_identified && member.0.threads().iter().all(|thread| thread.failed == 0 && thread.untracked == 0)
+    };
+    let all_are_here = members.len() == communicator.size as usize && !communicator.folded;
+    if !all_are_here || !members.iter().all(is_counted) {
+        return None;
+    }
+    let sequence = members.iter().map(|member| entry(member).calls).min()?;
+    let (missing, others): (Vec<Member>, Vec<Member>) =
+        members.iter().partition(|member| entry(member).calls == sequence);
+    let binding = binding_calls(&members[0]);
+    if others.is_empty() || members.iter().all(|member| binding_calls(member) == binding) {
+        return None;
+    }
+    let mut called: BTreeMap<(Option<String>, Option<String>), Vec<u32>> = BTreeMap::new();
+    for member in &others {
+        let kept = call_at(member, sequence);
+        let texts = kept.map_or((None, None), |entry| (member.0.text(entry.function), member.0.text(entry.call_site)));
+        called.entry(texts).or_default().push(member.0.rank());
+    }
+    let call = |((function, site), mut ranks): ((Option<String>, Option<String>), Vec<u32>)| {
+        ranks.sort_unstable();
+        CalledAlone { ranks, function, call_site: site.as_deref().and_then(CallSite::parse) }
+    };
+    let mut calls: Vec<CalledAlone> = called.into_iter().map(call).collect();
+    calls.sort_by(|one, other| one.ranks.cmp(&other.ranks));
+    let mut ranks: Vec<u32> = missing.iter().map(|member| member.0.rank()).collect();
+    ranks.sort_unstable();
+    Some(NotCalled { communicator: communicator.id, sequence, ranks, calls })
+}
+
+/// The calls of a member but those in which no rank waits for another in any library: programs whose ranks do not all
+/// free a communicator go on all the same.
+fn binding_calls(&(part, communicator): &Member) -> u64 {
+    let is_binding = |entry: &&OperationEntry| {
+        let name = part.text(entry.function).unwrap_or_default();
+        Function::named(&name).is_none_or(|function| function.pattern != Pattern::None)
+    };
+    let of_it = part.operations().iter().filter(|entry| entry.communicator as usize == communicator);
+    let free: u64 = of_it.filter(|entry| !is_binding(entry)).map(|entry| entry.calls).sum();
+    part.communicators()[communicator].calls.saturating_sub(free)
+}
+
+/// The operation of the call with this position, if it was kept.
+fn call_at(&(part, communicator): &Member, sequence: u64) -> Option<OperationEntry> {
+    part.pieces().find_map(|piece| {
+        let (operations, positions) = piece.calls();
+        let mut calls = operations.iter().zip(&*positions).filter(|(_, position)| **position == sequence);
+        calls.find_map(|(operation, _)| {
+            let entry = part.operations()[(operation & OPERATION_MASK) as usize];
+            (entry.communicator as usize == communicator).then_some(entry)
+        })
+    })
+}
