@@ -11,6 +11,13 @@ pub type Metadata = Vec<(String, String)>;
 /// largest in kHz, and of those that differ `SECONDS:PROCESSOR:KHZ`, the time since the first.
 pub const FREQUENCIES: &str = "frequencies";
 
+/// How the rank's process ended, where `mpitrace run` saw that it left its records behind: `exit code 4`,
+/// `signal 11 (SIGSEGV)`.
+pub const ENDED: &str = "ended";
+
+/// The exit code of the launcher, on each rank that has [`ENDED`].
+pub const EXIT_CODE: &str = "exit_code";
+
 /// The value that stands for one that cannot be seen from inside the program.
 pub const UNKNOWN: &str = "unknown";
 

@@ -10,6 +10,7 @@ use memmap2::Mmap;
 use mpitrace_platform::node_files;
 
 use crate::layout::*;
+use crate::metadata::{self, Metadata};
 use crate::spill::{SpillHeader, Units};
 use crate::{TraceError, file, indices, join, part, segment};
 
@@ -28,6 +29,8 @@ pub struct Leftover {
     pub run: u32,
     /// Whether the process still runs: then no more than this may be looked at.
     pub lives: bool,
+    /// What the run metadata of the rank gets in addition.
+    pub added: Metadata,
     /// The user that it is of.
     uid: u32,
     map: Mmap,
@@ -162,6 +165,10 @@ fn write(leftovers: &[&Leftover], output: &Path) -> Result<Recovered, TraceError
     let Some(&RankHeader { job, world_size, .. }) = contents.first().map(|content| &content.rank) else {
         return Err(damaged.swap_remove(0));
     };
+    let all_metadata: Vec<Option<Vec<u8>>> = contents.iter().map(|content| with_added(content, leftovers)).collect();
+    for (content, metadata) in contents.iter_mut().zip(&all_metadata) {
+        content.metadata = metadata.as_deref().unwrap_or(content.metadata);
+    }
     let missing = leftovers.iter().filter_map(|leftover| leftover.spill()).filter(|path| !path.exists()).collect();
     let token = own_token();
     let partial = file::partial_name(output, &token);
@@ -179,6 +186,15 @@ fn write(leftovers: &[&Leftover], output: &Path) -> Result<Recovered, TraceError
         damaged,
         missing,
     })
+}
+
+/// The run metadata of a rank with what is added to it; `None`: nothing is.
+fn with_added(content: &part::Content<'_>, leftovers: &[&Leftover]) -> Option<Vec<u8>> {
+    let mut of_rank = leftovers.iter().filter(|leftover| leftover.rank.rank == content.rank.rank);
+    let added = &of_rank.find(|leftover| !leftover.added.is_empty())?.added;
+    let mut all = metadata::decode(content.metadata).unwrap_or_default();
+    all.extend_from_slice(added);
+    Some(metadata::encode(&all))
 }
 
 /// The collective calls that a rank has begun.
@@ -308,7 +324,7 @@ fn look_at(path: &Path, uid: Option<u32>) -> Option<Leftover> {
     let lives = is_locked(&file);
     let bytes = metadata.blocks() * 512;
     let (path, modified, uid) = (path.to_owned(), metadata.mtime(), metadata.uid());
-    Some(Leftover { path, modified, bytes, rank, run, lives, uid, map })
+    Some(Leftover { path, modified, bytes, rank, run, lives, added: Metadata::new(), uid, map })
 }
 
 /// Whether a living process holds the lock that it takes on its segment. The lock ends with its process, however that
@@ -338,7 +354,17 @@ mod tests {
         let map = unsafe { Mmap::map(&file) }.unwrap();
         let first_anchor = Anchor { realtime_ns: began, ..Anchor::default() };
         let rank = RankHeader { job: [job; 16], rank, pid: began as u32, first_anchor, ..RankHeader::zeroed() };
-        Leftover { path, modified: began as i64, bytes: 0, rank, run: 0, lives: false, uid: 0, map }
+        Leftover {
+            path,
+            modified: began as i64,
+            bytes: 0,
+            rank,
+            run: 0,
+            lives: false,
+            added: Metadata::new(),
+            uid: 0,
+            map,
+        }
     }
 
     /// Each user may put a file of any name into a folder that all users share.

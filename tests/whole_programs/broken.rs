@@ -365,7 +365,7 @@ fn job_is_found(case: &Case) {
     let started = Instant::now();
     loop {
         let screen = mpitrace(case, &["watch", &job.job, "--once", "--stuck", "0.2"]);
-        if screen.stdout.contains("STUCK: point-to-point: ranks 0-1 are in MPI_Recv (point-to-point)") {
+        if screen.stdout.contains("STUCK: point-to-point: ranks 0-1 in MPI_Recv;") {
             assert_eq!(screen.code, 1, "a finding");
             break;
         }

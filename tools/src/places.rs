@@ -17,6 +17,9 @@ pub struct WhereFacts {
     pub state: &'static str,
     /// The MPI function that it is in.
     pub function: Option<String>,
+    /// In a Wait call: the collective for whose request it waits.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub waits_for: Option<&'static str>,
     /// Of a collective call: where the program makes it, where that is recorded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub call_site: Option<String>,
@@ -26,6 +29,9 @@ pub struct WhereFacts {
     pub sequence: Option<u64>,
     /// Since it has entered the collective call that it is in; else since it has left the last one.
     pub since_s: Option<f64>,
+    /// How its process ended, as `mpitrace run` saw it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ended: Option<String>,
 }
 
 /// Why a job does not go on, by the keys of JSON.
@@ -52,14 +58,21 @@ impl WhereFacts {
         let is_in_mpi = matches!(rank.state, State::InCall | State::OtherMpi);
         // Of several threads' calls, or several requests: the first.
         let wait = rank.waits.first().filter(|_| is_in_mpi);
+        let state = match rank.has_died() {
+            true if snapshot.was_ended_by_library(rank) => State::Abort,
+            true => State::Dead,
+            false => rank.state,
+        };
         WhereFacts {
             rank: Some(rank.rank),
-            state: rank.state.name(),
+            state: state.name(),
             function: rank.function.clone(),
+            waits_for: wait.filter(|_| rank.state == State::OtherMpi).and_then(|wait| wait.function),
             call_site: rank.call_site.clone(),
             communicator: wait.and_then(|wait| snapshot.name(wait.communicator)).map(str::to_owned),
             sequence: wait.and_then(|wait| wait.sequence),
             since_s: rank.since_s,
+            ended: rank.ended.clone(),
         }
     }
 }
@@ -87,58 +100,130 @@ pub fn sentence(snapshot: &Snapshot, stuck: &Stuck) -> String {
         _ => "MPI_Finalize".to_owned(),
     };
     let places = || whereabouts(snapshot, &stuck.ranks);
+    let of_all = at_the_mismatch(snapshot, stuck) == stuck.ranks.len();
     let what = match stuck.kind {
-        Kind::MissingRank | Kind::PointToPoint if stuck.communicator.is_none() => format!("{ranks} {is} {}", places()),
+        Kind::PointToPoint if stuck.communicator.is_none() => with_ranks(snapshot, &stuck.ranks, ""),
+        Kind::MissingRank if stuck.communicator.is_none() => with_ranks(snapshot, &stuck.ranks, &format!("{is} ")),
         Kind::MissingRank | Kind::PointToPoint => format!("{ranks} {has} not come to {place}: {}", places()),
+        Kind::Mismatch if of_all => format!("the calls of {ranks} at {place} do not belong together"),
         Kind::Mismatch => format!("the calls of {ranks} and of the others at {place} do not belong together"),
         Kind::Cycle => format!("{ranks} wait for each other: {}", places()),
         Kind::DeadRank => format!("{ranks} {has} ended without MPI_Finalize, others wait in {place}"),
         Kind::StoppedRank => format!("{ranks} {is} stopped, others wait in {place}"),
         Kind::EndlessLoop => format!("{ranks} {has} not come to {place}: computing all the time"),
     };
+    format!("{}: {what}{}", stuck.kind.name(), still(stuck))
+}
+
+/// For how long nothing has moved, where that is known.
+fn still(stuck: &Stuck) -> String {
     let seconds = Some(stuck.seconds).filter(|seconds| seconds.is_finite());
-    let seconds = seconds.map(|seconds| format!("; nothing has moved for {}", text::time(seconds * NS)));
-    format!("{}: {what}{}", stuck.kind.name(), seconds.unwrap_or_default())
+    seconds.map(|seconds| format!("; nothing has moved for {}", text::time(seconds * NS))).unwrap_or_default()
+}
+
+/// How many ranks have made one of the calls of the mismatch of a verdict.
+fn at_the_mismatch(snapshot: &Snapshot, stuck: &Stuck) -> usize {
+    let place = stuck.communicator.zip(stuck.sequence);
+    let found = snapshot.mismatches.iter().find(|found| Some((found.communicator, found.sequence)) == place);
+    found.map_or(0, |found| found.groups.iter().map(Vec::len).sum())
+}
+
+/// How ranks died, or the launcher ended the job, where that is known: a sentence.
+pub fn deaths(snapshot: &Snapshot) -> Option<String> {
+    if let Some((code, ranks)) = snapshot.ended_by_launcher() {
+        let places = with_ranks(snapshot, &ranks, "");
+        return Some(format!(
+            "the launcher ended the job with exit code {code}, as after an MPI call that fails: {places}"
+        ));
+    }
+    let died = snapshot.ranks.iter().filter(|rank| rank.has_died());
+    let grouped = grouped(died, |rank| {
+        let place = place(snapshot, rank);
+        (place.trim_end_matches(POINT_TO_POINT).to_owned(), rank.ended.clone().unwrap_or_default())
+    });
+    let text = |((place, ended), group): &((String, String), Vec<&RankNow>)| {
+        let ranks: Vec<u32> = group.iter().map(|rank| rank.rank).collect();
+        let named = text::named_ranks(&ranks);
+        let (was, they) = if ranks.len() == 1 { ("was", "it") } else { ("were", "they") };
+        let how = match ended.starts_with("signal") {
+            true => format!("died of {ended}"),
+            false => format!("ended with {ended}, without MPI_Finalize"),
+        };
+        match (snapshot.was_ended_by_library(group[0]), group[0].state) {
+            (true, _) => format!("the MPI library ended the job {place} on {named}, {ended}"),
+            (_, State::Computing | State::OffProcessor) => {
+                format!("{named} {was} computing (not in MPI) when {they} {how}")
+            }
+            _ => format!("{named} {was} {place} when {they} {how}"),
+        }
+    };
+    (!grouped.is_empty()).then(|| grouped.iter().map(text).collect::<Vec<_>>().join("; "))
+}
+
+/// Ranks of which `key` is the same together, in the order in which they come.
+fn grouped<'s, K: PartialEq>(
+    ranks: impl Iterator<Item = &'s RankNow>,
+    key: impl Fn(&RankNow) -> K,
+) -> Vec<(K, Vec<&'s RankNow>)> {
+    let mut groups: Vec<(K, Vec<&RankNow>)> = Vec::new();
+    for rank in ranks {
+        let key = key(rank);
+        match groups.iter_mut().find(|(known, _)| *known == key) {
+            Some((_, group)) => group.push(rank),
+            None => groups.push((key, vec![rank])),
+        }
+    }
+    groups
 }
 
 /// Where these ranks are, those that are at the same place together.
 fn whereabouts(snapshot: &Snapshot, ranks: &[u32]) -> String {
-    let of: Vec<&RankNow> = snapshot.ranks.iter().filter(|rank| ranks.contains(&rank.rank)).collect();
-    let mut places: Vec<(String, Vec<u32>)> = Vec::new();
-    for rank in of {
-        let place = place(snapshot, rank);
-        match places.iter_mut().find(|(known, _)| *known == place) {
-            Some((_, ranks)) => ranks.push(rank.rank),
-            None => places.push((place, vec![rank.rank])),
-        }
-    }
-    match &places[..] {
+    match &at_places(snapshot, ranks)[..] {
         [(place, _)] => place.clone(),
-        several => {
-            let texts: Vec<String> =
-                several.iter().map(|(place, ranks)| format!("{} {place}", text::named_ranks(ranks))).collect();
-            texts.join(", ")
-        }
+        _ => with_ranks(snapshot, ranks, ""),
     }
 }
+
+/// The same with the ranks of each place, and a verb between them.
+fn with_ranks(snapshot: &Snapshot, ranks: &[u32], verb: &str) -> String {
+    let is_of_messages = |place: &str| place.ends_with(POINT_TO_POINT);
+    let places = at_places(snapshot, ranks);
+    let all_are = places.iter().all(|(place, _)| is_of_messages(place));
+    let text = |(place, ranks): &(String, Vec<u32>)| {
+        let place = if all_are { place.trim_end_matches(POINT_TO_POINT) } else { place };
+        format!("{} {verb}{place}", text::named_ranks(ranks))
+    };
+    places.iter().map(text).collect::<Vec<_>>().join(", ")
+}
+
+fn at_places(snapshot: &Snapshot, ranks: &[u32]) -> Vec<(String, Vec<u32>)> {
+    let of = snapshot.ranks.iter().filter(|rank| ranks.contains(&rank.rank));
+    let groups = grouped(of, |rank| place(snapshot, rank)).into_iter();
+    groups.map(|(place, group)| (place, group.iter().map(|rank| rank.rank).collect())).collect()
+}
+
+/// What stands behind the name of such a call.
+const POINT_TO_POINT: &str = " (point-to-point)";
 
 /// Where a rank is, in words without a time.
 pub fn place(snapshot: &Snapshot, rank: &RankNow) -> String {
     let function = rank.function.as_deref().map(text::printable);
     let function = function.as_deref();
+    let wait = rank.waits.first();
+    let call = wait.and_then(|wait| Some((snapshot.name(wait.communicator)?, wait.sequence?)));
+    let call = call.map(|(name, sequence)| format!(" (call {sequence} of {})", text::printable(name)));
+    let site = rank.call_site.as_deref().map(|site| format!(" at {}", text::printable(site)));
+    let [call, site] = [call, site].map(Option::unwrap_or_default);
     match rank.state {
-        State::InCall => {
-            let wait = rank.waits.first();
-            let call = wait.and_then(|wait| Some((snapshot.name(wait.communicator)?, wait.sequence?)));
-            let call = call.map(|(name, sequence)| format!(" (call {sequence} of {})", text::printable(name)));
-            let site = rank.call_site.as_deref().map(|site| format!(" at {}", text::printable(site)));
-            let [call, site] = [call, site].map(Option::unwrap_or_default);
-            format!("in {}{call}{site}", function.unwrap_or("a collective call"))
-        }
+        State::InCall => format!("in {}{call}{site}", function.unwrap_or("a collective call")),
         State::OtherMpi if rank.in_error_handler => "in an error handler".to_owned(),
         State::OtherMpi => {
-            let kind = if rank.in_point_to_point { " (point-to-point)" } else { "" };
-            format!("in {}{kind}", function.unwrap_or("another MPI call"))
+            let function = function.unwrap_or("another MPI call");
+            match wait.and_then(|wait| wait.function) {
+                Some(collective) => format!("in {function} for {collective}{call}{site}"),
+                None if rank.in_point_to_point => format!("in {function}{POINT_TO_POINT}"),
+                None => format!("in {function}"),
+            }
         }
         State::Computing => "computing".to_owned(),
         State::OffProcessor => "off the processor".to_owned(),
@@ -149,5 +234,127 @@ pub fn place(snapshot: &Snapshot, rank: &RankNow) -> String {
         State::Abort => "in MPI_Abort".to_owned(),
         State::Session => "in a session".to_owned(),
         State::Ended => "ended".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use mpitrace::live::snapshot::{CommunicatorNow, MismatchNow, Wait};
+
+    use super::*;
+
+    fn rank(number: u32, state: State, function: &str) -> RankNow {
+        RankNow {
+            rank: number,
+            state,
+            function: Some(function.to_owned()).filter(|function| !function.is_empty()),
+            call_site: None,
+            in_point_to_point: state == State::OtherMpi,
+            in_error_handler: false,
+            has_threads: false,
+            waits: Vec::new(),
+            since_s: None,
+            unmoved_s: f64::INFINITY,
+            uses_processor: None,
+            ended: None,
+        }
+    }
+
+    fn ended(how: &str, rank: RankNow) -> RankNow {
+        RankNow { ended: Some(how.to_owned()), ..rank }
+    }
+
+    fn snapshot(ranks: Vec<RankNow>) -> Snapshot {
+        let world = CommunicatorNow { name: "MPI_COMM_WORLD".to_owned(), size: ranks.len() as u32, members: vec![] };
+        Snapshot { world_size: ranks.len() as u32, ranks, communicators: vec![world], ..Snapshot::default() }
+    }
+
+    fn stuck(kind: Kind, ranks: &[u32], sequence: Option<u64>) -> Stuck {
+        let communicator = sequence.map(|_| 0);
+        Stuck { kind, ranks: ranks.to_vec(), communicator, sequence, seconds: f64::INFINITY }
+    }
+
+    #[test]
+    fn ranks_in_different_calls_are_listed_with_these() {
+        let waiting = snapshot(vec![
+            rank(0, State::OtherMpi, "MPI_Sendrecv"),
+            rank(1, State::OtherMpi, "MPI_Recv"),
+            rank(2, State::Computing, ""),
+        ]);
+        let sentences = [
+            (Kind::PointToPoint, &[0, 1][..], "point-to-point: rank 0 in MPI_Sendrecv, rank 1 in MPI_Recv"),
+            (Kind::PointToPoint, &[1], "point-to-point: rank 1 in MPI_Recv"),
+            (Kind::MissingRank, &[2], "missing-rank: rank 2 is computing"),
+            (Kind::MissingRank, &[1, 2], "missing-rank: rank 1 is in MPI_Recv (point-to-point), rank 2 is computing"),
+        ];
+        for (kind, ranks, expected) in sentences {
+            assert_eq!(sentence(&waiting, &stuck(kind, ranks, None)), expected);
+        }
+    }
+
+    #[test]
+    fn the_others_are_named_where_there_are_others() {
+        let mut mismatched = snapshot((0..3).map(|number| rank(number, State::InCall, "MPI_Bcast")).collect());
+        let of = |groups: &[&[u32]]| {
+            vec![MismatchNow {
+                communicator: 0,
+                sequence: 7,
+                groups: groups.iter().map(|group| group.to_vec()).collect(),
+            }]
+        };
+        mismatched.mismatches = of(&[&[0], &[1]]);
+        let both = sentence(&mismatched, &stuck(Kind::Mismatch, &[0, 1], Some(7)));
+        assert_eq!(both, "mismatch: the calls of ranks 0-1 at call 7 of MPI_COMM_WORLD do not belong together");
+        mismatched.mismatches = of(&[&[0, 2], &[1]]);
+        let one = sentence(&mismatched, &stuck(Kind::Mismatch, &[1], Some(7)));
+        assert!(one.contains("of rank 1 and of the others at"), "{one}");
+    }
+
+    #[test]
+    fn a_rank_in_a_wait_is_said_to_wait_for_its_collective() {
+        let wait = Wait { function: Some("MPI_Ibarrier"), communicator: Some(0), sequence: Some(3) };
+        let waiting = RankNow { waits: vec![wait], ..rank(0, State::OtherMpi, "MPI_Wait") };
+        let waiting = snapshot(vec![waiting]);
+        let expected = "in MPI_Wait for MPI_Ibarrier (call 3 of MPI_COMM_WORLD)";
+        assert_eq!(place(&waiting, &waiting.ranks[0]), expected);
+        assert_eq!(WhereFacts::of(&waiting)[0].waits_for, Some("MPI_Ibarrier"));
+    }
+
+    #[test]
+    fn a_death_is_told_by_what_the_rank_did() {
+        let died = |of: Vec<RankNow>| (deaths(&snapshot(of.clone())).unwrap(), WhereFacts::of(&snapshot(of))[0].state);
+        let killed = || ended("signal 9 (SIGKILL)", rank(1, State::OtherMpi, "MPI_Recv"));
+        let cases = [
+            (
+                ended("exit code 15", rank(0, State::OtherMpi, "MPI_Bsend")),
+                "the MPI library ended the job in MPI_Bsend on rank 0, exit code 15",
+                "abort",
+            ),
+            (
+                ended("signal 11 (SIGSEGV)", rank(0, State::OtherMpi, "MPI_Send")),
+                "rank 0 was in MPI_Send when it died of signal 11 (SIGSEGV)",
+                "dead",
+            ),
+            (
+                ended("signal 11 (SIGSEGV)", rank(0, State::Computing, "")),
+                "rank 0 was computing (not in MPI) when it died of signal 11 (SIGSEGV)",
+                "dead",
+            ),
+            (
+                ended("exit code 4", rank(0, State::Computing, "")),
+                "rank 0 was computing (not in MPI) when it ended with exit code 4, without MPI_Finalize",
+                "dead",
+            ),
+        ];
+        for (one, expected, state) in cases {
+            assert_eq!(died(vec![one, killed()]), (expected.to_owned(), state));
+        }
+        assert_eq!(deaths(&snapshot(vec![killed()])), None);
+        let aborted = Snapshot { exit_code: Some(14), ..snapshot(vec![killed()]) };
+        let expected =
+            "the launcher ended the job with exit code 14, as after an MPI call that fails: rank 1 in MPI_Recv";
+        assert_eq!(deaths(&aborted).unwrap(), expected);
+        let both = (0..2).map(|number| ended("exit code 1", rank(number, State::InCall, "MPI_Reduce"))).collect();
+        assert_eq!(died(both).0, "the MPI library ended the job in MPI_Reduce on ranks 0-1, exit code 1");
     }
 }

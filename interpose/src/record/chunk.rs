@@ -4,7 +4,7 @@ use std::sync::atomic::AtomicU64;
 
 use mpitrace_format::layout::{
     ChunkEntry, DISTURBED, DURATION_FROM, INNER_COUNTERS, LIVE_COLUMNS, LIVE_REQUEST_COLUMNS, LONG, LONG_FROM,
-    LongCallEntry, NOT_RETURNED, OPERATION_MASK, SegmentHeader, live_record,
+    LongCallEntry, NOT_RETURNED, OPERATION_MASK, SegmentHeader, WAITED_FOR, live_record,
 };
 
 use crate::record::entry::Entry;
@@ -260,11 +260,20 @@ impl Place {
         }
     }
 
-    /// Adds time spent in a Wait for it, ticks.
+    /// The program is in a Wait that does not return before it is complete.
+    pub fn begin_wait(&self) {
+        if self.of_request {
+            // SAFETY: the record lies in the chunk (`new`), and the column has memory.
+            unsafe { *self.columns.wait.add(self.record) |= WAITED_FOR };
+        }
+    }
+
+    /// Adds time spent in a Wait for it, ticks; the Wait has returned.
     pub fn add_wait(&self, ticks: u64) {
         if self.of_request {
             // SAFETY: the record lies in the chunk (`new`), and the column has memory.
-            unsafe { *self.columns.wait.add(self.record) += ticks };
+            let wait = unsafe { &mut *self.columns.wait.add(self.record) };
+            *wait = (*wait & !WAITED_FOR).wrapping_add(ticks);
         }
     }
 

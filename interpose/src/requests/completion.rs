@@ -30,7 +30,7 @@ pub fn wait(forward: impl FnOnce(usize) -> c_int, request: usize, status: usize)
 /// `MPI_Waitall`.
 pub fn wait_all(forward: impl FnOnce(usize) -> c_int, count: usize, requests: usize, statuses: usize) -> c_int {
     let array = Array { count, requests, statuses, of_all: true };
-    array.complete(forward, Followed::waited, || Completed::All)
+    array.complete(forward, Followed::begin_wait, Followed::waited, || Completed::All)
 }
 
 /// `MPI_Waitany`.
@@ -42,7 +42,7 @@ pub fn wait_any(
     status: usize,
 ) -> c_int {
     let array = Array { count, requests, statuses: status, of_all: false };
-    array.complete(forward, Followed::waited, || Completed::One { index })
+    array.complete(forward, Followed::begin_wait_for_any, Followed::waited, || Completed::One { index })
 }
 
 /// `MPI_Waitsome`.
@@ -55,7 +55,7 @@ pub fn wait_some(
     statuses: usize,
 ) -> c_int {
     let array = Array { count, requests, statuses, of_all: true };
-    array.complete(forward, Followed::waited, || Completed::Some { outcount, indices })
+    array.complete(forward, Followed::begin_wait_for_any, Followed::waited, || Completed::Some { outcount, indices })
 }
 
 /// `MPI_Test`.
@@ -72,7 +72,7 @@ pub fn test_all(
     statuses: usize,
 ) -> c_int {
     let array = Array { count, requests, statuses, of_all: true };
-    array.complete(forward, Followed::tested, || Completed::All.if_flag(flag))
+    array.complete(forward, |_| (), Followed::tested, || Completed::All.if_flag(flag))
 }
 
 /// `MPI_Testany`.
@@ -85,7 +85,7 @@ pub fn test_any(
     status: usize,
 ) -> c_int {
     let array = Array { count, requests, statuses: status, of_all: false };
-    array.complete(forward, Followed::tested, || Completed::One { index }.if_flag(flag))
+    array.complete(forward, |_| (), Followed::tested, || Completed::One { index }.if_flag(flag))
 }
 
 /// `MPI_Testsome`.
@@ -98,7 +98,7 @@ pub fn test_some(
     statuses: usize,
 ) -> c_int {
     let array = Array { count, requests, statuses, of_all: true };
-    array.complete(forward, Followed::tested, || Completed::Some { outcount, indices })
+    array.complete(forward, |_| (), Followed::tested, || Completed::Some { outcount, indices })
 }
 
 /// `MPI_Request_get_status`: tells that a request, which is passed by value, is complete, and leaves it there.
@@ -177,17 +177,19 @@ struct Array {
 }
 
 impl Array {
-    /// Forwards; `spent` gets the ticks that it took, and `completed` tells after a call that has returned well which
-    /// of the requests are complete.
+    /// Forwards, after `begin`; `spent` gets the ticks that it took, and `completed` tells after a call that has
+    /// returned well which of the requests are complete.
     fn complete(
         &self,
         forward: impl FnOnce(usize) -> c_int,
+        begin: impl FnOnce(&Followed),
         spent: impl FnOnce(&Followed, u64),
         completed: impl FnOnce() -> Completed,
     ) -> c_int {
         let mut followed = Followed::of(self.count, self.requests);
         let count = if self.of_all { int(self.count) } else { 1 };
         let statuses = Statuses::of(self.statuses, count, !followed.receives.is_empty());
+        begin(&followed);
         let (result, ticks, tick) = thread::timed(|| forward(statuses.address()));
         spent(&followed, ticks);
         if followed.is_empty() {
@@ -292,6 +294,18 @@ impl Followed {
 
     fn is_empty(&self) -> bool {
         self.collectives.is_empty() && self.receives.is_empty()
+    }
+
+    /// A Wait begins that does not return before all of them are complete.
+    fn begin_wait(&self) {
+        self.collectives.iter().filter_map(|taken| taken.request.as_ref()).for_each(outstanding::Request::begin_wait);
+    }
+
+    /// A Wait begins that returns when one of them is complete: of several requests it is not known for which it waits.
+    fn begin_wait_for_any(&self) {
+        if self.count == 1 {
+            self.begin_wait();
+        }
     }
 
     /// The program waited for all of them that long.

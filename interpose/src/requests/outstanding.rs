@@ -196,6 +196,13 @@ impl Request {
         }
     }
 
+    /// The program is in a Wait that does not return before it is complete.
+    pub fn begin_wait(&self) {
+        if let Some(started) = &self.started {
+            started.begin_wait();
+        }
+    }
+
     /// The program waited for it that long, ticks.
     pub fn add_wait(&self, spent: u64) {
         if let Some(started) = &self.started {

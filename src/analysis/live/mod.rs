@@ -7,6 +7,8 @@
 pub mod look;
 pub mod movement;
 pub mod place;
+#[cfg(test)]
+mod place_tests;
 pub mod process;
 pub mod snapshot;
 pub mod verdict;

@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 
 use mpitrace_format::layout::{OPERATION_MASK, activity, communicator_flags, state};
+use mpitrace_format::metadata;
 use mpitrace_functions::{Form, Function};
 
 use super::process::Process;
@@ -54,10 +55,15 @@ pub fn snapshot(
         let mut now = rank_now(part, &doing, seen, &|entry| numbers.get(&(index, entry)).copied(), &|tick| {
             is_live.then(|| clock.of_part(index).duration_ns(tick, part.info().last_anchor.tick) / 1e9)
         });
-        if now.state == State::InCall {
-            let site = doing.earliest().and_then(|record| doing.call_site(record));
+        if matches!(now.state, State::InCall | State::OtherMpi) {
+            let record =
+                doing.earliest().or_else(|| doing.waited_for.first().copied().filter(|_| !now.waits.is_empty()));
+            let site = record.and_then(|record| doing.call_site(record));
             now.call_site =
                 site.map(|site| sites.resolve(&site.module, site.build_id.as_deref(), site.offset).to_string());
+        }
+        if !is_live {
+            now.ended = metadata::get(&part.metadata(), metadata::ENDED).map(str::to_owned);
         }
         now
     });
@@ -67,6 +73,11 @@ pub fn snapshot(
         world_size: trace.world_size,
         communicators: communicators(trace, operations),
         mismatches: mismatches(operations),
+        exit_code: trace
+            .parts
+            .first()
+            .filter(|_| !is_live)
+            .and_then(|part| metadata::get(&part.metadata(), metadata::EXIT_CODE)?.parse().ok()),
     }
 }
 
@@ -75,8 +86,8 @@ struct Doing<'p> {
     part: &'p Part,
     /// Records of calls that a rank waits in: blocking calls that have not returned, each the last one of its thread.
     inside: Vec<usize>,
-    /// Records of requests that are not complete.
-    outstanding: Vec<usize>,
+    /// Records of requests that are not complete, and without which a Wait call of the rank does not return.
+    waited_for: Vec<usize>,
     /// The kind and the function of the thread that is in MPI outside of the recorded calls.
     activity: (u32, Option<String>),
     /// The last tick of any recorded call.
@@ -95,14 +106,14 @@ impl<'p> Doing<'p> {
             }
         }
         let last_of_thread: Vec<usize> = last_of_thread.into_values().collect();
-        let mut doing = Doing { part, inside: Vec::new(), outstanding: Vec::new(), activity: (0, None), last: None };
+        let mut doing = Doing { part, inside: Vec::new(), waited_for: Vec::new(), activity: (0, None), last: None };
         for piece in part.pieces() {
             let [enter, exit] = piece.times();
             doing.last = enter.iter().chain(&*exit).copied().chain(doing.last).max();
             for open in piece.open() {
                 let record = piece.range.start + open;
                 if Form::of(&doing.function(record)).has_request() {
-                    doing.outstanding.push(record);
+                    doing.waited_for.extend(Some(record).filter(|&record| part.is_waited_for(record)));
                 } else if last_of_thread.contains(&record) {
                     doing.inside.push(record);
                 }
@@ -148,13 +159,14 @@ impl<'p> Doing<'p> {
         let entry = self.part.operations()[self.entry(record)].communicator as usize;
         let is_folded = self.part.communicators()[entry].flags & communicator_flags::FOLDED != 0;
         let communicator = number(entry).filter(|_| sequence < OF_THEIR_OWN && !is_folded)?;
-        Some(Wait { communicator: Some(communicator), sequence: Some(sequence) })
+        let function = Function::named(&self.function(record)).map(|function| function.name);
+        Some(Wait { function, communicator: Some(communicator), sequence: Some(sequence) })
     }
 
     /// A collective call that is not kept, while recording is paused or the arrays are full: the last one on the
     /// communicator, where the rank calls this function on one alone.
     fn unkept(&self, function: &str, number: &dyn Fn(usize) -> Option<usize>) -> Option<Wait> {
-        Function::named(function).filter(|function| !function.form.has_request())?;
+        let known = Function::named(function).filter(|function| !function.form.has_request())?;
         let part = self.part;
         let of_function =
             part.operations().iter().filter(|entry| part.text(entry.function).as_deref() == Some(function));
@@ -162,7 +174,8 @@ impl<'p> Doing<'p> {
         entries.dedup();
         let &[entry] = &entries[..] else { return None };
         let calls = part.communicators()[entry as usize].calls;
-        Some(Wait { communicator: Some(number(entry as usize)?), sequence: Some(calls.checked_sub(1)?) })
+        let (communicator, sequence) = (number(entry as usize)?, calls.checked_sub(1)?);
+        Some(Wait { function: Some(known.name), communicator: Some(communicator), sequence: Some(sequence) })
     }
 }
 
@@ -185,13 +198,15 @@ fn rank_now(
         None if kind == activity::COMPUTING => None,
         None => {
             let unkept = function.as_deref().and_then(|function| doing.unkept(function, number));
-            let outstanding = doing.outstanding.iter().filter_map(|&record| doing.wait(record, number));
+            // A Wait that was left by longjmp leaves its marks.
+            let is_in_wait = kind == activity::POINT_TO_POINT && function.as_deref().is_some_and(is_wait);
+            let waited_for = doing.waited_for.iter().filter_map(|&record| doing.wait(record, number));
             let is_collective = unkept.is_some();
             if is_collective {
                 // When it was entered is not kept.
                 since = None;
             }
-            waits = unkept.into_iter().chain(outstanding.filter(|_| kind == activity::POINT_TO_POINT)).collect();
+            waits = unkept.into_iter().chain(waited_for.filter(|_| is_in_wait)).collect();
             Some(if is_collective { State::InCall } else { State::OtherMpi })
         }
     };
@@ -214,7 +229,8 @@ fn rank_now(
     };
     match state {
         State::Finalize => {
-            (function, waits) = (Some(FINALIZE.to_owned()), vec![Wait { communicator: None, sequence: None }])
+            let wait = Wait { function: Some(FINALIZE), communicator: None, sequence: None };
+            (function, waits) = (Some(FINALIZE.to_owned()), vec![wait])
         }
         State::Abort => (function, waits) = (Some(ABORT.to_owned()), Vec::new()),
         State::Init => (function, waits) = (Some(INIT.to_owned()), Vec::new()),
@@ -233,7 +249,13 @@ fn rank_now(
         since_s,
         unmoved_s: since_s.unwrap_or(f64::INFINITY),
         uses_processor: None,
+        ended: None,
     }
+}
+
+/// Whether it is `MPI_Wait` or one of its variants.
+fn is_wait(function: &str) -> bool {
+    function.starts_with("MPI_Wait")
 }
 
 const FINALIZE: &str = "MPI_Finalize";

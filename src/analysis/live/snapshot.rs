@@ -11,6 +11,8 @@ pub struct Snapshot {
     pub communicators: Vec<CommunicatorNow>,
     /// Calls that may not belong together, among those that are known.
     pub mismatches: Vec<MismatchNow>,
+    /// The exit code of the launcher, as `mpitrace run` saw it; `None`: not known.
+    pub exit_code: Option<u32>,
 }
 
 /// Where a rank is.
@@ -22,7 +24,8 @@ pub struct RankNow {
     pub state: State,
     /// The MPI function that it is in, its plain C name; `None`: in none, or it is not known.
     pub function: Option<String>,
-    /// Where the program makes the collective call that it is in; `None`: the run has not recorded call sites.
+    /// Where the program makes the collective call that it is in or waits for; `None`: the run has not recorded call
+    /// sites.
     pub call_site: Option<String>,
     /// It is in a point-to-point call, or in one that waits for requests.
     pub in_point_to_point: bool,
@@ -30,7 +33,8 @@ pub struct RankNow {
     pub in_error_handler: bool,
     /// It has made calls on several threads: a stamp is of one of them.
     pub has_threads: bool,
-    /// The collective calls that it waits in, or for.
+    /// The collective calls that it waits in, or for: non-blocking ones only while it is in a Wait call that does not
+    /// return before they are complete.
     pub waits: Vec<Wait>,
     /// Since it entered the call that it is in, or left its last recorded one, s.
     pub since_s: Option<f64>,
@@ -38,11 +42,15 @@ pub struct RankNow {
     pub unmoved_s: f64,
     /// Whether it was on a processor, or ready for one, at each look since it has not moved; `None`: not known.
     pub uses_processor: Option<bool>,
+    /// How its process ended, as `mpitrace run` saw it (`exit code 4`, `signal 11 (SIGSEGV)`); `None`: not known.
+    pub ended: Option<String>,
 }
 
-/// A collective call that a rank waits in.
+/// A collective call that a rank waits in, or for whose request it waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wait {
+    /// Its plain C name; `None`: not known.
+    pub function: Option<&'static str>,
     /// Index into [`Snapshot::communicators`]; `None`: `MPI_Finalize`, which all ranks of the world call.
     pub communicator: Option<usize>,
     /// Calls on the communicator before it.
@@ -137,11 +145,64 @@ impl RankNow {
             since_s: None,
             unmoved_s: f64::INFINITY,
             uses_processor: None,
+            ended: None,
         }
+    }
+
+    /// Whether its process ended by itself before `MPI_Finalize` was through: not by a signal that ends jobs.
+    pub fn has_died(&self) -> bool {
+        let is_over = matches!(self.state, State::Ended | State::Abort);
+        !is_over && self.end().is_some_and(|(is_signal, number)| !is_signal || !SENT.contains(&number))
+    }
+
+    /// How its process ended: whether by a signal, and the signal's number or the exit code.
+    fn end(&self) -> Option<(bool, u32)> {
+        let ended = self.ended.as_deref()?;
+        let number = ended.split_whitespace().find_map(|word| word.parse().ok())?;
+        Some((ended.starts_with("signal"), number))
+    }
+
+    fn is_in_mpi(&self) -> bool {
+        let is_in_mpi = matches!(self.state, State::InCall | State::OtherMpi | State::Init | State::Finalize);
+        is_in_mpi && !self.in_error_handler
     }
 }
 
+/// The signals by which launchers, batch systems and users end the processes of a job: SIGHUP, SIGINT, SIGKILL, SIGTERM.
+const SENT: [u32; 4] = [1, 2, SIGKILL, 15];
+const SIGKILL: u32 = 9;
+/// Exit codes from this one on are not a job's own: those of `timeout` and of shells, and 128 + a signal.
+const NOT_OWN: u32 = 124;
+
 impl Snapshot {
+    /// Whether the MPI library ended this rank: it has died inside a call of MPI, by an exit code or, where the launcher's
+    /// exit code is not that of its signal, on its way out after the launcher was told.
+    pub fn was_ended_by_library(&self, rank: &RankNow) -> bool {
+        let is_code = rank.end().is_some_and(|(is_signal, _)| !is_signal);
+        rank.has_died() && rank.is_in_mpi() && (is_code || self.has_own_exit_code())
+    }
+
+    /// The exit code with which the launcher ended the job though no rank had died: it killed all of them. MPICH's does so
+    /// when the MPI library of a rank aborts. The ranks that were in MPI then.
+    pub fn ended_by_launcher(&self) -> Option<(u32, Vec<u32>)> {
+        let was_killed = |rank: &RankNow| rank.end() == Some((true, SIGKILL));
+        let in_mpi: Vec<u32> = self.ranks.iter().filter(|rank| rank.is_in_mpi()).map(|rank| rank.rank).collect();
+        let is_so = self.has_own_exit_code() && self.ranks.iter().all(was_killed) && !in_mpi.is_empty();
+        is_so.then_some((self.exit_code?, in_mpi))
+    }
+
+    /// Whether the launcher's exit code follows from no rank's end. MPICH's makes one number of all: it ors them.
+    fn has_own_exit_code(&self) -> bool {
+        let ends: Option<Vec<u32>> = self.ranks.iter().map(|rank| Some(rank.end()?.1)).collect();
+        let was_aborted = self.ranks.iter().any(|rank| rank.state == State::Abort);
+        match (self.exit_code, ends) {
+            (Some(code @ 1..NOT_OWN), Some(ends)) if !was_aborted && !self.has_unseen() => {
+                !ends.contains(&code) && ends.iter().fold(0, |all, end| all | end) != code
+            }
+            _ => false,
+        }
+    }
+
     /// Whether there are ranks of which nothing is known, as on nodes that were not looked at.
     pub fn has_unseen(&self) -> bool {
         self.ranks.len() < self.world_size as usize

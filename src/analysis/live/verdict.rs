@@ -67,7 +67,24 @@ pub fn verdict(snapshot: &Snapshot, stuck_s: f64) -> Option<Stuck> {
     waiting.sort_by(|one, other| graph.unmoved(*other).total_cmp(&graph.unmoved(*one)));
     let found = waiting.into_iter().find_map(|rank| graph.cause_of(rank)).or_else(|| graph.cause_without_collectives());
     // A rank that is not seen may be the one that the call waits for, and may be computing.
-    found.filter(|stuck| stuck.kind != Kind::PointToPoint || !snapshot.has_unseen())
+    let found = found.filter(|stuck| stuck.kind != Kind::PointToPoint || !snapshot.has_unseen());
+    with_deaths(snapshot, found)
+}
+
+/// The verdict on a job that is known to have died: where those that were left wait for each other that is so
+/// all the same, what else they wait for follows from the death.
+fn with_deaths(snapshot: &Snapshot, found: Option<Stuck>) -> Option<Stuck> {
+    let died: Vec<u32> = snapshot.ranks.iter().filter(|rank| rank.has_died()).map(|rank| rank.rank).collect();
+    let was_aborted = snapshot.ranks.iter().any(|rank| rank.state == State::Abort);
+    let is_of_its_own = |stuck: &Stuck| matches!(stuck.kind, Kind::Mismatch | Kind::Cycle);
+    if was_aborted || found.as_ref().is_some_and(is_of_its_own) {
+        return found;
+    }
+    if died.is_empty() {
+        return found.filter(|_| snapshot.ended_by_launcher().is_none());
+    }
+    let (communicator, sequence) = found.map_or((None, None), |found| (found.communicator, found.sequence));
+    Some(Stuck { kind: Kind::DeadRank, ranks: died, communicator, sequence, seconds: f64::INFINITY })
 }
 
 /// Whether a rank is where it makes no collective call any more.
@@ -156,13 +173,15 @@ impl<'s> Graph<'s> {
                 return Some(self.stuck(kind, ranks, waiting, &reached));
             }
         }
-        if let Some(circle) = self.circle(waiting, &reached) {
+        // Not every function waits for all ranks that have not come: one that moves may end the circle.
+        let all_stand = reached.iter().all(|&rank| self.has_stood(rank));
+        if let Some(circle) = self.circle(waiting, &reached).filter(|_| all_stand) {
             return Some(self.stuck(Kind::Cycle, circle, waiting, &reached));
         }
         if let Some(ranks) = self.those(&reached, never_comes) {
             return Some(self.stuck(Kind::MissingRank, ranks, waiting, &reached));
         }
-        if reached.iter().any(|&rank| !self.has_stood(rank)) {
+        if !all_stand {
             return None;
         }
         let ends: BTreeSet<u32> = reached.iter().copied().filter(|&rank| !self.goes_on_waiting(rank)).collect();
@@ -194,7 +213,7 @@ impl<'s> Graph<'s> {
         let members: BTreeSet<u32> = self.snapshot.members(*wait).into_iter().collect();
         for (state, kind) in [(State::Dead, Kind::DeadRank), (State::Stopped, Kind::StoppedRank)] {
             if let Some(ranks) = self.those(&members, |rank| rank.state == state) {
-                let Wait { communicator, sequence } = *wait;
+                let Wait { communicator, sequence, .. } = *wait;
                 return Some(Stuck { kind, ranks, communicator, sequence, seconds: self.unmoved(waiting) });
             }
         }

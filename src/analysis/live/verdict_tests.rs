@@ -21,11 +21,12 @@ fn rank(rank: u32, state: State) -> RankNow {
         since_s: Some(20.0),
         unmoved_s: 20.0,
         uses_processor: None,
+        ended: None,
     }
 }
 
 fn inside(number: u32, communicator: usize, sequence: u64) -> RankNow {
-    let wait = Wait { communicator: Some(communicator), sequence: Some(sequence) };
+    let wait = Wait { function: Some("MPI_Barrier"), communicator: Some(communicator), sequence: Some(sequence) };
     RankNow { waits: vec![wait], ..rank(number, State::InCall) }
 }
 
@@ -34,7 +35,8 @@ fn in_receive(number: u32) -> RankNow {
 }
 
 fn in_finalize(number: u32) -> RankNow {
-    RankNow { waits: vec![Wait { communicator: None, sequence: None }], ..rank(number, State::Finalize) }
+    let wait = Wait { function: Some("MPI_Finalize"), communicator: None, sequence: None };
+    RankNow { waits: vec![wait], ..rank(number, State::Finalize) }
 }
 
 /// MPI_COMM_WORLD, of which the ranks have begun so many calls, and another communicator of the same ranks.
@@ -46,7 +48,7 @@ fn job(ranks: Vec<RankNow>, begun: &[u64], on_other: &[u64]) -> Snapshot {
     };
     let communicators = vec![communicator("MPI_COMM_WORLD", begun), communicator("other", on_other)];
     let world_size = ranks.len() as u32;
-    Snapshot { ranks, world_size, communicators, mismatches: Vec::new() }
+    Snapshot { ranks, world_size, communicators, ..Snapshot::default() }
 }
 
 /// Rank 3 has not come to the eighth call, in which the others are.
@@ -138,18 +140,14 @@ fn a_rank_in_a_receive_is_no_cause_while_others_are_not_seen() {
 fn two_communicators_in_another_order_make_a_cycle() {
     let two = job(vec![inside(0, WORLD, 7), inside(1, OTHER, 3)], &[8, 7], &[3, 4]);
     assert_found(&two, Kind::Cycle, &[0, 1], Some((WORLD, 7)));
-    // Rank 2 waits for the cycle and is not of it; rank 3 goes on.
-    let four = job(
-        vec![
-            inside(0, WORLD, 7),
-            inside(1, OTHER, 3),
-            inside(2, WORLD, 7),
-            RankNow { unmoved_s: 0.1, ..rank(3, State::Computing) },
-        ],
-        &[8, 7, 8, 7],
-        &[3, 4, 4, 4],
-    );
-    assert_found(&four, Kind::Cycle, &[0, 1], Some((WORLD, 7)));
+    // Rank 2 waits for the cycle and is not of it. While rank 3 moves, it may be what rank 0 alone waits for, as the root
+    // of a broadcast.
+    let four = |three| {
+        job(vec![inside(0, WORLD, 7), inside(1, OTHER, 3), inside(2, WORLD, 7), three], &[8, 7, 8, 7], &[3, 4, 4, 4])
+    };
+    assert_found(&four(rank(3, State::Computing)), Kind::Cycle, &[0, 1], Some((WORLD, 7)));
+    let moving = RankNow { unmoved_s: 0.1, ..rank(3, State::Computing) };
+    assert_eq!(verdict(&four(moving), STUCK_S), None);
 }
 
 #[test]
@@ -216,4 +214,69 @@ fn of_a_trace_there_is_no_time() {
     snapshot.ranks.iter_mut().for_each(|rank| rank.unmoved_s = f64::INFINITY);
     let found = verdict(&snapshot, 0.0).unwrap();
     assert_eq!((found.kind, found.ranks, found.seconds), (Kind::MissingRank, vec![3], f64::INFINITY));
+}
+
+#[test]
+fn a_rank_that_died_is_the_cause_and_not_one_that_was_killed_after_it() {
+    let ended = |how: &str, rank: RankNow| RankNow { ended: Some(how.to_owned()), ..rank };
+    let with = |one: RankNow, three: RankNow| {
+        let mut snapshot = without_3(three);
+        snapshot.ranks[1] = one;
+        verdict(&snapshot, STUCK_S).map(|found| (found.kind, found.ranks))
+    };
+    let killed = |rank| ended("signal 9 (SIGKILL)", rank);
+    let deaths = ["exit code 15", "signal 11 (SIGSEGV)", "signal 6 (SIGABRT)", "exit code 0", "signal 64"];
+    for how in deaths {
+        for (two, three) in [(inside(1, WORLD, 7), in_receive(3)), (in_receive(1), rank(3, State::Computing))] {
+            let found = with(killed(two), ended(how, three));
+            assert_eq!(found, Some((Kind::DeadRank, vec![3])), "{how}");
+        }
+    }
+    // Nothing is concluded from the signals that end jobs.
+    for how in ["signal 9 (SIGKILL)", "signal 15 (SIGTERM)", "signal 2 (SIGINT)"] {
+        let found = with(killed(inside(1, WORLD, 7)), ended(how, in_receive(3)));
+        assert_eq!(found, Some((Kind::PointToPoint, vec![3])), "{how}");
+    }
+    // In a receive that the library refuses, no other rank waits.
+    let alone = job(vec![ended("exit code 15", in_receive(0)), killed(rank(1, State::Computing))], &[8; 2], &[0; 2]);
+    assert_found(&alone, Kind::DeadRank, &[0], None);
+    assert!(alone.was_ended_by_library(&alone.ranks[0]) && !alone.was_ended_by_library(&alone.ranks[1]));
+    // Calls that do not belong together may be what it died of.
+    let mut snapshot = without_3(ended("exit code 15", inside(3, WORLD, 7)));
+    snapshot.communicators[WORLD].members[3].1 = 8;
+    snapshot.mismatches = vec![MismatchNow { communicator: WORLD, sequence: 7, groups: vec![vec![0, 1, 2], vec![3]] }];
+    assert_found(&snapshot, Kind::Mismatch, &[3], Some((WORLD, 7)));
+    // One in MPI_Abort, or past MPI_Finalize, has not died.
+    for state in [State::Abort, State::Ended] {
+        assert!(!ended("exit code 3", rank(0, state)).has_died());
+    }
+}
+
+/// MPICH's launcher kills all ranks when one of them aborts, and ends with the error's class; in its library's way out a
+/// rank may crash.
+#[test]
+fn a_job_that_the_launcher_ended_did_not_wait() {
+    let of = |exit_code: Option<u32>, ends: [&str; 2]| {
+        let ended =
+            |how: &str, rank: RankNow| RankNow { ended: Some(how.to_owned()).filter(|how| !how.is_empty()), ..rank };
+        let ranks = vec![ended(ends[0], in_receive(0)), ended(ends[1], in_receive(1))];
+        Snapshot { exit_code, ..job(ranks, &[8; 2], &[0; 2]) }
+    };
+    let killed = ["signal 9 (SIGKILL)"; 2];
+    let aborted = of(Some(2), killed);
+    assert_eq!((aborted.ended_by_launcher(), verdict(&aborted, STUCK_S)), (Some((2, vec![0, 1])), None));
+    let terminated = ["signal 15 (SIGTERM)"; 2];
+    let others = [(None, killed), (Some(0), killed), (Some(9), killed), (Some(124), killed), (Some(137), killed)];
+    for (code, ends) in others.into_iter().chain([(Some(2), terminated), (Some(2), ["signal 9 (SIGKILL)", ""])]) {
+        let waiting = of(code, ends);
+        assert_eq!(waiting.ended_by_launcher(), None, "{code:?} {ends:?}");
+        assert_found(&waiting, Kind::PointToPoint, &[0, 1], None);
+    }
+    let crashed = |code| {
+        let snapshot = of(Some(code), ["signal 11 (SIGSEGV)", "signal 9 (SIGKILL)"]);
+        assert_found(&snapshot, Kind::DeadRank, &[0], None);
+        snapshot.was_ended_by_library(&snapshot.ranks[0])
+    };
+    assert!(crashed(2) && crashed(14), "the launcher knew of it before");
+    assert!(!crashed(11) && !crashed(139), "the launcher has it from the signal");
 }

@@ -8,7 +8,7 @@ use std::iter::repeat;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use mpitrace_format::layout::{CounterEntry, REQUEST_COLUMNS};
+use mpitrace_format::layout::{CounterEntry, REQUEST_COLUMNS, WAITED_FOR};
 
 use super::blocks::{ENTER, OPERATION, POSITION};
 use super::part::Part;
@@ -63,6 +63,9 @@ impl Hasher for Mixed {
     }
 }
 
+/// Which of [`REQUEST_COLUMNS`] holds the ticks spent in Wait calls.
+const WAIT: usize = 2;
+
 /// What is known of the request of one call; all 0 for a call without one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Request {
@@ -81,12 +84,14 @@ pub struct Request {
 pub struct Column<'p> {
     part: &'p Part,
     index: usize,
+    /// The bits that are no part of the value.
+    marks: u64,
 }
 
 impl Column<'_> {
     /// The value of a record that is there.
     pub fn get(&self, record: usize) -> u64 {
-        self.part.value(self.index, record)
+        self.part.value(self.index, record) & !self.marks
     }
 }
 
@@ -120,8 +125,14 @@ impl Part {
 
     /// The columns of [`Request`]: init, test, wait and tests; `None` where no call of this rank had one.
     pub fn request_columns(&self) -> Option<[Column<'_>; 4]> {
-        let column = |index: usize| Some(Column { part: self, index: self.place(REQUEST_COLUMNS[index])? });
-        Some([column(0)?, column(1)?, column(2)?, column(3)?])
+        let column =
+            |index: usize, marks| Some(Column { part: self, index: self.place(REQUEST_COLUMNS[index])?, marks });
+        Some([column(0, 0)?, column(1, 0)?, column(WAIT, WAITED_FOR)?, column(3, 0)?])
+    }
+
+    /// Whether the rank was in a Wait call that does not return before the request of this call is complete.
+    pub fn is_waited_for(&self, record: usize) -> bool {
+        self.place(REQUEST_COLUMNS[WAIT]).is_some_and(|column| self.value(column, record) & WAITED_FOR != 0)
     }
 
     /// The counters that could be had: their names and columns.
@@ -131,7 +142,7 @@ impl Part {
 
     /// As [`Part::counter`].
     pub fn counter_column(&self, counter: &CounterEntry) -> Option<Column<'_>> {
-        Some(Column { part: self, index: self.place_of_counter(counter)? })
+        Some(Column { part: self, index: self.place_of_counter(counter)?, marks: 0 })
     }
 
     fn value(&self, column: usize, record: usize) -> u64 {

@@ -27,6 +27,9 @@ pub const MAX_CHUNK_RECORDS: u64 = 16384;
 /// The columns of requests, present where the program made non-blocking calls; 0 for all others: ticks that starting
 /// took, ticks spent in Test and in Wait calls for the request, and Test calls.
 pub const REQUEST_COLUMNS: [(&str, u32); 4] = [("init", 8), ("test", 8), ("wait", 8), ("tests", 4)];
+/// Set in the column `wait` as long as the program is in a Wait call that does not return before this request is
+/// complete. It stays in the trace of a rank that ended there.
+pub const WAITED_FOR: u64 = 1 << 63;
 
 /// What a live segment has in their place: `above` is the upper half of a position that is not counted on the
 /// communicator, that of a start of a persistent collective; else 0.

@@ -158,6 +158,13 @@ impl Started {
         Started { returned, kept, unkept, complete: Cell::new(false) }
     }
 
+    /// The program is in a Wait that does not return before it is complete.
+    pub fn begin_wait(&self) {
+        if let Some(Kept { place, chunk }) = &self.kept {
+            chunk.while_current(|| place.begin_wait());
+        }
+    }
+
     /// Adds time that the program spent in a Wait for it, ticks.
     pub fn add_wait(&self, ticks: u64) {
         if let Some(Kept { place, chunk }) = &self.kept {

@@ -14,9 +14,10 @@ use mpitrace_format::metadata::{self, Metadata};
 use mpitrace_format::recover::{self, Leftover, Recovered};
 
 use super::afterwards::name;
-use super::observer::{End, Observed};
+use super::observer::{End, How, Observed};
 use super::traces;
 use crate::commands::info::{facts::Facts, page};
+use crate::mismatches;
 use crate::text;
 
 /// The processes of a job may end a little later than its launcher.
@@ -38,11 +39,11 @@ pub struct Ending {
     dead: Vec<Dead>,
 }
 
-/// Recovers what the job with this number has left in the folders, under the name that its trace would have had.
-/// Prints why something cannot be recovered.
-pub fn recover(run: u32, folders: &[PathBuf], output: Option<&Path>) -> Vec<Ending> {
+/// Recovers what the job with this number has left in the folders, under the name that its trace would have had, with
+/// how its ranks and its launcher ended. Prints why something cannot be recovered.
+pub fn recover(run: u32, folders: &[PathBuf], output: Option<&Path>, observed: &Observed, code: u8) -> Vec<Ending> {
     let until = Instant::now() + PATIENCE;
-    let left = loop {
+    let mut left = loop {
         // SAFETY: getuid has no preconditions and cannot fail.
         let uid = unsafe { libc::getuid() };
         let mut left = recover::segments(folders, Some(uid)).unwrap_or_default();
@@ -59,6 +60,13 @@ pub fn recover(run: u32, folders: &[PathBuf], output: Option<&Path>) -> Vec<Endi
             "mpitrace: {processes} of the job still run; `mpitrace recover {folder} -o FILE` makes a trace when they have ended"
         );
         return Vec::new();
+    }
+    for segment in &mut left {
+        let end = observed.ends.iter().find(|end| end.segment == segment.path);
+        if let Some(how) = end.and_then(|end| end.how) {
+            let of_job = (metadata::EXIT_CODE.to_owned(), code.to_string());
+            segment.added = vec![(metadata::ENDED.to_owned(), how.text()), of_job];
+        }
     }
     let mut endings = Vec::new();
     for job in recover::by_job(left) {
@@ -111,10 +119,15 @@ impl Ending {
     pub fn say_where(&self, observed: &Observed) {
         if let Ok(trace) = Trace::open(&[self.path()]) {
             let facts = Facts::of(&trace, &Operations::of(&trace), &Clock::of(&trace));
-            let lines = page::problems(&facts);
+            let mut lines = mismatches::lines(&facts.mismatches, facts.mismatched);
+            lines.extend(page::problems(&facts));
             lines.iter().take(LISTED).for_each(|line| eprintln!("mpitrace: {line}"));
             if lines.len() > LISTED {
                 eprintln!("mpitrace: ... `mpitrace info {}` has all of it", name(self.path()));
+            }
+            if facts.ended_by_launcher {
+                // The order in which it killed the ranks says nothing.
+                return;
             }
         }
         if let Some(line) = self.first(observed) {
@@ -122,7 +135,8 @@ impl Ending {
         }
     }
 
-    /// Which rank has ended first, and how. Of a job that was aborted the launcher may end the others first.
+    /// Which rank has ended first, and how. Of a job that was aborted the launcher may end the others first: a rank that
+    /// ended by itself is named before those that were killed.
     fn first(&self, observed: &Observed) -> Option<String> {
         let aborted = self.dead.iter().filter(|dead| dead.state == state::ABORTED).map(|dead| dead.rank);
         let aborted: Vec<u32> = aborted.collect();
@@ -132,6 +146,9 @@ impl Ending {
         let of = |end: &End| self.dead.iter().find(|dead| dead.segment == end.segment);
         let ends: Vec<(&Dead, &End)> = observed.ends.iter().filter_map(|end| Some((of(end)?, end))).collect();
         let &(dead, first) = ends.first()?;
+        if let Some(line) = by_itself(&ends) {
+            return Some(line);
+        }
         let here = if self.dead.len() < self.recovered.world_size as usize { " on this node" } else { "" };
         let not_ordered = |end: &End| end.at == first.at && (end.place.is_none() || first.place.is_none());
         let together = 1 + ends[1..].iter().take_while(|(_, end)| not_ordered(end)).count();
@@ -152,6 +169,20 @@ impl Ending {
         });
         Some(format!("rank {} ended first{here}{how}{}", dead.rank, before.unwrap_or_default()))
     }
+}
+
+/// The first rank that ended by itself, where a rank that was killed is not known to have ended after it.
+fn by_itself(ends: &[(&Dead, &End)]) -> Option<String> {
+    let own = ends.iter().position(|(_, end)| end.how.is_some_and(|how| !how.is_sent()))?;
+    let ((dead, end), (killed, before)) =
+        (ends[own], ends.first().filter(|(_, end)| end.how.is_some_and(How::is_sent))?);
+    let earlier = end.at.duration_since(before.at);
+    let earlier = match earlier.is_zero() {
+        true => String::new(),
+        false => format!(" {} before it", text::time(earlier.as_nanos() as f64)),
+    };
+    let [how, killed_how] = [end.how, before.how].map(|how| how.map(How::text).unwrap_or_default());
+    Some(format!("rank {} ended by itself, {how}; rank {} was killed{earlier}, {killed_how}", dead.rank, killed.rank))
 }
 
 /// The name that the trace of a job would have had: its patterns filled in as the job's lowest rank knows them.
@@ -204,8 +235,9 @@ fn filled(pattern: &Path, value: impl Fn(u8) -> Option<String>) -> PathBuf {
 
 #[cfg(test)]
 mod tests {
-    use super::super::observer::How;
     use super::*;
+
+    use std::ffi::c_int;
 
     #[test]
     fn the_signs_of_a_name_are_filled_in() {
@@ -247,12 +279,29 @@ mod tests {
         let said = ending(2, state::RUNNING).first(&observed(ends()));
         assert_eq!(said.unwrap(), "rank 1 ended first, signal 9 (SIGKILL); the next rank ended 250.0 ms later");
         // Seen at one moment: a busy machine may have kept the observer from its processor.
-        let together = vec![end("a", 1, Some(How::Signal(9))), end("b", 1, Some(How::Signal(11)))];
-        let said = ending(2, state::RUNNING).first(&observed(together)).unwrap();
+        let together = |[one, other]: [c_int; 2]| {
+            let ends = vec![end("a", 1, Some(How::Signal(one))), end("b", 1, Some(How::Signal(other)))];
+            ending(2, state::RUNNING).first(&observed(ends)).unwrap()
+        };
+        assert_eq!(
+            together([9, 15]),
+            "ranks 0-1 ended first, signal 15 (SIGTERM) and signal 9 (SIGKILL); which of them was earlier was not seen"
+        );
+        assert_eq!(
+            together([9, 11]),
+            "rank 1 ended by itself, signal 11 (SIGSEGV); rank 0 was killed, signal 9 (SIGKILL)"
+        );
+        // The launcher has killed the others before the one that aborts the job has ended.
+        let aborts = vec![end("a", 1, Some(How::Signal(9))), end("b", 5, Some(How::Code(15)))];
+        let said = ending(2, state::RUNNING).first(&observed(aborts)).unwrap();
         assert_eq!(
             said,
-            "ranks 0-1 ended first, signal 11 (SIGSEGV) and signal 9 (SIGKILL); which of them was earlier was not seen"
+            "rank 1 ended by itself, exit code 15; rank 0 was killed 4.000 ms before it, signal 9 (SIGKILL)"
         );
+        // The launcher kills the others after the rank has ended.
+        let ends = vec![end("b", 1, Some(How::Code(15))), end("a", 5, Some(How::Signal(9)))];
+        let said = ending(2, state::RUNNING).first(&observed(ends)).unwrap();
+        assert_eq!(said, "rank 1 ended first, exit code 15; the next rank ended 4.000 ms later");
         // Seen at one moment, in the order in which their segments were closed.
         let placed = |segment: &str, place| End { place: Some(place), ..end(segment, 1, Some(How::Signal(9))) };
         let said = ending(2, state::RUNNING).first(&observed(vec![placed("b", 4), placed("a", 5)]));

@@ -115,7 +115,7 @@ fn run_once(
 
     // Where a rank that was stuck has put its copy.
     folders.extend(traces.folder().map(Path::to_owned));
-    let endings = ending::recover(number, &folders, output.as_deref());
+    let endings = ending::recover(number, &folders, output.as_deref(), &observed, code);
     let new = traces.since();
     if !arguments.raw {
         packing::pack(&new, cost);

@@ -297,6 +297,11 @@ fn status_in_proc(pid: u32) -> Option<c_int> {
 }
 
 impl How {
+    /// Whether it is one of the signals by which launchers, batch systems and users end processes.
+    pub fn is_sent(self) -> bool {
+        matches!(self, How::Signal(libc::SIGHUP | libc::SIGINT | libc::SIGKILL | libc::SIGTERM))
+    }
+
     /// `exit code 4`, `signal 9 (SIGKILL)`.
     pub fn text(self) -> String {
         const NAMES: [(c_int, &str); 14] = [

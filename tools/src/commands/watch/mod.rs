@@ -252,6 +252,8 @@ impl Facts {
             communicator: None,
             sequence: None,
             since_s: None,
+            ended: None,
+            waits_for: None,
         };
         places.extend(seen.look.starting.iter().map(|_| init.clone()));
         Facts {

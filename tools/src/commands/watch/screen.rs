@@ -68,7 +68,7 @@ fn heading(seen: &Seen, movement: &Movement) -> String {
     line
 }
 
-/// A collective call that ranks are in, and that others have not come to.
+/// A collective call that ranks are in or wait for, and that others have not come to.
 struct Call {
     name: String,
     sequence: String,
@@ -79,7 +79,8 @@ struct Call {
     missing_at: String,
 }
 
-/// The calls that ranks are in, the one entered first at the top.
+/// The calls that ranks are in or wait for, the one entered first at the top. Ranks at one place of a communicator that
+/// are in different functions have a row for each of these.
 fn waiting(seen: &Seen) -> Vec<Call> {
     let snapshot = &seen.snapshot;
     let mut calls: Vec<(Wait, Call)> = Vec::new();
@@ -92,7 +93,7 @@ fn waiting(seen: &Seen) -> Vec<Call> {
                 let call = Call {
                     name: snapshot.name(wait.communicator).unwrap_or("").to_owned(),
                     sequence: text::optional(wait.sequence),
-                    function: rank.function.clone().unwrap_or_default(),
+                    function: wait.function.unwrap_or_default().to_owned(),
                     inside: Vec::new(),
                     longest_s: None,
                     missing_at: missing_at(seen, &missing),
