@@ -1,5 +1,6 @@
 /* Preloaded: hands memory out in place of the C library's functions, and counts what libmpitrace.so asks for, by the
- * address that a function returns to. mpitrace_mallocs() gives the number. */
+ * address that a function returns to. mpitrace_mallocs() gives the number; after mpitrace_fail_mallocs(first, last) what
+ * libmpitrace.so asks for with these numbers fails, counted from then on. */
 #define _GNU_SOURCE
 #include <stddef.h>
 #include <stdint.h>
@@ -14,12 +15,15 @@ extern void __libc_free(void *);
 
 /* The tracer's code in this process; asked for once by the program, outside of what allocates. */
 static uintptr_t first, last;
-static unsigned long counted;
+static unsigned long counted, first_failing = 1, last_failing;
 
-static inline void count(void *from)
+/* Whether it fails. */
+static inline int count(void *from)
 {
     uintptr_t place = (uintptr_t)from;
-    if (first <= place && place < last) __atomic_add_fetch(&counted, 1, __ATOMIC_RELAXED);
+    if (place < first || last <= place) return 0;
+    unsigned long number = __atomic_add_fetch(&counted, 1, __ATOMIC_RELAXED);
+    return first_failing <= number && number <= last_failing;
 }
 
 static uintptr_t hexadecimal(const char **text)
@@ -55,21 +59,28 @@ __attribute__((constructor)) static void find(void)
 /* What the tracer has asked for so far. */
 unsigned long mpitrace_mallocs(void) { return __atomic_load_n(&counted, __ATOMIC_RELAXED); }
 
+void mpitrace_fail_mallocs(unsigned long from, unsigned long to)
+{
+    counted = 0;
+    last_failing = to;
+    first_failing = from;
+}
+
 void *malloc(size_t bytes)
 {
-    count(__builtin_return_address(0));
+    if (count(__builtin_return_address(0))) return NULL;
     return __libc_malloc(bytes);
 }
 
 void *calloc(size_t number, size_t bytes)
 {
-    count(__builtin_return_address(0));
+    if (count(__builtin_return_address(0))) return NULL;
     return __libc_calloc(number, bytes);
 }
 
 void *realloc(void *old, size_t bytes)
 {
-    count(__builtin_return_address(0));
+    if (count(__builtin_return_address(0))) return NULL;
     return __libc_realloc(old, bytes);
 }
 
@@ -81,13 +92,13 @@ void free(void *memory)
 
 void *aligned_alloc(size_t alignment, size_t bytes)
 {
-    count(__builtin_return_address(0));
+    if (count(__builtin_return_address(0))) return NULL;
     return __libc_memalign(alignment, bytes);
 }
 
 int posix_memalign(void **place, size_t alignment, size_t bytes)
 {
-    count(__builtin_return_address(0));
+    if (count(__builtin_return_address(0))) return 12;
     *place = __libc_memalign(alignment, bytes);
     return *place ? 0 : 12;
 }

@@ -3,7 +3,7 @@
 //!
 //! Folders that are missing, full or read-only are so in a mount namespace that the test makes for the job.
 
-use crate::support::{Case, Outcome, Test, binaries, build};
+use crate::support::{Case, On, Outcome, Test, binaries, build};
 use std::ffi::OsString;
 use std::fs;
 use std::path::Path;
@@ -13,6 +13,9 @@ pub const TESTS: &[Test] = &[
     Test::new("on_the_size_of_files_keep_what_fits", file_size),
     Test::new("on_open_files_lose_nothing", open_files),
     Test::new("on_address_space_leave_the_program_its_own", address_space),
+    Test::new("on_data_end_the_recording_and_not_the_program", data).on(On::Only(&["ompi4", "mpich4"])),
+    Test::new("of_the_tracer_s_memory_at_any_request_end_no_program", each_request).on(On::Only(&["mpich5-abi"])),
+    Test::new("of_the_tracer_s_memory_end_no_rank", requests_of_ranks).first_on(&["ompi4", "mpich4"]),
     Test::new("on_perf_events_by_seccomp_are_said", seccomp),
     Test::new("on_perf_events_by_paranoid_are_said", paranoid),
     Test::new("of_a_timer_every_300_us_lose_nothing", signals),
@@ -130,6 +133,47 @@ fn address_space(case: &Case) {
         let info = traced.trace.info();
         assert_eq!((info.records, info.complete), (10_002, true), "{}", traced.stderr);
         assert_said(&traced, "the address space is limited", &[WRITTEN]);
+    }
+}
+
+const OUT_OF_MEMORY: &str = "Cannot allocate memory";
+
+/// The program lowers RLIMIT_DATA when MPI is initialised. What the tracer then asks for is not there.
+fn data(case: &Case) {
+    let launch = || case.launch(2, "out_of_memory.c").arg("limit").arg("1048576");
+    let plain = launch().run();
+    assert_eq!((plain.code, plain.stdout.as_str()), (3, "ran\nfinalized\n"), "{}", plain.stderr);
+    let traced = launch().trace().run();
+    traced.same_as(&plain);
+    assert_said(&traced, OUT_OF_MEMORY, &[]);
+    let info = case.recover().info();
+    assert!(!info.complete && info.records > 0, "{info:?}");
+}
+
+/// In one process after the other, which fork makes: on a library that lets them initialise MPI without a launcher.
+fn each_request(case: &Case) {
+    let launch = case.launch(1, "out_of_memory.c").arg("each").arg("200");
+    let launch = launch.preload(build::shared_library(case.mpi, "mock_ranks.c"));
+    let launch = launch.preload(build::shared_library(case.mpi, "count_mallocs.c")).trace();
+    let launch = launch.set("MPITRACE_OUTPUT", case.folder.join("of-%p.mpitrace")).set("MPITRACE_VERBOSE", "0");
+    let outcome = launch.set("MPITRACE_CAPACITY", "256").set("MPITRACE_FULL", "spill").run_by(&[]);
+    assert_eq!((outcome.code, outcome.stdout.as_str()), (3, ""), "{}", outcome.stderr);
+    let line = outcome.lines_with("children ").first().copied().unwrap_or_else(|| panic!("{}", outcome.stderr));
+    let children = line.rsplit(' ').next().and_then(|word| word.parse::<u32>().ok());
+    assert!(children.is_some_and(|children| children >= 200), "{line}");
+}
+
+fn requests_of_ranks(case: &Case) {
+    let counter = build::shared_library(case.mpi, "count_mallocs.c");
+    let launch = |first: u32| case.launch(2, "out_of_memory.c").arg("from").arg(first.to_string());
+    let plain = launch(1).run();
+    assert_eq!(plain.code, 3, "{}", plain.stderr);
+    for first in [1, 300, 1200, 2000] {
+        let launch = launch(first).preload(counter.clone()).trace();
+        let traced = launch.set("MPITRACE_CAPACITY", "256").set("MPITRACE_FULL", "spill").run();
+        traced.same_as(&plain);
+        assert!(!traced.trace.path.exists() || traced.trace.info().complete, "{}", traced.stderr);
+        case.segments.empty();
     }
 }
 

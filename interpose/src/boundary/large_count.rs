@@ -20,7 +20,7 @@ impl Narrowed {
     }
 
     /// Turns the arguments of `MPI_X_c` into those of `MPI_X` (`plain`), by the names that the standard gives them.
-    /// False: a count or displacement does not fit into an int. `arguments` are those of a call of the function whose
+    /// False: a count or displacement does not fit into an int, or there is no memory. `arguments` are those of a call of the function whose
     /// parameters have these names.
     pub fn narrow(&mut self, plain: &str, names: &[&str], arguments: &mut [usize]) -> bool {
         let argument = |name: &str| names.iter().position(|other| *other == name).map(|index| arguments[index]);
@@ -55,6 +55,9 @@ impl Narrowed {
                     };
                     // A significant array has an element for each peer.
                     let Some(narrow) = narrow_array(*argument, length) else { return false };
+                    if self.0.try_reserve(1).is_err() {
+                        return false;
+                    }
                     *argument = narrow.as_ptr().expose_provenance();
                     self.0.push(narrow);
                 }
@@ -105,7 +108,12 @@ fn ranks(comm: Comm, neighbours: bool) -> Option<Ranks> {
 }
 
 /// The values of 64 bits (MPI_Count and MPI_Aint in all three interfaces) of an array as ints; `None` where one does
-/// not fit.
+/// not fit, or there is no memory.
 fn narrow_array(array: usize, length: usize) -> Option<Vec<c_int>> {
-    (0..length).map(|index| program::at::<i64>(array, index).try_into().ok()).collect()
+    let mut narrow = Vec::new();
+    narrow.try_reserve_exact(length).ok()?;
+    for index in 0..length {
+        narrow.push(program::at::<i64>(array, index).try_into().ok()?);
+    }
+    Some(narrow)
 }

@@ -6,6 +6,7 @@
 //! program has called; `mpi/` has the functions that the tracer calls by itself.
 
 pub mod abi;
+pub mod allocator;
 pub mod errno;
 pub mod error_handlers;
 pub mod large_count;

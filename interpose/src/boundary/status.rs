@@ -11,13 +11,22 @@ pub struct Statuses {
 
 impl Statuses {
     /// The `count` statuses that the program passes at `given`; private ones if it wants none and they are `wanted`.
-    pub fn of(given: usize, count: usize, wanted: bool) -> Statuses {
+    /// `None`: there is no memory for those.
+    pub fn of(given: usize, count: usize, wanted: bool) -> Option<Statuses> {
         let abi = abi::get();
         if !wanted || given != abi.status_ignore {
-            return Statuses { address: given, _private: Vec::new() };
+            return Some(Statuses::given(given));
         }
-        let mut private = vec![0u64; (count * abi.status_size).div_ceil(size_of::<u64>()).max(1)];
-        Statuses { address: private.as_mut_ptr().expose_provenance(), _private: private }
+        let words = (count * abi.status_size).div_ceil(size_of::<u64>()).max(1);
+        let mut private = Vec::new();
+        private.try_reserve_exact(words).ok()?;
+        private.resize(words, 0u64);
+        Some(Statuses { address: private.as_mut_ptr().expose_provenance(), _private: private })
+    }
+
+    /// Those that the program passes.
+    pub fn given(given: usize) -> Statuses {
+        Statuses { address: given, _private: Vec::new() }
     }
 
     /// What the call is given.

@@ -19,6 +19,7 @@ use std::collections::VecDeque;
 use mpitrace_format::layout::{CommunicatorEntry, NO_ROOT, UNKNOWN_BYTES, communicator_flags as flags};
 use mpitrace_format::strings;
 
+use crate::boundary::allocator::Held;
 use crate::identity::call_cache::{self, Call, Declared};
 use crate::identity::communicator::{Communicator, Group, mix};
 use crate::identity::registry::{Description, FastMap, Registry};
@@ -130,11 +131,17 @@ impl Registry {
         if !known.is_folded() {
             match known.is_called() {
                 true => self.bounds.retired += 1,
+                false if self.bounds.unused.try_reserve(1).is_err() => {}
                 false => self.bounds.unused.push((known.number(), known.entry())),
             }
         }
-        self.bounds.spare.push_back(known);
-        if self.operations.len() >= self.bounds.forget_at {
+        if self.bounds.spare.try_reserve(1).is_ok() {
+            self.bounds.spare.push_back(known);
+        }
+        let tables = 128 * (self.operations.capacity() + self.communicators.capacity()) as u64;
+        if self.operations.len() >= self.bounds.forget_at
+            && let Some(_held) = Held::bytes(tables)
+        {
             let here: FastMap<u32, ()> = self.communicators.values().map(|known| (known.number(), ())).collect();
             self.operations.retain(|description, _| here.contains_key(&description.communicator));
             self.operations.shrink_to_fit();
@@ -145,7 +152,8 @@ impl Registry {
     /// The key of a communicator that its members have made in this way: the same on all ranks, unless there are too
     /// many ways.
     pub fn next_key(&mut self, recipe: [u64; 2]) -> [u64; 2] {
-        if self.recipes.len() >= RECIPES && !self.recipes.contains_key(&recipe) {
+        let has_room = self.recipes.len() < RECIPES && self.recipes.try_reserve(1).is_ok();
+        if !has_room && !self.recipes.contains_key(&recipe) {
             self.bounds.unmatched += 1;
             return mix(&[12, RUN.get().map_or(0, |run| run.rank.into()), self.bounds.unmatched]);
         }
@@ -177,6 +185,7 @@ impl Registry {
             if let Some(&number) = self.bounds.folded_operations.get(&(function, thread)) {
                 return Some(number);
             }
+            self.bounds.folded_operations.try_reserve(1).ok()?;
             let number = self.add_operation(&merged(function, known.number()))?;
             self.bounds.folded_operations.insert((function, thread), number);
             return Some(number);
@@ -192,6 +201,7 @@ impl Registry {
                 return Some(number);
             }
         }
+        self.operations.try_reserve(1).ok()?;
         let number = self.add_operation(&description)?;
         self.bounds.operations += 1;
         known.set_called();

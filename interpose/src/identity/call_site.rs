@@ -102,6 +102,9 @@ impl Sites {
         if let Some(&known) = self.known.get(&address) {
             return known;
         }
+        if self.known.try_reserve(1).is_err() || self.texts.try_reserve(1).is_err() {
+            return 0;
+        }
         let text = match module_of(address) {
             Some(module) => {
                 format!("{} {} {:x}", module.path.to_string_lossy(), module.build_id, address - module.base)

@@ -390,6 +390,7 @@ pub fn put(
     entry: CommunicatorEntry,
     group: &Group,
 ) -> Option<&'static Communicator> {
+    registry.communicators.try_reserve(1).ok()?;
     let known = registry.make(entry, group)?;
     // Where the library gives a freed handle out again without our having seen it freed.
     if let Some(freed) = registry.communicators.insert(handle, known) {

@@ -50,7 +50,7 @@ pub fn free(forward: impl FnOnce() -> c_int, datatype: usize) -> c_int {
     call_cache::next_generation();
     let result = thread::guarded(forward);
     if let (Some(known), Some(mut registry)) = (known.filter(|_| result != 0), registry::lock()) {
-        registry.datatypes.insert(handle, known);
+        registry::insert(&mut registry.datatypes, handle, known);
     }
     result
 }
@@ -62,7 +62,7 @@ fn remember(place: usize) {
         let mut registry = registry::lock()?;
         let predefined = abi::get().is_predefined_type(handle);
         let datatype = ask(&mut registry, handle, predefined)?;
-        registry.datatypes.insert(handle, datatype);
+        registry::insert(&mut registry.datatypes, handle, datatype);
         // Since the handle was freed another thread may have looked it up once more.
         call_cache::next_generation();
         Some(())

@@ -13,6 +13,16 @@ use crate::record::trace_buffer::TraceBuffer;
 /// A hash map that costs a multiplication a word: its keys come from the program, not from an enemy.
 pub type FastMap<K, V> = HashMap<K, V, BuildHasherDefault<Mix>>;
 
+/// Puts what a handle means into a table: what it meant before. Where the table has no memory for it, it stays for ever:
+/// MPI may still use what a request holds.
+pub fn insert<T>(table: &mut FastMap<usize, T>, handle: usize, meaning: T) -> Option<T> {
+    if table.try_reserve(1).is_err() {
+        std::mem::forget(meaning);
+        return None;
+    }
+    table.insert(handle, meaning)
+}
+
 /// What this rank knows. Behind one lock, which a call takes only when its operation is not in its thread's cache.
 pub struct Registry {
     pub live: &'static TraceBuffer,
@@ -94,7 +104,7 @@ impl Registry {
             return known;
         }
         let reference = self.live.add_string(text.as_bytes());
-        if reference != 0 {
+        if reference != 0 && self.strings.try_reserve(1).is_ok() {
             self.strings.insert(text.to_owned(), reference);
         }
         reference

@@ -14,7 +14,7 @@ use mpitrace_format::layout::{FileHeader, PAGE, PartEntry, round_up, state};
 use mpitrace_format::part::Content;
 use mpitrace_format::{file, running_totals};
 
-use crate::boundary::system;
+use crate::boundary::{allocator, system};
 use crate::counters::per_call;
 use crate::job::output::{self, Written};
 use crate::job::run::{self, Run};
@@ -23,7 +23,7 @@ use crate::record::{mode, thread, ticks};
 
 /// Reads the counters for the last time, while the library can be asked.
 pub fn close_counters(run: &Run) {
-    if run.live.get().is_some() {
+    if run.live.get().is_some() && !allocator::is_exhausted() {
         // What came after the last call is in the totals.
         per_call::skipped();
         let found = per_call::finish();
@@ -38,6 +38,8 @@ pub fn close_counters(run: &Run) {
 /// How far this rank got, at this tick.
 pub fn mark(run: &Run, reached: u32) {
     if let Some(live) = run.live.get() {
+        let is_whole = reached != state::FINALIZED || !allocator::is_exhausted();
+        let reached = if is_whole { reached } else { state::OUT_OF_MEMORY };
         live.change_rank(|rank| {
             rank.last_anchor = ticks::anchor();
             rank.state = reached;
@@ -63,10 +65,15 @@ fn write() -> Option<()> {
     }
     mode::stop();
     stuck::stop();
-    let content = output::all_of(run)?;
     // No rank can be asked for rank 0's number: the launcher's stands for it.
     let process = if run.world_size > 1 { launcher::process() } else { run.process };
     let path = output_name::path_of(&run.settings, &run.folder, process);
+    let Some(_held) = output::memory_for(run) else {
+        let error = io::Error::from_raw_os_error(libc::ENOMEM);
+        output::say_result(run, true, Written::failed(run, path, Some((run.rank, error))), "");
+        return None;
+    };
+    let content = output::all_of(run)?;
     let job = content.rank.job;
     let written = match append(&path, job, run.world_size, &content) {
         Ok(appended) => {

@@ -65,7 +65,7 @@ pub fn keep(run: &Run) -> Option<()> {
         let period_s = 1.0 / ticks::roughly_hz();
         (readings.count > 0).then(|| readings.text(period_s))?
     };
-    let mut recorded = metadata::decode(output::content_of(run)?.metadata)?;
+    let mut recorded = metadata::decode(output::content_of(run)?.0.metadata)?;
     // A rank may end more than once: sessions continue after MPI_Finalize.
     recorded.retain(|(name, _)| name != metadata::FREQUENCIES);
     recorded.push((metadata::FREQUENCIES.to_owned(), text));

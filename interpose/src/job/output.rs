@@ -15,6 +15,7 @@ use mpitrace_format::file;
 use mpitrace_format::layout::{PartEntry, VERSION, state};
 use mpitrace_format::part::Content;
 
+use crate::boundary::allocator::{self, Held};
 use crate::boundary::system;
 use crate::clocks;
 use crate::job::output_name::{path_of, with_name};
@@ -25,7 +26,8 @@ use crate::job::{first_on_node, log, stuck};
 /// Writes this rank's part, together with the other ranks of the world. Where that fails on any rank there is no file,
 /// the segments stay, and one line says why. Where not all ranks come any more, each writes a file of its own.
 pub fn write(run: &Run, world: &World) {
-    let content = all_of(run);
+    let held = memory_for(run);
+    let content = held.as_ref().and_then(|_| all_of(run));
     let path = path_of(&run.settings, &run.folder, run.process);
     let all = Writers::of_world(run, world);
     if all.size == 1 && run.world_size > 1 {
@@ -120,14 +122,21 @@ pub fn free_world(run: &Run, world: &World) {
     Writers::of_world(run, world).free_unless(clocks::has_unreceived());
 }
 
+/// Sets the memory aside that reading and writing the records takes. `None`: there is none, or recording has ended for want
+/// of it, and the records are left for `mpitrace recover`.
+pub fn memory_for(run: &Run) -> Option<Held> {
+    Held::bytes(run.live.get().map_or(1, |live| live.reading_takes()))
+}
+
 /// What this rank has recorded, with what was spilled.
 pub fn all_of(run: &Run) -> Option<Content<'static>> {
     read(run.live.get()?.whole_content())
 }
 
-/// What this rank has in memory.
-pub fn content_of(run: &Run) -> Option<Content<'static>> {
-    read(run.live.get()?.content())
+/// What this rank has in memory, and the memory that is set aside for reading it.
+pub fn content_of(run: &Run) -> Option<(Content<'static>, Held)> {
+    let held = memory_for(run)?;
+    Some((read(run.live.get()?.content())?, held))
 }
 
 fn read(read: Result<Content<'static>, TraceError>) -> Option<Content<'static>> {
@@ -280,6 +289,10 @@ fn write_part(
     let length = content.map_or(0, Content::length);
     let offset = file::parts_start(writers.size) + writers.sum_before(length)?;
     let write = |file: File| {
+        if content.is_none() && run.live.get().is_some() {
+            let error = if allocator::is_exhausted() { libc::ENOMEM } else { libc::EIO };
+            return Err(io::Error::from_raw_os_error(error));
+        }
         check_size(offset + length)?;
         if let Some(content) = content {
             content.write_at(&file, offset)?;

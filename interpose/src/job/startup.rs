@@ -11,6 +11,7 @@ use mpitrace_format::layout::{
 };
 use mpitrace_format::recover;
 
+use crate::boundary::allocator::Held;
 use crate::boundary::{abi, mpi, preloaded, system};
 use crate::counters::{mpi_t, per_call, user_counters};
 use crate::identity::{call_site, registry};
@@ -51,6 +52,9 @@ pub fn prepare() -> Option<Prepared> {
     let folder = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("."));
     Some(Prepared { settings, header, folder })
 }
+
+/// In a larger world what is asked of MPI about all its ranks may take more than the library's own reserve has.
+const MANY_RANKS: u32 = 2048;
 
 /// Who this is, as the way into MPI has told.
 pub struct Identity {
@@ -100,6 +104,11 @@ pub fn begin(prepared: Prepared, who: &Identity, world: OnceLock<World>) -> Opti
     let run = RUN.get()?;
     log::set_rank(who.rank);
     first_on_node::set_job(who.job_key);
+    if who.world_size > MANY_RANKS {
+        // A group's members take some 40 bytes for each rank; rank 0 gathers where the parts of the trace are.
+        let each = if who.rank == 0 { 512 } else { 128 };
+        std::mem::forget(Held::bytes(each * u64::from(who.world_size)));
+    }
     preloaded::say_namesakes(who.speaks);
     if who.speaks {
         run.settings.warnings.iter().for_each(|warning| log::line(warning));

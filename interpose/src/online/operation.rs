@@ -46,7 +46,7 @@ pub fn last(wanted: Wanted<'_>) -> Option<Operation> {
         }
         (numbers, registry.live)
     };
-    let content = output::content_of(RUN.get()?)?;
+    let (content, _held) = output::content_of(RUN.get()?)?;
     let number = latest(&content, |number| numbers.hold(live.operation(number)))?;
     Some(Operation { number, entry: live.operation(number) })
 }

@@ -19,7 +19,7 @@ pub struct RunTimes {
 
 /// The repetitions with these numbers that are finished and kept.
 pub fn of(operation: Operation, numbers: Range<u64>) -> Option<RunTimes> {
-    let content = output::content_of(RUN.get()?)?;
+    let (content, _held) = output::content_of(RUN.get()?)?;
     let rank = &content.rank;
     let hz = match rank.nominal_hz {
         0 if rank.measured_hz > 0.0 => rank.measured_hz,

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU8, Ordering};
 
-use crate::boundary::system;
+use crate::boundary::{allocator, system};
 use crate::identity::call_site;
 use crate::record::{thread, ticks};
 
@@ -33,11 +33,14 @@ pub fn is_plain() -> bool {
     get() == PLAIN
 }
 
-/// Starts recording, at the end of Init.
+/// Starts recording, at the end of Init; not where memory was exhausted before.
 pub fn start() {
     let plain = !call_site::asked() && !ticks::are_of_the_system();
     RECORDED.store(if plain { PLAIN } else { RECORDING }, Ordering::Relaxed);
     MODE.store(RECORDED.load(Ordering::Relaxed), Ordering::Release);
+    if allocator::is_exhausted() {
+        stop();
+    }
 }
 
 /// Ends recording. Calls that other threads are in still store their exits.

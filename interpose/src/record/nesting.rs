@@ -26,17 +26,12 @@ fn guarded_and_counted<R>(call: impl FnOnce() -> R) -> R {
 #[inline(always)]
 pub fn guarded_unseen<R>(call: impl FnOnce() -> R) -> R {
     let here = frame();
-    if is_nested(here) {
-        return call();
-    }
     let thread = match current() {
-        Some(thread) => thread,
-        None if !mode::is_on() => return call(),
-        None => match create() {
-            Some(thread) => thread,
-            None => return call(),
-        },
+        Some(thread) => Some(thread).filter(|thread| here >= thread.guard()),
+        None if mode::is_on() => create(),
+        None => None,
     };
+    let Some(thread) = thread else { return call() };
     let _guard = Guard::hold(thread, here);
     call()
 }

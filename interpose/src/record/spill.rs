@@ -17,6 +17,7 @@ use mpitrace_format::live_records::number_before;
 use mpitrace_format::packed::{Columns, Packer};
 use mpitrace_format::spill::{self, SpillHeader};
 
+use crate::boundary::allocator::Held;
 use crate::boundary::system;
 use crate::job::log;
 use crate::record::entry::Entry;
@@ -53,6 +54,11 @@ impl Spill {
     /// Its name.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Bytes of its whole units.
+    pub fn length(&self) -> u64 {
+        self.end
     }
 
     /// The file as it can be read, where there is one.
@@ -93,6 +99,10 @@ impl Spill {
 impl TraceBuffer {
     /// Writes the records of a full chunk to the spill file. False: that cannot be done, and never will be again.
     pub(super) fn spill_chunk(&self, state: &mut State, start: u64, entry: Entry<ChunkEntry>) -> bool {
+        // Copies of the columns, and what each of them may be packed as.
+        let (records, columns) = (self.layout.header.chunk_records, u64::from(self.layout.header.rank.columns));
+        let takes = (1 << 18) + 128 * records * columns + 16 * self.tables[OPERATIONS].used();
+        let Some(_held) = Held::bytes(takes) else { return false };
         let Some(mut spill) = state.spill.take() else { return false };
         // A child that has no handlers of fork (made by `clone`) is not known to be one otherwise.
         if spill.process != std::process::id() {

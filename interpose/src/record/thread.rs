@@ -10,6 +10,7 @@ use mpitrace_format::layout::{DISTURBED, ThreadEntry, chunk_flags};
 use crate::boundary::errno;
 pub use crate::boundary::processor::frame;
 use crate::counters::counter_reader::{CounterReader, Sums};
+use crate::counters::user_counters;
 use crate::identity::call_cache::{Cache, Found, Key};
 use crate::identity::communicator::Communicator;
 use crate::record::chunk::{Columns, Drawn, Place};
@@ -451,6 +452,7 @@ impl ThreadRef {
     /// The thread has ended. Its counters count nobody else.
     fn give_up(self) {
         self.set_guard(0);
+        user_counters::forget_open();
         // SAFETY: this thread's own state, which it gives up; nothing of it is borrowed.
         unsafe {
             (*self.0.as_ptr()).reader = None;

@@ -48,7 +48,11 @@ pub(super) fn adopt() -> Option<Box<Thread>> {
 
 /// Takes the state of a thread that has ended.
 pub(super) fn release(thread: Box<Thread>) {
-    threads().idle.push(Idle(thread));
+    let idle = &mut threads().idle;
+    match idle.try_reserve(1) {
+        Ok(()) => idle.push(Idle(thread)),
+        Err(_) => std::mem::forget(thread),
+    }
 }
 
 fn threads() -> MutexGuard<'static, Threads> {

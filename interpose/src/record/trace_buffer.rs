@@ -120,14 +120,9 @@ impl TraceBuffer {
         header.write(layout.header);
         let tables = PLACES.map(|place| memory.entry(place as u64));
         let chunks = layout.chunks as usize;
+        let (private, extended, ahead) = (of_chunks(chunks)?, of_chunks(chunks)?, of_chunks(chunks)?);
         let path = file.as_ref().map(|file| file.path().to_owned());
-        let state = State {
-            file,
-            private: vec![false; chunks],
-            extended: vec![0; chunks],
-            ahead: vec![0; chunks],
-            ..State::default()
-        };
+        let state = State { file, private, extended, ahead, ..State::default() };
         let full = AtomicBool::new(chunks == 0);
         let buffer = TraceBuffer { memory, path, layout, header, tables, state: Mutex::new(state), full };
         // A record whose operation lies in private memory is lost in a kill. So these come before what may take all room.
@@ -216,6 +211,20 @@ impl TraceBuffer {
         (self.header.metadata(), self.header.run(), self.header.spill())
     }
 
+    /// Memory that reading and writing what it holds takes at most, bytes: copies of the tables, for each record in memory its
+    /// exit, position and repetition, where records were spilled all its columns, packed, and for each unit of the spill
+    /// file (some kB) its places.
+    pub fn reading_takes(&self) -> u64 {
+        let header = &self.layout.header;
+        let tables = (0..CHUNKS).map(|table| {
+            self.tables[table].used().min(self.layout.regions[table].capacity) * ENTRY_SIZES[table] as u64
+        });
+        let records = self.tables[CHUNKS].used() * header.chunk_records;
+        let spilled = self.lock().spill.as_ref().map_or(0, Spill::length);
+        let of_record = if spilled > 0 { 64 + 16 * u64::from(header.rank.columns) } else { 64 };
+        (8 << 20) + 8 * tables.sum::<u64>() + records * of_record + spilled / 4
+    }
+
     /// What it holds with what was spilled: to be called when nothing is recorded any more.
     pub fn whole_content(&self) -> Result<Content<'_>, TraceError> {
         let spill = self.lock().spill.as_mut().and_then(|spill| Some((spill.path().to_owned(), spill.reader()?)));
@@ -258,6 +267,7 @@ impl TraceBuffer {
         let mut state = self.lock();
         let header = &self.layout.header;
         if let Some(filled) = filled.filter(|_| self.draws_again()) {
+            state.filled.try_reserve(1).ok()?;
             state.filled.push(Reverse((self.chunk(filled).draw(), filled)));
         }
         let first_time = state.draws < self.layout.chunks;
@@ -330,6 +340,14 @@ impl TraceBuffer {
     pub(super) fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// What is kept of each chunk, at first; `None`: there is no memory for it.
+fn of_chunks<T: Clone + Default>(chunks: usize) -> Option<Vec<T>> {
+    let mut all = Vec::new();
+    all.try_reserve_exact(chunks).ok()?;
+    all.resize(chunks, T::default());
+    Some(all)
 }
 
 /// The name of the trace buffer's file of this process for a job.

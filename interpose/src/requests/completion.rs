@@ -151,7 +151,7 @@ fn look(
     statuses: usize,
     completed: impl FnOnce() -> Completed,
 ) -> c_int {
-    let statuses = Statuses::of(statuses, int(count), !followed.receives.is_empty());
+    let statuses = followed.statuses(statuses, int(count));
     let (result, spent, tick) = thread::timed(|| forward(statuses.address()));
     followed.tested(spent);
     if result == 0 {
@@ -188,7 +188,7 @@ impl Array {
     ) -> c_int {
         let mut followed = Followed::of(self.count, self.requests);
         let count = if self.of_all { int(self.count) } else { 1 };
-        let statuses = Statuses::of(self.statuses, count, !followed.receives.is_empty());
+        let statuses = followed.statuses(self.statuses, count);
         begin(&followed);
         let (result, ticks, tick) = thread::timed(|| forward(statuses.address()));
         spent(&followed, ticks);
@@ -290,6 +290,14 @@ impl Followed {
             collectives: outstanding::take_known(places()),
             receives: if counting { p2p_requests::take_active(places()) } else { Few::new() },
         }
+    }
+
+    /// The statuses that the call is given. Where there is no memory for them, the receives are not followed any more.
+    fn statuses(&mut self, given: usize, count: usize) -> Statuses {
+        Statuses::of(given, count, !self.receives.is_empty()).unwrap_or_else(|| {
+            self.receives.take_all().for_each(drop);
+            Statuses::given(given)
+        })
     }
 
     fn is_empty(&self) -> bool {

@@ -25,6 +25,11 @@ impl<T> Few<T> {
         }
     }
 
+    /// Whether there is room for another element, for which memory is taken.
+    pub fn has_room(&mut self) -> bool {
+        self.first.last().is_some_and(Option::is_none) || self.rest.try_reserve(1).is_ok()
+    }
+
     /// Whether there is no element.
     pub fn is_empty(&self) -> bool {
         self.first[0].is_none()

@@ -17,7 +17,7 @@ use crate::boundary::abi;
 use crate::boundary::large_count::Narrowed;
 use crate::identity::call_cache::{Call, Found};
 use crate::identity::operations;
-use crate::identity::registry::FastMap;
+use crate::identity::registry::{FastMap, insert};
 use crate::record::recorder::Started;
 use crate::record::thread::ThreadRef;
 use crate::record::{recorder, thread};
@@ -82,7 +82,7 @@ pub fn prepare(
             thread::catch_panic(|| operations::prepare(abi::get().handle(comm), || message(thread)))
         });
         let prepared = Prepared { operation: operation.flatten(), starts: 0, _arrays: arrays };
-        with_prepared(|known| known.insert(handle, prepared));
+        with_prepared(|known| insert(known, handle, prepared));
     }
     result
 }
@@ -102,15 +102,21 @@ pub fn start_all_prepared(forward: impl FnOnce() -> c_int, count: usize, request
         for handle in handles.clone() {
             if let Some(prepared) = known.get_mut(&handle)
                 && let Some((found, nth)) = prepared.operation
+                && starts.has_room()
             {
                 starts.push((handle, found, persistent_position(nth, prepared.starts)));
                 prepared.starts += 1;
             }
         }
     });
-    let begin =
-        |(handle, found, position): &(usize, Found, u64)| Some((*handle, recorder::prepared(found, *position)?));
-    let mut begun: Few<_> = starts.iter().filter_map(begin).collect();
+    let mut begun = Few::new();
+    for (handle, found, position) in starts.iter() {
+        if begun.has_room()
+            && let Some(record) = recorder::prepared(found, *position)
+        {
+            begun.push((*handle, record));
+        }
+    }
     let (result, _, returned) = thread::timed(forward);
     if result == 0 {
         if p2p_requests::any_outstanding() {
@@ -178,7 +184,7 @@ fn follow(request: usize, new: Request) {
 }
 
 fn follow_handle(handle: usize, new: Request) {
-    let replaced = with_requests(|requests| requests.insert(handle, new));
+    let replaced = with_requests(|requests| insert(requests, handle, new));
     // Two at once behind one handle: it is one that the library shares among calls that were complete at their start.
     if let Some(earlier) = replaced {
         earlier.complete_at_start();
@@ -236,8 +242,8 @@ pub fn free(forward: impl FnOnce() -> c_int, request: usize) -> c_int {
         // The library may still read the arrays that stand in for the program's.
         std::mem::forget((prepared, under_way));
     } else {
-        with_prepared(|known| known.extend(prepared.map(|prepared| (freed, prepared))));
-        with_requests(|known| known.extend(under_way.map(|request| (freed, request))));
+        with_prepared(|known| prepared.and_then(|prepared| insert(known, freed, prepared)));
+        with_requests(|known| under_way.and_then(|request| insert(known, freed, request)));
         p2p_requests::restore(freed, receive);
     }
     result
@@ -246,10 +252,13 @@ pub fn free(forward: impl FnOnce() -> c_int, request: usize) -> c_int {
 /// Those of the requests that are followed, in order, taken out of the table.
 pub fn take_known(places: impl Iterator<Item = (usize, usize)>) -> Few<ClaimedRequest<Request>> {
     with_requests(|known| {
-        let take = |(place, handle)| {
-            known.remove(&handle).map(|request| ClaimedRequest { place, handle, request: Some(request) })
-        };
-        places.filter_map(take).collect()
+        let mut taken = Few::new();
+        for (place, handle) in places {
+            if known.contains_key(&handle) && taken.has_room() {
+                taken.push(ClaimedRequest { place, handle, request: known.remove(&handle) });
+            }
+        }
+        taken
     })
 }
 
@@ -257,7 +266,9 @@ pub fn take_known(places: impl Iterator<Item = (usize, usize)>) -> Few<ClaimedRe
 pub fn put_back(taken: &mut Few<ClaimedRequest<Request>>) {
     if !taken.is_empty() {
         with_requests(|known| {
-            known.extend(taken.take_all().filter_map(|taken| Some((taken.handle, taken.request?))));
+            for taken in taken.take_all() {
+                taken.request.and_then(|request| insert(known, taken.handle, request));
+            }
         });
     }
 }

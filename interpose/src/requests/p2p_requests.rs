@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::boundary::{abi, status};
 use crate::counters::message_counters;
-use crate::identity::registry::FastMap;
+use crate::identity::registry::{self, FastMap};
 use crate::requests::claimed_request::ClaimedRequest;
 use crate::requests::few::Few;
 
@@ -41,7 +41,7 @@ fn insert(request: usize, new: Request) {
     let Some(handle) = abi::get().made(request) else { return };
     // One handle for all that is complete at its start: those are from MPI_PROC_NULL.
     if !abi::get().is_complete_request(handle) {
-        with_requests(|requests| requests.insert(handle, new));
+        with_requests(|requests| registry::insert(requests, handle, new));
     }
 }
 
@@ -53,7 +53,7 @@ pub fn take_active(places: impl Iterator<Item = (usize, usize)>) -> Few<ClaimedR
     with_requests(|requests| {
         let mut taken = Few::new();
         for (place, handle) in places {
-            if matches!(requests.get(&handle), Some(Request::Receive { .. })) {
+            if matches!(requests.get(&handle), Some(Request::Receive { .. })) && taken.has_room() {
                 taken.push(ClaimedRequest { place, handle, request: requests.remove(&handle) });
             }
         }
@@ -65,7 +65,9 @@ pub fn take_active(places: impl Iterator<Item = (usize, usize)>) -> Few<ClaimedR
 pub fn put_back(taken: &mut Few<ClaimedRequest<Request>>) {
     if !taken.is_empty() {
         with_requests(|requests| {
-            requests.extend(taken.take_all().filter_map(|taken| Some((taken.handle, taken.request?))));
+            for taken in taken.take_all() {
+                taken.request.and_then(|request| registry::insert(requests, taken.handle, request));
+            }
         });
     }
 }
@@ -108,7 +110,7 @@ pub fn take(handle: usize) -> Option<Request> {
 /// Puts one back that [`take`] has taken out.
 pub fn restore(handle: usize, request: Option<Request>) {
     if let Some(request) = request {
-        with_requests(|requests| requests.insert(handle, request));
+        with_requests(|requests| registry::insert(requests, handle, request));
     }
 }
 

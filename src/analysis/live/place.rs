@@ -217,7 +217,7 @@ fn rank_now(
     let of_rank = match part.info().state {
         state::STARTING => Some(State::Init),
         state::FINALIZING => Some(State::Finalize),
-        state::FINALIZED => Some(State::Ended),
+        state::FINALIZED | state::OUT_OF_MEMORY => Some(State::Ended),
         state::ABORTED => Some(State::Abort),
         state::SESSION => Some(in_mpi.unwrap_or(State::Session)),
         _ => None,

@@ -118,12 +118,13 @@ impl Trace {
 }
 
 /// How ranks that left an incomplete part have ended, by how far they got.
-const ENDS: [(&str, &[u32]); 5] = [
+const ENDS: [(&str, &[u32]); 6] = [
     ("did not leave MPI_Init", &[state::STARTING]),
     ("did not reach MPI_Finalize", &[state::RUNNING, state::SESSION]),
     ("waited in MPI_Finalize", &[state::FINALIZING]),
     ("called MPI_Abort", &[state::ABORTED]),
     ("lost records", &[state::FINALIZED]),
+    ("ran out of memory", &[state::OUT_OF_MEMORY]),
 ];
 
 /// `rank 3`, `ranks 0-3, 5`; the ranges are in order, none empty.

@@ -43,6 +43,8 @@ pub mod state {
     pub const FINALIZING: u32 = 4;
     /// In a session, and not between Init and Finalize.
     pub const SESSION: u32 = 5;
+    /// `MPI_Finalize` was called; the rank had recorded nothing any more since memory could not be had.
+    pub const OUT_OF_MEMORY: u32 = 6;
 }
 
 /// What is kept when the arrays are full: values of [`RankHeader::ring`].

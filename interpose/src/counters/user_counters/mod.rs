@@ -11,4 +11,5 @@ mod roth;
 mod sums;
 
 pub use names::start;
+pub use regions::forget_open;
 pub use sums::{Sums, UserCounters};

@@ -2,12 +2,14 @@
 //! of its own on MPI_COMM_WORLD, with positions of its own: its k-th repetition on one rank belongs to its k-th on the
 //! others.
 
+use std::cell::RefCell;
+use std::mem::ManuallyDrop;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use mpitrace_format::layout::{NO_ROOT, OPERATION_MASK, OperationEntry, counter_column, name_of};
 use mpitrace_format::part::Column;
 
-use crate::boundary::abi;
+use crate::boundary::{abi, allocator};
 use crate::identity::call_cache::Found;
 use crate::identity::communicator::mix;
 use crate::identity::registry;
@@ -29,8 +31,10 @@ struct Named {
 static REGIONS: Mutex<Vec<Named>> = Mutex::new(Vec::new());
 
 thread_local! {
-    /// The regions in progress on this thread, by number.
-    static OPEN: std::cell::RefCell<Vec<(usize, Option<Region>)>> = const { std::cell::RefCell::new(Vec::new()) };
+    /// The regions in progress on this thread, by number. It has no destructor: glibc ends the process where it has no memory
+    /// to register one.
+    static OPEN: RefCell<ManuallyDrop<Vec<(usize, Option<Region>)>>> =
+        const { RefCell::new(ManuallyDrop::new(Vec::new())) };
 }
 
 fn lock() -> MutexGuard<'static, Vec<Named>> {
@@ -42,6 +46,9 @@ pub fn number(name: &str) -> Option<usize> {
     let mut regions = lock();
     if let Some(known) = regions.iter().position(|region| region.name == name) {
         return Some(known);
+    }
+    if allocator::is_exhausted() || regions.try_reserve(1).is_err() {
+        return None;
     }
     regions.push(Named { name: name.to_owned(), found: None, begun: 0 });
     Some(regions.len() - 1)
@@ -84,7 +91,16 @@ pub fn begin(number: usize, inside: bool) -> Option<()> {
     };
     // One that is not kept is in progress too, so that its end is known for its own.
     let begun = if inside { None } else { recorder::begin_region(&found, repetition) };
-    with_open(|open| open.push((number, begun)))
+    with_open(|open| {
+        if open.try_reserve(1).is_ok() {
+            open.push((number, begun));
+        }
+    })
+}
+
+/// The thread ends.
+pub fn forget_open() {
+    with_open(|open| *open = Vec::new());
 }
 
 /// Ends the repetition in progress on this thread, if one is.
@@ -104,9 +120,9 @@ pub fn end(number: usize) {
     }
 }
 
-/// The regions in progress on this thread; `None` where its local storage is gone, at its end.
+/// The regions in progress on this thread; `None` where they are being changed.
 fn with_open<R>(work: impl FnOnce(&mut Vec<(usize, Option<Region>)>) -> R) -> Option<R> {
-    OPEN.try_with(|open| open.try_borrow_mut().ok().map(|mut open| work(&mut open))).ok().flatten()
+    OPEN.with(|open| open.try_borrow_mut().ok().map(|mut open| work(&mut open)))
 }
 
 /// The operation of a region, made now.
@@ -125,7 +141,7 @@ fn operation(name: &str) -> Option<Found> {
 pub fn values(number: usize, slot: usize) -> Option<Vec<u64>> {
     let operation = lock().get(number)?.found?.number;
     let name = counter_column(names::column(slot)?);
-    let content = output::content_of(RUN.get()?)?;
+    let (content, _held) = output::content_of(RUN.get()?)?;
     let column = |name: &str| content.columns.iter().find(|column| name_of(&column.name) == name);
     let words = |column: &Column<'_>| -> Vec<u64> {
         column.slices.iter().flat_map(|slice| slice.chunks_exact(8)).map(bytemuck::pod_read_unaligned).collect()

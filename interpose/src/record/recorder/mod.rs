@@ -40,13 +40,8 @@ fn begin<F: FnOnce() -> c_int, R>(
     recorded: impl FnOnce(ThreadRef, &Call, Found, Record, F) -> R,
 ) -> R {
     let mode = mode::get();
-    if mode == mode::OFF {
-        return unrecorded(forward(), None);
-    }
-    let Some(thread) = thread::current_or_new() else { return unrecorded(forward(), None) };
-    if here < thread.guard() {
-        return unrecorded(forward(), None);
-    }
+    let thread = if mode == mode::OFF { None } else { thread::current_or_new() };
+    let Some(thread) = thread.filter(|thread| here >= thread.guard()) else { return unrecorded(forward(), None) };
     if thread.guard() != 0 {
         // The call before was left by longjmp, which an error handler does.
         leave_error_handler(thread);

@@ -114,6 +114,7 @@ impl Left {
                 state::FINALIZING => "in MPI_Finalize",
                 state::SESSION => "in a session",
                 state::FINALIZED => "finalized",
+                state::OUT_OF_MEMORY => "ran out of memory",
                 state::ABORTED => "called MPI_Abort",
                 _ => "unknown",
             },
