@@ -23,7 +23,7 @@ pub struct AllCalls {
     pub communicator: usize,
     /// The largest message size of any rank, bytes. `None`: no rank could tell.
     pub bytes: Option<u64>,
-    /// Whether it is a region of the program.
+    /// It is a region of the program.
     pub is_region: bool,
     /// The ranks that called it, in order.
     pub ranks: Vec<RankCalls>,

@@ -344,7 +344,7 @@ impl Witness {
     }
 }
 
-/// What `summary` says of ranks of which none causes two thirds of the waiting, by their own readings.
+/// The sentences of `summary` on ranks of which none causes two thirds of the waiting, by their own readings.
 fn turns(case: &Case) {
     for number in 0..MOST {
         let (trace, witness) = run(case, &SCENARIOS[10], &case.folder.join(format!("turns{number}")));

@@ -1,8 +1,8 @@
-//! Why a rank was off its processor, in words, and what to do then.
+//! The reasons for which a rank was off its processor, in words, each with the next step.
 
 use mpitrace::account::Because;
 
-/// What the rank did, or what happened to it: `slept`, `was preempted`. `many`: to several ranks.
+/// The predicate of the sentence: `slept`, `was preempted`. `many`: of several ranks.
 pub fn was(because: Because, many: bool) -> &'static str {
     match (because, many) {
         (Because::Asleep, _) => "slept (usleep, a lock, I/O, a stop signal)",
@@ -15,7 +15,7 @@ pub fn was(because: Because, many: bool) -> &'static str {
     }
 }
 
-/// What to do.
+/// The next step.
 pub fn advice(because: Because) -> &'static str {
     match because {
         Because::Asleep => "look for the sleep, the lock or the file",

@@ -1,5 +1,5 @@
-//! Whether the processor quota of a control group holds the threads of this process (cgroups(7), `cpu.max` and
-//! `cpu.cfs_quota_us`): the kernel counts for how long it has done so.
+//! The processor quota of a control group (cgroups(7), `cpu.max` and `cpu.cfs_quota_us`): the kernel counts for how long
+//! it has held the threads of the group.
 
 use std::fs::{self, File};
 use std::io::Read;
@@ -9,7 +9,7 @@ use std::sync::OnceLock;
 /// `cpu.stat` of the groups of this process that have a quota.
 static STATISTICS: OnceLock<Vec<PathBuf>> = OnceLock::new();
 
-/// Looks which control groups of this process have a quota. `root` is the root of the file system.
+/// Finds the control groups of this process that have a quota. `root` is the root of the file system.
 pub fn find(root: &Path) {
     STATISTICS.get_or_init(|| groups(root));
 }

@@ -83,7 +83,7 @@ impl Because {
         }
     }
 
-    /// Whether the rank was off its processor.
+    /// True: the rank was off its processor.
     pub fn is_off(self) -> bool {
         matches!(self, Because::Preempted | Because::Asleep | Because::Throttled | Because::OffProcessor)
     }

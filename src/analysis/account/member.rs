@@ -26,7 +26,7 @@ pub(crate) struct Member<'a> {
     other_mpi: Option<Column<'a>>,
     /// By the end of each run of records: whether interruptions of its thread are known.
     watched: Vec<(u64, bool)>,
-    /// Whether some of its records are of regions of the program.
+    /// Some of its records are of regions of the program.
     has_regions: bool,
     /// No difference between its times and another rank's is known better, ns.
     pub error_ns: f64,
@@ -64,7 +64,7 @@ impl<'a> Member<'a> {
         Member { index, place, part, clock, requests, other_mpi, watched, has_regions, error_ns: error(part, clock) }
     }
 
-    /// Whether a record is of a region of the program.
+    /// True: the record is of a region of the program.
     fn is_region(&self, record: u32) -> bool {
         self.has_regions && {
             let operation = self.part.operation_of(record as usize) & OPERATION_MASK;
@@ -189,7 +189,7 @@ impl<'a> Member<'a> {
         found
     }
 
-    /// Whether interruptions of a call are known: of regions they are not.
+    /// True: interruptions of this call are known. Of regions they are not.
     fn thread_is_watched(&self, record: u32) -> bool {
         if self.is_region(record) {
             return false;

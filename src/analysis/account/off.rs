@@ -20,7 +20,7 @@ pub struct Off {
 }
 
 impl Off {
-    /// What the trace has of some context switches. How long each of them took is not known: what no quota has held is
+    /// The time of some context switches of the trace. How long each of them took is not known: what no quota has held is
     /// divided by their numbers.
     pub(super) fn of(entry: &InterruptionEntry) -> Off {
         let off = entry.off_ns as f64;

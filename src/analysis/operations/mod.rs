@@ -73,7 +73,7 @@ pub struct OperationKey {
     pub reduction: Option<String>,
     /// The place in the program that calls it, where the run has told places apart.
     pub call_site: Option<CallSite>,
-    /// Whether it is a region of the program: no call, but a label over a stretch of time.
+    /// It is a region of the program, which is no call, but a label over a stretch of time.
     pub is_region: bool,
 }
 

@@ -91,7 +91,7 @@ pub struct OperationEntry {
 }
 
 impl OperationEntry {
-    /// Whether it is a region of the program: no call, but a label over a stretch of time.
+    /// True: it is a region of the program, which is no call, but a label over a stretch of time.
     pub fn is_region(&self) -> bool {
         self.positions_from != 0
     }

@@ -159,6 +159,11 @@ impl Summary {
         summary
     }
 
+    /// Calls that were not kept.
+    pub fn not_kept(&self) -> u64 {
+        self.all_calls.iter().map(|all| all.calls - all.kept).sum()
+    }
+
     /// The share of the ranks' time that one of the parts is.
     pub fn share(&self, seconds: f64) -> f64 {
         if self.rank_seconds > 0.0 { seconds / self.rank_seconds } else { 0.0 }

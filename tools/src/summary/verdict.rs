@@ -23,7 +23,7 @@ pub(super) struct Verdict {
     pub next: Option<String>,
 }
 
-/// What the conclusion is of.
+/// The basis of the conclusion.
 pub(super) struct Evidence<'e> {
     pub account: &'e Account,
     /// The causes of an operation that need no counter.
@@ -85,7 +85,7 @@ impl Largest {
     }
 }
 
-/// For which rank the others wait, and why it is late.
+/// The rank that the others wait for, and the reason for which it is late.
 fn late(account: &Account) -> String {
     let mut of_rank: BTreeMap<u32, Late> = BTreeMap::new();
     for operation in &account.operations {
@@ -111,7 +111,7 @@ fn late(account: &Account) -> String {
     )
 }
 
-/// What most of the lateness of `who` is due to; `None`: to work, or not known.
+/// The reason of most of the lateness of `who`; `None`: work, or not known.
 fn why(late: &Late, who: &str) -> Option<String> {
     let is_most = |ns: f64| ns > MOST * late.waiting_ns;
     if let Some((because, ns)) = late.interrupted_by.largest().filter(|_| is_most(late.interrupted_ns)) {
@@ -147,7 +147,7 @@ fn interrupted(account: &Account) -> String {
     format!("In collective calls {whose} {was} for {}: {advice}.", text::time(ns))
 }
 
-/// What is slow, and the cause of most of it; without one what follows.
+/// Slow repetitions, and the cause of most of their loss; without one, the next step.
 fn slow(largest: &Largest, evidence: &Evidence) -> String {
     let is_warmup = largest.kind == Kind::Warmup;
     let is_of_loss = |cause: &Cause| match cause.repetitions {
@@ -213,6 +213,13 @@ fn without_loss(summary: &Summary, name: &str) -> Verdict {
     match summary.collectives_share.all < 5.0 * WORTH {
         true => Verdict {
             sentence: format!("There is little to gain in collective calls{unknown}."),
+            next: Some(format!("mpitrace stats {name}")),
+        },
+        false if summary.not_kept() > 0 => Verdict {
+            sentence: format!(
+                "No loss of {} or more was found in the calls that are kept{unknown}: `MPITRACE_FULL=spill` keeps all.",
+                percent(WORTH)
+            ),
             next: Some(format!("mpitrace stats {name}")),
         },
         false => Verdict {

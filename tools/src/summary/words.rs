@@ -64,7 +64,7 @@ impl Summary {
                 text::count(ranks as u64, "rank")
             ),
         };
-        let not_kept = self.not_kept();
+        let not_kept = self.without_records();
         format!(
             "{}, {}: {} of the ranks' time is in collective calls{range}.{not_kept}{incomplete}",
             text::count(self.ranks.into(), "rank"),
@@ -73,18 +73,18 @@ impl Summary {
         )
     }
 
-    /// What there is to say of calls that are not kept.
-    fn not_kept(&self) -> String {
-        let sum = |of: fn(&AllCallsFacts) -> u64| self.all_calls.iter().map(of).sum::<u64>();
-        let (calls, kept) = (sum(|all| all.calls), sum(|all| all.kept));
-        if calls == kept {
+    /// How many calls are not kept, where some are not.
+    fn without_records(&self) -> String {
+        let not_kept = self.not_kept();
+        if not_kept == 0 {
             return String::new();
         }
-        let untimed = match calls - kept - sum(|all| all.timed) {
+        let sum = |of: fn(&AllCallsFacts) -> u64| self.all_calls.iter().map(of).sum::<u64>();
+        let untimed = match not_kept.saturating_sub(sum(|all| all.timed)) {
             0 => String::new(),
             untimed => format!(", {untimed} of them without their time"),
         };
-        format!(" {} of {calls} calls are not kept{untimed}.", calls - kept)
+        format!(" {not_kept} of {} calls are not kept{untimed}.", sum(|all| all.calls))
     }
 
     fn parts(&self) -> Option<String> {
@@ -105,7 +105,7 @@ impl Summary {
         });
         parts.push(format!("{} delayed by the tracer", share(self.perturbed_s)));
         parts.push(format!("{} communication", share(self.communication_s)));
-        let whole = if self.not_kept().is_empty() { "that" } else { "the kept calls" };
+        let whole = if self.not_kept() == 0 { "that" } else { "the kept calls" };
         let unknown = unknown_waits::sentence(self.unknown_waits_below_ns).unwrap_or_default();
         Some(format!("Of {whole}: {}.{unknown}", parts.join(", ")))
     }

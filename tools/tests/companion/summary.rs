@@ -293,6 +293,15 @@ fn the_first_line_is_of_the_time_of_all_ranks_and_of_all_calls() {
     let first = "3 ranks, 200.0 ms: 40.0 % of the ranks' time is in collective calls (25.1 % to 70.0 % on single ranks). 3000 of 3300 calls are not kept.";
     assert_eq!(lines[0], first);
     assert!(lines[1].starts_with("Of the kept calls: "), "{lines:#?}");
+    // Of one rank there is no loss in the calls that are kept, and nothing is known of the others.
+    let mut alone = SyntheticRank::new(0, 1);
+    let barrier = alone.operation("MPI_Barrier", 0, 0);
+    (1..=100u64).for_each(|k| alone.call(barrier, 1_000_000 * k, 1_000_000 * k + 1000));
+    (0..1000).for_each(|_| alone.timed_call(barrier, 50_000));
+    let (lines, _) = summary(&[alone]);
+    assert!(lines[0].contains(": 50.1 % of the ranks' time"), "{lines:#?}");
+    let verdict = "No loss of 1.0 % or more was found in the calls that are kept: `MPITRACE_FULL=spill` keeps all.";
+    assert_eq!(lines[2], verdict);
 }
 
 /// Each rank computes within a region for 8 ms of each step of 10 ms, and reduces within another one.
