@@ -1,5 +1,6 @@
 //! Counters per repetition: the kernel's, and those of code inside the stack.
 
+use crate::support::companion::mpitrace;
 use crate::support::trace::Row;
 use crate::support::{Case, On, Outcome, Test};
 
@@ -56,6 +57,18 @@ fn inside(case: &Case) {
         }
         assert!(value(call, "in combine") as f64 <= call.exit_ns.unwrap_or(0.0) - call.enter_ns + 1.0, "{call:?}");
     }
+    // The region is charged nowhere: the time in collective calls is that of the calls.
+    let summary = mpitrace(&["summary".as_ref(), outcome.trace.path.as_os_str(), "--json".as_ref()]);
+    let summary: serde_json::Value = serde_json::from_str(&summary.stdout).expect("JSON");
+    let in_calls = |rows: &mut dyn Iterator<Item = &Row>| -> f64 {
+        rows.map(|row| 1e-9 * (row.exit_ns.unwrap_or(row.enter_ns) - row.enter_ns)).sum()
+    };
+    let expected = in_calls(&mut rows.iter().filter(|row| row.function.starts_with("MPI_")));
+    let found = summary["collectives_s"].as_f64().expect("seconds");
+    // Clocks of the ranks are divided by rounded frequencies.
+    assert!((found / expected - 1.0).abs() < 0.001, "{found} s, of {expected} s in the calls: {summary:#}");
+    let losses = summary["losses"].as_array().expect("losses");
+    assert!(losses.iter().all(|loss| loss["function"] != "iteration"), "{losses:#?}");
     // Whichever ranks combine: somebody does, four elements at a time.
     for repetition in 0..REPETITIONS {
         let of_it = calls.iter().filter(|call| call.repetition == repetition);
