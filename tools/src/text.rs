@@ -29,8 +29,16 @@ pub fn count(number: u64, noun: &str) -> String {
     format!("{number} {noun}{ending}")
 }
 
-/// A time in the unit that suits it, four digits: `812 ns`, `3.214 µs`, `1.200 s`.
+/// A time in the unit that suits it, four digits: `812 ns`, `3.214 µs`, `1.200 s`; below 1 ns three digits, as no other
+/// time than 0 is `0 ns`.
 pub fn time(ns: f64) -> String {
+    match ns.abs() {
+        0.0 => return "0 ns".to_owned(),
+        below if below < 0.001 => return format!("{ns:.2e} ns"),
+        below if below < 0.01 => return format!("{ns:.5} ns"),
+        below if below < 0.1 => return format!("{ns:.4} ns"),
+        _ => {}
+    }
     // The limits lie where rounding would give a fifth digit.
     let (value, unit) = match ns.abs() {
         below if below < 999.95 => (ns, "ns"),
@@ -133,7 +141,12 @@ mod tests {
     #[test]
     fn times_have_four_digits() {
         let cases = [
-            (0.0, "0.000 ns"),
+            (0.0, "0 ns"),
+            (-0.0, "0 ns"),
+            (0.5, "0.500 ns"),
+            (0.0123, "0.0123 ns"),
+            (-0.00123, "-0.00123 ns"),
+            (1.234e-5, "1.23e-5 ns"),
             (812.34, "812.3 ns"),
             (999.96, "1.000 µs"),
             (12_345.6, "12.35 µs"),

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::{CONFIDENCE, Quantile, mean, quantile, variance};
-use crate::statistics::{median, student_quantile};
+use crate::statistics::{ends_of_mean, median, student_quantile};
 
 /// A group of repetitions that follow each other.
 #[derive(Clone, Debug, PartialEq)]
@@ -75,13 +75,13 @@ fn one_bin(runs: &[(Vec<u64>, Vec<f64>)], repetitions: Range<u64>) -> Bin {
     Bin { repetitions, count, mean, median }
 }
 
-/// The mean with Student's interval.
+/// The mean with Student's interval, or that of [`ends_of_mean`].
 fn of_mean(values: &[f64]) -> Quantile {
     let n = values.len() as f64;
     let value_ns = mean(values);
     let interval_ns = student_quantile(n - 1.0, 0.5 + CONFIDENCE / 2.0).map(|quantile| {
         let reach = quantile * (variance(values) / n).sqrt();
-        [value_ns - reach, value_ns + reach]
+        ends_of_mean(value_ns, reach, values.iter().copied().fold(f64::INFINITY, f64::min))
     });
     Quantile { value_ns, interval_ns }
 }

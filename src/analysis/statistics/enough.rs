@@ -1,6 +1,6 @@
 //! How many repetitions, and how many runs, an interval of a chosen width takes.
 
-use super::{Interval, Sample, interval_ranks, moments, student_quantile};
+use super::{Interval, Sample, ends_of_mean, interval_ranks, moments, student_quantile};
 
 /// How wide an interval may be, and how sure.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -41,11 +41,13 @@ pub fn mean(values: &[f64], effective: f64, wish: Wish) -> Option<Enough> {
     })
 }
 
-/// Student's interval of a mean of values with an effective sample size of `effective`.
+/// Student's interval of a mean of values with an effective sample size of `effective`; none of times reaches below 0
+/// ([`ends_of_mean`]).
 pub fn mean_interval(values: &[f64], effective: f64, confidence: f64) -> Option<Interval> {
     let moments = moments(values)?;
     let half = student(effective, confidence)? * moments.standard_deviation? / effective.sqrt();
-    Some(Interval { lower: moments.mean - half, upper: moments.mean + half, coverage: confidence })
+    let [lower, upper] = ends_of_mean(moments.mean, half, values.iter().copied().fold(f64::INFINITY, f64::min));
+    Some(Interval { lower, upper, coverage: confidence })
 }
 
 /// The order-statistic interval of the median: so many values that it is narrow enough, if the values to come are

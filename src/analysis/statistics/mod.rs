@@ -20,7 +20,7 @@ mod start;
 
 pub use mpitrace_series::statistics::{
     Dependence, Interval, Intervals, Moments, Random, autocorrelation, block_means, cosine_powers, dependence,
-    dependence_of_quantile, interval_ranks, median, median_of, moments, order_statistics, quantile, sort,
+    dependence_of_quantile, ends_of_mean, interval_ranks, median, median_of, moments, order_statistics, quantile, sort,
     student_quantile,
 };
 

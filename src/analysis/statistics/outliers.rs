@@ -83,17 +83,28 @@ fn spread_out(sorted: &[f64], step: f64) -> (f64, f64) {
     (centre, solve(&within, 0.0, last - first))
 }
 
-/// Q1 - 1.5 IQR and Q3 + 1.5 IQR.
+/// Values that differ by less than this share of the larger quartile are one value: where a clock ticks coarsely many lie
+/// on a fence, and multiples of a tick computed in floating point differ by some 1e-16 of themselves.
+const ROUNDING: f64 = 1e-9;
+
+/// Q1 - 1.5 IQR and Q3 + 1.5 IQR, both moved outwards by what rounding can do: a value on a fence is within.
 pub fn tukey_fences(sample: &Sample) -> Option<[f64; 2]> {
-    let (first, third) = (sample.quantile(0.25)?, sample.quantile(0.75)?);
+    let quartiles = [sample.quantile(0.25)?, sample.quantile(0.75)?];
+    let room = ROUNDING * quartiles[0].abs().max(quartiles[1].abs());
+    let [lower, upper] = fences(quartiles);
+    Some([lower - room, upper + room])
+}
+
+/// Q1 - 1.5 IQR and Q3 + 1.5 IQR of these quartiles.
+pub(super) fn fences([first, third]: [f64; 2]) -> [f64; 2] {
     let reach = 1.5 * (third - first);
-    Some([first - reach, third + reach])
+    [first - reach, third + reach]
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::statistics::Random;
+    use crate::statistics::{Random, schemes};
 
     #[test]
     fn a_coarse_clock_makes_no_outliers() {
@@ -123,6 +134,33 @@ mod tests {
         assert!((centre - 13.0 / 6.0).abs() < 1e-9, "{centre}");
         let within = |limit: f64| -> f64 { sorted.iter().map(|v| ((limit - v) + 0.5).clamp(0.0, 1.0)).sum() };
         assert!((within(centre + deviation) - within(centre - deviation) - 3.0).abs() < 1e-6, "{deviation}");
+    }
+
+    /// Multiples of a tick that is no binary fraction, held against the same numbers as integers.
+    #[test]
+    fn a_value_on_a_fence_is_within_whatever_rounding_makes_of_it() {
+        let mut random = Random::new(2);
+        let mut on_a_fence = 0;
+        for _ in 0..2000 {
+            // Of 41 values the quartiles are the 11th and the 31st.
+            let mut ticks: Vec<i64> = (0..41).map(|_| 100 + (random.bits() % 12) as i64).collect();
+            ticks.push(0);
+            ticks.swap_remove(0);
+            ticks.sort_unstable();
+            let (first, third) = (ticks[10], ticks[30]);
+            let twice = [5 * first - 3 * third, 5 * third - 3 * first];
+            ticks[40] = twice[1] / 2;
+            on_a_fence += usize::from(2 * ticks[40] == twice[1]);
+            let values: Vec<f64> = ticks.iter().map(|&tick| tick as f64 * 10.013_351_137).collect();
+            let sample = Sample::new(&values);
+            let above = ticks.iter().filter(|&&tick| 2 * tick > twice[1]).count();
+            let below = ticks.iter().filter(|&&tick| 2 * tick < twice[0]).count();
+            assert_eq!(Outliers::of(&sample).unwrap().tukey.1, above, "{ticks:?}");
+            assert_eq!(sample.box_plot().unwrap().outside, [below, above], "{ticks:?}");
+            let removed = schemes::Removal::Tukey.apply(&values).1;
+            assert_eq!(removed, below + above, "{ticks:?}");
+        }
+        assert!(on_a_fence > 500, "{on_a_fence}");
     }
 
     #[test]

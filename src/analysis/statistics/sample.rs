@@ -1,5 +1,6 @@
 //! A series, sorted, and the numbers that need no more than that.
 
+use super::outliers::{self, tukey_fences};
 use super::{Interval, Moments, interval_ranks, moments, quantile, sort};
 
 /// Values in ascending order, all of them finite.
@@ -150,10 +151,10 @@ impl Sample {
     /// The numbers of a box plot.
     pub fn box_plot(&self) -> Option<BoxPlot> {
         let quartiles = [self.quantile(0.25)?, self.quantile(0.5)?, self.quantile(0.75)?];
-        let reach = 1.5 * (quartiles[2] - quartiles[0]);
-        let fences = [quartiles[0] - reach, quartiles[2] + reach];
-        let below = self.sorted.partition_point(|&value| value < fences[0]);
-        let within = self.sorted.partition_point(|&value| value <= fences[1]);
+        let fences = outliers::fences([quartiles[0], quartiles[2]]);
+        let [lower, upper] = tukey_fences(self)?;
+        let below = self.sorted.partition_point(|&value| value < lower);
+        let within = self.sorted.partition_point(|&value| value <= upper);
         // The quartiles lie within the fences, and so does some value.
         let whiskers = [*self.sorted.get(below)?, *self.sorted.get(within.checked_sub(1)?)?];
         Some(BoxPlot { quartiles, fences, whiskers, outside: [below, self.len() - within] })

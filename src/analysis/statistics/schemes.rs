@@ -1,8 +1,9 @@
-//! The numbers that MPI benchmarks print, out of one and the same trace.
+//! The formulas by which MPI benchmarks process their times, applied to one and the same trace.
 //!
 //! Hunold & Carpen-Amarie (2016, 2) list how benchmarks measure (MS1 to MS4, its table III) and what they make of
 //! it (PS5 to PS8, its table IV, and the text of section 2 on MPIBlib, mpicroscope and OSU, here PS2 to PS4). The
-//! outcome of a scheme is here what its benchmark would have printed for these repetitions.
+//! outcome is what a benchmark that measures so would print for these repetitions; releases of today may measure otherwise
+//! (Intel MPI Benchmarks since 2018 add up the times of calls with barriers between them).
 
 use super::enough::mean_interval;
 use super::outliers::tukey_fences;

@@ -8,7 +8,7 @@
 
 use super::long_run::{block_means, long_run, shares_below};
 use super::order::{Interval, quantile};
-use super::student::student_quantile;
+use super::student::{ends_of_mean, student_quantile};
 use super::{Dependence, dependence, dependence_of_quantile, moments};
 use crate::distributions::beta_regularised;
 
@@ -48,13 +48,15 @@ impl<'v> Intervals<'v> {
         Intervals { values, sorted, confidence, effective, share }
     }
 
-    /// The interval of the mean: Student's, with the variance of a mean of dependent values. `None` for fewer than four
+    /// The interval of the mean: Student's, with the variance of a mean of dependent values; of values none of which is
+    /// below 0, none that reaches below 0 ([`ends_of_mean`]). `None` for fewer than four
     /// values, independent ones.
     pub fn mean(&self) -> Option<Interval> {
         let mean = moments(self.sorted)?.mean;
         let found = long_run(&block_means(self.values, |value| value), self.share)?;
         let half = self.student(found.freedom)? * found.variance_of_mean.sqrt();
-        (self.effective >= FEWEST).then(|| self.interval(mean - half, mean + half))
+        let [lower, upper] = ends_of_mean(mean, half, *self.sorted.first()?);
+        (self.effective >= FEWEST).then(|| self.interval(lower, upper))
     }
 
     /// The interval of the quantile at `p`, 0 to 1. `None` where too few independent values lie beyond it: for 95 % of
@@ -199,6 +201,15 @@ mod tests {
             assert!((0.0..=1.0).contains(&(ranks[0] - lower as f64)), "{ranks:?} {lower}");
             assert!((0.0..=1.0).contains(&(upper as f64 - ranks[1])), "{ranks:?} {upper}");
         }
+    }
+
+    #[test]
+    fn a_few_huge_values_put_no_mean_below_0() {
+        let mut values = vec![100.0; 60];
+        (values[7], values[31]) = (40_000.0, 90_000.0);
+        let found = Intervals::of(&values, &sorted(&values), 0.95).mean().unwrap();
+        let mean = moments(&values).unwrap().mean;
+        assert!(0.0 < found.lower && found.lower < mean && mean < found.upper, "{found:?}");
     }
 
     #[test]

@@ -22,7 +22,7 @@ pub use {
     random::Random,
     select::{median_of, order_statistics},
     sort::sort,
-    student::student_quantile,
+    student::{ends_of_mean, student_quantile},
 };
 
 /// The median: the middle value, or the mean of the two middle ones. `None` for no values.

@@ -163,6 +163,29 @@ fn the_clocks_step_is_told_and_no_number_of_repetitions_beats_it() {
     assert!(found["notes"].to_string().contains("steps of 10.00 ns"), "{}", found["notes"]);
 }
 
+/// Two run times of 60 are a thousand times as long: Student's interval of the mean would reach below no time at all.
+#[test]
+fn no_interval_of_a_mean_reaches_below_0() {
+    let folder = Folder::new();
+    let run_time = |i: usize| if i == 7 || i == 31 { 100_000 } else { 100 + i % 3 };
+    let rows: String = (0..60).map(|i| format!("{i},0,runtime,{}\n", run_time(i))).collect();
+    let file = folder.file("huge.csv", rows.as_bytes());
+    let of = |options: &[&str]| mpitrace(&[&["stats", "--from", "csv", &file], options].concat());
+    let all = of(&["--json"]).json();
+    let (mean, interval) = (all[0]["mean_ns"].as_f64().unwrap(), &all[0]["mean_interval"]);
+    let [lower, upper] = ["lower_ns", "upper_ns"].map(|end| interval[end].as_f64().unwrap());
+    assert!(0.0 < lower && lower < mean && mean < upper, "{interval}");
+    assert!((lower * upper / (mean * mean) - 1.0).abs() < 1e-9, "as far below as above, as a ratio: {interval}");
+    let page = of(&["--operation", "0"]).stdout;
+    let row = page.lines().find(|line| line.starts_with("mean ")).unwrap();
+    assert!(row.ends_with("95.0 %, on logarithms") && !row.contains('-'), "{row}");
+    let scheme = of(&["--json", "--scheme", "ps2"]).json();
+    assert!(scheme[0]["mean_interval"]["lower_ns"].as_f64().unwrap() > 0.0, "{}", scheme[0]["mean_interval"]);
+    let page = of(&["--operation", "0", "--repetitions", "40..60"]).stdout;
+    let row = page.lines().find(|line| line.starts_with("mean ")).unwrap();
+    assert!(row.ends_with("95.0 %, Student"), "{row}");
+}
+
 #[test]
 fn more_runs_tell_how_many_are_enough() {
     let folder = Folder::new();
@@ -175,6 +198,10 @@ fn more_runs_tell_how_many_are_enough() {
     assert_eq!(runs["median_ns"], json!([1124.5, 1024.5]));
     // Student's t at 0.975: 100 / sqrt(2) is 6.6 % of the mean, and 1 % of it takes (1.974 x 6.581)^2 = 168.8 runs.
     assert_eq!(runs["runs"], 169);
+    // The file itself, and one that comes twice, are no further runs.
+    let again = mpitrace(&["stats", "--json", &first, "--runs", &first, &second, &second]).json();
+    assert_eq!(&again[0]["enough"]["runs"], runs);
+    assert_eq!(mpitrace(&["stats", "--json", &first, "--runs", &first]).json()[0]["enough"]["runs"], json!(null));
     assert_eq!(mpitrace(&["stats", "--json", &first]).json()[0]["enough"]["runs"], json!(null));
 }
 

@@ -43,14 +43,14 @@ pub struct Arguments {
     /// The numbers of each rank as well
     #[arg(long)]
     pub per_rank: bool,
-    /// Instead: the number that a benchmark would have printed, by the data processing schemes of Hunold and
-    /// Carpen-Amarie
+    /// Instead: one number by a data processing scheme of Hunold and Carpen-Amarie, of the repetitions that count. Which
+    /// ones a benchmark counts --repetitions says; its release of today may measure otherwise
     #[arg(long, value_name = "SCHEME", conflicts_with_all = NOT_WITH_SCHEME)]
     pub scheme: Option<SchemeName>,
     /// How the scheme measures: each call (ms1), or a loop from its first entry to its last exit (ms2)
     #[arg(long, value_name = "SCHEME", requires = "scheme")]
     pub measurement: Option<MeasurementName>,
-    /// How many repetitions a loop of the benchmark has: for ps3, ps7 and ps8; all, if it is not given
+    /// How many repetitions a loop has: for ps3, ps7 and ps8; all, if it is not given
     #[arg(long = "loop", value_name = "K", requires = "scheme", value_parser = clap::value_parser!(u32).range(1..))]
     pub in_loop: Option<u32>,
     /// The confidence of the intervals
@@ -66,7 +66,7 @@ pub struct Arguments {
     /// repetitions, with --half-width and --confidence
     #[arg(long, value_name = "MIN,MAX", value_parser = between, conflicts_with_all = ["scheme", "synchronisation_check"])]
     pub stopping: Option<Rule>,
-    /// Further runs of the same job, to find how many runs are enough
+    /// Further runs of the same job, to find how many runs are enough; FILE itself counts once
     #[arg(long, value_name = "FILE", num_args = 1..)]
     pub runs: Vec<PathBuf>,
     /// The seed of the bootstrap: the same one gives the same interval

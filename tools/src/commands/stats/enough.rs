@@ -1,5 +1,7 @@
 //! How many repetitions and how many runs are enough.
 
+use std::path::PathBuf;
+
 use anyhow::{Context, Result};
 use mpitrace::categories::Class;
 use mpitrace::statistics::enough::{self, Enough, Wish};
@@ -9,6 +11,7 @@ use serde::Serialize;
 
 use super::arguments::Arguments;
 use super::selection::Selection;
+use crate::options::canonical;
 use crate::source::{Description, Source};
 
 /// What the wish takes.
@@ -84,16 +87,21 @@ pub struct Runs {
     pub runs: Option<u64>,
 }
 
-/// The further runs that --runs names.
+/// The further runs that --runs names: each file once, and none that is the input itself.
 pub fn open_others(arguments: &Arguments) -> Result<Vec<Source>> {
     let input = &arguments.input;
-    let open = |path| {
-        let source = Source::read(std::slice::from_ref(path), input.from.format)?;
-        Ok(source.limited_to(input.repetitions.as_ref()))
-    };
-    let others = arguments.runs.iter().map(open).collect::<Result<Vec<Source>>>()?;
-    for (path, other) in arguments.runs.iter().zip(&others) {
+    let mut seen: Vec<PathBuf> = input.files.iter().map(|file| canonical(file)).collect();
+    let mut others = Vec::new();
+    for path in &arguments.runs {
+        let name = canonical(path);
+        if seen.contains(&name) {
+            continue;
+        }
+        seen.push(name);
+        let other = Source::read(std::slice::from_ref(path), input.from.format)?;
+        let other = other.limited_to(input.repetitions.as_ref());
         other.check(None, arguments.run_time()).with_context(|| path.display().to_string())?;
+        others.push(other);
     }
     Ok(others)
 }

@@ -161,7 +161,12 @@ fn values(facts: &Facts, output: &mut dyn Write, style: Style) -> io::Result<()>
         }
     }
     row("max", d.max_ns, None, "");
-    row("mean", d.mean_ns, d.mean_interval, ", Student");
+    // On logarithms where Student's would reach below 0.
+    let is_student = |(mean, interval): (f64, IntervalNs)| {
+        (mean - interval.lower_ns - (interval.upper_ns - mean)).abs() <= 1e-9 * mean.abs()
+    };
+    let scale = if d.mean_ns.zip(d.mean_interval).is_none_or(is_student) { ", Student" } else { ", on logarithms" };
+    row("mean", d.mean_ns, d.mean_interval, scale);
     row("sd", d.sd_ns, None, "");
     row("mad", d.mad_ns, None, "");
     if let Some(plot) = facts.series.box_plot {

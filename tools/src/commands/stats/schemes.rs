@@ -1,4 +1,4 @@
-//! What a benchmark would have printed for these repetitions.
+//! The schemes by which benchmarks process their times, applied to these repetitions.
 
 use std::io::Write;
 use std::process::ExitCode;

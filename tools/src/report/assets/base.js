@@ -15,10 +15,11 @@ function element(name, attributes = {}, ...children) {
   return made;
 }
 
-/** A time in the unit that suits it, four digits. */
+/** A time in the unit that suits it, four digits; three below 0.1 ns. */
 function time(ns) {
   if (ns == null || !isFinite(ns)) return "";
   const size = Math.abs(ns);
+  if (size < 0.1) return Number(ns.toPrecision(3)) + " ns";
   const [value, unit] = size < 999.95 ? [ns, "ns"] : size < 999.95e3 ? [ns / 1e3, "µs"]
     : size < 999.95e6 ? [ns / 1e6, "ms"] : [ns / 1e9, "s"];
   return value.toFixed(Math.abs(value) < 9.9995 ? 3 : Math.abs(value) < 99.995 ? 2 : 1) + " " + unit;
