@@ -21,7 +21,7 @@ impl Source for Null {
     /// A value comes out of a reading before the call and one after it.
     const WHEN: When = When::Around;
 
-    /// A name in MPITRACE_COUNTERS.
+    /// A name in MPITRACE_EVENTS.
     fn want(wanted: &mut bool, name: &str) -> Named {
         if name != "null" {
             return Named::NotMine;

@@ -73,7 +73,7 @@ pub trait Source: Sized {
     /// When values are known.
     const WHEN: When;
 
-    /// Adds what a name in `MPITRACE_COUNTERS` stands for.
+    /// Adds what a name in `MPITRACE_EVENTS` stands for.
     fn want(wanted: &mut Self::Wanted, name: &str) -> Named;
 
     /// Finds out what of it can be had, at Init, in at most `room` columns.

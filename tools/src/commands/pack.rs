@@ -24,7 +24,7 @@ pub struct Arguments {
     /// The new file, for a single trace; default: replace the trace
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Unpack: restore the trace as the tracer wrote it
+    /// Unpack: restore plain columns, those of a trace that was packed afterwards byte by byte
     #[arg(long)]
     raw: bool,
     /// As JSON
@@ -65,11 +65,11 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The result for a trace, in one line.
+/// The result for a trace, in one line. Of the same size it need not have the same bytes: all parts are written again.
 pub fn line(path: &Path, done: &Rewritten) -> String {
     let path = path.display();
     if done.after == done.before {
-        return format!("{path}: {}, not changed: nothing to compress", text::bytes(done.after));
+        return format!("{path}: {} as before: nothing to compress", text::bytes(done.after));
     }
     let calls = per_record(done).map(|bytes| format!(", {bytes:.1} bytes a call")).unwrap_or_default();
     format!("{path}: {} instead of {}{calls}", text::bytes(done.after), text::bytes(done.before))

@@ -36,6 +36,8 @@ fn every_command_reads_both_forms() {
             assert!(of_packed.stdout == of_plain.stdout, "{command:?} differs");
             assert_eq!((of_packed.code, of_packed.stderr), (of_plain.code, of_plain.stderr), "{command:?}");
         }
+        let again = mpitrace(&["pack", &small, "-o", &other.path("again.mpitrace")]);
+        assert!(again.stderr.ends_with(" as before: nothing to compress\n"), "{}", again.stderr);
         let back = folder.path("back");
         assert_eq!(mpitrace(&["pack", "--raw", &small, "-o", &back]).code, 0);
         assert!(fs::read(&trace).unwrap() == fs::read(&back).unwrap());

@@ -72,8 +72,8 @@ mod tests {
     fn a_share_is_a_percentage_below_twice_and_a_ratio_above() {
         assert_eq!([0.123, -0.5, -0.00001, 0.99].map(signed), ["+12.3 %", "-50.0 %", "+0.0 %", "+99.0 %"]);
         assert_eq!(
-            [1.0, 11.04, 31_422.0, -0.9999].map(signed),
-            ["2.0 times", "12 times", "31423 times", "0.00010 times"]
+            [1.0, 11.04, 31_422.0, -0.9978].map(signed),
+            ["2.0 times", "12 times", "31423 times", "0.0022 times"]
         );
         assert_eq!([0.183, 0.0183, 0.00183, 1.79].map(size), ["18 %", "1.8 %", "0.18 %", "2.8 times"]);
         assert_eq!([0.99, 1.0, -0.49, -0.5].map(is_in_times), [false, true, false, true]);
