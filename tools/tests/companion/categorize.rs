@@ -94,6 +94,7 @@ fn good_repetitions_that_are_not_one_level_are_said_to_be_none() {
     assert!(diagnosis.ends_with(&nothing) && !diagnosis.contains("one mode"), "{diagnosis}");
     let terminal = of(&["report"]).stdout;
     assert!(terminal.contains(&format!("\n{sentence}\n")), "{terminal}");
+    assert!(terminal.lines().next().is_some_and(|title| title.ends_with(", 1 rank")), "{terminal}");
     let html = folder.path("slow.html");
     assert_eq!(of(&["report", "-o", &html]).code, 0);
     assert!(std::fs::read_to_string(&html).unwrap().contains(&sentence), "not on the page");
