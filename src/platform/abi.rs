@@ -42,6 +42,8 @@ pub struct Constants {
     pub root: i32,
     /// MPI_PROC_NULL.
     pub proc_null: i32,
+    /// MPI_ANY_TAG.
+    pub any_tag: i32,
     /// MPI_BYTE.
     pub byte: Handle,
     /// MPI_INT64_T.
@@ -84,6 +86,7 @@ pub const OPENMPI: Constants = Constants {
     in_place: 1,
     root: -4,
     proc_null: -2,
+    any_tag: -1,
     byte: Object(c"ompi_mpi_byte"),
     int64: Object(c"ompi_mpi_int64_t"),
     double: Object(c"ompi_mpi_double"),
@@ -111,6 +114,7 @@ pub const MPICH: Constants = Constants {
     in_place: usize::MAX,
     root: -3,
     proc_null: -1,
+    any_tag: -1,
     byte: Number(0x4c00_010d),
     int64: Number(0x4c00_083a),
     double: Number(0x4c00_080b),
@@ -138,6 +142,7 @@ pub const STANDARD: Constants = Constants {
     in_place: 1,
     root: -4,
     proc_null: -3,
+    any_tag: -2,
     byte: Number(0x247),
     int64: Number(0x258),
     double: Number(0x214),

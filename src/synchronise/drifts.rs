@@ -8,28 +8,20 @@ use crate::offsets::in_turn;
 use crate::ping_pong::{ping, pong};
 use crate::tree::{compose_down, largest_power, partner, rounds};
 
+/// The share of the time in which drifts are measured; offsets have the rest.
+const OF_DRIFTS: f64 = 0.9;
+
 /// Jones and Koenig: the root with each in turn, fit point by fit point, so that all of a rank's points lie far apart.
 pub(crate) fn drifts_in_turn(peers: &mut impl Peers, fit_points: u32, exchanges: u32) -> AffineMap {
     let (rank, size) = (peers.rank(), peers.size());
     if rank == 0 {
-        for client in 1..size {
-            pong(peers, client, exchanges, &AffineMap::IDENTITY);
-        }
-        for _ in 0..fit_points {
-            for client in 1..size {
-                pong(peers, client, exchanges, &AffineMap::IDENTITY);
-            }
+        let mut clients: Vec<usize> = (1..size).collect();
+        for _ in 0..fit_points + 1 {
+            clients.retain(|&client| !pong(peers, client, exchanges, &AffineMap::IDENTITY));
         }
         return AffineMap::IDENTITY;
     }
-    let round_trip = exchange::mean_round_trip(&ping(peers, 0, exchanges));
-    let found: Vec<Offset> = (0..fit_points)
-        .filter_map(|_| {
-            let found = ping(peers, 0, exchanges);
-            exchange::median_at_half(&found, round_trip)
-        })
-        .collect();
-    map_of_line(&found)
+    learn(peers, 0, fit_points, exchanges, 1.0)
 }
 
 /// The map that the line through fit points gives.
@@ -46,27 +38,32 @@ fn map_of_line(found: &[Offset]) -> AffineMap {
 }
 
 /// The drift between a pair, as HCA learns it (Hunold & Carpen-Amarie 2016, algorithm 4); the server's clock is seen
-/// through `map`.
-fn learn(peers: &mut impl Peers, server: usize, fit_points: u32, exchanges: u32) -> AffineMap {
-    let round_trip = exchange::mean_round_trip(&ping(peers, server, exchanges));
-    let found: Vec<Offset> = (0..fit_points)
-        .filter_map(|_| {
-            let found = ping(peers, server, exchanges);
-            exchange::median_at_half(&found, round_trip)
-        })
-        .collect();
+/// through `map`. Fewer fit points where more than `share` of the time is over.
+fn learn(peers: &mut impl Peers, server: usize, fit_points: u32, exchanges: u32, share: f64) -> AffineMap {
+    let mut series = ping(peers, server, exchanges, share);
+    let round_trip = exchange::mean_round_trip(&series.exchanges);
+    let mut found: Vec<Offset> = Vec::new();
+    for _ in 0..fit_points {
+        if series.is_last {
+            break;
+        }
+        series = ping(peers, server, exchanges, share);
+        found.extend(exchange::median_at_half(&series.exchanges, round_trip));
+    }
     map_of_line(&found)
 }
 
 fn teach(peers: &mut impl Peers, client: usize, fit_points: u32, exchanges: u32, map: &AffineMap) {
     for _ in 0..fit_points + 1 {
-        pong(peers, client, exchanges, map);
+        if pong(peers, client, exchanges, map) {
+            break;
+        }
     }
 }
 
 /// The same drift through an offset that SKaMPI's ping-pong has found just now.
-fn through_offset(peers: &mut impl Peers, server: usize, drift: AffineMap, exchanges: u32) -> AffineMap {
-    let found = ping(peers, server, exchanges);
+fn through_offset(peers: &mut impl Peers, server: usize, drift: AffineMap, exchanges: u32, share: f64) -> AffineMap {
+    let found = ping(peers, server, exchanges, share).exchanges;
     match exchange::skampi(&found) {
         Some(offset) => AffineMap { skew: drift.skew, ..AffineMap::with_offset(offset.at, -offset.difference) },
         None => drift,
@@ -82,12 +79,14 @@ pub(crate) fn drifts_over_tree(
 ) -> AffineMap {
     let (rank, size) = (peers.rank(), peers.size());
     let mut own = AffineMap::IDENTITY;
-    for distance in rounds(size) {
+    for (round, distance) in (0..).zip(rounds(size)) {
+        // What follows takes little of the time.
+        let share = |part: f64| OF_DRIFTS * (f64::from(round) + part) / rounds(size).count() as f64;
         match partner(rank, size, distance) {
             Some((server, true)) => {
-                own = learn(peers, server, fit_points, exchanges);
+                own = learn(peers, server, fit_points, exchanges, share(OF_DRIFTS));
                 if with_offsets {
-                    own = through_offset(peers, server, own, exchanges);
+                    own = through_offset(peers, server, own, exchanges, share(1.0));
                 }
             }
             Some((client, false)) => {
@@ -104,7 +103,7 @@ pub(crate) fn drifts_over_tree(
 
 /// HCA's last pass: each offset directly with the root.
 pub(crate) fn with_direct_offsets(peers: &mut impl Peers, drift: AffineMap, exchanges: u32) -> AffineMap {
-    let offset = in_turn(peers, exchanges, exchange::skampi);
+    let offset = in_turn(peers, exchanges, OF_DRIFTS..1.0, exchange::skampi);
     if peers.rank() == 0 { drift } else { AffineMap { skew: drift.skew, ..offset } }
 }
 
@@ -113,11 +112,12 @@ pub(crate) fn top_down(peers: &mut impl Peers, fit_points: u32, exchanges: u32) 
     let (rank, size) = (peers.rank(), peers.size());
     let mut own = AffineMap::IDENTITY;
     let order = rounds(size).rev().skip(1).chain([largest_power(size)]);
-    for distance in order {
+    for (round, distance) in (0..).zip(order) {
+        let share = |part: f64| (f64::from(round) + part) / rounds(size).count() as f64;
         match partner(rank, size, distance) {
             Some((parent, true)) => {
-                let drift = learn(peers, parent, fit_points, exchanges);
-                own = through_offset(peers, parent, drift, exchanges);
+                let drift = learn(peers, parent, fit_points, exchanges, share(OF_DRIFTS));
+                own = through_offset(peers, parent, drift, exchanges, share(1.0));
             }
             Some((child, false)) => {
                 teach(peers, child, fit_points, exchanges, &own);

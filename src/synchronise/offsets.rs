@@ -1,5 +1,7 @@
 //! The methods that find offsets only: SKaMPI and Netgauge.
 
+use std::ops::Range;
+
 use mpitrace_format::ticks::AffineMap;
 
 use crate::Peers;
@@ -9,19 +11,31 @@ use crate::tree::{compose_down, partner, rounds};
 
 /// SKaMPI: the root with each in turn.
 pub(crate) fn offsets_in_turn(peers: &mut impl Peers, exchanges: u32) -> AffineMap {
-    in_turn(peers, exchanges, exchange::skampi)
+    in_turn(peers, exchanges, 0.0..1.0, exchange::skampi)
 }
 
-pub(crate) fn in_turn(peers: &mut impl Peers, count: u32, offset: impl Fn(&[Exchange]) -> Option<Offset>) -> AffineMap {
+/// `time`: the shares of the time between which all of it lies.
+pub(crate) fn in_turn(
+    peers: &mut impl Peers,
+    count: u32,
+    time: Range<f64>,
+    offset: impl Fn(&[Exchange]) -> Option<Offset>,
+) -> AffineMap {
     if peers.rank() == 0 {
         for client in 1..peers.size() {
             pong(peers, client, count, &AffineMap::IDENTITY);
         }
         return AffineMap::IDENTITY;
     }
-    let found = ping(peers, 0, count);
+    let share = time.start + (time.end - time.start) * turn(peers);
+    let found = ping(peers, 0, count, share).exchanges;
     // remote - local; the local clock is ahead by the opposite.
     offset(&found).map_or(AffineMap::IDENTITY, |offset| AffineMap::with_offset(offset.at, -offset.difference))
+}
+
+/// Where ranks have their turns with the root one after the other: the share of the time at the end of this rank's turn.
+pub(crate) fn turn(peers: &impl Peers) -> f64 {
+    peers.rank() as f64 / (peers.size() - 1).max(1) as f64
 }
 
 /// Netgauge: offsets bottom-up over a tree, summed on the way back down. A pair stops when `patience` exchanges in a
@@ -29,10 +43,11 @@ pub(crate) fn in_turn(peers: &mut impl Peers, count: u32, offset: impl Fn(&[Exch
 pub(crate) fn offsets_over_tree(peers: &mut impl Peers, patience: u32) -> AffineMap {
     let (rank, size) = (peers.rank(), peers.size());
     let mut own = AffineMap::IDENTITY;
-    for distance in rounds(size) {
+    for (round, distance) in (1..).zip(rounds(size)) {
+        let share = f64::from(round) / rounds(size).count() as f64;
         match partner(rank, size, distance) {
             Some((server, true)) => {
-                let found = ping_until_steady(peers, server, patience);
+                let found = ping_until_steady(peers, server, patience, share);
                 if let Some(offset) = exchange::least_round_trip(&found) {
                     own = AffineMap::with_offset(offset.at, -offset.difference);
                 }
@@ -44,7 +59,7 @@ pub(crate) fn offsets_over_tree(peers: &mut impl Peers, patience: u32) -> Affine
     compose_down(peers, own)
 }
 
-fn ping_until_steady(peers: &mut impl Peers, server: usize, patience: u32) -> Vec<Exchange> {
+fn ping_until_steady(peers: &mut impl Peers, server: usize, patience: u32, share: f64) -> Vec<Exchange> {
     let mut exchanges: Vec<Exchange> = Vec::new();
     let (mut best, mut since_best) = (u64::MAX, 0);
     while since_best < patience {
@@ -52,6 +67,9 @@ fn ping_until_steady(peers: &mut impl Peers, server: usize, patience: u32) -> Ve
         let trip = exchanges.last().map_or(0, Exchange::round_trip);
         since_best = if trip < best { 0 } else { since_best + 1 };
         best = best.min(trip);
+        if peers.is_late(share) {
+            break;
+        }
     }
     peers.send(server, &[0, 0]);
     exchanges

@@ -8,6 +8,7 @@ use mpitrace_format::ticks::AffineMap;
 
 use crate::Peers;
 use crate::exchange::Exchange;
+use crate::offsets::turn;
 use crate::ping_pong::{ping, ping_then_ask, pong, pong_then_tell};
 
 /// Score-P's probes: the root with each in turn, the least round trip. Kept by each rank but the root.
@@ -18,7 +19,8 @@ pub(crate) fn probes_in_turn(peers: &mut impl Peers, exchanges: u32) -> Vec<Prob
         }
         return Vec::new();
     }
-    let found = ping(peers, 0, exchanges);
+    let share = turn(peers);
+    let found = ping(peers, 0, exchanges, share).exchanges;
     let best = found.iter().min_by_key(|exchange| exchange.round_trip());
     best.map(|best| probe(0, std::slice::from_ref(best), &[])).into_iter().collect()
 }
@@ -85,34 +87,37 @@ pub(crate) fn probes_over_hypercube(
     let mut probes = Vec::new();
     // The last word, after all repetitions, is that there is no other.
     let words = || (0..).take(repetitions.map_or(0, |repetitions| repetitions.most as usize + 1));
-    let mut bit = 1;
+    let rounds = f64::from(size.next_power_of_two().ilog2());
+    let mut bit = 1usize;
     while bit < size {
         let other = rank ^ bit;
+        // The higher rank's direction comes first.
+        let share = |part: f64| (f64::from(bit.ilog2()) + part) / rounds;
         if other < size {
             if rank < other {
-                be_probed(peers, other, exchanges);
+                be_probed(peers, other, exchanges, share(1.0));
                 for _ in words() {
                     if !repeats(peers, other) {
                         break;
                     }
-                    be_probed(peers, other, exchanges);
+                    be_probed(peers, other, exchanges, share(1.0));
                 }
             } else {
                 let began = Instant::now();
-                let mut closest = probe_one(peers, other, exchanges);
+                let mut closest = probe_one(peers, other, exchanges, share(0.5));
                 let took = began.elapsed();
                 let mut pause = Duration::from_millis(1);
                 for repetition in words() {
                     let is_wanted =
                         |how: &Repetitions| took < how.longest && repetition < how.most && how.is_wide(&closest);
-                    let again = repetitions.is_some_and(is_wanted);
+                    let again = repetitions.is_some_and(is_wanted) && !peers.is_late(share(1.0));
                     peers.send(other, &[again.into()]);
                     if !again {
                         break;
                     }
                     std::thread::sleep(pause);
                     pause *= 2;
-                    let found = probe_one(peers, other, exchanges);
+                    let found = probe_one(peers, other, exchanges, share(1.0));
                     if width(&found) < width(&closest) {
                         closest = found;
                     }
@@ -133,19 +138,19 @@ fn repeats(peers: &mut impl Peers, other: usize) -> bool {
 }
 
 /// As the lower of a pair: exchanges in both directions, of which the other makes the probe.
-fn be_probed(peers: &mut impl Peers, other: usize, exchanges: u32) {
+fn be_probed(peers: &mut impl Peers, other: usize, exchanges: u32, share: f64) {
     pong_then_tell(peers, other, exchanges);
-    let found = ping_then_ask(peers, other, exchanges);
+    let found = ping_then_ask(peers, other, exchanges, share);
     let words: Vec<u64> =
         found.iter().flat_map(|exchange| [exchange.sent, exchange.remote, exchange.received]).collect();
     peers.send(other, &words);
 }
 
 /// As the higher of a pair: the probe.
-fn probe_one(peers: &mut impl Peers, other: usize, exchanges: u32) -> ProbeEntry {
-    let forth = ping_then_ask(peers, other, exchanges);
-    pong_then_tell(peers, other, exchanges);
-    let mut words = vec![0; 3 * exchanges as usize];
+fn probe_one(peers: &mut impl Peers, other: usize, exchanges: u32, share: f64) -> ProbeEntry {
+    let forth = ping_then_ask(peers, other, exchanges, share);
+    let count = pong_then_tell(peers, other, exchanges);
+    let mut words = vec![0; 3 * count];
     peers.receive(other, &mut words);
     let back: Vec<Exchange> =
         words.chunks_exact(3).map(|words| Exchange { sent: words[0], remote: words[1], received: words[2] }).collect();
@@ -303,8 +308,9 @@ mod tests {
     fn repetitions_end_also_where_the_other_asks_for_more() {
         let (to, _there) = channel();
         let (_here, from) = channel();
-        // Answers and questions with 5 of them to warm up, the readings, and what the questions have found.
-        let once = 2 * (EXCHANGES as usize + 5) + 2;
+        // One answer, since the question says that no other follows, the reading, then questions with 5 of them to warm up
+        // and what they have found.
+        let once = 2 + (EXCHANGES as usize + 5) + 1;
         let mut lower = Asked { simulated: Simulated { rank: 0, now: Cell::new(0), sent: 0, takes: quick, to, from } };
         let how = Repetitions::at_the_end(Widths::default());
         assert!(probes_over_hypercube(&mut lower, EXCHANGES, Some(&how)).is_empty());

@@ -13,7 +13,11 @@ const FAMILIES: On = On::Only(&["ompi4", "mpich4", "mpich5-abi"]);
 
 pub const TESTS: &[Test] = &[
     Test::new("of_one_machine_are_one_that_is_tested", one_machine),
+    Test::new("are_tested_on_two_processors_and_the_ranks_may_run_where_they_might", affinity).first_on(&["mpich4"]),
     Test::new("that_are_simulated_are_found_by_every_method", every_method).on(FAMILIES),
+    Test::new("by_a_method_that_does_not_end_in_its_time_are_joint_and_one_line_says_so", not_in_time)
+        .on(FAMILIES)
+        .second_tier(),
     Test::new("are_estimated_again_by_other_methods_out_of_the_same_probes", again).on(FAMILIES),
     Test::new("of_four_ranks_in_three_domains_are_found", three_domains),
     Test::new("of_eight_ranks_are_found_by_every_tree", eight_ranks).on(On::Only(&["ompi4", "ompi5"])),
@@ -66,6 +70,22 @@ fn one_machine(case: &Case) {
     assert!(clock.causality.checked > 0 && clock.causality.violated == 0, "{clock:?}");
     assert!(clock.truth.is_none());
     assert!(trace.dump(&[]).iter().all(|row| row.error_ns.is_some_and(|error| error > 0.0)));
+}
+
+/// A launcher that does not bind ranks may have them on one processor, from which one of the two is moved.
+fn affinity(case: &Case) {
+    case.launch(2, "affinity.c").trace().run().same_as(&case.launch(2, "affinity.c").run());
+}
+
+/// More exchanges than there is time for.
+fn not_in_time(case: &Case) {
+    let settings = [("MPITRACE_CLOCKSYNC", "hca3,fit_points=100000000")];
+    let outcome = ticking(case, 3, 100, "1:offset_ns=1e12,ppm=37;2:offset_ns=2e12", &settings, "");
+    let line = "hca3 did not synchronise the clocks within 30 s: joint does";
+    assert_eq!(outcome.lines_with(line).len(), 1, "{}", outcome.stderr);
+    let clock = found(&outcome);
+    assert_eq!((clock.method.as_str(), clock.domains.len()), ("joint", 3));
+    assert_right(&clock);
 }
 
 fn every_method(case: &Case) {
@@ -123,7 +143,7 @@ fn perturbed(rows: &[Row], rank: u64) -> usize {
 }
 
 fn resync(case: &Case) {
-    let outcome = ticking(case, 2, 500, TWO, &[("MPITRACE_RESYNC", "0.1")], "");
+    let outcome = ticking(case, 2, 500, TWO, &[("MPITRACE_RESYNC", "0.1")], "region");
     let clock = found(&outcome);
     assert_right(&clock);
     // Init, Finalize, and some in between. With a millisecond or more per call the ranks meet again after a hundred
@@ -133,6 +153,8 @@ fn resync(case: &Case) {
     for rank in 0..2 {
         let marked = perturbed(&rows, rank) as u64;
         assert!(marked >= clock.synchronisations - 2, "{marked} perturbed on rank {rank}: {clock:?}");
+        let region = rows.iter().find(|row| row.rank == rank && row.function == "all");
+        assert!(region.is_some_and(|region| region.perturbed), "the region was delayed as well: {region:?}");
     }
 }
 
@@ -160,14 +182,20 @@ fn failed_on_one(case: &Case) {
     assert!(allreduce.all(|operation| operation.incomplete == 0), "{:#?}", info.operations);
 }
 
-/// The message that it sends then is received by no rank: MPICH 5 ends a program that frees the communicator of such a
-/// message.
+/// No rank waits for the message that it sends then, which is received in the end: MPICH 5 ends a program that frees the
+/// communicator of a message that is not, and UCX below it says so of each.
 fn late_to_a_meeting(case: &Case) {
     let plain = case.launch(2, "counts.c").run();
     let late = build::shared_library(case.mpi, "late_return.c");
     let launch = case.launch(2, "counts.c").preload(late).trace();
+    let launch = launch.set("MPIR_CVAR_NOLOCAL", "1").set("UCX_LOG_FILE", &case.folder.join("ucx.%p.log"));
     let outcome = launch.set("MPITRACE_RESYNC", "0.1").set("MPITRACE_TEST_CLOCK", TWO).run();
     outcome.same_as(&plain);
+    let logs = std::fs::read_dir(&case.folder).expect("the folder of the test").flatten();
+    let logs = logs.filter(|file| file.file_name().to_string_lossy().starts_with("ucx."));
+    for log in logs.map(|file| std::fs::read_to_string(file.path()).expect("a log of UCX")) {
+        assert!(!log.contains("was not matched"), "{log}");
+    }
     assert_eq!(outcome.lines_with("were abandoned").len(), 1, "{}", outcome.stderr);
     let info = outcome.trace.info();
     assert_eq!((info.complete, info.records), (true, 2 * 66));

@@ -26,6 +26,40 @@ pub fn processor() -> u32 {
     unsafe { libc::sched_getcpu() as u32 }
 }
 
+/// Processors that a thread may run on, a bit for each: room for as many as the kernel can be built for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Processors([u64; 8192 / 64]);
+
+impl Processors {
+    /// Those of the calling thread; `None`: the kernel does not say.
+    pub fn allowed() -> Option<Processors> {
+        let mut set = Processors([0; 8192 / 64]);
+        // SAFETY: the kernel writes at most as many bytes as it is told, and the set is made of numbers.
+        let result = unsafe { libc::sched_getaffinity(0, size_of_val(&set.0), set.0.as_mut_ptr().cast()) };
+        (result == 0).then_some(set)
+    }
+
+    /// One alone.
+    pub fn only(processor: u32) -> Processors {
+        let mut set = Processors([0; 8192 / 64]);
+        if let Some(word) = set.0.get_mut(processor as usize / 64) {
+            *word = 1 << (processor % 64);
+        }
+        set
+    }
+
+    /// Their numbers.
+    pub fn numbers(&self) -> impl Iterator<Item = u32> + '_ {
+        (0..8192).filter(|&number| self.0[number as usize / 64] >> (number % 64) & 1 == 1)
+    }
+
+    /// Lets the calling thread run on these alone; when this returns it is on one of them. False: the kernel refuses.
+    pub fn allow(&self) -> bool {
+        // SAFETY: the kernel reads as many bytes as it is told.
+        unsafe { libc::sched_setaffinity(0, size_of_val(&self.0), self.0.as_ptr().cast()) == 0 }
+    }
+}
+
 /// A clock of the system, ns.
 #[inline(always)]
 pub fn nanoseconds(clock: libc::clockid_t) -> u64 {

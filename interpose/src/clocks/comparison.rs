@@ -7,6 +7,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use super::placement::Placement;
 use crate::record::memory::Line;
 use crate::record::ticks;
 
@@ -73,7 +74,18 @@ fn first_turn(other: u32) -> u64 {
 
 /// One pair: what the quicker exchange bounds, and the largest step back.
 fn run_pair(line: &Line, is_first: bool, base: u64, patience: Duration) -> Option<(u64, u64)> {
-    let [turn, tick, seen_by_first, ..] = line;
+    let [turn, tick, seen_by_first, processor, ..] = line;
+    // On which of them the rank is that has had the turn, and 1 more; 0: not known yet.
+    let mut placement = Placement::default();
+    let mut part = || {
+        let other = processor.load(Ordering::Relaxed).checked_sub(1);
+        let own = placement.leave(other.map(|other| other as u32));
+        processor.store(u64::from(own) + 1, Ordering::Relaxed);
+    };
+    if is_first {
+        // It may still say where the rank of another pair was.
+        processor.store(0, Ordering::Relaxed);
+    }
     let last = base + 2 * ROUNDS + 1;
     let started = Instant::now();
     // Even turns are the first rank's to answer.
@@ -84,6 +96,7 @@ fn run_pair(line: &Line, is_first: bool, base: u64, patience: Duration) -> Optio
             if round >= ROUNDS_AT_LEAST && started.elapsed() > ENOUGH {
                 break;
             }
+            part();
             hand_over(turn, tick, turn_here);
             seen.add(handed(turn, tick, turn_here + 1, patience)?);
         } else {
@@ -94,6 +107,7 @@ fn run_pair(line: &Line, is_first: bool, base: u64, patience: Duration) -> Optio
                 now if now != turn_here => return None,
                 _ => seen.add((ticks::now(), tick.load(Ordering::Relaxed))),
             }
+            part();
             hand_over(turn, tick, turn_here + 1);
         }
     }

@@ -109,13 +109,9 @@ impl Domain {
         (self.tested.bound, self.tested.step)
     }
 
-    /// The test once more, when the program ends.
-    pub fn test_again(&self, meanwhile: &dyn Fn()) -> (u64, u64) {
-        let again = self
-            .shared
-            .as_ref()
-            .and_then(|Shared { page, number, ranks }| page.test(When::Finalize, *number, *ranks, || {}, meanwhile));
-        let again = again.unwrap_or_default();
-        (again.bound, again.step)
+    /// The test once more, when the program ends: as [`Domain::tested`]. `None`: it was not possible.
+    pub fn test_again(&self, meanwhile: &dyn Fn()) -> Option<(u64, u64)> {
+        let Shared { page, number, ranks } = self.shared.as_ref()?;
+        page.test(When::Finalize, *number, *ranks, || {}, meanwhile).map(|again| (again.bound, again.step))
     }
 }

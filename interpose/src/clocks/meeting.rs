@@ -1,17 +1,25 @@
 //! The leaders agree whether to synchronise now, and when to meet next, while the program runs.
 //!
 //! They come here after the same call of MPI_COMM_WORLD, as each counts them. A leader may be late, or never come: its
-//! rank was switched off, has left a call by longjmp, or computes. So nothing here waits without an end: word that a
-//! leader has come goes up a binomial tree, and a parent waits a while for each child; the answer goes down to all
-//! children, whether they have come or not. A leader that comes too late finds the answer there. O(log leaders)
-//! messages each.
+//! rank was switched off, has left a call by longjmp, or computes. So a meeting begins with a step in which no leader
+//! waits without an end: word that a leader has come goes up a binomial tree, and a parent waits a while for its children;
+//! the answer goes down to all children, whether they have come or not. A leader that comes too late finds the answer
+//! there, and one that has waited too long for it goes on.
+//!
+//! So what the first leader has heard may be of a leader that has gone on since. Therefore those that are told that all
+//! have come say once more that they are there, and wait for the answer to that: the first leader is there now. Either
+//! all leaders follow its plan, or all follow the one that each of them knows by itself. O(log leaders) messages each.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use super::peers::LONG;
 use super::schedule::Plan;
 
-/// How long a parent waits for each child; that long the program may stand still for a leader that does not come.
-pub const PATIENCE: Duration = Duration::from_millis(500);
+/// So long the first leader waits for all others; a parent further down for the same part of it as its tree is of the
+/// whole tree's height. For the answer a leader waits twice as long: the first leader may come later.
+const PATIENCE: Duration = Duration::from_millis(150);
+/// At least so long a message is looked for.
+const LOOK: Duration = Duration::from_millis(1);
 
 /// What a meeting needs of the other leaders.
 pub trait Messages {
@@ -19,54 +27,59 @@ pub trait Messages {
     fn rank(&self) -> usize;
     /// How many there are.
     fn size(&self) -> usize;
+    /// The messages that follow are of the next step of the meeting.
+    fn next_step(&mut self);
     /// Sends words to another, without waiting for it.
     fn send(&mut self, to: usize, words: [u64; 3]);
     /// Receives from another; `None`: nothing came in time.
     fn receive(&mut self, from: usize, patience: Duration) -> Option<[u64; 3]>;
 }
 
-/// What became of a meeting.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Met {
-    /// All leaders have come, and each says that it is well: the first leader's plan.
-    All(Plan),
-    /// Some leader has not come in time, or is not well: the first leader's other plan.
-    Some(Plan),
-    /// No answer came: this leader does not know the plan.
-    Lost,
+/// How long a step waits.
+struct Patience {
+    /// The first leader, for all others.
+    children: Duration,
+    answer: Duration,
 }
 
-/// Meets the other leaders. `well` is what this one has to say; of the first leader's plans, `all` holds where all have
-/// come and are well, else `some`.
-pub fn meet(messages: &mut impl Messages, well: bool, all: Plan, some: Plan, answer: Duration) -> Met {
+/// Meets the other leaders: the first leader's plan, which holds on all; `None`: not all have come in time, on all
+/// leaders alike.
+pub fn meet(messages: &mut impl Messages, plan: Plan) -> Option<Plan> {
+    let first = step(messages, true, plan, &Patience { children: PATIENCE, answer: 2 * PATIENCE });
+    messages.next_step();
+    // None that has not heard that all have come takes part, so the first leader hears of each that does not.
+    first.and_then(|plan| step(messages, true, plan, &Patience { children: PATIENCE, answer: LONG }))
+}
+
+/// Whether it went well on all leaders, which are known to be there.
+pub fn went_well(messages: &mut impl Messages, here: bool) -> bool {
+    messages.next_step();
+    step(messages, here, Plan::default(), &Patience { children: LONG, answer: LONG }).is_some()
+}
+
+/// One way up the tree and down again. `well` is what this leader has to say. The first leader's plan where all leaders
+/// have come and are well; `None`: not all, or no answer came.
+fn step(messages: &mut impl Messages, well: bool, plan: Plan, patience: &Patience) -> Option<Plan> {
     let (rank, size) = (messages.rank(), messages.size());
+    let height = |rank: usize| children(rank, size).count() as u32;
+    let until = Instant::now() + patience.children * height(rank) / height(0).max(1);
     let mut every = well;
     for child in children(rank, size) {
-        every &= messages.receive(child, PATIENCE).is_some_and(|words| words[0] == 1);
+        let left = until.saturating_duration_since(Instant::now()).max(LOOK);
+        every &= messages.receive(child, left).is_some_and(|words| words[0] == 1);
     }
-    let plan = if rank == 0 {
-        if every { [1, all.next, all.now.into()] } else { [0, some.next, some.now.into()] }
+    let words = if rank == 0 {
+        [every.into(), plan.next, plan.now.into()]
     } else {
         let parent = rank & (rank - 1);
         messages.send(parent, [every.into(), 0, 0]);
-        let Some(plan) = messages.receive(parent, answer) else {
-            return Met::Lost;
-        };
-        plan
+        messages.receive(parent, patience.answer)?
     };
     for child in children(rank, size) {
-        messages.send(child, plan);
+        messages.send(child, words);
     }
-    let [every, next, now] = plan;
-    let plan = Plan { next, now: now != 0 };
-    if every == 1 { Met::All(plan) } else { Met::Some(plan) }
-}
-
-/// How long a leader waits for the answer: its parent may be waiting for each of its other children, and so may those
-/// above it.
-pub fn patience_for_answer(size: usize) -> Duration {
-    let rounds = size.next_power_of_two().trailing_zeros() + 1;
-    PATIENCE * rounds * rounds
+    let [every, next, now] = words;
+    (every == 1).then_some(Plan { next, now: now != 0 })
 }
 
 /// The children of a rank in a binomial tree whose root is 0.
@@ -81,14 +94,16 @@ mod tests {
     use std::collections::VecDeque;
     use std::sync::{Arc, Condvar, Mutex};
 
-    const ALL: Plan = Plan { next: 100, now: true };
-    const SOME: Plan = Plan { next: 200, now: false };
+    const PLAN: Plan = Plan { next: 100, now: true };
 
-    type Mail = (Mutex<VecDeque<(usize, usize, [u64; 3])>>, Condvar);
+    /// From, to, step, words.
+    type Letter = (usize, usize, usize, [u64; 3]);
+    type Mail = (Mutex<VecDeque<Letter>>, Condvar);
 
     struct Threads {
         rank: usize,
         size: usize,
+        step: usize,
         mail: Arc<Mail>,
     }
 
@@ -99,27 +114,32 @@ mod tests {
         fn size(&self) -> usize {
             self.size
         }
+        fn next_step(&mut self) {
+            self.step += 1;
+        }
         fn send(&mut self, to: usize, words: [u64; 3]) {
-            self.mail.0.lock().unwrap().push_back((self.rank, to, words));
+            self.mail.0.lock().unwrap().push_back((self.rank, to, self.step, words));
             self.mail.1.notify_all();
         }
-        fn receive(&mut self, from: usize, patience: Duration) -> Option<[u64; 3]> {
-            let rank = self.rank;
+        fn receive(&mut self, from: usize, _: Duration) -> Option<[u64; 3]> {
+            let wanted = (from, self.rank, self.step);
+            let is_it = |one: &Letter| (one.0, one.1, one.2) == wanted;
             let mail = self.mail.0.lock().unwrap();
-            let is_it = |one: &(usize, usize, [u64; 3])| (one.0, one.1) == (from, rank);
+            // Long enough for those that are there, also on a busy machine.
+            let patience = Duration::from_secs(1);
             let waited = self.mail.1.wait_timeout_while(mail, patience, |mail| !mail.iter().any(is_it));
             let (mut mail, _) = waited.unwrap();
             let place = mail.iter().position(is_it)?;
-            mail.remove(place).map(|(_, _, words)| words)
+            mail.remove(place).map(|(_, _, _, words)| words)
         }
     }
 
-    /// A meeting of so many leaders; those in `absent` come when the others have gone.
-    fn met(size: usize, absent: &[usize], unwell: Option<usize>) -> Vec<Met> {
+    /// A meeting of so many leaders; those in `absent` come when the others have gone. Only the first has the plan.
+    fn met(size: usize, absent: &[usize]) -> Vec<Option<Plan>> {
         let mail = Arc::new(Mail::default());
-        let leader = |rank: usize| Threads { rank, size, mail: Arc::clone(&mail) };
-        let come = |rank: usize| meet(&mut leader(rank), unwell != Some(rank), ALL, SOME, patience_for_answer(size));
-        let mut found: Vec<_> = vec![Met::Lost; size];
+        let leader = |rank: usize| Threads { rank, size, step: 0, mail: Arc::clone(&mail) };
+        let come = |rank: usize| meet(&mut leader(rank), if rank == 0 { PLAN } else { Plan::default() });
+        let mut found = vec![None; size];
         std::thread::scope(|scope| {
             let there: Vec<_> = (0..size).filter(|rank| !absent.contains(rank)).collect();
             let there: Vec<_> = there.into_iter().map(|rank| (rank, scope.spawn(move || come(rank)))).collect();
@@ -132,28 +152,32 @@ mod tests {
     }
 
     #[test]
-    fn leaders_that_all_come_agree() {
+    fn leaders_that_all_come_follow_the_first_one_s_plan() {
         for size in [1, 2, 3, 5, 8, 13] {
-            assert_eq!(met(size, &[], None), vec![Met::All(ALL); size]);
+            assert_eq!(met(size, &[]), vec![Some(PLAN); size]);
+        }
+    }
+
+    /// Also the first leader, to which the others have said that they had come.
+    #[test]
+    fn without_one_all_go_on_alike_and_it_too() {
+        for (size, absent) in [(2, 0), (2, 1), (4, 2), (5, 4)] {
+            assert_eq!(met(size, &[absent]), vec![None; size], "{absent} of {size}");
         }
     }
 
     #[test]
-    fn a_leader_that_comes_late_finds_the_answer_of_the_others() {
-        assert_eq!(met(2, &[1], None), [Met::Some(SOME); 2]);
-        assert_eq!(met(6, &[3], None), [Met::Some(SOME); 6]);
-    }
-
-    #[test]
-    fn one_that_is_not_well_is_heard_by_all() {
-        assert_eq!(met(4, &[], Some(2)), [Met::Some(SOME); 4]);
-    }
-
-    #[test]
-    fn without_the_first_leader_the_others_go_on_and_it_comes_to_its_own_answer() {
-        let found = met(2, &[0], None);
-        assert_eq!(found[1], Met::Lost);
-        assert_eq!(found[0], Met::All(ALL), "the other had come");
+    fn one_where_it_did_not_go_well_is_heard_by_all() {
+        let mail = Arc::new(Mail::default());
+        let said: Vec<bool> = std::thread::scope(|scope| {
+            let say = |rank: usize| {
+                let mut leader = Threads { rank, size: 4, step: 0, mail: Arc::clone(&mail) };
+                move || went_well(&mut leader, rank != 2)
+            };
+            let said: Vec<_> = (0..4).map(|rank| scope.spawn(say(rank))).collect();
+            said.into_iter().map(|thread| thread.join().unwrap()).collect()
+        });
+        assert_eq!(said, [false; 4]);
     }
 
     #[test]

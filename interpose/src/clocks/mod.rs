@@ -14,6 +14,7 @@ mod numbering;
 mod page;
 mod parameters;
 mod peers;
+mod placement;
 mod published_map;
 mod schedule;
 mod synchronise;
@@ -22,10 +23,11 @@ mod time;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, OnceLock};
 
-use mpitrace_format::layout::{CommunicatorEntry, sync_kind};
+use mpitrace_format::layout::CommunicatorEntry;
 use mpitrace_format::ticks::SimulatedClock;
 use mpitrace_synchronise::{Method, Synchronisation, Widths};
 pub use parameters::Parameters;
+pub use peers::has_unreceived;
 
 use crate::boundary::abi;
 use crate::boundary::mpi::Comm;
@@ -117,12 +119,12 @@ pub fn start(
             (rank.pretended, rank.pretended_epoch, rank.pretended_hz) = (text, epoch, hz);
         }
         (rank.domain_error, rank.domain_step) = domain.tested();
-        (rank.clock_method, rank.max_ppm, rank.wander_ppb) = (how.method.number(), how.max_ppm, how.wander_ppb);
+        (rank.max_ppm, rank.wander_ppb) = (how.max_ppm, how.wander_ppb);
         (rank.leader, rank.domain, rank.measured_hz) = (domain.leader(), number, measured_hz);
     });
     let leaders = leaders.filter(|leaders| leaders.count() > 1 && how.method != Method::None);
     published_map::start(domain.page().map(DomainPage::map));
-    let clocks = Clocks {
+    let mut clocks = Clocks {
         buffer,
         world,
         how,
@@ -134,18 +136,17 @@ pub fn start(
         widths: Mutex::default(),
         missed: AtomicU32::new(0),
     };
-    CLOCKS.set(clocks).ok()?;
-    let clocks = CLOCKS.get()?;
-    clocks.synchronise(sync_kind::INIT);
+    clocks.synchronise_first();
     if let Some(page) = clocks.domain.page().filter(|_| !one_domain) {
         // The others wait until their leader's map is there.
         if leads {
-            page.set_ready();
-        } else {
-            page.wait_until_ready(2 * peers::LONG, &progress);
+            page.set_ready(clocks.how.method.number());
+        } else if let Some(method) = page.wait_until_ready(2 * peers::LONG, &progress).and_then(Method::numbered) {
+            clocks.how.method = method;
         }
     }
-    Some(())
+    buffer.change_rank(|rank| rank.clock_method = clocks.how.method.number());
+    CLOCKS.set(clocks).ok()
 }
 
 /// Lets the first call after which clocks are synchronised be known: once MPI_COMM_WORLD is registered.
@@ -169,7 +170,8 @@ fn world_entry() -> Option<Entry<CommunicatorEntry>> {
 #[cold]
 #[inline(never)]
 pub fn after_call(entry: Entry<CommunicatorEntry>) {
-    let calls = entry.calls();
+    // As the leaders have agreed: this rank may have made more, where it has left one by longjmp.
+    let calls = entry.sync_at();
     let next = crate::record::thread::catch_panic(|| CLOCKS.get()?.meet(calls));
     entry.set_sync_at(next.unwrap_or(u64::MAX));
 }
@@ -178,13 +180,15 @@ pub fn after_call(entry: Entry<CommunicatorEntry>) {
 pub fn finish() -> Option<()> {
     let clocks = CLOCKS.get()?;
     if !clocks.how.method.extrapolates() {
-        clocks.synchronise(sync_kind::FINALIZE);
+        clocks.synchronise_last();
     }
-    let (error, step) = clocks.domain.test_again(&|| clocks.world.progress());
-    clocks.buffer.change_rank(|rank| {
-        rank.domain_error = rank.domain_error.max(error);
-        rank.domain_step = rank.domain_step.max(step);
-    });
+    if let Some((error, step)) = clocks.domain.test_again(&|| clocks.world.progress()) {
+        // One invariant counter is as far apart on two processors at the end as at the start: the closer bound holds.
+        clocks.buffer.change_rank(|rank| {
+            rank.domain_error = rank.domain_error.min(error);
+            rank.domain_step = rank.domain_step.max(step);
+        });
+    }
     let leaders = clocks.lock_leaders()?;
     let missed = clocks.missed.load(Ordering::Relaxed);
     if missed > 0 && leaders.number() == 0 {
@@ -193,10 +197,4 @@ pub fn finish() -> Option<()> {
         ));
     }
     Some(())
-}
-
-/// Whether there may be a message of this rank's on the tracer's communicator that it has not received.
-pub fn has_unreceived() -> bool {
-    let leaders = CLOCKS.get().and_then(Clocks::lock_leaders);
-    leaders.is_some_and(|leaders| leaders.has_unreceived())
 }

@@ -113,15 +113,16 @@ impl DomainPage {
         leader.load(Ordering::Acquire).checked_sub(1).map(|number| number as u32)
     }
 
-    /// The leader has done what it has to do in Init.
-    pub fn set_ready(&self) {
-        self.registration().ready.store(1, Ordering::Release);
+    /// The leader has done what it has to do in Init, by the method of this number.
+    pub fn set_ready(&self, method: u32) {
+        self.registration().ready.store(u64::from(method) + 1, Ordering::Release);
     }
 
-    /// Waits until the leader has, but not without an end.
-    pub fn wait_until_ready(&self, patience: Duration, meanwhile: &dyn Fn()) {
+    /// Waits until the leader has, but not without an end: the method's number.
+    pub fn wait_until_ready(&self, patience: Duration, meanwhile: &dyn Fn()) -> Option<u32> {
         let ready = self.registration().ready;
         wait_while(|| ready.load(Ordering::Acquire) == 0, patience, meanwhile);
+        ready.load(Ordering::Acquire).checked_sub(1).map(|method| method as u32)
     }
 
     /// Tests the clocks of this many ranks. `None`: it was not possible, on all of them alike.
@@ -180,7 +181,7 @@ struct Registration<'p> {
     lowest: &'p AtomicU64,
     /// 1 more than the leader's number.
     leader: &'p AtomicU64,
-    /// Whether the leader has done what it has to do in Init.
+    /// 1 more than the number of the leader's method, once it has done what it has to do in Init.
     ready: &'p AtomicU64,
 }
 

@@ -1,12 +1,14 @@
 //! The leaders of the clock domains, and how they talk.
 
-use std::time::Duration;
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use mpitrace_format::layout::sync_kind;
 use mpitrace_synchronise::Peers;
 
 use super::local::LocalClock;
-use super::meeting::{self, Messages};
+use super::meeting::Messages;
 use super::numbering::{Numbered, Ranks};
 use crate::boundary::mpi::Comm;
 use crate::boundary::pause::Pause;
@@ -18,13 +20,16 @@ const OF_FINALIZE: usize = 2;
 /// The tags of the messages by which all ranks count the leaders, and the leaders find each other.
 const OF_COUNTING: usize = 3;
 const OF_FINDING: usize = 0;
-/// The tags of what comes while the program runs: two for each meeting, its own and that of the synchronisation after
-/// it. So a message that no leader has received is never taken for one of a later meeting.
-const RUNNING: std::ops::Range<usize> = 4..32768;
+/// The tag of the last message to each neighbour.
+const OF_END: usize = 4;
+/// The tags of what comes while the program runs: some for each meeting, one for each of its steps. So a message that no
+/// leader has received is never taken for one of a later meeting or step.
+const RUNNING: std::ops::Range<usize> = 8..32768;
+const STEPS: usize = 4;
 /// A message has at most so many words: libraries buffer 1 KiB, so that the sender does not wait for the receiver.
 const WORDS: usize = 128;
-/// How long a leader waits for a message where all ranks are known to come, in Init and Finalize: longer than any
-/// leader is kept busy by the others, and still not without an end.
+/// How long a leader waits for a message of another that is known to be there: longer than any leader is kept busy by the
+/// others, and still not without an end.
 pub const LONG: Duration = Duration::from_secs(60);
 /// How long a leader looks for a message without a sleep. In an exchange the answer comes sooner, unless the other leader
 /// has no processor, or is kept busy: then the exchange is of no use, and the sleep gives the other one a processor.
@@ -48,7 +53,9 @@ impl Channel {
     /// Receives as many words, unless they do not come in time: then the receive is cancelled, and the words are not
     /// touched any more. Sleeps between looks when it has waited for so long.
     fn take(self, from: u32, words: &mut [u64], patience: Duration, eager: Duration) -> bool {
-        words.chunks_mut(WORDS).all(|words| self.take_one(from, words, patience, Pause::after(eager)))
+        let came = words.chunks_mut(WORDS).all(|words| self.take_one(from, words, patience, Pause::after(eager)));
+        UNRECEIVED.fetch_or(!came, Ordering::Relaxed);
+        came
     }
 
     fn take_one(self, from: u32, words: &mut [u64], patience: Duration, mut pause: Pause) -> bool {
@@ -63,6 +70,20 @@ impl Channel {
                 _ => return false,
             }
         }
+    }
+
+    /// Receives all messages from a rank, of any tag, up to and with one that has no words. False: that has not come.
+    fn take_up_to_end(self, from: u32) -> bool {
+        let take_one = || {
+            let (mut receive, mut pause) = (self.comm.receive_any(WORDS, from as usize)?, Pause::default());
+            loop {
+                match receive.arrived()? {
+                    None if pause.pause() < LONG => {}
+                    arrived => return arrived,
+                }
+            }
+        };
+        std::iter::from_fn(|| take_one()).any(|words| words.is_empty())
     }
 }
 
@@ -80,18 +101,30 @@ impl Ranks for Channel {
 pub struct Leaders {
     comm: Comm,
     numbered: Numbered,
+    /// The first leader has messages with all others.
+    in_turn: bool,
     /// This leader's clock.
     pub clock: LocalClock,
-    /// How long it waits for a message of a method.
-    patience: Duration,
-    /// The tag of such messages.
+    /// When what the leaders do together began, and the time for it.
+    started: Instant,
+    limit: Duration,
+    /// More than a share of that time was over when it was asked for.
+    late: bool,
+    /// The tag of the messages of a method.
     tag: usize,
-    /// A message did not come in time: what was found together since is of no use, and no other is waited for.
+    /// A message did not come in time: what was found together since is of no use, and there are no more messages.
     lost: bool,
-    /// A message did not come in time, at any time: it may have come since.
-    unreceived: bool,
-    /// Meetings so far.
+    /// Meetings so far, and the step of the one that is under way.
     meetings: usize,
+    step: usize,
+}
+
+/// A message did not come in time, at any time: it may have come since.
+static UNRECEIVED: AtomicBool = AtomicBool::new(false);
+
+/// Whether there may be a message of this rank's on the tracer's communicator that it has not received.
+pub fn has_unreceived() -> bool {
+    UNRECEIVED.load(Ordering::Relaxed)
 }
 
 impl Leaders {
@@ -112,16 +145,23 @@ impl Leaders {
         if in_turn {
             numbered.gather(&mut finding, rank).then_some(())?;
         }
-        Some(Some(Leaders {
-            comm: world,
+        Some(Some(Leaders { in_turn, ..Leaders::new(world, numbered, clock) }))
+    }
+
+    fn new(comm: Comm, numbered: Numbered, clock: LocalClock) -> Leaders {
+        Leaders {
+            comm,
             numbered,
+            in_turn: false,
             clock,
-            patience: LONG,
+            started: Instant::now(),
+            limit: Duration::ZERO,
+            late: false,
             tag: OF_INIT,
             lost: false,
-            unreceived: false,
             meetings: 0,
-        }))
+            step: 0,
+        }
     }
 
     /// How many there are.
@@ -134,26 +174,53 @@ impl Leaders {
         self.numbered.number
     }
 
-    /// Runs what the leaders do together, in a synchronisation of this kind: `None` where a message did not come in time.
-    pub fn together<R>(&mut self, kind: u32, work: impl FnOnce(&mut Leaders) -> R) -> Option<R> {
-        (self.patience, self.tag) = match kind {
-            sync_kind::INIT => (LONG, OF_INIT),
-            sync_kind::FINALIZE => (LONG, OF_FINALIZE),
-            // The program is not to be held up.
-            _ => (meeting::PATIENCE, self.meeting_tag() + 1),
+    /// Runs what the leaders do together, in a synchronisation of this kind, within a time: `None` where a message did not
+    /// come.
+    pub fn together<R>(&mut self, kind: u32, limit: Duration, work: impl FnOnce(&mut Leaders) -> R) -> Option<R> {
+        self.tag = match kind {
+            sync_kind::INIT => OF_INIT,
+            sync_kind::FINALIZE => OF_FINALIZE,
+            _ => self.meeting_tag(),
         };
-        self.lost = false;
+        (self.started, self.limit) = (Instant::now(), limit);
+        (self.lost, self.late) = (false, false);
         let result = work(self);
         (!self.lost).then_some(result)
+    }
+
+    /// Whether what was done together last took all of its time.
+    pub fn was_late(&self) -> bool {
+        self.late
     }
 
     /// The tags of the next meeting begin here.
     pub fn next_meeting(&mut self) {
         self.meetings += 1;
+        self.step = 0;
     }
 
     fn meeting_tag(&self) -> usize {
-        RUNNING.start + 2 * (self.meetings % (RUNNING.len() / 2))
+        RUNNING.start + STEPS * (self.meetings % (RUNNING.len() / STEPS)) + self.step
+    }
+
+    /// Receives what others have sent and this leader has not waited for. All leaders come here, and have no messages
+    /// with each other afterwards. Messages between two ranks keep their order: so what lies before the last one has come
+    /// with it.
+    pub fn receive_the_rest(&mut self) {
+        let (number, count) = (self.numbered.number, self.numbered.count);
+        let near = (0..count.next_power_of_two().trailing_zeros()).map(|bit| number ^ 1 << bit);
+        let with_first = match (self.in_turn, number) {
+            (false, _) => 0..0,
+            (true, 0) => 1..count,
+            (true, _) => 0..1,
+        };
+        let others: BTreeSet<u32> = near.chain(with_first).filter(|other| *other < count).collect();
+        let ranks: Vec<u32> = others.into_iter().filter_map(|other| self.numbered.rank_of(other as usize)).collect();
+        ranks.iter().for_each(|rank| self.comm.send(&[], *rank as usize, OF_END));
+        let channel = Channel { comm: self.comm, tag: OF_END };
+        if ranks.iter().all(|rank| channel.take_up_to_end(*rank)) {
+            UNRECEIVED.store(false, Ordering::Relaxed);
+        }
     }
 
     fn post(&self, to: usize, words: &[u64], tag: usize) {
@@ -162,16 +229,9 @@ impl Leaders {
         }
     }
 
-    fn take(&mut self, from: usize, words: &mut [u64], tag: usize, patience: Duration) -> bool {
+    fn take(&self, from: usize, words: &mut [u64], tag: usize, patience: Duration) -> bool {
         let channel = Channel { comm: self.comm, tag };
-        let came = self.numbered.rank_of(from).is_some_and(|from| channel.take(from, words, patience, EAGER));
-        self.unreceived |= !came;
-        came
-    }
-
-    /// Whether a message may have come that was not waited for.
-    pub fn has_unreceived(&self) -> bool {
-        self.unreceived
+        self.numbered.rank_of(from).is_some_and(|from| channel.take(from, words, patience, EAGER))
     }
 }
 
@@ -193,13 +253,21 @@ impl Peers for Leaders {
     }
 
     fn send(&mut self, to: usize, words: &[u64]) {
-        self.post(to, words, self.tag);
+        if !self.lost {
+            self.post(to, words, self.tag);
+        }
     }
 
     fn receive(&mut self, from: usize, words: &mut [u64]) {
-        if !self.lost && !self.take(from, words, self.tag, self.patience) {
+        if !self.lost && !self.take(from, words, self.tag, LONG) {
             self.lost = true;
         }
+    }
+
+    fn is_late(&mut self, share: f64) -> bool {
+        let late = self.started.elapsed() > self.limit.mul_f64(share);
+        self.late |= late;
+        late
     }
 }
 
@@ -210,6 +278,10 @@ impl Messages for Leaders {
 
     fn size(&self) -> usize {
         self.count()
+    }
+
+    fn next_step(&mut self) {
+        self.step += 1;
     }
 
     fn send(&mut self, to: usize, words: [u64; 3]) {

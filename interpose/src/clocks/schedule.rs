@@ -1,10 +1,12 @@
 //! When clocks are synchronised while the program runs: every so many seconds, at a call of MPI_COMM_WORLD that the
 //! leaders have agreed on the time before. So no message is needed to find that all of them have come there.
 
+use std::time::Duration;
+
 use crate::record::ticks;
 
 /// What the leaders agree on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Plan {
     /// How many calls on MPI_COMM_WORLD are to be made until they meet again.
     pub next: u64,
@@ -21,6 +23,11 @@ pub struct Schedule {
     last_sync: u64,
     /// Calls and tick when the leaders met last.
     met: (u64, u64),
+    /// Ticks per second.
+    hz: f64,
+    began: u64,
+    /// Ticks that meetings and synchronisations have taken so far.
+    spent: u64,
 }
 
 /// The first meeting comes after so many calls. Too early a meeting costs a broadcast, too late a one seconds.
@@ -31,11 +38,20 @@ const GROWTH: u64 = 8;
 /// late by no more than that where calls become twice as slow: the time between two decides how exactly a rate that
 /// changes is followed.
 const LAST_PART: u64 = 4;
+/// Synchronisations take at most this part of the run, where the interval is not shorter than `LONG` seconds: who asks
+/// for a shorter one wants them.
+const PART_OF_RUN: u64 = 100;
+const LONG: f64 = 10.0;
+/// The program never stands still for longer at once: for a meeting together with the synchronisation after it.
+pub const AT_ONCE: Duration = Duration::from_millis(500);
+/// However short the run was, the last synchronisation has so much time.
+const AT_THE_END: Duration = Duration::from_millis(100);
 
 impl Schedule {
     pub fn new(seconds: f64, hz: f64) -> Schedule {
         let now = ticks::now();
-        Schedule { interval: (seconds * hz) as u64, index: 0, last_sync: now, met: (0, now) }
+        let interval = (seconds * hz) as u64;
+        Schedule { interval, index: 0, last_sync: now, met: (0, now), hz, began: now, spent: 0 }
     }
 
     /// The number of the synchronisation that comes now.
@@ -61,8 +77,9 @@ impl Schedule {
     fn plan_at(&self, calls: u64, now: u64) -> Plan {
         let elapsed = now.wrapping_sub(self.last_sync);
         // A meeting that comes a little early is as good as one that comes late.
-        let sync = elapsed >= self.interval - self.interval / 8;
-        let left = if sync { self.interval } else { self.interval - elapsed };
+        let until_affordable = if self.is_limited() { self.until_affordable(now) } else { 0 };
+        let sync = elapsed >= self.interval - self.interval / 8 && until_affordable == 0;
+        let left = if sync { self.interval } else { self.interval.saturating_sub(elapsed).max(until_affordable) };
         let (met_calls, met_at) = self.met;
         let per_call = now.wrapping_sub(met_at) / (calls - met_calls).max(1);
         // Calls may become slower: the leaders meet half way, and half way again, while much is left.
@@ -71,21 +88,55 @@ impl Schedule {
         Plan { next: calls + ahead, now: sync }
     }
 
-    /// What the leaders do when not all of them come, after so many calls: they meet again after as many calls as have
-    /// been made so far. So a leader that never comes costs the program the logarithm of its calls in waits.
-    pub fn without_some(&self, calls: u64) -> Plan {
-        Plan { next: calls + calls.max(FIRST), now: false }
+    /// After how many calls the leaders meet next when not all of them come after so many: after as many again. So a leader that never comes costs the program the logarithm of its calls in waits.
+    pub fn without_some(&self, calls: u64) -> u64 {
+        calls + calls.max(FIRST)
     }
 
     /// Clocks have been synchronised just now.
     pub fn done(&mut self) {
         self.last_sync = ticks::now();
     }
+
+    /// The program has stood still since this tick, for a meeting or a synchronisation.
+    pub fn spend_since(&mut self, tick: u64) {
+        self.spent += ticks::now().wrapping_sub(tick);
+    }
+
+    /// Ticks until what was spent is the part of the run that it may be.
+    fn until_affordable(&self, now: u64) -> u64 {
+        (self.spent * PART_OF_RUN).saturating_sub(now.wrapping_sub(self.began))
+    }
+
+    /// How long a synchronisation may take while the program runs.
+    pub fn limit(&self) -> Duration {
+        if self.is_limited() { self.left().min(AT_ONCE) } else { AT_ONCE }
+    }
+
+    /// How long the last one may take.
+    pub fn limit_at_the_end(&self) -> Duration {
+        self.left().clamp(AT_THE_END, AT_ONCE)
+    }
+
+    /// What is left of the part of the run.
+    fn left(&self) -> Duration {
+        let part = ticks::now().wrapping_sub(self.began) / PART_OF_RUN;
+        Duration::from_secs_f64(part.saturating_sub(self.spent) as f64 / self.hz)
+    }
+
+    fn is_limited(&self) -> bool {
+        self.interval as f64 >= LONG * self.hz
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// An interval of a million ticks, which are 10 s; so many are spent already.
+    fn schedule(spent: u64) -> Schedule {
+        Schedule { interval: 1_000_000, index: 0, last_sync: 0, met: (0, 0), hz: 1e5, began: 0, spent }
+    }
 
     /// Calls of a steady pace, ticks each, an interval of a million ticks: when clocks are synchronised.
     fn syncs(per_call: u64, until: u64) -> Vec<u64> {
@@ -94,7 +145,7 @@ mod tests {
 
     /// The same with calls whose times these are.
     fn syncs_at(time: impl Fn(u64) -> u64, until: u64) -> Vec<u64> {
-        let mut schedule = Schedule { interval: 1_000_000, index: 0, last_sync: 0, met: (0, 0) };
+        let mut schedule = schedule(0);
         let (mut next, mut synced) = (FIRST, Vec::new());
         while time(next) < until {
             let now = time(next);
@@ -131,5 +182,15 @@ mod tests {
     #[test]
     fn slow_calls_are_synchronised_as_soon_as_there_is_one() {
         assert_eq!(syncs(400_000, 9_000_000).first(), Some(&6_400_000));
+    }
+
+    #[test]
+    fn synchronisations_that_took_long_are_not_repeated_before_they_are_a_hundredth_of_the_run() {
+        let mut schedule = schedule(50_000);
+        assert_eq!(schedule.plan_at(1000, 1_000_000), Plan { next: 3000, now: false }, "half way to 5 000 000");
+        assert!(schedule.plan_at(5000, 5_000_000).now);
+        // Who wants one every second gets it.
+        schedule.interval /= 10;
+        assert!(schedule.plan_at(1000, 100_000).now);
     }
 }

@@ -171,9 +171,20 @@ impl Comm {
         // SAFETY: int MPI_Irecv(void *, int, MPI_Datatype, int, int, MPI_Comm, MPI_Request *); the words live until the
         // request is complete, which `Receive` sees to.
         let request = word(|request| unsafe { irecv(place, bytes, byte, from, tag, self.0, request) })?;
-        Some(Receive { request, under_way: true, words })
+        Some(Receive { request, under_way: true, words, status: None })
+    }
+
+    /// Starts to receive the next message of any tag, of up to this many words: it arrives with as many as it has. `None`:
+    /// it has failed.
+    pub fn receive_any(self, words: usize, from: usize) -> Option<Receive> {
+        let mut receive = self.receive(words, from, abi::get().any_tag as usize)?;
+        receive.status = Some([0; STATUS_WORDS]);
+        Some(receive)
     }
 }
+
+/// Room for a status of any family.
+const STATUS_WORDS: usize = 8;
 
 /// A receive under way. Dropped before its message has come it is cancelled and waited for: then the words are not
 /// touched any more. A message that has come meanwhile is not used.
@@ -181,6 +192,8 @@ pub struct Receive {
     request: usize,
     under_way: bool,
     words: Vec<u64>,
+    /// Where it is to be known how many words came.
+    status: Option<[u64; STATUS_WORDS]>,
 }
 
 impl Receive {
@@ -189,10 +202,14 @@ impl Receive {
     #[allow(clippy::option_option, reason = "the outer one is a failure, the inner one an answer")]
     pub fn arrived(&mut self) -> Option<Option<Vec<u64>>> {
         let request = (&raw mut self.request).expose_provenance();
-        let ignore = abi::get().status_ignore;
-        // SAFETY: int MPI_Test(MPI_Request *, int *, MPI_Status *); the request is this one's.
-        let arrived = int(|flag| unsafe { test(request, flag, ignore) }).map(|flag| flag != 0);
+        let status = self.status.as_mut().map(|status| status.as_mut_ptr().expose_provenance());
+        let place = status.unwrap_or(abi::get().status_ignore);
+        // SAFETY: int MPI_Test(MPI_Request *, int *, MPI_Status *); the request is this one's, and a status has room.
+        let arrived = int(|flag| unsafe { test(request, flag, place) }).map(|flag| flag != 0);
         self.under_way = arrived == Some(false);
+        if let (Some(true), Some(status)) = (arrived, status) {
+            self.words.truncate(message_bytes(status).unwrap_or(0) as usize / size_of::<u64>());
+        }
         match arrived {
             Some(true) => Some(Some(std::mem::take(&mut self.words))),
             Some(false) => Some(None),

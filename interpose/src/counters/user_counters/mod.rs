@@ -12,4 +12,5 @@ mod sums;
 
 pub use names::start;
 pub use regions::forget_open;
+pub use regions::disturb as disturb_regions;
 pub use sums::{Sums, UserCounters};

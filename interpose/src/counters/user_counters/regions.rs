@@ -121,6 +121,12 @@ pub fn end(number: usize) {
 }
 
 /// The regions in progress on this thread; `None` where they are being changed.
+/// The tracer has delayed the program: those in progress on this thread count as disturbed by it.
+pub fn disturb() {
+    with_open(|open| open.iter().filter_map(|(_, region)| region.as_ref()).for_each(Region::disturb));
+}
+
+/// The regions in progress on this thread; `None` where they are being changed.
 fn with_open<R>(work: impl FnOnce(&mut Vec<(usize, Option<Region>)>) -> R) -> Option<R> {
     OPEN.with(|open| open.try_borrow_mut().ok().map(|mut open| work(&mut open)))
 }

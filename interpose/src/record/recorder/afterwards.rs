@@ -2,15 +2,16 @@
 
 use std::ffi::c_int;
 
-use mpitrace_format::layout::{INTERRUPTED, INTERRUPTED_BEFORE, activity};
+use mpitrace_format::layout::{CommunicatorEntry, INTERRUPTED, INTERRUPTED_BEFORE, activity};
 
 use crate::boundary::{abi, errno};
 use crate::clocks;
-use crate::counters::per_call;
+use crate::counters::{per_call, user_counters};
 use crate::identity::call_cache::{Call, Found};
 use crate::identity::communicator::Communicator;
 use crate::identity::{operations, registry};
 use crate::record::activity::Within;
+use crate::record::entry::Entry;
 use crate::record::histograms::Unkept;
 use crate::record::thread::{self, Record, ThreadRef, attention};
 use crate::record::ticks;
@@ -37,8 +38,7 @@ pub fn end_untracked(thread: ThreadRef, known: Option<&'static Communicator>, bl
         let entry = known.entry();
         entry.set_calls(entry.calls() + 1);
         if blocking && entry.is_sync_due() {
-            errno::kept(|| clocks::after_call(entry));
-            thread.attend(attention::DISTURBED);
+            synchronise(thread, entry);
         }
     }
 }
@@ -122,12 +122,14 @@ pub fn take_back(thread: ThreadRef, found: &Found, result: c_int) {
     failed(thread, found, result);
 }
 
-/// The clocks are synchronised after this call, and the next one of this thread counts as disturbed by it.
+/// The clocks are synchronised after this call of a communicator. The next one of this thread counts as disturbed by it,
+/// and so do its regions in progress.
 #[cold]
 #[inline(never)]
-pub fn synchronise(thread: ThreadRef, found: &Found) {
-    errno::kept(|| clocks::after_call(found.communicator));
+pub fn synchronise(thread: ThreadRef, communicator: Entry<CommunicatorEntry>) {
+    errno::kept(|| clocks::after_call(communicator));
     thread.attend(attention::DISTURBED);
+    user_counters::disturb_regions();
 }
 
 /// After a call that returned an error. Where the library refused an argument, it was matched with nothing on the other
@@ -227,7 +229,7 @@ pub fn unkept(
             unkept.count(true);
         }
         if found.communicator.is_sync_due() {
-            synchronise(thread, found);
+            synchronise(thread, found.communicator);
         }
     }
     (result, Some(unkept).filter(|_| !paused))

@@ -44,7 +44,7 @@ where
             afterwards(thread, &found, call, &message, result);
         }
         if found.communicator.is_sync_due() {
-            synchronise(thread, &found);
+            synchronise(thread, found.communicator);
         }
         result
     };

@@ -217,7 +217,7 @@ where
             afterwards(thread, &found, call, &message, outcome);
         }
         if found.communicator.is_sync_due() {
-            synchronise(thread, &found);
+            synchronise(thread, found.communicator);
         }
         result
     };

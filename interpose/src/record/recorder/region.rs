@@ -66,6 +66,13 @@ struct Kept {
 }
 
 impl Region {
+    /// The tracer delays the program within it.
+    pub fn disturb(&self) {
+        if let Some(kept) = &self.kept {
+            kept.chunk.while_current(|| kept.place.disturb());
+        }
+    }
+
     /// Ends it.
     pub fn end(self) {
         let exit = ticks::now();
