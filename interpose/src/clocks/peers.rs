@@ -83,7 +83,7 @@ impl Channel {
                 }
             }
         };
-        std::iter::from_fn(|| take_one()).any(|words| words.is_empty())
+        std::iter::from_fn(take_one).any(|words| words.is_empty())
     }
 }
 
