@@ -120,7 +120,6 @@ pub fn end(number: usize) {
     }
 }
 
-/// The regions in progress on this thread; `None` where they are being changed.
 /// The tracer has delayed the program: those in progress on this thread count as disturbed by it.
 pub fn disturb() {
     with_open(|open| open.iter().filter_map(|(_, region)| region.as_ref()).for_each(Region::disturb));
