@@ -114,15 +114,15 @@ impl Registry {
         self.bounds.folded
     }
 
-    /// Before a call on a communicator: gives it an entry where it has none and is used often.
-    pub fn list_if_used_often(&mut self, known: &Communicator) {
+    /// Before a call on a communicator with this handle: gives it an entry where it has none and is used often.
+    pub fn list_if_used_often(&mut self, known: &Communicator, handle: usize) {
         if known.is_folded()
             && known.is_identified()
             && known.entry().calls() >= self.bounds.calls_before_entry()
             && let Some((number, place)) = self.list(known.entry().copy())
         {
             known.set_listed(number, place);
-            call_cache::next_generation();
+            call_cache::outdate(handle);
         }
     }
 

@@ -3,7 +3,7 @@
 
 use std::hash::{Hash, Hasher};
 use std::mem::MaybeUninit;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use mpitrace_format::layout::{CommunicatorEntry, OperationEntry};
 use mpitrace_functions::Function;
@@ -92,12 +92,50 @@ pub struct Found {
     pub open: bool,
 }
 
-/// Counts what makes handles mean something else: a data type or communicator freed.
-pub static GENERATION: AtomicU64 = AtomicU64::new(1);
+/// Counts what makes a handle mean something else: a data type or communicator freed.
+static GENERATION: AtomicU64 = AtomicU64::new(1);
 
-/// Invalidates what is cached by handle.
-pub fn next_generation() {
-    GENERATION.fetch_add(1, Ordering::Relaxed);
+/// The handles that made the last generations, by their number.
+static OUTDATED: [AtomicUsize; OUTDATED_KEPT] = [const { AtomicUsize::new(0) }; OUTDATED_KEPT];
+const OUTDATED_KEPT: usize = 64;
+
+/// The present generation. To be read before what is to be kept is looked up.
+pub fn generation() -> u64 {
+    GENERATION.load(Ordering::Acquire)
+}
+
+/// What is cached of this handle is no longer good. To be called under the registry's lock.
+pub fn outdate(handle: usize) {
+    let next = GENERATION.load(Ordering::Relaxed) + 1;
+    OUTDATED[next as usize % OUTDATED_KEPT].store(handle, Ordering::Release);
+    GENERATION.store(next, Ordering::Release);
+}
+
+/// The present generation, where neither of the handles was outdated since an earlier one: so a thread that frees types
+/// leaves what others have cached of theirs. `None` also where that is too long ago.
+#[cold]
+#[inline(never)]
+fn unchanged_since(earlier: u64, handles: [usize; 2]) -> Option<u64> {
+    // Half of them: the other half may be stored while these are read.
+    const MOST: u64 = OUTDATED_KEPT as u64 / 2;
+    let now = generation();
+    if now - earlier > MOST {
+        return None;
+    }
+    let outdated = |number: u64| OUTDATED[number as usize % OUTDATED_KEPT].load(Ordering::Acquire);
+    let unchanged = (earlier + 1..=now).all(|number| !handles.contains(&outdated(number)));
+    (unchanged && generation() - now < MOST).then_some(now)
+}
+
+/// For how long an entry of a cache is good.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lasts {
+    /// Until any handle is outdated: it has others than those of its key.
+    ThisGeneration,
+    /// Until one of the handles of its key is outdated.
+    WithItsHandles,
+    /// All its handles are predefined, so that none is ever freed.
+    Always,
 }
 
 const ENTRIES: usize = 256;
@@ -117,8 +155,7 @@ struct Kept {
     key: Key,
     /// The generation in which the entry was last known to be good; 0: empty.
     generation: u64,
-    /// Whether all its handles are predefined, so that none is ever freed.
-    eternal: bool,
+    lasts: Lasts,
     /// Of an entry that is not empty.
     found: MaybeUninit<Found>,
     /// What came next when it was called last: most programs call their operations in the same order again.
@@ -131,7 +168,7 @@ impl Kept {
     const NONE: Kept = Kept {
         key: Key { function: Declared(&NONE), communicator: 0, datatype: 0, reduction: 0, count: 0, root: 0, site: 0 },
         generation: 0,
-        eternal: false,
+        lasts: Lasts::ThisGeneration,
         found: MaybeUninit::uninit(),
         next: &raw const NOWHERE.0,
     };
@@ -184,10 +221,16 @@ impl Cache {
         let generation = GENERATION.load(Ordering::Relaxed);
         let found = index(key);
         let entry = &mut self.entries[found];
-        if entry.key != *key || entry.generation != generation && !entry.eternal {
+        if entry.key != *key {
             return None;
         }
-        entry.generation = generation;
+        if entry.generation != generation {
+            entry.generation = match entry.lasts {
+                Lasts::Always => generation,
+                Lasts::WithItsHandles => unchanged_since(entry.generation, [key.communicator, key.datatype])?,
+                Lasts::ThisGeneration => return None,
+            };
+        }
         let before = self.last.addr().wrapping_sub(self.entries.as_ptr().addr()) / size_of::<Kept>();
         let next = &raw const self.entries[found];
         // There is none where `last` leads nowhere.
@@ -199,24 +242,28 @@ impl Cache {
         Some(unsafe { self.entries[found].found.assume_init_ref() })
     }
 
-    /// Keeps what was found for a key; `eternal` where all its handles are predefined.
-    pub fn keep(&mut self, key: &Key, found: Found, eternal: bool) {
-        let generation = GENERATION.load(Ordering::Relaxed);
+    /// Keeps what was found for a key in this [`generation`].
+    pub fn keep(&mut self, key: &Key, found: Found, lasts: Lasts, generation: u64) {
         let found = MaybeUninit::new(found);
-        self.entries[index(key)] = Kept { key: *key, generation, eternal, found, next: &raw const NOWHERE.0 };
+        self.entries[index(key)] = Kept { key: *key, generation, lasts, found, next: &raw const NOWHERE.0 };
     }
 
     /// The communicator behind a handle, where it was kept lately.
     #[inline(always)]
-    pub fn communicator(&self, handle: usize) -> Option<&'static Communicator> {
-        let slot = &self.communicators[communicator_index(handle)];
-        let fresh = slot.0 == handle && slot.1 == GENERATION.load(Ordering::Relaxed);
-        slot.2.filter(|_| fresh)
+    pub fn communicator(&mut self, handle: usize) -> Option<&'static Communicator> {
+        let slot = &mut self.communicators[communicator_index(handle)];
+        if slot.0 != handle {
+            return None;
+        }
+        if slot.1 != GENERATION.load(Ordering::Relaxed) {
+            slot.1 = unchanged_since(slot.1, [handle; 2])?;
+        }
+        slot.2
     }
 
-    /// Keeps the communicator behind a handle.
-    pub fn keep_communicator(&mut self, handle: usize, known: &'static Communicator) {
-        self.communicators[communicator_index(handle)] = (handle, GENERATION.load(Ordering::Relaxed), Some(known));
+    /// Keeps the communicator that was found behind a handle in this [`generation`].
+    pub fn keep_communicator(&mut self, handle: usize, known: &'static Communicator, generation: u64) {
+        self.communicators[communicator_index(handle)] = (handle, generation, Some(known));
     }
 }
 
@@ -241,6 +288,8 @@ fn index(key: &Key) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::{Mutex, MutexGuard, PoisonError};
+
     use super::*;
 
     fn key(count: u64) -> Key {
@@ -254,16 +303,27 @@ mod tests {
         Found { operation, communicator, number, open: false }
     }
 
-    #[test]
-    fn what_came_next_before_is_found_again() {
+    /// One test at a time: generations are the process'.
+    fn alone() -> MutexGuard<'static, ()> {
+        static ONE: Mutex<()> = Mutex::new(());
+        ONE.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn empty() -> Box<Cache> {
         let mut cache = Box::new_uninit();
         // SAFETY: filled before it is used.
-        let cache: &mut Cache = &mut unsafe {
+        unsafe {
             Cache::fill(cache.as_mut_ptr());
             cache.assume_init()
-        };
+        }
+    }
+
+    #[test]
+    fn what_came_next_before_is_found_again() {
+        let _alone = alone();
+        let cache = &mut empty();
         assert!(cache.find_again(&key(0)).is_none() && cache.find(&key(0)).is_none());
-        (0..4).for_each(|number| cache.keep(&key(number), found(number as u32), true));
+        (0..4).for_each(|number| cache.keep(&key(number), found(number as u32), Lasts::Always, generation()));
         // Once to learn the order, and once more for what comes behind the last.
         let order = [0, 1, 2, 1, 3];
         let mut again = Vec::new();
@@ -282,12 +342,51 @@ mod tests {
         assert!(cache.find_again(&key(3)).is_none() && cache.find(&key(3)).is_some());
         assert!((0..5).all(|_| cache.find_again(&key(3)).is_some()));
         // Another one in its place, and handles that were freed.
-        cache.keep(&key(3), found(9), true);
+        cache.keep(&key(3), found(9), Lasts::Always, generation());
         assert!(cache.find_again(&key(3)).is_none());
         assert_eq!(cache.find(&key(3)).map(|found| found.number), Some(9));
         assert_eq!(cache.find_again(&key(3)).map(|found| found.number), Some(9));
-        next_generation();
+        outdate(1);
         assert!(cache.find_again(&key(3)).is_none() && cache.find(&key(3)).is_some());
         assert!(cache.find_again(&key(3)).is_some());
+    }
+
+    #[test]
+    fn what_is_freed_outdates_what_is_cached_of_it_and_nothing_else() {
+        let _alone = alone();
+        const COMMUNICATOR: usize = 0x5ea1;
+        const DATATYPE: usize = 0x5ea2;
+        const OTHER: usize = 0x5ea3;
+        let key = Key { communicator: COMMUNICATOR, datatype: DATATYPE, ..key(1) };
+        let cache = &mut empty();
+        let keep = |cache: &mut Cache, lasts, generation| cache.keep(&key, found(1), lasts, generation);
+        keep(cache, Lasts::WithItsHandles, generation());
+        outdate(OTHER);
+        assert!((0..2).all(|_| cache.find(&key).is_some()), "another thread's data type");
+        assert!(cache.find_again(&key).is_some());
+        for own in [COMMUNICATOR, DATATYPE] {
+            keep(cache, Lasts::WithItsHandles, generation());
+            outdate(own);
+            assert!(cache.find(&key).is_none() && cache.find_again(&key).is_none());
+        }
+        // Freed by another thread between the look-up and the keeping.
+        let before = generation();
+        outdate(DATATYPE);
+        keep(cache, Lasts::WithItsHandles, before);
+        assert!(cache.find(&key).is_none());
+        keep(cache, Lasts::ThisGeneration, generation());
+        outdate(OTHER);
+        assert!(cache.find(&key).is_none(), "data types that are not in its key");
+        // Longer ago than is known.
+        keep(cache, Lasts::WithItsHandles, generation());
+        (0..OUTDATED_KEPT).for_each(|_| outdate(OTHER));
+        assert!(cache.find(&key).is_none());
+
+        let known = Communicator::leak();
+        cache.keep_communicator(COMMUNICATOR, known, generation());
+        outdate(DATATYPE);
+        assert!(cache.communicator(COMMUNICATOR).is_some() && cache.communicator(OTHER).is_none());
+        outdate(COMMUNICATOR);
+        assert!(cache.communicator(COMMUNICATOR).is_none());
     }
 }

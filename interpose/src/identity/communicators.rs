@@ -274,7 +274,7 @@ pub fn within_another(forward: impl FnOnce() -> c_int, made: impl FnOnce() -> Op
             let mut registry = registry::lock()?;
             let known = registry.communicators.remove(&handle)?;
             mpi_t::lost(handle);
-            call_cache::next_generation();
+            call_cache::outdate(handle);
             registry.retire(known);
             Some(())
         });
@@ -303,8 +303,10 @@ pub fn freed_handle(message: impl Fn(ThreadRef) -> Call, forward: impl FnOnce() 
             mpi_t::forget(handle);
             Some(())
         });
-        removed.set(registry::lock().and_then(|mut registry| registry.communicators.remove(&handle)));
-        call_cache::next_generation();
+        removed.set(registry::lock().and_then(|mut registry| {
+            call_cache::outdate(handle);
+            registry.communicators.remove(&handle)
+        }));
         forward()
     };
     recorder::managed(true, message, forward, |result| {
@@ -349,7 +351,7 @@ pub fn provisional(registry: &mut Registry, handle: usize) -> Option<&'static Co
 }
 
 /// What MPI has said of a provisional communicator.
-fn identify(registry: &mut Registry, known: &Communicator, group: &Group, [low, high]: [u64; 2]) {
+fn identify(registry: &mut Registry, handle: usize, known: &Communicator, group: &Group, [low, high]: [u64; 2]) {
     let key = registry.next_key(mix(&[7, low, high]));
     let entry = known.entry();
     entry.set_key(key);
@@ -357,7 +359,7 @@ fn identify(registry: &mut Registry, known: &Communicator, group: &Group, [low, 
     entry.set_rank(group.rank);
     entry.set_flags(entry.flags() | flags::IDENTIFIED | if group.remote > 0 { flags::INTER } else { 0 });
     known.identify(key, group);
-    call_cache::next_generation();
+    call_cache::outdate(handle);
 }
 
 fn add(
@@ -395,7 +397,7 @@ pub fn put(
     // Where the library gives a freed handle out again without our having seen it freed.
     if let Some(freed) = registry.communicators.insert(handle, known) {
         mpi_t::lost(handle);
-        call_cache::next_generation();
+        call_cache::outdate(handle);
         registry.retire(freed);
     }
     Some(known)
@@ -411,7 +413,7 @@ pub fn identified(handle: usize) -> Option<&'static Communicator> {
     let known = *registry.communicators.get(&handle)?;
     // Another thread may have been faster.
     if !known.is_identified() {
-        identify(&mut registry, known, &group, members);
+        identify(&mut registry, handle, known, &group, members);
     }
     Some(known)
 }

@@ -46,8 +46,11 @@ pub fn dup(forward: impl FnOnce() -> c_int, datatype: usize, newtype: usize) -> 
 pub fn free(forward: impl FnOnce() -> c_int, datatype: usize) -> c_int {
     let handle = abi::get().read(datatype);
     // Before the call: behind it the handle may be another thread's new data type.
-    let known = registry::lock().and_then(|mut registry| registry.datatypes.remove(&handle));
-    call_cache::next_generation();
+    let known = registry::lock().and_then(|mut registry| {
+        let known = registry.datatypes.remove(&handle);
+        // One that was not known is in no cache.
+        known.inspect(|_| call_cache::outdate(handle))
+    });
     let result = thread::guarded(forward);
     if let (Some(known), Some(mut registry)) = (known.filter(|_| result != 0), registry::lock()) {
         registry::insert(&mut registry.datatypes, handle, known);
@@ -62,9 +65,8 @@ fn remember(place: usize) {
         let mut registry = registry::lock()?;
         let predefined = abi::get().is_predefined_type(handle);
         let datatype = ask(&mut registry, handle, predefined)?;
-        registry::insert(&mut registry.datatypes, handle, datatype);
-        // Since the handle was freed another thread may have looked it up once more.
-        call_cache::next_generation();
+        // One that was freed without being seen.
+        registry::insert(&mut registry.datatypes, handle, datatype).inspect(|_| call_cache::outdate(handle));
         Some(())
     });
 }

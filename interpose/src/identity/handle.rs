@@ -8,9 +8,12 @@ const WINDOW: usize = 1 << 62;
 const FILE: usize = 1 << 61;
 const KINDS: usize = WINDOW | FILE;
 
-/// Where a call is looked up that only the ranks of a communicator make which it has yet to give them. The rank's calls
-/// of this kind in progress have no other place.
-pub const NEW: usize = KINDS;
+/// Where a call of a thread is looked up that only the ranks of a communicator make which it has yet to give them. The
+/// rank's calls of this kind in progress have no other place, and threads may make them at once: each has a place.
+#[inline(always)]
+pub fn of_new(thread: u32) -> usize {
+    KINDS | thread as usize
+}
 
 /// What a handle is of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,7 +21,7 @@ pub enum Kind {
     Communicator,
     Window,
     File,
-    /// See [`NEW`].
+    /// See [`of_new`].
     New,
 }
 
@@ -56,6 +59,7 @@ mod tests {
             assert_eq!(kind(of_window(handle)), (Kind::Window, handle));
             assert_eq!(kind(of_file(handle)), (Kind::File, handle));
         }
-        assert_eq!(kind(NEW).0, Kind::New);
+        assert_eq!([0, 7, u32::MAX].map(|thread| kind(of_new(thread)).0), [Kind::New; 3]);
+        assert_ne!(of_new(0), of_new(1), "threads count their calls apart");
     }
 }

@@ -11,7 +11,7 @@ use mpitrace_functions::Function;
 
 use crate::boundary::abi;
 use crate::boundary::width::Width;
-use crate::identity::call_cache::{ByPeer, Call, Declared, Key};
+use crate::identity::call_cache::{self, ByPeer, Call, Declared, Key};
 use crate::identity::call_site;
 use crate::identity::communicator::Communicator;
 use crate::identity::handle;
@@ -68,7 +68,7 @@ impl<W: Width> Message<W> {
     /// A call on a communicator that only it makes.
     #[inline(always)]
     pub fn on_new(function: &'static Function, thread: ThreadRef) -> Self {
-        Message { communicator: handle::NEW, asks: false, ..Message::on(function, thread, 0) }
+        Message { communicator: handle::of_new(thread.index()), asks: false, ..Message::on(function, thread, 0) }
     }
 
     /// The call frees what it is on.
@@ -269,9 +269,10 @@ impl<W: Width> Message<W> {
     fn known(&self) -> Option<&'static Communicator> {
         let kept = self.thread.communicator(self.communicator);
         if kept.is_none() {
+            let generation = call_cache::generation();
             // "Unknown" is not kept: the handle becomes known without anything being freed.
             let known = registry::communicator(self.communicator)?;
-            self.thread.keep_communicator(self.communicator, known);
+            self.thread.keep_communicator(self.communicator, known, generation);
             return Some(known);
         }
         kept

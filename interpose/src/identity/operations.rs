@@ -6,7 +6,7 @@ use mpitrace_format::layout::{BESIDE_ROOT, NO_ROOT, OperationEntry, THIS_IS_ROOT
 use crate::boundary::abi;
 use crate::boundary::width::{Int, Large, Width};
 use crate::counters::mpi_t;
-use crate::identity::call_cache::{ByPeer, Call, Found, Key};
+use crate::identity::call_cache::{self, ByPeer, Call, Found, Key, Lasts};
 use crate::identity::communicator::Communicator;
 use crate::identity::handle::{self, Kind};
 use crate::identity::registry::{self, Description, Registry};
@@ -32,10 +32,11 @@ fn find_anew<'c>(thread: ThreadRef, call: &Call) -> Option<&'c Found> {
 
 /// The operation of a call that its thread's cache does not hold. `None`: the tables are full.
 fn find_slowly(thread: ThreadRef, call: &Call) -> Option<Found> {
+    let generation = call_cache::generation();
     let mut registry = registry::lock()?;
     let known = registry.communicators.get(&call.key.communicator).copied();
     if let Some(known) = known {
-        registry.list_if_used_often(known);
+        registry.list_if_used_often(known, call.key.communicator);
     }
     let identified = known.is_some_and(Communicator::is_identified);
     if identified
@@ -47,10 +48,14 @@ fn find_slowly(thread: ThreadRef, call: &Call) -> Option<Found> {
         }
         let number = registry.operation(known?, call, size)?;
         let found = registry.found(known?, number, false);
-        let eternal = known?.is_predefined() && registry.is_eternal(call.key.datatype) && call.by_peer.is_none();
+        let lasts = match call.by_peer {
+            Some(_) => Lasts::ThisGeneration,
+            None if known?.is_predefined() && registry.is_eternal(call.key.datatype) => Lasts::Always,
+            None => Lasts::WithItsHandles,
+        };
         // A call on a folded communicator may be the one with which it gets an entry.
         if !known?.is_folded() {
-            thread.keep(&call.key, found, eternal);
+            thread.keep(&call.key, found, lasts, generation);
         }
         return Some(found);
     }

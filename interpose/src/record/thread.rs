@@ -11,7 +11,7 @@ use crate::boundary::errno;
 pub use crate::boundary::processor::frame;
 use crate::counters::counter_reader::{CounterReader, Sums};
 use crate::counters::user_counters;
-use crate::identity::call_cache::{Cache, Found, Key};
+use crate::identity::call_cache::{Cache, Found, Key, Lasts};
 use crate::identity::communicator::Communicator;
 use crate::record::chunk::{Columns, Drawn, Place};
 use crate::record::entry::Entry;
@@ -362,10 +362,10 @@ impl ThreadRef {
         unsafe { (*self.0.as_ptr()).cache.find_again(key) }
     }
 
-    /// Keeps the operation of a key; `eternal` where all its handles are predefined.
-    pub fn keep(self, key: &Key, found: Found, eternal: bool) {
+    /// Keeps the operation of a key that was found in this generation of the handles.
+    pub fn keep(self, key: &Key, found: Found, lasts: Lasts, generation: u64) {
         // SAFETY: this thread's own state, of which nothing is borrowed: what `cached` gave was copied.
-        unsafe { (*self.0.as_ptr()).cache.keep(key, found, eternal) };
+        unsafe { (*self.0.as_ptr()).cache.keep(key, found, lasts, generation) };
     }
 
     /// Keeps an operation until the next one is looked up.
@@ -384,10 +384,10 @@ impl ThreadRef {
         unsafe { (*self.0.as_ptr()).cache.communicator(handle) }
     }
 
-    /// Keeps the communicator behind a handle.
-    pub fn keep_communicator(self, handle: usize, known: &'static Communicator) {
+    /// Keeps the communicator that was found behind a handle in this generation of the handles.
+    pub fn keep_communicator(self, handle: usize, known: &'static Communicator, generation: u64) {
         // SAFETY: this thread's own state, of which nothing is borrowed.
-        unsafe { (*self.0.as_ptr()).cache.keep_communicator(handle, known) };
+        unsafe { (*self.0.as_ptr()).cache.keep_communicator(handle, known, generation) };
     }
 
     /// Adds ticks in a call that is not recorded.

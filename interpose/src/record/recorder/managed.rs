@@ -8,14 +8,14 @@ use super::{NO_COMMUNICATOR, begin, uncaught};
 use crate::counters::per_call;
 use crate::identity::call_cache::{Call, Found};
 use crate::identity::communicator::Communicator;
-use crate::identity::handle::NEW;
+use crate::identity::handle::{self, Kind};
 use crate::identity::operations;
 use crate::record::thread::{self, Record, ThreadRef, attention};
 use crate::record::ticks;
 
 /// Forwards and records a blocking call of the program's own. `frees`: it frees what it is on. `then` gets its result after the second time stamp, with
-/// or without a record, and gives the communicator that the call has made, where there is one: a call on [`NEW`] is on
-/// that.
+/// or without a record, and gives the communicator that the call has made, where there is one: a call on
+/// [`handle::of_new`] is on that.
 pub fn managed<M, F, T>(frees: bool, message: M, forward: F, then: T) -> c_int
 where
     M: Fn(ThreadRef) -> Call,
@@ -35,7 +35,7 @@ where
             let communicator = if frees && result == 0 { NO_COMMUNICATOR } else { call.key.communicator };
             per_call::end(thread, record, communicator);
         }
-        let made = finish(result).filter(|_| call.key.communicator == NEW);
+        let made = finish(result).filter(|_| is_on_new(call.key.communicator));
         if let Some(made) = made {
             if let Some((number, repetition, position)) = operations::begin_on_new(&call.key, made) {
                 thread.place(record).move_to(number, repetition, position);
@@ -52,11 +52,16 @@ where
         if let Some(made) = finish(result)
             && let Some(thread) = thread::current()
             && let key = message(thread).key
-            && key.communicator == NEW
+            && is_on_new(key.communicator)
         {
             operations::begin_on_new(&key, made);
         }
         result
     };
     begin(thread::frame(), true, &message, forward, unrecorded, recorded)
+}
+
+/// Whether a call on this handle is on the communicator that it makes.
+fn is_on_new(handle: usize) -> bool {
+    handle::kind(handle).0 == Kind::New
 }
