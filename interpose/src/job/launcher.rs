@@ -58,8 +58,13 @@ impl Surroundings<'_> {
     /// The nearest launcher counts: below a shell that `srun` has started, the ranks of every `mpiexec` inherit the
     /// step's variables.
     fn name(&self) -> Option<String> {
-        // A job that is started once more has its number again.
+        // A job that is started once more has its number again. srun gives the count to all its nodes; Open MPI's
+        // launcher, whose names are of one launch each, does not pass it on by ssh.
         let restart = self.variable("SLURM_RESTART_COUNT").unwrap_or_default();
+        let of_pmix = || {
+            let namespace = self.variable("PMIX_NAMESPACE")?;
+            Some(if namespace.starts_with("slurm.") { format!("{namespace}.{restart}") } else { namespace })
+        };
         let by_hydra = ["hydra_", "pmi_proxy"].iter().any(|name| self.launcher.0.starts_with(name));
         // MPICH's hydra: all proxies of a job connect to the same port. Intel MPI's: a spawned world has a process
         // group of its own.
@@ -74,7 +79,7 @@ impl Surroundings<'_> {
         by_hydra
             .then(of_hydra)
             .flatten()
-            .or_else(|| self.variable("PMIX_NAMESPACE").map(|namespace| format!("{namespace}.{restart}")))
+            .or_else(of_pmix)
             .or_else(|| self.variable("FLUX_JOB_ID"))
             .or_else(|| self.variable("PALS_APID"))
             .or_else(of_slurm)
@@ -173,7 +178,7 @@ mod tests {
         let pals = [("PBS_JOBID", "9.pbs"), ("PALS_APID", "4f-1"), ("PALS_LOCAL_SIZE", "4"), ("PALS_SIZE", "4")];
         assert_eq!(of("palsd", &pals), (Some("4f-1".to_owned()), Nodes::One));
         let lsf = [("LSB_JOBID", "5"), ("PMIX_NAMESPACE", "jsm-1"), ("OMPI_COMM_WORLD_SIZE", "8")];
-        assert_eq!(of("jsmd", &lsf), (Some("jsm-1.".to_owned()), Nodes::Unknown));
+        assert_eq!(of("jsmd", &lsf), (Some("jsm-1".to_owned()), Nodes::Unknown));
         let srun = [("SLURM_JOB_ID", "7"), ("SLURM_STEP_ID", "2"), ("SLURM_RESTART_COUNT", "1")];
         assert_eq!(of("slurmstepd", &srun), (Some("7.2.1".to_owned()), Nodes::Unknown));
     }
@@ -186,10 +191,19 @@ mod tests {
         };
         assert_ne!(step("0", "0"), step("1", "0"));
         assert_ne!(step("0", "0"), step("0", "1"));
+        let by_pmix =
+            |restart| of("slurmstepd", &[("PMIX_NAMESPACE", "slurm.pmix.7.0"), ("SLURM_RESTART_COUNT", restart)]).0;
+        assert_ne!(by_pmix("0"), by_pmix("1"));
         let hydra = |uuid, group| {
             of("hydra_pmi_proxy", &[("I_MPI_HYDRA_UUID", uuid), ("HYDRA_BSTRAP_PGID", group), ("SLURM_JOB_ID", "7")]).0
         };
         assert_ne!(hydra("a", "0"), hydra("b", "0"));
         assert_ne!(hydra("a", "0"), hydra("a", "1"), "a world that was spawned");
+    }
+
+    #[test]
+    fn a_node_that_is_reached_by_ssh_has_the_job_s_name_too() {
+        let namespace = ("PMIX_NAMESPACE", "prterun-head-4711@1");
+        assert_eq!(of("prterun", &[namespace, ("SLURM_RESTART_COUNT", "2")]).0, of("prted", &[namespace]).0);
     }
 }
