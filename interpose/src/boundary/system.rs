@@ -283,14 +283,24 @@ pub fn make_room_for_descriptors() {
     }
 }
 
-/// Descriptors of perf_event, which are numbers here: the program may close them at any time, and every call below then
-/// fails and changes nothing.
+/// Descriptors of perf_event, which are numbers here: the program may close them at any time, and a file of its own may
+/// get the number. [`descriptor::id`] tells which it is.
 pub mod descriptor {
     use super::{c_int, limit};
 
     /// `_IO('$', 0)` and `_IO('$', 1)`.
     const ENABLE: libc::Ioctl = 0x2400;
     const DISABLE: libc::Ioctl = 0x2401;
+
+    /// `PERF_EVENT_IOC_ID`: `_IOR('$', 7, __u64 *)`, of 8 bytes where addresses have 8.
+    const ID: libc::Ioctl = 0x8008_2407_u32 as libc::Ioctl;
+
+    /// The kernel's number of the event, which no other has; `None`: the descriptor is none of an event.
+    pub fn id(event: c_int) -> Option<u64> {
+        let mut id = 0u64;
+        // SAFETY: the kernel stores one word, in `id`, which outlives the call.
+        (unsafe { libc::ioctl(event, ID, &raw mut id) } == 0).then_some(id)
+    }
 
     pub fn close(event: c_int) {
         // SAFETY: takes a number; the caller closes what it has opened itself, once.

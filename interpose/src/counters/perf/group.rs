@@ -1,6 +1,7 @@
 //! A group of events that counts the calling thread, and how it is read: by its pages where all of them allow it, else
 //! with one system call.
 
+use std::cell::Cell;
 use std::ffi::c_int;
 
 use crate::boundary::system::descriptor;
@@ -32,6 +33,10 @@ pub enum Quality {
 pub struct Group {
     /// Empty where nothing could be opened.
     descriptors: Vec<c_int>,
+    /// The kernel's number of each event.
+    ids: Vec<Option<u64>>,
+    /// The leader's descriptor was found to be the program's: it is not touched again.
+    lost: Cell<bool>,
     /// One for each descriptor, or none at all.
     pages: Vec<Mapping>,
     columns: Vec<Column>,
@@ -42,7 +47,14 @@ impl Group {
     pub fn open(events: &[(usize, &Event)]) -> (Group, Vec<Note>) {
         let opened = opening::open(&Kernel, events);
         let hardware = events.first().is_some_and(|(_, event)| event.is_hardware());
-        let mut group = Group { descriptors: opened.descriptors, pages: Vec::new(), columns: opened.columns };
+        let ids = opened.descriptors.iter().map(|&event| descriptor::id(event)).collect();
+        let mut group = Group {
+            descriptors: opened.descriptors,
+            ids,
+            lost: Cell::new(false),
+            pages: Vec::new(),
+            columns: opened.columns,
+        };
         if hardware {
             // The page of a software event has no counter behind it, and its offset is not kept up to date.
             group.pages = group.descriptors.iter().map_while(|&event| Mapping::new(event)).collect();
@@ -76,6 +88,27 @@ impl Group {
         index.checked_sub(1)
     }
 
+    /// Looks whether the descriptor that is read is still this group's, with a system call; not where pages are read.
+    /// To be called before a call, whose counts it is not to be among.
+    #[inline(always)]
+    pub fn look(&self) {
+        if !self.descriptors.is_empty() && self.pages.is_empty() {
+            self.ask_whose_it_is();
+        }
+    }
+
+    #[inline(never)]
+    fn ask_whose_it_is(&self) {
+        if !self.lost.get() {
+            self.lost.set(!self.is_ours(0));
+        }
+    }
+
+    /// Whether the descriptor with this place is still that of our event.
+    fn is_ours(&self, place: usize) -> bool {
+        self.ids[place].is_some() && descriptor::id(self.descriptors[place]) == self.ids[place]
+    }
+
     /// Stores the times and counts in `words`, which are as many as [`Group::words`] says.
     #[inline(always)]
     pub fn read_into(&self, words: &mut [u64]) {
@@ -106,7 +139,11 @@ impl Group {
         else {
             return;
         };
-        let Some(reading) = system::read(leader) else {
+        if !self.pages.is_empty() {
+            // One of them does not tell.
+            self.ask_whose_it_is();
+        }
+        let Some(reading) = (!self.lost.get()).then(|| system::read(leader)).flatten() else {
             times.fill(UNREADABLE);
             return;
         };
@@ -183,8 +220,10 @@ impl Drop for Group {
     fn drop(&mut self) {
         self.pages.clear();
         // The leader last: a group whose leader has gone falls apart into single events.
-        for &event in self.descriptors.iter().rev() {
-            descriptor::close(event);
+        for place in (0..self.descriptors.len()).rev() {
+            if self.is_ours(place) {
+                descriptor::close(self.descriptors[place]);
+            }
         }
     }
 }
@@ -199,7 +238,13 @@ mod tests {
     fn group() -> std::mem::ManuallyDrop<Group> {
         let column = |event, first, second| Column { event, first, second };
         let columns = vec![column(2, 0, None), column(0, 0, Some((1, false))), column(1, 0, Some((1, true)))];
-        std::mem::ManuallyDrop::new(Group { descriptors: vec![-1, -1], pages: Vec::new(), columns })
+        std::mem::ManuallyDrop::new(Group {
+            descriptors: vec![-1, -1],
+            ids: vec![None; 2],
+            lost: Cell::new(false),
+            pages: Vec::new(),
+            columns,
+        })
     }
 
     #[test]

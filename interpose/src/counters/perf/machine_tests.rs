@@ -207,6 +207,24 @@ fn a_program_that_closes_all_it_has_open_loses_counts_and_no_data() {
     counters.read_after(&mut after);
     assert_eq!(std::io::Seek::stream_position(&mut text).unwrap(), 0, "nothing was read from the program's file");
     assert_eq!((counters.difference(&before, &after, &mut values), values), (Quality::Silent, [9; 2]));
+
+    // The program's files reach the numbers that ours had.
+    let most = 3 * rlimit_of_files() / 4 + 16;
+    let of_program: Vec<_> = (0..most).map_while(|_| text.try_clone().ok()).collect();
+    counters.read_before(&mut before);
+    counters.read_after(&mut after);
+    assert_eq!(std::io::Seek::stream_position(&mut text).unwrap(), 0, "nothing was read from the program's file");
+    assert_eq!((counters.difference(&before, &after, &mut values), values), (Quality::Silent, [9; 2]));
+    drop(counters);
+    assert!(of_program.iter().all(|file| file.metadata().is_ok()), "the program's files are open");
+}
+
+/// How many files a process may have open; those tests that fill them allow no more than 4096.
+fn rlimit_of_files() -> u64 {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: `limit` outlives the call, which writes nothing else.
+    unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit) };
+    limit.rlim_cur.min(4 * 4096 / 3 + 4)
 }
 
 #[test]
