@@ -247,8 +247,12 @@ fn algorithms(case: &Case) {
     };
     let chosen = |outcome: &Outcome| outcome.trace.info().factors["collective_algorithms"].clone();
     let left = case.launch(2, "repeat.c").trace().run();
-    let set = case.launch(2, "repeat.c").trace().set(variable, value).run();
+    let truth = ("OMPI_MCA_coll_tuned_use_dynamic_rules", "1");
+    let set = case.launch(2, "repeat.c").trace().set(variable, value).set(truth.0, truth.1).run();
     let name = variable.trim_start_matches("OMPI_MCA_");
     assert!(!chosen(&left).contains(name), "{}", chosen(&left));
     assert!(chosen(&set).contains(&format!("{name}={told}")), "{}", chosen(&set));
+    if case.mpi.abi == "openmpi" {
+        assert!(chosen(&set).contains("coll_tuned_use_dynamic_rules=true"), "{}", chosen(&set));
+    }
 }

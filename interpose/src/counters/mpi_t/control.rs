@@ -16,6 +16,8 @@ pub fn algorithms(anyway: bool) -> Option<String> {
     }
     let variables = interface::control_variables(chooses);
     let chosen: Vec<String> = variables.iter().filter_map(chosen).collect();
+    // One rank alone has begun it.
+    interface::end();
     match (variables.len(), chosen.is_empty()) {
         (0, _) => None,
         (count, true) => Some(format!("left to the library by all {count} control variables")),
@@ -54,6 +56,8 @@ fn chosen(variable: &Control) -> Option<String> {
 fn read(variable: &Control) -> Option<String> {
     let words = variable.read()?;
     let number = match variable.number {
+        // Open MPI's truth values: one character, whose enumeration has the names.
+        None if words.len() == 1 => i64::from(words[0] as u8),
         None => {
             let bytes: &[u8] = bytemuck::cast_slice(&words);
             let end = bytes.iter().position(|&byte| byte == 0).unwrap_or(bytes.len());

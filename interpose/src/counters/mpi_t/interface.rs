@@ -16,6 +16,8 @@ use crate::counters::mpi_t::kinds::{Class, Number};
 functions! {
     /// Begins the use of the interface.
     fn init_thread = "MPI_T_init_thread"(required, provided);
+    /// Ends the use of the interface.
+    fn finalize = "MPI_T_finalize"();
     /// How many performance variables there are; their indices go up to that, with gaps.
     fn pvar_get_num = "MPI_T_pvar_get_num"(count);
     /// What a performance variable is.
@@ -131,12 +133,22 @@ fn pointer(function: impl FnOnce(usize) -> bool) -> Option<usize> {
     mpi::word(function).filter(|&pointer| pointer != 0)
 }
 
-/// Begins the use of the interface. It is never ended: MPI_T_finalize before MPI_Finalize crashes some MPICH versions.
+/// Begins the use of the interface.
 pub fn begin() -> bool {
     // The level in force: Open MPI would raise the program's own to the one that is asked for here.
     let required = mpi::thread_level().unwrap_or_default() as usize;
     // SAFETY: int MPI_T_init_thread(int, int *).
     mpi::int(|provided| unsafe { init_thread(required, provided) }).is_some()
+}
+
+/// Ends the use of the interface before MPI_Finalize, where the library keeps parts open for it: Open MPI, which may not be
+/// left with that until after MPI_Finalize (versions 4.1.4 and 5 remove their shared memory a second time then). In
+/// MPICH, which keeps nothing open, MPI_T_finalize before MPI_Finalize crashes some versions.
+pub fn end() {
+    if abi::get().family == family::OPENMPI {
+        // SAFETY: int MPI_T_finalize(void).
+        unsafe { finalize() };
+    }
 }
 
 /// What a variable belongs to.
