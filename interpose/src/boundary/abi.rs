@@ -180,7 +180,8 @@ impl Abi {
             "MPI_NO_OP",
         ];
         /// The numbers of the standard (MPI 5.0, appendix A).
-        const STANDARD: [(usize, &str); 14] = [
+        const STANDARD: [(usize, &str); 15] = [
+            (0x20, "MPI_OP_NULL"),
             (0x21, "MPI_SUM"),
             (0x22, "MPI_MIN"),
             (0x23, "MPI_MAX"),
@@ -197,11 +198,15 @@ impl Abi {
             (0x3d, "MPI_NO_OP"),
         ];
         match self.family {
+            family::MPICH if handle == 0x1800_0000 => Some("MPI_OP_NULL".to_owned()),
             family::MPICH => {
                 handle.checked_sub(0x5800_0001).and_then(|index| MPICH.get(index)).map(|name| (*name).to_owned())
             }
             family::STANDARD => STANDARD.iter().find(|(value, _)| *value == handle).map(|(_, name)| (*name).to_owned()),
-            _ => openmpi_symbol(handle, "ompi_mpi_op_").map(|name| format!("MPI_{}", name.to_ascii_uppercase())),
+            _ => openmpi_symbol(handle, "ompi_mpi_op_").map(|name| match name {
+                "null" => "MPI_OP_NULL".to_owned(),
+                name => format!("MPI_{}", name.to_ascii_uppercase()),
+            }),
         }
     }
 
@@ -243,4 +248,18 @@ impl Abi {
 fn openmpi_symbol(handle: usize, prefix: &str) -> Option<&'static str> {
     let (name, _) = symbol::at(handle)?;
     name.to_str().ok()?.strip_prefix(prefix)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_operator_at_all_has_a_name_too() {
+        for (abi, null, max) in [(Abi::mpich(), 0x1800_0000, 0x5800_0001), (Abi::standard(), 0x20, 0x23)] {
+            assert_eq!(abi.reduction_name(null).as_deref(), Some("MPI_OP_NULL"));
+            assert_eq!(abi.reduction_name(max).as_deref(), Some("MPI_MAX"));
+            assert_eq!(abi.reduction_name(0x1234), None);
+        }
+    }
 }
