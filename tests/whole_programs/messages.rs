@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 pub const TESTS: &[Test] = &[
     Test::new("of_every_kind_are_counted_for_the_next_collective", every_kind),
+    Test::new("behind_the_last_collective_are_in_the_totals", totals),
     Test::new("are_not_counted_unless_asked_for", not_asked),
     Test::new("are_counted_by_the_names_asked_for_and_no_others", by_name),
     Test::new("that_a_rank_waits_for_make_it_late_where_their_time_is_counted", time),
@@ -67,6 +68,28 @@ fn every_kind(case: &Case) {
             "before barrier {} of rank {}",
             row.repetition,
             row.rank
+        );
+    }
+}
+
+fn totals(case: &Case) {
+    for barriers in ["0", "1"] {
+        let launch = case.launch(2, "only_messages.c").arg(barriers);
+        let traced = launch.trace().set("MPITRACE_EVENTS", "messages,p2p-time").run();
+        assert_eq!(traced.code, 0, "{}", traced.stderr);
+        let totals = traced.trace.info().counter_totals;
+        for direction in ["sent", "received"] {
+            let [messages, bytes] = ["messages", "bytes"].map(|what| &totals[&format!("{what}-{direction}")]);
+            assert_eq!((messages.total, messages.on_ranks()), (200, vec![100; 2]), "{totals:?}");
+            assert_eq!((bytes.total, bytes.on_ranks()), (819_200, vec![409_600; 2]), "{totals:?}");
+        }
+        assert_eq!(totals["puts"].total, 0);
+        assert!(totals["p2p-time"].on_ranks().iter().all(|&ns| ns > 0), "{totals:?}");
+        let page = companion::mpitrace(&["info".as_ref(), traced.trace.path.as_os_str()]).stdout;
+        assert!(page.contains("messages-sent 200, 100 on each rank\n"), "{page}");
+        assert!(
+            traced.trace.dump(&[]).iter().all(|row| row.counters["messages-sent"] == Some(0)),
+            "before the barrier"
         );
     }
 }

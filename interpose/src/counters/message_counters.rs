@@ -1,7 +1,8 @@
-//! How many messages and bytes have come together on this rank since they were taken last.
+//! How many messages and bytes this rank has sent and received: totals, and what has come together since they were taken
+//! last.
 
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
 
 use mpitrace_format::layout::{CounterEntry, counter_source};
 
@@ -13,7 +14,13 @@ pub const NAMES: [&str; 8] =
     ["messages-sent", "bytes-sent", "messages-received", "bytes-received", "puts", "bytes-put", "gets", "bytes-got"];
 
 static COUNTING: AtomicBool = AtomicBool::new(false);
-static COUNTS: [AtomicU64; NAMES.len()] = [const { AtomicU64::new(0) }; NAMES.len()];
+/// Where the totals of counters without an entry are.
+static UNLISTED: [AtomicU64; NAMES.len()] = [const { AtomicU64::new(0) }; NAMES.len()];
+/// Where the totals are: those of the trace buffer's table, which holds also what comes behind the last collective.
+static TOTALS: [AtomicPtr<AtomicU64>; NAMES.len()] =
+    [const { AtomicPtr::new((&raw const UNLISTED[0]).cast_mut()) }; NAMES.len()];
+/// How much of each was taken.
+static TAKEN: [AtomicU64; NAMES.len()] = [const { AtomicU64::new(0) }; NAMES.len()];
 
 /// Messages and bytes sent.
 pub const SENT: usize = 0;
@@ -30,13 +37,16 @@ pub fn counting() -> bool {
     COUNTING.load(Ordering::Relaxed)
 }
 
+/// In a child that was forked off: the totals are the parent's.
+pub fn stop() {
+    COUNTING.store(false, Ordering::Relaxed);
+}
+
 /// The name that stands for all of them.
 const ALL: &str = "messages";
 
 /// What was planned: numbers in [`NAMES`].
 static PLANNED: OnceLock<Vec<usize>> = OnceLock::new();
-/// The entries of what was planned, which hold the totals.
-static ENTRIES: OnceLock<Vec<Option<Entry<CounterEntry>>>> = OnceLock::new();
 
 /// The source: counts are the rank's, so that threads have nothing of their own.
 pub struct MessageCounters;
@@ -71,10 +81,15 @@ impl Source for MessageCounters {
     }
 
     fn start(entries: &[Option<Entry<CounterEntry>>]) {
-        if !entries.is_empty() {
-            let _ = ENTRIES.set(entries.to_vec());
-            COUNTING.store(true, Ordering::Release);
+        for (total, unlisted) in TOTALS.iter().zip(&UNLISTED) {
+            total.store((&raw const *unlisted).cast_mut(), Ordering::Relaxed);
         }
+        for (&number, entry) in PLANNED.get().into_iter().flatten().zip(entries) {
+            if let Some(entry) = entry {
+                TOTALS[number].store((&raw const *entry.total()).cast_mut(), Ordering::Relaxed);
+            }
+        }
+        COUNTING.store(!entries.is_empty(), Ordering::Release);
     }
 
     fn open() -> MessageCounters {
@@ -94,31 +109,32 @@ impl Source for MessageCounters {
     }
 
     fn take(values: &mut [u64]) {
-        let (Some(planned), Some(entries)) = (PLANNED.get(), ENTRIES.get()) else { return };
-        for ((value, &number), entry) in values.iter_mut().zip(planned).zip(entries) {
+        for (value, &number) in values.iter_mut().zip(PLANNED.get().into_iter().flatten()) {
             *value = take(number);
-            if *value != 0
-                && let Some(entry) = entry
-            {
-                entry.add_to_total(*value);
-            }
         }
     }
 }
 
+fn total(counter: usize) -> &'static AtomicU64 {
+    // SAFETY: leads to one of the statics, or to the total of an entry, which lasts.
+    unsafe { &*TOTALS[counter].load(Ordering::Relaxed) }
+}
+
 /// What has come together since it was taken last.
 fn take(counter: usize) -> u64 {
+    let now = total(counter).load(Ordering::Relaxed);
     // Most are 0 most of the time, and reading costs a tenth of exchanging.
-    match COUNTS[counter].load(Ordering::Relaxed) {
-        0 => 0,
-        _ => COUNTS[counter].swap(0, Ordering::Relaxed),
+    if TAKEN[counter].load(Ordering::Relaxed) == now {
+        return 0;
     }
+    // Another thread may have taken more meanwhile.
+    now.saturating_sub(TAKEN[counter].fetch_max(now, Ordering::Relaxed))
 }
 
 /// A message of this kind, of so many bytes.
 pub fn count(kind: usize, bytes: u64) {
-    COUNTS[kind].fetch_add(1, Ordering::Relaxed);
-    COUNTS[kind + 1].fetch_add(bytes, Ordering::Relaxed);
+    total(kind).fetch_add(1, Ordering::Relaxed);
+    total(kind + 1).fetch_add(bytes, Ordering::Relaxed);
 }
 
 /// A message of so many bytes was sent.

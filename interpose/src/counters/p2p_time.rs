@@ -50,7 +50,12 @@ impl Counted {
 
 impl Drop for Counted {
     fn drop(&mut self) {
-        self.thread.add_other_mpi(ticks::now().wrapping_sub(self.since));
+        let spent = ticks::now().wrapping_sub(self.since);
+        self.thread.add_other_mpi(spent);
+        if let Some(entry) = ENTRY.get() {
+            // At once: there may be no further collective.
+            entry.total().fetch_add(nanoseconds(spent), Ordering::Relaxed);
+        }
     }
 }
 
@@ -111,12 +116,10 @@ impl Source for P2pTime {
 
     fn take(values: &mut [u64]) {
         let (Some(value), Some(thread)) = (values.first_mut(), thread::current()) else { return };
-        let period = f64::from_bits(PERIOD.load(Ordering::Relaxed));
-        *value = (thread.take_other_mpi() as f64 * period).round() as u64;
-        if *value != 0
-            && let Some(entry) = ENTRY.get()
-        {
-            entry.add_to_total(*value);
-        }
+        *value = nanoseconds(thread.take_other_mpi());
     }
+}
+
+fn nanoseconds(ticks: u64) -> u64 {
+    (ticks as f64 * f64::from_bits(PERIOD.load(Ordering::Relaxed))).round() as u64
 }

@@ -196,12 +196,11 @@ impl Entry<ThreadEntry> {
 }
 
 impl Entry<CounterEntry> {
-    /// Adds to the total, on whichever thread.
-    pub fn add_to_total(self, value: u64) {
-        // SAFETY: the place is valid (`Entry::at`) and aligned; nobody uses the total in another way while the program
-        // runs.
-        let total = unsafe { AtomicU64::from_ptr(&raw mut (*self.0.as_ptr()).total) };
-        total.fetch_add(value, Ordering::Relaxed);
+    /// The total, to which any thread may add.
+    pub fn total(&self) -> &'static AtomicU64 {
+        // SAFETY: the place is valid (`Entry::at`) for as long as the process lasts, and aligned; nobody uses the total in
+        // another way while the program runs.
+        unsafe { AtomicU64::from_ptr(&raw mut (*self.0.as_ptr()).total) }
     }
 }
 

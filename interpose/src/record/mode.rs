@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicU8, Ordering};
 
 use crate::boundary::{allocator, system};
+use crate::counters::message_counters;
 use crate::identity::call_site;
 use crate::record::{thread, ticks};
 
@@ -66,6 +67,7 @@ pub fn is_on() -> bool {
 pub fn stop_in_children() {
     extern "C" fn in_child() {
         stop();
+        message_counters::stop();
         // It may be inside a call, after which the thread looks at its page.
         if let Some(thread) = thread::current() {
             thread.forget_interruptions();

@@ -26,6 +26,8 @@ pub struct Info {
     pub counters: Vec<String>,
     /// By name, the reason.
     pub counters_limited: BTreeMap<String, String>,
+    /// Of messages and their time, by name.
+    pub counter_totals: BTreeMap<String, Total>,
     /// Those whose values are scaled up in some calls.
     pub counters_scaled: Vec<String>,
     pub factors: BTreeMap<String, String>,
@@ -37,6 +39,20 @@ pub struct Info {
     pub mismatches: Vec<serde_json::Value>,
     /// Those of which not all calls were kept.
     pub all_calls: Vec<AllCalls>,
+}
+
+/// What a counter of messages has come to.
+#[derive(Deserialize, Debug)]
+pub struct Total {
+    pub total: u64,
+    ranks: BTreeMap<u64, u64>,
+}
+
+impl Total {
+    /// On each rank.
+    pub fn on_ranks(&self) -> Vec<u64> {
+        self.ranks.values().copied().collect()
+    }
 }
 
 /// What the ranks' time stamps are read from.

@@ -7,7 +7,7 @@ use mpitrace::clock::Clock;
 use mpitrace::live::{self, Kind, Snapshot, Stuck, place};
 use mpitrace::operations::{CallSite, Operation, Operations, Unfinished};
 use mpitrace::reader::{Part, Trace};
-use mpitrace_format::layout::{RankHeader, abi, clock_source, counter_flags, full};
+use mpitrace_format::layout::{CounterEntry, RankHeader, abi, clock_source, counter_flags, counter_source, full};
 use mpitrace_format::metadata::{self, Metadata, UNKNOWN};
 use serde::Serialize;
 
@@ -40,6 +40,8 @@ pub struct Facts {
     pub counters: Vec<String>,
     /// Of all ranks: what was asked for and not counted or not in full, and why.
     pub counters_limited: BTreeMap<String, String>,
+    /// Of counters of messages and their time: what came together from MPI_Init on, also behind the last collective.
+    pub counter_totals: BTreeMap<String, TotalFacts>,
     /// Events that shared their counter with others: values are scaled up.
     pub counters_scaled: Vec<String>,
     pub clock: ClockFacts,
@@ -78,6 +80,15 @@ pub struct Facts {
     pub ended_by_launcher: bool,
     /// Ranks that did not end well and are in no recorded call.
     pub outside: Vec<u32>,
+}
+
+/// The total of a counter.
+#[derive(Debug, Default, Serialize)]
+pub struct TotalFacts {
+    pub unit: String,
+    /// Over all ranks.
+    pub total: u64,
+    pub ranks: BTreeMap<u32, u64>,
 }
 
 /// How time was measured.
@@ -206,6 +217,7 @@ impl Facts {
             library: metadata::get(&factors, "library").unwrap_or(UNKNOWN).to_owned(),
             counters: first.map(|part| part.counter_values().map(|(name, _)| name).collect()).unwrap_or_default(),
             counters_limited: limited(trace),
+            counter_totals: totals(trace),
             counters_scaled: scaled(trace),
             clock: ClockFacts::of(trace, clock),
             interruptions: Interruptions::of(trace),
@@ -348,6 +360,21 @@ fn limited(trace: &Trace) -> BTreeMap<String, String> {
         entries.filter_map(|entry| Some((part.text(entry.name)?, part.text(entry.reason)?))).collect()
     };
     trace.parts.iter().flat_map(of_part).collect()
+}
+
+fn totals(trace: &Trace) -> BTreeMap<String, TotalFacts> {
+    let mut totals: BTreeMap<String, TotalFacts> = BTreeMap::new();
+    for part in &trace.parts {
+        let counted = |entry: &&CounterEntry| entry.source == counter_source::MESSAGES && entry.column > 0;
+        for entry in part.counters().iter().filter(counted) {
+            let Some(name) = part.text(entry.name) else { continue };
+            let of_all = totals.entry(name).or_default();
+            of_all.unit = part.text(entry.unit).unwrap_or_default();
+            of_all.total = of_all.total.saturating_add(entry.total);
+            of_all.ranks.insert(part.rank(), entry.total);
+        }
+    }
+    totals
 }
 
 fn scaled(trace: &Trace) -> Vec<String> {

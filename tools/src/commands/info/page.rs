@@ -5,7 +5,7 @@ use std::io::{self, Write};
 
 use mpitrace_format::metadata::UNKNOWN;
 
-use super::facts::{Facts, Settings, UnfinishedFacts};
+use super::facts::{Facts, Settings, TotalFacts, UnfinishedFacts};
 use super::frequency::Frequency;
 use crate::all_calls;
 use crate::mismatches;
@@ -85,12 +85,39 @@ pub fn lines(facts: &Facts) -> Vec<(&'static str, String)> {
     for reason in facts.counters_limited.values() {
         add("", Some(reason.clone()));
     }
+    for (line, title) in totals(facts).into_iter().zip(std::iter::once("totals").chain(std::iter::repeat(""))) {
+        add(title, Some(line));
+    }
     add("scaled", Some(facts.counters_scaled.join(", ")).filter(|counters| !counters.is_empty()));
     add("settings", settings(facts));
     add("tuning", environment(&facts.factors, |name| !name.starts_with("MPITRACE_") && name != PRELOAD));
     add("preloaded", preloaded(&factors));
     add("not seen", factors.not_seen());
     lines
+}
+
+/// What was counted from MPI_Init on, of each rank as long as there are few; a line for each counter that is not 0.
+fn totals(facts: &Facts) -> Vec<String> {
+    let line = |(name, of_all): (&String, &TotalFacts)| {
+        let shown = |number: u64| match of_all.unit.as_str() {
+            "ns" => text::time(number as f64),
+            _ => number.to_string(),
+        };
+        let ranks = &of_all.ranks;
+        let (least, most) = (ranks.values().min()?, ranks.values().max()?);
+        let each = match ranks.len() {
+            1 => String::new(),
+            _ if least == most => format!(", {} on each rank", shown(*most)),
+            few if few <= FEW => {
+                let texts: Vec<String> =
+                    ranks.iter().map(|(rank, &total)| format!("rank {rank}: {}", shown(total))).collect();
+                format!(" ({})", texts.join("; "))
+            }
+            _ => format!(", {} to {} on a rank", shown(*least), shown(*most)),
+        };
+        Some(format!("{name} {}{each}", shown(of_all.total))).filter(|_| of_all.total > 0)
+    };
+    facts.counter_totals.iter().filter_map(line).collect()
 }
 
 /// The factors whose values could be seen.
