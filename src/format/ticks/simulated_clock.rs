@@ -60,14 +60,14 @@ impl SimulatedClock {
     }
 }
 
-/// Which ranks have which simulated clock: `1:offset_ns=1500000000,ppm=37;2-3:offset_ns=-2e9,ppm=-12`.
+/// Which ranks have which simulated clock: `1:offset_ns=1500000000,ppm=37;2-3,5:offset_ns=-2e9,ppm=-12`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Groups(Vec<Group>);
 
 #[derive(Clone, Debug, PartialEq)]
 struct Group {
-    first: u32,
-    last: u32,
+    /// The first and the last of each range.
+    ranks: Vec<(u32, u32)>,
     text: String,
 }
 
@@ -77,20 +77,25 @@ impl Groups {
         let mut groups: Vec<Group> = Vec::new();
         for group in text.split(';').map(str::trim).filter(|group| !group.is_empty()) {
             let (ranks, clock) = group.split_once(':')?;
-            let (first, last) = ranks.split_once('-').unwrap_or((ranks, ranks));
-            let (first, last) = (first.trim().parse().ok()?, last.trim().parse().ok()?);
             SimulatedClock::parse(clock)?;
-            if first > last || groups.iter().any(|other| first <= other.last && other.first <= last) {
-                return None;
+            groups.push(Group { ranks: Vec::new(), text: clock.trim().to_owned() });
+            for range in ranks.split(',') {
+                let (first, last) = range.split_once('-').unwrap_or((range, range));
+                let (first, last): (u32, u32) = (first.trim().parse().ok()?, last.trim().parse().ok()?);
+                let mut named = groups.iter().flat_map(|group| &group.ranks);
+                if first > last || named.any(|&(from, to)| first <= to && from <= last) {
+                    return None;
+                }
+                groups.last_mut()?.ranks.push((first, last));
             }
-            groups.push(Group { first, last, text: clock.trim().to_owned() });
         }
         Some(Groups(groups))
     }
 
     /// Number of the rank's group, from 1, and its clock as text; 0 for the true clock.
     pub fn of_rank(&self, rank: u32) -> (u32, &str) {
-        let group = (1..).zip(&self.0).find(|(_, group)| (group.first..=group.last).contains(&rank));
+        let has = |group: &Group| group.ranks.iter().any(|&(first, last)| (first..=last).contains(&rank));
+        let group = (1..).zip(&self.0).find(|(_, group)| has(group));
         group.map_or((0, ""), |(number, group)| (number, group.text.as_str()))
     }
 }
@@ -118,7 +123,19 @@ mod tests {
         let groups = Groups::parse("1:offset_ns=1500000000,ppm=37;2-3:offset_ns=-2e9,ppm=-12").unwrap();
         assert_eq!(groups.of_rank(0), (0, ""));
         assert_eq!(groups.of_rank(3), (2, "offset_ns=-2e9,ppm=-12"));
-        for wrong in ["1", "a:ppm=1", "3-2:ppm=1", "1:ppm=x", "1:colour=2", "1-3:ppm=1;2:ppm=2", "1:step_ns=5"] {
+        let groups = Groups::parse("1,3-4:ppm=37;2:ppm=-12").unwrap();
+        assert_eq!([0, 1, 2, 3, 4, 5].map(|rank| groups.of_rank(rank).0), [0, 1, 2, 1, 1, 0]);
+        for wrong in [
+            "1",
+            "a:ppm=1",
+            "3-2:ppm=1",
+            "1,:ppm=1",
+            "1,3,1-2:ppm=1",
+            "1:ppm=x",
+            "1:colour=2",
+            "1-3:ppm=1;2:ppm=2",
+            "1:step_ns=5",
+        ] {
             assert_eq!(Groups::parse(wrong), None, "{wrong}");
         }
     }
