@@ -160,10 +160,15 @@ fn left_out(case: &Case) {
 }
 
 fn unknown(case: &Case) {
-    let outcome = traced(case, "repeat.c", "page-fautls,task-clock");
+    let outcome = traced(case, "repeat.c", "page-fautls,task-clock,PAPI_L2_TCM");
     let lines = outcome.lines_with("page-fautls");
     assert!(matches!(lines[..], [line] if line.contains("page-faults")), "{}", outcome.stderr);
-    assert_eq!(outcome.trace.info().counters, ["task-clock"]);
+    let info = outcome.trace.info();
+    assert_eq!(info.counters, ["task-clock"]);
+    // Also where nothing was said.
+    let reason = |name: &str| info.counters_limited.get(name).cloned().unwrap_or_default();
+    assert!(reason("page-fautls").contains("the nearest is page-faults"), "{info:?}");
+    assert!(reason("PAPI_L2_TCM").contains("r3f24 on Intel"), "{info:?}");
 }
 
 fn forked(case: &Case) {

@@ -5,6 +5,7 @@
 
 use mpitrace_format::layout::{
     CounterEntry, INNER_COUNTERS, LIVE_COLUMNS, LIVE_REQUEST_COLUMNS, MAX_COLUMNS, NO_VALUE, TRUE_COLUMNS, chunk_flags,
+    counter_source,
 };
 
 use crate::counters::counter_reader::Reading;
@@ -20,22 +21,31 @@ use crate::record::trace_buffer::TraceBuffer;
 pub const MOST: usize =
     MAX_COLUMNS - LIVE_COLUMNS.len() - LIVE_REQUEST_COLUMNS.len() - INNER_COUNTERS - TRUE_COLUMNS.len();
 
-/// The counters that a list of names stands for, and a sentence for each name that stands for none.
-pub fn choose(names: &[String]) -> (Wanted, Vec<String>) {
+/// The counters that a list of names stands for, and for each name that stands for none the counter that is left out.
+pub fn choose(names: &[String]) -> (Wanted, Vec<Counter>) {
     let mut wanted = Wanted::default();
-    let wrong = names.iter().filter_map(|name| wanted.add(name).err()).collect();
+    let wrong = |name: &String| {
+        let reason = wanted.add(name).err()?;
+        Some(Counter { name: name.clone(), source: counter_source::SOFTWARE, reason, ..Counter::default() })
+    };
+    let wrong = names.iter().filter_map(wrong).collect();
     (wanted, wrong)
 }
 
-/// Enters the counters in the table and starts them. To be called once, before the first call is recorded.
-pub fn start(buffer: &'static TraceBuffer, planned: &Planned) {
-    let (at_start, around) = planned.start(|counter: &Counter, column: usize| {
+/// Enters the counters in the table, with those whose names stand for none, and starts them. To be called once, before
+/// the first call is recorded.
+pub fn start(buffer: &'static TraceBuffer, planned: &Planned, wrong: &[Counter]) {
+    let enter = |counter: &Counter, column: usize| {
         let mut registry = registry::lock()?;
         let (name, unit) = (registry.string(&counter.name), registry.string(counter.unit));
         let reason = if counter.reason.is_empty() { 0 } else { registry.string(&counter.reason) };
         let (source, flags, column) = (counter.source, counter.flags, column as u32);
         buffer.add_counter(CounterEntry { name, unit, source, column, reason, flags, ..CounterEntry::default() })
-    });
+    };
+    let (at_start, around) = planned.start(enter);
+    for counter in wrong {
+        enter(counter, 0);
+    }
     if at_start {
         thread::attend_to(attention::COUNTERS);
     }
@@ -134,7 +144,7 @@ mod tests {
         assert_eq!(wanted.messages.len(), message_counters::NAMES.len());
         assert_eq!(wanted.messages[0], 1);
         assert_eq!(wanted.events.len(), 1);
-        assert!(matches!(&wrong[..], [what] if what.contains("cycels")), "{wrong:?}");
+        assert!(matches!(&wrong[..], [left_out] if left_out.name == "cycels" && left_out.reason.contains("cycels")));
     }
 
     #[test]

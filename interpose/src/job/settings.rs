@@ -9,6 +9,7 @@ use mpitrace_format::ticks::Groups;
 use mpitrace_synchronise::{Method, Synchronisation};
 
 use crate::counters::per_call;
+use crate::counters::source::Counter;
 use crate::counters::sources::Wanted;
 use crate::job::output_name::Pattern;
 use crate::record::watch::means;
@@ -36,6 +37,8 @@ pub struct Settings {
     pub test_clock: Groups,
     /// `MPITRACE_EVENTS`.
     pub counters: Wanted,
+    /// Names in `MPITRACE_EVENTS` that stand for no counter.
+    pub wrong_counters: Vec<Counter>,
     /// `MPITRACE_CALLSITE`.
     pub call_site: bool,
     /// `MPITRACE_PVARS`: names and patterns.
@@ -80,6 +83,7 @@ impl Settings {
             resync_seconds: AUTOMATIC_RESYNC,
             test_clock: Groups::default(),
             counters: Wanted::default(),
+            wrong_counters: Vec::new(),
             call_site: false,
             variables: Vec::new(),
             interruptions: means::ANY,
@@ -102,7 +106,10 @@ impl Settings {
                 "MPITRACE_EVENTS" => {
                     let (chosen, wrong) = per_call::choose(&list(&value));
                     settings.counters = chosen;
-                    settings.warnings.extend(wrong.iter().map(|what| format!("MPITRACE_EVENTS: {what}")));
+                    settings
+                        .warnings
+                        .extend(wrong.iter().map(|left_out| format!("MPITRACE_EVENTS: {}", left_out.reason)));
+                    settings.wrong_counters = wrong;
                     continue;
                 }
                 "MPITRACE_PVARS" => {

@@ -140,7 +140,7 @@ pub fn begin(prepared: Prepared, who: &Identity, world: OnceLock<World>) -> Opti
     }
     run.live.set(live).ok()?;
     registry::start(live);
-    per_call::start(live, &planned);
+    per_call::start(live, &planned, &run.settings.wrong_counters);
     let hz = ticks::roughly_hz();
     watch::set_hz(hz);
     user_counters::start(live, planned_columns, 1e9 / hz);
