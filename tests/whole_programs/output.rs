@@ -10,6 +10,7 @@ pub const TESTS: &[Test] = &[
     Test::new("is_named_by_host_and_process", placeholders),
     Test::new("is_in_the_working_directory_by_default", default_name),
     Test::new("that_cannot_be_written_harms_nobody", unwritable),
+    Test::new("is_in_folders_that_are_made", folders),
     Test::new("has_the_rights_that_the_umask_leaves", rights),
     // In the child MPI_Finalize of the other libraries fails.
     Test::new("is_not_written_by_a_child_that_was_forked_off", forked).on(On::Only(&["mpich5", "mpich5-abi"])),
@@ -80,7 +81,25 @@ fn unwritable(case: &Case) {
         traced.same_as(&plain);
         let said = traced.lines_with(&output.display().to_string());
         assert_eq!(said.len(), 1, "one line that names {}:\n{}", output.display(), traced.stderr);
+        let folder = output.parent().expect("a folder").display().to_string();
+        let at_start = traced.lines_with(&format!("cannot make the folder {folder}: "));
+        assert!(at_start.len() == 1 && at_start[0].contains("set MPITRACE_OUTPUT"), "{}", traced.stderr);
         assert_eq!(case.recover().info().records, 20, "nothing is lost");
+    }
+}
+
+fn folders(case: &Case) {
+    for (number, full) in ["stop", "spill"].into_iter().enumerate() {
+        let pattern = format!("traces/{number}/%p/run.mpitrace");
+        let launch = case.launch(2, "repeat.c").arg("1000").set("MPITRACE_FULL", full).set("MPITRACE_CAPACITY", "100");
+        let traced = launch.set("MPITRACE_OUTPUT", &pattern).trace().run();
+        assert_eq!((traced.code, traced.lines_with("cannot").len()), (0, 0), "{}", traced.stderr);
+        let of_processes: Vec<_> =
+            fs::read_dir(case.folder.join(format!("traces/{number}"))).expect("made").flatten().collect();
+        let found: Vec<_> = of_processes.iter().flat_map(|folder| traces(&folder.path())).collect();
+        assert_eq!(found.len(), 1, "{found:?}");
+        let info = Trace::at(found[0].clone()).info();
+        assert_eq!((info.records + info.dropped, info.dropped == 0), (2000, full == "spill"));
     }
 }
 

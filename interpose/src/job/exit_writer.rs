@@ -75,6 +75,7 @@ fn write() -> Option<()> {
     };
     let content = output::all_of(run)?;
     let job = content.rank.job;
+    let _ = output_name::make_folder_of(&path, &run.folder);
     let written = match append(&path, job, run.world_size, &content) {
         Ok(appended) => {
             let whole = appended.parts == run.world_size;

@@ -18,7 +18,7 @@ use mpitrace_format::part::Content;
 use crate::boundary::allocator::{self, Held};
 use crate::boundary::system;
 use crate::clocks;
-use crate::job::output_name::{path_of, with_name};
+use crate::job::output_name::{make_folder_of, path_of, with_name};
 use crate::job::run::{Run, World};
 use crate::job::writers::{Lost, Writers, WrittenPart};
 use crate::job::{first_on_node, log, stuck};
@@ -209,7 +209,15 @@ fn write_together(
     let mut created = None;
     let mut why = None;
     if writers.rank == 0 {
-        match writers.at_files(|| file::create_new(path, &token)) {
+        let create = || file::create_new(path, &token);
+        let made = writers.at_files(|| {
+            create().or_else(|error| match error.kind() {
+                // A folder on another node than rank 0's, or with the time in its name.
+                io::ErrorKind::NotFound => make_folder_of(path, &run.folder).and_then(|()| create()),
+                _ => Err(error),
+            })
+        });
+        match made {
             Ok(made) => created = Some(made),
             Err(error) => why = Some((run.rank, error)),
         }

@@ -1,13 +1,14 @@
 //! The name of the trace: the pattern `MPITRACE_OUTPUT` and its `%` signs.
 
 use std::ffi::{OsStr, OsString};
+use std::io;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
 use crate::boundary::system;
 use crate::job::batch::{self, Factor};
-use crate::job::metadata;
 use crate::job::settings::Settings;
+use crate::job::{log, metadata};
 
 /// `MPITRACE_OUTPUT` as it was given, with its `%` signs: bytes, since the name of a file need not be UTF-8.
 #[derive(Clone, Debug)]
@@ -45,6 +46,26 @@ pub fn path_of(settings: &Settings, folder: &Path, process: u32) -> PathBuf {
     }
     path.extend(rest);
     folder.join(OsString::from_vec(path))
+}
+
+/// Makes the folder of a file, and those that it lies in, where they are not there; but not the working directory, which
+/// the program may have removed.
+pub fn make_folder_of(path: &Path, working: &Path) -> io::Result<()> {
+    let folder = path.parent().unwrap_or(path);
+    let removed = || folder.starts_with(working) && !working.is_dir();
+    if folder.is_dir() || removed() { Ok(()) } else { std::fs::create_dir_all(folder) }
+}
+
+/// Makes the folder of the trace when the run begins, and says so where that fails: at the end it is too late for another
+/// one.
+pub fn make_folder(settings: &Settings, folder: &Path) {
+    let path = path_of(settings, folder, std::process::id());
+    if let Err(error) = make_folder_of(&path, folder) {
+        log::line(&format!(
+            "cannot make the folder {}: {error}; no trace can be written: set MPITRACE_OUTPUT to a file in another folder",
+            path.parent().unwrap_or(&path).display()
+        ));
+    }
 }
 
 /// The file beside the trace that full chunks of this process are written to (`MPITRACE_FULL=spill`). No other process

@@ -113,6 +113,7 @@ pub fn begin(prepared: Prepared, who: &Identity, world: OnceLock<World>) -> Opti
     if who.speaks {
         run.settings.warnings.iter().for_each(|warning| log::line(warning));
         say_leftovers(&run.settings);
+        output_name::make_folder(&run.settings, &run.folder);
     }
     let (rank, world_size, abi) = (who.rank, who.world_size, abi::get().family);
     let header = RankHeader { job: who.job, rank, world_size, abi, ..prepared.header };
@@ -149,7 +150,10 @@ pub fn begin(prepared: Prepared, who: &Identity, world: OnceLock<World>) -> Opti
     let reference = live.add_string(&mpitrace_format::metadata::encode(&recorded));
     live.set_metadata(reference);
     if run.settings.full == full::SPILL {
-        live.spill_to(output_name::spill_file(&run.settings, &run.folder, rank));
+        let path = output_name::spill_file(&run.settings, &run.folder, rank);
+        // Where that fails the first chunk says so.
+        let _ = output_name::make_folder_of(&path, &run.folder);
+        live.spill_to(path);
     }
     live.change_rank(|rank| rank.last_anchor = ticks::anchor());
     if who.speaks {

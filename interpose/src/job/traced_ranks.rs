@@ -227,7 +227,11 @@ impl TracedRanks {
     fn make_answers(&mut self, link: &Path) {
         let answers = link.parent().unwrap_or(Path::new("."));
         self.settlements.extend([answers.to_owned(), link.to_owned()]);
-        let _ = system::create_private_folder(answers);
+        if system::create_private_folder(answers).is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound) {
+            // The folder of the trace is not there yet.
+            let _ = answers.parent().map(std::fs::create_dir_all);
+            let _ = system::create_private_folder(answers);
+        }
     }
 
     /// For the ranks of this node: adds this node's count to those of the others, until all are there, another node has
