@@ -111,6 +111,18 @@ pub fn afterwards(thread: ThreadRef, found: &Found, call: &Call, message: &dyn F
 #[cold]
 #[inline(never)]
 pub fn take_back(thread: ThreadRef, found: &Found, result: c_int) {
+    withdraw(thread);
+    failed(thread, found, result);
+}
+
+/// After a call that was to make a communicator and has given MPI_COMM_NULL: no other call can belong to it.
+pub fn made_nothing(thread: ThreadRef, found: &Found) {
+    withdraw(thread);
+    uncount(found);
+}
+
+/// Takes the thread's last record back.
+fn withdraw(thread: ThreadRef) {
     let record = thread.last_record();
     let place = thread.place(record);
     place.withdraw();
@@ -119,7 +131,6 @@ pub fn take_back(thread: ThreadRef, found: &Found, result: c_int) {
         thread.attend(attention::INTERRUPTED);
     }
     thread.go_back_to(record);
-    failed(thread, found, result);
 }
 
 /// The clocks are synchronised after this call of a communicator. The next one of this thread counts as disturbed by it,
@@ -157,10 +168,14 @@ pub fn leave_error_handler(thread: ThreadRef) {
 /// Takes back the count of a call that the library refused.
 fn refused(thread: ThreadRef, found: &Found) {
     leave_error_handler(thread);
-    found.communicator.set_calls(found.communicator.calls() - 1);
-    found.operation.set_calls(found.operation.calls() - 1);
+    uncount(found);
     let entry = thread.entry();
     entry.set_failed(entry.failed() + 1);
+}
+
+fn uncount(found: &Found) {
+    found.communicator.set_calls(found.communicator.calls() - 1);
+    found.operation.set_calls(found.operation.calls() - 1);
 }
 
 /// Forwards a call that is counted and not kept, since recording is paused. It has no time stamps, which are most of what

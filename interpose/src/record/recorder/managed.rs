@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::ffi::c_int;
 
-use super::afterwards::{afterwards, synchronise};
+use super::afterwards::{afterwards, made_nothing, synchronise};
 use super::{NO_COMMUNICATOR, begin, uncaught};
 use crate::counters::per_call;
 use crate::identity::call_cache::{Call, Found};
@@ -40,6 +40,8 @@ where
             if let Some((number, repetition, position)) = operations::begin_on_new(&call.key, made) {
                 thread.place(record).move_to(number, repetition, position);
             }
+        } else if result == 0 && is_on_new(call.key.communicator) {
+            made_nothing(thread, &found);
         } else if result != 0 || found.open {
             afterwards(thread, &found, call, &message, result);
         }
