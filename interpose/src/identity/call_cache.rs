@@ -311,11 +311,10 @@ mod tests {
 
     fn empty() -> Box<Cache> {
         let mut cache = Box::new_uninit();
-        // SAFETY: filled before it is used.
-        unsafe {
-            Cache::fill(cache.as_mut_ptr());
-            cache.assume_init()
-        }
+        // SAFETY: the memory is the box's.
+        unsafe { Cache::fill(cache.as_mut_ptr()) };
+        // SAFETY: filled above.
+        unsafe { cache.assume_init() }
     }
 
     #[test]

@@ -5,12 +5,13 @@
 //! It takes no signals, and a child that the program forks off does not have it.
 
 use std::collections::HashMap;
+use std::ffi::c_void;
 use std::fs;
 use std::io;
+use std::panic::AssertUnwindSafe;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, OnceLock, PoisonError};
-use std::thread::{self, JoinHandle};
+use std::sync::{Condvar, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use mpitrace_format::file;
@@ -33,8 +34,12 @@ const SELDOM: Duration = Duration::from_secs(5);
 /// Bytes of the thread's stack.
 const STACK: usize = 256 << 10;
 
-static HELPER: Mutex<Option<JoinHandle<()>>> = Mutex::new(None);
+/// The thread. Not one of Rust's library, which ends the process where it has no memory for one.
+static HELPER: Mutex<Option<libc::pthread_t>> = Mutex::new(None);
 static STOPPED: AtomicBool = AtomicBool::new(false);
+/// Held when `STOPPED` is set, and signalled then.
+static ASLEEP: Mutex<()> = Mutex::new(());
+static WAKE: Condvar = Condvar::new();
 /// The copy that was made last.
 static COPY: OnceLock<PathBuf> = OnceLock::new();
 
@@ -46,22 +51,33 @@ pub fn start(run: &'static Run) {
         return;
     }
     let observer = Observer { run, live, limit, seen: HashMap::new(), said: None };
-    let builder = thread::Builder::new().name("mpitrace-stuck".to_owned()).stack_size(STACK);
-    match system::without_signals(|| builder.spawn(move || observer.run())) {
+    let observer = Box::into_raw(Box::new(observer));
+    match system::without_signals(|| system::start_thread(c"mpitrace-stuck", STACK, observe, observer.cast())) {
         Ok(started) => *helper = Some(started),
-        Err(error) => log::warn_on_node("stuck", &format!("MPITRACE_STUCK is ignored: no thread for it ({error})")),
+        Err(error) => {
+            // SAFETY: no thread has got it.
+            drop(unsafe { Box::from_raw(observer) });
+            log::warn_on_node("stuck", &format!("MPITRACE_STUCK is ignored: no thread for it ({error})"));
+        }
     }
+}
+
+extern "C" fn observe(observer: *mut c_void) -> *mut c_void {
+    // SAFETY: `start` has given up this box.
+    let observer = unsafe { Box::from_raw(observer.cast::<Observer>()) };
+    let _ = std::panic::catch_unwind(AssertUnwindSafe(|| observer.run()));
+    std::ptr::null_mut()
 }
 
 /// Ends the thread: no call waits for other ranks any more. Not to be called in a child that was forked off, which has no
 /// such thread.
 pub fn stop() {
+    let asleep = ASLEEP.lock().unwrap_or_else(PoisonError::into_inner);
     STOPPED.store(true, Ordering::Release);
+    drop(asleep);
+    WAKE.notify_all();
     let helper = HELPER.lock().unwrap_or_else(PoisonError::into_inner).take();
-    if let Some(helper) = helper {
-        helper.thread().unpark();
-        let _ = helper.join();
-    }
+    helper.inspect(|&helper| system::join_thread(helper));
 }
 
 /// Removes the copy: what it holds is in the trace.
@@ -90,7 +106,8 @@ impl Observer {
         let pause = (self.limit / LOOKS).min(SELDOM);
         while !STOPPED.load(Ordering::Acquire) {
             self.look();
-            thread::park_timeout(pause);
+            let asleep = ASLEEP.lock().unwrap_or_else(PoisonError::into_inner);
+            drop(WAKE.wait_timeout_while(asleep, pause, |()| !STOPPED.load(Ordering::Acquire)));
         }
     }
 

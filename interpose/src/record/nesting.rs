@@ -36,6 +36,13 @@ pub fn guarded_unseen<R>(call: impl FnOnce() -> R) -> R {
     call()
 }
 
+/// The same on a thread that is in no MPI call.
+#[inline(always)]
+pub fn guarded_on<R>(thread: ThreadRef, call: impl FnOnce() -> R) -> R {
+    let _guard = Guard::hold(thread, frame());
+    call()
+}
+
 /// Whether this thread is inside an MPI call that the program made, seen from a wrapper that stands at `here`.
 #[inline(always)]
 pub fn is_nested(here: usize) -> bool {

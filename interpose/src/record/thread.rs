@@ -15,7 +15,7 @@ use crate::identity::call_cache::{Cache, Found, Key, Lasts};
 use crate::identity::communicator::Communicator;
 use crate::record::chunk::{Columns, Drawn, Place};
 use crate::record::entry::Entry;
-pub use crate::record::nesting::{catch_panic, guarded, guarded_unseen, is_nested, is_passing, timed};
+pub use crate::record::nesting::{catch_panic, guarded, guarded_on, guarded_unseen, is_nested, is_passing, timed};
 use crate::record::trace_buffer::TraceBuffer;
 use crate::record::watch::Watch;
 use crate::record::{threads, tls};

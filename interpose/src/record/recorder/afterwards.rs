@@ -178,12 +178,12 @@ fn uncount(found: &Found) {
     found.operation.set_calls(found.operation.calls() - 1);
 }
 
-/// Forwards a call that is counted and not kept, since recording is paused. It has no time stamps, which are most of what
-/// a call costs.
+/// Forwards a call of a thread that is in no other one; it is counted and not kept, since recording is paused. It has no
+/// time stamps, which are most of what a call costs.
 #[inline(always)]
 pub fn paused(thread: ThreadRef, found: &Found, forward: impl FnOnce() -> c_int) -> c_int {
     let within = Within::enter(thread, activity::in_function(activity::OTHER_MPI, found.operation.function()));
-    let result = thread::guarded_unseen(forward);
+    let result = thread::guarded_on(thread, forward);
     drop(within);
     match thread.outcome(result) {
         0 => {
