@@ -33,6 +33,7 @@ mod damage;
 mod death;
 mod doctor;
 mod emulated_machine;
+mod endings;
 mod errors;
 mod export;
 mod handles;
@@ -104,6 +105,7 @@ fn main() {
         ("counters", counters::TESTS),
         ("processor_counters", processor_counters::TESTS),
         ("emulated_machine", emulated_machine::TESTS),
+        ("endings", endings::TESTS),
         ("nfs", nfs::TESTS),
         ("cost", cost::TESTS),
         ("online", online::TESTS),

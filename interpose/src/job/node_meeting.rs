@@ -293,3 +293,113 @@ fn is_whole(file: &File, ranks: u32) -> bool {
     let owned = |found: &std::fs::Metadata| found.uid() == system::user() && found.is_file();
     file.metadata().is_ok_and(|found| owned(&found) && found.len() >= length(ranks))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::ticks;
+
+    struct Folder(PathBuf);
+
+    impl Folder {
+        fn new(name: &str) -> Folder {
+            let path = std::env::temp_dir().join(format!("mpitrace-meeting-{}-{name}", std::process::id()));
+            std::fs::create_dir_all(&path).unwrap();
+            Folder(path)
+        }
+    }
+
+    impl Drop for Folder {
+        fn drop(&mut self) {
+            let _ = std::fs::remove_dir_all(&self.0);
+        }
+    }
+
+    /// What each of so many ranks finds.
+    fn met<R: Send>(name: &str, ranks: u32, work: impl Fn(u32, &NodeMeeting) -> R + Sync) -> Vec<R> {
+        let folder = Folder::new(name);
+        let number = ticks::now();
+        assert!(NodeMeeting::create(&folder.0, number, ranks));
+        std::thread::scope(|scope| {
+            let (folder, work) = (&folder.0, &work);
+            let rank = |rank| move || work(rank, &NodeMeeting::open(folder, number, rank, ranks).unwrap());
+            let come: Vec<_> = (0..ranks).map(|number| scope.spawn(rank(number))).collect();
+            come.into_iter().map(|thread| thread.join().unwrap()).collect()
+        })
+    }
+
+    /// The process of a rank becomes one that has ended.
+    fn dies(meeting: &NodeMeeting) {
+        meeting.of_rank(meeting.rank)[1].store(1, Ordering::Release);
+    }
+
+    #[test]
+    fn all_ranks_find_the_same_round_after_round() {
+        let found = met("rounds", 7, |rank, meeting| {
+            let mut path = if rank == 0 { [b'x'; 300] } else { [0; 300] };
+            path[299] = rank as u8;
+            meeting.broadcast(&mut path).unwrap();
+            let least = meeting.least(&[i64::from(rank) - 3, -i64::from(rank)]).unwrap();
+            let sums: Vec<u64> = (0..50).map(|round| meeting.sum_before(u64::from(rank) + round).unwrap()).collect();
+            let all = meeting.gather(&[rank.into(), 7]).unwrap();
+            (path.to_vec(), least, sums, all)
+        });
+        for (rank, (path, least, sums, all)) in (0..).zip(found) {
+            assert_eq!((&path[..299], path[299], least), (&[b'x'; 299][..], 0, [-3, -6]));
+            let before = |round: u64| (0..rank).map(|rank| rank + round).sum::<u64>();
+            assert_eq!(sums, (0..50).map(before).collect::<Vec<_>>());
+            assert_eq!(all, (0..7).map(|rank| [rank, 7]).collect::<Vec<_>>());
+        }
+    }
+
+    #[test]
+    fn nothing_waits_for_a_rank_that_has_ended_and_all_know_which_it_is() {
+        let found = met("dead", 4, |rank, meeting| {
+            meeting.least(&[1]).unwrap();
+            meeting.finalizes();
+            if rank == 2 {
+                dies(meeting);
+                return None;
+            }
+            assert_eq!(meeting.least(&[1]), None);
+            assert_eq!(meeting.sum_before(1), None, "nor in any later round");
+            meeting.missing()
+        });
+        assert_eq!(found, [Some((2, true)), Some((2, true)), None, Some((2, true))]);
+    }
+
+    #[test]
+    fn a_rank_that_leaves_is_not_waited_for() {
+        let found = met("leaves", 3, |rank, meeting| {
+            meeting.finalizes();
+            if rank == 1 {
+                meeting.leave();
+            }
+            (meeting.least(&[1]), meeting.missing())
+        });
+        assert_eq!(found, [(None, Some((1, false))); 3]);
+    }
+
+    /// A rank that is alive may come to MPI_Finalize as late as it likes, and be at files for as long as it likes; else
+    /// it is given up.
+    #[test]
+    fn who_is_waited_for_depends_on_how_far_the_ranks_are() {
+        let folder = Folder::new("patience");
+        assert!(NodeMeeting::create(&folder.0, 3, 1));
+        let meeting = NodeMeeting::open(&folder.0, 3, 0, 1).unwrap();
+        let (long, longest) = (PATIENCE_FOR_A_BUSY_ONE * 2, Duration::from_secs(1 << 30));
+        meeting.finalizes();
+        assert!(meeting.may_come(0, longest));
+        meeting.least(&[1]).unwrap();
+        assert!(meeting.may_come(0, Duration::ZERO) && !meeting.may_come(0, long));
+        meeting.at_files(|| assert!(meeting.may_come(0, longest)));
+        meeting.stage.store(stage::INIT, Ordering::Relaxed);
+        meeting.of_rank(0)[0].store(0, Ordering::Relaxed);
+        assert!(meeting.may_come(0, Duration::ZERO));
+        let refused = symlink("", refusal(&meeting.path));
+        assert!(refused.is_ok() && !meeting.may_come(0, Duration::ZERO), "a rank that cannot open the file");
+        meeting.remove_names();
+        assert_eq!(std::fs::read_dir(&folder.0).unwrap().count(), 0);
+        assert!(NodeMeeting::open(&folder.0, 3, 0, 1).is_none(), "and states that it cannot be opened");
+    }
+}

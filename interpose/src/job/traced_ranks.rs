@@ -384,7 +384,7 @@ mod tests {
             }
         }
         let shared = &shared;
-        let answers = std::thread::scope(|scope| {
+        let answers: Vec<Answer> = std::thread::scope(|scope| {
             let asked: Vec<_> =
                 all.iter_mut().map(|rank| scope.spawn(move || rank.all_traced(world_size, shared))).collect();
             asked.into_iter().map(|thread| thread.join().unwrap()).collect()

@@ -98,6 +98,11 @@ impl Ending {
         &self.recovered.path
     }
 
+    /// Whether the ranks that have left records were all in MPI_Finalize.
+    pub fn is_in_finalize(&self) -> bool {
+        self.dead.iter().all(|dead| dead.state == state::FINALIZING)
+    }
+
     /// Says what was recovered.
     pub fn say_recovered(&self) {
         let Recovered { path, ranks, ranks_in_trace, world_size, records, damaged, missing } = &self.recovered;

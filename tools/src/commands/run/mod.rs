@@ -2,6 +2,7 @@
 
 mod afterwards;
 mod ending;
+mod failed_end;
 mod observer;
 mod packing;
 mod plan;
@@ -137,6 +138,12 @@ fn run_once(
         }
     }
     endings.iter().for_each(|ending| ending.say_where(&observed));
+    let failed = match (&endings[..], &new[..]) {
+        ([ending], _) if ending.is_in_finalize() => failed_end::line(code, ending.path(), false),
+        ([], [trace]) => failed_end::line(code, trace, true),
+        _ => None,
+    };
+    failed.inspect(|line| eprintln!("mpitrace: {line}"));
     Ok(code)
 }
 

@@ -1,0 +1,89 @@
+//! Ends of programs that are not the usual ones: messages left over, ranks that have died.
+
+use crate::support::{Case, On, Outcome, Test, Trace, binaries};
+use std::ffi::OsString;
+
+/// Intel MPI does not end the correct program that needs progress within MPI_Finalize, also without the tracer.
+const PROGRESS: On = On::Only(&["mpich5", "mpich5-abi", "mpich4", "ompi4", "ompi5"]);
+
+pub const TESTS: &[Test] = &[
+    Test::new("with_a_message_that_no_rank_receives_is_the_same", |case| same(case, "never")).first_on(&["mpich5"]),
+    Test::new("with_a_message_that_is_received_late_is_the_same", |case| same(case, "late")).on(PROGRESS),
+    Test::new("by_the_library_in_mpi_finalize_is_said", by_the_library).on(On::Only(&["mpich5"])),
+    Test::new("leaves_the_library_all_its_communicators", all_context_ids).on(On::Only(&["mpich4", "mpich5"])),
+    Test::new("after_a_death_waits_for_no_dead_rank", |case| fault_tolerant(case, 3, "")).on(On::Only(&["ompi5"])),
+    Test::new("after_a_death_among_six_waits_for_no_dead_rank", |case| fault_tolerant(case, 6, ""))
+        .on(On::Only(&["ompi5"]))
+        .second_tier(),
+    Test::new("after_a_death_waits_for_no_message", |case| fault_tolerant(case, 3, "MPITRACE_JOINT"))
+        .on(On::Only(&["ompi5"])),
+];
+
+fn same(case: &Case, which: &str) {
+    let launch = || case.launch(2, "unreceived.c").arg(which);
+    let plain = launch().run();
+    let traced = launch().trace().run();
+    traced.same_as(&plain);
+    assert_eq!(traced.code, 0, "{}", traced.stderr);
+    let info = traced.trace.info();
+    assert_eq!((info.complete, info.only("MPI_Barrier").repetitions), (true, 1));
+}
+
+/// MPICH 5 ends a program in MPI_Finalize if it has seen a message that was never received. Where the ranks meet by
+/// messages the trace is written by then.
+fn by_the_library(case: &Case) {
+    let plain = case.launch(2, "unreceived.c").arg("barrier").run();
+    assert_eq!(plain.code, 15, "{}", plain.stderr);
+    for (joint, said) in [("0", "ranks 0-1 waited in MPI_Finalize"), ("1", "all ranks had come to MPI_Finalize")] {
+        let trace = Trace::at(case.folder.join(format!("run-{joint}.mpitrace")));
+        let mut before: Vec<OsString> = vec![binaries::companion().into(), "run".into(), "-o".into()];
+        before.extend([trace.path.clone().into(), "--".into()]);
+        let launch = case.launch(2, "unreceived.c").arg("barrier").set("MPITRACE_JOINT", joint);
+        let traced = launch.set("MPITRACE_SEGMENT_DIR", &case.segments.0).run_under(&before);
+        assert_eq!(traced.code, plain.code, "{}", traced.stderr);
+        assert_eq!(traced.lines_with(said).len(), 1, "{said}\n{}", traced.stderr);
+        assert_eq!(traced.lines_with("a message that no rank has received").len(), 1, "{}", traced.stderr);
+        let info = trace.info();
+        assert_eq!((info.complete, info.only("MPI_Barrier").repetitions), (joint == "1", 2));
+    }
+}
+
+fn all_context_ids(case: &Case) {
+    case.traced(2, "all_context_ids.c");
+}
+
+/// Runs shrunk.c. The library may hang by itself, without the tracer too: then it is run again.
+fn shrunk(case: &Case, ranks: u32, variable: &str, traced: bool) -> Outcome {
+    let launcher: Vec<OsString> = ["-np", &ranks.to_string(), "--with-ft", "ulfm"].map(OsString::from).into();
+    let launcher = [case.mpi.launcher.clone(), launcher].concat();
+    let run = || {
+        case.segments.empty();
+        let launch = case.launch(ranks, "shrunk.c");
+        let launch = if traced { launch.trace() } else { launch };
+        let launch = if variable.is_empty() { launch } else { launch.set(variable, "1") };
+        launch.run_by(&launcher)
+    };
+    (0..2).map(|_| run()).find(|outcome| outcome.code == 0).unwrap_or_else(run)
+}
+
+fn fault_tolerant(case: &Case, ranks: u32, variable: &str) {
+    let sorted = |outcome: &Outcome| {
+        let mut lines: Vec<String> = outcome.stdout.lines().map(str::to_owned).collect();
+        lines.sort_unstable();
+        lines
+    };
+    let plain = shrunk(case, ranks, "", false);
+    let traced = shrunk(case, ranks, variable, true);
+    assert_eq!((traced.code, sorted(&traced)), (plain.code, sorted(&plain)), "{}", traced.stderr);
+    assert_eq!(traced.lines_with("each other rank has written such a file").len(), 1, "{}", traced.stderr);
+    // Each has written its own, and the records of the dead one are there.
+    let own = |rank: u32| traced.trace.path.with_extension(format!("rank{rank}.mpitrace"));
+    for rank in (0..ranks).filter(|rank| *rank != 1) {
+        let info = Trace::at(own(rank)).info();
+        assert_eq!(info.missing.len() as u32, ranks - 1, "of rank {rank}");
+        assert!(info.records >= 30, "of rank {rank}: {}", info.records);
+    }
+    assert!(!own(1).exists());
+    let dead = case.recover().info();
+    assert_eq!(dead.records, 10, "the barriers of the dead rank");
+}
