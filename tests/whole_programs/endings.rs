@@ -37,9 +37,10 @@ fn by_the_library(case: &Case) {
     for (joint, said) in [("0", "ranks 0-1 waited in MPI_Finalize"), ("1", "all ranks had come to MPI_Finalize")] {
         let trace = Trace::at(case.folder.join(format!("run-{joint}.mpitrace")));
         let mut before: Vec<OsString> = vec![binaries::companion().into(), "run".into(), "-o".into()];
-        before.extend([trace.path.clone().into(), "--".into()]);
-        let launch = case.launch(2, "unreceived.c").arg("barrier").set("MPITRACE_JOINT", joint);
-        let traced = launch.set("MPITRACE_SEGMENT_DIR", &case.segments.0).run_under(&before);
+        before.extend([trace.path.clone().into(), "--segment-dir".into(), case.segments.0.clone().into()]);
+        before.extend((joint == "1").then(|| "--joint".into()));
+        before.push("--".into());
+        let traced = case.launch(2, "unreceived.c").arg("barrier").run_under(&before);
         assert_eq!(traced.code, plain.code, "{}", traced.stderr);
         assert_eq!(traced.lines_with(said).len(), 1, "{said}\n{}", traced.stderr);
         assert_eq!(traced.lines_with("a message that no rank has received").len(), 1, "{}", traced.stderr);
