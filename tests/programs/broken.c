@@ -202,6 +202,20 @@ static void non_blocking(void)
     MPI_Wait(&request, MPI_STATUS_IGNORE);
 }
 
+static void ibarrier(MPI_Comm comm)
+{
+    MPI_Request request;
+    MPI_Ibarrier(comm, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+}
+
+/* The same as `order`, with requests. */
+static void order_of_requests(void)
+{
+    ibarrier(world_rank == 0 ? MPI_COMM_WORLD : other);
+    ibarrier(world_rank == 0 ? other : MPI_COMM_WORLD);
+}
+
 /* Rank 1 makes one call fewer than the others on a communicator of its own with rank 0, and waits on MPI_COMM_WORLD. */
 static void fewer(void)
 {
@@ -271,6 +285,7 @@ static const struct {
     {"handler", handler},
     {"handler_loops", handler_loops},
     {"non_blocking", non_blocking},
+    {"order_of_requests", order_of_requests},
     {"fewer", fewer},
     {"error_handler", error_handler},
     {"communicator", communicator},

@@ -66,6 +66,7 @@ mod suites;
 mod support;
 mod threads;
 mod unchanged;
+mod undone;
 mod variables;
 mod whereabouts;
 
@@ -144,6 +145,7 @@ fn main() {
         ("odd_calls", odd_calls::TESTS),
         ("odd_names", odd_names::TESTS),
         ("unchanged", unchanged::TESTS),
+        ("undone", undone::TESTS),
         ("spill", spill::TESTS),
         ("suites", suites::TESTS),
     ];

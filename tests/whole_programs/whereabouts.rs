@@ -22,10 +22,15 @@ pub const TESTS: &[Test] = &[
     Test::new("ranks_that_are_in_no_call_for_long_are_not_stuck", not_stuck),
     Test::new("a_job_that_dies_under_run_is_recovered_at_once", |case| dies(case, "kill")),
     Test::new("a_job_that_aborts_under_run_is_recovered_at_once", |case| dies(case, "abort")),
+    Test::new("a_crash_under_run_is_remembered_by_the_trace", crashes).on(LAUNCHERS),
+    Test::new("a_job_that_the_library_ends_under_run_is_told_as_that", library_ends).on(LAUNCHERS),
     Test::new("a_job_that_is_ended_under_run_is_recovered_at_once", ended).on(On::Any),
     Test::new("a_job_without_mpi_under_run_has_one_line", without).on(On::Any),
     Test::new("left_overs_are_listed_with_their_job_and_its_processes", listed).on(On::Any),
 ];
+
+/// Open MPI's and MPICH's, which end the other ranks in their own ways.
+const LAUNCHERS: On = On::Only(&["ompi4", "mpich4", "mpich5", "ompi5"]);
 
 /// Runs whereabouts.c, whose rank 1 kills itself after so many seconds.
 fn run(case: &Case, how: &str, dies: Option<&str>, stuck: Option<&str>) -> Outcome {
@@ -158,6 +163,43 @@ fn dies(case: &Case, how: &str) {
     };
     let is_last = |line: &str| last.iter().any(|start| line.starts_with(start));
     assert!(done.stderr.lines().last().is_some_and(is_last), "{}", done.stderr);
+}
+
+fn crashes(case: &Case) {
+    let output = case.folder.join("x.mpitrace");
+    let done = case.launch(2, "death.c").arg("segv").run_under(&under_run(case, &output));
+    litter::sweep();
+    if !done.stderr.contains("signal 11") {
+        return println!("skipped: the kernel does not say how a process ended\n{}", done.stderr);
+    }
+    let death = "rank 1 was computing (not in MPI) when it died of signal 11 (SIGSEGV)";
+    assert_eq!(done.lines_with(death).len(), 1, "{}", done.stderr);
+    let info = mpitrace(&["info".as_ref(), output.as_os_str()]);
+    assert!(info.code == 1 && info.stdout.lines().any(|line| line == death), "{}", info.stdout);
+    assert!(!info.stdout.contains("missing-rank"), "{}", info.stdout);
+    let info = mpitrace(&["info".as_ref(), "--json".as_ref(), output.as_os_str()]);
+    let info: serde_json::Value = serde_json::from_str(&info.stdout).expect("JSON");
+    assert_eq!((&info["stuck"]["kind"], &info["stuck"]["ranks"]), (&"dead-rank".into(), &vec![1].into()));
+    assert_eq!((&info["where"][0]["state"], &info["where"][1]["state"]), (&"in_call".into(), &"dead".into()));
+}
+
+/// Rank 1 passes a wrong argument, and the library ends the job; the launcher kills the others, with MPICH 4 all ranks.
+fn library_ends(case: &Case) {
+    let output = case.folder.join("x.mpitrace");
+    let done = case.launch(2, "abort.c").arg("error").arg("2").run_under(&under_run(case, &output));
+    litter::sweep();
+    assert_ne!(done.code, 0, "{}", done.stderr);
+    if !["exit code", "signal"].iter().any(|how| done.stderr.contains(how)) {
+        return println!("skipped: the kernel does not say how a process ended\n{}", done.stderr);
+    }
+    let by_library = done.lines_with("the MPI library ended the job in MPI_Bcast").len();
+    let by_launcher = done.lines_with("the launcher ended the job with exit code").len();
+    let expected = if case.mpi.library == "MPICH" { by_library + by_launcher } else { by_library };
+    assert_eq!(expected, 1, "{}", done.stderr);
+    assert!(!done.stderr.contains("when it ended"), "{}", done.stderr);
+    assert!(!done.stderr.contains("ended first, signal 9"), "{}", done.stderr);
+    let info = mpitrace(&["info".as_ref(), output.as_os_str()]);
+    assert!(info.stdout.contains("ended the job"), "{}", info.stdout);
 }
 
 /// Asked to end, as by a time limit: `run` recovers what its job leaves, before it ends by itself.
