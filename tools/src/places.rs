@@ -102,8 +102,8 @@ pub fn sentence(snapshot: &Snapshot, stuck: &Stuck) -> String {
     let places = || whereabouts(snapshot, &stuck.ranks);
     let of_all = at_the_mismatch(snapshot, stuck) == stuck.ranks.len();
     let what = match stuck.kind {
-        Kind::PointToPoint if stuck.communicator.is_none() => with_ranks(snapshot, &stuck.ranks, ""),
-        Kind::MissingRank if stuck.communicator.is_none() => with_ranks(snapshot, &stuck.ranks, &format!("{is} ")),
+        Kind::PointToPoint if stuck.communicator.is_none() => with_ranks(snapshot, &stuck.ranks, false),
+        Kind::MissingRank if stuck.communicator.is_none() => with_ranks(snapshot, &stuck.ranks, true),
         Kind::MissingRank | Kind::PointToPoint => format!("{ranks} {has} not come to {place}: {}", places()),
         Kind::Mismatch if of_all => format!("the calls of {ranks} at {place} do not belong together"),
         Kind::Mismatch => format!("the calls of {ranks} and of the others at {place} do not belong together"),
@@ -131,7 +131,7 @@ fn at_the_mismatch(snapshot: &Snapshot, stuck: &Stuck) -> usize {
 /// How ranks died, or the launcher ended the job, where that is known: a sentence.
 pub fn deaths(snapshot: &Snapshot) -> Option<String> {
     if let Some((code, ranks)) = snapshot.ended_by_launcher() {
-        let places = with_ranks(snapshot, &ranks, "");
+        let places = with_ranks(snapshot, &ranks, false);
         return Some(format!(
             "the launcher ended the job with exit code {code}, as after an MPI call that fails: {places}"
         ));
@@ -180,17 +180,22 @@ fn grouped<'s, K: PartialEq>(
 fn whereabouts(snapshot: &Snapshot, ranks: &[u32]) -> String {
     match &at_places(snapshot, ranks)[..] {
         [(place, _)] => place.clone(),
-        _ => with_ranks(snapshot, ranks, ""),
+        _ => with_ranks(snapshot, ranks, false),
     }
 }
 
-/// The same with the ranks of each place, and a verb between them.
-fn with_ranks(snapshot: &Snapshot, ranks: &[u32], verb: &str) -> String {
+/// The same with the ranks of each place, and a verb between them or none.
+fn with_ranks(snapshot: &Snapshot, ranks: &[u32], has_verb: bool) -> String {
     let is_of_messages = |place: &str| place.ends_with(POINT_TO_POINT);
     let places = at_places(snapshot, ranks);
     let all_are = places.iter().all(|(place, _)| is_of_messages(place));
     let text = |(place, ranks): &(String, Vec<u32>)| {
         let place = if all_are { place.trim_end_matches(POINT_TO_POINT) } else { place };
+        let verb = match (has_verb, ranks.len()) {
+            (false, _) => "",
+            (true, 1) => "is ",
+            (true, _) => "are ",
+        };
         format!("{} {verb}{place}", text::named_ranks(ranks))
     };
     places.iter().map(text).collect::<Vec<_>>().join(", ")
