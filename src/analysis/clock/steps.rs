@@ -6,59 +6,61 @@ use super::smoother::Measured;
 /// Two synchronisations a few milliseconds apart, as the last two of a run may be, differ by tens of ns where the ways
 /// between two nodes happen to be less alike: nothing below this is a step.
 const SMALLEST_NS: f64 = 200.0;
+/// So many intervals make up the longest span beside an interval.
+const REACH: usize = 4;
 
 /// Marks intervals in which an offset changes faster than any clock may run, or at a rate that the intervals beside it
 /// do not have and that no clock wanders to: whatever the offsets are within `bounds`, ns, one pair for each measurement.
 /// On a busy machine the middle of two bounds is off by anything up to half of their distance, and by another part of it
 /// at each synchronisation. A smaller step cannot be told from drift.
+///
+/// The rate beside an interval is first that of its neighbour, then also that from further measurements to it: bounds
+/// that happen to be wide beside a step do not hide it.
 pub fn mark(measured: &mut [Measured], bounds: &[(f64, f64)], limits: &Limits, hz: f64) {
-    let intervals: Vec<Interval> = measured
-        .windows(2)
-        .zip(bounds.windows(2))
-        .map(|(pair, bounds)| {
-            let length = pair[1].at - pair[0].at;
-            Interval {
-                length,
-                slope: (pair[1].offset - pair[0].offset) / length,
-                least: (bounds[1].0 - bounds[0].1) / length,
-                most: (bounds[1].1 - bounds[0].0) / length,
-            }
-        })
-        .collect();
     // ns per s, and ns per s^2.
     let (fastest, wander) = (limits.max_rate * 1e9, limits.wander * 1e9 * hz);
-    let differ = |one: &Interval, other: &Interval| {
-        (one.least - other.most).max(other.least - one.most) > wander * (one.length + other.length) / 2.0
-    };
-    for (index, interval) in intervals.iter().enumerate() {
-        let before = index.checked_sub(1).and_then(|index| intervals.get(index));
-        let after = intervals.get(index + 1);
-        let usual = match (before, after) {
-            (Some(before), Some(after)) => Some((before.slope + after.slope) / 2.0),
-            (Some(beside), None) | (None, Some(beside)) => Some(beside.slope),
-            (None, None) => None,
-        };
-        let odd = match (before, after) {
-            (Some(before), Some(after)) => {
-                differ(interval, before)
-                    && differ(interval, after)
-                    && (interval.slope > before.slope) == (interval.slope > after.slope)
+    let is_above =
+        |one: &Interval, other: &Interval| one.least - other.most > wander * (one.length + other.length) / 2.0;
+    let is_below = |one: &Interval, other: &Interval| is_above(other, one);
+    let differ = |one: &Interval, other: &Interval| is_above(one, other) || is_below(one, other);
+    for reach in [1, REACH] {
+        for index in 0..measured.len().saturating_sub(1) {
+            if measured[index].step != 0.0 {
+                continue;
             }
-            // At an end it is not known which of two is wrong, unless the next one agrees with its own neighbour.
-            (None, Some(beside)) => {
-                intervals.get(2).is_some_and(|third| differ(interval, beside) && !differ(beside, third))
-            }
-            (Some(beside), None) => {
-                let third = index.checked_sub(2).and_then(|index| intervals.get(index));
-                third.is_some_and(|third| differ(interval, beside) && !differ(beside, third))
-            }
-            (None, None) => false,
-        };
-        if odd || interval.least > fastest || interval.most < -fastest {
-            let usual = usual.filter(|usual| usual.abs() <= fastest).unwrap_or(0.0);
-            let size = (interval.slope - usual) * interval.length;
-            if size.abs() >= SMALLEST_NS {
-                measured[index].step = size;
+            // From one measurement to another, if there is none that a step follows in between.
+            let span = |from: Option<usize>, to: usize| {
+                let from = from.filter(|&from| from < to && to < measured.len())?;
+                let is_steady = measured[from..to].iter().all(|measured| measured.step == 0.0);
+                is_steady.then(|| Interval::between(measured, bounds, from, to))
+            };
+            let Some(interval) = span(Some(index), index + 1) else { continue };
+            let before: Vec<_> = (1..=reach).filter_map(|reach| span(index.checked_sub(reach), index)).collect();
+            let after: Vec<_> = (1..=reach).filter_map(|reach| span(Some(index + 1), index + 1 + reach)).collect();
+            let of_both = |is_odd: &dyn Fn(&Interval, &Interval) -> bool| {
+                let find =
+                    |beside: &[Interval]| beside.iter().find(|beside| is_odd(&interval, beside)).map(|one| one.slope);
+                Some((find(&before)? + find(&after)?) / 2.0)
+            };
+            let usual = match (&before[..], &after[..]) {
+                ([_, ..], [_, ..]) => of_both(&is_above).or_else(|| of_both(&is_below)),
+                // At an end it is not known which of two is wrong, unless the next one agrees with its own neighbour.
+                ([], [beside, ..]) => span(Some(index + 2), index + 3)
+                    .filter(|third| differ(&interval, beside) && !differ(beside, third))
+                    .map(|_| beside.slope),
+                ([beside, ..], []) => span(index.checked_sub(2), index - 1)
+                    .filter(|third| differ(&interval, beside) && !differ(beside, third))
+                    .map(|_| beside.slope),
+                ([], []) => None,
+            };
+            if usual.is_some() || interval.least > fastest || interval.most < -fastest {
+                let beside = before.first().into_iter().chain(after.first()).map(|one| one.slope);
+                let usual = usual.or_else(|| beside.reduce(|one, other| (one + other) / 2.0));
+                let usual = usual.filter(|usual| usual.abs() <= fastest).unwrap_or(0.0);
+                let size = (interval.slope - usual) * interval.length;
+                if size.abs() >= SMALLEST_NS {
+                    measured[index].step = size;
+                }
             }
         }
     }
@@ -71,6 +73,18 @@ struct Interval {
     slope: f64,
     least: f64,
     most: f64,
+}
+
+impl Interval {
+    fn between(measured: &[Measured], bounds: &[(f64, f64)], from: usize, to: usize) -> Interval {
+        let length = measured[to].at - measured[from].at;
+        Interval {
+            length,
+            slope: (measured[to].offset - measured[from].offset) / length,
+            least: (bounds[to].0 - bounds[from].1) / length,
+            most: (bounds[to].1 - bounds[from].0) / length,
+        }
+    }
 }
 
 #[cfg(test)]
@@ -119,6 +133,24 @@ mod tests {
         assert!(steps_within(1000.0, uneven).iter().all(|step| *step == 0.0));
         assert!(steps_within(100.0, uneven).iter().any(|step| *step != 0.0));
         let found = steps_within(6000.0, |t| 3000.0 * t + if t > 35.0 { 30_000.0 } else { 0.0 });
+        assert_eq!(found.iter().filter(|step| **step != 0.0).count(), 1, "{found:?}");
+    }
+
+    /// The measurements on both sides of the step have bounds that would let it be none.
+    #[test]
+    fn wide_bounds_beside_a_step_do_not_hide_it() {
+        let limits = Limits { walk: 0.0, wander: 1e-16, max_rate: 500e-6 };
+        let offset = |t: f64| 3000.0 * t + if t > 35.0 { 30_000.0 } else { 0.0 };
+        let measure = |k: u32| f64::from(k) * 10.0;
+        let mut measured: Vec<Measured> = (0..8)
+            .map(|k| Measured { at: measure(k), offset: offset(measure(k)), variance: 25.0, step: 0.0 })
+            .collect();
+        let room = [500.0, 500.0, 9000.0, 9000.0, 500.0, 9000.0, 500.0, 500.0];
+        let bounds: Vec<_> =
+            measured.iter().zip(room).map(|(one, room)| (one.offset - room, one.offset + room)).collect();
+        mark(&mut measured, &bounds, &limits, 1e9);
+        let found: Vec<f64> = measured.iter().map(|one| one.step).collect();
+        assert!((found[3] - 30_000.0).abs() < 1.0, "{found:?}");
         assert_eq!(found.iter().filter(|step| **step != 0.0).count(), 1, "{found:?}");
     }
 
