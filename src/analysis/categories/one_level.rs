@@ -3,7 +3,6 @@
 //! The robust rule takes what more than 15 % of the repetitions do for a mode, and scattered slow repetitions are none.
 
 use super::{Category, Levels};
-use crate::statistics::order_statistics;
 
 /// Good repetitions that are not one level.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -42,14 +41,15 @@ pub(super) fn not_one_level(
     let good = || repetition.iter().zip(run_time_ns).zip(category).filter(|(_, category)| **category == Category::Good);
     let is_positive = good().all(|((number, &x), _)| x > 0.0 && level(number) > 0.0);
     // Run times of 0 and less, which clocks that disagree make, have differences only, and then one level.
-    let above_level: Vec<f64> =
-        good().map(|((number, x), _)| if is_positive { x / level(number) } else { *x }).collect();
-    let count = above_level.len();
+    let count = good().count();
+    let mut above_level = Vec::with_capacity(count);
+    above_level.extend(good().map(|((number, x), _)| if is_positive { x / level(number) } else { *x }));
     let slow = ((SLOW * count as f64) as usize).max(FEWEST);
     if count < 2 * slow {
         return None;
     }
-    let [low, middle, high] = order_statistics(&above_level, [slow - 1, count / 2, count - slow]);
+    let [low, middle, high] =
+        [slow - 1, count / 2, count - slow].map(|place| *above_level.select_nth_unstable_by(place, f64::total_cmp).1);
     let (below, above, ratio) = match is_positive {
         true => ((middle / low).ln(), (high / middle).ln(), high / middle),
         false => (middle - low, high - middle, 1.0 + (high - middle) / middle.abs()),
