@@ -65,9 +65,9 @@ impl Truth {
 }
 
 /// Compares the trace of a run whose arrays kept the first records, and had room for all.
-pub fn compare(trace: &Trace, truths: &[Truth]) -> Compared {
+pub fn compare(trace: &Trace, beside: &[&str], truths: &[Truth]) -> Compared {
     let mut recorded = vec![[0_u64; FUNCTIONS.len()]; truths.len()];
-    for row in trace.dump(&[]) {
+    for row in trace.dump(beside) {
         let kind = FUNCTIONS.iter().position(|function| *function == row.function);
         let kind = kind.unwrap_or_else(|| panic!("the program never calls {}", row.function));
         recorded[row.rank as usize][kind] += u64::from(row.exit_ns.is_some());
@@ -88,9 +88,9 @@ pub fn compare(trace: &Trace, truths: &[Truth]) -> Compared {
 
 /// Compares the trace of a run whose arrays kept the last `capacity` records: so many there are, and of each operation
 /// those that follow one another.
-pub fn compare_last(trace: &Trace, truths: &[Truth], capacity: u64) -> Compared {
+pub fn compare_last(trace: &Trace, beside: &[&str], truths: &[Truth], capacity: u64) -> Compared {
     let mut kept: BTreeMap<(u64, u64), Vec<u64>> = BTreeMap::new();
-    for row in trace.dump(&[]) {
+    for row in trace.dump(beside) {
         kept.entry((row.rank, row.operation)).or_default().push(row.repetition);
     }
     let mut sum = Compared::default();
