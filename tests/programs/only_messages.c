@@ -5,7 +5,7 @@ int main(int argc, char **argv)
 {
     static char sent[4096], received[4096];
     MPI_Init(&argc, &argv);
-    MPI_Comm_rank(MPI_COMM_WORLD, &world_rank);
+    world();
     for (int i = 0; i < atoi(argv[1]); i++) MPI_Barrier(MPI_COMM_WORLD);
     for (int i = 0; i < 100; i++)
         MPI_Sendrecv(sent, sizeof sent, MPI_CHAR, 1 - world_rank, 0, received, sizeof received, MPI_CHAR,
