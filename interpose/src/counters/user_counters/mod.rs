@@ -11,6 +11,6 @@ mod roth;
 mod sums;
 
 pub use names::start;
-pub use regions::forget_open;
 pub use regions::disturb as disturb_regions;
+pub use regions::forget_open;
 pub use sums::{Sums, UserCounters};
