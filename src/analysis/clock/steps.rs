@@ -126,13 +126,13 @@ mod tests {
         assert!(steps(swing).iter().all(|step| *step == 0.0));
     }
 
-    /// Middles of bounds that are off by some hundred ns, by a part of the distance that changes: as on a busy machine.
+    /// Middles of bounds that are off by a part of the distance that changes: as on a busy machine.
     #[test]
     fn what_lies_within_the_bounds_is_no_step() {
-        let uneven = |t: f64| 3000.0 * t + if t == 30.0 { 900.0 } else { 0.0 };
-        assert!(steps_within(1000.0, uneven).iter().all(|step| *step == 0.0));
+        let uneven = |t: f64| 3000.0 * t + if t == 30.0 { 90_000.0 } else { 0.0 };
+        assert!(steps_within(50_000.0, uneven).iter().all(|step| *step == 0.0));
         assert!(steps_within(100.0, uneven).iter().any(|step| *step != 0.0));
-        let found = steps_within(6000.0, |t| 3000.0 * t + if t > 35.0 { 30_000.0 } else { 0.0 });
+        let found = steps_within(6000.0, |t| 3000.0 * t + if t > 35.0 { 60_000.0 } else { 0.0 });
         assert_eq!(found.iter().filter(|step| **step != 0.0).count(), 1, "{found:?}");
     }
 
