@@ -56,7 +56,8 @@ fn a_call_that_a_rank_never_came_to_is_found() {
 
 #[test]
 fn counts_that_may_differ_are_no_finding() {
-    let cases: [(&str, fn(&mut SyntheticRank, u32)); 7] = [
+    type Change = fn(&mut SyntheticRank, u32);
+    let cases: [(&str, Change); 7] = [
         ("failed", |rank, _| rank.last_thread().unwrap().failed = 1),
         ("untracked", |rank, number| rank.last_thread().unwrap().untracked = u64::from(number == 1)),
         ("killed", |rank, number| {
@@ -119,8 +120,8 @@ fn requests_that_were_never_complete_are_found() {
     };
     let found = |exits, function, state| undone("requests", &ranks(exits, function, state)).1;
     let both = NotCompleted { operation: 0, ranks: vec![0, 1], repetitions: 2 };
-    assert_eq!(found([0, 0], "MPI_Ibarrier", state::FINALIZED), [both.clone()]);
-    assert_eq!(found([60, 0], "MPI_Ibarrier", state::FINALIZED), [NotCompleted { ranks: vec![1], ..both }]);
+    assert_eq!(found([60, 0], "MPI_Ibarrier", state::FINALIZED), [NotCompleted { ranks: vec![1], ..both.clone() }]);
+    assert_eq!(found([0, 0], "MPI_Ibarrier", state::FINALIZED), [both]);
     assert_eq!(found([60, 60], "MPI_Ibarrier", state::FINALIZED), []);
     // A call that was left by longjmp, and a job that did not end well.
     assert_eq!(found([0, 0], "MPI_Barrier", state::FINALIZED), []);
