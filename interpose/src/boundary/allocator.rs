@@ -243,7 +243,7 @@ mod tests {
         for ((place, bytes), next) in places.iter().zip(sizes).zip(&places[1..]) {
             assert!(place + bytes <= *next && place % 8 == 0, "{places:x?}");
         }
-        assert!(reserve.take(of(4096)).is_null(), "there is no room for it");
+        assert!(reserve.take(of(5000)).is_null(), "there is no room for it");
         assert!(reserve.take(Layout::from_size_align(1, 128).unwrap()).is_null());
         let [first, last] = [0, 5].map(|index| memory.as_mut_ptr().cast::<u8>().with_addr(places[index]));
         assert!(reserve.give_back(first, of(1)) && reserve.give_back(last, of(2000)));

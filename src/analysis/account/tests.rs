@@ -22,7 +22,10 @@ fn world(size: u32) -> Vec<SyntheticRank> {
 }
 
 fn account(name: &str, ranks: &[SyntheticRank]) -> Account {
-    let path = std::env::temp_dir().join(format!("mpitrace-account-{}-{name}", std::process::id()));
+    // Tests run at once, and several of them have calls of one function.
+    let thread = std::thread::current();
+    let test = thread.name().unwrap_or("").replace("::", "-");
+    let path = std::env::temp_dir().join(format!("mpitrace-account-{}-{test}-{name}", std::process::id()));
     synthetic::write(&path, ranks).unwrap();
     let trace = Trace::open(&[&path]).unwrap();
     std::fs::remove_file(&path).unwrap();

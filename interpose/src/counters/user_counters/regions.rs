@@ -30,10 +30,13 @@ struct Named {
 
 static REGIONS: Mutex<Vec<Named>> = Mutex::new(Vec::new());
 
+/// The regions in progress on a thread, by their numbers.
+type Open = Vec<(usize, Option<Region>)>;
+
 thread_local! {
     /// The regions in progress on this thread, by number. It has no destructor: glibc ends the process where it has no memory
     /// to register one.
-    static OPEN: RefCell<ManuallyDrop<Vec<(usize, Option<Region>)>>> =
+    static OPEN: RefCell<ManuallyDrop<Open>> =
         const { RefCell::new(ManuallyDrop::new(Vec::new())) };
 }
 
@@ -126,7 +129,7 @@ pub fn disturb() {
 }
 
 /// The regions in progress on this thread; `None` where they are being changed.
-fn with_open<R>(work: impl FnOnce(&mut Vec<(usize, Option<Region>)>) -> R) -> Option<R> {
+fn with_open<R>(work: impl FnOnce(&mut Open) -> R) -> Option<R> {
     OPEN.with(|open| open.try_borrow_mut().ok().map(|mut open| work(&mut open)))
 }
 
