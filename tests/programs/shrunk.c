@@ -26,7 +26,9 @@ int main(int argc, char **argv)
     for (int i = 0; i < 20; i++)
         MPI_Barrier(shrunk);
     MPI_Comm_free(&shrunk);
-    MPI_Finalize();
+    /* The launcher may have stopped passing output on when MPI_Finalize returns. */
     printf("rank %d of %d\n", rank, ranks);
+    fflush(stdout);
+    MPI_Finalize();
     return 0;
 }

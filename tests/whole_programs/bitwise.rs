@@ -57,7 +57,6 @@ fn halves(case: &Case) {
 
 fn c(case: &Case) {
     let kinds = Kinds { double: "MPI_DOUBLE", section: "MPI_DOUBLE" };
-    let mistakes = if case.mpi.name.starts_with("mpich5") { forgiven_mistakes } else { mistakes };
     for ranks in [2, 4] {
         let parts: [Part; 8] = [bottom, in_place, statuses, operators, derived, shares, mistakes, two_sides];
         check(case, ranks, "bitwise.c", None, &parts.map(|part| part(ranks.into(), &kinds)).concat());
@@ -190,20 +189,6 @@ fn shares(ranks: u64, kinds: &Kinds) -> Vec<Want> {
 fn mistakes(ranks: u64, kinds: &Kinds) -> Vec<Want> {
     let good = |communicator| want("MPI_Allreduce", communicator, ranks).of(40, kinds.double).by("MPI_SUM");
     vec![good("handled"), good("returning")]
-}
-
-/// MPICH 5 takes a mistake for mended when an error handler of the program's own has returned: the call returns
-/// success, so that code behind it does not notice.
-fn forgiven_mistakes(ranks: u64, kinds: &Kinds) -> Vec<Want> {
-    let on = |function, bytes| want(function, "handled", ranks).of(bytes, kinds.double);
-    let minus_one = 8_u64.wrapping_neg();
-    let forgiven = [
-        on("MPI_Bcast", minus_one).root(0),
-        on("MPI_Scatter", 8).root(ranks.cast_signed()),
-        on("MPI_Iallgather", minus_one),
-        on("MPI_Allreduce", 8).by("user"),
-    ];
-    [forgiven.to_vec(), mistakes(ranks, kinds)].concat()
 }
 
 /// Half of the ranks on each side. The r-th of a side has a share of r + 1 doubles, and sends one to each of the other

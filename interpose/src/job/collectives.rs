@@ -65,10 +65,7 @@ impl Collectives {
     pub fn gather<const N: usize>(self, words: &[u64; N], ranks: usize) -> Option<Vec<[u64; N]>> {
         match self {
             Collectives::Memory(meeting) => meeting.gather(words),
-            Collectives::Messages(comm) => {
-                let words = Collectives::messages(comm, || comm.gather(words, ranks))?;
-                Some(words.as_chunks().0.to_vec())
-            }
+            Collectives::Messages(comm) => Collectives::messages(comm, || comm.gather(words, ranks)),
         }
     }
 

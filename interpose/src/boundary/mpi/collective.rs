@@ -56,17 +56,17 @@ impl Comm {
 
     /// The words of all ranks, which come here with as many, in the order of the ranks: at rank 0, which says how many
     /// `ranks` there are. The others, which say 0, get none. `None`: it has failed.
-    pub fn gather(self, words: &[u64], ranks: usize) -> Option<Vec<u64>> {
+    pub fn gather<const N: usize>(self, words: &[u64; N], ranks: usize) -> Option<Vec<[u64; N]>> {
         let (bytes, byte) = (size_of_val(words), abi::get().byte);
-        let mut all = vec![0; ranks * words.len()];
-        all.extend_from_slice(words);
+        let mut all = vec![[0; N]; ranks + 1];
+        all[ranks] = *words;
         let mut all = completed(all, |place, request| {
             let own = place + ranks * bytes;
             // SAFETY: int MPI_Igather(const void *, int, MPI_Datatype, void *, int, MPI_Datatype, int, MPI_Comm,
             // MPI_Request *); the rank's own bytes lie behind the room for those of all, which only rank 0 needs.
             unsafe { igather(own, bytes, byte, place, bytes, byte, 0, self.0, request) }
         })?;
-        all.truncate(ranks * words.len());
+        all.truncate(ranks);
         Some(all)
     }
 
