@@ -188,7 +188,7 @@ fn late_to_a_meeting(case: &Case) {
     let plain = case.launch(2, "counts.c").run();
     let late = build::shared_library(case.mpi, "late_return.c");
     let launch = case.launch(2, "counts.c").preload(late).trace();
-    let launch = launch.set("MPIR_CVAR_NOLOCAL", "1").set("UCX_LOG_FILE", &case.folder.join("ucx.%p.log"));
+    let launch = launch.set("MPIR_CVAR_NOLOCAL", "1").set("UCX_LOG_FILE", case.folder.join("ucx.%p.log"));
     let outcome = launch.set("MPITRACE_RESYNC", "0.1").set("MPITRACE_TEST_CLOCK", TWO).run();
     outcome.same_as(&plain);
     let logs = std::fs::read_dir(&case.folder).expect("the folder of the test").flatten();
