@@ -19,7 +19,7 @@ static ALLOCATOR: Allocator<System> = Allocator(System);
 /// An allocation has failed: recording has ended.
 static EXHAUSTED: AtomicBool = AtomicBool::new(false);
 
-/// Whether an allocation has failed, so that recording has ended.
+/// True if an allocation has failed, so that recording has ended.
 pub fn is_exhausted() -> bool {
     EXHAUSTED.load(Ordering::Relaxed)
 }

@@ -25,7 +25,7 @@ pub fn create(forward: impl FnOnce(usize) -> c_int, function: usize) -> c_int {
     forward(stub_of(function).unwrap_or(function))
 }
 
-/// Whether the library has hidden that a call failed.
+/// True if the library has hidden that a call failed.
 #[derive(Default)]
 pub struct Hidden(Cell<bool>);
 
@@ -42,7 +42,7 @@ impl Hidden {
         outcome
     }
 
-    /// What the library has returned.
+    /// The result that the library has returned.
     pub fn result(&self, outcome: c_int) -> c_int {
         if self.0.get() { 0 } else { outcome }
     }

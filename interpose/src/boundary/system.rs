@@ -69,7 +69,7 @@ pub fn nanoseconds(clock: libc::clockid_t) -> u64 {
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
-/// Whether there is a process with this number.
+/// True if there is a process with this number.
 pub fn exists(process: u32) -> bool {
     // SAFETY: takes numbers; without a signal only the process is looked for.
     let found = unsafe { libc::kill(process as libc::pid_t, 0) } == 0;
@@ -316,7 +316,7 @@ pub fn make_room_for_descriptors() {
 }
 
 /// Descriptors of perf_event, which are numbers here: the program may close them at any time, and a file of its own may
-/// get the number. [`descriptor::id`] tells which it is.
+/// get the number. [`descriptor::id`] distinguishes them.
 pub mod descriptor {
     use super::{c_int, limit};
 

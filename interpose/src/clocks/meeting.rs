@@ -51,7 +51,7 @@ pub fn meet(messages: &mut impl Messages, plan: Plan) -> Option<Plan> {
     first.and_then(|plan| step(messages, true, plan, &Patience { children: PATIENCE, answer: LONG }))
 }
 
-/// Whether it went well on all leaders, which are known to be there.
+/// True if it went well on all leaders, which are known to be there.
 pub fn went_well(messages: &mut impl Messages, here: bool) -> bool {
     messages.next_step();
     step(messages, here, Plan::default(), &Patience { children: LONG, answer: LONG }).is_some()

@@ -122,7 +122,7 @@ pub struct Leaders {
 /// A message did not come in time, at any time: it may have come since.
 static UNRECEIVED: AtomicBool = AtomicBool::new(false);
 
-/// Whether there may be a message of this rank's on the tracer's communicator that it has not received.
+/// True if there may be a message on the tracer's communicator that this rank has not received.
 pub fn has_unreceived() -> bool {
     UNRECEIVED.load(Ordering::Relaxed)
 }

@@ -198,8 +198,8 @@ impl Entry<ThreadEntry> {
 impl Entry<CounterEntry> {
     /// The total, to which any thread may add.
     pub fn total(&self) -> &'static AtomicU64 {
-        // SAFETY: the place is valid (`Entry::at`) for as long as the process lasts, and aligned; nobody uses the total in
-        // another way while the program runs.
+        // SAFETY: the place is valid (`Entry::at`) for as long as the process lasts, and aligned; no other code uses the
+        // total in another way while the program runs.
         unsafe { AtomicU64::from_ptr(&raw mut (*self.0.as_ptr()).total) }
     }
 }
