@@ -113,7 +113,8 @@ static inline size_t mpitrace_values(int region, int counter, uint64_t *values, 
     return mpitrace_values_ ? mpitrace_values_(region, counter, values, capacity) : 0;
 }
 
-/* Answers while the program runs: end of the warm-up, and number of repetitions. docs/online.md has examples.
+/* Answers while the program runs: end of the warm-up, and number of repetitions.
+ * docs/developers/online.md has examples.
  *
  * The stopping rule. 0 is the default of each field. A null pointer is the default of all fields. */
 struct mpitrace_rule {

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Installs mpitrace in each of the ways that there are, into an empty place, and uses it there. See docs/tests.md.
+# Installs mpitrace in each of the ways that there are, into an empty place, and uses it there. See docs/developers/tests.md.
 #
 #   tests/packages.sh [CHECK...]   without a name: all but glibc and release, which build all crates once more
 #

@@ -1,5 +1,6 @@
 #!/bin/bash
-# Everything that a change has to pass, in order; stops at the first failure. Installs what it needs. See docs/tests.md.
+# Everything that a change has to pass, in order; stops at the first failure. Installs what it needs. See
+# docs/developers/tests.md.
 #
 #   tests/run.sh               the first tier: what CI runs
 #   tests/run.sh --all         the second: everything but soaks, before an issue is called resolved
@@ -64,7 +65,7 @@ step() {
 # The result of this tier, on stdout, and where the page of the tests has a place for it, if it passed; not in CI, where
 # nobody would keep it.
 result() {
-    local page=docs/tests.md cpu
+    local page=docs/developers/tests.md cpu
     cpu=$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo 2>/dev/null | head -n 1)
     {
         echo
@@ -216,7 +217,7 @@ case $tier in
     deaths)
         export MPITRACE_SOAK="${MPITRACE_SOAK:-100}"
         step "each fault $MPITRACE_SOAK times" whole_programs all random_death::
-        onto docs/reliability.md "$target/tests/deaths.md"
+        onto docs/developers/reliability.md "$target/tests/deaths.md"
         ;;
     causes)
         export MPITRACE_SOAK="${MPITRACE_SOAK:-100}"

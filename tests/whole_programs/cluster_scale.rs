@@ -138,8 +138,8 @@ fn asked(case: &Case, layout: Layout) -> BTreeMap<String, u64> {
     sums
 }
 
-/// The formula of docs/cluster.md holds. How often a node looks for the others depends on how long it waits for them:
-/// the other kinds are not in it.
+/// The formula of docs/developers/cluster.md holds. How often a node looks for the others depends on how
+/// long it waits for them: the other kinds are not in it.
 fn operations(case: &Case, nodes: u32, by_node: u32) {
     let layout = Layout { nodes, by_node };
     let trace = case.folder.join(format!("shared{nodes}x{by_node}/trace.mpitrace"));

@@ -268,12 +268,12 @@ fn c_library_versions(file: &Path) -> Vec<(u32, u32)> {
 
 /// As `cargo build` makes them here. Wheels are linked to older ones.
 fn c_library(_: &Case) {
-    let page = fs::read_to_string(root().join("docs/platforms.md")).expect("the page of the platforms");
+    let page = fs::read_to_string(root().join("docs/developers/platforms.md")).expect("the page of the platforms");
     let files = [(tracer(), "libmpitrace.so", (2, 34)), (binaries::companion(), "mpitrace", (2, 35))];
     for (file, name, stated) in files {
         let newest = c_library_versions(&file).into_iter().max().expect("it uses the C library");
         assert!(newest <= stated, "{name} needs glibc {newest:?}, and {stated:?} is stated");
         let row = format!("| `{name}` | {}.{} |", stated.0, stated.1);
-        assert!(page.contains(&row), "docs/platforms.md has no row {row}");
+        assert!(page.contains(&row), "docs/developers/platforms.md has no row {row}");
     }
 }

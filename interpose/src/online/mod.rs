@@ -1,5 +1,5 @@
 //! Answers while the program runs: whether the warm-up of the operation in progress is over, and whether there are
-//! enough repetitions of it (`include/mpitrace.h`, docs/online.md).
+//! enough repetitions of it (`include/mpitrace.h`, docs/developers/online.md).
 //!
 //! A recorded call does no work for this. The program calls a function; [`operation`] finds its operation,
 //! [`run_times`] reads its repetitions on this rank out of the trace buffer, and [`mpitrace_series::stopping`] judges

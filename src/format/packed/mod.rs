@@ -3,7 +3,8 @@
 //! The records of a part are cut into blocks, and each column of a block is stored by what its values follow from:
 //! sequence and repetition numbers from counting (`counted`), operations from what was called before (`phrases`),
 //! times from how long calls and the pauses between them take (`times`); all else in packed frames (`frames`). Each
-//! block can be read alone. What does not become shorter is stored as it is. docs/trace-format.md describes every byte.
+//! block can be read alone. What does not become shorter is stored as it is.
+//! docs/developers/trace-format.md describes every byte.
 
 mod block;
 mod counted;
