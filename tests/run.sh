@@ -16,7 +16,9 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 exec </dev/null
+. tests/results.sh
 
+head=$(result_head tests/run.sh "$@")
 case "${1:-} $#" in
     " 0") tier=first ;;
     "--all 1") tier=all ;;
@@ -31,7 +33,10 @@ target=${CARGO_TARGET_DIR:-target}
 mkdir -p "$target/tests"
 target=$(cd "$target" && pwd)
 log=$target/tests/run.log rows=$target/tests/run.rows
+# The table that a soak leaves, with its figures.
+table=$target/tests/$tier.md
 : >"$rows"
+rm -f "$table"
 # On Debian all that the tests need can be had: there a test that cannot run is a failure.
 if [ -e /etc/debian_version ] && [ "$(uname -m)" = x86_64 ]; then export NOTHING_SKIPPED=1; fi
 # One profile for the linter's crates, the tests and what they test: so every dependency is built once.
@@ -62,34 +67,23 @@ step() {
     echo "== $name: $seconds s"
 }
 
-# The result of this tier, on stdout, and where the page of the tests has a place for it, if it passed; not in CI, where
-# nobody would keep it.
+# The result of this tier: on stdout and, if it passed, among the measurements.
 result() {
-    local page=docs/developers/tests.md cpu
-    cpu=$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo 2>/dev/null | head -n 1)
     {
+        echo "$head"
         echo
-        echo "$(date -u +%Y-%m-%d), ${cpu:-unknown processor}, $(nproc) cores: **$1** after $SECONDS s."
+        echo "**$1** after $SECONDS s"
         echo
         echo "| step | s | passed | failed | skipped |"
         echo "|---|--:|--:|--:|--:|"
         cat "$rows"
-        echo
+        if [ -s "$table" ]; then
+            echo
+            cat "$table"
+        fi
     } >"$log"
     cat "$log"
-    if [ "$1" = passed ]; then onto $page "$log"; fi
-}
-
-# onto PAGE FILE: puts the file where the page has a place for this tier.
-onto() {
-    local page=$1 file=$2
-    if [ "${CI:-}" = true ] || [ ! -w "$page" ] || ! grep -q "^<!-- $tier: begin -->" "$page"; then return 0; fi
-    awk -v begin="<!-- $tier: begin -->" -v end="<!-- $tier: end -->" -v file="$file" '
-        $0 == end { skip = 0 }
-        !skip { print }
-        $0 == begin { while ((getline line < file) > 0) print line; skip = 1 }
-    ' "$page" >"$page.new" && cat "$page.new" >"$page"
-    rm -f "$page.new"
+    if [ "$1" = passed ]; then keep_result "$tier" "$log"; fi
 }
 
 # whole_programs WHICH FILTER...: those tests alone.
@@ -217,16 +211,16 @@ case $tier in
     deaths)
         export MPITRACE_SOAK="${MPITRACE_SOAK:-100}"
         step "each fault $MPITRACE_SOAK times" whole_programs all random_death::
-        onto docs/developers/reliability.md "$target/tests/deaths.md"
         ;;
     causes)
         export MPITRACE_SOAK="${MPITRACE_SOAK:-100}"
         step "each cause $MPITRACE_SOAK times" whole_programs all --test-threads 1 causes::
-        onto docs/diagnosis.md "$target/tests/causes.md"
         ;;
     mpich)
         : "${MPICH_TESTS:?names the folder test/mpi of the sources of MPICH}"
+        rm -rf "$target"/tests/mpich-suite/*/*.txt
         step "the suite of MPICH" whole_programs all suites::
+        cat "$target"/tests/mpich-suite/*/*.txt | sed 's/^/* /' >"$table"
         ;;
     nfs)
         step "two machines that share a folder by NFS" tests/machine/nfs/run.sh

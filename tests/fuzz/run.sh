@@ -69,4 +69,5 @@ for name in "${targets[@]}"; do
         }
         END { print "| " name " | " runs " | " corpus " | " edges " | " seconds " |" }' "$log")
 done
-echo "$rows"
+mkdir -p "$target/tests"
+echo "$rows" | tee "$target/tests/fuzz.md"

@@ -3,7 +3,7 @@
 //!
 //! A try counts where what was asked for has cost more than whatever else happened to the ranks, by their own readings.
 //! Seven of ten have to be right; in a soak (`tests/run.sh --soak causes`) 95 of 100, with the table of
-//! docs/diagnosis.md.
+//! docs/developers/measurements.md.
 
 use crate::support::companion::mpitrace;
 use crate::support::{Case, TARGET, Test, Trace};
@@ -418,7 +418,7 @@ fn algorithm(case: &Case) {
     assert!(factors.iter().all(allowed), "{factors:?}");
 }
 
-/// In a soak, the table of docs/diagnosis.md, into target/tests/causes.md.
+/// In a soak, the table of docs/developers/measurements/causes.txt, into target/tests/causes.md.
 pub fn write_table() {
     let sums = SUMS.lock().unwrap_or_else(PoisonError::into_inner);
     if soak().is_none() || sums.is_empty() {

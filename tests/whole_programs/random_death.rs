@@ -2,7 +2,7 @@
 //! trace that Finalize or `recover` makes, and the launcher's exit code is one that it also has without the tracer.
 //!
 //! Each fault is tried once, or `MPITRACE_SOAK` times: `tests/run.sh --soak deaths`, which writes the table of
-//! docs/developers/reliability.md.
+//! docs/developers/measurements.md.
 
 use crate::support::truth::{self, Compared, Truth};
 use crate::support::{Case, Outcome, TARGET, Test, litter, process};
@@ -254,7 +254,7 @@ fn end_ranks(folder: &Path) {
     }
 }
 
-/// In a soak, the table of docs/developers/reliability.md, into target/tests/deaths.md.
+/// In a soak, the table of docs/developers/measurements/deaths.txt, into target/tests/deaths.md.
 pub fn write_table() {
     let sums = SUMS.lock().unwrap_or_else(PoisonError::into_inner);
     if soak().is_none() || sums.is_empty() {

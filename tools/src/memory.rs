@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::text;
 
-/// Bytes that each repetition of the largest operation takes, measured with two ranks (docs/developers/speed.md).
+/// Bytes that each repetition of the largest operation takes, measured with two ranks (docs/developers/measurements.md).
 #[derive(Clone, Copy, Debug)]
 pub struct Need(u64);
 
