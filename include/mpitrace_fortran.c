@@ -10,21 +10,3 @@ void mpitrace_fortran_timer_stop(int timer) { mpitrace_timer_stop(timer); }
 void mpitrace_fortran_region_begin(int region) { mpitrace_region_begin(region); }
 void mpitrace_fortran_region_end(int region) { mpitrace_region_end(region); }
 int64_t mpitrace_fortran_global_time_ns(void) { return mpitrace_global_time_ns(); }
-
-int mpitrace_fortran_online(const char *function, int communicator, const struct mpitrace_rule *rule,
-                            struct mpitrace_answer *answer)
-{
-    if (mpitrace_online_fortran_)
-        return mpitrace_online_fortran_(*function ? function : 0, communicator, rule, answer);
-    return mpitrace_online(0, 0, rule, answer);
-}
-int mpitrace_fortran_judge(const double *ns, int64_t count, const struct mpitrace_rule *rule,
-                           struct mpitrace_answer *answer)
-{
-    return mpitrace_judge(ns, (size_t)count, rule, answer);
-}
-int64_t mpitrace_fortran_run_times(const char *function, int communicator, int64_t first, double *ns, int64_t capacity)
-{
-    if (!mpitrace_run_times_fortran_) return 0;
-    return (int64_t)mpitrace_run_times_fortran_(*function ? function : 0, communicator, first, ns, (size_t)capacity);
-}

@@ -15,6 +15,5 @@ mod clocks;
 mod counters;
 mod identity;
 mod job;
-mod online;
 mod record;
 mod requests;

@@ -7,10 +7,6 @@
 /// Names and values. A name that starts with `env.` is a variable of the environment.
 pub type Metadata = Vec<(String, String)>;
 
-/// The frequencies that a rank's processor was seen with while the program ran: how many readings, the least and the
-/// largest in kHz, and of those that differ `SECONDS:PROCESSOR:KHZ`, the time since the first.
-pub const FREQUENCIES: &str = "frequencies";
-
 /// How the rank's process ended, where `mpitrace run` saw that it left its records behind: `exit code 4`,
 /// `signal 11 (SIGSEGV)`.
 pub const ENDED: &str = "ended";

@@ -48,7 +48,6 @@ mod nfs;
 mod odd_calls;
 mod odd_names;
 mod odd_processes;
-mod online;
 mod output;
 mod pack;
 mod preload;
@@ -109,7 +108,6 @@ fn main() {
         ("endings", endings::TESTS),
         ("nfs", nfs::TESTS),
         ("cost", cost::TESTS),
-        ("online", online::TESTS),
         ("call_sites", call_sites::TESTS),
         ("variables", variables::TESTS),
         ("handles", handles::TESTS),

@@ -12,7 +12,7 @@ use super::meeting::{Messages, meet, went_well};
 use super::peers::Leaders;
 use super::schedule::{AT_ONCE, Schedule};
 use super::{Clocks, published_map};
-use crate::job::{frequency, log};
+use crate::job::log;
 use crate::record::ticks;
 
 /// How long a method may take in Init, or Finalize, that was named: the published ones take seconds.
@@ -90,7 +90,6 @@ impl Clocks {
             self.buffer.add_probe(mpitrace_format::layout::ProbeEntry { sync: index, ..*probe });
         }
         self.buffer.add_sync(mpitrace_synchronise::entry(index, kind, *begin, *end, found));
-        frequency::read();
     }
 
     /// Meets the other leaders after so many calls of MPI_COMM_WORLD, which they have agreed on, and synchronises with

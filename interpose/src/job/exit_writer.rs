@@ -18,7 +18,7 @@ use crate::boundary::{allocator, system};
 use crate::counters::per_call;
 use crate::job::output::{self, Written};
 use crate::job::run::{self, Run};
-use crate::job::{first_on_node, frequency, launcher, log, output_name, stuck, world};
+use crate::job::{first_on_node, launcher, log, output_name, stuck, world};
 use crate::record::{mode, thread, ticks};
 
 /// Reads the counters for the last time, while the library can be asked.
@@ -30,8 +30,6 @@ pub fn close_counters(run: &Run) {
         if !found.is_empty() && first_on_node::is_first("counters") {
             found.into_iter().for_each(log::warn);
         }
-        frequency::read();
-        frequency::keep(run);
     }
 }
 

@@ -9,7 +9,6 @@ pub mod batch;
 pub mod collectives;
 pub mod exit_writer;
 pub mod first_on_node;
-pub mod frequency;
 pub mod launcher;
 pub mod lifecycle;
 pub mod log;

@@ -17,7 +17,7 @@ use crate::counters::{mpi_t, per_call, user_counters};
 use crate::identity::{call_site, registry};
 use crate::job::run::{RUN, Run, World};
 use crate::job::settings::Settings;
-use crate::job::{first_on_node, frequency, log, metadata, output_name};
+use crate::job::{first_on_node, log, metadata, output_name};
 use crate::record::trace_buffer::{self, TraceBuffer};
 use crate::record::{mode, quota, threads, ticks, watch};
 
@@ -145,7 +145,6 @@ pub fn begin(prepared: Prepared, who: &Identity, world: OnceLock<World>) -> Opti
     let hz = ticks::roughly_hz();
     watch::set_hz(hz);
     user_counters::start(live, planned_columns, 1e9 / hz);
-    frequency::read();
     let recorded = metadata::all(&run.settings, rank == 0);
     let reference = live.add_string(&mpitrace_format::metadata::encode(&recorded));
     live.set_metadata(reference);

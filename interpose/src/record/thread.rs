@@ -279,11 +279,6 @@ impl ThreadRef {
         self.set_next(record.0);
     }
 
-    /// The operations of the last records in the chunk that the thread fills, the latest first: 64 at most.
-    pub fn recent_operations(self) -> impl Iterator<Item = u32> {
-        (0..self.next()).rev().take(64).map(move |record| self.place(Record(record)).operation())
-    }
-
     /// Where a record lies.
     #[inline(always)]
     pub fn place(self, record: Record) -> Place {

@@ -1,6 +1,6 @@
 //! Communicators, as far as the tracer itself calls MPI functions on them.
 
-use std::ffi::{c_int, c_void};
+use std::ffi::c_int;
 
 use super::*;
 
@@ -17,23 +17,6 @@ impl Comm {
     /// The one behind a handle that the program has passed or the library has returned.
     pub fn of_handle(handle: usize) -> Comm {
         Comm(handle)
-    }
-
-    /// The handle behind one of Fortran; `None` where the library lacks the function that says it.
-    pub fn of_fortran(handle: c_int) -> Option<usize> {
-        static OF_ABI: Symbol = Symbol::new("PMPI_Comm_fromint\0");
-        static OF_LIBRARY: Symbol = Symbol::new("PMPI_Comm_f2c\0");
-        let own = abi::get();
-        if own.handle_size == size_of::<c_int>() {
-            // MPICH: one and the same.
-            return Some(handle as u32 as usize);
-        }
-        let address = OF_ABI.get().or_else(|| OF_LIBRARY.get())?;
-        // SAFETY: MPI_Comm MPI_Comm_f2c(MPI_Fint) and MPI_Comm MPI_Comm_fromint(int), callable at any time, where a
-        // handle is as large as an address.
-        let found =
-            unsafe { std::mem::transmute::<*mut c_void, unsafe extern "C" fn(c_int) -> usize>(address)(handle) };
-        Some(own.handle(found))
     }
 
     fn ask(self, function: unsafe fn(usize, usize) -> bool) -> Option<c_int> {

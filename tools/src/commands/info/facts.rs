@@ -11,7 +11,6 @@ use mpitrace_format::layout::{CounterEntry, RankHeader, abi, clock_source, count
 use mpitrace_format::metadata::{self, Metadata, UNKNOWN};
 use serde::Serialize;
 
-use super::frequency::Frequency;
 use super::interruptions::Interruptions;
 use super::nodes;
 use crate::all_calls::{self, AllCallsFacts};
@@ -47,8 +46,6 @@ pub struct Facts {
     pub clock: ClockFacts,
     /// Interruptions of calls.
     pub interruptions: Interruptions,
-    /// Of the processors; `None` where the kernel did not state it.
-    pub frequency: Option<Frequency>,
     pub hosts: BTreeMap<String, Vec<u32>>,
     pub affinity: BTreeMap<String, Vec<u32>>,
     pub settings: Settings,
@@ -221,7 +218,6 @@ impl Facts {
             counters_scaled: scaled(trace),
             clock: ClockFacts::of(trace, clock),
             interruptions: Interruptions::of(trace),
-            frequency: Frequency::of(trace),
             hosts: by_rank(trace, "host"),
             affinity: by_rank(trace, "affinity"),
             settings: first.map_or(Settings::DEFAULT, |part| Settings::of(part.info())),

@@ -1,7 +1,6 @@
 //! `mpitrace info`: what a trace is.
 
 pub mod facts;
-mod frequency;
 mod interruptions;
 pub mod nodes;
 pub mod page;

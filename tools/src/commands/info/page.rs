@@ -6,7 +6,6 @@ use std::io::{self, Write};
 use mpitrace_format::metadata::UNKNOWN;
 
 use super::facts::{Facts, Settings, TotalFacts, UnfinishedFacts};
-use super::frequency::Frequency;
 use crate::all_calls;
 use crate::mismatches;
 use crate::output::{Attribute, Style};
@@ -73,7 +72,6 @@ pub fn lines(facts: &Facts) -> Vec<(&'static str, String)> {
     add("threads", factors.get("thread_level"));
     let frequency = if factors.get("frequency_khz").is_some() { "frequency_khz" } else { "frequency_mhz" };
     add("processor", factors.join(&["cpu_model", frequency, "governor", "turbo"]));
-    add("frequency", facts.frequency.as_ref().map(Frequency::line));
     add("pinning", pinning(facts));
     add("network", factors.get("network"));
     add("kernel", factors.get("kernel"));
