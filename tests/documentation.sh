@@ -64,7 +64,7 @@ if [ $# = 0 ]; then
         esac
     done < <(pages)
     while read -r key; do
-        if ! grep -qF "| [$key] |" docs/references.md; then
+        if ! grep -qF "* [$key] " docs/references.md; then
             echo "[$key] is not in docs/references.md"
             failed=1
         fi
