@@ -5,10 +5,13 @@ use crate::support::{Case, On, Test, Want, want};
 
 pub const TESTS: &[Test] = &[
     Test::new("in_c_are_results_and_statuses_the_same", c).first_on(&["ompi4", "mpich5"]),
-    Test::new("with_registers_whose_upper_halves_are_in_use_are_results_the_same", halves),
-    Test::new("by_mpif_h_are_results_and_statuses_the_same", |case| fortran(case, "bitwise_mpif.F90")).on(On::Fortran),
+    Test::new("with_registers_whose_upper_halves_are_in_use_are_results_the_same", halves).second_tier(),
+    Test::new("by_mpif_h_are_results_and_statuses_the_same", |case| fortran(case, "bitwise_mpif.F90"))
+        .on(On::Fortran)
+        .second_tier(),
     Test::new("by_use_mpi_are_results_and_statuses_the_same", |case| fortran(case, "bitwise_use_mpi.F90"))
-        .on(On::Fortran),
+        .on(On::Fortran)
+        .second_tier(),
     Test::new("by_use_mpi_f08_are_results_and_statuses_the_same", |case| fortran(case, "bitwise_f08.F90"))
         .on(On::Fortran08),
 ];

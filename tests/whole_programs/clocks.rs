@@ -25,10 +25,10 @@ pub const TESTS: &[Test] = &[
     Test::new("are_synchronised_also_where_a_call_has_failed_on_one_rank_alone", failed_on_one).on(FAMILIES),
     Test::new("end_the_program_well_where_a_rank_was_late_to_a_meeting", late_to_a_meeting).first_on(&["mpich5"]),
     Test::new("are_synchronised_also_by_a_rank_that_is_paused", paused).on(FAMILIES),
-    Test::new("that_step_are_caught", step).on(FAMILIES),
+    Test::new("that_step_are_caught", step).on(FAMILIES).second_tier(),
     Test::new("of_a_killed_run_stand_by_what_init_found", killed).on(On::Only(&["ompi4", "mpich4"])),
     Test::new("are_not_synchronised_where_none_is_asked_for", none).on(On::Any),
-    Test::new("tell_a_program_the_global_time_while_it_runs", live_time),
+    Test::new("tell_a_program_the_global_time_while_it_runs", live_time).second_tier(),
     Test::new("of_one_rank_need_nothing", one_rank),
     Test::new("by_a_method_that_does_not_exist_are_joint_and_one_line_says_so", no_such_method).on(On::Any),
 ];

@@ -18,9 +18,9 @@ const fn mounted(name: &'static str, run: fn(&Case)) -> Test {
 }
 
 pub const TESTS: &[Test] = &[
-    mounted("with_close_to_open_caching_hold_one_trace", |case| through(case, "bindfs")).first_on(&["mpich5"]),
+    mounted("with_close_to_open_caching_hold_one_trace", |case| through(case, "bindfs")).second_tier(),
     mounted("over_sftp_hold_one_trace", |case| through(case, "sshfs")).second_tier(),
-    mounted("that_are_full_at_close_lose_nothing", full_at_close).first_on(&["ompi5"]),
+    mounted("that_are_full_at_close_lose_nothing", full_at_close).second_tier(),
     test("that_cannot_be_written_lose_nothing", read_only).second_tier(),
 ];
 

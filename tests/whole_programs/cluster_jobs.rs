@@ -11,7 +11,7 @@ use std::path::Path;
 
 pub const TESTS: &[Test] = &[
     test("of_two_programs_are_one_trace", heterogeneous).second_tier(),
-    test("in_a_job_array_have_its_index", array).first_on(&["mpich5"]),
+    test("in_a_job_array_have_its_index", array).second_tier(),
     test("after_each_other_in_one_allocation_are_two_traces", second_step).second_tier(),
     test("that_spawn_a_world_on_other_nodes_are_two_traces", spawned)
         .on(On::Only(&["mpich5", "mpich5-abi", "impi", "impi-abi"]))

@@ -14,7 +14,7 @@ use std::time::Duration;
 const FAMILIES: On = On::Only(&["ompi5", "mpich5", "impi"]);
 
 pub const TESTS: &[Test] = &[
-    test("by_srun_gives_one_trace", |case| one_trace(case, &[], &srun(case, &[]))).first_on(&["ompi5"]),
+    test("by_srun_gives_one_trace", |case| one_trace(case, &[], &srun(case, &[]))).second_tier(),
     test("in_a_batch_job_gives_one_trace", |case| one_trace(case, &batch(), &own_launcher(case))).second_tier(),
     test("in_an_allocation_gives_one_trace", |case| one_trace(case, &allocation(), &own_launcher(case))).second_tier(),
     test("without_a_batch_system_gives_one_trace", |case| one_trace(case, &[], &over_at(case))).second_tier(),

@@ -9,7 +9,7 @@ use std::path::Path;
 
 pub const TESTS: &[Test] = &[
     Test::new("by_truncation_is_found", truncated).on(On::Any),
-    Test::new("by_a_changed_byte_is_found", changed).on(On::Any),
+    Test::new("by_a_changed_byte_is_found", changed).on(On::Any).second_tier(),
     Test::new("foreign_files_are_refused", foreign).on(On::Any),
 ];
 

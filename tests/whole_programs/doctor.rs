@@ -14,14 +14,14 @@ use std::time::Duration;
 pub const TESTS: &[Test] = &[
     Test::new("says_of_each_library_what_it_is_and_that_it_is_traced", each_library),
     Test::new("finds_the_libraries_by_itself", finds).on(On::Only(&["ompi4", "mpich4"])),
-    Test::new("reads_the_variables_as_they_are_set", variables).on(On::Only(&["ompi4", "ompi5"])),
+    Test::new("reads_the_variables_as_they_are_set", variables).on(On::Only(&["ompi4", "ompi5"])).second_tier(),
     Test::new("without_the_tracer_ends_with_1_and_the_reason", without_tracer).on(On::Any),
     Test::new("with_a_tracer_that_takes_no_call_ends_with_1_and_the_reason", takes_no_call),
     Test::new("outlives_a_library_that_crashes_and_names_what_is_none", crashing).on(On::Any),
     Test::new("reports_without_names_of_hosts_and_users", reports).on(On::Any),
-    Test::new("overhead_measures_each_library_alone_and_behind_its_launcher", overhead),
+    Test::new("overhead_measures_each_library_alone_and_behind_its_launcher", overhead).second_tier(),
     Test::new("overhead_of_what_is_not_there_is_refused", overhead_of_nothing).on(On::Any),
-    Test::new("overhead_beside_left_overs_does_not_mention_them", overhead_beside_left_overs).on(On::Any),
+    Test::new("overhead_beside_left_overs_does_not_mention_them", overhead_beside_left_overs).on(On::Any).second_tier(),
 ];
 
 /// Runs the companion. Its memory is not limited: MPI libraries reserve as much address space as they like.

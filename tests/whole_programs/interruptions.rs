@@ -15,7 +15,7 @@ pub const TESTS: &[Test] = &[
     Test::new("a_quota_is_seen_as_one", quota).where_permitted(|| Group::new("try").map(drop)),
     Test::new("a_migration_is_seen_with_both_processors", migrate),
     Test::new("switched_off_nothing_is_seen", off),
-    Test::new("a_call_of_seconds_has_its_exit", long),
+    Test::new("a_call_of_seconds_has_its_exit", long).second_tier(),
 ];
 
 /// What rank 1 knows: context switches, ns off the processor, moves.

@@ -23,7 +23,7 @@ pub const TESTS: &[Test] = &[
     Test::new("that_close_all_descriptors_after_init_are_traced", |case| descriptors(case, "after"))
         .on(WITHOUT_DESCRIPTORS),
     Test::new("without_standard_descriptors_are_traced", no_standard_descriptors),
-    Test::new("whose_working_folder_vanishes_are_traced", vanishing),
+    Test::new("whose_working_folder_vanishes_are_traced", vanishing).second_tier(),
     Test::new("that_close_and_open_their_library_again_run_on", reopened).on(ALONE),
     Test::new("with_a_profiler_s_timer_are_traced", profiled),
 ];

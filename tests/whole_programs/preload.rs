@@ -11,9 +11,10 @@ use std::time::Duration;
 pub const TESTS: &[Test] = &[
     Test::new("into_what_is_no_mpi_program_is_silent", not_mpi).on(On::Any),
     Test::new("into_the_launcher_too_makes_no_difference", launcher_too),
-    Test::new("into_rank_0_alone_makes_no_difference", |case| one_rank(case, 0)),
+    Test::new("into_rank_0_alone_makes_no_difference", |case| one_rank(case, 0)).second_tier(),
     Test::new("into_rank_1_alone_makes_no_difference", |case| one_rank(case, 1)),
-    Test::new("into_one_rank_of_a_job_that_a_launcher_calls_uniform_makes_no_difference", one_of_a_uniform_job),
+    Test::new("into_one_rank_of_a_job_that_a_launcher_calls_uniform_makes_no_difference", one_of_a_uniform_job)
+        .second_tier(),
     Test::new("into_nodes_with_other_variables_gives_one_trace", nodes_with_other_variables),
     Test::new("beside_open_mpi_s_objects_asks_the_library_for_its_interface", open_mpi_objects)
         .on(On::Only(&["mpich5-abi", "impi-abi"])),

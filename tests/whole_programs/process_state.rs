@@ -5,7 +5,7 @@ use crate::support::want::WORLD;
 use crate::support::{Case, Test, want};
 
 pub const TESTS: &[Test] = &[
-    Test::new("with_a_closed_pipe_for_standard_error_is_not_ended_by_it", closed_pipe),
+    Test::new("with_a_closed_pipe_for_standard_error_is_not_ended_by_it", closed_pipe).second_tier(),
     Test::new("of_errno_and_signals_is_kept", kept),
     Test::new("behind_an_exception_is_that_of_the_program", exceptions),
     Test::new("behind_a_long_jump_is_that_of_the_program", long_jumps),

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 pub const TESTS: &[Test] = &[
     Test::new("is_a_page_whose_plots_are_there_and_respond", page).on(On::Any).needs("chromium"),
-    Test::new("of_two_runs_lies_over_each_other", compared).on(On::Any).needs("chromium"),
+    Test::new("of_two_runs_lies_over_each_other", compared).on(On::Any).needs("chromium").second_tier(),
     Test::new("is_drawn_in_a_terminal_and_as_pictures", drawn).on(On::Only(&["ompi4", "mpich4"])),
 ];
 

@@ -18,7 +18,7 @@ const SHARING: On = On::Only(&["mpich4", "mpich5", "mpich5-abi"]);
 pub const TESTS: &[Test] = &[
     Test::new("of_every_kind_are_followed_in_every_way", every_kind),
     Test::new("tell_what_starting_testing_and_waiting_took", times),
-    Test::new("are_told_apart_by_the_interval_of_their_tests", progress),
+    Test::new("are_told_apart_by_the_interval_of_their_tests", progress).second_tier(),
     Test::new("that_persist_are_a_repetition_with_each_start", persistent).on(PERSISTENT),
     Test::new("that_persist_keep_their_count_where_a_start_is_refused", refused_start).on(PERSISTENT),
     Test::new("that_are_complete_at_their_start_end_there", complete_at_start).on(SHARING),

@@ -11,7 +11,7 @@ const EITHER: On = On::Only(&["ompi4", "mpich4"]);
 
 pub const TESTS: &[Test] = &[
     Test::new("calls_ask_for_no_memory", mallocs),
-    Test::new("are_results_with_another_malloc", other_mallocs).first_on(&["ompi4", "mpich4"]),
+    Test::new("are_results_with_another_malloc", other_mallocs),
     Test::new("are_results_under_address_sanitizer", address_sanitizer).on(EITHER),
     Test::new("are_results_under_valgrind", valgrind).on(EITHER).needs("valgrind").second_tier().alone(),
     Test::new("are_the_counts_of_a_tool_in_the_program", linked_tool),
