@@ -1,5 +1,5 @@
 /* What a program, an MPI library or a transport below it can tell the tracer that it runs under, and ask of it. Nothing has to be
- * linked: without the tracer the functions return -1 or 0, or do nothing. C and C++; for Fortran see mpitrace.f90. docs/inner-counters.md
+ * linked: without the tracer the functions return -1 or 0, or do nothing. C and C++; for Fortran see mpitrace.f90. docs/counters.md
  * has an example. Programs linked to a fixed address (-no-pie) must be compiled with -fPIE all the same. */
 #ifndef MPITRACE_H
 #define MPITRACE_H
