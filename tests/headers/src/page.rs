@@ -13,23 +13,28 @@ pub fn page(lines: Vec<Line>) -> String {
     let (collectives, others): (Vec<Line>, Vec<Line>) = lines.into_iter().partition(Line::is_collective);
     let (singles, others): (Vec<Line>, Vec<Line>) = others.into_iter().partition(Line::is_single);
     format!(
-        "{}{}\n{}{}{}\n{}{}",
+        "{}{}{ABOVE_SINGLES}{}{NOT_RECORDED}{ABOVE_OTHERS}{}",
         above_collectives(&collectives),
-        of_collectives(collectives),
-        ABOVE_SINGLES,
-        singles.iter().map(of_single).collect::<String>(),
-        NOT_RECORDED,
-        ABOVE_OTHERS,
-        of_others(&others)
+        table_of_collectives(collectives),
+        table_of_singles(&singles),
+        table_of_others(&others)
     )
 }
 
 fn above_collectives(collectives: &[Line]) -> String {
     let functions: usize = collectives.iter().map(|line| line.functions().len()).sum();
+    let forms = [Form::Blocking, Form::NonBlocking, Form::Persistent];
+    for line in collectives {
+        let functions = line.functions();
+        let missing = forms.iter().find(|form| functions.iter().all(|function| function.form != **form));
+        assert!(missing.is_none(), "{}: the page says that every collective has three forms", line.name);
+    }
+    let small: Vec<String> =
+        collectives.iter().filter(|line| !line.large).map(|line| format!("`MPI_{}`", line.name)).collect();
     format!(
         "# The functions
 
-Made of `src/functions/lib.rs`, not written by hand. A test fails while the two differ; this makes them the same:
+Made of `src/functions/lib.rs` by this command. A test fails while the two differ.
 
 ```
 {COMMAND}
@@ -37,49 +42,28 @@ Made of `src/functions/lib.rs`, not written by hand. A test fails while the two 
 
 ## Collectives
 
-Every collective operation of MPI-5.0: {} in {functions} functions. `_c` stands for the variant with large counts beside the plain
-one. Each function is exported as `MPI_X` and as `PMPI_X`, and a call is recorded once, whichever of the two it came by.
+Every collective operation of MPI-5.0: {} in {functions} functions. Each has a blocking form (`MPI_Bcast`), a non-blocking
+one (`MPI_Ibcast`) and a persistent one (`MPI_Bcast_init`). Each of these has a variant with large counts
+(`MPI_Bcast_c`), except {}. A call is recorded once, whether it is made as `MPI_X` or as `PMPI_X`, from
+C, C++, Fortran (`mpif.h`, `use mpi`, `use mpi_f08`) or mpi4py. Large counts exist in C and in `mpi_f08` only.
 
-No language needs wrappers of its own. The Fortran bindings of Open MPI call `PMPI_X` for each of their procedures, those
-of MPICH and Intel MPI `MPI_X` or `PMPI_X`, and both of them lead here; the same goes for C++ and mpi4py, which are C
-programs in this respect. Large counts exist in C and in `mpi_f08` only, where the same name takes them.
-
-",
-        collectives.len()
-    )
-}
-
-fn of_collectives(mut collectives: Vec<Line>) -> String {
-    collectives.sort_by(|one, other| one.name.cmp(&other.name));
-    let mut table = String::from(
-        "| collective | blocking | non-blocking | persistent | C | `mpif.h` | `use mpi` | `use mpi_f08` |\n\
-         |---|---|---|---|---|---|---|---|\n",
-    );
-    for line in &collectives {
-        let form = |form| of_form(line, form);
-        let (plain, both) = if line.large { ("int counts", "int and large counts") } else { ("yes", "yes") };
-        table += &format!(
-            "| {} | {} | {} | {} | {both} | {plain} | {plain} | {both} |\n",
-            line.name,
-            form(Form::Blocking),
-            form(Form::NonBlocking),
-            form(Form::Persistent)
-        );
-    }
-    table + ABOVE_MEANING + &collectives.iter().map(of_meaning).collect::<String>()
-}
-
-const ABOVE_MEANING: &str = "
-What the table says of their meaning. It holds for all forms of a collective. The pattern is which ranks wait for which,
-whatever the algorithm: `mpitrace clock` checks global times against it. OTF2 is the kind in an exported archive
-(`OTF2_COLLECTIVE_OP_`), ReproMPI the name in its files. Of a function that is not here, nothing is claimed but its form,
-which follows from its name.
+The pattern is which ranks wait for which, whatever the algorithm: `mpitrace clock` checks global times against it. OTF2 is
+the kind in an exported archive (`OTF2_COLLECTIVE_OP_`), ReproMPI the name in its files.
 
 | collective | pattern | root | reduction | OTF2 | ReproMPI |
 |---|---|---|---|---|---|
-";
+",
+        collectives.len(),
+        small.join(", ")
+    )
+}
 
-fn of_meaning(line: &Line) -> String {
+fn table_of_collectives(mut collectives: Vec<Line>) -> String {
+    collectives.sort_by(|one, other| one.name.cmp(&other.name));
+    collectives.iter().map(row_of_collective).collect()
+}
+
+fn row_of_collective(line: &Line) -> String {
     let blocking = line.functions().swap_remove(0).name;
     let Some(function) = Function::named(&blocking) else { panic!("{blocking}: a collective that is not recorded") };
     let name = |name: Option<&str>| name.map_or("-".to_owned(), |name| format!("`{name}`"));
@@ -88,30 +72,48 @@ fn of_meaning(line: &Line) -> String {
     format!("| {} | {} | {root} | {reduction} | {otf2} | {reprompi} |\n", line.name, function.pattern.name())
 }
 
-const ABOVE_SINGLES: &str = "## Communicators, windows and files
+const ABOVE_SINGLES: &str = "
+## Communicators, windows and files
 
-The other collective calls of MPI-5.0. They have one form each. Each window and each open file has sequence numbers of
-its own for the calls on it, as a communicator has; in outputs it stands in the column of communicators, a window as
-`window of X`, where X is the communicator that it was made of, or under its own name (`MPI_Win_set_name`), a file under
-the name with which it was opened. Most libraries make the ranks wait for each other in these calls, and none has to:
-`usually all-to-all` is used to find waiting, and never to check clocks. A call `on newcomm` is one of the ranks of the
-new communicator only, and the first one on it.
+The other collective calls of MPI-5.0. They have one form each; `[_c]`: there is a variant with large counts too. Each
+window and each open file has sequence numbers of its own, as a communicator has. In outputs it is in the column of
+communicators: a window as `window of X` (the communicator that it was made of) or under its own name
+(`MPI_Win_set_name`), a file under the name with which it was opened. Most libraries make the ranks wait for each other in
+these calls, and none has to: `usually all-to-all` is used to find waiting, never to check clocks. A call on `newcomm` is
+one of the ranks of the new communicator only, and the first one on it.
 
-| function | large counts | on | pattern | root | message size |
-|---|---|---|---|---|---|
+| functions | on | pattern | root | message size |
+|---|---|---|---|---|
 ";
 
-fn of_single(line: &Line) -> String {
+/// The functions that agree in all but their names are one row, in the order of their first ones.
+fn table_of_singles(lines: &[Line]) -> String {
+    let mut rows: Vec<(String, Vec<String>)> = Vec::new();
+    for line in lines {
+        let facts = facts_of_single(line);
+        match rows.iter_mut().find(|(other, _)| *other == facts) {
+            Some((_, names)) => names.push(shown(line)),
+            None => rows.push((facts, vec![shown(line)])),
+        }
+    }
+    rows.iter().map(|(facts, names)| format!("| {} | {facts} |\n", names.join(", "))).collect()
+}
+
+fn facts_of_single(line: &Line) -> String {
     let name = format!("MPI_{}", line.name);
     let Some(function) = Function::named(&name) else { panic!("{name}: a function that is not recorded") };
-    let large = if line.large { "`_c`" } else { "" };
     let root = function.root.map_or("-".to_owned(), |root| format!("`{root}`"));
     let size = match function.size {
         Size::Nothing => "0",
         Size::Block => "the same on all ranks",
         _ => "each rank's own; the largest is the operation's",
     };
-    format!("| `{name}` | {large} | `{}` | {} | {root} | {size} |\n", function.communicator, function.pattern.name())
+    format!("`{}` | {} | {root} | {size}", function.communicator, function.pattern.name())
+}
+
+/// The name of a function, with a sign that there is a variant with large counts.
+fn shown(line: &Line) -> String {
+    format!("`MPI_{}{}`", line.name, if line.large { "[_c]" } else { "" })
 }
 
 const NOT_RECORDED: &str = "
@@ -122,49 +124,38 @@ which not all ranks take part (`MPI_Win_lock_all`, `MPI_Win_post` and the like),
 of one library (`MPIX_`); and all that a library or a callback calls inside a recorded call.
 ";
 
-/// The functions of one form, `MPI_Ibcast` and its variant.
-fn of_form(line: &Line, form: Form) -> String {
-    let functions = line.functions();
-    let mut names = functions.iter().filter(|function| function.form == form);
-    match (names.next(), names.next()) {
-        (None, _) => "-".to_owned(),
-        (Some(plain), None) => format!("`{}`", plain.name),
-        (Some(plain), Some(_)) => format!("`{}`, `_c`", plain.name),
-    }
-}
+const ABOVE_OTHERS: &str = "
+## The rest
 
-const ABOVE_OTHERS: &str = "## The rest
+Followed for other reasons than to be recorded.
 
-Followed for other reasons than to be recorded, in all languages as well. `_c` is said where there is the variant too.
+| reason | functions |
+|---|---|
 ";
 
-fn of_others(others: &[Line]) -> String {
+fn table_of_others(others: &[Line]) -> String {
     if let Some(line) = others.iter().find(|line| REASONS.iter().all(|(kind, _)| *kind != line.kind)) {
         panic!("MPI_{}: tests/headers/src/page.rs has no reason for a line of the kind `{}`", line.name, line.kind);
     }
-    let mut page = String::new();
+    let mut table = String::new();
     for (kind, reason) in REASONS {
-        let lines: Vec<&Line> = others.iter().filter(|line| line.kind == kind).collect();
-        if lines.is_empty() {
-            continue;
-        }
-        page += &format!("\n### {reason}\n\n| function | large counts |\n|---|---|\n");
-        for line in lines {
-            page += &format!("| `MPI_{}` | {} |\n", line.name, if line.large { "`_c`" } else { "" });
+        let names: Vec<String> = others.iter().filter(|line| line.kind == kind).map(shown).collect();
+        if !names.is_empty() {
+            table += &format!("| {reason} | {} |\n", names.join(", "));
         }
     }
-    page
+    table
 }
 
-/// What a function of each kind is followed for, in the order of the page.
+/// The reason why functions of each kind are followed, in the order of the page.
 const REASONS: [(&str, &str); 9] = [
-    ("lifecycle", "Begins, ends or marks what is recorded"),
-    ("completing", "Finds requests complete"),
-    ("starting", "Starts persistent requests"),
-    ("freeing", "Frees requests"),
-    ("observed", "Names a communicator or a window, finds one, makes or frees a data type"),
-    ("counted", "Counted, not recorded"),
-    ("forwarded", "Only seen: a thread is in it"),
-    ("handling", "Makes an error handler: a thread is seen to be in it"),
-    ("guarded", "Input, output and windows of one rank: what the library calls inside is not the program's own"),
+    ("lifecycle", "begins, ends or marks what is recorded"),
+    ("completing", "finds requests complete"),
+    ("starting", "starts persistent requests"),
+    ("freeing", "frees requests"),
+    ("observed", "names a communicator or a window, finds one, makes or frees a data type"),
+    ("counted", "counted, not recorded"),
+    ("forwarded", "only seen: a thread is in it"),
+    ("handling", "makes an error handler: a thread is seen to be in it"),
+    ("guarded", "input, output and windows of one rank: calls of the library inside are not the program's"),
 ];
