@@ -6,7 +6,7 @@
 #                                         repository, which build and measure, are left out
 #   tests/documentation.sh all            (or nothing) each of them, with target/release
 #   tests/documentation.sh links          only the links
-#   tests/documentation.sh first PAGE...  the commands of these pages
+#   tests/documentation.sh first PAGE...  all links, and the commands of these pages
 #
 # Each page is one session: its blocks run in order, each under `bash -e`, in a fresh folder that holds `program`, a
 # small MPI program, and the repository's LD_PRELOAD-examples and include, with mpitrace on the PATH. A block after
@@ -49,31 +49,29 @@ links() {
 
 pages() { find README.md CONTRIBUTING.md docs -name '*.md' | LC_ALL=C sort; }
 
-if [ $# = 0 ]; then
-    failed=0
-    while read -r page; do
-        links "$page" || failed=1
-        case $page in
-            docs/SUMMARY.md) ;;
-            docs/*)
-                if ! grep -qF "(${page#docs/})" docs/SUMMARY.md; then
-                    echo "$page is not in docs/SUMMARY.md"
-                    failed=1
-                fi
-                ;;
-        esac
-    done < <(pages)
-    while read -r key; do
-        if ! grep -qF "* [$key] " docs/references.md; then
-            echo "[$key] is not in docs/references.md"
-            failed=1
-        fi
-    done < <(grep -rhoP --include='*.rs' --include='*.h' --include='*.md' '\[\K[A-Z][A-Za-z]+(19|20)\d\d(?=[],])' \
-        README.md docs src interpose tools include tests/headers tests/whole_programs | sort -u)
-    if [ $failed = 1 ]; then exit 1; fi
-    echo "links: $(pages | wc -l) pages"
-    if command -v mdbook >/dev/null; then mdbook build -d "$session/site" docs; else echo "no mdbook: site not built"; fi
-fi
+failed=0
+while read -r page; do
+    links "$page" || failed=1
+    case $page in
+        docs/SUMMARY.md) ;;
+        docs/*)
+            if ! grep -qF "(${page#docs/})" docs/SUMMARY.md; then
+                echo "$page is not in docs/SUMMARY.md"
+                failed=1
+            fi
+            ;;
+    esac
+done < <(pages)
+while read -r key; do
+    if ! grep -qF "* [$key] " docs/references.md; then
+        echo "[$key] is not in docs/references.md"
+        failed=1
+    fi
+done < <(grep -rhoP --include='*.rs' --include='*.h' --include='*.md' '\[\K[A-Z][A-Za-z]+(19|20)\d\d(?=[],])' \
+    README.md docs src interpose tools include tests/headers tests/whole_programs | sort -u)
+if [ $failed = 1 ]; then exit 1; fi
+echo "links: $(pages | wc -l) pages"
+if command -v mdbook >/dev/null; then mdbook build -d "$session/site" docs; else echo "no mdbook: site not built"; fi
 if [ "$tier" = links ]; then exit; fi
 
 if [ "$tier" = first ]; then profile=checked; else profile=release; fi

@@ -28,7 +28,7 @@ done
 
 # The benchmarks run the libmpitrace.so and mpitrace of their own profile.
 cargo build --profile "${profile:-release}" --workspace
-command=(cargo bench ${profile:+--profile "$profile"} --bench "$name")
+command=(cargo bench --workspace ${profile:+--profile "$profile"} --bench "$name")
 [ ${#options[@]} = 0 ] || command+=(-- "${options[@]}")
 result=$(mktemp)
 trap 'rm -f "$result"' EXIT

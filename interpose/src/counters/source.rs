@@ -1,7 +1,7 @@
 //! What a source of counters is.
 //!
 //! A source is one file with a type that is a [`Source`], and one line in the list at the end of `sources.rs`;
-//! `null.rs` is the template, which CONTRIBUTING.md shows. Everything else goes by the list: names and columns, the
+//! `null.rs` is the template (docs/developers/guide.md). Everything else goes by the list: names and columns, the
 //! entries in the table of counters, the readings around a call, the values.
 
 use std::fmt::Debug;
