@@ -2,7 +2,7 @@
 //!
 //! `LD_PRELOAD` may have reached only some of the ranks: other nodes, other programs of a job, a statically linked
 //! part. A rank without the tracer would never answer a message, and a collective call of the tracer's own would hang
-//! the program. So no rank calls one before it is proven that all ranks are traced (docs/developers/how-it-works.md):
+//! the program. So no rank calls one before it is proven that all ranks are traced (docs/developers/cluster.md):
 //!
 //! 1. Each traced rank leaves a marker in a folder of its node before it enters `MPI_Init`. Afterwards it counts the
 //!    markers.

@@ -2,7 +2,7 @@
 //! another takes longer than the quickest way back.
 
 /// The quickest way from one node to another takes at most so many times as long as the quickest way back: what the
-/// stated errors stand on. docs/clocks.md has what was measured.
+/// stated errors stand on. docs/developers/measurements.md has what was measured.
 pub const MOST_UNEQUAL: f64 = 2.0;
 
 /// How far the middle of the tightest bounds on an offset may be off, where the bounds are `distance` apart; in the
