@@ -28,6 +28,6 @@ if [ -n "${REPROMPI-}" ]; then
     "$mpitrace" run --verbose 0 -e messages -o reprompi.mpitrace -- "$mpirun" -np 2 "$REPROMPI" \
         --calls-list=MPI_Allreduce --msizes-list=8 --nrep=500
     "$mpitrace" categorize reprompi.mpitrace
-    "$mpitrace" stats reprompi.mpitrace --synchronisation-check
+    "$mpitrace" benchmark synchronisation reprompi.mpitrace
 fi
 rm -r "$PWD"

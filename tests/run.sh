@@ -115,7 +115,11 @@ clippy() {
         cargo clippy --test whole_programs --profile $profile -- -D warnings
 }
 
-all_tests() { cargo test --profile $profile --workspace && whole_programs $tier; }
+all_tests() { cargo test --profile $profile --workspace --exclude mpitrace-laboratory && whole_programs $tier; }
+
+laboratory() {
+    cargo test --profile $profile -p mpitrace-laboratory && cargo test --profile $profile -p mpitrace-tools --test benchmark
+}
 
 api_pages() { RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --profile $profile; }
 
@@ -175,6 +179,7 @@ case $tier in
         step "commands in the documentation" tests/documentation.sh first README.md docs/tutorial.md
         ;;
     all)
+        step "laboratory" laboratory
         step "arm64 and a PMU, emulated" tests/machine/run.sh all
         step "other systems, and Open MPI 6" tests/systems/run.sh
         step "models, threads and memory" tests/unsafe.sh

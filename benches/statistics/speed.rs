@@ -6,10 +6,9 @@
 use std::hint::black_box;
 use std::time::Instant;
 
-use mpitrace::statistics::enough::{self, Wish};
 use mpitrace::statistics::{
     Intervals, Outliers, Random, Sample, are_dependent, autocorrelation, chow, dependence, dependence_lasts,
-    dependence_of_quantile, ljung_box, median_interval, modes, mser5, period,
+    dependence_of_quantile, ljung_box, modes, mser5, period,
 };
 
 const ROUNDS: usize = 3;
@@ -19,7 +18,6 @@ pub fn print(count: usize) {
     let values = series(count);
     let sample = Sample::new(&values);
     let median = sample.median().unwrap_or(0.0);
-    let wish = Wish { half_width: 0.01, confidence: 0.95 };
     type Part<'a> = (&'static str, Box<dyn Fn() + 'a>);
     let parts: Vec<Part<'_>> = vec![
         ("sorted sample", Box::new(|| keep(Sample::new(&values)))),
@@ -42,7 +40,6 @@ pub fn print(count: usize) {
         ("moments", Box::new(|| keep(sample.moments()))),
         ("median absolute deviation", Box::new(|| keep(sample.median_absolute_deviation()))),
         ("box plot, outliers", Box::new(|| keep((sample.box_plot(), Outliers::of(&sample))))),
-        ("bootstrap of the median", Box::new(|| keep(median_interval(&sample, 0.95, 10_000, 1)))),
         ("autocorrelation, Ljung-Box", Box::new(|| keep(ljung_box(&autocorrelation(&values, 10), count)))),
         ("effective sample size, mean", Box::new(|| keep(dependence(&values)))),
         ("effective sample size, median", Box::new(|| keep(dependence_of_quantile(&values, median)))),
@@ -50,12 +47,6 @@ pub fn print(count: usize) {
         ("modes", Box::new(|| keep(modes(&values, &sample)))),
         ("MSER-5", Box::new(|| keep(mser5(&values)))),
         ("Chow", Box::new(|| keep(chow(&values, count / 10)))),
-        (
-            "enough",
-            Box::new(|| {
-                black_box((enough::mean(&values, 1e3, wish), enough::median(&sample, 1e3, wish)));
-            }),
-        ),
         (
             "period of the outliers",
             Box::new(|| {

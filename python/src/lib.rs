@@ -9,8 +9,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::{RecordBatch, RecordBatchIterator, RecordBatchReader};
-use mpitrace_tools::tables::groups::{self, CallColumns};
-use mpitrace_tools::tables::{self, Opened};
+use mpitrace_companion::tables::groups::{self, CallColumns};
+use mpitrace_companion::tables::{self, Opened};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyCapsule};

@@ -71,13 +71,11 @@ pub mod import;
 mod invented;
 pub mod large_pages;
 pub mod live;
-pub mod metrics;
 pub mod operations;
 pub mod packed;
 pub mod reader;
 pub mod run_time;
 pub mod statistics;
-pub mod synchronisation_check;
 pub mod synthetic;
 pub mod whole_run;
 

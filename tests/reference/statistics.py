@@ -87,12 +87,6 @@ def described(name, values):
     mean = float(numpy.mean(values))
     half = float(stats.t.ppf((1 + CONFIDENCE) / 2, n - 1) * numpy.std(values, ddof=1) / n**0.5)
     probabilities = [0.05, 0.25, 0.5, 0.75, 0.95, 0.99]
-    bootstrap = None
-    if n % 2 == 1:
-        # The distribution of the median of a resample, exactly: it is x_(j) or below if half of the draws are.
-        ordered = numpy.sort(values)
-        below = stats.binom.sf(n // 2, n, numpy.arange(1, n + 1) / n)
-        bootstrap = [float(ordered[int(numpy.searchsorted(below, tail))]) for tail in (0.025, 0.975)]
     return {
         "name": name,
         "values": [float(value) for value in values],
@@ -105,7 +99,6 @@ def described(name, values):
         "quantiles": [
             {"p": p, "value": float(numpy.quantile(values, p)), "interval": interval(values, p)} for p in probabilities
         ],
-        "bootstrap": bootstrap,
         "autocorrelation": [float(r) for r in acf(values, nlags=lags, fft=False)[1:]],
         "ljung_box": {
             "lags": lags,

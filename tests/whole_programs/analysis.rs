@@ -11,7 +11,7 @@ const FAMILIES: On = On::Only(&["ompi4", "mpich4"]);
 pub const TESTS: &[Test] = &[
     Test::new("names_the_rank_that_comes_late", late).on(FAMILIES),
     Test::new("shows_calls_that_do_not_belong_together_first", mismatch),
-    Test::new("tells_how_a_benchmark_synchronises_its_ranks", synchronised).on(FAMILIES),
+    Test::new("tells_how_a_benchmark_synchronises_its_ranks", synchronised).on(FAMILIES).second_tier(),
 ];
 
 /// What the companion says of a trace.
@@ -115,7 +115,7 @@ fn synchronised(case: &Case) {
     ];
     for (method, expected) in methods {
         let launch = case.launch(2, "synchronised.c").arg(method).trace().set("MPITRACE_EVENTS", "messages");
-        let told = told(&launch.run(), &["stats", "--synchronisation-check", "--json"]);
+        let told = told(&launch.run(), &["benchmark", "synchronisation", "--json"]);
         let check = &of_allreduce(&told)["synchronisation_check"];
         let found = check["synchronisation"].as_str().unwrap_or_default();
         let expected = if tiers::is_idle() { &expected[..1] } else { &expected[..] };

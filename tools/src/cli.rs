@@ -12,6 +12,8 @@ use crate::commands::{
 use crate::output::Output;
 
 /// Traces the repetitions of MPI operations: starts unmodified programs under the tracer and shows what it recorded.
+///
+/// `B` are the commands of the laboratory, which is built on this library.
 #[derive(Debug, Parser)]
 #[command(
     name = "mpitrace",
@@ -24,15 +26,24 @@ use crate::output::Output;
                   (compare), or tracing will not work (doctor); 2 wrong usage or a file that cannot be read. `run` \
                   ends as the job does."
 )]
-pub struct Cli {
+pub struct Cli<B: Benchmark> {
     /// What to do.
     #[command(subcommand)]
-    pub command: Command,
+    pub command: Command<B>,
+}
+
+/// `mpitrace benchmark`: commands for research on benchmarks.
+pub trait Benchmark: clap::Args {
+    /// Does it.
+    ///
+    /// # Errors
+    /// Wrong usage, a file that cannot be read or used, output that cannot be written.
+    fn run(&self, output: &mut Output) -> Result<ExitCode>;
 }
 
 /// The commands.
 #[derive(Debug, Subcommand)]
-pub enum Command {
+pub enum Command<B: Benchmark> {
     Run(run::Arguments),
     Watch(watch::Arguments),
     Summary(summary::Arguments),
@@ -45,6 +56,7 @@ pub enum Command {
     Compare(compare::Arguments),
     Export(export::Arguments),
     Report(report::Arguments),
+    Benchmark(B),
     Pack(pack::Arguments),
     Recover(recover::Arguments),
     Doctor(doctor::Arguments),
@@ -57,7 +69,7 @@ pub enum Command {
     Man(man::Arguments),
 }
 
-impl Command {
+impl<B: Benchmark> Command<B> {
     /// Does it.
     pub fn run(self, output: &mut Output) -> Result<ExitCode> {
         match self {
@@ -73,6 +85,7 @@ impl Command {
             Command::Compare(arguments) => compare::run(&arguments, output),
             Command::Export(arguments) => export::run(&arguments, output),
             Command::Report(arguments) => report::run(&arguments, output),
+            Command::Benchmark(arguments) => arguments.run(output),
             Command::Pack(arguments) => pack::run(&arguments, output),
             Command::Recover(arguments) => recover::run(&arguments, output),
             Command::Doctor(arguments) => doctor::run(&arguments, output),
@@ -81,18 +94,33 @@ impl Command {
             Command::ProbeMpi(arguments) => doctor::probe::run(&arguments),
             Command::TryMpi(arguments) => overhead::calls::run(&arguments),
             Command::TryRanks(arguments) => doctor::allocation::rank::run(&arguments),
-            Command::Completions(arguments) => completions::run(&arguments, Cli::command(), output),
-            Command::Man(arguments) => man::run(&arguments, Cli::command(), output),
+            Command::Completions(arguments) => completions::run(&arguments, Cli::<B>::command(), output),
+            Command::Man(arguments) => man::run(&arguments, Cli::<B>::command(), output),
         }
     }
 }
 
 #[cfg(test)]
-mod tests {
+pub mod tests {
+    use std::process::ExitCode;
+
+    use anyhow::Result;
     use clap::CommandFactory;
+
+    use crate::output::Output;
+
+    /// This library by itself has no laboratory.
+    #[derive(Debug, clap::Args)]
+    pub struct NoBenchmark;
+
+    impl super::Benchmark for NoBenchmark {
+        fn run(&self, _: &mut Output) -> Result<ExitCode> {
+            Ok(ExitCode::SUCCESS)
+        }
+    }
 
     #[test]
     fn the_declared_options_do_not_contradict_each_other() {
-        super::Cli::command().debug_assert();
+        super::Cli::<NoBenchmark>::command().debug_assert();
     }
 }

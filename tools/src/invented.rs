@@ -8,7 +8,7 @@ use mpitrace::synthetic::{self, SyntheticRank, SyntheticRequest};
 use mpitrace_functions::{Function, functions};
 use serde_json::Value;
 
-use crate::cli::Cli;
+use crate::cli::{Cli, tests::NoBenchmark};
 use crate::export::Otf2Collective;
 use crate::output::Output;
 
@@ -39,7 +39,7 @@ fn write_trace(path: &Path) {
 fn mpitrace(folder: &Path, arguments: &[&str]) -> String {
     let path = folder.join("stdout");
     let mut output = Output::file(File::create(&path).unwrap());
-    let cli = Cli::try_parse_from(["mpitrace"].iter().chain(arguments)).unwrap();
+    let cli = Cli::<NoBenchmark>::try_parse_from(["mpitrace"].iter().chain(arguments)).unwrap();
     cli.command.run(&mut output).unwrap();
     std::io::Write::flush(&mut output).unwrap();
     fs::read_to_string(path).unwrap()

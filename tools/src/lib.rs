@@ -1,7 +1,8 @@
 //! The companion of libmpitrace.so: starts programs under it and shows what it recorded.
 //!
 //! This file parses and calls; each command is one file of [`commands`], and the mathematics is in the library
-//! `mpitrace`. Beside the program `mpitrace` only the Python package uses this library, by `tables`.
+//! `mpitrace`. What is public is used by the laboratory, whose commands are `mpitrace benchmark`, and by the Python
+//! package (`tables`).
 
 mod account;
 mod all_calls;
@@ -17,19 +18,19 @@ mod memory;
 mod mismatches;
 mod mpi;
 mod not_one_level;
-mod options;
-mod output;
+pub mod options;
+pub mod output;
 mod places;
 mod process;
 mod progress;
 mod reason;
 mod report;
-mod source;
+pub mod source;
 mod summary;
-mod table;
+pub mod table;
 #[cfg(feature = "arrow")]
 pub mod tables;
-mod text;
+pub mod text;
 mod undone;
 mod usage;
 
@@ -38,11 +39,15 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
+pub use cli::Benchmark;
+pub use commands::exit_code;
+pub use commands::stats::selection;
 use output::Output;
 
-/// Parses the command line of this process, does what it says, and gives the exit code.
-pub fn main() -> ExitCode {
-    let cli = match cli::Cli::try_parse() {
+/// Parses the command line of this process, does what it says, and gives the exit code. `B` are the commands of the
+/// laboratory.
+pub fn main<B: Benchmark>() -> ExitCode {
+    let cli = match cli::Cli::<B>::try_parse() {
         Ok(cli) => cli,
         Err(error) => {
             if let Some(line) = usage::wrong(&error) {

@@ -19,7 +19,7 @@ pub fn wrong(error: &Error) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cli::Cli;
+    use crate::cli::{Cli, tests::NoBenchmark};
     use clap::Parser;
 
     #[test]
@@ -41,7 +41,7 @@ mod tests {
             ),
         ];
         for (line, expected) in cases {
-            let error = Cli::try_parse_from(line.split(' ')).unwrap_err();
+            let error = Cli::<NoBenchmark>::try_parse_from(line.split(' ')).unwrap_err();
             let told = wrong(&error).unwrap();
             assert!(told.starts_with(expected) && !told.contains('\n'), "{told}");
         }
@@ -50,7 +50,7 @@ mod tests {
     #[test]
     fn help_is_no_mistake() {
         for option in ["--help", "--version"] {
-            assert_eq!(wrong(&Cli::try_parse_from(["mpitrace", option]).unwrap_err()), None);
+            assert_eq!(wrong(&Cli::<NoBenchmark>::try_parse_from(["mpitrace", option]).unwrap_err()), None);
         }
     }
 }

@@ -4,8 +4,6 @@
 //! docs/statistics.md has the formulas and where they come from; tests/reference/ the values of SciPy that they are
 //! held against.
 
-mod bootstrap;
-pub mod enough;
 mod histogram;
 mod independence;
 mod mode_places;
@@ -15,7 +13,6 @@ mod periodicity;
 #[cfg(test)]
 mod reference;
 mod sample;
-pub mod schemes;
 mod start;
 
 pub use mpitrace_series::statistics::{
@@ -25,7 +22,6 @@ pub use mpitrace_series::statistics::{
 };
 
 pub use {
-    bootstrap::median_interval,
     histogram::{Bins, empirical_distribution, freedman_diaconis},
     independence::{LjungBox, are_dependent, dependence_lasts, ljung_box},
     modes::{Mode, modes},

@@ -3,7 +3,6 @@
 
 use serde_json::Value;
 
-use super::enough::{self, Wish};
 use super::*;
 
 fn reference() -> Value {
@@ -66,26 +65,6 @@ fn order_statistic_intervals_are_those_of_scipy() {
 }
 
 #[test]
-fn the_bootstrap_interval_is_that_of_the_exact_distribution() {
-    let mut compared = 0;
-    each(|name, values, expected| {
-        if expected["bootstrap"].is_null() {
-            return;
-        }
-        // An end lies on a value of the sample, and 200 000 resamples are off by one at most.
-        let ends = numbers(&expected["bootstrap"]);
-        let sample = Sample::new(values);
-        let found = median_interval(&sample, 0.95, 200_000, 1).unwrap();
-        let place = |value: f64| sample.sorted().partition_point(|&other| other < value) as i64;
-        for (found, expected) in [(found.lower, ends[0]), (found.upper, ends[1])] {
-            assert!((place(found) - place(expected)).abs() <= 1, "{name}: {found}, not {expected}");
-        }
-        compared += 1;
-    });
-    assert!(compared > 0);
-}
-
-#[test]
 fn autocorrelations_and_ljung_box_are_those_of_statsmodels() {
     each(|name, values, expected| {
         let r = numbers(&expected["autocorrelation"]);
@@ -109,18 +88,6 @@ fn chow_and_mser5_are_their_definitions() {
             same(found.statistic, &expected["chow"]["statistic"], name);
             same(found.p, &expected["chow"]["p"], name);
         }
-    });
-}
-
-#[test]
-fn means_have_students_interval_and_need_as_many_as_it_takes() {
-    each(|name, values, expected| {
-        let n = values.len() as f64;
-        let interval = enough::mean_interval(values, n, 0.95).unwrap();
-        same(interval.lower, &expected["mean_interval"][0], name);
-        same(interval.upper, &expected["mean_interval"][1], name);
-        let wish = Wish { half_width: 0.02, confidence: 0.95 };
-        assert_eq!(enough::mean(values, n, wish).unwrap().needed, expected["mean_needed"].as_u64(), "{name}");
     });
 }
 

@@ -8,7 +8,6 @@ use mpitrace::import::Measured;
 use mpitrace::operations::{NO_RECORD, Operation, Operations};
 use mpitrace::reader::{Part, Trace};
 use mpitrace::run_time::RunTime;
-use mpitrace::synchronisation_check::{Observed, check};
 use mpitrace_synchronise::Method;
 
 /// Of each trace so many operations are looked at.
@@ -37,7 +36,6 @@ pub fn trace(trace: &Trace) {
         if let Some(barriers) = Barriers::of(trace, &clock, &operations, number) {
             barriers.bounds().for_each(drop);
         }
-        check(&Observed::of(trace, &operations, &clock, number));
     }
     let others = Method::all().filter(|method| *method != clock.method);
     for other in others.filter_map(|method| Clock::estimated_by(trace, method).ok()) {

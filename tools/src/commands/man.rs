@@ -37,8 +37,10 @@ pub fn run(arguments: &Arguments, mut program: Command, output: &mut Output) -> 
 }
 
 fn write(program: &Command, folder: &Path) -> Result<()> {
-    let commands = program.get_subcommands().filter(|command| !command.is_hide_set() && command.get_name() != "help");
-    for command in commands.chain([program]) {
+    let shown = |command: &&Command| !command.is_hide_set() && command.get_name() != "help";
+    let commands: Vec<&Command> = program.get_subcommands().filter(shown).collect();
+    let of_commands = commands.iter().flat_map(|command| command.get_subcommands().filter(shown));
+    for command in of_commands.chain(commands.iter().copied()).chain([program]) {
         // The overview lists the command `help`, which has no page.
         let command = command.clone().disable_help_subcommand(true);
         let path = folder.join(Man::new(command.clone()).get_filename());

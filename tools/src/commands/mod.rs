@@ -17,7 +17,6 @@ pub mod report;
 pub mod run;
 pub mod stats;
 pub mod summary;
-pub mod synchronisation_check;
 pub mod watch;
 
 use std::process::ExitCode;
@@ -42,7 +41,7 @@ fn shown(trace: &Trace) -> ExitCode {
 }
 
 /// The exit code of a command that has shown run times.
-fn shown_source(source: &Source) -> ExitCode {
+pub fn exit_code(source: &Source) -> ExitCode {
     match source.complete() {
         true => ExitCode::SUCCESS,
         false => ExitCode::from(FINDING),

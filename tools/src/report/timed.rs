@@ -17,8 +17,8 @@ use crate::not_one_level::NotOneLevel;
 const LAGS: usize = 50;
 /// Of independent values 95 % of the autocorrelations lie within so many times 1/sqrt(n).
 const TWO_SIDED_95: f64 = 1.959_964;
-/// The window of the running mean and median.
-const WINDOW: usize = mpitrace::metrics::DEFAULT_WINDOW;
+/// The window of the running mean and median: k in figure 4.8 of Roth's thesis.
+const WINDOW: usize = 21;
 
 /// The categories by the rule that colours, whether its good ones are one level, and the cuts of all rules that find a warm-up, that one's first.
 fn categorize(rule: Rule, series: &Series) -> Result<(Categories, Option<NotOneLevel>, Vec<Cut>), NotFinite> {
@@ -180,17 +180,24 @@ mod tests {
         let last = metrics.repetition.len() - 1;
         assert_eq!(metrics.repetition[last], 299);
         assert!((metrics.cumulative_mean[last] - x.iter().sum::<f64>() / 300.0).abs() < 1e-9);
-        // Whole series, which would take 40 bytes for each repetition of a long run.
-        let whole = mpitrace::metrics::Metrics::of(&x, WINDOW).unwrap();
-        let near = |found: &[f64], whole: &[f64]| {
-            let each = metrics.repetition.iter().zip(found);
-            each.for_each(|(&number, found)| assert!((found - whole[number as usize]).abs() < 1e-9, "at {number}"));
-        };
-        near(&metrics.cumulative_minimum, &whole.cumulative_minimum);
-        near(&metrics.cumulative_mean, &whole.cumulative_mean);
-        near(&metrics.cumulative_median, &whole.cumulative_median);
-        near(&metrics.running_mean, &whole.running_mean);
-        near(&metrics.running_median, &whole.running_median);
+        for (place, &number) in metrics.repetition.iter().enumerate() {
+            let number = number as usize;
+            let mut until = x[..=number].to_vec();
+            let around = |step: usize| x[(number + step).saturating_sub(10).min(299)];
+            let mut around: Vec<f64> = (0..21).map(around).collect();
+            let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
+            let median = |values: &mut [f64]| mpitrace::statistics::median(values).unwrap();
+            let minimum = until.iter().copied().fold(f64::INFINITY, f64::min);
+            for (found, expected) in [
+                (metrics.cumulative_minimum[place], minimum),
+                (metrics.cumulative_mean[place], mean(&until)),
+                (metrics.cumulative_median[place], median(&mut until)),
+                (metrics.running_mean[place], mean(&around)),
+                (metrics.running_median[place], median(&mut around)),
+            ] {
+                assert!((found - expected).abs() < 1e-9, "at {number}: {found} is not {expected}");
+            }
+        }
     }
 
     #[test]

@@ -9,7 +9,7 @@
 //!     let description = &source.operations()[operation];
 //!     let RunTimes { repetition, run_time_ns } = source.run_times(operation, time)?;
 //! }
-//! Ok(commands::shown_source(&source))
+//! Ok(commands::exit_code(&source))
 //! ```
 //!
 //! One operation's columns are made at a time, those of a rank each by itself: memory is for what is looked at, not for

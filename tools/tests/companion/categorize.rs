@@ -1,4 +1,4 @@
-//! `mpitrace categorize` by the robust method, and the metrics behind both.
+//! `mpitrace categorize` by the robust method.
 
 use mpitrace::statistics::Random;
 use mpitrace::synthetic::{self, SyntheticRank, SyntheticRequest};
@@ -129,50 +129,6 @@ fn each_option_of_robust_changes_what_it_says() {
 }
 
 #[test]
-fn the_metrics_are_shown_by_repetition() {
-    let folder = Folder::new();
-    let trace = folder.trace(&plain());
-    let of = |options: &[&str]| mpitrace(&[&["categorize", "--operation", "0", "--metrics", &trace], options].concat());
-    let rows = of(&["--json"]).json();
-    assert_eq!(rows.as_array().unwrap().len(), 60);
-    // 20 repetitions of 50 µs, then 2 µs: the cumulative median is in the middle at 39, the running one follows at 20.
-    let expected = json!({
-        "repetition": 20, "category": "good", "run_time_ns": 2000.0,
-        "cumulative_mean_ns": (20.0 * 50_000.0 + 2000.0) / 21.0,
-        "cumulative_median_ns": 50_000.0, "cumulative_minimum_ns": 2000.0,
-        "running_mean_ns": (10.0 * 50_000.0 + 11.0 * 2000.0) / 21.0, "running_median_ns": 2000.0,
-        "cumulative_mean_difference_ns": (20.0 * 50_000.0 + 2000.0) / 21.0 - 50_000.0,
-        "cumulative_median_difference_ns": 0.0, "cumulative_minimum_difference_ns": -48_000.0,
-        "running_mean_difference_ns": -48_000.0 / 21.0, "running_median_difference_ns": -48_000.0
-    });
-    let close = |key: &str| (rows[20][key].as_f64().unwrap() - expected[key].as_f64().unwrap()).abs() < 1e-9;
-    for (key, value) in expected.as_object().unwrap() {
-        assert!(value == &rows[20][key] || close(key), "{key}: {} is not {value}", rows[20][key]);
-    }
-    assert_eq!(rows[20].as_object().unwrap().len(), expected.as_object().unwrap().len());
-    assert_eq!(rows[39]["cumulative_median_ns"], 26_000.0);
-
-    let csv = of(&["--csv", "--window", "3"]).stdout;
-    assert_eq!(csv.lines().count(), 61);
-    assert_eq!(csv.lines().nth(1).unwrap(), "0,first,50000,50000,50000,50000,50000,50000,0,0,0,0,0");
-    assert_eq!(csv.lines().nth(22).unwrap().split(',').nth(6), Some("2000"));
-
-    let table = of(&[]).stdout;
-    let last: Vec<&str> = table.lines().last().unwrap().split_whitespace().collect();
-    assert_eq!(last[..3], ["59", "good", "2000.0"]);
-    assert_eq!(last.len(), 13);
-}
-
-#[test]
-fn metrics_after_a_ring_say_where_they_begin() {
-    let folder = Folder::new();
-    let ran = mpitrace(&["categorize", "--operation", "0", "--metrics", "--csv", &folder.trace(&ring())]);
-    assert_eq!(ran.code, 0);
-    assert_eq!(ran.stderr, "mpitrace: the first repetition that was kept is 100: what is cumulative begins there\n");
-    assert!(ran.stdout.lines().nth(1).unwrap().starts_with("100,good,"));
-}
-
-#[test]
 fn other_tools_run_times_are_categorized_too() {
     let folder = Folder::new();
     let rows: String =
@@ -190,13 +146,11 @@ fn other_tools_run_times_are_categorized_too() {
 fn options_that_would_change_nothing_are_refused() {
     let folder = Folder::new();
     let trace = folder.trace(&plain());
-    let cases: [(&[&str], &str); 6] = [
+    let cases: [(&[&str], &str); 4] = [
         (&["--method", "robust", "--cliff", "0.2"], "--cliff is an option of --method roth"),
         (&["--method", "robust", "--earliest-end", "5"], "--earliest-end is an option of --method roth"),
         (&["--method", "roth", "--latest-end", "0.3"], "--latest-end is an option of --method robust"),
         (&["--method", "robust", "--latest-end", "1.5"], "not a number from 0 to 1"),
-        (&["--metrics"], "--operation"),
-        (&["--operation", "0", "--metrics", "--window", "20"], "a window of 20 has no repetition in its middle"),
     ];
     for (options, message) in cases {
         let ran = mpitrace(&[&["categorize", &trace], options].concat());

@@ -14,5 +14,4 @@ mod report;
 mod stats;
 mod summary;
 mod support;
-mod synchronisation_check;
 mod untraced;

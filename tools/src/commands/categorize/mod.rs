@@ -1,6 +1,5 @@
 //! `mpitrace categorize`: which repetitions are first, warm-up, outlier and good.
 
-mod metrics;
 mod rule;
 pub mod shown;
 
@@ -37,16 +36,6 @@ pub struct Arguments {
     time: TimeOption,
     #[command(flatten)]
     rule: RuleOptions,
-    /// The operation's cumulative mean, median and minimum, running mean and median, and their differences, by
-    /// repetition
-    #[arg(long, requires = "operation")]
-    metrics: bool,
-    /// The running mean and median are of this many repetitions
-    #[arg(long, value_name = "K", requires = "metrics", default_value_t = mpitrace::metrics::DEFAULT_WINDOW)]
-    window: usize,
-    /// The metrics as CSV
-    #[arg(long, requires = "metrics", conflicts_with = "json")]
-    csv: bool,
     /// As JSON
     #[arg(long)]
     json: bool,
@@ -60,16 +49,6 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
     source.check(arguments.operation, time)?;
     source.warn(time);
     source.warn_of_memory(arguments.operation, memory::CATEGORIES);
-    if let (true, Some(number)) = (arguments.metrics, arguments.operation) {
-        let run_times = source.run_times(number, time)?;
-        let format = match (arguments.json, arguments.csv) {
-            (true, _) => metrics::Format::Json,
-            (_, true) => metrics::Format::Csv,
-            _ => metrics::Format::Table,
-        };
-        metrics::write(&run_times, &rule, arguments.window, format, output)?;
-        return Ok(super::shown_source(&source));
-    }
     // One at a time: the run times of all operations together are as large as half the trace.
     let steps = source.wanted(arguments.operation).count() as u64;
     let progress = if arguments.json { Progress::beside_output(steps) } else { Progress::new(steps) };
@@ -85,7 +64,7 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
         let mut list = JsonList::new(output)?;
         each.try_for_each(|categorized| list.push(&categorized?))?;
         list.end()?;
-        return Ok(super::shown_source(&source));
+        return Ok(super::exit_code(&source));
     }
     let style = output.style;
     let mut table = shown::table();
@@ -119,5 +98,5 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
         writeln!(output)?;
         categorized.write_repetitions(output, style)?;
     }
-    Ok(super::shown_source(&source))
+    Ok(super::exit_code(&source))
 }

@@ -8,7 +8,7 @@ use anyhow::Result;
 use mpitrace::run_time::RunTime;
 
 use super::{Arguments, Place};
-use crate::commands::shown_source;
+use crate::commands::exit_code;
 use crate::draw::terminal::Look;
 use crate::memory;
 use crate::output::{self, Output};
@@ -54,7 +54,7 @@ pub(super) fn run(arguments: &Arguments, time: RunTime, place: Place, output: &m
     if arguments.json {
         output::json(output, &report)?;
     }
-    Ok(shown_source(&source))
+    Ok(exit_code(&source))
 }
 
 fn report(source: &Source, arguments: &Arguments, time: RunTime) -> Result<Report> {

@@ -7,10 +7,9 @@ use mpitrace::categories::Category;
 use mpitrace::statistics::{Sample, median, period};
 use serde::Serialize;
 
-use super::arguments::{Arguments, name};
+use super::arguments::Arguments;
 use super::completion::{Completion, CompletionSummary};
 use super::counters;
-use super::enough::{self, EnoughFacts, Stopping};
 use super::non_blocking::{self, NonBlocking};
 use super::numbers::{self, PeriodFacts, Series};
 use super::ranks::{self, RankFacts};
@@ -56,7 +55,6 @@ pub struct Facts {
     pub completion: Option<Completion>,
     /// `None` for a blocking operation.
     pub non_blocking: Option<NonBlocking>,
-    pub enough: EnoughFacts,
     /// With the calls that are not kept; `None` where all are, or nothing is known of them.
     pub all_calls: Option<AllCallsFacts>,
     pub counters: BTreeMap<String, BTreeMap<&'static str, counters::Values>>,
@@ -66,17 +64,12 @@ pub struct Facts {
 
 impl Facts {
     /// Of the `number`-th operation.
-    pub fn of(
-        arguments: &Arguments,
-        source: &Source,
-        others: &[Source],
-        number: usize,
-        progress: &Progress,
-    ) -> Result<Facts> {
+    pub fn of(arguments: &Arguments, source: &Source, number: usize, progress: &Progress) -> Result<Facts> {
         let operation = source.operations()[number].clone();
         // First, and for itself: it needs columns of its own as large as all that follows.
         let account = account::of(source, number, arguments.rule.rule, None);
-        let mut selection = Selection::of(arguments, source, number)?;
+        let (time, rule) = (arguments.time.time, arguments.rule.rule);
+        let mut selection = Selection::new(source, number, time, rule, arguments.category)?;
         progress.step();
         let of_ranks = source.ranks(number);
         let summary = CompletionSummary::of(&of_ranks, &selection);
@@ -88,24 +81,13 @@ impl Facts {
         let values = &selection.run_time_ns;
         let warmup_end = selection.categories.warmup_end;
         let confidence = arguments.confidence;
-        let (mut series, intervals) = Series::of(values, &sample, &repetition, warmup_end, confidence, arguments.seed);
+        let (mut series, intervals) = Series::of(values, &sample, &repetition, warmup_end, confidence);
         series.outlier_period = outlier_period(&selection, &repetition, &sample, summary.as_ref());
         progress.step();
-        let worth = [series.effective_repetitions, series.effective_repetitions_median];
-        let worth = worth.map(|effective| effective.unwrap_or(values.len() as f64));
-        let runs = match others {
-            [] => None,
-            _ => {
-                let mut medians: Vec<f64> = sample.median().into_iter().collect();
-                medians.extend(enough::medians(arguments, &operation, others)?);
-                Some(medians)
-            }
-        };
-        let stopping = Stopping::of(arguments, source, number)?;
         let facts = Facts {
-            time: arguments.time_name(),
-            method: arguments.rule.rule.name(),
-            category: name(&arguments.category),
+            time: time.name(),
+            method: rule.name(),
+            category: arguments.category.name(),
             counts: Category::ALL.map(|of| (of.name(), selection.categories.count(of))).into_iter().collect(),
             warmup_end,
             not_one_level: selection.not_one_level,
@@ -113,11 +95,10 @@ impl Facts {
             left_out: selection.left_out,
             notes: Vec::new(),
             description: numbers::Description::of(&sample, intervals),
-            enough: EnoughFacts::of(arguments, values, &sample, worth, runs, stopping),
             series,
             account,
             completion: summary.as_ref().map(|summary| Completion::of(source, number, &of_ranks, summary, &selection)),
-            non_blocking: non_blocking::of(source, number, &selection, arguments.work)?,
+            non_blocking: non_blocking::of(source, number, &selection)?,
             counters: counters::of(source, number, &selection),
             all_calls: source.all_calls().iter().find(|all| all.operation == Some(number)).cloned(),
             per_rank: arguments.per_rank.then(|| ranks::of(&of_ranks, summary.as_ref(), &selection, confidence)),

@@ -3,14 +3,12 @@
 mod arguments;
 mod completion;
 mod counters;
-mod enough;
 mod facts;
 mod non_blocking;
 mod numbers;
 mod page;
 mod ranks;
-mod schemes;
-mod selection;
+pub mod selection;
 
 use std::process::ExitCode;
 
@@ -27,21 +25,14 @@ use facts::Facts;
 /// Shows them.
 pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
     let source = progress::during("reading", || Source::open(&arguments.input))?;
-    let time = arguments.run_time();
+    let time = arguments.time.time;
     source.check(arguments.operation, time)?;
-    if arguments.synchronisation_check {
-        return super::synchronisation_check::run(&source, arguments.operation, arguments.json, output);
-    }
-    if arguments.scheme.is_some() {
-        return schemes::run(arguments, &source, output);
-    }
-    let others = enough::open_others(arguments)?;
     source.warn(time);
     source.warn_of_memory(arguments.operation, memory::NUMBERS);
     let numbers: Vec<usize> = source.wanted(arguments.operation).collect();
     let steps = numbers.len() as u64 * facts::STEPS;
     let progress = if arguments.json { Progress::beside_output(steps) } else { Progress::new(steps) };
-    let mut each = numbers.iter().map(|&number| Facts::of(arguments, &source, &others, number, &progress));
+    let mut each = numbers.iter().map(|&number| Facts::of(arguments, &source, number, &progress));
     if arguments.json {
         let mut list = JsonList::new(output)?;
         each.try_for_each(|facts| list.push(&facts?))?;
@@ -55,5 +46,5 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
             _ => page::all(&all, output, style)?,
         }
     }
-    Ok(super::shown_source(&source))
+    Ok(super::exit_code(&source))
 }

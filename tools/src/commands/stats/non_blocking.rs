@@ -31,8 +31,6 @@ pub struct NonBlocking {
     pub tests: Option<f64>,
     /// Work / (tests + 1).
     pub interval_ns: Option<f64>,
-    /// From the start to completion less --work; `None` without that option.
-    pub overhead_by_work_ns: Option<f64>,
     /// By the interval of the tests, shortest first.
     pub progress: Vec<Progress>,
 }
@@ -51,14 +49,7 @@ pub struct Progress {
 }
 
 /// The overheads of the `number`-th operation; `None` where it is blocking or nothing is known of its requests.
-///
-/// `work_ns`: the time of the program's work between start and wait alone, if the user states it.
-pub fn of(
-    source: &Source,
-    number: usize,
-    selection: &Selection<'_>,
-    work_ns: Option<f64>,
-) -> Result<Option<NonBlocking>> {
+pub fn of(source: &Source, number: usize, selection: &Selection<'_>) -> Result<Option<NonBlocking>> {
     let Some(overheads) = source.overheads(number) else { return Ok(None) };
     let only = |column: &[f64]| selection.only(column.to_vec());
     let middle = |column: &[f64]| median(&mut only(column)).filter(|value| value.is_finite());
@@ -93,7 +84,6 @@ pub fn of(
         work_ns: middle(&overheads.work_ns),
         tests: middle(&overheads.tests),
         interval_ns: middle(&overheads.interval_ns),
-        overhead_by_work_ns: work_ns.and_then(|work| Some(middle(&overheads.total_ns)? - work)),
         progress: progress::by_interval(&interval, &tests, &overhead, &wait).into_iter().map(row).collect(),
     }))
 }

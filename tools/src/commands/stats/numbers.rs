@@ -2,12 +2,10 @@
 
 use mpitrace::statistics::{
     Chow, Dependence, Interval, Intervals, LjungBox, Mode, Outliers, Period, Sample, are_dependent, autocorrelation,
-    chow, dependence, dependence_lasts, dependence_of_quantile, ljung_box, median_interval, modes, mser5,
+    chow, dependence, dependence_lasts, dependence_of_quantile, ljung_box, modes, mser5,
 };
 use serde::Serialize;
 
-/// Resamples of the bootstrap.
-const RESAMPLES: usize = 10_000;
 /// Autocorrelations that are listed, and tested together.
 const LAGS: usize = 10;
 /// The quantiles that are listed.
@@ -51,7 +49,6 @@ pub struct Description {
 /// What the whole series shows beyond that.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Series {
-    pub median_bootstrap: Option<IntervalNs>,
     pub quantiles: Vec<Quantile>,
     #[serde(rename = "box")]
     pub box_plot: Option<BoxNs>,
@@ -164,7 +161,6 @@ impl Series {
         repetition: &[u64],
         warmup_end: Option<u64>,
         confidence: f64,
-        seed: u64,
     ) -> (Series, [Option<Interval>; 2]) {
         let dependence: Option<Dependence> = dependence(values);
         let of_median = sample.median().and_then(|median| dependence_of_quantile(values, median));
@@ -179,7 +175,6 @@ impl Series {
         let cut = warmup_end.map(|end| repetition.partition_point(|&number| number < end));
         let quantiles = intervals.quantiles(QUANTILES);
         let series = Series {
-            median_bootstrap: median_interval(sample, confidence, RESAMPLES, seed).map(IntervalNs::from),
             quantiles: QUANTILES.into_iter().zip(quantiles).filter_map(quantile).collect(),
             box_plot: sample.box_plot().map(|plot| BoxNs {
                 quartiles_ns: plot.quartiles,

@@ -5,7 +5,6 @@ use std::io::{self, Write};
 use anyhow::Result;
 use mpitrace::categories::Category;
 
-use super::enough::Stopping;
 use super::facts::Facts;
 use super::non_blocking::Progress;
 use super::numbers::{IntervalNs, ModeFacts};
@@ -47,7 +46,7 @@ pub fn all(all: &[Facts], output: &mut dyn Write, style: Style) -> Result<()> {
             facts.account.as_ref().map(|account| account.share(of(account))).unwrap_or_default()
         };
         let d = &facts.description;
-        let left_out = facts.left_out.category + facts.left_out.removed + facts.left_out.not_finite;
+        let left_out = facts.left_out.category + facts.left_out.not_finite;
         table.row(vec![
             facts.operation.operation.to_string(),
             text::printable(&facts.operation.function).into_owned(),
@@ -106,7 +105,6 @@ pub fn one(facts: &Facts, output: &mut dyn Write, style: Style) -> Result<()> {
     modes(&facts.series.modes, output, style)?;
     times_together(facts, output, style)?;
     account(facts, output)?;
-    enough(facts, output)?;
     counters(facts, output, style)?;
     per_rank(facts, output, style)?;
     if !facts.notes.is_empty() {
@@ -130,8 +128,8 @@ fn head(facts: &Facts, output: &mut dyn Write) -> io::Result<()> {
     let left = &facts.left_out;
     writeln!(
         output,
-        "left out     {} of other categories, {} removed, {} not finite, {} incomplete",
-        left.category, left.removed, left.not_finite, operation.incomplete
+        "left out     {} of other categories, {} not finite, {} incomplete",
+        left.category, left.not_finite, operation.incomplete
     )?;
     match &facts.all_calls {
         Some(all) => writeln!(output, "all calls    {}", all.line()),
@@ -155,9 +153,6 @@ fn values(facts: &Facts, output: &mut dyn Write, style: Style) -> io::Result<()>
         match quantile.p {
             0.5 => row("median", Some(quantile.value_ns), quantile.interval, ", order statistics"),
             p => row(&format!("p{:.0}", 100.0 * p), Some(quantile.value_ns), quantile.interval, ""),
-        }
-        if quantile.p == 0.5 {
-            row("", None, facts.series.median_bootstrap, ", bootstrap of independent repetitions");
         }
     }
     row("max", d.max_ns, None, "");
@@ -302,37 +297,9 @@ fn times_together(facts: &Facts, output: &mut dyn Write, style: Style) -> io::Re
             time(n.work_ns),
             time(n.interval_ns)
         )?;
-        if let Some(overhead) = n.overhead_by_work_ns {
-            writeln!(output, "             overhead by work {}", text::time(overhead))?;
-        }
         progress(&n.progress, output, style)?;
     }
     Ok(())
-}
-
-fn enough(facts: &Facts, output: &mut dyn Write) -> io::Result<()> {
-    if facts.used == 0 {
-        return Ok(());
-    }
-    let e = &facts.enough;
-    let count = |needed: Option<u64>| needed.map_or("unknown".to_owned(), |needed| needed.to_string());
-    let now = |half: Option<f64>| half.map(|half| format!(", now {:.2} %", 100.0 * half)).unwrap_or_default();
-    writeln!(output, "\nenough for   +- {} % at {} %", 100.0 * e.half_width, 100.0 * e.confidence)?;
-    writeln!(output, "             median: {} repetitions{}", count(e.median.repetitions), now(e.median.half_width))?;
-    writeln!(output, "             mean: {} repetitions{}", count(e.mean.repetitions), now(e.mean.half_width))?;
-    if let Some(stopping) = &e.stopping {
-        writeln!(output, "             stopping rule: {}", stopped(stopping))?;
-    }
-    match &e.runs {
-        Some(runs) => writeln!(
-            output,
-            "             runs: {}, by the medians of {}{}",
-            count(runs.runs),
-            text::count(runs.median_ns.len() as u64, "run"),
-            now(runs.half_width)
-        ),
-        None => writeln!(output, "             runs: unknown from one run; --runs names further ones"),
-    }
 }
 
 /// The table by the interval of the tests, where there is more than one.
@@ -354,17 +321,6 @@ fn progress(rows: &[Progress], output: &mut dyn Write, style: Style) -> io::Resu
         ]);
     }
     table.write(output, style)
-}
-
-/// Where a program that uses the stopping rule would have stopped.
-fn stopped(stopping: &Stopping) -> String {
-    let Stopping { minimum, maximum, .. } = stopping;
-    let error = stopping.error.map(|error| format!(", error {:.2} %", 100.0 * error)).unwrap_or_default();
-    match (stopping.repetitions, stopping.enough) {
-        (Some(repetitions), true) => format!("stops after {repetitions} of {minimum} to {maximum}{error}"),
-        (Some(repetitions), false) => format!("not enough after the maximum of {repetitions}{error}"),
-        (None, _) => format!("continues after all repetitions{error}"),
-    }
 }
 
 fn counters(facts: &Facts, output: &mut dyn Write, style: Style) -> io::Result<()> {
@@ -427,16 +383,16 @@ fn per_rank(facts: &Facts, output: &mut dyn Write, style: Style) -> io::Result<(
 }
 
 /// A time, or nothing.
-pub(super) fn time(ns: Option<f64>) -> String {
+fn time(ns: Option<f64>) -> String {
     ns.map(text::time).unwrap_or_default()
 }
 
 /// Both ends of an interval.
-pub(super) fn ends(interval: IntervalNs) -> String {
+fn ends(interval: IntervalNs) -> String {
     format!("{} to {}", text::time(interval.lower_ns), text::time(interval.upper_ns))
 }
 
 /// A number, or nothing for 0.
-pub(super) fn positive(number: u64) -> String {
+fn positive(number: u64) -> String {
     text::optional(Some(number).filter(|&number| number > 0))
 }

@@ -3,14 +3,13 @@
 use std::borrow::Cow;
 
 use anyhow::Result;
-use mpitrace::categories::{Categories, Category};
-use mpitrace::statistics::schemes::Removal;
-use mpitrace_format::layout::OPERATION_MASK;
+use clap::ValueEnum;
+use mpitrace::categories::{Categories, Category, Rule};
+use mpitrace::run_time::RunTime;
 use serde::Serialize;
 
-use super::arguments::{Arguments, Timing, Wanted};
 use crate::not_one_level::NotOneLevel;
-use crate::source::{Source, Traced};
+use crate::source::Source;
 
 /// The repetitions that count.
 pub struct Selection<'s> {
@@ -33,37 +32,18 @@ pub struct Selection<'s> {
 pub struct LeftOut {
     /// Of another category than the one asked for.
     pub category: usize,
-    /// Outliers by the rule of --remove.
-    pub removed: usize,
     /// Infinite, or not a number.
     pub not_finite: usize,
 }
 
 impl<'s> Selection<'s> {
-    /// Selects them.
-    pub fn of(arguments: &Arguments, source: &'s Source, number: usize) -> Result<Selection<'s>> {
-        let mut selection = Selection::without_removal(arguments, source, number)?;
-        selection.remove(arguments.removal());
-        Ok(selection)
-    }
-
-    fn remove(&mut self, removal: Removal) {
-        let [lower, upper] = removal.limits(&self.run_time_ns);
-        let within = |value: &f64| (lower..=upper).contains(value);
-        let counting = self.kept.iter_mut().filter(|kept| **kept);
-        counting.zip(&self.run_time_ns).for_each(|(kept, value)| *kept = within(value));
-        let before = self.run_time_ns.len();
-        self.run_time_ns.retain(within);
-        self.left_out.removed = before - self.run_time_ns.len();
-    }
-
-    /// Selects them by their category, and keeps outliers.
-    pub fn without_removal(arguments: &Arguments, source: &'s Source, number: usize) -> Result<Selection<'s>> {
-        let mut times = source.run_times(number, arguments.run_time())?;
-        if arguments.timing == Some(Timing::Root) {
-            times.run_time_ns = source.ranks(number).duration_ns(root_member(source, number));
-        }
-        let found = arguments.rule.rule.apply(&times.repetition, &times.run_time_ns)?;
+    /// Selects them: those of the wanted categories, by this rule for these run times.
+    ///
+    /// # Errors
+    /// Run times that need time stamps where there are none; run times that the rule cannot sort.
+    pub fn new(source: &'s Source, number: usize, time: RunTime, rule: Rule, wanted: Wanted) -> Result<Selection<'s>> {
+        let times = source.run_times(number, time)?;
+        let found = rule.apply(&times.repetition, &times.run_time_ns)?;
         let not_one_level = found.not_one_level(&times.repetition, &times.run_time_ns).map(NotOneLevel::from);
         let categories = found.categories;
         let mut left_out = LeftOut::default();
@@ -72,7 +52,7 @@ impl<'s> Selection<'s> {
             .iter()
             .zip(&times.run_time_ns)
             .map(|(&category, run_time)| {
-                let wanted = arguments.category.holds(category);
+                let wanted = wanted.holds(category);
                 left_out.category += usize::from(!wanted);
                 left_out.not_finite += usize::from(wanted && !run_time.is_finite());
                 wanted && run_time.is_finite()
@@ -94,7 +74,29 @@ fn only<T>(kept: &[bool], mut column: Vec<T>) -> Vec<T> {
     column
 }
 
+/// Which repetitions are meant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Wanted {
+    /// Of any category
+    All,
+    /// The first
+    First,
+    /// Those before the end of the warm-up
+    Warmup,
+    /// Those that take far longer than the others
+    Outlier,
+    /// All others
+    Good,
+    /// All after the warm-up: outlier and good
+    Steady,
+}
+
 impl Wanted {
+    /// The name that the option's value has.
+    pub fn name(self) -> String {
+        self.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
+    }
+
     fn holds(self, category: Category) -> bool {
         match self {
             Wanted::All => true,
@@ -105,26 +107,4 @@ impl Wanted {
             Wanted::Steady => category.is_steady(),
         }
     }
-}
-
-/// Which of an operation's ranks is its root, by index; that of rank 0 of its communicator where it has none.
-pub fn root_member(source: &Source, number: usize) -> usize {
-    let root = source.operations()[number].root.unwrap_or(0);
-    match source.traced() {
-        Some(traced) => traced_member(traced, number, root).unwrap_or(0),
-        // Their ranks are those of MPI_COMM_WORLD.
-        None => source.ranks(number).numbers.iter().position(|&rank| i64::from(rank) == i64::from(root)).unwrap_or(0),
-    }
-}
-
-/// The member that has this rank in the operation's communicator. Members come in the order of their world ranks, which
-/// need not be that of their ranks in the communicator.
-fn traced_member(traced: &Traced, number: usize, root: i32) -> Option<usize> {
-    let operation = &traced.operations.operations[number];
-    let records = operation.records(operation.complete_rows().next()?);
-    operation.parts.iter().zip(records.iter()).position(|(&part, record)| {
-        let part = &traced.trace.parts[part];
-        let entry = &part.operations()[(part.operation_of(record as usize) & OPERATION_MASK) as usize];
-        i64::from(part.communicators()[entry.communicator as usize].rank) == i64::from(root)
-    })
 }

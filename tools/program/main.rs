@@ -9,5 +9,5 @@ use mpitrace::large_pages::LargePages;
 static ALLOCATOR: LargePages = LargePages;
 
 fn main() -> ExitCode {
-    mpitrace_tools::main()
+    mpitrace_companion::main::<mpitrace_laboratory::Arguments>()
 }

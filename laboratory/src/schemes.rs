@@ -5,9 +5,9 @@
 //! outcome is what a benchmark that measures so would print for these repetitions; releases of today may measure otherwise
 //! (Intel MPI Benchmarks since 2018 add up the times of calls with barriers between them).
 
-use super::enough::mean_interval;
-use super::outliers::tukey_fences;
-use super::{Interval, Sample, median, moments};
+use mpitrace::statistics::{Interval, Sample, median, moments, tukey_fences};
+
+use crate::enough::mean_interval;
 
 /// What is made of the times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! `mpitrace stats --synchronisation-check`: how an unmodified benchmark is synchronised.
+//! `mpitrace benchmark synchronisation`: how an unmodified benchmark is synchronised.
 
 use mpitrace::synthetic::SyntheticRank;
 
@@ -27,7 +27,7 @@ fn benchmark(barriers: u64) -> Vec<SyntheticRank> {
 fn barriers_are_named_with_how_far_apart_they_let_the_ranks_go() {
     let folder = Folder::new();
     let file = folder.trace(&benchmark(2));
-    let ran = mpitrace(&["stats", "--synchronisation-check", "--operation", "0", &file]);
+    let ran = mpitrace(&["benchmark", "synchronisation", "--operation", "0", &file]);
     let expected = "operation 0: MPI_Allreduce of 8 bytes\n\
         * two barriers synchronise the ranks before a repetition\n\
         * the ranks started 2.000 µs apart (median; 95 % of them 2.000 µs or less, at most 2.000 µs); the error \
@@ -38,7 +38,7 @@ fn barriers_are_named_with_how_far_apart_they_let_the_ranks_go() {
     // They start every 100 us: without a barrier that is a window.
     for (barriers, name) in [(0, "window"), (1, "barrier"), (2, "double-barrier"), (3, "barriers")] {
         let file = folder.trace(&benchmark(barriers));
-        let json = mpitrace(&["stats", "--synchronisation-check", "--json", &file]).json();
+        let json = mpitrace(&["benchmark", "synchronisation", "--json", &file]).json();
         let check = &json[0]["synchronisation_check"];
         assert_eq!((&check["synchronisation"], &check["share"]), (&name.into(), &1.0.into()));
         assert_eq!(check["start_ns"].as_array().unwrap().len(), 50);
@@ -50,8 +50,8 @@ fn barriers_are_named_with_how_far_apart_they_let_the_ranks_go() {
 fn what_is_no_trace_cannot_be_checked() {
     let folder = Folder::new();
     let file = folder.file("a.csv", b"0,0,runtime,5\n1,0,runtime,5\n");
-    let ran = mpitrace(&["stats", "--synchronisation-check", "--from", "csv", &file]);
-    let line =
-        "mpitrace: --synchronisation-check needs a trace: no other file holds the calls before each repetition\n";
+    let ran = mpitrace(&["benchmark", "synchronisation", "--from", "csv", &file]);
+    let line = "mpitrace: the synchronisation can be seen in a trace only: no other file holds the calls before each \
+                repetition\n";
     assert_eq!((ran.code, ran.stdout.as_str(), ran.stderr.as_str()), (2, "", line));
 }

@@ -1,19 +1,64 @@
-//! The metrics of an operation's run times, one repetition a row.
+//! `mpitrace benchmark metrics`: the metrics of an operation's run times, one repetition a row.
 
 use std::io::Write;
+use std::process::ExitCode;
 
 use anyhow::Result;
+use clap::Args;
 use mpitrace::categories::{Category, Rule};
-use mpitrace::metrics::{Metrics, differences};
+use mpitrace_companion::exit_code;
+use mpitrace_companion::options::{Input, RuleOption, TimeOption};
+use mpitrace_companion::output::{JsonList, Output, Style};
+use mpitrace_companion::source::{RunTimes, Source};
+use mpitrace_companion::table::{Rows, number, text};
 use serde::Serialize;
 
-use crate::output::{JsonList, Output, Style};
-use crate::source::RunTimes;
-use crate::table::{Rows, number, text};
+use crate::metrics::{DEFAULT_WINDOW, Metrics, differences};
+
+/// The metrics of Roth's thesis by which the end of a warm-up can be seen, by repetition
+///
+/// Cumulative mean, median and minimum, running mean and median, and their differences.
+#[derive(Debug, Args)]
+pub struct Arguments {
+    #[command(flatten)]
+    input: Input,
+    /// The operation
+    #[arg(long, value_name = "N")]
+    operation: usize,
+    #[command(flatten)]
+    time: TimeOption,
+    #[command(flatten)]
+    rule: RuleOption,
+    /// The running mean and median are of this many repetitions
+    #[arg(long, value_name = "K", default_value_t = DEFAULT_WINDOW)]
+    window: usize,
+    /// As CSV
+    #[arg(long, conflicts_with = "json")]
+    csv: bool,
+    /// As JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Shows them.
+pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
+    let source = Source::open(&arguments.input)?;
+    let time = arguments.time.time;
+    source.check(Some(arguments.operation), time)?;
+    source.warn(time);
+    let run_times = source.run_times(arguments.operation, time)?;
+    let format = match (arguments.json, arguments.csv) {
+        (true, _) => Format::Json,
+        (_, true) => Format::Csv,
+        _ => Format::Table,
+    };
+    write(&run_times, &arguments.rule.rule, arguments.window, format, output)?;
+    Ok(exit_code(&source))
+}
 
 /// How the rows are written.
 #[derive(Clone, Copy, Debug)]
-pub enum Format {
+enum Format {
     /// For people.
     Table,
     /// For spreadsheets.
@@ -72,8 +117,7 @@ impl Row {
     }
 }
 
-/// Writes them.
-pub fn write(run_times: &RunTimes<'_>, rule: &Rule, window: usize, format: Format, output: &mut Output) -> Result<()> {
+fn write(run_times: &RunTimes<'_>, rule: &Rule, window: usize, format: Format, output: &mut Output) -> Result<()> {
     let metrics = Metrics::of(&run_times.run_time_ns, window)?;
     let found = rule.apply(&run_times.repetition, &run_times.run_time_ns)?;
     if run_times.repetition.first().is_some_and(|&first| first > 0) {

@@ -17,8 +17,8 @@ pub use hint::asked_for;
 pub use observed::Observed;
 pub use spread::Spread;
 
-use crate::statistics::median;
 use grid::Grid;
+use mpitrace::statistics::median;
 use spread::{ends, widths};
 
 /// How the ranks are synchronised before a repetition.

@@ -1,32 +1,47 @@
-//! `mpitrace stats --synchronisation-check`: how an unmodified benchmark has synchronised its ranks, and how well.
+//! `mpitrace benchmark synchronisation`: how an unmodified benchmark has synchronised its ranks, and how well.
 
 use std::io::Write;
 use std::process::ExitCode;
 
 use anyhow::{Result, bail};
+use clap::Args;
 use mpitrace::run_time::RunTime;
-use mpitrace::synchronisation_check::{Observed, Spread, Synchronisation, SynchronisationCheck, Window, check};
+use mpitrace_companion::exit_code;
+use mpitrace_companion::options::Input;
+use mpitrace_companion::output::{Attribute, JsonList, Output};
+use mpitrace_companion::source::{Description, Source, Traced};
+use mpitrace_companion::text;
 use mpitrace_functions::Function;
 use serde::Serialize;
 
-use crate::output::{Attribute, JsonList, Output};
-use crate::source::{Description, Source, Traced};
-use crate::text;
+use crate::synchronisation_check::{Observed, Spread, Synchronisation, SynchronisationCheck, Window, check};
 
 /// So many numbers of repetitions are listed; `--json` has all.
 const LISTED: usize = 10;
 
+/// How a benchmark synchronises its ranks, how far apart they started, and which repetitions it discards
+#[derive(Debug, Args)]
+pub struct Arguments {
+    #[command(flatten)]
+    input: Input,
+    /// Only this operation
+    #[arg(long, value_name = "N")]
+    operation: Option<usize>,
+    /// As JSON
+    #[arg(long)]
+    json: bool,
+}
+
 /// Checks the operations that are asked for.
-///
-/// # Errors
-/// The source is no trace: the calls before each repetition are not known.
-pub fn run(source: &Source, operation: Option<usize>, as_json: bool, output: &mut Output) -> Result<ExitCode> {
+pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
+    let source = Source::open(&arguments.input)?;
     let Some(traced) = source.traced() else {
-        bail!("--synchronisation-check needs a trace: no other file holds the calls before each repetition");
+        bail!("the synchronisation can be seen in a trace only: no other file holds the calls before each repetition");
     };
+    source.check(arguments.operation, RunTime::Global)?;
     source.warn(RunTime::Global);
-    let mut each = source.wanted(operation).map(|number| Checked::of(source, traced, number));
-    if as_json {
+    let mut each = source.wanted(arguments.operation).map(|number| Checked::of(&source, traced, number));
+    if arguments.json {
         let mut list = JsonList::new(output)?;
         each.try_for_each(|checked| list.push(&checked))?;
         list.end()?;
@@ -38,7 +53,7 @@ pub fn run(source: &Source, operation: Option<usize>, as_json: bool, output: &mu
             checked.write(output)?;
         }
     }
-    Ok(super::shown_source(source))
+    Ok(exit_code(&source))
 }
 
 #[derive(Serialize)]

@@ -1,11 +1,11 @@
 //! Benchmarks whose synchronisation is known.
 
 use super::*;
-use crate::clock::Clock;
-use crate::operations::Operations;
-use crate::reader::Trace;
-use crate::statistics::Random;
-use crate::synthetic::{self, SyntheticRank};
+use mpitrace::clock::Clock;
+use mpitrace::operations::Operations;
+use mpitrace::reader::Trace;
+use mpitrace::statistics::Random;
+use mpitrace::synthetic::{self, SyntheticRank};
 
 const RANKS: u32 = 4;
 

@@ -3,9 +3,9 @@
 use mpitrace_format::layout::OPERATION_MASK;
 use mpitrace_functions::Function;
 
-use crate::clock::Clock;
-use crate::operations::{Operation, Operations};
-use crate::reader::{Part, Trace};
+use mpitrace::clock::Clock;
+use mpitrace::operations::{Operation, Operations};
+use mpitrace::reader::{Part, Trace};
 
 use super::Synchronisation;
 use super::hint::asked_for;
@@ -70,7 +70,7 @@ impl Observed {
             });
         }
         observed.messages = messages;
-        observed.error_ns = crate::statistics::median(&mut errors);
+        observed.error_ns = mpitrace::statistics::median(&mut errors);
         observed
     }
 }

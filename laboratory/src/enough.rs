@@ -1,6 +1,6 @@
 //! How many repetitions, and how many runs, an interval of a chosen width takes.
 
-use super::{Interval, Sample, ends_of_mean, interval_ranks, moments, student_quantile};
+use mpitrace::statistics::{Interval, Sample, ends_of_mean, interval_ranks, moments, student_quantile};
 
 /// How wide an interval may be, and how sure.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -25,7 +25,7 @@ const MOST: u64 = 1 << 40;
 
 /// The interval of the mean by Student's t, as MPIBlib's stopping rule takes it (Lastovetsky et al. 2008, 3): values
 /// are measured until t(n - 1) s / sqrt(n) is below the half width wished for. `effective` is
-/// their effective sample size ([`super::dependence`]); n / effective times as many are needed as of independent ones.
+/// their effective sample size ([`mpitrace::statistics::dependence`]); n / effective times as many are needed as of independent ones.
 pub fn mean(values: &[f64], effective: f64, wish: Wish) -> Option<Enough> {
     let moments = moments(values)?;
     if values.len() < 2 || moments.mean == 0.0 || !moments.mean.is_finite() {
@@ -111,7 +111,8 @@ fn least(fulfilled: impl Fn(u64) -> bool, from: u64) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::statistics::Random;
+    use mpitrace::statistics::Random;
+    use serde_json::Value;
 
     const WISH: Wish = Wish { half_width: 0.01, confidence: 0.95 };
 
@@ -134,6 +135,28 @@ mod tests {
         let enough = noisy(of_median as usize, 2);
         let found = median(&Sample::new(&enough), of_median as f64, WISH).unwrap().half_width.unwrap();
         assert!((found - 0.01).abs() < 0.003, "{found}");
+    }
+
+    /// Against the values of SciPy in tests/reference/statistics.json, which tests/reference/statistics.py has made.
+    #[test]
+    fn means_have_students_interval_and_need_as_many_as_it_takes() {
+        let reference: Value = serde_json::from_str(include_str!("../../tests/reference/statistics.json")).unwrap();
+        let numbers = |value: &Value| -> Vec<f64> {
+            value.as_array().unwrap().iter().map(|number| number.as_f64().unwrap()).collect()
+        };
+        let series = reference["series"].as_array().unwrap();
+        assert!(series.len() >= 7);
+        for expected in series {
+            let values = numbers(&expected["values"]);
+            let n = values.len() as f64;
+            let found = mean_interval(&values, n, 0.95).unwrap();
+            for (found, expected) in [found.lower, found.upper].into_iter().zip(numbers(&expected["mean_interval"])) {
+                let near = (found - expected).abs() <= 1e-9 * expected.abs().max(1e-3);
+                assert!(near, "{found}, not {expected}");
+            }
+            let wish = Wish { half_width: 0.02, confidence: 0.95 };
+            assert_eq!(mean(&values, n, wish).unwrap().needed, expected["mean_needed"].as_u64());
+        }
     }
 
     #[test]

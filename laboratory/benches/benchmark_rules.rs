@@ -6,7 +6,7 @@
 //! `RUNS` (5) times on two ranks, MPI_Allreduce of 8 and 1024 bytes, 1000 repetitions; what is not there is skipped.
 
 #[allow(dead_code, reason = "the companion is of no interest here")]
-#[path = "../tests/whole_programs/support/binaries.rs"]
+#[path = "../../tests/whole_programs/support/binaries.rs"]
 mod binaries;
 
 use std::error::Error;
@@ -18,8 +18,8 @@ use mpitrace::categories::{Category, Robust};
 use mpitrace::clock::Clock;
 use mpitrace::operations::{Operation, Operations};
 use mpitrace::reader::Trace;
-use mpitrace::statistics::schemes::Removal;
 use mpitrace::statistics::{Intervals, Sample, median};
+use mpitrace_laboratory::schemes::Removal;
 
 const SIZES: [u64; 2] = [8, 1024];
 const REPETITIONS: usize = 1000;

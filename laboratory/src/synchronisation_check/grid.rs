@@ -4,7 +4,7 @@
 //! takes about as long each time the deviations add up like a random walk instead: after n repetitions to some 0.2
 //! sqrt(n) of one.
 
-use crate::statistics::median;
+use mpitrace::statistics::median;
 
 /// A grid of windows.
 #[derive(Clone, Debug, PartialEq)]
@@ -72,7 +72,7 @@ fn fit(number: &[u64], start_ns: &[f64]) -> Option<(f64, Vec<f64>)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::statistics::Random;
+    use mpitrace::statistics::Random;
 
     /// Starts and ends of n repetitions that take about 20 us.
     fn series(seed: u64, n: usize, next: impl Fn(&mut Random, usize, f64) -> f64) -> (Vec<u64>, Vec<f64>, Vec<f64>) {

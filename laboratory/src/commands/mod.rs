@@ -1,0 +1,50 @@
+//! One file for each command: its options, and what it does.
+
+mod enough;
+mod metrics;
+mod schemes;
+mod synchronisation_check;
+mod work;
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::{Args, Subcommand};
+use mpitrace_companion::Benchmark;
+use mpitrace_companion::output::Output;
+
+/// Apply the methods of benchmarks and of their literature to what was traced
+#[derive(Debug, Args)]
+pub struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Scheme(schemes::Arguments),
+    Synchronisation(synchronisation_check::Arguments),
+    Metrics(metrics::Arguments),
+    Enough(enough::Arguments),
+    Work(work::Arguments),
+}
+
+impl Benchmark for Arguments {
+    fn run(&self, output: &mut Output) -> Result<ExitCode> {
+        match &self.command {
+            Command::Scheme(arguments) => schemes::run(arguments, output),
+            Command::Synchronisation(arguments) => synchronisation_check::run(arguments, output),
+            Command::Metrics(arguments) => metrics::run(arguments, output),
+            Command::Enough(arguments) => enough::run(arguments, output),
+            Command::Work(arguments) => work::run(arguments, output),
+        }
+    }
+}
+
+/// A number between 0 and 1, as an option has it.
+fn share(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(value) if value > 0.0 && value < 1.0 => Ok(value),
+        _ => Err("not a number between 0 and 1".into()),
+    }
+}

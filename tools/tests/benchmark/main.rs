@@ -1,0 +1,10 @@
+//! `mpitrace benchmark` run over small traces of programs that never ran: of the second tier.
+
+mod enough;
+mod metrics;
+mod schemes;
+#[path = "../companion/support.rs"]
+mod support;
+mod synchronisation_check;
+mod traces;
+mod work;
