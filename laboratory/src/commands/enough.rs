@@ -23,7 +23,7 @@ use crate::enough::{self, Enough, Wish};
 /// How many repetitions, and how many runs, make the interval of an operation's run time narrow enough
 ///
 /// By Student's interval of the mean, by the order-statistic interval of the median, and with --stopping by the rule
-/// that a program can follow while it measures (mpitrace_judge). All intervals allow for the dependence of the
+/// that a program can follow while it measures. All intervals allow for the dependence of the
 /// repetitions on each other.
 #[derive(Debug, Args)]
 pub struct Arguments {
