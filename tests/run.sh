@@ -153,6 +153,11 @@ examples_as_tested() {
     examples "$target/tests/examples"
 }
 
+# The commands of the pages that a new user reads first, and the links of all pages.
+documentation_of_the_first_runs() {
+    tests/documentation.sh links && tests/documentation.sh first README.md docs/tutorial.md
+}
+
 # A loop for each processor, and one more, beside the command.
 under_load() {
     local busy=() code=0
@@ -176,7 +181,7 @@ case $tier in
         ;;&
     first)
         step "examples" examples_as_tested
-        step "commands in the documentation" tests/documentation.sh first README.md docs/tutorial.md
+        step "documentation" documentation_of_the_first_runs
         ;;
     all)
         step "laboratory" laboratory
