@@ -51,8 +51,8 @@ docs: # The API pages, and the commands in the documentation
 book: # The pages as a site with search, in target/book; needs mdbook
 	mdbook build docs
 
-functions: # Makes docs/functions.md anew from the table of functions
-	cargo run -q -p mpitrace-headers --example functions > docs/functions.md
+functions: # Writes docs/developers/functions.md, from the table of functions
+	cargo run -q -p mpitrace-headers --example functions > docs/developers/functions.md
 
 gallery: build # Makes the pictures of docs/fingerprint.md anew
 	docs/gallery/make.sh

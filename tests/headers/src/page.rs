@@ -1,11 +1,11 @@
-//! `docs/functions.md`, made of the table.
+//! `docs/developers/functions.md`, made of the table.
 
 use mpitrace_functions::{Form, Function, Size};
 
 use crate::declared::Line;
 
 /// The command that writes the page anew.
-pub const COMMAND: &str = "cargo run -q -p mpitrace-headers --example functions > docs/functions.md";
+pub const COMMAND: &str = "cargo run -q -p mpitrace-headers --example functions > docs/developers/functions.md";
 
 /// The page of these lines.
 #[must_use]

@@ -113,10 +113,10 @@ fn versions() -> Result<(), Failed> {
 }
 
 fn page_in_docs() -> Result<(), Failed> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/functions.md");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/developers/functions.md");
     match fs::read_to_string(path) {
         Ok(there) if there == page(lines()) => Ok(()),
-        _ => Err(format!("docs/functions.md is not what the table gives; this writes it: {COMMAND}").into()),
+        _ => Err(format!("docs/developers/functions.md is not what the table gives; this writes it: {COMMAND}").into()),
     }
 }
 
