@@ -153,11 +153,6 @@ examples_as_tested() {
     examples "$target/tests/examples"
 }
 
-# The commands of the pages that a new user reads first, and the links of all pages.
-documentation_of_the_first_runs() {
-    tests/documentation.sh links && tests/documentation.sh first README.md docs/tutorial.md
-}
-
 # A loop for each processor, and one more, beside the command.
 under_load() {
     local busy=() code=0
@@ -181,7 +176,8 @@ case $tier in
         ;;&
     first)
         step "examples" examples_as_tested
-        step "documentation" documentation_of_the_first_runs
+        # The commands of the pages that a new user reads first, and the links of all pages.
+        step "documentation" tests/documentation.sh first README.md docs/tutorial.md
         ;;
     all)
         step "laboratory" laboratory
