@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use super::placement::Placement;
-use crate::record::memory::Line;
+use crate::base::memory::Line;
 use crate::record::ticks;
 
 /// What a test has shown, ticks.

@@ -5,8 +5,8 @@ use std::os::unix::fs::MetadataExt;
 
 use super::comparison::Test;
 use super::page::{DomainPage, When};
-use crate::identity::communicator::mix;
-use crate::job::collectives::Collectives;
+use crate::mpi::collectives::Collectives;
+use crate::record::communicator::mix;
 use crate::record::trace_buffer::TraceBuffer;
 
 /// What ranks have in common that may share a clock.

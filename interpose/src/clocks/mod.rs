@@ -29,12 +29,10 @@ use mpitrace_synchronise::{Method, Synchronisation, Widths};
 pub use parameters::Parameters;
 pub use peers::has_unreceived;
 
-use crate::boundary::abi;
-use crate::boundary::mpi::Comm;
+use crate::base::log;
 use crate::identity::registry;
-use crate::job::collectives::Collectives;
-use crate::job::log;
-use crate::job::run::{Run, World};
+use crate::mpi::collectives::Collectives;
+use crate::mpi::{Comm, abi};
 use crate::record::entry::Entry;
 use crate::record::ticks;
 use crate::record::trace_buffer::TraceBuffer;
@@ -73,30 +71,39 @@ struct Scale {
     hz: f64,
 }
 
+/// The ranks of the world, as this one knows them.
+pub struct Ranks<'w> {
+    pub rank: u32,
+    pub world_size: u32,
+    /// Of `MPITRACE_TEST_CLOCK`: this rank's group (0: none) and that group's text.
+    pub test_clock: (u32, &'w str),
+    /// The tracer's own duplicate of MPI_COMM_WORLD, made where messages are needed.
+    pub comm: &'w OnceLock<Comm>,
+}
+
 /// Finds the clock domains and synchronises them, at the end of Init. All ranks of the world come here together, with
 /// what they have agreed on. Several domains need messages: from then on the ranks have a communicator.
 pub fn start(
-    run: &Run,
-    own: &World,
+    ranks: &Ranks<'_>,
     buffer: &'static TraceBuffer,
     world: Collectives,
     token: [u8; 16],
     agreed: &Parameters,
 ) -> Option<()> {
     let Parameters { how, resync_seconds, epoch, hz } = *agreed;
-    let (group, text) = run.settings.test_clock.of_rank(run.rank);
-    let domain = Domain::find(world, buffer, run.rank, Key::of(buffer, run.rank, group), token)?;
+    let (group, text) = ranks.test_clock;
+    let domain = Domain::find(world, buffer, ranks.rank, Key::of(buffer, ranks.rank, group), token)?;
     let simulated = SimulatedClock::parse(text).filter(|_| group > 0);
     let clock = LocalClock { simulated: simulated.map(|clock| (clock, epoch, hz)) };
-    let leads = domain.leader() == run.rank;
-    let one_domain = world.all(domain.has_all(run.world_size))?;
+    let leads = domain.leader() == ranks.rank;
+    let one_domain = world.all(domain.has_all(ranks.world_size))?;
     let (world, leaders) = if one_domain {
         (world, None)
     } else {
-        let comm = own.comm.get().copied().or_else(|| Comm::world().duplicate())?;
-        let _ = own.comm.set(comm);
+        let comm = ranks.comm.get().copied().or_else(|| Comm::world().duplicate())?;
+        let _ = ranks.comm.set(comm);
         let in_turn = how.method.goes_in_turn();
-        let leaders = Leaders::find(comm, run.rank, run.world_size, leads, in_turn, clock)?;
+        let leaders = Leaders::find(comm, ranks.rank, ranks.world_size, leads, in_turn, clock)?;
         (Collectives::Messages(comm), leaders)
     };
     let progress = || world.progress();

@@ -12,9 +12,9 @@ use mpitrace_format::layout::PAGE;
 use mpitrace_platform::node_files;
 
 use super::comparison::{self, Test};
-use crate::boundary::pause::Pause;
-use crate::boundary::system;
-use crate::record::memory::{Line, SharedPages, allocate};
+use crate::base::memory::{Line, SharedPages, allocate};
+use crate::base::pause::Pause;
+use crate::base::system;
 
 /// How long a rank waits for the one that makes the page to have given it memory.
 const PATIENCE_FOR_MEMORY: Duration = Duration::from_secs(20);

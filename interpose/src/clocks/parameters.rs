@@ -2,7 +2,6 @@
 
 use mpitrace_synchronise::{Method, Synchronisation};
 
-use crate::job::settings::Settings;
 use crate::record::ticks;
 
 /// What holds on all ranks.
@@ -21,13 +20,8 @@ impl Parameters {
     pub const WORDS: usize = 8;
 
     /// Rank 0's.
-    pub fn of_settings(settings: &Settings) -> Parameters {
-        Parameters {
-            how: settings.synchronisation,
-            resync_seconds: settings.resync_seconds,
-            epoch: ticks::now(),
-            hz: ticks::roughly_hz(),
-        }
+    pub fn new(how: Synchronisation, resync_seconds: f64) -> Parameters {
+        Parameters { how, resync_seconds, epoch: ticks::now(), hz: ticks::roughly_hz() }
     }
 
     pub fn to_words(self) -> [u64; Parameters::WORDS] {

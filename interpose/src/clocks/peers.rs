@@ -10,8 +10,8 @@ use mpitrace_synchronise::Peers;
 use super::local::LocalClock;
 use super::meeting::Messages;
 use super::numbering::{Numbered, Ranks};
-use crate::boundary::mpi::Comm;
-use crate::boundary::pause::Pause;
+use crate::base::pause::Pause;
+use crate::mpi::Comm;
 use crate::record::ticks;
 
 /// The tags of the messages of a method in Init, and in Finalize.

@@ -6,7 +6,7 @@
 
 use mpitrace_format::layout::NO_PROCESSOR;
 
-use crate::boundary::system::{self, Processors};
+use crate::base::system::{self, Processors};
 
 /// Where the calling thread may run, as it was before: restored when this is dropped.
 #[derive(Default)]

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering, fence};
 
 use mpitrace_format::ticks::AffineMap;
 
-use crate::record::memory::Line;
+use crate::base::memory::Line;
 
 /// From the domain's clock to the reference. The leader writes, all ranks of the domain read.
 struct Live {

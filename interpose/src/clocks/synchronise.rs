@@ -12,7 +12,7 @@ use super::meeting::{Messages, meet, went_well};
 use super::peers::Leaders;
 use super::schedule::{AT_ONCE, Schedule};
 use super::{Clocks, published_map};
-use crate::job::log;
+use crate::base::log;
 use crate::record::ticks;
 
 /// How long a method may take in Init, or Finalize, that was named: the published ones take seconds.

@@ -10,7 +10,6 @@ use crate::counters::sources::Sources;
 use crate::record::chunk::Place;
 
 pub use crate::counters::sources::Reading;
-pub use crate::counters::user_counters::Sums;
 
 /// Reads the counters of one thread.
 pub struct CounterReader {

@@ -9,7 +9,6 @@ pub mod message_counters;
 pub mod mpi_t;
 #[cfg(test)]
 mod null;
-pub mod p2p;
 pub mod p2p_time;
 pub mod per_call;
 pub mod perf;

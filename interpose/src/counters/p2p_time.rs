@@ -4,60 +4,14 @@
 //! Two time stamps a call, and only where the program's user asked for it. The time is the thread's; a collective takes
 //! what has come together on its thread since the one before.
 
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-
 use mpitrace_format::layout::{CounterEntry, counter_source};
 
 use crate::counters::source::{At, Counter, Named, Plan, Source, When};
 use crate::record::entry::Entry;
-use crate::record::thread::{self, ThreadRef};
-use crate::record::ticks;
+use crate::record::{other_mpi, thread};
 
 /// The name in `MPITRACE_EVENTS` and in the trace.
 pub const NAME: &str = "p2p-time";
-
-static ON: AtomicBool = AtomicBool::new(false);
-/// ns per tick, as the bits of a float.
-static PERIOD: AtomicU64 = AtomicU64::new(0);
-/// The entry of the counter, which holds the total.
-static ENTRY: OnceLock<Entry<CounterEntry>> = OnceLock::new();
-
-/// Whether the time is counted.
-#[inline(always)]
-pub fn on() -> bool {
-    ON.load(Ordering::Relaxed)
-}
-
-/// Runs a call that is not recorded; its time counts where that was asked for.
-#[inline(always)]
-pub fn during<R>(call: impl FnOnce() -> R) -> R {
-    if on() { thread::guarded(call) } else { call() }
-}
-
-/// Time that counts until this is dropped, also where a C++ exception passes through.
-pub struct Counted {
-    thread: ThreadRef,
-    since: u64,
-}
-
-impl Counted {
-    /// From now on.
-    pub fn on(thread: ThreadRef) -> Counted {
-        Counted { thread, since: ticks::now() }
-    }
-}
-
-impl Drop for Counted {
-    fn drop(&mut self) {
-        let spent = ticks::now().wrapping_sub(self.since);
-        self.thread.add_other_mpi(spent);
-        if let Some(entry) = ENTRY.get() {
-            // At once: there may be no further collective.
-            entry.total().fetch_add(nanoseconds(spent), Ordering::Relaxed);
-        }
-    }
-}
 
 /// The source: what a thread has spent is kept with it.
 pub struct P2pTime;
@@ -91,11 +45,7 @@ impl Source for P2pTime {
 
     fn start(entries: &[Option<Entry<CounterEntry>>]) {
         let Some(&entry) = entries.first() else { return };
-        if let Some(entry) = entry {
-            let _ = ENTRY.set(entry);
-        }
-        PERIOD.store((1e9 / ticks::roughly_hz()).to_bits(), Ordering::Relaxed);
-        ON.store(true, Ordering::Release);
+        other_mpi::start(entry);
     }
 
     fn open() -> P2pTime {
@@ -116,10 +66,6 @@ impl Source for P2pTime {
 
     fn take(values: &mut [u64]) {
         let (Some(value), Some(thread)) = (values.first_mut(), thread::current()) else { return };
-        *value = nanoseconds(thread.take_other_mpi());
+        *value = other_mpi::nanoseconds(thread.take_other_mpi());
     }
-}
-
-fn nanoseconds(ticks: u64) -> u64 {
-    (ticks as f64 * f64::from_bits(PERIOD.load(Ordering::Relaxed))).round() as u64
 }

@@ -8,7 +8,7 @@ use mpitrace_format::layout::{
     counter_source,
 };
 
-use crate::counters::counter_reader::Reading;
+use crate::counters::counter_reader::{CounterReader, Reading};
 use crate::counters::source::{At, Counter};
 use crate::counters::sources::{self, Planned, Wanted};
 use crate::identity::registry;
@@ -69,7 +69,7 @@ pub fn begin(thread: ThreadRef, record: Record, communicator: usize) {
     if !thread.has_reader() {
         thread.place(record).disturb();
     }
-    thread.with_reader(|reader| reader.begin(At { thread, communicator }));
+    thread.with_reader(CounterReader::open, |reader| reader.begin(At { thread, communicator }));
 }
 
 /// Reads them again, the first thing after the call's second time stamp, and stores the values. Where nothing was read
@@ -79,7 +79,7 @@ pub fn begin(thread: ThreadRef, record: Record, communicator: usize) {
 pub fn end(thread: ThreadRef, record: Record, communicator: usize) {
     let inner = thread.attention() & attention::INNER != 0 && thread.extend_at(record, chunk_flags::INNER);
     let place = thread.place(record);
-    thread.with_reader(|reader| reader.end(At { thread, communicator }, None, &place, inner));
+    thread.with_reader(CounterReader::open, |reader| reader.end(At { thread, communicator }, None, &place, inner));
 }
 
 /// Reads what is read around a region that is about to begin. What is known at the start of a call belongs to the
@@ -92,7 +92,7 @@ pub fn begin_region(thread: ThreadRef, place: &Place) -> Option<Reading> {
     if !thread.has_reader() {
         place.disturb();
     }
-    thread.with_reader(|reader| {
+    thread.with_reader(CounterReader::open, |reader| {
         let mut reading = reader.reading();
         reader.begin_into(At { thread, communicator: 0 }, &mut reading);
         Some(reading)
@@ -113,7 +113,7 @@ pub fn end_region(thread: ThreadRef, before: Option<Reading>, chunk: u32, record
             }
             None => false,
         };
-    thread.with_reader(|reader| {
+    thread.with_reader(CounterReader::open, |reader| {
         // Where nothing was read before, nothing had been added.
         let before = before.unwrap_or_else(|| reader.reading());
         reader.end(At { thread, communicator: 0 }, Some(&before), place, inner);

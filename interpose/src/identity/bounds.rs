@@ -8,7 +8,7 @@
 //! Beyond [`OPERATIONS`] those of one function on one communicator are merged: the trace has no message size, root,
 //! data type, reduction and place of theirs.
 //!
-//! Where the members make the key of a communicator ([`crate::identity::communicators`]) it is counted how often they
+//! Where the members make the key of a communicator ([`crate::exports::communicators`]) it is counted how often they
 //! have made one in the same way. Beyond [`RECIPES`] ways those made in a new one have a key of this rank alone: their
 //! calls are recorded, and not matched with those of other ranks.
 //!
@@ -19,11 +19,10 @@ use std::collections::VecDeque;
 use mpitrace_format::layout::{CommunicatorEntry, NO_ROOT, UNKNOWN_BYTES, communicator_flags as flags};
 use mpitrace_format::strings;
 
-use crate::boundary::allocator::Held;
-use crate::identity::call_cache::{self, Call, Declared};
-use crate::identity::communicator::{Communicator, Group, mix};
-use crate::identity::registry::{Description, FastMap, Registry};
-use crate::job::run::RUN;
+use crate::base::allocator::Held;
+use crate::identity::registry::{self, Description, FastMap, Registry};
+use crate::record::call_cache::{self, Call, Declared};
+use crate::record::communicator::{Communicator, Group, mix};
 use crate::record::entry::Entry;
 use crate::record::thread;
 
@@ -103,7 +102,7 @@ impl Registry {
     fn folded(&mut self) -> Option<u32> {
         if self.bounds.folded.is_none() {
             let entry = CommunicatorEntry {
-                key: mix(&[11, RUN.get().map_or(0, |run| run.rank.into())]),
+                key: mix(&[11, registry::world().map_or(0, |world| world.rank.into())]),
                 size: 1,
                 flags: flags::IDENTIFIED | flags::FOLDED,
                 sync_at: u64::MAX,
@@ -155,7 +154,7 @@ impl Registry {
         let has_room = self.recipes.len() < RECIPES && self.recipes.try_reserve(1).is_ok();
         if !has_room && !self.recipes.contains_key(&recipe) {
             self.bounds.unmatched += 1;
-            return mix(&[12, RUN.get().map_or(0, |run| run.rank.into()), self.bounds.unmatched]);
+            return mix(&[12, registry::world().map_or(0, |world| world.rank.into()), self.bounds.unmatched]);
         }
         let made = self.recipes.entry(recipe).or_insert(0);
         let nth = *made;

@@ -2,10 +2,9 @@
 
 use std::ffi::c_int;
 
-use crate::boundary::{abi, mpi};
-use crate::identity::call_cache;
 use crate::identity::registry::{self, Datatype, Registry};
-use crate::record::thread;
+use crate::mpi::{self, abi};
+use crate::record::{call_cache, thread};
 
 /// The name of every data type that the program made.
 pub const DERIVED: &str = "derived";

@@ -9,10 +9,9 @@
 use std::ffi::c_int;
 use std::ops::Range;
 
-use crate::boundary::mpi;
-use crate::identity::communicator::mix;
-use crate::job::run::RUN;
-use crate::job::world;
+use crate::identity::registry;
+use crate::mpi::{self, world};
+use crate::record::communicator::mix;
 
 /// So many comparisons are left to the library at once: as long as it takes to make a group of a part of the world.
 const AT_ONCE: u64 = 1 << 12;
@@ -31,7 +30,7 @@ pub struct Members {
 impl Members {
     /// Asks MPI about each of a group's ranks.
     pub fn of(group: &mpi::Group, size: u32) -> Option<Members> {
-        let world_size = RUN.get()?.world_size;
+        let world_size = registry::world()?.size;
         let ranks = world::with_group(|world| world_ranks(group, size, world, world_size))?;
         let words: Vec<u64> = ranks.into_iter().map(world_rank).collect();
         let here = words.iter().filter(|&&word| word != u64::MAX).count() as u32;

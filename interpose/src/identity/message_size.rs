@@ -9,13 +9,12 @@ use std::marker::PhantomData;
 use mpitrace_format::layout::NO_ROOT;
 use mpitrace_functions::Function;
 
-use crate::boundary::abi;
-use crate::boundary::width::Width;
-use crate::identity::call_cache::{self, ByPeer, Call, Declared, Key};
-use crate::identity::call_site;
-use crate::identity::communicator::Communicator;
-use crate::identity::handle;
-use crate::identity::registry;
+use crate::base::width::Width;
+use crate::identity::{handle, registry};
+use crate::mpi::abi;
+use crate::record::call_cache::{self, ByPeer, Call, Declared, Key};
+use crate::record::call_site;
+use crate::record::communicator::Communicator;
 use crate::record::thread::ThreadRef;
 
 /// A call of a collective whose size is being found.

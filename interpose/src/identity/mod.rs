@@ -5,15 +5,10 @@
 //! that locks, allocates and makes local MPI calls, which never wait for another rank.
 
 pub mod bounds;
-pub mod call_cache;
-pub mod call_site;
-pub mod communicator;
-pub mod communicators;
+pub mod communicator_table;
 pub mod datatype;
-pub mod files;
 pub mod handle;
 pub mod members;
 pub mod message_size;
 pub mod operations;
 pub mod registry;
-pub mod windows;

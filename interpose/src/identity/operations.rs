@@ -1,16 +1,16 @@
-//! Which operation a call belongs to: [`crate::identity::call_cache`] where its thread made it lately, else what the
+//! Which operation a call belongs to: [`crate::record::call_cache`] where its thread made it lately, else what the
 //! rank knows of its handles, and what MPI says of those that are new.
 
 use mpitrace_format::layout::{BESIDE_ROOT, NO_ROOT, OperationEntry, THIS_IS_ROOT, UNKNOWN_BYTES};
 
-use crate::boundary::abi;
-use crate::boundary::width::{Int, Large, Width};
-use crate::counters::mpi_t;
-use crate::identity::call_cache::{self, ByPeer, Call, Found, Key, Lasts};
-use crate::identity::communicator::Communicator;
+use crate::base::width::{Int, Large, Width};
 use crate::identity::handle::{self, Kind};
 use crate::identity::registry::{self, Description, Registry};
-use crate::identity::{call_site, communicators, datatype};
+use crate::identity::{communicator_table, datatype};
+use crate::mpi::abi;
+use crate::record::call_cache::{self, ByPeer, Call, Found, Key, Lasts};
+use crate::record::call_site;
+use crate::record::communicator::Communicator;
 use crate::record::thread::{self, ThreadRef};
 
 /// The operation of a call; good until the thread makes another call. `None`: the tables cannot hold it.
@@ -44,7 +44,7 @@ fn find_slowly(thread: ThreadRef, call: &Call) -> Option<Found> {
         && let Some(size) = registry.size(call, false)
     {
         if let (Kind::Communicator, communicator) = handle::kind(call.key.communicator) {
-            mpi_t::meet(communicator);
+            registry::met(communicator);
         }
         let number = registry.operation(known?, call, size)?;
         let found = registry.found(known?, number, false);
@@ -62,7 +62,7 @@ fn find_slowly(thread: ThreadRef, call: &Call) -> Option<Found> {
     // An unknown handle may be a wrong one: MPI is asked about it when the call has returned well.
     let known = match known {
         Some(known) => known,
-        None => communicators::provisional(&mut registry, call.key.communicator)?,
+        None => communicator_table::provisional(&mut registry, call.key.communicator)?,
     };
     let number = registry.operation(known, call, (UNKNOWN_BYTES, 0))?;
     Some(registry.found(known, number, call.asks))
@@ -72,7 +72,7 @@ fn find_slowly(thread: ThreadRef, call: &Call) -> Option<Found> {
 /// operation. `call` is made again now that the communicator is known; returns the operation and the repetition.
 #[cold]
 pub fn settle(open: &Found, first: &Key, call: impl FnOnce() -> Call) -> Option<(u32, u64)> {
-    communicators::identified(first.communicator)?;
+    communicator_table::identified(first.communicator)?;
     let call = call();
     let mut registry = registry::lock()?;
     let known = registry.communicators.get(&call.key.communicator).copied()?;
@@ -89,7 +89,7 @@ pub fn settle(open: &Found, first: &Key, call: impl FnOnce() -> Call) -> Option<
 /// and its creation index on the communicator. `call` is asked when the communicator is known.
 #[cold]
 pub fn prepare(communicator: usize, call: impl FnOnce() -> Call) -> Option<(Found, u64)> {
-    communicators::identified(communicator)?;
+    communicator_table::identified(communicator)?;
     let call = call();
     let mut registry = registry::lock()?;
     let known = registry.communicators.get(&call.key.communicator).copied()?;

@@ -5,9 +5,9 @@ use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::{Mutex, MutexGuard, OnceLock};
 
 use crate::identity::bounds::Bounds;
-use crate::identity::call_cache::Declared;
-use crate::identity::call_site;
-use crate::identity::communicator::Communicator;
+use crate::record::call_cache::Declared;
+use crate::record::call_site;
+use crate::record::communicator::Communicator;
 use crate::record::trace_buffer::TraceBuffer;
 
 /// A hash map that costs a multiplication a word: its keys come from the program, not from an enemy.
@@ -60,8 +60,52 @@ pub struct Datatype {
 
 static REGISTRY: OnceLock<Mutex<Registry>> = OnceLock::new();
 
+/// The place of this process among the ranks.
+#[derive(Clone, Copy)]
+pub struct World {
+    pub rank: u32,
+    pub size: u32,
+}
+
+static WORLD: OnceLock<World> = OnceLock::new();
+
+/// The place of this process among the ranks, where tracing has started.
+pub fn world() -> Option<World> {
+    WORLD.get().copied()
+}
+
+/// What is kept elsewhere for communicators, by their handles.
+pub struct Follower {
+    /// A communicator is in use. Called under the registry's lock.
+    pub met: fn(usize),
+    /// A communicator is gone, and its handle is another one's.
+    pub lost: fn(usize),
+}
+
+static FOLLOWER: OnceLock<Follower> = OnceLock::new();
+
+/// Calls these functions from now on; the first one who asks is served.
+pub fn follow(follower: Follower) {
+    let _ = FOLLOWER.set(follower);
+}
+
+/// A communicator is in use.
+pub fn met(handle: usize) {
+    if let Some(follower) = FOLLOWER.get() {
+        (follower.met)(handle);
+    }
+}
+
+/// A communicator is gone, and its handle is another one's.
+pub fn lost(handle: usize) {
+    if let Some(follower) = FOLLOWER.get() {
+        (follower.lost)(handle);
+    }
+}
+
 /// Makes the registry, once, at Init.
-pub fn start(live: &'static TraceBuffer) {
+pub fn start(live: &'static TraceBuffer, world: World) {
+    let _ = WORLD.set(world);
     let _ = REGISTRY.set(Mutex::new(Registry::new(live)));
 }
 

@@ -2,10 +2,10 @@
 //! of ranks.
 
 use crate::clocks::Parameters;
-use crate::identity::communicator::mix;
-use crate::job::collectives::Collectives;
 use crate::job::run::Run;
 use crate::job::startup;
+use crate::mpi::collectives::Collectives;
+use crate::record::communicator::mix;
 use crate::record::trace_buffer::TraceBuffer;
 
 /// What holds for all ranks.
@@ -31,7 +31,7 @@ impl Agreement {
     pub fn reach(world: Collectives, run: &Run, job_key: u64, live: Option<&TraceBuffer>) -> Option<Agreement> {
         let here = Agreement {
             token: startup::token(job_key, 1),
-            clocks: Parameters::of_settings(&run.settings),
+            clocks: Parameters::new(run.settings.synchronisation, run.settings.resync_seconds),
             same_output: true,
             all_record: live.is_some(),
         };

@@ -14,12 +14,13 @@ use mpitrace_format::layout::{FileHeader, PAGE, PartEntry, round_up, state};
 use mpitrace_format::part::Content;
 use mpitrace_format::{file, running_totals};
 
-use crate::boundary::{allocator, system};
+use crate::base::{allocator, first_on_node, log, mode, system};
 use crate::counters::per_call;
 use crate::job::output::{self, Written};
 use crate::job::run::{self, Run};
-use crate::job::{first_on_node, launcher, log, output_name, stuck, world};
-use crate::record::{mode, thread, ticks};
+use crate::job::{launcher, output_name, stuck};
+use crate::mpi::world;
+use crate::record::{thread, ticks};
 
 /// Reads the counters for the last time, while the library can be asked.
 pub fn close_counters(run: &Run) {
@@ -57,7 +58,7 @@ pub fn write_at_exit() {
 fn write() -> Option<()> {
     let run = run::own()?;
     // A process that ends in the middle of MPI leaves its records for `mpitrace recover`.
-    let in_mpi = world::any_session() || world::is_in(run);
+    let in_mpi = world::any_session() || world::is_inside();
     if in_mpi || run.ended.swap(true, Ordering::AcqRel) {
         return None;
     }

@@ -3,7 +3,7 @@
 //! Nothing here is trusted for a decision that ranks must take alike: a variable can be there on one node and missing
 //! on another. The name only finds the files of the same job; a hint only saves a wait.
 
-use crate::job::process::Process;
+use crate::base::process::Process;
 
 /// What the launcher says of the job.
 pub struct Job {

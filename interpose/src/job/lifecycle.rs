@@ -6,20 +6,21 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use mpitrace_format::layout::state;
 
-use crate::boundary::mpi::Comm;
-use crate::boundary::{abi, symbol, system};
-use crate::clocks;
-use crate::identity::communicators;
+use crate::base::{first_on_node, log, mode, symbol, system};
+use crate::clocks::{self, Ranks};
+use crate::counters::mpi_t;
+use crate::identity::communicator_table;
 use crate::job::agreement::Agreement;
-use crate::job::collectives::Collectives;
 use crate::job::launcher::Job;
 use crate::job::run::{self, RUN, Run, World};
 use crate::job::starting::Starting;
 use crate::job::startup::{self, Identity, Prepared};
 use crate::job::traced_ranks::{Answer, Found, TracedRanks};
-use crate::job::{exit_writer, first_on_node, log, output, output_name, stuck, world};
+use crate::job::{exit_writer, output, output_name, stuck};
+use crate::mpi::collectives::Collectives;
+use crate::mpi::{Comm, abi, world};
+use crate::record::thread;
 use crate::record::trace_buffer::TraceBuffer;
-use crate::record::{mode, thread};
 
 /// `MPI_Init` and `MPI_Init_thread`.
 pub fn init(forward: impl FnOnce() -> c_int) -> c_int {
@@ -98,7 +99,8 @@ fn start(prepared: Prepared, mut traced_ranks: TracedRanks, starting: Option<Sta
         Answer::All { .. } => startup::token(job_key, world_size),
     };
     let speaks = if all_traced { rank == 0 } else { traced_ranks.speaks() };
-    let world = World { token: OnceLock::new(), traced_ranks, meeting, comm, finalized: AtomicBool::new(false) };
+    let world = World { token: OnceLock::new(), traced_ranks, meeting, comm };
+    world::enter();
     if let Some(run) = RUN.get() {
         join(run, world, job);
     } else {
@@ -121,10 +123,10 @@ fn start(prepared: Prepared, mut traced_ranks: TracedRanks, starting: Option<Sta
     if let Answer::Some { found: Some(found), .. } = answer {
         log::line(&partly_traced(&found, world_size));
     }
-    communicators::start(rank, world_size)?;
+    communicator_table::start(rank, world_size)?;
     abi::get().find_complete_request();
     clocks::watch_world();
-    mode::start();
+    startup::record();
     Some(())
 }
 
@@ -168,7 +170,13 @@ fn agree(
         say_differing(run, &agreed);
     }
     let live = live.filter(|_| agreed.all_record)?;
-    clocks::start(run, world, live, together, agreed.token, &agreed.clocks)
+    let ranks = Ranks {
+        rank: run.rank,
+        world_size: run.world_size,
+        test_clock: run.settings.test_clock.of_rank(run.rank),
+        comm: &world.comm,
+    };
+    clocks::start(&ranks, live, together, agreed.token, &agreed.clocks)
 }
 
 /// What is said of a program of which some ranks are not traced.
@@ -217,7 +225,7 @@ fn join(run: &Run, world: World, job: [u8; 16]) {
 /// under way.
 pub fn finalize(forward: impl FnOnce() -> c_int) -> c_int {
     let ending = run::own().and_then(|run| Some((run, run.world.get()?)));
-    let ending = ending.filter(|(_, world)| !world.finalized.swap(true, Ordering::AcqRel));
+    let ending = ending.filter(|_| world::leave());
     let meeting = ending.and_then(|(_, world)| match world.together() {
         Some(Collectives::Memory(meeting)) => Some(meeting),
         _ => None,
@@ -271,7 +279,8 @@ fn finish(run: &Run, world: &World) {
         if together {
             clocks::finish();
         }
-        communicators::end_of_world();
+        mpi_t::end_of_world();
+        communicator_table::end_of_world();
         output::free_world(run, world);
         exit_writer::write_at_exit();
         exit_writer::mark(run, if world::any_session() { state::SESSION } else { state::FINALIZED });

@@ -8,13 +8,13 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use mpitrace_format::layout::{abi as family, full};
 use mpitrace_format::metadata::{Metadata, UNKNOWN};
 
-use crate::boundary::symbol::{self, Symbol};
-use crate::boundary::{abi, mpi, system};
+use crate::base::batch::{self, Factor};
+use crate::base::symbol::{self, Symbol};
+use crate::base::{log, system};
 use crate::counters::mpi_t::control;
-use crate::job::batch::{self, Factor};
-use crate::job::log;
 use crate::job::run::RUN;
 use crate::job::settings::Settings;
+use crate::mpi::{self, abi};
 
 /// Variables of the environment that steer MPI libraries and their transports.
 const TUNING: [&str; 14] = [

@@ -5,18 +5,12 @@
 //! too, but only where all ranks are known to be traced.
 
 pub mod agreement;
-pub mod batch;
-pub mod collectives;
 pub mod exit_writer;
-pub mod first_on_node;
 pub mod launcher;
 pub mod lifecycle;
-pub mod log;
 pub mod metadata;
-pub mod node_meeting;
 pub mod output;
 pub mod output_name;
-pub mod process;
 pub mod run;
 pub mod sessions;
 pub mod settings;
@@ -24,7 +18,5 @@ pub mod settlement;
 pub mod starting;
 pub mod startup;
 pub mod stuck;
-pub mod suggest;
 pub mod traced_ranks;
-pub mod world;
 pub mod writers;

@@ -15,13 +15,13 @@ use mpitrace_format::file;
 use mpitrace_format::layout::{PartEntry, VERSION, state};
 use mpitrace_format::part::Content;
 
-use crate::boundary::allocator::{self, Held};
-use crate::boundary::system;
+use crate::base::allocator::{self, Held};
+use crate::base::{first_on_node, log, system};
 use crate::clocks;
 use crate::job::output_name::{make_folder_of, path_of, with_name};
 use crate::job::run::{Run, World};
+use crate::job::stuck;
 use crate::job::writers::{Lost, Writers, WrittenPart};
-use crate::job::{first_on_node, log, stuck};
 
 /// Writes this rank's part, together with the other ranks of the world. Where that fails on any rank there is no file,
 /// the segments stay, and one line says why. Where not all ranks come any more, each writes a file of its own.

@@ -5,10 +5,10 @@ use std::io;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
-use crate::boundary::system;
-use crate::job::batch::{self, Factor};
+use crate::base::batch::{self, Factor};
+use crate::base::{log, system};
+use crate::job::metadata;
 use crate::job::settings::Settings;
-use crate::job::{log, metadata};
 
 /// `MPITRACE_OUTPUT` as it was given, with its `%` signs: bytes, since the name of a file need not be UTF-8.
 #[derive(Clone, Debug)]

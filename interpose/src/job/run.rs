@@ -4,11 +4,11 @@ use std::path::PathBuf;
 use std::sync::OnceLock;
 use std::sync::atomic::AtomicBool;
 
-use crate::boundary::mpi::Comm;
-use crate::job::collectives::Collectives;
-use crate::job::node_meeting::NodeMeeting;
 use crate::job::settings::Settings;
 use crate::job::traced_ranks::TracedRanks;
+use crate::mpi::Comm;
+use crate::mpi::collectives::Collectives;
+use crate::mpi::node_meeting::NodeMeeting;
 use crate::record::trace_buffer::TraceBuffer;
 
 /// The run of this process; empty until MPI is initialised, in whichever way.
@@ -47,8 +47,6 @@ pub struct World {
     /// The tracer's own duplicate of MPI_COMM_WORLD, where messages are needed. Where not all ranks are traced there is
     /// neither, so that none may be asked.
     pub comm: OnceLock<Comm>,
-    /// `MPI_Finalize` was called.
-    pub finalized: AtomicBool,
 }
 
 impl World {

@@ -10,14 +10,14 @@ use std::sync::atomic::Ordering;
 
 use mpitrace_format::layout::state;
 
-use crate::boundary::mpi::Group;
-use crate::boundary::{abi, symbol};
+use crate::base::{log, symbol};
 use crate::job::launcher::Job;
 use crate::job::run::{self, RUN};
 use crate::job::startup::{self, Identity};
-use crate::job::world::{self, Session};
-use crate::job::{exit_writer, log, stuck};
-use crate::record::{mode, thread};
+use crate::job::{exit_writer, stuck};
+use crate::mpi::world::{self, Session};
+use crate::mpi::{Group, abi};
+use crate::record::thread;
 
 /// `MPI_Session_init`.
 pub fn init(forward: impl FnOnce() -> c_int, session: usize) -> c_int {
@@ -50,11 +50,11 @@ fn opened(handle: usize) -> Option<()> {
         let who = Identity { rank, world_size, job_key, job, speaks: rank == 0 };
         let run = startup::begin(prepared, &who, OnceLock::new())?;
         run.live.get()?.change_rank(|rank| rank.state = state::SESSION);
-        mode::start();
+        startup::record();
         stuck::start(run);
     } else {
         let run = run::own()?;
-        exit_writer::mark(run, if world::is_in(run) { state::RUNNING } else { state::SESSION });
+        exit_writer::mark(run, if world::is_inside() { state::RUNNING } else { state::SESSION });
     }
     exit_writer::write_at_exit();
     Some(())
@@ -69,7 +69,7 @@ pub fn finalize(forward: impl FnOnce() -> c_int, session: usize) -> c_int {
         // Its group is given back with it.
         drop(sessions.swap_remove(index));
         let run = run::own()?;
-        if sessions.is_empty() && !world::is_in(run) {
+        if sessions.is_empty() && !world::is_inside() {
             exit_writer::close_counters(run);
             exit_writer::mark(run, state::FINALIZED);
         }

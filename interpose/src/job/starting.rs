@@ -11,7 +11,7 @@ use mpitrace_format::layout::{
 };
 use mpitrace_platform::node_files;
 
-use crate::boundary::system;
+use crate::base::system;
 use crate::job::output;
 use crate::job::startup::Prepared;
 

@@ -11,15 +11,16 @@ use mpitrace_format::layout::{
 };
 use mpitrace_format::recover;
 
-use crate::boundary::allocator::Held;
-use crate::boundary::{abi, mpi, preloaded, system};
-use crate::counters::{mpi_t, per_call, user_counters};
-use crate::identity::{call_site, registry};
+use crate::base::allocator::{self, Held};
+use crate::base::{first_on_node, log, mode, preloaded, system};
+use crate::counters::{message_counters, mpi_t, per_call, user_counters};
+use crate::identity::registry;
 use crate::job::run::{RUN, Run, World};
 use crate::job::settings::Settings;
-use crate::job::{first_on_node, log, metadata, output_name};
+use crate::job::{metadata, output_name};
+use crate::mpi::{self, abi};
 use crate::record::trace_buffer::{self, TraceBuffer};
-use crate::record::{mode, quota, threads, ticks, watch};
+use crate::record::{call_site, quota, thread, threads, ticks, watch};
 
 /// What is found out before the library initialises MPI.
 pub struct Prepared {
@@ -140,7 +141,7 @@ pub fn begin(prepared: Prepared, who: &Identity, world: OnceLock<World>) -> Opti
         ));
     }
     run.live.set(live).ok()?;
-    registry::start(live);
+    registry::start(live, registry::World { rank, size: world_size });
     per_call::start(live, &planned, &run.settings.wrong_counters);
     let hz = ticks::roughly_hz();
     watch::set_hz(hz);
@@ -167,11 +168,34 @@ pub fn begin(prepared: Prepared, who: &Identity, world: OnceLock<World>) -> Opti
     if run.settings.call_site {
         call_site::start();
     }
-    mode::stop_in_children();
+    stop_in_children();
     watch::choose(run.settings.interruptions);
     quota::find(Path::new("/"));
     threads::start(live);
     Some(run)
+}
+
+/// Starts recording, at the end of Init; not where memory was exhausted before.
+pub fn record() {
+    mode::start(!call_site::asked() && !ticks::are_of_the_system());
+    if allocator::is_exhausted() {
+        mode::stop();
+    }
+}
+
+/// A child that the program forks off shares the trace buffers, and the kernel does not map the pages of its counters
+/// there: it goes on untraced.
+fn stop_in_children() {
+    extern "C" fn in_child() {
+        mode::stop();
+        message_counters::stop();
+        // It may be inside a call, after which the thread looks at its page.
+        if let Some(thread) = thread::current() {
+            thread.forget_interruptions();
+            thread.leave_entry();
+        }
+    }
+    system::in_children(in_child);
 }
 
 /// The columns of a chunk: those that every record has, the counters, what only non-blocking calls use, and the

@@ -19,10 +19,10 @@ use mpitrace_format::layout::{communicator_flags, state};
 use mpitrace_functions::Form;
 use mpitrace_platform::node_files;
 
-use crate::boundary::system;
+use crate::base::{log, system};
 use crate::job::launcher::Job;
 use crate::job::run::Run;
-use crate::job::{log, output, output_name};
+use crate::job::{output, output_name};
 use crate::record::in_progress::{Call, InProgress};
 use crate::record::trace_buffer::TraceBuffer;
 

@@ -24,12 +24,12 @@ use std::time::{Duration, Instant};
 
 use mpitrace_platform::node_files;
 
-use crate::boundary::system;
-use crate::identity::communicator::mix;
+use crate::base::system;
 use crate::job::launcher::{Job, Nodes};
 use crate::job::metadata;
-use crate::job::node_meeting::NodeMeeting;
 use crate::job::settlement::{is_listed, read, settle};
+use crate::mpi::node_meeting::NodeMeeting;
+use crate::record::communicator::mix;
 use crate::record::ticks;
 
 /// How long a rank waits for those of its node, where the launcher did not make them wait for each other in `MPI_Init`.

@@ -4,8 +4,8 @@ use std::io;
 use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
 
-use crate::job::collectives::Collectives;
 use crate::job::run::{Run, World};
+use crate::mpi::collectives::Collectives;
 
 /// The ranks that write one file together.
 pub struct Writers {

@@ -7,8 +7,8 @@ use mpitrace_format::layout::{
     LongCallEntry, NOT_RETURNED, OPERATION_MASK, SegmentHeader, WAITED_FOR, live_record,
 };
 
+use crate::base::memory::Mapping;
 use crate::record::entry::Entry;
-use crate::record::memory::Mapping;
 use crate::record::publication;
 use crate::record::trace_buffer::TraceBuffer;
 

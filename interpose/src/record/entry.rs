@@ -11,6 +11,7 @@ use mpitrace_format::layout::{
     ThreadEntry, activity,
 };
 
+use crate::base::memory::Mapping;
 use crate::record::publication;
 
 /// The place of an entry. It lasts as long as the process.
@@ -227,6 +228,16 @@ impl Entry<ChunkEntry> {
     pub fn draw_word(&self) -> &AtomicU64 {
         // SAFETY: the place is valid (`Entry::at`) and aligned; draws are stored in this way only.
         unsafe { AtomicU64::from_ptr(&raw mut (*self.0.as_ptr()).draw) }
+    }
+}
+
+impl Mapping {
+    /// The entry of a table that lies there.
+    pub fn entry<T>(&'static self, offset: u64) -> Entry<T> {
+        let place = self.range(offset, size_of::<T>() as u64).cast::<T>();
+        assert!(place.is_aligned(), "an entry where entries lie");
+        // SAFETY: it lies within the mapping, which lasts, and is aligned.
+        unsafe { Entry::at(place) }
     }
 }
 

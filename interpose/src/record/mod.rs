@@ -8,23 +8,24 @@
 mod atomics {
     pub use std::sync::atomic::{AtomicU64, Ordering, fence};
 }
-pub mod activity;
+pub mod call_cache;
+pub mod call_site;
 pub mod chunk;
 mod chunk_memory;
+pub mod communicator;
 mod copy;
 pub mod entry;
 pub mod histograms;
 pub mod in_progress;
 mod layout;
-pub mod memory;
-pub mod mode;
 mod nesting;
+pub mod other_mpi;
 pub mod publication;
 pub mod published;
 pub mod quota;
-pub mod recorder;
 pub mod spill;
 mod stamps;
+mod sums;
 mod tables;
 pub mod thread;
 pub mod threads;

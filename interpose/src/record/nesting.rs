@@ -1,16 +1,14 @@
 //! Calls that the program has made and those that are nested in them: only the former are recorded.
 
-use crate::boundary::errno;
-use crate::counters::p2p_time;
-use crate::job::log;
+use crate::base::{errno, log, mode};
 use crate::record::thread::{ThreadRef, create, current, frame};
-use crate::record::{mode, ticks};
+use crate::record::{other_mpi, ticks};
 
 /// Runs `call`, one of the program's that is not recorded, as one that the MPI library may nest other MPI calls in: they
-/// are only forwarded. Its time counts where that was asked for ([`p2p_time`]).
+/// are only forwarded. Its time counts where that was asked for ([`other_mpi`]).
 #[inline(always)]
 pub fn guarded<R>(call: impl FnOnce() -> R) -> R {
-    if p2p_time::on() { guarded_and_counted(call) } else { guarded_unseen(call) }
+    if other_mpi::on() { guarded_and_counted(call) } else { guarded_unseen(call) }
 }
 
 #[cold]
@@ -18,7 +16,7 @@ fn guarded_and_counted<R>(call: impl FnOnce() -> R) -> R {
     if is_nested(frame()) || !mode::is_on() {
         return call();
     }
-    let _counted = current().or_else(create).map(p2p_time::Counted::on);
+    let _counted = current().or_else(create).map(other_mpi::Counted::on);
     guarded_unseen(call)
 }
 

@@ -17,12 +17,11 @@ use mpitrace_format::live_records::number_before;
 use mpitrace_format::packed::{Columns, Packer};
 use mpitrace_format::spill::{self, SpillHeader};
 
-use crate::boundary::allocator::Held;
-use crate::boundary::system;
-use crate::job::log;
+use crate::base::allocator::Held;
+use crate::base::memory::NodeFile;
+use crate::base::{log, system};
 use crate::record::entry::Entry;
 use crate::record::layout::OPERATIONS;
-use crate::record::memory::NodeFile;
 use crate::record::trace_buffer::{State, TraceBuffer};
 
 /// The spill file of this process.

@@ -3,7 +3,7 @@
 use mpitrace_format::layout::*;
 use mpitrace_format::strings;
 
-use crate::boundary::errno;
+use crate::base::errno;
 use crate::record::entry::Entry;
 use crate::record::layout::*;
 use crate::record::trace_buffer::{State, TraceBuffer};

@@ -1,21 +1,22 @@
 //! What a thread keeps: where its next record goes, and whether it is inside an MPI call already.
 
 use std::alloc::Layout;
+use std::any::Any;
 use std::ffi::c_int;
 use std::ptr::NonNull;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 
 use mpitrace_format::layout::{DISTURBED, ThreadEntry, chunk_flags};
 
-use crate::boundary::errno;
-pub use crate::boundary::processor::frame;
-use crate::counters::counter_reader::{CounterReader, Sums};
-use crate::counters::user_counters;
-use crate::identity::call_cache::{Cache, Found, Key, Lasts};
-use crate::identity::communicator::Communicator;
+use crate::base::errno;
+pub use crate::base::processor::frame;
+use crate::record::call_cache::{Cache, Found, Key, Lasts};
 use crate::record::chunk::{Columns, Drawn, Place};
+use crate::record::communicator::Communicator;
 use crate::record::entry::Entry;
 pub use crate::record::nesting::{catch_panic, guarded, guarded_on, guarded_unseen, is_nested, is_passing, timed};
+use crate::record::sums::Sums;
 use crate::record::trace_buffer::TraceBuffer;
 use crate::record::watch::Watch;
 use crate::record::{threads, tls};
@@ -44,8 +45,8 @@ pub(super) struct Thread {
     attention: u8,
     /// The error code that an error handler of the program was called with last.
     error: c_int,
-    /// Reads the counters around a call; `None` before they are needed.
-    reader: Option<Box<CounterReader>>,
+    /// What reads the counters around a call, for [`ThreadRef::with_reader`]; `None` before they are needed.
+    reader: Option<Box<dyn Any>>,
     /// Ticks in calls that are not recorded, since they were taken last.
     other_mpi: u64,
     /// What code inside the stack has added on this thread.
@@ -60,6 +61,14 @@ pub(super) struct Thread {
     entry: Entry<ThreadEntry>,
     /// Index of `entry`.
     index: u32,
+}
+
+/// Ends what another layer keeps for a thread that ends.
+static AT_END: OnceLock<fn()> = OnceLock::new();
+
+/// Runs `work` on each thread that ends from now on; the first one who asks is served.
+pub fn at_end(work: fn()) {
+    let _ = AT_END.set(work);
 }
 
 /// What records of all threads need.
@@ -174,7 +183,7 @@ macro_rules! fields {
 
         #[inline(always)]
         #[allow(dead_code, reason = "not every field changes after the state was made")]
-        pub(super) fn $set(self, value: $kind) {
+        pub fn $set(self, value: $kind) {
             // SAFETY: this thread's own state, which lasts as long as the thread; the field needs no drop.
             unsafe { (&raw mut (*self.0.as_ptr()).$field).write(value) };
         }
@@ -216,7 +225,7 @@ impl ThreadRef {
     }
 
     /// What came of a call that has returned: its result, or, where that is 0, the error code that an error handler of
-    /// the program was called with in it ([`crate::boundary::error_handlers`]).
+    /// the program was called with in it ([`crate::exports::error_handlers`]).
     #[inline(always)]
     pub fn outcome(self, result: c_int) -> c_int {
         if self.attention() & attention::HANDLED == 0 { result } else { self.outcome_with_handler(result) }
@@ -426,13 +435,17 @@ impl ThreadRef {
         unsafe { (&raw const (*self.0.as_ptr()).reader).as_ref().is_some_and(Option::is_some) }
     }
 
-    /// What reads the counters of this thread, opened where it is not yet.
+    /// What reads the counters of this thread, of one type in the whole library; opened where it is not yet.
+    ///
+    /// # Panics
+    /// Where it was opened as another type.
     #[inline(always)]
-    pub fn with_reader<R>(self, work: impl FnOnce(&mut CounterReader) -> R) -> R {
+    pub fn with_reader<T: Any, R>(self, open: fn() -> Box<T>, work: impl FnOnce(&mut T) -> R) -> R {
         // SAFETY: this thread's own state. What `work` does may run code inside the stack that counts, which touches
         // the sums and `attention`, and never the reader.
         let reader = unsafe { &mut (*self.0.as_ptr()).reader };
-        work(reader.get_or_insert_with(|| errno::kept(CounterReader::open)))
+        let reader = reader.get_or_insert_with(|| errno::kept(open));
+        work(reader.downcast_mut().expect("one type reads the counters"))
     }
 
     /// In a child that was forked off: what is counted for the thread goes to no entry of the trace buffer any more,
@@ -447,7 +460,9 @@ impl ThreadRef {
     /// The thread has ended. Its counters count nobody else.
     fn give_up(self) {
         self.set_guard(0);
-        user_counters::forget_open();
+        if let Some(end) = AT_END.get() {
+            end();
+        }
         // SAFETY: this thread's own state, which it gives up; nothing of it is borrowed.
         unsafe {
             (*self.0.as_ptr()).reader = None;

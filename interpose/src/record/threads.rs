@@ -4,7 +4,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use mpitrace_format::layout::ThreadEntry;
 
-use crate::boundary::system;
+use crate::base::system;
 use crate::record::entry::Entry;
 use crate::record::thread::{self, Thread};
 use crate::record::trace_buffer::TraceBuffer;

@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use mpitrace_format::layout::{Anchor, clock_source};
 use mpitrace_platform::tsc;
 
-use crate::boundary::processor;
-use crate::boundary::system::nanoseconds;
+use crate::base::processor;
+use crate::base::system::nanoseconds;
 
 /// Set at Init where the cycle counter cannot be trusted: CLOCK_MONOTONIC_RAW is read instead.
 static SYSTEM_CLOCK: AtomicBool = AtomicBool::new(false);
@@ -63,7 +63,7 @@ pub fn nominal_hz() -> u64 {
                 return u64::from(khz) * 1000;
             }
         }
-        crate::counters::perf::hz_of_kernel().unwrap_or(0)
+        crate::base::kernel_clock::hz_of_kernel().unwrap_or(0)
     }
     #[cfg(target_arch = "aarch64")]
     {

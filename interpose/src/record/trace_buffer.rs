@@ -18,14 +18,13 @@ use mpitrace_format::part::Content;
 use mpitrace_format::{TraceError, segment};
 use mpitrace_platform::node_files;
 
-use crate::boundary::system;
+use crate::base::memory::{Mapping, NodeFile, map_file};
+use crate::base::system;
 use crate::record::chunk::Columns;
 use crate::record::entry::Entry;
 use crate::record::layout::*;
-use crate::record::memory::{Mapping, NodeFile, map_file};
-use crate::record::publication;
 use crate::record::spill::Spill;
-use crate::record::ticks;
+use crate::record::{publication, ticks};
 
 /// The trace buffer of this rank.
 pub struct TraceBuffer {

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 use mpitrace_format::layout::{InterruptionEntry, NO_PROCESSOR, interruption_flags, interruptions_by};
 use mpitrace_platform::interruptions::{EventPage, Sequence, sees_sleep};
 
-use crate::boundary::{errno, system};
+use crate::base::{errno, system};
 use crate::record::quota;
 
 /// Which mechanisms are tried: values of [`choose`].

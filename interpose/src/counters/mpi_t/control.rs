@@ -1,8 +1,8 @@
 //! The control variables that choose a collective's algorithm.
 
-use crate::boundary::mpi;
 use crate::counters::mpi_t::interface::{self, Control};
 use crate::counters::mpi_t::kinds::Number;
+use crate::mpi;
 
 /// The control variables that choose algorithms, as `name=value`, without those that are 0 or an empty text: that
 /// leaves the choice to the library, in all of them. Some libraries choose by default. `None` where there are no such

@@ -8,10 +8,9 @@ use std::ffi::{c_int, c_void};
 use mpitrace_format::layout::abi as family;
 use mpitrace_platform::mpi_t::{self, FirstValues, TYPES, Type, Value};
 
-use crate::boundary::mpi::functions;
-use crate::boundary::symbol::{self, Symbol};
-use crate::boundary::{abi, mpi};
+use crate::base::symbol::{self, Symbol};
 use crate::counters::mpi_t::kinds::{Class, Number};
+use crate::mpi::{self, abi, functions};
 
 functions! {
     /// Begins the use of the interface.

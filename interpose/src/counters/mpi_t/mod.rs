@@ -23,9 +23,10 @@ use bound::Bound;
 use interface::Handle;
 use planning::{Planned, Reads};
 
-use crate::boundary::abi;
+use crate::base::log;
 use crate::counters::source::{At, Counter, Named, Plan, Source, When};
-use crate::job::log;
+use crate::identity::registry::{self, Follower};
+use crate::mpi::abi;
 
 /// A value of a performance variable that is read.
 struct Variable {
@@ -68,6 +69,9 @@ impl Source for Variables {
         }
         let world = wanted.has_world.then(|| abi::get().comm_world);
         let planned = PLANNED.get_or_init(|| planning::plan(&wanted.patterns, room, world));
+        if planned.plan.as_ref().is_some_and(|plan| !plan.bound.is_empty()) {
+            registry::follow(Follower { met: meet, lost });
+        }
         let source = counter_source::VARIABLE;
         let counters = planned.variables.iter().map(|variable| Counter {
             name: variable.name.clone(),
@@ -188,7 +192,7 @@ fn difference(before: &[u64], after: &[u64], values: &mut [u64]) {
 }
 
 /// A communicator is in use: binds the variables of communicators to it, once. To be called under the registry's lock.
-pub fn meet(communicator: usize) {
+fn meet(communicator: usize) {
     let Some(plan) = session() else { return };
     if plan.bound.is_empty() || bound::find(communicator).is_some() {
         return;
@@ -212,7 +216,7 @@ pub fn forget(communicator: usize) {
 }
 
 /// A communicator is gone, and its handle is another one's: what was bound to it may not be touched any more.
-pub fn lost(communicator: usize) {
+fn lost(communicator: usize) {
     bound::remove(communicator);
 }
 

@@ -4,7 +4,7 @@
 //! nothing behind them but in the one that is in use: making a handle of `mtl_psm2_tx_num` is a segmentation fault in
 //! libpsm2, as seen in version 4.1.4.
 
-use crate::boundary::symbol;
+use crate::base::symbol;
 
 /// Whether a variable of this name may be touched.
 pub fn is_in_use(name: &str) -> bool {

@@ -6,8 +6,8 @@ use std::sync::atomic::Ordering;
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-use crate::counters::perf::page::{PageReading, capability};
-use crate::counters::perf::page_tests::Machine;
+use crate::base::event_page::{PageReading, capability};
+use crate::base::event_page_tests::Machine;
 
 /// What happens to the event between two readings. Numbers are brought into their range by the model.
 #[derive(Clone, Copy, Debug)]

@@ -4,12 +4,12 @@
 use std::cell::Cell;
 use std::ffi::c_int;
 
-use crate::boundary::system::descriptor;
+use crate::base::event_mapping::Mapping;
+use crate::base::event_page;
+use crate::base::system::descriptor;
 use crate::counters::perf::event::Event;
 use crate::counters::perf::instructions::Processor;
-use crate::counters::perf::mapping::Mapping;
 use crate::counters::perf::opening::{self, Column, Note};
-use crate::counters::perf::page;
 use crate::counters::perf::system::{self, Kernel};
 
 /// Words of a reading before the counts: time enabled and time running, ns.
@@ -122,12 +122,12 @@ impl Group {
     pub(super) fn read_pages(&self, words: &mut [u64]) -> Option<()> {
         let [leader, members @ ..] = self.pages.as_slice() else { return None };
         let [enabled, running, first, others @ ..] = words else { return None };
-        let reading = page::read(leader.page(), &Processor)?;
+        let reading = event_page::read(leader.page(), &Processor)?;
         (*enabled, *running, *first) = (reading.enabled, reading.running, reading.count);
         // The group is on its counters as a whole, so that the leader's times are those of all.
         let (mut members, mut others) = (members, others);
         while let ([member, more @ ..], [count, places @ ..]) = (members, others) {
-            *count = page::count(member.page(), &Processor)?;
+            *count = event_page::count(member.page(), &Processor)?;
             (members, others) = (more, places);
         }
         Some(())

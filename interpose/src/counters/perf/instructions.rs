@@ -1,7 +1,7 @@
-//! The processor's own instructions for [`crate::counters::perf::page`].
+//! The processor's own instructions for [`crate::base::event_page`].
 
-use crate::boundary::processor;
-use crate::counters::perf::page::Instructions;
+use crate::base::event_page::Instructions;
+use crate::base::processor;
 
 /// The processor that the thread runs on.
 pub struct Processor;

@@ -6,8 +6,8 @@ use std::sync::atomic::Ordering;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use crate::base::event_page::{self, Instructions, Page, capability};
 use crate::counters::perf::instructions::Processor;
-use crate::counters::perf::page::{self, Instructions, Page, capability};
 use crate::counters::perf::{Counters, Event, Note, Quality, parse};
 
 /// One test at a time: what a process has open is looked at.
@@ -422,7 +422,7 @@ fn cost() {
         black_box(clock.counter(0));
     });
     let loops = per_reading(&mut || {
-        black_box(page::read(black_box(&page), &clock));
+        black_box(event_page::read(black_box(&page), &clock));
     });
     println!(
         "the time stamp counter {bare:.1} ns; read as a counter by the page's loop {:.2} times that",

@@ -16,12 +16,8 @@ mod event;
 mod events;
 mod group;
 mod instructions;
-#[cfg(target_arch = "x86_64")]
-mod kernel_clock;
-mod mapping;
 mod names;
 mod opening;
-mod page;
 mod presets;
 mod reasons;
 mod system;
@@ -30,13 +26,9 @@ mod system;
 mod arithmetic_tests;
 #[cfg(test)]
 mod machine_tests;
-#[cfg(test)]
-mod page_tests;
 
 pub use event::Event;
 pub use events::Events;
-#[cfg(target_arch = "x86_64")]
-pub use kernel_clock::hz_of_kernel;
 pub use opening::Note;
 
 use group::Quality;

@@ -4,9 +4,9 @@
 
 use mpitrace_platform::perf::{self, RAW, SOFTWARE};
 
+use crate::base::suggest::distance;
 use crate::counters::perf::event::{Encoding, Event, Formula};
 use crate::counters::perf::presets::{self, PRESETS, Preset};
-use crate::job::suggest::distance;
 
 /// The longest raw code: config is 64 bits wide.
 const MOST_DIGITS: usize = 16;

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use mpitrace_platform::perf::{self, Attributes, SOFTWARE, flag, format};
 
-use crate::boundary::system::descriptor;
+use crate::base::system::descriptor;
 use crate::counters::perf::event::Encoding;
 
 /// A leader gives the counts of its group, with the times.

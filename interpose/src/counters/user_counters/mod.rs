@@ -4,13 +4,8 @@
 //! Adding is a store to the thread's own sums, which only ever grow; the recorder takes the difference over each call
 //! and region. Names come with the first use, before MPI_Init too.
 
-mod exports;
-mod names;
-mod regions;
-mod roth;
+pub mod names;
 mod sums;
 
 pub use names::start;
-pub use regions::disturb as disturb_regions;
-pub use regions::forget_open;
-pub use sums::{Sums, UserCounters};
+pub use sums::UserCounters;

@@ -5,8 +5,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use mpitrace_format::layout::{CounterEntry, INNER_COUNTERS, counter_source};
 
 use super::sums;
+use crate::base::log;
 use crate::identity::registry;
-use crate::job::log;
 use crate::record::trace_buffer::TraceBuffer;
 
 /// A counter or a timer of code inside the stack.

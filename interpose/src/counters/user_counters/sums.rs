@@ -6,19 +6,6 @@ use mpitrace_format::layout::INNER_COUNTERS;
 
 use crate::counters::source::{At, Named, Plan, Source, When};
 
-/// What code inside the stack has added on a thread since that began.
-pub struct Sums {
-    /// By slot; those of timers in ticks.
-    pub sum: [u64; INNER_COUNTERS],
-    /// When a timer was started, ticks; 0: it is not running.
-    pub started: [u64; INNER_COUNTERS],
-}
-
-impl Sums {
-    /// Nothing yet.
-    pub const ZERO: Sums = Sums { sum: [0; INNER_COUNTERS], started: [0; INNER_COUNTERS] };
-}
-
 /// How many slots of [`Sums`] have a name, and which of them are timers, a bit each.
 static SLOTS: AtomicU32 = AtomicU32::new(0);
 static TIMERS: AtomicU32 = AtomicU32::new(0);

@@ -1,0 +1,77 @@
+//! The few lines that the tracer says, on the standard error of one rank.
+
+use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
+
+use mpitrace_format::layout::NO_RANK;
+
+use crate::base::{first_on_node, standard_error};
+
+/// `MPITRACE_VERBOSE`.
+static VERBOSE: AtomicU8 = AtomicU8::new(1);
+/// Who this is, as far as it is known.
+static RANK: AtomicU32 = AtomicU32::new(NO_RANK);
+
+/// Sets how much is said.
+pub fn set_verbose(level: u8) {
+    VERBOSE.store(level, Ordering::Relaxed);
+}
+
+/// Sets whose lines these are.
+pub fn set_rank(rank: u32) {
+    RANK.store(rank, Ordering::Relaxed);
+}
+
+/// One line, from this rank.
+pub fn line(text: &str) {
+    at_level(1, &in_one_line(text));
+}
+
+/// One line for `MPITRACE_VERBOSE=2`.
+pub fn detail(text: &str) {
+    at_level(2, &in_one_line(text));
+}
+
+/// Names of files may have any bytes in them, also those that end a line or steer a terminal.
+fn in_one_line(text: &str) -> String {
+    let shown = |letter: char| if letter.is_control() { letter.escape_default().to_string() } else { letter.into() };
+    text.chars().map(shown).collect()
+}
+
+fn at_level(level: u8, text: &str) {
+    if VERBOSE.load(Ordering::Relaxed) >= level {
+        standard_error::write(format!("mpitrace: {text}\n").as_bytes());
+    }
+}
+
+/// One line that names the rank: what went wrong on this rank only.
+pub fn warn(text: &str) {
+    match RANK.load(Ordering::Relaxed) {
+        NO_RANK => line(text),
+        rank => line(&format!("rank {rank}: {text}")),
+    }
+}
+
+/// As [`warn`], for a subject that several ranks of a node may meet: from the first one that does.
+pub fn warn_on_node(subject: &str, text: &str) {
+    if first_on_node::is_first(subject) {
+        warn(text);
+    }
+}
+
+/// Whether the launcher says that this is the first rank of its node, or says nothing.
+pub fn is_first_on_node() -> bool {
+    let local = ["OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID"]
+        .iter()
+        .find_map(|name| std::env::var(name).ok()?.parse::<u32>().ok());
+    local.unwrap_or(0) == 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_with_control_characters_stays_in_its_line() {
+        assert_eq!(in_one_line("é a\nb\u{1b}[31m \u{fffd}"), "é a\\nb\\u{1b}[31m \u{fffd}");
+    }
+}

@@ -1,0 +1,26 @@
+//! The ground: the process, its machine and its standard error. Knows no MPI.
+
+pub mod allocator;
+pub mod batch;
+pub mod errno;
+pub mod event_mapping;
+pub mod event_page;
+#[cfg(test)]
+pub mod event_page_tests;
+pub mod first_on_node;
+#[cfg(target_arch = "x86_64")]
+pub mod kernel_clock;
+pub mod log;
+pub mod memory;
+pub mod mode;
+pub mod pause;
+pub mod preloaded;
+pub mod process;
+pub mod processor;
+pub mod program;
+pub mod standard_error;
+pub mod suggest;
+pub mod symbol;
+pub mod system;
+pub mod unwind;
+pub mod width;

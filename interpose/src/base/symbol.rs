@@ -1,0 +1,273 @@
+//! Finds the definition of an MPI function beyond our own.
+
+use std::ffi::{CStr, CString, c_int, c_void};
+use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
+
+use crate::base::errno;
+
+/// An MPI function as somebody below us defines it.
+///
+/// Each exported name is forwarded to the next definition of the same name: so another tool that exports only `MPI_X`
+/// keeps seeing its calls, above us or below.
+///
+/// What was found is kept while MPI is in use only: before and after that a program may close the library, as one that
+/// brings it along with a plugin does, and open it again at another address.
+pub struct Symbol {
+    name: &'static CStr,
+    address: AtomicPtr<c_void>,
+    /// Whether it is in the list that begins with [`KEPT`], where it then stays.
+    listed: AtomicBool,
+    next: AtomicPtr<Symbol>,
+}
+
+/// The symbols that have kept an address.
+static KEPT: AtomicPtr<Symbol> = AtomicPtr::new(std::ptr::null_mut());
+
+/// Whether MPI is in use.
+static IN_USE: AtomicBool = AtomicBool::new(false);
+
+/// MPI is in use: symbols are cached from here on.
+pub fn keep() {
+    IN_USE.store(true, Ordering::Relaxed);
+}
+
+/// MPI is not in use any more: nothing that was found is kept.
+pub fn forget() {
+    IN_USE.store(false, Ordering::Relaxed);
+    let mut next = KEPT.load(Ordering::Acquire);
+    // SAFETY: the list is made of symbols that are statics.
+    while let Some(symbol) = unsafe { next.as_ref() } {
+        symbol.address.store(std::ptr::null_mut(), Ordering::Relaxed);
+        next = symbol.next.load(Ordering::Acquire);
+    }
+}
+
+/// In [`Symbol::address`]: looked for, and not found.
+const ABSENT: *mut c_void = std::ptr::without_provenance_mut(1);
+
+impl Symbol {
+    /// A function that has not been looked for yet. The name ends in a zero byte.
+    pub const fn new(name_with_nul: &'static str) -> Symbol {
+        match CStr::from_bytes_with_nul(name_with_nul.as_bytes()) {
+            Ok(name) => Symbol {
+                name,
+                address: AtomicPtr::new(std::ptr::null_mut()),
+                listed: AtomicBool::new(false),
+                next: AtomicPtr::new(std::ptr::null_mut()),
+            },
+            Err(_) => panic!("a symbol's name ends in one zero byte"),
+        }
+    }
+
+    /// The function's address. `None` where the MPI library at hand does not have it.
+    #[inline(always)]
+    pub fn get(&'static self) -> Option<*mut c_void> {
+        let address = self.address.load(Ordering::Relaxed);
+        if address.addr() > ABSENT.addr() { Some(address) } else { self.find() }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn find(&'static self) -> Option<*mut c_void> {
+        if self.address.load(Ordering::Relaxed) == ABSENT {
+            return None;
+        }
+        let found = errno::kept(|| next_definition(self.name));
+        // An absence is remembered only when a library was there to be searched: mpi4py and Julia load theirs late.
+        if !found.is_null() {
+            self.keep(found);
+        } else if any_library() {
+            self.keep(ABSENT);
+        }
+        (!found.is_null()).then_some(found)
+    }
+
+    /// Keeps what was found, for as long as MPI is in use.
+    fn keep(&'static self, found: *mut c_void) {
+        if !IN_USE.load(Ordering::Relaxed) {
+            return;
+        }
+        if !self.listed.swap(true, Ordering::Relaxed) {
+            let this = std::ptr::from_ref(self).cast_mut();
+            let link = |first| {
+                self.next.store(first, Ordering::Relaxed);
+                Some(this)
+            };
+            let _ = KEPT.fetch_update(Ordering::Release, Ordering::Relaxed, link);
+        }
+        self.address.store(found, Ordering::Relaxed);
+    }
+}
+
+/// The next definition of `name` in the search order behind this library, else one in an MPI library that was loaded
+/// with `dlopen`. Never through RTLD_DEFAULT, which would find ourselves.
+fn next_definition(name: &CStr) -> *mut c_void {
+    // SAFETY: `name` is a C string.
+    let found = unsafe { libc::dlsym(libc::RTLD_NEXT, name.as_ptr()) };
+    if !found.is_null() {
+        return found;
+    }
+    let mut found = std::ptr::null_mut();
+    for_each_library(&mut |path| {
+        found = look_up_in(path, name);
+        found.is_null()
+    });
+    found
+}
+
+/// A data symbol of the MPI library, such as the objects behind Open MPI's predefined handles. The program may hold a
+/// copy (copy relocation), which is then the one that counts.
+pub fn data(name: &CStr) -> *mut c_void {
+    // By a handle of the whole program: with RTLD_DEFAULT the loader would keep the library, since this one has found
+    // something in it, when the program closes it.
+    // SAFETY: no file's name gives a handle of the program and of all that it can see.
+    let handle = unsafe { libc::dlopen(std::ptr::null(), libc::RTLD_LAZY) };
+    // SAFETY: the handle is valid, `name` is a C string.
+    let found = unsafe { libc::dlsym(handle, name.as_ptr()) };
+    // SAFETY: releases the reference that dlopen has just taken.
+    unsafe { libc::dlclose(handle) };
+    if found.is_null() { next_definition(name) } else { found }
+}
+
+/// The pointer that a variable of the MPI library holds.
+pub fn pointer_in(name: &CStr) -> Option<usize> {
+    let place = data(name).cast::<usize>();
+    // SAFETY: a symbol that is found is mapped; the caller names a variable that is a pointer, which MPI_Init has set.
+    (!place.is_null()).then(|| unsafe { place.read() })
+}
+
+/// What the loader knows of an address.
+fn information(address: usize) -> Option<libc::Dl_info> {
+    // SAFETY: a Dl_info is made of pointers, which may be null.
+    let mut info: libc::Dl_info = unsafe { std::mem::zeroed() };
+    // SAFETY: dladdr takes any address; `info` outlives the call.
+    let found = unsafe { libc::dladdr(std::ptr::without_provenance(address), &raw mut info) } != 0;
+    found.then_some(info)
+}
+
+/// The name of the symbol that starts exactly at this address, and the file that it is in.
+pub fn at(address: usize) -> Option<(&'static CStr, &'static CStr)> {
+    let info = information(address)?;
+    if info.dli_sname.is_null() || info.dli_saddr.addr() != address {
+        return None;
+    }
+    // SAFETY: both point into the loaded object, which stays: MPI libraries are not unloaded while MPI is in use.
+    Some(unsafe { (CStr::from_ptr(info.dli_sname), CStr::from_ptr(info.dli_fname)) })
+}
+
+fn any_library() -> bool {
+    let mut any = false;
+    for_each_library(&mut |_| {
+        any = true;
+        false
+    });
+    any
+}
+
+/// Calls `visit` with the file of each loaded MPI library until it returns false: of all that defines `PMPI_Init`,
+/// which this library does too. The file's name says nothing: Cray's is `libmpi_gnu_91.so.12`, Spectrum's
+/// `libmpi_ibm.so`.
+fn for_each_library(visit: &mut dyn FnMut(&CStr) -> bool) {
+    let ours = object_of(for_each_library as *const () as usize);
+    for object in loaded_objects() {
+        let is_mpi = || !object.path.is_empty() && Some(object.base) != ours && defines_in(&object, c"PMPI_Init");
+        if is_mpi() && !visit(&object.path) {
+            return;
+        }
+    }
+}
+
+/// An object that the loader has mapped.
+pub struct Object {
+    /// Its file; empty for the program itself.
+    pub path: CString,
+    /// What is added to its addresses.
+    pub base: usize,
+}
+
+/// All that the loader has mapped, in its order.
+pub fn loaded_objects() -> Vec<Object> {
+    let mut objects = Vec::new();
+    for_each_object(&mut |object, _| {
+        objects.push(Object { path: object.0.to_owned(), base: object.1 });
+        true
+    });
+    objects
+}
+
+/// The object that holds an address in one of its segments, with its notes.
+pub fn object_with_notes(address: usize) -> Option<(Object, Vec<Vec<u8>>)> {
+    let mut found = None;
+    for_each_object(&mut |(name, base), headers| {
+        let place = |header: &libc::Elf64_Phdr| base.wrapping_add(header.p_vaddr as usize);
+        let holds = |header: &libc::Elf64_Phdr| {
+            let start = place(header);
+            header.p_type == libc::PT_LOAD && (start..start + header.p_memsz as usize).contains(&address)
+        };
+        if !headers.iter().any(holds) {
+            return true;
+        }
+        let mut notes = Vec::new();
+        for header in headers.iter().filter(|header| header.p_type == libc::PT_NOTE) {
+            let start = std::ptr::with_exposed_provenance::<u8>(place(header));
+            // SAFETY: a note segment is mapped with its object, which the loader keeps while this runs.
+            notes.push(unsafe { std::slice::from_raw_parts(start, header.p_memsz as usize) }.to_vec());
+        }
+        found = Some((Object { path: name.to_owned(), base }, notes));
+        false
+    });
+    found
+}
+
+/// Sees an object's name and base, and its program headers; whether it wants to see another.
+type Visit<'v> = dyn FnMut((&CStr, usize), &[libc::Elf64_Phdr]) -> bool + 'v;
+
+/// Calls `visit` for all that the loader has mapped, in its order, until it returns false. The loader's lock is held
+/// meanwhile: nothing may be opened in there.
+fn for_each_object(mut visit: &mut Visit<'_>) {
+    unsafe extern "C" fn step(info: *mut libc::dl_phdr_info, _: usize, visit: *mut c_void) -> c_int {
+        // SAFETY: `visit` is the reference below, which outlives the iteration and is not used elsewhere meanwhile.
+        let visit = unsafe { &mut *visit.cast::<&mut Visit<'_>>() };
+        // SAFETY: the loader hands over a valid entry.
+        let info = unsafe { &*info };
+        if info.dlpi_name.is_null() {
+            return 0;
+        }
+        // SAFETY: the loader's names are C strings.
+        let name = unsafe { CStr::from_ptr(info.dlpi_name) };
+        // SAFETY: an entry has as many program headers as it says.
+        let headers = unsafe { std::slice::from_raw_parts(info.dlpi_phdr, info.dlpi_phnum.into()) };
+        c_int::from(!visit((name, info.dlpi_addr as usize), headers))
+    }
+    // SAFETY: `step` is as dl_iterate_phdr wants it.
+    unsafe { libc::dl_iterate_phdr(Some(step), (&raw mut visit).cast()) };
+}
+
+/// The base of the object that holds this address.
+pub fn object_of(address: usize) -> Option<usize> {
+    information(address).map(|info| info.dli_fbase.addr())
+}
+
+/// Whether this loaded object itself defines the symbol, and not one that it depends on.
+pub fn defines(path: &CStr, name: &CStr) -> bool {
+    loaded_objects().into_iter().find(|object| object.path.as_c_str() == path).is_some_and(|o| defines_in(&o, name))
+}
+
+fn defines_in(object: &Object, name: &CStr) -> bool {
+    let found = look_up_in(&object.path, name);
+    !found.is_null() && object_of(found.addr()) == Some(object.base)
+}
+
+/// Looks a symbol up in an object that is loaded already, and what it depends on.
+fn look_up_in(path: &CStr, name: &CStr) -> *mut c_void {
+    // SAFETY: NOLOAD gives a handle only of what is in the process already.
+    let handle = unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_LAZY | libc::RTLD_NOLOAD) };
+    if handle.is_null() {
+        return handle;
+    }
+    // SAFETY: the handle is valid, `name` is a C string.
+    let found = unsafe { libc::dlsym(handle, name.as_ptr()) };
+    // SAFETY: releases the reference that dlopen has just taken.
+    unsafe { libc::dlclose(handle) };
+    found
+}

@@ -1,0 +1,174 @@
+//! Communicators: which one a handle means, and an identity that all its ranks derive alike without a message.
+//!
+//! A communicator's key is a hash of how it came to be: its parent's key, how many were made from that parent before,
+//! and the world rank of its first member (which tells the parts of a split from each other). Making a communicator is
+//! collective and ordered by MPI's own rules, so every member computes the same key. Where only some ranks of the
+//! parent take part (`MPI_Comm_create_group`, `MPI_Intercomm_create`) the key is made of the members themselves and of
+//! how often these have made one in this way.
+//!
+//! MPI is asked for as little as possible, and never while the registry is locked: nothing where the parent's ranks are
+//! the new one's too, one world rank for any other child of a parent whose ranks are all of this world, all world ranks
+//! ([`crate::identity::members`]) where the members make the key.
+
+use mpitrace_format::layout::{CommunicatorEntry, communicator_flags as flags};
+
+use crate::identity::handle::{self, Kind};
+use crate::identity::members::{self, Members};
+use crate::identity::registry::{self, Registry};
+use crate::mpi::{self, Comm, abi};
+use crate::record::call_cache;
+use crate::record::communicator::{Communicator, Group, mix};
+
+/// Registers MPI_COMM_WORLD and MPI_COMM_SELF, at Init.
+pub fn start(rank: u32, size: u32) -> Option<()> {
+    let abi = abi::get();
+    let mut registry = registry::lock()?;
+    let group = Group { rank, size, remote: 0, here: size, destinations: 0, leader: 0 };
+    add(&mut registry, abi.comm_world, mix(&[1]), &group, flags::WORLD)?;
+    let alone = Group { rank: 0, size: 1, here: 1, leader: rank.into(), ..group };
+    add(&mut registry, abi.comm_self, mix(&[2, rank.into()]), &alone, flags::SELF)?;
+    Some(())
+}
+
+/// MPI_COMM_WORLD and MPI_COMM_SELF are gone, while sessions go on.
+pub fn end_of_world() {
+    if let Some(mut registry) = registry::lock() {
+        registry.communicators.remove(&abi::get().comm_world);
+        registry.communicators.remove(&abi::get().comm_self);
+    }
+}
+
+/// A communicator for a handle whose creation was not seen, before MPI may be asked about it.
+pub fn provisional(registry: &mut Registry, handle: usize) -> Option<&'static Communicator> {
+    let group = Group { rank: 0, size: 0, remote: 0, here: 0, destinations: 0, leader: 0 };
+    let of_kind = match handle::kind(handle).0 {
+        Kind::Communicator | Kind::New => 0,
+        Kind::Window => flags::WINDOW,
+        Kind::File => flags::FILE,
+    };
+    let known = add(registry, handle, [0; 2], &group, of_kind)?;
+    known.set_unidentified();
+    known.entry().set_flags(known.entry().flags() & !flags::IDENTIFIED);
+    Some(known)
+}
+
+/// What MPI has said of a provisional communicator.
+fn identify(registry: &mut Registry, handle: usize, known: &Communicator, group: &Group, [low, high]: [u64; 2]) {
+    let key = registry.next_key(mix(&[7, low, high]));
+    let entry = known.entry();
+    entry.set_key(key);
+    entry.set_size(group.here);
+    entry.set_rank(group.rank);
+    entry.set_flags(entry.flags() | flags::IDENTIFIED | if group.remote > 0 { flags::INTER } else { 0 });
+    known.identify(key, group);
+    call_cache::outdate(handle);
+}
+
+/// From now on the handle means a communicator of this key and these ranks; `of_kind`: its `communicator_flags`.
+pub fn add(
+    registry: &mut Registry,
+    handle: usize,
+    key: [u64; 2],
+    group: &Group,
+    predefined: u32,
+) -> Option<&'static Communicator> {
+    put(registry, handle, entry(key, group, predefined), group)
+}
+
+/// The entry of a communicator, window or file with these ranks.
+pub fn entry(key: [u64; 2], group: &Group, of_kind: u32) -> CommunicatorEntry {
+    let inter = if group.remote > 0 { flags::INTER } else { 0 };
+    CommunicatorEntry {
+        key,
+        size: group.here,
+        rank: group.rank,
+        flags: flags::IDENTIFIED | inter | of_kind,
+        sync_at: u64::MAX,
+        ..CommunicatorEntry::default()
+    }
+}
+
+/// From now on the handle means this.
+pub fn put(
+    registry: &mut Registry,
+    handle: usize,
+    entry: CommunicatorEntry,
+    group: &Group,
+) -> Option<&'static Communicator> {
+    registry.communicators.try_reserve(1).ok()?;
+    let known = registry.make(entry, group)?;
+    // Where the library gives a freed handle out again without our having seen it freed.
+    if let Some(freed) = registry.communicators.insert(handle, known) {
+        registry::lost(handle);
+        call_cache::outdate(handle);
+        registry.retire(freed);
+    }
+    Some(known)
+}
+
+/// The communicator behind a handle that a call has just succeeded on: MPI is asked about it if it is new.
+pub fn identified(handle: usize) -> Option<&'static Communicator> {
+    if let Some(known) = known_or_provisional(handle)?.identified() {
+        return Some(known);
+    }
+    let (group, members) = group_and_members(handle)?;
+    let mut registry = registry::lock()?;
+    let known = *registry.communicators.get(&handle)?;
+    // Another thread may have been faster.
+    if !known.is_identified() {
+        identify(&mut registry, handle, known, &group, members);
+    }
+    Some(known)
+}
+
+fn known_or_provisional(handle: usize) -> Option<&'static Communicator> {
+    let mut registry = registry::lock()?;
+    match registry.communicators.get(&handle) {
+        Some(known) => Some(known),
+        None => provisional(&mut registry, handle),
+    }
+}
+
+/// The ranks of a communicator that was made from one whose ranks are all of this world.
+pub fn group_here(handle: usize) -> Option<Group> {
+    let comm = Comm::of_handle(handle);
+    let (rank, size, inter) = (comm.rank()?, comm.size()?, comm.is_inter()?);
+    // The first rank need not ask for its number.
+    let leader = if rank == 0 { registry::world()?.rank.into() } else { members::leader(&comm.group()?)? };
+    if !inter {
+        return Some(Group { rank, size, remote: 0, here: size, destinations: comm.neighbours().1, leader });
+    }
+    let remote = comm.remote_size()?;
+    // The same on both sides.
+    let leader = leader.min(members::leader(&comm.remote_group()?)?);
+    Some(Group { rank, size, remote, here: size + remote, destinations: 0, leader })
+}
+
+/// The ranks of a communicator that MPI has just returned, or on which a call has returned well, and a hash of each
+/// group's members, in an order that is the same on both sides.
+pub fn group_and_members(handle: usize) -> Option<(Group, [u64; 2])> {
+    let comm = match handle::kind(handle) {
+        (Kind::Communicator, handle) => Comm::of_handle(handle),
+        (Kind::Window, handle) => return group_alone(&mpi::Group::of_window(handle)?),
+        (Kind::File, handle) => return group_alone(&mpi::Group::of_file(handle)?),
+        (Kind::New, _) => return None,
+    };
+    let (rank, size, inter) = (comm.rank()?, comm.size()?, comm.is_inter()?);
+    let Members { leader, here, hash } = Members::of(&comm.group()?, size)?;
+    if !inter {
+        let destinations = comm.neighbours().1;
+        return Some((Group { rank, size, remote: 0, here, destinations, leader }, [0, hash]));
+    }
+    let remote = comm.remote_size()?;
+    let others = Members::of(&comm.remote_group()?, remote)?;
+    let leader = leader.min(others.leader);
+    let group = Group { rank, size, remote, here: here + others.here, destinations: 0, leader };
+    Some((group, [hash.min(others.hash), hash.max(others.hash)]))
+}
+
+/// The same of a window or a file, whose group MPI gives.
+fn group_alone(group: &mpi::Group) -> Option<(Group, [u64; 2])> {
+    let (rank, size) = (group.rank()?, group.size()?);
+    let Members { leader, here, hash } = Members::of(group, size)?;
+    Some((Group { rank, size, remote: 0, here, destinations: 0, leader }, [0, hash]))
+}

@@ -1,0 +1,265 @@
+//! The three binary interfaces of MPI libraries, told apart at run time, so that one library serves them all.
+//!
+//! No `mpi.h` is used: a handle is a machine word that is passed on as it came. What must be known beyond that stands
+//! here.
+
+use std::ffi::c_int;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use mpitrace_format::layout::abi as family;
+use mpitrace_platform::abi::{self, Constants, Handle};
+
+use crate::base::{program, symbol};
+use crate::mpi::{self, Comm};
+
+/// What this library must know of the MPI library in the process.
+#[derive(Debug)]
+pub struct Abi {
+    /// One of [`family`].
+    pub family: u32,
+    /// Selects the bits of a handle that count: an int handle's upper half is undefined in a register.
+    pub handle_mask: usize,
+    /// Bytes of a handle in memory.
+    pub handle_size: usize,
+    pub comm_world: usize,
+    pub comm_self: usize,
+    pub comm_null: usize,
+    /// `MPI_IN_PLACE` as an address.
+    pub in_place: usize,
+    pub root: i32,
+    pub proc_null: i32,
+    pub any_tag: i32,
+    pub byte: usize,
+    pub int64: usize,
+    pub min: usize,
+    pub sum: usize,
+    pub errors_return: usize,
+    pub comm_type_shared: i32,
+    pub info_null: usize,
+    pub request_null: usize,
+    /// Open MPI's request for all that is complete at its start; 0 in other families.
+    empty_request: usize,
+    /// MPI_STATUS_IGNORE and MPI_STATUSES_IGNORE as addresses.
+    pub status_ignore: usize,
+    /// Bytes of a status.
+    pub status_size: usize,
+    /// Where MPI_SOURCE lies in a status.
+    pub status_source: usize,
+    /// MPI_CART, MPI_GRAPH, MPI_DIST_GRAPH.
+    pub topologies: [i32; 3],
+    pub err_count: c_int,
+    /// The last of the error classes, counted from 1, that say that an argument is wrong.
+    last_argument_class: c_int,
+}
+
+static ABI: OnceLock<Abi> = OnceLock::new();
+/// [`Abi::handle_mask`], once it is known.
+static HANDLE_MASK: AtomicUsize = AtomicUsize::new(usize::MAX);
+
+/// Selects the bits of a handle that count. Calls are recorded only when the interface is known.
+#[inline(always)]
+pub fn handle_mask() -> usize {
+    HANDLE_MASK.load(Ordering::Relaxed)
+}
+
+/// The request that calls share which are complete at their start, where that had to be found out; 0: none.
+static COMPLETE_REQUEST: AtomicUsize = AtomicUsize::new(0);
+
+/// The interface of the library in the process. Known from the first MPI call that needs it on.
+pub fn get() -> &'static Abi {
+    ABI.get_or_init(|| {
+        let abi = Abi::detect();
+        HANDLE_MASK.store(abi.handle_mask, Ordering::Relaxed);
+        abi
+    })
+}
+
+impl Abi {
+    fn detect() -> Abi {
+        // Asked first: Open MPI 6 has a library of the standard interface on top of its own, whose objects are then in
+        // the process too. The libraries' own interfaces have the function as well, and answer -1.
+        if mpi::abi_version().is_some_and(|major| major >= 1) {
+            return Abi::standard();
+        }
+        if symbol::data(c"ompi_mpi_comm_world").is_null() { Abi::mpich() } else { Abi::openmpi() }
+    }
+
+    fn openmpi() -> Abi {
+        Abi::of(family::OPENMPI, &abi::OPENMPI)
+    }
+
+    fn mpich() -> Abi {
+        Abi::of(family::MPICH, &abi::MPICH)
+    }
+
+    fn standard() -> Abi {
+        Abi::of(family::STANDARD, &abi::STANDARD)
+    }
+
+    /// The constants of a family, with the addresses of this process' library.
+    fn of(family: u32, constants: &Constants) -> Abi {
+        let value = |handle: Handle| handle.value(|name| symbol::data(name).addr());
+        Abi {
+            family,
+            handle_mask: constants.handle_mask,
+            handle_size: constants.handle_size,
+            comm_world: value(constants.comm_world),
+            comm_self: value(constants.comm_self),
+            comm_null: value(constants.comm_null),
+            in_place: constants.in_place,
+            root: constants.root,
+            proc_null: constants.proc_null,
+            any_tag: constants.any_tag,
+            byte: value(constants.byte),
+            int64: value(constants.int64),
+            min: value(constants.min),
+            sum: value(constants.sum),
+            errors_return: value(constants.errors_return),
+            comm_type_shared: constants.comm_type_shared,
+            info_null: value(constants.info_null),
+            request_null: value(constants.request_null),
+            empty_request: match family {
+                family::OPENMPI => symbol::data(c"ompi_request_empty").addr(),
+                _ => 0,
+            },
+            status_ignore: constants.status_ignore,
+            status_size: constants.status_size,
+            status_source: constants.status_source,
+            topologies: constants.topologies,
+            err_count: constants.err_count,
+            last_argument_class: constants.last_argument_class,
+        }
+    }
+
+    /// Whether an error code says that the library has refused an argument (MPI_ERR_BUFFER to MPI_ERR_ARG): such a call
+    /// has been matched with none on another rank. After any other error it may have been.
+    pub fn is_argument_error(&self, code: c_int) -> bool {
+        let class = mpi::class_of_error(code);
+        class.is_some_and(|class| (1..=self.last_argument_class).contains(&class))
+    }
+
+    /// The handle in a register, with what is undefined of it cleared.
+    #[inline(always)]
+    pub fn handle(&self, register: usize) -> usize {
+        register & self.handle_mask
+    }
+
+    /// The handle that lies at `place`, where the program has passed that to an MPI function; 0, which no handle is, for a
+    /// null pointer.
+    pub fn read(&self, place: usize) -> usize {
+        match (place, self.handle_size) {
+            (0, _) => 0,
+            (_, 4) => program::at::<u32>(place, 0) as usize,
+            _ => program::at(place, 0),
+        }
+    }
+
+    /// The handle that a call has stored at `place`.
+    pub fn made(&self, place: usize) -> Option<usize> {
+        Some(self.read(place)).filter(|&handle| handle != 0)
+    }
+
+    /// The name of a predefined reduction operator; `None` for one that the program made.
+    pub fn reduction_name(&self, handle: usize) -> Option<String> {
+        /// In the order of MPICH's numbers, from 0x58000001.
+        const MPICH: [&str; 14] = [
+            "MPI_MAX",
+            "MPI_MIN",
+            "MPI_SUM",
+            "MPI_PROD",
+            "MPI_LAND",
+            "MPI_BAND",
+            "MPI_LOR",
+            "MPI_BOR",
+            "MPI_LXOR",
+            "MPI_BXOR",
+            "MPI_MINLOC",
+            "MPI_MAXLOC",
+            "MPI_REPLACE",
+            "MPI_NO_OP",
+        ];
+        /// The numbers of the standard (MPI 5.0, appendix A).
+        const STANDARD: [(usize, &str); 15] = [
+            (0x20, "MPI_OP_NULL"),
+            (0x21, "MPI_SUM"),
+            (0x22, "MPI_MIN"),
+            (0x23, "MPI_MAX"),
+            (0x24, "MPI_PROD"),
+            (0x28, "MPI_BAND"),
+            (0x29, "MPI_BOR"),
+            (0x2a, "MPI_BXOR"),
+            (0x30, "MPI_LAND"),
+            (0x31, "MPI_LOR"),
+            (0x32, "MPI_LXOR"),
+            (0x38, "MPI_MINLOC"),
+            (0x39, "MPI_MAXLOC"),
+            (0x3c, "MPI_REPLACE"),
+            (0x3d, "MPI_NO_OP"),
+        ];
+        match self.family {
+            family::MPICH if handle == 0x1800_0000 => Some("MPI_OP_NULL".to_owned()),
+            family::MPICH => {
+                handle.checked_sub(0x5800_0001).and_then(|index| MPICH.get(index)).map(|name| (*name).to_owned())
+            }
+            family::STANDARD => STANDARD.iter().find(|(value, _)| *value == handle).map(|(_, name)| (*name).to_owned()),
+            _ => openmpi_symbol(handle, "ompi_mpi_op_").map(|name| match name {
+                "null" => "MPI_OP_NULL".to_owned(),
+                name => format!("MPI_{}", name.to_ascii_uppercase()),
+            }),
+        }
+    }
+
+    /// Whether this request, as a starting call has stored it, stands for any call that is complete already: these
+    /// share one.
+    pub fn is_complete_request(&self, handle: usize) -> bool {
+        match self.family {
+            family::OPENMPI => handle == self.request_null || handle == self.empty_request,
+            // Built in, and not made for the call.
+            family::MPICH => handle == self.request_null || handle & 0xc000_0000 == 0x4000_0000,
+            _ => handle == self.request_null || handle == COMPLETE_REQUEST.load(Ordering::Relaxed),
+        }
+    }
+
+    /// Finds the request that calls share which are complete at their start, where the interface does not say which it
+    /// is: two that start nothing are compared. To be called when MPI_COMM_SELF is there, and no other thread uses it.
+    pub fn find_complete_request(&self) {
+        if self.family == family::STANDARD
+            && let Some([one, other]) = Comm::of_handle(self.comm_self).two_barriers()
+            && one == other
+        {
+            COMPLETE_REQUEST.store(one, Ordering::Relaxed);
+        }
+    }
+
+    /// Whether this is a data type that the library came with.
+    pub fn is_predefined_type(&self, handle: usize) -> bool {
+        match self.family {
+            // Built-in handles carry 0x4c; the pairs of a value and an index (MPI_FLOAT_INT, ...) are the first five of
+            // those that the library made with its own means.
+            family::MPICH => handle & 0xff00_0000 == 0x4c00_0000 || (0x8c00_0000..0x8c00_0005).contains(&handle),
+            family::STANDARD => (0x201..0x300).contains(&handle),
+            _ => openmpi_symbol(handle, "ompi_mpi_").is_some(),
+        }
+    }
+}
+
+/// What follows `prefix` in the name of the object behind one of Open MPI's predefined handles.
+fn openmpi_symbol(handle: usize, prefix: &str) -> Option<&'static str> {
+    let (name, _) = symbol::at(handle)?;
+    name.to_str().ok()?.strip_prefix(prefix)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_operator_at_all_has_a_name_too() {
+        for (abi, null, max) in [(Abi::mpich(), 0x1800_0000, 0x5800_0001), (Abi::standard(), 0x20, 0x23)] {
+            assert_eq!(abi.reduction_name(null).as_deref(), Some("MPI_OP_NULL"));
+            assert_eq!(abi.reduction_name(max).as_deref(), Some("MPI_MAX"));
+            assert_eq!(abi.reduction_name(0x1234), None);
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! The collective functions that the tracer itself calls. They are the non-blocking ones, waited for with pauses: see
+//! [`Pause`]. All ranks of the communicator come to each of them, so none stays without an end.
+
+use bytemuck::Pod;
+
+use super::*;
+use crate::base::pause::Pause;
+
+/// Begins an operation on these values, given their address and that of a request, and waits until it is complete: the
+/// values then. `None`: it has failed. The library may still know the values after an error, which need not be one of
+/// this operation: so they are never given back then.
+fn completed<T: Pod>(mut values: Vec<T>, begin: impl FnOnce(usize, usize) -> bool) -> Option<Vec<T>> {
+    let place = values.as_mut_ptr().expose_provenance();
+    let Some(mut request) = word(|request| begin(place, request)) else {
+        std::mem::forget(values);
+        return None;
+    };
+    let (request, ignore) = ((&raw mut request).expose_provenance(), abi::get().status_ignore);
+    let mut pause = Pause::default();
+    loop {
+        // SAFETY: int MPI_Test(MPI_Request *, int *, MPI_Status *); the request is this one's.
+        match int(|flag| unsafe { test(request, flag, ignore) }) {
+            None => {
+                std::mem::forget(values);
+                return None;
+            }
+            Some(0) => drop(pause.pause()),
+            Some(_) => return Some(values),
+        }
+    }
+}
+
+impl Comm {
+    /// A duplicate of the tracer's own, which all ranks make. It inherits MPI_ERRORS_ARE_FATAL from the world; this one
+    /// returns errors.
+    pub fn duplicate(self) -> Option<Comm> {
+        // Zeroed, so that a 4-byte handle reads back as its value (little-endian).
+        // SAFETY: int MPI_Comm_idup(MPI_Comm, MPI_Comm *, MPI_Request *); the handle lives until the request is complete.
+        let new = completed(vec![0usize], |place, request| unsafe { comm_idup(self.0, place, request) })?;
+        let new = abi::get().handle(new[0]);
+        // SAFETY: int MPI_Comm_set_errhandler(MPI_Comm, MPI_Errhandler), on a communicator made just now.
+        unsafe { comm_set_errhandler(new, abi::get().errors_return) };
+        Some(Comm(new))
+    }
+
+    /// Rank 0's values for all ranks, which come here with as many. False: it has failed.
+    pub fn broadcast<T: Pod>(self, values: &mut [T]) -> bool {
+        let (bytes, byte) = (size_of_val(values), abi::get().byte);
+        let sent = completed(values.to_vec(), |place, request| {
+            // SAFETY: int MPI_Ibcast(void *, int, MPI_Datatype, int, MPI_Comm, MPI_Request *); so many bytes lie there, of
+            // a type that may have any.
+            unsafe { ibcast(place, bytes, byte, 0, self.0, request) }
+        });
+        sent.inspect(|sent| values.copy_from_slice(sent)).is_some()
+    }
+
+    /// The words of all ranks, which come here with as many, in the order of the ranks: at rank 0, which says how many
+    /// `ranks` there are. The others, which say 0, get none. `None`: it has failed.
+    pub fn gather<const N: usize>(self, words: &[u64; N], ranks: usize) -> Option<Vec<[u64; N]>> {
+        let (bytes, byte) = (size_of_val(words), abi::get().byte);
+        let mut all = vec![[0; N]; ranks + 1];
+        all[ranks] = *words;
+        let mut all = completed(all, |place, request| {
+            let own = place + ranks * bytes;
+            // SAFETY: int MPI_Igather(const void *, int, MPI_Datatype, void *, int, MPI_Datatype, int, MPI_Comm,
+            // MPI_Request *); the rank's own bytes lie behind the room for those of all, which only rank 0 needs.
+            unsafe { igather(own, bytes, byte, place, bytes, byte, 0, self.0, request) }
+        })?;
+        all.truncate(ranks);
+        Some(all)
+    }
+
+    /// The least of all ranks' integers in each place. All ranks come here together.
+    pub fn least<const N: usize>(self, here: &[i64; N]) -> Option<[i64; N]> {
+        let abi = abi::get();
+        let reduced = completed([*here, [0; N]].concat(), |place, request| {
+            let result = place + size_of_val(here);
+            // SAFETY: int MPI_Iallreduce(const void *, void *, int, MPI_Datatype, MPI_Op, MPI_Comm, MPI_Request *); N
+            // 64-bit integers lie in both places.
+            unsafe { iallreduce(place, result, N, abi.int64, abi.min, self.0, request) }
+        })?;
+        reduced.last_chunk().copied()
+    }
+
+    /// The sum of the integers of the ranks before this one; what the first rank gets is not defined.
+    pub fn sum_before(self, here: i64) -> Option<i64> {
+        let abi = abi::get();
+        let reduced = completed(vec![here, 0], |place, request| {
+            let result = place + size_of_val(&here);
+            // SAFETY: int MPI_Iexscan(const void *, void *, int, MPI_Datatype, MPI_Op, MPI_Comm, MPI_Request *); a 64-bit
+            // integer lies in both places.
+            unsafe { iexscan(place, result, 1, abi.int64, abi.sum, self.0, request) }
+        });
+        reduced.map(|reduced| reduced[1])
+    }
+}

@@ -1,0 +1,302 @@
+//! The MPI functions that the tracer itself calls: in Init and Finalize, when it meets a handle that it does not know,
+//! when it synchronises clocks, for counted messages, and for large counts that the library lacks. A recorded
+//! collective that the thread has called lately needs none of them.
+//!
+//! The functions in here can be called from safe code: they pass addresses of their own only, which outlive the call,
+//! and handles as the program or the library has given them, by [`Comm`] and [`Group`]. What a handle stands for is the
+//! library's to judge, as it is where the program passes it.
+
+use std::ffi::{CStr, c_int};
+use std::ops::Range;
+
+use crate::base::symbol::Symbol;
+
+pub mod abi;
+mod collective;
+pub mod collectives;
+mod comm;
+pub mod large_count;
+pub mod node_meeting;
+pub mod status;
+pub mod world;
+
+pub use comm::Comm;
+
+macro_rules! functions {
+    ($($(#[$doc:meta])* fn $name:ident = $symbol:literal ( $($argument:ident),* );)*) => { $(
+        $(#[$doc])*
+        ///
+        /// False where the library lacks the function or reports an error.
+        ///
+        /// # Safety
+        /// The arguments are what the MPI function wants, addresses as numbers.
+        #[allow(clippy::too_many_arguments, reason = "as many as the MPI function has")]
+        unsafe fn $name($($argument: usize),*) -> bool {
+            static SYMBOL: Symbol = Symbol::new(concat!($symbol, "\0"));
+            let Some(address) = SYMBOL.get() else { return false };
+            // SAFETY: every MPI function takes words and returns int; the caller vouches for the words.
+            unsafe {
+                let function: unsafe extern "C-unwind" fn($($argument: usize),*) -> c_int = std::mem::transmute(address);
+                function($($argument),*) == 0
+            }
+        }
+    )* };
+}
+
+pub(crate) use functions;
+
+functions! {
+    /// The version of the standard's binary interface.
+    fn abi_get_version = "PMPI_Abi_get_version"(major, minor);
+    /// The rank in a communicator.
+    fn comm_rank = "PMPI_Comm_rank"(comm, rank);
+    /// The size of a communicator's (local) group.
+    fn comm_size = "PMPI_Comm_size"(comm, size);
+    /// The size of an intercommunicator's remote group.
+    fn comm_remote_size = "PMPI_Comm_remote_size"(comm, size);
+    /// Whether it is an intercommunicator.
+    fn comm_test_inter = "PMPI_Comm_test_inter"(comm, flag);
+    /// The (local) group.
+    fn comm_group = "PMPI_Comm_group"(comm, group);
+    /// The remote group.
+    fn comm_remote_group = "PMPI_Comm_remote_group"(comm, group);
+    /// The group of a window.
+    fn win_get_group = "PMPI_Win_get_group"(win, group);
+    /// The group of a file.
+    fn file_get_group = "PMPI_File_get_group"(fh, group);
+    /// The ranks of a process set.
+    fn group_from_session_pset = "PMPI_Group_from_session_pset"(session, name, group);
+    /// This process' rank in a group.
+    fn group_rank = "PMPI_Group_rank"(group, rank);
+    /// The size of a group.
+    fn group_size = "PMPI_Group_size"(group, size);
+    /// The kind of topology.
+    fn topo_test = "PMPI_Topo_test"(comm, kind);
+    /// The dimensions of a Cartesian topology.
+    fn cartdim_get = "PMPI_Cartdim_get"(comm, dimensions);
+    /// The neighbours of a rank in a graph.
+    fn graph_neighbors_count = "PMPI_Graph_neighbors_count"(comm, rank, neighbors);
+    /// The neighbours in a distributed graph.
+    fn dist_graph_neighbors_count = "PMPI_Dist_graph_neighbors_count"(comm, sources, destinations, weighted);
+    /// Begins to duplicate.
+    fn comm_idup = "PMPI_Comm_idup"(comm, new, request);
+    /// Sends.
+    fn send = "PMPI_Send"(buffer, count, datatype, dest, tag, comm);
+    /// Whether a message is there.
+    fn iprobe = "PMPI_Iprobe"(source, tag, comm, flag, status);
+    /// Begins to receive.
+    fn irecv = "PMPI_Irecv"(buffer, count, datatype, source, tag, comm, request);
+    /// Starts a barrier.
+    fn ibarrier = "PMPI_Ibarrier"(comm, request);
+    /// Whether a request is complete.
+    fn test = "PMPI_Test"(request, flag, status);
+    /// Cancels a request.
+    fn cancel = "PMPI_Cancel"(request);
+    /// Waits for a request.
+    fn wait = "PMPI_Wait"(request, status);
+    /// The class of an error code.
+    fn error_class = "PMPI_Error_class"(code, class);
+    /// Splits by what ranks share.
+    fn comm_split_type = "PMPI_Comm_split_type"(comm, kind, key, info, new);
+    /// Frees.
+    fn comm_free = "PMPI_Comm_free"(comm);
+    /// Sets what happens on an error.
+    fn comm_set_errhandler = "PMPI_Comm_set_errhandler"(comm, handler);
+    /// Lets what is and will be called on a communicator fail on all its ranks.
+    fn comm_revoke = "PMPIX_Comm_revoke"(comm);
+    /// Raises an error on a communicator.
+    fn comm_call_errhandler = "PMPI_Comm_call_errhandler"(comm, code);
+    /// Translates ranks between groups.
+    fn group_translate_ranks = "PMPI_Group_translate_ranks"(group, n, ranks, other, others);
+    /// The group of some ranges of another's ranks.
+    fn group_range_incl = "PMPI_Group_range_incl"(group, n, ranges, new);
+    /// Frees a group.
+    fn group_free = "PMPI_Group_free"(group);
+    /// The bytes of a data type's elements.
+    fn type_size = "PMPI_Type_size"(datatype, size);
+    /// The bytes of a data type's elements, also beyond what an int holds.
+    fn type_size_x = "PMPI_Type_size_x"(datatype, size);
+    /// Elements in the message of a status.
+    fn get_count = "PMPI_Get_count"(status, datatype, count);
+    /// Elements in the message of a status, also beyond what an int holds.
+    fn get_elements_x = "PMPI_Get_elements_x"(status, datatype, count);
+    /// Whether a status is of a call that was cancelled.
+    fn test_cancelled = "PMPI_Test_cancelled"(status, flag);
+    /// The name of a data type.
+    fn type_get_name = "PMPI_Type_get_name"(datatype, name, length);
+    /// What the library calls itself.
+    fn get_library_version = "PMPI_Get_library_version"(text, length);
+    /// The thread level in force.
+    fn query_thread = "PMPI_Query_thread"(level);
+    /// Begins a broadcast.
+    fn ibcast = "PMPI_Ibcast"(buffer, count, datatype, root, comm, request);
+    /// Begins a reduction to all.
+    fn iallreduce = "PMPI_Iallreduce"(send, receive, count, datatype, op, comm, request);
+    /// Begins a gather at one rank.
+    fn igather = "PMPI_Igather"(send, send_count, send_type, receive, receive_count, receive_type, root, comm, request);
+    /// Begins an exclusive prefix reduction.
+    fn iexscan = "PMPI_Iexscan"(send, receive, count, datatype, op, comm, request);
+}
+
+/// Calls `function` with the address of an int; the int, if that went well.
+pub fn int(function: impl FnOnce(usize) -> bool) -> Option<c_int> {
+    let mut value: c_int = 0;
+    function((&raw mut value).expose_provenance()).then_some(value)
+}
+
+/// Calls `function` with the address of a handle; the handle, if that went well.
+fn handle(function: impl FnOnce(usize) -> bool) -> Option<usize> {
+    word(function).map(|value| abi::get().handle(value))
+}
+
+/// Calls `function` with the address of a word; the word, if that went well.
+pub fn word(function: impl FnOnce(usize) -> bool) -> Option<usize> {
+    // Zeroed, so that a 4-byte handle reads back as its value (little-endian).
+    let mut value: usize = 0;
+    function((&raw mut value).expose_provenance()).then_some(value)
+}
+
+/// Calls `function` with the address of an MPI_Count, 64 bits in all three interfaces; the count, if that went well and
+/// it is not negative.
+fn count(function: impl FnOnce(usize) -> bool) -> Option<u64> {
+    let mut value: i64 = -1;
+    if !function((&raw mut value).expose_provenance()) {
+        return None;
+    }
+    u64::try_from(value).ok()
+}
+
+/// A group of the tracer's own, given back when it is dropped.
+#[derive(Debug)]
+pub struct Group(usize);
+
+impl Group {
+    /// The ranks of the world, as a session of the program tells them.
+    pub fn of_session(session: usize) -> Option<Group> {
+        const WORLD: &CStr = c"mpi://WORLD";
+        let name = WORLD.as_ptr().expose_provenance();
+        // SAFETY: int MPI_Group_from_session_pset(MPI_Session, const char *, MPI_Group *); the name is a C string.
+        handle(|group| unsafe { group_from_session_pset(session, name, group) }).map(Group)
+    }
+
+    /// The ranks of a window.
+    pub fn of_window(window: usize) -> Option<Group> {
+        // SAFETY: int MPI_Win_get_group(MPI_Win, MPI_Group *); the group is ours to free.
+        handle(|group| unsafe { win_get_group(window, group) }).map(Group)
+    }
+
+    /// The ranks of a file.
+    pub fn of_file(file: usize) -> Option<Group> {
+        // SAFETY: int MPI_File_get_group(MPI_File, MPI_Group *); the group is ours to free.
+        handle(|group| unsafe { file_get_group(file, group) }).map(Group)
+    }
+
+    /// This process' rank in it.
+    pub fn rank(&self) -> Option<u32> {
+        // SAFETY: int MPI_Group_rank(MPI_Group, int *).
+        u32::try_from(int(|place| unsafe { group_rank(self.0, place) })?).ok()
+    }
+
+    /// How many ranks it has.
+    pub fn size(&self) -> Option<u32> {
+        // SAFETY: int MPI_Group_size(MPI_Group, int *).
+        u32::try_from(int(|place| unsafe { group_size(self.0, place) })?).ok()
+    }
+
+    /// The ranks in `other` of some of this group's ranks, negative for those that are not in it.
+    pub fn translate(&self, ranks: Range<u32>, other: &Group) -> Option<Vec<c_int>> {
+        let ranks: Vec<c_int> = ranks.map(|rank| rank as c_int).collect();
+        let mut translated = vec![-1 as c_int; ranks.len()];
+        let (from, to) = (ranks.as_ptr().expose_provenance(), translated.as_mut_ptr().expose_provenance());
+        // SAFETY: int MPI_Group_translate_ranks(MPI_Group, int, const int *, MPI_Group, int *); both arrays have as
+        // many elements.
+        unsafe { group_translate_ranks(self.0, ranks.len(), from, other.0, to) }.then_some(translated)
+    }
+
+    /// The group of some of this one's ranks, in the same order; at least one.
+    pub fn range(&self, ranks: Range<u32>) -> Option<Group> {
+        let mut range: [c_int; 3] = [ranks.start as c_int, ranks.end as c_int - 1, 1];
+        let place = range.as_mut_ptr().expose_provenance();
+        // SAFETY: int MPI_Group_range_incl(MPI_Group, int, int[][3], MPI_Group *); there is one range.
+        handle(|new| unsafe { group_range_incl(self.0, 1, place, new) }).map(Group)
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        // A 4-byte handle lies in the word's first 4 bytes.
+        // SAFETY: int MPI_Group_free(MPI_Group *); the group was made by the tracer, and no other code has its handle.
+        unsafe { group_free((&raw mut self.0).expose_provenance()) };
+    }
+}
+
+/// The bytes of a data type's elements. `None` where they do not fit. The handle is predefined, committed, or of a call
+/// that has returned well.
+pub fn size_of_type(datatype: usize) -> Option<u64> {
+    // SAFETY: int MPI_Type_size_x(MPI_Datatype, MPI_Count *).
+    let large = count(|size| unsafe { type_size_x(datatype, size) });
+    if large.is_some() {
+        return large;
+    }
+    // SAFETY: int MPI_Type_size(MPI_Datatype, int *).
+    let size = int(|size| unsafe { type_size(datatype, size) })?;
+    u64::try_from(size).ok()
+}
+
+/// The name that MPI has for a data type, of whose handle the same is true as for [`size_of_type`].
+pub fn name_of_type(datatype: usize) -> Option<String> {
+    // MPI_MAX_OBJECT_NAME is 64 in Open MPI, 128 in the others.
+    let mut name = [0u8; 512];
+    // SAFETY: int MPI_Type_get_name(MPI_Datatype, char *, int *); the buffer holds the longest name.
+    let length = int(|length| unsafe { type_get_name(datatype, name.as_mut_ptr().expose_provenance(), length) })?;
+    let name = name.get(..usize::try_from(length).ok()?)?;
+    std::str::from_utf8(name).ok().filter(|name| !name.is_empty()).map(str::to_owned)
+}
+
+/// The bytes of the message of a status that a call has set at this address; `None` where the call was cancelled.
+pub fn message_bytes(status: usize) -> Option<u64> {
+    // SAFETY: int MPI_Test_cancelled(const MPI_Status *, int *).
+    if int(|flag| unsafe { test_cancelled(status, flag) }) != Some(0) {
+        return None;
+    }
+    let byte = abi::get().byte;
+    // SAFETY: int MPI_Get_elements_x(const MPI_Status *, MPI_Datatype, MPI_Count *).
+    let large = count(|bytes| unsafe { get_elements_x(status, byte, bytes) });
+    if large.is_some() {
+        return large;
+    }
+    // SAFETY: int MPI_Get_count(const MPI_Status *, MPI_Datatype, int *).
+    let bytes = int(|bytes| unsafe { get_count(status, byte, bytes) })?;
+    u64::try_from(bytes).ok()
+}
+
+/// The class of an error code.
+pub fn class_of_error(code: c_int) -> Option<c_int> {
+    // SAFETY: int MPI_Error_class(int, int *), callable at any time.
+    int(|class| unsafe { error_class(code as usize, class) })
+}
+
+/// The thread level in force.
+pub fn thread_level() -> Option<c_int> {
+    // SAFETY: int MPI_Query_thread(int *).
+    int(|level| unsafe { query_thread(level) })
+}
+
+/// The major version of the standard's binary interface, where the library has that; its own interface answers -1.
+pub fn abi_version() -> Option<c_int> {
+    let mut minor: c_int = -1;
+    let minor = (&raw mut minor).expose_provenance();
+    // SAFETY: int MPI_Abi_get_version(int *, int *), callable at any time; both outlive the call.
+    int(|major| unsafe { abi_get_version(major, minor) })
+}
+
+/// What the library calls itself, the first line of it.
+pub fn library_version() -> Option<String> {
+    // MPI_MAX_LIBRARY_VERSION_STRING is 8192 at most (MPICH and the standard ABI).
+    let mut text = vec![0u8; 16384];
+    // SAFETY: int MPI_Get_library_version(char *, int *); the buffer holds the longest text.
+    let length = int(|length| unsafe { get_library_version(text.as_mut_ptr().expose_provenance(), length) })?;
+    text.truncate(usize::try_from(length).ok()?);
+    let text = String::from_utf8_lossy(&text).into_owned();
+    Some(text.trim_end_matches(['\0', '\n']).to_owned())
+}

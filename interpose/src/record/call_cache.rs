@@ -1,0 +1,391 @@
+//! Which operation a call belongs to, found without asking MPI: a small table per thread, keyed by what the program
+//! passed.
+
+use std::hash::{Hash, Hasher};
+use std::mem::MaybeUninit;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+
+use mpitrace_format::layout::{CommunicatorEntry, OperationEntry};
+use mpitrace_functions::Function;
+
+use crate::record::call_site;
+use crate::record::communicator::Communicator;
+use crate::record::entry::Entry;
+
+/// What the program passed, as far as it makes the operation. Two calls with the same key and with no handle freed in
+/// between belong to the same operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Key {
+    /// The function.
+    pub function: Declared,
+    /// Handle, as [`crate::identity::handle`] has it.
+    pub communicator: usize,
+    /// Handle; 0: the function has none, or one for each peer.
+    pub datatype: usize,
+    /// Handle; 0: the function has none.
+    pub reduction: usize,
+    /// Elements of `datatype`; where there is one for each peer a hash of all that makes the size.
+    pub count: u64,
+    /// As it was passed; [`mpitrace_format::layout::NO_ROOT`]: the function has none.
+    pub root: i32,
+    /// The place in the program, where that is asked for; else 0.
+    pub site: call_site::Number,
+}
+
+/// The declaration of a function, which its address tells from all others.
+#[derive(Clone, Copy, Debug)]
+pub struct Declared(pub &'static Function);
+
+impl Declared {
+    #[inline(always)]
+    fn address(self) -> usize {
+        std::ptr::from_ref(self.0).addr()
+    }
+}
+
+impl PartialEq for Declared {
+    #[inline(always)]
+    fn eq(&self, other: &Self) -> bool {
+        std::ptr::eq(self.0, other.0)
+    }
+}
+
+impl Eq for Declared {}
+
+impl Hash for Declared {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        state.write_usize(self.address());
+    }
+}
+
+/// A call as its wrapper sees it.
+#[derive(Clone, Copy, Debug)]
+pub struct Call {
+    pub key: Key,
+    /// Whether `key` is all that there is to know: false where the communicator had to be known and was not.
+    pub known: bool,
+    /// Whether MPI may be asked about its handles when it has returned: not where it frees its communicator.
+    pub asks: bool,
+    /// Where each peer has a data type of its own (`MPI_Alltoallw`).
+    pub by_peer: Option<ByPeer>,
+}
+
+/// Counts and data types, one for each peer, in the program's memory.
+#[derive(Clone, Copy, Debug)]
+pub struct ByPeer {
+    pub counts: usize,
+    pub datatypes: usize,
+    pub peers: usize,
+    /// Whether counts are MPI_Count rather than int.
+    pub large: bool,
+}
+
+/// The operation of a call.
+#[derive(Clone, Copy)]
+pub struct Found {
+    /// What is counted for it.
+    pub operation: Entry<OperationEntry>,
+    pub communicator: Entry<CommunicatorEntry>,
+    /// Its number on this rank.
+    pub number: u32,
+    /// Whether the call must have returned well before its handles may be asked about.
+    pub open: bool,
+}
+
+/// Counts what makes a handle mean something else: a data type or communicator freed.
+static GENERATION: AtomicU64 = AtomicU64::new(1);
+
+/// The handles that made the last generations, by their number.
+static OUTDATED: [AtomicUsize; OUTDATED_KEPT] = [const { AtomicUsize::new(0) }; OUTDATED_KEPT];
+const OUTDATED_KEPT: usize = 64;
+
+/// The present generation. To be read before what is to be kept is looked up.
+pub fn generation() -> u64 {
+    GENERATION.load(Ordering::Acquire)
+}
+
+/// What is cached of this handle is no longer good. To be called under the registry's lock.
+pub fn outdate(handle: usize) {
+    let next = GENERATION.load(Ordering::Relaxed) + 1;
+    OUTDATED[next as usize % OUTDATED_KEPT].store(handle, Ordering::Release);
+    GENERATION.store(next, Ordering::Release);
+}
+
+/// The present generation, where neither of the handles was outdated since an earlier one: so a thread that frees types
+/// leaves what others have cached of theirs. `None` also where that is too long ago.
+#[cold]
+#[inline(never)]
+fn unchanged_since(earlier: u64, handles: [usize; 2]) -> Option<u64> {
+    // Half of them: the other half may be stored while these are read.
+    const MOST: u64 = OUTDATED_KEPT as u64 / 2;
+    let now = generation();
+    if now - earlier > MOST {
+        return None;
+    }
+    let outdated = |number: u64| OUTDATED[number as usize % OUTDATED_KEPT].load(Ordering::Acquire);
+    let unchanged = (earlier + 1..=now).all(|number| !handles.contains(&outdated(number)));
+    (unchanged && generation() - now < MOST).then_some(now)
+}
+
+/// For how long an entry of a cache is good.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lasts {
+    /// Until any handle is outdated: it has others than those of its key.
+    ThisGeneration,
+    /// Until one of the handles of its key is outdated.
+    WithItsHandles,
+    /// All its handles are predefined, so that none is ever freed.
+    Always,
+}
+
+const ENTRIES: usize = 256;
+const COMMUNICATORS: usize = 8;
+
+/// The operations and communicators that a thread used lately. 256 entries of 96 bytes: 24 KiB, within a first-level
+/// cache for a program that calls few operations, and no more than they touch.
+pub struct Cache {
+    /// The operation that was found last: that of the call before.
+    last: *const Kept,
+    entries: [Kept; ENTRIES],
+    communicators: [(usize, u64, Option<&'static Communicator>); COMMUNICATORS],
+}
+
+#[derive(Clone, Copy)]
+struct Kept {
+    key: Key,
+    /// The generation in which the entry was last known to be good; 0: empty.
+    generation: u64,
+    lasts: Lasts,
+    /// Of an entry that is not empty.
+    found: MaybeUninit<Found>,
+    /// What came next when it was called last: most programs call their operations in the same order again.
+    next: *const Kept,
+}
+
+static NONE: Function = Function::NONE;
+
+impl Kept {
+    const NONE: Kept = Kept {
+        key: Key { function: Declared(&NONE), communicator: 0, datatype: 0, reduction: 0, count: 0, root: 0, site: 0 },
+        generation: 0,
+        lasts: Lasts::ThisGeneration,
+        found: MaybeUninit::uninit(),
+        next: &raw const NOWHERE.0,
+    };
+}
+
+/// What [`Cache::last`] and [`Kept::next`] lead to at first.
+struct Nowhere(Kept);
+
+// SAFETY: it is never written to, and leads to no entry.
+unsafe impl Sync for Nowhere {}
+
+static NOWHERE: Nowhere = Nowhere(Kept::NONE);
+
+impl Cache {
+    /// Makes an empty cache at `place`, entry by entry: some threads have less stack than it is large.
+    ///
+    /// # Safety
+    /// `place` may be written to, and is aligned.
+    pub unsafe fn fill(place: *mut Cache) {
+        // SAFETY: the caller's promise; each write is within the cache.
+        unsafe {
+            (&raw mut (*place).last).write(&raw const NOWHERE.0);
+            (&raw mut (*place).communicators).write([(0, 0, None); COMMUNICATORS]);
+            let entries = (&raw mut (*place).entries).cast::<Kept>();
+            (0..ENTRIES).for_each(|entry| entries.add(entry).write(Kept::NONE));
+        }
+    }
+
+    /// The operation of a key, where it is the one that followed the operation found last when that was called before.
+    ///
+    /// A reference and not a value: moving the value through memory costs 3 ns of the 5 that a call may cost beside its
+    /// time stamps.
+    #[inline(always)]
+    pub fn find_again(&mut self, key: &Key) -> Option<&Found> {
+        // SAFETY: `last` and `next` each lead to the static above or to an entry of this cache, which stays where it is
+        // (`find`); no exclusive reference to an entry is alive.
+        let expected = unsafe { &*(*self.last).next };
+        if expected.key != *key || expected.generation != GENERATION.load(Ordering::Relaxed) {
+            return None;
+        }
+        self.last = expected;
+        // SAFETY: an entry with a generation other than 0, which is none, is not empty.
+        Some(unsafe { expected.found.assume_init_ref() })
+    }
+
+    /// The operation of a key. The cache stays where it is from the first one that is found on: it belongs to a thread,
+    /// whose state has an address of its own.
+    #[inline(always)]
+    pub fn find(&mut self, key: &Key) -> Option<&Found> {
+        let generation = GENERATION.load(Ordering::Relaxed);
+        let found = index(key);
+        let entry = &mut self.entries[found];
+        if entry.key != *key {
+            return None;
+        }
+        if entry.generation != generation {
+            entry.generation = match entry.lasts {
+                Lasts::Always => generation,
+                Lasts::WithItsHandles => unchanged_since(entry.generation, [key.communicator, key.datatype])?,
+                Lasts::ThisGeneration => return None,
+            };
+        }
+        let before = self.last.addr().wrapping_sub(self.entries.as_ptr().addr()) / size_of::<Kept>();
+        let next = &raw const self.entries[found];
+        // There is none where `last` leads nowhere.
+        if let Some(before) = self.entries.get_mut(before) {
+            before.next = next;
+        }
+        self.last = next;
+        // SAFETY: no call has the key of an empty entry, whose function is none.
+        Some(unsafe { self.entries[found].found.assume_init_ref() })
+    }
+
+    /// Keeps what was found for a key in this [`generation`].
+    pub fn keep(&mut self, key: &Key, found: Found, lasts: Lasts, generation: u64) {
+        let found = MaybeUninit::new(found);
+        self.entries[index(key)] = Kept { key: *key, generation, lasts, found, next: &raw const NOWHERE.0 };
+    }
+
+    /// The communicator behind a handle, where it was kept lately.
+    #[inline(always)]
+    pub fn communicator(&mut self, handle: usize) -> Option<&'static Communicator> {
+        let slot = &mut self.communicators[communicator_index(handle)];
+        if slot.0 != handle {
+            return None;
+        }
+        if slot.1 != GENERATION.load(Ordering::Relaxed) {
+            slot.1 = unchanged_since(slot.1, [handle; 2])?;
+        }
+        slot.2
+    }
+
+    /// Keeps the communicator that was found behind a handle in this [`generation`].
+    pub fn keep_communicator(&mut self, handle: usize, known: &'static Communicator, generation: u64) {
+        self.communicators[communicator_index(handle)] = (handle, generation, Some(known));
+    }
+}
+
+#[inline(always)]
+fn communicator_index(handle: usize) -> usize {
+    // Handles of the MPICH family differ in their lowest bits, pointers from the fourth bit on.
+    (handle ^ handle >> 6) % COMMUNICATORS
+}
+
+#[inline(always)]
+fn index(key: &Key) -> usize {
+    let mixed = key.communicator
+        ^ key.datatype.rotate_left(20)
+        ^ key.reduction.rotate_left(40)
+        ^ key.function.address().rotate_left(52)
+        ^ (key.count as usize).rotate_left(8)
+        ^ (key.root as u32 as usize) << 32
+        ^ key.site as usize;
+    // The golden ratio's multiplier spreads what differs into the upper bits.
+    mixed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (usize::BITS - ENTRIES.trailing_zeros())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Mutex, MutexGuard, PoisonError};
+
+    use super::*;
+
+    fn key(count: u64) -> Key {
+        let function = Declared(Function::named("MPI_Allreduce").unwrap());
+        Key { function, communicator: 1, datatype: 2, reduction: 3, count, root: 0, site: 0 }
+    }
+
+    fn found(number: u32) -> Found {
+        let operation = Entry::unlisted(OperationEntry::default());
+        let communicator = Entry::unlisted(CommunicatorEntry::default());
+        Found { operation, communicator, number, open: false }
+    }
+
+    /// One test at a time: generations are the process'.
+    fn alone() -> MutexGuard<'static, ()> {
+        static ONE: Mutex<()> = Mutex::new(());
+        ONE.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn empty() -> Box<Cache> {
+        let mut cache = Box::new_uninit();
+        // SAFETY: the memory is the box's.
+        unsafe { Cache::fill(cache.as_mut_ptr()) };
+        // SAFETY: filled above.
+        unsafe { cache.assume_init() }
+    }
+
+    #[test]
+    fn what_came_next_before_is_found_again() {
+        let _alone = alone();
+        let cache = &mut empty();
+        assert!(cache.find_again(&key(0)).is_none() && cache.find(&key(0)).is_none());
+        (0..4).for_each(|number| cache.keep(&key(number), found(number as u32), Lasts::Always, generation()));
+        // Once to learn the order, and once more for what comes behind the last.
+        let order = [0, 1, 2, 1, 3];
+        let mut again = Vec::new();
+        for number in order.repeat(3) {
+            let at_once = cache.find_again(&key(number)).map(|found| found.number);
+            assert!(at_once.is_none_or(|found| u64::from(found) == number));
+            again.push(at_once.is_some());
+            if at_once.is_none() {
+                assert_eq!(cache.find(&key(number)).map(|found| u64::from(found.number)), Some(number));
+            }
+        }
+        // 1 is followed by 2 and by 3 in turn: the one that is expected is always the other one.
+        assert_eq!(again[5..10], [false, true, false, true, false]);
+        assert_eq!(again[10..], [true, true, false, true, false]);
+        // One operation after itself.
+        assert!(cache.find_again(&key(3)).is_none() && cache.find(&key(3)).is_some());
+        assert!((0..5).all(|_| cache.find_again(&key(3)).is_some()));
+        // Another one in its place, and handles that were freed.
+        cache.keep(&key(3), found(9), Lasts::Always, generation());
+        assert!(cache.find_again(&key(3)).is_none());
+        assert_eq!(cache.find(&key(3)).map(|found| found.number), Some(9));
+        assert_eq!(cache.find_again(&key(3)).map(|found| found.number), Some(9));
+        outdate(1);
+        assert!(cache.find_again(&key(3)).is_none() && cache.find(&key(3)).is_some());
+        assert!(cache.find_again(&key(3)).is_some());
+    }
+
+    #[test]
+    fn what_is_freed_outdates_what_is_cached_of_it_and_nothing_else() {
+        let _alone = alone();
+        const COMMUNICATOR: usize = 0x5ea1;
+        const DATATYPE: usize = 0x5ea2;
+        const OTHER: usize = 0x5ea3;
+        let key = Key { communicator: COMMUNICATOR, datatype: DATATYPE, ..key(1) };
+        let cache = &mut empty();
+        let keep = |cache: &mut Cache, lasts, generation| cache.keep(&key, found(1), lasts, generation);
+        keep(cache, Lasts::WithItsHandles, generation());
+        outdate(OTHER);
+        assert!((0..2).all(|_| cache.find(&key).is_some()), "another thread's data type");
+        assert!(cache.find_again(&key).is_some());
+        for own in [COMMUNICATOR, DATATYPE] {
+            keep(cache, Lasts::WithItsHandles, generation());
+            outdate(own);
+            assert!(cache.find(&key).is_none() && cache.find_again(&key).is_none());
+        }
+        // Freed by another thread between the look-up and the keeping.
+        let before = generation();
+        outdate(DATATYPE);
+        keep(cache, Lasts::WithItsHandles, before);
+        assert!(cache.find(&key).is_none());
+        keep(cache, Lasts::ThisGeneration, generation());
+        outdate(OTHER);
+        assert!(cache.find(&key).is_none(), "data types that are not in its key");
+        // Longer ago than is known.
+        keep(cache, Lasts::WithItsHandles, generation());
+        (0..OUTDATED_KEPT).for_each(|_| outdate(OTHER));
+        assert!(cache.find(&key).is_none());
+
+        let known = Communicator::leak();
+        cache.keep_communicator(COMMUNICATOR, known, generation());
+        outdate(DATATYPE);
+        assert!(cache.communicator(COMMUNICATOR).is_some() && cache.communicator(OTHER).is_none());
+        outdate(COMMUNICATOR);
+        assert!(cache.communicator(COMMUNICATOR).is_none());
+    }
+}

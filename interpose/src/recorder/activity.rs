@@ -1,0 +1,109 @@
+//! Where a thread is outside of the recorded calls: a word in its entry, stored when an MPI call begins and when it has
+//! returned.
+//!
+//! It is always on, so that a job that hangs can be looked at. On the way of a call lie a few loads and two stores, no
+//! stamp. A call that is left by `longjmp` leaves its word there until the next call of the thread.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use mpitrace_format::layout::{ThreadEntry, activity};
+
+use crate::counters::message_counters;
+use crate::identity::registry;
+use crate::record::entry::Entry;
+use crate::record::other_mpi;
+use crate::record::thread::{self, ThreadRef};
+
+/// A function of MPI and what a thread is doing in it.
+pub struct Activity {
+    /// What is stored: an [`activity`] and the reference of the name; 0 until a thread has called the function.
+    word: AtomicU32,
+    /// The same; 0 where there is more to do around a call than to store it.
+    quick: AtomicU32,
+    /// One of [`activity`].
+    what: u32,
+    name: &'static str,
+}
+
+impl Activity {
+    /// The function of this name, as one of [`activity`].
+    pub const fn new(what: u32, name: &'static str) -> Activity {
+        Activity { word: AtomicU32::new(0), quick: AtomicU32::new(0), what, name }
+    }
+
+    /// Runs `forward`, the function, from a wrapper that stands at `here`; or `otherwise`, which does so by
+    /// [`Activity::during`], where there is more to do. What these are made of stays in registers but for the second
+    /// way.
+    #[inline(always)]
+    pub fn around<R>(&self, here: usize, forward: impl FnOnce() -> R, otherwise: impl FnOnce() -> R) -> R {
+        let word = self.quick.load(Ordering::Relaxed);
+        if word != 0
+            && let Some(thread) = thread::current()
+            && here >= thread.guard()
+        {
+            let _within = Within::enter(thread, word);
+            return forward();
+        }
+        aside(otherwise)
+    }
+
+    /// Runs `call`, the function, from a wrapper that stands at `here`. A call from inside another one is none of the
+    /// program's, and leaves the word as it is.
+    #[inline(always)]
+    pub fn during<R>(&self, here: usize, call: impl FnOnce() -> R) -> R {
+        let word = self.word.load(Ordering::Relaxed);
+        let _within = match thread::current() {
+            Some(thread) if word != 0 && here >= thread.guard() => Some(Within::enter(thread, word)),
+            _ => self.first(here),
+        };
+        call()
+    }
+
+    /// A call that is nested, or not traced, or the first one of its function or its thread.
+    #[cold]
+    #[inline(never)]
+    fn first(&self, here: usize) -> Option<Within> {
+        if thread::is_passing(here) {
+            return None;
+        }
+        let thread = thread::current_or_new()?;
+        let mut word = self.word.load(Ordering::Relaxed);
+        if word == 0 {
+            let name = thread::catch_panic(|| Some(registry::lock()?.string(self.name)));
+            word = activity::in_function(self.what, name.unwrap_or(0));
+            self.word.store(word, Ordering::Relaxed);
+            // Whether messages or their time are counted does not change after the beginning.
+            if !message_counters::counting() && !other_mpi::on() {
+                self.quick.store(word, Ordering::Relaxed);
+            }
+        }
+        Some(Within::enter(thread, word))
+    }
+}
+
+/// Off the way of most calls.
+#[cold]
+#[inline(never)]
+fn aside<R>(work: impl FnOnce() -> R) -> R {
+    work()
+}
+
+/// A thread is in a call until this is dropped, also where a C++ exception passes through.
+pub struct Within(Entry<ThreadEntry>);
+
+impl Within {
+    /// Stores the word.
+    #[inline(always)]
+    pub fn enter(thread: ThreadRef, word: u32) -> Within {
+        let entry = thread.entry();
+        entry.set_activity(activity::next(entry.activity(), word));
+        Within(entry)
+    }
+}
+
+impl Drop for Within {
+    #[inline(always)]
+    fn drop(&mut self) {
+        self.0.set_activity(activity::left(self.0.activity()));
+    }
+}

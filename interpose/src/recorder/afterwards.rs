@@ -1,0 +1,253 @@
+//! What is not on the way of most calls: calls that are not kept, that fail, that need more than two time stamps.
+
+use std::ffi::c_int;
+
+use mpitrace_format::layout::{CommunicatorEntry, INTERRUPTED, INTERRUPTED_BEFORE, activity};
+
+use crate::base::errno;
+use crate::clocks;
+use crate::counters::per_call;
+use crate::identity::{operations, registry};
+use crate::mpi::abi;
+use crate::record::call_cache::{Call, Found};
+use crate::record::communicator::Communicator;
+use crate::record::entry::Entry;
+use crate::record::histograms::Unkept;
+use crate::record::thread::{self, Record, ThreadRef, attention};
+use crate::record::ticks;
+use crate::recorder::activity::Within;
+use crate::recorder::named_regions;
+
+/// Before a call whose operation the tables cannot hold: its communicator, where that is known. The call has its place
+/// among those of its communicator all the same.
+#[cold]
+#[inline(never)]
+pub fn begin_untracked(thread: ThreadRef, call: &Call) -> Option<&'static Communicator> {
+    let _ = thread.take_error();
+    let entry = thread.entry();
+    entry.set_untracked(entry.untracked() + 1);
+    thread::catch_panic(|| registry::lock()?.communicators.get(&call.key.communicator).copied())
+}
+
+/// After it. The call itself is forwarded in between, where its arguments still lie in registers: a function that got
+/// them would have every call store them.
+#[cold]
+#[inline(never)]
+pub fn end_untracked(thread: ThreadRef, known: Option<&'static Communicator>, blocking: bool, result: c_int) {
+    if let Some(known) = known
+        && !abi::get().is_argument_error(thread.outcome(result))
+    {
+        let entry = known.entry();
+        entry.set_calls(entry.calls() + 1);
+        if blocking && entry.is_sync_due() {
+            synchronise(thread, entry);
+        }
+    }
+}
+
+/// What a record needs beside the usual.
+#[cold]
+#[inline(never)]
+pub fn attend(thread: ThreadRef, record: Record, communicator: usize) {
+    let _ = thread.take_error();
+    if thread.attention() & attention::COUNTERS != 0 {
+        per_call::before(&thread.place(record));
+    }
+    if thread.attention() & attention::DISTURBED != 0 {
+        thread.place(record).disturb();
+        thread.set_attention(thread.attention() & !attention::DISTURBED);
+    }
+    if thread.attention() & attention::INTERRUPTED != 0 {
+        thread.place(record).mark(INTERRUPTED_BEFORE);
+        thread.set_attention(thread.attention() & !attention::INTERRUPTED);
+    }
+    if thread.attention() & attention::COUNTED != 0 {
+        per_call::begin(thread, record, communicator);
+    }
+}
+
+/// What there is to do after a recorded call: its counters are read; what came of it, an error code or 0.
+#[cold]
+#[inline(never)]
+pub fn after(thread: ThreadRef, record: Record, communicator: usize, result: c_int) -> c_int {
+    if thread.attention() & attention::COUNTED != 0 {
+        per_call::end(thread, record, communicator);
+    }
+    thread.outcome(result)
+}
+
+/// Dropped only where a C++ exception (an error handler's) passes through a call: it counts as refused. The call was
+/// counted, and the record that the thread's next one leads to is its.
+pub struct LeftByException<'f> {
+    pub thread: ThreadRef,
+    pub found: &'f Found,
+}
+
+impl Drop for LeftByException<'_> {
+    #[cold]
+    fn drop(&mut self) {
+        self.thread.set_guard(0);
+        self.thread.place(self.thread.next_record()).withdraw();
+        refused(self.thread, self.found);
+    }
+}
+
+/// What is left to do after a call that failed, or whose operation could not be told before. The thread's last record
+/// is the call's.
+#[cold]
+#[inline(never)]
+pub fn afterwards(thread: ThreadRef, found: &Found, call: &Call, message: &dyn Fn(ThreadRef) -> Call, result: c_int) {
+    let record = thread.last_record();
+    let place = thread.place(record);
+    if result != 0 {
+        take_back(thread, found, result);
+        return;
+    }
+    if let Some((number, repetition)) = thread::catch_panic(|| operations::settle(found, &call.key, || message(thread)))
+    {
+        place.change_operation(number, repetition);
+    }
+}
+
+/// After a call that failed: its record, the thread's last one, is taken back.
+#[cold]
+#[inline(never)]
+pub fn take_back(thread: ThreadRef, found: &Found, result: c_int) {
+    withdraw(thread);
+    failed(thread, found, result);
+}
+
+/// After a call that was to make a communicator and has given MPI_COMM_NULL: no other call can belong to it.
+pub fn made_nothing(thread: ThreadRef, found: &Found) {
+    withdraw(thread);
+    uncount(found);
+}
+
+/// Takes the thread's last record back.
+fn withdraw(thread: ThreadRef) {
+    let record = thread.last_record();
+    let place = thread.place(record);
+    place.withdraw();
+    place.clear_exit();
+    if place.is_marked(INTERRUPTED | INTERRUPTED_BEFORE) {
+        thread.attend(attention::INTERRUPTED);
+    }
+    thread.go_back_to(record);
+}
+
+/// The clocks are synchronised after this call of a communicator. The next one of this thread counts as disturbed by it,
+/// and so do its regions in progress.
+#[cold]
+#[inline(never)]
+pub fn synchronise(thread: ThreadRef, communicator: Entry<CommunicatorEntry>) {
+    errno::kept(|| clocks::after_call(communicator));
+    thread.attend(attention::DISTURBED);
+    named_regions::disturb();
+}
+
+/// After a call that returned an error. Where the library refused an argument, it was matched with nothing on the other
+/// ranks, and its count is taken back; after any other error the other ranks may have taken it for theirs, and go on
+/// counting.
+#[cold]
+#[inline(never)]
+fn failed(thread: ThreadRef, found: &Found, result: c_int) {
+    leave_error_handler(thread);
+    if abi::get().is_argument_error(result) {
+        refused(thread, found);
+    } else {
+        let entry = thread.entry();
+        entry.set_failed(entry.failed() + 1);
+        entry.set_failed_in_place(entry.failed_in_place() + 1);
+    }
+}
+
+/// A call that is recorded has come back, or was left: if an error handler of the program ran in it, it does no more.
+pub fn leave_error_handler(thread: ThreadRef) {
+    let entry = thread.entry();
+    entry.set_activity(activity::left(entry.activity()));
+}
+
+/// Takes back the count of a call that the library refused.
+fn refused(thread: ThreadRef, found: &Found) {
+    leave_error_handler(thread);
+    uncount(found);
+    let entry = thread.entry();
+    entry.set_failed(entry.failed() + 1);
+}
+
+fn uncount(found: &Found) {
+    found.communicator.set_calls(found.communicator.calls() - 1);
+    found.operation.set_calls(found.operation.calls() - 1);
+}
+
+/// Forwards a call of a thread that is in no other one; it is counted and not kept, since recording is paused. It has no
+/// time stamps, which are most of what a call costs.
+#[inline(always)]
+pub fn paused(thread: ThreadRef, found: &Found, forward: impl FnOnce() -> c_int) -> c_int {
+    let within = Within::enter(thread, activity::in_function(activity::OTHER_MPI, found.operation.function()));
+    let result = thread::guarded_on(thread, forward);
+    drop(within);
+    match thread.outcome(result) {
+        0 => {
+            let entry = thread.entry();
+            entry.set_paused(entry.paused() + 1);
+        }
+        error => failed(thread, found, error),
+    }
+    result
+}
+
+#[cold]
+#[inline(never)]
+fn begin_unkept(thread: ThreadRef) {
+    let _ = thread.take_error();
+    if thread.attention() & attention::COUNTERS != 0 {
+        per_call::skipped();
+    }
+}
+
+/// Forwards a call that is counted and not kept: paused, or the arrays are full. `None` where it failed or was paused.
+#[inline(always)]
+pub fn unkept(
+    thread: ThreadRef,
+    found: &Found,
+    call: &Call,
+    message: &dyn Fn(ThreadRef) -> Call,
+    paused: bool,
+    blocking: bool,
+    forward: impl FnOnce() -> c_int,
+) -> (c_int, Option<Unkept>) {
+    if thread.attention() & (attention::COUNTERS | attention::HANDLED) != 0 {
+        begin_unkept(thread);
+    }
+    let within = Within::enter(thread, activity::in_function(activity::OTHER_MPI, found.operation.function()));
+    // While recording is paused a call has no time stamps, which are most of what it would cost.
+    let now = || if paused { 0 } else { ticks::now() };
+    let enter = now();
+    let result = thread::guarded_unseen(forward);
+    let exit = now();
+    drop(within);
+    let outcome = thread.outcome(result);
+    if outcome != 0 {
+        failed(thread, found, outcome);
+        return (result, None);
+    }
+    let entry = thread.entry();
+    entry.set_paused(entry.paused() + u64::from(paused));
+    let mut unkept = Unkept { buffer: thread.buffer(), operation: found.operation, enter, exit };
+    if found.open
+        && let Some((number, _)) = thread::catch_panic(|| operations::settle(found, &call.key, || message(thread)))
+        && let Some(buffer) = unkept.buffer
+    {
+        unkept.operation = buffer.operation(number);
+    }
+    if blocking {
+        if !paused {
+            unkept.count(true);
+        }
+        if found.communicator.is_sync_due() {
+            synchronise(thread, found.communicator);
+        }
+    }
+    (result, Some(unkept).filter(|_| !paused))
+}

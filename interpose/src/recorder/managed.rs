@@ -1,0 +1,69 @@
+//! Calls that make or free what other calls are on.
+
+use std::cell::Cell;
+use std::ffi::c_int;
+
+use crate::counters::per_call;
+use crate::identity::handle::{self, Kind};
+use crate::identity::operations;
+use crate::record::call_cache::{Call, Found};
+use crate::record::communicator::Communicator;
+use crate::record::thread::{self, Record, ThreadRef, attention};
+use crate::record::ticks;
+use crate::recorder::afterwards::{afterwards, made_nothing, synchronise};
+use crate::recorder::{NO_COMMUNICATOR, begin, uncaught};
+
+/// Forwards and records a blocking call of the program's own. `frees`: it frees what it is on. `then` gets its result after the second time stamp, with
+/// or without a record, and gives the communicator that the call has made, where there is one: a call on
+/// [`handle::of_new`] is on that.
+pub fn managed<M, F, T>(frees: bool, message: M, forward: F, then: T) -> c_int
+where
+    M: Fn(ThreadRef) -> Call,
+    F: FnOnce() -> c_int,
+    T: FnOnce(c_int) -> Option<&'static Communicator>,
+{
+    let then = Cell::new(Some(then));
+    let finish = |result| then.take().and_then(|then| then(result));
+    let recorded = |thread: ThreadRef, call: &Call, found: Found, record: Record, forward: F| {
+        let enter = thread.enter(record, ticks::now);
+        let result = uncaught(thread, found, forward);
+        thread.exit(record, enter, ticks::now);
+        thread.set_guard(0);
+        thread.go_behind(record);
+        if thread.attention() & attention::COUNTED != 0 {
+            // What a call frees has no variables any more.
+            let communicator = if frees && result == 0 { NO_COMMUNICATOR } else { call.key.communicator };
+            per_call::end(thread, record, communicator);
+        }
+        let made = finish(result).filter(|_| is_on_new(call.key.communicator));
+        if let Some(made) = made {
+            if let Some((number, repetition, position)) = operations::begin_on_new(&call.key, made) {
+                thread.place(record).move_to(number, repetition, position);
+            }
+        } else if result == 0 && is_on_new(call.key.communicator) {
+            made_nothing(thread, &found);
+        } else if result != 0 || found.open {
+            afterwards(thread, &found, call, &message, result);
+        }
+        if found.communicator.is_sync_due() {
+            synchronise(thread, found.communicator);
+        }
+        result
+    };
+    let unrecorded = |result, _| {
+        if let Some(made) = finish(result)
+            && let Some(thread) = thread::current()
+            && let key = message(thread).key
+            && is_on_new(key.communicator)
+        {
+            operations::begin_on_new(&key, made);
+        }
+        result
+    };
+    begin(thread::frame(), true, &message, forward, unrecorded, recorded)
+}
+
+/// Whether a call on this handle is on the communicator that it makes.
+fn is_on_new(handle: usize) -> bool {
+    handle::kind(handle).0 == Kind::New
+}

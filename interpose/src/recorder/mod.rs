@@ -1,0 +1,237 @@
+//! What happens at each call: two time stamps and a few stores.
+
+pub mod activity;
+mod afterwards;
+mod managed;
+pub mod named_regions;
+mod non_blocking;
+pub mod p2p;
+mod region;
+pub mod requests;
+
+use std::ffi::c_int;
+use std::sync::atomic::{Ordering, compiler_fence};
+
+pub use managed::managed;
+pub use non_blocking::{Started, prepared, starting};
+
+use crate::base::{mode, processor};
+use crate::identity::operations;
+use crate::record::call_cache::{Call, Found};
+use crate::record::histograms::Unkept;
+use crate::record::thread::{self, Record, ThreadRef, attention};
+use crate::record::ticks;
+use afterwards::{
+    LeftByException, after, afterwards, attend, begin_untracked, end_untracked, leave_error_handler, synchronise,
+    take_back, unkept,
+};
+
+/// Counts a call and begins its record, all that comes before the time stamp of the entry; then goes on with
+/// `recorded`, which gets the thread, the call, its operation, the record and `forward`. Where there is no record the
+/// call is forwarded, and `unrecorded` gets its result and, of a call that was counted, when it was made; that of a
+/// `blocking` call is counted in its histogram already. Clocks are synchronised after `blocking` calls only.
+///
+/// No lock, no allocation, no system call and no MPI call lie on this way, but for an operation that the thread has not
+/// called lately and for a full chunk.
+#[inline(always)]
+fn begin<F: FnOnce() -> c_int, R>(
+    here: usize,
+    blocking: bool,
+    message: &impl Fn(ThreadRef) -> Call,
+    forward: F,
+    unrecorded: impl FnOnce(c_int, Option<Unkept>) -> R,
+    recorded: impl FnOnce(ThreadRef, &Call, Found, Record, F) -> R,
+) -> R {
+    let mode = mode::get();
+    let thread = if mode == mode::OFF { None } else { thread::current_or_new() };
+    let Some(thread) = thread.filter(|thread| here >= thread.guard()) else { return unrecorded(forward(), None) };
+    if thread.guard() != 0 {
+        // The call before was left by longjmp, which an error handler does.
+        leave_error_handler(thread);
+    }
+    let call = message(thread);
+    let Some(&found) = operations::find(thread, &call) else {
+        let communicator = begin_untracked(thread, &call);
+        let result = thread::guarded_unseen(forward);
+        end_untracked(thread, communicator, blocking, result);
+        return unrecorded(result, None);
+    };
+    let position = found.communicator.calls();
+    found.communicator.set_calls(position + 1);
+    let repetition = found.operation.calls();
+    found.operation.set_calls(repetition + 1);
+
+    if mode == mode::PAUSED {
+        let (result, unkept) = unkept(thread, &found, &call, message, true, blocking, forward);
+        return unrecorded(result, unkept);
+    }
+    let Some(flags) = thread.make_room() else {
+        let (result, unkept) = unkept(thread, &found, &call, message, false, blocking, forward);
+        return unrecorded(result, unkept);
+    };
+    let record = thread.next_record();
+    thread.describe(record, position, repetition, found.number | flags);
+    if thread.attention() != 0 {
+        attend(thread, record, call.key.communicator);
+    }
+    thread.set_guard(here);
+    // The entry makes the record count, so it comes after the rest: a kill in between leaves no half record.
+    compiler_fence(Ordering::Release);
+    recorded(thread, &call, found, record, forward)
+}
+
+/// Forwards a blocking collective, and records it. `message` describes the call; it may be called twice. `plain`:
+/// [`mode::is_plain`].
+///
+/// Most calls are like the one before: recorded in a chunk that has room, of the operation that the thread called last,
+/// with nothing else to do. These have a way of their own, on which all stays in registers. What `message` and `forward`
+/// were made of is copied for the other way only where that is taken.
+#[inline(always)]
+pub fn collective<M, F>(plain: bool, message: M, forward: F) -> c_int
+where
+    M: Fn(ThreadRef) -> Call + Copy,
+    F: Fn() -> c_int + Copy,
+{
+    if plain
+        && let Some(thread) = thread::current()
+        && thread.attention() == 0
+        && !thread.is_full()
+    {
+        if thread.guard() == 0
+            && let call = message(thread)
+            && call.known
+            && let Some(found) = thread.cached_again(&call.key)
+            && let position = found.communicator.calls()
+            && position + 1 < found.communicator.sync_at()
+        {
+            return collective_again(thread, found, position, thread::frame(), &forward);
+        }
+        if thread::frame() < thread.guard() {
+            return forward();
+        }
+    } else if !plain {
+        match mode::get() {
+            mode::OFF => return forward(),
+            mode::PAUSED => {
+                if let Some(result) = paused_again(message, &forward) {
+                    return result;
+                }
+            }
+            _ => {}
+        }
+    }
+    collective_of_any_kind(thread::frame(), message, forward)
+}
+
+/// Forwards and records a blocking collective that is like the one before. `found` is in the thread's cache, which
+/// changes only when the thread makes another call: those that are nested in this one are only forwarded.
+#[inline(always)]
+fn collective_again(
+    thread: ThreadRef,
+    found: &Found,
+    position: u64,
+    here: usize,
+    forward: &impl Fn() -> c_int,
+) -> c_int {
+    found.communicator.set_calls(position + 1);
+    let repetition = found.operation.calls();
+    found.operation.set_calls(repetition + 1);
+    let record = thread.next_record();
+    thread.describe(record, position, repetition, found.number);
+    thread.set_guard(here);
+    // The entry makes the record count, so it comes after the rest: a kill in between leaves no half record.
+    compiler_fence(Ordering::Release);
+    let enter = thread.enter(record, processor::ticks_in_order);
+    let left_by_exception = LeftByException { thread, found };
+    let result = forward();
+    std::mem::forget(left_by_exception);
+    thread.exit(record, enter, processor::ticks_in_order);
+    thread.set_guard(0);
+    thread.go_behind(record);
+    if thread.attention() & attention::AFTER != 0 {
+        // Code inside the stack has counted for the first time on this thread, in this call, or the call has failed.
+        let outcome = after(thread, record, NO_COMMUNICATOR, result);
+        if outcome != 0 {
+            take_back(thread, found, outcome);
+        }
+        return result;
+    }
+    if result != 0 {
+        take_back(thread, found, result);
+    }
+    result
+}
+
+/// Forwards a blocking collective while recording is paused, and counts it, where it is like the one before and there is
+/// nothing else to do; else `None`, and nothing has happened.
+#[inline(always)]
+fn paused_again(message: impl Fn(ThreadRef) -> Call, forward: &impl Fn() -> c_int) -> Option<c_int> {
+    let thread = thread::current()?;
+    if thread.guard() != 0 || thread.attention() & (attention::COUNTERS | attention::HANDLED) != 0 {
+        return None;
+    }
+    let call = message(thread);
+    let found = call.known.then(|| thread.cached_again(&call.key)).flatten()?;
+    let position = found.communicator.calls();
+    if position + 1 >= found.communicator.sync_at() {
+        return None;
+    }
+    found.communicator.set_calls(position + 1);
+    found.operation.set_calls(found.operation.calls() + 1);
+    Some(afterwards::paused(thread, found, forward))
+}
+
+/// Stands where the communicator's handle is not at hand: no variable is bound to it.
+const NO_COMMUNICATOR: usize = 0;
+
+/// Forwards a blocking collective of any kind, from a wrapper that stands at `here`. One that differs from those that are
+/// like the one before in nothing but its operation, which the thread called lately, is recorded as they are.
+#[cold]
+#[inline(never)]
+fn collective_of_any_kind<M, F>(here: usize, message: M, forward: F) -> c_int
+where
+    M: Fn(ThreadRef) -> Call,
+    F: Fn() -> c_int,
+{
+    if mode::is_plain()
+        && let Some(thread) = thread::current()
+        && thread.attention() == 0
+        && !thread.is_full()
+        && thread.guard() == 0
+        && let call = message(thread)
+        && call.known
+        && let Some(found) = thread.cached(&call.key)
+        && let position = found.communicator.calls()
+        && position + 1 < found.communicator.sync_at()
+    {
+        return collective_again(thread, found, position, here, &forward);
+    }
+    let recorded = |thread: ThreadRef, call: &Call, found: Found, record: Record, forward: _| {
+        let enter = thread.enter(record, ticks::now);
+        let result = uncaught(thread, found, forward);
+        thread.exit(record, enter, ticks::now);
+        thread.set_guard(0);
+        thread.go_behind(record);
+        let mut outcome = result;
+        if thread.attention() & attention::AFTER != 0 {
+            outcome = after(thread, record, call.key.communicator, result);
+        }
+        if outcome != 0 || found.open {
+            afterwards(thread, &found, call, &message, outcome);
+        }
+        if found.communicator.is_sync_due() {
+            synchronise(thread, found.communicator);
+        }
+        result
+    };
+    begin(here, true, &message, forward, |result, _| result, recorded)
+}
+
+/// Forwards; a C++ exception passes through, and takes the count of the call back.
+#[inline(always)]
+fn uncaught(thread: ThreadRef, found: Found, forward: impl FnOnce() -> c_int) -> c_int {
+    let left_by_exception = LeftByException { thread, found: &found };
+    let result = forward();
+    std::mem::forget(left_by_exception);
+    result
+}

@@ -1,0 +1,148 @@
+//! Regions: repetitions that a program starts and stops by hand, since they are not one MPI call. Each is an operation
+//! of its own on MPI_COMM_WORLD, with positions of its own: its k-th repetition on one rank belongs to its k-th on the
+//! others.
+
+use std::cell::RefCell;
+use std::mem::ManuallyDrop;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use mpitrace_format::layout::{NO_ROOT, OperationEntry};
+
+use crate::base::{allocator, mode};
+use crate::identity::registry;
+use crate::mpi::abi;
+use crate::record::call_cache::Found;
+use crate::record::communicator::mix;
+use crate::record::thread;
+use crate::recorder::region::{Region, begin_region};
+
+/// A region that has a name.
+struct Named {
+    name: String,
+    /// Its operation, once it was begun.
+    found: Option<Found>,
+    begun: u64,
+}
+
+static REGIONS: Mutex<Vec<Named>> = Mutex::new(Vec::new());
+
+/// The regions in progress on a thread, by their numbers.
+type Open = Vec<(usize, Option<Region>)>;
+
+thread_local! {
+    /// The regions in progress on this thread, by number. It has no destructor: glibc ends the process where it has no memory
+    /// to register one.
+    static OPEN: RefCell<ManuallyDrop<Open>> =
+        const { RefCell::new(ManuallyDrop::new(Vec::new())) };
+}
+
+fn lock() -> MutexGuard<'static, Vec<Named>> {
+    REGIONS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The number of the region of this name.
+pub fn number(name: &str) -> Option<usize> {
+    let mut regions = lock();
+    if let Some(known) = regions.iter().position(|region| region.name == name) {
+        return Some(known);
+    }
+    if allocator::is_exhausted() || regions.try_reserve(1).is_err() {
+        return None;
+    }
+    regions.push(Named { name: name.to_owned(), found: None, begun: 0 });
+    Some(regions.len() - 1)
+}
+
+/// The upper half of the position of a region's first repetition, beyond all counted positions and those of persistent
+/// collectives. Those that follow count on from there.
+fn positions_from(name: &str) -> u32 {
+    let words: Vec<u64> = name
+        .as_bytes()
+        .chunks(8)
+        .map(|chunk| {
+            let mut word = [0; 8];
+            word[..chunk.len()].copy_from_slice(chunk);
+            u64::from_le_bytes(word)
+        })
+        .collect();
+    // The same on all ranks, in whichever order they have met their regions: 22 bits of the name's hash.
+    3 << 30 | ((mix(&words)[0] >> 42) as u32) << 8
+}
+
+/// The number of a region's operation; `None` before it was begun.
+pub fn operation_number(number: usize) -> Option<u32> {
+    Some(lock().get(number)?.found?.number)
+}
+
+/// Begins a repetition. One that is in progress on this thread already goes on instead. `inside` a recorded call it is
+/// counted and not kept.
+pub fn begin(number: usize, inside: bool) -> Option<()> {
+    if with_open(|open| open.iter().any(|(region, _)| *region == number))? {
+        return None;
+    }
+    let (found, repetition) = {
+        let mut regions = lock();
+        let region = regions.get_mut(number)?;
+        let place = match region.found {
+            Some(place) => place,
+            None => *region.found.insert(operation(&region.name)?),
+        };
+        let repetition = region.begun;
+        region.begun += 1;
+        // Regions' counts are changed under the lock only.
+        place.operation.set_calls(region.begun);
+        (place, repetition)
+    };
+    // One that is not kept is in progress too, so that its end is known for its own.
+    let begun = if inside { None } else { begin_region(&found, repetition) };
+    thread::at_end(forget_open);
+    with_open(|open| {
+        if open.try_reserve(1).is_ok() {
+            open.push((number, begun));
+        }
+    })
+}
+
+/// The thread ends.
+fn forget_open() {
+    with_open(|open| *open = Vec::new());
+}
+
+/// Ends the repetition in progress on this thread, if one is.
+pub fn end(number: usize) {
+    let region = with_open(|open| {
+        let place = open.iter().rposition(|(region, _)| *region == number)?;
+        open.remove(place).1
+    });
+    // In a child that was forked off, and after Finalize, nothing is measured.
+    if let Some(Some(region)) = region
+        && mode::is_on()
+    {
+        thread::catch_panic(|| {
+            region.end();
+            Some(())
+        });
+    }
+}
+
+/// The tracer has delayed the program: those in progress on this thread count as disturbed by it.
+pub fn disturb() {
+    with_open(|open| open.iter().filter_map(|(_, region)| region.as_ref()).for_each(Region::disturb));
+}
+
+/// The regions in progress on this thread; `None` where they are being changed.
+fn with_open<R>(work: impl FnOnce(&mut Open) -> R) -> Option<R> {
+    OPEN.with(|open| open.try_borrow_mut().ok().map(|mut open| work(&mut open)))
+}
+
+/// The operation of a region, made now.
+fn operation(name: &str) -> Option<Found> {
+    let mut registry = registry::lock()?;
+    let world = registry.communicators.get(&abi::get().comm_world).copied()?;
+    let function = registry.given_name(name)?;
+    let communicator = world.number();
+    let positions_from = positions_from(name);
+    let entry = OperationEntry { communicator, root: NO_ROOT, function, positions_from, ..OperationEntry::default() };
+    let number = registry.live.add_operation(entry)?;
+    Some(Found { operation: registry.live.operation(number), communicator: world.entry(), number, open: false })
+}

@@ -1,0 +1,269 @@
+//! The records of non-blocking and persistent collectives, from their start until they are found complete.
+
+use std::cell::Cell;
+use std::ffi::c_int;
+use std::sync::atomic::{Ordering, compiler_fence};
+
+use mpitrace_format::layout::{LongCallEntry, OperationEntry};
+
+use crate::base::mode;
+use crate::counters::per_call;
+use crate::record::call_cache::{Call, Found};
+use crate::record::chunk::{Drawn, Place};
+use crate::record::entry::Entry;
+use crate::record::histograms::Unkept;
+use crate::record::thread::{self, Record, ThreadRef, attention};
+use crate::record::ticks;
+use crate::record::trace_buffer::TraceBuffer;
+use crate::recorder::afterwards::{after, afterwards, attend};
+use crate::recorder::{NO_COMMUNICATOR, begin, uncaught};
+
+/// Forwards what starts a non-blocking collective, and begins its record: the result, and what is left to be recorded
+/// when the request is found complete.
+#[inline(always)]
+pub fn starting(message: impl Fn(ThreadRef) -> Call, forward: impl FnOnce() -> c_int) -> (c_int, Option<Started>) {
+    let recorded = |thread: ThreadRef, call: &Call, found: Found, record: Record, forward: _| {
+        let place = thread.place_of_request(record);
+        let enter = thread.enter(record, ticks::now);
+        let result = uncaught(thread, found, forward);
+        let returned = ticks::now();
+        thread.look(record, returned);
+        thread.set_guard(0);
+        thread.go_behind(record);
+        place.set_init(returned.wrapping_sub(enter));
+        let mut outcome = result;
+        if thread.attention() & attention::AFTER != 0 {
+            outcome = after(thread, record, call.key.communicator, result);
+        }
+        if outcome != 0 || found.open {
+            afterwards(thread, &found, call, &message, outcome);
+        }
+        let kept = Kept { place, chunk: thread.drawn() };
+        let operation = thread.buffer().map_or(found.operation, |buffer| buffer.operation(place.operation()));
+        let started = Started::new(thread.buffer(), operation, enter, returned, Some(kept));
+        (result, (outcome == 0).then_some(started))
+    };
+    let unrecorded = |result, unkept: Option<Unkept>| {
+        let started = |call: Unkept| Started::new(call.buffer, call.operation, call.enter, call.exit, None);
+        (result, unkept.map(started))
+    };
+    begin(thread::frame(), false, &message, forward, unrecorded, recorded)
+}
+
+/// Counts a start of a persistent collective and begins its record, where it is kept; `None` where nothing is. The call that starts
+/// it comes next, then [`Begun::started`] or [`Begun::take_back`]. MPI lets no two threads start the same request.
+pub fn prepared(found: &Found, position: u64) -> Option<Begun> {
+    let mode = mode::get();
+    if mode == mode::OFF {
+        return None;
+    }
+    let thread = thread::current_or_new()?;
+    let repetition = found.operation.count_start();
+    let room = if mode == mode::PAUSED { None } else { thread.make_room() };
+    let Some(flags) = room else {
+        let entry = thread.entry();
+        entry.set_paused(entry.paused() + u64::from(mode == mode::PAUSED));
+        if thread.attention() & attention::COUNTERS != 0 {
+            per_call::skipped();
+        }
+        // Its time is in no histogram, as that of other calls.
+        let buffer = thread.buffer().filter(|_| mode != mode::PAUSED);
+        return Some(Begun { thread, buffer, operation: found.operation, repetition, enter: ticks::now(), kept: None });
+    };
+    let record = thread.next_record();
+    thread.describe(record, position, repetition, found.number | flags);
+    let place = thread.place_of_request(record);
+    place.set_above(position);
+    if thread.attention() != 0 {
+        attend(thread, record, NO_COMMUNICATOR);
+    }
+    compiler_fence(Ordering::Release);
+    let enter = thread.enter(record, ticks::now);
+    thread.go_behind(record);
+    let kept = Some((record, Kept { place, chunk: thread.drawn() }));
+    Some(Begun { thread, buffer: thread.buffer(), operation: found.operation, repetition, enter, kept })
+}
+
+/// The record of a persistent collective that is being started, on the thread that has begun it.
+pub struct Begun {
+    thread: ThreadRef,
+    /// `None`: recording was paused.
+    buffer: Option<&'static TraceBuffer>,
+    operation: Entry<OperationEntry>,
+    repetition: u64,
+    /// Ticks at the entry of the starting call.
+    enter: u64,
+    /// `None`: the call is counted and not kept.
+    kept: Option<(Record, Kept)>,
+}
+
+impl Begun {
+    /// The starting call has returned well, at this tick.
+    pub fn started(self, returned: u64) -> Started {
+        let Begun { thread, buffer, operation, enter, kept, .. } = self;
+        if let Some((record, Kept { place, chunk })) = &kept {
+            place.set_init(returned.wrapping_sub(place.enter()));
+            // Unless another chunk was drawn since.
+            if thread.attention() & attention::COUNTED != 0 && chunk.is_same(&thread.drawn()) {
+                per_call::end(thread, *record, NO_COMMUNICATOR);
+            }
+        }
+        Started::new(buffer, operation, enter, returned, kept.map(|(_, kept)| kept))
+    }
+
+    /// The starting call has failed. To be called for the last one begun first.
+    pub fn take_back(self) {
+        let entry = self.thread.entry();
+        entry.set_failed(entry.failed() + 1);
+        if !self.operation.take_back_start(self.repetition) {
+            entry.set_failed_in_place(entry.failed_in_place() + 1);
+        }
+        // It is the thread's last one, unless a chunk was drawn in between.
+        if let Some((record, Kept { place, chunk })) = self.kept
+            && chunk.is_current()
+            && self.thread.is_last(record)
+        {
+            place.withdraw();
+            self.thread.go_back_to(record);
+        }
+    }
+}
+
+/// A non-blocking collective under way.
+pub struct Started {
+    /// When the starting call returned, ticks.
+    pub returned: u64,
+    kept: Option<Kept>,
+    /// The call as it is counted where it is not kept.
+    unkept: Unkept,
+    /// Whether it was found complete.
+    complete: Cell<bool>,
+}
+
+/// The record of a call.
+struct Kept {
+    place: Place,
+    /// Tells whether the chunk is still the one in which the record was begun.
+    chunk: Drawn,
+}
+
+impl Started {
+    fn new(
+        buffer: Option<&'static TraceBuffer>,
+        operation: Entry<OperationEntry>,
+        enter: u64,
+        returned: u64,
+        kept: Option<Kept>,
+    ) -> Started {
+        let unkept = Unkept { buffer, operation, enter, exit: returned };
+        Started { returned, kept, unkept, complete: Cell::new(false) }
+    }
+
+    /// The program is in a Wait that does not return before it is complete.
+    pub fn begin_wait(&self) {
+        if let Some(Kept { place, chunk }) = &self.kept {
+            chunk.while_current(|| place.begin_wait());
+        }
+    }
+
+    /// Adds time that the program spent in a Wait for it, ticks.
+    pub fn add_wait(&self, ticks: u64) {
+        if let Some(Kept { place, chunk }) = &self.kept {
+            chunk.while_current(|| place.add_wait(ticks));
+        }
+    }
+
+    /// Adds a Test for it and the time that it took, ticks.
+    pub fn add_test(&self, ticks: u64) {
+        if let Some(Kept { place, chunk }) = &self.kept {
+            chunk.while_current(|| place.add_test(ticks));
+        }
+    }
+
+    /// It was found complete at this tick; the first time counts. Where its record is gone it is counted as one that is
+    /// not kept.
+    pub fn complete(&self, tick: u64) {
+        if self.complete.replace(true) {
+            return;
+        }
+        let is_kept = self.kept.as_ref().is_some_and(|Kept { place, chunk }| {
+            let mut long_call = None;
+            let current = chunk.while_current(|| long_call = place.set_exit(place.enter(), tick));
+            if !current && chunk.is_spilled() {
+                long_call = Some(LongCallEntry { record: place.number(), exit: tick });
+            }
+            chunk.keep(long_call);
+            current || chunk.is_spilled()
+        });
+        if !is_kept {
+            Unkept { exit: tick, ..self.unkept }.count(false);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Barrier;
+    use std::sync::atomic::AtomicU64;
+
+    use bytemuck::Zeroable;
+    use mpitrace_format::layout::{
+        ColumnEntry, INNER_COUNTERS, LIVE_COLUMNS, LIVE_REQUEST_COLUMNS, NOT_RETURNED, RankHeader, name_bytes,
+    };
+
+    use super::*;
+    use crate::record::chunk::Columns;
+
+    /// A buffer of two chunks of 16 records, of which the last ones are kept.
+    fn ring() -> &'static TraceBuffer {
+        let column =
+            |name: &str, element_size| ColumnEntry { name: name_bytes(name), element_size, ..Zeroable::zeroed() };
+        let mut columns: Vec<ColumnEntry> =
+            LIVE_COLUMNS.iter().chain(&LIVE_REQUEST_COLUMNS).map(|&(name, size)| column(name, size)).collect();
+        columns.extend((0..INNER_COUNTERS).map(|_| column("inner", 8)));
+        let rank = RankHeader { ring: 1, capacity: 16, ..RankHeader::zeroed() };
+        TraceBuffer::create(&[], "", rank, &columns).unwrap()
+    }
+
+    /// One thread finds a call complete while another one draws the call's chunk again: the chunk is empty then, or the
+    /// call is stored in it, before it was emptied.
+    #[test]
+    fn nothing_is_stored_in_a_chunk_that_is_drawn_again() {
+        const TURNS: u64 = 2000;
+        let buffer = ring();
+        let meet = Barrier::new(2);
+        let started: std::sync::Mutex<Option<Started>> = std::sync::Mutex::new(None);
+        let late = AtomicU64::new(0);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                for _ in 0..TURNS {
+                    meet.wait();
+                    let call = started.lock().unwrap().take().unwrap();
+                    let kept = call.kept.as_ref().unwrap();
+                    while kept.chunk.is_current() {
+                        kept.chunk.while_current(|| assert!(kept.place.set_exit(kept.place.enter(), 777).is_none()));
+                    }
+                    meet.wait();
+                }
+            });
+            let mut filled = None;
+            for _ in 0..TURNS {
+                let chunk = buffer.draw(0, filled).unwrap();
+                let columns: Columns = chunk.columns;
+                // SAFETY: the chunk has 16 records, and this thread has drawn it.
+                let place = unsafe { Place::new(columns, 3) };
+                let kept = Kept { place, chunk: Drawn::now(buffer, chunk.number) };
+                let call = Started::new(Some(buffer), buffer.operation(0), 0, 0, Some(kept));
+                *started.lock().unwrap() = Some(call);
+                meet.wait();
+                let other = buffer.draw(0, Some(chunk.number)).unwrap();
+                let again = buffer.draw(0, Some(other.number)).unwrap();
+                meet.wait();
+                assert_eq!(again.number, chunk.number);
+                late.fetch_add(u64::from(place.duration() != NOT_RETURNED), Ordering::Relaxed);
+                filled = Some(again.number);
+            }
+        });
+        assert_eq!(late.into_inner(), 0, "of {TURNS} calls were stored among the records of another draw");
+    }
+}

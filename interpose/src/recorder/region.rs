@@ -1,0 +1,97 @@
+//! The records of regions: repetitions that a program begins and ends by hand.
+
+use std::sync::atomic::{Ordering, compiler_fence};
+
+use mpitrace_format::layout::LongCallEntry;
+
+use crate::base::mode;
+use crate::counters::counter_reader::Reading;
+use crate::counters::per_call;
+use crate::record::call_cache::Found;
+use crate::record::chunk::{Drawn, Place};
+use crate::record::histograms::Unkept;
+use crate::record::thread::{self, Record, ThreadRef};
+use crate::record::ticks;
+
+/// Begins a repetition of a region, which the caller has counted, with its record where it is kept; `None` where nothing
+/// is.
+pub fn begin_region(found: &Found, repetition: u64) -> Option<Region> {
+    let mode = mode::get();
+    if mode == mode::OFF {
+        return None;
+    }
+    let thread = thread::current_or_new()?;
+    let room = if mode == mode::PAUSED { None } else { thread.make_room() };
+    let Some(flags) = room else {
+        let entry = thread.entry();
+        entry.set_paused(entry.paused() + u64::from(mode == mode::PAUSED));
+        let mut unkept = unkept(thread, found, ticks::now());
+        // Its time is in no histogram, as that of other calls.
+        unkept.buffer = unkept.buffer.filter(|_| mode != mode::PAUSED);
+        return Some(Region { unkept, kept: None });
+    };
+    let record = thread.next_record();
+    let place = thread.place(record);
+    // Its position follows from the repetition (`OperationEntry::positions_from`).
+    place.describe(0, repetition, found.number | flags);
+    let reading = per_call::begin_region(thread, &place);
+    let number = thread.chunk()?;
+    compiler_fence(Ordering::Release);
+    let enter = ticks::now();
+    place.set_enter(enter);
+    thread.go_behind(record);
+    let kept = Kept { place, record, reading, number, chunk: thread.drawn() };
+    Some(Region { unkept: unkept(thread, found, enter), kept: Some(kept) })
+}
+
+fn unkept(thread: ThreadRef, found: &Found, enter: u64) -> Unkept {
+    Unkept { buffer: thread.buffer(), operation: found.operation, enter, exit: enter }
+}
+
+/// A repetition of a region in progress. It ends on the thread that has begun it.
+pub struct Region {
+    /// As it is counted where it is not kept.
+    unkept: Unkept,
+    kept: Option<Kept>,
+}
+
+/// The record of a repetition.
+struct Kept {
+    place: Place,
+    record: Record,
+    /// What the counters stood at; `None`: there were none yet.
+    reading: Option<Reading>,
+    /// The chunk's number.
+    number: u32,
+    chunk: Drawn,
+}
+
+impl Region {
+    /// The tracer delays the program within it.
+    pub fn disturb(&self) {
+        if let Some(kept) = &self.kept {
+            kept.chunk.while_current(|| kept.place.disturb());
+        }
+    }
+
+    /// Ends it.
+    pub fn end(self) {
+        let exit = ticks::now();
+        if let Some(kept) = self.kept.as_ref().filter(|kept| !kept.chunk.is_current() && kept.chunk.is_spilled()) {
+            return kept.chunk.keep(Some(LongCallEntry { record: kept.place.number(), exit }));
+        }
+        let kept = self.kept.filter(|kept| kept.chunk.is_current());
+        let is_kept = kept.is_some_and(|Kept { place, record, reading, number, chunk }| {
+            if let Some(thread) = thread::current() {
+                per_call::end_region(thread, reading, number, record, &place);
+            }
+            let mut long_call = None;
+            let current = chunk.while_current(|| long_call = place.set_exit(place.enter(), exit));
+            chunk.keep(long_call);
+            current
+        });
+        if !is_kept {
+            Unkept { exit, ..self.unkept }.count(false);
+        }
+    }
+}

@@ -1,0 +1,285 @@
+//! Non-blocking collectives, from their start until the program finds them complete.
+//!
+//! A request is known by its handle while it is outstanding. Handles are not unique: libraries give one and the same to
+//! all calls that are complete when they return, so such a call is closed there. With nothing outstanding a Wait or
+//! Test costs one branch, also while there are persistent requests that are not started.
+//!
+//! The request of a persistent collective lives from its making to MPI_Request_free; each start of it is a call.
+//! Persistent collectives may be started in any order, another one on each rank. So their calls do not take part in the
+//! counting of positions on the communicator: the k-th start of the n-th persistent collective made on it has a
+//! position of its own.
+
+use std::ffi::c_int;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use crate::identity::operations;
+use crate::identity::registry::{FastMap, insert};
+use crate::mpi::abi;
+use crate::mpi::large_count::Narrowed;
+use crate::record::call_cache::{Call, Found};
+use crate::record::thread::{self, ThreadRef};
+use crate::recorder::requests::claimed_request::ClaimedRequest;
+use crate::recorder::requests::few::Few;
+use crate::recorder::requests::p2p_requests;
+use crate::recorder::{self, Started};
+
+static OUTSTANDING: AtomicUsize = AtomicUsize::new(0);
+static PREPARED_COUNT: AtomicUsize = AtomicUsize::new(0);
+static PREPARED: Mutex<Option<FastMap<usize, Prepared>>> = Mutex::new(None);
+static REQUESTS: Mutex<Option<FastMap<usize, Request>>> = Mutex::new(None);
+
+/// A request that is followed.
+pub struct Request {
+    /// `None` for a call that is not recorded, whose arrays must live on all the same.
+    started: Option<Started>,
+    /// What stands in for the program's arrays.
+    _arrays: Narrowed,
+}
+
+/// A persistent collective.
+struct Prepared {
+    /// `None` where it is not recorded.
+    operation: Option<(Found, u64)>,
+    starts: u64,
+    /// What stands in for the program's arrays.
+    _arrays: Narrowed,
+}
+
+/// The position of the first start of the n-th persistent collective of a communicator, beyond all counted positions.
+fn persistent_position(nth: u64, starts: u64) -> u64 {
+    1 << 63 | nth << 40 | starts
+}
+
+/// Whether there are persistent requests that could be started.
+#[inline(always)]
+pub fn any_prepared() -> bool {
+    any_persistent() || p2p_requests::any_outstanding()
+}
+
+#[inline(always)]
+fn any_persistent() -> bool {
+    PREPARED_COUNT.load(Ordering::Relaxed) != 0
+}
+
+/// Forwards what makes a persistent collective, and remembers it.
+pub fn prepare(
+    message: impl Fn(ThreadRef) -> Call,
+    forward: impl FnOnce() -> c_int,
+    arrays: Narrowed,
+    comm: usize,
+    request: usize,
+) -> c_int {
+    let ours = !thread::is_passing(thread::frame());
+    let result = thread::guarded(forward);
+    if result == 0
+        && (ours || !arrays.is_empty())
+        && let Some(handle) = abi::get().made(request)
+    {
+        let operation = ours.then(|| {
+            let thread = thread::current_or_new()?;
+            thread::catch_panic(|| operations::prepare(abi::get().handle(comm), || message(thread)))
+        });
+        let prepared = Prepared { operation: operation.flatten(), starts: 0, _arrays: arrays };
+        with_prepared(|known| insert(known, handle, prepared));
+    }
+    result
+}
+
+/// `MPI_Start`.
+pub fn start_prepared(forward: impl FnOnce() -> c_int, request: usize) -> c_int {
+    start_all_prepared(forward, 1, request)
+}
+
+/// `MPI_Startall`.
+pub fn start_all_prepared(forward: impl FnOnce() -> c_int, count: usize, requests: usize) -> c_int {
+    let abi = abi::get();
+    let count = if requests == 0 { 0 } else { (count as c_int).max(0) as usize };
+    let handles = (0..count).map(|index| abi.read(requests + index * abi.handle_size));
+    let mut starts: Few<(usize, Found, u64)> = Few::new();
+    with_prepared(|known| {
+        for handle in handles.clone() {
+            if let Some(prepared) = known.get_mut(&handle)
+                && let Some((found, nth)) = prepared.operation
+                && starts.has_room()
+            {
+                starts.push((handle, found, persistent_position(nth, prepared.starts)));
+                prepared.starts += 1;
+            }
+        }
+    });
+    let mut begun = Few::new();
+    for (handle, found, position) in starts.iter() {
+        if begun.has_room()
+            && let Some(record) = recorder::prepared(found, *position)
+        {
+            begun.push((*handle, record));
+        }
+    }
+    let (result, _, returned) = thread::timed(forward);
+    if result == 0 {
+        if p2p_requests::any_outstanding() {
+            p2p_requests::start(handles);
+        }
+        for (handle, record) in begun.take_all() {
+            follow_handle(handle, Request { started: Some(record.started(returned)), _arrays: Narrowed::default() });
+        }
+    } else {
+        begun.take_all().rev().for_each(|(_, record)| record.take_back());
+        with_prepared(|known| {
+            for (handle, ..) in starts.iter() {
+                if let Some(prepared) = known.get_mut(handle) {
+                    prepared.starts -= 1;
+                }
+            }
+        });
+    }
+    result
+}
+
+fn with_prepared<R>(work: impl FnOnce(&mut FastMap<usize, Prepared>) -> R) -> R {
+    let mut guard = PREPARED.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let prepared = guard.get_or_insert_default();
+    let result = work(prepared);
+    PREPARED_COUNT.store(prepared.len(), Ordering::Relaxed);
+    result
+}
+
+/// Whether any request is under way that is followed. A persistent one is from its start until it is complete.
+#[inline(always)]
+pub fn any_outstanding() -> bool {
+    OUTSTANDING.load(Ordering::Relaxed) != 0
+}
+
+/// Whether there is any request that is known, under way or not.
+#[inline(always)]
+pub fn any_known() -> bool {
+    any_outstanding() || any_prepared()
+}
+
+/// Forwards what starts a non-blocking collective, and follows its request.
+#[inline(always)]
+pub fn start(
+    message: impl Fn(ThreadRef) -> Call,
+    forward: impl FnOnce() -> c_int,
+    arrays: Narrowed,
+    request: usize,
+) -> c_int {
+    let (result, started) = recorder::starting(message, forward);
+    if result == 0 && (started.is_some() || !arrays.is_empty()) {
+        follow(request, Request { started, _arrays: arrays });
+    }
+    result
+}
+
+#[inline(never)]
+fn follow(request: usize, new: Request) {
+    let Some(handle) = abi::get().made(request) else { return };
+    if abi::get().is_complete_request(handle) {
+        new.complete_at_start();
+        return;
+    }
+    follow_handle(handle, new);
+}
+
+fn follow_handle(handle: usize, new: Request) {
+    let replaced = with_requests(|requests| insert(requests, handle, new));
+    // Two at once behind one handle: it is one that the library shares among calls that were complete at their start.
+    if let Some(earlier) = replaced {
+        earlier.complete_at_start();
+        if let Some(new) = take(handle) {
+            new.complete_at_start();
+        }
+    }
+}
+
+impl Request {
+    /// It was found complete at this tick.
+    pub fn complete(&self, tick: u64) {
+        if let Some(started) = &self.started {
+            started.complete(tick);
+        }
+    }
+
+    /// The program is in a Wait that does not return before it is complete.
+    pub fn begin_wait(&self) {
+        if let Some(started) = &self.started {
+            started.begin_wait();
+        }
+    }
+
+    /// The program waited for it that long, ticks.
+    pub fn add_wait(&self, spent: u64) {
+        if let Some(started) = &self.started {
+            started.add_wait(spent);
+        }
+    }
+
+    /// The program tested it, which took that long, ticks.
+    pub fn add_test(&self, spent: u64) {
+        if let Some(started) = &self.started {
+            started.add_test(spent);
+        }
+    }
+
+    fn complete_at_start(&self) {
+        if let Some(started) = &self.started {
+            started.complete(started.returned);
+        }
+    }
+}
+
+/// `MPI_Request_free`: when the call is complete nobody will see.
+pub fn free(forward: impl FnOnce() -> c_int, request: usize) -> c_int {
+    let freed = abi::get().read(request);
+    // Before the call: behind it the handle may be another thread's new request.
+    let prepared = with_prepared(|known| known.remove(&freed));
+    let under_way = take(freed);
+    let receive = p2p_requests::take(freed);
+    let result = thread::guarded(forward);
+    if result == 0 {
+        // The library may still read the arrays that stand in for the program's.
+        std::mem::forget((prepared, under_way));
+    } else {
+        with_prepared(|known| prepared.and_then(|prepared| insert(known, freed, prepared)));
+        with_requests(|known| under_way.and_then(|request| insert(known, freed, request)));
+        p2p_requests::restore(freed, receive);
+    }
+    result
+}
+
+/// Those of the requests that are followed, in order, taken out of the table.
+pub fn take_known(places: impl Iterator<Item = (usize, usize)>) -> Few<ClaimedRequest<Request>> {
+    with_requests(|known| {
+        let mut taken = Few::new();
+        for (place, handle) in places {
+            if known.contains_key(&handle) && taken.has_room() {
+                taken.push(ClaimedRequest { place, handle, request: known.remove(&handle) });
+            }
+        }
+        taken
+    })
+}
+
+/// Those that are still there go back.
+pub fn put_back(taken: &mut Few<ClaimedRequest<Request>>) {
+    if !taken.is_empty() {
+        with_requests(|known| {
+            for taken in taken.take_all() {
+                taken.request.and_then(|request| insert(known, taken.handle, request));
+            }
+        });
+    }
+}
+
+fn take(handle: usize) -> Option<Request> {
+    with_requests(|requests| requests.remove(&handle))
+}
+
+fn with_requests<R>(work: impl FnOnce(&mut FastMap<usize, Request>) -> R) -> R {
+    let mut requests = REQUESTS.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let requests = requests.get_or_insert_default();
+    let result = work(requests);
+    OUTSTANDING.store(requests.len(), Ordering::Relaxed);
+    result
+}
