@@ -7,6 +7,7 @@ use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, IntoRawFd};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::Path;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 /// The user that this process runs as.
 pub fn user() -> u32 {
@@ -102,6 +103,26 @@ pub fn host() -> String {
     unsafe { libc::gethostname(name.as_mut_ptr().cast(), name.len()) };
     let end = name.iter().position(|&byte| byte == 0).unwrap_or(name.len());
     String::from_utf8_lossy(&name[..end]).into_owned()
+}
+
+/// The time now, where the program runs, in a format of strftime.
+pub fn local_time_now(format: &CStr) -> String {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+    local_time(now, format)
+}
+
+/// The identity of the running kernel; zeros where it does not state it.
+pub fn boot_id() -> [u8; 16] {
+    let text = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+    u128::from_str_radix(&text.trim_end().replace('-', ""), 16).map(u128::to_be_bytes).unwrap_or_default()
+}
+
+/// Beyond RLIMIT_FSIZE the kernel would send SIGXFSZ, which ends the program.
+pub fn check_size(end: u64) -> std::io::Result<()> {
+    match file_size_limit() {
+        Some(limit) if end > limit => Err(std::io::Error::from_raw_os_error(libc::EFBIG)),
+        _ => Ok(()),
+    }
 }
 
 /// A time in seconds since 1970, where the program runs, in a format of strftime.

@@ -12,8 +12,11 @@
 
 use std::time::{Duration, Instant};
 
-use super::peers::LONG;
 use super::schedule::Plan;
+
+/// How long a leader waits for a message of another that is known to be there: longer than any leader is kept busy by the
+/// others, and still not without an end.
+pub const LONG: Duration = Duration::from_secs(60);
 
 /// So long the first leader waits for all others; a parent further down for the same part of it as its tree is of the
 /// whole tree's height. For the answer a leader waits twice as long: the first leader may come later.

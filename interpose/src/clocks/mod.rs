@@ -109,7 +109,7 @@ pub fn start(
     let progress = || world.progress();
     let number = match (domain.page(), &leaders) {
         (_, None) if one_domain => 0,
-        (Some(page), None) => page.wait_for_leader(peers::LONG, &progress)?,
+        (Some(page), None) => page.wait_for_leader(meeting::LONG, &progress)?,
         (page, leaders) => {
             let number = leaders.as_ref().map_or(0, Leaders::number);
             page.inspect(|page| page.set_leader(number));
@@ -148,7 +148,7 @@ pub fn start(
         // The others wait until their leader's map is there.
         if leads {
             page.set_ready(clocks.how.method.number());
-        } else if let Some(method) = page.wait_until_ready(2 * peers::LONG, &progress).and_then(Method::numbered) {
+        } else if let Some(method) = page.wait_until_ready(2 * meeting::LONG, &progress).and_then(Method::numbered) {
             clocks.how.method = method;
         }
     }

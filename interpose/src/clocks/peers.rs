@@ -8,7 +8,7 @@ use mpitrace_format::layout::sync_kind;
 use mpitrace_synchronise::Peers;
 
 use super::local::LocalClock;
-use super::meeting::Messages;
+use super::meeting::{LONG, Messages};
 use super::numbering::{Numbered, Ranks};
 use crate::base::pause::Pause;
 use crate::mpi::Comm;
@@ -28,9 +28,6 @@ const RUNNING: std::ops::Range<usize> = 8..32768;
 const STEPS: usize = 4;
 /// A message has at most so many words: libraries buffer 1 KiB, so that the sender does not wait for the receiver.
 const WORDS: usize = 128;
-/// How long a leader waits for a message of another that is known to be there: longer than any leader is kept busy by the
-/// others, and still not without an end.
-pub const LONG: Duration = Duration::from_secs(60);
 /// How long a leader looks for a message without a sleep. In an exchange the answer comes sooner, unless the other leader
 /// has no processor, or is kept busy: then the exchange is of no use, and the sleep gives the other one a processor.
 const EAGER: Duration = Duration::from_micros(300);

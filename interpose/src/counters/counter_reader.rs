@@ -4,8 +4,7 @@
 
 use mpitrace_format::layout::INNER_COUNTERS;
 
-use crate::counters::per_call::MOST;
-use crate::counters::source::At;
+use crate::counters::source::{At, MOST};
 use crate::counters::sources::Sources;
 use crate::record::chunk::Place;
 

@@ -8,7 +8,7 @@ use mpitrace_format::layout::{CounterEntry, counter_source};
 
 use crate::counters::source::{At, Counter, Named, Plan, Source, When};
 use crate::record::entry::Entry;
-use crate::record::{other_mpi, thread};
+use crate::record::thread::{self, other_mpi};
 
 /// The name in `MPITRACE_EVENTS` and in the trace.
 pub const NAME: &str = "p2p-time";

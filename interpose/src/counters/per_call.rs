@@ -3,10 +3,7 @@
 //! A counter has a fixed-size array of its own beside the time stamps, one value per call. Without counters a call pays
 //! one branch for them before it and one after it.
 
-use mpitrace_format::layout::{
-    CounterEntry, INNER_COUNTERS, LIVE_COLUMNS, LIVE_REQUEST_COLUMNS, MAX_COLUMNS, NO_VALUE, TRUE_COLUMNS, chunk_flags,
-    counter_source,
-};
+use mpitrace_format::layout::{CounterEntry, NO_VALUE, chunk_flags, counter_source};
 
 use crate::counters::counter_reader::{CounterReader, Reading};
 use crate::counters::source::{At, Counter};
@@ -15,11 +12,6 @@ use crate::identity::registry;
 use crate::record::chunk::Place;
 use crate::record::thread::{self, Record, ThreadRef, attention};
 use crate::record::trace_buffer::TraceBuffer;
-
-/// Columns for the counters of all sources together: beside those of all records, of requests, of code inside the
-/// stack, and the true ticks under a simulated clock.
-pub const MOST: usize =
-    MAX_COLUMNS - LIVE_COLUMNS.len() - LIVE_REQUEST_COLUMNS.len() - INNER_COUNTERS - TRUE_COLUMNS.len();
 
 /// The counters that a list of names stands for, and for each name that stands for none the counter that is left out.
 pub fn choose(names: &[String]) -> (Wanted, Vec<Counter>) {
@@ -136,6 +128,7 @@ pub fn finish() -> Vec<&'static str> {
 mod tests {
     use super::*;
     use crate::counters::message_counters;
+    use crate::counters::source::MOST;
 
     #[test]
     fn a_counter_named_twice_is_there_once_and_an_unknown_one_is_told() {

@@ -6,10 +6,17 @@
 
 use std::fmt::Debug;
 
-use mpitrace_format::layout::CounterEntry;
+use mpitrace_format::layout::{
+    CounterEntry, INNER_COUNTERS, LIVE_COLUMNS, LIVE_REQUEST_COLUMNS, MAX_COLUMNS, TRUE_COLUMNS,
+};
 
 use crate::record::entry::Entry;
 use crate::record::thread::ThreadRef;
+
+/// Columns for the counters of all sources together: beside those of all records, of requests, of code inside the
+/// stack, and the true ticks under a simulated clock.
+pub const MOST: usize =
+    MAX_COLUMNS - LIVE_COLUMNS.len() - LIVE_REQUEST_COLUMNS.len() - INNER_COUNTERS - TRUE_COLUMNS.len();
 
 /// When a value is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -134,7 +134,7 @@ macro_rules! sources {
                         }
                     }
                 })*
-                debug_assert!(next <= crate::counters::per_call::MOST);
+                debug_assert!(next <= crate::counters::source::MOST);
                 let _ = COLUMNS.set(columns);
                 (at_start, around)
             }
@@ -147,7 +147,7 @@ macro_rules! sources {
             let Some(columns) = COLUMNS.get() else { return };
             $({
                 if <$source as Source>::WHEN == When::AtStart {
-                    let mut values = [0; crate::counters::per_call::MOST];
+                    let mut values = [0; crate::counters::source::MOST];
                     let values = &mut values[..columns.$name.len()];
                     <$source>::take(values);
                     columns.$name.clone().zip(values).for_each(|(column, value)| store(column, *value));

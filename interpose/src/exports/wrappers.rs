@@ -14,7 +14,7 @@ use crate::identity::datatype;
 use crate::identity::message_size::Message;
 use crate::job::{lifecycle, sessions};
 use crate::mpi::{abi, large_count};
-use crate::record::{call_site, other_mpi, thread};
+use crate::record::{call_site, thread};
 use crate::recorder::activity::Activity;
 use crate::recorder::requests::{completion, outstanding};
 use crate::recorder::{self, p2p};
@@ -494,7 +494,7 @@ macro_rules! if_counting {
             if message_counters::counting() && !thread::is_nested(here) {
                 unhidden!($forward($($into)?) => $module::$function::<$width>($forward, $($handed),*))
             } else {
-                other_mpi::during(move || $forward($($into)?))
+                thread::during(move || $forward($($into)?))
             }
         )
     };
@@ -545,7 +545,7 @@ macro_rules! forwarded {
         export!($symbol, ($($argument),*), real => missing($symbol), forward() => {
             around!(activity::POINT_TO_POINT, $name, forward(), here => {
                 let _ = here;
-                other_mpi::during(forward)
+                thread::during(forward)
             })
         });
     };

@@ -14,13 +14,11 @@
 //!
 //! Of the names that the program gives, [`GIVEN`] bytes are stored.
 
-use std::collections::VecDeque;
-
 use mpitrace_format::layout::{CommunicatorEntry, NO_ROOT, UNKNOWN_BYTES, communicator_flags as flags};
 use mpitrace_format::strings;
 
 use crate::base::allocator::Held;
-use crate::identity::registry::{self, Description, FastMap, Registry};
+use crate::identity::registry::{self, Bounds, Description, FastMap, Registry};
 use crate::record::call_cache::{self, Call, Declared};
 use crate::record::communicator::{Communicator, Group, mix};
 use crate::record::entry::Entry;
@@ -39,29 +37,6 @@ const OPERATIONS: u64 = 1 << 17;
 const RECIPES: usize = 1 << 15;
 /// Bytes of the names of communicators and regions that are stored.
 const GIVEN: u64 = 1 << 20;
-
-/// What is needed to keep the bounds.
-#[derive(Default)]
-pub struct Bounds {
-    /// Freed communicators, the longest freed first.
-    spare: VecDeque<&'static Communicator>,
-    /// Entries of the table to which no operation refers.
-    unused: Vec<(u32, Entry<CommunicatorEntry>)>,
-    /// Communicators that were freed and have left their entries.
-    retired: u64,
-    /// The entry that is for all that have none.
-    folded: Option<u32>,
-    /// Operations on it, by function and thread: threads may call on several of these communicators at once.
-    folded_operations: FastMap<(Declared, u32), u32>,
-    /// Operations in the table.
-    operations: u64,
-    /// At as many operations by description those of freed communicators are forgotten.
-    forget_at: usize,
-    /// Communicators whose key is this rank's alone.
-    unmatched: u64,
-    /// Bytes of names that the program has given.
-    given: u64,
-}
 
 impl Bounds {
     /// Calls that a communicator without an entry has before it gets one.

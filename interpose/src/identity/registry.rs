@@ -1,13 +1,15 @@
 //! What this rank knows of operations, communicators and data types, behind one lock.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::{Mutex, MutexGuard, OnceLock};
 
-use crate::identity::bounds::Bounds;
+use mpitrace_format::layout::CommunicatorEntry;
+
 use crate::record::call_cache::Declared;
 use crate::record::call_site;
 use crate::record::communicator::Communicator;
+use crate::record::entry::Entry;
 use crate::record::trace_buffer::TraceBuffer;
 
 /// A hash map that costs a multiplication a word: its keys come from the program, not from an enemy.
@@ -34,6 +36,29 @@ pub struct Registry {
     pub bounds: Bounds,
     strings: HashMap<String, u32>,
     pub reductions: FastMap<usize, u32>,
+}
+
+/// What is needed to keep the bounds.
+#[derive(Default)]
+pub struct Bounds {
+    /// Freed communicators, the longest freed first.
+    pub(super) spare: VecDeque<&'static Communicator>,
+    /// Entries of the table to which no operation refers.
+    pub(super) unused: Vec<(u32, Entry<CommunicatorEntry>)>,
+    /// Communicators that were freed and have left their entries.
+    pub(super) retired: u64,
+    /// The entry that is for all that have none.
+    pub(super) folded: Option<u32>,
+    /// Operations on it, by function and thread: threads may call on several of these communicators at once.
+    pub(super) folded_operations: FastMap<(Declared, u32), u32>,
+    /// Operations in the table.
+    pub(super) operations: u64,
+    /// At as many operations by description those of freed communicators are forgotten.
+    pub(super) forget_at: usize,
+    /// Communicators whose key is this rank's alone.
+    pub(super) unmatched: u64,
+    /// Bytes of names that the program has given.
+    pub(super) given: u64,
 }
 
 /// What makes an operation on this rank.

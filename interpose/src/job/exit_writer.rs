@@ -159,7 +159,7 @@ fn begin(path: &Path, job: [u8; 16], world_size: u32) -> io::Result<()> {
     let partial = file::partial_name(path, &format!("{}-{}", system::host(), std::process::id()));
     let file = OpenOptions::new().write(true).create_new(true).mode(0o666).open(&partial)?;
     let start = file::parts_start(world_size);
-    let made = output::check_size(start)
+    let made = system::check_size(start)
         .and_then(|()| file.set_len(start))
         .and_then(|()| file::write_header(&file, job, world_size, 0, start, false))
         .and_then(|()| std::fs::hard_link(&partial, path));
@@ -172,7 +172,7 @@ fn begin(path: &Path, job: [u8; 16], world_size: u32) -> io::Result<()> {
 fn add_part(file: &File, header: &FileHeader, content: &Content<'_>) -> io::Result<(u32, u64)> {
     let offset = round_up(header.length, PAGE);
     let length = content.length();
-    output::check_size(offset + length)?;
+    system::check_size(offset + length)?;
     let before = running_totals::read(file, header.parts)?;
     let is_complete = !content.incomplete && content.rank.state == state::FINALIZED;
     let totals = before.with(content.records(), is_complete);

@@ -1,9 +1,7 @@
 //! The metadata of the run: the experimental factors (Hunold & Carpen-Amarie 2016, table VI), as far as they can be
 //! seen from inside the program.
 
-use std::ffi::CStr;
 use std::fs;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use mpitrace_format::layout::{abi as family, full};
 use mpitrace_format::metadata::{Metadata, UNKNOWN};
@@ -12,7 +10,6 @@ use crate::base::batch::{self, Factor};
 use crate::base::symbol::{self, Symbol};
 use crate::base::{log, system};
 use crate::counters::mpi_t::control;
-use crate::job::run::RUN;
 use crate::job::settings::Settings;
 use crate::mpi::{self, abi};
 
@@ -44,8 +41,9 @@ const PLUMBING: [&str; 7] = [
     "OMPI_MCA_PREFIXES",
 ];
 
-/// Everything that is recorded of a rank. What is the same for all ranks is kept by rank 0 alone.
-pub fn all(settings: &Settings, first: bool) -> Metadata {
+/// Everything that is recorded of a rank. What is the same for all ranks is kept by rank 0 alone. `has_world`:
+/// MPI_COMM_WORLD can be used.
+pub fn all(settings: &Settings, first: bool, has_world: bool) -> Metadata {
     let mut metadata = Metadata::new();
     let mut add = |name: &str, value: Option<String>| {
         metadata.push((name.to_owned(), value.filter(|value| !value.is_empty()).unwrap_or_else(|| UNKNOWN.to_owned())));
@@ -71,7 +69,7 @@ pub fn all(settings: &Settings, first: bool) -> Metadata {
     if !first {
         return metadata;
     }
-    add("start_time", Some(local_time(c"%Y-%m-%dT%H:%M:%S%z")));
+    add("start_time", Some(system::local_time_now(c"%Y-%m-%dT%H:%M:%S%z")));
     add("library", mpi::library_version().map(|version| version.lines().next().unwrap_or_default().to_owned()));
     add("library_file", library_file());
     add("abi", Some(abi_name().to_owned()));
@@ -81,7 +79,6 @@ pub fn all(settings: &Settings, first: bool) -> Metadata {
     add("network", network(&version));
     add("thread_level", thread_level());
     // Not with sessions alone: see mpi_t::planning.
-    let has_world = RUN.get().is_some_and(|run| run.world.get().is_some());
     add("collective_algorithms", if has_world { control::algorithms(!settings.variables.is_empty()) } else { None });
     add("launcher", launcher());
     add("synchronisation", None);
@@ -113,18 +110,6 @@ fn is_recorded(name: &str) -> bool {
     name.starts_with("MPITRACE_") && name != "MPITRACE_RUN"
         || name == "LD_PRELOAD"
         || starts(&TUNING) && !starts(&PLUMBING)
-}
-
-/// The time now, where the program runs, in a format of strftime.
-pub fn local_time(format: &CStr) -> String {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
-    system::local_time(now, format)
-}
-
-/// The identity of the running kernel; zeros where it does not tell.
-pub fn boot_id() -> [u8; 16] {
-    let text = read("/proc/sys/kernel/random/boot_id").replace('-', "");
-    u128::from_str_radix(&text, 16).map(u128::to_be_bytes).unwrap_or_default()
 }
 
 fn read(path: &str) -> String {

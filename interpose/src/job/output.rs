@@ -20,7 +20,6 @@ use crate::base::{first_on_node, log, system};
 use crate::clocks;
 use crate::job::output_name::{make_folder_of, path_of, with_name};
 use crate::job::run::{Run, World};
-use crate::job::stuck;
 use crate::job::writers::{Lost, Writers, WrittenPart};
 
 /// Writes this rank's part, together with the other ranks of the world. Where that fails on any rank there is no file,
@@ -167,7 +166,7 @@ pub fn say_result(run: &Run, speaks: bool, written: Written, files: &str) {
     match written {
         Written::Whole { path, ranks, records } => {
             run.live.get().inspect(|live| live.remove());
-            stuck::remove_copy();
+            run.remove_copy();
             if speaks {
                 let shown = path.strip_prefix(&run.folder).unwrap_or(&path);
                 // Where this rank had to leave calls out, the others are likely to have had to.
@@ -301,7 +300,7 @@ fn write_part(
             let error = if allocator::is_exhausted() { libc::ENOMEM } else { libc::EIO };
             return Err(io::Error::from_raw_os_error(error));
         }
-        check_size(offset + length)?;
+        system::check_size(offset + length)?;
         if let Some(content) = content {
             content.write_at(&file, offset)?;
             file::settle(file)?;
@@ -327,19 +326,11 @@ fn finish_file(run: &Run, world: &World, partial: &Path, parts: &[WrittenPart]) 
     let entries: Vec<PartEntry> = parts.iter().map(entry).collect();
     let start = file::parts_start(entries.len() as u32);
     let end = parts.iter().map(|part| part.offset + part.length).max().unwrap_or(start);
-    check_size(start)?;
+    system::check_size(start)?;
     let file = open_partial(partial)?;
     file::write_part_entries(&file, 0, &entries)?;
     let complete = parts.iter().all(|part| part.finalized);
     let version = parts.iter().map(|part| part.version).max().unwrap_or(VERSION);
     file::write_header_of(&file, version, world.token(), run.world_size, entries.len() as u32, end, complete)?;
     file::settle(file)
-}
-
-/// Beyond RLIMIT_FSIZE the kernel would send SIGXFSZ, which ends the program.
-pub fn check_size(end: u64) -> io::Result<()> {
-    match system::file_size_limit() {
-        Some(limit) if end > limit => Err(io::Error::from_raw_os_error(libc::EFBIG)),
-        _ => Ok(()),
-    }
 }

@@ -7,24 +7,7 @@ use std::path::{Path, PathBuf};
 
 use crate::base::batch::{self, Factor};
 use crate::base::{log, system};
-use crate::job::metadata;
-use crate::job::settings::Settings;
-
-/// `MPITRACE_OUTPUT` as it was given, with its `%` signs: bytes, since the name of a file need not be UTF-8.
-#[derive(Clone, Debug)]
-pub struct Pattern(Vec<u8>);
-
-impl Pattern {
-    /// The pattern of a variable's value.
-    pub fn of(value: OsString) -> Pattern {
-        Pattern(value.into_vec())
-    }
-
-    /// Its bytes.
-    pub fn bytes(&self) -> impl Iterator<Item = u8> {
-        self.0.iter().copied()
-    }
-}
+use crate::job::settings::{Pattern, Settings};
 
 /// `MPITRACE_OUTPUT` with its `%` signs replaced, absolute; `process` is put for `%p`.
 pub fn path_of(settings: &Settings, folder: &Path, process: u32) -> PathBuf {
@@ -87,7 +70,7 @@ fn value_of(sign: char, process: u32) -> Option<String> {
         's' => factor(Factor::Step),
         'a' => factor(Factor::ArrayIndex),
         'r' => factor(Factor::Restart),
-        't' => metadata::local_time(c"%Y%m%d-%H%M%S"),
+        't' => system::local_time_now(c"%Y%m%d-%H%M%S"),
         '%' => "%".to_owned(),
         _ => return None,
     })
@@ -102,7 +85,7 @@ pub fn meeting_folder(settings: &Settings, folder: &Path) -> PathBuf {
 }
 
 fn pattern(settings: &Settings) -> &[u8] {
-    settings.output.as_ref().map_or(b"mpitrace-%j.mpitrace", |pattern| &pattern.0)
+    settings.output.as_ref().map_or(b"mpitrace-%j.mpitrace", Pattern::as_slice)
 }
 
 /// `a.mpitrace` -> `a.NAME.mpitrace`.
@@ -127,7 +110,8 @@ mod tests {
     fn the_signs_of_an_output_name_are_replaced() {
         assert_eq!(path_of(&settings("a%%b-%p-%x%"), Path::new("/x"), 7), Path::new("/x/a%b-7-%x%"));
         assert_eq!(path_of(&settings("é%é%p"), Path::new("/x"), 7), Path::new("/x/é%é7"));
-        let odd = Settings { output: Some(Pattern(b"%\xff%p\xfe".to_vec())), ..Settings::read() };
+        let odd =
+            Settings { output: Some(Pattern::of(OsString::from_vec(b"%\xff%p\xfe".to_vec()))), ..Settings::read() };
         assert_eq!(path_of(&odd, Path::new("/x"), 7).as_os_str().as_bytes(), b"/x/%\xff7\xfe");
     }
 

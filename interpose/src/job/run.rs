@@ -34,6 +34,17 @@ pub struct Run {
     pub process: u32,
     /// The trace is written, or has failed to be.
     pub ended: AtomicBool,
+    /// Where the buffers were copied to while a call lasted too long.
+    pub copy: OnceLock<PathBuf>,
+}
+
+impl Run {
+    /// Removes the copy of the buffers: what it holds is in the trace.
+    pub fn remove_copy(&self) {
+        if let Some(copy) = self.copy.get() {
+            let _ = std::fs::remove_file(copy);
+        }
+    }
 }
 
 /// What the ranks of MPI_COMM_WORLD know together.

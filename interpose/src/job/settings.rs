@@ -1,6 +1,7 @@
 //! The `MPITRACE_` variables of the environment.
 
 use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -11,8 +12,28 @@ use mpitrace_synchronise::{Method, Synchronisation};
 use crate::counters::per_call;
 use crate::counters::source::Counter;
 use crate::counters::sources::Wanted;
-use crate::job::output_name::Pattern;
 use crate::record::watch::means;
+
+/// `MPITRACE_OUTPUT` as it was given, with its `%` signs: bytes, since the name of a file need not be UTF-8.
+#[derive(Clone, Debug)]
+pub struct Pattern(Vec<u8>);
+
+impl Pattern {
+    /// The pattern of a variable's value.
+    pub fn of(value: OsString) -> Pattern {
+        Pattern(value.into_vec())
+    }
+
+    /// Its bytes.
+    pub fn as_slice(&self) -> &[u8] {
+        &self.0
+    }
+
+    /// Its bytes, one by one.
+    pub fn bytes(&self) -> impl Iterator<Item = u8> {
+        self.0.iter().copied()
+    }
+}
 
 /// What the user asked for.
 #[derive(Debug)]

@@ -12,7 +12,6 @@ use mpitrace_format::layout::{
 use mpitrace_platform::node_files;
 
 use crate::base::system;
-use crate::job::output;
 use crate::job::startup::Prepared;
 
 /// The file. It goes when this is dropped.
@@ -27,7 +26,7 @@ impl Starting {
     pub fn announce(prepared: &Prepared, job_key: u64, folders: &[PathBuf]) -> Option<Starting> {
         let rank = RankHeader { job: bytemuck::cast([job_key, 0]), ..prepared.header };
         let header = header(rank, prepared.settings.run);
-        output::check_size(size_of::<SegmentHeader>() as u64).ok()?;
+        system::check_size(size_of::<SegmentHeader>() as u64).ok()?;
         let prefix = node_files::prefix(system::user());
         let name = format!("{prefix}init-{job_key:016x}-{}{}", std::process::id(), node_files::SEGMENT);
         folders.iter().find_map(|folder| Starting::make(folder.join(&name), &header))

@@ -13,6 +13,7 @@ use mpitrace_format::recover;
 
 use crate::base::allocator::{self, Held};
 use crate::base::{first_on_node, log, mode, preloaded, system};
+use crate::counters::source::MOST;
 use crate::counters::{message_counters, mpi_t, per_call, user_counters};
 use crate::identity::registry;
 use crate::job::run::{RUN, Run, World};
@@ -20,7 +21,7 @@ use crate::job::settings::Settings;
 use crate::job::{metadata, output_name};
 use crate::mpi::{self, abi};
 use crate::record::trace_buffer::{self, TraceBuffer};
-use crate::record::{call_site, quota, thread, threads, ticks, watch};
+use crate::record::{call_site, quota, thread, ticks, watch};
 
 /// What is found out before the library initialises MPI.
 pub struct Prepared {
@@ -39,7 +40,7 @@ pub fn prepare() -> Option<Prepared> {
     system::make_room_for_descriptors();
     let source = ticks::choose_source();
     let header = RankHeader {
-        boot_id: metadata::boot_id(),
+        boot_id: system::boot_id(),
         rank: NO_RANK,
         pid: std::process::id(),
         state: state::STARTING,
@@ -99,6 +100,7 @@ pub fn begin(prepared: Prepared, who: &Identity, world: OnceLock<World>) -> Opti
         folder: prepared.folder,
         process: std::process::id(),
         ended: AtomicBool::new(false),
+        copy: OnceLock::new(),
     };
     // From here on this rank takes part at Finalize, whatever else fails: the others will wait for it there.
     RUN.set(run).ok()?;
@@ -121,7 +123,7 @@ pub fn begin(prepared: Prepared, who: &Identity, world: OnceLock<World>) -> Opti
     let name = trace_buffer::segment_name(who.job_key);
     let mut wanted = run.settings.counters.clone();
     wanted.variables = mpi_t::Wanted { patterns: run.settings.variables.clone(), has_world: run.world.get().is_some() };
-    let planned = wanted.plan(per_call::MOST);
+    let planned = wanted.plan(MOST);
     if who.speaks {
         planned.notes().into_iter().for_each(log::line);
     }
@@ -146,7 +148,7 @@ pub fn begin(prepared: Prepared, who: &Identity, world: OnceLock<World>) -> Opti
     let hz = ticks::roughly_hz();
     watch::set_hz(hz);
     user_counters::start(live, planned_columns, 1e9 / hz);
-    let recorded = metadata::all(&run.settings, rank == 0);
+    let recorded = metadata::all(&run.settings, rank == 0, run.world.get().is_some());
     let reference = live.add_string(&mpitrace_format::metadata::encode(&recorded));
     live.set_metadata(reference);
     if run.settings.full == full::SPILL {
@@ -171,7 +173,7 @@ pub fn begin(prepared: Prepared, who: &Identity, world: OnceLock<World>) -> Opti
     stop_in_children();
     watch::choose(run.settings.interruptions);
     quota::find(Path::new("/"));
-    threads::start(live);
+    thread::start(live);
     Some(run)
 }
 

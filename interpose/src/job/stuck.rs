@@ -11,7 +11,7 @@ use std::io;
 use std::panic::AssertUnwindSafe;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Condvar, Mutex, OnceLock, PoisonError};
+use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use mpitrace_format::file;
@@ -21,8 +21,8 @@ use mpitrace_platform::node_files;
 
 use crate::base::{log, system};
 use crate::job::launcher::Job;
+use crate::job::output_name;
 use crate::job::run::Run;
-use crate::job::{output, output_name};
 use crate::record::in_progress::{Call, InProgress};
 use crate::record::trace_buffer::TraceBuffer;
 
@@ -40,8 +40,6 @@ static STOPPED: AtomicBool = AtomicBool::new(false);
 /// Held when `STOPPED` is set, and signalled then.
 static ASLEEP: Mutex<()> = Mutex::new(());
 static WAKE: Condvar = Condvar::new();
-/// The copy that was made last.
-static COPY: OnceLock<PathBuf> = OnceLock::new();
 
 /// Starts the thread, where it is asked for and does not run.
 pub fn start(run: &'static Run) {
@@ -78,13 +76,6 @@ pub fn stop() {
     WAKE.notify_all();
     let helper = HELPER.lock().unwrap_or_else(PoisonError::into_inner).take();
     helper.inspect(|&helper| system::join_thread(helper));
-}
-
-/// Removes the copy: what it holds is in the trace.
-pub fn remove_copy() {
-    if let Some(copy) = COPY.get() {
-        let _ = fs::remove_file(copy);
-    }
 }
 
 /// The thread's own state.
@@ -186,14 +177,14 @@ impl Observer {
 
     /// Copies the buffers. False: the rank has come to its end meanwhile.
     fn copy(&self, path: &PathBuf) -> io::Result<bool> {
-        output::check_size(self.live.length())?;
+        system::check_size(self.live.length())?;
         let partial = file::partial_name(path, "copy");
         let _ = fs::remove_file(&partial);
         let copied = self.live.copy_to(&partial, &|| !STOPPED.load(Ordering::Acquire));
         match copied {
             Ok(true) => {
                 fs::rename(&partial, path)?;
-                let _ = COPY.set(path.clone());
+                let _ = self.run.copy.set(path.clone());
             }
             _ => drop(fs::remove_file(&partial)),
         }

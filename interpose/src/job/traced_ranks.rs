@@ -26,7 +26,6 @@ use mpitrace_platform::node_files;
 
 use crate::base::system;
 use crate::job::launcher::{Job, Nodes};
-use crate::job::metadata;
 use crate::job::settlement::{is_listed, read, settle};
 use crate::mpi::node_meeting::NodeMeeting;
 use crate::record::communicator::mix;
@@ -343,7 +342,7 @@ impl TracedRanks {
 
 /// The same number on all processes that run on this kernel and see each other's numbers; 0: not known.
 fn kernel() -> u64 {
-    let boot: [u64; 2] = bytemuck::cast(metadata::boot_id());
+    let boot: [u64; 2] = bytemuck::cast(system::boot_id());
     let processes = std::fs::metadata("/proc/self/ns/pid").map_or(0, |found| found.ino());
     if boot == [0; 2] || processes == 0 { 0 } else { mix(&[boot[0], boot[1], processes])[0] }
 }

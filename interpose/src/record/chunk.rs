@@ -3,14 +3,12 @@
 use std::sync::atomic::AtomicU64;
 
 use mpitrace_format::layout::{
-    ChunkEntry, DISTURBED, DURATION_FROM, INNER_COUNTERS, LIVE_COLUMNS, LIVE_REQUEST_COLUMNS, LONG, LONG_FROM,
-    LongCallEntry, NOT_RETURNED, OPERATION_MASK, SegmentHeader, WAITED_FOR, live_record,
+    DISTURBED, DURATION_FROM, INNER_COUNTERS, LIVE_COLUMNS, LIVE_REQUEST_COLUMNS, LONG, LONG_FROM, LongCallEntry,
+    NOT_RETURNED, OPERATION_MASK, SegmentHeader, WAITED_FOR, live_record,
 };
 
 use crate::base::memory::Mapping;
-use crate::record::entry::Entry;
 use crate::record::publication;
-use crate::record::trace_buffer::TraceBuffer;
 
 /// Where the columns of a chunk start.
 ///
@@ -294,70 +292,6 @@ impl Place {
         if slot < INNER_COUNTERS {
             // SAFETY: every chunk has a column for each slot, and the caller has given them memory.
             unsafe { self.columns.inner.add(slot * self.columns.stride + self.record).write(value) };
-        }
-    }
-}
-
-/// Offset and bytes of the columns of a chunk that get memory with this one of the `chunk_flags` (0: with the chunk).
-pub fn range_of(header: &SegmentHeader, flag: u32) -> (u64, u64) {
-    let columns = &header.columns[..header.rank.columns as usize];
-    let first = columns.iter().position(|column| column.on_demand == flag).unwrap_or(columns.len());
-    let behind = columns.iter().skip(first).find(|column| column.on_demand != flag);
-    let start = columns.get(first).map_or(header.chunk_bytes, |column| column.offset);
-    (start, behind.map_or(header.chunk_bytes, |column| column.offset) - start)
-}
-
-/// A chunk as it was drawn once: under `ring` it may be drawn again.
-#[derive(Clone, Copy)]
-pub struct Drawn {
-    buffer: &'static TraceBuffer,
-    entry: Entry<ChunkEntry>,
-    draw: u64,
-}
-
-impl Drawn {
-    /// The chunk of this number, as it is drawn now.
-    pub fn now(buffer: &'static TraceBuffer, chunk: u32) -> Drawn {
-        let entry = buffer.chunk(chunk);
-        Drawn { buffer, entry, draw: entry.draw() }
-    }
-
-    /// Keeps what does not fit into a record, or came when the record was in a file already.
-    #[inline(always)]
-    pub fn keep(&self, long_call: Option<LongCallEntry>) {
-        if let Some(long_call) = long_call {
-            self.buffer.add_long_call(long_call);
-        }
-    }
-
-    /// Whether the records of a chunk that is drawn again are written to a file.
-    pub fn is_spilled(&self) -> bool {
-        self.buffer.draws_again() && !self.buffer.is_ring()
-    }
-
-    /// Whether both are of one drawing.
-    pub fn is_same(&self, other: &Drawn) -> bool {
-        self.draw == other.draw
-    }
-
-    /// Whether the chunk still holds the same records: a number that is just being changed differs from ours.
-    pub fn is_current(&self) -> bool {
-        publication::is_unchanged(self.entry.draw_word(), self.draw)
-    }
-
-    /// Stores something in one of its records, unless the chunk holds others by now (false). It is not drawn again
-    /// meanwhile: `store` may draw nothing and give nothing memory.
-    pub fn while_current(&self, store: impl FnOnce()) -> bool {
-        let store = || {
-            let current = self.is_current();
-            if current {
-                store();
-            }
-            current
-        };
-        match self.buffer.draws_again() {
-            true => self.buffer.while_none_is_drawn(store),
-            false => store(),
         }
     }
 }

@@ -6,8 +6,7 @@ use std::sync::atomic::Ordering;
 use mpitrace_format::layout::chunk_flags;
 
 use crate::base::log;
-use crate::record::chunk::range_of;
-use crate::record::layout::{CHUNKS, ENTRY_SIZES, chunks_at_once};
+use crate::record::layout::{CHUNKS, ENTRY_SIZES, chunks_at_once, range_of};
 use crate::record::trace_buffer::{IN_PRIVATE_MEMORY, State, TraceBuffer};
 
 /// That columns of a chunk are in use, which not every record uses.

@@ -9,8 +9,7 @@ use std::sync::atomic::Ordering;
 use bytemuck::bytes_of;
 use mpitrace_format::layout::{ChunkEntry, RankHeader, chunk_flags};
 
-use crate::record::chunk::range_of;
-use crate::record::layout::*;
+use crate::record::layout::{range_of, *};
 use crate::record::ticks;
 use crate::record::trace_buffer::TraceBuffer;
 

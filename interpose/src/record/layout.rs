@@ -4,8 +4,6 @@ use bytemuck::Zeroable;
 use mpitrace_format::layout::*;
 use mpitrace_format::strings;
 
-use crate::record::chunk::range_of;
-
 /// The tables, and the chunks' entries.
 pub const REGIONS: usize = 11;
 pub const STRINGS: usize = 0;
@@ -133,4 +131,13 @@ impl Layout {
         let least = PAGE * (REGIONS as u64 + 1) + chunks_at_once(&header).min(chunks) * range_of(&header, 0).1;
         Some(Layout { header, regions, chunks, length, least })
     }
+}
+
+/// Offset and bytes of the columns of a chunk that get memory with this one of the `chunk_flags` (0: with the chunk).
+pub fn range_of(header: &SegmentHeader, flag: u32) -> (u64, u64) {
+    let columns = &header.columns[..header.rank.columns as usize];
+    let first = columns.iter().position(|column| column.on_demand == flag).unwrap_or(columns.len());
+    let behind = columns.iter().skip(first).find(|column| column.on_demand != flag);
+    let start = columns.get(first).map_or(header.chunk_bytes, |column| column.offset);
+    (start, behind.map_or(header.chunk_bytes, |column| column.offset) - start)
 }

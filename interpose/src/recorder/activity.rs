@@ -11,8 +11,7 @@ use mpitrace_format::layout::{ThreadEntry, activity};
 use crate::counters::message_counters;
 use crate::identity::registry;
 use crate::record::entry::Entry;
-use crate::record::other_mpi;
-use crate::record::thread::{self, ThreadRef};
+use crate::record::thread::{self, ThreadRef, other_mpi};
 
 /// A function of MPI and what a thread is doing in it.
 pub struct Activity {

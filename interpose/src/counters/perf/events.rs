@@ -6,8 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use mpitrace_format::layout::{CounterEntry, NO_VALUE, counter_flags, counter_source};
 
 use super::{Counters, Event, Quality, parse};
-use crate::counters::per_call::MOST;
-use crate::counters::source::{At, Counter, Named, Plan, Source, When};
+use crate::counters::source::{At, Counter, MOST, Named, Plan, Source, When};
 use crate::record::entry::Entry;
 
 /// The events that are counted.

@@ -4,7 +4,7 @@ use mpitrace_format::layout::{
     DURATION_FROM, INTERRUPTED, INTERRUPTED_BEFORE, InterruptionEntry, LONG_FROM, interruption_flags,
 };
 
-use crate::record::thread::{Record, ThreadRef};
+use crate::record::thread::state::{Record, ThreadRef};
 use crate::record::ticks;
 use crate::record::watch::Watch;
 

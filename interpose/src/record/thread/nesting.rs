@@ -1,14 +1,23 @@
 //! Calls that the program has made and those that are nested in them: only the former are recorded.
 
+use crate::base::processor::frame;
 use crate::base::{errno, log, mode};
-use crate::record::thread::{ThreadRef, create, current, frame};
-use crate::record::{other_mpi, ticks};
+use crate::record::thread::other_mpi;
+use crate::record::thread::pool::create;
+use crate::record::thread::state::{ThreadRef, current};
+use crate::record::ticks;
 
 /// Runs `call`, one of the program's that is not recorded, as one that the MPI library may nest other MPI calls in: they
 /// are only forwarded. Its time counts where that was asked for ([`other_mpi`]).
 #[inline(always)]
 pub fn guarded<R>(call: impl FnOnce() -> R) -> R {
     if other_mpi::on() { guarded_and_counted(call) } else { guarded_unseen(call) }
+}
+
+/// Runs a call that is not recorded; its time counts where that was asked for.
+#[inline(always)]
+pub fn during<R>(call: impl FnOnce() -> R) -> R {
+    if other_mpi::on() { guarded(call) } else { call() }
 }
 
 #[cold]

@@ -10,16 +10,15 @@ use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use mpitrace_format::layout::{DISTURBED, ThreadEntry, chunk_flags};
 
 use crate::base::errno;
-pub use crate::base::processor::frame;
 use crate::record::call_cache::{Cache, Found, Key, Lasts};
-use crate::record::chunk::{Columns, Drawn, Place};
+use crate::record::chunk::{Columns, Place};
 use crate::record::communicator::Communicator;
+use crate::record::drawn::Drawn;
 use crate::record::entry::Entry;
-pub use crate::record::nesting::{catch_panic, guarded, guarded_on, guarded_unseen, is_nested, is_passing, timed};
-use crate::record::sums::Sums;
+use crate::record::thread::sums::Sums;
+use crate::record::thread::tls;
 use crate::record::trace_buffer::TraceBuffer;
 use crate::record::watch::Watch;
-use crate::record::{threads, tls};
 
 /// The state of one thread. Only that thread touches it, through [`ThreadRef`].
 pub(super) struct Thread {
@@ -458,7 +457,7 @@ impl ThreadRef {
     }
 
     /// The thread has ended. Its counters count nobody else.
-    fn give_up(self) {
+    pub(super) fn give_up(self) {
         self.set_guard(0);
         if let Some(end) = AT_END.get() {
             end();
@@ -476,28 +475,4 @@ impl ThreadRef {
 #[inline(always)]
 pub fn current() -> Option<ThreadRef> {
     NonNull::new(tls::get().cast()).map(ThreadRef)
-}
-
-/// This thread's state, made where there is none yet. `None`: there is no memory for it.
-pub fn current_or_new() -> Option<ThreadRef> {
-    current().or_else(create)
-}
-
-/// Makes this thread's state. `None`: there is no memory for it.
-#[cold]
-#[inline(never)]
-pub fn create() -> Option<ThreadRef> {
-    let thread = NonNull::from(Box::leak(errno::kept(threads::adopt)?));
-    tls::set(thread.as_ptr().cast(), ended);
-    let thread = ThreadRef(thread);
-    thread.begin_to_watch();
-    Some(thread)
-}
-
-/// Gives the state of this thread, which ends, to the next one.
-fn ended(thread: *mut std::ffi::c_void) {
-    let Some(thread) = NonNull::new(thread.cast::<Thread>()) else { return };
-    ThreadRef(thread).give_up();
-    // SAFETY: `create` has leaked the box, and the thread whose state it was has ended.
-    threads::release(unsafe { Box::from_raw(thread.as_ptr()) });
 }

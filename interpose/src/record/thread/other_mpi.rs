@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use mpitrace_format::layout::CounterEntry;
 
 use crate::record::entry::Entry;
-use crate::record::thread::ThreadRef;
-use crate::record::{nesting, ticks};
+use crate::record::thread::state::ThreadRef;
+use crate::record::ticks;
 
 static ON: AtomicBool = AtomicBool::new(false);
 /// ns per tick, as the bits of a float.
@@ -28,12 +28,6 @@ pub fn start(entry: Option<Entry<CounterEntry>>) {
 #[inline(always)]
 pub fn on() -> bool {
     ON.load(Ordering::Relaxed)
-}
-
-/// Runs a call that is not recorded; its time counts where that was asked for.
-#[inline(always)]
-pub fn during<R>(call: impl FnOnce() -> R) -> R {
-    if on() { nesting::guarded(call) } else { call() }
 }
 
 /// Time that counts until this is dropped, also where a C++ exception passes through.

@@ -1,0 +1,62 @@
+//! A chunk between two times that it is drawn.
+
+use mpitrace_format::layout::{ChunkEntry, LongCallEntry};
+
+use crate::record::entry::Entry;
+use crate::record::publication;
+use crate::record::trace_buffer::TraceBuffer;
+
+/// A chunk as it was drawn once: under `ring` it may be drawn again.
+#[derive(Clone, Copy)]
+pub struct Drawn {
+    buffer: &'static TraceBuffer,
+    entry: Entry<ChunkEntry>,
+    draw: u64,
+}
+
+impl Drawn {
+    /// The chunk of this number, as it is drawn now.
+    pub fn now(buffer: &'static TraceBuffer, chunk: u32) -> Drawn {
+        let entry = buffer.chunk(chunk);
+        Drawn { buffer, entry, draw: entry.draw() }
+    }
+
+    /// Keeps what does not fit into a record, or came when the record was in a file already.
+    #[inline(always)]
+    pub fn keep(&self, long_call: Option<LongCallEntry>) {
+        if let Some(long_call) = long_call {
+            self.buffer.add_long_call(long_call);
+        }
+    }
+
+    /// Whether the records of a chunk that is drawn again are written to a file.
+    pub fn is_spilled(&self) -> bool {
+        self.buffer.draws_again() && !self.buffer.is_ring()
+    }
+
+    /// Whether both are of one drawing.
+    pub fn is_same(&self, other: &Drawn) -> bool {
+        self.draw == other.draw
+    }
+
+    /// Whether the chunk still holds the same records: a number that is just being changed differs from ours.
+    pub fn is_current(&self) -> bool {
+        publication::is_unchanged(self.entry.draw_word(), self.draw)
+    }
+
+    /// Stores something in one of its records, unless the chunk holds others by now (false). It is not drawn again
+    /// meanwhile: `store` may draw nothing and give nothing memory.
+    pub fn while_current(&self, store: impl FnOnce()) -> bool {
+        let store = || {
+            let current = self.is_current();
+            if current {
+                store();
+            }
+            current
+        };
+        match self.buffer.draws_again() {
+            true => self.buffer.while_none_is_drawn(store),
+            false => store(),
+        }
+    }
+}
