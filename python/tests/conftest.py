@@ -26,11 +26,12 @@ def trace(path):
 
 @pytest.fixture(scope="session")
 def companion():
-    """What the companion that came with the package prints as JSON."""
+    """What the companion that came with the package prints as JSON: the rows of a list, else the object."""
 
     def run(*arguments):
         command = [mpitrace.program(), *map(str, arguments), "--json"]
-        return json.loads(subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout)
+        found = json.loads(subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout)
+        return found.get("rows", found)
 
     return run
 

@@ -22,7 +22,7 @@ fn told(outcome: &Outcome, words: &[&str]) -> Value {
     let words: Vec<&OsStr> = words.iter().map(OsStr::new).chain([path]).collect();
     let finished = companion::mpitrace(&words);
     assert_eq!(finished.code, 0, "{}", finished.stderr);
-    serde_json::from_str(&finished.stdout).unwrap_or_else(|error| panic!("{error} in {}", finished.stdout))
+    companion::json(&finished)
 }
 
 /// What it says of the Allreduce.
@@ -86,7 +86,7 @@ fn mismatch(case: &Case) {
     for command in ["info", "summary"] {
         let finished = companion::mpitrace(&[command.as_ref(), "--json".as_ref(), path]);
         assert_eq!(finished.code, 1, "{}", finished.stderr);
-        let told: Value = serde_json::from_str(&finished.stdout).expect("JSON");
+        let told = companion::json(&finished);
         let found = told["mismatches"].as_array().expect("a list");
         let places: Vec<u64> = found.iter().filter_map(|mismatch| mismatch["sequence"].as_u64()).collect();
         assert_eq!(places, [18, 38, 58, 78, 98], "{told:#}");

@@ -195,7 +195,7 @@ fn mpitrace(case: &Case, words: &[&str]) -> Finished {
 
 #[track_caller]
 fn parsed<T: DeserializeOwned>(finished: &Finished) -> T {
-    serde_json::from_str(&finished.stdout)
+    serde_json::from_value(crate::support::companion::json(finished))
         .unwrap_or_else(|error| panic!("{error}; stdout:\n{}\nstderr:\n{}", finished.stdout, finished.stderr))
 }
 

@@ -5,7 +5,7 @@
 //! Seven of ten have to be right; in a soak (`tests/run.sh --soak causes`) 95 of 100, with the table of
 //! docs/developers/measurements.md.
 
-use crate::support::companion::mpitrace;
+use crate::support::companion::{self, mpitrace};
 use crate::support::{Case, TARGET, Test, Trace};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -201,7 +201,7 @@ fn run(case: &Case, scenario: &Scenario, folder: &Path) -> (Trace, Witness) {
 fn diagnosed(trace: &Trace) -> Vec<Named> {
     let finished = mpitrace(&["diagnose".as_ref(), trace.path.as_os_str(), "--json".as_ref()]);
     assert_eq!(finished.code, 0, "{}", finished.stderr);
-    let operations: Value = serde_json::from_str(&finished.stdout).expect("JSON");
+    let operations = companion::json(&finished);
     let operations = operations.as_array().expect("a list");
     let repeated = operations.iter().find(|operation| operation["function"] == "MPI_Allreduce").expect("it was called");
     let named = |cause: &Value| Named {
@@ -362,7 +362,7 @@ fn turns(case: &Case) {
 /// The verdict follows from the losses of the same summary.
 fn check_verdict(trace: &Trace) {
     let finished = mpitrace(&["summary".as_ref(), trace.path.as_os_str(), "--json".as_ref()]);
-    let summary: Value = serde_json::from_str(&finished.stdout).expect("JSON");
+    let summary = companion::json(&finished);
     let (mut of_kinds, mut of_ranks) = (BTreeMap::new(), [0.0; 2]);
     for loss in summary["losses"].as_array().expect("losses") {
         let (kind, seconds) = (loss["kind"].as_str().expect("a kind"), loss["seconds"].as_f64().expect("seconds"));
@@ -405,7 +405,7 @@ fn algorithm(case: &Case) {
         arguments.extend(files.iter().map(|file| file.as_os_str()));
     }
     let finished = mpitrace(&arguments);
-    let compared: Value = serde_json::from_str(&finished.stdout).unwrap_or_else(|_| panic!("{}", finished.stderr));
+    let compared = companion::json(&finished);
     let factors = compared[0]["factors"].as_array().expect("factors");
     let named = |factor: &&Value| factor["name"].as_str().is_some_and(|name| name.contains(variable));
     let factor = factors.iter().find(named).unwrap_or_else(|| panic!("{variable} is not among {factors:?}"));

@@ -110,7 +110,7 @@ fn full_at_close(case: &Case) {
     let files = traces(case);
     assert_eq!(files.len(), 3, "{}", traced.stderr);
     let info = companion::mpitrace(&[words(&["info", "--json"]), files.iter().map(OsString::from).collect()].concat());
-    let info: serde_json::Value = serde_json::from_str(&info.stdout).expect("JSON");
+    let info = companion::json(&info);
     // With a call that splits the world and one that frees the half.
     assert_eq!((&info["ranks"], &info["records"]), (&6.into(), &(68 * 6).into()), "{info}");
     assert_nothing_left(case);

@@ -2,7 +2,7 @@
 //! tracer, the traced ranks keep what they have, and one line says so.
 
 use crate::cluster::{assert_nothing_left, assert_same, over_at, run_on, srun, test, traces, untraced, words};
-use crate::support::companion::mpitrace;
+use crate::support::companion::{self, mpitrace};
 use crate::support::{Case, Outcome, Test, tracer};
 use std::ffi::OsString;
 use std::fs;
@@ -31,7 +31,7 @@ fn assert_parts_of_one_run(files: &[PathBuf], ranks: usize) {
         [words(&["info", "--json"]), files.iter().map(|file| file.clone().into_os_string()).collect()].concat();
     let info = mpitrace(&arguments);
     assert_eq!(info.code, 1, "ranks are missing\n{}{}", info.stdout, info.stderr);
-    let info: serde_json::Value = serde_json::from_str(&info.stdout).expect("JSON");
+    let info = companion::json(&info);
     let hosts = info["hosts"].as_object().expect("hosts");
     let found: usize = hosts.values().map(|ranks| ranks.as_array().map_or(0, Vec::len)).sum();
     assert_eq!((found, info["ranks"].as_u64()), (ranks, Some(6)), "{info}");
@@ -125,7 +125,7 @@ fn stated(case: &Case) {
     let files = traces(case);
     let info = mpitrace(&[words(&["info", "--json"]), files.iter().map(OsString::from).collect()].concat());
     assert_eq!(info.code, 0, "{}{}", info.stdout, info.stderr);
-    let info: serde_json::Value = serde_json::from_str(&info.stdout).expect("JSON");
+    let info = companion::json(&info);
     // With a call that splits the world and one that frees the half.
     assert_eq!((&info["complete"], &info["records"]), (&true.into(), &(68 * 6).into()), "{info}");
     assert_eq!(info["clock"]["domains"].as_array().map(Vec::len), Some(3), "{info}");

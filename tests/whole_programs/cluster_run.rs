@@ -64,7 +64,7 @@ fn on_head(case: &Case, text: &str) -> Finished {
 fn facts(finished: &Finished, code: i32) -> Value {
     let said = format!("{}{}", finished.stdout, finished.stderr);
     assert_eq!(finished.code, code, "{said}");
-    serde_json::from_str(&finished.stdout).unwrap_or_else(|error| panic!("{error} in {said}"))
+    crate::support::companion::json(finished)
 }
 
 fn doctor_tries(case: &Case) {

@@ -1,6 +1,6 @@
 //! Counters per repetition: the kernel's, and those of code inside the stack.
 
-use crate::support::companion::mpitrace;
+use crate::support::companion::{self, mpitrace};
 use crate::support::trace::Row;
 use crate::support::{Case, On, Outcome, Test};
 
@@ -59,7 +59,7 @@ fn inside(case: &Case) {
     }
     // The region is charged nowhere: the time in collective calls is that of the calls.
     let summary = mpitrace(&["summary".as_ref(), outcome.trace.path.as_os_str(), "--json".as_ref()]);
-    let summary: serde_json::Value = serde_json::from_str(&summary.stdout).expect("JSON");
+    let summary = companion::json(&summary);
     let in_calls = |rows: &mut dyn Iterator<Item = &Row>| -> f64 {
         rows.map(|row| 1e-9 * (row.exit_ns.unwrap_or(row.enter_ns) - row.enter_ns)).sum()
     };

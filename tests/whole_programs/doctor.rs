@@ -40,7 +40,7 @@ fn mpitrace(case: &Case, words: &[&str], variables: &[(&str, &str)]) -> Finished
 #[track_caller]
 fn json(finished: &Finished, code: i32) -> Value {
     assert_eq!(finished.code, code, "{}{}", finished.stdout, finished.stderr);
-    serde_json::from_str(&finished.stdout).unwrap_or_else(|error| panic!("{error} in {}", finished.stdout))
+    companion::json(finished)
 }
 
 /// The file of the MPI library that programs of this case run on, as the loader found it.

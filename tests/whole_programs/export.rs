@@ -1,7 +1,7 @@
 //! `mpitrace export`, read back by others: tests/readers has a few lines of Python for each format, and otf2-tools
 //! reads OTF2.
 
-use crate::support::companion::{assert_refused, mpitrace};
+use crate::support::companion::{self, assert_refused, mpitrace};
 use crate::support::{Case, On, TARGET, Test, Trace, binaries, litter, process, root};
 use mpitrace_functions::Function;
 use serde_json::Value;
@@ -68,7 +68,7 @@ fn dumped(trace: &Trace) -> BTreeMap<[u64; 4], Value> {
 
 fn json(trace: &Trace, command: &str) -> Value {
     let finished = mpitrace(&[command.as_ref(), trace.path.as_os_str(), "--json".as_ref()]);
-    serde_json::from_str(&finished.stdout).expect("JSON")
+    companion::json(&finished)
 }
 
 fn by_key(rows: &Value) -> BTreeMap<[u64; 4], Value> {

@@ -125,7 +125,7 @@ fn time(case: &Case) {
         }
     }
     let summary = companion::mpitrace(&["summary".as_ref(), traced.trace.path.as_os_str(), "--json".as_ref()]);
-    let summary: serde_json::Value = serde_json::from_str(&summary.stdout).expect("JSON");
+    let summary = companion::json(&summary);
     let losses = summary["losses"].as_array().expect("a list").iter().filter(|loss| loss["kind"] == "late-rank");
     for loss in losses.clone() {
         let known = !loss["because"].is_null() || loss["on_processor"] != true;

@@ -146,7 +146,7 @@ fn over_quota(case: &Case) {
         part.into_os_string()
     });
     let info = companion::mpitrace(&[words(&["info", "--json"]), parts.to_vec()].concat());
-    let info: serde_json::Value = serde_json::from_str(&info.stdout).expect("JSON");
+    let info = companion::json(&info);
     assert_eq!((&info["ranks"], &info["records"]), (&4.into(), &(1000 * 4).into()), "{info}");
     assert_nothing_in_memory();
 }

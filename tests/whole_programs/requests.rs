@@ -3,7 +3,7 @@
 use mpitrace::statistics::median;
 use serde_json::Value;
 
-use crate::support::companion::mpitrace;
+use crate::support::companion::{self, mpitrace};
 use crate::support::want::WORLD;
 use crate::support::{Case, On, Test, Want, want};
 
@@ -138,8 +138,7 @@ fn progress(case: &Case) {
     let started = trace.info().only("MPI_Iallreduce").operation.to_string();
     let path = trace.path.to_str().expect("a plain path");
     let finished = mpitrace(&["stats", path, "--json", "--operation", &started]);
-    let facts: Value =
-        serde_json::from_str(&finished.stdout).unwrap_or_else(|why| panic!("{why}: {}", finished.stderr));
+    let facts = companion::json(&finished);
     let told = &facts[0]["non_blocking"];
     let number = |key: &str| told[key].as_f64().unwrap_or_else(|| panic!("no {key} in {told}"));
 

@@ -1,6 +1,6 @@
 //! `mpitrace run --runs`: several runs of one job or of several, and their comparison.
 
-use crate::support::companion::{assert_refused, mpitrace};
+use crate::support::companion::{self, assert_refused, mpitrace};
 use crate::support::{Case, On, Test, Trace, binaries};
 use serde_json::Value;
 use std::ffi::OsString;
@@ -63,7 +63,7 @@ fn shuffled(case: &Case) {
     words.push("--b".into());
     words.extend(of('b').map(|name| case.folder.join(name).into()));
     let compared = mpitrace(&words);
-    let list: Value = serde_json::from_str(&compared.stdout).expect("JSON");
+    let list = companion::json(&compared);
     let one = &list[0];
     assert_eq!(list.as_array().map(Vec::len), Some(1));
     assert_eq!(one["operation_key"], "MPI_Allreduce/8/2/-");

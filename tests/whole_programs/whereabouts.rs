@@ -1,6 +1,6 @@
 //! Where ranks are outside of recorded calls, ranks that are stuck in a call, and jobs that die under `mpitrace run`.
 
-use crate::support::companion::mpitrace;
+use crate::support::companion::{self, mpitrace};
 use crate::support::{Case, On, Outcome, Test, Trace, binaries, litter};
 use mpitrace::reader;
 use mpitrace_format::layout::{activity, state};
@@ -178,7 +178,7 @@ fn crashes(case: &Case) {
     assert!(info.code == 1 && info.stdout.lines().any(|line| line == death), "{}", info.stdout);
     assert!(!info.stdout.contains("missing-rank"), "{}", info.stdout);
     let info = mpitrace(&["info".as_ref(), "--json".as_ref(), output.as_os_str()]);
-    let info: serde_json::Value = serde_json::from_str(&info.stdout).expect("JSON");
+    let info = companion::json(&info);
     assert_eq!((&info["stuck"]["kind"], &info["stuck"]["ranks"]), (&"dead-rank".into(), &vec![1].into()));
     assert_eq!((&info["where"][0]["state"], &info["where"][1]["state"]), (&"in_call".into(), &"dead".into()));
 }
@@ -249,7 +249,7 @@ fn listed(case: &Case) {
     };
     assert_eq!(list(&[]).matches("has ended").count(), 2);
     let files: serde_json::Value = serde_json::from_str(&list(&["--json"])).expect("JSON");
-    for file in files.as_array().expect("a list") {
+    for file in files["rows"].as_array().expect("a list") {
         assert_eq!((&file["job"], &file["world_size"], &file["lives"]), (&0.into(), &2.into(), &false.into()));
         assert!(file["bytes"].as_u64() > Some(4096), "{file}");
         let (began, written) = (file["began"].as_i64().expect("s"), file["written"].as_i64().expect("s"));

@@ -96,37 +96,68 @@ pub fn is_broken_pipe(error: &anyhow::Error) -> bool {
     })
 }
 
-/// One value as indented JSON.
-pub fn json<T: Serialize>(output: &mut dyn Write, value: &T) -> Result<()> {
-    serde_json::to_writer_pretty(&mut *output, value)?;
+/// The envelope of every JSON output: the schema of its keys, and the keys of a value.
+#[derive(Serialize)]
+struct Envelope<'v, T> {
+    schema: String,
+    #[serde(flatten)]
+    value: &'v T,
+}
+
+/// The version of a form counts the changes of its keys by which a reader of the form before would fail.
+fn schema(form: &str) -> String {
+    format!("mpitrace/{form}/1")
+}
+
+/// One value as indented JSON: an object with the value's keys and its schema. `form` is the command's name, and of a
+/// command with several outputs also that of the output: `info`, `watch-list`.
+pub fn json<T: Serialize>(output: &mut dyn Write, form: &str, value: &T) -> Result<()> {
+    serde_json::to_writer_pretty(&mut *output, &Envelope { schema: schema(form), value })?;
     writeln!(output)?;
     Ok(())
 }
 
-/// A JSON list that is written element by element, a line each.
-pub struct JsonList<'a> {
+/// The same as text in one line.
+#[cfg(feature = "arrow")]
+pub fn json_text<T: Serialize>(form: &str, value: &T) -> Result<String> {
+    Ok(serde_json::to_string(&Envelope { schema: schema(form), value })?)
+}
+
+/// A list as JSON: an object with its schema and the list as `rows`, a line each. `form` is as of [`json`].
+pub fn json_rows<T: Serialize>(
+    output: &mut dyn Write,
+    form: &str,
+    mut rows: impl Iterator<Item = Result<T>>,
+) -> Result<()> {
+    let mut written = JsonRows::new(output, form)?;
+    rows.try_for_each(|row| written.push(&row?))?;
+    written.end()
+}
+
+/// The rows of such a list, written one by one.
+pub struct JsonRows<'a> {
     output: &'a mut dyn Write,
     empty: bool,
 }
 
-impl<'a> JsonList<'a> {
+impl<'a> JsonRows<'a> {
     /// Opens the list.
-    pub fn new(output: &'a mut dyn Write) -> Result<Self> {
-        write!(output, "[")?;
-        Ok(JsonList { output, empty: true })
+    pub fn new(output: &'a mut dyn Write, form: &str) -> Result<Self> {
+        write!(output, "{{\"schema\":\"{}\",\"rows\":[", schema(form))?;
+        Ok(JsonRows { output, empty: true })
     }
 
-    /// Adds an element.
-    pub fn push<T: Serialize>(&mut self, element: &T) -> Result<()> {
+    /// Adds a row.
+    pub fn push<T: Serialize>(&mut self, row: &T) -> Result<()> {
         self.output.write_all(if self.empty { b"\n" } else { b",\n" })?;
         self.empty = false;
-        serde_json::to_writer(&mut *self.output, element)?;
+        serde_json::to_writer(&mut *self.output, row)?;
         Ok(())
     }
 
     /// Closes the list.
     pub fn end(self) -> Result<()> {
-        writeln!(self.output, "{}]", if self.empty { "" } else { "\n" })?;
+        writeln!(self.output, "{}]}}", if self.empty { "" } else { "\n" })?;
         Ok(())
     }
 }
@@ -139,12 +170,19 @@ mod tests {
     fn a_list_of_any_length_is_valid() {
         for length in 0..3 {
             let mut bytes = Vec::new();
-            let mut list = JsonList::new(&mut bytes).unwrap();
-            (0..length).for_each(|number| list.push(&number).unwrap());
-            list.end().unwrap();
-            let read: Vec<i32> = serde_json::from_slice(&bytes).unwrap();
-            assert_eq!(read, (0..length).collect::<Vec<_>>());
+            json_rows(&mut bytes, "dump", (0..length).map(Ok)).unwrap();
+            let read: serde_json::Value = serde_json::from_slice(&bytes).unwrap();
+            let rows: Vec<i32> = (0..length).collect();
+            assert_eq!(read, serde_json::json!({"schema": "mpitrace/dump/1", "rows": rows}));
         }
+    }
+
+    #[test]
+    fn an_object_has_its_schema_beside_its_keys() {
+        let mut bytes = Vec::new();
+        json(&mut bytes, "clock", &serde_json::json!({"method": "joint"})).unwrap();
+        let read: serde_json::Value = serde_json::from_slice(&bytes).unwrap();
+        assert_eq!(read, serde_json::json!({"schema": "mpitrace/clock/1", "method": "joint"}));
     }
 
     #[test]

@@ -11,7 +11,7 @@ use mpitrace::statistics::{Sample, dependence, dependence_of_quantile, median};
 use mpitrace::stopping::{Decision, Rule};
 use mpitrace_companion::exit_code;
 use mpitrace_companion::options::{Input, RuleOption, TimeOption, canonical};
-use mpitrace_companion::output::{JsonList, Output};
+use mpitrace_companion::output::{self, Output};
 use mpitrace_companion::selection::{Selection, Wanted};
 use mpitrace_companion::source::{Description, Source};
 use mpitrace_companion::text;
@@ -74,9 +74,7 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
     source.warn(time);
     let each = source.wanted(arguments.operation).map(|number| EnoughFacts::of(arguments, &source, &others, number));
     if arguments.json {
-        let mut list = JsonList::new(output)?;
-        each.into_iter().try_for_each(|facts| list.push(&facts?))?;
-        list.end()?;
+        output::json_rows(output, "benchmark-enough", each)?;
     } else {
         each.into_iter().try_for_each(|facts| facts?.write(output))?;
     }

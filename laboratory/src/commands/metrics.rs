@@ -8,7 +8,7 @@ use clap::Args;
 use mpitrace::categories::{Category, Rule};
 use mpitrace_companion::exit_code;
 use mpitrace_companion::options::{Input, RuleOption, TimeOption};
-use mpitrace_companion::output::{JsonList, Output, Style};
+use mpitrace_companion::output::{self, Output, Style};
 use mpitrace_companion::source::{RunTimes, Source};
 use mpitrace_companion::table::{Rows, number, text};
 use serde::Serialize;
@@ -160,10 +160,8 @@ fn write(run_times: &RunTimes<'_>, rule: &Rule, window: usize, format: Format, o
     }
 }
 
-fn write_json(mut rows: impl Iterator<Item = Row>, output: &mut dyn Write) -> Result<()> {
-    let mut list = JsonList::new(output)?;
-    rows.try_for_each(|row| list.push(&row))?;
-    list.end()
+fn write_json(rows: impl Iterator<Item = Row>, output: &mut dyn Write) -> Result<()> {
+    output::json_rows(output, "benchmark-metrics", rows.map(Ok))
 }
 
 fn write_csv(mut rows: impl Iterator<Item = Row>, output: &mut dyn Write) -> Result<()> {

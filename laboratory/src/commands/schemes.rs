@@ -9,7 +9,7 @@ use mpitrace::run_time::RunTime;
 use mpitrace::statistics::Interval;
 use mpitrace_companion::exit_code;
 use mpitrace_companion::options::{Input, RuleOption};
-use mpitrace_companion::output::{JsonList, Output};
+use mpitrace_companion::output::{self, Output};
 use mpitrace_companion::selection::{LeftOut, Selection, Wanted};
 use mpitrace_companion::source::{Description, Source, Traced};
 use mpitrace_companion::table::{Table, number, text};
@@ -190,11 +190,9 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
     let time = if scheme == SchemeName::Ps4 { RunTime::Global } else { RunTime::Local };
     source.check(arguments.operation, time)?;
     source.warn(time);
-    let mut each = source.wanted(arguments.operation).map(|number| Applied::of(arguments, source, scheme, number));
+    let each = source.wanted(arguments.operation).map(|number| Applied::of(arguments, source, scheme, number));
     if arguments.json {
-        let mut list = JsonList::new(output)?;
-        each.try_for_each(|applied| list.push(&applied?))?;
-        list.end()?;
+        output::json_rows(output, "benchmark-scheme", each)?;
     } else {
         let all: Vec<Applied> = each.collect::<Result<_>>()?;
         write(&all, output)?;

@@ -8,7 +8,7 @@ use clap::Args;
 use mpitrace::run_time::RunTime;
 use mpitrace_companion::exit_code;
 use mpitrace_companion::options::Input;
-use mpitrace_companion::output::{Attribute, JsonList, Output};
+use mpitrace_companion::output::{Attribute, self, Output};
 use mpitrace_companion::source::{Description, Source, Traced};
 use mpitrace_companion::text;
 use mpitrace_functions::Function;
@@ -40,11 +40,9 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
     };
     source.check(arguments.operation, RunTime::Global)?;
     source.warn(RunTime::Global);
-    let mut each = source.wanted(arguments.operation).map(|number| Checked::of(&source, traced, number));
+    let each = source.wanted(arguments.operation).map(|number| Checked::of(&source, traced, number));
     if arguments.json {
-        let mut list = JsonList::new(output)?;
-        each.try_for_each(|checked| list.push(&checked))?;
-        list.end()?;
+        output::json_rows(output, "benchmark-synchronisation-check", each.map(Ok))?;
     } else {
         for (index, checked) in each.enumerate() {
             if index > 0 {

@@ -9,7 +9,7 @@ use mpitrace::run_time::RunTime;
 use mpitrace::statistics::median;
 use mpitrace_companion::exit_code;
 use mpitrace_companion::options::Input;
-use mpitrace_companion::output::{JsonList, Output};
+use mpitrace_companion::output::{self, Output};
 use mpitrace_companion::selection::{Selection, Wanted};
 use mpitrace_companion::source::{Description, Source};
 use mpitrace_companion::table::{Table, number, text};
@@ -58,9 +58,7 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
     }
     ensure!(!found.is_empty(), "no non-blocking operation whose requests were traced");
     if arguments.json {
-        let mut list = JsonList::new(output)?;
-        found.iter().try_for_each(|overhead| list.push(overhead))?;
-        list.end()?;
+        output::json_rows(output, "benchmark-work", found.iter().map(Ok))?;
     } else {
         let mut table = Table::new(&[
             number("operation"),

@@ -3,6 +3,7 @@
 use super::TARGET;
 use super::binaries::companion;
 use super::process::{self, Finished};
+use serde_json::Value;
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::process::CommandExt;
@@ -30,6 +31,19 @@ pub fn mpitrace<A: AsRef<OsStr>>(arguments: &[A]) -> Finished {
     let finished = process::run(command, &folder, Duration::from_secs(60));
     let _ = fs::remove_dir_all(folder);
     finished
+}
+
+/// A command's output as JSON: its rows, if it is a list, else its keys without the schema.
+#[track_caller]
+pub fn json(finished: &Finished) -> Value {
+    let Finished { stdout, stderr, .. } = finished;
+    let mut value: Value =
+        serde_json::from_str(stdout).unwrap_or_else(|error| panic!("{error} in {stdout:.2000}; stderr:\n{stderr}"));
+    let keys = value.as_object_mut().unwrap_or_else(|| panic!("not an object: {stdout:.2000}"));
+    let schema = keys.remove("schema");
+    let is_of_a_command = |schema: &str| schema.starts_with("mpitrace/") && schema.ends_with("/1");
+    assert!(schema.as_ref().and_then(Value::as_str).is_some_and(is_of_a_command), "schema {schema:?}");
+    keys.remove("rows").unwrap_or(value)
 }
 
 /// What the contract says of a command that could not do its work: exit code 2, nothing on stdout, one line on stderr.

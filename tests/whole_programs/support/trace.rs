@@ -1,6 +1,6 @@
 //! A trace as the companion shows it, by the keys of its JSON that others rely on.
 
-use super::companion::mpitrace;
+use super::companion::{self, mpitrace};
 use mpitrace_functions::{Function, Pattern};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer};
@@ -298,7 +298,7 @@ impl Trace {
         let finished = mpitrace(&arguments);
         let context = || format!("mpitrace {arguments:?}: exit code {}\n{}", finished.code, finished.stderr);
         assert!(matches!(finished.code, 0 | 1), "{}", context());
-        let value = serde_json::from_str(&finished.stdout)
+        let value = serde_json::from_value(companion::json(&finished))
             .unwrap_or_else(|error| panic!("{error} in the output of {}{:.2000}", context(), finished.stdout));
         (finished.code, value)
     }

@@ -9,7 +9,7 @@ use mpitrace::reader::Part;
 
 use crate::export::rows::{Account, Calls, RequestTimes, Row, Selection};
 use crate::options::TraceInput;
-use crate::output::{JsonList, Output, Style};
+use crate::output::{JsonRows, Output, Style};
 use crate::source::Traced;
 use crate::table::{Rows, number, text};
 use crate::text::{self, csv_field};
@@ -50,7 +50,7 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
     let selection = Selection { operation: arguments.operation, rank: arguments.rank, limit: arguments.limit };
     let listing = Listing { calls: &calls, selection };
     if arguments.json {
-        let mut list = JsonList::new(output)?;
+        let mut list = JsonRows::new(output, "dump")?;
         let accounts = calls.accounts();
         calls.each(selection, |row| list.push(&accounts.with(row)))?;
         list.end()?;

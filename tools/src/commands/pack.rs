@@ -60,7 +60,7 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
         });
     }
     if arguments.json {
-        output::json(output, &written)?;
+        output::json_rows(output, "pack", written.iter().map(Ok))?;
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -54,7 +54,7 @@ fn table(arguments: &Arguments, by: By, output: &mut Output) -> Result<ExitCode>
     })?;
     super::warn_if_incomplete(&trace);
     if arguments.json {
-        output::json(output, &groups)?;
+        output::json_rows(output, "summary-by", groups.iter().map(Ok))?;
     } else {
         let style = output.style;
         grouped::write(&groups, arguments.top, output, style)?;
@@ -70,7 +70,7 @@ fn summary(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
         anyhow::Ok((trace.complete, Summary::of(&trace, &operations, &clock, &name)))
     })?;
     if arguments.json {
-        output::json(output, &summary)?;
+        output::json(output, "summary", &summary)?;
     } else {
         let style = output.style;
         summary.write(output, style)?;

@@ -5,15 +5,15 @@ use anyhow::Result;
 use super::Exporter;
 use super::destination::{Content, Destination};
 use super::rows::Calls;
-use crate::output::JsonList;
+use crate::output::JsonRows;
 
-/// A list of objects.
+/// The output of `dump --json`.
 pub struct Json;
 
 impl Exporter for Json {
     fn export(&self, calls: &Calls, operation: Option<usize>, destination: &mut Destination) -> Result<()> {
         destination.stream(Content::Text, |sink| {
-            let mut list = JsonList::new(sink)?;
+            let mut list = JsonRows::new(sink, "dump")?;
             let accounts = calls.accounts();
             calls.each(operation.into(), |row| list.push(&accounts.with(row)))?;
             list.end()

@@ -23,6 +23,7 @@ use serde::Serialize;
 
 use crate::commands::categorize::shown::Categorized;
 use crate::commands::{clock, info};
+use crate::output;
 use crate::source::{Source, Traced};
 use crate::summary::Summary;
 use crate::summary::grouped::{self, By, Group, Sort};
@@ -65,7 +66,7 @@ impl Opened {
     /// None that is known: the facts are made to be serialized.
     pub fn info(&self) -> Result<String> {
         let Traced { trace, operations, clock, .. } = self.traced()?;
-        Ok(serde_json::to_string(&info::facts::Facts::of(trace, operations, clock))?)
+        output::json_text("info", &info::facts::Facts::of(trace, operations, clock))
     }
 
     /// What `summary --json` prints.
@@ -74,7 +75,7 @@ impl Opened {
     /// As of [`Opened::info`].
     pub fn summary(&self) -> Result<String> {
         let Traced { trace, operations, clock, .. } = self.traced()?;
-        Ok(serde_json::to_string(&Summary::of(trace, operations, clock, &self.name))?)
+        output::json_text("summary", &Summary::of(trace, operations, clock, &self.name))
     }
 
     /// What `clock --json` prints.
@@ -83,7 +84,7 @@ impl Opened {
     /// As of [`Opened::info`].
     pub fn clock(&self) -> Result<String> {
         let Traced { trace, operations, clock, .. } = self.traced()?;
-        Ok(serde_json::to_string(&clock::facts::Facts::of(trace, clock, operations))?)
+        output::json_text("clock", &clock::facts::Facts::of(trace, clock, operations))
     }
 
     /// What `categorize --json` prints of one operation.

@@ -289,3 +289,23 @@ fn manual_pages_and_completions_come_from_the_parser() {
     assert!(mpitrace(&["man", "run"]).stdout.contains("\\-\\-capacity"));
     assert!(mpitrace(&["completions", "bash"]).stdout.contains("--outlier-factor"));
 }
+
+#[test]
+fn each_json_output_has_its_schema() {
+    let folder = Folder::new();
+    let trace = folder.trace(&plain());
+    let of = |arguments: &[&str]| -> serde_json::Value {
+        serde_json::from_str(&mpitrace(&[arguments, &[&trace, "--json"]].concat()).stdout).unwrap()
+    };
+    for command in ["info", "summary", "clock", "report"] {
+        let told = of(&[command]);
+        assert_eq!((&told["schema"], told.get("rows")), (&format!("mpitrace/{command}/1").into(), None));
+    }
+    for command in ["dump", "categorize", "stats", "diagnose"] {
+        let told = of(&[command]);
+        assert_eq!(told["schema"], format!("mpitrace/{command}/1"));
+        assert!(told["rows"].as_array().is_some_and(|rows| rows.len() > 1), "{command}");
+        assert_eq!(told.as_object().map(serde_json::Map::len), Some(2), "{command}");
+    }
+    assert_eq!(of(&["summary", "--by", "rank"])["schema"], "mpitrace/summary-by/1");
+}

@@ -45,7 +45,7 @@ fn json_is_what_dump_lists_also_in_a_pipe_and_compressed() {
     let packed = fs::File::open(folder.path("calls.json.gz")).unwrap();
     std::io::Read::read_to_string(&mut flate2::read::GzDecoder::new(packed), &mut unpacked).unwrap();
     assert_eq!(unpacked, dumped);
-    let one: Value = serde_json::from_str(&export(&trace, "json", "-", &["--operation", "1"]).stdout).unwrap();
+    let one = export(&trace, "json", "-", &["--operation", "1"]).json();
     assert_eq!(one.as_array().unwrap().len(), 3);
 }
 
@@ -117,7 +117,7 @@ fn a_file_is_replaced_and_its_link_stays() {
     std::os::unix::fs::symlink(&file, &link).unwrap();
     assert_eq!(export(&trace, "json", &link, &[]).code, 0);
     assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
-    assert!(fs::read_to_string(&file).unwrap().starts_with("[\n{"));
+    assert!(fs::read_to_string(&file).unwrap().starts_with("{\"schema\":"));
     assert_refused(&export(&trace, "json", &trace, &[]), "the trace itself");
     assert_eq!(mpitrace(&["info", &trace]).code, 0, "the trace is whole");
 }

@@ -5,6 +5,7 @@ use std::process::Command;
 
 use mpitrace::synthetic::{self, SyntheticRank};
 use mpitrace_format::layout::state;
+use serde_json::Value;
 
 /// What a run of the companion came to.
 pub struct Ran {
@@ -14,9 +15,15 @@ pub struct Ran {
 }
 
 impl Ran {
-    /// Standard output as JSON.
-    pub fn json(&self) -> serde_json::Value {
-        serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("{error} in {}", self.stdout))
+    /// Standard output as JSON: the rows of a list, else the keys without the schema.
+    pub fn json(&self) -> Value {
+        let mut value: Value =
+            serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("{error} in {}", self.stdout));
+        let keys = value.as_object_mut().unwrap_or_else(|| panic!("not an object: {}", self.stdout));
+        let schema = keys.remove("schema");
+        let is_of_a_command = |schema: &str| schema.starts_with("mpitrace/") && schema.ends_with("/1");
+        assert!(schema.as_ref().and_then(Value::as_str).is_some_and(is_of_a_command), "schema {schema:?}");
+        keys.remove("rows").unwrap_or(value)
     }
 }
 

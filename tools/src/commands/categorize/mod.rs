@@ -11,7 +11,7 @@ use clap::Args;
 
 use crate::memory;
 use crate::options::{Input, TimeOption};
-use crate::output::{JsonList, Output};
+use crate::output::{self, Output};
 use crate::progress::{self, Progress};
 use crate::source::Source;
 use rule::RuleOptions;
@@ -52,7 +52,7 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
     // One at a time: the run times of all operations together are as large as half the trace.
     let steps = source.wanted(arguments.operation).count() as u64;
     let progress = if arguments.json { Progress::beside_output(steps) } else { Progress::new(steps) };
-    let mut each = source.wanted(arguments.operation).map(|number| -> Result<Categorized> {
+    let each = source.wanted(arguments.operation).map(|number| -> Result<Categorized> {
         let run_times = source.run_times(number, time)?;
         let found =
             rule.apply(&run_times.repetition, &run_times.run_time_ns).with_context(|| format!("operation {number}"))?;
@@ -61,9 +61,7 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
         Ok(categorized.with_own_work(source.own_work(number)))
     });
     if arguments.json {
-        let mut list = JsonList::new(output)?;
-        each.try_for_each(|categorized| list.push(&categorized?))?;
-        list.end()?;
+        output::json_rows(output, "categorize", each)?;
         return Ok(super::exit_code(&source));
     }
     let style = output.style;

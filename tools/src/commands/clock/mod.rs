@@ -62,7 +62,7 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
     picture.map_or(Ok(()), |path| write(path, &svg::text(&picture::scene(&trace, &clock))))?;
     super::warn_if_incomplete(&trace);
     if arguments.json {
-        output::json(output, &facts)?;
+        output::json(output, "clock", &facts)?;
     } else {
         let style = output.style;
         page::write(&facts, output, style)?;

@@ -22,7 +22,7 @@ use mpitrace::run_time::RunTime;
 
 use super::FINDING;
 use crate::options::{Format, FromOption, PictureOption, ReductionOption, TimeOption};
-use crate::output::{JsonList, Output};
+use crate::output::{self, Output};
 use crate::progress::Progress;
 use side::Side;
 
@@ -174,9 +174,7 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
         forest::write(&rows, &arguments.picture.format_or(forest::usual_size(&rows)), path, written)?;
     }
     if arguments.json {
-        let mut list = JsonList::new(output)?;
-        compared.iter().try_for_each(|compared| list.push(&compared.json(&question, &factors)))?;
-        list.end()?;
+        output::json_rows(output, "compare", compared.iter().map(|compared| Ok(compared.json(&question, &factors))))?;
     } else {
         page::write(&compared, &rows, &question, &factors, output)?;
     }

@@ -19,7 +19,7 @@ use mpitrace::run_time::RunTime;
 use crate::memory;
 use crate::not_one_level::NotOneLevel;
 use crate::options::{Input, RuleOption, TimeOption};
-use crate::output::{JsonList, Output};
+use crate::output::{JsonRows, Output};
 use crate::progress::{self, Progress};
 use crate::source::{Description, Source, Traced};
 
@@ -102,7 +102,7 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
         })
     });
     if arguments.json {
-        let mut list = JsonList::new(output)?;
+        let mut list = JsonRows::new(output, "diagnose")?;
         each.try_for_each(|diagnosed: Result<Diagnosed>| {
             let diagnosed = diagnosed?;
             progress.aside(|| list.push(&json::Operation::of(&diagnosed)))

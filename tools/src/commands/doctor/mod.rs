@@ -65,7 +65,7 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
     if let Some(pattern) = &arguments.variables {
         let lists = variables::lists(&libraries, pattern)?;
         match arguments.json {
-            true => output::json(output, &lists)?,
+            true => output::json_rows(output, "doctor-variables", lists.iter().map(Ok))?,
             false => variables::write(&lists, output, style)?,
         }
         return Ok(ExitCode::SUCCESS);
@@ -74,7 +74,7 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
     let facts = facts::Facts::find(tracer.as_deref().map_err(Clone::clone), libraries, &arguments.launcher)?;
     match (&arguments.report, arguments.json) {
         (Some(path), _) => report::write(&facts, path, output)?,
-        (None, true) => output::json(output, &facts)?,
+        (None, true) => output::json(output, "doctor", &facts)?,
         (None, false) => page::write(&facts, output, style)?,
     }
     Ok(if facts.works { ExitCode::SUCCESS } else { ExitCode::from(super::FINDING) })

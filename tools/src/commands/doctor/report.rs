@@ -169,7 +169,7 @@ impl Report<'_> {
             (None, problem) => writeln!(text, "overhead    not measured: {}", problem.as_deref().unwrap_or_default())?,
         }
         writeln!(text, "\n{JSON}")?;
-        crate::output::json(&mut text, self)?;
+        crate::output::json(&mut text, "doctor-report", self)?;
         Ok(String::from_utf8(text)?)
     }
 }

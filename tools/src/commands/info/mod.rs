@@ -36,7 +36,7 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
         anyhow::Ok((trace, facts))
     })?;
     if arguments.json {
-        output::json(output, &facts)?;
+        output::json(output, "info", &facts)?;
     } else {
         let style = output.style;
         page::write(&facts, output, style)?;

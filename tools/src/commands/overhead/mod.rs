@@ -60,7 +60,7 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
         eprintln!("mpitrace: {warning}");
     }
     if arguments.json {
-        output::json(output, &costs)?;
+        output::json(output, "overhead", &costs)?;
         return Ok(ExitCode::SUCCESS);
     }
     writeln!(output, "{} ({})", costs.library, costs.path)?;

@@ -46,7 +46,7 @@ pub fn write(jobs: &[Vec<Leftover>], as_json: bool, output: &mut Output) -> Resu
     let left: Vec<Left> =
         jobs.iter().enumerate().flat_map(|(job, files)| files.iter().map(move |file| Left::of(job, file))).collect();
     if as_json {
-        return output::json(output, &left);
+        return output::json_rows(output, "recover-list", left.iter().map(Ok));
     }
     let mut table = Table::new(&[
         number("job"),

@@ -96,7 +96,7 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
     }
     ensure!(!written.is_empty(), "no trace was written: no job had come to the end of MPI_Init");
     if arguments.json {
-        output::json(output, &written)?;
+        output::json_rows(output, "recover", written.iter().map(Ok))?;
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -52,7 +52,7 @@ pub(super) fn run(arguments: &Arguments, time: RunTime, place: Place, output: &m
         Place::Nowhere => {}
     }
     if arguments.json {
-        output::json(output, &report)?;
+        output::json(output, "report", &report)?;
     }
     Ok(exit_code(&source))
 }

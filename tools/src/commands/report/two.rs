@@ -42,7 +42,7 @@ pub(super) fn run(
         Place::Nowhere => {}
     }
     if arguments.json {
-        output::json(output, &comparison)?;
+        output::json(output, "report-compare", &comparison)?;
     }
     output.flush()?;
     Ok(if comparison.complete { ExitCode::SUCCESS } else { ExitCode::from(FINDING) })

@@ -17,7 +17,7 @@ use anyhow::Result;
 pub use arguments::Arguments;
 
 use crate::memory;
-use crate::output::{JsonList, Output};
+use crate::output::{self, Output};
 use crate::progress::{self, Progress};
 use crate::source::Source;
 use facts::Facts;
@@ -32,11 +32,9 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
     let numbers: Vec<usize> = source.wanted(arguments.operation).collect();
     let steps = numbers.len() as u64 * facts::STEPS;
     let progress = if arguments.json { Progress::beside_output(steps) } else { Progress::new(steps) };
-    let mut each = numbers.iter().map(|&number| Facts::of(arguments, &source, number, &progress));
+    let each = numbers.iter().map(|&number| Facts::of(arguments, &source, number, &progress));
     if arguments.json {
-        let mut list = JsonList::new(output)?;
-        each.try_for_each(|facts| list.push(&facts?))?;
-        list.end()?;
+        output::json_rows(output, "stats", each)?;
     } else {
         let all: Vec<Facts> = each.collect::<Result<_>>()?;
         drop(progress);

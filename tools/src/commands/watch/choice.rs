@@ -29,7 +29,7 @@ struct Listed {
 pub fn list(jobs: &[Job], as_json: bool, output: &mut Output) -> Result<()> {
     let listed: Vec<Listed> = jobs.iter().map(Listed::of).collect();
     if as_json {
-        return output::json(output, &listed);
+        return output::json_rows(output, "watch-list", listed.iter().map(Ok));
     }
     let mut table = Table::new(&[
         text("job"),

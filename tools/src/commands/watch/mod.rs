@@ -171,7 +171,7 @@ fn again_and_again(watcher: &mut Watcher, arguments: &Arguments, output: &mut Ou
 
 fn show(seen: &Seen, watcher: &Watcher, arguments: &Arguments, output: &mut Output) -> Result<()> {
     if arguments.json {
-        return output::json(output, &Facts::of(seen));
+        return output::json(output, "watch", &Facts::of(seen));
     }
     let style = output.style;
     Ok(screen::write(seen, &watcher.movement, output, style)?)
