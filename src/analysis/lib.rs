@@ -71,6 +71,7 @@ pub mod import;
 mod invented;
 pub mod large_pages;
 pub mod live;
+pub mod names;
 pub mod operations;
 pub mod packed;
 pub mod reader;

@@ -1,5 +1,7 @@
 //! The run time of a repetition, out of when each rank entered and left the call.
 
+use crate::names::names;
+
 /// When a call began and ended on one rank, ns of global time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Span {
@@ -34,11 +36,6 @@ impl RunTime {
     /// All definitions, in the order in which help lists them.
     pub const ALL: [RunTime; 3] = [RunTime::Local, RunTime::Global, RunTime::Last];
 
-    /// The definition with this name.
-    pub fn named(name: &str) -> Option<RunTime> {
-        RunTime::ALL.into_iter().find(|time| time.name() == name)
-    }
-
     /// What it measures, in one line of help.
     pub fn help(self) -> &'static str {
         match self {
@@ -47,16 +44,13 @@ impl RunTime {
             RunTime::Last => "Last entry to last exit",
         }
     }
-
-    /// The name in options and in JSON.
-    pub fn name(self) -> &'static str {
-        match self {
-            RunTime::Local => "local",
-            RunTime::Global => "global",
-            RunTime::Last => "last",
-        }
-    }
 }
+
+names!(RunTime {
+    Local => "local",
+    Global => "global",
+    Last => "last",
+});
 
 /// What counts of the ranks' times in a repetition.
 #[derive(Clone, Copy, Debug)]

@@ -8,32 +8,49 @@ use std::collections::{BTreeMap, HashMap};
 
 use mpitrace_format::layout::*;
 
+use serde::{Serialize, Serializer};
+
 use crate::clock::{Clock, RankClock};
 use crate::operations::{NO_RECORD, Operation, Operations};
 use crate::reader::{Part, Trace};
 
+/// The quantiles that outputs state; the last one is the maximum.
+pub const QUANTILES: [f64; 7] = [0.05, 0.25, 0.5, 0.75, 0.95, 0.99, 1.0];
+
 /// All calls of an operation of which some rank did not keep all.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct AllCalls {
     /// Its number; `None` where no rank kept a call of it.
     pub operation: Option<usize>,
     /// The plain C name.
     pub function: String,
-    /// Index into [`Operations::communicators`].
-    pub communicator: usize,
+    /// The communicator's name.
+    pub communicator: String,
     /// The largest message size of any rank, bytes. `None`: no rank could tell.
     pub bytes: Option<u64>,
     /// It is a region of the program.
+    #[serde(skip)]
     pub is_region: bool,
-    /// The ranks that called it, in order.
-    pub ranks: Vec<RankCalls>,
+    /// On all ranks together.
+    #[serde(flatten)]
+    pub all: Counted,
+    /// On the ranks that called it, in order.
+    pub per_rank: Vec<RankCalls>,
 }
 
 /// All calls of an operation on one rank.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RankCalls {
     /// The world rank.
     pub rank: u32,
+    /// Its calls.
+    #[serde(flatten)]
+    pub counted: Counted,
+}
+
+/// Calls, of which some were not kept.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Counted {
     /// Calls begun.
     pub calls: u64,
     /// Calls whose records are in the trace.
@@ -42,8 +59,21 @@ pub struct RankCalls {
     pub timed: u64,
     /// The time that the kept and the timed calls took, ns.
     pub sum_ns: f64,
-    /// How long so many of these took, ns, ascending. Empty where they share a histogram with other operations.
+    /// How long so many of these took, ns, ascending. Empty where they share a histogram with other operations. Outputs
+    /// have its [`QUANTILES`].
+    #[serde(rename = "quantiles", serialize_with = "quantiles")]
     distribution: Vec<(f64, u64)>,
+}
+
+/// A quantile, as outputs have it.
+#[derive(Serialize)]
+struct Quantile {
+    p: f64,
+    value_ns: f64,
+}
+
+fn quantiles<S: Serializer>(distribution: &[(f64, u64)], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(QUANTILES.iter().filter_map(|&p| Some(Quantile { p, value_ns: quantile(distribution, p)? })))
 }
 
 /// What calls are grouped by, of different ranks.
@@ -99,6 +129,9 @@ pub fn of(trace: &Trace, operations: &Operations, clock: &Clock) -> Vec<AllCalls
             all[place].add(calls);
         }
     }
+    for one in &mut all {
+        one.all = Counted::sum(one.per_rank.iter().map(|rank| &rank.counted));
+    }
     all
 }
 
@@ -113,54 +146,40 @@ impl AllCalls {
                 (None, function, *communicator, Some(*bytes).filter(|&bytes| bytes != UNKNOWN_BYTES), *is_region)
             }
         };
-        AllCalls { operation, function: function.clone(), communicator, bytes, is_region, ranks: Vec::new() }
+        AllCalls {
+            operation,
+            function: function.clone(),
+            communicator: operations.communicators[communicator].name.clone(),
+            bytes,
+            is_region,
+            all: Counted::default(),
+            per_rank: Vec::new(),
+        }
     }
 
     /// Adds what a rank has; it may have several operations that are one for all ranks.
     fn add(&mut self, calls: RankCalls) {
-        let Some(same) = self.ranks.last_mut().filter(|last| last.rank == calls.rank) else {
-            return self.ranks.push(calls);
-        };
-        same.calls += calls.calls;
-        same.kept += calls.kept;
-        same.timed += calls.timed;
-        same.sum_ns += calls.sum_ns;
-        same.distribution = merged([&same.distribution, &calls.distribution].into_iter());
-    }
-
-    /// Calls begun.
-    pub fn calls(&self) -> u64 {
-        self.ranks.iter().map(|rank| rank.calls).sum()
-    }
-
-    /// Calls whose records are in the trace.
-    pub fn kept(&self) -> u64 {
-        self.ranks.iter().map(|rank| rank.kept).sum()
-    }
-
-    /// Calls without a record whose times were counted.
-    pub fn timed(&self) -> u64 {
-        self.ranks.iter().map(|rank| rank.timed).sum()
-    }
-
-    /// The time that the kept and the timed calls took, ns, all ranks together.
-    pub fn sum_ns(&self) -> f64 {
-        self.ranks.iter().map(|rank| rank.sum_ns).sum()
-    }
-
-    /// The run times of single calls on all ranks at these quantiles (0 to 1), ns; `None` where they are not known.
-    pub fn quantiles_ns(&self, of: &[f64]) -> Option<Vec<f64>> {
-        let of_ranks = || self.ranks.iter().map(|rank| &rank.distribution);
-        if of_ranks().any(Vec::is_empty) {
-            return None;
+        match self.per_rank.last_mut().filter(|last| last.rank == calls.rank) {
+            Some(same) => same.counted = Counted::sum([&same.counted, &calls.counted].into_iter()),
+            None => self.per_rank.push(calls),
         }
-        let all = merged(of_ranks());
-        of.iter().map(|&p| quantile(&all, p)).collect()
     }
 }
 
-impl RankCalls {
-    /// The run time of the rank's calls at a quantile (0 to 1), ns; `None` where it is not known.
+impl Counted {
+    /// Of several ranks or operations. Without a distribution where one of them has none.
+    fn sum<'c>(all: impl Iterator<Item = &'c Counted> + Clone) -> Counted {
+        let is_known = all.clone().all(|one| !one.distribution.is_empty());
+        Counted {
+            calls: all.clone().map(|one| one.calls).sum(),
+            kept: all.clone().map(|one| one.kept).sum(),
+            timed: all.clone().map(|one| one.timed).sum(),
+            sum_ns: all.clone().map(|one| one.sum_ns).sum(),
+            distribution: if is_known { merged(all.map(|one| &one.distribution)) } else { Vec::new() },
+        }
+    }
+
+    /// The run time of single calls at a quantile (0 to 1), ns; `None` where it is not known.
     pub fn quantile_ns(&self, p: f64) -> Option<f64> {
         quantile(&self.distribution, p)
     }
@@ -257,15 +276,14 @@ fn of_part(part: &Part, clock: &RankClock, wanted: &[(usize, u32, u64, bool)]) -
         let entry = &entries[number as usize];
         let filled = buckets[slot].iter().enumerate().filter(|(_, calls)| **calls > 0);
         let tick_ns = clock.ticks_ns(1 << 20) / f64::from(1 << 20);
-        let calls = RankCalls {
-            rank: part.rank(),
+        let counted = Counted {
             calls: entry.calls,
             kept,
             timed: entry.timed,
             sum_ns: ticks[slot] as f64 * tick_ns,
             distribution: filled.map(|(bucket, &calls)| (middle_of(bucket) * tick_ns, calls)).collect(),
         };
-        (place, calls)
+        (place, RankCalls { rank: part.rank(), counted })
     };
     (0..wanted.len()).map(calls_of).collect()
 }
@@ -322,16 +340,16 @@ mod tests {
             for all in &found {
                 let is_of = |call: &&(u32, u64)| call.0 == u32::from(all.function == "MPI_Bcast");
                 let exact: Vec<u64> = calls.iter().filter(is_of).map(|call| call.1).collect();
-                assert_eq!(all.calls(), u64::from(RANKS) * exact.len() as u64, "{} with {kept} kept", all.function);
-                assert_eq!(all.kept() + all.timed(), all.calls());
+                assert_eq!(all.all.calls, u64::from(RANKS) * exact.len() as u64, "{} with {kept} kept", all.function);
+                assert_eq!(all.all.kept + all.all.timed, all.all.calls);
                 let sum: u64 = (0..RANKS).flat_map(|rank| exact.iter().map(move |took| took + u64::from(rank))).sum();
-                assert!((all.sum_ns() - sum as f64).abs() <= 1e-6 * sum as f64, "{} for {sum}", all.sum_ns());
-                for rank in &all.ranks {
+                assert!((all.all.sum_ns - sum as f64).abs() <= 1e-6 * sum as f64, "{} for {sum}", all.all.sum_ns);
+                for rank in &all.per_rank {
                     let mut exact: Vec<u64> = exact.iter().map(|took| took + u64::from(rank.rank)).collect();
                     exact.sort_unstable();
                     for p in [0.0, 0.05, 0.5, 0.95, 0.99, 1.0] {
                         let at = ((p * exact.len() as f64).ceil() as usize).max(1) - 1;
-                        let (found, exact) = (rank.quantile_ns(p).unwrap(), exact[at] as f64);
+                        let (found, exact) = (rank.counted.quantile_ns(p).unwrap(), exact[at] as f64);
                         assert!((found - exact).abs() <= 0.01 * exact, "{found} for {exact} at {p}");
                     }
                 }

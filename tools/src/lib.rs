@@ -17,7 +17,6 @@ mod markers;
 mod memory;
 mod mismatches;
 mod mpi;
-mod not_one_level;
 pub mod options;
 pub mod output;
 mod places;

@@ -1,145 +1,78 @@
-//! Mismatched calls: as JSON and as text.
+//! Mismatched calls as text.
 
-use mpitrace::call_site::Resolver;
-use mpitrace::operations::{CallSite, Mismatch, MismatchedCall, Operations};
-use serde::Serialize;
+use mpitrace::operations::{Mismatch, MismatchKind, MismatchedCall};
 
 use crate::text;
 
 /// Lines that are printed for people; the other mismatches are counted.
 const LISTED: usize = 5;
 
-/// A mismatch, by the keys of JSON.
-#[derive(Clone, Debug, Serialize)]
-pub struct MismatchFacts {
-    /// The communicator's name.
-    pub communicator: String,
-    /// How many calls on the communicator came before.
-    pub sequence: u64,
-    /// What differs: `function`, `root`, `operator`, `size` or `datatype`.
-    pub kind: &'static str,
-    /// What the ranks called.
-    pub calls: Vec<CallFacts>,
-}
-
-/// What some ranks called.
-#[derive(Clone, Debug, Serialize)]
-pub struct CallFacts {
-    /// World ranks.
-    pub ranks: Vec<u32>,
-    /// The plain C name.
-    pub function: String,
-    /// The root's rank in the communicator.
-    pub root: Option<i32>,
-    /// The message size that these ranks passed.
-    pub bytes: Option<u64>,
-    /// The data type.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub datatype: Option<String>,
-    /// The reduction operator.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub reduction: Option<String>,
-    /// Where the program makes the call, in one text.
-    pub call_site: Option<String>,
-}
-
-/// The mismatches of a trace that are described.
-pub fn facts(operations: &Operations) -> Vec<MismatchFacts> {
-    let mut resolver = Resolver::new();
-    operations.mismatches.iter().map(|mismatch| MismatchFacts::of(mismatch, operations, &mut resolver)).collect()
-}
-
-/// How many mismatches there are, those that are not described included.
-pub fn total(operations: &Operations) -> u64 {
-    operations.communicators.iter().map(|communicator| communicator.mismatches).sum()
-}
-
 /// The line of the mismatch at this place, if [`lines`] has none of its own for it.
-pub fn line_beyond(facts: &[MismatchFacts], communicator: &str, sequence: u64) -> Option<String> {
-    let mut beyond = facts.iter().skip(LISTED);
-    beyond.find(|found| found.communicator == communicator && found.sequence == sequence).map(MismatchFacts::line)
+pub fn line_beyond(found: &[Mismatch], communicator: &str, sequence: u64) -> Option<String> {
+    let mut beyond = found.iter().skip(LISTED);
+    beyond.find(|one| one.communicator == communicator && one.sequence == sequence).map(line)
 }
 
 /// A line for each of the first ones, and one for the others.
-pub fn lines(facts: &[MismatchFacts], total: u64) -> Vec<String> {
-    let mut lines: Vec<String> = facts.iter().take(LISTED).map(MismatchFacts::line).collect();
+pub fn lines(found: &[Mismatch], total: u64) -> Vec<String> {
+    let mut lines: Vec<String> = found.iter().take(LISTED).map(line).collect();
     let others = total.saturating_sub(lines.len() as u64);
     if others > 0 {
         lines.push(format!("... and {others} more mismatches (info --json has up to 64 of each communicator)"));
     }
-    if !facts.is_empty() {
+    if !found.is_empty() {
         lines.push("Later calls on the same communicator may be matched with the wrong calls.".to_owned());
     }
     lines
 }
 
-impl MismatchFacts {
-    fn of(mismatch: &Mismatch, operations: &Operations, resolver: &mut Resolver) -> MismatchFacts {
-        let mut site =
-            |site: &CallSite| resolver.resolve(&site.module, site.build_id.as_deref(), site.offset).to_string();
-        let mut call = |call: &MismatchedCall| CallFacts {
-            ranks: call.ranks.clone(),
-            function: call.function.clone(),
-            root: call.root.filter(|&root| root >= 0),
-            bytes: call.bytes,
-            datatype: call.datatype.clone(),
-            reduction: call.reduction.clone(),
-            call_site: call.call_site.as_ref().map(&mut site),
-        };
-        MismatchFacts {
-            communicator: operations.communicators[mismatch.communicator].name.clone(),
-            sequence: mismatch.sequence,
-            kind: mismatch.kind.name(),
-            calls: mismatch.calls.iter().map(&mut call).collect(),
-        }
-    }
-
-    fn line(&self) -> String {
-        let calls: Vec<String> = self.calls.iter().map(|call| call.text(self.kind == "datatype")).collect();
-        format!(
-            "MISMATCH ({}) at call {} of {}: {}",
-            self.kind,
-            self.sequence,
-            text::printable(&self.communicator),
-            calls.join(", ")
-        )
-    }
+fn line(mismatch: &Mismatch) -> String {
+    let with_type = mismatch.kind == MismatchKind::Datatype;
+    let calls: Vec<String> = mismatch.calls.iter().map(|call| call_text(call, with_type)).collect();
+    format!(
+        "MISMATCH ({}) at call {} of {}: {}",
+        mismatch.kind.name(),
+        mismatch.sequence,
+        text::printable(&mismatch.communicator),
+        calls.join(", ")
+    )
 }
 
-impl CallFacts {
-    fn text(&self, with_type: bool) -> String {
-        let mut line = format!("{} {}", text::named_ranks(&self.ranks), text::printable(&self.function));
-        if let Some(bytes) = self.bytes.filter(|&bytes| bytes > 0) {
-            line.push_str(&format!(" of {}", text::count(bytes, "byte")));
-        }
-        let datatype = self.datatype.as_deref().filter(|_| with_type);
-        line.push_str(&datatype.map(|name| format!(" as {}", text::printable(name))).unwrap_or_default());
-        let reduction = self.reduction.as_deref().map(|name| format!(" with {}", text::printable(name)));
-        line.push_str(&reduction.unwrap_or_default());
-        let root = self.root.map(|root| format!(" to or from root {root}"));
-        line.push_str(&root.unwrap_or_default());
-        let site = self.call_site.as_deref().map(|site| format!(" ({})", text::printable(site)));
-        line.push_str(&site.unwrap_or_default());
-        line
+fn call_text(call: &MismatchedCall, with_type: bool) -> String {
+    let mut line = format!("{} {}", text::named_ranks(&call.ranks), text::printable(&call.function));
+    if let Some(bytes) = call.bytes.filter(|&bytes| bytes > 0) {
+        line.push_str(&format!(" of {}", text::count(bytes, "byte")));
     }
+    let datatype = call.datatype.as_deref().filter(|_| with_type);
+    line.push_str(&datatype.map(|name| format!(" as {}", text::printable(name))).unwrap_or_default());
+    let reduction = call.reduction.as_deref().map(|name| format!(" with {}", text::printable(name)));
+    line.push_str(&reduction.unwrap_or_default());
+    let root = call.root.map(|root| format!(" to or from root {root}"));
+    line.push_str(&root.unwrap_or_default());
+    line.push_str(&text::in_brackets(call.call_site.as_ref()));
+    line
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn call(ranks: &[u32], function: &str, bytes: u64, root: Option<i32>) -> CallFacts {
+    fn call(ranks: &[u32], function: &str, bytes: u64, root: Option<i32>) -> MismatchedCall {
         let (ranks, function) = (ranks.to_vec(), function.to_owned());
-        CallFacts { ranks, function, root, bytes: Some(bytes), datatype: None, reduction: None, call_site: None }
+        MismatchedCall { ranks, function, root, bytes: Some(bytes), datatype: None, reduction: None, call_site: None }
+    }
+
+    fn of(kind: MismatchKind, sequence: u64, communicator: &str, calls: Vec<MismatchedCall>) -> Mismatch {
+        Mismatch { communicator_id: 0, communicator: communicator.to_owned(), sequence, kind, calls }
     }
 
     #[test]
     fn a_line_names_the_place_and_what_each_rank_called() {
         let calls = vec![call(&[0], "MPI_Bcast", 8, Some(0)), call(&[1, 2, 3], "MPI_Barrier", 0, None)];
-        let mismatch = MismatchFacts { communicator: "MPI_COMM_WORLD".into(), sequence: 701, kind: "function", calls };
+        let mismatch = of(MismatchKind::Function, 701, "MPI_COMM_WORLD", calls);
         let expected = "MISMATCH (function) at call 701 of MPI_COMM_WORLD: \
                         rank 0 MPI_Bcast of 8 bytes to or from root 0, ranks 1-3 MPI_Barrier";
-        assert_eq!(mismatch.line(), expected);
+        assert_eq!(line(&mismatch), expected);
         let lines = lines(&[mismatch], 9);
         assert_eq!(lines.len(), 3);
         assert!(lines[1].contains("8 more"));
@@ -147,17 +80,19 @@ mod tests {
 
     #[test]
     fn types_are_named_where_they_differ() {
-        let of_type =
-            |rank, name: &str| CallFacts { datatype: Some(name.into()), ..call(&[rank], "MPI_Reduce", 4, Some(0)) };
+        let of_type = |rank, name: &str| MismatchedCall {
+            datatype: Some(name.into()),
+            ..call(&[rank], "MPI_Reduce", 4, Some(0))
+        };
         let calls = vec![of_type(0, "MPI_INT"), of_type(1, "MPI_FLOAT")];
-        let mut mismatch = MismatchFacts { communicator: "comm-1".into(), sequence: 0, kind: "datatype", calls };
+        let mut mismatch = of(MismatchKind::Datatype, 0, "comm-1", calls);
         let expected = "MISMATCH (datatype) at call 0 of comm-1: rank 0 MPI_Reduce of 4 bytes as MPI_INT to or from root 0, \
                         rank 1 MPI_Reduce of 4 bytes as MPI_FLOAT to or from root 0";
-        assert_eq!(mismatch.line(), expected);
-        mismatch.kind = "size";
-        assert!(!mismatch.line().contains("MPI_INT"));
-        let all: Vec<MismatchFacts> = (0..7).map(|sequence| MismatchFacts { sequence, ..mismatch.clone() }).collect();
-        assert_eq!(line_beyond(&all, "comm-1", 6), Some(all[6].line()));
+        assert_eq!(line(&mismatch), expected);
+        mismatch.kind = MismatchKind::Size;
+        assert!(!line(&mismatch).contains("MPI_INT"));
+        let all: Vec<Mismatch> = (0..7).map(|sequence| Mismatch { sequence, ..mismatch.clone() }).collect();
+        assert_eq!(line_beyond(&all, "comm-1", 6), Some(line(&all[6])));
         assert_eq!(line_beyond(&all, "comm-1", 2), None, "it is listed");
     }
 }

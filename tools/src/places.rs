@@ -13,8 +13,8 @@ const NS: f64 = 1e9;
 pub struct WhereFacts {
     /// The world rank; null: in `MPI_Init`, where it is not known yet.
     pub rank: Option<u32>,
-    /// One of the names of [`State`].
-    pub state: &'static str,
+    /// What it does.
+    pub state: State,
     /// The MPI function that it is in.
     pub function: Option<String>,
     /// In a Wait call: the collective for whose request it waits.
@@ -37,8 +37,8 @@ pub struct WhereFacts {
 /// Why a job does not go on, by the keys of JSON.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct StuckFacts {
-    /// One of the names of [`Kind`].
-    pub kind: &'static str,
+    /// The kind of the cause.
+    pub kind: Kind,
     /// The ranks that are the cause.
     pub ranks: Vec<u32>,
     /// Where other ranks wait for them.
@@ -65,7 +65,7 @@ impl WhereFacts {
         };
         WhereFacts {
             rank: Some(rank.rank),
-            state: state.name(),
+            state,
             function: rank.function.clone(),
             waits_for: wait.filter(|_| rank.state == State::OtherMpi).and_then(|wait| wait.function),
             call_site: rank.call_site.clone(),
@@ -81,7 +81,7 @@ impl StuckFacts {
     /// Of a verdict on a snapshot.
     pub fn of(snapshot: &Snapshot, stuck: &Stuck) -> StuckFacts {
         StuckFacts {
-            kind: stuck.kind.name(),
+            kind: stuck.kind,
             ranks: stuck.ranks.clone(),
             communicator: snapshot.name(stuck.communicator).map(str::to_owned),
             sequence: stuck.sequence,
@@ -333,22 +333,22 @@ mod tests {
             (
                 ended("exit code 15", rank(0, State::OtherMpi, "MPI_Bsend")),
                 "the MPI library ended the job in MPI_Bsend on rank 0, exit code 15",
-                "abort",
+                State::Abort,
             ),
             (
                 ended("signal 11 (SIGSEGV)", rank(0, State::OtherMpi, "MPI_Send")),
                 "rank 0 was in MPI_Send when it died of signal 11 (SIGSEGV)",
-                "dead",
+                State::Dead,
             ),
             (
                 ended("signal 11 (SIGSEGV)", rank(0, State::Computing, "")),
                 "rank 0 was computing (not in MPI) when it died of signal 11 (SIGSEGV)",
-                "dead",
+                State::Dead,
             ),
             (
                 ended("exit code 4", rank(0, State::Computing, "")),
                 "rank 0 was computing (not in MPI) when it ended with exit code 4, without MPI_Finalize",
-                "dead",
+                State::Dead,
             ),
         ];
         for (one, expected, state) in cases {

@@ -97,6 +97,11 @@ pub fn shortened(text: &str, longest: usize) -> Cow<'_, str> {
     }
 }
 
+/// What is known beside, in brackets behind a blank.
+pub fn in_brackets(known: Option<&impl ToString>) -> String {
+    known.map(|known| format!(" ({})", printable(&known.to_string()))).unwrap_or_default()
+}
+
 /// The text in lines of at most this many characters, if its words are no longer; those after the first are indented.
 pub fn wrapped(text: &str, width: usize) -> Vec<String> {
     const INDENT: &str = "  ";

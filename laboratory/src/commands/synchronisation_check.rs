@@ -8,7 +8,7 @@ use clap::Args;
 use mpitrace::run_time::RunTime;
 use mpitrace_companion::exit_code;
 use mpitrace_companion::options::Input;
-use mpitrace_companion::output::{Attribute, self, Output};
+use mpitrace_companion::output::{self, Attribute, Output};
 use mpitrace_companion::source::{Description, Source, Traced};
 use mpitrace_companion::text;
 use mpitrace_functions::Function;
@@ -42,7 +42,7 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
     source.warn(RunTime::Global);
     let each = source.wanted(arguments.operation).map(|number| Checked::of(&source, traced, number));
     if arguments.json {
-        output::json_rows(output, "benchmark-synchronisation-check", each.map(Ok))?;
+        output::json_rows(output, "benchmark-synchronisation", each.map(Ok))?;
     } else {
         for (index, checked) in each.enumerate() {
             if index > 0 {

@@ -4,6 +4,8 @@ use std::cell::OnceCell;
 
 use mpitrace_format::layout::*;
 
+use serde::Serialize;
+
 use super::member::Member;
 use super::operation;
 use super::parts::{OffProcessor, Parts};
@@ -14,16 +16,18 @@ use crate::operations::{Operation, Operations};
 use crate::reader::{Part, Trace};
 
 /// The account of one call on one rank. `None`: not known.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct CallAccount {
     /// Waiting for a rank that had not entered the call yet, ns. Known in complete repetitions, of functions of which it
     /// is known which ranks wait for which.
     pub waiting_ns: Option<f64>,
-    /// The world rank that was waited for; `None`: there was no waiting, or it is not known.
+    /// The world rank that was waited for; `None`: there was no waiting, or it is not known. Rows of JSON do not have it.
+    #[serde(skip)]
     pub waited_for: Option<u32>,
     /// Off the processor in the call, beside the waiting: the least that it can have been, ns.
     pub interrupted_ns: Option<f64>,
-    /// The most that it can have been, ns.
+    /// The most that it can have been, ns. Rows of JSON do not have it.
+    #[serde(skip)]
     pub interrupted_most_ns: Option<f64>,
     /// How often the thread was interrupted in the call.
     pub interruptions: Option<u64>,

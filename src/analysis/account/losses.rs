@@ -1,10 +1,13 @@
 //! What was lost, by cause. Losses do not overlap: each is a share of another part of the account.
 
+use serde::{Serialize, Serializer};
+
 use super::late::Late;
 use super::{Account, OperationAccount};
+use crate::names::names;
 
 /// Time that was lost.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Loss {
     /// What lost it.
     pub kind: Kind,
@@ -14,7 +17,8 @@ pub struct Loss {
     pub because: Option<Because>,
     /// The operation's number.
     pub operation: usize,
-    /// All ranks together, ns.
+    /// All ranks together, ns. Outputs state it in seconds.
+    #[serde(skip)]
     pub ns: f64,
     /// Repetitions in which it happened.
     pub repetitions: usize,
@@ -56,18 +60,13 @@ pub enum Because {
     Computing,
 }
 
-impl Kind {
-    /// Its name in outputs.
-    pub fn name(self) -> &'static str {
-        match self {
-            Kind::LateRank => "late-rank",
-            Kind::Interrupted => "interrupted",
-            Kind::Warmup => "warmup",
-            Kind::Outliers => "outliers",
-            Kind::Tracer => "tracer",
-        }
-    }
-}
+names!(Kind {
+    LateRank => "late-rank",
+    Interrupted => "interrupted",
+    Warmup => "warmup",
+    Outliers => "outliers",
+    Tracer => "tracer",
+});
 
 impl Because {
     /// Its name in outputs; `None`: the reason is not known.
@@ -86,6 +85,12 @@ impl Because {
     /// True: the rank was off its processor.
     pub fn is_off(self) -> bool {
         matches!(self, Because::Preempted | Because::Asleep | Because::Throttled | Because::OffProcessor)
+    }
+}
+
+impl Serialize for Because {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.name().serialize(serializer)
     }
 }
 

@@ -2,6 +2,9 @@
 
 use std::ops::AddAssign;
 
+use serde::ser::SerializeStruct;
+use serde::{Serialize, Serializer};
+
 use super::off::Off;
 
 /// Where the time of a call went on one rank, or that of several calls together; ns.
@@ -79,12 +82,32 @@ impl Parts {
         }
     }
 
+    /// The most that can have been off the processor, ns; `None`: it is not known of all calls.
+    pub fn known_most(&self) -> Option<f64> {
+        (self.untimed == 0.0).then_some(self.interrupted_most)
+    }
+
     /// Takes so much of the communication for a delay by the tracer.
     pub fn perturb(&mut self, delay: f64) {
         let delay = delay.clamp(0.0, self.communication);
         self.perturbed += delay;
         self.communication -= delay;
         self.unsplit = self.unsplit.min(self.communication);
+    }
+}
+
+/// In seconds, without the run time: outputs name that by what it is of.
+impl Serialize for Parts {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let seconds = |ns: f64| ns / 1e9;
+        let mut parts = serializer.serialize_struct("Parts", 6)?;
+        parts.serialize_field("waiting_s", &seconds(self.waiting))?;
+        parts.serialize_field("interrupted_s", &seconds(self.interrupted))?;
+        parts.serialize_field("perturbed_s", &seconds(self.perturbed))?;
+        parts.serialize_field("communication_s", &seconds(self.communication))?;
+        parts.serialize_field("interrupted_most_s", &self.known_most().map(seconds))?;
+        parts.serialize_field("unsplit_s", &seconds(self.unsplit))?;
+        parts.end()
     }
 }
 

@@ -14,10 +14,12 @@ mod tests;
 
 use std::fmt;
 
+use serde::{Serialize, Serializer};
+
 pub use resolver::Resolver;
 
 /// Where a call was made.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Site {
     /// The module's path, as it was traced.
     pub module: String,
@@ -30,7 +32,8 @@ pub struct Site {
     /// The line of the call.
     pub line: Option<u32>,
     /// The functions that [`Site::symbol`] was inlined into, the innermost first; the last one is the function that the
-    /// program has. Empty where nothing was inlined.
+    /// program has. Empty where nothing was inlined. Outputs have the functions' names.
+    #[serde(rename = "inlined_into", serialize_with = "names")]
     pub inlined: Vec<Frame>,
     /// Why there is no line, or no function either.
     pub unresolved: Option<Unresolved>,
@@ -65,6 +68,16 @@ pub enum Unresolved {
     /// The function is known from the symbol table alone: the module was built without -g.
     #[error("the module has no line numbers: it was built without -g")]
     NoLines,
+}
+
+impl Serialize for Unresolved {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+fn names<S: Serializer>(frames: &[Frame], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(frames.iter().map(|frame| &frame.symbol))
 }
 
 impl Site {

@@ -2,10 +2,14 @@
 //!
 //! The robust rule takes what more than 15 % of the repetitions do for a mode, and scattered slow repetitions are none.
 
+use std::fmt;
+
+use serde::Serialize;
+
 use super::{Category, Levels};
 
 /// Good repetitions that are not one level.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct NotOneLevel {
     /// The slowest of the good repetitions: a twentieth of them.
     pub slow: usize,
@@ -13,6 +17,17 @@ pub struct NotOneLevel {
     pub good: usize,
     /// Each of the slow ones takes so many times the level or more.
     pub ratio: f64,
+}
+
+impl fmt::Display for NotOneLevel {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        let NotOneLevel { slow, good, ratio } = self;
+        let digits = usize::from(*ratio < 10.0);
+        write!(
+            f,
+            "the good repetitions are not one level: {slow} of {good} take {ratio:.digits$} times the level or more"
+        )
+    }
 }
 
 /// The share of the good repetitions that are looked at, and how many they are at least.

@@ -1,5 +1,7 @@
 //! The choice of a rule: its name, its help, and what it finds in a series of run times.
 
+use serde::{Serialize, Serializer};
+
 use super::one_level::not_one_level;
 use super::roth::Roth;
 use super::{Categories, Category, Class, NotFinite, NotOneLevel, Robust};
@@ -28,14 +30,19 @@ pub struct Found {
 }
 
 /// The levels of a series, and what they make of it.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Levels {
     /// What the operation does over time.
+    #[serde(serialize_with = "class_name")]
     pub class: Class,
     /// The numbers of the repetitions at which the level changes.
     pub change_points: Vec<u64>,
     /// The medians between the changes, ns.
     pub level_ns: Vec<f64>,
+}
+
+fn class_name<S: Serializer>(class: &Class, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(class.name())
 }
 
 impl Found {

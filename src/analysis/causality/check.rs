@@ -79,10 +79,11 @@ impl<'a> Check<'a> {
             if exit < entry {
                 any = true;
                 found.violated_raw += 1;
-                if found.worst.is_none_or(|worst| entry - exit > worst.by_ns) {
+                if found.worst.as_ref().is_none_or(|worst| entry - exit > worst.by_ns) {
                     found.worst = Some(Violation {
                         by_ns: entry - exit,
                         operation: self.number,
+                        function: self.operation.key.function.clone(),
                         repetition: self.operation.repetition.get(row),
                         left: self.members[index].part.rank(),
                         entered: self.members[other].part.rank(),

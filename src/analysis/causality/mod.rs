@@ -28,12 +28,14 @@ mod tests;
 
 use check::Check;
 
+use serde::Serialize;
+
 use crate::clock::Clock;
 use crate::operations::Operations;
 use crate::reader::Trace;
 
 /// What the order of entries and exits has shown, over all complete repetitions.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Causality {
     /// Exits that were compared with the latest entry that they depend on: one for each repetition and rank.
     pub checked: u64,
@@ -43,16 +45,19 @@ pub struct Causality {
     /// The same by the plain times.
     pub violated_raw: u64,
     /// Where an exit lies furthest before an entry, by the plain times.
+    #[serde(skip)]
     pub worst: Option<Violation>,
 }
 
 /// An exit that lies before an entry it depends on.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Violation {
     /// By how much, ns.
     pub by_ns: f64,
     /// The operation's number.
     pub operation: usize,
+    /// The plain C name of its function.
+    pub function: String,
     /// The repetition's number.
     pub repetition: u64,
     /// The world rank that left too early.

@@ -95,8 +95,9 @@ fn a_violation_within_both_stated_errors_is_one_by_the_plain_times_only() {
         }
         causality("errors", &ranks)
     };
-    let worst = Some(Violation { by_ns: 300.0, operation: 0, repetition: 1, left: 1, entered: 0 });
-    assert_eq!(with_error(0), Causality { checked: 4, violated: 1, violated_raw: 1, worst });
+    let function = "MPI_Barrier".to_owned();
+    let worst = Some(Violation { by_ns: 300.0, operation: 0, function, repetition: 1, left: 1, entered: 0 });
+    assert_eq!(with_error(0), Causality { checked: 4, violated: 1, violated_raw: 1, worst: worst.clone() });
     assert_eq!(with_error(149).violated, 1);
     assert_eq!(with_error(151), Causality { checked: 4, violated: 0, violated_raw: 1, worst });
 }

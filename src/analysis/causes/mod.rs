@@ -35,6 +35,7 @@ use crate::account::{Because, Late, Off};
 use crate::categories::{Category, Rule};
 use crate::clock::Clock;
 use crate::diagnosis::{self, Diagnosis, Group, groups};
+use crate::names::names;
 use crate::operations::{CompleteRows, Operation};
 use crate::reader::Trace;
 use crate::run_time::RunTime;
@@ -136,20 +137,15 @@ pub const NAMED: f64 = 0.05;
 /// ... and, where it happens in all repetitions, of all time in these calls.
 pub const STEADY: f64 = 0.1;
 
-impl Kind {
-    /// The name in JSON.
-    pub fn name(self) -> &'static str {
-        match self {
-            Kind::LateRank => "late-rank",
-            Kind::Interrupted => "interrupted",
-            Kind::Migration => "migration",
-            Kind::Perturbed => "perturbed",
-            Kind::PageFaults => "page-faults",
-            Kind::FirstCall => "first-call",
-            Kind::Counter => "counter",
-        }
-    }
-}
+names!(Kind {
+    LateRank => "late-rank",
+    Interrupted => "interrupted",
+    Migration => "migration",
+    Perturbed => "perturbed",
+    PageFaults => "page-faults",
+    FirstCall => "first-call",
+    Counter => "counter",
+});
 
 impl Repetitions {
     /// The name in JSON.

@@ -2,11 +2,13 @@
 
 use mpitrace_format::ticks::SimulatedClock;
 
+use serde::Serialize;
+
 use super::Clock;
 use crate::reader::{Part, Trace};
 
 /// The errors over every entry and exit kept.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Truth {
     /// The largest, ns.
     pub max_ns: f64,

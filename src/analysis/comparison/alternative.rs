@@ -1,5 +1,7 @@
 //! What a test holds against "no difference".
 
+use crate::names::names;
+
 /// The alternative hypothesis (Hunold & Carpen-Amarie 2016, 6.2).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Alternative {
@@ -12,16 +14,13 @@ pub enum Alternative {
     Greater,
 }
 
-impl Alternative {
-    /// The name in options and in JSON.
-    pub fn name(self) -> &'static str {
-        match self {
-            Alternative::TwoSided => "two-sided",
-            Alternative::Less => "less",
-            Alternative::Greater => "greater",
-        }
-    }
+names!(Alternative {
+    TwoSided => "two-sided",
+    Less => "less",
+    Greater => "greater",
+});
 
+impl Alternative {
     /// The p-value, out of those of the two one-sided tests.
     pub(super) fn p(self, less: f64, greater: f64) -> f64 {
         match self {

@@ -3,6 +3,7 @@
 use super::effect::logarithms;
 use super::{Alternative, Average, Crossing, Effect, Relative, Run, SIGNIFICANCE};
 use super::{crossing, hodges_lehmann, holm, mean, rank_sum, relative, superiority, welch};
+use crate::names::names;
 
 /// Which test is made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -16,15 +17,10 @@ pub enum Test {
     Welch,
 }
 
-impl Test {
-    /// The name in options and in JSON.
-    pub fn name(self) -> &'static str {
-        match self {
-            Test::Wilcoxon => "wilcoxon",
-            Test::Welch => "welch",
-        }
-    }
-}
+names!(Test {
+    Wilcoxon => "wilcoxon",
+    Welch => "welch",
+});
 
 /// How the sides are compared.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -50,17 +46,12 @@ pub enum Verdict {
     None,
 }
 
-impl Verdict {
-    /// The name in JSON.
-    pub fn name(self) -> &'static str {
-        match self {
-            Verdict::A => "a",
-            Verdict::B => "b",
-            Verdict::Crossing => "crossing",
-            Verdict::None => "none",
-        }
-    }
-}
+names!(Verdict {
+    A => "a",
+    B => "b",
+    Crossing => "crossing",
+    None => "none",
+});
 
 /// What a comparison of two sides came to.
 #[derive(Clone, Debug, PartialEq)]

@@ -2,6 +2,7 @@
 
 use super::mean;
 use super::quantile::{Quantile, of_sample};
+use crate::names::names;
 use crate::statistics::{Sample, median};
 
 /// Which average stands for a run.
@@ -14,15 +15,10 @@ pub enum Average {
     Mean,
 }
 
-impl Average {
-    /// The name in options and in JSON.
-    pub fn name(self) -> &'static str {
-        match self {
-            Average::Median => "median",
-            Average::Mean => "mean",
-        }
-    }
-}
+names!(Average {
+    Median => "median",
+    Mean => "mean",
+});
 
 /// The averages and quantiles of one run, ns.
 #[derive(Clone, Copy, Debug, PartialEq)]

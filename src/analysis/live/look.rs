@@ -13,7 +13,6 @@ use mpitrace_format::metadata;
 use super::place::{self, Seen};
 use super::process::Process;
 use super::snapshot::Snapshot;
-use crate::call_site::Resolver;
 use crate::clock::Clock;
 use crate::operations::Operations;
 use crate::reader::Trace;
@@ -204,8 +203,8 @@ impl Look {
         Ok(Look { trace, operations, clock, seen, starting, unreadable, is_partial })
     }
 
-    /// Where the ranks are. `sites` resolves the call sites of the calls that they are in.
-    pub fn snapshot(&self, sites: &mut Resolver) -> Snapshot {
-        place::snapshot(&self.trace, &self.operations, &self.clock, &self.seen, sites)
+    /// Where the ranks are.
+    pub fn snapshot(&self) -> Snapshot {
+        place::snapshot(&self.trace, &self.operations, &self.clock, &self.seen)
     }
 }

@@ -9,7 +9,6 @@ use mpitrace_functions::{Form, Function};
 
 use super::process::Process;
 use super::snapshot::{CommunicatorNow, MismatchNow, RankNow, Snapshot, State, Wait};
-use crate::call_site::Resolver;
 use crate::clock::Clock;
 use crate::operations::{CallSite, Operations};
 use crate::reader::{Part, Trace};
@@ -33,15 +32,7 @@ const OF_THEIR_OWN: u64 = 1 << 63;
 ///
 /// Of a segment that was copied, the rank's last anchor is the present: [`RankNow::unmoved_s`] is then the time since
 /// the rank has entered or left a recorded call. Of a trace it is infinite.
-///
-/// `sites` resolves the call sites of the calls that ranks are in, where the run has recorded call sites.
-pub fn snapshot(
-    trace: &Trace,
-    operations: &Operations,
-    clock: &Clock,
-    seen: &[Seen],
-    sites: &mut Resolver,
-) -> Snapshot {
+pub fn snapshot(trace: &Trace, operations: &Operations, clock: &Clock, seen: &[Seen]) -> Snapshot {
     let mut numbers: HashMap<(usize, usize), usize> = HashMap::new();
     for communicator in &operations.communicators {
         for &member in &communicator.members {
@@ -58,9 +49,7 @@ pub fn snapshot(
         if matches!(now.state, State::InCall | State::OtherMpi) {
             let record =
                 doing.earliest().or_else(|| doing.waited_for.first().copied().filter(|_| !now.waits.is_empty()));
-            let site = record.and_then(|record| doing.call_site(record));
-            now.call_site =
-                site.map(|site| sites.resolve(&site.module, site.build_id.as_deref(), site.offset).to_string());
+            now.call_site = record.and_then(|record| doing.call_site(record)).map(|site| site.to_string());
         }
         if !is_live {
             now.ended = metadata::get(&part.metadata(), metadata::ENDED).map(str::to_owned);
@@ -276,7 +265,7 @@ fn communicators(trace: &Trace, operations: &Operations) -> Vec<CommunicatorNow>
 
 fn mismatches(operations: &Operations) -> Vec<MismatchNow> {
     let of = |mismatch: &crate::operations::Mismatch| MismatchNow {
-        communicator: mismatch.communicator,
+        communicator: mismatch.communicator_id,
         sequence: mismatch.sequence,
         groups: mismatch.calls.iter().map(|call| call.ranks.clone()).collect(),
     };

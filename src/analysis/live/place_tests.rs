@@ -8,7 +8,6 @@ use mpitrace_format::metadata;
 use super::place::snapshot;
 use super::snapshot::{Snapshot, State, Wait};
 use super::verdict::{Kind, verdict};
-use crate::call_site::Resolver;
 use crate::clock::Clock;
 use crate::operations::Operations;
 use crate::reader::Trace;
@@ -19,7 +18,7 @@ fn of(name: &str, ranks: &[SyntheticRank]) -> Snapshot {
     synthetic::write(&path, ranks).unwrap();
     let trace = Trace::open(&[&path]).unwrap();
     std::fs::remove_file(&path).unwrap();
-    snapshot(&trace, &Operations::of(&trace), &Clock::of(&trace), &[], &mut Resolver::new())
+    snapshot(&trace, &Operations::of(&trace), &Clock::of(&trace), &[])
 }
 
 /// Rank 0 has started an Ibarrier on another communicator and is in `function`, with this mark at its request; rank 1 is

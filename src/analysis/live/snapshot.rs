@@ -1,5 +1,7 @@
 //! Where the ranks of a job are at one moment, as plain data.
 
+use crate::names::names;
+
 /// Where the ranks of a job are, and which of them have come to which call.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Snapshot {
@@ -106,24 +108,21 @@ pub enum State {
     Ended,
 }
 
-impl State {
-    /// Its name in outputs.
-    pub fn name(self) -> &'static str {
-        match self {
-            State::Computing => "computing",
-            State::InCall => "in_call",
-            State::OtherMpi => "other_mpi",
-            State::OffProcessor => "off_processor",
-            State::Stopped => "stopped",
-            State::Dead => "dead",
-            State::Init => "init",
-            State::Finalize => "finalize",
-            State::Abort => "abort",
-            State::Session => "session",
-            State::Ended => "ended",
-        }
-    }
+names!(State {
+    Computing => "computing",
+    InCall => "in_call",
+    OtherMpi => "other_mpi",
+    OffProcessor => "off_processor",
+    Stopped => "stopped",
+    Dead => "dead",
+    Init => "init",
+    Finalize => "finalize",
+    Abort => "abort",
+    Session => "session",
+    Ended => "ended",
+});
 
+impl State {
     /// Whether the rank can go on by itself.
     pub fn is_alive(self) -> bool {
         !matches!(self, State::Dead | State::Stopped | State::Ended)

@@ -6,6 +6,7 @@
 //! answered. Of a point-to-point call it is not known which rank it waits for, so that it is a cause only where no
 //! other is found. As long as one of the ranks at the ends moves there is no verdict: the others may be waiting for it.
 
+use crate::names::names;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::snapshot::{RankNow, Snapshot, State, Wait};
@@ -44,20 +45,15 @@ pub enum Kind {
     PointToPoint,
 }
 
-impl Kind {
-    /// Its name in outputs.
-    pub fn name(self) -> &'static str {
-        match self {
-            Kind::MissingRank => "missing-rank",
-            Kind::Mismatch => "mismatch",
-            Kind::Cycle => "cycle",
-            Kind::DeadRank => "dead-rank",
-            Kind::StoppedRank => "stopped-rank",
-            Kind::EndlessLoop => "endless-loop",
-            Kind::PointToPoint => "point-to-point",
-        }
-    }
-}
+names!(Kind {
+    MissingRank => "missing-rank",
+    Mismatch => "mismatch",
+    Cycle => "cycle",
+    DeadRank => "dead-rank",
+    StoppedRank => "stopped-rank",
+    EndlessLoop => "endless-loop",
+    PointToPoint => "point-to-point",
+});
 
 /// Why the job does not go on, if some of its ranks have waited for `stuck_s` seconds for ranks that will not come or
 /// have not moved for so long either.

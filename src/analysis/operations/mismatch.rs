@@ -11,10 +11,13 @@ use std::collections::BTreeMap;
 use mpitrace_format::layout::{NO_ROOT, OperationEntry, UNKNOWN_BYTES, communicator_flags};
 use mpitrace_functions::{Function, Pattern, Size};
 
+use serde::Serialize;
+
 use super::CallSite;
 use super::communicators::Communicator;
 use super::cursor::ABSENT;
 use super::types::{self, Basic};
+use crate::names::names;
 use crate::reader::{Part, Trace};
 
 /// Mismatches of one communicator that are described; further ones are only counted.
@@ -22,10 +25,13 @@ pub const DESCRIBED: usize = 64;
 
 /// Calls of different ranks at one position of a communicator that may not belong together. They are in no operation
 /// together.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Mismatch {
     /// Index into [`super::Operations::communicators`].
-    pub communicator: usize,
+    #[serde(skip)]
+    pub communicator_id: usize,
+    /// The communicator's name.
+    pub communicator: String,
     /// The position of the calls on the communicator.
     pub sequence: u64,
     /// What differs.
@@ -49,33 +55,30 @@ pub enum MismatchKind {
     Datatype,
 }
 
-impl MismatchKind {
-    /// Its name in outputs.
-    pub fn name(self) -> &'static str {
-        match self {
-            MismatchKind::Function => "function",
-            MismatchKind::Root => "root",
-            MismatchKind::Operator => "operator",
-            MismatchKind::Size => "size",
-            MismatchKind::Datatype => "datatype",
-        }
-    }
-}
+names!(MismatchKind {
+    Function => "function",
+    Root => "root",
+    Operator => "operator",
+    Size => "size",
+    Datatype => "datatype",
+});
 
 /// What some ranks called at a mismatch.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct MismatchedCall {
     /// World ranks, ascending.
     pub ranks: Vec<u32>,
     /// The plain C name.
     pub function: String,
-    /// The root's rank in the communicator, where the function has one.
+    /// The root's rank in the communicator, where it has one that has a number.
     pub root: Option<i32>,
     /// The message size that these ranks passed, bytes. `None`: not known.
     pub bytes: Option<u64>,
     /// The data type, where the function has one: `derived` if it is not predefined.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub datatype: Option<String>,
     /// The reduction operator, where the function has one.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub reduction: Option<String>,
     /// The place in the program of the lowest of these ranks, where the run has told places apart.
     pub call_site: Option<CallSite>,
@@ -188,7 +191,7 @@ impl Mismatch {
             MismatchedCall {
                 ranks,
                 function: first.text(entry.function).unwrap_or_else(|| "?".to_owned()),
-                root: Some(entry.root).filter(|&root| root != NO_ROOT),
+                root: Some(entry.root).filter(|&root| root >= 0),
                 bytes: Some(entry.bytes).filter(|&bytes| bytes != UNKNOWN_BYTES),
                 datatype: first.text(entry.datatype),
                 reduction: first.text(entry.reduction),
@@ -197,6 +200,6 @@ impl Mismatch {
         };
         let mut calls: Vec<MismatchedCall> = groups.iter().map(call).collect();
         calls.sort_by(|one, other| one.ranks.cmp(&other.ranks));
-        Mismatch { communicator: communicator.id, sequence, kind, calls }
+        Mismatch { communicator_id: communicator.id, communicator: communicator.name.clone(), sequence, kind, calls }
     }
 }

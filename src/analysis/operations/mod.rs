@@ -27,16 +27,21 @@ pub use communicators::Communicator;
 pub use complete::CompleteRows;
 pub use mismatch::{DESCRIBED, Mismatch, MismatchKind, MismatchedCall};
 pub use rows::{Numbers, Row};
-pub use undone::{CalledAlone, NotCalled, NotCompleted};
+pub use undone::{CalledAlone, NotCalled, NotCompleted, Undone};
 pub use unfinished::Unfinished;
 
+use std::cell::RefCell;
+use std::fmt;
 use std::ops::Range;
+use std::sync::Arc;
 
 use mpitrace_functions::{Form, Function};
+use serde::{Serialize, Serializer};
 
 use complete::Completeness;
 use rows::Rows;
 
+use crate::call_site::{Resolver, Site};
 use crate::clock::Clock;
 use crate::reader::Trace;
 use crate::run_time::RunTime;
@@ -53,6 +58,13 @@ pub struct Operations {
     pub operations: Vec<Operation>,
     /// Calls that may not belong together, by communicator and position; of each communicator [`DESCRIBED`] at most.
     pub mismatches: Vec<Mismatch>,
+}
+
+impl Operations {
+    /// How many mismatches there are, those that are not described included.
+    pub fn mismatched(&self) -> u64 {
+        self.communicators.iter().map(|communicator| communicator.mismatches).sum()
+    }
 }
 
 /// What makes calls comparable: all that the ranks agreed on in a call.
@@ -89,12 +101,33 @@ pub struct CallSite {
 }
 
 impl CallSite {
+    /// Where that is in the source. Modules are read once by each thread, and kept.
+    pub fn resolve(&self) -> Arc<Site> {
+        thread_local! {
+            static RESOLVER: RefCell<Resolver> = RefCell::default();
+        }
+        RESOLVER.with_borrow_mut(|known| known.resolve(&self.module, self.build_id.as_deref(), self.offset))
+    }
+
     /// Out of what a trace has: path, build id and hexadecimal offset, with blanks between; the path may have some too.
     pub(crate) fn parse(text: &str) -> Option<CallSite> {
         let mut words = text.rsplitn(3, ' ');
         let (offset, build_id, module) = (words.next()?, words.next()?, words.next()?);
         let build_id = Some(build_id.to_owned()).filter(|id| !id.is_empty());
         Some(CallSite { module: module.to_owned(), build_id, offset: u64::from_str_radix(offset, 16).ok()? })
+    }
+}
+
+/// As [`Site`] is displayed.
+impl fmt::Display for CallSite {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.resolve().fmt(formatter)
+    }
+}
+
+impl Serialize for CallSite {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
     }
 }
 

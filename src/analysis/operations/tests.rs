@@ -306,6 +306,8 @@ fn an_unfinished_call_tells_who_is_in_it_and_who_never_came() {
     let expected = Unfinished {
         operation: 0,
         repetition: 1,
+        function: "MPI_Allreduce".to_owned(),
+        communicator: "MPI_COMM_WORLD".to_owned(),
         inside: vec![0, 1],
         returned: vec![3],
         never_entered: vec![4],

@@ -11,15 +11,26 @@ use std::collections::{BTreeMap, BTreeSet};
 use mpitrace_format::layout::{CommunicatorEntry, OPERATION_MASK, OperationEntry, communicator_flags as flags, state};
 use mpitrace_functions::{Function, Pattern};
 
+use serde::Serialize;
+
 use super::communicators::Communicator;
 use super::{CallSite, Operations};
 use crate::reader::{Part, Trace};
 
+/// All that a program has left undone.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Undone {
+    /// Of each communicator the first call that not all of its ranks made before all had come to `MPI_Finalize`.
+    pub not_called: Vec<NotCalled>,
+    /// The operations with requests that ranks had not completed when they had come to `MPI_Finalize`.
+    pub not_completed: Vec<NotCompleted>,
+}
+
 /// The first call on a communicator that not all of its ranks made.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct NotCalled {
-    /// Index into [`Operations::communicators`].
-    pub communicator: usize,
+    /// The communicator's name.
+    pub communicator: String,
     /// How many calls on the communicator came before.
     pub sequence: u64,
     /// The world ranks that did not make it, ascending.
@@ -29,7 +40,7 @@ pub struct NotCalled {
 }
 
 /// A call that not all ranks made.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct CalledAlone {
     /// World ranks, ascending.
     pub ranks: Vec<u32>,
@@ -40,30 +51,40 @@ pub struct CalledAlone {
 }
 
 /// Requests of an operation that the program never found complete.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct NotCompleted {
     /// The operation's number.
     pub operation: usize,
+    /// The plain C name.
+    pub function: String,
+    /// The communicator's name.
+    pub communicator: String,
     /// World ranks, ascending.
     pub ranks: Vec<u32>,
     /// Repetitions of which a rank did not complete its request.
     pub repetitions: u64,
+    /// The place in the program that starts it, where the run has told places apart.
+    pub call_site: Option<CallSite>,
+}
+
+impl Undone {
+    /// True where nothing is left undone.
+    pub fn is_empty(&self) -> bool {
+        self.not_called.is_empty() && self.not_completed.is_empty()
+    }
 }
 
 impl Operations {
-    /// The first call of each communicator that not all of its ranks made before all had come to `MPI_Finalize`.
-    pub fn not_called(&self, trace: &Trace) -> Vec<NotCalled> {
+    /// What the program of this trace has left undone; nothing where it did not end by itself.
+    pub fn undone(&self, trace: &Trace) -> Undone {
         if !has_ended_well(trace) {
-            return Vec::new();
+            return Undone::default();
         }
-        self.communicators.iter().filter_map(|communicator| not_called(trace, communicator)).collect()
+        let not_called = self.communicators.iter().filter_map(|communicator| not_called(trace, communicator));
+        Undone { not_called: not_called.collect(), not_completed: self.not_completed(trace) }
     }
 
-    /// The operations with requests that ranks had not completed when they had come to `MPI_Finalize`.
-    pub fn not_completed(&self, trace: &Trace) -> Vec<NotCompleted> {
-        if !has_ended_well(trace) {
-            return Vec::new();
-        }
+    fn not_completed(&self, trace: &Trace) -> Vec<NotCompleted> {
         let mut found: BTreeMap<usize, (BTreeSet<u32>, u64)> = BTreeMap::new();
         for unfinished in self.unfinished(trace) {
             if self.operations[unfinished.operation].key.has_request() {
@@ -72,12 +93,18 @@ impl Operations {
                 *repetitions += 1;
             }
         }
-        let of = |(operation, (ranks, repetitions)): (usize, (BTreeSet<u32>, u64))| NotCompleted {
-            operation,
-            ranks: ranks.into_iter().collect(),
-            repetitions,
+        let not_completed = |(operation, (ranks, repetitions)): (usize, (BTreeSet<u32>, u64))| {
+            let key = &self.operations[operation].key;
+            NotCompleted {
+                operation,
+                function: key.function.clone(),
+                communicator: self.communicators[key.communicator].name.clone(),
+                ranks: ranks.into_iter().collect(),
+                repetitions,
+                call_site: key.call_site.clone(),
+            }
         };
-        found.into_iter().map(of).collect()
+        found.into_iter().map(not_completed).collect()
     }
 }
 
@@ -125,7 +152,7 @@ fn not_called(trace: &Trace, communicator: &Communicator) -> Option<NotCalled> {
     calls.sort_by(|one, other| one.ranks.cmp(&other.ranks));
     let mut ranks: Vec<u32> = missing.iter().map(|member| member.0.rank()).collect();
     ranks.sort_unstable();
-    Some(NotCalled { communicator: communicator.id, sequence, ranks, calls })
+    Some(NotCalled { communicator: communicator.name.clone(), sequence, ranks, calls })
 }
 
 /// The calls of a member but those in which no rank waits for another in any library: programs whose ranks do not all

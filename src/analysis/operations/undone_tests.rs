@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use mpitrace_format::layout::{communicator_flags, state};
 
-use super::{CalledAlone, NotCalled, NotCompleted, Operations};
+use super::{CalledAlone, NotCalled, NotCompleted, Operations, Undone};
 use crate::reader::Trace;
 use crate::synthetic::{self, SyntheticRank, SyntheticRequest};
 
@@ -13,8 +13,8 @@ fn undone(name: &str, ranks: &[SyntheticRank]) -> (Vec<NotCalled>, Vec<NotComple
     synthetic::write(&path, ranks).unwrap();
     let trace = Trace::open(&[&path]).unwrap();
     std::fs::remove_file(&path).unwrap();
-    let operations = Operations::of(&trace);
-    (operations.not_called(&trace), operations.not_completed(&trace))
+    let Undone { not_called, not_completed } = Operations::of(&trace).undone(&trace);
+    (not_called, not_completed)
 }
 
 /// Three ranks that make five Barriers; rank 0 then makes no call and the others a Reduce, the operation 1. `change` has
@@ -35,7 +35,7 @@ fn without_the_last_of_rank_0(change: impl Fn(&mut SyntheticRank, u32)) -> Vec<S
 
 fn not_called(ranks: Vec<u32>, sequence: u64, others: Vec<u32>, function: Option<&str>) -> NotCalled {
     let calls = vec![CalledAlone { ranks: others, function: function.map(str::to_owned), call_site: None }];
-    NotCalled { communicator: 0, sequence, ranks, calls }
+    NotCalled { communicator: "MPI_COMM_WORLD".to_owned(), sequence, ranks, calls }
 }
 
 #[test]
@@ -102,7 +102,7 @@ fn a_communicator_that_not_all_ranks_free_is_no_finding() {
     };
     assert_eq!(undone("freed", &ranks(0)).0, []);
     let found = undone("called", &ranks(1)).0;
-    assert_eq!((found[0].communicator, found[0].sequence, &found[0].ranks[..]), (1, 1, &[1][..]));
+    assert_eq!((&found[0].communicator[..], found[0].sequence, &found[0].ranks[..]), ("comm-1", 1, &[1][..]));
 }
 
 #[test]
@@ -119,7 +119,14 @@ fn requests_that_were_never_complete_are_found() {
         ranks
     };
     let found = |exits, function, state| undone("requests", &ranks(exits, function, state)).1;
-    let both = NotCompleted { operation: 0, ranks: vec![0, 1], repetitions: 2 };
+    let both = NotCompleted {
+        operation: 0,
+        function: "MPI_Ibarrier".to_owned(),
+        communicator: "MPI_COMM_WORLD".to_owned(),
+        ranks: vec![0, 1],
+        repetitions: 2,
+        call_site: None,
+    };
     assert_eq!(found([60, 0], "MPI_Ibarrier", state::FINALIZED), [NotCompleted { ranks: vec![1], ..both.clone() }]);
     assert_eq!(found([0, 0], "MPI_Ibarrier", state::FINALIZED), [both]);
     assert_eq!(found([60, 60], "MPI_Ibarrier", state::FINALIZED), []);

@@ -1,15 +1,21 @@
 //! The calls in which ranks were when an incomplete trace ended, and the ranks that kept them waiting.
 
+use serde::Serialize;
+
 use super::{NO_RECORD, Operation, Operations};
 use crate::reader::{Part, Trace};
 
 /// A repetition that some rank entered and did not leave.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Unfinished {
     /// The operation's number.
     pub operation: usize,
     /// The repetition's number.
     pub repetition: u64,
+    /// The plain C name.
+    pub function: String,
+    /// The communicator's name.
+    pub communicator: String,
     /// The world ranks that are in the call.
     pub inside: Vec<u32>,
     /// Those that have left it.
@@ -65,6 +71,8 @@ impl Operations {
         let mut unfinished = Unfinished {
             operation: number,
             repetition: operation.repetition.get(row),
+            function: operation.key.function.clone(),
+            communicator: communicator.name.clone(),
             inside: Vec::new(),
             returned: Vec::new(),
             never_entered: Vec::new(),

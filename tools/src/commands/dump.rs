@@ -5,9 +5,10 @@ use std::process::ExitCode;
 
 use anyhow::{Result, ensure};
 use clap::Args;
+use mpitrace::account::CallAccount;
 use mpitrace::reader::Part;
 
-use crate::export::rows::{Account, Calls, RequestTimes, Row, Selection};
+use crate::export::rows::{Calls, RequestTimes, Row, Selection};
 use crate::options::TraceInput;
 use crate::output::{JsonRows, Output, Style};
 use crate::source::Traced;
@@ -119,7 +120,7 @@ impl Listing<'_> {
         let mut rows = Rows::begin(&columns, output, style)?;
         let accounts = calls.accounts();
         calls.each(self.selection, |row| {
-            let Account { waiting_ns, interrupted_ns, interruptions, cpu, .. } = accounts.of(&row);
+            let CallAccount { waiting_ns, interrupted_ns, interruptions, cpu, .. } = accounts.of(&row);
             let tenths = |time: Option<f64>| time.map(|time| format!("{time:.1}")).unwrap_or_default();
             let exit = row.exit_ns.map(|exit| format!("{exit:.1}"));
             let took = row.exit_ns.map(|exit| format!("{:.1}", exit - row.enter_ns));
@@ -164,7 +165,7 @@ fn write_csv_row(row: &Row, counters: usize, output: &mut dyn Write) -> io::Resu
     write!(output, "{},{},", text::optional(row.bytes), text::optional(row.root))?;
     write!(output, "{},{},", row.enter_ns, text::optional(row.exit_ns))?;
     write!(output, "{},{},", text::optional(row.error_ns), row.perturbed)?;
-    if let Some(Account { waiting_ns, interrupted_ns, interruptions, cpu, .. }) = row.account {
+    if let Some(CallAccount { waiting_ns, interrupted_ns, interruptions, cpu, .. }) = row.account {
         write!(output, "{},{},", text::optional(waiting_ns), text::optional(interrupted_ns))?;
         write!(output, "{},{},", text::optional(interruptions), text::optional(cpu))?;
     }

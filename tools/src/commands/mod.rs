@@ -22,7 +22,6 @@ pub mod watch;
 use std::process::ExitCode;
 
 use anyhow::{Result, ensure};
-use mpitrace::operations::OperationKey;
 use mpitrace::reader::Trace;
 
 use crate::source::Source;
@@ -62,9 +61,4 @@ fn check_operation(number: Option<usize>, operations: usize) -> Result<()> {
         ensure!(number < operations, "no operation {number}: this trace has operations 0 to {}", operations - 1);
     }
     Ok(())
-}
-
-/// The root of an operation, where it has one that has a number.
-fn root(key: &OperationKey) -> Option<i32> {
-    key.root.filter(|&root| root >= 0)
 }

@@ -38,7 +38,7 @@ pub struct Row<'a> {
     pub perturbed: bool,
     /// See [`Calls::accounts`].
     #[serde(flatten)]
-    pub account: Option<Account>,
+    pub account: Option<CallAccount>,
     pub counters: Counters<'a>,
     /// Where the trace has it.
     #[serde(skip)]
@@ -52,33 +52,6 @@ pub struct RequestTimes {
     pub test_ns: f64,
     pub wait_ns: f64,
     pub tests: u32,
-}
-
-/// Where the time of the call went. `None`: not known.
-#[derive(Clone, Copy, Debug, Serialize)]
-#[cfg_attr(not(feature = "arrow"), allow(dead_code, reason = "datasets need Arrow"))]
-pub struct Account {
-    /// Waiting for a rank that had not entered the call yet.
-    pub waiting_ns: Option<f64>,
-    /// The world rank that was waited for. Only datasets have it.
-    #[serde(skip)]
-    pub waited_for: Option<u32>,
-    /// Off the processor in the call, beside the waiting: the least that it can have been.
-    pub interrupted_ns: Option<f64>,
-    /// The most. Only datasets have it.
-    #[serde(skip)]
-    pub interrupted_most_ns: Option<f64>,
-    /// How often it was interrupted.
-    pub interruptions: Option<u64>,
-    /// The processor on which the call returned.
-    pub cpu: Option<u32>,
-}
-
-impl From<CallAccount> for Account {
-    fn from(account: CallAccount) -> Account {
-        let CallAccount { waiting_ns, waited_for, interrupted_ns, interrupted_most_ns, interruptions, cpu } = account;
-        Account { waiting_ns, waited_for, interrupted_ns, interrupted_most_ns, interruptions, cpu }
-    }
 }
 
 /// What the counters of the trace had for a call.
@@ -327,9 +300,9 @@ pub struct Accounts<'c>(CallAccounts<'c>);
 
 impl Accounts<'_> {
     /// That of a call.
-    pub fn of(&self, row: &Row) -> Account {
+    pub fn of(&self, row: &Row) -> CallAccount {
         let Place { part, record, row: of_operation } = row.place;
-        self.0.of_call(row.operation as usize, of_operation, part, record as u32).into()
+        self.0.of_call(row.operation as usize, of_operation, part, record as u32)
     }
 
     /// The call with its account.

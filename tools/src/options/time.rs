@@ -2,6 +2,7 @@
 
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use mpitrace::names::Named;
 use mpitrace::run_time::RunTime;
 
 /// The run time that is meant.

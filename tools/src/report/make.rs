@@ -82,7 +82,7 @@ fn words(
     category: &[Category],
     own_work: Option<String>,
 ) -> Option<String> {
-    let account = account::of(source, number, rule, Some(category)).map(|account| account.words());
+    let account = account::of_operation(source, number, rule, Some(category)).map(|account| account.words());
     let own_work = own_work.map(|share| format!("{share} own work between start and completion"));
     let words: Vec<String> = account.into_iter().chain(own_work).filter(|words| !words.is_empty()).collect();
     (!words.is_empty()).then(|| words.join(", "))

@@ -11,7 +11,7 @@ use super::histogram::Histogram;
 use super::numbers;
 use super::remarks::{self, OfGood};
 use super::series::Series;
-use crate::not_one_level::NotOneLevel;
+use mpitrace::categories::NotOneLevel;
 
 /// Lags of the autocorrelation.
 const LAGS: usize = 50;
@@ -36,7 +36,7 @@ fn categorize(rule: Rule, series: &Series) -> Result<(Categories, Option<NotOneL
             cuts.push(cut(other, &found));
         }
     }
-    let not_one_level = found.not_one_level(series.repetition, series.run_time_ns).map(NotOneLevel::from);
+    let not_one_level = found.not_one_level(series.repetition, series.run_time_ns);
     Ok((found.categories, not_one_level, cuts))
 }
 

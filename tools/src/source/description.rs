@@ -1,5 +1,6 @@
 //! What an operation is.
 
+use mpitrace::operations::{Operation, Operations};
 use serde::Serialize;
 
 /// An operation, as `info --json` has it.
@@ -30,4 +31,28 @@ pub struct Description {
     /// The file, where it is not a trace.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
+}
+
+impl Description {
+    /// Those of a trace.
+    pub fn all(operations: &Operations) -> Vec<Description> {
+        let description = |(number, operation): (usize, &Operation)| {
+            let key = &operation.key;
+            Description {
+                operation: number,
+                function: key.function.clone(),
+                communicator: operations.communicators[key.communicator].name.clone(),
+                communicator_id: Some(key.communicator),
+                bytes: key.bytes,
+                root: key.root.filter(|&root| root >= 0),
+                datatype: key.datatype.clone(),
+                reduction: key.reduction.clone(),
+                ranks: operation.size,
+                repetitions: operation.repetitions(),
+                incomplete: operation.incomplete,
+                file: None,
+            }
+        };
+        operations.operations.iter().enumerate().map(description).collect()
+    }
 }

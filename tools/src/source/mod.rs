@@ -35,9 +35,9 @@ use std::sync::OnceLock;
 
 use anyhow::{Result, ensure};
 use mpitrace::run_time::RunTime;
+use mpitrace::whole_run::{self, AllCalls};
 use mpitrace_synchronise::Method;
 
-use crate::all_calls::{self, AllCallsFacts};
 use crate::memory;
 use crate::options::{Format, Input};
 use untraced::Untraced;
@@ -47,7 +47,7 @@ use untraced::Untraced;
 pub struct Source {
     data: Data,
     operations: Vec<Description>,
-    all_calls: OnceLock<Vec<AllCallsFacts>>,
+    all_calls: OnceLock<Vec<AllCalls>>,
 }
 
 #[derive(Debug)]
@@ -59,7 +59,7 @@ enum Data {
 impl Data {
     fn descriptions(&self) -> Vec<Description> {
         match self {
-            Data::Traced(traced) => traced.descriptions(),
+            Data::Traced(traced) => Description::all(&traced.operations),
             Data::Untraced(untraced) => untraced.descriptions(),
         }
     }
@@ -212,9 +212,9 @@ impl Source {
     }
 
     /// The operations of which not all calls were kept, with those that were not.
-    pub fn all_calls(&self) -> &[AllCallsFacts] {
+    pub fn all_calls(&self) -> &[AllCalls] {
         self.all_calls.get_or_init(|| match &self.data {
-            Data::Traced(traced) => all_calls::facts(&traced.trace, &traced.operations, &traced.clock),
+            Data::Traced(traced) => whole_run::of(&traced.trace, &traced.operations, &traced.clock),
             Data::Untraced(_) => Vec::new(),
         })
     }

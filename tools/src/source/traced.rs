@@ -14,7 +14,6 @@ use mpitrace::run_time::RunTime;
 use mpitrace_format::layout::DISTURBED;
 
 use super::columns::{Counter, Kind, Ranks, RunTimes, Times, Values};
-use super::description::Description;
 use super::members::{MemberColumn, MemberTimes, Rows};
 
 /// A trace, matched and with its clocks.
@@ -52,27 +51,6 @@ impl Traced {
         };
         accounts.insert(number, (rule, account.clone()));
         account
-    }
-
-    pub(super) fn descriptions(&self) -> Vec<Description> {
-        let of = |(number, operation): (usize, &Operation)| {
-            let key = &operation.key;
-            Description {
-                operation: number,
-                function: key.function.clone(),
-                communicator: self.operations.communicators[key.communicator].name.clone(),
-                communicator_id: Some(key.communicator),
-                bytes: key.bytes,
-                root: key.root.filter(|&root| root >= 0),
-                datatype: key.datatype.clone(),
-                reduction: key.reduction.clone(),
-                ranks: operation.size,
-                repetitions: operation.repetitions(),
-                incomplete: operation.incomplete,
-                file: None,
-            }
-        };
-        self.operations.operations.iter().enumerate().map(of).collect()
     }
 
     fn operation(&self, number: usize) -> &Operation {

@@ -1,20 +1,18 @@
 //! What the summary says, by the keys of its JSON.
 
-use mpitrace::account::{Account, Because, Kind, Loss};
-use mpitrace::call_site::Resolver;
+use mpitrace::account::{Account, Kind, Loss, Parts};
 use mpitrace::categories::Rule;
 use mpitrace::causes::Causes;
 use mpitrace::clock::Clock;
-use mpitrace::operations::{CallSite, OperationKey, Operations};
+use mpitrace::operations::{CallSite, Mismatch, Operations, Undone};
 use mpitrace::reader::Trace;
 use mpitrace::statistics::median;
+use mpitrace::whole_run::{self, AllCalls};
+use mpitrace_synchronise::Method;
 use serde::Serialize;
 
 use super::unknown_waits;
 use super::verdict::{Evidence, Verdict};
-use crate::all_calls::{self, AllCallsFacts};
-use crate::mismatches::{self, MismatchFacts};
-use crate::undone::Undone;
 
 const NS: f64 = 1e9;
 
@@ -38,14 +36,8 @@ pub struct Summary {
     pub collectives_share: Share,
     /// In the calls of complete repetitions; the sum of the four that follow.
     pub collectives_s: f64,
-    pub waiting_s: f64,
-    pub interrupted_s: f64,
-    pub perturbed_s: f64,
-    pub communication_s: f64,
-    /// The most that may have been off the processor, waiting included; `null`: not known.
-    pub interrupted_most_s: Option<f64>,
-    /// The part of `communication_s` in calls of which it is not known for which ranks they wait.
-    pub unsplit_s: f64,
+    #[serde(flatten)]
+    pub parts: Parts,
     /// Whether the ranks' clocks are synchronised; waiting is not known where they are not.
     pub synchronised: bool,
     /// The length below which waits are not known, since the clocks are not: they count as communication. `null`: the
@@ -56,7 +48,7 @@ pub struct Summary {
     /// Those that are shown to people: one of all ranks where they are late in turns.
     #[serde(skip)]
     pub shown: Vec<LossFacts>,
-    pub mismatches: Vec<MismatchFacts>,
+    pub mismatches: Vec<Mismatch>,
     /// How many mismatches there are.
     pub mismatched: u64,
     /// What a program that ended by itself has left undone.
@@ -64,7 +56,7 @@ pub struct Summary {
     pub undone: Undone,
     /// Operations of which not all calls were kept, with those that were not. The times above are of kept calls, but for
     /// `collectives_share`.
-    pub all_calls: Vec<AllCallsFacts>,
+    pub all_calls: Vec<AllCalls>,
     pub verdict: String,
     /// The command that shows more.
     pub next: Option<String>,
@@ -81,28 +73,23 @@ pub struct Share {
     pub max: f64,
 }
 
-/// Time that was lost.
+/// Time that was lost, and in which operation.
 #[derive(Clone, Debug, Serialize)]
 pub struct LossFacts {
-    pub kind: &'static str,
-    pub rank: Option<u32>,
-    /// Why the rank was late, or off its processor; `null`: not known, or between computing and other MPI calls, which
+    /// The reason why the rank was late is `null` where it is not known, and between computing and other MPI calls, which
     /// takes `MPITRACE_EVENTS=p2p-time` to tell apart.
-    pub because: Option<&'static str>,
-    /// Whether the late rank was on its processor: it computed, or was in other MPI calls.
+    #[serde(flatten)]
+    pub loss: Loss,
+    /// Of a late rank: it was on its processor, and computed or was in other MPI calls.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub on_processor: Option<bool>,
-    #[serde(skip)]
-    pub reason: Option<Because>,
-    pub operation: usize,
     pub function: String,
     pub communicator: String,
     pub bytes: Option<u64>,
-    pub call_site: Option<String>,
+    pub call_site: Option<CallSite>,
     pub seconds: f64,
     /// Of the time of all ranks, 0 to 1.
     pub share: f64,
-    pub repetitions: usize,
 }
 
 impl Summary {
@@ -115,12 +102,10 @@ impl Summary {
     pub fn of_account(account: &Account, trace: &Trace, operations: &Operations, clock: &Clock, name: &str) -> Summary {
         let sum = account.sum();
         let rank_ns = account.rank_ns();
-        let mut resolver = Resolver::new();
-        let mut facts = |losses: Vec<Loss>| -> Vec<LossFacts> {
-            let of = |loss: &Loss| LossFacts::of(loss, operations, rank_ns, &mut resolver);
-            losses.iter().take(LISTED).map(of).collect()
+        let facts = |losses: Vec<Loss>| -> Vec<LossFacts> {
+            losses.into_iter().take(LISTED).map(|loss| LossFacts::of(loss, operations, rank_ns)).collect()
         };
-        let mut all_calls = all_calls::facts(trace, operations, clock);
+        let mut all_calls = whole_run::of(trace, operations, clock);
         all_calls.retain(|all| !all.is_region);
         let (losses, shown) = (facts(account.losses()), facts(account.losses_in_turns()));
         let longest = account.ranks.iter().map(|rank| rank.wall_ns).fold(0.0, f64::max);
@@ -132,19 +117,14 @@ impl Summary {
             rank_seconds: rank_ns / NS,
             collectives_share: Share::of(account),
             collectives_s: sum.run_time / NS,
-            waiting_s: sum.waiting / NS,
-            interrupted_s: sum.interrupted / NS,
-            perturbed_s: sum.perturbed / NS,
-            communication_s: sum.communication / NS,
-            interrupted_most_s: (sum.untimed == 0.0).then_some(sum.interrupted_most / NS),
-            unsplit_s: sum.unsplit / NS,
+            parts: sum,
             synchronised: is_synchronised(clock),
             unknown_waits_below_ns: unknown_waits::below_ns(trace, clock),
             losses,
             shown,
-            mismatches: mismatches::facts(operations),
-            mismatched: mismatches::total(operations),
-            undone: Undone::of(trace, operations),
+            mismatches: operations.mismatches.clone(),
+            mismatched: operations.mismatched(),
+            undone: operations.undone(trace),
             all_calls,
             verdict: String::new(),
             next: None,
@@ -161,18 +141,18 @@ impl Summary {
 
     /// Calls that were not kept.
     pub fn not_kept(&self) -> u64 {
-        self.all_calls.iter().map(|all| all.calls - all.kept).sum()
+        self.all_calls.iter().map(|all| all.all.calls - all.all.kept).sum()
     }
 
-    /// The share of the ranks' time that one of the parts is.
-    pub fn share(&self, seconds: f64) -> f64 {
-        if self.rank_seconds > 0.0 { seconds / self.rank_seconds } else { 0.0 }
+    /// The share of the ranks' time that one of the parts (ns) is.
+    pub fn share(&self, ns: f64) -> f64 {
+        if self.rank_seconds > 0.0 { ns / NS / self.rank_seconds } else { 0.0 }
     }
 }
 
 /// Whether times of different ranks can be held against each other: one clock, or clocks that a method has synchronised.
 fn is_synchronised(clock: &Clock) -> bool {
-    clock.domains.len() < 2 || clock.method.name() != "none"
+    clock.domains.len() < 2 || clock.method != Method::None
 }
 
 impl Share {
@@ -189,23 +169,17 @@ impl Share {
 }
 
 impl LossFacts {
-    fn of(loss: &Loss, operations: &Operations, rank_ns: f64, resolver: &mut Resolver) -> LossFacts {
-        let key: &OperationKey = &operations.operations[loss.operation].key;
-        let site = |site: &CallSite| resolver.resolve(&site.module, site.build_id.as_deref(), site.offset).to_string();
+    fn of(loss: Loss, operations: &Operations, rank_ns: f64) -> LossFacts {
+        let key = &operations.operations[loss.operation].key;
         LossFacts {
-            kind: loss.kind.name(),
-            rank: loss.rank,
-            because: loss.because.and_then(Because::name),
             on_processor: loss.because.filter(|_| loss.kind == Kind::LateRank).map(|because| !because.is_off()),
-            reason: loss.because,
-            operation: loss.operation,
             function: key.function.clone(),
             communicator: operations.communicators[key.communicator].name.clone(),
             bytes: key.bytes,
-            call_site: key.call_site.as_ref().map(site),
+            call_site: key.call_site.clone(),
             seconds: loss.ns / NS,
             share: if rank_ns > 0.0 { loss.ns / rank_ns } else { 0.0 },
-            repetitions: loss.repetitions,
+            loss,
         }
     }
 }

@@ -5,7 +5,6 @@ use std::io::{self, Write};
 
 use clap::ValueEnum;
 use mpitrace::account::{Account, Parts};
-use mpitrace::call_site::Resolver;
 use mpitrace::operations::{CallSite, Operations};
 use serde::Serialize;
 
@@ -13,6 +12,8 @@ use super::verdict::{percent, seconds};
 use crate::output::Style;
 use crate::table::{Table, number, text};
 use crate::text;
+
+const NS: f64 = 1e9;
 
 /// What a row of the table is of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -46,7 +47,7 @@ pub enum Sort {
 }
 
 /// A row: sums over ranks, seconds.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct Group {
     /// The operation's number, the function, and so on.
     pub name: String,
@@ -55,19 +56,15 @@ pub struct Group {
     pub seconds: f64,
     /// Of the time of all ranks, 0 to 1.
     pub share: f64,
-    pub waiting_s: f64,
-    pub interrupted_s: f64,
-    pub perturbed_s: f64,
-    pub communication_s: f64,
+    #[serde(flatten)]
+    pub parts: Parts,
     /// Time that other ranks waited for this rank; in other rows the same as `waiting_s`.
     pub caused_s: f64,
 }
 
 /// The rows, sorted.
 pub fn groups(account: &Account, operations: &Operations, by: By, sort: Sort) -> Vec<Group> {
-    let mut resolver = Resolver::new();
-    let mut site = |site: &CallSite| resolver.resolve(&site.module, site.build_id.as_deref(), site.offset).to_string();
-    let mut sums = Sums { by_name: HashMap::new(), rows: Vec::new() };
+    let mut sums = Sums::default();
     for (index, (operation, of)) in operations.operations.iter().zip(&account.operations).enumerate() {
         let key = &operation.key;
         if key.is_region {
@@ -80,22 +77,21 @@ pub fn groups(account: &Account, operations: &Operations, by: By, sort: Sort) ->
             By::Function => key.function.clone(),
             By::Communicator => communicator.clone(),
             By::Size => format!("{}{bytes}", key.function),
-            By::Site => key.call_site.as_ref().map_or_else(|| "not recorded".to_owned(), &mut site),
+            By::Site => key.call_site.as_ref().map_or_else(|| "not recorded".to_owned(), CallSite::to_string),
             By::Rank => {
                 for (&(rank, parts), late) in of.ranks.iter().zip(&of.late) {
-                    sums.add(format!("rank {rank}"), of.repetitions, &parts, late.waiting_ns);
+                    sums.add(format!("rank {rank}"), of.repetitions, parts, late.waiting_ns);
                 }
                 continue;
             }
         };
         let caused = of.late.iter().map(|late| late.waiting_ns).sum();
-        sums.add(name, of.repetitions, &of.sum(), caused);
+        sums.add(name, of.repetitions, of.sum(), caused);
     }
-    let rank_ns = account.rank_ns();
-    let mut groups: Vec<Group> = sums.rows.into_iter().map(|row| row.group(rank_ns)).collect();
+    let mut groups = sums.groups(account.rank_ns());
     let value = |group: &Group| match sort {
         Sort::Time => group.seconds,
-        Sort::Waiting => group.waiting_s,
+        Sort::Waiting => group.parts.waiting,
         Sort::Caused => group.caused_s,
         Sort::Repetitions => group.repetitions as f64,
     };
@@ -125,10 +121,10 @@ pub fn write(groups: &[Group], top: usize, output: &mut dyn Write, style: Style)
             group.repetitions.to_string(),
             seconds(group.seconds),
             percent(group.share),
-            seconds(group.waiting_s),
-            seconds(group.interrupted_s),
-            seconds(group.perturbed_s),
-            seconds(group.communication_s),
+            text::time(group.parts.waiting),
+            text::time(group.parts.interrupted),
+            text::time(group.parts.perturbed),
+            text::time(group.parts.communication),
             seconds(group.caused_s),
         ]);
     }
@@ -142,48 +138,31 @@ pub fn write(groups: &[Group], top: usize, output: &mut dyn Write, style: Style)
 }
 
 /// Rows under construction.
+#[derive(Default)]
 struct Sums {
     by_name: HashMap<String, usize>,
-    rows: Vec<Row>,
-}
-
-struct Row {
-    name: String,
-    operations: usize,
-    repetitions: usize,
-    parts: Parts,
-    caused_ns: f64,
+    rows: Vec<Group>,
 }
 
 impl Sums {
-    fn add(&mut self, name: String, repetitions: usize, parts: &Parts, caused_ns: f64) {
+    fn add(&mut self, name: String, repetitions: usize, parts: Parts, caused_ns: f64) {
         let next = self.rows.len();
-        let at = *self.by_name.entry(name.clone()).or_insert(next);
-        if at == next {
-            self.rows.push(Row { name, operations: 0, repetitions: 0, parts: Parts::default(), caused_ns: 0.0 });
+        let place = *self.by_name.entry(name.clone()).or_insert(next);
+        if place == next {
+            self.rows.push(Group { name, ..Group::default() });
         }
-        let row = &mut self.rows[at];
+        let row = &mut self.rows[place];
         row.operations += 1;
         row.repetitions += repetitions;
-        row.parts += *parts;
-        row.caused_ns += caused_ns;
+        row.parts += parts;
+        row.caused_s += caused_ns / NS;
     }
-}
 
-impl Row {
-    fn group(self, rank_ns: f64) -> Group {
-        let s = |ns: f64| ns / 1e9;
-        Group {
-            name: self.name,
-            operations: self.operations,
-            repetitions: self.repetitions,
-            seconds: s(self.parts.run_time),
-            share: if rank_ns > 0.0 { self.parts.run_time / rank_ns } else { 0.0 },
-            waiting_s: s(self.parts.waiting),
-            interrupted_s: s(self.parts.interrupted),
-            perturbed_s: s(self.parts.perturbed),
-            communication_s: s(self.parts.communication),
-            caused_s: s(self.caused_ns),
+    fn groups(mut self, rank_ns: f64) -> Vec<Group> {
+        for row in &mut self.rows {
+            row.seconds = row.parts.run_time / NS;
+            row.share = if rank_ns > 0.0 { row.parts.run_time / rank_ns } else { 0.0 };
         }
+        self.rows
     }
 }

@@ -205,7 +205,7 @@ fn sum(mut one: Off, other: Off) -> Off {
 }
 
 fn without_loss(summary: &Summary, name: &str) -> Verdict {
-    let share = percent(summary.share(summary.communication_s));
+    let share = percent(summary.share(summary.parts.communication));
     let unknown = match summary.synchronised {
         true => "",
         false => " (waiting is not known: the clocks of the nodes are not synchronised)",

@@ -123,8 +123,7 @@ pub fn account(account: &Account) -> Result<RecordBatch> {
     };
     let rows: Vec<(u32, u32, u64, Parts, f64)> = account.operations.iter().enumerate().flat_map(of_operation).collect();
     let parts = |of: fn(&Parts) -> f64| rows.iter().map(move |(_, _, _, parts, _)| of(parts));
-    // Where it is not known of all calls how long they were off the processor, the most is not known either.
-    let most = rows.iter().map(|(_, _, _, parts, _)| (parts.untimed == 0.0).then_some(parts.interrupted_most));
+    let most = rows.iter().map(|(_, _, _, parts, _)| parts.known_most());
     Columns::new()
         .with("operation", UInt32Array::from_iter_values(rows.iter().map(|row| row.0)))
         .with("rank", UInt32Array::from_iter_values(rows.iter().map(|row| row.1)))
@@ -142,6 +141,7 @@ pub fn account(account: &Account) -> Result<RecordBatch> {
 
 /// The rows of `summary --by`.
 pub fn groups(groups: &[Group]) -> Result<RecordBatch> {
+    const NS: f64 = 1e9;
     let numbers = |of: fn(&Group) -> f64| groups.iter().map(of);
     let counts = |of: fn(&Group) -> usize| UInt64Array::from_iter_values(groups.iter().map(|group| of(group) as u64));
     Columns::new()
@@ -150,10 +150,15 @@ pub fn groups(groups: &[Group]) -> Result<RecordBatch> {
         .with("repetitions", counts(|group| group.repetitions))
         .numbers("seconds", numbers(|group| group.seconds))
         .numbers("share", numbers(|group| group.share))
-        .numbers("waiting_s", numbers(|group| group.waiting_s))
-        .numbers("interrupted_s", numbers(|group| group.interrupted_s))
-        .numbers("perturbed_s", numbers(|group| group.perturbed_s))
-        .numbers("communication_s", numbers(|group| group.communication_s))
+        .numbers("waiting_s", numbers(|group| group.parts.waiting / NS))
+        .numbers("interrupted_s", numbers(|group| group.parts.interrupted / NS))
+        .numbers("perturbed_s", numbers(|group| group.parts.perturbed / NS))
+        .numbers("communication_s", numbers(|group| group.parts.communication / NS))
+        .with(
+            "interrupted_most_s",
+            Float64Array::from_iter(groups.iter().map(|group| Some(group.parts.known_most()? / NS))),
+        )
+        .numbers("unsplit_s", numbers(|group| group.parts.unsplit / NS))
         .numbers("caused_s", numbers(|group| group.caused_s))
         .batch(HashMap::new())
 }

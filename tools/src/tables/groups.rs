@@ -95,8 +95,7 @@ pub fn account(columns: &CallColumns) -> Result<String> {
         run_time_ns: parts.run_time,
         waiting_ns: parts.waiting,
         interrupted_ns: parts.interrupted,
-        // Where it is not known of all calls how long they were off the processor, the most is not known either.
-        interrupted_most_ns: (parts.untimed == 0.0).then_some(parts.interrupted_most),
+        interrupted_most_ns: parts.known_most(),
         perturbed_ns: parts.perturbed,
         communication_ns: parts.communication,
         unsplit_ns: parts.unsplit,

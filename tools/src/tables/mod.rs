@@ -17,6 +17,7 @@ use arrow_array::RecordBatch;
 use clap::ValueEnum;
 use mpitrace::account::Account;
 use mpitrace::categories::Rule;
+use mpitrace::names::Named;
 use mpitrace::run_time::RunTime;
 use mpitrace_format::TraceError;
 use serde::Serialize;

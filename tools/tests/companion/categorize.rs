@@ -55,8 +55,8 @@ overlaps: also matches a lower-priority category (first > warmup > outlier > goo
     let lists = ["category", "run_time_ns", "repetition", "level_ns"]
         .map(|key| found.as_object_mut().unwrap().remove(key).unwrap());
     let expected = json!({
-        "operation": 0, "function": "MPI_Allreduce", "communicator": "MPI_COMM_WORLD", "bytes": 8, "root": null,
-        "ranks": 2, "repetitions": 400, "incomplete": 0, "method": "robust", "time": "local", "first_repetition": 0,
+        "operation": 0, "function": "MPI_Allreduce", "communicator": "MPI_COMM_WORLD", "communicator_id": 0,
+        "bytes": 8, "root": null, "datatype": null, "reduction": null, "ranks": 2, "repetitions": 400, "incomplete": 0, "method": "robust", "time": "local", "first_repetition": 0,
         "median_ns": 2037.0, "not_one_level": null, "warmup_end": 30, "overlaps": 30, "class": "slowdown", "change_points": [30, 250],
         "counts": {"first": 1, "warmup": 29, "outlier": 1, "good": 369}
     });

@@ -3,31 +3,23 @@
 use std::io::Write;
 
 use anyhow::Result;
-use mpitrace::categories::{self, Category, Class, Found, Rule};
+use mpitrace::categories::{Category, Found, Levels, Rule};
 use mpitrace::run_time::RunTime;
 use serde::{Serialize, Serializer};
 
-use crate::not_one_level::NotOneLevel;
 use crate::output::{Attribute, Style};
 use crate::source::{Description, RunTimes, own_work_text};
 use crate::table::{Rows, Table, number, text};
 use crate::text;
+use mpitrace::categories::NotOneLevel;
 
 /// An operation's repetitions, categorized.
 #[derive(Debug, Serialize)]
 pub struct Categorized<'a> {
-    operation: usize,
-    function: &'a str,
-    communicator: &'a str,
-    bytes: Option<u64>,
-    root: Option<i32>,
-    ranks: u32,
-    repetitions: usize,
-    incomplete: u64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    file: Option<&'a str>,
+    #[serde(flatten)]
+    operation: &'a Description,
     method: &'static str,
-    time: &'static str,
+    time: RunTime,
     first_repetition: Option<u64>,
     median_ns: Option<f64>,
     warmup_end: Option<u64>,
@@ -54,15 +46,6 @@ struct Counts {
     good: usize,
 }
 
-/// What robust finds beside the categories.
-#[derive(Debug, Serialize)]
-struct Levels {
-    #[serde(serialize_with = "class_name")]
-    class: Class,
-    change_points: Vec<u64>,
-    level_ns: Vec<f64>,
-}
-
 /// So many change points are shown in a table.
 const CHANGES_SHOWN: usize = 4;
 
@@ -75,25 +58,12 @@ impl<'a> Categorized<'a> {
         run_times: RunTimes<'_>,
         found: Found,
     ) -> Self {
-        let not_one_level = found.not_one_level(&run_times.repetition, &run_times.run_time_ns).map(NotOneLevel::from);
+        let not_one_level = found.not_one_level(&run_times.repetition, &run_times.run_time_ns);
         let Found { categories, levels } = found;
-        let levels = levels.map(|categories::Levels { class, change_points, level_ns }| Levels {
-            class,
-            change_points,
-            level_ns,
-        });
         Categorized {
-            operation: operation.operation,
-            function: &operation.function,
-            communicator: &operation.communicator,
-            bytes: operation.bytes,
-            root: operation.root,
-            ranks: operation.ranks,
-            repetitions: run_times.repetition.len(),
-            incomplete: operation.incomplete,
-            file: operation.file.as_deref(),
+            operation,
             method: rule.name(),
-            time: run_time.name(),
+            time: run_time,
             first_repetition: run_times.repetition.first().copied(),
             median_ns: categories.median_ns,
             warmup_end: categories.warmup_end,
@@ -125,7 +95,7 @@ impl<'a> Categorized<'a> {
 
     /// What is to be said beside the table: `operation 3: ...`.
     pub fn note(&self) -> Option<String> {
-        self.not_one_level.map(|not_one_level| format!("operation {}: {not_one_level}", self.operation))
+        self.not_one_level.map(|not_one_level| format!("operation {}: {not_one_level}", self.operation.operation))
     }
 
     /// How many repetitions fit twice.
@@ -136,7 +106,7 @@ impl<'a> Categorized<'a> {
     /// The operation's number.
     #[cfg(feature = "arrow")]
     pub fn operation(&self) -> usize {
-        self.operation
+        self.operation.operation
     }
 
     /// The number of each repetition.
@@ -161,14 +131,14 @@ impl<'a> Categorized<'a> {
     pub fn cells(&self) -> Vec<String> {
         let positive = |number: u64| text::optional(Some(number).filter(|&number| number > 0));
         vec![
-            self.operation.to_string(),
-            text::printable(self.function).into_owned(),
-            text::printable(self.communicator).into_owned(),
-            text::optional(self.bytes),
-            text::optional(self.root),
-            self.ranks.to_string(),
-            self.repetitions.to_string(),
-            positive(self.incomplete),
+            self.operation.operation.to_string(),
+            text::printable(&self.operation.function).into_owned(),
+            text::printable(&self.operation.communicator).into_owned(),
+            text::optional(self.operation.bytes),
+            text::optional(self.operation.root),
+            self.operation.ranks.to_string(),
+            self.repetition.len().to_string(),
+            positive(self.operation.incomplete),
             self.median_ns.map(text::time).unwrap_or_default(),
             self.own_work().unwrap_or_default(),
             text::optional(self.levels.as_ref().map(|levels| levels.class.name())),
@@ -236,8 +206,4 @@ pub fn table() -> Table<'static> {
 
 fn names<S: Serializer>(categories: &[Category], serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_seq(categories.iter().map(|category| category.name()))
-}
-
-fn class_name<S: Serializer>(class: &Class, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_str(class.name())
 }

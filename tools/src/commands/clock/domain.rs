@@ -3,6 +3,7 @@
 use mpitrace::clock::{Clock, Curve, Knot, RankClock};
 use mpitrace::reader::{Part, Trace};
 use mpitrace_format::layout::{NO_RANK, RankHeader};
+use serde::Serialize;
 
 /// A domain as the rank that synchronised its clock knows it.
 pub struct Domain<'a> {
@@ -12,8 +13,10 @@ pub struct Domain<'a> {
 }
 
 /// A step of a clock.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Step {
+    /// The lowest rank of the domain.
+    pub domain: u32,
     /// Global time of the synchronisation before it, s.
     pub after_s: f64,
     /// Of the one behind it, s.
@@ -91,6 +94,7 @@ impl Domain<'_> {
         };
         let pairs = self.curve().knots().windows(2).filter(|pair| pair[0].step != 0.0);
         let step = |pair: &[Knot]| Step {
+            domain: self.ranks[0],
             after_s: seconds(&pair[0]),
             before_s: seconds(&pair[1]),
             size_ns: -pair[0].step * self.period_ns(),

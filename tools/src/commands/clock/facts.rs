@@ -29,12 +29,12 @@ pub struct Facts {
     pub max_ppm: Option<f32>,
     pub wander_ppb: Option<f32>,
     pub error_ns: ErrorFacts,
-    pub causality: CausalityFacts,
+    pub causality: Causality,
     /// Where the order is broken furthest, by the plain times.
-    pub worst_violation: Option<ViolationFacts>,
+    pub worst_violation: Option<Violation>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub truth: Option<TruthFacts>,
-    pub steps: Vec<StepFacts>,
+    pub truth: Option<Truth>,
+    pub steps: Vec<Step>,
 }
 
 /// The 95 % errors over every entry and exit kept; `None` where the method states none.
@@ -42,45 +42,6 @@ pub struct Facts {
 pub struct ErrorFacts {
     pub max: Option<f64>,
     pub median: Option<f64>,
-}
-
-/// The order of entries and exits.
-#[derive(Debug, Serialize)]
-pub struct CausalityFacts {
-    pub checked: u64,
-    pub violated: u64,
-    pub violated_raw: u64,
-}
-
-/// An exit before an entry that it depends on.
-#[derive(Debug, Serialize)]
-pub struct ViolationFacts {
-    pub by_ns: f64,
-    pub operation: usize,
-    pub function: String,
-    pub repetition: u64,
-    pub left: u32,
-    pub entered: u32,
-}
-
-/// The true errors, where clocks are simulated.
-#[derive(Debug, Serialize)]
-pub struct TruthFacts {
-    pub max_ns: f64,
-    pub rms_ns: f64,
-    pub coverage_95: Option<f64>,
-    pub hard_bounds_held: Option<bool>,
-}
-
-/// A step of a clock between two synchronisations.
-#[derive(Debug, Serialize)]
-pub struct StepFacts {
-    /// The lowest rank of the domain.
-    pub domain: u32,
-    pub after_s: f64,
-    pub before_s: f64,
-    /// Positive: it jumped ahead.
-    pub size_ns: f64,
 }
 
 impl Facts {
@@ -105,14 +66,10 @@ impl Facts {
             max_ppm: limit(|info| info.max_ppm),
             wander_ppb: limit(|info| info.wander_ppb),
             error_ns: ErrorFacts::of(trace, clock),
-            worst_violation: causality.worst.map(|worst| ViolationFacts::of(worst, operations)),
-            causality: CausalityFacts {
-                checked: causality.checked,
-                violated: causality.violated,
-                violated_raw: causality.violated_raw,
-            },
-            truth: Truth::of(trace, clock).map(TruthFacts::from),
-            steps: domains.iter().flat_map(StepFacts::of).collect(),
+            worst_violation: causality.worst.clone(),
+            causality,
+            truth: Truth::of(trace, clock),
+            steps: domains.iter().flat_map(Domain::steps).collect(),
         }
     }
 
@@ -139,31 +96,5 @@ impl ErrorFacts {
         }
         let summary = errors.summary();
         ErrorFacts { max: summary.map(|(max, _)| max), median: summary.map(|(_, median)| median) }
-    }
-}
-
-impl ViolationFacts {
-    fn of(violation: Violation, operations: &Operations) -> ViolationFacts {
-        let Violation { by_ns, operation, repetition, left, entered } = violation;
-        let function = operations.operations[operation].key.function.clone();
-        ViolationFacts { by_ns, operation, function, repetition, left, entered }
-    }
-}
-
-impl From<Truth> for TruthFacts {
-    fn from(truth: Truth) -> TruthFacts {
-        let Truth { max_ns, rms_ns, coverage_95, hard_bounds_held } = truth;
-        TruthFacts { max_ns, rms_ns, coverage_95, hard_bounds_held }
-    }
-}
-
-impl StepFacts {
-    fn of<'d>(domain: &'d Domain) -> impl Iterator<Item = StepFacts> + 'd {
-        domain.steps().into_iter().map(|Step { after_s, before_s, size_ns }| StepFacts {
-            domain: domain.ranks[0],
-            after_s,
-            before_s,
-            size_ns,
-        })
     }
 }

@@ -4,7 +4,11 @@ use std::io::{self, Write};
 
 use mpitrace::clock::MOST_UNEQUAL;
 
-use super::facts::{CausalityFacts, Facts, StepFacts, TruthFacts, ViolationFacts};
+use mpitrace::causality::{Causality, Violation};
+use mpitrace::clock::Truth;
+
+use super::domain::Step;
+use super::facts::Facts;
 use crate::output::{Attribute, Style};
 use crate::table::{Table, number, text};
 use crate::text;
@@ -93,8 +97,8 @@ fn errors(facts: &Facts) -> String {
     }
 }
 
-fn order(causality: &CausalityFacts) -> String {
-    let CausalityFacts { checked, violated, violated_raw } = *causality;
+fn order(causality: &Causality) -> String {
+    let Causality { checked, violated, violated_raw, .. } = *causality;
     match (checked, violated_raw, violated) {
         (0, ..) => "nothing to check: no collective here implies an order".to_owned(),
         (_, 0, _) => format!("kept by all of {} checked", exits(checked)),
@@ -113,8 +117,8 @@ fn exits(count: u64) -> String {
     text::count(count, "exit")
 }
 
-fn worst(violation: &ViolationFacts) -> String {
-    let ViolationFacts { by_ns, operation, function, repetition, left, entered } = violation;
+fn worst(violation: &Violation) -> String {
+    let Violation { by_ns, operation, function, repetition, left, entered } = violation;
     format!(
         "the worst by {}: rank {left} left {} (operation {operation}, repetition {repetition}) before rank {entered} \
          had entered",
@@ -123,8 +127,8 @@ fn worst(violation: &ViolationFacts) -> String {
     )
 }
 
-fn truth(truth: &TruthFacts) -> String {
-    let TruthFacts { max_ns, rms_ns, coverage_95, hard_bounds_held } = truth;
+fn truth(truth: &Truth) -> String {
+    let Truth { max_ns, rms_ns, coverage_95, hard_bounds_held } = truth;
     let mut line = format!("{} off at most, {} rms", text::time(*max_ns), text::time(*rms_ns));
     if let Some(share) = coverage_95 {
         line.push_str(&format!("; {:.1} % within the errors", share * 100.0));
@@ -155,7 +159,7 @@ fn clocks(facts: &Facts) -> Table<'_> {
     table
 }
 
-fn stepped(facts: &Facts, step: &StepFacts) -> String {
+fn stepped(facts: &Facts, step: &Step) -> String {
     let alone = [step.domain];
     let ranks = facts.domains.iter().find(|ranks| ranks.first() == Some(&step.domain));
     let how = if step.size_ns > 0.0 { "jumped ahead" } else { "jumped back" };

@@ -15,13 +15,13 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Result, bail, ensure};
-use clap::{Args, ValueEnum};
+use clap::Args;
 use mpitrace::categories::Rule;
 use mpitrace::comparison::{Alternative, Average, Settings, Test, Verdict};
 use mpitrace::run_time::RunTime;
 
 use super::FINDING;
-use crate::options::{Format, FromOption, PictureOption, ReductionOption, TimeOption};
+use crate::options::{Format, FromOption, PictureOption, ReductionOption, TimeOption, named};
 use crate::output::{self, Output};
 use crate::progress::Progress;
 use side::Side;
@@ -42,15 +42,15 @@ pub struct Arguments {
     #[arg(long, value_name = "FILE", required = true, num_args = 1..)]
     b: Vec<PathBuf>,
     /// What is tested; less: A's run times are less than B's
-    #[arg(long, default_value = "two-sided")]
-    alternative: AlternativeName,
+    #[arg(long, default_value = Alternative::default().name(), value_parser = named::<Alternative>())]
+    alternative: Alternative,
     /// The test: on the means of the logarithms of the runs' numbers (welch), or on their ranks (wilcoxon), which takes
     /// more runs
-    #[arg(long, default_value = "welch")]
-    test: TestName,
-    /// What stands for a run [default: median]
-    #[arg(long)]
-    statistic: Option<AverageName>,
+    #[arg(long, default_value = Test::default().name(), value_parser = named::<Test>())]
+    test: Test,
+    /// What stands for a run
+    #[arg(long, default_value = Average::default().name(), value_parser = named::<Average>())]
+    statistic: Average,
     #[command(flatten)]
     rule: ReductionOption,
     #[command(flatten)]
@@ -73,25 +73,6 @@ pub struct Arguments {
     json: bool,
 }
 
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum AlternativeName {
-    TwoSided,
-    Less,
-    Greater,
-}
-
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum TestName {
-    Wilcoxon,
-    Welch,
-}
-
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum AverageName {
-    Median,
-    Mean,
-}
-
 /// What is asked for.
 struct Question {
     settings: Settings,
@@ -104,21 +85,8 @@ struct Question {
 
 impl Arguments {
     fn question(&self) -> Question {
-        let test = match self.test {
-            TestName::Wilcoxon => Test::Wilcoxon,
-            TestName::Welch => Test::Welch,
-        };
-        let average = match self.statistic {
-            Some(AverageName::Median) | None => Average::Median,
-            Some(AverageName::Mean) => Average::Mean,
-        };
-        let alternative = match self.alternative {
-            AlternativeName::TwoSided => Alternative::TwoSided,
-            AlternativeName::Less => Alternative::Less,
-            AlternativeName::Greater => Alternative::Greater,
-        };
         Question {
-            settings: Settings { test, alternative, average },
+            settings: Settings { test: self.test, alternative: self.alternative, average: self.statistic },
             rule: self.rule.rule,
             time: self.time.time,
             from: self.from.format,

@@ -5,8 +5,8 @@ use serde::Serialize;
 
 use super::causes::{self, CauseFacts, GroupTimeFacts};
 use super::{Diagnosed, words};
-use crate::not_one_level::NotOneLevel;
 use crate::source::Description;
+use mpitrace::categories::NotOneLevel;
 
 /// An operation.
 #[derive(Serialize)]

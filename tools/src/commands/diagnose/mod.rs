@@ -17,11 +17,11 @@ use mpitrace::diagnosis::{Diagnosis, Examination, Repetitions};
 use mpitrace::run_time::RunTime;
 
 use crate::memory;
-use crate::not_one_level::NotOneLevel;
 use crate::options::{Input, RuleOption, TimeOption};
 use crate::output::{JsonRows, Output};
 use crate::progress::{self, Progress};
 use crate::source::{Description, Source, Traced};
+use mpitrace::categories::NotOneLevel;
 
 /// Name the causes of slow repetitions, with the time that each one costs
 ///
@@ -73,7 +73,7 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
     let mut each = source.wanted(arguments.operation).map(|number| {
         let times = source.run_times(number, time)?;
         let found = rule.apply(&times.repetition, &times.run_time_ns)?;
-        let not_one_level = found.not_one_level(&times.repetition, &times.run_time_ns).map(NotOneLevel::from);
+        let not_one_level = found.not_one_level(&times.repetition, &times.run_time_ns);
         let categories = found.categories;
         let examination = Examination::new(Repetitions {
             number: &times.repetition,

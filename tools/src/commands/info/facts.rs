@@ -2,21 +2,21 @@
 
 use std::collections::BTreeMap;
 
-use mpitrace::call_site::Resolver;
+use mpitrace::call_site::Site;
 use mpitrace::clock::Clock;
 use mpitrace::live::{self, Kind, Snapshot, Stuck, place};
-use mpitrace::operations::{CallSite, Operation, Operations, Unfinished};
+use mpitrace::operations::{CallSite, Mismatch, Operation, Operations, Undone, Unfinished};
 use mpitrace::reader::{Part, Trace};
+use mpitrace::whole_run::{self, AllCalls};
 use mpitrace_format::layout::{CounterEntry, RankHeader, abi, clock_source, counter_flags, counter_source, full};
 use mpitrace_format::metadata::{self, Metadata, UNKNOWN};
 use serde::Serialize;
 
 use super::interruptions::Interruptions;
 use super::nodes;
-use crate::all_calls::{self, AllCallsFacts};
-use crate::mismatches::{self, MismatchFacts};
+use crate::mismatches;
 use crate::places::{self, StuckFacts, WhereFacts};
-use crate::undone::Undone;
+use crate::source::Description;
 
 /// All of it.
 #[derive(Debug, Serialize)]
@@ -52,15 +52,15 @@ pub struct Facts {
     pub factors: BTreeMap<String, String>,
     pub operations: Vec<OperationFacts>,
     /// Operations of which not all calls were kept, with those that were not.
-    pub all_calls: Vec<AllCallsFacts>,
+    pub all_calls: Vec<AllCalls>,
     /// Calls at one position of a communicator that may not belong together, of each communicator the first 64.
-    pub mismatches: Vec<MismatchFacts>,
+    pub mismatches: Vec<Mismatch>,
     /// How many there are.
     pub mismatched: u64,
     /// What a program that ended by itself has left undone.
     #[serde(flatten)]
     pub undone: Undone,
-    pub unfinished: Vec<UnfinishedFacts>,
+    pub unfinished: Vec<Unfinished>,
     /// Where the ranks were when an incomplete trace ended.
     #[serde(rename = "where")]
     pub places: Vec<WhereFacts>,
@@ -113,20 +113,11 @@ pub struct Settings {
 /// An operation and what there is of it.
 #[derive(Debug, Serialize)]
 pub struct OperationFacts {
-    pub operation: usize,
-    pub function: String,
-    pub communicator: String,
-    pub communicator_id: usize,
-    pub bytes: Option<u64>,
-    pub root: Option<i32>,
-    pub datatype: Option<String>,
-    pub reduction: Option<String>,
+    #[serde(flatten)]
+    pub description: Description,
     /// The place in the program that calls it, where the run has told places apart.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub call_site: Option<SiteFacts>,
-    pub ranks: u32,
-    pub repetitions: usize,
-    pub incomplete: u64,
     /// Repetitions after a mismatch on the communicator.
     #[serde(skip_serializing_if = "is_zero")]
     pub doubtful: u64,
@@ -139,47 +130,17 @@ fn is_zero(number: &u64) -> bool {
 /// A place in the program.
 #[derive(Debug, Serialize)]
 pub struct SiteFacts {
-    pub module: String,
-    pub offset: u64,
-    pub symbol: Option<String>,
-    pub file: Option<String>,
-    pub line: Option<u32>,
-    /// The functions that the symbol's was inlined into, the innermost first.
-    pub inlined_into: Vec<String>,
-    /// Why there is no line, or no function either.
-    pub unresolved: Option<String>,
+    #[serde(flatten)]
+    site: Site,
     /// All of it in one.
     pub text: String,
 }
 
-impl SiteFacts {
-    fn of(site: &CallSite, resolver: &mut Resolver) -> SiteFacts {
-        let found = resolver.resolve(&site.module, site.build_id.as_deref(), site.offset);
-        SiteFacts {
-            module: found.module.clone(),
-            offset: found.offset,
-            symbol: found.symbol.clone(),
-            file: found.file.clone(),
-            line: found.line,
-            inlined_into: found.inlined.iter().map(|frame| frame.symbol.clone()).collect(),
-            unresolved: found.unresolved.map(|why| why.to_string()),
-            text: found.to_string(),
-        }
+impl From<&CallSite> for SiteFacts {
+    fn from(call_site: &CallSite) -> SiteFacts {
+        let site = Site::clone(&call_site.resolve());
+        SiteFacts { text: site.to_string(), site }
     }
-}
-
-/// A call that some ranks did not leave.
-#[derive(Debug, Serialize)]
-pub struct UnfinishedFacts {
-    pub operation: usize,
-    pub repetition: u64,
-    pub function: String,
-    pub communicator: String,
-    pub inside: Vec<u32>,
-    pub returned: Vec<u32>,
-    pub never_entered: Vec<u32>,
-    pub not_kept: Vec<u32>,
-    pub missing: u32,
 }
 
 impl Facts {
@@ -190,11 +151,10 @@ impl Facts {
         let unfinished = operations.unfinished(trace);
         let snapshot = match trace.complete {
             true => Snapshot::default(),
-            false => place::snapshot(trace, operations, clock, &[], &mut Resolver::new()),
+            false => place::snapshot(trace, operations, clock, &[]),
         };
         // A trace does not say for how long the ranks had been where they were.
         let stuck = live::verdict(&snapshot, 0.0);
-        let mismatches = mismatches::facts(operations);
         let sum = |of_thread: fn(&mpitrace_format::layout::ThreadEntry) -> u64| -> u64 {
             trace.parts.iter().flat_map(|part| part.threads()).map(of_thread).sum()
         };
@@ -223,23 +183,23 @@ impl Facts {
             settings: first.map_or(Settings::DEFAULT, |part| Settings::of(part.info())),
             factors: factors.into_iter().collect(),
             operations: operation_facts(operations),
-            all_calls: all_calls::facts(trace, operations, clock),
-            undone: Undone::of(trace, operations),
-            mismatched: mismatches::total(operations),
+            all_calls: whole_run::of(trace, operations, clock),
+            undone: operations.undone(trace),
+            mismatched: operations.mismatched(),
             places: WhereFacts::of(&snapshot),
-            verdict: stuck.as_ref().and_then(|stuck| verdict(&snapshot, stuck, &mismatches)),
+            verdict: stuck.as_ref().and_then(|stuck| verdict(&snapshot, stuck, &operations.mismatches)),
             deaths: places::deaths(&snapshot),
             ended_by_launcher: snapshot.ended_by_launcher().is_some(),
-            mismatches,
+            mismatches: operations.mismatches.clone(),
             stuck: stuck.map(|stuck| StuckFacts::of(&snapshot, &stuck)),
             outside: outside(trace, &unfinished),
-            unfinished: unfinished.into_iter().map(|unfinished| UnfinishedFacts::of(unfinished, operations)).collect(),
+            unfinished,
         }
     }
 }
 
 /// The verdict in words. Deaths and the first mismatches have lines of their own.
-fn verdict(snapshot: &Snapshot, stuck: &Stuck, mismatches: &[MismatchFacts]) -> Option<String> {
+fn verdict(snapshot: &Snapshot, stuck: &Stuck, mismatches: &[Mismatch]) -> Option<String> {
     match (stuck.kind, snapshot.name(stuck.communicator), stuck.sequence) {
         (Kind::Mismatch, Some(name), Some(sequence)) => mismatches::line_beyond(mismatches, name, sequence),
         (Kind::DeadRank, ..) if places::deaths(snapshot).is_some() => None,
@@ -281,45 +241,13 @@ impl ClockFacts {
     }
 }
 
-impl UnfinishedFacts {
-    fn of(unfinished: Unfinished, operations: &Operations) -> UnfinishedFacts {
-        let key = &operations.operations[unfinished.operation].key;
-        UnfinishedFacts {
-            operation: unfinished.operation,
-            repetition: unfinished.repetition,
-            function: key.function.clone(),
-            communicator: operations.communicators[key.communicator].name.clone(),
-            inside: unfinished.inside,
-            returned: unfinished.returned,
-            never_entered: unfinished.never_entered,
-            not_kept: unfinished.not_kept,
-            missing: unfinished.missing,
-        }
-    }
-}
-
 fn operation_facts(operations: &Operations) -> Vec<OperationFacts> {
-    let mut resolver = Resolver::new();
-    let of = |(number, operation): (usize, &Operation)| {
-        let key = &operation.key;
-        let communicator = &operations.communicators[key.communicator];
-        OperationFacts {
-            operation: number,
-            function: key.function.clone(),
-            communicator: communicator.name.clone(),
-            communicator_id: communicator.id,
-            bytes: key.bytes,
-            root: super::super::root(key),
-            datatype: key.datatype.clone(),
-            reduction: key.reduction.clone(),
-            call_site: key.call_site.as_ref().map(|site| SiteFacts::of(site, &mut resolver)),
-            ranks: operation.size,
-            repetitions: operation.repetitions(),
-            incomplete: operation.incomplete,
-            doubtful: operation.doubtful,
-        }
+    let facts = |(description, operation): (Description, &Operation)| OperationFacts {
+        description,
+        call_site: operation.key.call_site.as_ref().map(SiteFacts::from),
+        doubtful: operation.doubtful,
     };
-    operations.operations.iter().enumerate().map(of).collect()
+    Description::all(operations).into_iter().zip(&operations.operations).map(facts).collect()
 }
 
 fn abi_name(number: u32) -> Option<&'static str> {

@@ -5,12 +5,14 @@ use std::io::{self, Write};
 
 use mpitrace_format::metadata::UNKNOWN;
 
-use super::facts::{Facts, Settings, TotalFacts, UnfinishedFacts};
-use crate::all_calls;
+use mpitrace::operations::Unfinished;
+
+use super::facts::{Facts, Settings, TotalFacts};
 use crate::mismatches;
 use crate::output::{Attribute, Style};
 use crate::table::{Table, number, text};
 use crate::text;
+use crate::{all_calls, undone};
 
 /// Problems and unfinished calls that are listed; the others are counted.
 const LISTED: usize = 20;
@@ -31,7 +33,7 @@ pub fn write(facts: &Facts, output: &mut dyn Write, style: Style) -> io::Result<
     for line in mismatches::lines(&facts.mismatches, facts.mismatched) {
         writeln!(output, "{}", style.paint(Attribute::Red, &line))?;
     }
-    for line in facts.undone.lines() {
+    for line in undone::lines(&facts.undone) {
         writeln!(output, "{}", style.paint(Attribute::Red, &text::printable(&line)))?;
     }
     for (title, line) in lines(facts) {
@@ -287,17 +289,18 @@ fn operations(facts: &Facts) -> Table<'_> {
         text("called from").optional(),
     ]);
     for operation in &facts.operations {
+        let description = &operation.description;
         table.row(vec![
-            operation.operation.to_string(),
-            text::printable(&operation.function).into_owned(),
-            text::printable(&operation.communicator).into_owned(),
-            text::optional(operation.bytes),
-            text::optional(operation.root),
-            text::printable(operation.datatype.as_deref().unwrap_or_default()).into_owned(),
-            text::printable(operation.reduction.as_deref().unwrap_or_default()).into_owned(),
-            operation.ranks.to_string(),
-            operation.repetitions.to_string(),
-            text::optional(Some(operation.incomplete).filter(|&incomplete| incomplete > 0)),
+            description.operation.to_string(),
+            text::printable(&description.function).into_owned(),
+            text::printable(&description.communicator).into_owned(),
+            text::optional(description.bytes),
+            text::optional(description.root),
+            text::printable(description.datatype.as_deref().unwrap_or_default()).into_owned(),
+            text::printable(description.reduction.as_deref().unwrap_or_default()).into_owned(),
+            description.ranks.to_string(),
+            description.repetitions.to_string(),
+            text::optional(Some(description.incomplete).filter(|&incomplete| incomplete > 0)),
             text::optional(Some(operation.doubtful).filter(|&doubtful| doubtful > 0)),
             operation.call_site.as_ref().map(|site| text::printable(&site.text).into_owned()).unwrap_or_default(),
         ]);
@@ -331,7 +334,7 @@ pub fn problems(facts: &Facts) -> Vec<String> {
     lines
 }
 
-fn waiting(call: &UnfinishedFacts) -> String {
+fn waiting(call: &Unfinished) -> String {
     let verb = if call.inside.len() == 1 { "is" } else { "are" };
     let mut line = format!(
         "{} {verb} in {} on {} (operation {}, repetition {})",

@@ -14,12 +14,12 @@ use super::non_blocking::{self, NonBlocking};
 use super::numbers::{self, PeriodFacts, Series};
 use super::ranks::{self, RankFacts};
 use super::selection::{LeftOut, Selection};
-use crate::account::{self, AccountFacts};
-use crate::all_calls::AllCallsFacts;
-use crate::not_one_level::NotOneLevel;
+use crate::account::{self, OperationTime};
 use crate::progress::Progress;
 use crate::source::{Description, Source};
 use crate::text;
+use mpitrace::categories::NotOneLevel;
+use mpitrace::whole_run::AllCalls;
 
 /// What [`Progress`] counts for an operation.
 pub const STEPS: u64 = 6;
@@ -50,13 +50,13 @@ pub struct Facts {
     #[serde(flatten)]
     pub series: Series,
     /// `None` for run times that were not traced.
-    pub account: Option<AccountFacts>,
+    pub account: Option<OperationTime>,
     /// `None` without time stamps.
     pub completion: Option<Completion>,
     /// `None` for a blocking operation.
     pub non_blocking: Option<NonBlocking>,
     /// With the calls that are not kept; `None` where all are, or nothing is known of them.
-    pub all_calls: Option<AllCallsFacts>,
+    pub all_calls: Option<AllCalls>,
     pub counters: BTreeMap<String, BTreeMap<&'static str, counters::Values>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub per_rank: Option<Vec<RankFacts>>,
@@ -67,7 +67,7 @@ impl Facts {
     pub fn of(arguments: &Arguments, source: &Source, number: usize, progress: &Progress) -> Result<Facts> {
         let operation = source.operations()[number].clone();
         // First, and for itself: it needs columns of its own as large as all that follows.
-        let account = account::of(source, number, arguments.rule.rule, None);
+        let account = account::of_operation(source, number, arguments.rule.rule, None);
         let (time, rule) = (arguments.time.time, arguments.rule.rule);
         let mut selection = Selection::new(source, number, time, rule, arguments.category)?;
         progress.step();

@@ -8,11 +8,12 @@ use mpitrace::categories::Category;
 use super::facts::Facts;
 use super::non_blocking::Progress;
 use super::numbers::{IntervalNs, ModeFacts};
-use crate::account::AccountFacts;
-use crate::all_calls::{self, AllCallsFacts};
+use crate::all_calls;
 use crate::output::{Attribute, Style};
 use crate::table::{Table, number, text};
 use crate::text;
+use mpitrace::account::Parts;
+use mpitrace::whole_run::AllCalls;
 
 /// A row for each operation.
 pub fn all(all: &[Facts], output: &mut dyn Write, style: Style) -> Result<()> {
@@ -42,8 +43,8 @@ pub fn all(all: &[Facts], output: &mut dyn Write, style: Style) -> Result<()> {
         number("perturbed").optional(),
     ]);
     for facts in all {
-        let part = |of: fn(&AccountFacts) -> f64| {
-            facts.account.as_ref().map(|account| account.share(of(account))).unwrap_or_default()
+        let part = |of: fn(&Parts) -> f64| {
+            facts.account.as_ref().map(|account| account.share(of(&account.parts))).unwrap_or_default()
         };
         let d = &facts.description;
         let left_out = facts.left_out.category + facts.left_out.not_finite;
@@ -68,9 +69,9 @@ pub fn all(all: &[Facts], output: &mut dyn Write, style: Style) -> Result<()> {
             facts.series.effective_repetitions_median.map(|worth| format!("{worth:.0}")).unwrap_or_default(),
             facts.series.modes.len().to_string(),
             text::optional(facts.series.outliers.map(|found| found.twice_median)),
-            part(|account| account.waiting_s),
-            part(|account| account.interrupted_s),
-            part(|account| account.perturbed_s),
+            part(|account| account.waiting),
+            part(|account| account.interrupted),
+            part(|account| account.perturbed),
         ]);
     }
     table.write(output, style)?;
@@ -83,7 +84,7 @@ pub fn all(all: &[Facts], output: &mut dyn Write, style: Style) -> Result<()> {
         )?;
         writeln!(output, "waiting, interrupted, perturbed: of the time of all ranks in the calls; 0 % is left out")?;
     }
-    let all_calls: Vec<AllCallsFacts> = all.iter().filter_map(|facts| facts.all_calls.clone()).collect();
+    let all_calls: Vec<AllCalls> = all.iter().filter_map(|facts| facts.all_calls.clone()).collect();
     if !all_calls.is_empty() {
         writeln!(output, "\nWith the calls that are not kept; run times of single calls, within 1 %:")?;
         all_calls::table(&all_calls).write(output, style)?;
@@ -132,7 +133,7 @@ fn head(facts: &Facts, output: &mut dyn Write) -> io::Result<()> {
         left.category, left.not_finite, operation.incomplete
     )?;
     match &facts.all_calls {
-        Some(all) => writeln!(output, "all calls    {}", all.line()),
+        Some(all) => writeln!(output, "all calls    {}", all_calls::line(all)),
         None => Ok(()),
     }
 }
@@ -216,7 +217,7 @@ fn account(facts: &Facts, output: &mut dyn Write) -> io::Result<()> {
         return Ok(());
     }
     writeln!(output)?;
-    writeln!(output, "account      {} of all ranks: {}", text::time(account.run_time_s * 1e9), parts)
+    writeln!(output, "account      {} of all ranks: {}", text::time(account.parts.run_time), parts)
 }
 
 fn modes(modes: &[ModeFacts], output: &mut dyn Write, style: Style) -> io::Result<()> {

@@ -4,11 +4,10 @@ use std::borrow::Cow;
 
 use anyhow::Result;
 use clap::ValueEnum;
-use mpitrace::categories::{Categories, Category, Rule};
+use mpitrace::categories::{Categories, Category, NotOneLevel, Rule};
 use mpitrace::run_time::RunTime;
 use serde::Serialize;
 
-use crate::not_one_level::NotOneLevel;
 use crate::source::Source;
 
 /// The repetitions that count.
@@ -44,7 +43,7 @@ impl<'s> Selection<'s> {
     pub fn new(source: &'s Source, number: usize, time: RunTime, rule: Rule, wanted: Wanted) -> Result<Selection<'s>> {
         let times = source.run_times(number, time)?;
         let found = rule.apply(&times.repetition, &times.run_time_ns)?;
-        let not_one_level = found.not_one_level(&times.repetition, &times.run_time_ns).map(NotOneLevel::from);
+        let not_one_level = found.not_one_level(&times.repetition, &times.run_time_ns);
         let categories = found.categories;
         let mut left_out = LeftOut::default();
         let kept: Vec<bool> = categories

@@ -13,13 +13,12 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail, ensure};
 use clap::Args;
-use mpitrace::call_site::Resolver;
 use mpitrace::live::{self, Job, Look, Movement, Snapshot, State, Stuck};
+use mpitrace::operations::Mismatch;
 use serde::Serialize;
 
 use self::node::Frame;
 use self::nodes::{Nodes, Way};
-use crate::mismatches::{self, MismatchFacts};
 use crate::output::{self, Output, Style};
 use crate::places::{StuckFacts, WhereFacts};
 
@@ -76,7 +75,7 @@ struct Facts {
     /// Of the ranks that are seen.
     #[serde(rename = "where")]
     places: Vec<WhereFacts>,
-    mismatches: Vec<MismatchFacts>,
+    mismatches: Vec<Mismatch>,
     stuck: Option<StuckFacts>,
 }
 
@@ -97,8 +96,6 @@ struct Watcher {
     stuck_s: f64,
     began: Instant,
     movement: Movement,
-    /// Of the calls that ranks are in.
-    sites: Resolver,
     /// Of each rank.
     records: u64,
     nodes: Nodes,
@@ -127,7 +124,7 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
     if arguments.once {
         show(&seen, &watcher, arguments, output)?;
     }
-    let has_finding = seen.stuck.is_some() || mismatches::total(&seen.look.operations) > 0;
+    let has_finding = seen.stuck.is_some() || seen.look.operations.mismatched() > 0;
     Ok(if has_finding { ExitCode::from(super::FINDING) } else { ExitCode::SUCCESS })
 }
 
@@ -204,7 +201,7 @@ impl Watcher {
             }
         };
         let (stuck_s, began) = (arguments.stuck, Instant::now());
-        Ok(Watcher { folders, key, stuck_s, began, movement: Movement::new(), sites: Resolver::new(), records, nodes })
+        Ok(Watcher { folders, key, stuck_s, began, movement: Movement::new(), records, nodes })
     }
 
     /// Looks at the job. `None`: it has ended.
@@ -222,7 +219,7 @@ impl Watcher {
         }
         let Frame { world_size, starting, unreadable, copies } = frame;
         let look = Look::of(&copies, starting, unreadable)?;
-        let mut snapshot = look.snapshot(&mut self.sites);
+        let mut snapshot = look.snapshot();
         self.movement.add(&look, self.seconds(), &mut snapshot);
         let stuck = live::verdict(&snapshot, self.stuck_s);
         Ok(Some(Seen { job: self.key.clone(), world_size, look, snapshot, stuck }))
@@ -246,7 +243,7 @@ impl Facts {
         let mut places = WhereFacts::of(&seen.snapshot);
         let init = WhereFacts {
             rank: None,
-            state: State::Init.name(),
+            state: State::Init,
             function: Some("MPI_Init".to_owned()),
             call_site: None,
             communicator: None,
@@ -260,7 +257,7 @@ impl Facts {
             job: seen.job.clone(),
             ranks: seen.world_size,
             places,
-            mismatches: mismatches::facts(&seen.look.operations),
+            mismatches: seen.look.operations.mismatches.clone(),
             stuck: seen.stuck.as_ref().map(|stuck| StuckFacts::of(&seen.snapshot, stuck)),
         }
     }

@@ -31,7 +31,7 @@ pub fn write(seen: &Seen, movement: &Movement, output: &mut dyn Write, style: St
         writeln!(output, "{}", style.paint(Attribute::Red, &line))?;
     }
     let operations = &seen.look.operations;
-    for line in mismatches::lines(&mismatches::facts(operations), mismatches::total(operations)) {
+    for line in mismatches::lines(&operations.mismatches, operations.mismatched()) {
         writeln!(output, "{}", style.paint(Attribute::Red, &line))?;
     }
     for problem in &seen.look.unreadable {

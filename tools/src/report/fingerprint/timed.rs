@@ -4,8 +4,8 @@ use mpitrace::run_time::RunTime;
 use serde::Serialize;
 
 use super::serialize::{fine, tenth_pair, tenths, tenths_one, thousandths, time_name};
-use crate::not_one_level::NotOneLevel;
 use crate::report::histogram::Histogram;
+use mpitrace::categories::NotOneLevel;
 
 /// The run times by one definition.
 #[derive(Debug, Serialize)]
