@@ -9,6 +9,7 @@ mod commands;
 pub mod enough;
 pub mod metrics;
 pub mod schemes;
+pub mod stopping;
 pub mod synchronisation_check;
 
 pub use commands::Arguments;

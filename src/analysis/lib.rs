@@ -80,6 +80,4 @@ pub mod statistics;
 pub mod synthetic;
 pub mod whole_run;
 
-pub use mpitrace_series::stopping;
-
 pub(crate) use mpitrace_series::parallel;

@@ -1,4 +1,4 @@
-//! Series of run times: the category of each repetition, intervals, and when there are enough repetitions.
+//! Series of run times: the category of each repetition and intervals.
 //!
 //! It depends on nothing but the standard library, and starts no thread for series shorter than [`parallel::LEAST`].
 
@@ -6,4 +6,3 @@ pub mod categories;
 mod distributions;
 pub mod parallel;
 pub mod statistics;
-pub mod stopping;

@@ -8,7 +8,7 @@ use anyhow::{Context, Result};
 use clap::Args;
 use mpitrace::categories::Class;
 use mpitrace::statistics::{Sample, dependence, dependence_of_quantile, median};
-use mpitrace::stopping::{Decision, Rule};
+
 use mpitrace_companion::exit_code;
 use mpitrace_companion::options::{Input, RuleOption, TimeOption, canonical};
 use mpitrace_companion::output::{self, Output};
@@ -19,6 +19,7 @@ use serde::Serialize;
 
 use super::share;
 use crate::enough::{self, Enough, Wish};
+use crate::stopping::{Decision, Rule};
 
 /// How many repetitions, and how many runs, make the interval of an operation's run time narrow enough
 ///

@@ -10,8 +10,8 @@
 //! ranks that have the same run times decide the same at the same repetition, whenever they ask; the work is a few
 //! times that of the last look; and an interval that is narrow by chance has few occasions to be seen.
 
-use crate::categories::{Class, Robust};
-use crate::statistics::{Interval, Intervals, quantile};
+use mpitrace::categories::{Class, Robust};
+use mpitrace::statistics::{Interval, Intervals, quantile};
 
 /// When to stop.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -216,13 +216,13 @@ fn step(sorted: &[f64]) -> f64 {
     if distances.len() * 10 > sorted.len() {
         return 0.0;
     }
-    crate::statistics::median(&mut distances).unwrap_or(0.0)
+    mpitrace::statistics::median(&mut distances).unwrap_or(0.0)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::statistics::Random;
+    use mpitrace::statistics::Random;
 
     fn noisy(n: usize, deviation: f64, seed: u64) -> Vec<f64> {
         let mut random = Random::new(seed);
