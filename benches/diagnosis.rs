@@ -85,7 +85,7 @@ fn innocent(families: &[(&str, Make)], draws: u64) {
                 let times = run_times(&mut random, &slow, *factor);
                 let counters = (0..COUNTERS).map(|_| make(&mut random, LENGTH)).collect();
                 let found = diagnosed(&times, counters);
-                !found.findings.is_empty() || !found.relations.is_empty()
+                !found.findings.is_empty()
             });
             let named = named.count();
             all += named;
@@ -187,8 +187,7 @@ fn guilty(draws: u64) {
 }
 
 fn named(diagnosis: &Diagnosis) -> Vec<usize> {
-    let findings = diagnosis.findings.iter().map(|finding| finding.metric);
-    let mut named: Vec<usize> = findings.chain(diagnosis.relations.iter().map(|relation| relation.metric)).collect();
+    let mut named: Vec<usize> = diagnosis.findings.iter().map(|finding| finding.metric).collect();
     named.sort_unstable();
     named.dedup();
     named
@@ -202,7 +201,7 @@ fn diagnosed(times: &[f64], counters: Vec<Vec<f64>>) -> Diagnosis {
     let number: Vec<u64> = (0..times.len() as u64).collect();
     let rule = Rule::named("robust").expect("a rule");
     let categories = rule.apply(&number, times).expect("numbers ascend").categories;
-    let repetitions = Repetitions { number: &number, run_time_ns: times, category: &categories.category };
+    let repetitions = Repetitions { run_time_ns: times, category: &categories.category };
     let examination = Examination::new(repetitions);
     let metric = |index: usize| Metric {
         name: format!("counter {index}"),

@@ -35,7 +35,6 @@ impl Counted {
                 Quantity::System if name.contains("migration") => Kind::Migration,
                 Quantity::System => Kind::Interrupted,
                 Quantity::Counter | Quantity::Timer | Quantity::Request => Kind::Counter,
-                Quantity::Lateness | Quantity::Disturbed | Quantity::Elapsed | Quantity::Duration => return None,
             };
             let rank = examined.metric.rank.or_else(|| carrier(diagnosis, finding));
             let share = separated.explained.unwrap_or(0.0).clamp(0.0, 1.0);

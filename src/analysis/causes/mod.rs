@@ -211,7 +211,7 @@ impl Causes {
         let run_time_ns = operation.run_times_of(trace, clock, RunTime::Local, &rows, 0..rows.len());
         let Ok(found) = rule.apply(&number, &run_time_ns) else { return Causes::default() };
         let category = &found.categories.category;
-        let repetitions = diagnosis::Repetitions { number: &number, run_time_ns: &run_time_ns, category };
+        let repetitions = diagnosis::Repetitions { run_time_ns: &run_time_ns, category };
         Causes::of_rows(trace, clock, operation, &rows, &groups(&repetitions), category, &[])
     }
 

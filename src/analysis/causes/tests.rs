@@ -94,7 +94,7 @@ fn causes_with(name: &str, ranks: &[SyntheticRank], counted: &[Counted]) -> Caus
     let (number, run_time_ns) = operation.run_times(&trace, &clock, RunTime::Local);
     let found = Rule::default().apply(&number, &run_time_ns).unwrap().categories;
     let category = &found.category;
-    let repetitions = diagnosis::Repetitions { number: &number, run_time_ns: &run_time_ns, category };
+    let repetitions = diagnosis::Repetitions { run_time_ns: &run_time_ns, category };
     let examination = Examination::new(repetitions);
     Causes::of(&trace, &clock, operation, examination.groups(), category, counted)
 }

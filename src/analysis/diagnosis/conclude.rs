@@ -1,23 +1,17 @@
 //! Which metrics are to be named, and in which order.
 
 use super::contrast::normal_tail;
-use super::examine::{Examination, Examined, FEWEST_MEMBERS};
+use super::examine::{Examination, Examined};
 use super::groups::Group;
 use super::metric::{Metric, Quantity};
-use super::separation::smallest_p;
 use super::shares::shares;
 use super::significance::{Tested, corrected};
-use crate::categories::Category;
 use crate::statistics::moments;
 
 /// What counts as found: this or less, after the correction for the number of tests.
 pub const LEVEL: f64 = 0.05;
 /// Cliff's delta from which on a difference is named. Below, one of several causes marks less than a tenth of the group.
 pub const NOTICEABLE: f64 = 0.1;
-/// A rank whose median is longer by this share of the extra time spends some of it.
-pub const NOTABLE: f64 = 0.1;
-/// Spearman's coefficient from which on a relation is named: it explains a tenth of the variance of the ranks.
-pub const RELATED: f64 = 0.32;
 
 /// All that is known about an operation's slow repetitions.
 #[derive(Clone, Debug, PartialEq)]
@@ -28,8 +22,6 @@ pub struct Diagnosis {
     pub metrics: Vec<Examined>,
     /// What tells the groups from the others, in the order in which it is to be named.
     pub findings: Vec<Finding>,
-    /// What the run time follows within a category, the strongest first.
-    pub relations: Vec<Relation>,
 }
 
 /// A metric that tells a group of repetitions.
@@ -43,18 +35,9 @@ pub struct Finding {
     pub ranks: Vec<u32>,
 }
 
-/// A metric that the run time follows within a category.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Relation {
-    /// Index of the metric: the strongest of its name.
-    pub metric: usize,
-    /// The category.
-    pub within: Category,
-}
-
 impl Examination<'_> {
     /// Draws the conclusions out of all metrics: corrects for their number, names the strongest of each name first, and
-    /// those groups first that have something that may be a cause, of these the ones that cost most time.
+    /// those groups first that have a finding, of these the ones that cost most time.
     pub fn conclude(self, mut metrics: Vec<Examined>) -> Diagnosis {
         self.correct(&mut metrics);
         explain(&mut metrics, &self.groups);
@@ -66,38 +49,30 @@ impl Examination<'_> {
                 findings
             })
             .collect();
-        let has_cause = |findings: &[Finding]| {
-            findings.iter().any(|finding| metrics[finding.metric].metric.quantity.may_be_cause())
-        };
         let extra = |findings: &[Finding]| findings.first().map_or(0.0, |first| self.groups[first.group].extra_ns);
-        found.sort_by(|one, other| has_cause(other).cmp(&has_cause(one)).then(extra(other).total_cmp(&extra(one))));
-        let relations = relations(&metrics);
+        found.sort_by(|one, other| extra(other).total_cmp(&extra(one)));
         for examined in &mut metrics {
             // They are as long as the series, and nothing needs them any more.
             examined.contrasted = Vec::new();
         }
-        Diagnosis { groups: self.groups, findings: found.into_iter().flatten().collect(), metrics, relations }
+        Diagnosis { groups: self.groups, findings: found.into_iter().flatten().collect(), metrics }
     }
 
-    /// The p-values after correction. Those that may be causes are corrected for each other; what passes with the time
-    /// differs between slow and fast repetitions in any case, and does not count among them.
+    /// The p-values after correction for all metrics and groups.
     fn correct(&self, metrics: &mut [Examined]) {
-        for may_be_cause in [true, false] {
-            let of_kind = |examined: &Examined| examined.metric.quantity.may_be_cause() == may_be_cause;
-            let mut place = Vec::new();
-            let mut tested = Vec::new();
-            for (metric, examined) in metrics.iter().enumerate().filter(|(_, examined)| of_kind(examined)) {
-                let quantity = examined.metric.quantity;
-                for (contrast, found) in examined.contrasted.iter().enumerate() {
-                    let is_group = contrast < self.groups.len();
-                    let Some(found) = found.as_ref().filter(|_| is_group || is_measured(quantity)) else { continue };
-                    place.push((metric, contrast));
-                    tested.push(Tested { found, two_sided: quantity.counts_when_lower() || !is_group });
+        let mut place = Vec::new();
+        let mut tested = Vec::new();
+        for (metric, examined) in metrics.iter().enumerate() {
+            let two_sided = examined.metric.quantity.counts_when_lower();
+            for (group, found) in examined.contrasted.iter().enumerate() {
+                if let Some(found) = found {
+                    place.push((metric, group));
+                    tested.push(Tested { found, two_sided });
                 }
             }
-            for ((metric, contrast), p) in place.into_iter().zip(corrected(&tested)) {
-                set_p(&mut metrics[metric], contrast, self.groups.len(), p);
-            }
+        }
+        for ((metric, group), p) in place.into_iter().zip(corrected(&tested)) {
+            set_p(&mut metrics[metric], group, p);
         }
     }
 
@@ -108,13 +83,12 @@ impl Examination<'_> {
         let of_group = &self.groups[group];
         let candidates = |metrics: &[Examined]| -> Vec<usize> {
             let may_be = |examined: &Examined| {
-                examined.metric.quantity.may_be_cause()
-                    && examined.contrasted[group].as_ref().is_some_and(|found| found.z.abs() >= PROMISING)
+                examined.contrasted[group].as_ref().is_some_and(|found| found.z.abs() >= PROMISING)
             };
             (0..metrics.len()).filter(|&index| may_be(&metrics[index])).collect()
         };
         let candidates = candidates(metrics);
-        let tests = metrics.iter().filter(|examined| examined.metric.quantity.may_be_cause()).count() as f64;
+        let tests = metrics.len() as f64;
         for _ in 0..MOST_CAUSES {
             let named: Vec<usize> = candidates.iter().copied().filter(|&index| tells(&metrics[index], group)).collect();
             if named.is_empty() {
@@ -136,7 +110,7 @@ impl Examination<'_> {
             if p > LEVEL {
                 return;
             }
-            set_p(&mut metrics[best], group, self.groups.len(), p);
+            set_p(&mut metrics[best], group, p);
             if !tells(&metrics[best], group) {
                 return;
             }
@@ -146,11 +120,7 @@ impl Examination<'_> {
     /// What share of the extra time each cause of a group has.
     fn share(&self, metrics: &mut [Examined], group: usize, findings: &[Finding]) {
         let of_group = &self.groups[group];
-        let causes: Vec<usize> = findings
-            .iter()
-            .map(|finding| finding.metric)
-            .filter(|&metric| metrics[metric].metric.quantity.may_be_cause())
-            .collect();
+        let causes: Vec<usize> = findings.iter().map(|finding| finding.metric).collect();
         let effects: Vec<Vec<f64>> =
             causes.iter().filter_map(|&metric| effect(&metrics[metric], group, of_group)).collect();
         if causes.is_empty() || effects.len() < causes.len() {
@@ -172,19 +142,9 @@ const PROMISING: f64 = 1.0;
 /// Causes of one group that are looked for.
 const MOST_CAUSES: usize = 8;
 
-/// Whether the run time within a category is held against it.
-fn is_measured(quantity: Quantity) -> bool {
-    quantity.may_be_cause() && quantity != Quantity::Disturbed
-}
-
-fn set_p(examined: &mut Examined, contrast: usize, groups: usize, p: f64) {
-    match contrast.checked_sub(groups) {
-        None => {
-            if let Some(separated) = &mut examined.separations[contrast] {
-                separated.p_corrected = p;
-            }
-        }
-        Some(subset) => examined.correlations[subset].p_corrected = p,
+fn set_p(examined: &mut Examined, group: usize, p: f64) {
+    if let Some(separated) = &mut examined.separations[group] {
+        separated.p_corrected = p;
     }
 }
 
@@ -211,27 +171,11 @@ fn mark(examined: &Examined, group: usize, of_group: &Group, marked: &mut [bool]
     members.zip(effect).filter(|(_, effect)| *effect > FAR_OUT).for_each(|((&row, _), _)| marked[row as usize] = true);
 }
 
-impl Diagnosis {
-    /// The findings of a group that may be causes.
-    pub fn causes(&self, group: usize) -> impl Iterator<Item = &Finding> {
-        let may_be_cause = |finding: &&Finding| self.metrics[finding.metric].metric.quantity.may_be_cause();
-        self.findings.iter().filter(move |finding| finding.group == group).filter(may_be_cause)
-    }
-
-    /// Whether a group has too few repetitions to be told by anything, so many metrics were tried.
-    pub fn too_few(&self, group: usize) -> bool {
-        let tests = self.metrics.iter().flat_map(|examined| &examined.separations).flatten().count();
-        let Group { count, others, .. } = self.groups[group];
-        count < FEWEST_MEMBERS || smallest_p(count as f64, others as f64) * tests as f64 > LEVEL
-    }
-}
-
 /// What share of a group's extra time a time of one rank is. That of several ranks together may be more than all of it.
 fn explain(metrics: &mut [Examined], groups: &[Group]) {
     for examined in metrics {
-        let Metric { quantity, unit, rank, .. } = &examined.metric;
-        let is_time = matches!(quantity, Quantity::Lateness | Quantity::Duration) || unit == "ns";
-        if !is_time || rank.is_none() {
+        let Metric { unit, rank, .. } = &examined.metric;
+        if unit != "ns" || rank.is_none() {
             continue;
         }
         for (separated, group) in examined.separations.iter_mut().zip(groups) {
@@ -248,29 +192,25 @@ fn explain(metrics: &mut [Examined], groups: &[Group]) {
 fn tells(examined: &Examined, group: usize) -> bool {
     let Some(separated) = &examined.separations[group] else { return false };
     let delta = separated.separation.delta;
-    // A rank may be a little longer in each slow call, too, and still not be where the time goes.
-    if examined.metric.quantity == Quantity::Duration && separated.explained.is_none_or(|share| share < NOTABLE) {
-        return false;
-    }
     let strong = if examined.metric.quantity.counts_when_lower() { delta.abs() } else { delta };
     separated.p_corrected <= LEVEL && strong >= NOTICEABLE
 }
 
 /// How the strongest come first: by delta, to two digits; of those that tell as much, what happened before what was
 /// counted, the sum before its ranks, and the smaller p.
-fn strength(examined: &Examined, group: usize) -> (bool, i64, Quantity, bool, f64) {
+fn strength(examined: &Examined, group: usize) -> (i64, Quantity, bool, f64) {
     let separated = examined.separations[group].as_ref();
     let delta = separated.map_or(0.0, |separated| separated.separation.delta.abs());
-    let p = separated.map_or(1.0, |separated| separated.separation.p);
+    let p = separated.map_or(1.0, |separated| separated.p_corrected);
     let Metric { quantity, rank, .. } = examined.metric;
-    (!quantity.may_be_cause(), -(delta * 100.0).round() as i64, quantity, rank.is_some(), p)
+    (-(delta * 100.0).round() as i64, quantity, rank.is_some(), p)
 }
 
 fn findings(metrics: &[Examined], group: usize) -> Vec<Finding> {
     let mut telling: Vec<usize> = (0..metrics.len()).filter(|&index| tells(&metrics[index], group)).collect();
     telling.sort_by(|&one, &other| {
         let (one, other) = (strength(&metrics[one], group), strength(&metrics[other], group));
-        (one.0, one.1, one.2, one.3).cmp(&(other.0, other.1, other.2, other.3)).then(one.4.total_cmp(&other.4))
+        (one.0, one.1, one.2).cmp(&(other.0, other.1, other.2)).then(one.3.total_cmp(&other.3))
     });
     let mut findings: Vec<Finding> = Vec::new();
     for index in telling {
@@ -286,26 +226,4 @@ fn findings(metrics: &[Examined], group: usize) -> Vec<Finding> {
     }
     findings.iter_mut().for_each(|finding| finding.ranks.sort_unstable());
     findings
-}
-
-fn relations(metrics: &[Examined]) -> Vec<Relation> {
-    let mut found: Vec<(f64, Relation)> = Vec::new();
-    let measured = |examined: &Examined| is_measured(examined.metric.quantity);
-    for (metric, examined) in metrics.iter().enumerate().filter(|(_, examined)| measured(examined)) {
-        for correlation in &examined.correlations {
-            let (Some(within), Some(spearman)) = (correlation.within, correlation.spearman) else { continue };
-            if correlation.p_corrected <= LEVEL && spearman.r.abs() >= RELATED {
-                found.push((spearman.r.abs(), Relation { metric, within }));
-            }
-        }
-    }
-    found.sort_by(|one, other| other.0.total_cmp(&one.0));
-    let mut relations: Vec<Relation> = Vec::new();
-    for (_, relation) in found {
-        let name = |relation: &Relation| (&metrics[relation.metric].metric.name, relation.within);
-        if !relations.iter().any(|known| name(known) == name(&relation)) {
-            relations.push(relation);
-        }
-    }
-    relations
 }

@@ -1,7 +1,6 @@
 //! Does a metric differ between repetitions by more than it does between any others?
 //!
-//! The repetitions are given weights c_t: those of a group against those that it is compared with, or, within a
-//! category, how long each took. The statistic is the sum of c_t and the metric, both whitened by the metric's own
+//! The repetitions are given weights c_t: those of a group against those that it is compared with. The statistic is the sum of c_t and the metric, both whitened by the metric's own
 //! model ([`super::whiten`]), over its standard deviation. It is held against two distributions: the normal one, and
 //! that of the same weights shifted along the series, its end joined to its start (Lotwick and Silverman 1982). A shift keeps all that the two series have of their
 //! own, whatever it is, and takes away what they have in common (Harris 2020). The larger of the two p-values counts.
@@ -54,16 +53,6 @@ impl Contrast {
             part[row as usize] = if member { 1 } else { 2 };
         }
         Contrast::new(weights, part)
-    }
-
-    /// Of the repetitions `rows` of all `count`, by the scores of their run times.
-    pub(super) fn of_run_times(count: usize, rows: &[u32], run_time_ns: &[f64]) -> Contrast {
-        let times: Vec<f64> = rows.iter().map(|&row| run_time_ns[row as usize]).collect();
-        let mut weights = vec![0.0; count];
-        for (&row, score) in rows.iter().zip(normal_scores(&times)) {
-            weights[row as usize] = score;
-        }
-        Contrast::new(weights, vec![0; count])
     }
 
     fn new(weights: Vec<f64>, part: Vec<u8>) -> Contrast {

@@ -6,8 +6,6 @@ use crate::statistics::{Mode, Sample, median, modes};
 /// The repetitions of an operation.
 #[derive(Clone, Copy, Debug)]
 pub struct Repetitions<'r> {
-    /// Their numbers, ascending.
-    pub number: &'r [u64],
     /// Their run times, ns.
     pub run_time_ns: &'r [f64],
     /// Their categories.

@@ -1,13 +1,9 @@
-//! What may tell why a repetition was slow.
+//! Metrics that may differ between slow and good repetitions.
 
-/// What a metric is. In the order in which two that tell as much are named: what happened to a rank before what it
-/// counted.
+/// The kind of a metric. In the order in which two that differ as much are named: what happened to a rank before what
+/// it counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Quantity {
-    /// When a rank entered, after the first of all ranks, ns.
-    Lateness,
-    /// 1 where the tracer itself may have delayed the rank, else 0.
-    Disturbed,
     /// Something that the system does to a rank: it was taken off its processor, moved to another, or touched new
     /// memory.
     System,
@@ -15,13 +11,8 @@ pub enum Quantity {
     Counter,
     /// A time, ns.
     Timer,
-    /// What the request of a non-blocking call cost, ns, or a number of tests.
+    /// The cost of a request of a non-blocking call, ns, or a number of tests.
     Request,
-    /// Something that grows with the time that a rank spends, as it spins while it waits: processor time, cycles,
-    /// instructions.
-    Elapsed,
-    /// How long a rank was in the call, ns: where the time is, not why.
-    Duration,
 }
 
 /// A metric.
@@ -50,7 +41,8 @@ const SYSTEM: [&str; 9] = [
     "alignment-faults",
 ];
 
-/// Counters of what passes with the time.
+/// Counters that grow with the time that a rank spends, as it spins while it waits: they differ between slow and fast
+/// repetitions in any case.
 const ELAPSED: [&str; 12] = [
     "task-clock",
     "cpu-clock",
@@ -67,39 +59,20 @@ const ELAPSED: [&str; 12] = [
 ];
 
 impl Quantity {
-    /// What a counter of this name is.
-    pub fn of_counter(name: &str) -> Quantity {
+    /// The kind of a counter by its name; `None` where it grows with the time in any case.
+    pub fn of_counter(name: &str) -> Option<Quantity> {
         // perf: `context-switches:u`, `cs`.
         let plain = name.split([':', '/']).next().unwrap_or(name);
         match plain {
-            plain if SYSTEM.contains(&plain) => Quantity::System,
-            plain if ELAPSED.contains(&plain) => Quantity::Elapsed,
-            _ => Quantity::Counter,
+            plain if SYSTEM.contains(&plain) => Some(Quantity::System),
+            plain if ELAPSED.contains(&plain) => None,
+            _ => Some(Quantity::Counter),
         }
     }
 
-    /// Whether it may be why a repetition is slow, and not only what that looks like.
-    pub fn may_be_cause(self) -> bool {
-        !matches!(self, Quantity::Elapsed | Quantity::Duration)
-    }
-
-    /// Whether less of it may be a cause, too. A rank that is less late is what others look like when one is later.
+    /// Whether less of it may be a cause, too.
     pub(super) fn counts_when_lower(self) -> bool {
-        matches!(self, Quantity::Counter | Quantity::Timer | Quantity::Request)
-    }
-
-    /// The name in JSON.
-    pub fn name(self) -> &'static str {
-        match self {
-            Quantity::Lateness => "lateness",
-            Quantity::Disturbed => "perturbed",
-            Quantity::System => "system",
-            Quantity::Counter => "counter",
-            Quantity::Timer => "timer",
-            Quantity::Request => "request",
-            Quantity::Elapsed => "elapsed",
-            Quantity::Duration => "duration",
-        }
+        self != Quantity::System
     }
 }
 
@@ -110,14 +83,8 @@ mod tests {
     #[test]
     fn counters_are_known_by_their_names() {
         let names = ["context-switches:u", "page-faults", "task-clock", "PAPI_TOT_CYC", "PAPI_L3_TCM", "css"];
-        let expected = [
-            Quantity::System,
-            Quantity::System,
-            Quantity::Elapsed,
-            Quantity::Elapsed,
-            Quantity::Counter,
-            Quantity::Counter,
-        ];
+        let (system, counter) = (Some(Quantity::System), Some(Quantity::Counter));
+        let expected = [system, system, None, None, counter, counter];
         assert_eq!(names.map(Quantity::of_counter), expected);
     }
 }

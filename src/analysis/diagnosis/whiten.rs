@@ -18,7 +18,7 @@ const VALUES_EACH: usize = 12;
 /// a number gets 0, the score of the median.
 pub(super) fn normal_scores(values: &[f64]) -> Vec<f64> {
     let known: Vec<f64> = values.iter().copied().filter(|value| !value.is_nan()).collect();
-    let (ranks, _) = mid_ranks(&known);
+    let ranks = mid_ranks(&known);
     let (normal, n) = (Normal::standard(), known.len() as f64);
     let mut scores = ranks.into_iter().map(|rank| normal.inverse_cdf(rank / (n + 1.0)));
     values.iter().map(|value| if value.is_nan() { 0.0 } else { scores.next().unwrap_or(0.0) }).collect()

@@ -15,6 +15,7 @@ use mpitrace::categories::{Categories, Rule};
 use mpitrace::causes::{Causes, Counted};
 use mpitrace::diagnosis::{Diagnosis, Examination, Repetitions};
 use mpitrace::run_time::RunTime;
+use mpitrace_synchronise::Method;
 
 use crate::memory;
 use crate::options::{Input, RuleOption, TimeOption};
@@ -26,10 +27,9 @@ use mpitrace::categories::NotOneLevel;
 /// Name the causes of slow repetitions, with the time that each one costs
 ///
 /// The time that slow repetitions take beyond the fast ones is attributed to what was recorded: waiting for a late rank
-/// and why it was late, time off the processor, migrations, delays by the tracer, the first call. Then each metric of each rank (how late it arrives, its counters and timers, what its requests cost, whether the tracer
-/// may have delayed it) is held against the run times, over all repetitions and within each category; and the warm-up,
-/// the outliers and the modes against the good repetitions, with a rank test that is corrected for how many metrics
-/// there are and for repetitions that are not independent. The largest difference is named first.
+/// and why it was late, time off the processor, migrations, delays by the tracer, the first call. Then the counters and
+/// timers of each rank and the costs of its requests are held against the warm-up, the outliers and the modes, with a
+/// rank test that is corrected for how many there are and for repetitions that are not independent.
 #[derive(Debug, Args)]
 pub struct Arguments {
     #[command(flatten)]
@@ -41,7 +41,7 @@ pub struct Arguments {
     operation: Option<usize>,
     #[command(flatten)]
     rule: RuleOption,
-    /// As JSON: every metric, every test
+    /// As JSON
     #[arg(long)]
     json: bool,
 }
@@ -65,8 +65,7 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
     source.check(arguments.operation, time)?;
     source.warn(time);
     source.warn_of_memory(arguments.operation, memory::METRICS);
-    let arrivals = metrics::arrivals_are_known(&source);
-    if !arrivals && source.traced().is_some() {
+    if source.traced().is_some_and(|Traced { clock, .. }| clock.domains.len() > 1 && clock.method == Method::None) {
         eprintln!("mpitrace: the clocks of the ranks are not synchronised: late ranks cannot be found");
     }
     let progress = Progress::new(source.wanted(arguments.operation).count() as u64);
@@ -75,12 +74,9 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
         let found = rule.apply(&times.repetition, &times.run_time_ns)?;
         let not_one_level = found.not_one_level(&times.repetition, &times.run_time_ns);
         let categories = found.categories;
-        let examination = Examination::new(Repetitions {
-            number: &times.repetition,
-            run_time_ns: &times.run_time_ns,
-            category: &categories.category,
-        });
-        let examined = metrics::examined(&source, number, arrivals, &examination);
+        let examination =
+            Examination::new(Repetitions { run_time_ns: &times.run_time_ns, category: &categories.category });
+        let examined = metrics::examined(&source, number, &examination);
         let diagnosis = examination.conclude(examined);
         let causes = match source.traced() {
             Some(Traced { trace, operations, clock, .. }) => {
