@@ -18,7 +18,6 @@ pub const TESTS: &[Test] = &[
     Test::new("without_the_tracer_ends_with_1_and_the_reason", without_tracer).on(On::Any),
     Test::new("with_a_tracer_that_takes_no_call_ends_with_1_and_the_reason", takes_no_call),
     Test::new("outlives_a_library_that_crashes_and_names_what_is_none", crashing).on(On::Any),
-    Test::new("reports_without_names_of_hosts_and_users", reports).on(On::Any),
     Test::new("overhead_measures_each_library_alone_and_behind_its_launcher", overhead).second_tier(),
     Test::new("overhead_of_what_is_not_there_is_refused", overhead_of_nothing).on(On::Any),
     Test::new("overhead_beside_left_overs_does_not_mention_them", overhead_beside_left_overs).on(On::Any).second_tier(),
@@ -78,42 +77,6 @@ fn each_library(case: &Case) {
     assert_eq!(clock["boot_id"], fs::read_to_string("/proc/sys/kernel/random/boot_id").expect("a boot id").trim());
     let page = mpitrace(case, &["doctor", "--mpi", library_of(mpi)], &[]);
     assert!(page.code == 0 && page.stdout.contains("is traced"), "{}", page.stdout);
-}
-
-/// The report for the developers: text, then JSON, and nothing that leads to the user.
-fn reports(case: &Case) {
-    let path = library(case);
-    let file = case.folder.join("report.txt");
-    let home = case.folder.to_str().expect("a name");
-    let secrets = [
-        ("HOME", home),
-        ("USER", "a-user"),
-        ("CONDA_PREFIX", "/the-value-of-a-prefix"),
-        ("SECRET_TOKEN", "the-value-of-a-secret"),
-    ];
-    let finished = mpitrace(case, &["doctor", "--mpi", &path, "--report", file.to_str().expect("a name")], &secrets);
-    assert_eq!((finished.code, finished.stdout.as_str()), (0, ""), "{}", finished.stderr);
-    assert!(finished.stderr.contains("read it before you send it"), "{}", finished.stderr);
-    let text = fs::read_to_string(&file).expect("a report");
-    let host = fs::read_to_string("/proc/sys/kernel/hostname").expect("a name of the host");
-    for secret in [home, "a-user", "the-value", "SECRET_TOKEN"] {
-        assert!(!text.contains(secret), "{secret} in {text}");
-    }
-    let mut words = text.split(|letter: char| !letter.is_alphanumeric() && !"-_".contains(letter));
-    assert!(host.trim() == "localhost" || words.all(|word| word != host.trim()), "{text}");
-    let (page, rest) = text.split_once("--- JSON ---\n").expect("two parts");
-    assert!(page.contains("is traced") && page.contains("pairs of time stamps"), "{page}");
-    let report: Value = serde_json::from_str(rest).expect("JSON");
-    assert_eq!(report["mpitrace"], env!("CARGO_PKG_VERSION"));
-    assert!(report["variables"].as_array().is_some_and(|names| names.contains(&"CONDA_PREFIX".into())), "{report}");
-    assert_eq!((&report["doctor"]["works"], &report["overhead_problem"]), (&true.into(), &Value::Null));
-    assert!(report["overhead"]["ratio"].as_f64().is_some_and(|ratio| ratio > 0.0), "{report}");
-    let kernel = fs::read_to_string("/proc/sys/kernel/osrelease").expect("the kernel's name");
-    assert_eq!(report["system"]["kernel"], kernel.trim());
-    // Without an MPI library it says why there is no measurement, and ends as doctor does.
-    let finished = mpitrace(case, &["doctor", "--mpi", file.to_str().expect("a name"), "--report", "-"], &[]);
-    assert_eq!(finished.code, 1, "{}{}", finished.stdout, finished.stderr);
-    assert!(finished.stdout.contains("not measured: calls of no MPI library"), "{}", finished.stdout);
 }
 
 fn library_of(mpi: &Value) -> &str {

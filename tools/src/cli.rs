@@ -12,8 +12,6 @@ use crate::commands::{
 use crate::output::Output;
 
 /// Traces the repetitions of MPI operations: starts unmodified programs under the tracer and shows what it recorded.
-///
-/// `B` are the commands of the laboratory, which is built on this library.
 #[derive(Debug, Parser)]
 #[command(
     name = "mpitrace",
@@ -26,6 +24,7 @@ use crate::output::Output;
                   (compare), or tracing will not work (doctor); 2 wrong usage or a file that cannot be read. `run` \
                   ends as the job does."
 )]
+// `B` are the commands of the laboratory, which is built on this library.
 pub struct Cli<B: Benchmark> {
     /// What to do.
     #[command(subcommand)]
@@ -64,7 +63,6 @@ pub enum Command<B: Benchmark> {
     WatchNode(watch::node::Arguments),
     ProbeMpi(doctor::probe::Arguments),
     TryMpi(overhead::calls::Arguments),
-    TryRanks(doctor::allocation::rank::Arguments),
     Completions(completions::Arguments),
     Man(man::Arguments),
 }
@@ -93,7 +91,6 @@ impl<B: Benchmark> Command<B> {
             Command::WatchNode(arguments) => watch::node::run(&arguments, output),
             Command::ProbeMpi(arguments) => doctor::probe::run(&arguments),
             Command::TryMpi(arguments) => overhead::calls::run(&arguments),
-            Command::TryRanks(arguments) => doctor::allocation::rank::run(&arguments),
             Command::Completions(arguments) => completions::run(&arguments, Cli::<B>::command(), output),
             Command::Man(arguments) => man::run(&arguments, Cli::<B>::command(), output),
         }

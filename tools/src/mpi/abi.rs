@@ -23,7 +23,6 @@ pub enum Family {
 /// What is passed to MPI_Allreduce.
 #[derive(Clone, Copy, Debug)]
 pub struct Handles {
-    pub comm_world: usize,
     pub comm_self: usize,
     pub double: usize,
     pub sum: usize,
@@ -61,7 +60,6 @@ impl Family {
             Handle::Object(name) => library.symbol(name).map(|object| object.addr()),
         };
         Some(Handles {
-            comm_world: value(constants.comm_world)?,
             comm_self: value(constants.comm_self)?,
             double: value(constants.double)?,
             sum: value(constants.sum)?,

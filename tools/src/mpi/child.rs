@@ -14,7 +14,6 @@ use serde::de::DeserializeOwned;
 /// The hidden commands.
 pub const PROBE: &str = "probe-mpi";
 pub const TRY: &str = "try-mpi";
-pub const RANKS: &str = "try-ranks";
 
 /// How long to wait between two looks at a child.
 const PAUSE: Duration = Duration::from_millis(2);
@@ -60,35 +59,26 @@ pub fn child<T: DeserializeOwned>(
     line.extend(["--answer".into(), answer.clone().into_os_string()]);
 
     let variables = if launcher.is_empty() { variables } else { &[] };
-    let Finished { failure, stderr, .. } = run(&line, variables, folder, folder, limit)?;
+    let (failure, stderr) = run(&line, variables, folder, limit)?;
     let answer = fs::read(&answer).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
     Ok(Ending { answer, failure, stderr })
 }
 
-/// How a command ended.
-#[derive(Debug)]
-pub struct Finished {
-    /// Why it did not end as it should, in one line.
-    pub failure: Option<String>,
-    pub stdout: String,
-    pub stderr: String,
-}
-
-/// Runs a command in the folder `place` under a time limit. Its output goes to `folder`. The environment is that of
-/// this process without the tracer's variables and without LD_PRELOAD, and with `variables`.
+/// Runs a command in a folder, to which its output goes, under a time limit. The environment is that of this process
+/// without the tracer's variables and without LD_PRELOAD, and with `variables`. Gives why it did not end as it should,
+/// in one line, and what it wrote to standard error.
 ///
 /// # Errors
 /// Its output cannot be written to `folder`.
-pub fn run(
+fn run(
     line: &[OsString],
     variables: &[(OsString, OsString)],
     folder: &Path,
-    place: &Path,
     limit: Duration,
-) -> Result<Finished> {
+) -> Result<(Option<String>, String)> {
     let (out, err) = (folder.join("stdout"), folder.join("stderr"));
     let mut command = Command::new(&line[0]);
-    command.args(&line[1..]).current_dir(place);
+    command.args(&line[1..]).current_dir(folder);
     for (name, _) in std::env::vars_os() {
         let bytes = name.as_encoded_bytes();
         if bytes.starts_with(b"MPITRACE_") || bytes == b"LD_PRELOAD" {
@@ -107,7 +97,7 @@ pub fn run(
         Some(line) => format!("{failure}; it says: {line}"),
         None => failure,
     });
-    Ok(Finished { failure, stdout, stderr })
+    Ok((failure, stderr))
 }
 
 /// Waits for its end; what was wrong with that.

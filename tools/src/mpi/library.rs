@@ -13,8 +13,6 @@ pub type Finalize = unsafe extern "C" fn() -> c_int;
 pub type GetLibraryVersion = unsafe extern "C" fn(*mut c_char, *mut c_int) -> c_int;
 /// `int MPI_Allreduce(const void *, void *, int, MPI_Datatype, MPI_Op, MPI_Comm)`.
 pub type Allreduce = unsafe extern "C" fn(*const c_void, *mut c_void, c_int, usize, usize, usize) -> c_int;
-/// `int MPI_Comm_rank(MPI_Comm, int *)`, and `MPI_Comm_size`.
-pub type CommNumber = unsafe extern "C" fn(usize, *mut c_int) -> c_int;
 
 /// MPI_MAX_LIBRARY_VERSION_STRING of MPICH; Open MPI's is 256.
 const LONGEST_VERSION: usize = 8192;

@@ -10,7 +10,6 @@ mod search;
 pub mod stamp;
 mod trial;
 mod try_calls;
-mod try_ranks;
 mod variables;
 
 pub use abi::Family;
@@ -18,5 +17,4 @@ pub use ask::{about, ask};
 pub use search::{Installed, cached_namesakes, search};
 pub use trial::Setup;
 pub use try_calls::{Request, Tried, try_calls};
-pub use try_ranks::{Said, try_ranks};
 pub use variables::{Control, Performance};

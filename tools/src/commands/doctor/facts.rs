@@ -1,13 +1,12 @@
 //! What `doctor` finds.
 
-use std::ffi::{CString, OsStr, OsString};
+use std::ffi::{CString, OsStr};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use serde::Serialize;
 
-use super::allocation::{self, Allocation};
 use super::clock::Clock;
 use super::counters::Counters;
 use super::interruptions::Interruptions;
@@ -24,8 +23,6 @@ pub struct Facts {
     pub tracer: Option<PathBuf>,
     /// The MPI libraries, the one that belongs to the first compiler or launcher on the PATH first.
     pub mpi: Vec<Mpi>,
-    /// What was tried on the nodes of the allocation; null outside of one.
-    pub allocation: Option<Allocation>,
     /// The clock.
     pub clock: Clock,
     /// The kernel's counters.
@@ -79,12 +76,11 @@ pub struct Memory {
 const FEW: Request = Request { turns: 1, calls: 10 };
 
 impl Facts {
-    /// Finds out. `tracer` is the library that `run` preloads, or why there is none; `launcher` starts two ranks, or is
-    /// empty.
+    /// Finds out. `tracer` is the library that `run` preloads, or why there is none.
     ///
     /// # Errors
     /// No temporary folder.
-    pub fn find(tracer: Result<&OsStr, String>, libraries: Vec<Installed>, launcher: &[OsString]) -> Result<Facts> {
+    pub fn find(tracer: Result<&OsStr, String>, libraries: Vec<Installed>) -> Result<Facts> {
         let mpi = libraries.into_iter().map(|installed| Mpi::of(installed, tracer.as_ref().ok().copied()));
         let mpi: Vec<Mpi> = mpi.collect::<Result<_>>()?;
         let failed = mpi.iter().find(|mpi| mpi.traced == Some(false));
@@ -104,21 +100,11 @@ impl Facts {
             }),
             (Ok(_), None) => None,
         };
-        let allocation = match (&reason, &tracer, mpi.iter().find_map(|mpi| Some((mpi, mpi.abi?)))) {
-            (None, Ok(tracer), Some((mpi, family))) => {
-                let live = live_folder();
-                let library = &mpi.installed.path;
-                Allocation::find(&allocation::Setup { tracer, library, family, launcher, live: &live })?
-            }
-            _ => None,
-        };
-        let reason = reason.or_else(|| allocation.as_ref().and_then(Allocation::problem));
         let tracer = tracer.ok().map(PathBuf::from);
         Ok(Facts {
             works: reason.is_none(),
             reason,
             mpi,
-            allocation,
             clock: Clock::of_machine(),
             counters: Counters::of_machine(),
             interruptions: Interruptions::of_machine(),

@@ -1,16 +1,13 @@
 //! `mpitrace doctor`: what works here.
 
-pub mod allocation;
 mod clock;
 mod counters;
 mod facts;
 mod interruptions;
 mod page;
 pub mod probe;
-mod report;
 mod variables;
 
-use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -21,14 +18,12 @@ use crate::launcher;
 use crate::mpi::{self, Installed};
 use crate::output::{self, Output};
 
-/// Tell what works here: MPI libraries, clock, counters and what forbids them, memory, and other tools that are
+/// Show what works here: MPI libraries, clock, counters and what forbids them, memory, and other tools that are
 /// preloaded
 ///
-/// Each MPI library is loaded and tried in a process of its own, with the tracer. Within an allocation of a batch
-/// system two ranks on two nodes are tried as well, by the batch system's launcher and by the library's, or by the
-/// launcher that is named behind --. Ends with exit code 1 where tracing will not work; the first line says why.
+/// Each MPI library is loaded and tried in a process of its own, with the tracer. Ends with exit code 1 where tracing
+/// will not work; the first line says why.
 #[derive(Debug, Args)]
-#[command(override_usage = "mpitrace doctor [OPTIONS] [-- LAUNCHER ...]")]
 pub struct Arguments {
     /// List the variables of the libraries' tool information interface (MPI_T) instead; with a pattern those whose
     /// names it matches, * allowed, or contain it
@@ -43,13 +38,6 @@ pub struct Arguments {
     /// As JSON
     #[arg(long)]
     json: bool,
-    /// Write all of it, the system and the tracer's overhead into one file to be sent to the developers, without names
-    /// of hosts and users and without values of variables; - for standard output
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["json", "variables"])]
-    report: Option<PathBuf>,
-    /// What starts two ranks on two nodes: mpirun -n 2 --host n1,n2
-    #[arg(value_name = "LAUNCHER", last = true, conflicts_with = "variables")]
-    launcher: Vec<OsString>,
 }
 
 /// Finds out and shows it.
@@ -71,11 +59,10 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     let tracer = launcher::locate(arguments.library.as_deref()).map_err(|error| format!("{error:#}"));
-    let facts = facts::Facts::find(tracer.as_deref().map_err(Clone::clone), libraries, &arguments.launcher)?;
-    match (&arguments.report, arguments.json) {
-        (Some(path), _) => report::write(&facts, path, output)?,
-        (None, true) => output::json(output, "doctor", &facts)?,
-        (None, false) => page::write(&facts, output, style)?,
+    let facts = facts::Facts::find(tracer.as_deref().map_err(Clone::clone), libraries)?;
+    match arguments.json {
+        true => output::json(output, "doctor", &facts)?,
+        false => page::write(&facts, output, style)?,
     }
     Ok(if facts.works { ExitCode::SUCCESS } else { ExitCode::from(super::FINDING) })
 }

@@ -36,7 +36,6 @@ fn lines(facts: &Facts) -> Vec<(&'static str, String)> {
     if facts.mpi.is_empty() {
         lines.push(("MPI", "no library found".to_owned()));
     }
-    lines.extend(facts.allocation.iter().flat_map(|allocation| allocation.lines()).map(|line| ("allocation", line)));
     lines.extend(clock(facts).into_iter().map(|line| ("clock", line)));
     lines.extend(counters(&facts.counters).into_iter().map(|line| ("counters", line)));
     lines.push(("interrupts", facts.interruptions.line()));
