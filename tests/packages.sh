@@ -9,7 +9,6 @@
 #   python    the wheel: the package in a virtual environment, its types, its numbers beside those of the companion, the
 #             notebook
 #   glibc     the wheel for glibc 2.17, linked by zig: what it needs, and a trace by its library
-#   datasets  Spark on two workers finds in a dataset what the companion finds in the traces
 #   r         R reads an export
 #   spack     the recipe; it is installed where SPACK names a Spack
 #   release   the release script in a clone with a tag; nothing is published
@@ -20,7 +19,7 @@ cd "$(dirname "$0")/.."
 exec </dev/null
 
 checks=("$@")
-[ $# -gt 0 ] || checks=(install deb dist python datasets r spack)
+[ $# -gt 0 ] || checks=(install deb dist python r spack)
 target=${CARGO_TARGET_DIR:-target}
 mkdir -p "$target/packages"
 target=$(cd "$target" && pwd)
@@ -270,7 +269,7 @@ cat(sprintf("%.6f", median(tapply(times$value, times$repetition, max))))' "$work
 
 for check in "${checks[@]}"; do
     case $check in
-        install | deb | dist | python | glibc | datasets | r | spack | release) ;;
+        install | deb | dist | python | glibc | r | spack | release) ;;
         *)
             sed -n '2,/^set/{/^#/s/^# \{0,1\}//p}' "$0" >&2
             exit 2

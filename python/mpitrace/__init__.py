@@ -10,8 +10,7 @@
     trace.calls().to_pandas()          # one row for each call of each rank
     trace.categories(0).to_pandas()    # first, warmup, outlier or good
 
-``categorize`` sorts any series of numbers into the same categories. ``categorize_group`` and ``account_group`` are for
-engines that divide a dataset of many runs into groups, such as Spark.
+``categorize`` sorts any series of numbers into the same categories.
 
 Tables are `pyarrow.Table`. They take the memory that the Rust library has filled, without a copy, and everything that
 reads the Arrow PyCapsule interface takes them without a copy too: ``polars.from_arrow(calls)``, ``duckdb.sql("FROM
@@ -20,7 +19,6 @@ nanoseconds, those that end in ``_s`` are seconds; times of calls are global and
 """
 
 from ._categories import Categories, categorize
-from ._groups import account_group, categorize_group
 from ._installed import library, program
 from ._mpitrace import TraceError, __version__
 from ._trace import Trace, open
@@ -30,9 +28,7 @@ __all__ = [
     "Trace",
     "TraceError",
     "__version__",
-    "account_group",
     "categorize",
-    "categorize_group",
     "library",
     "open",
     "program",

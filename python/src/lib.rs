@@ -9,7 +9,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::{RecordBatch, RecordBatchIterator, RecordBatchReader};
-use mpitrace_companion::tables::groups::{self, CallColumns};
 use mpitrace_companion::tables::{self, Opened};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -103,33 +102,6 @@ fn categorize(py: Python<'_>, numbers: Vec<f64>, first_repetition: u64, method: 
     py.detach(|| tables::categorize(&numbers, first_repetition, method)).map_err(raised)
 }
 
-/// The categories of the repetitions with these numbers, one byte each.
-#[pyfunction]
-fn categorize_group<'py>(
-    py: Python<'py>,
-    repetition: &[u8],
-    run_time_ns: &[u8],
-    method: &str,
-) -> PyResult<Bound<'py, PyBytes>> {
-    let found = py.detach(|| groups::categories(repetition, run_time_ns, method)).map_err(raised)?;
-    Ok(PyBytes::new(py, &found))
-}
-
-/// The account of the calls of one rank in one operation, as JSON.
-#[pyfunction]
-fn account_group(
-    py: Python<'_>,
-    run_time_ns: &[u8],
-    waiting_ns: &[u8],
-    interrupted_ns: &[u8],
-    interrupted_most_ns: &[u8],
-    perturbed: &[u8],
-    category: &[u8],
-) -> PyResult<String> {
-    let columns = CallColumns { run_time_ns, waiting_ns, interrupted_ns, interrupted_most_ns, perturbed, category };
-    py.detach(|| groups::account(&columns)).map_err(raised)
-}
-
 /// A stream of one batch.
 fn one(batch: anyhow::Result<RecordBatch>) -> PyResult<Stream> {
     let batch = batch.map_err(raised)?;
@@ -151,8 +123,6 @@ fn _mpitrace(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Trace>()?;
     module.add_class::<Stream>()?;
     module.add_function(wrap_pyfunction!(categorize, module)?)?;
-    module.add_function(wrap_pyfunction!(categorize_group, module)?)?;
-    module.add_function(wrap_pyfunction!(account_group, module)?)?;
     module.add("TraceError", module.py().get_type::<TraceError>())?;
     module.add("__version__", env!("CARGO_PKG_VERSION"))
 }

@@ -34,13 +34,3 @@ def companion():
         return found.get("rows", found)
 
     return run
-
-
-@pytest.fixture(scope="session")
-def dataset(path, tmp_path_factory):
-    """The trace as two runs of a dataset, a file for each rank."""
-    folder = tmp_path_factory.mktemp("dataset")
-    for run in ("one", "two"):
-        options = ["--format", "parquet", "--rank-block", "1", "--dataset", run, "-o", folder]
-        subprocess.run([mpitrace.program(), "export", path, *options], check=True)
-    return folder

@@ -30,7 +30,7 @@ python() {
     cargo fmt --manifest-path python/Cargo.toml --check
     CARGO_TARGET_DIR=$target/python cargo clippy --manifest-path python/Cargo.toml --profile "$profile" -- -D warnings
     (cd python && "$venv/bin/mypy" --no-error-summary --cache-dir "$work/mypy" -p mpitrace)
-    (cd "$work/python-tests" && "$venv/bin/python" -m pytest -q -p no:cacheprovider --ignore spark --traces "$traces" .)
+    (cd "$work/python-tests" && "$venv/bin/python" -m pytest -q -p no:cacheprovider --traces "$traces" .)
     # The notebook, by a real trace where there is one.
     mkdir -p "$work/notebook"
     cp python/trace.ipynb "$work/notebook"
@@ -80,26 +80,4 @@ print(list(mpitrace.categorize([5.0, 5.0]).category))')"
     else
         skip "a trace by the old library" "no MPI library"
     fi
-}
-
-# Spark on two workers runs the Python functions over a dataset. It is some 450 MB, and kept below target.
-datasets() {
-    local spark=$target/packages/spark
-    environment || {
-        skip datasets "no python3 with its venv module"
-        return
-    }
-    command -v java >/dev/null || debian default-jre-headless || {
-        skip datasets "no Java, and no right to install it"
-        return
-    }
-    if [ ! -e "$spark/made" ]; then
-        rm -rf "$spark"
-        "$venv/bin/python" -m pip install -q --target "$spark" 'pyspark>=4,<5' >"$work/pip.log" 2>&1 ||
-            fail "$(tail -n 30 "$work/pip.log")"
-        : >"$spark/made"
-    fi
-    (cd "$work/python-tests" && PYTHONPATH=$spark "$venv/bin/python" -m pytest -q -p no:cacheprovider \
-        --traces "$traces" spark) || fail "the datasets differ from the traces"
-    passed=$((passed + 1))
 }

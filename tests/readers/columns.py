@@ -1,6 +1,6 @@
 """Reads what `mpitrace export` has written in columns, by pyarrow and by DuckDB.
 
-columns.py QUERY FILE|FOLDER...: for each argument the columns, the rows, and what DuckDB answers to the query in the
+columns.py QUERY FILE...: for each argument the columns, the rows, and what DuckDB answers to the query in the
 file QUERY, as JSON. The query names 'calls.parquet', in whose place each argument is put.
 """
 import json
@@ -9,14 +9,10 @@ import sys
 
 import duckdb
 import pyarrow
-import pyarrow.dataset
 import pyarrow.parquet
 
 
 def read(path):
-    if path.is_dir():
-        # The folders' names tell the operation.
-        return pyarrow.dataset.dataset(path, partitioning="hive").to_table()
     if path.suffix == ".parquet":
         return pyarrow.parquet.read_table(path)
     if path.suffix == ".arrows":
@@ -26,8 +22,6 @@ def read(path):
 
 def source(path, table):
     """What DuckDB is to read: it knows Parquet itself, and Arrow as a table of this process."""
-    if path.is_dir():
-        return f"read_parquet('{path}/*/*.parquet', hive_partitioning = true)"
     if path.suffix == ".parquet":
         return f"'{path}'"
     duckdb.register("arrow_table", table)

@@ -106,7 +106,6 @@ fn columns(case: &Case) {
             export(trace, "parquet", &path(".parquet"), &[]),
             export(trace, "arrow", &path(".arrow"), &[]),
             export(trace, "arrow", &path(".arrows"), &[]),
-            export(trace, "parquet", &path("-by-operation"), &["--partitioned"]),
         ];
         let dumped = dumped(trace);
         let categories = trace.categorize(&[]);

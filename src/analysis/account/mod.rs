@@ -6,7 +6,6 @@
 //! account has already: it has none of its own.
 
 mod calls;
-mod exported;
 mod late;
 mod losses;
 pub(crate) mod member;
@@ -20,7 +19,6 @@ pub(crate) mod waits;
 pub(crate) mod walk;
 
 pub use calls::{CallAccount, CallAccounts};
-pub use exported::{ExportedCall, of_exported};
 pub use late::Late;
 pub use losses::{ALONE, Because, Kind, Loss, alone};
 pub use off::Off;

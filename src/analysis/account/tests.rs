@@ -8,7 +8,7 @@ use crate::categories::{Category, Rule};
 use crate::clock::Clock;
 use crate::operations::Operations;
 use crate::reader::Trace;
-use crate::synthetic::{self, SyntheticRank, SyntheticRequest};
+use mpitrace_testing::synthetic::{self, SyntheticRank, SyntheticRequest};
 
 fn world(size: u32) -> Vec<SyntheticRank> {
     let rank = |rank| {

@@ -7,18 +7,17 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::Args;
 
+use crate::export::Format;
 use crate::export::destination::Destination;
 use crate::export::rows::Calls;
-use crate::export::{Format, Options};
 use crate::options::{RuleOption, TraceInput};
 use crate::output::Output;
 use crate::source::Traced;
 
 /// Write the calls in a format of other tools
 ///
-/// A file is replaced when the new one is whole. A folder must be new, except that csv and reprompi put a file for each
-/// operation into one that is there,
-/// and --dataset a run.
+/// A file is replaced when the new one is whole. The folder of otf2 must be new; csv and reprompi put a file for each
+/// operation into one that is there.
 #[derive(Debug, Args)]
 pub struct Arguments {
     #[command(flatten)]
@@ -34,15 +33,6 @@ pub struct Arguments {
     /// Only the calls of this operation
     #[arg(long, value_name = "N")]
     operation: Option<usize>,
-    /// Of parquet and arrow: OUT is a folder, with a folder of files in it for each operation
-    #[arg(long)]
-    partitioned: bool,
-    /// Of parquet: OUT is a dataset of several runs, and this run is added to it under this name
-    #[arg(long, value_name = "RUN", conflicts_with = "partitioned")]
-    dataset: Option<String>,
-    /// Of --dataset: the most ranks whose calls are in one file
-    #[arg(long, value_name = "RANKS", requires = "dataset", default_value_t = 1024)]
-    rank_block: usize,
     /// Of reprompi: the run time of each repetition, as without ReproMPI's option -v
     #[arg(long)]
     run_times: bool,
@@ -50,13 +40,7 @@ pub struct Arguments {
 
 /// Writes them.
 pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
-    let options = Options {
-        partitioned: arguments.partitioned,
-        dataset: arguments.dataset.clone(),
-        rank_block: arguments.rank_block,
-        run_times: arguments.run_times,
-    };
-    let exporter = arguments.format.exporter(options)?;
+    let exporter = arguments.format.exporter(arguments.run_times)?;
     let traced = Traced::open(&arguments.input.files)?;
     let calls = Calls::of(&traced).with_rule(arguments.rule.rule);
     super::check_operation(arguments.operation, calls.operations.operations.len())?;

@@ -3,25 +3,23 @@
 use anyhow::Result;
 use arrow_ipc::writer::{FileWriter, StreamWriter};
 
-use super::columns::{Batches, Rows};
+use super::columns::Batches;
 use super::destination::Sink;
-use super::partitions::Table;
+use super::table::Table;
 
 /// Record batches as they are.
 #[derive(Clone, Copy)]
 pub struct Arrow;
 
 impl Table for Arrow {
-    const ENDING: &'static str = "arrow";
-
-    fn write(self, batches: &Batches, rows: Rows, stream: bool, sink: &mut Sink) -> Result<()> {
+    fn write(self, batches: &Batches, operation: Option<usize>, stream: bool, sink: &mut Sink) -> Result<()> {
         if stream {
             let mut writer = StreamWriter::try_new(sink, &batches.schema)?;
-            batches.each(rows, |batch| Ok(writer.write(batch)?))?;
+            batches.each(operation, |batch| Ok(writer.write(batch)?))?;
             writer.finish()?;
         } else {
             let mut writer = FileWriter::try_new(sink, &batches.schema)?;
-            batches.each(rows, |batch| Ok(writer.write(batch)?))?;
+            batches.each(operation, |batch| Ok(writer.write(batch)?))?;
             writer.finish()?;
         }
         Ok(())

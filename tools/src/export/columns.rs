@@ -1,8 +1,5 @@
 //! The calls as Arrow's record batches: the columns of `dump`, each counter as a column of its own, and the category.
 
-#[cfg(feature = "columns")]
-use std::collections::HashMap;
-use std::ops::Range;
 use std::sync::Arc;
 
 use anyhow::Result;
@@ -24,8 +21,6 @@ pub struct Batches<'c> {
     accounts: Accounts<'c>,
     /// Of every batch.
     pub schema: SchemaRef,
-    with_operation: bool,
-    for_dataset: bool,
     functions: Words,
     communicators: Words,
     categories: Arc<StringArray>,
@@ -37,19 +32,12 @@ struct Words {
     of_operation: Vec<i32>,
 }
 
-/// Which rows.
-#[derive(Clone)]
-pub enum Rows<'r> {
-    /// All, or all of an operation, as `dump` orders them.
-    All(Option<usize>),
-    /// These rows of an operation, rank by rank: of those ranks that have these indices in it.
-    #[cfg_attr(not(feature = "columns"), allow(dead_code, reason = "only files are divided"))]
-    OfOperation(usize, Range<usize>, &'r [usize]),
-}
-
 impl<'c> Batches<'c> {
-    /// Without the column `operation` where the folder's name tells it.
-    pub fn of(calls: &'c Calls, with_operation: bool) -> Result<Batches<'c>> {
+    /// For these calls.
+    ///
+    /// # Errors
+    /// Run times that the rule of the categories cannot sort.
+    pub fn of(calls: &'c Calls) -> Result<Batches<'c>> {
         let operations = calls.operations;
         let name = |communicator: usize| operations.communicators[communicator].name.as_str();
         let keys = || operations.operations.iter().map(|operation| &operation.key);
@@ -57,35 +45,18 @@ impl<'c> Batches<'c> {
             calls,
             labels: Labels::of(calls)?,
             accounts: calls.accounts(),
-            schema: Arc::new(Schema::new(fields(&calls.counter_names, with_operation))),
-            with_operation,
-            for_dataset: false,
+            schema: Arc::new(Schema::new(fields(&calls.counter_names))),
             functions: Words::of(keys().map(|key| key.function.as_str())),
             communicators: Words::of(keys().map(|key| name(key.communicator))),
             categories: Arc::new(Category::ALL.iter().map(|category| Some(category.name())).collect()),
         })
     }
 
-    /// With the columns that the account needs where there is no trace, and this in the schema's metadata: for datasets of
-    /// several runs.
-    #[cfg(feature = "columns")]
-    pub fn for_dataset(self, metadata: HashMap<String, String>) -> Batches<'c> {
-        let mut fields = fields(&self.calls.counter_names, self.with_operation);
-        fields.extend([
-            Field::new("duration_ns", DataType::Float64, true),
-            Field::new("interrupted_most_ns", DataType::Float64, true),
-            Field::new("waited_for", DataType::UInt32, true),
-        ]);
-        let with_unit = |field: Field| match field.name().ends_with("_ns") {
-            true => field.with_metadata(HashMap::from([("unit".to_owned(), "ns".to_owned())])),
-            false => field,
-        };
-        let fields: Vec<Field> = fields.into_iter().map(with_unit).collect();
-        Batches { schema: Arc::new(Schema::new_with_metadata(fields, metadata)), for_dataset: true, ..self }
-    }
-
-    /// Visits the batches.
-    pub fn each(&self, rows: Rows, mut visit: impl FnMut(&RecordBatch) -> Result<()>) -> Result<()> {
+    /// Visits the batches of all operations or of one, as `dump` orders the calls.
+    ///
+    /// # Errors
+    /// Those of `visit`.
+    pub fn each(&self, operation: Option<usize>, mut visit: impl FnMut(&RecordBatch) -> Result<()>) -> Result<()> {
         let mut chunk = Chunk::new(self.calls.counter_names.len());
         let push = |row: Row| {
             chunk.push(&row, self);
@@ -94,10 +65,7 @@ impl<'c> Batches<'c> {
             }
             Ok(())
         };
-        match rows {
-            Rows::All(operation) => self.calls.each(Selection::from(operation), push)?,
-            Rows::OfOperation(number, members, rows) => self.calls.of_operation(number, members, rows, push)?,
-        }
+        self.calls.each(Selection::from(operation), push)?;
         if chunk.rows > 0 {
             visit(&chunk.finish(self)?)?;
         }
@@ -120,11 +88,12 @@ impl Words {
     }
 }
 
-fn fields(counters: &[String], with_operation: bool) -> Vec<Field> {
+fn fields(counters: &[String]) -> Vec<Field> {
     let words = || DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8));
-    let mut fields = vec![Field::new("rank", DataType::UInt32, false), Field::new("thread", DataType::UInt32, false)];
-    fields.extend(with_operation.then(|| Field::new("operation", DataType::UInt32, false)));
-    fields.extend([
+    let mut fields = vec![
+        Field::new("rank", DataType::UInt32, false),
+        Field::new("thread", DataType::UInt32, false),
+        Field::new("operation", DataType::UInt32, false),
         Field::new("repetition", DataType::UInt64, false),
         Field::new("function", words(), false),
         Field::new("communicator", words(), false),
@@ -142,7 +111,7 @@ fn fields(counters: &[String], with_operation: bool) -> Vec<Field> {
         Field::new("test_ns", DataType::Float64, true),
         Field::new("wait_ns", DataType::Float64, true),
         Field::new("tests", DataType::UInt32, true),
-    ]);
+    ];
     fields.extend(counters.iter().map(|name| Field::new(name, DataType::UInt64, true)));
     fields.push(Field::new("category", words(), true));
     fields
@@ -174,9 +143,6 @@ struct Chunk {
     tests: UInt32Builder,
     counters: Vec<UInt64Builder>,
     category: Int32Builder,
-    duration_ns: Float64Builder,
-    interrupted_most_ns: Float64Builder,
-    waited_for: UInt32Builder,
 }
 
 impl Chunk {
@@ -214,11 +180,6 @@ impl Chunk {
         }
         let index = batches.labels.of_row(row).and_then(category);
         self.category.append_option(index.map(|index| index as i32));
-        if batches.for_dataset {
-            self.duration_ns.append_option(batches.calls.duration_ns(row.place));
-            self.interrupted_most_ns.append_option(account.interrupted_most_ns);
-            self.waited_for.append_option(account.waited_for);
-        }
     }
 
     fn finish(&mut self, batches: &Batches) -> Result<RecordBatch> {
@@ -226,11 +187,11 @@ impl Chunk {
             Ok(Arc::new(DictionaryArray::try_new(keys.finish(), words.clone())?))
         };
         self.rows = 0;
-        let operation: ArrayRef = Arc::new(self.operation.finish());
-        let mut columns: Vec<ArrayRef> = vec![Arc::new(self.rank.finish()), Arc::new(self.thread.finish())];
-        columns.extend(batches.with_operation.then_some(operation));
-        columns.extend([
-            Arc::new(self.repetition.finish()) as ArrayRef,
+        let mut columns: Vec<ArrayRef> = vec![
+            Arc::new(self.rank.finish()),
+            Arc::new(self.thread.finish()),
+            Arc::new(self.operation.finish()),
+            Arc::new(self.repetition.finish()),
             word(&mut self.function, &batches.functions.words)?,
             word(&mut self.communicator, &batches.communicators.words)?,
             Arc::new(self.bytes.finish()),
@@ -247,16 +208,9 @@ impl Chunk {
             Arc::new(self.test_ns.finish()),
             Arc::new(self.wait_ns.finish()),
             Arc::new(self.tests.finish()),
-        ]);
+        ];
         columns.extend(self.counters.iter_mut().map(|counter| Arc::new(counter.finish()) as ArrayRef));
         columns.push(word(&mut self.category, &batches.categories)?);
-        if batches.for_dataset {
-            columns.extend([
-                Arc::new(self.duration_ns.finish()) as ArrayRef,
-                Arc::new(self.interrupted_most_ns.finish()),
-                Arc::new(self.waited_for.finish()),
-            ]);
-        }
         Ok(RecordBatch::try_new(batches.schema.clone(), columns)?)
     }
 }

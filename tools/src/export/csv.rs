@@ -8,7 +8,7 @@ use anyhow::Result;
 
 use super::Exporter;
 use super::destination::{Content, Destination, Sink};
-use super::rows::{ALL, Calls};
+use super::rows::Calls;
 use crate::text::csv_field;
 
 /// Iteration, rank, metric, value.
@@ -34,7 +34,7 @@ fn write(calls: &Calls, number: usize, sink: &mut Sink) -> Result<()> {
     writeln!(sink, "iteration,rank,metric,value")?;
     let accounts = calls.accounts();
     let rows: Vec<usize> = calls.operations.operations[number].complete_rows().collect();
-    calls.of_operation(number, ALL, &rows, |row| {
+    calls.of_operation(number, &rows, |row| {
         let (iteration, rank) = (row.repetition, row.rank);
         if let Some(duration) = calls.duration_ns(row.place) {
             writeln!(sink, "{iteration},{rank},runtime,{duration}")?;

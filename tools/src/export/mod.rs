@@ -5,20 +5,18 @@ mod arrow;
 #[cfg(feature = "arrow")]
 pub mod columns;
 mod csv;
-#[cfg(feature = "columns")]
-mod dataset;
 pub mod destination;
 mod json;
 mod labels;
 mod otf2;
 #[cfg(feature = "columns")]
 mod parquet;
-#[cfg(feature = "columns")]
-mod partitions;
 mod perfetto;
 mod reprompi;
 pub mod rows;
 mod stamps;
+#[cfg(feature = "columns")]
+mod table;
 
 use anyhow::{Result, bail, ensure};
 use clap::ValueEnum;
@@ -57,40 +55,23 @@ pub enum Format {
     Reprompi,
 }
 
-/// What some of the formats leave open.
-#[derive(Clone, Debug, Default)]
-pub struct Options {
-    /// Parquet and Arrow: a folder for each operation.
-    pub partitioned: bool,
-    /// Parquet: the name of the run that is added to a dataset of several runs.
-    pub dataset: Option<String>,
-    /// The most ranks of a file of that.
-    #[cfg_attr(not(feature = "columns"), allow(dead_code, reason = "only a dataset has blocks"))]
-    pub rank_block: usize,
-    /// ReproMPI: the run time of each repetition, not the times of each rank.
-    pub run_times: bool,
-}
-
 impl Format {
-    /// The exporter for it.
-    pub fn exporter(self, options: Options) -> Result<Box<dyn Exporter>> {
-        let columns = matches!(self, Format::Parquet | Format::Arrow);
-        ensure!(columns || !options.partitioned, "--partitioned is for --format parquet and arrow");
-        ensure!(self == Format::Parquet || options.dataset.is_none(), "--dataset is for --format parquet");
-        ensure!(self == Format::Reprompi || !options.run_times, "--run-times is for --format reprompi");
+    /// The exporter for it. `run_times`: of ReproMPI, the run time of each repetition, not the times of each rank.
+    ///
+    /// # Errors
+    /// An option of another format; a format that this program was built without.
+    pub fn exporter(self, run_times: bool) -> Result<Box<dyn Exporter>> {
+        ensure!(self == Format::Reprompi || !run_times, "--run-times is for --format reprompi");
         Ok(match self {
             Format::Csv => Box::new(csv::Csv),
             Format::Json => Box::new(json::Json),
             Format::Perfetto => Box::new(perfetto::Perfetto),
             Format::Otf2 => Box::new(otf2::Otf2),
-            Format::Reprompi => Box::new(reprompi::Reprompi { run_times: options.run_times }),
+            Format::Reprompi => Box::new(reprompi::Reprompi { run_times }),
             #[cfg(feature = "columns")]
-            Format::Parquet => match options.dataset {
-                Some(run) => dataset::exporter(run, options.rank_block)?,
-                None => partitions::exporter(parquet::Parquet, options.partitioned),
-            },
+            Format::Parquet => Box::new(table::Whole(parquet::Parquet)),
             #[cfg(feature = "columns")]
-            Format::Arrow => partitions::exporter(arrow::Arrow, options.partitioned),
+            Format::Arrow => Box::new(table::Whole(arrow::Arrow)),
             #[cfg(not(feature = "columns"))]
             Format::Parquet | Format::Arrow => bail!(
                 "this mpitrace was built without Parquet and Arrow; `cargo build --release --workspace` in the clone \

@@ -5,9 +5,9 @@ use parquet::arrow::ArrowWriter;
 use parquet::basic::Compression;
 use parquet::file::properties::WriterProperties;
 
-use super::columns::{Batches, Rows};
+use super::columns::Batches;
 use super::destination::Sink;
-use super::partitions::Table;
+use super::table::Table;
 
 /// Record batches, column by column, compressed.
 #[derive(Clone, Copy)]
@@ -17,9 +17,7 @@ pub struct Parquet;
 const GROUP: usize = 1 << 18;
 
 impl Table for Parquet {
-    const ENDING: &'static str = "parquet";
-
-    fn write(self, batches: &Batches, rows: Rows, _: bool, sink: &mut Sink) -> Result<()> {
+    fn write(self, batches: &Batches, operation: Option<usize>, _: bool, sink: &mut Sink) -> Result<()> {
         let properties = WriterProperties::builder()
             // In pure Rust, and read by everything that has been made since 2023.
             .set_compression(Compression::LZ4_RAW)
@@ -27,7 +25,7 @@ impl Table for Parquet {
             .set_created_by(concat!("mpitrace ", env!("CARGO_PKG_VERSION")).to_owned())
             .build();
         let mut writer = ArrowWriter::try_new(sink, batches.schema.clone(), Some(properties))?;
-        batches.each(rows, |batch| Ok(writer.write(batch)?))?;
+        batches.each(operation, |batch| Ok(writer.write(batch)?))?;
         writer.close()?;
         Ok(())
     }

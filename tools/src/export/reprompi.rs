@@ -13,7 +13,7 @@ use mpitrace_functions::{Form, Function};
 
 use super::Exporter;
 use super::destination::{Content, Destination, Sink};
-use super::rows::{ALL, Calls, Row};
+use super::rows::{Calls, Row};
 
 /// The rows of a benchmark that never ran.
 pub struct Reprompi {
@@ -81,7 +81,7 @@ impl Reprompi {
                 continue;
             }
             let rows: Vec<usize> = operation.complete_rows().collect();
-            calls.of_operation(number, ALL, &rows, |row| Ok(write_times(calls, &row, &what, bytes, sink)?))?;
+            calls.of_operation(number, &rows, |row| Ok(write_times(calls, &row, &what, bytes, sink)?))?;
         }
         Ok(())
     }

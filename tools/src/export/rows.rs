@@ -1,7 +1,6 @@
 //! The calls of a trace, one after the other: what `dump` lists and every export is made of.
 
 use std::cell::Cell;
-use std::ops::Range;
 
 use anyhow::Result;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -109,9 +108,6 @@ struct Columns<'t> {
     counters: Vec<Option<Column<'t>>>,
 }
 
-/// Every rank of an operation ([`Calls::of_operation`]).
-pub const ALL: Range<usize> = 0..usize::MAX;
-
 /// The progress is told after so many calls.
 const STEP: u64 = 4096;
 
@@ -194,17 +190,19 @@ impl<'t> Calls<'t> {
         Ok(())
     }
 
-    /// Visits the calls of one operation: in the order of the ranks, of which these indices are taken, and for each
-    /// rank these rows of the operation, as far as the rank has kept them.
+    /// Visits the calls of one operation: in the order of the ranks, and for each rank these rows of the
+    /// operation, as far as the rank has kept them.
+    ///
+    /// # Errors
+    /// Those of `visit`.
     pub fn of_operation<'s>(
         &'s self,
         number: usize,
-        members: Range<usize>,
         rows: &[usize],
         mut visit: impl FnMut(Row<'s>) -> Result<()>,
     ) -> Result<()> {
         let operation = &self.operations.operations[number];
-        for (member, &part) in operation.parts.iter().enumerate().take(members.end).skip(members.start) {
+        for (member, &part) in operation.parts.iter().enumerate() {
             let threads = Threads::of(self.parts[part].part);
             for &row in rows {
                 let record = operation.records(row).get(member);

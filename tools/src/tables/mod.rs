@@ -3,7 +3,6 @@
 //! Everything comes from the code that the commands use, so the numbers are those that the commands print.
 
 mod batches;
-pub mod groups;
 mod stream;
 
 pub use stream::CallStream;

@@ -10,7 +10,7 @@ use arrow_schema::{ArrowError, SchemaRef};
 use mpitrace::categories::Rule;
 
 use super::Opened;
-use crate::export::columns::{Batches, Rows};
+use crate::export::columns::Batches;
 use crate::export::rows::Calls;
 
 /// Batches that are made before they are asked for.
@@ -43,16 +43,15 @@ fn make(
     sender: &SyncSender<Result<RecordBatch>>,
 ) {
     let calls = opened.traced().map(|traced| Calls::of(traced).with_rule(rule));
-    let batches = match calls.as_ref().map_err(|error| anyhow!("{error:#}")).and_then(|calls| Batches::of(calls, true))
-    {
+    let batches = match calls.as_ref().map_err(|error| anyhow!("{error:#}")).and_then(|calls| Batches::of(calls)) {
         Ok(batches) => batches,
         Err(error) => return drop(ready.send(Err(error))),
     };
     if ready.send(Ok(batches.schema.clone())).is_err() {
         return;
     }
-    let sent = batches
-        .each(Rows::All(operation), |batch| sender.send(Ok(batch.clone())).map_err(|_| anyhow!("the reader has gone")));
+    let sent =
+        batches.each(operation, |batch| sender.send(Ok(batch.clone())).map_err(|_| anyhow!("the reader has gone")));
     if let Err(error) = sent {
         let _ = sender.send(Err(error));
     }

@@ -5,7 +5,7 @@ use std::fs;
 use std::os::unix::process::CommandExt;
 
 use crate::support::{Folder, Ran, command, killed, mpitrace, plain};
-use mpitrace::synthetic::SyntheticRank;
+use mpitrace_testing::synthetic::SyntheticRank;
 use serde_json::Value;
 
 /// Those that a file can hold.
@@ -167,17 +167,16 @@ fn bad_input_is_named() {
     assert_refused(&export(&trace, "json", "/nonexistent/out", &[]), "/nonexistent/out");
     assert_refused(&export(&trace, "json", &folder.path(""), &[]), "is a folder");
     assert_refused(&export(&trace, "feather", &file, &[]), "parquet");
-    assert_refused(&export(&trace, "json", &file, &["--partitioned"]), "parquet and arrow");
     assert_refused(&export(&trace, "csv", &file, &["--run-times"]), "reprompi");
     assert_refused(&export(&trace, "parquet", &folder.path("a.parquet.gz"), &[]), ".gz");
-    assert_refused(&export(&trace, "parquet", "-", &["--partitioned"]), "folder");
+    assert_refused(&export(&trace, "otf2", "-", &[]), "folder");
     assert_refused(&export(&folder.path("none.mpitrace"), "json", &file, &[]), "none.mpitrace");
     let full = folder.path("full");
     fs::create_dir(&full).unwrap();
     fs::write(format!("{full}/mine"), "mine").unwrap();
-    assert_refused(&export(&trace, "arrow", &full, &["--partitioned"]), "something in it");
+    assert_refused(&export(&trace, "otf2", &full, &[]), "something in it");
     fs::create_dir(folder.path("new.part")).unwrap();
-    assert_refused(&export(&trace, "arrow", &folder.path("new"), &["--partitioned"]), "remove it");
+    assert_refused(&export(&trace, "otf2", &folder.path("new"), &[]), "remove it");
     assert_eq!(names(&folder.path("")), ["a.mpitrace", "full", "new.part"]);
 }
 
@@ -231,48 +230,4 @@ fn what_is_read_back_has_the_same_run_times() {
             assert_eq!(found.run_time_ns.len(), run_time_ns.len());
         }
     }
-}
-
-#[test]
-fn runs_are_added_to_a_dataset_also_at_the_same_time() {
-    let folder = Folder::new();
-    let trace = folder.trace(&plain());
-    let out = folder.path("runs");
-    let arguments = |run: &'static str| {
-        ["export", &trace, "--format", "parquet", "-o", &out, "--dataset", run, "--rank-block", "1"].map(str::to_owned)
-    };
-    let children: Vec<_> = ["one", "two", "three"]
-        .into_iter()
-        .map(|run| command(&arguments(run).each_ref().map(String::as_str)).spawn().unwrap())
-        .collect();
-    for mut child in children {
-        assert!(child.wait().unwrap().success());
-    }
-    assert_eq!(names(&out), ["_runs", "operation=0", "operation=1"]);
-    assert_eq!(names(&folder.path("runs/_runs")), ["one.json", "three.json", "two.json"]);
-    assert_eq!(names(&folder.path("runs/operation=0")), ["run=one", "run=three", "run=two"]);
-    // A block for each rank; of operation 1 there is rank 1 only.
-    assert_eq!(names(&folder.path("runs/operation=0/run=one")), ["ranks=0-0", "ranks=1-1"]);
-    assert_eq!(names(&folder.path("runs/operation=1/run=two")), ["ranks=1-1"]);
-    assert_eq!(names(&folder.path("runs/operation=0/run=one/ranks=1-1")), ["part-0.parquet"]);
-    let facts: Value = serde_json::from_str(&fs::read_to_string(folder.path("runs/_runs/two.json")).unwrap()).unwrap();
-    assert_eq!(
-        (&facts["run"], &facts["method"], &facts["units"]["_ns"]),
-        (&"two".into(), &"robust".into(), &"nanoseconds".into())
-    );
-    assert_eq!(facts["info"], mpitrace(&["info", "--json", &trace]).json());
-
-    let again = export(&trace, "parquet", &out, &["--dataset", "one"]);
-    assert_refused(&again, "has a run one already");
-    for (name, why) in [("../x", "is named by letters"), ("_x", "begins with a letter"), ("", "is named by letters")] {
-        assert_refused(&export(&trace, "parquet", &out, &["--dataset", name]), why);
-    }
-    assert_refused(&export(&trace, "csv", &out, &["--dataset", "four"]), "--dataset is for --format parquet");
-    assert_refused(&export(&trace, "parquet", "-", &["--dataset", "four"]), "cannot go into a pipe");
-    assert_refused(&export(&trace, "parquet", &out, &["--dataset", "four", "--rank-block", "0"]), "at least 1 rank");
-    let file = folder.file("file", b"");
-    assert_refused(&export(&trace, "parquet", &file, &["--dataset", "four"]), "is a file");
-    // What an export that was ended has left is named, not used.
-    fs::create_dir(folder.path("runs/_runs/four.part")).unwrap();
-    assert_refused(&export(&trace, "parquet", &out, &["--dataset", "four"]), "four.part: another export is adding");
 }
