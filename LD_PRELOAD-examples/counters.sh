@@ -9,7 +9,7 @@ source=$PWD/LD_PRELOAD-examples/warm_up.c
 cd "$(mktemp -d)"
 
 mpicc -O2 -o program "$source"
-"$mpitrace" run -e page-faults,context-switches,messages-sent --pvars '*' -o counters.mpitrace -- mpirun -np 2 ./program
+MPITRACE_PVARS='*' "$mpitrace" run -e page-faults,context-switches,messages-sent -o counters.mpitrace -- mpirun -np 2 ./program
 
 "$mpitrace" dump counters.mpitrace --operation 0 --rank 0 --limit 4
 "$mpitrace" diagnose counters.mpitrace

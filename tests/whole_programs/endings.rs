@@ -36,10 +36,16 @@ fn by_the_library(case: &Case) {
     assert_eq!(plain.code, 15, "{}", plain.stderr);
     for (joint, said) in [("0", "ranks 0-1 waited in MPI_Finalize"), ("1", "all ranks had come to MPI_Finalize")] {
         let trace = Trace::at(case.folder.join(format!("run-{joint}.mpitrace")));
-        let mut before: Vec<OsString> = vec![binaries::companion().into(), "run".into(), "-o".into()];
-        before.extend([trace.path.clone().into(), "--segment-dir".into(), case.segments.0.clone().into()]);
-        before.extend((joint == "1").then(|| "--joint".into()));
-        before.push("--".into());
+        let folder = format!("MPITRACE_SEGMENT_DIR={}", case.segments.0.display());
+        let mut before: Vec<OsString> = vec!["env".into(), folder.into()];
+        before.extend((joint == "1").then(|| "MPITRACE_JOINT=1".into()));
+        before.extend([
+            binaries::companion().into(),
+            "run".into(),
+            "-o".into(),
+            trace.path.clone().into(),
+            "--".into(),
+        ]);
         let traced = case.launch(2, "unreceived.c").arg("barrier").run_under(&before);
         assert_eq!(traced.code, plain.code, "{}", traced.stderr);
         assert_eq!(traced.lines_with(said).len(), 1, "{said}\n{}", traced.stderr);

@@ -138,8 +138,9 @@ fn not_stuck(case: &Case) {
 
 /// `mpitrace run` into this trace, up to the command.
 fn under_run(case: &Case, output: &Path) -> Vec<OsString> {
-    let words = ["run".into(), "--segment-dir".into(), case.segments.0.clone().into(), "-o".into(), output.into()];
-    [binaries::companion().into()].into_iter().chain(words).chain(["--".into()]).collect()
+    let folder = format!("MPITRACE_SEGMENT_DIR={}", case.segments.0.display());
+    let companion = binaries::companion().into();
+    vec!["env".into(), folder.into(), companion, "run".into(), "-o".into(), output.into(), "--".into()]
 }
 
 fn dies(case: &Case, how: &str) {

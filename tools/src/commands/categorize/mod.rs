@@ -1,6 +1,5 @@
 //! `mpitrace categorize`: which repetitions are first, warm-up, outlier and good.
 
-mod rule;
 pub mod shown;
 
 use std::io::Write;
@@ -10,11 +9,10 @@ use anyhow::{Context, Result};
 use clap::Args;
 
 use crate::memory;
-use crate::options::{Input, TimeOption};
+use crate::options::{Input, RuleOption, TimeOption};
 use crate::output::{self, Output};
 use crate::progress::{self, Progress};
 use crate::source::Source;
-use rule::RuleOptions;
 use shown::Categorized;
 
 /// Sort the repetitions of each operation into first, warmup, outlier and good
@@ -35,7 +33,7 @@ pub struct Arguments {
     #[command(flatten)]
     time: TimeOption,
     #[command(flatten)]
-    rule: RuleOptions,
+    rule: RuleOption,
     /// As JSON
     #[arg(long)]
     json: bool,
@@ -43,7 +41,7 @@ pub struct Arguments {
 
 /// Categorizes them.
 pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
-    let rule = arguments.rule.rule()?;
+    let rule = arguments.rule.rule;
     let source = progress::during("reading", || Source::open(&arguments.input))?;
     let time = arguments.time.time;
     source.check(arguments.operation, time)?;

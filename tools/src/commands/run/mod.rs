@@ -60,9 +60,6 @@ pub struct Arguments {
     /// In random order
     #[arg(long)]
     shuffle: bool,
-    /// The random order that this number gives, as --shuffle has told it
-    #[arg(long, value_name = "N", requires = "shuffle")]
-    seed: Option<u64>,
     /// The command that starts the job; --and sets the next job apart
     #[arg(value_name = "LAUNCHER", required = true, trailing_var_arg = true)]
     command: Vec<OsString>,
@@ -257,10 +254,10 @@ mod tests {
 
     #[test]
     fn options_go_before_variables_and_all_variables_are_passed_on() {
-        let line = Line::parse_from(["run", "--capacity", "5", "-e", "cycles,r01", "--", "mpirun", "-np", "2"]);
-        let environment = [("MPITRACE_CAPACITY", "9"), ("MPITRACE_FUTURE", "x"), ("HOME", "/")];
+        let line = Line::parse_from(["run", "--verbose", "2", "-e", "cycles,r01", "--", "mpirun", "-np", "2"]);
+        let environment = [("MPITRACE_VERBOSE", "0"), ("MPITRACE_FUTURE", "x"), ("HOME", "/")];
         let environment = environment.map(|(name, value)| (name.into(), value.into()));
-        let expected = [("MPITRACE_CAPACITY", "5"), ("MPITRACE_EVENTS", "cycles,r01"), ("MPITRACE_FUTURE", "x")];
+        let expected = [("MPITRACE_EVENTS", "cycles,r01"), ("MPITRACE_FUTURE", "x"), ("MPITRACE_VERBOSE", "2")];
         let found = variables(&line.arguments, None, environment.into_iter());
         assert_eq!(found, expected.map(|(name, value)| (name.into(), value.into())));
         assert_eq!(line.arguments.command, ["mpirun", "-np", "2"]);

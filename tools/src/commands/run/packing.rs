@@ -27,7 +27,7 @@ mod tests {
     use std::path::Path;
 
     use mpitrace::reader::Trace;
-    use mpitrace::synthetic::{self, SyntheticRank};
+    use mpitrace_testing::synthetic::{self, SyntheticRank};
 
     use super::super::traces::Traces;
     use super::*;

@@ -1,7 +1,6 @@
 //! Several runs, one after the other.
 
 use std::path::{Path, PathBuf};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::{Result, bail};
 
@@ -33,14 +32,10 @@ pub fn run(
         Some(name) => name,
         None => std::path::absolute(NAME)?,
     };
-    let seed = arguments.shuffle.then(|| arguments.seed.unwrap_or_else(fresh_seed));
-    let plan = plan(jobs.len(), arguments.runs.unwrap_or(1), seed);
+    let plan = plan(jobs.len(), arguments.runs.unwrap_or(1), arguments.shuffle);
     let traces: Vec<PathBuf> = plan.iter().map(|planned| labelled(&name, &planned.label)).collect();
     if let Some(there) = traces.iter().find(|trace| trace.exists()) {
         bail!("{}: already exists; move it away, or choose another name (-o)", there.display());
-    }
-    if let Some(seed) = seed {
-        eprintln!("mpitrace: the order is random; --seed {seed} repeats it");
     }
     let mut progress = Progress::new(plan.len());
     let mut done: Vec<Done> = Vec::new();
@@ -89,10 +84,4 @@ fn tell(done: &[Done], planned: usize, name: &Path, jobs: usize) {
         let pattern = |job: usize| labelled(name, &format!("{}.*", letter(job))).display().to_string();
         eprintln!("mpitrace: now: mpitrace compare --a {} --b {}", pattern(0), pattern(1));
     }
-}
-
-/// A number short enough to be typed.
-fn fresh_seed() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    (since.as_nanos() as u64 ^ (u64::from(std::process::id()) << 20)) % 1_000_000
 }

@@ -1,9 +1,10 @@
-//! The tracer's settings as options of `run`: one table, from which parser, help and environment come.
+//! The settings of the tracer that are options of `run`: one table, from which parser, help and environment come. All
+//! others are variables only, which the job inherits.
 
 use std::ffi::{OsStr, OsString};
 
 use clap::builder::PossibleValuesParser;
-use clap::{Arg, ArgAction, ArgMatches, Args, Command, Error, FromArgMatches, value_parser};
+use clap::{Arg, ArgMatches, Args, Command, Error, FromArgMatches, value_parser};
 use mpitrace_synchronise::{Method, Synchronisation};
 
 /// A setting: the variable that the tracer reads, and the option that sets it.
@@ -17,8 +18,6 @@ struct Setting {
 
 /// What an option takes.
 enum Value {
-    /// Nothing; given, it sets the variable to 1.
-    Flag,
     /// Any text; the name in help.
     Text(&'static str),
     /// One of these.
@@ -44,46 +43,16 @@ pub const VERBOSE: &str = "MPITRACE_VERBOSE";
 
 /// All settings that have an option, in the order of help. docs/launching.md lists the same.
 #[rustfmt::skip]
-static SETTINGS: [Setting; 13] = [
+static SETTINGS: [Setting; 4] = [
     Setting { variable: OUTPUT, option: "output", short: Some('o'), value: Value::Text("FILE"),
         help: "The trace to write; %h host, %p process of rank 0, %j job, %s step, %a array index, %r restarts, %t start time" },
     Setting { variable: "MPITRACE_EVENTS", option: "events", short: Some('e'), value: Value::Text("EVENTS"),
         help: "Counters to read with each call, comma separated: instructions,cache-misses,..." },
-    Setting { variable: "MPITRACE_PVARS", option: "pvars", short: None, value: Value::Text("NAMES"),
-        help: "MPI_T pvars (performance variables) to read, comma separated, * allowed" },
-    Setting { variable: "MPITRACE_CALLSITE", option: "call-sites", short: None, value: Value::Flag,
-        help: "Make the line that makes a call part of its operation" },
-    Setting { variable: "MPITRACE_INTERRUPTIONS", option: "interruptions", short: None,
-        value: Value::OneOf("HOW", &["0", "1", "page", "rseq"]),
-        help: "How to detect interruptions of calls: automatic (1), one method (page, rseq), off (0)" },
-    Setting { variable: "MPITRACE_CAPACITY", option: "capacity", short: None, value: Value::Checked("N", capacity),
-        help: "Records kept per rank" },
-    Setting { variable: "MPITRACE_FULL", option: "full", short: None, value: Value::OneOf("WHAT", &["stop", "ring", "spill"]),
-        help: "When that is full: keep the first records (stop), the last (ring), or write them to a file (spill)" },
     Setting { variable: "MPITRACE_CLOCKSYNC", option: "clock", short: None, value: Value::Checked("METHOD", clock),
         help: "How clocks are synchronised, with parameters after commas: hca3,fit_points=500" },
-    Setting { variable: "MPITRACE_RESYNC", option: "resync", short: None, value: Value::Checked("SECONDS", resync),
-        help: "Seconds between synchronisations while the program runs; 0: only at its start and end; auto" },
-    Setting { variable: SEGMENT_DIR, option: "segment-dir", short: None,
-        value: Value::Checked("DIR", folder),
-        help: "Folder of the trace buffers while the program runs: node-local, memory-backed" },
-    Setting { variable: "MPITRACE_STUCK", option: "stuck", short: None, value: Value::Checked("SECONDS", stuck),
-        help: "A rank that is inside one call for so long says so and copies its records to the trace's folder; 0: never" },
-    Setting { variable: "MPITRACE_JOINT", option: "joint", short: None, value: Value::Flag,
-        help: "State that every rank of the job is traced: the ranks do not look for each other" },
     Setting { variable: VERBOSE, option: "verbose", short: None, value: Value::OneOf("N", &["0", "1", "2"]),
         help: "0: the tracer is silent; 1: one line at the end; 2: more" },
 ];
-
-/// The most records of a rank: their index has 32 bits, and the last two values have a meaning of their own.
-const MOST_RECORDS: u64 = u32::MAX as u64 - 1;
-
-fn capacity(text: &str) -> Result<String, String> {
-    match text.trim().parse::<u64>() {
-        Ok(records) if (1..=MOST_RECORDS).contains(&records) => Ok(text.to_owned()),
-        _ => Err(format!("expected a number of records from 1 to {MOST_RECORDS}")),
-    }
-}
 
 fn clock(text: &str) -> Result<String, String> {
     match Synchronisation::parse(text) {
@@ -92,39 +61,11 @@ fn clock(text: &str) -> Result<String, String> {
     }
 }
 
-fn resync(text: &str) -> Result<String, String> {
-    match (text.trim(), text.trim().parse::<f64>()) {
-        ("auto", _) => Ok(text.to_owned()),
-        (_, Ok(seconds)) if seconds >= 0.0 && seconds.is_finite() => Ok(text.to_owned()),
-        _ => Err("expected a number of seconds, 0 or auto".to_owned()),
-    }
-}
-
-fn stuck(text: &str) -> Result<String, String> {
-    let seconds = text.trim().parse().ok();
-    match seconds.and_then(|seconds| std::time::Duration::try_from_secs_f64(seconds).ok()) {
-        Some(_) => Ok(text.to_owned()),
-        None => Err("expected a number of seconds, or 0".to_owned()),
-    }
-}
-
-/// A folder that exists on the nodes need not exist here, but a file is none anywhere.
-fn folder(text: &str) -> Result<String, String> {
-    match std::path::Path::new(text) {
-        path if path.is_file() => {
-            Err("is a file; expected a folder in memory on each node, such as /dev/shm".to_owned())
-        }
-        path if !path.is_absolute() => Err("expected an absolute path, since ranks may start elsewhere".to_owned()),
-        _ => Ok(text.to_owned()),
-    }
-}
-
 impl Setting {
     fn arg(&self) -> Arg {
         let arg = Arg::new(self.variable).long(self.option).help(format!("{} [{}]", self.help, self.variable));
         let arg = self.short.map_or(arg.clone(), |short| arg.short(short));
         match self.value {
-            Value::Flag => arg.action(ArgAction::SetTrue),
             Value::Text(name) => arg.value_name(name).value_parser(value_parser!(OsString)),
             Value::OneOf(name, values) => arg.value_name(name).value_parser(PossibleValuesParser::new(values)),
             Value::Checked(name, check) => arg.value_name(name).value_parser(check),
@@ -133,10 +74,7 @@ impl Setting {
 
     /// What the variable is set to, where the option is given.
     fn value(&self, matches: &ArgMatches) -> Option<OsString> {
-        match self.value {
-            Value::Flag => matches.get_flag(self.variable).then(|| "1".into()),
-            _ => matches.get_raw(self.variable)?.next().map(OsStr::to_owned),
-        }
+        matches.get_raw(self.variable)?.next().map(OsStr::to_owned)
     }
 }
 
@@ -200,13 +138,6 @@ mod tests {
         settings: Settings,
     }
 
-    /// The variables without an option, and why.
-    const WITHOUT_OPTION: [(&str, &str); 3] = [
-        ("MPITRACE_DISABLE", "a run without a trace needs no `mpitrace run`"),
-        ("MPITRACE_RUN", "set by `mpitrace run` itself"),
-        ("MPITRACE_TEST_CLOCK", "for tests of the tracer"),
-    ];
-
     fn root() -> PathBuf {
         Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
     }
@@ -237,11 +168,11 @@ mod tests {
     }
 
     #[test]
-    fn every_variable_of_the_tracer_has_an_option_or_a_reason() {
-        let here = SETTINGS.iter().map(|setting| setting.variable);
-        let here: BTreeSet<String> =
-            here.chain(WITHOUT_OPTION.iter().map(|(variable, _)| *variable)).map(str::to_owned).collect();
-        assert_eq!(variables_of_the_tracer(), here);
+    fn every_option_sets_a_variable_of_the_tracer() {
+        let of_tracer = variables_of_the_tracer();
+        let unknown: Vec<&str> =
+            SETTINGS.iter().map(|setting| setting.variable).filter(|variable| !of_tracer.contains(*variable)).collect();
+        assert!(unknown.is_empty() && of_tracer.len() > SETTINGS.len(), "{unknown:?} of {of_tracer:?}");
     }
 
     #[test]
@@ -279,14 +210,9 @@ mod tests {
 
     #[test]
     fn options_become_variables() {
-        let words = ["run", "--call-sites", "--resync", "0.5", "--segment-dir", "/dev/shm", "-e", "cycles,r01"];
+        let words = ["run", "--verbose", "0", "--clock", "joint", "-e", "cycles,r01"];
         let line = Line::try_parse_from(words).unwrap();
-        let expected = [
-            ("MPITRACE_EVENTS", "cycles,r01"),
-            ("MPITRACE_CALLSITE", "1"),
-            ("MPITRACE_RESYNC", "0.5"),
-            ("MPITRACE_SEGMENT_DIR", "/dev/shm"),
-        ];
+        let expected = [("MPITRACE_EVENTS", "cycles,r01"), ("MPITRACE_CLOCKSYNC", "joint"), ("MPITRACE_VERBOSE", "0")];
         let found: Vec<(OsString, OsString)> = line.settings.variables().collect();
         assert_eq!(found, expected.map(|(name, value)| (name.into(), value.into())));
     }
@@ -296,12 +222,6 @@ mod tests {
         let cases = [
             ("--clock", "hca4", "joint"),
             ("--clock", "hca3,fit_points", "fit_points=N"),
-            ("--capacity", "0", "from 1 to 4294967294"),
-            ("--capacity", "4294967295", "from 1 to 4294967294"),
-            ("--full", "wrap", "stop, ring"),
-            ("--resync", "often", "a number of seconds, 0 or auto"),
-            ("--resync=-1", "", "a number of seconds, 0 or auto"),
-            ("--segment-dir", "here", "an absolute path"),
             ("--verbose", "3", "0, 1, 2"),
         ];
         for (option, value, expected) in cases {
