@@ -8,7 +8,7 @@ use std::process::ExitCode;
 
 use mpitrace::categories::Rule;
 use mpitrace::diagnosis::{Diagnosis, Examination, Metric, Quantity, Repetitions};
-use mpitrace::statistics::Random;
+use mpitrace_testing::Random;
 use truth::{autoregressive, each, long_memory, switching};
 
 /// Counters of a run.

@@ -21,8 +21,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use mpitrace::packed;
-use mpitrace::statistics::Random;
-use mpitrace::synthetic::{SyntheticRank, write};
+use mpitrace_testing::Random;
+use mpitrace_testing::synthetic::{SyntheticRank, write};
 use rayon::prelude::*;
 
 type Result<T> = std::result::Result<T, Box<dyn Error + Send + Sync>>;

@@ -26,11 +26,12 @@ use mpitrace::packed;
 use mpitrace::reader::Trace;
 use mpitrace::run_time::RunTime;
 use mpitrace::statistics::{
-    Intervals, Outliers, Random, Sample, are_dependent, autocorrelation, dependence, dependence_lasts,
-    dependence_of_quantile, ljung_box, median, modes, mser5, period,
+    Intervals, Outliers, Sample, are_dependent, autocorrelation, dependence, dependence_lasts, dependence_of_quantile,
+    ljung_box, median, modes, mser5, period,
 };
-use mpitrace::synthetic::{SyntheticRank, write};
 use mpitrace_format::TraceError;
+use mpitrace_testing::Random;
+use mpitrace_testing::synthetic::{SyntheticRank, write};
 use rayon::prelude::*;
 
 /// As the companion has it.

@@ -1,7 +1,8 @@
 //! False differences and power of `compare`.
 
 use mpitrace::comparison::{Comparison, Run, Settings, Test, Verdict, compare, correct};
-use mpitrace::statistics::{Random, student_quantile};
+use mpitrace::statistics::student_quantile;
+use mpitrace_testing::Random;
 
 use crate::truth::each;
 

@@ -1,6 +1,7 @@
 //! How often intervals hold what they are of.
 
-use mpitrace::statistics::{Intervals, Random, Sample};
+use mpitrace::statistics::{Intervals, Sample};
+use mpitrace_testing::Random;
 
 use crate::families::Family;
 

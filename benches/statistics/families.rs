@@ -3,7 +3,7 @@
 //! There are two sets. Constants of the analysis were chosen on [`TUNING`] alone; what the benchmark prints by default is
 //! of [`REPORTED`], whose distributions, dependences and parameters are others.
 
-use mpitrace::statistics::Random;
+use mpitrace_testing::Random;
 
 use crate::truth::{LEVEL, autoregressive, each, long_memory, switching};
 

@@ -7,9 +7,10 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use mpitrace::statistics::{
-    Intervals, Outliers, Random, Sample, are_dependent, autocorrelation, chow, dependence, dependence_lasts,
+    Intervals, Outliers, Sample, are_dependent, autocorrelation, chow, dependence, dependence_lasts,
     dependence_of_quantile, ljung_box, modes, mser5, period,
 };
+use mpitrace_testing::Random;
 
 const ROUNDS: usize = 3;
 

@@ -1,6 +1,6 @@
 //! Series whose truth is known, made from seeds.
 
-use mpitrace::statistics::Random;
+use mpitrace_testing::Random;
 
 /// The level of all series, ns.
 pub const LEVEL: f64 = 1000.0;

@@ -111,7 +111,7 @@ fn least(fulfilled: impl Fn(u64) -> bool, from: u64) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use mpitrace::statistics::Random;
+    use mpitrace_testing::Random;
     use serde_json::Value;
 
     const WISH: Wish = Wish { half_width: 0.01, confidence: 0.95 };

@@ -222,7 +222,7 @@ fn step(sorted: &[f64]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use mpitrace::statistics::Random;
+    use mpitrace_testing::Random;
 
     fn noisy(n: usize, deviation: f64, seed: u64) -> Vec<f64> {
         let mut random = Random::new(seed);

@@ -15,7 +15,7 @@
 //! use mpitrace::categories::{Category, Rule};
 //! use mpitrace::{clock::Clock, operations::Operations, reader::Trace, run_time::RunTime};
 //!
-//! # use mpitrace::synthetic::{self, SyntheticRank};
+//! # use mpitrace_testing::synthetic::{self, SyntheticRank};
 //! # let folder = tempfile::tempdir()?;
 //! # let path = folder.path().join("app.mpitrace");
 //! # let ranks = [0, 1].map(|number| {
@@ -68,7 +68,7 @@ pub mod completion_times;
 pub mod diagnosis;
 pub mod import;
 #[cfg(test)]
-mod invented;
+mod invented_tests;
 pub mod large_pages;
 pub mod live;
 pub mod names;
@@ -77,7 +77,6 @@ pub mod packed;
 pub mod reader;
 pub mod run_time;
 pub mod statistics;
-pub mod synthetic;
 pub mod whole_run;
 
 pub(crate) use mpitrace_series::parallel;

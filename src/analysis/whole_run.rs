@@ -291,7 +291,7 @@ fn of_part(part: &Part, clock: &RankClock, wanted: &[(usize, u32, u64, bool)]) -
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::synthetic::{self, SyntheticRank};
+    use mpitrace_testing::synthetic::{self, SyntheticRank};
 
     const RANKS: u32 = 2;
 

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use mpitrace::synthetic::{SyntheticRank, write};
+use mpitrace_testing::synthetic::{SyntheticRank, write};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let arguments: Vec<String> = std::env::args().collect();

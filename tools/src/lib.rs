@@ -11,7 +11,7 @@ mod commands;
 mod draw;
 mod export;
 #[cfg(test)]
-mod invented;
+mod invented_tests;
 mod launcher;
 mod markers;
 mod memory;

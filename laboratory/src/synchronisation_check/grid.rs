@@ -72,7 +72,7 @@ fn fit(number: &[u64], start_ns: &[f64]) -> Option<(f64, Vec<f64>)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use mpitrace::statistics::Random;
+    use mpitrace_testing::Random;
 
     /// Starts and ends of n repetitions that take about 20 us.
     fn series(seed: u64, n: usize, next: impl Fn(&mut Random, usize, f64) -> f64) -> (Vec<u64>, Vec<f64>, Vec<f64>) {

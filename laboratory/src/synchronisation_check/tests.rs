@@ -4,8 +4,8 @@ use super::*;
 use mpitrace::clock::Clock;
 use mpitrace::operations::Operations;
 use mpitrace::reader::Trace;
-use mpitrace::statistics::Random;
-use mpitrace::synthetic::{self, SyntheticRank};
+use mpitrace_testing::Random;
+use mpitrace_testing::synthetic::{self, SyntheticRank};
 
 const RANKS: u32 = 4;
 

@@ -86,7 +86,7 @@ fn step(mut values: Vec<f64>, high: f64) -> f64 {
 mod tests {
     use super::super::{Found, Rule};
     use super::*;
-    use crate::statistics::Random;
+    use mpitrace_testing::Random;
 
     fn found(run_time_ns: &[f64]) -> (Found, Option<NotOneLevel>) {
         let numbers: Vec<u64> = (0..run_time_ns.len() as u64).collect();

@@ -3,7 +3,7 @@
 use mpitrace_format::layout::UNKNOWN_BYTES;
 
 use super::*;
-use crate::synthetic::{self, SyntheticRank};
+use mpitrace_testing::synthetic::{self, SyntheticRank};
 
 fn causality(name: &str, ranks: &[SyntheticRank]) -> Causality {
     let path = std::env::temp_dir().join(format!("mpitrace-causality-{}-{name}", std::process::id()));

@@ -10,7 +10,7 @@ use crate::diagnosis::{self, Examination};
 use crate::operations::Operations;
 use crate::reader::Trace;
 use crate::run_time::RunTime;
-use crate::synthetic::{self, SyntheticRank};
+use mpitrace_testing::synthetic::{self, SyntheticRank};
 
 const REPETITIONS: u64 = 500;
 

@@ -2,7 +2,7 @@
 
 use super::drift::drift;
 use super::*;
-use crate::statistics::Random;
+use mpitrace_testing::Random;
 
 /// A repetition's run time by the quantile function through these points, (share, µs): `random` decides which share.
 fn draw(points: &[(f64, f64)], random: &mut Random) -> f64 {

@@ -181,7 +181,7 @@ fn position(trace: &Trace, operation: &Operation, row: usize) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::synthetic::{SyntheticRank, write};
+    use mpitrace_testing::synthetic::{SyntheticRank, write};
 
     /// Two ranks; rank 1 enters each barrier 40 ns later. Its clock is `ahead` ns ahead.
     fn benchmark(name: &str, ahead: u64, barriers: bool) -> (Trace, Clock, Operations) {

@@ -82,7 +82,7 @@ fn start(values: &[f64], causes: usize) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::statistics::Random;
+    use mpitrace_testing::Random;
 
     #[test]
     fn each_cause_has_the_extra_time_of_its_repetitions() {

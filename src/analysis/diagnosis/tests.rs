@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::separation::separation;
 use super::*;
 use crate::categories::Roth;
-use crate::statistics::Random;
+use mpitrace_testing::Random;
 
 fn numbers(value: &Value) -> Vec<f64> {
     value.as_array().unwrap().iter().map(|number| number.as_f64().unwrap()).collect()

@@ -107,7 +107,7 @@ impl Model {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::statistics::Random;
+    use mpitrace_testing::Random;
 
     #[test]
     fn the_model_is_that_of_the_series() {

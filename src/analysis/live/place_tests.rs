@@ -11,7 +11,7 @@ use super::verdict::{Kind, verdict};
 use crate::clock::Clock;
 use crate::operations::Operations;
 use crate::reader::Trace;
-use crate::synthetic::{self, SyntheticRank, SyntheticRequest};
+use mpitrace_testing::synthetic::{self, SyntheticRank, SyntheticRequest};
 
 fn of(name: &str, ranks: &[SyntheticRank]) -> Snapshot {
     let path: PathBuf = std::env::temp_dir().join(format!("mpitrace-place-{}-{name}", std::process::id()));

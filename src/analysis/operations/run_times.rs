@@ -142,7 +142,7 @@ mod tests {
     use super::*;
     use crate::operations::Operations;
     use crate::packed;
-    use crate::synthetic::{SyntheticRank, write};
+    use mpitrace_testing::synthetic::{SyntheticRank, write};
 
     /// Three operations in turn on two communicators, of which one rank does not finish the last calls.
     fn ranks() -> Vec<SyntheticRank> {

@@ -205,7 +205,7 @@ mod tests {
     use super::super::Operations;
     use crate::packed;
     use crate::reader::Trace;
-    use crate::synthetic::{SyntheticRank, write};
+    use mpitrace_testing::synthetic::{SyntheticRank, write};
 
     const RANKS: u32 = 4;
     const CALLS: usize = 90_000;

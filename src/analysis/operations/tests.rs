@@ -7,7 +7,7 @@ use mpitrace_format::layout::{communicator_flags, state};
 use super::mismatch::MismatchKind;
 use super::{NO_RECORD, Operation, Operations, Unfinished};
 use crate::reader::Trace;
-use crate::synthetic::{self, SyntheticRank};
+use mpitrace_testing::synthetic::{self, SyntheticRank};
 
 fn operations(name: &str, ranks: &[SyntheticRank]) -> Operations {
     opened(name, ranks).1

@@ -6,7 +6,7 @@ use mpitrace_format::layout::{communicator_flags, state};
 
 use super::{CalledAlone, NotCalled, NotCompleted, Operations, Undone};
 use crate::reader::Trace;
-use crate::synthetic::{self, SyntheticRank, SyntheticRequest};
+use mpitrace_testing::synthetic::{self, SyntheticRank, SyntheticRequest};
 
 fn undone(name: &str, ranks: &[SyntheticRank]) -> (Vec<NotCalled>, Vec<NotCompleted>) {
     let path: PathBuf = std::env::temp_dir().join(format!("mpitrace-undone-{}-{name}", std::process::id()));

@@ -14,7 +14,7 @@ use crate::completion_times::Barriers;
 use crate::operations::Operations;
 use crate::reader::Trace;
 use crate::run_time::RunTime;
-use crate::synthetic::{self, SyntheticRank, SyntheticRequest};
+use mpitrace_testing::synthetic::{self, SyntheticRank, SyntheticRequest};
 
 /// A program of random calls: loops, persistent and other requests, a second thread, calls that do not return, calls
 /// that are not kept, a ring.

@@ -8,7 +8,7 @@ use mpitrace_format::layout::*;
 use mpitrace_format::{file, part};
 
 use super::Trace;
-use crate::synthetic::{self, SyntheticRank};
+use mpitrace_testing::synthetic::{self, SyntheticRank};
 
 /// A file that is removed with it.
 struct Scratch(PathBuf);

@@ -9,7 +9,7 @@ use mpitrace_format::layout::*;
 use mpitrace_format::{file, part};
 
 use super::Trace;
-use crate::synthetic::{self, SyntheticRank};
+use mpitrace_testing::synthetic::{self, SyntheticRank};
 
 /// A trace of two ranks.
 fn trace(folder: &Path) -> (PathBuf, File) {

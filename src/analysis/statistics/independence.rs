@@ -77,7 +77,7 @@ pub fn dependence_lasts(values: &[f64], sample: &Sample) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::statistics::Random;
+    use mpitrace_testing::Random;
 
     fn autoregressive(n: usize, phi: f64, seed: u64) -> Vec<f64> {
         let mut random = Random::new(seed);

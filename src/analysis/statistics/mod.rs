@@ -16,7 +16,7 @@ mod sample;
 mod start;
 
 pub use mpitrace_series::statistics::{
-    Dependence, Interval, Intervals, Moments, Random, autocorrelation, block_means, cosine_powers, dependence,
+    Dependence, Interval, Intervals, Moments, autocorrelation, block_means, cosine_powers, dependence,
     dependence_of_quantile, ends_of_mean, interval_ranks, median, median_of, moments, order_statistics, quantile, sort,
     student_quantile,
 };

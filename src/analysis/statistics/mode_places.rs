@@ -99,7 +99,7 @@ pub fn places(values: &[f64], ends: &[f64]) -> Vec<Places> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::statistics::Random;
+    use mpitrace_testing::Random;
 
     /// By the definition.
     fn plain(values: &[f64], ends: &[f64]) -> Vec<Places> {

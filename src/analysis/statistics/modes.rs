@@ -403,7 +403,7 @@ fn merge(ranges: &mut Vec<Range>, is_mode: impl Fn(&Range) -> bool) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::statistics::Random;
+    use mpitrace_testing::Random;
 
     fn found(values: &[f64]) -> Vec<Mode> {
         modes(values, &Sample::new(values))

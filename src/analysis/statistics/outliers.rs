@@ -104,7 +104,7 @@ pub(super) fn fences([first, third]: [f64; 2]) -> [f64; 2] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::statistics::Random;
+    use mpitrace_testing::Random;
 
     #[test]
     fn a_coarse_clock_makes_no_outliers() {

@@ -175,7 +175,7 @@ fn strength(times: &[f64], frequency: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::statistics::Random;
+    use mpitrace_testing::Random;
 
     #[test]
     fn a_tick_that_is_sometimes_missed_has_its_period() {

@@ -164,7 +164,7 @@ impl Sample {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::statistics::Random;
+    use mpitrace_testing::Random;
 
     #[test]
     fn nothing_one_value_and_equal_values() {

@@ -100,7 +100,7 @@ fn residuals(values: &[f64]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::statistics::Random;
+    use mpitrace_testing::Random;
 
     fn cliff(before: usize, after: usize) -> Vec<f64> {
         let mut random = Random::new(11);

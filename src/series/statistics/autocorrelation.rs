@@ -140,7 +140,7 @@ pub fn dependence_of_quantile(values: &[f64], value: f64) -> Option<Dependence> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::statistics::Random;
+    use mpitrace_testing::Random;
 
     /// x_i = phi x_(i-1) + noise: an effective sample size of n (1 - phi) / (1 + phi).
     fn autoregressive(n: usize, phi: f64, seed: u64) -> Vec<f64> {

@@ -135,7 +135,8 @@ pub(super) fn places(n: f64, p: f64, outside: f64) -> Option<[f64; 2]> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::statistics::{Random, interval_ranks};
+    use crate::statistics::interval_ranks;
+    use mpitrace_testing::Random;
 
     fn sorted(values: &[f64]) -> Vec<f64> {
         let mut sorted = values.to_vec();

@@ -5,7 +5,6 @@ mod intervals;
 mod long_run;
 mod moments;
 mod order;
-mod random;
 #[cfg(test)]
 mod reference;
 mod select;
@@ -19,7 +18,6 @@ pub use {
     long_run::{block_means, cosine_powers},
     moments::{Moments, moments},
     order::{Interval, interval_ranks, quantile},
-    random::Random,
     select::{median_of, order_statistics},
     sort::sort,
     student::{ends_of_mean, student_quantile},

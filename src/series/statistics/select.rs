@@ -101,7 +101,8 @@ impl Between {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::statistics::{Random, median};
+    use crate::statistics::median;
+    use mpitrace_testing::Random;
 
     fn assert_alike(values: &[f64]) {
         let mut sorted = values.to_vec();

@@ -48,7 +48,7 @@ fn sort_shared(bits: &mut [i64], processors: usize) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::statistics::Random;
+    use mpitrace_testing::Random;
 
     #[test]
     fn values_of_either_sign_are_sorted_by_any_number_of_processors() {

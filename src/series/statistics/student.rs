@@ -50,7 +50,8 @@ pub fn ends_of_mean(mean: f64, half: f64, least: f64) -> [f64; 2] {
 #[cfg(test)]
 mod tests {
     use super::{ends_of_mean, student_quantile};
-    use crate::statistics::{Random, moments};
+    use crate::statistics::moments;
+    use mpitrace_testing::Random;
 
     #[test]
     fn no_interval_of_the_mean_of_values_above_0_reaches_below_it() {

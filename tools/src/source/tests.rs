@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use mpitrace::run_time::RunTime;
-use mpitrace::synthetic::{self, SyntheticRank};
 use mpitrace_format::layout::state;
+use mpitrace_testing::synthetic::{self, SyntheticRank};
 use tempfile::TempDir;
 
 use super::Source;

@@ -1,7 +1,7 @@
 //! `mpitrace benchmark enough`: how many repetitions and runs are enough.
 
-use mpitrace::statistics::Random;
-use mpitrace::synthetic::SyntheticRank;
+use mpitrace_testing::Random;
+use mpitrace_testing::synthetic::SyntheticRank;
 use serde_json::{Value, json};
 
 use crate::support::{Folder, mpitrace};

@@ -1,6 +1,6 @@
 //! `mpitrace benchmark metrics`.
 
-use mpitrace::synthetic::SyntheticRank;
+use mpitrace_testing::synthetic::SyntheticRank;
 use serde_json::json;
 
 use crate::support::{Folder, mpitrace, plain};

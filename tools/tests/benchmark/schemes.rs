@@ -1,6 +1,6 @@
 //! `mpitrace benchmark scheme`: the numbers that benchmarks would print.
 
-use mpitrace::synthetic::SyntheticRank;
+use mpitrace_testing::synthetic::SyntheticRank;
 use serde_json::{Value, json};
 
 use crate::support::{Folder, killed, mpitrace};

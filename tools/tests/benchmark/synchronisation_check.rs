@@ -1,6 +1,6 @@
 //! `mpitrace benchmark synchronisation`: how an unmodified benchmark is synchronised.
 
-use mpitrace::synthetic::SyntheticRank;
+use mpitrace_testing::synthetic::SyntheticRank;
 
 use crate::support::{Folder, mpitrace};
 

@@ -1,6 +1,6 @@
 //! The traces of these tests.
 
-use mpitrace::synthetic::SyntheticRank;
+use mpitrace_testing::synthetic::SyntheticRank;
 
 /// Two ranks and an operation whose calls begin every 100 µs; `took` is how long a repetition takes on a rank, ns.
 pub fn trace(repetitions: u64, mut took: impl FnMut(u32, u64) -> u64) -> [SyntheticRank; 2] {

@@ -1,6 +1,6 @@
 //! `mpitrace benchmark work`.
 
-use mpitrace::synthetic::{SyntheticRank, SyntheticRequest};
+use mpitrace_testing::synthetic::{SyntheticRank, SyntheticRequest};
 
 use crate::support::{Folder, mpitrace};
 

@@ -1,10 +1,10 @@
 //! `mpitrace categorize` by the robust method.
 
-use mpitrace::statistics::Random;
-use mpitrace::synthetic::{self, SyntheticRank, SyntheticRequest};
+use mpitrace_testing::Random;
+use mpitrace_testing::synthetic::{self, SyntheticRank, SyntheticRequest};
 use serde_json::{Value, json};
 
-use crate::support::{Folder, mpitrace, plain};
+use crate::support::{Folder, mpitrace};
 
 /// Two ranks and an Allreduce of 400 repetitions: 30 slow ones, one outlier, and another level from 250 on.
 fn levels() -> [SyntheticRank; 2] {
@@ -115,20 +115,6 @@ fn where_the_first_repetitions_were_not_kept_a_drop_is_a_level_shift() {
 }
 
 #[test]
-fn each_option_of_robust_changes_what_it_says() {
-    let folder = Folder::new();
-    let trace = folder.trace(&levels());
-    let of = |options: &[&str]| -> Value {
-        let arguments = [&["categorize", "--json", "--method", "robust", &trace], options].concat();
-        mpitrace(&arguments).json()[0].clone()
-    };
-    assert_eq!(of(&["--latest-end", "0.05"])["warmup_end"], Value::Null);
-    assert_eq!(of(&["--smallest-change", "0.3"])["change_points"], json!([30]));
-    assert_eq!(of(&[])["counts"]["outlier"], 1);
-    assert_eq!(of(&["--outlier-deviations", "1000"])["counts"]["outlier"], 0);
-}
-
-#[test]
 fn other_tools_run_times_are_categorized_too() {
     let folder = Folder::new();
     let rows: String =
@@ -140,24 +126,6 @@ fn other_tools_run_times_are_categorized_too() {
     let ran = mpitrace(&["categorize", "--time", "global", "--from", "csv", &csv]);
     assert_eq!((ran.code, ran.stdout.as_str(), ran.stderr.lines().count()), (2, "", 1));
     assert!(ran.stderr.contains("only --time local exists"), "{}", ran.stderr);
-}
-
-#[test]
-fn options_that_would_change_nothing_are_refused() {
-    let folder = Folder::new();
-    let trace = folder.trace(&plain());
-    let cases: [(&[&str], &str); 4] = [
-        (&["--method", "robust", "--cliff", "0.2"], "--cliff is an option of --method roth"),
-        (&["--method", "robust", "--earliest-end", "5"], "--earliest-end is an option of --method roth"),
-        (&["--method", "roth", "--latest-end", "0.3"], "--latest-end is an option of --method robust"),
-        (&["--method", "robust", "--latest-end", "1.5"], "not a number from 0 to 1"),
-    ];
-    for (options, message) in cases {
-        let ran = mpitrace(&[&["categorize", &trace], options].concat());
-        assert_eq!((ran.code, ran.stdout.as_str()), (2, ""), "{options:?}");
-        assert!(ran.stderr.contains(message), "{}", ran.stderr);
-        assert_eq!(ran.stderr.lines().count(), 1, "{}", ran.stderr);
-    }
 }
 
 /// Ten calls of 2000 ns on two ranks, of which starting takes 50 and waiting 100.

@@ -5,7 +5,6 @@ use std::fs::File;
 use std::mem::offset_of;
 use std::os::unix::fs::FileExt;
 
-use mpitrace::synthetic::SyntheticRank;
 use mpitrace_format::file;
 use mpitrace_format::layout::{
     COLUMNS, CommunicatorEntry, FileHeader, NO_ROOT, OperationEntry, PartEntry, ProbeEntry, RankHeader, RunEntry,
@@ -15,6 +14,7 @@ use mpitrace_format::part::{Column, Content};
 use mpitrace_format::strings;
 use mpitrace_format::ticks::SimulatedClock;
 use mpitrace_synchronise::{Exchange, Method, probe};
+use mpitrace_testing::synthetic::SyntheticRank;
 use serde_json::{Value, json};
 
 use crate::support::{Folder, mpitrace, plain};

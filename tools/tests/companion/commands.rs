@@ -164,7 +164,7 @@ overlaps: also matches a lower-priority category (first > warmup > outlier > goo
 }
 
 #[test]
-fn the_factors_and_the_run_time_can_be_chosen() {
+fn the_run_time_can_be_chosen() {
     let folder = Folder::new();
     let trace = folder.trace(&plain());
     let of = |options: &[&str]| -> Value {
@@ -172,9 +172,6 @@ fn the_factors_and_the_run_time_can_be_chosen() {
         arguments.extend(options);
         mpitrace(&arguments).json()[0].clone()
     };
-    assert_eq!(of(&["--earliest-end", "21"])["warmup_end"], Value::Null);
-    assert_eq!(of(&["--cliff", "30"])["warmup_end"], Value::Null);
-    assert_eq!(of(&["--outlier-factor", "100"])["counts"]["outlier"], 0);
     // Rank 1 enters 100 ns after rank 0 and leaves with it.
     assert_eq!(of(&["--time", "global"])["median_ns"], 2000.0);
     assert_eq!(of(&["--time", "last"])["median_ns"], 1900.0);
@@ -190,7 +187,7 @@ fn wrong_usage_ends_with_2_and_prints_nothing_but_a_line() {
     let folder = Folder::new();
     let trace = folder.trace(&plain());
     let text = folder.file("text", b"This is no trace, but it is long enough to be one: sixty-four bytes, and more.");
-    let cases: [(&[&str], &str); 9] = [
+    let cases: [(&[&str], &str); 8] = [
         (&["info", "/nonexistent.mpitrace"], "/nonexistent.mpitrace: No such file"),
         (&["info", "/"], "is not a file"),
         (&["dump", &text], "is not a trace of mpitrace"),
@@ -198,7 +195,6 @@ fn wrong_usage_ends_with_2_and_prints_nothing_but_a_line() {
         (&["dump", "--rank", "2", &trace], "no rank 2: this trace has ranks 0-1"),
         (&["categorize", "--operation", "7", &trace], "no operation 7"),
         (&["categorize", "--method", "guess", &trace], "possible values: robust, roth"),
-        (&["categorize", "--cliff", "0", &trace], "not a number above 0"),
         (&["info", &trace, &trace], "a.mpitrace: rank 0 is in "),
     ];
     for (arguments, message) in cases {
@@ -212,7 +208,7 @@ fn wrong_usage_ends_with_2_and_prints_nothing_but_a_line() {
 #[test]
 fn a_reader_that_has_seen_enough_is_no_error() {
     let folder = Folder::new();
-    let mut rank = mpitrace::synthetic::SyntheticRank::new(0, 1);
+    let mut rank = mpitrace_testing::synthetic::SyntheticRank::new(0, 1);
     let barrier = rank.operation("MPI_Barrier", 0, 0);
     (0..20_000).for_each(|i| rank.call(barrier, 10 * i + 1, 10 * i + 5));
     let trace = folder.trace(&[rank]);
@@ -268,18 +264,9 @@ fn run_ends_as_the_job_does() {
         let arguments = [&["run", "--library", library, "--"], job].concat();
         assert_eq!(mpitrace(&arguments).code, code, "{job:?}");
     }
-    let ran = mpitrace(&[
-        "run",
-        "--library",
-        library,
-        "--capacity",
-        "9",
-        "--",
-        "sh",
-        "-c",
-        "echo $LD_PRELOAD $MPITRACE_CAPACITY",
-    ]);
-    assert_eq!(ran.stdout, format!("{library} 9\n"));
+    let ran =
+        mpitrace(&["run", "--library", library, "-e", "r01", "--", "sh", "-c", "echo $LD_PRELOAD $MPITRACE_EVENTS"]);
+    assert_eq!(ran.stdout, format!("{library} r01\n"));
     let ran = mpitrace(&["run", "--library", "/nonexistent.so", "--", "true"]);
     assert_eq!((ran.code, ran.stderr.as_str()), (2, "mpitrace: /nonexistent.so: no such library\n"));
 }
@@ -287,8 +274,8 @@ fn run_ends_as_the_job_does() {
 #[test]
 fn manual_pages_and_completions_come_from_the_parser() {
     assert!(mpitrace(&["man"]).stdout.contains("mpitrace\\-categorize(1)"));
-    assert!(mpitrace(&["man", "run"]).stdout.contains("\\-\\-capacity"));
-    assert!(mpitrace(&["completions", "bash"]).stdout.contains("--outlier-factor"));
+    assert!(mpitrace(&["man", "run"]).stdout.contains("\\-\\-events"));
+    assert!(mpitrace(&["completions", "bash"]).stdout.contains("--operation"));
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! `mpitrace diagnose`, over times whose cause is known.
 
-use mpitrace::statistics::Random;
-use mpitrace::synthetic::SyntheticRank;
+use mpitrace_testing::Random;
+use mpitrace_testing::synthetic::SyntheticRank;
 
 use crate::support::{Folder, mpitrace, plain};
 

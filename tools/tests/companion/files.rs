@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use mpitrace::synthetic::{self, SyntheticRank};
+use mpitrace_testing::synthetic::{self, SyntheticRank};
 use serde_json::json;
 
 use crate::support::{Folder, mpitrace, plain};

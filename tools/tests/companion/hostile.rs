@@ -3,9 +3,9 @@
 
 use std::path::Path;
 
-use mpitrace::synthetic::SyntheticRank;
 use mpitrace_format::layout::{ChunkEntry, ColumnEntry, OPERATION_MASK, OperationEntry, RankHeader, SegmentHeader};
 use mpitrace_platform::node_files;
+use mpitrace_testing::synthetic::SyntheticRank;
 
 use crate::support::{Folder, Ran, mpitrace};
 

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use mpitrace::synthetic::SyntheticRank;
+use mpitrace_testing::synthetic::SyntheticRank;
 
 use crate::support::{Folder, killed, mpitrace, plain};
 

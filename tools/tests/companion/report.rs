@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use mpitrace::synthetic::SyntheticRank;
+use mpitrace_testing::synthetic::SyntheticRank;
 use serde_json::Value;
 
 use crate::support::{Folder, Ran, killed, mpitrace, plain};

@@ -1,8 +1,8 @@
 //! `mpitrace stats`: its numbers, what it counts beside them, and what it says where there are none.
 
 use crate::support::{Folder, killed, mpitrace, plain};
-use mpitrace::statistics::Random;
-use mpitrace::synthetic::SyntheticRank;
+use mpitrace_testing::Random;
+use mpitrace_testing::synthetic::SyntheticRank;
 use serde_json::{Value, json};
 
 /// Two ranks and an operation whose calls begin every 100 µs; `took` is how long a repetition takes on a rank, ns.

@@ -1,7 +1,7 @@
 //! The summary of runs whose losses are known.
 
-use mpitrace::synthetic::SyntheticRank;
 use mpitrace_format::layout::{InterruptionEntry, interruption_flags, interruptions_by};
+use mpitrace_testing::synthetic::SyntheticRank;
 use serde_json::{Value, json};
 
 use crate::support::{Folder, killed, mpitrace, plain};

@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::process::Command;
 
-use mpitrace::synthetic::{self, SyntheticRank};
 use mpitrace_format::layout::state;
+use mpitrace_testing::synthetic::{self, SyntheticRank};
 use serde_json::Value;
 
 /// What a run of the companion came to.

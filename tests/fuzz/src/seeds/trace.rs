@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use mpitrace::synthetic::{self, SyntheticRank, SyntheticRequest};
 use mpitrace_format::layout::state;
 use mpitrace_format::recover::{by_job, leftovers, recover_job};
 use mpitrace_platform::node_files;
+use mpitrace_testing::synthetic::{self, SyntheticRank, SyntheticRequest};
 
 use super::{Seed, segment};
 

@@ -7,7 +7,7 @@ use crate::clock::Clock;
 use crate::import::reprompi;
 use crate::operations::Operations;
 use crate::reader::Trace;
-use crate::synthetic::{self, SyntheticRank};
+use mpitrace_testing::synthetic::{self, SyntheticRank};
 
 include!("../../tests/table/invented.rs");
 

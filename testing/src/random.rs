@@ -1,7 +1,7 @@
 //! Random numbers that are the same on every machine and with every version of this program.
 
 /// SplitMix64 (Steele, Lea and Flood 2014): 64 bits of state, passes BigCrush, and is fixed for good, which the
-/// generators of crates are not: an interval that was published must come out again.
+/// generators of crates are not: a figure that was published must come out again.
 #[derive(Clone, Debug)]
 pub struct Random(u64);
 

@@ -4,8 +4,8 @@ use std::fs::{self, File};
 use std::path::Path;
 
 use clap::Parser;
-use mpitrace::synthetic::{self, SyntheticRank, SyntheticRequest};
 use mpitrace_functions::{Function, functions};
+use mpitrace_testing::synthetic::{self, SyntheticRank, SyntheticRequest};
 use serde_json::Value;
 
 use crate::cli::{Cli, tests::NoBenchmark};

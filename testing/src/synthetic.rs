@@ -318,7 +318,7 @@ impl SyntheticRank {
     }
 
     /// What the rank would write.
-    pub(crate) fn content<'a>(&'a self, metadata: &'a [u8]) -> Content<'a> {
+    pub fn content<'a>(&'a self, metadata: &'a [u8]) -> Content<'a> {
         let values: [&[u8]; COLUMNS.len()] = [
             bytemuck::cast_slice(&self.enter),
             bytemuck::cast_slice(&self.exit),
