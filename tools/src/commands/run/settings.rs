@@ -139,7 +139,7 @@ mod tests {
     }
 
     fn root() -> PathBuf {
-        Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
     }
 
     /// The sources of the preloaded library that read settings, wherever they lie.
