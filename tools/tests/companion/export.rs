@@ -6,7 +6,6 @@ use std::os::unix::process::CommandExt;
 
 use crate::support::{Folder, Ran, command, killed, mpitrace, plain};
 use mpitrace_testing::synthetic::SyntheticRank;
-use serde_json::Value;
 
 /// Those that a file can hold.
 const STREAMS: [&str; 6] = ["csv", "json", "parquet", "arrow", "perfetto", "reprompi"];
