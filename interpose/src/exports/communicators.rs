@@ -50,7 +50,9 @@ pub fn duplicated_later(
     if thread::is_nested(thread::frame()) {
         return within(forward, newcomm);
     }
-    let result = outstanding::start(message, forward, Narrowed::default(), request);
+    let forward = Cell::new(Some(forward));
+    let once = || forward.take().map_or(0, |forward| forward());
+    let result = outstanding::start(&message, &once, Narrowed::default(), request);
     add_child(result, comm, newcomm, |parent, _| Some(parent.group()));
     result
 }

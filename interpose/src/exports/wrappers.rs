@@ -278,10 +278,11 @@ macro_rules! recorded {
     ($form:ident, $symbol:expr, $width:ident, ($($argument:ident),*), $rule:ident($($significant:ident),*),
         ($(root $root:ident)? $(reduction $reduction:ident)?), $comm:tt $(, $plain:expr)?) => {
         export!($symbol, ($($argument),*), real => absent!(($($argument),*), (forward(), arrays) => {
-            let (plain, site) = site!();
+            let (_, site) = site!();
             let message = move |thread| on!($width, thread, $comm).at(site)
                 $(.root($root))? $(.reduction($reduction))? .$rule($($significant),*);
-            record!($form, plain, message, forward, arrays, $comm, ($($argument),*))
+            // Beside the arrays' narrowing the plain way would save nothing.
+            record!($form, false, message, forward, arrays, $comm, ($($argument),*))
         }, $symbol $(, $plain)?), forward() => {
             let (plain, site) = site!();
             let message = move |thread| on!($width, thread, $comm).at(site)
@@ -397,12 +398,12 @@ macro_rules! record {
     }};
     (starting, $plain:expr, $message:expr, $forward:expr, $arrays:expr, $comm:tt, ($($argument:ident),*)) => {{
         let _ = $plain;
-        outstanding::start($message, $forward, $arrays, last!($($argument),*))
+        outstanding::start(&$message, &$forward, $arrays, last!($($argument),*))
     }};
     (preparing, $plain:expr, $message:expr, $forward:expr, $arrays:expr, $comm:ident, ($($argument:ident),*)) => {{
         let _ = $plain;
         let forward = $forward;
-        unhidden!(forward() => outstanding::prepare($message, forward, $arrays, $comm, last!($($argument),*)))
+        unhidden!(forward() => outstanding::prepare(&$message, &forward, $arrays, $comm, last!($($argument),*)))
     }};
 }
 

@@ -71,7 +71,7 @@ fn find_slowly(thread: ThreadRef, call: &Call) -> Option<Found> {
 /// After a call of an open operation has returned well: asks MPI about its handles and gives the call its true
 /// operation. `call` is made again now that the communicator is known; returns the operation and the repetition.
 #[cold]
-pub fn settle(open: &Found, first: &Key, call: impl FnOnce() -> Call) -> Option<(u32, u64)> {
+pub fn settle(open: &Found, first: &Key, call: &dyn Fn() -> Call) -> Option<(u32, u64)> {
     communicator_table::identified(first.communicator)?;
     let call = call();
     let mut registry = registry::lock()?;
@@ -88,7 +88,7 @@ pub fn settle(open: &Found, first: &Key, call: impl FnOnce() -> Call) -> Option<
 /// The operation of a persistent collective that was made just now, well, so that MPI may be asked about its handles;
 /// and its creation index on the communicator. `call` is asked when the communicator is known.
 #[cold]
-pub fn prepare(communicator: usize, call: impl FnOnce() -> Call) -> Option<(Found, u64)> {
+pub fn prepare(communicator: usize, call: &dyn Fn() -> Call) -> Option<(Found, u64)> {
     communicator_table::identified(communicator)?;
     let call = call();
     let mut registry = registry::lock()?;

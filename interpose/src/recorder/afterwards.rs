@@ -103,7 +103,7 @@ pub fn afterwards(thread: ThreadRef, found: &Found, call: &Call, message: &dyn F
         take_back(thread, found, result);
         return;
     }
-    if let Some((number, repetition)) = thread::catch_panic(|| operations::settle(found, &call.key, || message(thread)))
+    if let Some((number, repetition)) = thread::catch_panic(|| operations::settle(found, &call.key, &|| message(thread)))
     {
         place.change_operation(number, repetition);
     }
@@ -236,7 +236,7 @@ pub fn unkept(
     entry.set_paused(entry.paused() + u64::from(paused));
     let mut unkept = Unkept { buffer: thread.buffer(), operation: found.operation, enter, exit };
     if found.open
-        && let Some((number, _)) = thread::catch_panic(|| operations::settle(found, &call.key, || message(thread)))
+        && let Some((number, _)) = thread::catch_panic(|| operations::settle(found, &call.key, &|| message(thread)))
         && let Some(buffer) = unkept.buffer
     {
         unkept.operation = buffer.operation(number);

@@ -22,9 +22,22 @@ where
     F: FnOnce() -> c_int,
     T: FnOnce(c_int) -> Option<&'static Communicator>,
 {
-    let then = Cell::new(Some(then));
+    let (forward, then) = (Cell::new(Some(forward)), Cell::new(Some(then)));
+    let forward = || forward.take().map_or(0, |forward| forward());
     let finish = |result| then.take().and_then(|then| then(result));
-    let recorded = |thread: ThreadRef, call: &Call, found: Found, record: Record, forward: F| {
+    managed_once(frees, thread::frame(), &message, &forward, &finish)
+}
+
+/// The same, compiled once for all. `forward` and `finish` are called once at most.
+#[inline(never)]
+fn managed_once(
+    frees: bool,
+    here: usize,
+    message: &dyn Fn(ThreadRef) -> Call,
+    forward: &dyn Fn() -> c_int,
+    finish: &dyn Fn(c_int) -> Option<&'static Communicator>,
+) -> c_int {
+    let recorded = |thread: ThreadRef, call: &Call, found: Found, record: Record, forward: &dyn Fn() -> c_int| {
         let enter = thread.enter(record, ticks::now);
         let result = uncaught(thread, found, forward);
         thread.exit(record, enter, ticks::now);
@@ -43,7 +56,7 @@ where
         } else if result == 0 && is_on_new(call.key.communicator) {
             made_nothing(thread, &found);
         } else if result != 0 || found.open {
-            afterwards(thread, &found, call, &message, result);
+            afterwards(thread, &found, call, message, result);
         }
         if found.communicator.is_sync_due() {
             synchronise(thread, found.communicator);
@@ -60,7 +73,7 @@ where
         }
         result
     };
-    begin(thread::frame(), true, &message, forward, unrecorded, recorded)
+    begin(here, true, message, forward, unrecorded, recorded)
 }
 
 /// Whether a call on this handle is on the communicator that it makes.

@@ -37,7 +37,7 @@ use afterwards::{
 fn begin<F: FnOnce() -> c_int, R>(
     here: usize,
     blocking: bool,
-    message: &impl Fn(ThreadRef) -> Call,
+    message: &dyn Fn(ThreadRef) -> Call,
     forward: F,
     unrecorded: impl FnOnce(c_int, Option<Unkept>) -> R,
     recorded: impl FnOnce(ThreadRef, &Call, Found, Record, F) -> R,
@@ -120,7 +120,18 @@ where
             _ => {}
         }
     }
-    collective_of_any_kind(thread::frame(), message, forward)
+    collective_aside(thread::frame(), message, forward)
+}
+
+/// Leaves the way of most calls: what a call is made of is copied here, and what follows is compiled once for all.
+#[cold]
+#[inline(never)]
+pub fn collective_aside<M, F>(here: usize, message: M, forward: F) -> c_int
+where
+    M: Fn(ThreadRef) -> Call,
+    F: Fn() -> c_int,
+{
+    collective_of_any_kind(here, &message, &forward)
 }
 
 /// Forwards and records a blocking collective that is like the one before. `found` is in the thread's cache, which
@@ -131,7 +142,7 @@ fn collective_again(
     found: &Found,
     position: u64,
     here: usize,
-    forward: &impl Fn() -> c_int,
+    forward: &(impl Fn() -> c_int + ?Sized),
 ) -> c_int {
     found.communicator.set_calls(position + 1);
     let repetition = found.operation.calls();
@@ -186,13 +197,8 @@ const NO_COMMUNICATOR: usize = 0;
 
 /// Forwards a blocking collective of any kind, from a wrapper that stands at `here`. One that differs from those that are
 /// like the one before in nothing but its operation, which the thread called lately, is recorded as they are.
-#[cold]
 #[inline(never)]
-fn collective_of_any_kind<M, F>(here: usize, message: M, forward: F) -> c_int
-where
-    M: Fn(ThreadRef) -> Call,
-    F: Fn() -> c_int,
-{
+fn collective_of_any_kind(here: usize, message: &dyn Fn(ThreadRef) -> Call, forward: &dyn Fn() -> c_int) -> c_int {
     if mode::is_plain()
         && let Some(thread) = thread::current()
         && thread.attention() == 0
@@ -204,7 +210,7 @@ where
         && let position = found.communicator.calls()
         && position + 1 < found.communicator.sync_at()
     {
-        return collective_again(thread, found, position, here, &forward);
+        return collective_again(thread, found, position, here, forward);
     }
     let recorded = |thread: ThreadRef, call: &Call, found: Found, record: Record, forward: _| {
         let enter = thread.enter(record, ticks::now);
@@ -217,14 +223,14 @@ where
             outcome = after(thread, record, call.key.communicator, result);
         }
         if outcome != 0 || found.open {
-            afterwards(thread, &found, call, &message, outcome);
+            afterwards(thread, &found, call, message, outcome);
         }
         if found.communicator.is_sync_due() {
             synchronise(thread, found.communicator);
         }
         result
     };
-    begin(here, true, &message, forward, |result, _| result, recorded)
+    begin(here, true, message, forward, |result, _| result, recorded)
 }
 
 /// Forwards; a C++ exception passes through, and takes the count of the call back.

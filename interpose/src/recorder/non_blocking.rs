@@ -21,8 +21,11 @@ use crate::recorder::{NO_COMMUNICATOR, begin, uncaught};
 
 /// Forwards what starts a non-blocking collective, and begins its record: the result, and what is left to be recorded
 /// when the request is found complete.
-#[inline(always)]
-pub fn starting(message: impl Fn(ThreadRef) -> Call, forward: impl FnOnce() -> c_int) -> (c_int, Option<Started>) {
+pub fn starting(
+    here: usize,
+    message: &dyn Fn(ThreadRef) -> Call,
+    forward: &dyn Fn() -> c_int,
+) -> (c_int, Option<Started>) {
     let recorded = |thread: ThreadRef, call: &Call, found: Found, record: Record, forward: _| {
         let place = thread.place_of_request(record);
         let enter = thread.enter(record, ticks::now);
@@ -37,7 +40,7 @@ pub fn starting(message: impl Fn(ThreadRef) -> Call, forward: impl FnOnce() -> c
             outcome = after(thread, record, call.key.communicator, result);
         }
         if outcome != 0 || found.open {
-            afterwards(thread, &found, call, &message, outcome);
+            afterwards(thread, &found, call, message, outcome);
         }
         let kept = Kept { place, chunk: thread.drawn() };
         let operation = thread.buffer().map_or(found.operation, |buffer| buffer.operation(place.operation()));
@@ -48,7 +51,7 @@ pub fn starting(message: impl Fn(ThreadRef) -> Call, forward: impl FnOnce() -> c
         let started = |call: Unkept| Started::new(call.buffer, call.operation, call.enter, call.exit, None);
         (result, unkept.map(started))
     };
-    begin(thread::frame(), false, &message, forward, unrecorded, recorded)
+    begin(here, false, message, forward, unrecorded, recorded)
 }
 
 /// Counts a start of a persistent collective and begins its record, where it is kept; `None` where nothing is. The call that starts

@@ -64,8 +64,8 @@ fn any_persistent() -> bool {
 
 /// Forwards what makes a persistent collective, and remembers it.
 pub fn prepare(
-    message: impl Fn(ThreadRef) -> Call,
-    forward: impl FnOnce() -> c_int,
+    message: &dyn Fn(ThreadRef) -> Call,
+    forward: &dyn Fn() -> c_int,
     arrays: Narrowed,
     comm: usize,
     request: usize,
@@ -78,7 +78,7 @@ pub fn prepare(
     {
         let operation = ours.then(|| {
             let thread = thread::current_or_new()?;
-            thread::catch_panic(|| operations::prepare(abi::get().handle(comm), || message(thread)))
+            thread::catch_panic(|| operations::prepare(abi::get().handle(comm), &|| message(thread)))
         });
         let prepared = Prepared { operation: operation.flatten(), starts: 0, _arrays: arrays };
         with_prepared(|known| insert(known, handle, prepared));
@@ -158,14 +158,13 @@ pub fn any_known() -> bool {
 }
 
 /// Forwards what starts a non-blocking collective, and follows its request.
-#[inline(always)]
 pub fn start(
-    message: impl Fn(ThreadRef) -> Call,
-    forward: impl FnOnce() -> c_int,
+    message: &dyn Fn(ThreadRef) -> Call,
+    forward: &dyn Fn() -> c_int,
     arrays: Narrowed,
     request: usize,
 ) -> c_int {
-    let (result, started) = recorder::starting(message, forward);
+    let (result, started) = recorder::starting(thread::frame(), message, forward);
     if result == 0 && (started.is_some() || !arrays.is_empty()) {
         follow(request, Request { started, _arrays: arrays });
     }

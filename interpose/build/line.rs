@@ -1,0 +1,121 @@
+//! A line of the table (`src/functions/lib.rs` says what each part means), as data.
+
+/// A line. What a line does not have is empty.
+#[derive(Default)]
+pub struct Line {
+    pub kind: String,
+    /// `+c`: there is a variant with large counts.
+    pub large: bool,
+    pub name: String,
+    /// Of a `collective` the name of its non-blocking form.
+    pub started: String,
+    pub arguments: Vec<String>,
+    pub blocking: String,
+    /// What is called in a library that lacks the function.
+    pub other: Call,
+    pub into: String,
+    /// Behind `=>`: the rule of the message size, or the function of ours that gets the call.
+    pub rule: Call,
+    pub root: String,
+    pub reduction: String,
+    /// Words: a communicator, or a kind, perhaps `at`, and a parameter.
+    pub on: Vec<String>,
+    pub pattern: String,
+    pub otf2: String,
+    pub reprompi: String,
+    pub observer: Call,
+}
+
+/// A function with its arguments.
+#[derive(Default)]
+pub struct Call {
+    pub path: String,
+    pub arguments: Vec<String>,
+}
+
+/// The lines of a table: what stands in the braces of `$declare! { ... }`.
+pub fn lines(text: &str) -> Vec<Line> {
+    let table = text.split_once("$declare! {").expect("a table").1.split_once('}').expect("its end").0;
+    let code: String = table.lines().map(|line| line.split("//").next().unwrap_or_default().to_owned() + "\n").collect();
+    code.split(';').map(str::trim).filter(|line| !line.is_empty()).map(line).collect()
+}
+
+/// The words of a text: names, and the signs beside them.
+fn words(text: &str) -> Vec<String> {
+    let mut words: Vec<String> = Vec::new();
+    let mut begins = true;
+    for letter in text.chars() {
+        let in_word = letter.is_alphanumeric() || letter == '_';
+        match words.last_mut() {
+            Some(word) if in_word && !begins => word.push(letter),
+            _ if letter.is_whitespace() => {}
+            _ => words.push(letter.to_string()),
+        }
+        begins = !in_word;
+    }
+    words
+}
+
+fn line(text: &str) -> Line {
+    let mut words = Words(words(text).into_iter().peekable());
+    let mut line = Line { kind: words.next(), ..Line::default() };
+    if words.is("+") {
+        line.large = words.next() == "c";
+    }
+    line.name = words.next();
+    if words.is(",") {
+        line.started = words.next();
+    }
+    line.arguments = words.group();
+    while let Some(word) = words.0.next() {
+        match word.as_str() {
+            "of" => line.blocking = words.next(),
+            "or" => line.other = words.call(),
+            "into" => line.into = words.next(),
+            "=" => {
+                assert!(words.is(">"), "{text}");
+                line.rule = words.call();
+            }
+            "root" => line.root = words.next(),
+            "reduction" => line.reduction = words.next(),
+            "on" if words.0.peek().is_some_and(|word| word == "(") => line.on = words.group(),
+            "on" => line.on = vec![words.next()],
+            "as" => line.pattern = words.next(),
+            "otf2" => line.otf2 = words.next(),
+            "reprompi" => line.reprompi = words.next(),
+            "with" => line.observer = words.call(),
+            _ => panic!("{word} in the line {text}"),
+        }
+    }
+    line
+}
+
+struct Words(std::iter::Peekable<std::vec::IntoIter<String>>);
+
+impl Words {
+    fn next(&mut self) -> String {
+        self.0.next().expect("a whole line")
+    }
+
+    /// Takes this word, where it is the next one.
+    fn is(&mut self, word: &str) -> bool {
+        self.0.next_if(|next| next == word).is_some()
+    }
+
+    /// The words in parentheses, without commas.
+    fn group(&mut self) -> Vec<String> {
+        assert!(self.is("("), "a group of words");
+        let group: Vec<String> = self.0.by_ref().take_while(|word| word != ")").collect();
+        group.into_iter().filter(|word| word != ",").collect()
+    }
+
+    /// `module::function(arguments)`.
+    fn call(&mut self) -> Call {
+        let mut path = self.next();
+        while self.is(":") {
+            assert!(self.is(":"), "a path");
+            path = format!("{path}::{}", self.next());
+        }
+        Call { path, arguments: self.group() }
+    }
+}

@@ -1,0 +1,314 @@
+//! The exported functions of a line of the table, as the text of Rust functions.
+//!
+//! Every argument is a machine word, which is passed on as it came: in its register or on the stack. C++ exceptions that
+//! an error handler throws pass through (`C-unwind`).
+
+use crate::line::{Call, Line};
+
+/// One form of a function: with its name, its parameters and what is done at a call of it.
+struct Form<'l> {
+    line: &'l Line,
+    /// Without `MPI_`.
+    name: String,
+    arguments: Vec<String>,
+    /// The `Function` that describes it.
+    function: String,
+    /// The body: of a width (`Int` or `Large`), where `forward` is narrowed or not.
+    body: Box<dyn Fn(&str, bool) -> String + 'l>,
+}
+
+/// The wrappers of a line.
+pub fn of_line(line: &Line) -> String {
+    let name = &line.name;
+    let own = |body: Box<dyn Fn(&str, bool) -> String + '_>| {
+        wrappers(&Form { line, name: name.clone(), arguments: line.arguments.clone(), function: String::new(), body })
+    };
+    let by_function = |body: &str| call(&line.rule, body, "forward");
+    match line.kind.as_str() {
+        "collective" => collective(line),
+        "blocking" | "nonblocking" => single(line),
+        "guarded" => own(Box::new(|_, _| within(line, "OTHER_MPI", "thread::guarded(forward)"))),
+        "observed" => own(Box::new(move |_, _| {
+            let seen = within(line, "OTHER_MPI", &by_function(""));
+            format!("if !mode::is_on() {{ return forward(); }}\n{}", unhidden(line, &seen))
+        })),
+        "completing" => own(Box::new(move |_, _| of_requests(line, "completion::any_outstanding()"))),
+        "freeing" => own(Box::new(move |_, _| of_requests(line, "outstanding::any_known()"))),
+        "starting" => own(Box::new(move |_, _| of_requests(line, "outstanding::any_prepared()"))),
+        "counted" => own(Box::new(move |width, _| counted(line, width))),
+        "forwarded" => own(Box::new(|_, _| around(line, "POINT_TO_POINT", "thread::during(forward)"))),
+        "handling" | "lifecycle" => own(Box::new(move |_, _| by_function(""))),
+        kind => panic!("a line of the kind {kind}"),
+    }
+}
+
+/// The three forms of a collective.
+fn collective(line: &Line) -> String {
+    let optional = |word: &str| if word.is_empty() { "[]".to_owned() } else { format!("[{word}]") };
+    let constant = format!("{}_FORMS", line.name.to_uppercase());
+    let mut code = format!(
+        "static {constant}: [Function; 3] = forms!({}, {}, {}, {}, {}, {}, {}, {}, {});\n",
+        line.name,
+        line.started,
+        line.rule.path,
+        optional(&line.root),
+        optional(&line.reduction),
+        line.on[0],
+        line.pattern,
+        optional(&line.otf2),
+        optional(&line.reprompi),
+    );
+    let forms = [
+        ("blocking", line.name.clone(), &[][..]),
+        ("starting", line.started.clone(), &["request"][..]),
+        ("preparing", format!("{}_init", line.name), &["info", "request"][..]),
+    ];
+    for (place, (form, name, more)) in forms.into_iter().enumerate() {
+        let arguments = line.arguments.iter().cloned().chain(more.iter().map(|&word| word.to_owned())).collect();
+        let function = format!("{constant}[{place}]");
+        let described = function.clone();
+        let body = Box::new(move |width: &str, narrowed: bool| recorded(line, &described, form, width, narrowed));
+        code += &wrappers(&Form { line, name, arguments, function, body });
+    }
+    code
+}
+
+/// A function that is recorded and has one form.
+fn single(line: &Line) -> String {
+    let (form, blocking) = match line.kind.as_str() {
+        "blocking" => ("Blocking", &line.name),
+        _ => ("NonBlocking", &line.blocking),
+    };
+    let function = format!("{}_FORM", line.name.to_uppercase());
+    let root = if line.root.is_empty() { String::new() } else { line.root.clone() };
+    let on = if line.on.len() == 1 { line.on[0].clone() } else { format!("({})", line.on.join(" ")) };
+    let mut code = format!(
+        "static {function}: Function = form!({form}, {}, {blocking}, {}, [{root}], {on}, {});\n",
+        line.name, line.rule.path, line.pattern
+    );
+    let described = function.clone();
+    let body: Box<dyn Fn(&str, bool) -> String> = if line.observer.path.is_empty() {
+        let form = if form == "Blocking" { "blocking" } else { "starting" };
+        Box::new(move |width, narrowed| recorded(line, &described, form, width, narrowed))
+    } else {
+        Box::new(move |width, _| observed(line, &described, width))
+    };
+    code += &wrappers(&Form { line, name: line.name.clone(), arguments: line.arguments.clone(), function, body });
+    code
+}
+
+/// Both names of a form, in both widths with `+c`.
+fn wrappers(form: &Form<'_>) -> String {
+    let mut code = String::new();
+    for prefix in ["MPI_", "PMPI_"] {
+        let plain = format!("{prefix}{}", form.name);
+        let lacking = if form.line.other.path.is_empty() {
+            format!("return missing(\"{plain}\");")
+        } else {
+            another(form, prefix)
+        };
+        code += &wrapper(form, &plain, "Int", &lacking);
+        if form.line.large {
+            code += &wrapper(form, &format!("{plain}_c"), "Large", &narrowed(form, &plain));
+        }
+    }
+    code
+}
+
+/// One exported function; `lacking`: what is done where the library has no function of this name.
+fn wrapper(form: &Form<'_>, symbol: &str, width: &str, lacking: &str) -> String {
+    let parameters: Vec<String> = form.arguments.iter().map(|name| format!("{name}: usize")).collect();
+    format!(
+        "/// `{symbol}`: see the MPI standard.
+///
+/// # Safety
+/// The arguments are those of the MPI function of this name.
+#[unsafe(no_mangle)]
+pub unsafe extern \"C-unwind\" fn {symbol}({}) -> c_int {{
+    static REAL: Symbol = Symbol::new(\"{symbol}\\0\");
+    let Some(real) = REAL.get() else {{ {lacking} }};
+    {}
+    {}
+}}
+
+",
+        parameters.join(", "),
+        forward(form, "real", &form.arguments, ""),
+        (form.body)(width, false),
+    )
+}
+
+/// The closure that calls the function behind `pointer` with these arguments; with `into` it takes what is passed in
+/// place of that argument. `first` comes before the call.
+fn forward(form: &Form<'_>, pointer: &str, arguments: &[String], first: &str) -> String {
+    let into = &form.line.into;
+    let taken = if into.is_empty() { String::new() } else { format!("{into}: usize") };
+    let words = vec!["usize"; arguments.len()].join(", ");
+    format!(
+        "// SAFETY: the function takes as many words and returns an int; the arguments are the program's own, or arrays
+    // in place of its own that live until the call has returned or its request is complete.
+    let forward = move |{taken}| unsafe {{
+        {first}
+        let {pointer}: unsafe extern \"C-unwind\" fn({words}) -> c_int = std::mem::transmute({pointer});
+        {pointer}({})
+    }};",
+        arguments.join(", ")
+    )
+}
+
+/// The plain function in place of one with large counts: the arguments are narrowed.
+fn narrowed(form: &Form<'_>, plain: &str) -> String {
+    let (names, into) = (form.arguments.join(", "), &form.line.into);
+    let first = match into.is_empty() {
+        true => format!("let [{names}] = arguments;"),
+        false => format!("let replaced = {into}; let [{names}] = arguments; let _ = {into}; let {into} = replaced;"),
+    };
+    let quoted: Vec<String> = form.arguments.iter().map(|name| format!("\"{name}\"")).collect();
+    format!(
+        "static PLAIN: Symbol = Symbol::new(\"{plain}\\0\");
+        let Some(plain) = PLAIN.get() else {{ return missing(\"{plain}\") }};
+        let (names, given) = ([{}], [{names}]);
+        let (mut arguments, mut arrays) = (given, large_count::Narrowed::default());
+        if !arrays.narrow(\"{plain}\", &names, &mut arguments) {{ return large_count::refuse(&names, &given) }}
+        {}
+        return {{ {} }};",
+        quoted.join(", "),
+        forward(form, "plain", &form.arguments, &first),
+        (form.body)("Large", true),
+    )
+}
+
+/// Another function in place of one that the library lacks.
+fn another(form: &Form<'_>, prefix: &str) -> String {
+    let Call { path, arguments } = &form.line.other;
+    format!(
+        "static OTHER: Symbol = Symbol::new(\"{prefix}{path}\\0\");
+        let Some(other) = OTHER.get() else {{ return missing(\"{prefix}{}\") }};
+        {}
+        return {{ {} }};",
+        form.name,
+        forward(form, "other", arguments, ""),
+        (form.body)("Int", true),
+    )
+}
+
+/// The description of a call, by what it is on and by the rule of its message size.
+fn message(line: &Line, function: &str, width: &str) -> String {
+    let on: Vec<&str> = line.on.iter().map(String::as_str).collect();
+    let place = match on[..] {
+        [comm] => format!("on(&{function}, thread, {comm})"),
+        ["new", _] => format!("on_new(&{function}, thread)"),
+        ["window", window] => format!("on_window(&{function}, thread, {window})"),
+        ["file", file] => format!("on_file(&{function}, thread, {file})"),
+        ["at", address] => format!("on(&{function}, thread, abi::get().read({address})).freeing()"),
+        ["window", "at", address] => format!("on_window(&{function}, thread, abi::get().read({address})).freeing()"),
+        ["file", "at", address] => format!("on_file(&{function}, thread, files::at({address})).freeing()"),
+        _ => panic!("a call on {on:?}"),
+    };
+    let root = if line.root.is_empty() { String::new() } else { format!(".root({})", line.root) };
+    let reduction =
+        if line.reduction.is_empty() { String::new() } else { format!(".reduction({})", line.reduction) };
+    let size = format!("{}({})", line.rule.path, line.rule.arguments.join(", "));
+    format!("let message = move |thread| Message::<{width}>::{place}.at(site){root}{reduction}.{size};")
+}
+
+/// Records a call; `narrowed`: with narrowed arrays, beside whose making the plain way would save nothing.
+fn recorded(line: &Line, function: &str, form: &str, width: &str, narrowed: bool) -> String {
+    let arrays = if narrowed { "arrays" } else { "large_count::Narrowed::default()" };
+    let record = match (form, narrowed) {
+        ("blocking", false) => "recorder::collective(plain, message, forward)".to_owned(),
+        // The arrays live until the call has returned.
+        ("blocking", true) => "let _arrays = arrays;\n    recorder::collective(false, message, forward)".to_owned(),
+        ("starting", _) => format!("outstanding::start(&message, &forward, {arrays}, request)"),
+        _ => {
+            let prepare = format!("outstanding::prepare(&message, &forward, {arrays}, {}, request)", line.on[0]);
+            unhidden(line, &prepare)
+        }
+    };
+    let plain = if form == "blocking" && !narrowed { "plain" } else { "_" };
+    format!(
+        "static DISTANCE: Distance = Distance::unknown();
+    let ({plain}, site) = site(&DISTANCE);
+    {}
+    {record}",
+        message(line, function, width)
+    )
+}
+
+/// Hands a call to a function of ours, with what describes it and with what forwards it.
+fn observed(line: &Line, function: &str, width: &str) -> String {
+    format!(
+        "if !mode::is_on() {{ return forward(); }}
+    static DISTANCE: Distance = Distance::unknown();
+    let (_, site) = site(&DISTANCE);
+    {}
+    {}",
+        message(line, function, width),
+        unhidden(line, &call(&line.observer, "", "message, forward"))
+    )
+}
+
+fn call(Call { path, arguments }: &Call, generic: &str, first: &str) -> String {
+    let arguments: Vec<&str> = std::iter::once(first).chain(arguments.iter().map(String::as_str)).collect();
+    format!("{path}{generic}({})", arguments.join(", "))
+}
+
+/// Runs `body` with a `forward` that returns an error code where the call has failed, also where the library returns
+/// MPI_SUCCESS then. The program gets what the library returned.
+fn unhidden(line: &Line, body: &str) -> String {
+    let into = &line.into;
+    let taken = if into.is_empty() { String::new() } else { format!("{into}: usize") };
+    format!(
+        "let hidden = Hidden::default();
+    let forward = |{taken}| hidden.outcome(move || forward({into}));
+    let outcome = {body};
+    hidden.result(outcome)"
+    )
+}
+
+/// Runs `body` while the thread is seen to be in the function.
+fn within(line: &Line, what: &str, body: &str) -> String {
+    // A closure that borrows what hides errors cannot be moved.
+    format!("{}ACTIVITY.during(thread::frame(), || {{ {body} }})", activity(line, what))
+}
+
+fn activity(line: &Line, what: &str) -> String {
+    format!("{{ static ACTIVITY: Activity = Activity::new(activity::{what}, \"MPI_{}\"); &ACTIVITY }}", line.name)
+}
+
+fn around(line: &Line, what: &str, otherwise: &str) -> String {
+    format!(
+        "let (here, activity) = (thread::frame(), {});
+    activity.around(here, move || forward({}), move || activity.during(here, move || {{ {otherwise} }}))",
+        activity(line, what),
+        line.into,
+    )
+}
+
+/// A call for requests: handed to a function of ours while any are known.
+fn of_requests(line: &Line, any: &str) -> String {
+    let ours = unhidden(line, &call(&line.rule, "", "forward"));
+    let body = format!(
+        "if {any} && !thread::is_nested(thread::frame()) {{ {ours} }} else {{
+        // MPICH's collective file access goes on in here, by collectives of its own.
+        thread::guarded(move || forward({}))
+    }}",
+        line.into
+    );
+    within(line, "POINT_TO_POINT", &body)
+}
+
+/// A message: counted where that is asked for.
+fn counted(line: &Line, width: &str) -> String {
+    let one_sided = ["put", "got", "fetched", "fetched_one", "swapped"];
+    let function = line.rule.path.rsplit("::").next().unwrap_or_default();
+    let what = if one_sided.contains(&function) { "OTHER_MPI" } else { "POINT_TO_POINT" };
+    let ours = unhidden(line, &call(&line.rule, &format!("::<{width}>"), "forward"));
+    let otherwise = format!(
+        "if message_counters::counting() && !thread::is_nested(here) {{ {ours} }} else {{
+        thread::during(move || forward({}))
+    }}",
+        line.into
+    );
+    around(line, what, &otherwise)
+}
