@@ -126,10 +126,10 @@ impl Browser {
         self.mouse("mouseReleased", place);
     }
 
-    /// Which colours the reader prefers: `light`, `dark`.
-    pub fn prefer(&mut self, scheme: &str) {
+    /// Shows the page on a medium, `screen` or `print`, for a reader who prefers these colours: `light`, `dark`.
+    pub fn show_on(&mut self, medium: &str, scheme: &str) {
         let features = json!([{"name": "prefers-color-scheme", "value": scheme}]);
-        self.call("Emulation.setEmulatedMedia", json!({"features": features}));
+        self.call("Emulation.setEmulatedMedia", json!({"media": medium, "features": features}));
     }
 
     /// Makes the window so many pixels wide; `None`: as wide as at the start.

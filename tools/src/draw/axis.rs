@@ -1,11 +1,12 @@
 //! From values to places, with ticks at round numbers.
 
 /// What an axis counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Kind {
-    /// ns, told in the unit that suits the range.
+    /// ns, labelled in the unit that suits the range.
     Time,
     /// Things: no tick between two whole numbers.
+    #[default]
     Count,
     /// Anything else.
     Share,
@@ -61,14 +62,33 @@ impl Axis {
         self.places.0 + share * (self.places.1 - self.places.0)
     }
 
+    /// The value at a place.
+    pub fn value(&self, place: f64) -> f64 {
+        let share = (place - self.places.0) / (self.places.1 - self.places.0);
+        match self.logarithmic {
+            true => self.from * (self.to / self.from).powf(share),
+            false => self.from + share * (self.to - self.from),
+        }
+    }
+
     /// Whether a value lies within the range.
     pub fn has(&self, value: f64) -> bool {
         value >= self.from && value <= self.to
     }
 
-    /// The two ends, as places.
-    pub fn ends(&self) -> (f64, f64) {
+    /// The ends of the range, as values.
+    pub fn range(&self) -> (f64, f64) {
+        (self.from, self.to)
+    }
+
+    /// The ends of the range, as places.
+    pub fn places(&self) -> (f64, f64) {
         self.places
+    }
+
+    /// Whether the places are even in the logarithm of the values.
+    pub fn is_logarithmic(&self) -> bool {
+        self.logarithmic
     }
 
     /// Places with their labels, about so many.
@@ -97,7 +117,7 @@ impl Axis {
         if self.kind == Kind::Count && to - from >= 1.0 {
             step = step.max(1.0);
         }
-        // Steps that are less than the numbers can tell have no digits of their own.
+        // Steps below the precision of the numbers have no digits of their own.
         let digits = ((-(step.log10() + 1e-9).floor()).max(0.0) as usize).min(15);
         let (first, last) = ((from / step - 1e-9).ceil() as i64, (to / step + 1e-9).floor() as i64);
         (first..=last).map(|number| tick(number as f64 * step, digits)).collect()
@@ -155,6 +175,7 @@ mod tests {
         let axis = Axis::new((7000.0, 14_500.0), (0.0, 300.0), Kind::Time, false);
         assert_eq!((labels(&axis, 5.0), axis.unit), (vec!["8".into(), "10".into(), "12".into(), "14".into()], "µs"));
         assert_eq!(axis.ticks(5.0)[0].0, 40.0);
+        assert_eq!(axis.value(40.0), 8000.0);
         let axis = Axis::new((-0.04, 0.36), (100.0, 0.0), Kind::Share, false);
         assert_eq!(labels(&axis, 5.0), ["0.0", "0.1", "0.2", "0.3"]);
         let axis = Axis::new((0.0, 4.0), (0.0, 1.0), Kind::Count, false);
@@ -168,6 +189,7 @@ mod tests {
             (labels(&axis, 6.0), axis.unit),
             (["0.001", "0.003", "0.01", "0.03", "0.1", "0.3", "1"].map(String::from).into(), "ms")
         );
+        assert!((axis.value(axis.place(1e3)) - 1e3).abs() < 1e-9);
         assert!((axis.place(1e3) - 100.0 * 2f64.ln() / 4000f64.ln()).abs() < 1e-9);
     }
 

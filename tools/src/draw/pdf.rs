@@ -9,7 +9,7 @@ use flate2::write::ZlibEncoder;
 use zeno::{Command, PathData, Vector};
 
 use super::glyphs;
-use super::scene::{Area, Colour, Item, Scene, Stroke};
+use super::scene::{Area, Colour, Item, Scene, Stroke, runs};
 
 /// Points of PDF for each unit of the picture: 72 an inch for 96.
 const POINTS: f64 = 0.75;
@@ -74,7 +74,7 @@ fn content(scene: &Scene) -> Result<String> {
     let mut text = format!("{POINTS} 0 0 -{POINTS} 0 {:.2} cm\n", POINTS * scene.height);
     for item in &scene.items {
         match item {
-            Item::Path { data, fill, stroke, within } => {
+            Item::Path { data, fill, stroke, within, .. } => {
                 text += "q\n";
                 within.iter().for_each(|area| text += &clip(*area));
                 let path = commands(data.as_str().commands());
@@ -86,7 +86,14 @@ fn content(scene: &Scene) -> Result<String> {
                 }
                 text += "Q\n";
             }
-            Item::Text { at: (x, y), anchor, size, text: line, colour, upright } => {
+            Item::Image { area, width, pixels, .. } => {
+                for (Area { left, top, width, height }, colour) in runs(*area, *width, pixels) {
+                    // A little larger, so that no seam shows.
+                    let (width, height) = (width + 0.1, height + 0.1);
+                    let _ = writeln!(text, "{} rg\n{left:.2} {top:.2} {width:.2} {height:.2} re f", rgb(colour));
+                }
+            }
+            Item::Text { at: (x, y), anchor, size, text: line, colour, upright, .. } => {
                 let turned = if *upright { "0 -1 1 0" } else { "1 0 0 1" };
                 let path = commands(glyphs::outlines(&face, line, *anchor, *size).iter().copied());
                 let _ = writeln!(text, "q\n{turned} {x:.2} {y:.2} cm\n{} rg\n{path}f\nQ", rgb(*colour));
@@ -181,7 +188,7 @@ mod tests {
         scene.fill(Area { left: 2.0, top: 3.0, width: 5.0, height: 4.0 }, Colour(255, 0, 0));
         let stroke = Stroke { colour: INK, width: 1.5, dash: Some((4.0, 3.0)) };
         let within = Area { left: 0.0, top: 0.0, width: 10.0, height: 10.0 };
-        scene.lines(&[(1.0, 2.0), (3.0, 4.0)], stroke, Some(within));
+        scene.path("M1 2L3 4".into(), None, Some(stroke), Some(within));
         let text = content(&scene).unwrap();
         assert!(text.starts_with("0.75 0 0 -0.75 0 37.50 cm\n"), "{text}");
         let filled = "1.000 0.000 0.000 rg\n2.00 3.00 m\n7.00 3.00 l\n7.00 7.00 l\n2.00 7.00 l\nh\nf\n";

@@ -7,7 +7,7 @@ use ttf_parser::Face;
 use zeno::{Cap, Fill, Mask, Placement, Stroke as Pen, Style, Transform, Vector};
 
 use super::glyphs;
-use super::scene::{Anchor, Area, Colour, Item, PAPER, Scene, Stroke};
+use super::scene::{Anchor, Area, Colour, Item, PAPER, Scene, Stroke, runs};
 
 /// Pixels for each unit of the picture: 192 dots an inch, enough for print at the size on the screen.
 const SCALE: f64 = 2.0;
@@ -18,20 +18,36 @@ pub fn write(scene: &Scene, output: &mut dyn Write) -> Result<()> {
     let mut paper = Paper::new((scene.width * SCALE) as usize, (scene.height * SCALE) as usize);
     for item in &scene.items {
         match item {
-            Item::Path { data, fill, stroke, within } => paper.path(data, *fill, *stroke, *within),
-            Item::Text { at, anchor, size, text, colour, upright } => {
+            Item::Path { data, fill, stroke, within, .. } => paper.path(data, *fill, *stroke, *within),
+            Item::Image { area, width, pixels, .. } => {
+                runs(*area, *width, pixels).into_iter().for_each(|(area, colour)| paper.fill(area, colour));
+            }
+            Item::Text { at, anchor, size, text, colour, upright, .. } => {
                 paper.text(&face, *at, (*anchor, *size, *upright), text, *colour);
             }
         }
     }
-    let mut encoder = png::Encoder::new(output, paper.width as u32, paper.height as u32);
+    output.write_all(&file(paper.width, paper.height, &paper.pixels)?)?;
+    Ok(())
+}
+
+/// Pixels as a file, row by row from the top.
+pub fn encoded(width: usize, pixels: &[Colour]) -> Vec<u8> {
+    let bytes: Vec<u8> = pixels.iter().flat_map(|colour| [colour.0, colour.1, colour.2]).collect();
+    // Memory takes all that is written, and the number of bytes is right.
+    file(width, pixels.len() / width.max(1), &bytes).unwrap_or_default()
+}
+
+fn file(width: usize, height: usize, pixels: &[u8]) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let mut encoder = png::Encoder::new(&mut bytes, width as u32, height as u32);
     encoder.set_color(png::ColorType::Rgb);
     encoder.set_depth(png::BitDepth::Eight);
     encoder.set_compression(png::Compression::High);
     let mut writer = encoder.write_header()?;
-    writer.write_image_data(&paper.pixels)?;
+    writer.write_image_data(pixels)?;
     writer.finish()?;
-    Ok(())
+    Ok(bytes)
 }
 
 struct Paper {
@@ -62,6 +78,16 @@ impl Paper {
             }
             let (mask, place) = Mask::new(data).style(Style::Stroke(pen)).transform(Some(scale)).render();
             self.blend(&mask, place, colour, within);
+        }
+    }
+
+    /// Fills the pixels of an area, without smooth edges: neighbouring areas leave no seam.
+    fn fill(&mut self, area: Area, colour: Colour) {
+        let bound = |place: f64, size: usize| ((place * SCALE).round().max(0.0) as usize).min(size);
+        let (left, right) = (bound(area.left, self.width), bound(area.right(), self.width));
+        for row in bound(area.top, self.height)..bound(area.bottom(), self.height) {
+            let pixels = &mut self.pixels[3 * (row * self.width + left)..3 * (row * self.width + right)];
+            pixels.copy_from_slice(&[colour.0, colour.1, colour.2].repeat(right - left));
         }
     }
 
@@ -125,6 +151,8 @@ mod tests {
         let mut scene = Scene::new(40.0, 20.0, String::new());
         scene.fill(Area { left: 2.0, top: 3.0, width: 5.0, height: 4.0 }, Colour(200, 0, 0));
         scene.text((20.0, 15.0), Anchor::Start, 12.0, INK, "µs");
+        let area = Area { left: 30.0, top: 2.0, width: 4.0, height: 2.0 };
+        scene.items.push(Item::Image { area, width: 2, pixels: vec![INK, Colour(0, 9, 0), INK, INK], layer: 0 });
         let (width, height, pixels) = pixels(&scene);
         assert_eq!((width, height), (80, 40));
         let at = |x: usize, y: usize| &pixels[3 * (y * 80 + x)..3 * (y * 80 + x) + 3];
@@ -132,7 +160,8 @@ mod tests {
             (at(3, 6), at(4, 6), at(13, 13), at(14, 13)),
             (&[255; 3][..], &[200, 0, 0][..], &[200, 0, 0][..], &[255; 3][..])
         );
-        let dark = (40..80).flat_map(|x| (10..38).map(move |y| (x, y))).filter(|&(x, y)| at(x, y)[0] < 100).count();
+        assert_eq!((at(63, 4), at(64, 5), at(64, 6)), (&[26; 3][..], &[0, 9, 0][..], &[26; 3][..]));
+        let dark = (40..60).flat_map(|x| (10..38).map(move |y| (x, y))).filter(|&(x, y)| at(x, y)[0] < 100).count();
         assert!(dark > 60, "{dark}");
     }
 }

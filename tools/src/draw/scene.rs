@@ -1,4 +1,4 @@
-//! A picture before it is written as SVG or PNG: paths and texts.
+//! A picture before it is written as SVG, PNG or PDF: paths, texts and pixels.
 
 /// An opaque colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -6,7 +6,7 @@ pub struct Colour(pub u8, pub u8, pub u8);
 
 /// Black.
 pub const INK: Colour = Colour(0x1a, 0x1a, 0x1a);
-/// Words of less weight.
+/// Texts of less weight.
 pub const FAINT: Colour = Colour(0x55, 0x55, 0x55);
 /// Lines behind the data.
 pub const GRID: Colour = Colour(0xdd, 0xdd, 0xdd);
@@ -29,7 +29,7 @@ impl Stroke {
     }
 }
 
-/// Where a text stands relative to its place.
+/// Where a text is relative to its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Anchor {
     Start,
@@ -37,7 +37,7 @@ pub enum Anchor {
     End,
 }
 
-/// What can be drawn.
+/// An element of a picture.
 #[derive(Debug)]
 pub enum Item {
     /// A path in SVG's notation, absolute and relative lines only.
@@ -46,7 +46,11 @@ pub enum Item {
         fill: Option<Colour>,
         stroke: Option<Stroke>,
         within: Option<Area>,
+        /// The number and the name of the layer of marks that it draws.
+        layer: Option<(usize, String)>,
     },
+    /// Pixels, row by row from the top, over an area; `layer` as above.
+    Image { area: Area, width: usize, pixels: Vec<Colour>, layer: usize },
     Text {
         at: (f64, f64),
         anchor: Anchor,
@@ -54,6 +58,8 @@ pub enum Item {
         text: String,
         colour: Colour,
         upright: bool,
+        /// Whether it is the label of a tick.
+        is_tick: bool,
     },
 }
 
@@ -64,6 +70,22 @@ pub struct Area {
     pub top: f64,
     pub width: f64,
     pub height: f64,
+}
+
+/// Splits an image into rectangles of one colour: runs of equal pixels of each row.
+pub fn runs(area: Area, width: usize, pixels: &[Colour]) -> Vec<(Area, Colour)> {
+    let rows = pixels.chunks(width.max(1));
+    let (across, down) = (area.width / width as f64, area.height / rows.len() as f64);
+    let mut found = Vec::new();
+    for (row, pixels) in rows.enumerate() {
+        let mut column = 0;
+        for same in pixels.chunk_by(|a, b| a == b) {
+            let (left, top) = (area.left + across * column as f64, area.top + down * row as f64);
+            found.push((Area { left, top, width: across * same.len() as f64, height: down }, same[0]));
+            column += same.len();
+        }
+    }
+    found
 }
 
 impl Area {
@@ -96,43 +118,60 @@ impl Scene {
 
     /// A filled rectangle.
     pub fn fill(&mut self, area: Area, colour: Colour) {
-        self.items.push(Item::Path { data: rectangle(area), fill: Some(colour), stroke: None, within: None });
+        self.items.push(Item::Path {
+            data: rectangle(area),
+            fill: Some(colour),
+            stroke: None,
+            within: None,
+            layer: None,
+        });
     }
 
     /// The edge of a rectangle.
     pub fn edge(&mut self, area: Area, stroke: Stroke) {
-        self.items.push(Item::Path { data: rectangle(area), fill: None, stroke: Some(stroke), within: None });
+        self.items.push(Item::Path {
+            data: rectangle(area),
+            fill: None,
+            stroke: Some(stroke),
+            within: None,
+            layer: None,
+        });
     }
 
     /// A straight line.
     pub fn line(&mut self, from: (f64, f64), to: (f64, f64), stroke: Stroke) {
-        self.lines(&[from, to], stroke, None);
-    }
-
-    /// A line through these places.
-    pub fn lines(&mut self, places: &[(f64, f64)], stroke: Stroke, within: Option<Area>) {
-        let mut data = String::new();
-        for (index, (x, y)) in places.iter().enumerate() {
-            data.push_str(&format!("{}{x:.1} {y:.1}", if index == 0 { 'M' } else { 'L' }));
-        }
-        self.path(data, None, Some(stroke), within);
+        let data = format!("M{:.1} {:.1}L{:.1} {:.1}", from.0, from.1, to.0, to.1);
+        self.path(data, None, Some(stroke), None);
     }
 
     /// Any path, seen within an area.
     pub fn path(&mut self, data: String, fill: Option<Colour>, stroke: Option<Stroke>, within: Option<Area>) {
         if !data.is_empty() {
-            self.items.push(Item::Path { data, fill, stroke, within });
+            self.items.push(Item::Path { data, fill, stroke, within, layer: None });
         }
     }
 
     /// A line of text.
     pub fn text(&mut self, at: (f64, f64), anchor: Anchor, size: f64, colour: Colour, text: impl Into<String>) {
-        self.items.push(Item::Text { at, anchor, size, text: text.into(), colour, upright: false });
+        self.items.push(Item::Text { at, anchor, size, text: text.into(), colour, upright: false, is_tick: false });
+    }
+
+    /// The label of a tick.
+    pub fn tick(&mut self, at: (f64, f64), anchor: Anchor, size: f64, text: String) {
+        self.items.push(Item::Text { at, anchor, size, text, colour: INK, upright: false, is_tick: true });
     }
 
     /// A line of text that runs upwards.
     pub fn upright(&mut self, at: (f64, f64), size: f64, colour: Colour, text: impl Into<String>) {
-        self.items.push(Item::Text { at, anchor: Anchor::Middle, size, text: text.into(), colour, upright: true });
+        self.items.push(Item::Text {
+            at,
+            anchor: Anchor::Middle,
+            size,
+            text: text.into(),
+            colour,
+            upright: true,
+            is_tick: false,
+        });
     }
 }
 

@@ -58,9 +58,16 @@ pub struct Distance {
     pub words: Vec<String>,
 }
 
+impl Pair {
+    /// The distance by this definition of the run time, else by the first that both sides have.
+    pub fn distance_by(&self, time: RunTime) -> Option<&Distance> {
+        self.distances.iter().find(|distance| distance.time == time).or(self.distances.first())
+    }
+}
+
 impl Distance {
     /// The distance, for people.
-    pub fn told(&self) -> String {
+    pub fn to_text(&self) -> String {
         let (Some(wasserstein), Some(kolmogorov_smirnov)) = (self.wasserstein_ns, self.kolmogorov_smirnov) else {
             return "distance not known".to_owned();
         };

@@ -1,24 +1,27 @@
-//! How finely an operation is shown: the page of a run stays below 10 MB however long the run, and however many its
-//! operations.
+//! How finely an operation is shown: the page of one operation stays below 2 MB however long the run, and that of many
+//! below 10 MB.
 
 /// Operations that get a fingerprint; of more, those that took longest.
 pub const SHOWN: usize = 100;
 
-/// Bytes of JSON that the points of all operations together may take.
-const BYTES: usize = 4_500_000;
+/// Bytes that the points of all operations together may take in a page.
+const BYTES: usize = 1_100_000;
 /// However many operations there are, of each so many points are drawn.
-const FEWEST: usize = 300;
-/// However few there are: what a browser draws at once.
-const MOST: usize = 20_000;
-/// So many operations are shown in full detail: some 240 kB each beside their points.
+const FEWEST: usize = 200;
+/// However few there are: no more can be distinguished in a plot.
+const MOST: usize = 4000;
+/// So many operations are shown in full detail: some 100 kB each beside their points.
 const FULL: f64 = 12.0;
+
+/// Bytes of a point in two plots by each of three definitions of the run time.
+const PLACED: usize = 22 * 2 * 3;
 
 /// What is kept of an operation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Detail {
     /// Points of the plots.
     pub points: usize,
-    /// Bins of a histogram, four of which are drawn as one at first.
+    /// Bins of a histogram.
     pub bins: usize,
     /// Steps of a distribution function.
     pub steps: usize,
@@ -29,14 +32,15 @@ pub struct Detail {
 }
 
 impl Detail {
-    /// For each of so many operations, in a trace with so many counters. A point takes some 40 bytes of JSON, and three
-    /// values of a counter some 20.
+    /// For each of so many operations, in a trace with so many counters. A point takes some 40 bytes as values, and 22 in
+    /// each of its plots, which are two by each of three definitions of the run time; a counter adds 24 bytes of values
+    /// and as many plots.
     pub fn of(operations: usize, counters: usize) -> Detail {
         let share = (FULL / operations.max(1) as f64).min(1.0);
         let of = |full: usize, least: usize| ((full as f64 * share) as usize).max(least);
         Detail {
-            points: (BYTES / operations.max(1) / (40 + 20 * counters)).clamp(FEWEST, MOST),
-            bins: of(480, 60).next_multiple_of(4),
+            points: (BYTES / operations.max(1) / (PLACED + 40 + (PLACED + 24) * counters)).clamp(FEWEST, MOST),
+            bins: of(120, 30),
             steps: of(240, 60),
             metrics: of(240, 60),
             // Half of the saving from either side.
@@ -52,9 +56,9 @@ mod tests {
     #[test]
     fn few_operations_are_shown_in_full_and_many_within_the_same_room() {
         let one = Detail::of(1, 0);
-        assert_eq!((one.points, one.bins, one.cells), (MOST, 480, (64, 240)));
+        assert_eq!((one.points, one.bins, one.cells), (MOST, 120, (64, 240)));
         let many = Detail::of(SHOWN, 8);
-        assert!(many.points >= FEWEST && many.points * SHOWN * (40 + 20 * 8) <= 6_000_000, "{many:?}");
+        assert!(many.points == FEWEST, "{many:?}");
         assert!(many.cells.0 * many.cells.1 * SHOWN <= 64 * 240 * 12, "{many:?}");
     }
 }

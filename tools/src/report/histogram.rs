@@ -3,9 +3,6 @@
 use mpitrace::categories::Category;
 use serde::{Serialize, Serializer};
 
-/// Bins that are drawn as one before zooming: there are more, so that there is something to zoom into.
-pub const DRAWN_AS_ONE: usize = 4;
-
 /// A range that spans more than this factor is divided logarithmically.
 const FAR: f64 = 10.0;
 
@@ -46,16 +43,10 @@ impl Histogram {
         histogram
     }
 
-    /// The edges (ns) and the counts of `DRAWN_AS_ONE` bins each.
-    pub fn drawn(&self) -> Vec<(f64, f64, [u64; 4])> {
-        let groups = self.counts.chunks(DRAWN_AS_ONE).enumerate();
-        groups
-            .map(|(index, bins)| {
-                let mut sum = [0; 4];
-                bins.iter().for_each(|bin| sum.iter_mut().zip(bin).for_each(|(sum, count)| *sum += count));
-                (self.edge(index * DRAWN_AS_ONE), self.edge(index * DRAWN_AS_ONE + bins.len()), sum)
-            })
-            .collect()
+    /// The edges (ns) and the counts of each bin.
+    pub fn edges_and_counts(&self) -> Vec<(f64, f64, [u64; 4])> {
+        let each = self.counts.iter().enumerate();
+        each.map(|(bin, &counts)| (self.edge(bin), self.edge(bin + 1), counts)).collect()
     }
 
     /// The lower edge of a bin, ns.
@@ -92,9 +83,12 @@ mod tests {
         let x: Vec<f64> = (0..1000).map(|i| 20.0 + f64::from(i % 37)).collect();
         let histogram = Histogram::of(&x, &vec![Good; 1000], 480, |_| true);
         assert!(!histogram.logarithmic);
-        assert_eq!(histogram.drawn().iter().map(|(_, _, counts)| counts[3]).sum::<u64>(), 1000);
-        assert_eq!((histogram.drawn()[0].0, histogram.drawn().last().map(|bin| bin.1)), (20.0, Some(56.0)));
-        assert_eq!(histogram.drawn()[0].2, [0, 0, 0, 28]);
+        assert_eq!(histogram.edges_and_counts().iter().map(|(_, _, counts)| counts[3]).sum::<u64>(), 1000);
+        assert_eq!(
+            (histogram.edges_and_counts()[0].0, histogram.edges_and_counts().last().map(|bin| bin.1)),
+            (20.0, Some(56.0))
+        );
+        assert_eq!(histogram.edges_and_counts()[0].2, [0, 0, 0, 28]);
     }
 
     #[test]

@@ -207,7 +207,7 @@ fn a_picture_shows_each_clock_but_the_reference() {
     };
     let clocks = ["", "offset_ns=1.5e9,ppm=37", "offset_ns=-2e6,ppm=-12.5,step_ns=2e5@35"];
     let joint = drawn(&run(&folder, Method::Joint, &clocks));
-    let curve = "stroke=\"#0072b2\" stroke-width=\"1.8\" clip-path=";
+    let curve = "stroke=\"#0072b2\" stroke-width=\"1.8\" data-layer=";
     assert_eq!(joint.matches(curve).count(), 2);
     assert!(joint.contains(">rank 1: 1.500 s ahead at the start, 37.0"), "{joint}");
     let legend = ["95 % interval", "hard bounds", "the clock stepped in between", "time since the first call, s"];

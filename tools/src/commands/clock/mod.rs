@@ -59,7 +59,7 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
         None => Clock::of(&trace),
     };
     let facts = facts::Facts::of(&trace, &clock, &Operations::of(&trace));
-    picture.map_or(Ok(()), |path| write(path, &svg::text(&picture::scene(&trace, &clock))))?;
+    picture.map_or(Ok(()), |path| write(path, &svg::text(&picture::scene(&trace, &clock), "axes")))?;
     super::warn_if_incomplete(&trace);
     if arguments.json {
         output::json(output, "clock", &facts)?;

@@ -10,8 +10,9 @@ use mpitrace::reader::Trace;
 use super::domain::{self, Domain};
 use super::samples::Samples;
 use crate::draw::axis::Kind;
-use crate::draw::scene::{Anchor, Area, Colour, FAINT, INK, PAPER, Scene, Stroke};
-use crate::draw::{self, Chart, PALETTE, Range};
+use crate::draw::picture;
+use crate::draw::plot::{Ink, Mark, PALETTE, Plot, Range, Shape};
+use crate::draw::scene::{self, Anchor, Area, Colour, FAINT, INK, Scene};
 use crate::text;
 
 /// Panels of one picture; of more clocks, those are shown that leave their straight lines furthest.
@@ -24,13 +25,13 @@ const WIDEST_BOUNDS: f64 = 8.0;
 const WIDTH: f64 = 960.0;
 const MARGIN: f64 = 16.0;
 /// Above the panels.
-const HEAD: f64 = 88.0;
+const HEAD: f64 = 60.0;
 const NS_PER_S: f64 = 1e9;
 
-const CURVE: Stroke = Stroke::solid(PALETTE[3], 1.8);
-const ERROR: Stroke = Stroke::solid(PALETTE[2], 1.0);
-const BOUNDS: Colour = Colour(0xdd, 0xdd, 0xdd);
-const STEP: Stroke = Stroke { colour: INK, width: 1.2, dash: Some((5.0, 3.0)) };
+const CURVE: Ink = Ink::of_colour(PALETTE[3]);
+const ERROR: Ink = Ink::of_colour(PALETTE[2]);
+const BOUNDS: Ink = Ink::of_colour(Colour(0xdd, 0xdd, 0xdd));
+const STEP: Ink = Ink::of_colour(scene::INK);
 
 /// Draws it.
 pub fn scene(trace: &Trace, clock: &Clock) -> Scene {
@@ -57,7 +58,6 @@ pub fn scene(trace: &Trace, clock: &Clock) -> Scene {
         let _ = write!(subtitle, "; the {PANELS} of {all} clocks that leave theirs furthest");
     }
     scene.text((MARGIN, 48.0), Anchor::Start, 12.0, FAINT, subtitle);
-    legend(&mut scene, &panels);
     let ends = panels.iter().flat_map(|panel| &panel.samples.points).map(|point| point.at_s * NS_PER_S);
     let (start, end) = ends.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), at| (low.min(at), high.max(at)));
     // Room for the marks at both ends.
@@ -65,9 +65,9 @@ pub fn scene(trace: &Trace, clock: &Clock) -> Scene {
     for (index, panel) in panels.iter().enumerate() {
         let label = if index + 1 == panels.len() { "time since the first call" } else { "" };
         let range = (start - margin, end + margin);
-        let across = Range { label: label.into(), range, kind: Kind::Time, logarithmic: false };
+        let plot = panel.plot(Range::new(label, range, Kind::Time));
         let top = HEAD + index as f64 * height;
-        panel.draw(&mut scene, Area { left: 0.0, top, width: WIDTH, height }, &across);
+        picture::draw(&plot, &mut scene, Area { left: 0.0, top, width: WIDTH, height });
     }
     scene
 }
@@ -110,7 +110,7 @@ impl Panel {
         ((low - margin, high + margin), cut)
     }
 
-    fn draw(&self, scene: &mut Scene, area: Area, across: &Range) {
+    fn plot(&self, across: Range) -> Plot {
         let (range, cut) = self.range_ns();
         let samples = &self.samples;
         let bounds = samples.hard_reach_ns().filter(|_| cut).map_or_else(String::new, |(low, high)| {
@@ -119,8 +119,8 @@ impl Panel {
             format!("; hard bounds reach from {} to {}", reach[0], reach[1])
         });
         let title = format!("{}{bounds}", self.title);
-        let up = Range { label: "ahead".into(), range, kind: Kind::Time, logarithmic: false };
-        let mut chart = Chart::new(scene, area, &title, across, &up, MARGIN);
+        let mut plot = Plot::new(title, across, Range::new("ahead", range, Kind::Time));
+        let mut add = |name: &str, ink: Ink, mark: Mark| plot.add(name, Some(name.to_owned()), ink, mark);
         // Far outside is as good as infinitely far, which has no place in a picture.
         let far = 2.0 * (range.1 - range.0);
         let placed = |ns: f64| ns.clamp(range.0 - far, range.1 + far);
@@ -129,50 +129,19 @@ impl Panel {
             .iter()
             .map(|point| point.hard_ns.map(|(low, high)| (point.at_s * NS_PER_S, placed(low), placed(high))))
             .collect();
-        chart.band(&bounds.unwrap_or_default(), BOUNDS);
-        for step in &samples.steps {
-            [step.after_s, step.before_s].into_iter().for_each(|at| chart.vertical(at * NS_PER_S, STEP));
-        }
-        for point in samples.points.iter().skip(BAR_EVERY / 2).step_by(BAR_EVERY) {
-            if let Some(error) = point.error_ns {
-                let ends = (placed(point.ahead_ns - error), placed(point.ahead_ns + error));
-                chart.error_bar(point.at_s * NS_PER_S, ends, ERROR);
-            }
-        }
-        chart.line(samples.points.iter().map(|point| (point.at_s * NS_PER_S, placed(point.ahead_ns))), CURVE);
-        for &(at, ahead) in &samples.synchronisations {
-            chart.circle(at * NS_PER_S, placed(ahead), CURVE.colour);
-        }
+        add("hard bounds", BOUNDS, Mark::Band(bounds.unwrap_or_default()));
+        let steps = samples.steps.iter().flat_map(|step| [step.after_s, step.before_s]);
+        let at = steps.map(|at| at * NS_PER_S).collect();
+        add("the clock stepped in between", STEP, Mark::Rules { at, dash: (5.0, 3.0) });
+        let errors = samples.points.iter().skip(BAR_EVERY / 2).step_by(BAR_EVERY).filter_map(|point| {
+            let error = point.error_ns?;
+            Some((point.at_s * NS_PER_S, placed(point.ahead_ns - error), placed(point.ahead_ns + error)))
+        });
+        add("95 % interval", ERROR, Mark::Errors(errors.collect()));
+        let points = samples.points.iter().map(|point| (point.at_s * NS_PER_S, placed(point.ahead_ns))).collect();
+        add("offset", CURVE, Mark::Line { points, width: 1.8, dash: None });
+        let points = samples.synchronisations.iter().map(|&(at, ahead)| (at * NS_PER_S, placed(ahead))).collect();
+        add("synchronisation", CURVE, Mark::Points { shape: Shape::Circle, points, rows: Vec::new() });
+        plot
     }
-}
-
-/// What the marks mean, those that there are.
-fn legend(scene: &mut Scene, panels: &[Panel]) {
-    let any = |has: fn(&Samples) -> bool| panels.iter().any(|panel| has(&panel.samples));
-    let (mut x, y) = (MARGIN, 74.0);
-    let middle = y - 4.0;
-    let mut entry = |shown: bool, width: f64, name: &str, mark: &dyn Fn(&mut Scene, f64)| {
-        if shown {
-            mark(scene, x);
-            scene.text((x + 30.0, y), Anchor::Start, 12.0, INK, name);
-            x += width;
-        }
-    };
-    entry(true, 92.0, "offset", &|scene, x| scene.line((x, middle), (x + 24.0, middle), CURVE));
-    entry(any(|samples| !samples.synchronisations.is_empty()), 146.0, "synchronisation", &|scene, x| {
-        let circle = draw::circle(x + 12.0, middle);
-        scene.path(circle, Some(PAPER), Some(Stroke::solid(CURVE.colour, 1.5)), None);
-    });
-    let has_error = any(|samples| samples.points.iter().any(|point| point.error_ns.is_some()));
-    entry(has_error, 136.0, "95 % interval", &|scene, x| {
-        scene.path(draw::error_bar(x + 12.0, middle - 6.0, middle + 6.0), None, Some(ERROR), None);
-    });
-    entry(any(|samples| samples.hard_reach_ns().is_some()), 126.0, "hard bounds", &|scene, x| {
-        scene.fill(Area { left: x, top: middle - 6.0, width: 24.0, height: 12.0 }, BOUNDS);
-    });
-    entry(any(|samples| !samples.steps.is_empty()), 0.0, "the clock stepped in between", &|scene, x| {
-        for x in [x + 4.0, x + 20.0] {
-            scene.line((x, middle - 6.0), (x, middle + 6.0), STEP);
-        }
-    });
 }

@@ -9,8 +9,10 @@ use mpitrace::comparison::stars;
 use super::result::Compared;
 use super::share::times;
 use crate::draw::axis::{Axis, Kind};
+use crate::draw::picture::SMALL;
+use crate::draw::plot::{PALETTE, Shape};
 use crate::draw::scene::{Anchor, FAINT, GRID, INK, PAPER, Scene, Stroke};
-use crate::draw::{PALETTE, SMALL, circle, pdf, png, svg};
+use crate::draw::{pdf, png, svg};
 use crate::report::file;
 use crate::report::pictures::Format;
 use crate::text;
@@ -89,7 +91,7 @@ pub fn usual_size(rows: &[Row]) -> (f64, f64) {
 pub fn write(rows: &[Row], format: &Format, path: &Path, written: Written) -> Result<()> {
     let scene = draw(rows, format);
     file::whole(path, |file| match written {
-        Written::Svg => Ok(file.write_all(svg::text(&scene).as_bytes())?),
+        Written::Svg => Ok(file.write_all(svg::text(&scene, "axes").as_bytes())?),
         Written::Png => png::write(&scene, file),
         Written::Pdf => pdf::write(&scene, file),
     })
@@ -137,7 +139,7 @@ fn draw(rows: &[Row], format: &Format) -> Scene {
                 None,
             );
         }
-        let mark = circle(across.place(1.0 + row.effect), y);
+        let mark = Shape::Circle.path(across.place(1.0 + row.effect), y);
         scene.path(mark, Some(if row.found { colour } else { PAPER }), Some(Stroke::solid(colour, 1.5)), None);
     }
     scene
@@ -227,7 +229,7 @@ mod tests {
     fn a_picture_has_each_operation_and_marks_those_that_differ() {
         let rows = [row("MPI_Bcast/8/2/0", 0.2, Some([0.1, 0.3]), true), row("MPI_Barrier/0/2/-", 0.0, None, false)];
         let format = Format { size: usual_size(&rows), title: Some("A <title>".to_owned()) };
-        let text = svg::text(&draw(&rows, &format));
+        let text = svg::text(&draw(&rows, &format), "axes");
         for wanted in ["MPI_Bcast/8/2/0", "MPI_Barrier/0/2/-", "A &lt;title&gt;", "time of B / time of A"] {
             assert!(text.contains(wanted), "{wanted}: {text}");
         }

@@ -153,7 +153,7 @@ fn write_forest(rows: &[Row], output: &mut Output) -> Result<()> {
         return Ok(());
     }
     writeln!(output, "\nB against A with intervals of 95 % (* a difference, o none found):")?;
-    let width = Look::of(output.style).width;
+    let width = Look::of_output(output.style).width;
     forest::lines(rows, width).iter().try_for_each(|line| writeln!(output, "{line}"))?;
     Ok(())
 }

@@ -27,13 +27,9 @@ pub(super) fn run(arguments: &Arguments, time: RunTime, place: Place, output: &m
     source.warn(time);
     source.warn_of_memory(arguments.operation, memory::PAGE);
     let report = report(&source, arguments, time)?;
-    if let (Place::Folder(_), Some(plot)) = (&place, arguments.plot.as_deref()) {
-        pictures::check(&report, plot)?;
-    }
     match place {
         Place::Page(path) => {
-            let title = format!("Fingerprints of {}", report.name);
-            file::whole(path, |file| page::write(&title, &report, file))?;
+            file::whole(path, |file| page::write(&report, file))?;
         }
         Place::Folder(folder) => {
             let only = arguments.plot.as_deref();
@@ -46,7 +42,7 @@ pub(super) fn run(arguments: &Arguments, time: RunTime, place: Place, output: &m
             )?;
         }
         Place::Terminal => {
-            let look = Look::of(output.style);
+            let look = Look::of_output(output.style);
             terminal::write(&report, time, look, output)?;
         }
         Place::Nowhere => {}

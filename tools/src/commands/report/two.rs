@@ -31,12 +31,11 @@ pub(super) fn run(
     let comparison = compare(arguments, &sources, files, time)?;
     match place {
         Place::Page(path) => {
-            let title = format!("{} beside {}", comparison.names[0], comparison.names[1]);
-            file::whole(path, |file| page::write(&title, &comparison, file))?;
+            file::whole(path, |file| page::write_comparison(&comparison, file))?;
         }
         Place::Folder(folder) => pictures::write_comparison(&comparison, time, folder)?,
         Place::Terminal => {
-            let look = Look::of(output.style);
+            let look = Look::of_output(output.style);
             terminal::write_comparison(&comparison, time, look, output)?;
         }
         Place::Nowhere => {}

@@ -8,7 +8,6 @@ mod serialize;
 mod timed;
 
 pub use points::{Counter, Heat, Points};
-pub use serialize::letter;
 pub use timed::{Autocorrelation, BoxPlot, Cut, Ecdf, Estimate, Metrics, Mode, Number, Timed};
 
 use std::collections::BTreeMap;

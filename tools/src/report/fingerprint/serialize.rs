@@ -81,7 +81,7 @@ pub fn letters_each<S: Serializer>(lists: &[Vec<Category>], serializer: S) -> Re
 }
 
 /// The first letter of the category's name.
-pub fn letter(category: Category) -> char {
+fn letter(category: Category) -> char {
     match category {
         Category::First => 'f',
         Category::Warmup => 'w',

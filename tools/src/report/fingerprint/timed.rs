@@ -5,6 +5,7 @@ use serde::Serialize;
 
 use super::serialize::{fine, tenth_pair, tenths, tenths_one, thousandths, time_name};
 use crate::report::histogram::Histogram;
+use crate::text;
 use mpitrace::categories::NotOneLevel;
 
 /// The run times by one definition.
@@ -52,6 +53,15 @@ pub struct Cut {
     pub change_points: Vec<u64>,
 }
 
+impl Cut {
+    /// The end of the warm-up and the class, for people.
+    pub fn to_text(&self) -> String {
+        let end = self.warmup_end.map(|end| format!("the warm-up ends at repetition {end}"));
+        let class = self.class.as_ref().map_or_else(String::new, |class| format!(", {class}"));
+        end.unwrap_or("no warm-up".to_owned()) + &class
+    }
+}
+
 /// A row of the table of numbers.
 #[derive(Debug, Serialize)]
 pub struct Number {
@@ -60,6 +70,13 @@ pub struct Number {
     pub unit: &'static str,
     pub all: Option<Estimate>,
     pub good: Option<Estimate>,
+}
+
+impl Number {
+    /// A value of this row, for people.
+    pub fn text_of(&self, value: f64) -> String {
+        if self.unit == "ns" { text::time(value) } else { value.to_string() }
+    }
 }
 
 /// A number, with the 95 % interval that it lies in where one is known.

@@ -1,0 +1,356 @@
+//! A plot as paths and texts: axes with a grid, the legend between title and axes, the marks.
+
+use std::collections::HashSet;
+
+use super::axis::{Axis, Kind};
+use super::plot::{Bar, Image, Layer, Mark, Plot, Range, Shape};
+use super::scene::{Anchor, Area, Colour, FAINT, GRID, INK, Item, PAPER, Scene, Stroke, rectangle};
+
+const LEFT: f64 = 66.0;
+const RIGHT: f64 = 14.0;
+/// Beside a scale of colours.
+const RIGHT_OF_MAP: f64 = 78.0;
+const TOP: f64 = 26.0;
+const BOTTOM: f64 = 40.0;
+/// The size of labels.
+pub const SMALL: f64 = 10.5;
+/// The size of the legend, the height of its lines, and the width of a letter.
+const LEGEND: (f64, f64, f64) = (9.5, 13.0, 5.9);
+/// The width of a mark in the legend.
+const KEY: f64 = 20.0;
+
+/// Where a plot was drawn.
+pub struct Frame {
+    pub x: Axis,
+    pub y: Axis,
+    /// Within the axes.
+    pub inside: Area,
+}
+
+/// Draws a plot into an area of a picture; `None`: there is nothing to show.
+pub fn draw(plot: &Plot, scene: &mut Scene, area: Area) -> Option<Frame> {
+    scene.text((area.left + 8.0, area.top + 16.0), Anchor::Start, 12.5, INK, plot.title.as_str());
+    if plot.layers.is_empty() {
+        let middle = (area.left + area.width / 2.0, area.top + area.height / 2.0);
+        scene.text(middle, Anchor::Middle, 12.0, FAINT, "nothing to show");
+        return None;
+    }
+    let right = if plot.scale.is_some() { RIGHT_OF_MAP } else { RIGHT };
+    let (left, width) = (area.left + LEFT, area.width - LEFT - right);
+    let top = area.top + TOP + legend(scene, plot, (left, area.top + TOP), width);
+    let inside = Area { left, top, width, height: area.top + area.height - BOTTOM - top };
+    let ends = (inside.bottom(), inside.top);
+    // The first name is at the top.
+    let up = if plot.y.kind == Kind::Names { (ends.1, ends.0) } else { ends };
+    let axis = |range: &Range, places| Axis::new(range.range, places, range.kind, range.logarithmic);
+    let frame = Frame { x: axis(&plot.x, (inside.left, inside.right())), y: axis(&plot.y, up), inside };
+    frame.axes(scene, plot, area.left);
+    for (number, layer) in plot.layers.iter().enumerate() {
+        frame.layer(scene, number, layer);
+    }
+    scene.edge(inside, Stroke::solid(FAINT, 1.0));
+    if let Some(range) = plot.scale {
+        scale(scene, inside, range);
+    }
+    Some(frame)
+}
+
+/// The names of the layers and colours that have one, in as many lines as they need; returns their height.
+fn legend(scene: &mut Scene, plot: &Plot, (left, top): (f64, f64), width: f64) -> f64 {
+    let (size, line, letter) = LEGEND;
+    let (mut x, mut y) = (left, top);
+    let mut entry = |text: &str, key: &dyn Fn(&mut Scene, (f64, f64))| {
+        let wide = KEY + letter * text.chars().count() as f64;
+        if x > left && x + wide > left + width {
+            (x, y) = (left, y + line);
+        }
+        key(scene, (x, y + 1.5));
+        scene.text((x + KEY - 3.0, y + 5.0), Anchor::Start, size, INK, text);
+        x += wide + 8.0;
+    };
+    for (name, colour) in &plot.colours {
+        entry(name, &|scene, at| swatch(scene, *colour, at));
+    }
+    for layer in &plot.layers {
+        layer.legend.iter().for_each(|text| entry(text, &|scene, at| key(scene, layer, at)));
+    }
+    if x > left { y + line - top } else { 0.0 }
+}
+
+fn swatch(scene: &mut Scene, colour: Colour, (x, y): (f64, f64)) {
+    scene.fill(Area { left: x + 2.0, top: y - 4.5, width: 9.0, height: 9.0 }, colour);
+}
+
+/// The mark of a layer in a legend, with its left end here.
+pub fn key(scene: &mut Scene, layer: &Layer, (x, y): (f64, f64)) {
+    let colour = layer.ink.colour;
+    let middle = x + 7.0;
+    match &layer.mark {
+        Mark::Points { shape, .. } => {
+            let (fill, stroke) = shape.pens(colour);
+            scene.path(shape.path(middle, y), fill, stroke, None);
+        }
+        Mark::Line { width, dash, .. } => {
+            scene.line((x, y), (x + 14.0, y), Stroke { colour, width: *width, dash: *dash });
+        }
+        Mark::Rules { dash, .. } => {
+            scene.line((x, y), (x + 14.0, y), Stroke { colour, width: 1.1, dash: Some(*dash) });
+        }
+        Mark::Errors(_) => {
+            scene.path(error_bar(middle, y - 5.0, y + 5.0), None, Some(Stroke::solid(colour, 1.0)), None);
+        }
+        Mark::Bars(_) | Mark::Band(_) | Mark::BoxPlot { .. } | Mark::Image(_) => {
+            swatch(scene, colour, (x, y));
+        }
+    }
+}
+
+impl Frame {
+    fn axes(&self, scene: &mut Scene, plot: &Plot, left_of_all: f64) {
+        let Area { left, top, width, height } = self.inside;
+        let (right, bottom) = (self.inside.right(), self.inside.bottom());
+        let mut grid = String::new();
+        for (place, label) in self.x.ticks(width / 75.0) {
+            grid.push_str(&format!("M{place:.1} {top:.1}V{bottom:.1}"));
+            scene.tick((place, bottom + 14.0), Anchor::Middle, SMALL, label);
+        }
+        let ticks = match plot.y.kind {
+            Kind::Names => self.names(&plot.y.names, height / 16.0),
+            _ => self.y.ticks(height / 38.0),
+        };
+        for (place, label) in ticks {
+            if plot.y.kind != Kind::Names {
+                grid.push_str(&format!("M{left:.1} {place:.1}H{right:.1}"));
+            }
+            scene.tick((left - 6.0, place + 3.8), Anchor::End, SMALL, label);
+        }
+        let (stroke, layer) = (Some(Stroke::solid(GRID, 0.8)), Some((usize::MAX, "grid".to_owned())));
+        scene.items.push(Item::Path { data: grid, fill: None, stroke, within: None, layer });
+        let named = |label: &str, axis: &Axis| match axis.unit {
+            _ if label.is_empty() => String::new(),
+            "" => label.to_owned(),
+            unit => format!("{label}, {unit}"),
+        };
+        let (x, y) = (named(&plot.x.label, &self.x), named(&plot.y.label, &self.y));
+        scene.text(((left + right) / 2.0, bottom + 31.0), Anchor::Middle, SMALL, FAINT, x);
+        scene.upright((left_of_all + 14.0, (top + bottom) / 2.0), SMALL, FAINT, y);
+    }
+
+    /// Places with names, at most about so many.
+    fn names(&self, names: &[String], most: f64) -> Vec<(f64, String)> {
+        let step = (names.len() as f64 / most.max(1.0)).ceil().max(1.0) as usize;
+        let each = names.iter().enumerate().step_by(step);
+        each.map(|(row, name)| (self.y.place(row as f64), name.clone())).collect()
+    }
+
+    fn layer(&self, scene: &mut Scene, number: usize, layer: &Layer) {
+        let colour = layer.ink.colour;
+        let mut data = String::new();
+        let (mut fill, mut stroke) = (None, None);
+        match &layer.mark {
+            Mark::Points { shape, points, .. } => {
+                self.drawn(points).for_each(|(_, (x, y))| data.push_str(&shape.path(x, y)));
+                (fill, stroke) = shape.pens(colour);
+            }
+            Mark::Line { points, width, dash } => {
+                data = polyline(points.iter().map(|&(x, y)| (self.x.place(x), self.y.place(y))));
+                stroke = Some(Stroke { colour, width: *width, dash: *dash });
+            }
+            Mark::Bars(bars) => {
+                bars.iter().for_each(|bar| data.push_str(&rectangle(self.bar(bar))));
+                fill = Some(colour);
+            }
+            Mark::Band(points) => {
+                let lower = points.iter().map(|&(x, low, _)| (x, low));
+                let upper = points.iter().rev().map(|&(x, _, high)| (x, high));
+                data = polyline(lower.chain(upper).map(|(x, y)| (self.x.place(x), self.y.place(y)))) + "z";
+                fill = Some(colour);
+            }
+            Mark::Rules { at, dash } => {
+                let (top, bottom) = (self.inside.top, self.inside.bottom());
+                at.iter().for_each(|&x| data.push_str(&format!("M{:.1} {bottom:.1}L{0:.1} {top:.1}", self.x.place(x))));
+                stroke = Some(Stroke { colour, width: 1.1, dash: Some(*dash) });
+            }
+            Mark::Errors(errors) => {
+                let bar = |&(x, low, high): &(f64, f64, f64)| {
+                    error_bar(self.x.place(x), self.y.place(low), self.y.place(high))
+                };
+                data = errors.iter().map(bar).collect();
+                stroke = Some(Stroke::solid(colour, 1.0));
+            }
+            Mark::BoxPlot { row, values } => {
+                data = self.box_plot(*row, values);
+                stroke = Some(Stroke::solid(colour, 1.4));
+            }
+            Mark::Image(Image { width, pixels, .. }) => {
+                scene.items.push(Item::Image {
+                    area: self.inside,
+                    width: *width,
+                    pixels: pixels.clone(),
+                    layer: number,
+                });
+            }
+        }
+        if !data.is_empty() {
+            let layer = Some((number, layer.name.clone()));
+            scene.items.push(Item::Path { data, fill, stroke, within: Some(self.inside), layer });
+        }
+    }
+
+    /// The points within the axes that are not covered by another of the same layer: their numbers and places.
+    pub fn drawn<'p>(&'p self, points: &'p [(f64, f64)]) -> impl Iterator<Item = (usize, (f64, f64))> + 'p {
+        let mut covered = HashSet::new();
+        points.iter().enumerate().filter(|(_, (x, y))| self.x.has(*x) && self.y.has(*y)).filter_map(
+            move |(number, &(x, y))| {
+                let place = (self.x.place(x), self.y.place(y));
+                covered.insert(((place.0 * 2.0) as i64, (place.1 * 2.0) as i64)).then_some((number, place))
+            },
+        )
+    }
+
+    fn bar(&self, bar: &Bar) -> Area {
+        let (left, right) = (self.x.place(bar.x.0), self.x.place(bar.x.1));
+        let (one, other) = (self.y.place(bar.y.0), self.y.place(bar.y.1));
+        let (top, bottom) = (one.min(other), one.max(other));
+        Area { left, top: top.min(bottom - 0.6), width: (right - left).max(0.6), height: (bottom - top).max(0.6) }
+    }
+
+    fn box_plot(&self, row: usize, values: &[f64; 7]) -> String {
+        let [min, low, lower, median, upper, high, max] = values.map(|value| self.x.place(value));
+        let middle = self.y.place(row as f64);
+        let half = ((self.y.place(row as f64 + 1.0) - middle).abs() * 0.3).min(14.0);
+        let (top, bottom) = (middle - half, middle + half);
+        let edge = Area { left: lower, top, width: (upper - lower).max(0.5), height: 2.0 * half };
+        let mut data = rectangle(edge);
+        for (from, to) in [(low, lower), (upper, high)] {
+            data.push_str(&format!("M{from:.1} {middle:.1}L{to:.1} {middle:.1}"));
+        }
+        for end in [low, high] {
+            data.push_str(&format!("M{end:.1} {:.1}L{end:.1} {:.1}", middle - half / 2.0, middle + half / 2.0));
+        }
+        for beside in [median - 0.7, median + 0.7] {
+            data.push_str(&format!("M{beside:.1} {top:.1}L{beside:.1} {bottom:.1}"));
+        }
+        [min, max].iter().for_each(|&end| data.push_str(&Shape::Cross.path(end, middle)));
+        data
+    }
+}
+
+fn polyline(places: impl Iterator<Item = (f64, f64)>) -> String {
+    let mut data = String::new();
+    for (index, (x, y)) in places.filter(|(x, y)| x.is_finite() && y.is_finite()).enumerate() {
+        data.push_str(&format!("{}{x:.1} {y:.1}", if index == 0 { 'M' } else { 'L' }));
+    }
+    data
+}
+
+/// The path of an error bar with caps, in places.
+fn error_bar(x: f64, low: f64, high: f64) -> String {
+    let left = x - 2.5;
+    format!("M{x:.1} {low:.1}L{x:.1} {high:.1}M{left:.1} {low:.1}h5M{left:.1} {high:.1}h5")
+}
+
+impl Shape {
+    /// The path of one shape. It begins at its place and goes on in relative steps, so that a reader can move it.
+    pub fn path(self, x: f64, y: f64) -> String {
+        let steps = match self {
+            Shape::Dot => "h-1h2",
+            Shape::Triangle => "m0 -2.8l3 5h-6z",
+            Shape::Cross => "m-2.5 -2.5l5 5m-5 0l5 -5",
+            Shape::Diamond => "m0 -4l4 4l-4 4l-4 -4z",
+            Shape::Circle => "m-3 0a3 3 0 1 0 6 0a3 3 0 1 0 -6 0z",
+        };
+        format!("M{x:.1} {y:.1}{steps}")
+    }
+
+    /// How it is filled, and how its edge is drawn.
+    pub fn pens(self, colour: Colour) -> (Option<Colour>, Option<Stroke>) {
+        match self {
+            Shape::Dot => (None, Some(Stroke::solid(colour, 2.0))),
+            Shape::Cross => (None, Some(Stroke::solid(colour, 1.2))),
+            Shape::Triangle | Shape::Diamond => (Some(colour), None),
+            Shape::Circle => (Some(PAPER), Some(Stroke::solid(colour, 1.5))),
+        }
+    }
+}
+
+/// Viridis at nine places (Smith and van der Walt, public domain): even in lightness, also for the colour-blind.
+const VIRIDIS: [Colour; 9] = [
+    Colour(0x44, 0x01, 0x54),
+    Colour(0x47, 0x2d, 0x7b),
+    Colour(0x3b, 0x52, 0x8b),
+    Colour(0x2c, 0x72, 0x8e),
+    Colour(0x21, 0x91, 0x8c),
+    Colour(0x28, 0xae, 0x80),
+    Colour(0x5e, 0xc9, 0x62),
+    Colour(0xad, 0xdc, 0x30),
+    Colour(0xfd, 0xe7, 0x25),
+];
+/// Shades of a scale.
+const SHADES: usize = 64;
+
+/// The colour of a share, 0 to 1. Colours grow lighter in one direction only, so that they can be read in grey.
+pub fn shade(share: f64) -> Colour {
+    let place = share.clamp(0.0, 1.0) * (VIRIDIS.len() - 1) as f64;
+    let below = (place as usize).min(VIRIDIS.len() - 2);
+    let part = place - below as f64;
+    let mix = |from: u8, to: u8| (f64::from(from) + (f64::from(to) - f64::from(from)) * part).round() as u8;
+    let (a, b) = (VIRIDIS[below], VIRIDIS[below + 1]);
+    Colour(mix(a.0, b.0), mix(a.1, b.1), mix(a.2, b.2))
+}
+
+/// The colours with what they mean, beside a map.
+fn scale(scene: &mut Scene, inside: Area, range: (f64, f64)) {
+    let left = inside.right() + 10.0;
+    let pixels = (0..SHADES).rev().map(|step| shade((step as f64 + 0.5) / SHADES as f64)).collect();
+    let area = Area { left, top: inside.top, width: 10.0, height: inside.height };
+    scene.items.push(Item::Image { area, width: 1, pixels, layer: usize::MAX });
+    let axis = Axis::new(range, (inside.bottom(), inside.top), Kind::Time, true);
+    for (place, label) in axis.ticks(5.0) {
+        scene.text((left + 13.0, place + 3.5), Anchor::Start, 9.5, INK, format!("{label} {}", axis.unit));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::draw::plot::{Ink, PALETTE};
+
+    fn plot(points: Vec<(f64, f64)>) -> Plot {
+        let range = |label: &str| Range::new(label, (0.0, 10.0), Kind::Count);
+        let mut plot = Plot::new("a plot", range("x"), range("y"));
+        let mark = Mark::Points { shape: Shape::Cross, points, rows: Vec::new() };
+        plot.add("outlier", Some("outlier 3".into()), Ink::of_colour(PALETTE[2]), mark);
+        plot
+    }
+
+    #[test]
+    fn the_legend_is_above_the_axes_and_marks_are_in_their_places() {
+        let mut scene = Scene::new(400.0, 300.0, String::new());
+        let area = Area { left: 0.0, top: 0.0, width: 400.0, height: 300.0 };
+        let frame = draw(&plot(vec![(5.0, 5.0), (5.0, 5.0), (20.0, 5.0)]), &mut scene, area).unwrap();
+        let legend = scene.items.iter().find_map(|item| match item {
+            Item::Text { at, text, .. } if text == "outlier 3" => Some(at.1),
+            _ => None,
+        });
+        assert!(legend.unwrap() < frame.inside.top, "no legend over data");
+        let marks = scene.items.iter().find_map(|item| match item {
+            Item::Path { data, layer: Some((0, name)), .. } if name == "outlier" => Some(data.clone()),
+            _ => None,
+        });
+        let middle = (frame.inside.left + frame.inside.width / 2.0, frame.inside.top + frame.inside.height / 2.0);
+        // Of two equal points one is drawn, and none outside of the axes.
+        assert_eq!(marks.unwrap(), Shape::Cross.path(middle.0, middle.1));
+    }
+
+    #[test]
+    fn a_plot_without_marks_says_so() {
+        let mut scene = Scene::new(400.0, 300.0, String::new());
+        assert!(
+            draw(&plot(Vec::new()), &mut scene, Area { left: 0.0, top: 0.0, width: 400.0, height: 300.0 }).is_none()
+        );
+        let texts =
+            scene.items.iter().filter(|item| matches!(item, Item::Text { text, .. } if text == "nothing to show"));
+        assert_eq!(texts.count(), 1);
+    }
+}

@@ -1,0 +1,192 @@
+//! A plot: marks in the coordinates of the data, with their axes. [`super::picture`] draws it into a scene,
+//! [`super::terminal`] in characters.
+
+use super::axis::Kind;
+use super::scene::Colour;
+use crate::output::Attribute;
+
+/// What spans more than this ratio is drawn over its logarithm.
+pub const FAR: f64 = 10.0;
+
+/// Of Okabe and Ito's palette, which the colour-blind can distinguish: purple, orange, vermilion, blue.
+pub const PALETTE: [Colour; 4] =
+    [Colour(0xcc, 0x79, 0xa7), Colour(0xe6, 0x9f, 0x00), Colour(0xd5, 0x5e, 0x00), Colour(0x00, 0x72, 0xb2)];
+
+/// Of what is no category: all repetitions, the steps of a clock.
+pub const GREY: Colour = Colour(0x44, 0x44, 0x44);
+
+/// A plot with one title, two axes and layers of marks, the last one on top. Without layers it shows that there is
+/// nothing to show.
+#[derive(Clone, Debug, Default)]
+pub struct Plot {
+    pub title: String,
+    pub x: Range,
+    pub y: Range,
+    pub layers: Vec<Layer>,
+    /// Names of the colours within an image, for the legend.
+    pub colours: Vec<(&'static str, Colour)>,
+    /// The ends of a scale of colours beside the axes, ns.
+    pub scale: Option<(f64, f64)>,
+}
+
+/// An axis before its places are known.
+#[derive(Clone, Debug, Default)]
+pub struct Range {
+    pub label: String,
+    pub range: (f64, f64),
+    pub kind: Kind,
+    pub logarithmic: bool,
+    /// Of [`Kind::Names`]: the names of the values 0, 1, ...; the first is at the upper end.
+    pub names: Vec<String>,
+}
+
+/// Marks of one meaning.
+#[derive(Clone, Debug)]
+pub struct Layer {
+    /// What the marks show, such as a category.
+    pub name: String,
+    /// The text in the legend; `None`: not in the legend.
+    pub legend: Option<String>,
+    pub ink: Ink,
+    pub mark: Mark,
+}
+
+/// What is drawn with: a colour, and what is in its place where there are only letters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ink {
+    pub colour: Colour,
+    /// The letter in a terminal without colours.
+    pub letter: char,
+    /// The colour in a terminal; `None`: the terminal's own.
+    pub attribute: Option<Attribute>,
+}
+
+/// Marks, in values of the axes.
+#[derive(Clone, Debug)]
+pub enum Mark {
+    /// A shape at each point; `rows`: the row of each point in a table of what else is known of it, or nothing.
+    Points {
+        shape: Shape,
+        points: Vec<(f64, f64)>,
+        rows: Vec<usize>,
+    },
+    /// A line through points; `dash`: on, off.
+    Line {
+        points: Vec<(f64, f64)>,
+        width: f64,
+        dash: Option<(f64, f64)>,
+    },
+    /// Rectangles: from and to on both axes.
+    Bars(Vec<Bar>),
+    /// The area between two lines: x, low, high.
+    Band(Vec<(f64, f64, f64)>),
+    /// Upright lines over the whole height.
+    Rules {
+        at: Vec<f64>,
+        dash: (f64, f64),
+    },
+    /// Upright bars with caps: x, low, high.
+    Errors(Vec<(f64, f64, f64)>),
+    /// Least, lower whisker, quartiles, upper whisker and greatest value, on this row.
+    BoxPlot {
+        row: usize,
+        values: [f64; 7],
+    },
+    Image(Image),
+}
+
+/// A rectangle between values.
+#[derive(Clone, Copy, Debug)]
+pub struct Bar {
+    pub x: (f64, f64),
+    pub y: (f64, f64),
+}
+
+/// Shapes that can be distinguished in grey.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shape {
+    Dot,
+    Triangle,
+    Cross,
+    Diamond,
+    Circle,
+}
+
+/// Coloured cells that fill the axes, and the values behind them.
+#[derive(Clone, Debug)]
+pub struct Image {
+    /// Pixels in a row.
+    pub width: usize,
+    /// Row by row from the upper end.
+    pub pixels: Vec<Colour>,
+    /// The names of the rows of cells, from the upper end.
+    pub rows: Vec<String>,
+    /// The edges of the columns of cells, in values of x.
+    pub edges: Vec<f64>,
+    /// Name, unit of [`Kind`], and the values: for each row one for each column.
+    pub values: Vec<(&'static str, Kind, Vec<Vec<f64>>)>,
+}
+
+impl Plot {
+    /// A plot without layers.
+    pub fn new(title: impl Into<String>, x: Range, y: Range) -> Plot {
+        Plot { title: title.into(), x, y, ..Plot::default() }
+    }
+
+    /// A plot for which there is no data.
+    pub fn empty(title: impl Into<String>) -> Plot {
+        Plot { title: title.into(), ..Plot::default() }
+    }
+
+    /// Adds a layer; one of no marks is left out.
+    pub fn add(&mut self, name: impl Into<String>, legend: Option<String>, ink: Ink, mark: Mark) {
+        if !mark.is_empty() {
+            self.layers.push(Layer { name: name.into(), legend, ink, mark });
+        }
+    }
+
+    /// Adds a line, with its name in the legend.
+    pub fn line(&mut self, name: &str, ink: Ink, points: Vec<(f64, f64)>, width: f64, dash: Option<(f64, f64)>) {
+        self.add(name, Some(name.to_owned()), ink, Mark::Line { points, width, dash });
+    }
+}
+
+impl Mark {
+    fn is_empty(&self) -> bool {
+        match self {
+            Mark::Points { points, .. } | Mark::Line { points, .. } => points.is_empty(),
+            Mark::Bars(bars) => bars.is_empty(),
+            Mark::Band(points) | Mark::Errors(points) => points.is_empty(),
+            Mark::Rules { at, .. } => at.is_empty(),
+            Mark::BoxPlot { .. } | Mark::Image(_) => false,
+        }
+    }
+}
+
+impl Range {
+    /// A linear axis.
+    pub fn new(label: impl Into<String>, range: (f64, f64), kind: Kind) -> Range {
+        Range { label: label.into(), range, kind, logarithmic: false, names: Vec::new() }
+    }
+
+    /// An axis of times (ns) that holds these values with some room, logarithmic where they span more than `far`.
+    /// `None`: no value is finite.
+    pub fn of_times(label: &str, values: impl IntoIterator<Item = f64>, far: f64) -> Option<Range> {
+        let (low, high) = super::axis::extent(values)?;
+        let logarithmic = low > 0.0 && high / low > far;
+        let range = super::axis::with_room((low, high), logarithmic);
+        Some(Range { logarithmic, ..Range::new(label, range, Kind::Time) })
+    }
+
+    /// An axis of names.
+    pub fn of_names(label: &str, names: Vec<String>) -> Range {
+        Range { names: names.clone(), ..Range::new(label, (-0.5, names.len() as f64 - 0.5), Kind::Names) }
+    }
+}
+
+impl Ink {
+    /// An ink that no terminal has to show.
+    pub const fn of_colour(colour: Colour) -> Ink {
+        Ink { colour, letter: '*', attribute: None }
+    }
+}

@@ -1,0 +1,223 @@
+//! The page: one file that needs nothing else. Tables and plots are there without a script; the script adds values
+//! under the pointer and zooming.
+
+mod figure;
+mod operation;
+mod pair;
+
+use std::io::Write;
+
+use anyhow::Result;
+
+use super::comparison::Comparison;
+use super::fingerprint::{Overview, Report, Run};
+use super::histogram::place;
+use super::plots;
+use crate::draw::svg::escaped;
+use crate::text;
+use figure::Figures;
+use mpitrace::categories::Category;
+
+const TEMPLATE: &str = include_str!("../assets/page.html");
+const STYLE: &str = include_str!("../assets/page.css");
+const SCRIPT: &str = include_str!("../assets/page.js");
+
+/// Writes the page of a report. Of few operations the plots are there by each definition of the run time, of many by
+/// the one that was asked for.
+///
+/// # Errors
+/// The output cannot be written.
+pub fn write(report: &Report, output: &mut dyn Write) -> Result<()> {
+    let mut figures = Figures::default();
+    let mut body = header(&report.generator, report.method, report.complete, &report.notes);
+    body.push_str(&summary(&report.run));
+    if let Some(found) = &report.run.timeline {
+        body.push_str("<section id=\"timeline\"><h2>Timeline</h2>\n");
+        body.push_str(&figures.wide("timeline", &plots::timeline(found)));
+        for detail in &found.details {
+            body.push_str(&format!("<details><summary>{}</summary>", escaped(&detail.title)));
+            body.push_str(&figures.wide("timeline", &plots::detail(detail)));
+            body.push_str("</details>\n");
+        }
+        body.push_str(
+            "<p class=\"faint\">In a call a rank waits first; when in the rest of it, or between two calls, it was off \
+             its processor is not recorded.</p></section>\n",
+        );
+    }
+    body.push_str(&overview(&report.overview));
+    for fingerprint in &report.fingerprints {
+        body.push_str(&operation::section(report, fingerprint, &mut figures));
+    }
+    body.push_str(&format!("<footer>{}</footer>", run_facts(&report.run)));
+    document(&format!("Fingerprints of {}", report.name), &body, output)
+}
+
+/// Writes the page of two runs over each other.
+///
+/// # Errors
+/// The output cannot be written.
+pub fn write_comparison(comparison: &Comparison, output: &mut dyn Write) -> Result<()> {
+    let mut figures = Figures::default();
+    let mut body = header(&comparison.generator, comparison.method, comparison.complete, &comparison.notes);
+    let sides = || ["A", "B"].into_iter().zip(&comparison.names).zip(&comparison.runs);
+    for ((side, name), run) in sides().filter(|(_, run)| !run.summary.is_empty()) {
+        body.push_str(&format!("<h3>{side}: {}</h3>{}", escaped(name), summary(run)));
+    }
+    body.push_str(&pair::overview(comparison));
+    for (number, pair) in comparison.pairs.iter().enumerate() {
+        body.push_str(&pair::section(comparison, pair, number, &mut figures));
+    }
+    for ((side, name), run) in sides() {
+        let facts = run_facts(run);
+        body.push_str(&format!("<details><summary>{side}: {}</summary>{facts}</details>", escaped(name)));
+    }
+    document(&format!("{} beside {}", comparison.names[0], comparison.names[1]), &body, output)
+}
+
+fn document(title: &str, body: &str, output: &mut dyn Write) -> Result<()> {
+    let mut rest = TEMPLATE;
+    while let Some((before, after)) = rest.split_once("{{") {
+        output.write_all(before.as_bytes())?;
+        let Some((place, behind)) = after.split_once("}}") else { break };
+        let text = match place {
+            "title" => escaped(title),
+            "style" => STYLE.to_owned(),
+            "script" => SCRIPT.to_owned(),
+            _ => format!("<header><h1>{}</h1>{body}", escaped(title)),
+        };
+        output.write_all(text.as_bytes())?;
+        rest = behind;
+    }
+    output.write_all(rest.as_bytes())?;
+    Ok(())
+}
+
+/// All that is above the summary, less the title.
+fn header(generator: &str, method: &str, is_complete: bool, notes: &[String]) -> String {
+    let mut text = format!("<p class=\"faint\">{}; categories by {method}</p>", escaped(generator));
+    let incomplete = "This trace is incomplete: what a rank did not finish or keep is counted and left out.";
+    let notes = notes.iter().map(String::as_str);
+    for note in (!is_complete).then_some(incomplete).into_iter().chain(notes) {
+        text.push_str(&format!("<p class=\"notice\">{}</p>", escaped(note)));
+    }
+    text + "</header>\n"
+}
+
+fn summary(run: &Run) -> String {
+    if run.summary.is_empty() { String::new() } else { list("answer", &run.summary) }
+}
+
+fn list(class: &str, lines: &[String]) -> String {
+    let items: String = lines.iter().map(|line| format!("<li>{}</li>", escaped(line))).collect();
+    format!("<ul class=\"{class}\">{items}</ul>\n")
+}
+
+fn overview(rows: &[Overview]) -> String {
+    let head = ["operation", "function", "communicator", "bytes", "root", "ranks", "repetitions", "incomplete"];
+    let of_time = ["median", "95 %", "end of warm-up"];
+    let head: Vec<&str> =
+        head.into_iter().chain(of_time).chain(Category::ALL.map(|category| category.name())).collect();
+    let time = |ns: Option<f64>| ns.map_or_else(String::new, text::time);
+    let row = |row: &Overview| {
+        let subject = &row.subject;
+        let number = subject.operation.to_string();
+        let link = format!("<a href=\"#operation-{number}\">{number}</a>");
+        let counts = Category::ALL.map(|category| row.counts[place(category)].to_string());
+        let cells = [
+            if row.shown { link } else { number },
+            escaped(&subject.function),
+            escaped(&subject.communicator),
+            text::optional(subject.bytes),
+            text::optional(subject.root),
+            subject.ranks.to_string(),
+            row.repetitions.to_string(),
+            text::optional(Some(row.incomplete).filter(|&count| count > 0)),
+            time(row.median_ns),
+            time(row.p95_ns),
+            text::optional(row.warmup_end),
+        ];
+        cells.into_iter().chain(counts).collect()
+    };
+    let table = table(&head, &rows.iter().map(row).collect::<Vec<_>>(), 3);
+    format!("<section id=\"overview\" class=\"overview\"><h2>All operations</h2>\n{table}</section>\n")
+}
+
+/// A table of cells that are HTML; those from a column on are numbers.
+fn table(head: &[&str], rows: &[Vec<String>], numbers_from: usize) -> String {
+    let class = |column: usize| if column >= numbers_from { " class=\"number\"" } else { "" };
+    let mut text = "<div class=\"scroll\"><table>".to_owned();
+    if !head.is_empty() {
+        let cells = head.iter().enumerate().map(|(column, name)| format!("<th{}>{name}</th>", class(column)));
+        text.push_str(&format!("<thead><tr>{}</tr></thead>", cells.collect::<String>()));
+    }
+    text.push_str("<tbody>\n");
+    for row in rows {
+        let first = if head.is_empty() { "th" } else { "td" };
+        let cell = |(column, cell): (usize, &String)| match column {
+            0 => format!("<{first}>{cell}</{first}>"),
+            _ => format!("<td{}>{cell}</td>", class(column)),
+        };
+        text.push_str(&format!("<tr>{}</tr>\n", row.iter().enumerate().map(cell).collect::<String>()));
+    }
+    text + "</tbody></table></div>\n"
+}
+
+/// A table of titles and texts.
+fn facts(pairs: impl IntoIterator<Item = (impl AsRef<str>, impl AsRef<str>)>) -> String {
+    let row = |(title, text): (_, _)| {
+        let (title, text): (&dyn AsRef<str>, &dyn AsRef<str>) = (&title, &text);
+        vec![escaped(title.as_ref()), format!("<span class=\"wrap\">{}</span>", escaped(text.as_ref()))]
+    };
+    let rows: Vec<Vec<String>> = pairs.into_iter().map(|(title, text)| row((title, text))).collect();
+    table(&[], &rows, usize::MAX)
+}
+
+/// What is known of a run, and what the tracer cost.
+fn run_facts(run: &Run) -> String {
+    let pair = |pairs: &[(String, String)]| facts(pairs.iter().map(|(title, text)| (title, text)));
+    let mut text = format!("<h3>The run</h3>{}", pair(&run.facts));
+    if !run.tracer.is_empty() {
+        text.push_str(&format!("<h3>What the tracer itself cost</h3>{}", pair(&run.tracer)));
+    }
+    if !run.factors.is_empty() {
+        let all = facts(&run.factors);
+        text.push_str(&format!("<details><summary>everything recorded about the run</summary>{all}</details>"));
+    }
+    text
+}
+
+/// A choice of which of the following parts are shown: one of the values. A stylesheet does it, by the values' names.
+fn choice(group: &str, values: &[&str], chosen: &str) -> String {
+    let one = |value: &&str| {
+        let id = format!("{group}-{value}");
+        let checked = if *value == chosen { " checked" } else { "" };
+        format!(
+            "<input type=\"radio\" name=\"{group}\" id=\"{id}\" value=\"{value}\"{checked}><label for=\"{id}\">{value}</label>"
+        )
+    };
+    format!("<span class=\"control\">run time</span>{}\n", values.iter().map(one).collect::<String>())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_page_asks_for_nothing_from_elsewhere() {
+        for text in [SCRIPT, TEMPLATE, STYLE] {
+            for forbidden in ["http:", "https:", "@import", "fetch(", "import("] {
+                assert!(!text.contains(forbidden), "{forbidden}");
+            }
+        }
+        assert!(SCRIPT.lines().count() <= 300);
+    }
+
+    #[test]
+    fn no_text_of_a_trace_is_markup() {
+        let cells = facts([("</script><b>", "a & \"b\"")]);
+        assert!(
+            cells.contains("<th>&lt;/script&gt;&lt;b&gt;</th>") && cells.contains("a &amp; &quot;b&quot;"),
+            "{cells}"
+        );
+    }
+}

@@ -1,0 +1,116 @@
+//! Static pictures for papers: each plot by itself, and all of an operation on one sheet, as SVG, PNG and PDF.
+
+use std::path::Path;
+
+use anyhow::{Context, Result, ensure};
+use mpitrace::run_time::RunTime;
+
+use super::comparison::Comparison;
+use super::file;
+use super::fingerprint::{Fingerprint, Report};
+use super::plots::{self, View, file_name};
+use super::sheet;
+use crate::draw::plot::Plot;
+use crate::draw::scene::{Anchor, Area, FAINT, Scene};
+use crate::draw::{pdf, picture, png, svg};
+
+/// How a plot by itself is drawn.
+#[derive(Clone, Debug)]
+pub struct Format {
+    /// Width and height, in units of which 96 are an inch. Texts keep their size.
+    pub size: (f64, f64),
+    /// The line above the plot in place of the operation's; empty: none.
+    pub title: Option<String>,
+}
+
+impl Default for Format {
+    fn default() -> Format {
+        Format { size: (640.0, 400.0), title: None }
+    }
+}
+
+/// The name of the picture of all ranks over the whole run.
+const TIMELINE: &str = "timeline";
+
+/// The name of the sheet that holds an operation's numbers and its most telling plots.
+const SHEET: &str = "fingerprint";
+
+/// Writes the pictures of all operations into a folder, or one kind of plot alone.
+///
+/// # Errors
+/// There is no plot of this name, which is found before anything is written; or a file cannot be written.
+pub fn write(report: &Report, time: RunTime, folder: &Path, only: Option<&str>, format: &Format) -> Result<()> {
+    only.map_or(Ok(()), |name| check(report, name))?;
+    make_folder(folder)?;
+    let is_wanted = |name: &str| only.is_none_or(|only| only == name);
+    for fingerprint in &report.fingerprints {
+        let view = View { fingerprint, time: fingerprint.index_of(time) };
+        let subject = &fingerprint.subject;
+        let bytes = subject.bytes.map_or_else(String::new, |bytes| format!("-{bytes}B"));
+        let start = format!("{}-{}{bytes}", subject.operation, file_name(&subject.function));
+        for (name, plot) in plots::all(view).into_iter().filter(|(name, _)| is_wanted(name)) {
+            let above = format!("{}, {}", subject.title(), subject.layout());
+            let scene = alone(&plot, format, format!("{}: {name}", subject.title()), above);
+            write_all(folder, &format!("{start}-{name}"), &scene)?;
+        }
+        if is_wanted(SHEET) {
+            write_all(folder, &format!("{start}-{SHEET}"), &sheet::of_operation(report, view))?;
+        }
+    }
+    if let Some(found) = report.run.timeline.as_ref().filter(|_| is_wanted(TIMELINE)) {
+        let name = format!("{}: {TIMELINE}", report.name);
+        write_all(folder, TIMELINE, &alone(&plots::timeline(found), format, name, report.name.clone()))?;
+    }
+    Ok(())
+}
+
+/// A picture of one plot, below a line of text.
+fn alone(plot: &Plot, format: &Format, name: String, above: String) -> Scene {
+    let (width, height) = format.size;
+    let mut scene = Scene::new(width, height, name);
+    let title = format.title.clone().unwrap_or(above);
+    let top = if title.is_empty() { 0.0 } else { 20.0 };
+    scene.text((8.0, 16.0), Anchor::Start, 11.0, FAINT, title);
+    picture::draw(plot, &mut scene, Area { left: 0.0, top, width, height: height - top });
+    scene
+}
+
+/// Writes a sheet for each operation of two runs.
+///
+/// # Errors
+/// A file cannot be written.
+pub fn write_comparison(comparison: &Comparison, time: RunTime, folder: &Path) -> Result<()> {
+    make_folder(folder)?;
+    for (number, pair) in comparison.pairs.iter().enumerate() {
+        let Some(distance) = pair.distance_by(time) else { continue };
+        let name = format!("{number}-{}-compared", file_name(&pair.operation_key));
+        write_all(folder, &name, &sheet::of_pair(comparison, pair, distance))?;
+    }
+    Ok(())
+}
+
+fn make_folder(folder: &Path) -> Result<()> {
+    std::fs::create_dir_all(folder).with_context(|| format!("{} cannot be made", folder.display()))
+}
+
+fn write_all(folder: &Path, name: &str, scene: &Scene) -> Result<()> {
+    let path = |ending: &str| folder.join(format!("{name}.{ending}"));
+    file::whole(&path("svg"), |file| Ok(file.write_all(svg::text(scene, "axes").as_bytes())?))?;
+    file::whole(&path("png"), |file| png::write(scene, file))?;
+    file::whole(&path("pdf"), |file| pdf::write(scene, file))
+}
+
+/// Whether there is a plot of this name in some operation.
+fn check(report: &Report, name: &str) -> Result<()> {
+    let of_operation = |fingerprint: &Fingerprint| plots::all(View { fingerprint, time: 0 });
+    let mut names: Vec<String> = Vec::new();
+    for (known, _) in report.fingerprints.iter().flat_map(of_operation) {
+        if !names.contains(&known) {
+            names.push(known);
+        }
+    }
+    names.extend(report.run.timeline.iter().map(|_| TIMELINE.to_owned()));
+    names.push(SHEET.to_owned());
+    ensure!(names.iter().any(|known| known == name), "no plot {name}: there are {}", names.join(", "));
+    Ok(())
+}

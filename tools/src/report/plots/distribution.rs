@@ -1,0 +1,99 @@
+//! How the run times are distributed: histograms, distribution function, box plot, autocorrelation.
+
+use mpitrace::categories::Category;
+
+use super::{ALL, DASHED, ORDER, View, ink};
+use crate::draw::axis::{Kind, extent};
+use crate::draw::plot::{Bar, FAR, Ink, Mark, Plot, Range};
+use crate::draw::scene::Colour;
+use crate::report::fingerprint::Ecdf;
+use crate::report::histogram::{Histogram, place};
+
+const PALE: Ink = Ink::of_colour(Colour(0xe4, 0xe4, 0xe4));
+
+/// All repetitions.
+pub fn histogram(view: View) -> Plot {
+    bars(view, "Histogram", &view.timed().histogram)
+}
+
+/// Without first and outliers.
+pub fn histogram_good(view: View) -> Plot {
+    bars(view, "Histogram, without first and outliers", &view.timed().histogram_good)
+}
+
+fn bars(view: View, title: &str, histogram: &Histogram) -> Plot {
+    let bins = histogram.edges_and_counts();
+    let Some(most) = bins.iter().map(|(_, _, counts)| counts.iter().sum::<u64>()).max() else {
+        return Plot::empty(title);
+    };
+    let range = (histogram.from_ns, histogram.to_ns);
+    let x = Range { logarithmic: histogram.logarithmic, ..Range::new("run time", range, Kind::Time) };
+    let mut plot = Plot::new(title, x, Range::new("repetitions", (0.0, most as f64 * 1.05), Kind::Count));
+    let mut below = vec![0.0; bins.len()];
+    for category in ORDER {
+        let bar = |(&(from, to, counts), below): (&(f64, f64, [u64; 4]), &mut f64)| {
+            let low = *below;
+            *below += counts[place(category)] as f64;
+            Bar { x: (from, to), y: (low, *below) }
+        };
+        let bars: Vec<Bar> = bins.iter().zip(&mut below).map(bar).collect();
+        let shown = bars.into_iter().filter(|bar| bar.y.1 > bar.y.0);
+        plot.add(category.name(), Some(view.counted(category)), ink(category), Mark::Bars(shown.collect()));
+    }
+    plot
+}
+
+/// The empirical distribution function of all repetitions and of the good ones.
+pub fn ecdf(view: View) -> Plot {
+    let timed = view.timed();
+    let lines = [(&timed.ecdf, "all", ALL, None), (&timed.ecdf_good, "good", ink(Category::Good), DASHED)];
+    functions("Distribution function", &lines)
+}
+
+/// Distribution functions with their names, inks and dashes.
+pub fn functions(title: &str, lines: &[(&Ecdf, &str, Ink, Option<(f64, f64)>)]) -> Plot {
+    let all = lines.iter().flat_map(|(ecdf, ..)| ecdf.at_ns.iter().copied());
+    let Some(x) = Range::of_times("run time", all, FAR) else { return Plot::empty(title) };
+    let mut plot = Plot::new(title, x, Range::new("share that takes no longer", (0.0, 1.02), Kind::Share));
+    for &(ecdf, name, ink, dash) in lines {
+        let before = std::iter::once(&0.0).chain(&ecdf.share);
+        let steps = ecdf.at_ns.iter().zip(before).zip(&ecdf.share);
+        let points = steps.flat_map(|((&x, &from), &to)| [(x, from), (x, to)]).collect();
+        plot.line(name, ink, points, 1.6, dash);
+    }
+    plot
+}
+
+/// Box plots of all repetitions and of each category.
+pub fn boxes(view: View) -> Plot {
+    let boxes = &view.timed().boxes;
+    let ends = boxes.iter().flat_map(|plot| [plot.min, plot.max]);
+    let title = "Box plot by category";
+    let Some(x) = Range::of_times("run time", ends, FAR) else { return Plot::empty(title) };
+    let names = boxes.iter().map(|plot| plot.of.to_owned()).collect();
+    let mut plot = Plot::new(title, x, Range::of_names("", names));
+    for (row, one) in boxes.iter().enumerate() {
+        let category = Category::ALL.into_iter().find(|category| category.name() == one.of);
+        let values = [one.min, one.low, one.lower, one.median, one.upper, one.high, one.max];
+        plot.add(one.of, None, category.map_or(ALL, ink), Mark::BoxPlot { row, values });
+    }
+    plot
+}
+
+/// Of the good repetitions in their order.
+pub fn autocorrelation(view: View) -> Plot {
+    let title = "Autocorrelation of the good repetitions";
+    let found = &view.timed().autocorrelation;
+    let values = found.at_lag.iter().copied().chain([-1.5 * found.band, 1.5 * found.band]);
+    let Some((low, high)) = extent(values).filter(|_| !found.at_lag.is_empty()) else { return Plot::empty(title) };
+    let lags = found.at_lag.len() as f64;
+    let x = Range::new("lag, repetitions", (0.0, lags + 1.0), Kind::Count);
+    let range = ((low * 1.1).min(-0.1), (high * 1.1).max(0.1));
+    let mut plot = Plot::new(title, x, Range::new("autocorrelation", range, Kind::Share));
+    let band = vec![(0.0, -found.band, found.band), (lags + 1.0, -found.band, found.band)];
+    plot.add("of independent ones 95 %", Some("of independent ones 95 %".into()), PALE, Mark::Band(band));
+    let bar = |(lag, &value): (f64, &f64)| Bar { x: (lag - 0.25, lag + 0.25), y: (value.min(0.0), value.max(0.0)) };
+    let bars = (1..).map(f64::from).zip(&found.at_lag).map(bar).collect();
+    plot.add("autocorrelation", None, ink(Category::Good), Mark::Bars(bars));
+    plot
+}

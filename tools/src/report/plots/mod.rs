@@ -1,0 +1,161 @@
+//! The plots of a fingerprint, as marks: the page, the pictures and the terminal draw the same ones.
+
+mod counters;
+mod distribution;
+mod overlay;
+mod ranks;
+mod run_times;
+
+pub use overlay::{overlays, sides};
+pub use ranks::{detail, timeline};
+
+use mpitrace::categories::Category;
+
+use super::fingerprint::{Fingerprint, Timed};
+use super::histogram::place;
+use crate::draw::axis::{Kind, extent};
+use crate::draw::plot::{GREY, Ink, Mark, PALETTE, Plot, Range, Shape};
+use crate::draw::scene;
+use crate::output::Attribute;
+
+/// The good ones first, so that what is out of the ordinary is on top.
+const ORDER: [Category; 4] = [Category::Good, Category::Warmup, Category::Outlier, Category::First];
+
+/// Of all repetitions together.
+const ALL: Ink = Ink { colour: GREY, letter: '#', attribute: None };
+/// Of the two runs of a comparison.
+const SIDES: [Ink; 2] = [
+    Ink { colour: PALETTE[3], letter: 'a', attribute: Some(Attribute::Cyan) },
+    Ink { colour: PALETTE[2], letter: 'b', attribute: Some(Attribute::Red) },
+];
+const BLACK: Ink = Ink::of_colour(scene::INK);
+const DASHED: Option<(f64, f64)> = Some((6.0, 3.0));
+
+/// The ink of a category. The letter of the good ones is the background of the others.
+pub fn ink(category: Category) -> Ink {
+    let (letter, attribute) = match category {
+        Category::First => ('f', Attribute::Magenta),
+        Category::Warmup => ('w', Attribute::Yellow),
+        Category::Outlier => ('o', Attribute::Red),
+        Category::Good => ('.', Attribute::Cyan),
+    };
+    Ink { colour: PALETTE[place(category)], letter, attribute: Some(attribute) }
+}
+
+fn shape(category: Category) -> Shape {
+    match category {
+        Category::First => Shape::Diamond,
+        Category::Warmup => Shape::Triangle,
+        Category::Outlier => Shape::Cross,
+        Category::Good => Shape::Dot,
+    }
+}
+
+/// An operation by one definition of the run time.
+#[derive(Clone, Copy)]
+pub struct View<'a> {
+    pub fingerprint: &'a Fingerprint,
+    /// The index of the definition.
+    pub time: usize,
+}
+
+impl<'a> View<'a> {
+    pub fn timed(&self) -> &'a Timed {
+        &self.fingerprint.times[self.time]
+    }
+
+    fn run_times(&self) -> &'a [f64] {
+        &self.fingerprint.points.run_time_ns[self.time]
+    }
+
+    /// The axis of the repetitions.
+    fn repetitions(&self) -> Range {
+        let range = extent(self.repetition());
+        let (low, high) = range.unwrap_or((0.0, 1.0));
+        let room = (high - low) * 0.01;
+        Range::new("repetition", (low - room, high + room), Kind::Count)
+    }
+
+    /// The numbers of the repetitions that are drawn.
+    fn repetition(&self) -> impl Iterator<Item = f64> + Clone + 'a {
+        self.fingerprint.points.repetition.iter().map(|&number| number as f64)
+    }
+
+    /// Adds the points, a layer for each category.
+    fn add_points(&self, plot: &mut Plot, points: &[(f64, f64)], is_wanted: impl Fn(Category) -> bool) {
+        let categories = &self.fingerprint.points.category[self.time];
+        for category in ORDER.into_iter().filter(|&category| is_wanted(category)) {
+            let belongs =
+                |&row: &usize| categories[row] == category && points[row].0.is_finite() && points[row].1.is_finite();
+            let rows: Vec<usize> = (0..points.len()).filter(belongs).collect();
+            let points = rows.iter().map(|&row| points[row]).collect();
+            let mark = Mark::Points { shape: shape(category), points, rows };
+            plot.add(category.name(), Some(self.counted(category)), ink(category), mark);
+        }
+    }
+
+    /// A category with the number of its repetitions.
+    fn counted(&self, category: Category) -> String {
+        format!("{} {}", category.name(), self.timed().counts[place(category)])
+    }
+
+    /// Adds the end of the warm-up by each rule, and changes of the level.
+    fn add_cuts(&self, plot: &mut Plot) {
+        for (number, cut) in self.timed().cuts.iter().enumerate() {
+            let changes = cut.change_points.iter().filter(|&&at| Some(at) != cut.warmup_end);
+            let at = changes.map(|&at| at as f64).collect();
+            plot.add("change of the level", None, BLACK, Mark::Rules { at, dash: (1.0, 4.0) });
+            if let Some(end) = cut.warmup_end {
+                let dash = if number == 0 { (7.0, 3.0) } else { (2.0, 3.0) };
+                let name = format!("{}: w = {end}", cut.method);
+                plot.add(name.clone(), Some(name), BLACK, Mark::Rules { at: vec![end as f64], dash });
+            }
+        }
+    }
+}
+
+/// The plots of an operation, with the names of their files.
+pub fn all(view: View) -> Vec<(String, Plot)> {
+    let mut plots = by_time(view);
+    plots.extend(of_ranks(view.fingerprint));
+    plots
+}
+
+/// Those that depend on the definition of the run time.
+pub fn by_time(view: View) -> Vec<(String, Plot)> {
+    let mut plots: Vec<(String, Plot)> = [
+        ("run-time", run_times::all(view)),
+        ("run-time-good", run_times::good(view)),
+        ("histogram", distribution::histogram(view)),
+        ("histogram-good", distribution::histogram_good(view)),
+        ("ecdf", distribution::ecdf(view)),
+        ("box", distribution::boxes(view)),
+        ("metrics", run_times::metrics(view)),
+        ("autocorrelation", distribution::autocorrelation(view)),
+    ]
+    .map(|(name, plot)| (name.to_owned(), plot))
+    .into();
+    for counter in &view.fingerprint.points.counters {
+        let name = format!("counter-{}", file_name(&counter.name));
+        plots.push((name.clone(), counters::against_run_time(view, counter)));
+        plots.push((name + "-repetition", counters::per_repetition(view, counter)));
+    }
+    plots
+}
+
+/// The maps of rank by repetition, which do not.
+pub fn of_ranks(fingerprint: &Fingerprint) -> Vec<(String, Plot)> {
+    let Some(heat) = &fingerprint.heat else { return Vec::new() };
+    vec![("arrival".to_owned(), ranks::arrival(heat)), ("rank-time".to_owned(), ranks::run_time(heat))]
+}
+
+/// The plots that a terminal has room for.
+pub fn most_telling(view: View) -> [Plot; 3] {
+    [run_times::all(view), distribution::histogram(view), distribution::ecdf(view)]
+}
+
+/// The text as a part of a file's name.
+pub fn file_name(text: &str) -> String {
+    let letter = |character: char| if character.is_ascii_alphanumeric() || character == '_' { character } else { '-' };
+    text.chars().map(letter).take(64).collect()
+}
