@@ -195,7 +195,7 @@ fn numbers(values: &[f64]) -> impl Sized {
     (
         (quantiles, intervals.mean(), sample.moments()),
         (sample.median_absolute_deviation(), sample.box_plot(), sample.step()),
-        (Outliers::of(&sample), period(&slow, 2.0)),
+        (Outliers::count(&sample), period(&slow, 2.0)),
         (ljung_box(&autocorrelation(values, 10), values.len()), dependent),
         (dependent && dependence_lasts(values, &sample), modes(values, &sample), mser5(values)),
     )

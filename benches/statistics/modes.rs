@@ -92,7 +92,7 @@ pub fn print_ticks(draws: u64) {
             .map(|seed| {
                 let mut random = Random::new(seed + 88_000);
                 let values = each(1000, || tick * ((30.3 + random.normal()) / tick).round());
-                Outliers::of(&Sample::new(&values)).map_or(0, |found| found.median_deviation.1)
+                Outliers::count(&Sample::new(&values)).map_or(0, |found| found.median_deviation.count)
             })
             .sum();
         print!(" tick {tick} sd: {:.2}", found as f64 / draws as f64);

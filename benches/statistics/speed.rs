@@ -40,7 +40,7 @@ pub fn print(count: usize) {
         ),
         ("moments", Box::new(|| keep(sample.moments()))),
         ("median absolute deviation", Box::new(|| keep(sample.median_absolute_deviation()))),
-        ("box plot, outliers", Box::new(|| keep((sample.box_plot(), Outliers::of(&sample))))),
+        ("box plot, outliers", Box::new(|| keep((sample.box_plot(), Outliers::count(&sample))))),
         ("autocorrelation, Ljung-Box", Box::new(|| keep(ljung_box(&autocorrelation(&values, 10), count)))),
         ("effective sample size, mean", Box::new(|| keep(dependence(&values)))),
         ("effective sample size, median", Box::new(|| keep(dependence_of_quantile(&values, median)))),

@@ -17,6 +17,7 @@ mod markers;
 mod memory;
 mod mismatches;
 mod mpi;
+mod numbers;
 pub mod options;
 pub mod output;
 mod places;

@@ -1,12 +1,13 @@
 //! Whether the values of a series depend on each other, by tests.
 
 use mpitrace_series::parallel;
+use serde::Serialize;
 use statrs::distribution::{ChiSquared, ContinuousCDF, FisherSnedecor};
 
 use super::{Sample, autocorrelation, block_means, cosine_powers};
 
 /// The test of Ljung and Box (1978) that all autocorrelations up to a lag are 0.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct LjungBox {
     /// Up to this lag.
     pub lags: usize,

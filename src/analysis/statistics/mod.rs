@@ -14,6 +14,7 @@ mod periodicity;
 mod reference;
 mod sample;
 mod start;
+mod summary;
 
 pub use mpitrace_series::statistics::{
     Dependence, Interval, Intervals, Moments, autocorrelation, block_means, cosine_powers, dependence,
@@ -25,8 +26,9 @@ pub use {
     histogram::{Bins, empirical_distribution, freedman_diaconis},
     independence::{LjungBox, are_dependent, dependence_lasts, ljung_box},
     modes::{Mode, modes},
-    outliers::{Outliers, tukey_fences},
+    outliers::{Above, Outliers, tukey_fences},
     periodicity::{Period, period},
     sample::{BoxPlot, Sample},
     start::{Chow, chow, mser5},
+    summary::{Description, IntervalNs, OutlierPeriod, Quantile, Series, Summary},
 };

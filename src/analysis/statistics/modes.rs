@@ -1,14 +1,18 @@
 //! The clusters of the run times: how many there are, how much each holds, and when each occurs.
 
+use serde::Serialize;
+
 use super::Sample;
 use super::mode_places::{Places, places};
 
 /// A cluster of values around a maximum of their density.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Mode {
     /// Where the density is highest.
+    #[serde(rename = "peak_ns")]
     pub peak: f64,
     /// From the antimode below it to the one above, or to the ends of the series.
+    #[serde(rename = "range_ns")]
     pub range: [f64; 2],
     /// The share of all values that lie in the range.
     pub share: f64,
@@ -24,6 +28,14 @@ pub struct Mode {
     /// How many times in a row, on average, a value of this mode follows another one of it: 1 / (1 - share) for a mode
     /// that comes at random.
     pub run_length: f64,
+}
+
+impl Mode {
+    /// With the numbers of the repetitions in place of the places in the series.
+    pub(super) fn numbered(self, repetition: &[u64]) -> Mode {
+        let number = |place: usize| repetition[place] as usize;
+        Mode { first: number(self.first), last: number(self.last), quartiles: self.quartiles.map(number), ..self }
+    }
 }
 
 /// Cells of the grid for each bandwidth.

@@ -1,31 +1,44 @@
 //! How many values lie far above the others, by the rules in use.
 
+use serde::Serialize;
+
 use super::Sample;
 
 /// Values above the limit of each rule, and the limits, in the unit of the values.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Outliers {
     /// Roth: twice the median or more.
-    pub twice_median: (f64, usize),
+    pub twice_median: Above,
     /// Tukey (1977): above Q3 + 1.5 IQR.
-    pub tukey: (f64, usize),
+    pub tukey: Above,
     /// More than 3.5 x 1.4826 MAD above the median (Iglewicz and Hoaglin 1993): the factor makes the MAD of a normal
     /// distribution its standard deviation. Where values come in steps, each is taken as spread over its step; where
     /// half of them are equal, the mean absolute deviation stands for the MAD, as these authors say.
-    pub median_deviation: (f64, usize),
+    #[serde(rename = "mad")]
+    pub median_deviation: Above,
     /// MPIBench: above twice the 99th percentile (Grove and Coddington 2001; Hunold & Carpen-Amarie 2016, 2).
-    pub mpibench: (f64, usize),
+    pub mpibench: Above,
+}
+
+/// The limit of a rule, and the number of values above it.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Above {
+    /// In the unit of the values.
+    #[serde(rename = "limit_ns")]
+    pub limit: f64,
+    /// Values above it.
+    pub count: usize,
 }
 
 impl Outliers {
     /// Counts them. `None` for no values.
-    pub fn of(sample: &Sample) -> Option<Outliers> {
+    pub fn count(sample: &Sample) -> Option<Outliers> {
         let sorted = sample.sorted();
-        let above = |limit: f64| (limit, sorted.len() - sorted.partition_point(|&value| value <= limit));
+        let above = |limit: f64| Above { limit, count: sorted.len() - sorted.partition_point(|&value| value <= limit) };
         let median = sample.median()?;
         let twice = 2.0 * median;
         Some(Outliers {
-            twice_median: (twice, sorted.len() - sorted.partition_point(|&value| value < twice)),
+            twice_median: Above { limit: twice, count: sorted.len() - sorted.partition_point(|&value| value < twice) },
             tukey: above(tukey_fences(sample)?[1]),
             median_deviation: above(deviation_limit(sample)?),
             mpibench: above(2.0 * sample.quantile(0.99)?),
@@ -111,19 +124,19 @@ mod tests {
         let mut random = Random::new(1);
         for sd in [0.2, 0.4, 0.7, 2.0] {
             let values: Vec<f64> = (0..1000).map(|_| 20.0 * (15.1 + sd * random.normal()).round()).collect();
-            let found = Outliers::of(&Sample::new(&values)).unwrap().median_deviation;
+            let found = Outliers::count(&Sample::new(&values)).unwrap().median_deviation;
             // 0.02 % of a normal distribution lie above 3.5 standard deviations.
-            assert!(found.1 <= 3, "sd of {sd} steps: {found:?}");
+            assert!(found.count <= 3, "sd of {sd} steps: {found:?}");
         }
         // Nine of ten are equal, and the others a step off.
         let mut ties: Vec<f64> = (0..1000).map(|i| if i % 10 == 3 { 320.0 } else { 300.0 }).collect();
-        assert_eq!(Outliers::of(&Sample::new(&ties)).unwrap().median_deviation.1, 0);
+        assert_eq!(Outliers::count(&Sample::new(&ties)).unwrap().median_deviation.count, 0);
         ties[5] = 900.0;
-        assert_eq!(Outliers::of(&Sample::new(&ties)).unwrap().median_deviation.1, 1);
+        assert_eq!(Outliers::count(&Sample::new(&ties)).unwrap().median_deviation.count, 1);
         // Most are equal, and the others are not in steps.
         let mixed: Vec<f64> =
             (0..1000).map(|i| if i % 5 == 0 { 300.0 + 10.0 * random.normal() } else { 300.0 }).collect();
-        assert!(Outliers::of(&Sample::new(&mixed)).unwrap().median_deviation.1 <= 60);
+        assert!(Outliers::count(&Sample::new(&mixed)).unwrap().median_deviation.count <= 60);
     }
 
     #[test]
@@ -155,7 +168,7 @@ mod tests {
             let sample = Sample::new(&values);
             let above = ticks.iter().filter(|&&tick| 2 * tick > twice[1]).count();
             let below = ticks.iter().filter(|&&tick| 2 * tick < twice[0]).count();
-            assert_eq!(Outliers::of(&sample).unwrap().tukey.1, above, "{ticks:?}");
+            assert_eq!(Outliers::count(&sample).unwrap().tukey.count, above, "{ticks:?}");
             assert_eq!(sample.box_plot().unwrap().outside, [below, above], "{ticks:?}");
             let [lower, upper] = tukey_fences(&sample).unwrap();
             let outside = values.iter().filter(|value| !(lower..=upper).contains(*value)).count();
@@ -169,11 +182,11 @@ mod tests {
         // 310 is an outlier for three of the four.
         let mut values: Vec<f64> = (100..200).map(f64::from).collect();
         values.extend([310.0, 1000.0]);
-        let found = Outliers::of(&Sample::new(&values)).unwrap();
-        assert_eq!(found.twice_median, (301.0, 2));
-        assert_eq!(found.tukey.1, 2);
-        assert_eq!(found.median_deviation.1, 2);
-        assert_eq!(found.mpibench.1, 1);
-        assert_eq!(Outliers::of(&Sample::default()), None);
+        let found = Outliers::count(&Sample::new(&values)).unwrap();
+        assert_eq!(found.twice_median, Above { limit: 301.0, count: 2 });
+        assert_eq!(found.tukey.count, 2);
+        assert_eq!(found.median_deviation.count, 2);
+        assert_eq!(found.mpibench.count, 1);
+        assert_eq!(Outliers::count(&Sample::default()), None);
     }
 }

@@ -1,5 +1,7 @@
 //! A series, sorted, and the numbers that need no more than that.
 
+use serde::Serialize;
+
 use super::outliers::{self, tukey_fences};
 use super::{Interval, Moments, interval_ranks, moments, quantile, sort};
 
@@ -11,13 +13,16 @@ pub struct Sample {
 }
 
 /// The numbers of a box plot (Tukey 1977), in the unit of the values.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct BoxPlot {
     /// First quartile, median and third quartile.
+    #[serde(rename = "quartiles_ns")]
     pub quartiles: [f64; 3],
     /// Q1 - 1.5 IQR and Q3 + 1.5 IQR.
+    #[serde(rename = "fences_ns")]
     pub fences: [f64; 2],
     /// The lowest and the highest value within the fences.
+    #[serde(rename = "whiskers_ns")]
     pub whiskers: [f64; 2],
     /// How many values lie below the lower and above the upper fence.
     pub outside: [usize; 2],

@@ -1,10 +1,11 @@
 //! Where a series has settled, and whether a cut matters.
 
 use mpitrace_series::parallel;
+use serde::Serialize;
 use statrs::distribution::{ContinuousCDF, FisherSnedecor};
 
 /// The test of Chow (1960).
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Chow {
     /// The first value of the second part.
     pub at: usize,

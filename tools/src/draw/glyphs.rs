@@ -50,29 +50,29 @@ struct Outline {
 }
 
 impl Outline {
-    fn at(&self, x: f32, y: f32) -> Vector {
+    fn placed(&self, x: f32, y: f32) -> Vector {
         Vector::new(self.along + x * self.per_unit, -y * self.per_unit)
     }
 }
 
 impl OutlineBuilder for Outline {
     fn move_to(&mut self, x: f32, y: f32) {
-        let at = self.at(x, y);
+        let at = self.placed(x, y);
         self.commands.move_to(at);
     }
 
     fn line_to(&mut self, x: f32, y: f32) {
-        let at = self.at(x, y);
+        let at = self.placed(x, y);
         self.commands.line_to(at);
     }
 
     fn quad_to(&mut self, x1: f32, y1: f32, x: f32, y: f32) {
-        let (control, at) = (self.at(x1, y1), self.at(x, y));
+        let (control, at) = (self.placed(x1, y1), self.placed(x, y));
         self.commands.quad_to(control, at);
     }
 
     fn curve_to(&mut self, x1: f32, y1: f32, x2: f32, y2: f32, x: f32, y: f32) {
-        let (first, second, at) = (self.at(x1, y1), self.at(x2, y2), self.at(x, y));
+        let (first, second, at) = (self.placed(x1, y1), self.placed(x2, y2), self.placed(x, y));
         self.commands.curve_to(first, second, at);
     }
 

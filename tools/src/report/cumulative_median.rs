@@ -34,11 +34,11 @@ impl CumulativeMedian {
     /// The median of those so far; not a number before the first.
     pub fn value(&self) -> f64 {
         let Some(last) = self.count.checked_sub(1) else { return f64::NAN };
-        (self.at(last / 2) + self.at(self.count / 2)) / 2.0
+        (self.value_after(last / 2) + self.value_after(self.count / 2)) / 2.0
     }
 
     /// The value with so many before it.
-    fn at(&self, place: u64) -> f64 {
+    fn value_after(&self, place: u64) -> f64 {
         let mut before = 0;
         for (&value, &count) in self.values.iter().zip(&self.counts) {
             before += count;

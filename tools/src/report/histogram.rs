@@ -24,7 +24,12 @@ pub struct Histogram {
 
 impl Histogram {
     /// Of those run times (ns) whose category is wanted, in so many bins.
-    pub fn of(run_time_ns: &[f64], category: &[Category], bins: usize, wanted: impl Fn(Category) -> bool) -> Histogram {
+    pub fn new(
+        run_time_ns: &[f64],
+        category: &[Category],
+        bins: usize,
+        wanted: impl Fn(Category) -> bool,
+    ) -> Histogram {
         let each = || run_time_ns.iter().zip(category).filter(|(x, category)| x.is_finite() && wanted(**category));
         let (least, most) = each().fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), (&x, _)| (a.min(x), b.max(x)));
         if least > most {
@@ -81,7 +86,7 @@ mod tests {
     #[test]
     fn every_repetition_is_in_one_bin() {
         let x: Vec<f64> = (0..1000).map(|i| 20.0 + f64::from(i % 37)).collect();
-        let histogram = Histogram::of(&x, &vec![Good; 1000], 480, |_| true);
+        let histogram = Histogram::new(&x, &vec![Good; 1000], 480, |_| true);
         assert!(!histogram.logarithmic);
         assert_eq!(histogram.edges_and_counts().iter().map(|(_, _, counts)| counts[3]).sum::<u64>(), 1000);
         assert_eq!(
@@ -93,7 +98,7 @@ mod tests {
 
     #[test]
     fn what_reaches_far_is_divided_by_the_logarithm() {
-        let histogram = Histogram::of(&[1.0, 10.0, 100.0, 10_000.0], &[Good, Good, Good, Outlier], 480, |_| true);
+        let histogram = Histogram::new(&[1.0, 10.0, 100.0, 10_000.0], &[Good, Good, Good, Outlier], 480, |_| true);
         assert!(histogram.logarithmic);
         let filled: Vec<usize> = (0..480).filter(|&bin| histogram.counts[bin] != [0; 4]).collect();
         assert_eq!(filled, [0, 120, 240, 479]);
@@ -101,7 +106,7 @@ mod tests {
 
     #[test]
     fn equal_values_and_none_have_a_histogram_too() {
-        assert_eq!(Histogram::of(&[7.0; 5], &[Good; 5], 480, |_| true).counts[0], [0, 0, 0, 5]);
-        assert!(Histogram::of(&[7.0], &[Outlier], 480, |category| category == Good).counts.is_empty());
+        assert_eq!(Histogram::new(&[7.0; 5], &[Good; 5], 480, |_| true).counts[0], [0, 0, 0, 5]);
+        assert!(Histogram::new(&[7.0], &[Outlier], 480, |category| category == Good).counts.is_empty());
     }
 }

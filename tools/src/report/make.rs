@@ -3,12 +3,12 @@
 use anyhow::{Context, Result};
 use mpitrace::categories::{Category, Rule};
 use mpitrace::run_time::RunTime;
+use mpitrace::statistics::Series;
 use rayon::prelude::*;
 
 use super::detail::Detail;
 use super::fingerprint::{Counter, Fingerprint, Overview, Points};
 use super::measured::Measured;
-use super::series::Series;
 use super::thin;
 use super::timed;
 use crate::account;
@@ -35,18 +35,17 @@ impl Made {
 /// A run time that the rule of the categories cannot do with.
 pub fn fingerprint(measured: Measured<'_>, rule: Rule, detail: &Detail) -> Result<Made> {
     let of_time = |(time, x): &(RunTime, Vec<f64>)| {
-        timed::of(rule, detail, *time, &Series::of(&measured.repetition, x, &measured.enter_ns))
+        let enter_ns = (!measured.enter_ns.is_empty()).then_some(measured.enter_ns.as_slice());
+        timed::make(rule, detail, *time, Series { repetition: &measured.repetition, run_time_ns: x, enter_ns })
     };
     let made = measured.times.par_iter().map(of_time).collect::<Result<Vec<_>, _>>();
-    let made = made.with_context(|| format!("operation {}", measured.subject.operation))?;
+    let made = made.with_context(|| format!("operation {}", measured.subject.operation.operation))?;
     let (times, categories): (Vec<_>, Vec<Vec<Category>>) = made.into_iter().unzip();
     let run_times: Vec<&[f64]> = measured.times.iter().map(|(_, run_time_ns)| run_time_ns.as_slice()).collect();
     let chosen = thin::choose(&run_times, &categories[0], detail.points);
     let points = points(&measured, &run_times, &categories, chosen);
-    let account = words(measured.source, measured.subject.operation, rule, &categories[0], measured.own_work);
+    let account = words(measured.source, measured.subject.operation.operation, rule, &categories[0], measured.own_work);
     let fingerprint = Fingerprint {
-        repetitions: measured.repetition.len(),
-        incomplete: measured.incomplete,
         subject: measured.subject,
         times,
         points,
@@ -119,16 +118,11 @@ fn values(measured: &Measured<'_>, counter: &source::Counter<'_>, rows: &[usize]
 /// The row of an operation that is shown, by this definition of the run time.
 pub fn overview(fingerprint: &Fingerprint, time: RunTime) -> Overview {
     let timed = fingerprint.times.get(fingerprint.index_of(time));
-    let number = |name: &str| {
-        let number = timed?.numbers.iter().find(|number| number.name == name)?;
-        number.all.map(|estimate| estimate.value)
-    };
+    let numbers = timed.map(|timed| &timed.all.description);
     Overview {
-        subject: fingerprint.subject.clone(),
-        repetitions: fingerprint.repetitions,
-        incomplete: fingerprint.incomplete,
-        median_ns: number("median"),
-        p95_ns: number("95 % quantile"),
+        operation: fingerprint.subject.operation.clone(),
+        median_ns: numbers.and_then(|numbers| numbers.median_ns),
+        p95_ns: numbers.and_then(|numbers| numbers.p95_ns),
         warmup_end: timed.and_then(|timed| timed.cuts.first()?.warmup_end),
         counts: timed.map_or([0; 4], |timed| timed.counts),
         shown: true,

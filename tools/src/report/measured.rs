@@ -18,8 +18,6 @@ pub struct Measured<'a> {
     pub source: &'a Source,
     /// Their numbers.
     pub repetition: Vec<u64>,
-    /// Begun, but not finished or not kept by every rank.
-    pub incomplete: u64,
     /// By each definition that there is, the local one first, ns.
     pub times: Vec<(RunTime, Vec<f64>)>,
     /// When the first rank entered each, ns of global time; empty where that is not known.
@@ -39,7 +37,7 @@ pub struct Measured<'a> {
 
 impl<'a> Measured<'a> {
     /// Of the operation with this number, with heat maps of at most so many rows and columns.
-    pub fn of(source: &'a Source, number: usize, cells: (usize, usize)) -> Result<Measured<'a>> {
+    pub fn new(source: &'a Source, number: usize, cells: (usize, usize)) -> Result<Measured<'a>> {
         let local = source.run_times(number, RunTime::Local)?;
         let repetition = local.repetition.into_owned();
         let mut times = vec![(RunTime::Local, local.run_time_ns)];
@@ -56,12 +54,10 @@ impl<'a> Measured<'a> {
             took
         });
         let (last_in, enter_ns) = arrivals(&ranks, &mut heat);
-        let description = &source.operations()[number];
         Ok(Measured {
             subject: subject(source, number, &ranks.numbers),
             source,
             repetition,
-            incomplete: description.incomplete,
             times,
             enter_ns,
             slowest,
@@ -135,7 +131,6 @@ fn clock_error(traced: &Traced, number: usize) -> Option<ClockError> {
 }
 
 fn subject(source: &Source, number: usize, world_ranks: &[u32]) -> Subject {
-    let description = &source.operations()[number];
     let mut nodes: Vec<(String, Vec<u32>)> = Vec::new();
     for &rank in world_ranks {
         let Some(host) = source.traced().and_then(|traced| host(traced, rank)) else { continue };
@@ -144,18 +139,7 @@ fn subject(source: &Source, number: usize, world_ranks: &[u32]) -> Subject {
             None => nodes.push((host, vec![rank])),
         }
     }
-    Subject {
-        operation: number,
-        function: description.function.clone(),
-        communicator: description.communicator.clone(),
-        bytes: description.bytes,
-        root: description.root,
-        datatype: description.datatype.clone(),
-        reduction: description.reduction.clone(),
-        ranks: description.ranks,
-        file: description.file.clone(),
-        nodes,
-    }
+    Subject { operation: source.operations()[number].clone(), nodes }
 }
 
 fn host(traced: &Traced, rank: u32) -> Option<String> {

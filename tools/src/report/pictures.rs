@@ -46,8 +46,8 @@ pub fn write(report: &Report, time: RunTime, folder: &Path, only: Option<&str>, 
     for fingerprint in &report.fingerprints {
         let view = View { fingerprint, time: fingerprint.index_of(time) };
         let subject = &fingerprint.subject;
-        let bytes = subject.bytes.map_or_else(String::new, |bytes| format!("-{bytes}B"));
-        let start = format!("{}-{}{bytes}", subject.operation, file_name(&subject.function));
+        let bytes = subject.operation.bytes.map_or_else(String::new, |bytes| format!("-{bytes}B"));
+        let start = format!("{}-{}{bytes}", subject.operation.operation, file_name(&subject.operation.function));
         for (name, plot) in plots::all(view).into_iter().filter(|(name, _)| is_wanted(name)) {
             let above = format!("{}, {}", subject.title(), subject.layout());
             let scene = alone(&plot, format, format!("{}: {name}", subject.title()), above);

@@ -1,13 +1,16 @@
 //! All of an operation on one sheet, as in the thesis' figures 4.16 to 4.18: what was measured, the numbers, and the
 //! plots.
 
+use mpitrace::categories::Category;
+
 use super::comparison::{Comparison, Distance, Pair};
-use super::fingerprint::{Estimate, Report};
+use super::fingerprint::Report;
+use super::histogram::place;
 use super::plots::{self, View};
 use crate::draw::picture;
 use crate::draw::plot::Plot;
 use crate::draw::scene::{Anchor, Area, FAINT, INK, Scene};
-use crate::text;
+use crate::{numbers, text};
 
 const WIDTH: f64 = 1160.0;
 const MARGIN: f64 = 20.0;
@@ -23,11 +26,11 @@ const SHOWN: [&str; 8] =
 
 /// The sheet of an operation.
 pub fn of_operation(report: &Report, view: View) -> Scene {
-    let (facts, numbers) = (facts(report, view), numbers(view));
+    let (facts, cells) = (facts(report, view), numbers(view));
     let subject = &view.fingerprint.subject;
     let plots = plots::all(view).into_iter().filter(|(name, _)| SHOWN.contains(&name.as_str()));
     let plots: Vec<Plot> = plots.map(|(_, plot)| plot).collect();
-    let head = 58.0 + LINE * facts.len().max(numbers.len()) as f64;
+    let head = 58.0 + LINE * facts.len().max(cells.len()) as f64;
     let rows = plots.len().div_ceil(2) as f64;
     let mut scene = Scene::new(WIDTH, head + 8.0 + rows * ROW, format!("Fingerprint of {}", subject.title()));
     scene.text((MARGIN, 28.0), Anchor::Start, 17.0, INK, subject.title());
@@ -36,7 +39,7 @@ pub fn of_operation(report: &Report, view: View) -> Scene {
         scene.text((MARGIN, y), Anchor::Start, SIZE, FAINT, title);
         scene.text((MARGIN + 92.0, y), Anchor::Start, SIZE, INK, fact);
     }
-    for (row, cells) in numbers.into_iter().enumerate() {
+    for (row, cells) in cells.into_iter().enumerate() {
         let y = 54.0 + LINE * row as f64;
         let places = [(790.0, Anchor::Start), (1010.0, Anchor::End), (1130.0, Anchor::End)];
         for ((x, anchor), cell) in places.into_iter().zip(cells) {
@@ -81,7 +84,8 @@ fn facts(report: &Report, view: View) -> Vec<(String, String)> {
     if !names.is_empty() {
         facts.push(("node list".into(), names.join(", ")));
     }
-    let types = [&subject.datatype, &subject.reduction].into_iter().flatten().cloned().collect::<Vec<_>>();
+    let types =
+        [&subject.operation.datatype, &subject.operation.reduction].into_iter().flatten().cloned().collect::<Vec<_>>();
     if !types.is_empty() {
         facts.push(("data type".into(), types.join(", ")));
     }
@@ -92,8 +96,8 @@ fn facts(report: &Report, view: View) -> Vec<(String, String)> {
     if let Some(error) = fingerprint.clock_error {
         facts.push(("clock's error".into(), format!("{} at most (95 %)", text::time(error.max_ns))));
     }
-    if fingerprint.incomplete > 0 {
-        facts.push(("incomplete".into(), format!("{} repetitions, left out", fingerprint.incomplete)));
+    if subject.operation.incomplete > 0 {
+        facts.push(("incomplete".into(), format!("{} repetitions, left out", subject.operation.incomplete)));
     }
     if !fingerprint.points.chosen.is_empty() {
         facts.push(("points".into(), fingerprint.points.chosen.clone()));
@@ -108,11 +112,14 @@ fn shorten(text: &mut String) {
     }
 }
 
+/// Names with the numbers of all and of the good ones.
 fn numbers(view: View) -> Vec<[String; 3]> {
+    let timed = view.timed();
+    let count = |count: usize| count.to_string();
+    let (all, good) = (timed.counts.iter().sum(), timed.counts[place(Category::Good)]);
     let mut rows = vec![[String::new(), "all".to_owned(), "good".to_owned()]];
-    for number in &view.timed().numbers {
-        let cell = |estimate: Option<Estimate>| estimate.map_or_else(String::new, |found| number.text_of(found.value));
-        rows.push([number.name.to_owned(), cell(number.all), cell(number.good)]);
-    }
+    rows.push(["repetitions".to_owned(), count(all), count(good)]);
+    let each = numbers::rows(&timed.all).into_iter().zip(numbers::rows(&timed.good));
+    rows.extend(each.map(|(all, good)| [all.name, all.value, good.value]));
     rows
 }

@@ -6,10 +6,11 @@ use mpitrace::categories::Category;
 use mpitrace::run_time::RunTime;
 
 use super::comparison::Comparison;
-use super::fingerprint::{Estimate, Report};
+use super::fingerprint::Report;
 use super::histogram::place;
 use super::plots::{self, View, ink};
 use crate::draw::terminal::{Look, draw};
+use crate::numbers::{self, Row};
 use crate::output::Attribute;
 use crate::text;
 
@@ -65,9 +66,9 @@ fn title_of(text: &str, look: Look) -> String {
 
 fn one(report: &Report, view: View, look: Look, output: &mut dyn Write) -> io::Result<()> {
     let subject = &view.fingerprint.subject;
-    let title = format!("{}: {}, {}", subject.operation, subject.title(), subject.layout());
+    let title = format!("{}: {}, {}", subject.operation.operation, subject.title(), subject.layout());
     writeln!(output, "{}\n{}", title_of(&title, look), counts(report, view, look))?;
-    if view.fingerprint.repetitions == 0 {
+    if view.fingerprint.subject.operation.repetitions == 0 {
         return Ok(());
     }
     numbers(view).into_iter().try_for_each(|line| writeln!(output, "{line}"))?;
@@ -78,7 +79,7 @@ fn one(report: &Report, view: View, look: Look, output: &mut dyn Write) -> io::R
 /// The number of repetitions of each category, with its mark: the legend.
 fn counts(report: &Report, view: View, look: Look) -> String {
     let timed = view.timed();
-    let repetitions = text::count(view.fingerprint.repetitions as u64, "repetition");
+    let repetitions = text::count(view.fingerprint.subject.operation.repetitions as u64, "repetition");
     let mut line = format!("{repetitions}, {} run time, {}", timed.time.name(), report.method);
     for category in Category::ALL {
         let count = timed.counts[place(category)];
@@ -86,8 +87,8 @@ fn counts(report: &Report, view: View, look: Look) -> String {
             line.push_str(&format!("  {} {} {count}", look.mark(ink(category)), category.name()));
         }
     }
-    if view.fingerprint.incomplete > 0 {
-        line.push_str(&format!("  incomplete {}", view.fingerprint.incomplete));
+    if view.fingerprint.subject.operation.incomplete > 0 {
+        line.push_str(&format!("  incomplete {}", view.fingerprint.subject.operation.incomplete));
     }
     line
 }
@@ -95,19 +96,14 @@ fn counts(report: &Report, view: View, look: Look) -> String {
 /// The quantiles that matter most, with their intervals.
 fn numbers(view: View) -> Vec<String> {
     let timed = view.timed();
-    let mut lines = Vec::new();
-    for name in ["median", "95 % quantile", "99 % quantile"] {
-        let Some(number) = timed.numbers.iter().find(|number| number.name == name) else { continue };
-        let text_of = |estimate: Option<Estimate>| {
-            estimate.map_or_else(String::new, |estimate| {
-                let ends = |(low, high)| format!(" ({} to {})", text::time(low), text::time(high));
-                number.text_of(estimate.value) + &estimate.interval.map_or_else(String::new, ends)
-            })
-        };
-        let (all, good) = (text_of(number.all), text_of(number.good));
-        lines.push(format!("{name:<14} all {all:<33} good {good}").trim_end().to_owned());
-    }
-    lines.extend(timed.cuts.iter().map(|cut| format!("{:<14} {}", cut.method, cut.to_text())));
+    let text = |row: &Row| {
+        if row.interval.is_empty() { row.value.clone() } else { format!("{} ({})", row.value, row.interval) }
+    };
+    let each = numbers::rows(&timed.all).into_iter().zip(numbers::rows(&timed.good));
+    let shown = each.filter(|(row, _)| ["median", "p95", "p99"].contains(&row.name.as_str()));
+    let line = |(all, good): (Row, Row)| format!("{:<8} all {:<33} good {}", all.name, text(&all), text(&good));
+    let mut lines: Vec<String> = shown.map(|pair| line(pair).trim_end().to_owned()).collect();
+    lines.extend(timed.cuts.iter().map(|cut| format!("{:<8} {}", cut.method, cut.to_text())));
     lines.extend(timed.not_one_level.iter().map(ToString::to_string));
     lines
 }

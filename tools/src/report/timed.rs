@@ -2,21 +2,16 @@
 
 use mpitrace::categories::{Categories, Category, Found, NotFinite, Rule};
 use mpitrace::run_time::RunTime;
-use mpitrace::statistics::{self, Sample};
+use mpitrace::statistics::{Sample, Series, Summary};
 
 use super::cumulative_median::CumulativeMedian;
 use super::detail::Detail;
-use super::fingerprint::{Autocorrelation, Cut, Metrics, Mode, Timed};
+use super::fingerprint::{Cut, Ecdf, Metrics, NamedBox, Timed};
 use super::histogram::Histogram;
-use super::numbers;
-use super::remarks::{self, OfGood};
-use super::series::Series;
 use mpitrace::categories::NotOneLevel;
 
-/// Lags of the autocorrelation.
-const LAGS: usize = 50;
-/// Of independent values 95 % of the autocorrelations lie within so many times 1/sqrt(n).
-const TWO_SIDED_95: f64 = 1.959_964;
+/// Of every interval.
+const CONFIDENCE: f64 = 0.95;
 /// The window of the running mean and median: k in figure 4.8 of Roth's thesis.
 const WINDOW: usize = 21;
 
@@ -44,60 +39,68 @@ fn categorize(rule: Rule, series: &Series) -> Result<(Categories, Option<NotOneL
 ///
 /// # Errors
 /// A run time that is not finite, where the rule needs all of them.
-pub fn of(rule: Rule, detail: &Detail, time: RunTime, series: &Series) -> Result<(Timed, Vec<Category>), NotFinite> {
-    let Series { repetition, run_time_ns, .. } = *series;
-    let (Categories { category, .. }, not_one_level, cuts) = categorize(rule, series)?;
-
-    let of_category = |wanted: Category| -> Vec<f64> {
-        run_time_ns.iter().zip(&category).filter(|(_, category)| **category == wanted).map(|(&x, _)| x).collect()
-    };
-    let good_in_order = of_category(Category::Good);
-    let (all, good) = (Sample::new(run_time_ns), Sample::new(&good_in_order));
-    let dependence = statistics::dependence(&good_in_order);
-    let mut boxes: Vec<_> = numbers::box_plot("all", &all).into_iter().collect();
+pub fn make(rule: Rule, detail: &Detail, time: RunTime, series: Series) -> Result<(Timed, Vec<Category>), NotFinite> {
+    let Series { repetition, run_time_ns, .. } = series;
+    let (Categories { category, .. }, not_one_level, cuts) = categorize(rule, &series)?;
+    let warmup_end = cuts.first().and_then(|cut| cut.warmup_end);
+    let of_category = |wanted: Category| Columns::new(&series, |row| category[row] == wanted);
+    // A series is as large as all else together: it is copied only where some of it does not count.
+    let is_finite = run_time_ns.iter().all(|x| x.is_finite());
+    let finite = (!is_finite).then(|| Columns::new(&series, |_| true));
+    let all = finite.as_ref().map_or(series, Columns::series);
+    let good = of_category(Category::Good);
+    let samples = [all.run_time_ns, &good.run_time_ns].map(Sample::new);
+    let [of_all, of_good] = [(all, &samples[0]), (good.series(), &samples[1])]
+        .map(|(series, sample)| Summary::new(series, sample, warmup_end, CONFIDENCE));
+    let mut boxes: Vec<_> = NamedBox::new("all", &samples[0]).into_iter().collect();
     let mut counts = [0; 4];
     for (count, wanted) in counts.iter_mut().zip(Category::ALL) {
         *count = category.iter().filter(|&&category| category == wanted).count();
-        let sample = if wanted == Category::Good { good.clone() } else { Sample::new(&of_category(wanted)) };
-        boxes.extend(numbers::box_plot(wanted.name(), &sample));
+        let other = (wanted != Category::Good).then(|| Sample::new(&of_category(wanted).run_time_ns));
+        boxes.extend(NamedBox::new(wanted.name(), other.as_ref().unwrap_or(&samples[1])));
     }
-    let good_numbers: Vec<u64> = repetition
-        .iter()
-        .zip(&category)
-        .filter(|(_, category)| **category == Category::Good)
-        .map(|(&number, _)| number)
-        .collect();
-    let modes = statistics::modes(&good_in_order, &good).into_iter().map(|mode| Mode {
-        at_ns: mode.peak,
-        share: mode.share,
-        occurs: (good_numbers[mode.quartiles[0]], good_numbers[mode.quartiles[2]]),
-    });
-    let at_lag = statistics::autocorrelation(&good_in_order, LAGS.min(good.len() / 4));
-    let of_good = OfGood { count: good.len(), autocorrelation: &at_lag, dependence };
-    let mut told: Vec<String> = not_one_level.iter().map(ToString::to_string).collect();
-    told.extend(remarks::of(series, &category, &all, of_good));
     let timed = Timed {
         time,
         counts,
         cuts,
         not_one_level,
-        numbers: numbers::table((run_time_ns, &all), (&good_in_order, &good)),
+        all: of_all,
+        good: of_good,
         boxes,
-        histogram: Histogram::of(run_time_ns, &category, detail.bins, |_| true),
-        histogram_good: Histogram::of(run_time_ns, &category, detail.bins, |category| {
+        histogram: Histogram::new(run_time_ns, &category, detail.bins, |_| true),
+        histogram_good: Histogram::new(run_time_ns, &category, detail.bins, |category| {
             !matches!(category, Category::First | Category::Outlier)
         }),
-        ecdf: numbers::ecdf(&all, detail.steps),
-        ecdf_good: numbers::ecdf(&good, detail.steps),
-        autocorrelation: Autocorrelation {
-            at_lag,
-            band: if good.is_empty() { 0.0 } else { TWO_SIDED_95 / (good.len() as f64).sqrt() },
-        },
-        modes: modes.collect(),
-        metrics: metrics(repetition, run_time_ns, all.sorted(), detail.metrics),
-        remarks: told,
+        ecdf: Ecdf::new(&samples[0], detail.steps),
+        ecdf_good: Ecdf::new(&samples[1], detail.steps),
+        metrics: metrics(repetition, run_time_ns, samples[0].sorted(), detail.metrics),
+        not_finite: run_time_ns.len() - all.run_time_ns.len(),
     };
     Ok((timed, category))
+}
+
+/// The finite rows of a series that are wanted.
+struct Columns {
+    repetition: Vec<u64>,
+    run_time_ns: Vec<f64>,
+    enter_ns: Option<Vec<f64>>,
+}
+
+impl Columns {
+    fn new(series: &Series, is_wanted: impl Fn(usize) -> bool) -> Columns {
+        let count = series.run_time_ns.len();
+        let rows = || (0..count).filter(|&row| series.run_time_ns[row].is_finite() && is_wanted(row));
+        Columns {
+            repetition: rows().map(|row| series.repetition[row]).collect(),
+            run_time_ns: rows().map(|row| series.run_time_ns[row]).collect(),
+            enter_ns: series.enter_ns.map(|enter_ns| rows().map(|row| enter_ns[row]).collect()),
+        }
+    }
+
+    fn series(&self) -> Series<'_> {
+        let Columns { repetition, run_time_ns, enter_ns } = self;
+        Series { repetition, run_time_ns, enter_ns: enter_ns.as_deref() }
+    }
 }
 
 /// The metrics of the thesis at so many of the repetitions. Beyond both ends the window takes the outermost value.
@@ -142,8 +145,8 @@ mod tests {
     fn made(x: &[f64]) -> (Timed, Vec<Category>) {
         let numbers: Vec<u64> = (0..x.len() as u64).collect();
         let enter: Vec<f64> = numbers.iter().map(|&number| number as f64 * 1e6).collect();
-        let series = Series { repetition: &numbers, run_time_ns: x, enter_ns: &enter };
-        of(Rule::default(), &Detail::of(1, 0), RunTime::Local, &series).unwrap()
+        let series = Series { repetition: &numbers, run_time_ns: x, enter_ns: Some(&enter) };
+        make(Rule::default(), &Detail::new(1, 0), RunTime::Local, series).unwrap()
     }
 
     fn series() -> Vec<f64> {
@@ -162,7 +165,7 @@ mod tests {
         let shown: u64 = timed.histogram.counts.iter().flatten().sum();
         let zoomed: u64 = timed.histogram_good.counts.iter().flatten().sum();
         assert_eq!((shown, zoomed), (300, 298));
-        let boxes: Vec<(&str, usize)> = timed.boxes.iter().map(|plot| (plot.of, plot.count)).collect();
+        let boxes: Vec<(&str, usize)> = timed.boxes.iter().map(|plot| (plot.name, plot.count)).collect();
         assert_eq!(boxes, [("all", 300), ("first", 1), ("warmup", 59), ("outlier", 1), ("good", 239)]);
     }
 
@@ -203,23 +206,19 @@ mod tests {
     #[test]
     fn a_period_shows_in_the_autocorrelation() {
         let x: Vec<f64> = (0..1001).map(|i| if i % 5 == 0 { 30.0 } else { 20.0 }).collect();
-        let found = made(&x).0.autocorrelation;
-        assert!(found.at_lag[4] > 0.95 && found.at_lag[0] < 0.0, "{:?}", found.at_lag);
-        assert!((found.band - 0.062).abs() < 0.001);
-        let told = made(&x).0.remarks;
-        assert!(told[0].contains("; Ljung-Box over 20 lags: ") && told[0].ends_with(", p < 1e-300"), "{told:?}");
-        assert!(made(&[3.0; 9]).0.autocorrelation.at_lag.is_empty(), "equal values have none");
+        let good = made(&x).0.good;
+        let found = &good.autocorrelation;
+        assert!(found[4] > 0.95 && found[0] < 0.0, "{found:?}");
+        assert!((Summary::autocorrelation_band(1001) - 0.062).abs() < 0.001);
+        assert_eq!(good.ljung_box.map(|test| (test.lags, test.p)), Some((10, 0.0)));
+        assert!(made(&[3.0; 9]).0.good.autocorrelation.is_empty(), "equal values have none");
     }
 
     #[test]
-    fn outliers_in_step_are_told_of_by_their_time() {
+    fn outliers_in_step_have_a_period_in_time() {
         let x: Vec<f64> = (0..1000).map(|i| if i % 50 == 49 { 90.0 } else { 20.0 + f64::from(i % 7) }).collect();
-        let (timed, _) = made(&x);
-        assert!(
-            timed.remarks.iter().any(|remark| remark.starts_with("outliers come every 50.00 ms")),
-            "{:?}",
-            timed.remarks
-        );
+        let period = made(&x).0.all.outlier_period.and_then(|found| found.period_ns);
+        assert!((period.unwrap() / 50e6 - 1.0).abs() < 1e-3, "{period:?}");
     }
 
     #[test]

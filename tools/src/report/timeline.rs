@@ -60,7 +60,7 @@ enum Doing {
 
 impl Timeline {
     /// `None`: no call was recorded whole, or times of the ranks cannot be compared.
-    pub fn of(traced: &Traced) -> Option<Timeline> {
+    pub fn new(traced: &Traced) -> Option<Timeline> {
         let Traced { trace, operations, clock, .. } = traced;
         if clock.domains.len() > 1 && clock.method == mpitrace_synchronise::Method::None {
             return None;

@@ -56,14 +56,14 @@ pub(super) fn run(arguments: &Arguments, time: RunTime, place: Place, output: &m
 fn report(source: &Source, arguments: &Arguments, time: RunTime) -> Result<Report> {
     let wanted: Vec<usize> = source.wanted(arguments.operation).collect();
     let counters = wanted.iter().map(|&number| source.counters(number).len()).max().unwrap_or(0);
-    let detail = Detail::of(wanted.len().min(SHOWN), counters);
+    let detail = Detail::new(wanted.len().min(SHOWN), counters);
     let mut fingerprints = Vec::new();
     let mut overview = Vec::new();
     let mut notes = Vec::new();
     let progress = Progress::new(wanted.len() as u64);
     for number in wanted {
         let rule = arguments.rule.rule;
-        let made = make::fingerprint(Measured::of(source, number, detail.cells)?, rule, &detail)?;
+        let made = make::fingerprint(Measured::new(source, number, detail.cells)?, rule, &detail)?;
         progress.step();
         overview.push(make::overview(&made.fingerprint, time));
         fingerprints.push(made.fingerprint);
@@ -76,7 +76,7 @@ fn report(source: &Source, arguments: &Arguments, time: RunTime) -> Result<Repor
     }
     notes.extend(keep_longest(&mut fingerprints, &mut overview));
     let mut run = super::run_facts(source);
-    run.timeline = source.traced().and_then(Timeline::of);
+    run.timeline = source.traced().and_then(Timeline::new);
     Ok(Report {
         name: names(&arguments.input.files),
         generator: super::generator(),
@@ -105,7 +105,7 @@ fn keep_longest(fingerprints: &mut Vec<Fingerprint>, overview: &mut [Overview]) 
     if operations <= SHOWN {
         return None;
     }
-    let took = |row: &Overview| row.median_ns.unwrap_or(0.0) * row.repetitions as f64;
+    let took = |row: &Overview| row.median_ns.unwrap_or(0.0) * row.operation.repetitions as f64;
     let mut order: Vec<usize> = (0..operations).collect();
     order.sort_by(|&a, &b| took(&overview[b]).total_cmp(&took(&overview[a])));
     for &place in &order[SHOWN..] {

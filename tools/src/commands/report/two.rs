@@ -72,11 +72,11 @@ fn compare(arguments: &Arguments, sources: &[Source; 2], files: [&PathBuf; 2], t
         found.truncate(SHOWN);
     }
     // A pair takes the room of two.
-    let detail = Detail::of(2 * found.len(), 0);
+    let detail = Detail::new(2 * found.len(), 0);
     let mut pairs = Vec::new();
     for (a, b) in found {
         let made = |side: usize, number: usize| -> Result<make::Made> {
-            let mut measured = Measured::of(&sources[side], number, detail.cells)?;
+            let mut measured = Measured::new(&sources[side], number, detail.cells)?;
             // What is not laid over each other takes no room.
             measured.heat = None;
             measured.counters.clear();

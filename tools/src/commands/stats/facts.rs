@@ -4,14 +4,13 @@ use std::collections::BTreeMap;
 
 use anyhow::Result;
 use mpitrace::categories::Category;
-use mpitrace::statistics::{Sample, median, period};
+use mpitrace::statistics::{self, Quantile, Sample, Summary};
 use serde::Serialize;
 
 use super::arguments::Arguments;
 use super::completion::{Completion, CompletionSummary};
 use super::counters;
 use super::non_blocking::{self, NonBlocking};
-use super::numbers::{self, PeriodFacts, Series};
 use super::ranks::{self, RankFacts};
 use super::selection::{LeftOut, Selection};
 use crate::account::{self, OperationTime};
@@ -46,9 +45,7 @@ pub struct Facts {
     /// What is to be known beside the numbers.
     pub notes: Vec<String>,
     #[serde(flatten)]
-    pub description: numbers::Description,
-    #[serde(flatten)]
-    pub series: Series,
+    pub summary: Summary,
     /// `None` for run times that were not traced.
     pub account: Option<OperationTime>,
     /// `None` without time stamps.
@@ -81,8 +78,9 @@ impl Facts {
         let values = &selection.run_time_ns;
         let warmup_end = selection.categories.warmup_end;
         let confidence = arguments.confidence;
-        let (mut series, intervals) = Series::of(values, &sample, &repetition, warmup_end, confidence);
-        series.outlier_period = outlier_period(&selection, &repetition, &sample, summary.as_ref());
+        let enter_ns = summary.as_ref().map(|summary| summary.begin_ns.as_slice());
+        let series = statistics::Series { repetition: &repetition, run_time_ns: values, enter_ns };
+        let of_series = Summary::new(series, &sample, warmup_end, confidence);
         progress.step();
         let facts = Facts {
             time: time.name(),
@@ -94,8 +92,7 @@ impl Facts {
             used: values.len(),
             left_out: selection.left_out,
             notes: Vec::new(),
-            description: numbers::Description::of(&sample, intervals),
-            series,
+            summary: of_series,
             account,
             completion: summary.as_ref().map(|summary| Completion::of(source, number, &of_ranks, summary, &selection)),
             non_blocking: non_blocking::of(source, number, &selection)?,
@@ -135,26 +132,26 @@ impl Facts {
             2..6 => note("fewer than 6 repetitions: no interval of the median".to_owned()),
             _ => {}
         }
-        if self.used > 1 && self.description.min_ns == self.description.max_ns {
+        if self.used > 1 && self.summary.description.min_ns == self.summary.description.max_ns {
             note("all run times are equal: dependence and modes are not defined".to_owned());
         }
-        let coarse = |step: &f64| self.description.median_ns.is_some_and(|median| step / median >= COARSE);
-        if let (Some(step), Some(median)) = (self.series.step_ns.filter(coarse), self.description.median_ns) {
+        let coarse = |step: &f64| self.summary.description.median_ns.is_some_and(|median| step / median >= COARSE);
+        if let (Some(step), Some(median)) = (self.summary.step_ns.filter(coarse), self.summary.description.median_ns) {
             let share = 100.0 * step / median;
             note(format!(
                 "the run times come in steps of {} ({share:.1} % of the median): no interval can be narrower",
                 text::time(step)
             ));
         }
-        if self.series.dependent {
+        if self.summary.dependent {
             let worth = |effective: Option<f64>| effective.unwrap_or(self.used as f64);
             note(format!(
                 "the repetitions depend on each other: effective sample size {:.0} for the mean, {:.0} for the median; \
                  the intervals allow for it",
-                worth(self.series.effective_repetitions),
-                worth(self.series.effective_repetitions_median)
+                worth(self.summary.effective_repetitions),
+                worth(self.summary.effective_repetitions_median)
             ));
-            if self.series.settled == Some(false) {
+            if self.summary.settled == Some(false) {
                 note(
                     "the dependence lasts as long as the series (long memory, a drift, or too few repetitions): the \
                      intervals may hold less often than stated"
@@ -162,9 +159,9 @@ impl Facts {
                 );
             }
         }
-        let without = |quantile: &&numbers::Quantile| quantile.interval.is_none() && quantile.p >= 0.5;
+        let without = |quantile: &&Quantile| quantile.interval.is_none() && quantile.p >= 0.5;
         let without: Vec<String> = self
-            .series
+            .summary
             .quantiles
             .iter()
             .filter(without)
@@ -182,28 +179,5 @@ impl Facts {
             }
         }
         notes
-    }
-}
-
-/// The period of the repetitions of twice the median and more, in time or else in their numbers.
-fn outlier_period(
-    selection: &Selection<'_>,
-    repetition: &[u64],
-    sample: &Sample,
-    summary: Option<&CompletionSummary>,
-) -> Option<PeriodFacts> {
-    let limit = 2.0 * sample.median()?;
-    let slow = |row: &usize| selection.run_time_ns[*row] >= limit;
-    let slow: Vec<usize> = (0..selection.run_time_ns.len()).filter(slow).collect();
-    match summary {
-        Some(CompletionSummary { begin_ns: begin, .. }) => {
-            let at: Vec<f64> = slow.iter().map(|&row| begin[row]).collect();
-            let mut steps: Vec<f64> = begin.windows(2).map(|pair| pair[1] - pair[0]).collect();
-            period(&at, 2.0 * median(&mut steps)?).map(PeriodFacts::in_time)
-        }
-        None => {
-            let at: Vec<f64> = slow.iter().map(|&row| repetition[row] as f64).collect();
-            period(&at, 2.0).map(PeriodFacts::in_repetitions)
-        }
     }
 }

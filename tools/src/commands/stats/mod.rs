@@ -5,7 +5,6 @@ mod completion;
 mod counters;
 mod facts;
 mod non_blocking;
-mod numbers;
 mod page;
 mod ranks;
 pub mod selection;

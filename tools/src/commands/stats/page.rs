@@ -4,11 +4,12 @@ use std::io::{self, Write};
 
 use anyhow::Result;
 use mpitrace::categories::Category;
+use mpitrace::statistics::Mode;
 
 use super::facts::Facts;
 use super::non_blocking::Progress;
-use super::numbers::{IntervalNs, ModeFacts};
 use crate::all_calls;
+use crate::numbers::{self, ends};
 use crate::output::{Attribute, Style};
 use crate::table::{Table, number, text};
 use crate::text;
@@ -46,7 +47,7 @@ pub fn all(all: &[Facts], output: &mut dyn Write, style: Style) -> Result<()> {
         let part = |of: fn(&Parts) -> f64| {
             facts.account.as_ref().map(|account| account.share(of(&account.parts))).unwrap_or_default()
         };
-        let d = &facts.description;
+        let d = &facts.summary.description;
         let left_out = facts.left_out.category + facts.left_out.not_finite;
         table.row(vec![
             facts.operation.operation.to_string(),
@@ -66,9 +67,9 @@ pub fn all(all: &[Facts], output: &mut dyn Write, style: Style) -> Result<()> {
             time(d.mean_ns),
             time(d.sd_ns),
             time(d.mad_ns),
-            facts.series.effective_repetitions_median.map(|worth| format!("{worth:.0}")).unwrap_or_default(),
-            facts.series.modes.len().to_string(),
-            text::optional(facts.series.outliers.map(|found| found.twice_median)),
+            facts.summary.effective_repetitions_median.map(|worth| format!("{worth:.0}")).unwrap_or_default(),
+            facts.summary.modes.len().to_string(),
+            text::optional(facts.summary.outliers.map(|found| found.twice_median.count)),
             part(|account| account.waiting),
             part(|account| account.interrupted),
             part(|account| account.perturbed),
@@ -103,7 +104,7 @@ pub fn one(facts: &Facts, output: &mut dyn Write, style: Style) -> Result<()> {
     head(facts, output)?;
     values(facts, output, style)?;
     series(facts, output)?;
-    modes(&facts.series.modes, output, style)?;
+    modes(&facts.summary.modes, output, style)?;
     times_together(facts, output, style)?;
     account(facts, output)?;
     counters(facts, output, style)?;
@@ -139,73 +140,26 @@ fn head(facts: &Facts, output: &mut dyn Write) -> io::Result<()> {
 }
 
 fn values(facts: &Facts, output: &mut dyn Write, style: Style) -> io::Result<()> {
-    let d = &facts.description;
     if facts.used == 0 {
         return Ok(());
     }
     writeln!(output)?;
     let mut table = Table::new(&[text("run time"), number("value"), text("interval"), text("of").optional()]);
-    let mut row = |name: &str, value: Option<f64>, interval: Option<IntervalNs>, of: &str| {
-        let of = interval.map(|interval| format!("{:.1} %{of}", 100.0 * interval.coverage)).unwrap_or_default();
-        table.row(vec![name.to_owned(), time(value), interval.map(ends).unwrap_or_default(), of]);
-    };
-    row("min", d.min_ns, None, "");
-    for quantile in &facts.series.quantiles {
-        match quantile.p {
-            0.5 => row("median", Some(quantile.value_ns), quantile.interval, ", order statistics"),
-            p => row(&format!("p{:.0}", 100.0 * p), Some(quantile.value_ns), quantile.interval, ""),
-        }
-    }
-    row("max", d.max_ns, None, "");
-    // On logarithms where Student's would reach below 0.
-    let is_student = |(mean, interval): (f64, IntervalNs)| {
-        (mean - interval.lower_ns - (interval.upper_ns - mean)).abs() <= 1e-9 * mean.abs()
-    };
-    let scale = if d.mean_ns.zip(d.mean_interval).is_none_or(is_student) { ", Student" } else { ", on logarithms" };
-    row("mean", d.mean_ns, d.mean_interval, scale);
-    row("sd", d.sd_ns, None, "");
-    row("mad", d.mad_ns, None, "");
-    if let Some(plot) = facts.series.box_plot {
-        row("lower whisker", Some(plot.whiskers_ns[0]), None, "");
-        row("upper whisker", Some(plot.whiskers_ns[1]), None, "");
+    for row in numbers::rows(&facts.summary) {
+        table.row(vec![row.name, row.value, row.interval, row.of_interval]);
     }
     table.write(output, style)
 }
 
 fn series(facts: &Facts, output: &mut dyn Write) -> io::Result<()> {
     writeln!(output)?;
-    let s = &facts.series;
-    if let Some(found) = s.outliers {
-        writeln!(
-            output,
-            "outliers     {} of twice the median, {} above Tukey's fence, {} by 3.5 MAD, {} above twice p99",
-            found.twice_median, found.tukey, found.mad, found.mpibench
-        )?;
+    let mut before = "";
+    for (title, line) in numbers::facts(&facts.summary) {
+        writeln!(output, "{:<12} {line}", if title == before { "" } else { title })?;
+        before = title;
     }
-    if let Some(period) = s.outlier_period {
-        let length = match (period.period_ns, period.period_repetitions) {
-            (Some(ns), _) => text::time(ns),
-            (None, repetitions) => format!("{:.1} repetitions", repetitions.unwrap_or(f64::NAN)),
-        };
-        writeln!(output, "             every {length} (strength {:.2}, p {:.1e})", period.strength, period.p)?;
-    }
-    if !s.autocorrelation.is_empty() {
-        let listed: Vec<String> = s.autocorrelation.iter().take(5).map(|r| format!("{r:.2}")).collect();
-        writeln!(output, "dependence   autocorrelation {}", listed.join(" "))?;
-    }
-    if let Some(test) = s.ljung_box {
-        writeln!(output, "             Ljung-Box Q({}) = {:.1}, p {:.1e}", test.lags, test.statistic, test.p)?;
-    }
-    if let (Some(mean), Some(median)) = (s.effective_repetitions, s.effective_repetitions_median) {
-        writeln!(output, "             effective sample size {mean:.0} for the mean, {median:.0} for the median")?;
-    }
-    if let Some(cut) = s.mser5 {
-        writeln!(output, "start        MSER-5 cuts off the first {cut}")?;
-    } else if facts.used >= 10 {
+    if facts.summary.mser5.is_none() && facts.used >= 10 {
         writeln!(output, "start        MSER-5 finds no place to cut in the first half")?;
-    }
-    if let Some(chow) = s.chow {
-        writeln!(output, "             Chow at {}: F = {:.1}, p {:.1e}", chow.at, chow.statistic, chow.p)?;
     }
     Ok(())
 }
@@ -220,7 +174,7 @@ fn account(facts: &Facts, output: &mut dyn Write) -> io::Result<()> {
     writeln!(output, "account      {} of all ranks: {}", text::time(account.parts.run_time), parts)
 }
 
-fn modes(modes: &[ModeFacts], output: &mut dyn Write, style: Style) -> io::Result<()> {
+fn modes(modes: &[Mode], output: &mut dyn Write, style: Style) -> io::Result<()> {
     if modes.len() < 2 {
         return Ok(());
     }
@@ -237,10 +191,10 @@ fn modes(modes: &[ModeFacts], output: &mut dyn Write, style: Style) -> io::Resul
     ]);
     for mode in modes {
         table.row(vec![
-            text::time(mode.peak_ns),
+            text::time(mode.peak),
             format!("{:.1} %", 100.0 * mode.share),
-            text::time(mode.range_ns[0]),
-            text::time(mode.range_ns[1]),
+            text::time(mode.range[0]),
+            text::time(mode.range[1]),
             mode.first.to_string(),
             mode.quartiles.map(|place| place.to_string()).join(" "),
             mode.last.to_string(),
@@ -386,11 +340,6 @@ fn per_rank(facts: &Facts, output: &mut dyn Write, style: Style) -> io::Result<(
 /// A time, or nothing.
 fn time(ns: Option<f64>) -> String {
     ns.map(text::time).unwrap_or_default()
-}
-
-/// Both ends of an interval.
-fn ends(interval: IntervalNs) -> String {
-    format!("{} to {}", text::time(interval.lower_ns), text::time(interval.upper_ns))
 }
 
 /// A number, or nothing for 0.

@@ -1,10 +1,9 @@
 //! The numbers of each rank.
 
-use mpitrace::statistics::{Intervals, Sample};
+use mpitrace::statistics::{Description, Intervals, Sample};
 use serde::Serialize;
 
 use super::completion::CompletionSummary;
-use super::numbers::Description;
 use super::selection::Selection;
 use crate::source::Ranks;
 
@@ -36,7 +35,7 @@ pub fn of(
         RankFacts {
             rank: ranks.numbers[index],
             repetitions: sample.len(),
-            description: Description::of(&sample, [intervals.mean(), intervals.quantile(0.5)]),
+            description: Description::new(&sample, [intervals.mean(), intervals.quantile(0.5)]),
             last_in: summary.map(|summary| summary.last_in[index]),
             last_out: summary.map(|summary| summary.last_out[index]),
         }

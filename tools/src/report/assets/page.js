@@ -100,7 +100,7 @@ class Plot {
   }
 
   /** The place of an event in the picture. */
-  at(event) {
+  place(event) {
     const place = new DOMPoint(event.clientX, event.clientY).matrixTransform(this.svg.getScreenCTM().inverse());
     return [place.x, place.y];
   }
@@ -233,7 +233,7 @@ function plotOf(event) {
 
 document.addEventListener("pointermove", (event) => {
   const plot = drag?.plot ?? plotOf(event);
-  const place = plot?.at(event);
+  const place = plot?.place(event);
   if (drag) {
     const [a, b] = [drag.from, place];
     for (const [key, value] of [["x", Math.min(a[0], b[0])], ["y", Math.min(a[1], b[1])], ["width", Math.abs(a[0] - b[0])], ["height", Math.abs(a[1] - b[1])]]) drag.box.setAttribute(key, value);
@@ -250,7 +250,7 @@ document.addEventListener("pointermove", (event) => {
 
 document.addEventListener("pointerdown", (event) => {
   const plot = event.pointerType === "mouse" && event.button === 0 && event.target.localName !== "button" ? plotOf(event) : null;
-  const from = plot?.at(event);
+  const from = plot?.place(event);
   if (!plot?.has(from)) return;
   const box = document.createElementNS(plot.svg.namespaceURI, "rect");
   box.setAttribute("class", "zoom");
@@ -265,7 +265,7 @@ document.addEventListener("pointerup", (event) => {
   const { plot, from, box } = drag;
   drag = null;
   box.remove();
-  const to = plot.at(event);
+  const to = plot.place(event);
   if (Math.abs(to[0] - from[0]) > SHORTEST && Math.abs(to[1] - from[1]) > SHORTEST) plot.zoom(from, to);
 });
 

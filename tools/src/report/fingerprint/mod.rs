@@ -8,7 +8,7 @@ mod serialize;
 mod timed;
 
 pub use points::{Counter, Heat, Points};
-pub use timed::{Autocorrelation, BoxPlot, Cut, Ecdf, Estimate, Metrics, Mode, Number, Timed};
+pub use timed::{Cut, Ecdf, Metrics, NamedBox, Timed};
 
 use std::collections::BTreeMap;
 
@@ -16,8 +16,8 @@ use mpitrace::run_time::RunTime;
 use serde::Serialize;
 
 use super::timeline::Timeline;
+use crate::source::Description;
 use crate::text;
-use serialize::{tenth, tenths_one};
 
 /// The fingerprints of a run.
 #[derive(Debug, Serialize)]
@@ -57,28 +57,11 @@ pub struct Run {
     pub factors: BTreeMap<String, String>,
 }
 
-/// What the ranks agreed on in the calls of an operation.
+/// An operation, and where its ranks ran.
 #[derive(Clone, Debug, Serialize)]
 pub struct Subject {
-    /// Its number in the trace.
-    pub operation: usize,
-    /// The plain C name.
-    pub function: String,
-    /// The communicator's name.
-    pub communicator: String,
-    /// The message size as benchmarks count it.
-    pub bytes: Option<u64>,
-    /// The root's rank, where there is one.
-    pub root: Option<i32>,
-    /// The data type, where there is one.
-    pub datatype: Option<String>,
-    /// The reduction operator, where there is one.
-    pub reduction: Option<String>,
-    /// The ranks of the communicator.
-    pub ranks: u32,
-    /// The file, where it was not traced.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub file: Option<String>,
+    #[serde(flatten)]
+    pub operation: Description,
     /// The world ranks on each node; empty where that is not known.
     pub nodes: Vec<(String, Vec<u32>)>,
 }
@@ -87,16 +70,10 @@ pub struct Subject {
 #[derive(Debug, Serialize)]
 pub struct Overview {
     #[serde(flatten)]
-    pub subject: Subject,
-    /// Complete ones.
-    pub repetitions: usize,
-    /// Begun, but not finished or not kept by every rank.
-    pub incomplete: u64,
+    pub operation: Description,
     /// Of all complete repetitions.
-    #[serde(serialize_with = "tenth")]
     pub median_ns: Option<f64>,
     /// 95 % take no longer.
-    #[serde(serialize_with = "tenth")]
     pub p95_ns: Option<f64>,
     /// Where the warm-up ends.
     pub warmup_end: Option<u64>,
@@ -111,10 +88,6 @@ pub struct Overview {
 pub struct Fingerprint {
     #[serde(flatten)]
     pub subject: Subject,
-    /// Complete repetitions.
-    pub repetitions: usize,
-    /// Begun, but not finished or not kept by every rank.
-    pub incomplete: u64,
     /// For each definition of the run time that there is.
     pub times: Vec<Timed>,
     /// What is drawn.
@@ -130,9 +103,7 @@ pub struct Fingerprint {
 /// The half widths of the 95 % intervals of the entries' global times, ns.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct ClockError {
-    #[serde(serialize_with = "tenths_one")]
     pub median_ns: f64,
-    #[serde(serialize_with = "tenths_one")]
     pub max_ns: f64,
 }
 
@@ -146,16 +117,17 @@ impl Fingerprint {
 impl Subject {
     /// `MPI_Bcast, 4096 B, root 0, MPI_COMM_WORLD`.
     pub fn title(&self) -> String {
-        let mut title = self.file.as_ref().map_or_else(String::new, |file| format!("{file}: "));
-        title.push_str(&self.function);
-        if let Some(bytes) = self.bytes {
+        let Description { function, communicator, bytes, root, file, .. } = &self.operation;
+        let mut title = file.as_ref().map_or_else(String::new, |file| format!("{file}: "));
+        title.push_str(function);
+        if let Some(bytes) = bytes {
             title.push_str(&format!(", {bytes} B"));
         }
-        if let Some(root) = self.root {
+        if let Some(root) = root {
             title.push_str(&format!(", root {root}"));
         }
-        if self.file.is_none() {
-            title.push_str(&format!(", {}", self.communicator));
+        if file.is_none() {
+            title.push_str(&format!(", {communicator}"));
         }
         title
     }
@@ -164,7 +136,7 @@ impl Subject {
     pub fn layout(&self) -> String {
         let per_node: Vec<usize> = self.nodes.iter().map(|(_, ranks)| ranks.len()).collect();
         let (least, most) = (per_node.iter().min().copied().unwrap_or(0), per_node.iter().max().copied().unwrap_or(0));
-        match (per_node.len(), self.ranks) {
+        match (per_node.len(), self.operation.ranks) {
             (0, 0) => "not known".to_owned(),
             (0, ranks) => text::count(ranks.into(), "rank"),
             (nodes, _) if least == most => format!("{nodes}\u{d7}{most}"),

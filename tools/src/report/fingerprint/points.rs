@@ -3,7 +3,7 @@
 use mpitrace::categories::Category;
 use serde::Serialize;
 
-use super::serialize::{letters_each, plain, tenths_each, whole_each};
+use super::serialize::letters_each;
 
 /// The repetitions that are drawn: all, or as many as a page can carry.
 #[derive(Debug, Default, Serialize)]
@@ -14,7 +14,6 @@ pub struct Points {
     pub chosen: String,
     pub repetition: Vec<u64>,
     /// For each of [`Fingerprint::times`] the run times, ns.
-    #[serde(serialize_with = "tenths_each")]
     pub run_time_ns: Vec<Vec<f64>>,
     /// For each of [`Fingerprint::times`] the categories.
     #[serde(serialize_with = "letters_each")]
@@ -33,13 +32,10 @@ pub struct Counter {
     /// What it counts in; empty where nothing tells.
     pub unit: String,
     /// On the rank that was in the call longest.
-    #[serde(serialize_with = "plain")]
     pub slowest: Vec<f64>,
     /// The largest of all ranks.
-    #[serde(serialize_with = "plain")]
     pub largest: Vec<f64>,
     /// Of all ranks together.
-    #[serde(serialize_with = "plain")]
     pub sum: Vec<f64>,
 }
 
@@ -51,9 +47,7 @@ pub struct Heat {
     /// The first repetition of each column, and the last of all.
     pub repetitions: Vec<u64>,
     /// How much later than the first the rank came; row by row.
-    #[serde(serialize_with = "whole_each")]
     pub arrival_ns: Vec<Vec<f64>>,
     /// How long the rank was in the call.
-    #[serde(serialize_with = "whole_each")]
     pub run_time_ns: Vec<Vec<f64>>,
 }

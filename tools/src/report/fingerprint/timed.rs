@@ -1,11 +1,11 @@
-//! What is made of the run times by one definition.
+//! The run times by one definition, and all that is known of them.
 
 use mpitrace::run_time::RunTime;
+use mpitrace::statistics::{BoxPlot, Sample, Summary, empirical_distribution};
 use serde::Serialize;
 
-use super::serialize::{fine, tenth_pair, tenths, tenths_one, thousandths, time_name};
+use super::serialize::time_name;
 use crate::report::histogram::Histogram;
-use crate::text;
 use mpitrace::categories::NotOneLevel;
 
 /// The run times by one definition.
@@ -13,16 +13,18 @@ use mpitrace::categories::NotOneLevel;
 pub struct Timed {
     #[serde(serialize_with = "time_name")]
     pub time: RunTime,
-    /// In the order of [`Category::ALL`].
+    /// In the order of [`Category::ALL`](mpitrace::categories::Category::ALL).
     pub counts: [usize; 4],
     /// Where the warm-up ends by each rule, the one that colours first.
     pub cuts: Vec<Cut>,
     /// `None` where the good repetitions are one level.
     pub not_one_level: Option<NotOneLevel>,
-    /// Names and values: of all repetitions, and of the good ones.
-    pub numbers: Vec<Number>,
+    /// The numbers of all finite run times, as `stats` has them.
+    pub all: Summary,
+    /// Those of the good ones.
+    pub good: Summary,
     /// One for each category that has repetitions, and one for all.
-    pub boxes: Vec<BoxPlot>,
+    pub boxes: Vec<NamedBox>,
     /// All, over a logarithmic axis where they reach far.
     pub histogram: Histogram,
     /// Without first and outliers.
@@ -31,14 +33,10 @@ pub struct Timed {
     pub ecdf: Ecdf,
     /// Of the good ones.
     pub ecdf_good: Ecdf,
-    /// Of the good repetitions in their order.
-    pub autocorrelation: Autocorrelation,
-    /// The clusters of the good run times.
-    pub modes: Vec<Mode>,
     /// The metrics of the thesis' figure 4.8.
     pub metrics: Metrics,
-    /// What else is to be said, for people.
-    pub remarks: Vec<String>,
+    /// Run times that are infinite or not a number, and in no number.
+    pub not_finite: usize,
 }
 
 /// The end of the warm-up by one rule.
@@ -47,7 +45,7 @@ pub struct Cut {
     pub method: &'static str,
     /// The first repetition after it; `None`: there is none.
     pub warmup_end: Option<u64>,
-    /// What the rule says of the whole series, where it does.
+    /// The class of the whole series, where the rule has one.
     pub class: Option<String>,
     /// Repetitions at which the level changes.
     pub change_points: Vec<u64>,
@@ -62,100 +60,79 @@ impl Cut {
     }
 }
 
-/// A row of the table of numbers.
-#[derive(Debug, Serialize)]
-pub struct Number {
-    pub name: &'static str,
-    /// `ns`, or empty for a plain number.
-    pub unit: &'static str,
-    pub all: Option<Estimate>,
-    pub good: Option<Estimate>,
-}
-
-impl Number {
-    /// A value of this row, for people.
-    pub fn text_of(&self, value: f64) -> String {
-        if self.unit == "ns" { text::time(value) } else { value.to_string() }
-    }
-}
-
-/// A number, with the 95 % interval that it lies in where one is known.
-#[derive(Clone, Copy, Debug, Serialize)]
-pub struct Estimate {
-    #[serde(serialize_with = "thousandths")]
-    pub value: f64,
-    #[serde(serialize_with = "tenth_pair", skip_serializing_if = "Option::is_none")]
-    pub interval: Option<(f64, f64)>,
-}
-
-/// Five numbers and the whiskers, ns.
+/// The box plot of a category.
 #[derive(Clone, Debug, Serialize)]
-pub struct BoxPlot {
+pub struct NamedBox {
     /// A category, or `all`.
-    pub of: &'static str,
+    pub name: &'static str,
     pub count: usize,
-    #[serde(serialize_with = "tenths_one")]
-    pub min: f64,
-    /// The least value no further than 1.5 interquartile ranges below the lower quartile (Tukey).
-    #[serde(serialize_with = "tenths_one")]
-    pub low: f64,
-    #[serde(serialize_with = "tenths_one")]
-    pub lower: f64,
-    #[serde(serialize_with = "tenths_one")]
-    pub median: f64,
-    #[serde(serialize_with = "tenths_one")]
-    pub upper: f64,
-    /// The greatest value no further than 1.5 interquartile ranges above the upper quartile.
-    #[serde(serialize_with = "tenths_one")]
-    pub high: f64,
-    #[serde(serialize_with = "tenths_one")]
-    pub max: f64,
+    pub min_ns: f64,
+    pub max_ns: f64,
+    #[serde(flatten)]
+    pub plot: BoxPlot,
+}
+
+impl NamedBox {
+    /// Of a sample; `None` where it is empty.
+    pub fn new(name: &'static str, sample: &Sample) -> Option<NamedBox> {
+        let (min_ns, max_ns) = (sample.minimum()?, sample.maximum()?);
+        Some(NamedBox { name, count: sample.len(), min_ns, max_ns, plot: sample.box_plot()? })
+    }
 }
 
 /// The empirical distribution function at some of its steps.
 #[derive(Debug, Default, Serialize)]
 pub struct Ecdf {
     /// ns, ascending.
-    #[serde(serialize_with = "tenths")]
     pub at_ns: Vec<f64>,
     /// The share of repetitions that take no longer.
-    #[serde(serialize_with = "fine")]
     pub share: Vec<f64>,
 }
 
-/// How much a repetition tells of the one so many repetitions later.
-#[derive(Debug, Default, Serialize)]
-pub struct Autocorrelation {
-    /// At lag 1, 2, ...
-    #[serde(serialize_with = "fine")]
-    pub at_lag: Vec<f64>,
-    /// Of independent run times 95 % lie within plus and minus this.
-    pub band: f64,
-}
-
-/// A cluster of run times.
-#[derive(Clone, Copy, Debug, Serialize)]
-pub struct Mode {
-    #[serde(serialize_with = "tenths_one")]
-    pub at_ns: f64,
-    /// Of the good repetitions.
-    pub share: f64,
-    /// Repetitions between which the middle half of it lies.
-    pub occurs: (u64, u64),
+impl Ecdf {
+    /// At about so many even steps, and ever closer to both ends.
+    pub fn new(sample: &Sample, even: usize) -> Ecdf {
+        let sorted = sample.sorted();
+        let mut steps = empirical_distribution(sample, even);
+        let mut distance = 1;
+        while distance < sorted.len() / even {
+            for value in [sorted[distance], sorted[sorted.len() - 1 - distance]] {
+                let until = sorted.partition_point(|&other| other <= value);
+                steps.push((value, until as f64 / sorted.len() as f64));
+            }
+            distance *= 2;
+        }
+        steps.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
+        steps.dedup_by(|a, b| a.0 == b.0);
+        let (at_ns, share) = steps.into_iter().unzip();
+        Ecdf { at_ns, share }
+    }
 }
 
 /// Statistics that run along the repetitions (thesis, equations 4.2 to 4.6), at some of them, ns.
 #[derive(Debug, Default, Serialize)]
 pub struct Metrics {
     pub repetition: Vec<u64>,
-    #[serde(serialize_with = "tenths")]
     pub cumulative_minimum: Vec<f64>,
-    #[serde(serialize_with = "tenths")]
     pub cumulative_mean: Vec<f64>,
-    #[serde(serialize_with = "tenths")]
     pub cumulative_median: Vec<f64>,
-    #[serde(serialize_with = "tenths")]
     pub running_mean: Vec<f64>,
-    #[serde(serialize_with = "tenths")]
     pub running_median: Vec<f64>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_distribution_function_keeps_both_ends() {
+        let x: Vec<f64> = (0..1_000_000).map(f64::from).collect();
+        let found = Ecdf::new(&Sample::new(&x), 240);
+        assert!(found.at_ns.len() < 300);
+        assert_eq!((found.at_ns[0], found.at_ns[found.at_ns.len() - 1]), (0.0, 999_999.0));
+        assert_eq!((found.share[0], found.share[found.share.len() - 1]), (1e-6, 1.0));
+        assert!(found.at_ns.contains(&999_998.0), "the slowest but one");
+        assert_eq!(Ecdf::new(&Sample::new(&[3.0, 5.0]), 240).share, [0.5, 1.0]);
+        assert!(Ecdf::new(&Sample::new(&[]), 240).at_ns.is_empty());
+    }
 }

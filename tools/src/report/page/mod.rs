@@ -119,19 +119,19 @@ fn overview(rows: &[Overview]) -> String {
         head.into_iter().chain(of_time).chain(Category::ALL.map(|category| category.name())).collect();
     let time = |ns: Option<f64>| ns.map_or_else(String::new, text::time);
     let row = |row: &Overview| {
-        let subject = &row.subject;
-        let number = subject.operation.to_string();
+        let operation = &row.operation;
+        let number = operation.operation.to_string();
         let link = format!("<a href=\"#operation-{number}\">{number}</a>");
         let counts = Category::ALL.map(|category| row.counts[place(category)].to_string());
         let cells = [
             if row.shown { link } else { number },
-            escaped(&subject.function),
-            escaped(&subject.communicator),
-            text::optional(subject.bytes),
-            text::optional(subject.root),
-            subject.ranks.to_string(),
-            row.repetitions.to_string(),
-            text::optional(Some(row.incomplete).filter(|&count| count > 0)),
+            escaped(&operation.function),
+            escaped(&operation.communicator),
+            text::optional(operation.bytes),
+            text::optional(operation.root),
+            operation.ranks.to_string(),
+            operation.repetitions.to_string(),
+            text::optional(Some(operation.incomplete).filter(|&count| count > 0)),
             time(row.median_ns),
             time(row.p95_ns),
             text::optional(row.warmup_end),

@@ -5,10 +5,12 @@ use serde_json::json;
 use super::figure::{Figures, data, short};
 use super::{choice, facts, list, table};
 use crate::draw::svg::escaped;
-use crate::report::fingerprint::{Estimate, Fingerprint, Number, Report, Timed};
+use crate::numbers::{self, Row};
+use crate::report::fingerprint::{Fingerprint, Report, Timed};
 use crate::report::plots::{self, View};
 use crate::text;
 use mpitrace::categories::Category;
+use mpitrace::statistics::Summary;
 
 /// Of more operations the plots are there by one definition of the run time only.
 const BY_EACH_TIME: usize = 12;
@@ -18,7 +20,7 @@ const WIDE: [&str; 1] = ["run-time"];
 
 pub fn section(report: &Report, fingerprint: &Fingerprint, figures: &mut Figures) -> String {
     let subject = &fingerprint.subject;
-    let number = subject.operation;
+    let number = subject.operation.operation;
     let mut html = format!(
         "<section id=\"operation-{number}\" class=\"fingerprint\"><h2>{number}: {}</h2>\n",
         escaped(&subject.title())
@@ -45,7 +47,7 @@ pub fn section(report: &Report, fingerprint: &Fingerprint, figures: &mut Figures
             "<div class=\"of-time {name}\">\n<div class=\"columns\">{}",
             subject_facts(fingerprint)
         ));
-        html.push_str(&format!("{}</div>\n{}", numbers(&timed.numbers), list("", &lines(timed))));
+        html.push_str(&format!("{}</div>\n{}", numbers_table(timed), list("", &lines(timed))));
         if !chosen_points.is_empty() {
             html.push_str(&format!(
                 "<p class=\"faint\">Points: {}. Numbers, histograms and distribution functions are of all \
@@ -68,10 +70,10 @@ pub fn section(report: &Report, fingerprint: &Fingerprint, figures: &mut Figures
 /// All that is known of each repetition that is drawn, by columns: name, kind of number, values.
 fn points(fingerprint: &Fingerprint) -> serde_json::Value {
     let points = &fingerprint.points;
-    let numbers = |values: &[f64]| values.iter().map(|&value| short(value)).collect::<serde_json::Value>();
+    let list = |values: &[f64]| values.iter().map(|&value| short(value)).collect::<serde_json::Value>();
     let mut columns = vec![json!(["repetition", "count", points.repetition])];
     for (timed, values) in fingerprint.times.iter().zip(&points.run_time_ns) {
-        columns.push(json!([timed.time.name(), "time", numbers(values)]));
+        columns.push(json!([timed.time.name(), "time", list(values)]));
     }
     if !points.slowest.is_empty() {
         columns.push(json!(["longest on rank", "count", points.slowest]));
@@ -82,9 +84,9 @@ fn points(fingerprint: &Fingerprint) -> serde_json::Value {
     for counter in &points.counters {
         let kind = if counter.unit == "ns" { "time" } else { "count" };
         let name = &counter.name;
-        columns.push(json!([format!("{name} on that rank"), kind, numbers(&counter.slowest)]));
-        columns.push(json!([format!("{name}, largest of all ranks"), kind, numbers(&counter.largest)]));
-        columns.push(json!([format!("{name}, sum of all ranks"), kind, numbers(&counter.sum)]));
+        columns.push(json!([format!("{name} on that rank"), kind, list(&counter.slowest)]));
+        columns.push(json!([format!("{name}, largest of all ranks"), kind, list(&counter.largest)]));
+        columns.push(json!([format!("{name}, sum of all ranks"), kind, list(&counter.sum)]));
     }
     columns.into()
 }
@@ -92,15 +94,16 @@ fn points(fingerprint: &Fingerprint) -> serde_json::Value {
 /// All that is known of an operation beside its numbers.
 fn subject_facts(fingerprint: &Fingerprint) -> String {
     let subject = &fingerprint.subject;
-    let size = subject.bytes.map_or("not known".to_owned(), |bytes| format!("{bytes} B"));
-    let mut pairs = vec![("operation", subject.function.clone()), ("message size", size)];
-    let root = subject.root.map(|root| root.to_string());
+    let operation = &subject.operation;
+    let size = operation.bytes.map_or("not known".to_owned(), |bytes| format!("{bytes} B"));
+    let mut pairs = vec![("operation", operation.function.clone()), ("message size", size)];
+    let root = operation.root.map(|root| root.to_string());
     let optional = [
-        ("file", subject.file.clone()),
-        ("communicator", Some(subject.communicator.clone()).filter(|name| !name.is_empty())),
+        ("file", operation.file.clone()),
+        ("communicator", Some(operation.communicator.clone()).filter(|name| !name.is_empty())),
         ("root", root),
-        ("datatype", subject.datatype.clone()),
-        ("reduction", subject.reduction.clone()),
+        ("datatype", operation.datatype.clone()),
+        ("reduction", operation.reduction.clone()),
     ];
     pairs.extend(optional.into_iter().filter_map(|(name, value)| Some((name, value?))));
     if !subject.nodes.is_empty() {
@@ -109,10 +112,10 @@ fn subject_facts(fingerprint: &Fingerprint) -> String {
         pairs.push(("nodes \u{d7} tasks", subject.layout()));
         pairs.push(("node list", nodes.join(", ")));
     }
-    pairs.push(("ranks", subject.ranks.to_string()));
-    pairs.push(("repetitions", fingerprint.repetitions.to_string()));
-    if fingerprint.incomplete > 0 {
-        pairs.push(("incomplete", format!("{}, left out", fingerprint.incomplete)));
+    pairs.push(("ranks", operation.ranks.to_string()));
+    pairs.push(("repetitions", operation.repetitions.to_string()));
+    if operation.incomplete > 0 {
+        pairs.push(("incomplete", format!("{}, left out", operation.incomplete)));
     }
     pairs.extend(fingerprint.account.clone().map(|account| ("where the time went", account)));
     let error = fingerprint.clock_error.map(|error| {
@@ -124,26 +127,19 @@ fn subject_facts(fingerprint: &Fingerprint) -> String {
 }
 
 /// The table of numbers, with the columns of intervals where there are any.
-fn numbers(numbers: &[Number]) -> String {
-    let ends = |estimate: Option<Estimate>| {
-        let interval = estimate.and_then(|estimate| estimate.interval);
-        interval.map_or_else(String::new, |(low, high)| format!("{} to {}", text::time(low), text::time(high)))
-    };
-    let has_intervals = numbers.iter().flat_map(|number| [number.all, number.good]).any(|one| !ends(one).is_empty());
-    let row = |number: &Number| {
-        let value = |estimate: Option<Estimate>| estimate.map_or_else(String::new, |found| number.text_of(found.value));
-        let (all, good) = (value(number.all), value(number.good));
-        match has_intervals {
-            true => vec![number.name.to_owned(), all, ends(number.all), good, ends(number.good)],
-            false => vec![number.name.to_owned(), all, good],
-        }
+fn numbers_table(timed: &Timed) -> String {
+    let (all, good) = (numbers::rows(&timed.all), numbers::rows(&timed.good));
+    let has_intervals = all.iter().chain(&good).any(|row| !row.interval.is_empty());
+    let row = |(all, good): (Row, Row)| match has_intervals {
+        true => vec![all.name, all.value, all.interval, good.value, good.interval],
+        false => vec![all.name, all.value, good.value],
     };
     let head: &[&str] =
         if has_intervals { &["", "all", "95 % interval", "good", "95 % interval"] } else { &["", "all", "good"] };
-    table(head, &numbers.iter().map(row).collect::<Vec<_>>(), 1)
+    table(head, &all.into_iter().zip(good).map(row).collect::<Vec<_>>(), 1)
 }
 
-/// The rules' results, the modes, and what else is to be said.
+/// The rules' results, the modes, and the facts beside the numbers.
 fn lines(timed: &Timed) -> Vec<String> {
     let cuts = timed.cuts.iter().map(|cut| {
         let changes: Vec<String> = cut.change_points.iter().map(ToString::to_string).collect();
@@ -151,15 +147,26 @@ fn lines(timed: &Timed) -> Vec<String> {
             if changes.is_empty() { String::new() } else { format!("; the level changes at {}", changes.join(", ")) };
         format!("{}: {}{changes}", cut.method, cut.to_text())
     });
-    let modes = timed.modes.iter().enumerate().map(|(number, mode)| {
+    let modes = timed.good.modes.iter().enumerate().map(|(number, mode)| {
         format!(
             "mode {}: {}, {:.1} % of the good repetitions, its middle half between repetitions {} and {}",
             number + 1,
-            text::time(mode.at_ns),
+            text::time(mode.peak),
             100.0 * mode.share,
-            mode.occurs.0,
-            mode.occurs.1
+            mode.quartiles[0],
+            mode.quartiles[2]
         )
     });
-    cuts.chain(modes).chain(timed.remarks.iter().cloned()).collect()
+    // Outliers are of all, dependence and modes of the good ones, which a warm-up would hide.
+    let facts_of = |summary: &Summary, wanted: fn(&str) -> bool| {
+        let facts = numbers::facts(summary).into_iter().filter(|(title, _)| wanted(title));
+        facts.map(|(title, fact)| format!("{title}: {fact}")).collect::<Vec<_>>()
+    };
+    let mut lines: Vec<String> = cuts.chain(timed.not_one_level.map(|found| found.to_string())).chain(modes).collect();
+    lines.extend(facts_of(&timed.all, |title| title != "dependence"));
+    lines.extend(facts_of(&timed.good, |title| title == "dependence"));
+    if timed.not_finite > 0 {
+        lines.push(format!("{} run times are not finite and in no number", timed.not_finite));
+    }
+    lines
 }

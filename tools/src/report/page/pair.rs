@@ -3,8 +3,9 @@
 use super::figure::Figures;
 use super::{choice, facts, table};
 use crate::draw::svg::escaped;
+use crate::numbers;
 use crate::report::comparison::{Comparison, Distance, Pair};
-use crate::report::fingerprint::{Estimate, Number};
+use crate::report::fingerprint::Timed;
 use crate::report::plots::{overlays, sides};
 
 pub fn overview(comparison: &Comparison) -> String {
@@ -34,7 +35,11 @@ pub fn section(comparison: &Comparison, pair: &Pair, number: usize, figures: &mu
     html.push_str("<div class=\"body\">\n");
     for distance in &pair.distances {
         let about = facts([("verdict", distance.words.join("; ")), ("distance", distance.to_text())]);
-        html.push_str(&format!("<div class=\"of-time {}\">{about}{}", distance.time.name(), numbers(pair, distance)));
+        html.push_str(&format!(
+            "<div class=\"of-time {}\">{about}{}",
+            distance.time.name(),
+            numbers_table(pair, distance)
+        ));
         html.push_str("<div class=\"plots\">\n");
         for (name, plot) in overlays(pair, distance) {
             html.push_str(&figures.plain(name, &plot));
@@ -44,12 +49,12 @@ pub fn section(comparison: &Comparison, pair: &Pair, number: usize, figures: &mu
     html + "</div></section>\n"
 }
 
-fn numbers(pair: &Pair, distance: &Distance) -> String {
-    let Some([a, b]) = sides(pair, distance) else { return String::new() };
-    let row = |(a, b): (&Number, &Number)| {
-        let value = |estimate: Option<Estimate>| estimate.map_or_else(String::new, |found| a.text_of(found.value));
-        vec![a.name.to_owned(), value(a.all), value(b.all), value(a.good), value(b.good)]
-    };
-    let rows: Vec<Vec<String>> = a.numbers.iter().zip(&b.numbers).map(row).collect();
+fn numbers_table(pair: &Pair, distance: &Distance) -> String {
+    let Some(sides) = sides(pair, distance) else { return String::new() };
+    let [all, good] = [|timed: &Timed| numbers::rows(&timed.all), |timed: &Timed| numbers::rows(&timed.good)];
+    let mut rows: Vec<Vec<String>> = all(sides[0]).into_iter().map(|row| vec![row.name, row.value]).collect();
+    for column in [all(sides[1]), good(sides[0]), good(sides[1])] {
+        rows.iter_mut().zip(column).for_each(|(row, number)| row.push(number.value));
+    }
     table(&["", "A, all", "B, all", "A, good", "B, good"], &rows, 1)
 }

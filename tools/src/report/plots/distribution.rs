@@ -1,6 +1,7 @@
 //! How the run times are distributed: histograms, distribution function, box plot, autocorrelation.
 
 use mpitrace::categories::Category;
+use mpitrace::statistics::Summary;
 
 use super::{ALL, DASHED, ORDER, View, ink};
 use crate::draw::axis::{Kind, extent};
@@ -67,15 +68,16 @@ pub fn functions(title: &str, lines: &[(&Ecdf, &str, Ink, Option<(f64, f64)>)]) 
 /// Box plots of all repetitions and of each category.
 pub fn boxes(view: View) -> Plot {
     let boxes = &view.timed().boxes;
-    let ends = boxes.iter().flat_map(|plot| [plot.min, plot.max]);
+    let ends = boxes.iter().flat_map(|plot| [plot.min_ns, plot.max_ns]);
     let title = "Box plot by category";
     let Some(x) = Range::of_times("run time", ends, FAR) else { return Plot::empty(title) };
-    let names = boxes.iter().map(|plot| plot.of.to_owned()).collect();
+    let names = boxes.iter().map(|plot| plot.name.to_owned()).collect();
     let mut plot = Plot::new(title, x, Range::of_names("", names));
     for (row, one) in boxes.iter().enumerate() {
-        let category = Category::ALL.into_iter().find(|category| category.name() == one.of);
-        let values = [one.min, one.low, one.lower, one.median, one.upper, one.high, one.max];
-        plot.add(one.of, None, category.map_or(ALL, ink), Mark::BoxPlot { row, values });
+        let category = Category::ALL.into_iter().find(|category| category.name() == one.name);
+        let ([low, high], [lower, median, upper]) = (one.plot.whiskers, one.plot.quartiles);
+        let values = [one.min_ns, low, lower, median, upper, high, one.max_ns];
+        plot.add(one.name, None, category.map_or(ALL, ink), Mark::BoxPlot { row, values });
     }
     plot
 }
@@ -83,17 +85,18 @@ pub fn boxes(view: View) -> Plot {
 /// Of the good repetitions in their order.
 pub fn autocorrelation(view: View) -> Plot {
     let title = "Autocorrelation of the good repetitions";
-    let found = &view.timed().autocorrelation;
-    let values = found.at_lag.iter().copied().chain([-1.5 * found.band, 1.5 * found.band]);
-    let Some((low, high)) = extent(values).filter(|_| !found.at_lag.is_empty()) else { return Plot::empty(title) };
-    let lags = found.at_lag.len() as f64;
+    let found = &view.timed().good.autocorrelation;
+    let within = Summary::autocorrelation_band(view.timed().counts[place(Category::Good)]);
+    let values = found.iter().copied().chain([-1.5 * within, 1.5 * within]);
+    let Some((low, high)) = extent(values).filter(|_| !found.is_empty()) else { return Plot::empty(title) };
+    let lags = found.len() as f64;
     let x = Range::new("lag, repetitions", (0.0, lags + 1.0), Kind::Count);
     let range = ((low * 1.1).min(-0.1), (high * 1.1).max(0.1));
     let mut plot = Plot::new(title, x, Range::new("autocorrelation", range, Kind::Share));
-    let band = vec![(0.0, -found.band, found.band), (lags + 1.0, -found.band, found.band)];
+    let band = vec![(0.0, -within, within), (lags + 1.0, -within, within)];
     plot.add("of independent ones 95 %", Some("of independent ones 95 %".into()), PALE, Mark::Band(band));
     let bar = |(lag, &value): (f64, &f64)| Bar { x: (lag - 0.25, lag + 0.25), y: (value.min(0.0), value.max(0.0)) };
-    let bars = (1..).map(f64::from).zip(&found.at_lag).map(bar).collect();
+    let bars = (1..).map(f64::from).zip(found).map(bar).collect();
     plot.add("autocorrelation", None, ink(Category::Good), Mark::Bars(bars));
     plot
 }
