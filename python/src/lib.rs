@@ -12,7 +12,7 @@ use arrow_array::{RecordBatch, RecordBatchIterator, RecordBatchReader};
 use mpitrace_companion::tables::{self, Opened};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyCapsule};
+use pyo3::types::PyCapsule;
 
 pyo3::create_exception!(
     _mpitrace,
