@@ -42,12 +42,12 @@ class Categories:
         return cls(
             category=found["category"],
             method=found["method"],
-            median=found["median"],
+            median=found["median_ns"],
             warmup_end=found["warmup_end"],
             overlaps=found["overlaps"],
             class_=found.get("class"),
             change_points=found.get("change_points"),
-            levels=found.get("levels"),
+            levels=found.get("level_ns"),
         )
 
 

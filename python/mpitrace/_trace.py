@@ -119,8 +119,6 @@ class Trace:
     def categorize(self, operation: int, method: str = "robust", time: str = "local") -> Categories:
         """The same as ``categories``, as an object with the class of the operation and its change points."""
         found = json.loads(self._trace.categorized(operation, method, time))
-        found.setdefault("median", found.get("median_ns"))
-        found.setdefault("levels", found.get("level_ns"))
         return Categories._of(found)
 
     def account(self, by: str | None = None) -> pyarrow.Table:

@@ -1,5 +1,8 @@
 //! The choice of a rule: its name, its help, and what it finds in a series of run times.
 
+use std::collections::BTreeMap;
+
+use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
 use super::one_level::not_one_level;
@@ -30,10 +33,9 @@ pub struct Found {
 }
 
 /// The levels of a series, and what they make of it.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Levels {
     /// What the operation does over time.
-    #[serde(serialize_with = "class_name")]
     pub class: Class,
     /// The numbers of the repetitions at which the level changes.
     pub change_points: Vec<u64>,
@@ -41,8 +43,26 @@ pub struct Levels {
     pub level_ns: Vec<f64>,
 }
 
-fn class_name<S: Serializer>(class: &Class, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_str(class.name())
+/// With the counts of the categories; the keys of the levels only where the rule finds levels.
+impl Serialize for Found {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Categories { category, warmup_end, median_ns, overlaps } = &self.categories;
+        let count = |of: Category| (of.name(), self.categories.count(of));
+        let counts: BTreeMap<&str, usize> = Category::ALL.map(count).into_iter().collect();
+        let names: Vec<&str> = category.iter().map(|category| category.name()).collect();
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("median_ns", median_ns)?;
+        map.serialize_entry("warmup_end", warmup_end)?;
+        map.serialize_entry("overlaps", overlaps)?;
+        map.serialize_entry("counts", &counts)?;
+        map.serialize_entry("category", &names)?;
+        if let Some(Levels { class, change_points, level_ns }) = &self.levels {
+            map.serialize_entry("class", class.name())?;
+            map.serialize_entry("change_points", change_points)?;
+            map.serialize_entry("level_ns", level_ns)?;
+        }
+        map.end()
+    }
 }
 
 impl Found {

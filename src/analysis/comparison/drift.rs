@@ -1,16 +1,20 @@
 //! Does the run time drift while a run goes on? (Hunold & Carpen-Amarie 2016, figures 4, 17 and 18)
 
+use serde::Serialize;
 use std::ops::Range;
 
 use super::{CONFIDENCE, Quantile, mean, quantile, variance};
 use crate::statistics::{ends_of_mean, median, student_quantile};
 
 /// A group of repetitions that follow each other.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Bin {
-    /// The numbers of the repetitions that belong to it.
-    pub repetitions: Range<u64>,
-    /// How many of them there are, over all runs.
+    /// The number of its first repetition.
+    pub first_repetition: u64,
+    /// That of its last one.
+    pub last_repetition: u64,
+    /// How many repetitions there are, over all runs.
+    #[serde(rename = "repetitions")]
     pub count: usize,
     /// Their mean; of several runs the median of the runs' means. `None` where there is no repetition.
     pub mean: Option<Quantile>,
@@ -19,7 +23,7 @@ pub struct Bin {
 }
 
 /// The bins of one side.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Drift {
     /// In the order of time.
     pub bins: Vec<Bin>,
@@ -72,7 +76,7 @@ fn one_bin(runs: &[(Vec<u64>, Vec<f64>)], repetitions: Range<u64>) -> Bin {
             (quantile(&means, 0.5), quantile(&medians, 0.5))
         }
     };
-    Bin { repetitions, count, mean, median }
+    Bin { first_repetition: repetitions.start, last_repetition: repetitions.end.saturating_sub(1), count, mean, median }
 }
 
 /// The mean with Student's interval, or that of [`ends_of_mean`].

@@ -1,11 +1,12 @@
 //! Are the averages of the runs normally distributed, as a t-test wants them to be?
 
+use serde::Serialize;
 use statrs::distribution::ContinuousCDF;
 
 use super::{mean, normal, sorted};
 
 /// What the test of Shapiro and Wilk found.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct ShapiroWilk {
     /// 1 for values that lie as those of a normal distribution do; less for others.
     pub w: f64,

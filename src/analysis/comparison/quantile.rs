@@ -2,9 +2,10 @@
 
 use super::CONFIDENCE;
 use crate::statistics::Sample;
+use serde::Serialize;
 
 /// A quantile and its 95 % interval, ns.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Quantile {
     /// ns.
     pub value_ns: f64,

@@ -1,9 +1,10 @@
 //! How well a measurement comes out the same when it is made again.
 
 use super::mean;
+use serde::Serialize;
 
 /// The results of several trials, each over the smallest of them (Hunold & Carpen-Amarie 2016, 6.3, figure 29).
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Reproducibility {
     /// For each trial, in the order given: its result / the smallest result, so 1 or more.
     pub normalised: Vec<f64>,

@@ -3,8 +3,10 @@
 use std::fs;
 use std::path::Path;
 
+use serde::{Deserialize, Serialize};
+
 /// A process that lives.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 pub struct Process {
     /// As this process numbers it.
     pub pid: u32,
@@ -13,7 +15,7 @@ pub struct Process {
 }
 
 /// A thread of it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 pub struct Task {
     /// The kernel's number of the thread, as this process numbers it.
     pub tid: u32,

@@ -15,7 +15,7 @@ use anyhow::{Context, Result, bail, ensure};
 use arrow_array::RecordBatch;
 use clap::ValueEnum;
 use mpitrace::account::Account;
-use mpitrace::categories::Rule;
+use mpitrace::categories::{Found, Rule};
 use mpitrace::names::Named;
 use mpitrace::run_time::RunTime;
 use mpitrace_format::TraceError;
@@ -40,13 +40,8 @@ pub struct Opened {
 #[derive(Debug, Serialize)]
 struct OfNumbers {
     method: &'static str,
-    median: Option<f64>,
-    warmup_end: Option<u64>,
-    overlaps: u64,
-    class: Option<&'static str>,
-    change_points: Option<Vec<u64>>,
-    levels: Option<Vec<f64>>,
-    category: Vec<&'static str>,
+    #[serde(flatten)]
+    found: Found,
 }
 
 impl Opened {
@@ -185,18 +180,7 @@ pub fn categorize(numbers: &[f64], first_repetition: u64, method: &str) -> Resul
     let rule = rule(method)?;
     let repetition: Vec<u64> = (first_repetition..).take(numbers.len()).collect();
     let found = rule.apply(&repetition, numbers)?;
-    let levels = found.levels;
-    let of_numbers = OfNumbers {
-        method: rule.name(),
-        median: found.categories.median_ns,
-        warmup_end: found.categories.warmup_end,
-        overlaps: found.categories.overlaps,
-        class: levels.as_ref().map(|levels| levels.class.name()),
-        change_points: levels.as_ref().map(|levels| levels.change_points.clone()),
-        levels: levels.map(|levels| levels.level_ns),
-        category: found.categories.category.iter().map(|category| category.name()).collect(),
-    };
-    Ok(serde_json::to_string(&of_numbers)?)
+    Ok(serde_json::to_string(&OfNumbers { method: rule.name(), found })?)
 }
 
 /// The kind of the error, where the operating system has refused something.

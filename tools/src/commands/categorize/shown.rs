@@ -5,7 +5,7 @@ use std::io::Write;
 use anyhow::Result;
 use mpitrace::categories::{Category, Found, Levels, Rule};
 use mpitrace::run_time::RunTime;
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 
 use crate::output::{Attribute, Style};
 use crate::source::{Description, RunTimes, own_work_text};
@@ -21,29 +21,15 @@ pub struct Categorized<'a> {
     method: &'static str,
     time: RunTime,
     first_repetition: Option<u64>,
-    median_ns: Option<f64>,
-    warmup_end: Option<u64>,
-    counts: Counts,
-    overlaps: u64,
     #[serde(flatten)]
-    levels: Option<Levels>,
+    found: Found,
     /// `None` where the good repetitions are one level.
     not_one_level: Option<NotOneLevel>,
     /// Of a non-blocking operation: the share of its run times in which the program itself computed.
     #[serde(skip_serializing_if = "Option::is_none")]
     own_work: Option<f64>,
     repetition: Vec<u64>,
-    #[serde(serialize_with = "names")]
-    category: Vec<Category>,
     run_time_ns: Vec<f64>,
-}
-
-#[derive(Debug, Serialize)]
-struct Counts {
-    first: usize,
-    warmup: usize,
-    outlier: usize,
-    good: usize,
 }
 
 /// So many change points are shown in a table.
@@ -59,26 +45,15 @@ impl<'a> Categorized<'a> {
         found: Found,
     ) -> Self {
         let not_one_level = found.not_one_level(&run_times.repetition, &run_times.run_time_ns);
-        let Found { categories, levels } = found;
         Categorized {
             operation,
             method: rule.name(),
             time: run_time,
             first_repetition: run_times.repetition.first().copied(),
-            median_ns: categories.median_ns,
-            warmup_end: categories.warmup_end,
-            counts: Counts {
-                first: categories.count(Category::First),
-                warmup: categories.count(Category::Warmup),
-                outlier: categories.count(Category::Outlier),
-                good: categories.count(Category::Good),
-            },
-            overlaps: categories.overlaps,
-            levels,
+            found,
             not_one_level,
             own_work: None,
             repetition: run_times.repetition.into_owned(),
-            category: categories.category,
             run_time_ns: run_times.run_time_ns,
         }
     }
@@ -100,7 +75,7 @@ impl<'a> Categorized<'a> {
 
     /// How many repetitions fit twice.
     pub fn overlaps(&self) -> u64 {
-        self.overlaps
+        self.found.categories.overlaps
     }
 
     /// The operation's number.
@@ -118,7 +93,7 @@ impl<'a> Categorized<'a> {
     /// The category of each repetition.
     #[cfg(feature = "arrow")]
     pub fn category(&self) -> &[Category] {
-        &self.category
+        &self.found.categories.category
     }
 
     /// The run time of each repetition, ns.
@@ -130,6 +105,8 @@ impl<'a> Categorized<'a> {
     /// The operation's row in the table.
     pub fn cells(&self) -> Vec<String> {
         let positive = |number: u64| text::optional(Some(number).filter(|&number| number > 0));
+        let Found { categories, levels } = &self.found;
+        let count = |category: Category| categories.count(category).to_string();
         vec![
             self.operation.operation.to_string(),
             text::printable(&self.operation.function).into_owned(),
@@ -139,16 +116,16 @@ impl<'a> Categorized<'a> {
             self.operation.ranks.to_string(),
             self.repetition.len().to_string(),
             positive(self.operation.incomplete),
-            self.median_ns.map(text::time).unwrap_or_default(),
+            categories.median_ns.map(text::time).unwrap_or_default(),
             self.own_work().unwrap_or_default(),
-            text::optional(self.levels.as_ref().map(|levels| levels.class.name())),
-            text::optional(self.warmup_end),
-            self.levels.as_ref().map(changes).unwrap_or_default(),
-            self.counts.first.to_string(),
-            self.counts.warmup.to_string(),
-            self.counts.outlier.to_string(),
-            self.counts.good.to_string(),
-            positive(self.overlaps),
+            text::optional(levels.as_ref().map(|levels| levels.class.name())),
+            text::optional(categories.warmup_end),
+            levels.as_ref().map(changes).unwrap_or_default(),
+            count(Category::First),
+            count(Category::Warmup),
+            count(Category::Outlier),
+            count(Category::Good),
+            positive(categories.overlaps),
         ]
     }
 
@@ -159,7 +136,9 @@ impl<'a> Categorized<'a> {
         let width = format!("{longest:.1}").len();
         let columns = [(number("repetition"), last), (number("run_time_ns"), width), (text("category"), 0)];
         let mut rows = Rows::begin(&columns, output, style)?;
-        for ((number, category), run_time) in self.repetition.iter().zip(&self.category).zip(&self.run_time_ns) {
+        for ((number, category), run_time) in
+            self.repetition.iter().zip(&self.found.categories.category).zip(&self.run_time_ns)
+        {
             let name = match category {
                 Category::First | Category::Warmup => style.paint(Attribute::Yellow, category.name()),
                 Category::Outlier => style.paint(Attribute::Red, category.name()),
@@ -202,8 +181,4 @@ pub fn table() -> Table<'static> {
         number("good"),
         number("overlaps").optional(),
     ])
-}
-
-fn names<S: Serializer>(categories: &[Category], serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.collect_seq(categories.iter().map(|category| category.name()))
 }

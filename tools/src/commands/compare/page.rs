@@ -240,7 +240,7 @@ fn bin_cells(bin: &Bin) -> Vec<String> {
         let interval = quantile.and_then(|quantile| quantile.interval_ns);
         interval.map(|[low, high]| format!("{} to {}", text::time(low), text::time(high))).unwrap_or_default()
     };
-    let numbers = format!("{}-{}", bin.repetitions.start, bin.repetitions.end.saturating_sub(1));
+    let numbers = format!("{}-{}", bin.first_repetition, bin.last_repetition);
     let (mean, median) = (&bin.mean, &bin.median);
     vec![numbers, bin.count.to_string(), value(mean), interval(mean), value(median), interval(median)]
 }

@@ -1,6 +1,6 @@
 //! What the comparison of one operation came to, and its JSON.
 
-use mpitrace::comparison::drift::{Bin, Drift, drift};
+use mpitrace::comparison::drift::{Drift, drift};
 use mpitrace::comparison::{
     self, Average, Comparison, Quantile, Reproducibility, Test, Verdict, detectable, enough_runs, q_q, reproducibility,
     runs_needed, shapiro_wilk, stars,
@@ -144,37 +144,19 @@ impl<'s> OfSide<'s> {
             "averages_ns": averages_ns,
             "repetitions": good,
             "left_out": left_out,
-            "settled_median_ns": median.value_ns,
-            "settled_median_ci_ns": median.interval_ns,
-            "settled_p95_ns": p95.value_ns,
-            "settled_p95_ci_ns": p95.interval_ns,
-            "normality": shapiro_wilk(averages_ns).map(|test| json!({"w": test.w, "p": test.p})),
+            "settled_median": median,
+            "settled_p95": p95,
+            "normality": shapiro_wilk(averages_ns),
             "q_q": q_q(averages_ns),
         });
         if let Some(drift) = &self.drift {
-            let bins: Vec<Value> = drift.bins.iter().map(bin).collect();
-            value["drift"] = json!({"change": drift.change, "drifts": drift.drifts, "bins": bins});
+            value["drift"] = json!(drift);
         }
         if let Some(found) = &self.reproducibility {
-            value["reproducibility"] =
-                json!({"normalised": found.normalised, "largest_difference": found.largest_difference});
+            value["reproducibility"] = json!(found);
         }
         value
     }
-}
-
-fn bin(bin: &Bin) -> Value {
-    let of = |quantile: Option<Quantile>| quantile.map(|quantile| quantile.value_ns);
-    let interval = |quantile: Option<Quantile>| quantile.and_then(|quantile| quantile.interval_ns);
-    json!({
-        "first_repetition": bin.repetitions.start,
-        "last_repetition": bin.repetitions.end.saturating_sub(1),
-        "repetitions": bin.count,
-        "mean_ns": of(bin.mean),
-        "mean_ci_ns": interval(bin.mean),
-        "median_ns": of(bin.median),
-        "median_ci_ns": interval(bin.median),
-    })
 }
 
 impl Compared<'_> {
@@ -205,10 +187,10 @@ impl Compared<'_> {
             "reduction": reduction,
             "ranks": ranks,
             "method": question.rule.name(),
-            "time": question.time.name(),
-            "statistic": question.settings.average.name(),
-            "test": question.settings.test.name(),
-            "alternative": question.settings.alternative.name(),
+            "time": question.time,
+            "statistic": question.settings.average,
+            "test": question.settings.test,
+            "alternative": question.settings.alternative,
             "a": side(0),
             "b": side(1),
             "p": p,
@@ -221,7 +203,7 @@ impl Compared<'_> {
             "superiority": superiority,
             "crosses": crossing.crosses(),
             "runs_needed": self.runs_needed,
-            "verdict": self.verdict().name(),
+            "verdict": self.verdict(),
             "detectable": self.detectable,
             "sentence": sentence::of(self),
             "factors": factors,

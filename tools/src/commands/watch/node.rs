@@ -13,7 +13,7 @@ use anyhow::{Result, ensure};
 use clap::Args;
 use mpitrace::live::look::Copy;
 use mpitrace::live::place::Seen;
-use mpitrace::live::process::{Process, Task};
+use mpitrace::live::process::Process;
 use mpitrace::live::{self, Job};
 use mpitrace_format::live::copy::Copied;
 use serde::{Deserialize, Serialize};
@@ -51,11 +51,8 @@ struct RankHead {
     bytes: u64,
     left_out: u64,
     /// The process; null: it has ended.
-    process: Option<(u32, Vec<TaskHead>)>,
+    process: Option<Process>,
 }
-
-/// A thread: its number, its state, and what it waits in.
-type TaskHead = (u32, char, Option<String>);
 
 /// What a node contributes.
 #[derive(Debug, Default)]
@@ -105,7 +102,7 @@ impl Frame {
             bytes: copy.copied.bytes().len() as u64,
             left_out: copy.copied.left_out,
             process: match &copy.seen {
-                Seen::Lives(process) => Some((process.pid, process.threads.iter().map(head).collect())),
+                Seen::Lives(process) => Some(process.clone()),
                 _ => None,
             },
         };
@@ -141,7 +138,7 @@ impl Frame {
             input.by_ref().take(rank.bytes).read_to_end(&mut bytes)?;
             ensure!(bytes.len() as u64 == rank.bytes, "{node}: ended within a look");
             let seen = match rank.process {
-                Some((pid, threads)) => Seen::Lives(Process { pid, threads: threads.into_iter().map(task).collect() }),
+                Some(process) => Seen::Lives(process),
                 None => Seen::Ended,
             };
             let mut copied = Copied::of_bytes(PathBuf::from(path), &bytes);
@@ -152,16 +149,10 @@ impl Frame {
     }
 }
 
-fn head(task: &Task) -> TaskHead {
-    (task.tid, task.state, task.waits_in.clone())
-}
-
-fn task((tid, state, waits_in): TaskHead) -> Task {
-    Task { tid, state, waits_in }
-}
-
 #[cfg(test)]
 mod tests {
+    use mpitrace::live::process::Task;
+
     use super::*;
 
     #[test]
