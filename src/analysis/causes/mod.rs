@@ -24,6 +24,7 @@
 mod attribute;
 mod baseline;
 mod conclude;
+mod output;
 #[cfg(test)]
 mod tests;
 

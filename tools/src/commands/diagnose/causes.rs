@@ -1,128 +1,13 @@
-//! The causes of slow repetitions, in sentences and for programs.
+//! The causes of slow repetitions, in sentences.
 
-use mpitrace::account::{Because, Late};
+use mpitrace::account::Because;
 use mpitrace::causes::{Cause, Causes, GroupTime, Kind, NAMED, Repetitions};
-use serde::Serialize;
 
 use super::words::percent;
 use crate::{reason, text};
 
-const NS: f64 = 1e9;
-
 /// A group without a cause for this share of its extra time has a sentence that says so.
 const MOSTLY: f64 = 0.5;
-
-/// A cause, by its keys in JSON.
-#[derive(Serialize)]
-pub struct CauseFacts<'c> {
-    kind: &'static str,
-    rank: Option<u32>,
-    counter: Option<&'c str>,
-    group: &'static str,
-    /// Where the group is a mode: its run time.
-    peak_ns: Option<f64>,
-    /// All ranks together, the least that the evidence carries.
-    seconds: f64,
-    /// The most that it may be.
-    seconds_most: f64,
-    /// Of the group's extra time, 0 to 1; where the group is `steady`, of all time in these calls.
-    share: f64,
-    /// In which it happens.
-    repetitions: usize,
-    p: Option<f64>,
-    because: Option<&'static str>,
-    /// Of a late rank: why it was late.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    late: Option<LateFacts>,
-}
-
-/// The parts of the waiting for a late rank, s.
-#[derive(Serialize)]
-struct LateFacts {
-    other_mpi_s: f64,
-    earlier_call_s: f64,
-    computing_s: f64,
-    /// On its processor; whether it computed or was in other MPI calls is not known.
-    on_processor_s: f64,
-    unknown_s: f64,
-}
-
-/// The time of a group of repetitions, by its keys in JSON.
-#[derive(Serialize)]
-pub struct GroupTimeFacts {
-    group: &'static str,
-    peak_ns: Option<f64>,
-    repetitions: usize,
-    run_s: f64,
-    extra_s: f64,
-    unexplained_s: f64,
-    /// The part that may be time off the processor, which is not known in these calls.
-    maybe_interrupted_s: f64,
-    /// The part that may be waiting, which is not known in these calls.
-    maybe_waiting_s: f64,
-}
-
-/// All causes.
-pub fn facts(causes: &Causes) -> Vec<CauseFacts<'_>> {
-    causes.causes.iter().map(CauseFacts::of).collect()
-}
-
-impl<'c> CauseFacts<'c> {
-    fn of(cause: &'c Cause) -> CauseFacts<'c> {
-        CauseFacts {
-            kind: cause.kind.name(),
-            rank: cause.rank,
-            counter: cause.counter.as_deref(),
-            group: cause.repetitions.name(),
-            peak_ns: peak(cause.repetitions),
-            seconds: cause.ns / NS,
-            seconds_most: cause.most_ns / NS,
-            share: cause.share,
-            repetitions: cause.count,
-            p: cause.p,
-            because: cause.because().and_then(because),
-            late: cause.late.map(LateFacts::of),
-        }
-    }
-}
-
-/// All groups.
-pub fn times(causes: &Causes) -> Vec<GroupTimeFacts> {
-    let of = |group: &GroupTime| GroupTimeFacts {
-        group: group.repetitions.name(),
-        peak_ns: peak(group.repetitions),
-        repetitions: group.count,
-        run_s: group.run_ns / NS,
-        extra_s: group.extra_ns / NS,
-        unexplained_s: group.unexplained_ns / NS,
-        maybe_interrupted_s: group.untimed_ns / NS,
-        maybe_waiting_s: group.unsplit_ns / NS,
-    };
-    causes.groups.iter().map(of).collect()
-}
-
-impl LateFacts {
-    fn of(late: Late) -> LateFacts {
-        LateFacts {
-            other_mpi_s: late.other_mpi_ns / NS,
-            earlier_call_s: late.earlier_call_ns / NS,
-            computing_s: late.computing_ns / NS,
-            on_processor_s: late.on_processor_ns / NS,
-            unknown_s: late.unknown_ns / NS,
-        }
-    }
-}
-
-fn peak(repetitions: Repetitions) -> Option<f64> {
-    match repetitions {
-        Repetitions::Mode(peak) => Some(peak),
-        _ => None,
-    }
-}
-
-fn because(because: Because) -> Option<&'static str> {
-    if because == Because::OnProcessor { Some("on_processor") } else { because.name() }
-}
 
 /// What has no cause.
 pub fn unexplained(causes: &Causes) -> Vec<String> {

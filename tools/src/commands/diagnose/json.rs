@@ -1,8 +1,8 @@
 //! All that was found, for programs.
 
+use mpitrace::causes::{Cause, GroupTime};
 use serde::Serialize;
 
-use super::causes::{self, CauseFacts, GroupTimeFacts};
 use super::{Diagnosed, words};
 use crate::source::Description;
 use mpitrace::categories::NotOneLevel;
@@ -21,9 +21,9 @@ pub struct Operation<'d> {
     notes: &'d [String],
     sentences: Vec<String>,
     /// The most time first.
-    causes: Vec<CauseFacts<'d>>,
+    causes: &'d [Cause],
     /// The time of the groups that causes are of.
-    times: Vec<GroupTimeFacts>,
+    times: &'d [GroupTime],
 }
 
 impl<'d> Operation<'d> {
@@ -36,8 +36,8 @@ impl<'d> Operation<'d> {
             not_one_level: diagnosed.not_one_level,
             notes: diagnosed.notes,
             sentences: words::sentences(diagnosed),
-            causes: causes::facts(&diagnosed.causes),
-            times: causes::times(&diagnosed.causes),
+            causes: &diagnosed.causes.causes,
+            times: &diagnosed.causes.groups,
         }
     }
 }
