@@ -303,9 +303,10 @@ mod tests {
             let mut enter = 1000;
             for (index, &(operation, ticks)) in calls.iter().enumerate() {
                 let (operation, ticks) = (operations[operation as usize], ticks + u64::from(number));
-                match index < kept {
-                    true => rank.call(operation, enter, enter + ticks),
-                    false => rank.timed_call(operation, ticks),
+                if index < kept {
+                    rank.call(operation, enter, enter + ticks)
+                } else {
+                    rank.timed_call(operation, ticks)
                 }
                 enter += ticks + 100;
             }

@@ -4,7 +4,8 @@
 use std::io::{self, BufWriter, IsTerminal, Write};
 
 use anyhow::Result;
-use serde::Serialize;
+use mpitrace_synchronise::Method;
+use serde::{Serialize, Serializer};
 
 /// How text may be decorated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,10 +62,7 @@ impl Output {
         // https://no-color.org: any value but the empty one.
         let forbidden = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
         let dumb = std::env::var_os("TERM").is_none_or(|terminal| terminal == "dumb");
-        let style = match stdout.is_terminal() && !forbidden && !dumb {
-            true => Style::Terminal,
-            false => Style::Plain,
-        };
+        let style = if stdout.is_terminal() && !forbidden && !dumb { Style::Terminal } else { Style::Plain };
         Output { writer: BufWriter::with_capacity(1 << 16, Box::new(stdout)), style }
     }
 
@@ -121,6 +119,11 @@ pub fn json<T: Serialize>(output: &mut dyn Write, form: &str, value: &T) -> Resu
 #[cfg(feature = "arrow")]
 pub fn json_text<T: Serialize>(form: &str, value: &T) -> Result<String> {
     Ok(serde_json::to_string(&Envelope { schema: schema(form), value })?)
+}
+
+/// A method of synchronisation by its name.
+pub fn method_name<S: Serializer>(method: &Method, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(method.name())
 }
 
 /// A list as JSON: an object with its schema and the list as `rows`, a line each. `form` is as of [`json`].

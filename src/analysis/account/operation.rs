@@ -125,9 +125,10 @@ impl OperationAccount {
             let mut beyond = 0.0;
             for (at, (member, parts)) in walk.members.iter().zip(&step.parts).enumerate() {
                 let more = f64::from((parts.communication as f32 - usual[at]).max(0.0));
-                match is_disturbed && member.is_disturbed(records.get(member.place)) {
-                    true => self.ranks[at].1.perturb(more),
-                    false => beyond += more,
+                if is_disturbed && member.is_disturbed(records.get(member.place)) {
+                    self.ranks[at].1.perturb(more)
+                } else {
+                    beyond += more
                 }
             }
             let excess = match category {

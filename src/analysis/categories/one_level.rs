@@ -65,9 +65,10 @@ pub(super) fn not_one_level(
     }
     let [low, middle, high] =
         [slow - 1, count / 2, count - slow].map(|place| *above_level.select_nth_unstable_by(place, f64::total_cmp).1);
-    let (below, above, ratio) = match is_positive {
-        true => ((middle / low).ln(), (high / middle).ln(), high / middle),
-        false => (middle - low, high - middle, 1.0 + (high - middle) / middle.abs()),
+    let (below, above, ratio) = if is_positive {
+        ((middle / low).ln(), (high / middle).ln(), high / middle)
+    } else {
+        (middle - low, high - middle, 1.0 + (high - middle) / middle.abs())
     };
     let is_far = ratio >= RATIO && ratio.is_finite() && above >= SKEW * below;
     (is_far && high - middle > STEPS * step(above_level, high)).then_some(NotOneLevel { slow, good: count, ratio })

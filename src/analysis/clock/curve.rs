@@ -167,10 +167,13 @@ impl Span<'_> {
         match *self {
             Span::Beyond { knot, since, .. } => knot.offset + knot.rate * since,
             // It is not known when between the two the clock stepped: half of the way belongs to either.
-            Span::Between { from, to, length, share } if from.step != 0.0 => match share < 0.5 {
-                true => from.offset + from.rate * length * share,
-                false => to.offset - to.rate * length * (1.0 - share),
-            },
+            Span::Between { from, to, length, share } if from.step != 0.0 => {
+                if share < 0.5 {
+                    from.offset + from.rate * length * share
+                } else {
+                    to.offset - to.rate * length * (1.0 - share)
+                }
+            }
             Span::Between { from, to, length, share } => {
                 // The cubic that has both offsets and both rates (Hermite): what is most likely for a rate that walks
                 // at random.

@@ -190,11 +190,10 @@ impl Look {
         }
         let name = Path::new("the copies of the live records");
         let file = joined::in_memory(&contents).map_err(|error| TraceError::io(name, error))?;
-        let trace = match contents.is_empty() {
-            true => {
-                Trace { parts: Vec::new(), world_size: 0, complete: false, missing: Vec::new(), problems: Vec::new() }
-            }
-            false => Trace::open(&[format!("/proc/self/fd/{}", file.as_raw_fd())])?,
+        let trace = if contents.is_empty() {
+            Trace { parts: Vec::new(), world_size: 0, complete: false, missing: Vec::new(), problems: Vec::new() }
+        } else {
+            Trace::open(&[format!("/proc/self/fd/{}", file.as_raw_fd())])?
         };
         let operations = Operations::of(&trace);
         let clock = Clock::of(&trace);

@@ -33,18 +33,12 @@ pub const UNUSABLE: u8 = 2;
 
 /// The exit code of a command that has shown a trace.
 fn shown(trace: &Trace) -> ExitCode {
-    match trace.complete {
-        true => ExitCode::SUCCESS,
-        false => ExitCode::from(FINDING),
-    }
+    if trace.complete { ExitCode::SUCCESS } else { ExitCode::from(FINDING) }
 }
 
 /// The exit code of a command that has shown run times.
 pub fn exit_code(source: &Source) -> ExitCode {
-    match source.complete() {
-        true => ExitCode::SUCCESS,
-        false => ExitCode::from(FINDING),
-    }
+    if source.complete() { ExitCode::SUCCESS } else { ExitCode::from(FINDING) }
 }
 
 /// Tells on stderr that a trace is incomplete: for commands whose output does not say so.

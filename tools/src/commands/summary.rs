@@ -75,8 +75,9 @@ fn summary(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
         let style = output.style;
         summary.write(output, style)?;
     }
-    Ok(match complete && summary.mismatched == 0 && summary.undone.is_empty() {
-        true => ExitCode::SUCCESS,
-        false => ExitCode::from(super::FINDING),
+    Ok(if complete && summary.mismatched == 0 && summary.undone.is_empty() {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::from(super::FINDING)
     })
 }

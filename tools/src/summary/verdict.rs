@@ -206,10 +206,8 @@ fn sum(mut one: Off, other: Off) -> Off {
 
 fn without_loss(summary: &Summary, name: &str) -> Verdict {
     let share = percent(summary.share(summary.parts.communication));
-    let unknown = match summary.synchronised {
-        true => "",
-        false => " (waiting is not known: the clocks of the nodes are not synchronised)",
-    };
+    let unknown =
+        if summary.synchronised { "" } else { " (waiting is not known: the clocks of the nodes are not synchronised)" };
     match summary.collectives_share.all < 5.0 * WORTH {
         true => Verdict {
             sentence: format!("There is little to gain in collective calls{unknown}."),

@@ -5,6 +5,7 @@ use mpitrace::clock::{Clock, Truth};
 use mpitrace::operations::Operations;
 use mpitrace::reader::Trace;
 use mpitrace_format::layout::RankHeader;
+use mpitrace_synchronise::Method;
 use serde::Serialize;
 
 use super::domain::{self, Domain, Step};
@@ -13,7 +14,8 @@ use super::errors::Errors;
 /// All of it. Lists that belong to the domains are in the same order.
 #[derive(Debug, Serialize)]
 pub struct Facts {
-    pub method: &'static str,
+    #[serde(serialize_with = "crate::output::method_name")]
+    pub method: Method,
     /// The ranks that read one and the same clock.
     pub domains: Vec<Vec<u32>>,
     /// By how much each clock was ahead of the first one at the first synchronisation.
@@ -56,7 +58,7 @@ impl Facts {
             reference.map(|domain| value(domain.part.info())).filter(|&value| states_bounds && value > 0.0)
         };
         Facts {
-            method: clock.method.name(),
+            method: clock.method,
             domains: clock.domains.clone(),
             offset_ns: domains.iter().map(Domain::offset_ns).collect(),
             drift_ppm: domains.iter().map(|domain| reference.map_or(0.0, |first| domain.drift_ppm(first))).collect(),

@@ -21,9 +21,7 @@ const TITLE: usize = 8;
 
 /// Writes the page.
 pub fn write(facts: &Facts, output: &mut dyn Write, style: Style) -> io::Result<()> {
-    for (title, line) in lines(facts) {
-        let wrong = title == "order" && facts.causality.violated > 0;
-        let line = if wrong { style.paint(Attribute::Red, &line) } else { line };
+    for (title, line) in lines(facts, style) {
         writeln!(output, "{} {line}", style.paint(Attribute::Bold, &format!("{title:TITLE$}")))?;
     }
     if !facts.domains.is_empty() {
@@ -52,12 +50,14 @@ fn more(output: &mut dyn Write, count: usize, noun: &str) -> io::Result<()> {
     }
 }
 
-fn lines(facts: &Facts) -> Vec<(&'static str, String)> {
+fn lines(facts: &Facts, style: Style) -> Vec<(&'static str, String)> {
     let mut lines = vec![("method", method(facts))];
     let mut add = |title, line: Option<String>| lines.extend(line.map(|line| (title, line)));
     add("limits", limits(facts).filter(|_| facts.synchronisations > 0));
     add("errors", Some(errors(facts)));
-    add("order", Some(order(&facts.causality)));
+    let order = order(&facts.causality);
+    let is_wrong = facts.causality.violated > 0;
+    add("order", Some(if is_wrong { style.paint(Attribute::Red, &order) } else { order }));
     add("", facts.worst_violation.as_ref().map(worst));
     add("truth", facts.truth.as_ref().map(truth));
     lines
@@ -65,13 +65,13 @@ fn lines(facts: &Facts) -> Vec<(&'static str, String)> {
 
 fn method(facts: &Facts) -> String {
     if facts.domains.len() < 2 {
-        return format!("{}: all ranks read one clock", facts.method);
+        return format!("{}: all ranks read one clock", facts.method.name());
     }
     if facts.synchronisations == 0 {
-        return format!("{}: the hosts' clocks stand between {}", facts.method, clock_count(facts));
+        return format!("{}: the hosts' clocks stand between {}", facts.method.name(), clock_count(facts));
     }
     let times = text::count(facts.synchronisations as u64, "synchronisation");
-    format!("{}: {} in {times}, {} in all", facts.method, clock_count(facts), text::time(facts.sync_ns))
+    format!("{}: {} in {times}, {} in all", facts.method.name(), clock_count(facts), text::time(facts.sync_ns))
 }
 
 fn clock_count(facts: &Facts) -> String {

@@ -10,6 +10,7 @@ use mpitrace::reader::{Part, Trace};
 use mpitrace::whole_run::{self, AllCalls};
 use mpitrace_format::layout::{CounterEntry, RankHeader, abi, clock_source, counter_flags, counter_source, full};
 use mpitrace_format::metadata::{self, Metadata, UNKNOWN};
+use mpitrace_synchronise::Method;
 use serde::Serialize;
 
 use super::interruptions::Interruptions;
@@ -94,7 +95,8 @@ pub struct ClockFacts {
     pub source: Option<&'static str>,
     pub frequency_hz: Option<f64>,
     /// How the clocks of the domains were synchronised.
-    pub method: &'static str,
+    #[serde(serialize_with = "crate::output::method_name")]
+    pub method: Method,
     /// The ranks that read one and the same clock.
     pub domains: Vec<Vec<u32>>,
     /// How far the clocks of the first domain's ranks can be apart without its having shown.
@@ -149,10 +151,8 @@ impl Facts {
         let first = trace.parts.first();
         let factors = first.map(|part| part.metadata()).unwrap_or_default();
         let unfinished = operations.unfinished(trace);
-        let snapshot = match trace.complete {
-            true => Snapshot::default(),
-            false => place::snapshot(trace, operations, clock, &[]),
-        };
+        let snapshot =
+            if trace.complete { Snapshot::default() } else { place::snapshot(trace, operations, clock, &[]) };
         // A trace does not say for how long the ranks had been where they were.
         let stuck = live::verdict(&snapshot, 0.0);
         let sum = |of_thread: fn(&mpitrace_format::layout::ThreadEntry) -> u64| -> u64 {
@@ -231,7 +231,7 @@ impl ClockFacts {
         ClockFacts {
             source,
             frequency_hz: info.map(|_| clock.of_part(0).frequency_hz()),
-            method: clock.method.name(),
+            method: clock.method,
             domains: clock.domains.clone(),
             tested_ns: info
                 .filter(|info| info.domain_error > 0)

@@ -41,8 +41,9 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
         let style = output.style;
         page::write(&facts, output, style)?;
     }
-    match facts.mismatched == 0 && facts.undone.is_empty() {
-        true => Ok(super::shown(&trace)),
-        false => Ok(ExitCode::from(super::FINDING)),
+    if facts.mismatched == 0 && facts.undone.is_empty() {
+        Ok(super::shown(&trace))
+    } else {
+        Ok(ExitCode::from(super::FINDING))
     }
 }

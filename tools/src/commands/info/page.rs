@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use mpitrace_format::metadata::UNKNOWN;
+use mpitrace_synchronise::Method;
 
 use mpitrace::operations::Unfinished;
 
@@ -244,8 +245,8 @@ fn clock(facts: &Facts, factors: &Known) -> Option<String> {
         let texts: Vec<String> = domains.iter().map(|domain| text::named_ranks(domain)).collect();
         let list = if domains.len() <= FEW { format!(" ({})", texts.join("; ")) } else { String::new() };
         let how = match facts.clock.method {
-            "none" => "set against each other by the hosts' clocks".to_owned(),
-            method => format!("synchronised by {method}"),
+            Method::None => "set against each other by the hosts' clocks".to_owned(),
+            method => format!("synchronised by {}", method.name()),
         };
         line.push_str(&format!("; {} clock domains{list}, {how}", domains.len()));
     } else if let Some(tested) = facts.clock.tested_ns {
