@@ -154,11 +154,25 @@ pub fn groups(groups: &[Group]) -> Result<RecordBatch> {
         .numbers("interrupted_s", numbers(|group| group.parts.interrupted / NS))
         .numbers("perturbed_s", numbers(|group| group.parts.perturbed / NS))
         .numbers("communication_s", numbers(|group| group.parts.communication / NS))
-        .with(
+        .optional(
             "interrupted_most_s",
             Float64Array::from_iter(groups.iter().map(|group| Some(group.parts.known_most()? / NS))),
         )
         .numbers("unsplit_s", numbers(|group| group.parts.unsplit / NS))
         .numbers("caused_s", numbers(|group| group.caused_s))
         .batch(HashMap::new())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_most_that_may_be_off_the_processor_is_null_where_it_is_not_known() {
+        let group =
+            |untimed| Group { parts: Parts { interrupted_most: 3e9, untimed, ..Parts::default() }, ..Group::default() };
+        let batch = groups(&[group(0.0), group(1.0)]).unwrap();
+        let most = batch.column_by_name("interrupted_most_s").unwrap().as_any().downcast_ref::<Float64Array>().unwrap();
+        assert_eq!(most.iter().collect::<Vec<_>>(), [Some(3.0), None]);
+    }
 }
