@@ -36,7 +36,8 @@ pub struct Call {
 /// The lines of a table: what stands in the braces of `$declare! { ... }`.
 pub fn lines(text: &str) -> Vec<Line> {
     let table = text.split_once("$declare! {").expect("a table").1.split_once('}').expect("its end").0;
-    let code: String = table.lines().map(|line| line.split("//").next().unwrap_or_default().to_owned() + "\n").collect();
+    let code: String =
+        table.lines().map(|line| line.split("//").next().unwrap_or_default().to_owned() + "\n").collect();
     code.split(';').map(str::trim).filter(|line| !line.is_empty()).map(line).collect()
 }
 

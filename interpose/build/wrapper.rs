@@ -5,31 +5,29 @@
 
 use crate::line::{Call, Line};
 
+/// The body of a wrapper: of a width (`Int` or `Large`), where the arguments of `forward` are narrowed or not.
+type Body<'l> = Box<dyn Fn(&str, bool) -> String + 'l>;
+
 /// One form of a function: with its name, its parameters and what is done at a call of it.
 struct Form<'l> {
     line: &'l Line,
     /// Without `MPI_`.
     name: String,
     arguments: Vec<String>,
-    /// The `Function` that describes it.
-    function: String,
-    /// The body: of a width (`Int` or `Large`), where `forward` is narrowed or not.
-    body: Box<dyn Fn(&str, bool) -> String + 'l>,
+    body: Body<'l>,
 }
 
 /// The wrappers of a line.
 pub fn of_line(line: &Line) -> String {
     let name = &line.name;
-    let own = |body: Box<dyn Fn(&str, bool) -> String + '_>| {
-        wrappers(&Form { line, name: name.clone(), arguments: line.arguments.clone(), function: String::new(), body })
-    };
-    let by_function = |body: &str| call(&line.rule, body, "forward");
+    let own = |body: Body<'_>| wrappers(&Form { line, name: name.clone(), arguments: line.arguments.clone(), body });
+    let by_function = || call(&line.rule, "", "forward");
     match line.kind.as_str() {
         "collective" => collective(line),
         "blocking" | "nonblocking" => single(line),
         "guarded" => own(Box::new(|_, _| within(line, "OTHER_MPI", "thread::guarded(forward)"))),
         "observed" => own(Box::new(move |_, _| {
-            let seen = within(line, "OTHER_MPI", &by_function(""));
+            let seen = within(line, "OTHER_MPI", &by_function());
             format!("if !mode::is_on() {{ return forward(); }}\n{}", unhidden(line, &seen))
         })),
         "completing" => own(Box::new(move |_, _| of_requests(line, "completion::any_outstanding()"))),
@@ -37,7 +35,7 @@ pub fn of_line(line: &Line) -> String {
         "starting" => own(Box::new(move |_, _| of_requests(line, "outstanding::any_prepared()"))),
         "counted" => own(Box::new(move |width, _| counted(line, width))),
         "forwarded" => own(Box::new(|_, _| around(line, "POINT_TO_POINT", "thread::during(forward)"))),
-        "handling" | "lifecycle" => own(Box::new(move |_, _| by_function(""))),
+        "handling" | "lifecycle" => own(Box::new(move |_, _| by_function())),
         kind => panic!("a line of the kind {kind}"),
     }
 }
@@ -66,9 +64,8 @@ fn collective(line: &Line) -> String {
     for (place, (form, name, more)) in forms.into_iter().enumerate() {
         let arguments = line.arguments.iter().cloned().chain(more.iter().map(|&word| word.to_owned())).collect();
         let function = format!("{constant}[{place}]");
-        let described = function.clone();
-        let body = Box::new(move |width: &str, narrowed: bool| recorded(line, &described, form, width, narrowed));
-        code += &wrappers(&Form { line, name, arguments, function, body });
+        let body = Box::new(move |width: &str, narrowed: bool| recorded(line, &function, form, width, narrowed));
+        code += &wrappers(&Form { line, name, arguments, body });
     }
     code
 }
@@ -86,14 +83,13 @@ fn single(line: &Line) -> String {
         "static {function}: Function = form!({form}, {}, {blocking}, {}, [{root}], {on}, {});\n",
         line.name, line.rule.path, line.pattern
     );
-    let described = function.clone();
-    let body: Box<dyn Fn(&str, bool) -> String> = if line.observer.path.is_empty() {
+    let body: Body<'_> = if line.observer.path.is_empty() {
         let form = if form == "Blocking" { "blocking" } else { "starting" };
-        Box::new(move |width, narrowed| recorded(line, &described, form, width, narrowed))
+        Box::new(move |width, narrowed| recorded(line, &function, form, width, narrowed))
     } else {
-        Box::new(move |width, _| observed(line, &described, width))
+        Box::new(move |width, _| observed(line, &function, width))
     };
-    code += &wrappers(&Form { line, name: line.name.clone(), arguments: line.arguments.clone(), function, body });
+    code += &wrappers(&Form { line, name: line.name.clone(), arguments: line.arguments.clone(), body });
     code
 }
 
@@ -126,7 +122,13 @@ fn wrapper(form: &Form<'_>, symbol: &str, width: &str, lacking: &str) -> String 
 #[unsafe(no_mangle)]
 pub unsafe extern \"C-unwind\" fn {symbol}({}) -> c_int {{
     static REAL: Symbol = Symbol::new(\"{symbol}\\0\");
-    let Some(real) = REAL.get() else {{ {lacking} }};
+    let real = match REAL.known() {{
+        Some(real) => real,
+        None => match REAL.find() {{
+            Some(real) => real,
+            None => {{ {lacking} }}
+        }},
+    }};
     {}
     {}
 }}
@@ -206,8 +208,7 @@ fn message(line: &Line, function: &str, width: &str) -> String {
         _ => panic!("a call on {on:?}"),
     };
     let root = if line.root.is_empty() { String::new() } else { format!(".root({})", line.root) };
-    let reduction =
-        if line.reduction.is_empty() { String::new() } else { format!(".reduction({})", line.reduction) };
+    let reduction = if line.reduction.is_empty() { String::new() } else { format!(".reduction({})", line.reduction) };
     let size = format!("{}({})", line.rule.path, line.rule.arguments.join(", "));
     format!("let message = move |thread| Message::<{width}>::{place}.at(site){root}{reduction}.{size};")
 }
@@ -268,8 +269,7 @@ fn unhidden(line: &Line, body: &str) -> String {
 
 /// Runs `body` while the thread is seen to be in the function.
 fn within(line: &Line, what: &str, body: &str) -> String {
-    // A closure that borrows what hides errors cannot be moved.
-    format!("{}ACTIVITY.during(thread::frame(), || {{ {body} }})", activity(line, what))
+    format!("{{ let activity = {}; activity.during(thread::frame(), || {{ {body} }}) }}", activity(line, what))
 }
 
 fn activity(line: &Line, what: &str) -> String {

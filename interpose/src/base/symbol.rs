@@ -62,13 +62,20 @@ impl Symbol {
     /// The function's address. `None` where the MPI library at hand does not have it.
     #[inline(always)]
     pub fn get(&'static self) -> Option<*mut c_void> {
-        let address = self.address.load(Ordering::Relaxed);
-        if address.addr() > ABSENT.addr() { Some(address) } else { self.find() }
+        self.known().or_else(|| self.find())
     }
 
+    /// The function's address, where it was looked up before.
+    #[inline(always)]
+    pub fn known(&'static self) -> Option<*mut c_void> {
+        let address = self.address.load(Ordering::Relaxed);
+        (address.addr() > ABSENT.addr()).then_some(address)
+    }
+
+    /// Looks the function up. `None` where the MPI library at hand does not have it.
     #[cold]
     #[inline(never)]
-    fn find(&'static self) -> Option<*mut c_void> {
+    pub fn find(&'static self) -> Option<*mut c_void> {
         if self.address.load(Ordering::Relaxed) == ABSENT {
             return None;
         }

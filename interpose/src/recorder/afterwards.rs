@@ -103,7 +103,8 @@ pub fn afterwards(thread: ThreadRef, found: &Found, call: &Call, message: &dyn F
         take_back(thread, found, result);
         return;
     }
-    if let Some((number, repetition)) = thread::catch_panic(|| operations::settle(found, &call.key, &|| message(thread)))
+    if let Some((number, repetition)) =
+        thread::catch_panic(|| operations::settle(found, &call.key, &|| message(thread)))
     {
         place.change_operation(number, repetition);
     }
