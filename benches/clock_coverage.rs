@@ -68,8 +68,9 @@ fn draw(run: u32, program: &Program) -> Option<Draw> {
     let trace = Trace::open(&[&path]).expect("a trace");
     let clock = Clock::of(&trace);
     let part = trace.parts.iter().position(|part| part.info().pretended != 0)?;
-    let middle = trace.parts[part].enter().len() / 2;
-    let tick = *trace.parts[part].enter().get(middle)?;
+    let records = trace.parts[part].records();
+    let middle = records / 2;
+    let (tick, _) = (middle < records).then(|| trace.parts[part].times_of(middle))?;
     let own = clock.of_part(part);
     let error = error_of_entry(&trace, &clock, part, middle)?;
     let (stated_ns, (lower, upper)) = (own.error_ns(tick)?, own.hard_bounds_ns(tick)?);

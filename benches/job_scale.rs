@@ -1,6 +1,6 @@
 //! What the companion takes to analyse the trace of a job of many ranks: `cargo bench --bench job_scale`.
 //!
-//! Writes two packed traces into a temporary folder, a file for each rank: a loop of two operations on the world, and
+//! Writes two traces into a temporary folder, a file for each rank: a loop of two operations on the world, and
 //! six operations on the world and on the row and the column of each rank in a square, in turns that follow no rule.
 //! Then every command reads them once. Memory is the most that the process had for itself (`RssAnon`), read ten times a
 //! second; the trace's own pages, which the system can take back at any time, are not in it.
@@ -20,7 +20,6 @@ use std::str::FromStr;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use mpitrace::packed;
 use mpitrace_testing::Random;
 use mpitrace_testing::synthetic::{SyntheticRank, write};
 use rayon::prelude::*;
@@ -66,13 +65,11 @@ fn variable<T: FromStr>(name: &str, default: T) -> Result<T> {
     }
 }
 
-/// The packed trace of one rank.
+/// The trace of one rank.
 fn made(folder: &Path, job: Job, number: u32, side: u32, calls: u64) -> Result<PathBuf> {
-    let [plain, packed] = ["plain", "packed"].map(|kind| folder.join(format!("{number}.{kind}.mpitrace")));
-    write(&plain, &[rank(job, number, side, calls)])?;
-    packed::pack(&plain, &packed)?;
-    fs::remove_file(plain)?;
-    Ok(packed)
+    let path = folder.join(format!("{number}.mpitrace"));
+    write(&path, &[rank(job, number, side, calls)])?;
+    Ok(path)
 }
 
 fn rank(job: Job, number: u32, side: u32, calls: u64) -> SyntheticRank {

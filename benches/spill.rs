@@ -1,7 +1,7 @@
 //! Runs without end: `cargo bench --bench spill`.
 //!
-//! Two ranks make `CALLS` (10^6) calls each, untraced, traced with arrays for all of them, and with
-//! `MPITRACE_FULL=spill` and arrays for 2^16, in turn, `TURNS` (3) times. What is shown of each are medians: ns per
+//! Two ranks make `CALLS` (10^6) calls each, untraced, traced with arrays for all of them, and with arrays for 2^16, so
+//! that most are written out while they run, in turn, `TURNS` (3) times. What is shown of each are medians: ns per
 //! call of the loop, resident memory of rank 0 behind the loop and the most up to its end, and bytes per call in the
 //! trace. With more than 10^7 calls (`CALLS=100000000`) the arrays for all of them are left out. `MPICC` and `MPIRUN`
 //! name compiler and launcher, with its options, `FOLDER` where the traces go.
@@ -29,7 +29,7 @@ const MOST_IN_MEMORY: u64 = 10_000_000;
 /// What is run in turn: its name, capacity and what is kept, and what came of it.
 struct Case<'s> {
     name: &'static str,
-    settings: Option<[&'s str; 2]>,
+    capacity: Option<&'s str>,
     runs: Vec<Run>,
 }
 
@@ -53,13 +53,13 @@ fn main() {
     compile.arg("-O2").arg("-o").arg(&program).arg(root.join("benches/spill.c"));
     assert!(compile.status().is_ok_and(|status| status.success()), "{compiler} does not compile an MPI program here");
     let capacity = calls.to_string();
-    let cases: [(&str, Option<[&str; 2]>); 3] =
-        [("untraced", None), ("in memory", Some([&capacity, "stop"])), ("spilled", Some(["65536", "spill"]))];
+    let cases: [(&str, Option<&str>); 3] =
+        [("untraced", None), ("in memory", Some(&capacity)), ("written", Some("65536"))];
     let cases = cases.into_iter().filter(|(name, _)| *name != "in memory" || calls <= MOST_IN_MEMORY);
-    let mut cases: Vec<Case> = cases.map(|(name, settings)| Case { name, settings, runs: Vec::new() }).collect();
+    let mut cases: Vec<Case> = cases.map(|(name, capacity)| Case { name, capacity, runs: Vec::new() }).collect();
     for _ in 0..number("TURNS", 3) {
         for case in &mut cases {
-            case.runs.push(run(&program, calls, case.settings, &scratch.join("run.mpitrace")));
+            case.runs.push(run(&program, calls, case.capacity, &scratch.join("run.mpitrace")));
         }
     }
     println!("2 ranks, {calls} calls each ({compiler})");
@@ -78,15 +78,15 @@ fn main() {
     let _ = std::fs::remove_dir_all(&scratch);
 }
 
-fn run(program: &Path, calls: u64, settings: Option<[&str; 2]>, trace: &Path) -> Run {
+fn run(program: &Path, calls: u64, capacity: Option<&str>, trace: &Path) -> Run {
     let launcher = variable("MPIRUN", "mpirun.openmpi --allow-run-as-root --oversubscribe -np 2");
     let mut words = launcher.split_whitespace();
     let mut command = Command::new(words.next().expect("a launcher"));
     command.args(words).arg("env");
-    if let Some([capacity, full]) = settings {
+    if let Some(capacity) = capacity {
         command.arg(format!("LD_PRELOAD={}", binaries::tracer().display())).arg("MPITRACE_VERBOSE=0");
         command.arg(format!("MPITRACE_OUTPUT={}", trace.display()));
-        command.arg(format!("MPITRACE_CAPACITY={capacity}")).arg(format!("MPITRACE_FULL={full}"));
+        command.arg(format!("MPITRACE_CAPACITY={capacity}"));
     }
     let output = command.arg(program).arg(calls.to_string()).output().expect("the launcher starts");
     let text = String::from_utf8_lossy(&output.stdout);
@@ -95,7 +95,7 @@ fn run(program: &Path, calls: u64, settings: Option<[&str; 2]>, trace: &Path) ->
         panic!("{text}{}", String::from_utf8_lossy(&output.stderr));
     };
     let mut bytes_per_call = 0.0;
-    if settings.is_some() {
+    if capacity.is_some() {
         let bytes = std::fs::metadata(trace).expect("a trace").len();
         let found = Trace::open(&[trace]).expect("a trace that can be read");
         assert!(found.complete && found.records() >= 2 * calls, "{} records", found.records());

@@ -1,10 +1,9 @@
 //! What the companion's work costs on a large trace, against the least that it can cost:
 //! `cargo bench --bench trace_speed`.
 //!
-//! Writes a trace of two ranks and three operations, one of which has half of all calls, into a temporary folder (36
-//! bytes a record, 3.6 GB; `TMPDIR` names another place), and measures all in one run: each row is the fastest of
-//! `ROUNDS`. `RECORDS`: of both ranks. The same trace is measured packed, against reading the plain one; then traces
-//! with many communicators, operations and ranks (`RANKS`).
+//! Writes a trace of two ranks and three operations, one of which has half of all calls, into a temporary folder (`TMPDIR`
+//! names another place), and measures all in one run: each row is the fastest of `ROUNDS`. `RECORDS`: of both ranks.
+//! Then traces with many communicators, operations and ranks (`RANKS`).
 //!
 //! The memory of a row is the most that was resident during it (VmHWM, reset before). Of the trace's own pages, which
 //! the system can take back at any time, is told apart what was resident at its end.
@@ -22,7 +21,6 @@ use mpitrace::clock::Clock;
 use mpitrace::completion_times::{CompletionTimes, RankTimes};
 use mpitrace::large_pages::LargePages;
 use mpitrace::operations::{Operation, Operations};
-use mpitrace::packed;
 use mpitrace::reader::Trace;
 use mpitrace::run_time::RunTime;
 use mpitrace::statistics::{
@@ -89,12 +87,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     rows.measure("completion times", Some(sort), || {
         let mut times = CompletionTimes::new();
         for (member, part, clock) in &columns {
-            let at = |column: &[u64]| -> Vec<f64> {
-                let record = |row: usize| largest.records(row).get(*member) as usize;
-                let rows = (0..largest.repetition.len()).into_par_iter().with_min_len(1 << 14);
-                rows.map(|row| clock.nanoseconds(column[record(row)])).collect()
-            };
-            let (enter, exit) = (at(part.enter()), at(part.exit()));
+            let record = |row: usize| largest.records(row).get(*member) as usize;
+            let rows = (0..largest.repetition.len()).into_par_iter().with_min_len(1 << 14);
+            let ticks = |row| part.times_of(record(row));
+            let (enter, exit): (Vec<f64>, Vec<f64>) =
+                rows.map(ticks).map(|(enter, exit)| (clock.nanoseconds(enter), clock.nanoseconds(exit))).unzip();
             let duration: Vec<f64> = enter.iter().zip(&exit).map(|(enter, exit)| exit - enter).collect();
             times.add(RankTimes { enter_ns: &enter, exit_ns: &exit, duration_ns: &duration });
         }
@@ -102,27 +99,12 @@ fn main() -> Result<(), Box<dyn Error>> {
     });
     drop(columns);
     drop((operations, trace, x));
-    let packed = folder.path().join("packed.mpitrace");
-    rows.measure("packed: the trace is packed", Some(both), || packed::pack(&path, &packed));
-    let length = fs::metadata(&packed)?.len();
-    println!("packed: {:.2} GB, {:.2} bytes a record\n", length as f64 * 1e-9, length as f64 / records as f64);
-    info(&mut rows, "packed: info: opened, matched, clocks", Some(both), &packed);
-    let trace = Trace::open(&[&packed])?;
-    let operations = Operations::of(&trace);
-    rows.measure("packed: one pass: the run times of all operations", Some(both), || {
-        let trace = Trace::open(&[&packed])?;
-        let of = |operation: &Operation| operation.run_time_values(&trace, &clock, RunTime::Local);
-        Ok::<_, TraceError>(operations.operations.iter().map(|operation| of(operation).len()).sum::<usize>())
-    });
-    drop((operations, trace));
     let many = folder.path().join("many.mpitrace");
     let ranks: u32 = variable("RANKS", 100_000);
     write(&many, &[0, 1].map(|rank| many_communicators(rank, 30_000)))?;
     info(&mut rows, "30 000 communicators: info", None, &many);
     write(&many, &(0..16).map(|rank| in_any_turns(rank, 1_000_000)).collect::<Vec<_>>())?;
     info(&mut rows, "16 ranks, calls on three communicators each in any turns: info", None, &many);
-    packed::pack(&many, &packed)?;
-    info(&mut rows, "packed: calls in any turns: info", None, &packed);
     write(&many, &[0, 1].map(|rank| many_operations(rank, 131_072)))?;
     info(&mut rows, "131 072 operations: info", None, &many);
     write(&many, &(0..ranks).map(|rank| few_calls(rank, ranks)).collect::<Vec<_>>())?;

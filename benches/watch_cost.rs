@@ -151,12 +151,12 @@ fn calls(trace: &Path) -> Vec<(u64, f64)> {
     let trace = Trace::open(&[trace]).expect("a trace that can be read");
     let (part, clock) = (&trace.parts[0], Clock::of(&trace));
     let mut counts = vec![0; part.operations().len()];
-    let operation = |record: usize| (part.operation()[record] & OPERATION_MASK) as usize;
+    let operation = |record: usize| (part.operation_of(record) & OPERATION_MASK) as usize;
     (0..part.records()).for_each(|record| counts[operation(record)] += 1);
     let most = (0..counts.len()).max_by_key(|&entry| counts[entry]).expect("an operation");
     let (clock, anchor) = (clock.of_part(0), part.info().first_anchor);
     let call = |record: usize| {
-        let (enter, exit) = (part.enter()[record], part.exit()[record]);
+        let (enter, exit) = part.times_of(record);
         (anchor.raw_ns + clock.duration_ns(anchor.tick, enter) as u64, clock.duration_ns(enter, exit))
     };
     (0..part.records()).filter(|&record| operation(record) == most).map(call).collect()

@@ -214,7 +214,8 @@ impl Benchmark {
             let part = &trace.parts[part];
             let duration = |&row: &usize| {
                 let record = operation.records(row).get(member) as usize;
-                clock.duration_ns(part.enter()[record], part.exit()[record])
+                let (enter, exit) = part.times_of(record);
+                clock.duration_ns(enter, exit)
             };
             rows.iter().map(duration).collect()
         };

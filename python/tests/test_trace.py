@@ -161,9 +161,3 @@ def test_wrong_arguments_are_refused_in_one_line(trace, path, tmp_path):
     other.write_text("This is not a trace.")
     with pytest.raises(mpitrace.TraceError, match="other.mpitrace"):
         mpitrace.open([path, other])
-
-
-def test_a_packed_trace_is_the_same(trace, path, tmp_path):
-    packed = tmp_path / "packed.mpitrace"
-    subprocess.run([mpitrace.program(), "pack", path, "-o", packed], check=True)
-    assert mpitrace.open(packed).calls().equals(trace.calls())

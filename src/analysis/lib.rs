@@ -73,7 +73,6 @@ pub mod large_pages;
 pub mod live;
 pub mod names;
 pub mod operations;
-pub mod packed;
 pub mod reader;
 pub mod run_time;
 pub mod statistics;

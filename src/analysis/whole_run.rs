@@ -238,8 +238,8 @@ fn communicators(trace: &Trace, operations: &Operations) -> Vec<Vec<usize>> {
 /// How many calls of each operation a part has kept.
 fn kept(part: &Part) -> Vec<u64> {
     let mut kept = vec![0; part.operations().len()];
-    for piece in part.pieces() {
-        piece.operation().iter().for_each(|operation| kept[(operation & OPERATION_MASK) as usize] += 1);
+    for block in part.blocks() {
+        block.operation().iter().for_each(|operation| kept[(operation & OPERATION_MASK) as usize] += 1);
     }
     kept
 }
@@ -262,7 +262,7 @@ fn of_part(part: &Part, clock: &RankClock, wanted: &[(usize, u32, u64, bool)]) -
         }
         buckets.push(calls);
     }
-    let operations = part.pieces().flat_map(|piece| piece.operation().into_owned());
+    let operations = part.blocks().flat_map(|block| block.operation());
     for (operation, (enter, exit)) in operations.zip(part.all_times()) {
         let Some(slot) = slots[(operation & OPERATION_MASK) as usize].filter(|_| exit != 0) else { continue };
         let took = exit.saturating_sub(enter);

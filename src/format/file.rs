@@ -85,25 +85,9 @@ pub fn write_header(
     length: u64,
     complete: bool,
 ) -> io::Result<()> {
-    write_header_of(file, VERSION, job, world_size, parts, length, complete)
-}
-
-/// The same, of a file whose highest version of a part is this one.
-///
-/// # Errors
-/// The file cannot be written.
-pub fn write_header_of(
-    file: &File,
-    version: u32,
-    job: [u8; 16],
-    world_size: u32,
-    parts: u32,
-    length: u64,
-    complete: bool,
-) -> io::Result<()> {
     let header = FileHeader {
         magic: FILE_MAGIC,
-        version,
+        version: VERSION,
         byte_order: BYTE_ORDER_MARK,
         job,
         world_size,

@@ -10,7 +10,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::fs::{File, OpenOptions};
-use std::io::{self, Seek, SeekFrom};
+use std::io;
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -19,6 +19,7 @@ use bytemuck::{Pod, Zeroable};
 
 use crate::file;
 use crate::layout::*;
+use crate::part::copy;
 
 /// How long a name that is taken, but leads to no file, is tried again: a network file system may remember old names
 /// for half a minute.
@@ -212,7 +213,7 @@ impl Stored {
         let file =
             OpenOptions::new().read(true).write(true).custom_flags(libc::O_NONBLOCK | libc::O_NOFOLLOW).open(path)?;
         let header: FileHeader = read_at(&file, 0)?;
-        let known = header.magic == FILE_MAGIC && (OLDEST_VERSION..=PACKED_VERSION).contains(&header.version);
+        let known = header.magic == FILE_MAGIC && header.version == VERSION;
         let known = known && header.byte_order == BYTE_ORDER_MARK && header.world_size <= MOST_RANKS;
         let known = known && file::checksum(&header) == header.crc;
         // The table is held in memory: a file that is shorter than it says must not have all of that allocated.
@@ -326,8 +327,7 @@ impl Stored {
         self.file.sync_data()?;
         let parts = self.parts.len() as u32;
         let complete = parts == self.header.world_size && self.is_whole()?;
-        let version = self.header.version.max(other.header.version);
-        let header = FileHeader { version, parts, length: end, complete: complete.into(), ..self.header };
+        let header = FileHeader { parts, length: end, complete: complete.into(), ..self.header };
         file::write_checked_header(&self.file, &header)?;
         self.header = read_at(&self.file, 0)?;
         file::settle(self.file.try_clone()?)
@@ -349,13 +349,6 @@ fn read_at<T: Pod + Zeroable>(file: &File, offset: u64) -> io::Result<T> {
     let mut value = T::zeroed();
     file.read_exact_at(bytemuck::bytes_of_mut(&mut value), offset)?;
     Ok(value)
-}
-
-fn copy(mut from: &File, at: u64, mut to: &File, place: u64, length: u64) -> io::Result<()> {
-    from.seek(SeekFrom::Start(at))?;
-    to.seek(SeekFrom::Start(place))?;
-    let copied = io::copy(&mut io::Read::take(from, length), &mut to)?;
-    if copied == length { Ok(()) } else { Err(io::ErrorKind::UnexpectedEof.into()) }
 }
 
 /// Pauses of random length, so that processes that meet do not meet again.

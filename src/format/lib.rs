@@ -7,9 +7,9 @@
 //! The preloaded library stands on this crate: no dependency comes in that it should not carry into other people's
 //! processes.
 
+pub mod block_file;
 pub mod file;
 mod histograms;
-pub mod indices;
 pub mod join;
 pub mod layout;
 pub mod live;
@@ -20,8 +20,6 @@ pub mod part;
 pub mod recover;
 pub mod running_totals;
 pub mod segment;
-pub mod spill;
-mod spilled;
 pub mod strings;
 pub mod ticks;
 

@@ -1,14 +1,15 @@
-//! Writes a rank's part of a trace: its header, a directory, and page-aligned sections with a checksum each.
+//! Writes a rank's part of a trace: its header, a directory, tables with a checksum each, and the records in blocks.
 
 use std::borrow::Cow;
 use std::fs::File;
-use std::io;
+use std::io::{self, Seek, SeekFrom};
+use std::ops::Range;
 use std::os::unix::fs::FileExt;
 
 use bytemuck::Zeroable;
 
 use crate::layout::*;
-use crate::spilled::Spilled;
+use crate::packed::{Block, Numbering, Rows};
 
 /// What one rank contributes to a trace, as slices of wherever it lies.
 #[derive(Debug)]
@@ -37,65 +38,169 @@ pub struct Content<'a> {
     pub interruptions: Vec<InterruptionEntry>,
     /// The calls that were not kept, in order.
     pub histograms: Vec<HistogramEntry>,
-    /// Which thread each chunk of records is of.
-    pub runs: Vec<RunEntry>,
-    /// The columns, all with the same number of elements.
-    pub columns: Vec<Column<'a>>,
-    /// Where records were spilled: the values of the columns, which have no slices then.
-    pub spilled: Option<Spilled>,
+    /// The columns that blocks may have; a part gets those that one has.
+    pub columns: Vec<StoredColumn>,
+    /// The records.
+    pub blocks: Blocks,
 }
 
-/// One column in as many slices as the records lie in.
+/// The blocks of a part, in order: in memory, and in block files.
+#[derive(Debug, Default)]
+pub struct Blocks {
+    files: Vec<File>,
+    pieces: Vec<Piece>,
+    /// Records in them.
+    pub records: u64,
+    /// The columns that any of them has: [`crate::packed::BlockHeader::columns`].
+    columns: u64,
+}
+
+/// Some blocks, one behind the other.
 #[derive(Debug)]
-pub struct Column<'a> {
-    /// Zero-padded UTF-8.
-    pub name: [u8; 32],
-    /// Bytes per record.
-    pub element_size: u32,
-    /// The values, in order.
-    pub slices: Vec<Cow<'a, [u8]>>,
+enum Piece {
+    Memory(Vec<u8>),
+    /// In the file of this number, from this place to that.
+    Stored(usize, Range<u64>),
+}
+
+impl Blocks {
+    /// The records of rows in memory, cut into blocks of at most `records` where another thread's begin.
+    pub fn of_rows(rows: &Rows, runs: &[RunEntry], operations: &[OperationEntry], records: usize) -> Blocks {
+        let numbering = Numbering::new(operations.iter().map(|operation| operation.communicator).collect());
+        let mut blocks = Blocks::default();
+        let mut first = 0;
+        for run in runs {
+            let end = first + run.count as usize;
+            while first < end {
+                let behind = end.min(first + records);
+                blocks.add(&rows.some(first..behind), &numbering, blocks.records + 1, run.thread);
+                first = behind;
+            }
+        }
+        blocks
+    }
+
+    /// Adds records, which are packed, behind those that are there.
+    pub fn add(&mut self, rows: &Rows, numbering: &Numbering, draw: u64, thread: u32) {
+        let bytes = rows.pack(numbering, draw, thread);
+        if let Some(block) = Block::parse(&bytes, numbering) {
+            self.count(&block);
+        }
+        match self.pieces.last_mut() {
+            Some(Piece::Memory(before)) => before.extend_from_slice(&bytes),
+            _ => self.pieces.push(Piece::Memory(bytes)),
+        }
+    }
+
+    /// Adds a file, of which blocks are to be added.
+    pub fn add_file(&mut self, file: File) {
+        self.files.push(file);
+    }
+
+    /// Adds a block that lies in the file that was added last, at this place.
+    pub fn add_stored(&mut self, offset: u64, block: &Block<'_>) {
+        self.count(block);
+        let (file, end) = (self.files.len() - 1, offset + u64::from(block.header.length));
+        match self.pieces.last_mut() {
+            Some(Piece::Stored(before, range)) if *before == file && range.end == offset => range.end = end,
+            _ => self.pieces.push(Piece::Stored(file, offset..end)),
+        }
+    }
+
+    /// The records of those in memory, a block after the other.
+    fn in_memory(&self, numbering: &Numbering) -> Vec<Rows> {
+        let mut found = Vec::new();
+        for piece in &self.pieces {
+            let Piece::Memory(bytes) = piece else { continue };
+            let mut rest = &bytes[..];
+            while let Some(block) = Block::parse(rest, numbering) {
+                found.extend(block.rows());
+                rest = &rest[block.bytes().len()..];
+            }
+        }
+        found
+    }
+
+    fn count(&mut self, block: &Block<'_>) {
+        self.records += u64::from(block.header.records);
+        self.columns |= block.header.columns;
+    }
+
+    /// Bytes of all of them.
+    pub fn length(&self) -> u64 {
+        let length = |piece: &Piece| match piece {
+            Piece::Memory(bytes) => bytes.len() as u64,
+            Piece::Stored(_, range) => range.end - range.start,
+        };
+        self.pieces.iter().map(length).sum()
+    }
+
+    /// Writes them behind each other.
+    fn write_at(&self, to: &File, mut offset: u64) -> io::Result<()> {
+        for piece in &self.pieces {
+            match piece {
+                Piece::Memory(bytes) => {
+                    to.write_all_at(bytes, offset)?;
+                    offset += bytes.len() as u64;
+                }
+                Piece::Stored(file, range) => {
+                    let length = range.end - range.start;
+                    copy(&self.files[*file], range.start, to, offset, length)?;
+                    offset += length;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Copies a range of a file into another one.
+///
+/// # Errors
+/// A file cannot be read or written; `UnexpectedEof`: the first one ends before.
+pub fn copy(mut from: &File, at: u64, mut to: &File, place: u64, length: u64) -> io::Result<()> {
+    from.seek(SeekFrom::Start(at))?;
+    to.seek(SeekFrom::Start(place))?;
+    let copied = io::copy(&mut io::Read::take(from, length), &mut to)?;
+    if copied == length { Ok(()) } else { Err(io::ErrorKind::UnexpectedEof.into()) }
 }
 
 impl Content<'_> {
     /// Records kept.
     pub fn records(&self) -> u64 {
-        self.runs.iter().map(|run| run.count).sum()
+        self.blocks.records
+    }
+
+    /// The records that were packed from memory, a block after the other.
+    pub fn records_in_memory(&self) -> Vec<Rows> {
+        let operations: &[OperationEntry] = bytemuck::cast_slice(&self.operations);
+        let numbering = Numbering::new(operations.iter().map(|operation| operation.communicator).collect());
+        self.blocks.in_memory(&numbering)
     }
 
     /// Bytes that the part will take in a trace, a multiple of [`PAGE`].
     pub fn length(&self) -> u64 {
-        self.directory().1
+        round_up(self.directory(&self.columns_in_use()).1, PAGE)
     }
 
     /// Writes the part at `offset` of the file.
     ///
     /// # Errors
-    /// The file cannot be written.
+    /// The file cannot be written, or a block file not be read.
     pub fn write_at(&self, file: &File, offset: u64) -> io::Result<()> {
-        let (mut directory, length, end) = self.directory();
-        for (entry, slices) in directory.iter_mut().zip(self.sections()) {
-            if entry.encoding != encoding::PLAIN {
-                continue;
-            }
-            let mut crc = crc32fast::Hasher::new();
-            let mut position = offset + entry.offset;
-            for slice in slices.2 {
-                crc.update(slice);
-                file.write_all_at(slice, position)?;
-                position += slice.len() as u64;
-            }
-            entry.crc = crc.finalize();
+        let columns = self.columns_in_use();
+        let (mut directory, end) = self.directory(&columns);
+        for (entry, (_, _, bytes)) in directory.iter_mut().zip(self.tables(&columns)) {
+            entry.crc = crc32fast::hash(bytes);
+            file.write_all_at(bytes, offset + entry.offset)?;
         }
-        if let Some(spilled) = &self.spilled {
-            let packed = directory.iter_mut().filter(|entry| entry.encoding != encoding::PLAIN);
-            let mut packed: Vec<&mut SectionEntry> = packed.collect();
-            let starts: Vec<u64> = packed.iter().map(|entry| offset + entry.offset).collect();
-            let sums = spilled.write_at(file, &self.element_sizes(), &starts)?;
-            packed.iter_mut().zip(sums).for_each(|(entry, crc)| entry.crc = crc);
+        if let Some(blocks) = directory.last() {
+            self.blocks.write_at(file, offset + blocks.offset)?;
         }
+        let length = round_up(end, PAGE);
         let mut header = PartHeader {
             magic: PART_MAGIC,
-            version: self.version(),
+            version: VERSION,
             length,
             sections: directory.len() as u32,
             incomplete: self.incomplete.into(),
@@ -111,54 +216,37 @@ impl Content<'_> {
         file.write_all_at(&vec![0; (length - end) as usize], offset + end)
     }
 
-    /// [`VERSION`], or [`PACKED_VERSION`] where its columns are packed.
-    pub fn version(&self) -> u32 {
-        if self.spilled.is_some() { PACKED_VERSION } else { VERSION }
+    fn columns_in_use(&self) -> Vec<StoredColumn> {
+        let is_in_use = |column: &&StoredColumn| {
+            (column.number as usize) < COLUMNS.len() || self.blocks.columns >> column.number & 1 != 0
+        };
+        self.columns.iter().filter(is_in_use).copied().collect()
     }
 
-    /// Bytes per record of each column.
-    fn element_sizes(&self) -> Vec<u32> {
-        self.columns.iter().map(|column| column.element_size).collect()
-    }
-
-    /// The sections' places, checksums still 0, the length of the part, and where its last section ends.
-    fn directory(&self) -> (Vec<SectionEntry>, u64, u64) {
-        let sections = self.sections();
-        let mut packed = self.spilled.as_ref().map(|spilled| spilled.lengths(&self.element_sizes()).into_iter());
-        let mut position = (size_of::<PartHeader>() + sections.len() * size_of::<SectionEntry>()) as u64;
-        let mut directory = Vec::with_capacity(sections.len());
-        for ((kind, element_size), name, slices) in sections {
-            let plain: u64 = slices.iter().map(|slice| slice.len() as u64).sum();
-            let packed = packed.as_mut().filter(|_| kind == section::COLUMN).and_then(Iterator::next);
-            let (encoding, bytes, count) = match packed {
-                Some(bytes) => (encoding::BLOCKS, bytes, self.records()),
-                None => (encoding::PLAIN, plain, plain / u64::from(element_size)),
-            };
-            position = round_up(position, SECTION_ALIGNMENT);
-            directory.push(SectionEntry {
-                kind,
-                element_size,
-                encoding,
-                offset: position,
-                count,
-                name,
-                ..SectionEntry::zeroed()
-            });
-            position += bytes;
+    /// The sections' places, checksums still 0, the blocks last, and where these end.
+    fn directory(&self, columns: &[StoredColumn]) -> (Vec<SectionEntry>, u64) {
+        let tables = self.tables(columns);
+        let mut end = size_of::<PartHeader>() as u64 + (tables.len() as u64 + 1) * size_of::<SectionEntry>() as u64;
+        let mut directory = Vec::with_capacity(tables.len() + 1);
+        let tables = tables.into_iter().map(|(kind, size, bytes)| (kind, size, bytes.len() as u64));
+        for (kind, size, bytes) in tables.chain([(section::BLOCKS, 1, self.blocks.length())]) {
+            let offset = round_up(end, SECTION_ALIGNMENT);
+            let element_size = size as u32;
+            directory.push(SectionEntry { kind, element_size, offset, count: bytes / size as u64, crc: 0, padding: 0 });
+            end = offset + bytes;
         }
-        (directory, round_up(position, PAGE), position)
+        (directory, end)
     }
 
-    #[allow(clippy::type_complexity, reason = "read by two functions of this file only")]
-    fn sections(&self) -> Vec<((u32, u32), [u8; 32], Vec<&[u8]>)> {
-        let table = |kind, size: usize, bytes| ((kind, size as u32), [0; 32], vec![bytes]);
-        let mut sections = vec![
-            table(section::FACTORS, 1, self.metadata),
-            table(section::STRINGS, 1, self.strings),
-            table(section::COMMUNICATORS, size_of::<CommunicatorEntry>(), self.communicators),
-            table(section::OPERATIONS, size_of::<OperationEntry>(), &self.operations),
-            table(section::THREADS, size_of::<ThreadEntry>(), self.threads),
-            table(section::RUNS, size_of::<RunEntry>(), bytemuck::cast_slice(&self.runs)),
+    /// Kind, element size and bytes of each table; those of the second half only where they are not empty.
+    fn tables<'s>(&'s self, columns: &'s [StoredColumn]) -> Vec<(u32, usize, &'s [u8])> {
+        let mut tables = vec![
+            (section::FACTORS, 1, self.metadata),
+            (section::STRINGS, 1, self.strings),
+            (section::COMMUNICATORS, size_of::<CommunicatorEntry>(), self.communicators),
+            (section::OPERATIONS, size_of::<OperationEntry>(), &self.operations),
+            (section::THREADS, size_of::<ThreadEntry>(), self.threads),
+            (section::COLUMNS, size_of::<StoredColumn>(), bytemuck::cast_slice(columns)),
         ];
         let optional = [
             (section::COUNTERS, size_of::<CounterEntry>(), self.counters),
@@ -167,17 +255,8 @@ impl Content<'_> {
             (section::INTERRUPTIONS, size_of::<InterruptionEntry>(), bytemuck::cast_slice(&self.interruptions)),
             (section::HISTOGRAMS, size_of::<HistogramEntry>(), bytemuck::cast_slice(&self.histograms)),
         ];
-        sections.extend(
-            optional
-                .into_iter()
-                .filter(|(_, _, bytes)| !bytes.is_empty())
-                .map(|(kind, size, bytes)| table(kind, size, bytes)),
-        );
-        for column in &self.columns {
-            let slices = column.slices.iter().map(AsRef::as_ref).collect();
-            sections.push(((section::COLUMN, column.element_size), column.name, slices));
-        }
-        sections
+        tables.extend(optional.into_iter().filter(|(_, _, bytes)| !bytes.is_empty()));
+        tables
     }
 }
 

@@ -9,10 +9,10 @@ use std::path::{Path, PathBuf};
 use memmap2::Mmap;
 use mpitrace_platform::node_files;
 
+use crate::block_file::BlockFileHeader;
 use crate::layout::*;
 use crate::metadata::{self, Metadata};
-use crate::spill::{SpillHeader, Units};
-use crate::{TraceError, file, indices, join, part, segment};
+use crate::{TraceError, file, join, part, segment};
 
 /// A segment, in most cases of a process that has ended.
 #[derive(Debug)]
@@ -51,7 +51,7 @@ pub struct Recovered {
     pub records: u64,
     /// Segments that cannot be read, and why: they were left where they are.
     pub damaged: Vec<TraceError>,
-    /// Files with spilled records that segments name and that do not exist.
+    /// Block files that segments name and that do not exist.
     pub missing: Vec<PathBuf>,
 }
 
@@ -133,7 +133,7 @@ pub fn recover_job(job: &[Leftover], output: &Path) -> Result<Option<Recovered>,
         .collect();
     for leftover in job.iter().filter(|leftover| !kept.contains(&leftover.path.as_path())) {
         // First what the segment names.
-        for path in leftover.own_spill().iter().chain([&leftover.path]) {
+        for path in leftover.own_block_files().iter().chain([&leftover.path]) {
             match std::fs::remove_file(path) {
                 // Another process has recovered it at the same time.
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
@@ -169,7 +169,7 @@ fn write(leftovers: &[&Leftover], output: &Path) -> Result<Recovered, TraceError
     for (content, metadata) in contents.iter_mut().zip(&all_metadata) {
         content.metadata = metadata.as_deref().unwrap_or(content.metadata);
     }
-    let missing = leftovers.iter().filter_map(|leftover| leftover.spill()).filter(|path| !path.exists()).collect();
+    let missing = leftovers.iter().flat_map(|leftover| leftover.block_files()).filter(|path| !path.exists()).collect();
     let token = own_token();
     let partial = file::partial_name(output, &token);
     let joined =
@@ -233,8 +233,7 @@ pub(crate) fn write_parts(
         offset += length;
     }
     trace.write_all_at(bytemuck::cast_slice(&entries), file::part_entry_offset(0))?;
-    let version = contents.iter().map(part::Content::version).max().unwrap_or(VERSION);
-    file::write_header_of(trace, version, job, world_size, parts, offset, complete)
+    file::write_header(trace, job, world_size, parts, offset, complete)
 }
 
 /// The name of this host and a random number: processes on different nodes may have the same number, and nodes the same
@@ -252,37 +251,39 @@ impl Leftover {
     /// # Errors
     /// It is damaged.
     pub fn content(&self) -> Result<part::Content<'_>, TraceError> {
-        let spill = match self.spill().map(|path| (open_own(&path, self.uid), path)) {
-            Some((Ok(file), path)) => Some((path, file)),
-            // What it held is gone; the rest is here.
-            Some((Err(error), _)) if error.kind() == std::io::ErrorKind::NotFound => None,
-            Some((Err(error), path)) => return Err(self.unreadable(&TraceError::io(&path, error))),
-            None => None,
-        };
-        let content = segment::read_with(&self.path, &self.map, false, spill).map_err(|error| match error {
+        let mut files = Vec::new();
+        for path in self.block_files() {
+            match open_own(&path, self.uid) {
+                Ok(file) => files.push((path, file)),
+                // What it held is gone; the rest is here.
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+                Err(error) => return Err(self.unreadable(&TraceError::io(&path, error))),
+            }
+        }
+        segment::read_with(&self.path, &self.map, false, files).map_err(|error| match error {
             TraceError::Damaged { ref path, .. } if *path == self.path => error,
-            of_spill => self.unreadable(&of_spill),
-        })?;
-        indices::check(&content).map_err(|what| TraceError::damaged(&self.path, what))?;
-        Ok(content)
+            of_block_file => self.unreadable(&of_block_file),
+        })
     }
 
-    /// Its spilled records cannot be read: it stays where it is, as a damaged segment does.
+    /// Records that were written to a file cannot be read: it stays where it is, as a damaged segment does.
     fn unreadable(&self, why: &TraceError) -> TraceError {
-        TraceError::damaged(&self.path, format!("has spilled records that cannot be read: {why}"))
+        TraceError::damaged(&self.path, format!("has a block file that cannot be read: {why}"))
     }
 
-    /// The file that its records were spilled to, if any were.
-    pub fn spill(&self) -> Option<PathBuf> {
-        segment::spill_file(&self.path, &self.map).ok().flatten()
+    /// The files that its records were written to, if any were.
+    pub fn block_files(&self) -> Vec<PathBuf> {
+        segment::block_files(&self.path, &self.map).unwrap_or_default()
     }
 
-    /// The same, if it can be removed: it is this segment's, and its user's.
-    fn own_spill(&self) -> Option<PathBuf> {
-        let path = self.spill()?;
-        let file = open_own(&path, self.uid).ok()?;
-        let header = segment::header(&self.path, &self.map).ok()?;
-        Units::of(&file, &SpillHeader::of(header)).is_ok().then_some(path)
+    /// The same, those that can be removed: they are this segment's, and its user's.
+    fn own_block_files(&self) -> Vec<PathBuf> {
+        let is_own = |path: &PathBuf| {
+            let Ok(file) = open_own(path, self.uid) else { return false };
+            let Ok(header) = segment::header(&self.path, &self.map) else { return false };
+            BlockFileHeader::is_in(&file, &header.rank)
+        };
+        self.block_files().into_iter().filter(is_own).collect()
     }
 
     fn is_same_rank(&self, other: &Leftover) -> bool {
@@ -295,7 +296,7 @@ impl Leftover {
     }
 }
 
-/// Opens a spill file for reading. The segment names it: what is another user's is not opened, so that no user has a
+/// Opens a block file for reading. The segment names it: what is another user's is not opened, so that no user has a
 /// file read or removed by another user that recovers the segment.
 fn open_own(path: &Path, uid: u32) -> Result<File, std::io::Error> {
     let file = File::options().read(true).custom_flags(libc::O_NONBLOCK | libc::O_NOFOLLOW).open(path)?;

@@ -8,19 +8,16 @@ use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::ErrorKind;
-use std::mem::take;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use crate::TraceError;
+use crate::block_file::BlockReader;
 use crate::histograms::Histograms;
 use crate::layout::*;
-use crate::live_records::{self, Records};
-use crate::packed::Columns;
-use crate::part::{Column, Content};
-use crate::spill::Unit;
-use crate::spilled::{Spilled, operations_of};
-use crate::ticks::SimulatedClock;
+use crate::live_records::{self, Counted, LiveTables, RankClock};
+use crate::packed::{Block, Numbering, Rows};
+use crate::part::{Blocks, Content};
 
 /// What a segment holds, in the order in which a part stores it.
 ///
@@ -30,49 +27,162 @@ use crate::ticks::SimulatedClock;
 /// # Errors
 /// It is no segment, of another version, or damaged.
 pub fn read<'a>(path: &Path, bytes: &'a [u8], own: bool) -> Result<Content<'a>, TraceError> {
-    read_with(path, bytes, own, None)
+    read_with(path, bytes, own, Vec::new())
 }
 
-/// The same, with the records in its spill file, if it has one.
+/// The same, with the records in its block files.
 ///
 /// # Errors
-/// A damaged segment; a spill file that cannot be read, or is another segment's.
+/// A damaged segment; a block file that cannot be read, or is another segment's.
 pub fn read_with<'a>(
     path: &Path,
     bytes: &'a [u8],
     own: bool,
-    spill: Option<(PathBuf, File)>,
+    files: Vec<(PathBuf, File)>,
 ) -> Result<Content<'a>, TraceError> {
     let damaged = |what: &str| TraceError::damaged(path, what);
     let header = header(path, bytes)?;
-    let table = |region: &Region, size: usize, what: &str| -> Result<&'a [u8], TraceError> {
-        let length = region.used.min(region.capacity).checked_mul(size as u64);
-        length
-            .and_then(|length| slice(bytes, region.offset, length))
-            .ok_or_else(|| damaged(&format!("the table of {what} leads out of the segment")))
+    let tables = Tables::find(path, bytes, header)?;
+    if !own {
+        tables.check(&header.rank).map_err(damaged)?;
+    }
+    let (mut kept, mut lost) = chunks(header, &tables, bytes, own).map_err(damaged)?;
+    lost |= !own && files.len() < header.blocks.iter().filter(|name| **name != 0).count();
+
+    let clock = match header.rank.pretended {
+        0 => None,
+        text => {
+            let text = crate::strings::text(tables.strings, text);
+            let clock = text.and_then(|text| RankClock::new(&header.rank, &text));
+            Some(clock.ok_or_else(|| damaged("has a simulated clock that cannot be read"))?)
+        }
     };
+    let mut reading = Reading::new(header, &tables, own, clock.as_ref());
+    for (path, file) in files {
+        // The last block may be of a chunk that was not withdrawn yet.
+        let last = reading.take_file(&path, file)?;
+        kept.retain(|kept| last != Some(kept.draw));
+    }
+    let mut histograms = Histograms::of(tables.histograms);
+    let mut counted = Cow::Borrowed(bytemuck::cast_slice(tables.operations));
+    if header.rank.ring == full::RING {
+        let cut = trim(&mut kept, header.rank.capacity);
+        counted = reading.count_cut(&cut, &mut histograms).ok_or_else(|| damaged("has a call without an operation"))?;
+    }
+    kept.sort_by_key(|kept| (kept.thread, kept.draw));
+    for kept in kept.iter().filter(|kept| kept.records > 0) {
+        reading.take_chunk(kept).map_err(damaged)?;
+    }
 
-    let strings = table(&header.strings, 1, "strings")?;
-    let communicators = table(&header.communicators, size_of::<CommunicatorEntry>(), "communicators")?;
-    let operations = table(&header.operations, size_of::<OperationEntry>(), "operations")?;
-    let threads = table(&header.threads, size_of::<ThreadEntry>(), "threads")?;
-    let counters = table(&header.counters, size_of::<CounterEntry>(), "counters")?;
-    let syncs = table(&header.syncs, size_of::<SyncEntry>(), "synchronisations")?;
-    let probes = table(&header.probes, size_of::<ProbeEntry>(), "probes")?;
-    let interruptions = table(&header.interruptions, size_of::<InterruptionEntry>(), "interruptions")?;
-    let long_calls = table(&header.long_calls, size_of::<LongCallEntry>(), "long calls")?;
-    let chunks = table(&header.chunks, size_of::<ChunkEntry>(), "chunks")?;
-    let histograms = table(&header.histograms, size_of::<Buckets>(), "histograms")?;
-    let chunks: &[ChunkEntry] =
-        bytemuck::try_cast_slice(chunks).map_err(|_| damaged("the table of chunks is not aligned"))?;
+    let mut columns = live_records::columns(header);
+    let mut rank = header.rank;
+    if let Some(clock) = &clock {
+        columns.extend(live_records::true_columns(columns.len() as u32));
+        for anchor in [&mut rank.first_anchor, &mut rank.last_anchor] {
+            anchor.tick = clock.local(anchor.tick);
+        }
+    }
+    let Reading { blocks, mut interruptions, .. } = reading;
+    interruptions.sort_by_key(|entry| (entry.record, entry.flags & interruption_flags::BETWEEN == 0));
+    Ok(Content {
+        rank,
+        incomplete: lost || header.rank.state != state::FINALIZED,
+        metadata: crate::strings::bytes(tables.strings, header.metadata).unwrap_or_default(),
+        strings: tables.strings,
+        communicators: bytemuck::cast_slice(tables.communicators),
+        operations: counted,
+        threads: bytemuck::cast_slice(tables.threads),
+        counters: tables.counters,
+        syncs: tables.syncs,
+        probes: tables.probes,
+        interruptions,
+        histograms: histograms.entries(),
+        columns,
+        blocks,
+    })
+}
 
-    let not_aligned = |_| damaged("a table is not aligned");
-    let communicator_entries: &[CommunicatorEntry] = bytemuck::try_cast_slice(communicators).map_err(not_aligned)?;
-    let operation_entries: &[OperationEntry] = bytemuck::try_cast_slice(operations).map_err(not_aligned)?;
-    let tables = Tables { operations: operation_entries, communicators: communicator_entries };
-    let mut kept = Vec::new();
-    let mut lost = header.spill != 0 && !own && spill.is_none();
-    for (index, entry) in chunks.iter().enumerate().filter(|(_, entry)| entry.draw != 0) {
+/// The tables of a segment.
+struct Tables<'a> {
+    strings: &'a [u8],
+    communicators: &'a [CommunicatorEntry],
+    operations: &'a [OperationEntry],
+    threads: &'a [ThreadEntry],
+    counters: &'a [u8],
+    syncs: &'a [u8],
+    probes: &'a [u8],
+    interruptions: &'a [InterruptionEntry],
+    long_calls: &'a [LongCallEntry],
+    chunks: &'a [ChunkEntry],
+    histograms: &'a [Buckets],
+}
+
+impl<'a> Tables<'a> {
+    fn find(path: &Path, bytes: &'a [u8], header: &SegmentHeader) -> Result<Tables<'a>, TraceError> {
+        let damaged = |what: String| TraceError::damaged(path, what);
+        let table = |region: &Region, size: usize, what: &str| {
+            let length = region.used.min(region.capacity).checked_mul(size as u64);
+            let table = length.and_then(|length| slice(bytes, region.offset, length));
+            table.ok_or_else(|| damaged(format!("the table of {what} leads out of the segment")))
+        };
+        fn typed<'a, T: bytemuck::Pod>(bytes: &'a [u8], path: &Path) -> Result<&'a [T], TraceError> {
+            bytemuck::try_cast_slice(bytes).map_err(|_| TraceError::damaged(path, "has a table that is not aligned"))
+        }
+        let communicators = table(&header.communicators, size_of::<CommunicatorEntry>(), "communicators")?;
+        let operations = table(&header.operations, size_of::<OperationEntry>(), "operations")?;
+        let threads = table(&header.threads, size_of::<ThreadEntry>(), "threads")?;
+        let interruptions = table(&header.interruptions, size_of::<InterruptionEntry>(), "interruptions")?;
+        let long_calls = table(&header.long_calls, size_of::<LongCallEntry>(), "long calls")?;
+        let chunks = table(&header.chunks, size_of::<ChunkEntry>(), "chunks")?;
+        let histograms = table(&header.histograms, size_of::<Buckets>(), "histograms")?;
+        Ok(Tables {
+            strings: table(&header.strings, 1, "strings")?,
+            communicators: typed(communicators, path)?,
+            operations: typed(operations, path)?,
+            threads: typed(threads, path)?,
+            counters: table(&header.counters, size_of::<CounterEntry>(), "counters")?,
+            syncs: table(&header.syncs, size_of::<SyncEntry>(), "synchronisations")?,
+            probes: table(&header.probes, size_of::<ProbeEntry>(), "probes")?,
+            interruptions: typed(interruptions, path)?,
+            long_calls: typed(long_calls, path)?,
+            chunks: typed(chunks, path)?,
+            histograms: typed(histograms, path)?,
+        })
+    }
+
+    /// What a reader relies on: the segments go when the trace is on disk.
+    fn check(&self, rank: &RankHeader) -> Result<(), &'static str> {
+        if rank.rank >= rank.world_size {
+            return Err("has a rank outside its MPI_COMM_WORLD");
+        }
+        if self.operations.iter().any(|operation| operation.communicator as usize >= self.communicators.len()) {
+            return Err("has an operation without a communicator");
+        }
+        Ok(())
+    }
+
+    /// Whether the entry of an operation, or of its communicator, was lost: an entry for which the folder had no room
+    /// lay in private memory, and the file has zeros in its place, also for the calls, of which there was one. A number
+    /// beyond the table is damage, which is not for here.
+    fn has_lost(&self, number: u32) -> bool {
+        self.operations.get((number & OPERATION_MASK) as usize).is_some_and(|operation| self.is_lost(operation))
+    }
+
+    fn is_lost(&self, operation: &OperationEntry) -> bool {
+        let communicator = self.communicators.get(operation.communicator as usize);
+        operation.calls == 0 || communicator.is_some_and(|communicator| communicator.calls == 0)
+    }
+}
+
+/// The chunks with records, and whether records were lost.
+fn chunks<'a>(
+    header: &SegmentHeader,
+    tables: &Tables<'a>,
+    bytes: &'a [u8],
+    own: bool,
+) -> Result<(Vec<Kept<'a>>, bool), &'static str> {
+    let (mut kept, mut lost) = (Vec::new(), false);
+    for (index, entry) in tables.chunks.iter().enumerate().filter(|(_, entry)| entry.draw != 0) {
         if entry.flags & chunk_flags::PRIVATE != 0 && !own {
             lost = true;
             continue;
@@ -88,256 +198,183 @@ pub fn read_with<'a>(
             lost = true;
             continue;
         };
-        let enter: &[u64] =
-            bytemuck::try_cast_slice(enter).map_err(|_| damaged("a chunk is too short for its columns"))?;
+        let enter: &[u64] = bytemuck::try_cast_slice(enter).map_err(|_| "a chunk is too short for its columns")?;
         // The entry is stored before the call is forwarded, and records are filled in order.
         let records = enter.partition_point(|&tick| tick != 0) as u64;
         let mut records = Kept { draw: entry.draw, thread: entry.thread, flags: entry.flags, chunk, first: 0, records };
         if !own {
-            let known = records.known(header, &tables).unwrap_or(records.records);
+            let known = records.known(header, tables).unwrap_or(records.records);
             lost |= known < records.records;
             records.records = known;
         }
         kept.push(records);
     }
-    let long_calls: &[LongCallEntry] = bytemuck::try_cast_slice(long_calls).map_err(not_aligned)?;
-    let spilled = match spill {
-        Some((path, file)) => Some(spilled_records(&path, file, header, &tables, own, interruptions, long_calls)?),
-        None => None,
-    };
-    // The last unit may be of a chunk that was not withdrawn yet.
-    kept.retain(|kept| spilled.as_ref().is_none_or(|(spilled, _)| spilled.last_draw != Some(kept.draw)));
-    let spilled = spilled.filter(|(spilled, _)| spilled.records() > 0);
-    // Where the first calls may be gone, numbers follow from the counts at the end.
-    let are_last = header.rank.ring != full::STOP;
-    let mut histograms = Histograms::of(bytemuck::try_cast_slice(histograms).map_err(not_aligned)?);
-    let mut counted = Cow::Borrowed(operations);
-    if header.rank.ring == full::RING {
-        let cut = trim(&mut kept, header.rank.capacity);
-        counted = count_cut(&cut, header, operation_entries, long_calls, &mut histograms)
-            .ok_or_else(|| damaged("a chunk is too short for its columns"))?;
-    }
-    kept.sort_by_key(|kept| (kept.thread, kept.draw));
-    kept.retain(|kept| kept.records > 0);
-
-    let not_held = || damaged("a chunk is too short for its columns");
-    let mut derived = {
-        let records = kept.iter().map(|kept| kept.records(header)).collect::<Option<Vec<_>>>().ok_or_else(not_held)?;
-        live_records::derive(are_last, &records, operation_entries, communicator_entries, long_calls)
-    };
-    let mut columns = vec![
-        in_slices(&kept, header, 0).ok_or_else(not_held)?,
-        made(1, derived.iter_mut().map(|derived| take(&mut derived.exit))),
-        made(2, derived.iter_mut().map(|derived| take(&mut derived.position))),
-        made(3, derived.iter_mut().map(|derived| take(&mut derived.repetition))),
-        in_slices(&kept, header, OPERATION).ok_or_else(not_held)?,
-    ];
-    drop(derived);
-    let of_spilled = spilled.as_ref().map_or(0, |(spilled, _)| spilled.flags);
-    let any = kept.iter().fold(of_spilled, |flags, kept| flags | kept.flags);
-    for (index, entry) in header.columns.iter().enumerate().take(header.rank.columns as usize).skip(LIVE_COLUMNS.len())
-    {
-        if is_in_use(entry, any) && name_of(&entry.name) != ABOVE {
-            columns.push(in_slices(&kept, header, index).ok_or_else(not_held)?);
-        }
-    }
-    let mut rank = RankHeader { columns: columns.len() as u32, ..header.rank };
-    if rank.pretended != 0 {
-        if spilled.is_some() {
-            return Err(damaged("has spilled records under a pretended clock"));
-        }
-        pretend(&mut rank, strings, &mut columns)
-            .ok_or_else(|| damaged("has a simulated clock that cannot be read"))?;
-    }
-
-    let (mut spilled, of_spilled) = spilled.unzip();
-    let before = spilled.as_ref().map_or(0, Spilled::records);
-    let mut interruptions = of_kept_records(interruptions, &kept, &columns, before)
-        .ok_or_else(|| damaged("has a table of interruptions that is not aligned"))?;
-    interruptions.extend(of_spilled.into_iter().flatten());
-    interruptions.sort_by_key(|entry| (entry.record, entry.flags & interruption_flags::BETWEEN == 0));
-    let mut runs = spilled.as_mut().map(|spilled| take(&mut spilled.runs)).unwrap_or_default();
-    runs.extend(kept.iter().map(|kept| RunEntry { count: kept.records, thread: kept.thread, padding: 0 }));
-    if let Some(spilled) = &mut spilled {
-        spilled.take(&mut columns, any, operation_entries).ok_or_else(|| damaged("has a call without an operation"))?;
-    }
-
-    Ok(Content {
-        rank,
-        incomplete: lost || header.rank.state != state::FINALIZED,
-        metadata: crate::strings::bytes(strings, header.metadata).unwrap_or_default(),
-        strings,
-        communicators,
-        operations: counted,
-        threads,
-        counters,
-        syncs,
-        probes,
-        interruptions,
-        histograms: histograms.entries(),
-        runs,
-        columns,
-        spilled,
-    })
+    Ok((kept, lost))
 }
 
-/// Whether a column has memory in a chunk with these flags.
-fn is_in_use(entry: &ColumnEntry, flags: u32) -> bool {
-    entry.on_demand == 0 || flags & entry.on_demand != 0
-}
-
-/// The column of this number, as it lies in the chunks. `None`: a chunk does not hold it.
-fn in_slices<'a>(kept: &[Kept<'a>], header: &SegmentHeader, index: usize) -> Option<Column<'a>> {
-    let ColumnEntry { name, element_size, .. } = header.columns[index];
-    let slices = kept.iter().map(|kept| kept.column(header, index).map(Cow::Borrowed));
-    Some(Column { name, element_size, slices: slices.collect::<Option<_>>()? })
-}
-
-/// The column of this number among [`COLUMNS`], of values that were made for each chunk.
-fn made<'a>(index: usize, values: impl Iterator<Item = Vec<u64>>) -> Column<'a> {
-    let (name, element_size) = COLUMNS[index];
-    let slices = values.map(|values| Cow::Owned(bytemuck::cast_slice(&values).to_vec())).collect();
-    Column { name: name_bytes(name), element_size, slices }
-}
-
-/// The interruptions of records that are kept, with their places among these, `before` others lying before them. `None`:
-/// the bytes are not aligned.
-fn of_kept_records(
-    bytes: &[u8],
-    kept: &[Kept<'_>],
-    columns: &[Column<'_>],
-    mut before: u64,
-) -> Option<Vec<InterruptionEntry>> {
-    let entries: &[InterruptionEntry] = bytemuck::try_cast_slice(bytes).ok()?;
-    let mut places = HashMap::with_capacity(kept.len());
-    for (slice, kept) in kept.iter().enumerate() {
-        places.insert(kept.draw, (slice, before, kept));
-        before += kept.records;
-    }
-    let found = entries
-        .iter()
-        .filter_map(|entry| {
-            let (draw, record) = of_live_record(entry.record);
-            let &(slice, before, kept) = places.get(&draw)?;
-            let in_slice = u64::from(record).checked_sub(kept.first).filter(|&record| record < kept.records)?;
-            let place = in_slice as usize * 4;
-            let operation: u32 =
-                bytemuck::pod_read_unaligned(columns.get(OPERATION)?.slices[slice].get(place..place + 4)?);
-            Some(of_record(entry, before + in_slice, kept.thread, operation))
-        })
-        .collect();
-    Some(found)
-}
-
-/// An interruption as a part has it: of this record, with this value in the column of operations.
-fn of_record(entry: &InterruptionEntry, record: u64, thread: u32, operation: u32) -> InterruptionEntry {
-    // The record of a call that failed was taken back, and is the next call's: it was interrupted before that.
-    let between = if operation & INTERRUPTED == 0 { interruption_flags::BETWEEN } else { 0 };
-    InterruptionEntry { record, thread, flags: entry.flags | between, ..*entry }
-}
-
-/// The tables that records refer to.
-struct Tables<'a> {
-    operations: &'a [OperationEntry],
-    communicators: &'a [CommunicatorEntry],
-}
-
-impl Tables<'_> {
-    /// Whether the entry of an operation, or of its communicator, was lost: an entry for which the folder had no room
-    /// lay in private memory, and the file has zeros in its place, also for the calls, of which there was one. A number
-    /// beyond the table is damage, which is not for here.
-    fn has_lost(&self, number: u32) -> bool {
-        self.operations.get((number & OPERATION_MASK) as usize).is_some_and(|operation| self.is_lost(operation))
-    }
-
-    fn is_lost(&self, operation: &OperationEntry) -> bool {
-        let communicator = self.communicators.get(operation.communicator as usize);
-        operation.calls == 0 || communicator.is_some_and(|communicator| communicator.calls == 0)
-    }
-}
-
-/// The records in the spill file, and the interruptions of these.
-fn spilled_records(
-    path: &Path,
-    file: File,
-    header: &SegmentHeader,
-    tables: &Tables<'_>,
+/// The records that were taken so far, in blocks.
+struct Reading<'r, 'a> {
+    header: &'r SegmentHeader,
+    tables: &'r Tables<'a>,
+    numbering: Numbering,
     own: bool,
-    interruptions: &[u8],
-    long_calls: &[LongCallEntry],
-) -> Result<(Spilled, Vec<InterruptionEntry>), TraceError> {
-    let entries: &[InterruptionEntry] = bytemuck::try_cast_slice(interruptions)
-        .map_err(|_| TraceError::damaged(path, "has a table of interruptions that is not aligned"))?;
-    let mut by_draw: HashMap<u64, Vec<&InterruptionEntry>> = HashMap::new();
-    entries.iter().for_each(|entry| by_draw.entry(of_live_record(entry.record).0).or_default().push(entry));
-    let columns = Columns::new(COLUMNS.into_iter(), tables.operations);
-    let may_be_lost = !own && tables.operations.iter().any(|operation| tables.is_lost(operation));
-    let mut found = Vec::new();
-    let mut is_known = |unit: &Unit<'_>, first: u64| {
-        let of_unit = by_draw.remove(&unit.header.draw);
-        if own && of_unit.is_none() {
-            return true;
+    clock: Option<&'r RankClock>,
+    /// The exits of long calls, by their records.
+    exits: HashMap<u64, u64>,
+    /// The same of those whose chunk was in a file by then: record and ticks by draw.
+    late: HashMap<u64, Vec<(u32, u64)>>,
+    /// Of each draw the interruptions of its records.
+    interrupted: HashMap<u64, Vec<&'a InterruptionEntry>>,
+    interruptions: Vec<InterruptionEntry>,
+    blocks: Blocks,
+}
+
+impl<'r, 'a> Reading<'r, 'a> {
+    fn new(header: &'r SegmentHeader, tables: &'r Tables<'a>, own: bool, clock: Option<&'r RankClock>) -> Self {
+        let mut late: HashMap<u64, Vec<(u32, u64)>> = HashMap::new();
+        for entry in tables.long_calls {
+            let (draw, record) = of_live_record(entry.record);
+            late.entry(draw).or_default().push((record, entry.exit));
         }
-        let Some(operations) = operations_of(unit, &columns, header.chunk_records) else { return false };
-        let is_wrong = |&number: &u32| {
-            (number & OPERATION_MASK) as usize >= tables.operations.len() || may_be_lost && tables.has_lost(number)
+        let mut interrupted: HashMap<u64, Vec<&InterruptionEntry>> = HashMap::new();
+        for entry in tables.interruptions {
+            interrupted.entry(of_live_record(entry.record).0).or_default().push(entry);
+        }
+        Reading {
+            header,
+            tables,
+            numbering: Numbering::new(tables.operations.iter().map(|operation| operation.communicator).collect()),
+            own,
+            clock,
+            exits: tables.long_calls.iter().map(|call| (call.record, call.exit)).collect(),
+            late,
+            interrupted,
+            interruptions: Vec::new(),
+            blocks: Blocks::default(),
+        }
+    }
+
+    /// Takes the blocks of a file: the draw of the last one. One with a call that is not known ends it.
+    fn take_file(&mut self, path: &Path, file: File) -> Result<Option<u64>, TraceError> {
+        let unreadable = |error: std::io::Error| match error.kind() {
+            ErrorKind::InvalidData | ErrorKind::UnexpectedEof => {
+                TraceError::damaged(path, "is not a block file of its segment")
+            }
+            _ => TraceError::io(path, error),
         };
-        if operations.iter().any(is_wrong) {
-            return false;
+        let may_be_lost = !self.own && self.tables.operations.iter().any(|operation| self.tables.is_lost(operation));
+        let numbering = std::mem::take(&mut self.numbering);
+        self.blocks.add_file(file.try_clone().map_err(unreadable)?);
+        let mut reader = BlockReader::new(&file, &self.header.rank, &numbering).map_err(unreadable)?;
+        let mut last = None;
+        while let Some((offset, block)) = reader.next_block().map_err(unreadable)? {
+            let highest = block.highest_operation().map_or(usize::MAX, |highest| highest as usize);
+            if highest >= numbering.len() || block.header.thread as usize >= self.tables.threads.len() {
+                break;
+            }
+            let draw = block.header.draw;
+            let interrupted = self.interrupted.remove(&draw);
+            if !self.own || interrupted.is_some() {
+                let Some(operations) = block.operations() else { break };
+                if may_be_lost && operations.iter().any(|&number| self.tables.has_lost(number)) {
+                    break;
+                }
+                self.note(interrupted, 0, block.header.thread, &operations);
+            }
+            match self.late.get(&draw).and_then(|late| with_exits(&block, late, self.clock)) {
+                Some(rows) => self.blocks.add(&rows, &numbering, draw, block.header.thread),
+                None => self.blocks.add_stored(offset, &block),
+            }
+            last = Some(draw);
         }
-        for entry in of_unit.into_iter().flatten() {
-            let record = of_live_record(entry.record).1;
-            if let Some(&operation) = operations.get(record as usize) {
-                found.push(of_record(entry, first + u64::from(record), unit.header.thread, operation));
+        self.numbering = numbering;
+        Ok(last)
+    }
+
+    /// Takes the records of a chunk that lies in memory.
+    fn take_chunk(&mut self, kept: &Kept<'_>) -> Result<(), &'static str> {
+        let rows = self.rows(kept).ok_or("has a call without an operation")?;
+        if kept.thread as usize >= self.tables.threads.len() {
+            return Err("has records without a thread");
+        }
+        let interrupted = self.interrupted.remove(&kept.draw);
+        self.note(interrupted, kept.first, kept.thread, &rows.operation);
+        self.blocks.add(&rows, &self.numbering, kept.draw, kept.thread);
+        Ok(())
+    }
+
+    fn rows(&self, kept: &Kept<'_>) -> Option<Rows> {
+        let entry = ChunkEntry { draw: kept.draw, thread: kept.thread, flags: kept.flags };
+        let load = |column: &ColumnEntry| kept.values(self.header, column);
+        live_records::rows(self.header, &entry, kept.first, load, self, self.clock)
+    }
+
+    /// Keeps the interruptions of records that are about to be added, `first` of their chunk lying before them.
+    fn note(&mut self, entries: Option<Vec<&InterruptionEntry>>, first: u64, thread: u32, operations: &[u32]) {
+        for entry in entries.into_iter().flatten() {
+            let Some(place) = u64::from(of_live_record(entry.record).1).checked_sub(first) else { continue };
+            let Some(operation) = operations.get(place as usize) else { continue };
+            // The record of a call that failed was taken back, and is the next call's: it was interrupted before that.
+            let between = if operation & INTERRUPTED == 0 { interruption_flags::BETWEEN } else { 0 };
+            let record = self.blocks.records + place;
+            self.interruptions.push(InterruptionEntry { record, thread, flags: entry.flags | between, ..*entry });
+        }
+    }
+
+    /// Counts records that are left out as calls that were not kept: the operations with what this adds. `None`: a call
+    /// is of no operation.
+    fn count_cut(&self, cut: &[Kept<'_>], histograms: &mut Histograms) -> Option<Cow<'a, [u8]>> {
+        if cut.is_empty() {
+            return Some(Cow::Borrowed(bytemuck::cast_slice(self.tables.operations)));
+        }
+        let mut operations = self.tables.operations.to_vec();
+        for kept in cut {
+            let rows = self.rows(kept)?;
+            for ((enter, exit), number) in rows.enter.into_iter().zip(rows.exit).zip(rows.operation) {
+                let operation = operations.get_mut((number & OPERATION_MASK) as usize);
+                // A call that did not return took no time that is known.
+                if let Some(operation) = operation.filter(|_| exit != 0) {
+                    histograms.add(operation, exit.saturating_sub(enter));
+                }
             }
         }
-        true
-    };
-    let spilled = Spilled::of(file, header, long_calls, &mut is_known).map_err(|error| match error.kind() {
-        ErrorKind::InvalidData | ErrorKind::UnexpectedEof => {
-            TraceError::damaged(path, "is not the spill file of its segment")
-        }
-        _ => TraceError::io(path, error),
-    })?;
-    Ok((spilled, found))
+        Some(Cow::Owned(bytemuck::cast_slice(&operations).to_vec()))
+    }
 }
 
-/// The place of the column of operations among [`COLUMNS`] and [`LIVE_COLUMNS`].
-const OPERATION: usize = 4;
+impl LiveTables for Reading<'_, '_> {
+    fn counted(&self, operation: u32) -> Option<Counted> {
+        let entry = self.tables.operations.get(operation as usize)?;
+        // Many communicators with few calls each have one entry.
+        let communicator = self.tables.communicators.get(entry.communicator as usize);
+        let counting = communicator.filter(|communicator| communicator.flags & communicator_flags::FOLDED == 0);
+        Some(Counted {
+            calls: entry.calls,
+            positions_from: entry.positions_from,
+            on_communicator: counting.map(|communicator| communicator.calls),
+        })
+    }
 
-/// Turns true ticks into those of the rank's simulated clock, and keeps the true ones beside them. The way of a call
-/// knows nothing of simulated clocks; what is probed reads them already.
-fn pretend(rank: &mut RankHeader, strings: &[u8], columns: &mut Vec<Column<'_>>) -> Option<()> {
-    let clock = crate::strings::text(strings, rank.pretended).and_then(|text| SimulatedClock::parse(&text))?;
-    let (epoch, hz) = (rank.pretended_epoch, rank.pretended_hz);
-    let local = |tick: u64| if tick == 0 { 0 } else { clock.local(tick, epoch, hz) };
-    let mut kept = Vec::new();
-    for (column, (name, element_size)) in columns.iter_mut().zip(TRUE_COLUMNS) {
-        // The first two: enter and exit.
-        let converted = column.slices.iter().map(|slice| {
-            let ticks = slice.chunks_exact(8).map(bytemuck::pod_read_unaligned);
-            Cow::Owned(ticks.flat_map(|tick| local(tick).to_le_bytes()).collect())
-        });
-        let converted = converted.collect();
-        let slices = std::mem::replace(&mut column.slices, converted);
-        kept.push(Column { name: name_bytes(name), element_size, slices });
+    fn exit(&self, record: u64) -> Option<u64> {
+        self.exits.get(&record).copied()
     }
-    columns.extend(kept);
-    for anchor in [&mut rank.first_anchor, &mut rank.last_anchor] {
-        anchor.tick = local(anchor.tick);
-    }
-    Some(())
 }
 
-/// The file that records of a segment were spilled to; `None`: there is none.
+/// The records of a block with exits that came later. `None`: none of them did, or it cannot be decoded.
+fn with_exits(block: &Block<'_>, late: &[(u32, u64)], clock: Option<&RankClock>) -> Option<Rows> {
+    let mut rows = block.rows()?;
+    live_records::add_exits(&mut rows, late, clock).then_some(rows)
+}
+
+/// The files that blocks of a segment were written to, in order.
 ///
 /// # Errors
 /// A damaged segment.
-pub fn spill_file(path: &Path, bytes: &[u8]) -> Result<Option<PathBuf>, TraceError> {
+pub fn block_files(path: &Path, bytes: &[u8]) -> Result<Vec<PathBuf>, TraceError> {
     let header = header(path, bytes)?;
     let strings = slice(bytes, header.strings.offset, header.strings.used.min(header.strings.capacity));
-    let name = strings.filter(|_| header.spill != 0).and_then(|strings| crate::strings::bytes(strings, header.spill));
-    Ok(name.map(|name| PathBuf::from(OsStr::from_bytes(name))))
+    let name = |reference: &u32| crate::strings::bytes(strings.filter(|_| *reference != 0)?, *reference);
+    Ok(header.blocks.iter().filter_map(name).map(|name| PathBuf::from(OsStr::from_bytes(name))).collect())
 }
 
 /// The checked header of a segment.
@@ -382,9 +419,6 @@ pub fn header<'a>(path: &Path, bytes: &'a [u8]) -> Result<&'a SegmentHeader, Tra
     Ok(header)
 }
 
-/// Stands for a column that is not in use, of the longest chunk and the widest element.
-static ZEROS: [u8; MAX_CHUNK_RECORDS as usize * 8] = [0; MAX_CHUNK_RECORDS as usize * 8];
-
 /// The records of one chunk that are kept.
 #[derive(Clone, Copy)]
 struct Kept<'a> {
@@ -397,47 +431,27 @@ struct Kept<'a> {
 }
 
 impl<'a> Kept<'a> {
-    /// The kept values of the column of this number. `None`: the chunk does not hold it.
-    fn column(&self, header: &SegmentHeader, index: usize) -> Option<&'a [u8]> {
-        let entry = &header.columns[index];
-        let size = entry.element_size as usize;
-        let all = match is_in_use(entry, self.flags) {
-            true => column(self.chunk, entry, header.chunk_records),
-            // Memory that was never taken is not read: that would take it.
-            false => ZEROS.get(..(header.chunk_records as usize).checked_mul(size)?),
-        };
-        all?.get(self.first as usize * size..(self.first + self.records) as usize * size)
+    /// The kept values of a column that is in use. `None`: the chunk does not hold it.
+    fn values(&self, header: &SegmentHeader, entry: &ColumnEntry) -> Option<Vec<u64>> {
+        let bytes = column(self.chunk, entry, header.chunk_records)?;
+        let kept = self.first as usize..(self.first + self.records) as usize;
+        Some(match entry.element_size {
+            4 => bytes.as_chunks().0.get(kept)?.iter().map(|value| u32::from_le_bytes(*value).into()).collect(),
+            _ => bytes.as_chunks().0.get(kept)?.iter().map(|value| u64::from_le_bytes(*value)).collect(),
+        })
     }
 
     /// How many records there are before the first one whose operation or communicator was lost ([`Tables::has_lost`]).
     /// `None`: the chunk does not hold it.
     fn known(&self, header: &SegmentHeader, tables: &Tables<'_>) -> Option<u64> {
-        let numbers: &[u32] = bytemuck::try_cast_slice(self.column(header, OPERATION)?).ok()?;
-        Some(numbers.iter().position(|&number| tables.has_lost(number)).unwrap_or(numbers.len()) as u64)
-    }
-
-    /// What positions, repetitions and exits are made of. `None`: the chunk does not hold it.
-    fn records(&self, header: &SegmentHeader) -> Option<Records<'a>> {
-        let number = |index| bytemuck::try_cast_slice::<u8, u32>(self.column(header, index)?).ok();
-        let columns = &header.columns[..header.rank.columns as usize];
-        let above = columns.iter().position(|entry| name_of(&entry.name) == ABOVE);
-        let above = above.filter(|&index| is_in_use(&columns[index], self.flags));
-        Some(Records {
-            thread: self.thread,
-            draw: self.draw,
-            first: self.first,
-            enter: bytemuck::try_cast_slice(self.column(header, 0)?).ok()?,
-            duration: number(1)?,
-            position: number(2)?,
-            repetition: number(3)?,
-            operation: number(OPERATION)?,
-            above: match above {
-                Some(index) => Some(number(index)?),
-                None => None,
-            },
-        })
+        let numbers = self.values(header, &header.columns[OPERATION])?;
+        let lost = numbers.iter().position(|&number| tables.has_lost(number as u32));
+        Some(lost.unwrap_or(numbers.len()) as u64)
     }
 }
+
+/// The place of the column of operations among [`LIVE_COLUMNS`].
+const OPERATION: usize = 4;
 
 /// Leaves the last `capacity` records: under `ring` there is one chunk more than the capacity needs, so that the
 /// records of the chunk being refilled are not missed. Returns those that are left out.
@@ -454,33 +468,6 @@ fn trim<'a>(kept: &mut [Kept<'a>], capacity: u64) -> Vec<Kept<'a>> {
     }
     left_out.retain(|kept| kept.records > 0);
     left_out
-}
-
-/// Counts records that are left out as calls that were not kept: the operations with what this adds. `None`: a chunk
-/// does not hold its columns.
-fn count_cut<'a>(
-    cut: &[Kept<'a>],
-    header: &SegmentHeader,
-    operations: &'a [OperationEntry],
-    long_calls: &[LongCallEntry],
-    histograms: &mut Histograms,
-) -> Option<Cow<'a, [u8]>> {
-    if cut.is_empty() {
-        return Some(Cow::Borrowed(bytemuck::cast_slice(operations)));
-    }
-    let mut operations = operations.to_vec();
-    for kept in cut {
-        let records = kept.records(header)?;
-        let exits = live_records::exits(&records, &live_records::by_record(long_calls));
-        for ((&enter, exit), number) in records.enter.iter().zip(exits).zip(records.operation) {
-            let operation = operations.get_mut((number & OPERATION_MASK) as usize);
-            // A call that did not return took no time that is known.
-            if let Some(operation) = operation.filter(|_| exit != 0) {
-                histograms.add(operation, exit.saturating_sub(enter));
-            }
-        }
-    }
-    Some(Cow::Owned(bytemuck::cast_slice(&operations).to_vec()))
 }
 
 fn slice(bytes: &[u8], offset: u64, length: u64) -> Option<&[u8]> {
@@ -522,11 +509,25 @@ mod tests {
         // Each record has an entry, and returned.
         let returned = u64::from(DURATION_FROM);
         let mut words = vec![returned << 32 | returned; ((2 + CHUNKS) * PAGE / 8) as usize];
+        // Two operations of one communicator, in the page of the chunks' entries; the second one has no bytes.
+        header.communicators = Region { offset: PAGE + 1024, capacity: 1, used: 1 };
+        header.operations = Region { offset: PAGE + 2048, capacity: 2, used: 2 };
+        header.threads = Region { offset: PAGE + 3072, capacity: 1, used: 1 };
+        bytemuck::cast_slice_mut::<u64, u8>(&mut words)[PAGE as usize..2 * PAGE as usize].fill(0);
         let entries: Vec<ChunkEntry> = (1..=CHUNKS).map(|draw| ChunkEntry { draw, ..ChunkEntry::zeroed() }).collect();
-        let start = PAGE as usize;
-        bytemuck::cast_slice_mut::<u64, u8>(&mut words)[start..start + size_of_val(&*entries)]
-            .copy_from_slice(bytemuck::cast_slice(&entries));
+        put(&mut words, PAGE, &entries);
+        put(&mut words, header.communicators.offset, &[CommunicatorEntry { calls: 48, ..Zeroable::zeroed() }]);
+        put(&mut words, header.operations.offset, &[OperationEntry { calls: 48, ..Zeroable::zeroed() }]);
+        for chunk in 0..CHUNKS {
+            let column = (2 + chunk) * PAGE + header.columns[OPERATION].offset;
+            put(&mut words, column, &[0u32; RECORDS as usize]);
+        }
         (header, words)
+    }
+
+    fn put<T: bytemuck::NoUninit>(words: &mut [u64], offset: u64, values: &[T]) {
+        bytemuck::cast_slice_mut::<u64, u8>(words)[offset as usize..][..size_of_val(values)]
+            .copy_from_slice(bytemuck::cast_slice(values));
     }
 
     fn read(header: &SegmentHeader, mut words: Vec<u64>) -> Result<u64, String> {
@@ -556,26 +557,78 @@ mod tests {
 
     #[test]
     fn records_whose_operation_was_in_private_memory_are_lost() {
-        let (mut header, mut words) = segment();
-        // Two operations of one communicator, in the page of the chunks' entries. The second one has no bytes in the file.
-        let place = |index: u64| PAGE + 1024 + index * 1024;
-        header.communicators = Region { offset: place(0), capacity: 1, used: 1 };
-        header.operations = Region { offset: place(1), capacity: 2, used: 2 };
-        let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut words);
-        bytes[place(0) as usize..][..2048].fill(0);
-        let communicator = CommunicatorEntry { calls: 1, ..Zeroable::zeroed() };
-        bytes[place(0) as usize..][..size_of_val(&communicator)].copy_from_slice(bytemuck::bytes_of(&communicator));
-        let operation = OperationEntry { calls: 40, ..Zeroable::zeroed() };
-        bytes[place(1) as usize..][..size_of_val(&operation)].copy_from_slice(bytemuck::bytes_of(&operation));
-        for chunk in 0..CHUNKS {
-            let column = (2 + chunk) * PAGE + header.columns[OPERATION].offset;
-            bytes[column as usize..][..RECORDS as usize * 4].fill(0);
-        }
-        assert_eq!(read(&header, words.clone()), Ok(CHUNKS * RECORDS));
-
+        let (header, mut words) = segment();
         // The fifth record of the second chunk is of the second operation.
-        let record = 3 * PAGE + header.columns[OPERATION].offset + 4 * 4;
-        bytemuck::cast_slice_mut::<u64, u8>(&mut words)[record as usize] = 1;
+        put(&mut words, 3 * PAGE + header.columns[OPERATION].offset + 4 * 4, &[1u32]);
         assert_eq!(read(&header, words), Ok(2 * RECORDS + 4));
+    }
+
+    /// The blocks of a file, one of which lacks a column, then those of the chunks in memory: every column of the part
+    /// has a value for each record, and the exit that came late.
+    #[test]
+    fn blocks_of_files_and_chunks_in_memory_are_one_part() {
+        let (mut header, mut words) = segment();
+        // The last block of the file is of the chunk that was drawn first, and is not withdrawn yet.
+        let first = |draw: u64| Rows {
+            enter: (0..RECORDS).map(|record| 1000 * draw + 10 * record).collect(),
+            exit: (0..RECORDS).map(|record| if record == 3 { 0 } else { 1000 * draw + 10 * record + 5 }).collect(),
+            position: (0..RECORDS).collect(),
+            repetition: (0..RECORDS).collect(),
+            operation: vec![0; RECORDS as usize],
+            others: Vec::new(),
+        };
+        let with_counter = Rows { others: vec![(5, vec![9; RECORDS as usize])], ..first(8) };
+        let numbering = Numbering::new(vec![0]);
+        let mut bytes = bytemuck::bytes_of(&crate::block_file::BlockFileHeader::new(&header.rank)).to_vec();
+        for (draw, rows) in [(7, first(7)), (8, with_counter), (1, first(1))] {
+            bytes.extend(rows.pack(&numbering, draw, 0));
+        }
+        let whole = bytes.len();
+        // What a kill leaves of a block that was being written.
+        bytes.extend(&first(9).pack(&numbering, 9, 0)[..50]);
+        let path = std::env::temp_dir().join(format!("mpitrace-segment-blocks-{}", std::process::id()));
+        std::fs::write(&path, bytes).unwrap();
+
+        let counter = ColumnEntry { name: name_bytes("counter 0"), element_size: 8, on_demand: 4, offset: 2000 };
+        header.columns[LIVE_COLUMNS.len()] = counter;
+        header.rank.columns += 1;
+        header.long_calls = Region { offset: PAGE + 3500, capacity: 1, used: 1 };
+        header.long_calls.offset = round_up(header.long_calls.offset, 8);
+        put(&mut words, header.long_calls.offset, &[LongCallEntry { record: live_record(7, 3), exit: 4321 }]);
+        header.interruptions = Region { offset: PAGE + 3600, capacity: 2, used: 2 };
+        let interruption = |draw, record| InterruptionEntry { record: live_record(draw, record), ..Zeroable::zeroed() };
+        put(&mut words, header.interruptions.offset, &[interruption(2, 4), interruption(8, 1)]);
+        let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut words);
+        bytes[..size_of::<SegmentHeader>()].copy_from_slice(bytemuck::bytes_of(&header));
+        let file = File::open(&path).unwrap();
+        let content = read_with(Path::new("a"), bytes, false, vec![(path.clone(), file)]).unwrap();
+        assert_eq!(content.records(), 5 * RECORDS, "three blocks and two chunks");
+        let records: Vec<u64> = content.interruptions.iter().map(|entry| entry.record).collect();
+        assert_eq!(records, [RECORDS + 1, 3 * RECORDS + 4]);
+
+        let written = path.with_extension("part");
+        let part = File::options().read(true).write(true).create(true).truncate(true).open(&written).unwrap();
+        content.write_at(&part, 0).unwrap();
+        let bytes = std::fs::read(&written).unwrap();
+        assert_eq!(bytes.len() as u64, content.length());
+        let start = bytes.windows(8).rposition(|window| window == 7u64.to_le_bytes()).unwrap() - 8;
+        let mut rest = &bytes[start..];
+        let mut blocks = Vec::new();
+        while let Some(block) = Block::parse(rest, &numbering) {
+            assert!(block.has_its_checksum());
+            blocks.push((block.header.draw, block.rows().unwrap()));
+            rest = &rest[block.bytes().len()..];
+        }
+        assert_eq!(blocks.iter().map(|(draw, _)| *draw).collect::<Vec<_>>(), [7, 8, 1, 2, 3]);
+        assert_eq!((blocks[0].1.exit[3], blocks[1].1.exit[3]), (4321, 0));
+        assert_eq!(blocks[1].1.others, [(5, vec![9; RECORDS as usize])]);
+        assert!(content.columns.iter().any(|column| name_of(&column.name) == "counter 0" && column.number == 5));
+        std::fs::write(&path, &std::fs::read(&path).unwrap()[..whole - 1]).unwrap();
+        let file = vec![(path.clone(), File::open(&path).unwrap())];
+        let bytes: &[u8] = bytemuck::cast_slice(&words);
+        let content = read_with(Path::new("a"), bytes, false, file).unwrap();
+        assert_eq!(content.records(), 5 * RECORDS, "two blocks and three chunks");
+        std::fs::remove_file(&path).unwrap();
+        std::fs::remove_file(&written).unwrap();
     }
 }

@@ -4,6 +4,8 @@
 pub const ANY_PREFIX: &str = "mpitrace-";
 /// How the name of a live segment ends.
 pub const SEGMENT: &str = ".segment";
+/// What the name of a segment is followed by in that of the file with its blocks.
+pub const BLOCKS: &str = ".blocks";
 /// How the name of a rank's marker ends, by which it is counted in MPI_Init.
 pub const PRESENT: &str = ".present";
 /// How the name of the link ends that says what the count on the node has come to.

@@ -8,9 +8,14 @@ use std::path::Path;
 use bytemuck::Zeroable;
 
 use mpitrace_format::layout::*;
+use mpitrace_format::live_records::stored_columns;
 use mpitrace_format::metadata::{self, Metadata};
-use mpitrace_format::part::{Column, Content};
+use mpitrace_format::packed::{Rows, column};
+use mpitrace_format::part::{Blocks, Content};
 use mpitrace_format::{file, strings};
+
+/// Records of a block, as the preloaded library has them.
+const BLOCK: usize = 1024;
 
 /// What one rank records. Its clock ticks once a nanosecond.
 #[derive(Debug)]
@@ -168,7 +173,7 @@ impl SyntheticRank {
     /// Lets the calls that follow be made by another thread.
     pub fn thread(&mut self) {
         self.threads.push(ThreadEntry::default());
-        self.runs.push(RunEntry { count: 0, thread: self.threads.len() as u32 - 1, padding: 0 });
+        self.runs.push(RunEntry { count: 0, thread: self.threads.len() as u32 - 1 });
     }
 
     /// A call that is kept. `exit` 0: it does not return.
@@ -319,28 +324,23 @@ impl SyntheticRank {
 
     /// What the rank would write.
     pub fn content<'a>(&'a self, metadata: &'a [u8]) -> Content<'a> {
-        let values: [&[u8]; COLUMNS.len()] = [
-            bytemuck::cast_slice(&self.enter),
-            bytemuck::cast_slice(&self.exit),
-            bytemuck::cast_slice(&self.position),
-            bytemuck::cast_slice(&self.repetition),
-            bytemuck::cast_slice(&self.operation),
-        ];
-        let column = |(name, element_size): (&str, u32), values: Cow<'a, [u8]>| Column {
-            name: name_bytes(name),
-            element_size,
-            slices: vec![values],
-        };
-        let mut columns: Vec<Column> =
-            COLUMNS.into_iter().zip(values).map(|(of, values)| column(of, values.into())).collect();
+        let mut others = Vec::new();
+        let mut names = COLUMNS.to_vec();
         if self.header.columns as usize > COLUMNS.len() {
-            let ticks = |of: fn(&SyntheticRequest) -> u64| {
-                self.requests.iter().flat_map(|request| of(request).to_ne_bytes()).collect::<Vec<u8>>()
-            };
-            let tests = self.requests.iter().flat_map(|request| request.tests.to_ne_bytes()).collect();
-            let values = [ticks(|one| one.init), ticks(|one| one.test), ticks(|one| one.wait), tests];
-            columns.extend(REQUEST_COLUMNS.into_iter().zip(values).map(|(of, values)| column(of, values.into())));
+            let ticks = |of: fn(&SyntheticRequest) -> u64| self.requests.iter().map(of).collect::<Vec<u64>>();
+            let values =
+                [ticks(|one| one.init), ticks(|one| one.test), ticks(|one| one.wait), ticks(|one| one.tests.into())];
+            others = (column::OTHERS..).zip(values).collect();
+            names.extend(REQUEST_COLUMNS);
         }
+        let rows = Rows {
+            enter: self.enter.clone(),
+            exit: self.exit.clone(),
+            position: self.position.clone(),
+            repetition: self.repetition.clone(),
+            operation: self.operation.clone(),
+            others,
+        };
         Content {
             rank: self.header,
             incomplete: self.header.state != state::FINALIZED,
@@ -354,9 +354,8 @@ impl SyntheticRank {
             probes: &[],
             interruptions: self.interruptions.clone(),
             histograms: self.histograms.clone(),
-            runs: self.runs.clone(),
-            columns,
-            spilled: None,
+            columns: stored_columns(&names),
+            blocks: Blocks::of_rows(&rows, &self.runs, &self.operations, BLOCK),
         }
     }
 }

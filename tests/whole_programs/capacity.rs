@@ -6,23 +6,11 @@ use crate::support::{Case, On, Test, Trace};
 const PERSISTENT: On = On::Only(&["mpich4", "mpich5", "mpich5-abi", "ompi5", "impi", "impi-abi", "ompi6", "ompi6-abi"]);
 
 pub const TESTS: &[Test] = &[
-    Test::new("full_arrays_keep_the_first_calls", stop),
     Test::new("full_arrays_under_ring_keep_the_last_calls", ring),
     Test::new("paused_calls_are_counted_but_not_kept", paused),
     Test::new("full_arrays_count_all_calls_of_a_killed_rank", killed),
     Test::new("full_arrays_count_requests_until_they_are_complete", requests).on(PERSISTENT),
 ];
-
-/// 1000 Allreduces on two ranks, with room for 100 on each.
-fn overfull(case: &Case, full: &str) -> Trace {
-    let plain = case.launch(2, "repeat.c").arg("1000").run();
-    let traced = case.launch(2, "repeat.c").arg("1000").set("MPITRACE_CAPACITY", "100").set("MPITRACE_FULL", full);
-    let traced = traced.trace().run();
-    traced.same_as(&plain);
-    let info = traced.trace.info();
-    assert_eq!((info.records, info.dropped), (200, 1800), "records and drops under {full}");
-    traced.trace
-}
 
 /// What is known of all 1000 calls on each rank, `kept` of them in the trace: by `info`, `stats` and `summary`.
 #[track_caller]
@@ -43,20 +31,13 @@ fn assert_all_counted(trace: &Trace, kept: u64) {
     }
 }
 
-fn stop(case: &Case) {
-    let trace = overfull(case, "stop");
-    assert_all_counted(&trace, 100);
-    for rank in 0..2 {
-        assert_eq!(trace.repetitions(0, rank), ((0..100).collect(), vec![]), "rank {rank}");
-    }
-    let categories = &trace.categorize(&[])[0];
-    assert_eq!((categories.first_repetition, categories.counts.first), (0, 1));
-    assert_eq!(categories.run_time_ns.len(), 100);
-}
-
 fn ring(case: &Case) {
-    let trace = overfull(case, "ring");
-    assert_all_counted(&trace, 100);
+    let launch = || case.launch(2, "repeat.c").arg("1000");
+    let traced = launch().set("MPITRACE_CAPACITY", "100").set("MPITRACE_FULL", "ring").trace().run();
+    traced.same_as(&launch().run());
+    let (trace, info) = (&traced.trace, traced.trace.info());
+    assert_eq!((info.records, info.dropped), (200, 1800));
+    assert_all_counted(trace, 100);
     for rank in 0..2 {
         assert_eq!(trace.repetitions(0, rank), ((900..1000).collect(), vec![]), "rank {rank}");
     }
@@ -84,31 +65,27 @@ fn paused(case: &Case) {
 /// What the histograms hold lies in the trace buffer: a kill loses none of it.
 fn killed(case: &Case) {
     const CALLS: u64 = 20_000;
-    for full in ["stop", "ring"] {
-        let launch = case.launch(2, "fills.c").arg(CALLS.to_string()).arg("0").arg("death").arg("0");
-        let launch = launch.set("MPITRACE_CAPACITY", "1000").set("MPITRACE_FULL", full);
-        assert_ne!(launch.trace().run().code, 0);
-        let info = case.recover().info();
-        let found: Vec<_> = info.all_calls.iter().filter(|all| all.communicator == "MPI_COMM_SELF").collect();
-        let [all] = found[..] else { panic!("not one operation under {full}: {:?}", info.all_calls) };
-        assert_eq!((all.calls, all.kept + all.timed), (CALLS, CALLS), "under {full}");
-        assert!(all.kept <= 1000 && all.per_rank[0].quantiles.len() == 7, "{all:?}");
-        case.segments.empty();
-    }
+    let launch = case.launch(2, "fills.c").arg(CALLS.to_string()).arg("0").arg("death").arg("0");
+    let launch = launch.set("MPITRACE_CAPACITY", "1000").set("MPITRACE_FULL", "ring");
+    assert_ne!(launch.trace().run().code, 0);
+    let info = case.recover().info();
+    let found: Vec<_> = info.all_calls.iter().filter(|all| all.communicator == "MPI_COMM_SELF").collect();
+    let [all] = found[..] else { panic!("not one operation: {:?}", info.all_calls) };
+    assert_eq!((all.calls, all.kept + all.timed), (CALLS, CALLS));
+    assert!(all.kept <= 1000 && all.per_rank[0].quantiles.len() == 7, "{all:?}");
+    case.segments.empty();
 }
 
 /// Of non-blocking and persistent calls the time until they are found complete is counted.
 fn requests(case: &Case) {
-    for full in ["stop", "ring"] {
-        let launch = || case.launch(2, "many_requests.c").arg("2000");
-        let traced = launch().set("MPITRACE_CAPACITY", "100").set("MPITRACE_FULL", full).trace().run();
-        traced.same_as(&launch().run());
-        let info = traced.trace.info();
-        for function in ["MPI_Iallreduce", "MPI_Allreduce_init"] {
-            let all = info.all_calls.iter().find(|all| all.function == function);
-            let all = all.unwrap_or_else(|| panic!("no {function} under {full}: {:?}", info.all_calls));
-            assert_eq!((all.calls, all.kept + all.timed), (4000, 4000), "{function} under {full}");
-            assert!(all.per_rank.iter().all(|rank| rank.quantiles.len() == 7), "{all:?}");
-        }
+    let launch = || case.launch(2, "many_requests.c").arg("2000");
+    let traced = launch().set("MPITRACE_CAPACITY", "100").set("MPITRACE_FULL", "ring").trace().run();
+    traced.same_as(&launch().run());
+    let info = traced.trace.info();
+    for function in ["MPI_Iallreduce", "MPI_Allreduce_init"] {
+        let all = info.all_calls.iter().find(|all| all.function == function);
+        let all = all.unwrap_or_else(|| panic!("no {function}: {:?}", info.all_calls));
+        assert_eq!((all.calls, all.kept + all.timed), (4000, 4000), "{function}");
+        assert!(all.per_rank.iter().all(|rank| rank.quantiles.len() == 7), "{all:?}");
     }
 }

@@ -88,7 +88,7 @@ fn hog(case: &Case) {
 
 /// A call is marked where it has an entry, and nowhere else.
 fn check_flags(part: &Part) {
-    for (record, &operation) in (0u32..).zip(part.operation()) {
+    for (record, operation) in (0u32..).zip(part.blocks().flat_map(|block| block.operation())) {
         let entries = part.interruptions_of(record);
         let is_between = |entry: &InterruptionEntry| entry.flags & interruption_flags::BETWEEN != 0;
         let expected = [entries.iter().any(|entry| !is_between(entry)), entries.iter().any(is_between)];
@@ -202,14 +202,14 @@ fn off(case: &Case) {
     assert_eq!(by(&trace), interruptions_by::OFF);
     for part in &trace.parts {
         assert_eq!(part.interruptions(), []);
-        assert!(part.operation().iter().all(|operation| operation & (INTERRUPTED | INTERRUPTED_BEFORE) == 0));
+        assert_eq!(part.flagged([INTERRUPTED, INTERRUPTED_BEFORE]), [0, 0]);
     }
 }
 
 /// Its ticks do not fit into 32 bits on a machine of 1.5 GHz and more.
 fn long(case: &Case) {
-    for (setting, value) in [("MPITRACE_FULL", "stop"), ("MPITRACE_FULL", "ring")] {
-        let traced = case.launch(2, "interrupted.c").arg("long").set(setting, value).trace().run();
+    for full in ["spill", "ring"] {
+        let traced = case.launch(2, "interrupted.c").arg("long").set("MPITRACE_FULL", full).trace().run();
         let rows = traced.trace.dump(&["--rank", "0"]);
         let of_world: Vec<_> = rows.iter().filter(|row| row.communicator == "MPI_COMM_WORLD").collect();
         let took = |row: &Row| row.exit_ns.expect("an exit") - row.enter_ns;

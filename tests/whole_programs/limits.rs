@@ -157,7 +157,7 @@ fn each_request(case: &Case) {
     let launch = launch.preload(build::shared_library(case.mpi, "mock_ranks.c"));
     let launch = launch.preload(build::shared_library(case.mpi, "count_mallocs.c")).trace();
     let launch = launch.set("MPITRACE_OUTPUT", case.folder.join("of-%p.mpitrace")).set("MPITRACE_VERBOSE", "0");
-    let launch = launch.set("MPITRACE_CAPACITY", "256").set("MPITRACE_FULL", "spill").set("MPITRACE_STUCK", "1000");
+    let launch = launch.set("MPITRACE_CAPACITY", "256").set("MPITRACE_STUCK", "1000");
     let outcome = launch.set("MPITRACE_EVENTS", "messages,p2p-time").run_by(&[]);
     assert_eq!((outcome.code, outcome.stdout.as_str()), (3, ""), "{}", outcome.stderr);
     let line = outcome.lines_with("children ").first().copied().unwrap_or_else(|| panic!("{}", outcome.stderr));
@@ -172,7 +172,7 @@ fn requests_of_ranks(case: &Case) {
     assert_eq!(plain.code, 3, "{}", plain.stderr);
     for first in [1, 300, 1200, 2000] {
         let launch = launch(first).preload(counter.clone()).trace();
-        let traced = launch.set("MPITRACE_CAPACITY", "256").set("MPITRACE_FULL", "spill").run();
+        let traced = launch.set("MPITRACE_CAPACITY", "256").run();
         traced.same_as(&plain);
         assert!(!traced.trace.path.exists() || traced.trace.info().complete, "{}", traced.stderr);
         case.segments.empty();
@@ -277,16 +277,17 @@ fn full_spill(case: &Case) {
     fs::create_dir(&folder).expect("a folder");
     let recovered = case.folder.join("recovered.mpitrace");
     let commands = format!(
-        "mount -t tmpfs -o size=128k none \"$0\"; \"$@\"; code=$?; '{}' recover '{}' -o '{}'; exit $code; :",
+        "mount -t tmpfs -o size=2m none \"$0\"; mkdir \"$0/out\"; mount -t tmpfs -o size=128k none \"$0/out\"; \
+         \"$@\"; code=$?; '{}' recover \"$0\" -o '{}'; exit $code; :",
         binaries::companion().display(),
-        case.segments.0.display(),
         recovered.display()
     );
     const MADE: u64 = 6 * CALLS;
     let launch = || case.launch(2, "fills.c").arg(MADE.to_string()).arg("0");
-    let launch = || launch().set("MPITRACE_CAPACITY", "4096").set("MPITRACE_FULL", "spill");
+    let launch = || launch().set("MPITRACE_CAPACITY", "4096");
     let plain = launch().run();
-    let traced = launch().trace().set("MPITRACE_OUTPUT", folder.join("run.mpitrace"));
+    let traced = launch().trace().set("MPITRACE_OUTPUT", folder.join("out/run.mpitrace"));
+    let traced = traced.set("MPITRACE_SEGMENT_DIR", &folder);
     let traced = traced.run_under(&in_namespace(&commands, &folder));
     traced.same_as(&plain);
     assert_eq!(traced.lines_with("further calls are counted and not kept").len(), 1, "{}", traced.stderr);

@@ -49,7 +49,6 @@ mod odd_calls;
 mod odd_names;
 mod odd_processes;
 mod output;
-mod pack;
 mod preload;
 mod process_state;
 mod processor_counters;
@@ -88,7 +87,6 @@ fn main() {
         ("communicators", communicators::TESTS),
         ("collectives", collectives::TESTS),
         ("requests", requests::TESTS),
-        ("pack", pack::TESTS),
         ("sessions", sessions::TESTS),
         ("clocks", clocks::TESTS),
         ("report", report::TESTS),

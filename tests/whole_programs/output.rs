@@ -95,7 +95,7 @@ fn unwritable(case: &Case) {
 }
 
 fn folders(case: &Case) {
-    for (number, full) in ["stop", "spill"].into_iter().enumerate() {
+    for (number, full) in ["ring", "spill"].into_iter().enumerate() {
         let pattern = format!("traces/{number}/%p/run.mpitrace");
         let launch = case.launch(2, "repeat.c").arg("1000").set("MPITRACE_FULL", full).set("MPITRACE_CAPACITY", "100");
         let traced = launch.set("MPITRACE_OUTPUT", &pattern).trace().run();

@@ -1,4 +1,4 @@
-//! `MPITRACE_FULL=spill`: runs of any length are one trace, with a bounded number of records in memory.
+//! Full chunks are packed and written out: runs of any length are one trace, with a bounded number of records in memory.
 
 use std::path::Path;
 
@@ -19,14 +19,14 @@ const CAPACITY: u64 = 4096;
 
 fn spilling<'c>(case: &'c Case<'_>, calls: u64, threads: u64) -> Launch<'c> {
     let launch = case.launch(2, "spills.c").arg(calls.to_string()).arg(threads.to_string());
-    launch.set("MPITRACE_CAPACITY", CAPACITY.to_string()).set("MPITRACE_FULL", "spill")
+    launch.set("MPITRACE_CAPACITY", CAPACITY.to_string())
 }
 
-/// The names of spill files beside the trace.
+/// The names of block files beside the trace.
 fn files(trace: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(trace.parent().expect("a folder")).expect("the folder of the trace");
     let names = entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned());
-    names.filter(|name| name.ends_with(".spill")).collect()
+    names.filter(|name| name.ends_with(".blocks")).collect()
 }
 
 /// The calls on the communicator of a rank's thread are all there, in order, and of one thread.
@@ -116,7 +116,7 @@ fn forked(case: &Case) {
 fn same_as_without(case: &Case) {
     const CALLS: u64 = 5000;
     let launch = || case.launch(2, "repeat.c").arg(CALLS.to_string());
-    let traced = launch().set("MPITRACE_CAPACITY", "100").set("MPITRACE_FULL", "spill").trace().run();
+    let traced = launch().set("MPITRACE_CAPACITY", "100").trace().run();
     traced.same_as(&launch().run());
     let info = traced.trace.info();
     let operation = info.only("MPI_Allreduce");
@@ -125,17 +125,13 @@ fn same_as_without(case: &Case) {
     let categories = &traced.trace.categorize(&[])[0];
     assert_eq!((categories.first_repetition, categories.run_time_ns.len() as u64), (0, CALLS));
     assert_eq!(traced.trace.clock().1.causality.violated, 0);
-    // It is packed; as it would be without.
-    let raw = case.folder.join("raw.mpitrace");
-    let words = ["pack".as_ref(), traced.trace.path.as_os_str(), "--raw".as_ref(), "-o".as_ref(), raw.as_os_str()];
-    let unpacked = crate::support::companion::mpitrace(&words);
-    assert_eq!(unpacked.code, 0, "{}", unpacked.stderr);
-    let rows = |trace: &Trace| trace.dump(&[]).iter().map(|row| (row.enter_ns, row.exit_ns)).collect::<Vec<_>>();
-    assert!(rows(&Trace::at(raw)) == rows(&traced.trace));
+    // As it is with room for all of them.
+    let whole = launch().trace().run();
+    assert_eq!(whole.trace.info().only("MPI_Allreduce").repetitions, CALLS);
 }
 
 fn unused(case: &Case) {
-    let traced = case.launch(2, "repeat.c").arg("10").set("MPITRACE_FULL", "spill").trace().run();
+    let traced = case.launch(2, "repeat.c").arg("10").trace().run();
     assert_eq!((traced.trace.info().records, traced.trace.info().complete), (20, true));
     assert_eq!(files(&traced.trace.path), Vec::<String>::new());
 }

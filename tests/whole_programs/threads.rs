@@ -40,7 +40,7 @@ fn small_stacks(case: &Case) {
     traced.same_as(&plain);
     assert!(traced.trace.info().complete);
     // Full chunks are packed and written out, and counters are opened.
-    let spilling = launch().trace().set("MPITRACE_FULL", "spill").set("MPITRACE_CAPACITY", "256");
+    let spilling = launch().trace().set("MPITRACE_CAPACITY", "256");
     let spilling = spilling.set("MPITRACE_EVENTS", "messages,p2p-time,task-clock").set("MPITRACE_CALLSITE", "1").run();
     spilling.same_as(&plain);
     assert!(spilling.trace.info().complete);

@@ -6,8 +6,8 @@ use anyhow::Result;
 use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::commands::{
-    categorize, clock, compare, completions, diagnose, doctor, dump, export, info, man, overhead, pack, recover,
-    report, run, stats, summary, watch,
+    categorize, clock, compare, completions, diagnose, doctor, dump, export, info, man, overhead, recover, report, run,
+    stats, summary, watch,
 };
 use crate::output::Output;
 
@@ -56,7 +56,6 @@ pub enum Command<B: Benchmark> {
     Export(export::Arguments),
     Report(report::Arguments),
     Benchmark(B),
-    Pack(pack::Arguments),
     Recover(recover::Arguments),
     Doctor(doctor::Arguments),
     Overhead(overhead::Arguments),
@@ -84,7 +83,6 @@ impl<B: Benchmark> Command<B> {
             Command::Export(arguments) => export::run(&arguments, output),
             Command::Report(arguments) => report::run(&arguments, output),
             Command::Benchmark(arguments) => arguments.run(output),
-            Command::Pack(arguments) => pack::run(&arguments, output),
             Command::Recover(arguments) => recover::run(&arguments, output),
             Command::Doctor(arguments) => doctor::run(&arguments, output),
             Command::Overhead(arguments) => overhead::run(&arguments, output),

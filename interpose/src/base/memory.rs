@@ -171,6 +171,11 @@ impl NodeFile {
         }
     }
 
+    /// Whether its folder has room for so many bytes.
+    pub fn has_room(&self, length: u64) -> bool {
+        leaves_room(&self.path, &self.file, length)
+    }
+
     /// The file, opened again where the program has closed its descriptor. `None`: it is gone.
     pub fn current(&mut self) -> Option<&File> {
         // A program that closes all descriptors closes this one too, and its next file may get the same number.

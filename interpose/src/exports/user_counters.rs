@@ -3,7 +3,6 @@
 use std::ffi::{CStr, c_char, c_int};
 
 use mpitrace_format::layout::{INNER_COUNTERS, OPERATION_MASK, counter_column, name_of};
-use mpitrace_format::part::Column;
 
 use crate::base::mode;
 use crate::counters::user_counters::names;
@@ -142,16 +141,15 @@ fn values_of_region(number: usize, slot: usize) -> Option<Vec<u64>> {
     let operation = named_regions::operation_number(number)?;
     let name = counter_column(names::column(slot)?);
     let (content, _held) = output::content_of(RUN.get()?)?;
-    let column = |name: &str| content.columns.iter().find(|column| name_of(&column.name) == name);
-    let words = |column: &Column<'_>| -> Vec<u64> {
-        column.slices.iter().flat_map(|slice| slice.chunks_exact(8)).map(bytemuck::pod_read_unaligned).collect()
-    };
-    // No rank has used a counter yet: each repetition had 0 of it.
-    let values = column(&name).map(words);
-    let exits = words(column("exit")?);
-    let operations = column("operation")?.slices.iter().flat_map(|slice| slice.chunks_exact(4));
-    let operations = operations.map(bytemuck::pod_read_unaligned::<u32>);
-    let kept = operations.zip(exits).enumerate();
-    let kept = kept.filter(|(_, (of, exit))| of & OPERATION_MASK == operation && *exit != 0);
-    Some(kept.map(|(record, _)| values.as_ref().map_or(0, |values| values[record])).collect())
+    // No rank has used the counter yet: each repetition had 0 of it.
+    let column = content.columns.iter().find(|column| name_of(&column.name) == name).map(|column| column.number);
+    let mut found = Vec::new();
+    for rows in content.records_in_memory() {
+        let values = rows.others.iter().find(|(number, _)| Some(*number) == column).map(|(_, values)| values);
+        let is_meant =
+            |record: &usize| rows.operation[*record] & OPERATION_MASK == operation && rows.exit[*record] != 0;
+        let kept = (0..rows.enter.len()).filter(is_meant);
+        found.extend(kept.map(|record| values.map_or(0, |values| values[record])));
+    }
+    Some(found)
 }

@@ -186,9 +186,8 @@ fn add_part(file: &File, header: &FileHeader, content: &Content<'_>) -> io::Resu
         return Err(error);
     }
     let complete = totals.complete == 1 && totals.parts == header.world_size;
-    let version = header.version.max(content.version());
     let end = offset + length;
-    file::write_header_of(file, version, header.job, header.world_size, totals.parts, end, complete)?;
+    file::write_header(file, header.job, header.world_size, totals.parts, end, complete)?;
     Ok((totals.parts, totals.records))
 }
 
@@ -199,12 +198,18 @@ mod tests {
     use std::os::unix::fs::FileExt;
 
     use bytemuck::Zeroable;
-    use mpitrace_format::layout::{PartHeader, RankHeader, RunEntry};
+    use mpitrace_format::layout::{OperationEntry, PartHeader, RankHeader, RunEntry};
+    use mpitrace_format::packed::Rows;
+    use mpitrace_format::part::Blocks;
 
     const JOB: [u8; 16] = [7; 16];
 
-    /// What a rank has to write: so many records, of which no column is kept.
+    /// What a rank has to write: so many records.
     fn content(rank: u32, records: u64, reached: u32) -> Content<'static> {
+        let zeros = vec![0; records as usize];
+        let (enter, exit, position, repetition) = (zeros.clone(), zeros.clone(), zeros.clone(), zeros);
+        let operation = vec![0; records as usize];
+        let rows = Rows { enter, exit, position, repetition, operation, others: Vec::new() };
         Content {
             rank: RankHeader { job: JOB, rank, state: reached, ..RankHeader::zeroed() },
             incomplete: false,
@@ -218,9 +223,13 @@ mod tests {
             probes: &[],
             interruptions: Vec::new(),
             histograms: Vec::new(),
-            runs: vec![RunEntry { count: records, ..RunEntry::zeroed() }],
             columns: Vec::new(),
-            spilled: None,
+            blocks: Blocks::of_rows(
+                &rows,
+                &[RunEntry { count: records, thread: 0 }],
+                &[OperationEntry::zeroed()],
+                1024,
+            ),
         }
     }
 

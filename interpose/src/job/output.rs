@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use mpitrace_format::TraceError;
 use mpitrace_format::file;
-use mpitrace_format::layout::{PartEntry, VERSION, state};
+use mpitrace_format::layout::{PartEntry, state};
 use mpitrace_format::part::Content;
 
 use crate::base::allocator::{self, Held};
@@ -127,7 +127,7 @@ pub fn memory_for(run: &Run) -> Option<Held> {
     Held::bytes(run.live.get().map_or(1, |live| live.reading_takes()))
 }
 
-/// What this rank has recorded, with what was spilled.
+/// What this rank has recorded.
 pub fn all_of(run: &Run) -> Option<Content<'static>> {
     read(run.live.get()?.whole_content())
 }
@@ -169,17 +169,12 @@ pub fn say_result(run: &Run, speaks: bool, written: Written, files: &str) {
             run.remove_copy();
             if speaks {
                 let shown = path.strip_prefix(&run.folder).unwrap_or(&path);
-                // Where this rank had to leave calls out, the others are likely to have had to.
-                let full = match run.live.get().is_some_and(|live| live.is_full()) {
-                    true => "; the arrays were full before the end (MPITRACE_CAPACITY makes them larger)",
-                    false => "",
-                };
                 let whose = if ranks < run.world_size && ranks == 1 {
                     format!("rank {}", run.rank)
                 } else {
                     format!("{ranks} ranks")
                 };
-                log::line(&format!("{records} calls of {whose} traced into {}{files}{full}", shown.display()));
+                log::line(&format!("{records} calls of {whose} traced into {}{files}", shown.display()));
             }
         }
         Written::Failed { path, why: Some((rank, why)), all_kept } => {
@@ -314,7 +309,6 @@ fn write_part(
         length,
         records: content.map_or(0, Content::records),
         finalized: content.is_some_and(|content| content.rank.state == state::FINALIZED),
-        version: content.map_or(VERSION, Content::version),
         error: wrote.err().map_or(0, |error: io::Error| error.raw_os_error().unwrap_or(libc::EIO)),
     })
 }
@@ -330,7 +324,6 @@ fn finish_file(run: &Run, world: &World, partial: &Path, parts: &[WrittenPart]) 
     let file = open_partial(partial)?;
     file::write_part_entries(&file, 0, &entries)?;
     let complete = parts.iter().all(|part| part.finalized);
-    let version = parts.iter().map(|part| part.version).max().unwrap_or(VERSION);
-    file::write_header_of(&file, version, world.token(), run.world_size, entries.len() as u32, end, complete)?;
+    file::write_header(&file, world.token(), run.world_size, entries.len() as u32, end, complete)?;
     file::settle(file)
 }

@@ -51,12 +51,12 @@ pub fn make_folder(settings: &Settings, folder: &Path) {
     }
 }
 
-/// The file beside the trace that full chunks of this process are written to (`MPITRACE_FULL=spill`). No other process
-/// has the name.
-pub fn spill_file(settings: &Settings, folder: &Path, rank: u32) -> PathBuf {
+/// The file beside the trace that blocks of this process are written to where the segment's folder takes none. No other
+/// process has the name.
+pub fn block_file(settings: &Settings, folder: &Path, rank: u32) -> PathBuf {
     let process = std::process::id();
     let mut path = path_of(settings, folder, process).into_os_string();
-    path.push(format!(".{}-{process}.rank{rank}.spill", system::host().replace('/', "_")));
+    path.push(format!(".{}-{process}.rank{rank}.blocks", system::host().replace('/', "_")));
     path.into()
 }
 

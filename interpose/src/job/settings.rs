@@ -97,7 +97,7 @@ impl Settings {
             disabled: false,
             output: None,
             capacity: 1 << 20,
-            full: full::STOP,
+            full: full::SPILL,
             segment_folder: None,
             joint: false,
             synchronisation: Synchronisation::of(Method::Joint),
@@ -181,7 +181,7 @@ impl Settings {
                     &mut settings.interruptions,
                     "0, 1, page or rseq",
                 ),
-                "MPITRACE_FULL" => choose(&value, &full::NAMES, &mut settings.full, "stop, ring or spill"),
+                "MPITRACE_FULL" => choose(&value, &full::NAMES, &mut settings.full, "spill or ring"),
                 "MPITRACE_VERBOSE" => {
                     choose(&value, &[("0", 0), ("1", 1), ("2", 2)], &mut settings.verbose, "0, 1 or 2")
                 }
@@ -200,10 +200,6 @@ impl Settings {
             if let Some(expected) = expected {
                 settings.warnings.push(format!("{name}={value} is not {expected}; the default is used"));
             }
-        }
-        if settings.full == full::SPILL && settings.test_clock != Groups::default() {
-            settings.full = full::STOP;
-            settings.warnings.push("MPITRACE_FULL=spill does not go with MPITRACE_TEST_CLOCK; stop is used".to_owned());
         }
         settings
     }

@@ -152,10 +152,11 @@ pub fn begin(prepared: Prepared, who: &Identity, world: OnceLock<World>) -> Opti
     let reference = live.add_string(&mpitrace_format::metadata::encode(&recorded));
     live.set_metadata(reference);
     if run.settings.full == full::SPILL {
-        let path = output_name::spill_file(&run.settings, &run.folder, rank);
+        let path = output_name::block_file(&run.settings, &run.folder, rank);
         // Where that fails the first chunk says so.
         let _ = output_name::make_folder_of(&path, &run.folder);
-        live.spill_to(path);
+        // A copy of the buffers is to outlive the node: what was written before has to.
+        live.spill_to(run.settings.stuck.is_none(), path);
     }
     live.change_rank(|rank| rank.last_anchor = ticks::anchor());
     if who.speaks {

@@ -31,25 +31,22 @@ pub struct WrittenPart {
     pub records: u64,
     /// Whether the rank has reached MPI_Finalize with all that it recorded.
     pub finalized: bool,
-    /// The version of the part.
-    pub version: u32,
     /// The error number of what failed; 0: the part is on disk.
     pub error: i32,
 }
 
 impl WrittenPart {
-    const WORDS: usize = 7;
+    const WORDS: usize = 6;
 
     fn to_words(self) -> [u64; WrittenPart::WORDS] {
         let error = self.error as u32;
-        let version = self.version.into();
-        [self.rank.into(), self.offset, self.length, self.records, self.finalized.into(), version, error.into()]
+        [self.rank.into(), self.offset, self.length, self.records, self.finalized.into(), error.into()]
     }
 
     fn of_words(words: &[u64; WrittenPart::WORDS]) -> WrittenPart {
-        let [rank, offset, length, records, finalized, version, error] = *words;
-        let (rank, version) = (rank as u32, version as u32);
-        WrittenPart { rank, offset, length, records, finalized: finalized != 0, version, error: error as i32 }
+        let [rank, offset, length, records, finalized, error] = *words;
+        let (rank, error) = (rank as u32, error as i32);
+        WrittenPart { rank, offset, length, records, finalized: finalized != 0, error }
     }
 
     /// Why it could not be written.
@@ -155,8 +152,7 @@ mod tests {
 
     #[test]
     fn what_a_rank_has_written_survives_the_message() {
-        let part =
-            WrittenPart { rank: 7, offset: 1 << 40, length: 4096, records: 5, finalized: true, version: 3, error: 122 };
+        let part = WrittenPart { rank: 7, offset: 1 << 40, length: 4096, records: 5, finalized: true, error: 122 };
         assert_eq!(WrittenPart::of_words(&part.to_words()), part);
         assert_eq!(part.failure().and_then(|error| error.raw_os_error()), Some(122));
     }

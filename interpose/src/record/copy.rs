@@ -18,14 +18,14 @@ impl TraceBuffer {
     /// was to stop.
     ///
     /// How far tables are used is read before what they hold, so that each entry that counts is whole. A chunk that is
-    /// drawn again meanwhile, under `ring`, is left out.
+    /// drawn again meanwhile is left out.
     pub fn copy_to(&self, path: &Path, go_on: &dyn Fn() -> bool) -> io::Result<bool> {
         let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
         let header = &self.layout.header;
         let used = self.tables.map(|table| table.used());
         let mut copied = *header;
         copied.rank = RankHeader { last_anchor: ticks::anchor(), ..self.rank() };
-        (copied.metadata, copied.run, copied.spill) = self.named();
+        (copied.metadata, copied.run, copied.blocks) = self.named();
         let regions = [
             &mut copied.strings,
             &mut copied.communicators,

@@ -6,7 +6,7 @@ use crate::record::entry::Entry;
 use crate::record::publication;
 use crate::record::trace_buffer::TraceBuffer;
 
-/// A chunk as it was drawn once: under `ring` it may be drawn again.
+/// A chunk as it was drawn once: it may be drawn again.
 #[derive(Clone, Copy)]
 pub struct Drawn {
     buffer: &'static TraceBuffer,
@@ -31,7 +31,7 @@ impl Drawn {
 
     /// Whether the records of a chunk that is drawn again are written to a file.
     pub fn is_spilled(&self) -> bool {
-        self.buffer.draws_again() && !self.buffer.is_ring()
+        !self.buffer.is_ring()
     }
 
     /// Whether both are of one drawing.
@@ -47,16 +47,12 @@ impl Drawn {
     /// Stores something in one of its records, unless the chunk holds others by now (false). It is not drawn again
     /// meanwhile: `store` may draw nothing and give nothing memory.
     pub fn while_current(&self, store: impl FnOnce()) -> bool {
-        let store = || {
+        self.buffer.while_none_is_drawn(|| {
             let current = self.is_current();
             if current {
                 store();
             }
             current
-        };
-        match self.buffer.draws_again() {
-            true => self.buffer.while_none_is_drawn(store),
-            false => store(),
-        }
+        })
     }
 }

@@ -7,8 +7,8 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use mpitrace_format::layout::{
-    ChunkEntry, CommunicatorEntry, CounterEntry, LongCallEntry, OperationEntry, RankHeader, Region, SegmentHeader,
-    ThreadEntry, activity,
+    BLOCK_FILES, ChunkEntry, CommunicatorEntry, CounterEntry, LongCallEntry, OperationEntry, RankHeader, Region,
+    SegmentHeader, ThreadEntry, activity,
 };
 
 use crate::base::memory::Mapping;
@@ -99,7 +99,7 @@ fields! {
     CounterEntry { flags set_flags: u32 }
     ChunkEntry { draw set_draw: u64, thread set_thread: u32, flags set_flags: u32 }
     SegmentHeader {
-        rank set_rank: RankHeader, metadata set_metadata: u32, run set_run: u32, spill set_spill: u32
+        rank set_rank: RankHeader, metadata set_metadata: u32, run set_run: u32, blocks set_blocks: [u32; BLOCK_FILES]
     }
 }
 

@@ -74,7 +74,7 @@ pub fn chunks_at_once(header: &SegmentHeader) -> u64 {
 }
 
 /// Records of a chunk: of the usual capacity a thousandth, so that a thousand threads get one each; never more than 1024.
-/// What is spilled chunk by chunk has larger ones where the capacity is small: each of them costs some us.
+/// Where chunk by chunk is packed they are larger where the capacity is small: each of them costs some us.
 fn chunk_records(capacity: u64, full: u32) -> u64 {
     let chunks = if full == full::SPILL { 64 } else { 1024 };
     (capacity / chunks).next_power_of_two().clamp(16, 1024)
@@ -102,7 +102,7 @@ impl Layout {
         }
         header.chunk_bytes = round_up(offset, PAGE);
         // One chunk is always being refilled.
-        let chunks = rank.capacity.div_ceil(header.chunk_records) + u64::from(rank.ring != full::STOP);
+        let chunks = rank.capacity.div_ceil(header.chunk_records) + 1;
         let mut all = [chunks; REGIONS];
         all[..CHUNKS].copy_from_slice(&capacities);
         let capacities = all;

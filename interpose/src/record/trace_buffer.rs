@@ -23,7 +23,7 @@ use crate::base::system;
 use crate::record::chunk::Columns;
 use crate::record::entry::Entry;
 use crate::record::layout::*;
-use crate::record::spill::Spill;
+use crate::record::spill::{Place, Spill};
 use crate::record::{publication, ticks};
 
 /// The trace buffer of this rank.
@@ -61,7 +61,7 @@ pub(super) struct State {
     pub(super) ahead: Vec<u32>,
     /// Which of them have come into use since chunks got memory.
     pub(super) in_use: u32,
-    /// Where the records of full chunks go; `None`: nowhere.
+    /// Where the blocks of full chunks go; `None`: nowhere.
     pub(super) spill: Option<Spill>,
 }
 
@@ -72,7 +72,7 @@ pub struct NewChunk {
     /// How many records it holds.
     pub records: usize,
     /// Drawing it took long: memory was taken for it (some hundred us), or the records that it held were counted or
-    /// spilled.
+    /// written to a file.
     pub took_long: bool,
 }
 
@@ -144,25 +144,25 @@ impl TraceBuffer {
         self.layout.length
     }
 
-    /// Whether a call was not kept since the arrays were full.
-    pub fn is_full(&self) -> bool {
-        self.full.load(Ordering::Relaxed)
-    }
-
-    /// Whether full arrays keep the last records, so that chunks are drawn again.
+    /// Whether full arrays keep the last records only.
     pub fn is_ring(&self) -> bool {
         self.layout.header.rank.ring == full::RING
     }
 
-    /// Whether full chunks are drawn again.
-    pub fn draws_again(&self) -> bool {
-        self.layout.header.rank.ring != full::STOP
-    }
-
-    /// Lets full chunks be written to this file. The caller stores no other strings meanwhile.
-    pub fn spill_to(&self, path: PathBuf) {
-        let reference = self.add_string(path.as_os_str().as_bytes());
-        self.lock().spill = Some(Spill::at(path, reference));
+    /// Lets the blocks of full chunks be written to a file in the folder of the segment (`beside`), else to this file.
+    /// The caller stores no other strings meanwhile.
+    pub fn spill_to(&self, beside: bool, path: PathBuf) {
+        let segment = self.path.as_ref().filter(|_| beside).map(|path| path.as_os_str().to_owned());
+        let in_memory = segment.map(|mut name| {
+            name.push(node_files::BLOCKS);
+            PathBuf::from(name)
+        });
+        let place = |path: PathBuf, is_in_memory| {
+            let reference = self.add_string(path.as_os_str().as_bytes());
+            Place { path, reference, is_in_memory }
+        };
+        let places = in_memory.map(|path| place(path, true)).into_iter().chain([place(path, false)]);
+        self.lock().spill = Some(Spill::new(places.collect()));
     }
 
     /// Does something while no chunk is drawn.
@@ -205,56 +205,50 @@ impl TraceBuffer {
         self.header.set_run(run);
     }
 
-    /// The reference of the run metadata, the number that names the job, and the reference of the path of the spill file.
-    pub(super) fn named(&self) -> (u32, u32, u32) {
-        (self.header.metadata(), self.header.run(), self.header.spill())
+    /// The reference of the run metadata, the number that names the job, and the references of the block files.
+    pub(super) fn named(&self) -> (u32, u32, [u32; BLOCK_FILES]) {
+        (self.header.metadata(), self.header.run(), self.header.blocks())
     }
 
-    /// Memory that reading and writing what it holds takes at most, bytes: copies of the tables, for each record in memory its
-    /// exit, position and repetition, where records were spilled all its columns, packed, and for each unit of the spill
-    /// file (some kB) its places.
+    /// Memory that reading and writing what it holds takes at most, bytes: copies of the tables, and the blocks of the
+    /// records in memory.
     pub fn reading_takes(&self) -> u64 {
         let header = &self.layout.header;
         let tables = (0..CHUNKS).map(|table| {
             self.tables[table].used().min(self.layout.regions[table].capacity) * ENTRY_SIZES[table] as u64
         });
         let records = self.tables[CHUNKS].used() * header.chunk_records;
-        let spilled = self.lock().spill.as_ref().map_or(0, Spill::length);
-        let of_record = if spilled > 0 { 64 + 16 * u64::from(header.rank.columns) } else { 64 };
-        (8 << 20) + 8 * tables.sum::<u64>() + records * of_record + spilled / 4
+        let columns = u64::from(header.rank.columns) - LIVE_REQUEST_COLUMNS.len() as u64 - INNER_COUNTERS as u64;
+        (8 << 20) + 8 * tables.sum::<u64>() + records * 9 * columns
     }
 
-    /// What it holds with what was spilled: to be called when nothing is recorded any more.
+    /// What it holds, with what was written to files: to be called when nothing is recorded any more.
     pub fn whole_content(&self) -> Result<Content<'_>, TraceError> {
-        let spill = self.lock().spill.as_mut().and_then(|spill| Some((spill.path().to_owned(), spill.reader()?)));
-        let spill = match spill {
-            Some((path, Ok(file))) => Some((path, file)),
-            Some((path, Err(error))) => return Err(TraceError::io(&path, error)),
-            None => None,
-        };
-        self.content_with(spill)
+        let files = self.lock().spill.as_mut().map(Spill::readers);
+        let files = files.unwrap_or(Ok(Vec::new()));
+        self.content_with(files.map_err(|error| TraceError::io(Path::new("a block file"), error))?)
     }
 
     /// What lies in memory: to be called when nothing is recorded any more, or for records that are finished.
     pub fn content(&self) -> Result<Content<'_>, TraceError> {
-        self.content_with(None)
+        self.content_with(Vec::new())
     }
 
-    fn content_with(&self, spill: Option<(PathBuf, File)>) -> Result<Content<'_>, TraceError> {
+    fn content_with(&self, files: Vec<(PathBuf, File)>) -> Result<Content<'_>, TraceError> {
         // SAFETY: only the header, the used entries of the tables and the chunks that were drawn are read, which have
         // memory. At the end nobody stores there any more. While the program runs (`mpitrace_values`) other words may
         // change, each of them as a whole; what is made of those is thrown away.
         let bytes = unsafe { self.memory.bytes() };
-        segment::read_with(Path::new("the live records"), bytes, true, spill)
+        segment::read_with(Path::new("the live records"), bytes, true, files)
     }
 
-    /// Removes the file, and the one with what was spilled: what they held is safe elsewhere, or not wanted.
+    /// Removes the block files, and the one that names them: what they held is safe elsewhere, or not wanted.
     pub fn remove(&self) {
-        if let Some(path) = &self.path {
-            let _ = std::fs::remove_file(path);
-        }
         if let Some(spill) = &self.lock().spill {
             spill.remove();
+        }
+        if let Some(path) = &self.path {
+            let _ = std::fs::remove_file(path);
         }
     }
 
@@ -265,19 +259,14 @@ impl TraceBuffer {
         }
         let mut state = self.lock();
         let header = &self.layout.header;
-        if let Some(filled) = filled.filter(|_| self.draws_again()) {
+        if let Some(filled) = filled {
             state.filled.try_reserve(1).ok()?;
             state.filled.push(Reverse((self.chunk(filled).draw(), filled)));
         }
         let first_time = state.draws < self.layout.chunks;
-        let index = if first_time {
-            state.draws
-        } else if self.draws_again() {
-            let Reverse((_, oldest)) = state.filled.pop()?;
-            oldest.into()
-        } else {
-            self.full.store(true, Ordering::Relaxed);
-            return None;
+        let index = match first_time {
+            true => state.draws,
+            false => state.filled.pop()?.0.1.into(),
         };
 
         let start = header.records_offset + index * header.chunk_bytes;
@@ -322,13 +311,8 @@ impl TraceBuffer {
             state.anchored = tick;
             self.update_rank(|rank| rank.last_anchor = ticks::anchor());
         }
-        let records = if self.draws_again() {
-            header.chunk_records
-        } else {
-            header.chunk_records.min(header.rank.capacity - index * header.chunk_records)
-        };
         let columns = Columns::of(self.memory, start, header, state.draws);
-        Some(NewChunk { number: index as u32, columns, records: records as usize, took_long })
+        Some(NewChunk { number: index as u32, columns, records: header.chunk_records as usize, took_long })
     }
 
     /// The entry of a chunk.

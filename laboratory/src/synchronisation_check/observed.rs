@@ -53,13 +53,13 @@ impl Observed {
         for (member, &index) in operation.parts.iter().enumerate() {
             let (part, clock) = (&trace.parts[index], clock.of_part(index));
             let records: Vec<usize> = rows.iter().map(|&row| operation.records(row).get(member) as usize).collect();
-            let times = |ticks: &[u64]| records.iter().map(|&record| clock.nanoseconds(ticks[record])).collect();
-            observed.enter_ns.push(times(part.enter()));
-            observed.exit_ns.push(times(part.exit()));
-            errors.extend(records.iter().filter_map(|&record| clock.error_ns(part.enter()[record])));
+            let times = || records.iter().map(|&record| part.times_of(record));
+            observed.enter_ns.push(times().map(|(enter, _)| clock.nanoseconds(enter)).collect());
+            observed.exit_ns.push(times().map(|(_, exit)| clock.nanoseconds(exit)).collect());
+            errors.extend(times().filter_map(|(enter, _)| clock.error_ns(enter)));
             let before = Before::of(part, operation, &records);
             let exit =
-                |record: &Option<usize>| record.map_or(f64::NAN, |record| clock.nanoseconds(part.exit()[record]));
+                |record: &Option<usize>| record.map_or(f64::NAN, |record| clock.nanoseconds(part.times_of(record).1));
             observed.barrier_exit_ns.push(before.last.iter().map(exit).collect());
             for (all, own) in observed.barriers.iter_mut().zip(&before.count) {
                 *all = [all[0].min(*own), all[1].max(*own)];
@@ -83,8 +83,8 @@ fn command(trace: &Trace) -> String {
 
 fn of_part(part: &Part, records: &[usize]) -> Option<[Vec<u64>; 2]> {
     let counter = |name: &str| {
-        let (_, values) = part.counter_values().find(|(known, _)| known == name)?;
-        Some(records.iter().map(|&record| values[record]).collect())
+        let (_, values) = part.counter_columns().find(|(known, _)| known == name)?;
+        Some(records.iter().map(|&record| values.get(record)).collect())
     };
     Some([counter(MESSAGES[0])?, counter(MESSAGES[1])?])
 }
@@ -117,7 +117,7 @@ impl Before {
         for &record in records {
             let first = begin[begin.partition_point(|&begin| begin <= record) - 1];
             let barrier =
-                |record: &usize| is_barrier[(part.operation()[*record] & OPERATION_MASK) as usize] && !measured;
+                |record: &usize| is_barrier[(part.operation_of(*record) & OPERATION_MASK) as usize] && !measured;
             let barriers = (first..record).rev().take(MOST as usize).take_while(barrier).count();
             count.push(barriers as u32);
             last.push((barriers > 0).then(|| record - 1));

@@ -48,10 +48,10 @@ impl Truth {
             let own = clock.of_part(index);
             // The reference has nothing to be wrong about.
             let pretends = !std::ptr::eq(own.curve(), reference_curve);
-            let shown = [part.enter(), part.exit()];
-            let truth = part.true_ticks().unwrap_or(shown);
-            for (shown, truth) in shown.into_iter().zip(truth) {
-                for (&tick, &true_tick) in shown.iter().zip(truth).filter(|(_, truth)| **truth != 0) {
+            let true_ticks = part.true_ticks();
+            for (record, (enter, exit)) in part.all_times().enumerate() {
+                let truth = true_ticks.map_or([enter, exit], |columns| columns.map(|column| column.get(record)));
+                for (tick, true_tick) in [enter, exit].into_iter().zip(truth).filter(|(_, truth)| *truth != 0) {
                     let right = own.reference_ns(reference(true_tick));
                     if right < from_ns || right >= to_ns {
                         continue;
@@ -72,11 +72,12 @@ impl Truth {
 /// no rank had a simulated clock.
 pub fn error_of_entry(trace: &Trace, clock: &Clock, part: usize, record: usize) -> Option<f64> {
     let content = trace.parts.get(part)?;
-    let true_tick = content.true_ticks().unwrap_or([content.enter(), content.exit()])[0].get(record)?;
+    let (enter, _) = (record < content.records()).then(|| content.times_of(record))?;
+    let true_tick = content.true_ticks().map_or(enter, |[true_enter, _]| true_enter.get(record));
     let own = clock.of_part(part);
-    let right = own.reference_ns(local_clock(trace.parts.first()?)(*true_tick));
+    let right = own.reference_ns(local_clock(trace.parts.first()?)(true_tick));
     let pretended = trace.parts.iter().any(|part| part.info().pretended != 0);
-    pretended.then(|| own.nanoseconds(content.enter()[record]) - right)
+    pretended.then(|| own.nanoseconds(enter) - right)
 }
 
 #[derive(Default)]

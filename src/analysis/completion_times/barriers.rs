@@ -131,7 +131,7 @@ impl<'a> Barriers<'a> {
             let record = |&(operation, row): &(&Operation, usize)| operation.records(row).get(member);
             records.clear();
             records.extend(enclosed.iter().flat_map(|one| [record(&one.before), record(&one.behind)]));
-            self.trace.parts[part].times().read(&records, &mut enter, &mut exit);
+            self.trace.parts[part].read_times(&records, &mut enter, &mut exit);
             let clock = self.clock.of_part(part);
             for (known, (enter, exit)) in known.iter_mut().zip(enter.chunks_exact(2).zip(exit.chunks_exact(2))) {
                 known.add(clock, [enter[0], exit[0], enter[1], exit[1]]);

@@ -96,11 +96,11 @@ impl<'p> Doing<'p> {
         }
         let last_of_thread: Vec<usize> = last_of_thread.into_values().collect();
         let mut doing = Doing { part, inside: Vec::new(), waited_for: Vec::new(), activity: (0, None), last: None };
-        for piece in part.pieces() {
-            let [enter, exit] = piece.times();
-            doing.last = enter.iter().chain(&*exit).copied().chain(doing.last).max();
-            for open in piece.open() {
-                let record = piece.range.start + open;
+        for block in part.blocks() {
+            let [enter, exit] = block.times();
+            doing.last = enter.iter().chain(&exit).copied().chain(doing.last).max();
+            for open in block.open() {
+                let record = block.range.start + open;
                 if Form::of(&doing.function(record)).has_request() {
                     doing.waited_for.extend(Some(record).filter(|&record| part.is_waited_for(record)));
                 } else if last_of_thread.contains(&record) {
@@ -117,8 +117,7 @@ impl<'p> Doing<'p> {
     }
 
     fn entry(&self, record: usize) -> usize {
-        let piece = self.part.piece_with(record);
-        (piece.operation()[record - piece.range.start] & OPERATION_MASK) as usize
+        (self.part.operation_of(record) & OPERATION_MASK) as usize
     }
 
     fn function(&self, record: usize) -> String {
@@ -137,14 +136,12 @@ impl<'p> Doing<'p> {
     }
 
     fn enter(&self, record: usize) -> u64 {
-        let piece = self.part.piece_with(record);
-        piece.times()[0][record - piece.range.start]
+        self.part.times_of(record).0
     }
 
     /// The call as one that other ranks have to come to; `None` where positions say nothing of that.
     fn wait(&self, record: usize, number: &dyn Fn(usize) -> Option<usize>) -> Option<Wait> {
-        let piece = self.part.piece_with(record);
-        let sequence = piece.position()[record - piece.range.start];
+        let sequence = self.part.position_of(record);
         let entry = self.part.operations()[self.entry(record)].communicator as usize;
         let is_folded = self.part.communicators()[entry].flags & communicator_flags::FOLDED != 0;
         let communicator = number(entry).filter(|_| sequence < OF_THEIR_OWN && !is_folded)?;

@@ -67,9 +67,9 @@ fn of_part(part: &Part, wanted: &[bool]) -> Vec<Calls> {
     }
     let mut last = vec![0; calls.len()];
     let mut sorted = vec![true; calls.len()];
-    for piece in part.pieces() {
-        let (operations, positions) = piece.calls();
-        for ((record, operation), &position) in piece.range.clone().zip(&*operations).zip(&*positions) {
+    for block in part.blocks() {
+        let (operations, positions) = block.calls();
+        for ((record, operation), &position) in block.range.clone().zip(&operations).zip(&positions) {
             let communicator = entries[(operation & OPERATION_MASK) as usize].communicator as usize;
             if !wanted[communicator] {
                 continue;
@@ -83,9 +83,8 @@ fn of_part(part: &Part, wanted: &[bool]) -> Vec<Calls> {
         calls.settle();
         if !sorted {
             // Out of order where several threads took turns on one communicator.
-            let position = part.position();
             let mut records: Vec<u32> = calls.iter().collect();
-            records.sort_by_key(|&record| position[record as usize]);
+            records.sort_by_key(|&record| part.position_of(record as usize));
             *calls = Calls::Listed(records);
         }
     }
@@ -93,7 +92,7 @@ fn of_part(part: &Part, wanted: &[bool]) -> Vec<Calls> {
 }
 
 fn is_sorted(part: &Part) -> bool {
-    let ends = parallel::map(part.pieces().collect(), |piece| piece.sorted_positions());
+    let ends = parallel::map(part.blocks().collect(), |block| block.sorted_positions());
     let Ok(ends) = ends.into_iter().collect::<Result<Vec<_>, ()>>() else { return false };
     ends.into_iter().flatten().flat_map(|(first, last)| [first, last]).is_sorted()
 }

@@ -13,38 +13,42 @@ use crate::reader::Part;
 /// The operation of a rank that made no call.
 pub(super) const ABSENT: u32 = u32::MAX;
 
-/// What is known of the records of a piece.
-struct Piece<'a> {
+/// What is known of the records of a block, or of all.
+struct Piece {
     range: Range<usize>,
-    position: Cow<'a, [u64]>,
-    operation: Cow<'a, [u32]>,
+    position: Vec<u64>,
+    operation: Vec<u32>,
     /// Not of all members.
-    repetition: Option<Cow<'a, [u64]>>,
+    repetition: Option<Vec<u64>>,
     /// Of the calls that did not return, ascending; counted from the piece's first record.
     open: Vec<usize>,
 }
 
-impl<'a> Piece<'a> {
-    fn with(part: &'a Part, record: usize, counts: bool) -> Piece<'a> {
-        let piece = part.piece_with(record);
-        let (operation, position) = piece.calls();
-        Piece {
-            repetition: counts.then(|| piece.repetition_of(&operation)),
-            position,
-            operation,
-            open: piece.open(),
-            range: piece.range,
-        }
+impl Piece {
+    fn with(part: &Part, record: usize, counts: bool) -> Piece {
+        let block = part.block_with(record);
+        let (operation, position) = block.calls();
+        let repetition = counts.then(|| block.repetition(&operation));
+        Piece { repetition, position, operation, open: block.open(), range: block.range }
     }
 
-    fn whole(part: &'a Part) -> Piece<'a> {
-        Piece {
+    fn whole(part: &Part) -> Piece {
+        let mut whole = Piece {
             range: 0..part.records(),
-            position: part.position().into(),
-            operation: part.operation().into(),
-            repetition: Some(part.repetition().into()),
-            open: (0..part.records()).filter(|&record| part.exit()[record] == 0).collect(),
+            position: Vec::with_capacity(part.records()),
+            operation: Vec::with_capacity(part.records()),
+            repetition: None,
+            open: Vec::new(),
+        };
+        let mut repetition = Vec::with_capacity(part.records());
+        for block in part.blocks() {
+            let (operations, positions) = block.calls();
+            repetition.extend(block.repetition(&operations));
+            whole.position.extend(positions);
+            whole.operation.extend(operations);
+            whole.open.extend(block.open().into_iter().map(|index| block.range.start + index));
         }
+        Piece { repetition: Some(repetition), ..whole }
     }
 }
 
@@ -54,7 +58,7 @@ pub(super) struct Cursor<'a> {
     calls: &'a Calls,
     /// Whether the repetitions are looked at.
     counts: bool,
-    piece: Option<Piece<'a>>,
+    piece: Option<Piece>,
     /// In place of `calls` and of their positions: records and positions by number.
     by_function: Option<Vec<(u64, u32)>>,
     /// The numbers of the calls that are left.
@@ -207,9 +211,9 @@ impl<'a> Cursor<'a> {
                 Some(NextCalls {
                     first,
                     behind: None,
-                    position: piece.position[from..until].into(),
-                    operation: piece.operation[from..until].into(),
-                    repetition: piece.repetition.as_ref().map(|all| all[from..until].into()),
+                    position: Cow::from(&piece.position[from..until]),
+                    operation: Cow::from(&piece.operation[from..until]),
+                    repetition: piece.repetition.as_ref().map(|all| Cow::from(&all[from..until])),
                     open: piece.open[open].iter().map(|open| open - from).collect(),
                 })
             }
@@ -228,7 +232,7 @@ impl<'a> Cursor<'a> {
                     true => Vec::new(),
                     false => records.iter().enumerate().filter(is_open).map(|(place, _)| place).collect(),
                 };
-                let counted = |all: &Cow<[u64]>| records.iter().map(|record| all[index(record)]).collect();
+                let counted = |all: &Vec<u64>| records.iter().map(|record| all[index(record)]).collect();
                 Some(NextCalls {
                     first,
                     behind: Some(records.iter().map(|record| (record - first) as u16).collect()),

@@ -87,13 +87,11 @@ fn joined(members: usize, pieces: Vec<Whole>) -> Whole {
 
 /// The numbers that members have counted; that of a row that none has counted follows from the one before.
 fn counted(parts: &[&Part], counting: &[(usize, u32)], rows: &Rows) -> Numbers {
-    let counts: Vec<(usize, &[u64])> =
-        counting.iter().map(|&(member, _)| (member, parts[member].repetition())).collect();
     let mut next = 0;
     let number = |row: usize| {
         let row = rows.row(row);
-        let counted = counts.iter().find(|(member, _)| row.get(*member) != NO_RECORD);
-        let number = counted.map_or(next, |(member, counts)| counts[row.get(*member) as usize]);
+        let counted = counting.iter().find(|(member, _)| row.get(*member) != NO_RECORD);
+        let number = counted.map_or(next, |&(member, _)| parts[member].repetition_of(row.get(member) as usize));
         next = number.saturating_add(1);
         number
     };

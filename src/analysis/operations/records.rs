@@ -1,9 +1,7 @@
 //! The records of a rank on one communicator, in the order of their positions: 2 bytes a call at most. Only where they
 //! are more than 1000 records apart, or where threads took turns, they take 4 to 7.
 
-use std::borrow::Cow;
 use std::collections::HashMap;
-use std::ops::Range;
 
 use super::NO_RECORD;
 use crate::reader::Part;
@@ -164,36 +162,18 @@ impl Calls {
 
     /// The position of the call with this number, of which there is one, on this part.
     pub(super) fn position(&self, part: &Part, number: usize) -> u64 {
-        self.get(number).map_or(u64::MAX, |record| Looked::default().position(part, record))
+        self.get(number).map_or(u64::MAX, |record| part.position_of(record as usize))
     }
 
     /// How many calls this part made before this position.
     pub(super) fn before(&self, part: &Part, position: u64) -> usize {
-        let mut looked = Looked::default();
         let (mut low, mut high) = (0, self.len());
         while low < high {
             let middle = low + (high - low) / 2;
-            let here = self.get(middle).map_or(u64::MAX, |record| looked.position(part, record));
+            let here = self.get(middle).map_or(u64::MAX, |record| part.position_of(record as usize));
             if here < position { low = middle + 1 } else { high = middle }
         }
         low
-    }
-}
-
-/// Positions of the piece that was looked at last.
-#[derive(Default)]
-struct Looked<'a> {
-    piece: Range<usize>,
-    positions: Cow<'a, [u64]>,
-}
-
-impl<'a> Looked<'a> {
-    fn position(&mut self, part: &'a Part, record: u32) -> u64 {
-        if !self.piece.contains(&(record as usize)) {
-            let piece = part.piece_with(record as usize);
-            (self.piece, self.positions) = (piece.range.clone(), piece.position());
-        }
-        self.positions[record as usize - self.piece.start]
     }
 }
 

@@ -6,7 +6,7 @@ use super::Operation;
 use super::complete::{CompleteRows, SomeRows};
 use crate::clock::{Clock, RankClock};
 use crate::parallel;
-use crate::reader::{Part, Times, Trace};
+use crate::reader::{Part, Trace};
 use crate::run_time::{RunTime, Span, Spans};
 
 /// Repetitions that are looked at together: what is needed of them stays in the processor's nearer caches.
@@ -32,8 +32,8 @@ impl Operation {
         let mut values = vec![f64::NAN; count];
         let share = parallel::share(count);
         parallel::map(values.chunks_mut(share).enumerate().collect(), |(number, values)| {
-            let member = |&part: &usize| Member { times: trace.parts[part].times(), clock: clock.of_part(part) };
-            let mut members: Vec<Member> = self.parts.iter().map(member).collect();
+            let member = |&part: &usize| Member { part: &trace.parts[part], clock: clock.of_part(part) };
+            let members: Vec<Member> = self.parts.iter().map(member).collect();
             let mut block = Block::default();
             for (index, values) in values.chunks_mut(TOGETHER).enumerate() {
                 let first = places.start + number * share + index * TOGETHER;
@@ -41,8 +41,8 @@ impl Operation {
                 let records =
                     |member: usize, records: &mut Vec<u32>| self.records_of(member, complete, rows.clone(), records);
                 match run_time {
-                    RunTime::Local => block.longest(&mut members, records, values),
-                    _ => block.between_ranks(run_time, &mut members, records, values),
+                    RunTime::Local => block.longest(&members, records, values),
+                    _ => block.between_ranks(run_time, &members, records, values),
                 }
             }
         });
@@ -61,7 +61,7 @@ impl Operation {
         let mut records = Vec::with_capacity(places.len());
         self.records_of(member, complete, places, &mut records);
         let (mut enter, mut exit) = (Vec::with_capacity(records.len()), Vec::with_capacity(records.len()));
-        part.times().read(&records, &mut enter, &mut exit);
+        part.read_times(&records, &mut enter, &mut exit);
         (enter, exit)
     }
 
@@ -76,7 +76,7 @@ impl Operation {
 
 /// A rank that takes part.
 struct Member<'a> {
-    times: Times<'a>,
+    part: &'a Part,
     clock: &'a RankClock,
 }
 
@@ -90,15 +90,15 @@ struct Block {
 }
 
 impl Block {
-    fn read(&mut self, index: usize, member: &mut Member, records: impl Fn(usize, &mut Vec<u32>)) {
+    fn read(&mut self, index: usize, member: &Member, records: impl Fn(usize, &mut Vec<u32>)) {
         self.records.clear();
         records(index, &mut self.records);
-        member.times.read(&self.records, &mut self.enter, &mut self.exit);
+        member.part.read_times(&self.records, &mut self.enter, &mut self.exit);
     }
 
     /// Durations only: they need no global time, which is most of the work.
-    fn longest(&mut self, members: &mut [Member], records: impl Fn(usize, &mut Vec<u32>), values: &mut [f64]) {
-        for (index, member) in members.iter_mut().enumerate() {
+    fn longest(&mut self, members: &[Member], records: impl Fn(usize, &mut Vec<u32>), values: &mut [f64]) {
+        for (index, member) in members.iter().enumerate() {
             self.read(index, member, &records);
             let times = self.enter.iter().zip(&self.exit);
             match member.clock.steady() {
@@ -117,13 +117,13 @@ impl Block {
     fn between_ranks(
         &mut self,
         run_time: RunTime,
-        members: &mut [Member],
+        members: &[Member],
         records: impl Fn(usize, &mut Vec<u32>),
         values: &mut [f64],
     ) {
         self.spans.clear();
         self.spans.resize(values.len(), Spans::default());
-        for (index, member) in members.iter_mut().enumerate() {
+        for (index, member) in members.iter().enumerate() {
             self.read(index, member, &records);
             for (spans, (&enter, &exit)) in self.spans.iter_mut().zip(self.enter.iter().zip(&self.exit)) {
                 spans.add(Span {
@@ -141,7 +141,6 @@ impl Block {
 mod tests {
     use super::*;
     use crate::operations::Operations;
-    use crate::packed;
     use mpitrace_testing::synthetic::{SyntheticRank, write};
 
     /// Three operations in turn on two communicators, of which one rank does not finish the last calls.
@@ -172,12 +171,10 @@ mod tests {
     #[test]
     fn run_times_are_those_of_single_repetitions_however_they_are_read() {
         let folder = tempfile::tempdir().unwrap();
-        let [plain, packed] = ["plain", "packed"].map(|name| folder.path().join(name));
-        write(&plain, &ranks()).unwrap();
-        packed::pack(&plain, &packed).unwrap();
-        let mut piecewise = Trace::open(&[&packed]).unwrap();
-        piecewise.parts.iter_mut().for_each(|part| part.is_read_piecewise = true);
-        let traces = [Trace::open(&[&plain]).unwrap(), Trace::open(&[&packed]).unwrap(), piecewise];
+        let path = folder.path().join("trace");
+        write(&path, &ranks()).unwrap();
+        let traces = [(); 2].map(|()| Trace::open(&[&path]).unwrap());
+        traces[1].spend_budget();
         let (operations, clock) = (Operations::of(&traces[0]), Clock::of(&traces[0]));
         assert_eq!(operations.operations.len(), 3);
         for operation in &operations.operations {
@@ -190,7 +187,7 @@ mod tests {
                         run_time.of(operation.parts.iter().enumerate().map(|(member, &part)| {
                             let (part, clock) = (&traces[0].parts[part], clock.of_part(part));
                             let record = records.get(member) as usize;
-                            let (enter, exit) = (part.enter()[record], part.exit()[record]);
+                            let (enter, exit) = part.times_of(record);
                             Span {
                                 enter_ns: clock.nanoseconds(enter),
                                 exit_ns: clock.nanoseconds(exit),

@@ -348,7 +348,7 @@ fn a_long_run_is_matched_alike_by_however_many_processors() {
         for (row, number) in numbers(operation).iter().enumerate() {
             let present = operation.records(row).iter().zip(&trace.parts).filter(|(record, _)| *record != NO_RECORD);
             let mut calls =
-                present.map(|(record, part)| (part.position()[record as usize], part.repetition()[record as usize]));
+                present.map(|(record, part)| (part.position_of(record as usize), part.repetition_of(record as usize)));
             let (position, repetition) = calls.next().unwrap();
             assert_eq!(repetition, *number);
             assert!(calls.all(|call| call == (position, repetition)));

@@ -169,9 +169,9 @@ fn binding_calls(&(part, communicator): &Member) -> u64 {
 
 /// The operation of the call with this position, if it was kept.
 fn call_at(&(part, communicator): &Member, sequence: u64) -> Option<OperationEntry> {
-    part.pieces().find_map(|piece| {
-        let (operations, positions) = piece.calls();
-        let mut calls = operations.iter().zip(&*positions).filter(|(_, position)| **position == sequence);
+    part.blocks().find_map(|block| {
+        let (operations, positions) = block.calls();
+        let mut calls = operations.iter().zip(&positions).filter(|(_, position)| **position == sequence);
         calls.find_map(|(operation, _)| {
             let entry = part.operations()[(operation & OPERATION_MASK) as usize];
             (entry.communicator as usize == communicator).then_some(entry)

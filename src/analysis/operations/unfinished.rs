@@ -34,7 +34,7 @@ struct Open(Vec<Vec<usize>>);
 impl Open {
     fn of(trace: &Trace) -> Open {
         let of_part = |part: &Part| {
-            part.pieces().flat_map(|piece| piece.open().into_iter().map(move |at| piece.range.start + at)).collect()
+            part.blocks().flat_map(|block| block.open().into_iter().map(move |at| block.range.start + at)).collect()
         };
         Open(trace.parts.iter().map(of_part).collect())
     }
@@ -81,10 +81,7 @@ impl Operations {
         };
         let mut kept = communicator.members.iter().zip(records.iter());
         let kept = kept.find(|(_, record)| *record != NO_RECORD);
-        let position = kept.map_or(0, |(&(part, _), record)| {
-            let piece = trace.parts[part].piece_with(record as usize);
-            piece.position()[record as usize - piece.range.start]
-        });
+        let position = kept.map_or(0, |(&(part, _), record)| trace.parts[part].position_of(record as usize));
         for (&(part, index), record) in communicator.members.iter().zip(records.iter()) {
             let content = &trace.parts[part];
             let is_inside = open.has(part, record);

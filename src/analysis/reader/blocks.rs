@@ -1,107 +1,100 @@
-//! The records of a part piece by piece: packed columns are decoded block by block, so that not all of them are in
-//! memory at once.
+//! The records of a part, block by block: so that not all of them are in memory at once.
 //!
 //! A block that has its checksum and yet cannot be decoded was written by another program; its values are 0.
 
-use std::borrow::Cow;
 use std::ops::Range;
 
-use mpitrace_format::layout::{DISTURBED, OPERATION_MASK};
+use mpitrace_format::packed::{Block, column};
 
-use super::part::{Part, Place, Values};
-use crate::packed::{Block, Columns, RECORDS};
+use super::part::Part;
 use crate::parallel;
 
-/// The places of the columns that every part has.
-pub(super) const ENTER: usize = 0;
-pub(super) const EXIT: usize = 1;
-pub(super) const POSITION: usize = 2;
-const REPETITION: usize = 3;
-pub(super) const OPERATION: usize = 4;
+/// Where a block lies, and which records are in it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct BlockPlace {
+    /// Bytes from the start of the file.
+    pub start: usize,
+    /// Records of the part before it.
+    pub first: usize,
+}
 
-/// Some records of a part, one after the other.
-#[derive(Debug)]
+/// The records of a block.
+#[derive(Clone, Debug)]
 pub struct Records<'p> {
-    part: &'p Part,
     /// Which records of the part these are.
     pub range: Range<usize>,
-    block: Option<Block<'p>>,
+    block: Block<'p>,
 }
 
 impl Part {
-    /// All records, piece by piece.
-    pub fn pieces(&self) -> impl Iterator<Item = Records<'_>> {
-        (0..self.records().div_ceil(self.piece())).map(|number| self.numbered_piece(number))
+    /// All records, block by block.
+    pub fn blocks(&self) -> impl Iterator<Item = Records<'_>> {
+        (0..self.places.len()).filter_map(|number| self.block(number))
+    }
+
+    /// The block with this record, which is there.
+    pub fn block_with(&self, record: usize) -> Records<'_> {
+        let number = self.block_number(record);
+        self.block(number).unwrap_or_else(|| unreachable!("all blocks were parsed when the part was opened"))
+    }
+
+    /// The number of the block with this record. Most blocks of a rank have as many records as its first one.
+    #[inline]
+    pub(super) fn block_number(&self, record: usize) -> usize {
+        let guess = record / self.places.get(1).map_or(usize::MAX, |second| second.first.max(1));
+        if guess < self.places.len() && self.block_range(guess).contains(&record) {
+            return guess;
+        }
+        self.places.partition_point(|place| place.first <= record).saturating_sub(1)
+    }
+
+    /// The records of the block of this number.
+    #[inline]
+    pub(super) fn block_range(&self, number: usize) -> Range<usize> {
+        let end = self.places.get(number + 1).map_or(self.records(), |next| next.first);
+        self.places.get(number).map_or(end, |place| place.first)..end
+    }
+
+    pub(super) fn block(&self, number: usize) -> Option<Records<'_>> {
+        let place = self.places.get(number)?;
+        let block = Block::parse(&self.map[place.start..self.blocks_end], &self.numbering)?;
+        Some(Records { range: self.block_range(number), block })
+    }
+
+    /// Where the blocks lie in the file.
+    #[cfg(test)]
+    pub(super) fn block_bytes(&self) -> impl Iterator<Item = Range<usize>> {
+        let ends = self.places.iter().skip(1).map(|place| place.start).chain([self.blocks_end]);
+        self.places.iter().zip(ends).map(|(place, end)| place.start..end)
     }
 
     /// The entry and the exit of each call, in order.
     pub fn all_times(&self) -> impl Iterator<Item = (u64, u64)> {
-        self.pieces().flat_map(|piece| {
-            let [enter, exit] = piece.times();
-            enter.into_owned().into_iter().zip(exit.into_owned())
+        self.blocks().flat_map(|block| {
+            let [enter, exit] = block.times();
+            enter.into_iter().zip(exit)
         })
-    }
-
-    /// The piece with this record.
-    pub fn piece_with(&self, record: usize) -> Records<'_> {
-        self.numbered_piece(record / self.piece())
-    }
-
-    /// Records of a piece; the last one may have fewer.
-    pub fn piece(&self) -> usize {
-        self.columns[ENTER].block_records().unwrap_or(RECORDS)
-    }
-
-    fn numbered_piece(&self, number: usize) -> Records<'_> {
-        let range = number * self.piece()..self.records().min((number + 1) * self.piece());
-        let block = self.packed.as_ref().map(|columns| self.block(columns, number, range.len()));
-        Records { part: self, range, block }
-    }
-
-    fn block<'p>(&'p self, columns: &'p Columns, number: usize, count: usize) -> Block<'p> {
-        let bytes = self.columns.iter().map(|column| match &column.place {
-            Place::Blocks(section, _) => &self.map[section.blocks[number].0.clone()],
-            Place::Plain(_) => &[],
-        });
-        Block::new(columns, count, bytes.collect())
-    }
-
-    /// The highest operation of any record.
-    pub(super) fn highest_operation(&self) -> Result<Option<u32>, &'static str> {
-        if self.packed.is_some() {
-            let of_block = |piece: Records| piece.block.as_ref().and_then(Block::highest_operation);
-            let highest: Option<Vec<u32>> = self.pieces().map(of_block).collect();
-            return Ok(highest.ok_or("has a block that cannot be decoded")?.into_iter().max());
-        }
-        let column = self.operation();
-        // The highest of each piece, since a loop that may end at every value takes one at a time.
-        let highest = |piece: Range<usize>| column[piece].iter().map(|&operation| operation & OPERATION_MASK).max();
-        Ok(parallel::map(parallel::pieces(column.len()), highest).into_iter().flatten().max())
     }
 
     /// How many of the calls the tracer may have delayed.
     pub fn delayed(&self) -> u64 {
-        let of_piece = |piece: Records| match &piece.block {
-            Some(block) => block.delayed().unwrap_or(0),
-            None => piece.operation().iter().filter(|&&operation| operation & DISTURBED != 0).count() as u64,
-        };
-        parallel::map(self.large_pieces(), |pieces| pieces.into_iter().map(of_piece).sum::<u64>()).into_iter().sum()
+        self.of_shares(|blocks| blocks.map(|one| one.block.delayed().unwrap_or(0)).sum::<u64>()).into_iter().sum()
     }
 
-    /// How many of the calls have each of these flags of [`Part::operation`].
+    /// How many of the calls have each of these flags of [`Records::operation`].
     pub fn flagged<const N: usize>(&self, flags: [u32; N]) -> [u64; N] {
-        let of_pieces = |pieces: Vec<Records>| {
+        let counted = self.of_shares(|blocks| {
             let mut counts = [0; N];
-            for piece in pieces {
-                let operation = piece.operation();
+            for block in blocks {
+                let operation = block.operation();
                 for (count, flag) in counts.iter_mut().zip(flags) {
                     *count += operation.iter().filter(|&&operation| operation & flag != 0).count() as u64;
                 }
             }
             counts
-        };
+        });
         let mut sum = [0; N];
-        for counts in parallel::map(self.large_pieces(), of_pieces) {
+        for counts in counted {
             sum.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
         }
         sum
@@ -109,142 +102,72 @@ impl Part {
 
     /// The lowest entry of any call, ticks.
     pub fn lowest_entry(&self) -> Option<u64> {
-        let of_piece = |piece: Records| match &piece.block {
-            Some(block) => block.lowest_entry(ENTER),
-            None => self.enter()[piece.range].iter().copied().min(),
-        };
-        let lowest = parallel::map(self.large_pieces(), |pieces| pieces.into_iter().filter_map(of_piece).min());
+        let lowest = self.of_shares(|blocks| blocks.filter_map(|one| one.block.lowest_entry()).min());
         lowest.into_iter().flatten().min()
     }
 
-    /// All pieces, shared out among the processors where they are many.
-    fn large_pieces(&self) -> Vec<Vec<Records<'_>>> {
-        let mut pieces = self.pieces();
-        let share = parallel::share(self.records()).div_ceil(self.piece());
-        let shares = self.records().div_ceil(self.piece()).div_ceil(share);
-        (0..shares).map(|_| pieces.by_ref().take(share).collect()).collect()
+    /// The last tick of any call that was kept; 0 without one.
+    pub fn last_tick(&self) -> u64 {
+        let last = |one: Records| one.times().iter().filter_map(|ticks| ticks.iter().copied().max()).max();
+        self.of_shares(|blocks| blocks.filter_map(last).max()).into_iter().flatten().max().unwrap_or(0)
     }
 
-    /// All values of a packed column.
-    pub(super) fn decoded(&self, column: usize) -> Values {
-        if let ENTER | EXIT = column {
-            return self.decoded_times(column);
-        }
-        let pieces: Vec<Records> = self.pieces().collect();
-        match self.columns[column].element_size {
-            4 => Values::Of4(joined(pieces, self.records(), |piece| piece.narrow(column))),
-            _ => Values::Of8(joined(pieces, self.records(), |piece| piece.wide(column))),
-        }
-    }
-
-    /// The entries or the exits; keeps the others too, since one needs the other.
-    fn decoded_times(&self, column: usize) -> Values {
-        let mut all = [vec![0; self.records()], vec![0; self.records()]];
-        let [enter, exit] = &mut all;
-        let places = enter.chunks_mut(self.piece()).zip(exit.chunks_mut(self.piece()));
-        parallel::map(self.pieces().zip(places).collect(), |(piece, (enter, exit))| {
-            let [found_enter, found_exit] = piece.times();
-            if found_enter.len() == enter.len() && found_exit.len() == exit.len() {
-                enter.copy_from_slice(&found_enter);
-                exit.copy_from_slice(&found_exit);
-            }
-        });
-        let [enter, exit] = all;
-        let (asked, other, place) = if column == ENTER { (enter, exit, EXIT) } else { (exit, enter, ENTER) };
-        if let Place::Blocks(_, values) = &self.columns[place].place {
-            // It may be there already: both are the same.
-            let _ = values.set(Values::Of8(other));
-        }
-        Values::Of8(asked)
-    }
-
-    /// The bytes of a packed column as they were before; `None` where a block cannot be decoded.
-    pub(crate) fn plain_bytes(&self, column: usize) -> Option<Vec<u8>> {
-        let blocks = parallel::map(self.pieces().collect(), |piece| piece.block.as_ref()?.plain(column));
-        Some(blocks.into_iter().collect::<Option<Vec<_>>>()?.concat())
+    /// Does something with all blocks, shared out among the processors where they are many.
+    fn of_shares<R: Send>(&self, work: impl Fn(&mut dyn Iterator<Item = Records<'_>>) -> R + Sync) -> Vec<R> {
+        let shares = self.records().div_ceil(parallel::share(self.records()).max(1)).max(1);
+        let of_share = self.places.len().div_ceil(shares).max(1);
+        let firsts = (0..self.places.len()).step_by(of_share).collect();
+        parallel::map(firsts, |first| {
+            let numbers = first..self.places.len().min(first + of_share);
+            work(&mut numbers.filter_map(|number| self.block(number)))
+        })
     }
 }
 
-/// The values of all pieces, one behind the other.
-fn joined<T: Clone + Default + Send>(
-    pieces: Vec<Records>,
-    count: usize,
-    values: impl Fn(&Records) -> Vec<T> + Sync,
-) -> Vec<T> {
-    let mut all = vec![T::default(); count];
-    let mut rest = &mut all[..];
-    let mut places = Vec::with_capacity(pieces.len());
-    for piece in pieces {
-        let (place, behind) = rest.split_at_mut(piece.range.len());
-        places.push((piece, place));
-        rest = behind;
-    }
-    parallel::map(places, |(piece, place)| {
-        let found = values(&piece);
-        let length = found.len().min(place.len());
-        place[..length].clone_from_slice(&found[..length]);
-    });
-    all
-}
-
-impl<'p> Records<'p> {
-    /// As [`Part::operation`].
-    pub fn operation(&self) -> Cow<'p, [u32]> {
-        match self.block {
-            Some(_) => self.narrow(OPERATION).into(),
-            None => self.part.operation()[self.range.clone()].into(),
-        }
+impl Records<'_> {
+    /// Index of each call's operation, with [`mpitrace_format::layout::DISTURBED`],
+    /// [`mpitrace_format::layout::INTERRUPTED`] and [`mpitrace_format::layout::INTERRUPTED_BEFORE`].
+    pub fn operation(&self) -> Vec<u32> {
+        self.block.operations().unwrap_or_else(|| vec![0; self.range.len()])
     }
 
-    /// As [`Part::enter`] and [`Part::exit`].
-    pub fn times(&self) -> [Cow<'p, [u64]>; 2] {
-        match &self.block {
-            Some(block) => block.times(ENTER, EXIT).unwrap_or_else(|| [self.zeros(), self.zeros()]).map(Cow::Owned),
-            None => [self.part.enter(), self.part.exit()].map(|column| column[self.range.clone()].into()),
-        }
+    /// Ticks at the entries and at the exits; an exit of 0: the call did not return.
+    pub fn times(&self) -> [Vec<u64>; 2] {
+        self.block.times().unwrap_or_else(|| [self.zeros(), self.zeros()])
     }
 
     /// exit - enter, ticks (wrapping); 0 for a call that did not return.
     pub fn durations(&self) -> Vec<u64> {
-        if let Some(block) = &self.block {
-            return block.durations(ENTER, EXIT).unwrap_or_else(|| self.zeros());
-        }
-        let [enter, exit] = self.times();
-        let took = |(&enter, &exit): (&u64, &u64)| if exit == 0 { 0 } else { exit.wrapping_sub(enter) };
-        enter.iter().zip(&*exit).map(took).collect()
+        self.block.durations().unwrap_or_else(|| self.zeros())
     }
 
-    /// The indices in the piece of the calls that did not return, ascending.
+    /// The indices in the block of the calls that did not return, ascending.
     pub fn open(&self) -> Vec<usize> {
-        if let Some(block) = &self.block {
-            return block.open(EXIT).unwrap_or_default();
-        }
-        let exit = &self.part.exit()[self.range.clone()];
-        exit.iter().enumerate().filter(|(_, exit)| **exit == 0).map(|(index, _)| index).collect()
+        self.block.open().unwrap_or_default()
     }
 
     /// [`Records::operation`] and [`Records::position`].
-    pub fn calls(&self) -> (Cow<'p, [u32]>, Cow<'p, [u64]>) {
+    pub fn calls(&self) -> (Vec<u32>, Vec<u64>) {
         let operation = self.operation();
-        let position = self.counted(POSITION, &operation).unwrap_or_else(|| self.position());
+        let position = self.values(column::POSITION, &operation);
         (operation, position)
     }
 
-    /// [`Records::repetition`], of records with these operations.
-    pub fn repetition_of(&self, operation: &[u32]) -> Cow<'p, [u64]> {
-        self.counted(REPETITION, operation).unwrap_or_else(|| self.repetition())
+    /// Each call's position on its communicator.
+    pub fn position(&self) -> Vec<u64> {
+        self.calls().1
     }
 
-    fn counted(&self, column: usize, operation: &[u32]) -> Option<Cow<'p, [u64]>> {
-        Some(self.block.as_ref()?.values(column, operation)?.into())
+    /// How many calls of the same operation this rank had begun before, of records with these operations.
+    pub fn repetition(&self, operation: &[u32]) -> Vec<u64> {
+        self.values(column::REPETITION, operation)
     }
 
     /// The first and the last position, where the records are in the order of their positions; `Ok(None)` without
     /// records.
     #[allow(clippy::result_unit_err, reason = "there is nothing more to say")]
     pub(crate) fn sorted_positions(&self) -> Result<Option<(u64, u64)>, ()> {
-        let consecutive = self.block.as_ref().and_then(|block| block.first_of_consecutive(POSITION));
-        if let Some(first) = consecutive {
+        if let Some(first) = self.block.first_of_consecutive() {
             return Ok(self.range.len().checked_sub(1).map(|last| (first, first + last as u64)));
         }
         let position = self.position();
@@ -254,44 +177,21 @@ impl<'p> Records<'p> {
         }
     }
 
-    /// As [`Part::position`].
-    pub fn position(&self) -> Cow<'p, [u64]> {
-        match self.block {
-            Some(_) => self.wide(POSITION).into(),
-            None => self.part.position()[self.range.clone()].into(),
+    /// The values of any column, as numbers of 64 bits.
+    pub(super) fn column(&self, number: u32) -> Vec<u64> {
+        match number {
+            column::ENTER | column::EXIT => {
+                let [enter, exit] = self.times();
+                if number == column::ENTER { enter } else { exit }
+            }
+            column::OPERATION => self.operation().into_iter().map(u64::from).collect(),
+            column::POSITION | column::REPETITION => self.values(number, &self.operation()),
+            _ => self.values(number, &[]),
         }
     }
 
-    /// As [`Part::repetition`].
-    pub fn repetition(&self) -> Cow<'p, [u64]> {
-        match self.block {
-            Some(_) => self.wide(REPETITION).into(),
-            None => self.part.repetition()[self.range.clone()].into(),
-        }
-    }
-
-    /// The values of a packed column, whatever the size of its elements.
-    pub(super) fn values(&self, column: usize) -> Vec<u64> {
-        match self.part.columns[column].element_size {
-            4 => self.narrow(column).into_iter().map(u64::from).collect(),
-            _ => self.wide(column),
-        }
-    }
-
-    /// The values of a packed column with elements of 4 bytes.
-    fn narrow(&self, column: usize) -> Vec<u32> {
-        let Some(block) = &self.block else { return Vec::new() };
-        let values = match column {
-            OPERATION => block.operations(),
-            _ => block.values(column, &[]).map(|values| values.into_iter().map(|value| value as u32).collect()),
-        };
-        values.unwrap_or_else(|| vec![0; self.range.len()])
-    }
-
-    /// The values of a packed column with elements of 8 bytes.
-    fn wide(&self, column: usize) -> Vec<u64> {
-        let Some(block) = &self.block else { return Vec::new() };
-        block.wide(column).unwrap_or_else(|| self.zeros())
+    fn values(&self, number: u32, operation: &[u32]) -> Vec<u64> {
+        self.block.values(number, operation).unwrap_or_else(|| self.zeros())
     }
 
     fn zeros(&self) -> Vec<u64> {

@@ -1,18 +1,17 @@
-//! Opens a trace, in place: the file is mapped and its columns are used where they lie.
+//! Opens a trace: the file is mapped, and its blocks are decoded as they are asked for.
 //!
 //! Nothing is believed before it is checked: magic, version, checksums, every offset against the bytes there are, and
 //! every index in a table. A trace whose frame is damaged is refused; of one whose parts are partly damaged the whole
 //! parts are used, and the trace counts as incomplete.
 
 mod blocks;
-pub(crate) mod opening;
+mod opening;
 mod part;
-mod single;
 #[cfg(test)]
 mod tests;
-mod times;
 #[cfg(test)]
 mod untrusted;
+mod values;
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -21,10 +20,11 @@ use std::path::{Path, PathBuf};
 use mpitrace_format::TraceError;
 use mpitrace_format::layout::{FileHeader, state};
 
-pub(crate) use part::ColumnPlace;
+use values::Budget;
+
+pub use blocks::Records;
 pub use part::Part;
-pub use single::{Column, Request};
-pub(crate) use times::Times;
+pub use values::{Column, Request};
 
 /// A run's trace: the parts of its ranks.
 #[derive(Debug)]
@@ -41,9 +41,6 @@ pub struct Trace {
     pub problems: Vec<String>,
 }
 
-/// More bytes of packed entries and exits than this are not decoded as a whole.
-const MOST_DECODED: u64 = 2 << 30;
-
 impl Trace {
     /// Opens the file, or the files where one run left several: their parts are joined.
     ///
@@ -52,13 +49,14 @@ impl Trace {
     pub fn open<P: AsRef<Path>>(paths: &[P]) -> Result<Trace, TraceError> {
         let mut parts: Vec<Part> = Vec::new();
         let mut problems = Vec::new();
+        let budget = Budget::default();
         let mut first: Option<(PathBuf, FileHeader)> = None;
         let mut complete = true;
         // The file of each rank, by its index.
         let mut known: HashMap<u32, usize> = HashMap::new();
         for (index, path) in paths.iter().enumerate() {
             let path = path.as_ref();
-            let (header, found) = opening::open_file(path, &mut problems)?;
+            let (header, found) = opening::open_file(path, &budget, &mut problems)?;
             match &first {
                 Some((first, expected)) if (expected.job, expected.world_size) != (header.job, header.world_size) => {
                     return Err(TraceError::Foreign { path: path.to_owned(), first: first.clone() });
@@ -98,11 +96,6 @@ impl Trace {
             }
         }
         complete &= problems.is_empty();
-        let records = parts.iter().fold(0u64, |sum, part| sum.saturating_add(part.header.records));
-        let times = records.saturating_mul(2 * size_of::<u64>() as u64);
-        for part in &mut parts {
-            part.is_read_piecewise = part.packed.is_some() && times > MOST_DECODED;
-        }
         Ok(Trace { parts, world_size, missing, complete, problems })
     }
 

@@ -2,42 +2,39 @@
 
 use std::cell::RefCell;
 use std::collections::HashSet;
-use std::fs::{File, Metadata};
-use std::ops::{Range, RangeInclusive};
+use std::fs::File;
+use std::ops::Range;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use memmap2::Mmap;
 use mpitrace_format::layout::*;
+use mpitrace_format::packed::{Block, BlockHeader, Numbering};
 use mpitrace_format::{TraceError, file, part};
 
-use super::part::{ColumnPlace, Part, Place};
-use super::single::Identity;
-use crate::packed::{Columns, PackedSection};
+use super::blocks::BlockPlace;
+use super::part::Part;
+use super::values::{Budget, Decoded};
 use crate::parallel;
 
-/// The versions of files and parts that can be read.
-const KNOWN: RangeInclusive<u32> = OLDEST_VERSION..=PACKED_VERSION;
 /// From so many parts on, whole parts are shared out among the processors.
 const SHARED_OUT: usize = 256;
 /// Bytes whose checksum one processor takes at a time.
 const CHECKED_AT_ONCE: usize = 4 << 20;
 
-/// No part has more sections: a table of each kind, and the columns. Each of them could be the whole part.
-const MOST_SECTIONS: u32 = 2 * MAX_COLUMNS as u32;
+/// No part has more sections: one of each kind. Each of them could be the whole part.
+const MOST_SECTIONS: u32 = 16;
 
 /// A trace's file, its frame checked.
-pub(crate) struct MappedFile {
-    pub(crate) map: Arc<Mmap>,
-    /// What the file system said of it before it was read.
-    pub(crate) metadata: Metadata,
-    pub(crate) header: FileHeader,
-    pub(crate) entries: Vec<PartEntry>,
+struct MappedFile {
+    map: Arc<Mmap>,
+    header: FileHeader,
+    entries: Vec<PartEntry>,
 }
 
 /// Maps a file and checks its frame.
-pub(crate) fn map_file(path: &Path) -> Result<MappedFile, TraceError> {
+fn map_file(path: &Path) -> Result<MappedFile, TraceError> {
     // Not blocking: a pipe without a writer would hold us here.
     let opened = File::options().read(true).custom_flags(libc::O_NONBLOCK).open(path);
     let file = opened.map_err(|error| TraceError::io(path, error))?;
@@ -55,12 +52,10 @@ pub(crate) fn map_file(path: &Path) -> Result<MappedFile, TraceError> {
     if header.magic != FILE_MAGIC || header.byte_order != BYTE_ORDER_MARK {
         return Err(TraceError::damaged(path, "is not a trace of mpitrace"));
     }
-    if !KNOWN.contains(&header.version) {
+    if header.version != VERSION {
         let what = format!(
-            "is of format version {}, this program reads {} to {}: use the mpitrace that wrote it",
-            header.version,
-            KNOWN.start(),
-            KNOWN.end()
+            "is of format version {}, this program reads {VERSION}: use the mpitrace that wrote it",
+            header.version
         );
         return Err(TraceError::damaged(path, what));
     }
@@ -76,12 +71,16 @@ pub(crate) fn map_file(path: &Path) -> Result<MappedFile, TraceError> {
         return Err(TraceError::damaged(path, "ends within its table of parts"));
     };
     let entries = table.chunks_exact(size_of::<PartEntry>()).map(bytemuck::pod_read_unaligned).collect();
-    Ok(MappedFile { map, metadata, header, entries })
+    Ok(MappedFile { map, header, entries })
 }
 
 /// The header and the whole parts of a file; what is wrong with the others goes to `problems`.
-pub(super) fn open_file(path: &Path, problems: &mut Vec<String>) -> Result<(FileHeader, Vec<Part>), TraceError> {
-    let MappedFile { map, header, entries, .. } = map_file(path)?;
+pub(super) fn open_file(
+    path: &Path,
+    budget: &Budget,
+    problems: &mut Vec<String>,
+) -> Result<(FileHeader, Vec<Part>), TraceError> {
+    let MappedFile { map, header, entries } = map_file(path)?;
     let mut parts = Vec::new();
     let mut ranks = HashSet::new();
     for entry in &entries {
@@ -95,10 +94,11 @@ pub(super) fn open_file(path: &Path, problems: &mut Vec<String>) -> Result<(File
     let opened: Vec<_> = match entries.len() >= SHARED_OUT {
         true => {
             let shares = entries.chunks(entries.len().div_ceil(64)).collect();
-            let open = |share: &[PartEntry]| share.iter().map(|entry| open_part(&map, entry)).collect::<Vec<_>>();
+            let open =
+                |share: &[PartEntry]| share.iter().map(|entry| open_part(&map, entry, budget)).collect::<Vec<_>>();
             parallel::map(shares, open).into_iter().flatten().collect()
         }
-        false => entries.iter().map(|entry| open_part(&map, entry)).collect(),
+        false => entries.iter().map(|entry| open_part(&map, entry, budget)).collect(),
     };
     for (entry, opened) in entries.iter().zip(opened) {
         match opened {
@@ -114,7 +114,7 @@ pub(super) fn open_file(path: &Path, problems: &mut Vec<String>) -> Result<(File
 }
 
 /// The directory of the part that `bytes` begin with.
-pub(crate) fn directory(bytes: &[u8]) -> Result<Vec<SectionEntry>, &'static str> {
+fn directory(bytes: &[u8]) -> Result<Vec<SectionEntry>, &'static str> {
     let header: PartHeader =
         bytes.get(..size_of::<PartHeader>()).map(bytemuck::pod_read_unaligned).ok_or("has no header")?;
     if header.sections > MOST_SECTIONS {
@@ -128,7 +128,7 @@ pub(crate) fn directory(bytes: &[u8]) -> Result<Vec<SectionEntry>, &'static str>
 }
 
 /// Checks everything about one part. The error completes "the part of rank N ...".
-pub(crate) fn open_part(map: &Arc<Mmap>, entry: &PartEntry) -> Result<Part, &'static str> {
+fn open_part(map: &Arc<Mmap>, entry: &PartEntry, budget: &Budget) -> Result<Part, &'static str> {
     if entry.length == 0 {
         return Err("is empty: the rank had no memory for its records");
     }
@@ -143,7 +143,7 @@ pub(crate) fn open_part(map: &Arc<Mmap>, entry: &PartEntry) -> Result<Part, &'st
         return Err("has no header");
     }
     let directory = directory(bytes)?;
-    if !KNOWN.contains(&header.version) || part::checksum(&header, &directory) != header.crc {
+    if header.version != VERSION || part::checksum(&header, &directory) != header.crc {
         return Err("has a damaged header (checksum)");
     }
 
@@ -164,44 +164,25 @@ pub(crate) fn open_part(map: &Arc<Mmap>, entry: &PartEntry) -> Result<Part, &'st
         }
         place(entry)
     };
-    let mut columns = Vec::new();
-    for entry in directory.iter().filter(|entry| entry.kind == section::COLUMN) {
-        if entry.count != header.records {
-            return Err("has columns of different lengths");
-        }
-        let (name, element_size) = (name_of(&entry.name).to_owned(), entry.element_size);
-        let place = match entry.encoding {
-            encoding::BLOCKS => {
-                let from = usize::try_from(entry.offset).ok().and_then(|offset| offset.checked_add(start));
-                let section =
-                    PackedSection::of(&map[..start + length], from.ok_or("has a misplaced section")?, entry.count)?;
-                sums.borrow_mut().push((section.head.clone(), entry.crc));
-                sums.borrow_mut().extend(section.blocks.iter().cloned());
-                Place::Blocks(section, OnceLock::new())
-            }
-            _ => Place::Plain(place(entry)?),
-        };
-        columns.push(ColumnPlace { name, element_size, place });
-    }
-    let block_records: Vec<Option<usize>> = columns.iter().map(ColumnPlace::block_records).collect();
-    if block_records.windows(2).any(|pair| pair[0] != pair[1]) {
-        return Err("has columns in blocks of different lengths");
-    }
-    let expected = COLUMNS.iter().enumerate();
-    if !expected.clone().all(|(index, (name, size))| {
-        columns.get(index).is_some_and(|column| column.name == *name && column.element_size == *size)
-    }) {
-        return Err("lacks a column");
-    }
     let find_any = |kind: u32, size: usize| match directory.iter().any(|entry| entry.kind == kind) {
         true => find(kind, size),
         false => Ok(0..0),
     };
+    let columns = find(section::COLUMNS, size_of::<StoredColumn>())?;
+    let columns: &[StoredColumn] = bytemuck::try_cast_slice(&map[columns]).map_err(|_| "has a misplaced section")?;
+    let is_expected = |(index, name): (usize, &&str)| {
+        columns.get(index).is_some_and(|column| name_of(&column.name) == *name && column.number as usize == index)
+    };
+    if !COLUMNS.iter().enumerate().all(is_expected) {
+        return Err("lacks a column");
+    }
+    if columns.iter().any(|column| column.number as usize >= MAX_COLUMNS) {
+        return Err("has a column of an impossible number");
+    }
+    let blocks = directory.iter().find(|entry| entry.kind == section::BLOCKS).ok_or("lacks a section")?;
+    let blocks = section(bytes, start, &SectionEntry { element_size: 1, ..*blocks })?;
     let mut part = Part {
         map: map.clone(),
-        packed: None,
-        is_read_piecewise: false,
-        identity: Identity::new(),
         counters: find_any(section::COUNTERS, size_of::<CounterEntry>())?,
         syncs: find_any(section::SYNCS, size_of::<SyncEntry>())?,
         probes: find_any(section::PROBES, size_of::<ProbeEntry>())?,
@@ -212,17 +193,60 @@ pub(crate) fn open_part(map: &Arc<Mmap>, entry: &PartEntry) -> Result<Part, &'st
         communicators: find(section::COMMUNICATORS, size_of::<CommunicatorEntry>())?,
         operations: find(section::OPERATIONS, size_of::<OperationEntry>())?,
         threads: find(section::THREADS, size_of::<ThreadEntry>())?,
-        runs: find(section::RUNS, size_of::<RunEntry>())?,
         header,
-        columns,
+        columns: columns.iter().map(|column| (name_of(&column.name).to_owned(), column.number)).collect(),
+        numbering: Numbering::default(),
+        places: Vec::new(),
+        blocks_end: blocks.end,
+        runs: Vec::new(),
+        decoded: Decoded::new(columns.len(), budget),
     };
     check_sums(map, &sums.into_inner())?;
-    if block_records.first().is_some_and(Option::is_some) {
-        let names = part.columns.iter().map(|column| (column.name.as_str(), column.element_size));
-        part.packed = Some(Columns::new(names, part.operations()));
-    }
     check_indices(&part)?;
+    part.numbering = Numbering::new(part.operations().iter().map(|operation| operation.communicator).collect());
+    find_blocks(&mut part, blocks.start)?;
     Ok(part)
+}
+
+/// Finds all blocks of a part, from this place of the map on, and checks each of them.
+fn find_blocks(part: &mut Part, mut start: usize) -> Result<(), &'static str> {
+    let (threads, mut first) = (part.threads().len(), 0);
+    while start < part.blocks_end {
+        let block = Block::parse(&part.map[start..part.blocks_end], &part.numbering);
+        let block = block.ok_or("has a block that is not whole")?;
+        let BlockHeader { length, thread, .. } = block.header;
+        let highest = block.highest_operation().ok_or("has a block that cannot be decoded")?;
+        let count = block.records();
+        if highest as usize >= part.numbering.len() {
+            return Err("has a call without an operation");
+        }
+        if thread as usize >= threads {
+            return Err("has records without a thread");
+        }
+        match part.runs.last_mut().filter(|run| run.thread == thread) {
+            Some(run) => run.count += count as u64,
+            None => part.runs.push(RunEntry { count: count as u64, thread }),
+        }
+        part.places.push(BlockPlace { start, first });
+        first += count;
+        start += length as usize;
+    }
+    if first as u64 != part.header.records {
+        return Err("counts its records wrongly");
+    }
+    let part = &*part;
+    let is_whole = |start: usize| {
+        Block::parse(&part.map[start..part.blocks_end], &part.numbering).is_some_and(|block| block.has_its_checksum())
+    };
+    let are_whole = |places: &[BlockPlace]| places.iter().all(|place| is_whole(place.start));
+    // Small parts, of which there may be thousands, are not worth a thread.
+    let whole = match part.places.first().map_or(0, |place| part.blocks_end - place.start) > 2 * CHECKED_AT_ONCE {
+        true => parallel::map(part.places.chunks(part.places.len().div_ceil(64)).collect(), are_whole)
+            .iter()
+            .all(|one| *one),
+        false => are_whole(&part.places),
+    };
+    if whole { Ok(()) } else { Err("is damaged (checksum)") }
 }
 
 /// The bytes of a section within the map.
@@ -236,9 +260,6 @@ fn section(part: &[u8], start: usize, entry: &SectionEntry) -> Result<Range<usiz
     part.get(range.clone()).ok_or("has a section that exceeds it")?;
     if !entry.offset.is_multiple_of(SECTION_ALIGNMENT) {
         return Err("has a misplaced section");
-    }
-    if entry.encoding != 0 {
-        return Err("has a section in an encoding that this program does not know");
     }
     Ok(start + range.start..start + range.end)
 }
@@ -273,14 +294,7 @@ fn check_indices(part: &Part) -> Result<(), &'static str> {
     if part.operations().iter().any(|operation| operation.communicator as usize >= communicators) {
         return Err("has an operation without a communicator");
     }
-    let operations = part.operations().len();
-    if part.highest_operation()?.is_some_and(|highest| highest as usize >= operations) {
-        return Err("has a call without an operation");
-    }
     let threads = part.threads().len();
-    if part.runs().iter().any(|run| run.thread as usize >= threads) {
-        return Err("has records without a thread");
-    }
     let interruptions = part.interruptions();
     if interruptions.iter().any(|entry| entry.record >= part.header.records || entry.thread as usize >= threads)
         || !interruptions.is_sorted_by_key(|entry| entry.record)
@@ -292,13 +306,6 @@ fn check_indices(part: &Part) -> Result<(), &'static str> {
         || histograms.iter().any(|entry| entry.bucket as usize >= BUCKETS)
     {
         return Err("has a histogram that is not in order");
-    }
-    let mut records = 0u64;
-    for run in part.runs() {
-        records = records.checked_add(run.count).ok_or("counts its records wrongly")?;
-    }
-    if records != part.header.records {
-        return Err("counts its records wrongly");
     }
     Ok(())
 }

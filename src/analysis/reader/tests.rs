@@ -1,14 +1,16 @@
-//! Traces are read as they were written, also those of earlier versions.
+//! Traces are read as they were written, and what was not written so is refused.
 
+use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 
 use bytemuck::Zeroable;
 use mpitrace_format::layout::*;
+use mpitrace_format::packed::BlockHeader;
 use mpitrace_format::{file, part};
 
 use super::Trace;
-use mpitrace_testing::synthetic::{self, SyntheticRank};
+use mpitrace_testing::synthetic::{self, SyntheticRank, SyntheticRequest};
 
 /// A file that is removed with it.
 struct Scratch(PathBuf);
@@ -44,7 +46,7 @@ fn interruptions_are_found_by_their_call() {
     synthetic::write(&scratch.0, &[interrupted()]).unwrap();
     let trace = Trace::open(&[&scratch.0]).unwrap();
     let part = &trace.parts[0];
-    assert_eq!(part.operation(), [0, INTERRUPTED | INTERRUPTED_BEFORE, 0]);
+    assert_eq!([0, 1, 2].map(|record| part.operation_of(record)), [0, INTERRUPTED | INTERRUPTED_BEFORE, 0]);
     assert_eq!([0, 1, 2].map(|record| part.interruptions_of(record).len()), [0, 2, 0]);
     let [before, inside] = part.interruptions_of(1) else { panic!("two entries") };
     assert_eq!([before.flags, inside.flags], [interruption_flags::BETWEEN, interruption_flags::TIMED]);
@@ -90,24 +92,16 @@ fn an_interruption_of_no_call_is_refused() {
 }
 
 #[test]
-fn a_trace_of_the_first_version_is_read() {
-    let scratch = Scratch::new("version-1");
-    let mut rank = SyntheticRank::new(0, 1);
-    let operation = rank.operation("MPI_Barrier", 0, 0);
-    rank.call(operation, 100, 200);
-    synthetic::write(&scratch.0, &[rank]).unwrap();
-    set_version(&scratch.0, 1);
-    let trace = Trace::open(&[&scratch.0]).unwrap();
-    assert!(trace.complete, "{:?}", trace.problems);
-    let part = &trace.parts[0];
-    assert_eq!((part.enter(), part.exit(), part.operation()), (&[100][..], &[200][..], &[0][..]));
-    assert_eq!(part.threads()[0].interruptions_by, interruptions_by::UNKNOWN);
-    assert_eq!(part.interruptions(), []);
-    for unknown in [0, PACKED_VERSION + 1] {
+fn a_trace_of_another_version_is_refused() {
+    let scratch = Scratch::new("version");
+    synthetic::write(&scratch.0, &[interrupted()]).unwrap();
+    for unknown in [0, VERSION + 1] {
         set_version(&scratch.0, unknown);
         let refused = Trace::open(&[&scratch.0]).unwrap_err().to_string();
         assert!(refused.contains(&format!("format version {unknown}")), "{refused}");
     }
+    set_version(&scratch.0, VERSION);
+    assert!(Trace::open(&[&scratch.0]).unwrap().complete);
 }
 
 /// Makes the trace one of this version, with its one part and all checksums.
@@ -127,4 +121,141 @@ fn set_version(path: &PathBuf, version: u32) {
     header.version = version;
     header.crc = part::checksum(&header, &directory);
     trace.write_all_at(bytemuck::bytes_of(&header), offset).unwrap();
+}
+
+/// A program of random calls: requests, a second thread, calls that do not return.
+fn random_ranks(seed: u64, calls: u32) -> Vec<SyntheticRank> {
+    let make = |number| {
+        let (mut rank, mut random) = (SyntheticRank::new(number, 2), fastrand::Rng::with_seed(seed));
+        let other = rank.communicator(7, 2, number, Some("other"));
+        let operations: Vec<u32> = ["MPI_Allreduce", "MPI_Bcast", "MPI_Ibarrier"]
+            .iter()
+            .zip([0, 0, other])
+            .map(|(function, communicator)| rank.operation(function, communicator, 8))
+            .collect();
+        let mut now = random.u64(..1 << 50);
+        for call in 0..calls {
+            let which = if random.u8(..20) == 0 { random.usize(..3) } else { call as usize % 3 };
+            now += random.u64(..200);
+            let exit = now + 1000 + random.u64(..2000);
+            match random.u16(..500) {
+                0 => rank.thread(),
+                1 => rank.call(operations[which], now, 0),
+                _ if which == 2 => {
+                    let ticks =
+                        SyntheticRequest { init: random.u64(..99), wait: random.u64(..9999), tests: 3, test: 0 };
+                    rank.call_with_request(operations[2], now, exit, ticks);
+                }
+                _ => rank.call(operations[which], now, exit),
+            }
+            now = exit;
+        }
+        rank
+    };
+    vec![make(0), make(1)]
+}
+
+#[test]
+fn values_are_the_same_in_any_order_and_however_many_are_kept() {
+    let scratch = Scratch::new("values");
+    synthetic::write(&scratch.0, &random_ranks(3, 20_000)).unwrap();
+    let (trace, spent) = (Trace::open(&[&scratch.0]).unwrap(), Trace::open(&[&scratch.0]).unwrap());
+    spent.spend_budget();
+    for trace in [&trace, &spent] {
+        for part in &trace.parts {
+            assert_eq!(part.blocks().map(|block| block.range.len()).sum::<usize>(), part.records());
+            let all: Vec<_> = part
+                .blocks()
+                .flat_map(|block| {
+                    let ([enter, exit], (operation, position)) = (block.times(), block.calls());
+                    let repetition = block.repetition(&operation);
+                    let took = |index: usize| if exit[index] == 0 { 0 } else { exit[index] - enter[index] };
+                    assert!((0..block.range.len()).map(took).eq(block.durations()));
+                    let row = |at: usize| (enter[at], exit[at], operation[at], position[at], repetition[at]);
+                    (0..block.range.len()).map(row).collect::<Vec<_>>()
+                })
+                .collect();
+            assert!(part.all_times().eq(all.iter().map(|row| (row.0, row.1))));
+            // In order, in the reverse order, and two far apart in turn.
+            let count = part.records();
+            let apart = (0..40).map(|at| if at % 2 == 0 { at } else { count - at });
+            for record in (0..count).chain((0..count).rev().step_by(7)).chain(apart) {
+                let (enter, exit) = part.times_of(record);
+                let (position, repetition) = (part.position_of(record), part.repetition_of(record));
+                assert_eq!((enter, exit, part.operation_of(record), position, repetition), all[record]);
+                let request = part.request_of(record).unwrap();
+                assert_eq!(request.tests, if all[record].2 == 2 && exit != 0 { 3 } else { 0 });
+            }
+            let records: Vec<u32> = (0..count as u32).filter(|record| record % 3 != 1).chain([0, 5]).collect();
+            let (mut enter, mut exit) = (vec![1], vec![2]);
+            part.read_times(&records, &mut enter, &mut exit);
+            let expected: (Vec<u64>, Vec<u64>) = records.iter().map(|&record| part.times_of(record as usize)).unzip();
+            assert_eq!((enter, exit), expected);
+        }
+    }
+}
+
+#[test]
+fn every_flipped_bit_is_noticed() {
+    let scratch = Scratch::new("flipped");
+    synthetic::write(&scratch.0, &random_ranks(2, 3000)).unwrap();
+    let whole = std::fs::read(&scratch.0).unwrap();
+    let content =
+        |trace: &Trace| trace.parts.iter().map(|part| part.all_times().collect::<Vec<_>>()).collect::<Vec<_>>();
+    let expected = content(&Trace::open(&[&scratch.0]).unwrap());
+    let mut random = fastrand::Rng::with_seed(3);
+    let mut noticed = 0;
+    for _ in 0..300 {
+        let mut bytes = whole.clone();
+        let bit = random.usize(..8 * bytes.len());
+        bytes[bit / 8] ^= 1 << (bit % 8);
+        std::fs::write(&scratch.0, &bytes).unwrap();
+        match Trace::open(&[&scratch.0]) {
+            // Between two sections, or in the room for more entries.
+            Ok(trace) if trace.problems.is_empty() => assert!(content(&trace) == expected),
+            _ => noticed += 1,
+        }
+    }
+    assert!(noticed > 100, "{noticed}");
+}
+
+/// Blocks that have the right checksums but are not what a packer writes.
+#[test]
+fn a_forged_block_ends_no_reader() {
+    use crate::clock::Clock;
+    use crate::operations::Operations;
+    use crate::run_time::RunTime;
+    let scratch = Scratch::new("forged");
+    synthetic::write(&scratch.0, &random_ranks(4, 3000)).unwrap();
+    let whole = std::fs::read(&scratch.0).unwrap();
+    let trace = Trace::open(&[&scratch.0]).unwrap();
+    let blocks: Vec<Range<usize>> = trace.parts.iter().flat_map(|part| part.block_bytes()).collect();
+    let mut random = fastrand::Rng::with_seed(5);
+    let mut read = 0;
+    for _ in 0..300 {
+        let mut bytes = whole.clone();
+        let block = blocks[random.usize(..blocks.len())].clone();
+        for _ in 0..random.usize(1..4) {
+            // Most often what the rest depends on.
+            let near = if random.bool() { 100 } else { block.len() };
+            bytes[block.start + random.usize(size_of::<BlockHeader>()..near.min(block.len()))] = random.u8(..);
+        }
+        bytes[block.start + 4..block.start + 8].fill(0);
+        let crc = crc32fast::hash(&bytes[block.clone()]);
+        bytes[block.start + 4..block.start + 8].copy_from_slice(&crc.to_le_bytes());
+        std::fs::write(&scratch.0, &bytes).unwrap();
+        if let Ok(trace) = Trace::open(&[&scratch.0]) {
+            read += usize::from(trace.problems.is_empty());
+            let (operations, clock) = (Operations::of(&trace), Clock::of(&trace));
+            for operation in &operations.operations {
+                operation.run_times(&trace, &clock, RunTime::Global);
+            }
+            for part in &trace.parts {
+                assert!(
+                    (0..part.records()).all(|record| part.request_of(record).is_some() && part.times_of(record).1 != 1)
+                );
+            }
+        }
+    }
+    assert!(read > 100, "{read}");
 }

@@ -19,9 +19,8 @@ fn content(job: u8, rank: u32, pid: u32, metadata: &[u8]) -> Content<'_> {
         probes: &[],
         interruptions: Vec::new(),
         histograms: Vec::new(),
-        runs: Vec::new(),
         columns: Vec::new(),
-        spilled: None,
+        blocks: crate::part::Blocks::default(),
     }
 }
 

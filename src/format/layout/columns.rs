@@ -8,8 +8,8 @@ pub const INTERRUPTED: u32 = 1 << 30;
 pub const INTERRUPTED_BEFORE: u32 = 1 << 29;
 /// The operation's number within the operation column.
 pub const OPERATION_MASK: u32 = INTERRUPTED_BEFORE - 1;
-/// The columns that every record of a part has, the first ones, in this order.
-pub const COLUMNS: [(&str, u32); 5] = [("enter", 8), ("exit", 8), ("position", 8), ("repetition", 8), ("operation", 4)];
+/// The columns that every record of a part has, the first ones, in this order ([`crate::packed::column`]).
+pub const COLUMNS: [&str; 5] = ["enter", "exit", "position", "repetition", "operation"];
 /// What a live segment has in their place, in the order in which a chunk holds them: 24 bytes a record. `duration` is
 /// exit - enter + [`DURATION_FROM`] in ticks, or one of [`NOT_RETURNED`] and [`LONG`]; `position` and `repetition` are the lower halves.
 pub const LIVE_COLUMNS: [(&str, u32); 5] =
@@ -26,7 +26,7 @@ pub const LONG_FROM: u64 = u32::MAX as u64 - 1;
 pub const MAX_CHUNK_RECORDS: u64 = 16384;
 /// The columns of requests, present where the program made non-blocking calls; 0 for all others: ticks that starting
 /// took, ticks spent in Test and in Wait calls for the request, and Test calls.
-pub const REQUEST_COLUMNS: [(&str, u32); 4] = [("init", 8), ("test", 8), ("wait", 8), ("tests", 4)];
+pub const REQUEST_COLUMNS: [&str; 4] = ["init", "test", "wait", "tests"];
 /// Set in the column `wait` as long as the program is in a Wait call that does not return before this request is
 /// complete. It stays in the trace of a rank that ended there.
 pub const WAITED_FOR: u64 = 1 << 63;
@@ -37,8 +37,7 @@ pub const LIVE_REQUEST_COLUMNS: [(&str, u32); 5] = [("init", 8), ("test", 8), ("
 /// The last of them, which no part has.
 pub const ABOVE: &str = "above";
 
-/// The name of the column of the `index`-th counter, of 8 bytes per record: [`super::CounterEntry`] has the counter's
-/// own.
+/// The name of the column of the `index`-th counter: [`super::CounterEntry`] has the counter's own.
 pub fn counter_column(index: usize) -> String {
     format!("counter {index}")
 }
@@ -46,7 +45,7 @@ pub fn counter_column(index: usize) -> String {
 /// The value of a counter in a call for which it could not be read.
 pub const NO_VALUE: u64 = u64::MAX;
 /// The columns with the true ticks of the entry and the exit, in traces with simulated clocks.
-pub const TRUE_COLUMNS: [(&str, u32); 2] = [("true enter", 8), ("true exit", 8)];
+pub const TRUE_COLUMNS: [&str; 2] = ["true enter", "true exit"];
 /// The most counters and timers that code inside the stack can have: each has a column in every segment, without memory
 /// until it is used.
 pub const INNER_COUNTERS: usize = 32;

@@ -11,7 +11,7 @@ pub const SEGMENT_MAGIC: [u8; 8] = *b"MPITLIVE";
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
 pub struct ChunkEntry {
-    /// The number of its draw, from 1; 0: never drawn. Under `ring` a chunk is drawn again.
+    /// The number of its draw, from 1; 0: never drawn. A full chunk is drawn again.
     pub draw: u64,
     /// Index of the thread that fills it.
     pub thread: u32,
@@ -66,6 +66,9 @@ pub struct ColumnEntry {
     pub offset: u64,
 }
 
+/// Folders that may take the blocks that a rank writes while its program runs: the segment's and the trace's.
+pub const BLOCK_FILES: usize = 2;
+
 /// The first page of a live segment.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
@@ -112,8 +115,6 @@ pub struct SegmentHeader {
     pub columns: [ColumnEntry; MAX_COLUMNS],
     /// [`super::Buckets`] of the calls that are not kept.
     pub histograms: Region,
-    /// Path of the spill file, a string reference; 0: there is none.
-    pub spill: u32,
-    /// For later versions.
-    pub reserved: u32,
+    /// Paths of the block files, string references, in the order in which they were written; 0: there is none.
+    pub blocks: [u32; BLOCK_FILES],
 }

@@ -24,12 +24,8 @@ pub use rank::*;
 pub use stored::*;
 pub use tables::*;
 
-/// The version of every structure here. A reader refuses a newer one.
-pub const VERSION: u32 = 2;
-/// The earliest version of traces that readers know: all that it has, later ones have in the same way.
-pub const OLDEST_VERSION: u32 = 1;
-/// The version of a trace with sections in blocks ([`encoding::BLOCKS`]). All else is as in [`VERSION`].
-pub const PACKED_VERSION: u32 = 3;
+/// The version of every structure here. A reader refuses another one.
+pub const VERSION: u32 = 1;
 /// Parts of a trace, and regions of a segment, start at multiples of this many bytes.
 pub const PAGE: u64 = 4096;
 /// A run has no more ranks: what claims more is damaged. The largest machines have some 10^7 cores.

@@ -49,15 +49,13 @@ pub mod state {
 
 /// What is kept when the arrays are full: values of [`RankHeader::ring`].
 pub mod full {
-    /// The first records.
-    pub const STOP: u32 = 0;
+    /// All records: full chunks are packed and written to a file, [`crate::block_file`].
+    pub const SPILL: u32 = 0;
     /// The last records.
     pub const RING: u32 = 1;
-    /// All: full chunks are written to a file, [`crate::spill`].
-    pub const SPILL: u32 = 2;
 
     /// Their names in MPITRACE_FULL.
-    pub const NAMES: [(&str, u32); 3] = [("stop", STOP), ("ring", RING), ("spill", SPILL)];
+    pub const NAMES: [(&str, u32); 2] = [("spill", SPILL), ("ring", RING)];
 
     /// The name of one of them.
     pub fn name(full: u32) -> &'static str {

@@ -26,10 +26,10 @@ pub mod section {
     pub const OPERATIONS: u32 = 4;
     /// [`crate::layout::ThreadEntry`]s.
     pub const THREADS: u32 = 5;
-    /// [`super::RunEntry`]s.
-    pub const RUNS: u32 = 6;
-    /// A column of the records, named in [`super::SectionEntry::name`].
-    pub const COLUMN: u32 = 7;
+    /// [`super::StoredColumn`]s: the columns of the records.
+    pub const COLUMNS: u32 = 6;
+    /// The records: blocks ([`crate::packed::Block`]), one behind the other. Each has a checksum of its own.
+    pub const BLOCKS: u32 = 7;
     /// [`crate::layout::CounterEntry`]s; not in traces without counters.
     pub const COUNTERS: u32 = 8;
     /// [`crate::layout::SyncEntry`]s, of leaders.
@@ -50,60 +50,35 @@ pub struct SectionEntry {
     pub kind: u32,
     /// Bytes per element.
     pub element_size: u32,
-    /// One of [`encoding`].
-    pub encoding: u32,
-    /// CRC-32 (IEEE 802.3, as in zlib) of the section's bytes; of a section in blocks, of its header and its index.
-    pub crc: u32,
     /// Bytes from the start of the part.
     pub offset: u64,
     /// Elements.
     pub count: u64,
-    /// UTF-8, zero-padded; columns only.
-    pub name: [u8; 32],
-}
-
-/// How the elements of a section are stored: values of [`SectionEntry::encoding`].
-pub mod encoding {
-    /// As they are.
-    pub const PLAIN: u32 = 0;
-    /// Packed, in blocks of records: [`super::BlocksHeader`], a [`super::BlockEntry`] for each block, then the blocks.
-    pub const BLOCKS: u32 = 1;
-}
-
-/// The start of a section in blocks.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
-pub struct BlocksHeader {
-    /// Bytes of the section, this header included.
-    pub length: u64,
-    /// Records of a block; the last one may have fewer. The same for all columns of a part.
-    pub records: u32,
-    /// Blocks.
-    pub blocks: u32,
-}
-
-/// Where a block lies.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
-pub struct BlockEntry {
-    /// Bytes from the start of the section.
-    pub offset: u64,
-    /// Bytes.
-    pub length: u32,
-    /// CRC-32 of the block.
+    /// CRC-32 (IEEE 802.3, as in zlib) of the section's bytes; 0 for [`section::BLOCKS`].
     pub crc: u32,
+    /// For later versions.
+    pub padding: u32,
+}
+
+/// A column that some block of a part has.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
+pub struct StoredColumn {
+    /// UTF-8, zero-padded.
+    pub name: [u8; 32],
+    /// Its number, below [`super::MAX_COLUMNS`]: those of every block ([`super::COLUMNS`]) come first.
+    pub number: u32,
+    /// For later versions.
+    pub padding: u32,
 }
 
 /// Consecutive records of one thread.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RunEntry {
     /// Records in the run.
     pub count: u64,
     /// Index of the thread.
     pub thread: u32,
-    /// For later versions.
-    pub padding: u32,
 }
 
 /// The start of a part.
@@ -112,7 +87,7 @@ pub struct RunEntry {
 pub struct PartHeader {
     /// [`PART_MAGIC`].
     pub magic: [u8; 8],
-    /// [`super::VERSION`], or [`super::PACKED_VERSION`] where a section is in blocks.
+    /// [`super::VERSION`].
     pub version: u32,
     /// CRC-32 of this header, with this field as 0, and of the sections' directory behind it.
     pub crc: u32,
@@ -165,7 +140,7 @@ pub struct RunningTotals {
 pub struct FileHeader {
     /// [`FILE_MAGIC`].
     pub magic: [u8; 8],
-    /// The highest version of its parts.
+    /// [`super::VERSION`].
     pub version: u32,
     /// [`super::BYTE_ORDER_MARK`].
     pub byte_order: u32,

@@ -18,7 +18,7 @@ use bytemuck::Zeroable;
 use super::{Segment, now, read_header};
 use crate::layout::*;
 use crate::part::Content;
-use crate::{TraceError, indices, segment};
+use crate::{TraceError, segment};
 
 /// A chunk that is drawn again while it is copied is tried so often.
 const TRIES: usize = 3;
@@ -200,7 +200,12 @@ impl Layout {
             magic: SEGMENT_MAGIC,
             version: VERSION,
             byte_order: BYTE_ORDER_MARK,
-            rank: RankHeader { ring: 1, capacity: u64::MAX, columns: self.columns.len() as u32, ..header.rank },
+            rank: RankHeader {
+                ring: full::RING,
+                capacity: u64::MAX,
+                columns: self.columns.len() as u32,
+                ..header.rank
+            },
             chunk_records: header.chunk_records,
             chunk_bytes: self.chunk_bytes,
             metadata: header.metadata,
@@ -254,9 +259,7 @@ impl Copied {
     /// # Errors
     /// The segment is damaged, or the rank has not come to the end of `MPI_Init`.
     pub fn content(&self) -> Result<Content<'_>, TraceError> {
-        let content = segment::read(&self.path, self.bytes(), false)?;
-        indices::check(&content).map_err(|what| TraceError::damaged(&self.path, what))?;
-        Ok(content)
+        segment::read(&self.path, self.bytes(), false)
     }
 
     /// The bytes of the copy, which [`Copied::of_bytes`] takes.

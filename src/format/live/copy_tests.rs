@@ -37,7 +37,7 @@ impl Written {
             rank: RankHeader {
                 rank: 1,
                 world_size: 2,
-                ring: 1,
+                ring: full::RING,
                 capacity: CHUNKS * RECORDS,
                 columns: LIVE_COLUMNS.len() as u32,
                 clock_source: clock_source::MONOTONIC_RAW,
@@ -137,13 +137,12 @@ fn uid() -> u32 {
 fn calls(segment: &Segment, records: u64) -> Vec<(u64, u64)> {
     let copied = segment.copy(records).unwrap();
     let content = copied.content().unwrap();
-    let column = |index: usize| -> Vec<u64> {
-        let slices = content.columns[index].slices.iter();
-        slices.flat_map(|slice| slice.chunks_exact(8).map(bytemuck::pod_read_unaligned::<u64>)).collect()
-    };
-    let mut calls: Vec<(u64, u64)> = column(0).into_iter().zip(column(2)).collect();
-    for (enter, exit) in column(0).into_iter().zip(column(1)) {
-        assert!(exit == 0 || exit == enter + 7, "{enter} {exit}");
+    let mut calls: Vec<(u64, u64)> = Vec::new();
+    for rows in content.records_in_memory() {
+        for (enter, exit) in rows.enter.iter().zip(rows.exit) {
+            assert!(exit == 0 || exit == enter + 7, "{enter} {exit}");
+        }
+        calls.extend(rows.enter.into_iter().zip(rows.position));
     }
     calls.sort_unstable();
     calls

@@ -1,328 +1,349 @@
-//! The calls of a block, column by column: how each is stored.
+//! A block: a header, how long each column is, then the columns.
 
-use crate::layout::{
-    COLUMNS, DISTURBED, INTERRUPTED, INTERRUPTED_BEFORE, OPERATION_MASK, OperationEntry, TRUE_COLUMNS,
-};
+use std::ops::Range;
+
+use bytemuck::{Pod, Zeroable};
+
+use crate::layout::{DISTURBED, INTERRUPTED, INTERRUPTED_BEFORE, MAX_CHUNK_RECORDS, MAX_COLUMNS, OPERATION_MASK};
 
 use super::counted::Counts;
 use super::{frames, number, phrases, times};
 
-/// How the values of a block are stored: its first byte.
+/// The numbers of the columns that every block has; those behind them are the part's own
+/// ([`crate::layout::StoredColumn`]).
+pub mod column {
+    /// Ticks at the entries.
+    pub const ENTER: u32 = 0;
+    /// Ticks at the exits; 0: the call did not return.
+    pub const EXIT: u32 = 1;
+    /// Positions on the communicators.
+    pub const POSITION: u32 = 2;
+    /// How many calls of the operation came before.
+    pub const REPETITION: u32 = 3;
+    /// Operations, with their marks.
+    pub const OPERATION: u32 = 4;
+    /// The first of those that not every part has.
+    pub const OTHERS: u32 = 5;
+}
+
+/// The start of a block. Behind it lies the length of each column that it has, u32, then the columns.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
+pub struct BlockHeader {
+    /// Bytes of the block, this header included.
+    pub length: u32,
+    /// CRC-32 of the block with this field as 0.
+    pub crc: u32,
+    /// The number of the chunk's draw.
+    pub draw: u64,
+    /// A bit for each column that it has, by the number of the column; the others are 0 for all records.
+    pub columns: u64,
+    /// Records, at least one.
+    pub records: u32,
+    /// Index of the thread.
+    pub thread: u32,
+}
+
+/// No block is longer: all columns of the longest chunk, in frames that take the values as they are.
+pub const LONGEST_BLOCK: usize = MAX_COLUMNS * (MAX_CHUNK_RECORDS as usize * 9 + 64) + 4096;
+
+const HEADER: usize = size_of::<BlockHeader>();
+/// The columns that every block has.
+const ALWAYS: u64 = (1 << column::OTHERS) - 1;
+
+/// How the values of a column are stored that may be stored in several ways: its first byte.
 mod scheme {
-    /// As they are.
-    pub const PLAIN: u8 = 0;
     /// [`crate::packed::frames`].
     pub const FRAMES: u8 = 1;
     /// The same of the differences from the value before, for the first from 0.
     pub const DIFFERENCES: u8 = 2;
-    /// [`crate::packed::times`].
-    pub const TIMES: u8 = 3;
     /// [`crate::packed::counted`].
-    pub const COUNTED: u8 = 4;
-    /// [`crate::packed::phrases`].
-    pub const PHRASES: u8 = 5;
+    pub const COUNTED: u8 = 3;
 }
 
-/// What the values of a column follow from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Role {
-    /// Entries, with the column of the exits.
-    Enter(usize),
-    /// Exits, with the column of the entries.
-    Exit(usize),
-    /// Counted by communicator.
-    Position,
-    /// Counted by operation.
-    Repetition,
-    /// The operations.
-    Operation,
-    /// All others.
-    Value,
+/// Which calls are numbered together.
+#[derive(Clone, Debug, Default)]
+pub struct Numbering {
+    /// For each operation its communicator, which counts positions.
+    communicators: Vec<u32>,
+    /// For each operation itself, which counts repetitions.
+    operations: Vec<u32>,
 }
 
-/// The columns of a part and the tables that their values follow from.
-#[derive(Debug)]
-pub struct Columns {
-    roles: Vec<Role>,
-    sizes: Vec<usize>,
-    operation: usize,
-    communicator_of: Vec<u32>,
-    own: Vec<u32>,
-}
-
-impl Columns {
-    /// The columns with these names and element sizes (bytes), of a part with these operations. [`COLUMNS`] are among
-    /// them.
-    pub fn new<'n>(columns: impl Iterator<Item = (&'n str, u32)>, operations: &[OperationEntry]) -> Columns {
-        Columns::with_communicators(columns, operations.iter().map(|entry| entry.communicator).collect())
+impl Numbering {
+    /// Of operations on these communicators.
+    pub fn new(communicators: Vec<u32>) -> Numbering {
+        let operations = (0..communicators.len() as u32).collect();
+        Numbering { communicators, operations }
     }
 
-    /// The same, of a part whose operations are on these communicators.
-    pub fn with_communicators<'n>(columns: impl Iterator<Item = (&'n str, u32)>, communicator_of: Vec<u32>) -> Columns {
-        let columns: Vec<(&str, u32)> = columns.collect();
-        let place = |wanted: (&str, u32)| columns.iter().position(|column| *column == wanted);
-        let role = |column: &(&str, u32)| {
-            let pairs = [[COLUMNS[0], COLUMNS[1]], TRUE_COLUMNS];
-            let of_pair = |[enter, exit]: [(&str, u32); 2]| match (place(enter), place(exit)) {
-                (_, Some(exit)) if *column == enter => Some(Role::Enter(exit)),
-                (Some(enter), _) if *column == exit => Some(Role::Exit(enter)),
-                _ => None,
-            };
-            let counted = |wanted, role| (*column == wanted).then_some(role);
-            let mut roles = pairs.into_iter().map(of_pair).chain([
-                counted(COLUMNS[2], Role::Position),
-                counted(COLUMNS[3], Role::Repetition),
-                counted(COLUMNS[4], Role::Operation),
-            ]);
-            roles.find_map(|role| role).unwrap_or(Role::Value)
+    /// Operations.
+    pub fn len(&self) -> usize {
+        self.operations.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.operations.is_empty()
+    }
+
+    fn counts(&self, number: u32) -> Option<Counts<'_>> {
+        match number {
+            column::POSITION => Some(Counts::new(&self.communicators)),
+            column::REPETITION => Some(Counts::new(&self.operations)),
+            _ => None,
+        }
+    }
+}
+
+/// The values of some records, at least one, all columns of the same length.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Rows {
+    /// Ticks at the entries.
+    pub enter: Vec<u64>,
+    /// Ticks at the exits; 0: the call did not return.
+    pub exit: Vec<u64>,
+    /// Positions on the communicators.
+    pub position: Vec<u64>,
+    /// How many calls of the operation came before.
+    pub repetition: Vec<u64>,
+    /// Operations, with their marks.
+    pub operation: Vec<u32>,
+    /// The other columns that are in use, by ascending numbers from [`column::OTHERS`] on.
+    pub others: Vec<(u32, Vec<u64>)>,
+}
+
+impl Rows {
+    /// The block of these records. Every operation is one of `numbering`.
+    pub fn pack(&self, numbering: &Numbering, draw: u64, thread: u32) -> Vec<u8> {
+        let columns = self.others.iter().fold(ALWAYS, |columns, (number, _)| columns | 1 << number);
+        let mut bytes = vec![0; HEADER + columns.count_ones() as usize * size_of::<u32>()];
+        let mut place = HEADER;
+        let mut end_column = |bytes: &mut Vec<u8>, start: usize| {
+            let length = (bytes.len() - start) as u32;
+            bytes[place..place + size_of::<u32>()].copy_from_slice(&length.to_le_bytes());
+            place += size_of::<u32>();
         };
-        Columns {
-            roles: columns.iter().map(role).collect(),
-            sizes: columns.iter().map(|(_, size)| *size as usize).collect(),
-            operation: place(COLUMNS[4]).unwrap_or(0),
-            own: (0..communicator_of.len() as u32).collect(),
-            communicator_of,
+        let mut exits = Vec::new();
+        let start = bytes.len();
+        times::put(&mut bytes, &mut exits, &self.enter, &self.exit);
+        end_column(&mut bytes, start);
+        let start = bytes.len();
+        bytes.append(&mut exits);
+        end_column(&mut bytes, start);
+        for (number, values) in [(column::POSITION, &self.position), (column::REPETITION, &self.repetition)] {
+            let start = bytes.len();
+            put_counted(&mut bytes, number, values, &self.operation, numbering);
+            end_column(&mut bytes, start);
+        }
+        let start = bytes.len();
+        put_operations(&mut bytes, &self.operation);
+        end_column(&mut bytes, start);
+        for (_, values) in &self.others {
+            let start = bytes.len();
+            put_values(&mut bytes, values);
+            end_column(&mut bytes, start);
+        }
+        let (length, records) = (bytes.len() as u32, self.enter.len() as u32);
+        let header = BlockHeader { length, crc: 0, draw, columns, records, thread };
+        bytes[..HEADER].copy_from_slice(bytemuck::bytes_of(&header));
+        let crc = crc32fast::hash(&bytes);
+        bytes[4..8].copy_from_slice(&crc.to_le_bytes());
+        bytes
+    }
+
+    /// Some of the records.
+    pub fn some(&self, records: Range<usize>) -> Rows {
+        let part = |values: &[u64]| values[records.clone()].to_vec();
+        Rows {
+            enter: part(&self.enter),
+            exit: part(&self.exit),
+            position: part(&self.position),
+            repetition: part(&self.repetition),
+            operation: self.operation[records.clone()].to_vec(),
+            others: self.others.iter().map(|(number, values)| (*number, part(values))).collect(),
         }
     }
 
-    /// Whether the values can be packed.
-    fn is_packable(&self, column: usize) -> bool {
-        matches!(self.sizes[column], 4 | 8)
-    }
-
-    fn counts(&self, role: Role) -> Counts<'_> {
-        Counts::new(if role == Role::Position { &self.communicator_of } else { &self.own })
+    /// The highest operation of any record; `None` without records.
+    pub fn highest_operation(&self) -> Option<u32> {
+        self.operation.iter().map(|operation| operation & OPERATION_MASK).max()
     }
 }
 
-/// Packs blocks.
-#[derive(Debug)]
-pub struct Packer<'c> {
-    columns: &'c Columns,
-    position: Counts<'c>,
-    repetition: Counts<'c>,
-}
-
-impl<'c> Packer<'c> {
-    /// Of parts with these columns.
-    pub fn new(columns: &'c Columns) -> Self {
-        Packer { columns, position: columns.counts(Role::Position), repetition: columns.counts(Role::Repetition) }
+/// What follows from counting needs no other attempt.
+fn put_counted(bytes: &mut Vec<u8>, number: u32, values: &[u64], operations: &[u32], numbering: &Numbering) {
+    let start = bytes.len();
+    bytes.push(scheme::COUNTED);
+    if let Some(mut counts) = numbering.counts(number) {
+        counts.put(bytes, values, operations);
     }
-
-    /// The bytes of a block of at least one call, for each column, out of the plain bytes of each.
-    pub fn pack(&mut self, plain: &[&[u8]]) -> Vec<Vec<u8>> {
-        let operations: Vec<u32> = words(plain[self.columns.operation]);
-        let mut packed: Vec<Vec<u8>> = (0..plain.len()).map(|column| self.column(column, plain, &operations)).collect();
-        for (column, role) in self.columns.roles.iter().enumerate() {
-            if let Role::Enter(exit) = *role {
-                let both = pack_times(&values(plain[column], 8), &values(plain[exit], 8));
-                if both[0].len() + both[1].len() < packed[column].len() + packed[exit].len() {
-                    [packed[column], packed[exit]] = both;
-                }
-            }
+    if bytes.len() - start > values.len() / 8 + 16 {
+        let mut other = Vec::new();
+        put_values(&mut other, values);
+        if other.len() < bytes.len() - start {
+            bytes.truncate(start);
+            bytes.append(&mut other);
         }
-        packed
-    }
-
-    /// The shortest of what a column can be without another one's times.
-    fn column(&mut self, column: usize, plain: &[&[u8]], operations: &[u32]) -> Vec<u8> {
-        let plain = plain[column];
-        let as_it_is = [&[scheme::PLAIN], plain].concat();
-        if !self.columns.is_packable(column) {
-            return as_it_is;
-        }
-        let role = self.columns.roles[column];
-        let values = values(plain, self.columns.sizes[column]);
-        let mut candidates = vec![as_it_is];
-        match role {
-            Role::Position | Role::Repetition => {
-                let mut bytes = vec![scheme::COUNTED];
-                let counts = if role == Role::Position { &mut self.position } else { &mut self.repetition };
-                counts.put(&mut bytes, &values, operations);
-                // What follows from counting needs no other attempt.
-                if bytes.len() < values.len() / 8 {
-                    return bytes;
-                }
-                candidates.push(bytes);
-            }
-            Role::Operation => candidates.push(pack_operations(operations)),
-            Role::Enter(_) | Role::Exit(_) | Role::Value => {}
-        }
-        if matches!(role, Role::Position | Role::Repetition | Role::Value) {
-            let mut frames = vec![scheme::FRAMES];
-            frames::put(&mut frames, &values);
-            let mut differences = vec![scheme::DIFFERENCES];
-            let before = std::iter::once(&0).chain(&values);
-            let steps: Vec<u64> =
-                values.iter().zip(before).map(|(value, before)| value.wrapping_sub(*before)).collect();
-            frames::put(&mut differences, &steps);
-            candidates.extend([frames, differences]);
-        }
-        candidates.into_iter().min_by_key(Vec::len).unwrap_or_default()
     }
 }
 
-/// Entries and exits as blocks of their columns.
-pub fn pack_times(enter: &[u64], exit: &[u64]) -> [Vec<u8>; 2] {
-    let mut both = [vec![scheme::TIMES], vec![scheme::TIMES]];
-    let [entries, exits] = &mut both;
-    times::put(entries, exits, enter, exit);
-    both
+fn put_values(bytes: &mut Vec<u8>, values: &[u64]) {
+    let start = bytes.len();
+    bytes.push(scheme::FRAMES);
+    frames::put(bytes, values);
+    let mut differences = vec![scheme::DIFFERENCES];
+    let before = std::iter::once(&0).chain(values);
+    let steps: Vec<u64> = values.iter().zip(before).map(|(value, before)| value.wrapping_sub(*before)).collect();
+    frames::put(&mut differences, &steps);
+    if differences.len() < bytes.len() - start {
+        bytes.truncate(start);
+        bytes.append(&mut differences);
+    }
 }
 
-/// A block of `count` values of this size that are all 0.
-pub fn zeros(size: usize, count: usize) -> Vec<u8> {
-    let mut frames = vec![scheme::FRAMES];
-    frames::put(&mut frames, &vec![0; count]);
-    let plain = vec![scheme::PLAIN; 1 + count * size];
-    if frames.len() < plain.len() { frames } else { plain }
-}
-
-/// The packed columns of one block, as they are read.
-#[derive(Debug)]
+/// A block, as it is read. Of columns that cannot be decoded there is nothing: another program has written them.
+#[derive(Clone, Copy, Debug)]
 pub struct Block<'b> {
-    columns: &'b Columns,
-    count: usize,
-    /// The bytes of each column.
-    bytes: Vec<&'b [u8]>,
+    /// What it is of.
+    pub header: BlockHeader,
+    numbering: &'b Numbering,
+    bytes: &'b [u8],
 }
 
 impl<'b> Block<'b> {
-    /// A block of `count` calls.
-    pub fn new(columns: &'b Columns, count: usize, bytes: Vec<&'b [u8]>) -> Self {
-        Block { columns, count, bytes }
+    /// The block that `bytes` begin with; `None`: they do not, or not with all of it.
+    pub fn parse(bytes: &'b [u8], numbering: &'b Numbering) -> Option<Block<'b>> {
+        let header: BlockHeader = bytemuck::pod_read_unaligned(bytes.get(..HEADER)?);
+        let bytes = bytes.get(..header.length as usize)?;
+        let block = Block { header, numbering, bytes };
+        let lengths = bytes.get(HEADER..block.columns_start())?.as_chunks().0;
+        let sum: u64 = lengths.iter().map(|length| u64::from(u32::from_le_bytes(*length))).sum();
+        let is_whole = header.columns & ALWAYS == ALWAYS
+            && (1..=MAX_CHUNK_RECORDS).contains(&header.records.into())
+            && block.columns_start() as u64 + sum == header.length.into();
+        is_whole.then_some(block)
     }
 
-    /// The highest operation, and whether there is one; `None` where the bytes are wrong.
-    pub fn highest_operation(&self) -> Option<u32> {
-        match self.bytes[self.columns.operation].split_first()? {
-            (&scheme::PHRASES, mut rest) => u32::try_from(number::take(&mut rest)?).ok(),
-            _ => self.operations()?.into_iter().map(|operation| operation & OPERATION_MASK).max(),
+    /// Whether its bytes are those that were written.
+    pub fn has_its_checksum(&self) -> bool {
+        let mut crc = crc32fast::Hasher::new();
+        crc.update(bytemuck::bytes_of(&BlockHeader { crc: 0, ..self.header }));
+        crc.update(&self.bytes[HEADER..]);
+        crc.finalize() == self.header.crc
+    }
+
+    /// Its bytes.
+    pub fn bytes(&self) -> &'b [u8] {
+        self.bytes
+    }
+
+    /// Records.
+    pub fn records(&self) -> usize {
+        self.header.records as usize
+    }
+
+    fn columns_start(&self) -> usize {
+        HEADER + self.header.columns.count_ones() as usize * size_of::<u32>()
+    }
+
+    /// The bytes of a column; `None`: it does not have it.
+    fn column(&self, number: u32) -> Option<&'b [u8]> {
+        if self.header.columns >> number & 1 == 0 {
+            return None;
         }
+        let before = (self.header.columns & ((1 << number) - 1)).count_ones() as usize;
+        let lengths = self.bytes[HEADER..self.columns_start()].as_chunks::<4>().0;
+        let length = |index: usize| u32::from_le_bytes(lengths[index]) as usize;
+        let start = self.columns_start() + (0..before).map(length).sum::<usize>();
+        self.bytes.get(start..start + length(before))
+    }
+
+    /// The highest operation; `None` where the bytes are wrong.
+    pub fn highest_operation(&self) -> Option<u32> {
+        u32::try_from(number::take(&mut self.column(column::OPERATION)?)?).ok()
     }
 
     /// How many calls the tracer may have delayed.
     pub fn delayed(&self) -> Option<u64> {
-        match self.bytes[self.columns.operation].split_first()? {
-            (&scheme::PHRASES, mut rest) => {
-                number::take(&mut rest)?;
-                number::take(&mut rest)
-            }
-            _ => Some(self.operations()?.iter().filter(|&&operation| operation & DISTURBED != 0).count() as u64),
-        }
+        let mut rest = self.column(column::OPERATION)?;
+        number::take(&mut rest)?;
+        number::take(&mut rest)
     }
 
     /// The lowest entry.
-    pub fn lowest_entry(&self, enter: usize) -> Option<u64> {
-        match self.bytes[enter].split_first()? {
-            (&scheme::TIMES, mut rest) => times::take_lowest(&mut rest),
-            _ => self.values(enter, &[])?.into_iter().min(),
-        }
+    pub fn lowest_entry(&self) -> Option<u64> {
+        times::take_lowest(&mut self.column(column::ENTER)?)
     }
 
-    /// The first of the sequence numbers, where each is one more than the one before.
-    pub fn first_of_consecutive(&self, position: usize) -> Option<u64> {
-        match self.bytes[position].split_first()? {
-            (&scheme::COUNTED, rest) => self.columns.counts(Role::Position).only(rest),
+    /// The first of the positions, where each is one more than the one before.
+    pub fn first_of_consecutive(&self) -> Option<u64> {
+        match self.column(column::POSITION)?.split_first()? {
+            (&scheme::COUNTED, rest) => self.numbering.counts(column::POSITION)?.only(rest),
             _ => None,
         }
     }
 
-    /// The operations; `None` where the bytes are wrong.
+    /// The operations, with their marks; `None` where the bytes are wrong.
     pub fn operations(&self) -> Option<Vec<u32>> {
-        match self.bytes[self.columns.operation].split_first()? {
-            (&scheme::PHRASES, mut rest) => take_operations(&mut rest, self.count).filter(|_| rest.is_empty()),
-            (&scheme::PLAIN, rest) => Some(words(rest)).filter(|operations| operations.len() == self.count),
-            _ => None,
-        }
+        let mut rest = self.column(column::OPERATION)?;
+        take_operations(&mut rest, self.records()).filter(|_| rest.is_empty())
     }
 
     /// The indices of the calls that did not return.
-    pub fn open(&self, exit: usize) -> Option<Vec<usize>> {
-        match self.bytes[exit].split_first()? {
-            (&scheme::TIMES, mut rest) => times::take_only_open(&mut rest, self.count),
-            _ => {
-                let exits = self.values(exit, &[])?;
-                Some(exits.iter().enumerate().filter(|(_, exit)| **exit == 0).map(|(index, _)| index).collect())
-            }
-        }
+    pub fn open(&self) -> Option<Vec<usize>> {
+        times::take_only_open(&mut self.column(column::EXIT)?, self.records())
     }
 
     /// How long the calls took, exit - enter (wrapping) for those that returned, 0 for the others.
-    pub fn durations(&self, enter: usize, exit: usize) -> Option<Vec<u64>> {
-        match self.bytes[exit].split_first()? {
-            (&scheme::TIMES, mut rest) => {
-                Some(times::take_durations(&mut rest, self.count)?.ticks).filter(|_| rest.is_empty())
-            }
-            _ => {
-                let [enter, exit] = self.times(enter, exit)?;
-                let took = |(enter, exit): (u64, u64)| if exit == 0 { 0 } else { exit.wrapping_sub(enter) };
-                Some(enter.into_iter().zip(exit).map(took).collect())
-            }
-        }
+    pub fn durations(&self) -> Option<Vec<u64>> {
+        let mut rest = self.column(column::EXIT)?;
+        Some(times::take_durations(&mut rest, self.records())?.ticks).filter(|_| rest.is_empty())
     }
 
     /// The entries and the exits.
-    pub fn times(&self, enter: usize, exit: usize) -> Option<[Vec<u64>; 2]> {
-        let [(first, mut entries), (second, mut exits)] =
-            [self.bytes[enter].split_first()?, self.bytes[exit].split_first()?];
-        match (*first, *second) {
-            (scheme::TIMES, scheme::TIMES) => {
-                let durations = times::take_durations(&mut exits, self.count)?;
-                let mut found = [Vec::with_capacity(self.count), Vec::with_capacity(self.count)];
-                let [enter, exit] = &mut found;
-                times::take(&mut entries, durations, enter, exit)?;
-                (entries.is_empty() && exits.is_empty()).then_some(found)
-            }
-            (scheme::TIMES, _) | (_, scheme::TIMES) => None,
-            _ => Some([self.values(enter, &[])?, self.values(exit, &[])?]),
-        }
+    pub fn times(&self) -> Option<[Vec<u64>; 2]> {
+        let (mut entries, mut exits) = (self.column(column::ENTER)?, self.column(column::EXIT)?);
+        let durations = times::take_durations(&mut exits, self.records())?;
+        let mut found = [Vec::with_capacity(self.records()), Vec::with_capacity(self.records())];
+        let [enter, exit] = &mut found;
+        times::take(&mut entries, durations, enter, exit)?;
+        (entries.is_empty() && exits.is_empty()).then_some(found)
     }
 
-    /// The values of any other column, widened to 64 bits; `operations` are those of the block.
-    pub fn values(&self, column: usize, operations: &[u32]) -> Option<Vec<u64>> {
-        let (size, role) = (self.columns.sizes[column], self.columns.roles[column]);
-        let (scheme, mut rest) = self.bytes[column].split_first()?;
-        let mut found = Vec::with_capacity(self.count);
+    /// The values of any column but those of times and operations. `operations` are those of the block, for the
+    /// columns that are counted by them.
+    pub fn values(&self, number: u32, operations: &[u32]) -> Option<Vec<u64>> {
+        let Some(bytes) = self.column(number) else { return Some(vec![0; self.records()]) };
+        let (scheme, mut rest) = bytes.split_first()?;
+        let mut found = Vec::with_capacity(self.records());
         match *scheme {
-            scheme::PLAIN if rest.len() == self.count * size => return Some(values(rest, size)),
-            scheme::FRAMES => frames::take(&mut rest, self.count, &mut found)?,
+            scheme::FRAMES => frames::take(&mut rest, self.records(), &mut found)?,
             scheme::DIFFERENCES => {
-                frames::take(&mut rest, self.count, &mut found)?;
+                frames::take(&mut rest, self.records(), &mut found)?;
                 let mut value = 0u64;
                 for step in &mut found {
                     value = value.wrapping_add(*step);
                     *step = value;
                 }
             }
-            scheme::COUNTED if matches!(role, Role::Position | Role::Repetition) => {
-                self.columns.counts(role).take(&mut rest, operations, &mut found)?;
-            }
+            scheme::COUNTED => self.numbering.counts(number)?.take(&mut rest, operations, &mut found)?,
             _ => return None,
         }
         rest.is_empty().then_some(found)
     }
 
-    /// The values of any column, widened to 64 bits.
-    pub fn wide(&self, column: usize) -> Option<Vec<u64>> {
-        match self.columns.roles[column] {
-            Role::Operation => Some(self.operations()?.into_iter().map(u64::from).collect()),
-            Role::Enter(exit) => self.times(column, exit)?.into_iter().next(),
-            Role::Exit(enter) => self.times(enter, column)?.into_iter().nth(1),
-            Role::Position | Role::Repetition => self.values(column, &self.operations()?),
-            Role::Value => self.values(column, &[]),
-        }
-    }
-
-    /// The plain bytes of a column.
-    pub fn plain(&self, column: usize) -> Option<Vec<u8>> {
-        let size = self.columns.sizes[column];
-        if !self.columns.is_packable(column) {
-            let (scheme, rest) = self.bytes[column].split_first()?;
-            return (*scheme == scheme::PLAIN && rest.len() == self.count * size).then(|| rest.to_vec());
-        }
-        let values = self.wide(column)?;
-        Some(values.iter().flat_map(|value| value.to_le_bytes().into_iter().take(size)).collect())
+    /// All columns.
+    pub fn rows(&self) -> Option<Rows> {
+        let operation = self.operations()?;
+        let [enter, exit] = self.times()?;
+        let [position, repetition] = [column::POSITION, column::REPETITION].map(|one| self.values(one, &operation));
+        let (position, repetition) = (position?, repetition?);
+        let numbers: Range<u32> = column::OTHERS..MAX_COLUMNS as u32;
+        let others = numbers.filter(|number| self.header.columns >> number & 1 != 0);
+        let others = others.map(|number| Some((number, self.values(number, &[])?)));
+        let others = others.collect::<Option<_>>()?;
+        Some(Rows { enter, exit, position, repetition, operation, others })
     }
 }
 
@@ -331,21 +352,19 @@ const MARKS: [u32; 3] = [DISTURBED, INTERRUPTED, INTERRUPTED_BEFORE];
 
 /// The highest operation; for each of [`MARKS`] the number of calls that have it, and for each of these how many calls
 /// after the one before it comes; then the phrases.
-fn pack_operations(operations: &[u32]) -> Vec<u8> {
-    let mut bytes = vec![scheme::PHRASES];
+fn put_operations(bytes: &mut Vec<u8>, operations: &[u32]) {
     let plain: Vec<u32> = operations.iter().map(|operation| operation & OPERATION_MASK).collect();
-    number::put(&mut bytes, plain.iter().copied().max().unwrap_or(0).into());
+    number::put(bytes, plain.iter().copied().max().unwrap_or(0).into());
     for mark in MARKS {
         let marked: Vec<usize> = (0..plain.len()).filter(|&index| operations[index] & mark != 0).collect();
-        number::put(&mut bytes, marked.len() as u64);
+        number::put(bytes, marked.len() as u64);
         let mut last = 0;
         for index in marked {
-            number::put(&mut bytes, (index - last) as u64);
+            number::put(bytes, (index - last) as u64);
             last = index;
         }
     }
-    phrases::put(&mut bytes, &plain);
-    bytes
+    phrases::put(bytes, &plain);
 }
 
 fn take_operations(bytes: &mut &[u8], count: usize) -> Option<Vec<u32>> {
@@ -365,14 +384,92 @@ fn take_operations(bytes: &mut &[u8], count: usize) -> Option<Vec<u32>> {
     Some(operations)
 }
 
-fn words(bytes: &[u8]) -> Vec<u32> {
-    bytes.as_chunks().0.iter().map(|word| u32::from_le_bytes(*word)).collect()
-}
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
 
-/// Values of 4 or 8 bytes as 64 bits.
-fn values(bytes: &[u8], size: usize) -> Vec<u64> {
-    match size {
-        4 => words(bytes).into_iter().map(u64::from).collect(),
-        _ => bytes.as_chunks().0.iter().map(|word| u64::from_le_bytes(*word)).collect(),
+    use super::*;
+
+    /// Records of four operations on two communicators, as a program leaves them, with exceptions.
+    fn rows() -> impl Strategy<Value = Rows> {
+        let call = (0u32..4, 0u64..2000, 0u64..5000, 0u32..60, any::<u64>());
+        let others = proptest::collection::btree_set(column::OTHERS..MAX_COLUMNS as u32, 0..4);
+        (proptest::collection::vec(call, 1..1500), others, 1u64..40).prop_map(|(calls, others, step)| {
+            let mut rows = Rows::default();
+            let (mut now, mut positions, mut repetitions) = (1 << 40, [0u64; 2], [0u64; 4]);
+            for (operation, gap, duration, odds, value) in &calls {
+                now += gap * step;
+                rows.enter.push(if *odds == 0 { *value } else { now });
+                now += duration * step;
+                rows.exit.push(if *odds == 1 { 0 } else { now.max(1) });
+                let [position, repetition] =
+                    [&mut positions[*operation as usize / 2], &mut repetitions[*operation as usize]];
+                rows.position.push(if *odds == 2 { *value } else { *position });
+                rows.repetition.push(if *odds == 3 { *value } else { *repetition });
+                (*position, *repetition) = (*position + 1, *repetition + 1);
+                rows.operation.push(operation | if (4..7).contains(odds) { MARKS[*odds as usize - 4] } else { 0 });
+            }
+            let values = |number: u32| calls.iter().map(|call| call.4 >> (number % 64)).collect();
+            rows.others = others.into_iter().map(|number| (number, values(number))).collect();
+            rows
+        })
+    }
+
+    fn numbering() -> Numbering {
+        Numbering::new(vec![0, 0, 1, 1])
+    }
+
+    proptest! {
+        #[test]
+        fn all_records_come_back(rows in rows(), draw: u64, thread: u32) {
+            let numbering = numbering();
+            let bytes = rows.pack(&numbering, draw, thread);
+            prop_assert!(bytes.len() <= LONGEST_BLOCK);
+            let block = Block::parse(&bytes, &numbering).unwrap();
+            prop_assert!(block.has_its_checksum());
+            prop_assert_eq!((block.header.draw, block.header.thread), (draw, thread));
+            prop_assert_eq!(block.highest_operation(), rows.highest_operation());
+            prop_assert_eq!(block.lowest_entry(), rows.enter.iter().copied().min());
+            let open: Vec<usize> = (0..rows.exit.len()).filter(|&index| rows.exit[index] == 0).collect();
+            prop_assert_eq!(block.open(), Some(open));
+            let took = |(&enter, &exit): (&u64, &u64)| if exit == 0 { 0 } else { exit.wrapping_sub(enter) };
+            prop_assert_eq!(block.durations(), Some(rows.enter.iter().zip(&rows.exit).map(took).collect()));
+            prop_assert_eq!(block.values(MAX_COLUMNS as u32 - 1, &[]).map(|values| values.len()), Some(rows.enter.len()));
+            prop_assert_eq!(block.rows(), Some(rows));
+        }
+
+        #[test]
+        fn bytes_that_are_no_block_are_refused_or_are_records(
+            rows in rows(), changes in proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..5),
+        ) {
+            let numbering = numbering();
+            let mut bytes = rows.pack(&numbering, 1, 0);
+            changes.into_iter().for_each(|(place, byte)| *place.get_mut(&mut bytes) = byte);
+            if let Some(block) = Block::parse(&bytes, &numbering)
+                && block.highest_operation().is_some_and(|highest| (highest as usize) < numbering.len())
+                && let Some(found) = block.rows()
+            {
+                prop_assert!(found.enter.len() == block.records() && found.position.len() == block.records());
+            }
+        }
+    }
+
+    #[test]
+    fn a_loop_takes_what_its_times_need() {
+        // Run times of 4 to 67 and gaps of 2 to 5 steps of 26 ticks: 8 bits a call.
+        let mut rows = Rows::default();
+        let mut now = 1 << 50;
+        for call in 0..1024u64 {
+            let (gap, duration) = (26 * (2 + call * 7 % 4), 26 * (4 + call * 37 % 64));
+            rows.enter.push(now + gap);
+            rows.exit.push(now + gap + duration);
+            rows.position.push(call);
+            rows.repetition.push(call / 2);
+            rows.operation.push(call as u32 % 2);
+            now += gap + duration;
+        }
+        let packed = rows.pack(&Numbering::new(vec![0, 0]), 1, 0).len();
+        let frames = 2 * 4 * 1024 / 128;
+        assert!(packed <= 1024 + frames + HEADER + 5 * 4 + 48, "{packed} bytes");
     }
 }

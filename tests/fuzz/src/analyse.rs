@@ -62,9 +62,8 @@ pub fn measured(measured: &Measured) {
 
 fn part(part: &Part) {
     let records = part.records();
-    let columns = [part.enter(), part.exit(), part.position(), part.repetition()];
-    assert!(columns.iter().all(|column| column.len() == records));
-    assert!(part.counter_values().all(|(_, values)| values.len() == records));
+    assert_eq!(part.all_times().count(), records);
+    assert!(part.counter_columns().all(|(_, values)| values.all().count() == records));
     let _ = (part.metadata(), part.true_ticks(), part.dropped(), part.paused());
     single_records(part);
     let names = part
@@ -75,16 +74,18 @@ fn part(part: &Part) {
     names.for_each(|name| drop(part.text(name)));
 }
 
-/// What is read of a single record is what the columns hold.
+/// What is read of a single record is what its block holds.
 fn single_records(part: &Part) {
-    for record in 0..part.records().min(STAMPS) {
-        assert_eq!(part.times_of(record), (part.enter()[record], part.exit()[record]));
-        assert_eq!(part.operation_of(record), part.operation()[record]);
-        assert_eq!(part.position_of(record), part.position()[record]);
-        assert_eq!(part.request_of(record).is_some(), part.request_columns().is_some());
-        for ((_, values), (_, column)) in part.counter_values().zip(part.counter_columns()) {
-            assert_eq!(column.get(record), values[record]);
+    for block in part.blocks() {
+        let ([enter, exit], (operation, position)) = (block.times(), block.calls());
+        for (at, record) in block.range.clone().enumerate().take_while(|(_, record)| *record < STAMPS) {
+            assert_eq!(part.times_of(record), (enter[at], exit[at]));
+            assert_eq!((part.operation_of(record), part.position_of(record)), (operation[at], position[at]));
+            assert_eq!(part.request_of(record).is_some(), part.request_columns().is_some());
         }
+    }
+    for (_, column) in part.counter_columns() {
+        assert!(column.all().take(STAMPS).enumerate().all(|(record, value)| column.get(record) == value));
     }
 }
 
@@ -101,7 +102,7 @@ fn records(trace: &Trace, operation: &Operation) {
 fn of_clock(trace: &Trace, operations: &Operations, clock: &Clock) {
     for (index, part) in trace.parts.iter().enumerate() {
         let of_part = clock.of_part(index);
-        for &tick in part.enter().iter().chain(part.exit()).take(STAMPS) {
+        for tick in part.all_times().flat_map(|(enter, exit)| [enter, exit]).take(STAMPS) {
             let _ = (of_part.nanoseconds(tick), of_part.error_ns(tick), of_part.hard_bounds_ns(tick));
         }
     }

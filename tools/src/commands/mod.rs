@@ -11,7 +11,6 @@ pub mod export;
 pub mod info;
 pub mod man;
 pub mod overhead;
-pub mod pack;
 pub mod recover;
 pub mod report;
 pub mod run;

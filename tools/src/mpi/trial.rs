@@ -103,7 +103,7 @@ impl Setup<'_> {
         if !trace.complete || records != expected {
             return Err(format!("{records} of {expected} calls were recorded"));
         }
-        let counters = trace.parts.iter().flat_map(|part| part.counter_values().map(|(name, _)| name));
+        let counters = trace.parts.iter().flat_map(|part| part.counter_columns().map(|(name, _)| name));
         Ok(counters.collect())
     }
 }

@@ -2,9 +2,7 @@
 
 use mpitrace::clock::Clock;
 use mpitrace::reader::Trace;
-use mpitrace_format::metadata;
 
-use crate::commands::overhead::IN_METADATA;
 use crate::text;
 
 /// Records that the shortest time between two calls is looked for in, on each rank.
@@ -20,21 +18,10 @@ pub fn facts(trace: &Trace, clock: &Clock) -> Vec<(String, String)> {
         let what = "the shortest time from the exit of a call to the entry of the next one on the same thread";
         add("tracer overhead per call", format!("at most {}: {what}, on rank {rank}", text::time(gap)));
     }
-    if let Some(cost) = cost(trace) {
-        add("a call", cost);
-    }
     if clock.sync_ns > 0.0 {
         add("synchronising clocks", format!("{} in all", text::time(clock.sync_ns)));
     }
     facts
-}
-
-/// What tracing adds to a call, where it was measured before the run.
-fn cost(trace: &Trace) -> Option<String> {
-    let metadata = trace.parts.first()?.metadata();
-    let [call, ratio, library, processor] = IN_METADATA.map(|name| metadata::get(&metadata, name));
-    let measured = format!("measured before the run, with {} on {}", library?, processor?);
-    Some(format!("{} ns are added to a call, {} times two bare time stamps ({measured})", call?, ratio?))
 }
 
 /// Two calls of one thread that follow each other closely leave the tracer little time: ns, and the rank.

@@ -132,7 +132,7 @@ impl Summary {
         let causes = |operation: usize| {
             Causes::without_counters(trace, clock, &operations.operations[operation], Rule::default())
         };
-        let has_counters = trace.parts.iter().any(|part| part.counter_values().next().is_some());
+        let has_counters = trace.parts.iter().any(|part| part.counter_columns().next().is_some());
         let evidence = Evidence { account, causes: &causes, has_counters };
         let Verdict { sentence, next } = Verdict::of(&summary, &evidence, name);
         (summary.verdict, summary.next) = (sentence, next);

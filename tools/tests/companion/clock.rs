@@ -8,9 +8,11 @@ use std::os::unix::fs::FileExt;
 use mpitrace_format::file;
 use mpitrace_format::layout::{
     COLUMNS, CommunicatorEntry, FileHeader, NO_ROOT, OperationEntry, PartEntry, ProbeEntry, RankHeader, RunEntry,
-    SyncEntry, TRUE_COLUMNS, ThreadEntry, communicator_flags, name_bytes,
+    SyncEntry, ThreadEntry, communicator_flags,
 };
-use mpitrace_format::part::{Column, Content};
+use mpitrace_format::live_records::{stored_columns, true_columns};
+use mpitrace_format::packed::{Rows, column};
+use mpitrace_format::part::{Blocks, Content};
 use mpitrace_format::strings;
 use mpitrace_format::ticks::SimulatedClock;
 use mpitrace_synchronise::{Exchange, Method, probe};
@@ -343,23 +345,21 @@ impl Recorded {
     }
 
     fn content(&self) -> Content<'_> {
-        let column = |(name, element_size): (&str, u32), bytes: Vec<u8>| Column {
-            name: name_bytes(name),
-            element_size,
-            slices: vec![bytes.into()],
-        };
         let numbers: Vec<u64> = (0..CALLS).collect();
-        let values = [&self.shown[0], &self.shown[1], &numbers, &numbers].map(|values| bytes(values).to_vec());
-        let operations = vec![0; 4 * CALLS as usize];
-        let mut columns: Vec<Column> = COLUMNS
-            .into_iter()
-            .zip(values.into_iter().chain([operations]))
-            .map(|(name, bytes)| column(name, bytes))
-            .collect();
+        let mut rows = Rows {
+            enter: self.shown[0].clone(),
+            exit: self.shown[1].clone(),
+            position: numbers.clone(),
+            repetition: numbers,
+            operation: vec![0; CALLS as usize],
+            others: Vec::new(),
+        };
+        let mut columns = stored_columns(&COLUMNS);
         if self.header.pretended != 0 {
-            let truth = TRUE_COLUMNS.into_iter().zip(&self.truth);
-            columns.extend(truth.map(|(name, ticks)| column(name, bytes(ticks).to_vec())));
+            columns.extend(true_columns(column::OTHERS));
+            rows.others = (column::OTHERS..).zip(self.truth.iter().cloned()).collect();
         }
+        let runs = [RunEntry { count: CALLS, thread: 0 }];
         Content {
             rank: self.header,
             incomplete: false,
@@ -373,9 +373,8 @@ impl Recorded {
             probes: bytes(&self.probes),
             interruptions: Vec::new(),
             histograms: Vec::new(),
-            runs: vec![RunEntry { count: CALLS, thread: 0, padding: 0 }],
             columns,
-            spilled: None,
+            blocks: Blocks::of_rows(&rows, &runs, std::slice::from_ref(&self.operation), 1024),
         }
     }
 }

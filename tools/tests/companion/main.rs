@@ -9,7 +9,6 @@ mod diagnose;
 mod export;
 mod files;
 mod hostile;
-mod packed;
 mod report;
 mod stats;
 mod summary;

@@ -172,7 +172,7 @@ impl Facts {
             missing_hosts: nodes::missing(trace, &factors),
             abi: first.and_then(|part| abi_name(part.info().abi)),
             library: metadata::get(&factors, "library").unwrap_or(UNKNOWN).to_owned(),
-            counters: first.map(|part| part.counter_values().map(|(name, _)| name).collect()).unwrap_or_default(),
+            counters: first.map(|part| part.counter_columns().map(|(name, _)| name).collect()).unwrap_or_default(),
             counters_limited: limited(trace),
             counter_totals: totals(trace),
             counters_scaled: scaled(trace),
@@ -209,7 +209,7 @@ fn verdict(snapshot: &Snapshot, stuck: &Stuck, mismatches: &[Mismatch]) -> Optio
 
 impl Settings {
     /// Where nothing is set.
-    pub const DEFAULT: Settings = Settings { capacity: 1 << 20, full: "stop" };
+    pub const DEFAULT: Settings = Settings { capacity: 1 << 20, full: "spill" };
 
     fn of(info: &RankHeader) -> Settings {
         Settings { capacity: info.capacity, full: full::name(info.ring) }

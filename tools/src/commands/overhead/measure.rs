@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow, bail};
 use mpitrace::statistics::median;
-use mpitrace_format::metadata::UNKNOWN;
 use serde::Serialize;
 
 use super::machine::Machine;
@@ -52,22 +51,6 @@ pub struct WithCounters {
     pub traced_call_ns: f64,
     /// The latter in pairs of time stamps.
     pub ratio: f64,
-}
-
-/// The names under which a trace says what the tracer costs, as the report reads them.
-pub const IN_METADATA: [&str; 4] = ["overhead_call_ns", "overhead_ratio", "overhead_library", "overhead_processor"];
-
-impl Costs {
-    /// As run metadata.
-    pub fn metadata(&self) -> Vec<(String, String)> {
-        let values = [
-            format!("{:.1}", self.traced_call_ns),
-            format!("{:.2}", self.ratio),
-            self.library.clone(),
-            self.machine.processor.clone().unwrap_or_else(|| UNKNOWN.to_owned()),
-        ];
-        IN_METADATA.map(str::to_owned).into_iter().zip(values).collect()
-    }
 }
 
 /// Measures under the first of the libraries that works.

@@ -4,7 +4,7 @@ pub mod calls;
 mod machine;
 mod measure;
 
-pub use measure::{IN_METADATA, costs};
+pub use measure::costs;
 
 use std::ffi::OsString;
 use std::io::Write;

@@ -4,7 +4,6 @@ mod afterwards;
 mod ending;
 mod failed_end;
 mod observer;
-mod packing;
 mod plan;
 mod progress;
 mod series;
@@ -19,9 +18,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use anyhow::{Result, bail};
 use clap::{Args, value_parser};
 
-use crate::commands::{overhead, recover};
+use crate::commands::recover;
 use crate::launcher::{self, Flavour, Tracer};
-use crate::{mpi, process};
+use crate::process;
 use observer::Observer;
 use settings::{DISABLE, OUTPUT, RUN, SEGMENT_DIR, Settings, VERBOSE};
 use traces::Traces;
@@ -33,8 +32,8 @@ const PREFIX: &str = "MPITRACE_";
 ///
 /// The launcher may stand behind other commands (timeout 60 mpirun ...). All MPITRACE_ variables of the environment
 /// reach the ranks; an option goes before its variable. A program without a launcher is preloaded itself. The exit code
-/// is the job's. When the job has ended, its traces are compressed (see `mpitrace pack`), and a summary is printed on
-/// stderr (see `mpitrace summary`; not with --verbose 0). Of a job that has not ended well the records on this node are
+/// is the job's. When the job has ended, a summary of its trace is printed on stderr (see `mpitrace summary`; not with
+/// --verbose 0). Of a job that has not ended well the records on this node are
 /// recovered at once (see `mpitrace recover`), and the last lines say which rank ended first and where the others were.
 ///
 /// With --runs the job is run N times into N traces: -o x.mpitrace gives x.1.mpitrace, x.2.mpitrace and so on. Several
@@ -45,12 +44,6 @@ const PREFIX: &str = "MPITRACE_";
 pub struct Arguments {
     #[command(flatten)]
     settings: Settings,
-    /// First measure the cost of the tracer, as `mpitrace overhead` does, and add it to the trace and its report
-    #[arg(long, conflicts_with = "raw")]
-    overhead: bool,
-    /// Do not compress the traces when the job has ended
-    #[arg(long)]
-    raw: bool,
     /// The tracer's library, where it does not lie beside this program
     #[arg(long, value_name = "FILE")]
     library: Option<PathBuf>,
@@ -75,9 +68,8 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         (None, variable) => variable.filter(|_| arguments.is_series(&commands)).map(PathBuf::from),
     };
     let output = output.as_deref().map(output_name).transpose()?;
-    let cost = if arguments.overhead { cost(&library)? } else { Vec::new() };
     let jobs = commands.into_iter().map(Job::new).collect::<Vec<_>>();
-    let run_one = |job: &Job, output: Option<&Path>| run_once(job, arguments, &library, output, &cost);
+    let run_one = |job: &Job, output: Option<&Path>| run_once(job, arguments, &library, output);
     let code = match &jobs[..] {
         [job] if arguments.runs.is_none() => run_one(job, output.as_deref())?,
         jobs => series::run(arguments, jobs, output, run_one)?,
@@ -85,14 +77,8 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     Ok(ExitCode::from(code))
 }
 
-/// Runs a job to its end: its exit code. Its traces are compressed, and what it has left behind is recovered.
-fn run_once(
-    job: &Job,
-    arguments: &Arguments,
-    library: &OsStr,
-    output: Option<&Path>,
-    cost: &[(String, String)],
-) -> Result<u8> {
+/// Runs a job to its end: its exit code. What it has left behind is recovered.
+fn run_once(job: &Job, arguments: &Arguments, library: &OsStr, output: Option<&Path>) -> Result<u8> {
     let number = fresh_number();
     let mut variables = variables(arguments, output, std::env::vars_os());
     variables.retain(|(name, _)| name != RUN);
@@ -115,9 +101,6 @@ fn run_once(
     folders.extend(traces.folder().map(Path::to_owned));
     let endings = ending::recover(number, &folders, output.as_deref(), &observed, code);
     let new = traces.since();
-    if !arguments.raw {
-        packing::pack(&new, cost);
-    }
     let is_off = |name, off| setting(name).is_some_and(|value| value == off);
     if is_off(VERBOSE, "0") {
         return Ok(code);
@@ -152,14 +135,6 @@ const UNTRACED: &str = "there is no trace: no rank entered MPI_Init with the tra
 fn fresh_number() -> u32 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     ((since.as_nanos() as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as u32 ^ std::process::id() | 1
-}
-
-/// What the tracer costs here, as run metadata.
-fn cost(tracer: &OsStr) -> Result<Vec<(String, String)>> {
-    let libraries: Vec<PathBuf> = mpi::search().into_iter().map(|installed| installed.path).collect();
-    let costs = overhead::costs(tracer, &libraries, &[], &[])?;
-    costs.machine.warnings().iter().for_each(|warning| eprintln!("mpitrace: {warning}"));
-    Ok(costs.metadata())
 }
 
 impl Arguments {
