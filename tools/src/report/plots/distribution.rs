@@ -51,8 +51,11 @@ pub fn ecdf(view: View) -> Plot {
     functions("Distribution function", &lines)
 }
 
-/// Distribution functions with their names, inks and dashes.
-pub fn functions(title: &str, lines: &[(&Ecdf, &str, Ink, Option<(f64, f64)>)]) -> Plot {
+/// A distribution function with its name, ink and dash.
+pub type Line<'l> = (&'l Ecdf, &'l str, Ink, Option<(f64, f64)>);
+
+/// Distribution functions over each other.
+pub fn functions(title: &str, lines: &[Line]) -> Plot {
     let all = lines.iter().flat_map(|(ecdf, ..)| ecdf.at_ns.iter().copied());
     let Some(x) = Range::of_times("run time", all, FAR) else { return Plot::empty(title) };
     let mut plot = Plot::new(title, x, Range::new("share that takes no longer", (0.0, 1.02), Kind::Share));
