@@ -30,14 +30,23 @@ impl Budget {
     }
 }
 
+/// The decoded values of one block.
+type Values = Vec<u64>;
+
+/// The blocks of one column, each decoded when it is first asked for.
+type ColumnBlocks = Box<[OnceLock<Values>]>;
+
+/// A decoded block with the number of its column and its own.
+type HeldBlock = (u32, usize, Values);
+
 /// The decoded blocks of a part. Of the times entries are followed by exits.
 #[derive(Debug)]
 pub(super) struct Decoded {
     /// By the place of a column among the part's, then by block.
-    kept: Box<[OnceLock<Box<[OnceLock<Vec<u64>>]>>]>,
+    kept: Box<[OnceLock<ColumnBlocks>]>,
     budget: Budget,
     /// Those that found no room: the column and the number of each.
-    held: OnceLock<Box<[Mutex<(u32, usize, Vec<u64>)>]>>,
+    held: OnceLock<Box<[Mutex<HeldBlock>]>>,
 }
 
 impl Decoded {
