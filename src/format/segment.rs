@@ -152,7 +152,8 @@ impl<'a> Tables<'a> {
 
     /// What a reader relies on: the segments go when the trace is on disk.
     fn check(&self, rank: &RankHeader) -> Result<(), &'static str> {
-        if rank.rank >= rank.world_size {
+        let starting = rank.state == state::STARTING && rank.rank == NO_RANK;
+        if rank.rank >= rank.world_size && !starting {
             return Err("has a rank outside its MPI_COMM_WORLD");
         }
         if self.operations.iter().any(|operation| operation.communicator as usize >= self.communicators.len()) {

@@ -14,7 +14,7 @@ use proc_macro2::{Delimiter, Literal, TokenStream, TokenTree};
 const FOLDERS: [&str; 4] = ["src", "tools/src", "laboratory/src", "interpose/src"];
 
 /// The files in which names may stand, and why.
-const ALLOWED: [(&str, &str); 21] = [
+const ALLOWED: [(&str, &str); 20] = [
     ("src/functions/lib.rs", "the table"),
     ("src/analysis/reader/mod.rs", "messages: where a rank ended"),
     ("src/analysis/live/place.rs", "where a rank is, outside of the recorded calls"),
@@ -29,7 +29,6 @@ const ALLOWED: [(&str, &str); 21] = [
     ("tools/src/commands/info/page.rs", "a message: what the duration is of"),
     ("tools/src/mpi/ask.rs", "calls these functions of a library"),
     ("tools/src/mpi/try_calls.rs", "calls these functions of a library"),
-    ("tools/src/mpi/try_ranks.rs", "calls these functions of a library"),
     ("interpose/src/base/symbol.rs", "a function that every MPI library has, and nothing else"),
     ("interpose/src/mpi/mod.rs", "the functions of MPI that the tracer itself calls"),
     ("interpose/src/job/metadata.rs", "finds the MPI library by a function that each has"),
