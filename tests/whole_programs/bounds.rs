@@ -23,7 +23,8 @@ fn memory(case: &Case) {
         lines[0].split_whitespace().nth(1).and_then(|word| word.parse().ok()).expect("a number of KiB")
     };
     let plain = case.launch(1, "short_lived.c").arg("50000").arg("0").run();
-    let traced = case.launch(1, "short_lived.c").arg("50000").arg("0").set("MPITRACE_CAPACITY", "100").trace().run();
+    let launch = case.launch(1, "short_lived.c").arg("50000").arg("0").set("MPITRACE_CAPACITY", "100");
+    let traced = launch.set("MPITRACE_FULL", "ring").trace().run();
     traced.same_as(&plain);
     let added = grown(&traced) - grown(&plain);
     // Calls that are not kept are counted in histograms: at most 64 of 24 KiB.

@@ -33,7 +33,8 @@ fn same(case: &Case, which: &str) {
 /// messages the trace is written by then.
 fn by_the_library(case: &Case) {
     let plain = case.launch(2, "unreceived.c").arg("barrier").run();
-    assert_eq!(plain.code, 15, "{}", plain.stderr);
+    // The code of the rank that aborts, or of the other, which the launcher ends with SIGKILL.
+    assert!([9, 15].contains(&plain.code), "{}", plain.stderr);
     for (joint, said) in [("0", "ranks 0-1 waited in MPI_Finalize"), ("1", "all ranks had come to MPI_Finalize")] {
         let trace = Trace::at(case.folder.join(format!("run-{joint}.mpitrace")));
         let folder = format!("MPITRACE_SEGMENT_DIR={}", case.segments.0.display());
@@ -47,7 +48,7 @@ fn by_the_library(case: &Case) {
             "--".into(),
         ]);
         let traced = case.launch(2, "unreceived.c").arg("barrier").run_under(&before);
-        assert_eq!(traced.code, plain.code, "{}", traced.stderr);
+        assert!([9, 15].contains(&traced.code), "{}", traced.stderr);
         assert_eq!(traced.lines_with(said).len(), 1, "{said}\n{}", traced.stderr);
         assert_eq!(traced.lines_with("a message that no rank has received").len(), 1, "{}", traced.stderr);
         let info = trace.info();

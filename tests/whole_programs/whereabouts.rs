@@ -63,7 +63,14 @@ fn point_to_point(case: &Case, how: &str, function: &str) {
 }
 
 fn finalize(case: &Case) {
-    run(case, "finalize", Some("1"), None);
+    let own = run(case, "finalize", Some("1"), None).trace.path.with_extension("rank0.mpitrace");
+    // Rank 0 stops waiting when rank 1 has died: where the launcher ends it later, it has written its own file.
+    if own.exists() {
+        let info = mpitrace(&["info".as_ref(), own.as_os_str()]);
+        assert!(info.stdout.contains("rank 1 of 2 left nothing in this trace\n"), "{}", info.stdout);
+        case.segments.empty();
+        return;
+    }
     let recovered = case.recover_soon();
     let info = mpitrace(&["info".as_ref(), recovered.path.as_os_str()]);
     assert_eq!(info.code, 1);
@@ -235,7 +242,8 @@ fn without(case: &Case) {
     let output = case.folder.join("x.mpitrace");
     let mut words = under_run(case, &output);
     words.extend(["sh", "-c", "exit 3"].map(OsString::from));
-    let finished = mpitrace(&words[1..]);
+    // Behind `env`, its variable and the companion.
+    let finished = mpitrace(&words[3..]);
     assert_eq!((finished.code, finished.stderr.lines().count()), (3, 1), "{}", finished.stderr);
     assert!(finished.stderr.contains("no rank entered MPI_Init"), "{}", finished.stderr);
 }

@@ -153,8 +153,6 @@ pub fn begin(prepared: Prepared, who: &Identity, world: OnceLock<World>) -> Opti
     live.set_metadata(reference);
     if run.settings.full == full::SPILL {
         let path = output_name::block_file(&run.settings, &run.folder, rank);
-        // Where that fails the first chunk says so.
-        let _ = output_name::make_folder_of(&path, &run.folder);
         // A copy of the buffers is to outlive the node: what was written before has to.
         live.spill_to(run.settings.stuck.is_none(), path);
     }

@@ -59,7 +59,14 @@ const LEFT: u64 = 1 << 20;
 impl BlockFile {
     /// Makes it, with a block.
     fn create(place: &Place, rank: &RankHeader, block: &[u8]) -> io::Result<BlockFile> {
-        let file = NodeFile::create(&place.path)?;
+        let file = NodeFile::create(&place.path).or_else(|error| {
+            // The folder of the trace may be made, but not the working directory, which the program may have removed.
+            let missing =
+                error.kind() == io::ErrorKind::NotFound && !place.is_in_memory && std::env::current_dir().is_ok();
+            let folder = place.path.parent().filter(|_| missing).ok_or(error)?;
+            std::fs::create_dir_all(folder)?;
+            NodeFile::create(&place.path)
+        })?;
         let mut file = BlockFile { file, end: 0, allocated: place.is_in_memory.then_some(0) };
         let header = BlockFileHeader::new(rank);
         let written = file.write(bytemuck::bytes_of(&header)).and_then(|()| file.write(block));

@@ -120,8 +120,11 @@ impl TraceBuffer {
         let tables = PLACES.map(|place| memory.entry(place as u64));
         let chunks = layout.chunks as usize;
         let (private, extended, ahead) = (of_chunks(chunks)?, of_chunks(chunks)?, of_chunks(chunks)?);
+        // Room for all of them: no call asks for memory when a chunk is full.
+        let mut filled = BinaryHeap::new();
+        filled.try_reserve(chunks).ok()?;
         let path = file.as_ref().map(|file| file.path().to_owned());
-        let state = State { file, private, extended, ahead, ..State::default() };
+        let state = State { file, private, filled, extended, ahead, ..State::default() };
         let full = AtomicBool::new(chunks == 0);
         let buffer = TraceBuffer { memory, path, layout, header, tables, state: Mutex::new(state), full };
         // A record whose operation lies in private memory is lost in a kill. So these come before what may take all room.
@@ -260,7 +263,6 @@ impl TraceBuffer {
         let mut state = self.lock();
         let header = &self.layout.header;
         if let Some(filled) = filled {
-            state.filled.try_reserve(1).ok()?;
             state.filled.push(Reverse((self.chunk(filled).draw(), filled)));
         }
         let first_time = state.draws < self.layout.chunks;
