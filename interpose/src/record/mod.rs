@@ -16,6 +16,7 @@ pub mod communicator;
 mod copy;
 pub mod drawn;
 pub mod entry;
+mod full_chunk;
 pub mod histograms;
 pub mod in_progress;
 mod layout;
