@@ -11,7 +11,7 @@ pub struct Line {
     pub started: String,
     pub arguments: Vec<String>,
     pub blocking: String,
-    /// What is called in a library that lacks the function.
+    /// The function that is called in a library that lacks this one.
     pub other: Call,
     pub into: String,
     /// Behind `=>`: the rule of the message size, or the function of ours that gets the call.

@@ -26,8 +26,16 @@ pub const TESTS: &[Test] = &[
 
 /// Runs the program without and with the tracer. Its ranks print for themselves, so lines come in any order.
 fn traced(case: &Case, order: &str) -> Outcome {
-    let plain = case.launch(2, "sessions.c").arg(order).run();
-    let traced = case.launch(2, "sessions.c").arg(order).trace().run();
+    // MPICH 5 by itself may abort where a session is opened again: UCX cannot read an address of the other rank.
+    let ended = |run: &dyn Fn() -> Outcome| {
+        let cleared = || {
+            case.segments.empty();
+            run()
+        };
+        (0..2).map(|_| cleared()).find(|outcome| outcome.code == 0).unwrap_or_else(cleared)
+    };
+    let plain = ended(&|| case.launch(2, "sessions.c").arg(order).run());
+    let traced = ended(&|| case.launch(2, "sessions.c").arg(order).trace().run());
     assert_eq!((traced.code, sorted(&traced)), (plain.code, sorted(&plain)), "{}", traced.stderr);
     traced
 }

@@ -171,7 +171,7 @@ impl NodeFile {
         }
     }
 
-    /// Whether its folder has room for so many bytes.
+    /// True if its folder has room for so many bytes.
     pub fn has_room(&self, length: u64) -> bool {
         leaves_room(&self.path, &self.file, length)
     }

@@ -53,7 +53,7 @@ fn site(distance: &'static Distance) -> (bool, Number) {
 /// mpi4py stands for "the library lacks it" with, and turns into the exception that it raises without the tracer.
 const LACKING: c_int = 0xaaaa_aaaa_u32 as c_int;
 
-/// Stands for a function that the MPI library at hand does not have: the program asked for it, and hears so.
+/// Called in place of a function that the MPI library at hand does not have: it returns an error.
 #[cold]
 fn missing(symbol: &str) -> c_int {
     log::detail(&format!("the MPI library of this program has no {symbol}; the call returns an error"));

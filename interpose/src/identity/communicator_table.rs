@@ -52,7 +52,7 @@ pub fn provisional(registry: &mut Registry, handle: usize) -> Option<&'static Co
     Some(known)
 }
 
-/// What MPI has said of a provisional communicator.
+/// The facts of a provisional communicator, as MPI has given them.
 fn identify(registry: &mut Registry, handle: usize, known: &Communicator, group: &Group, [low, high]: [u64; 2]) {
     let key = registry.next_key(mix(&[7, low, high]));
     let entry = known.entry();

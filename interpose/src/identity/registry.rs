@@ -38,7 +38,7 @@ pub struct Registry {
     pub reductions: FastMap<usize, u32>,
 }
 
-/// What is needed to keep the bounds.
+/// Freed and folded communicators: what keeps the tables within their bounds.
 #[derive(Default)]
 pub struct Bounds {
     /// Freed communicators, the longest freed first.
