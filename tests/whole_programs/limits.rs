@@ -13,8 +13,7 @@ pub const TESTS: &[Test] = &[
     Test::new("on_the_size_of_files_keep_what_fits", file_size),
     Test::new("on_open_files_lose_nothing", open_files),
     Test::new("on_address_space_leave_the_program_its_own", address_space),
-    // MPICH 4 itself needs memory in these calls: how much is left of the heap decides, with the tracer and without it.
-    Test::new("on_data_end_the_recording_and_not_the_program", data).on(On::Only(&["ompi4"])),
+    Test::new("on_data_end_the_recording_and_not_the_program", data).on(On::Only(&["ompi4", "mpich4"])),
     Test::new("of_the_tracer_s_memory_at_any_request_end_no_program", each_request).on(On::Only(&["mpich5-abi"])),
     Test::new("of_the_tracer_s_memory_end_no_rank", requests_of_ranks).second_tier(),
     Test::new("on_perf_events_by_seccomp_are_said", seccomp),
@@ -26,7 +25,8 @@ pub const TESTS: &[Test] = &[
     mounted("on_spilled_records_count_what_follows", full_spill),
     mounted("on_shared_memory_change_no_result", shared_memory),
     // MPICH 5 itself dies where /dev/shm has no more room than the tracer leaves to the library.
-    mounted("on_every_folder_leave_records_in_private_memory", no_folder).on(On::Only(&["mpich4", "ompi4", "ompi5"])),
+    mounted("on_every_folder_leave_records_in_private_memory", no_folder)
+        .on(On::Only(&["mpich4", "ompi4", "ompi5", "impi", "impi-abi"])),
     mounted("on_a_full_output_folder_lose_nothing", full_output),
     mounted("on_a_read_only_output_folder_lose_nothing", read_only_output),
 ];

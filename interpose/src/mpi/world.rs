@@ -30,7 +30,7 @@ fn with_group_of_session<R>(work: impl FnOnce(&Group) -> Option<R>) -> Option<R>
     work(&sessions.last()?.world)
 }
 
-/// Whether the rank is between `MPI_Init` and `MPI_Finalize`.
+/// True while the rank is between `MPI_Init` and `MPI_Finalize`.
 static INSIDE: AtomicBool = AtomicBool::new(false);
 
 /// `MPI_Init` has returned.
@@ -43,7 +43,7 @@ pub fn leave() -> bool {
     INSIDE.swap(false, Ordering::AcqRel)
 }
 
-/// Whether the rank is between `MPI_Init` and `MPI_Finalize`.
+/// True while the rank is between `MPI_Init` and `MPI_Finalize`.
 pub fn is_inside() -> bool {
     INSIDE.load(Ordering::Acquire)
 }
