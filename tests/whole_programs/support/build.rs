@@ -5,6 +5,7 @@ use super::{TARGET, root};
 use std::collections::hash_map::DefaultHasher;
 use std::fs;
 use std::hash::{Hash, Hasher};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -93,6 +94,10 @@ fn compile(mpi: &Mpi, name: &str, compiler: &Compiler, options: &[&str]) -> Path
     command.args(&before[1..]).args(options).arg("-o").arg(&unfinished).arg(&source).args(after).current_dir(&folder);
     let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
     assert!(output.status.success(), "{command:?}\n{}", String::from_utf8_lossy(&output.stderr));
-    fs::rename(&unfinished, &program).expect("the program");
+    // The first one stays: a rank of another test may run it already, and would lose its file and with it the source lines.
+    match fs::hard_link(&unfinished, &program) {
+        Err(error) if error.kind() != ErrorKind::AlreadyExists => panic!("{}: {error}", program.display()),
+        _ => fs::remove_file(&unfinished).expect("the name that the compiler wrote"),
+    }
     program
 }
