@@ -158,8 +158,7 @@ fn progress(case: &Case) {
     let near = |found: f64, expected: f64| assert!((found - expected).abs() <= 2.0, "{found}, not {expected}: {told}");
     near(number("work_ns"), middle(&work));
     let finished = mpitrace(&["benchmark", "work", path, "--json", "--operation", &started, "--work", "2000000"]);
-    let by_work: Value =
-        serde_json::from_str(&finished.stdout).unwrap_or_else(|why| panic!("{why}: {}", finished.stderr));
+    let by_work = companion::json(&finished);
     near(by_work[0]["overhead_by_work_ns"].as_f64().expect("a number"), middle(&total) - WORK_NS);
     assert_eq!(number("tests"), middle(&tests), "{told}");
 
