@@ -18,14 +18,11 @@ mpicc -O1 -o "$work/program" program.c
     # Without `mpitrace run`, so that the launcher's line is as short as it was typed.
     export MPITRACE_EVENTS=messages-sent,bytes-sent
     MPITRACE_OUTPUT=a.mpitrace LD_PRELOAD=$target/release/libmpitrace.so mpirun -np 2 ./program
-    MPITRACE_OUTPUT=b.mpitrace LD_PRELOAD=$target/release/libmpitrace.so mpirun -np 2 ./program slow
     mpitrace report a.mpitrace --method robust -o pictures --operation 0
     mpitrace report a.mpitrace --method robust -o fingerprint.html
-    mpitrace report --method robust --compare a.mpitrace b.mpitrace -o compared
 )
 cp "$work/pictures/0-MPI_Allreduce-1000B-fingerprint.png" fingerprint.png
 cp "$work/pictures/0-MPI_Allreduce-1000B-counter-messages-sent.png" counter.png
-cp "$work"/compared/0-*-compared.png compared.png
 mpitrace report "$work/a.mpitrace" --method robust --operation 0 >terminal.txt
 if command -v chromium >/dev/null; then
     # The browser writes its picture where it stands.

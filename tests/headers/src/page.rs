@@ -47,11 +47,10 @@ one (`MPI_Ibcast`) and a persistent one (`MPI_Bcast_init`). Each of these has a 
 (`MPI_Bcast_c`), except {}. A call is recorded once, whether it is made as `MPI_X` or as `PMPI_X`, from
 C, C++, Fortran (`mpif.h`, `use mpi`, `use mpi_f08`) or mpi4py. Large counts exist in C and in `mpi_f08` only.
 
-The pattern is which ranks wait for which, whatever the algorithm: `mpitrace clock` checks global times against it. OTF2 is
-the kind in an exported archive (`OTF2_COLLECTIVE_OP_`), ReproMPI the name in its files.
+The pattern is which ranks wait for which, whatever the algorithm: `mpitrace clock` checks global times against it.
 
-| collective | pattern | root | reduction | OTF2 | ReproMPI |
-|---|---|---|---|---|---|
+| collectives | pattern | root | reduction |
+|---|---|---|---|
 ",
         collectives.len(),
         small.join(", ")
@@ -60,43 +59,43 @@ the kind in an exported archive (`OTF2_COLLECTIVE_OP_`), ReproMPI the name in it
 
 fn table_of_collectives(mut collectives: Vec<Line>) -> String {
     collectives.sort_by(|one, other| one.name.cmp(&other.name));
-    collectives.iter().map(row_of_collective).collect()
+    rows(collectives.iter().map(|line| (facts_of_collective(line), line.name.clone())))
 }
 
-fn row_of_collective(line: &Line) -> String {
+fn facts_of_collective(line: &Line) -> String {
     let blocking = line.functions().swap_remove(0).name;
     let Some(function) = Function::named(&blocking) else { panic!("{blocking}: a collective that is not recorded") };
     let name = |name: Option<&str>| name.map_or("-".to_owned(), |name| format!("`{name}`"));
-    let (root, reduction) = (name(function.root), name(function.reduction));
-    let (otf2, reprompi) = (name(function.otf2), name(function.reprompi));
-    format!("| {} | {} | {root} | {reduction} | {otf2} | {reprompi} |\n", line.name, function.pattern.name())
+    format!("{} | {} | {}", function.pattern.name(), name(function.root), name(function.reduction))
+}
+
+/// What has the same facts is one row, in the order of the first ones.
+fn rows(lines: impl Iterator<Item = (String, String)>) -> String {
+    let mut rows: Vec<(String, Vec<String>)> = Vec::new();
+    for (facts, name) in lines {
+        match rows.iter_mut().find(|(other, _)| *other == facts) {
+            Some((_, names)) => names.push(name),
+            None => rows.push((facts, vec![name])),
+        }
+    }
+    rows.iter().map(|(facts, names)| format!("| {} | {facts} |\n", names.join(", "))).collect()
 }
 
 const ABOVE_SINGLES: &str = "
 ## Communicators, windows and files
 
-The other collective calls of MPI-5.0. They have one form each; `[_c]`: there is a variant with large counts too. Each
-window and each open file has sequence numbers of its own, as a communicator has. In outputs it is in the column of
-communicators: a window as `window of X` (the communicator that it was made of) or under its own name
-(`MPI_Win_set_name`), a file under the name with which it was opened. Most libraries make the ranks wait for each other in
-these calls, and none has to: `usually all-to-all` is used to find waiting, never to check clocks. A call on `newcomm` is
-one of the ranks of the new communicator only, and the first one on it.
+The other collective calls of MPI-5.0; `[_c]`: there is a variant with large counts too. Each window and each open file has
+sequence numbers of its own. In outputs it is in the column of communicators: a window as `window of X` (the communicator
+that it was made of) or under its own name, a file under the name with which it was opened. Most libraries make the ranks
+wait for each other in these calls, and none has to: `usually all-to-all` is used to find waiting, never to check clocks. A
+call on `newcomm` is one of the ranks of the new communicator only, and the first one on it.
 
 | functions | on | pattern | root | message size |
 |---|---|---|---|---|
 ";
 
-/// The functions that agree in all but their names are one row, in the order of their first ones.
 fn table_of_singles(lines: &[Line]) -> String {
-    let mut rows: Vec<(String, Vec<String>)> = Vec::new();
-    for line in lines {
-        let facts = facts_of_single(line);
-        match rows.iter_mut().find(|(other, _)| *other == facts) {
-            Some((_, names)) => names.push(shown(line)),
-            None => rows.push((facts, vec![shown(line)])),
-        }
-    }
-    rows.iter().map(|(facts, names)| format!("| {} | {facts} |\n", names.join(", "))).collect()
+    rows(lines.iter().map(|line| (facts_of_single(line), shown(line))))
 }
 
 fn facts_of_single(line: &Line) -> String {
@@ -117,11 +116,10 @@ fn shown(line: &Line) -> String {
 }
 
 const NOT_RECORDED: &str = "
-Not recorded: `MPI_Init`, `MPI_Init_thread`, `MPI_Finalize` and the functions that begin and end a session, since they
-begin and end the recording; `MPI_Comm_join`, which two processes call that have a socket and no communicator;
-input and output of one rank (`MPI_File_read_at`, `MPI_File_write_shared` and the like) and synchronisation of windows in
-which not all ranks take part (`MPI_Win_lock_all`, `MPI_Win_post` and the like), which are no collective calls; extensions
-of one library (`MPIX_`); and all that a library or a callback calls inside a recorded call.
+Not recorded: functions that begin and end the recording; `MPI_Comm_join`, which two processes call that have no
+communicator; input and output of one rank (`MPI_File_read_at` and the like) and synchronisation of windows in which not all
+ranks take part (`MPI_Win_lock_all` and the like), which are no collective calls; extensions of one library (`MPIX_`); all
+that a library or a callback calls inside a recorded call.
 ";
 
 const ABOVE_OTHERS: &str = "
