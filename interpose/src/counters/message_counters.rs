@@ -1,26 +1,39 @@
-//! How many messages and bytes this rank has sent and received: totals, and what has come together since they were taken
-//! last.
+//! Calls between the collectives: how many messages and bytes this rank has sent and received, and the time that a thread
+//! has spent in calls that are not recorded. There are totals, and what has come together since they were taken last.
+//!
+//! The time shows what a rank that comes late to a collective did. It costs two time stamps a call, and only where the
+//! user asked for it.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
 
-use mpitrace_format::layout::{CounterEntry, counter_source};
+use mpitrace_format::layout::counter_source;
 
-use crate::counters::source::{At, Counter, Named, Plan, Source, When};
-use crate::record::entry::Entry;
+use crate::counters::source::{Counter, Kind, Plan, Started, Wanted};
+use crate::record::thread::{self, attention, other_mpi};
 
-/// The counters' names, in the order of [`COUNTS`].
-pub const NAMES: [&str; 8] =
-    ["messages-sent", "bytes-sent", "messages-received", "bytes-received", "puts", "bytes-put", "gets", "bytes-got"];
+/// The counters' names.
+pub const NAMES: [&str; 9] = [
+    "messages-sent",
+    "bytes-sent",
+    "messages-received",
+    "bytes-received",
+    "puts",
+    "bytes-put",
+    "gets",
+    "bytes-got",
+    "p2p-time",
+];
+/// The number of the time, behind those that count.
+const TIME: usize = 8;
 
 static COUNTING: AtomicBool = AtomicBool::new(false);
 /// Where the totals of counters without an entry are.
-static UNLISTED: [AtomicU64; NAMES.len()] = [const { AtomicU64::new(0) }; NAMES.len()];
+static UNLISTED: [AtomicU64; TIME] = [const { AtomicU64::new(0) }; TIME];
 /// Where the totals are: those of the trace buffer's table, which holds also what comes behind the last collective.
-static TOTALS: [AtomicPtr<AtomicU64>; NAMES.len()] =
-    [const { AtomicPtr::new((&raw const UNLISTED[0]).cast_mut()) }; NAMES.len()];
+static TOTALS: [AtomicPtr<AtomicU64>; TIME] = [const { AtomicPtr::new((&raw const UNLISTED[0]).cast_mut()) }; TIME];
 /// How much of each was taken.
-static TAKEN: [AtomicU64; NAMES.len()] = [const { AtomicU64::new(0) }; NAMES.len()];
+static TAKEN: [AtomicU64; TIME] = [const { AtomicU64::new(0) }; TIME];
 
 /// Messages and bytes sent.
 pub const SENT: usize = 0;
@@ -42,77 +55,81 @@ pub fn stop() {
     COUNTING.store(false, Ordering::Relaxed);
 }
 
-/// The name that stands for all of them.
+/// The name of all that count.
 const ALL: &str = "messages";
 
-/// What was planned: numbers in [`NAMES`].
+/// Numbers in [`NAMES`], in the order of the columns.
 static PLANNED: OnceLock<Vec<usize>> = OnceLock::new();
 
-/// The source: counts are the rank's, so that threads have nothing of their own.
+/// The counters of the run: numbers in [`NAMES`] in the order of the columns, of which they have the first.
+pub fn planned() -> &'static [usize] {
+    PLANNED.get().map_or(&[], Vec::as_slice)
+}
+
+/// The kind: counts are the rank's, so that threads have nothing to open.
 pub struct MessageCounters;
 
-impl Source for MessageCounters {
-    type Wanted = Vec<usize>;
-    const WHEN: When = When::AtStart;
-
-    fn want(wanted: &mut Vec<usize>, name: &str) -> Named {
-        let meant = |known: &&str| *known == name || name == ALL;
-        let numbers: Vec<usize> = (0..NAMES.len()).filter(|&number| meant(&NAMES[number])).collect();
-        if numbers.is_empty() {
-            return Named::NotMine;
-        }
-        for number in numbers {
-            if !wanted.contains(&number) {
-                wanted.push(number);
+impl Kind for MessageCounters {
+    fn plan(&self, wanted: &mut Wanted, _: usize) -> Plan {
+        let mut numbers: Vec<usize> = Vec::new();
+        for name in std::mem::take(&mut wanted.events) {
+            let is_meant = |number: &usize| NAMES[*number] == name || name == ALL && *number != TIME;
+            let meant: Vec<usize> = (0..NAMES.len()).filter(is_meant).collect();
+            if meant.is_empty() {
+                wanted.events.push(name);
+            }
+            for number in meant {
+                if !numbers.contains(&number) {
+                    numbers.push(number);
+                }
             }
         }
-        Named::Mine
-    }
-
-    fn plan(wanted: &Vec<usize>, _: usize) -> Plan {
-        let _ = PLANNED.set(wanted.clone());
+        let unit = |name: &str| match name {
+            _ if name == NAMES[TIME] => "ns",
+            _ if name.starts_with("bytes") => "bytes",
+            _ => "messages",
+        };
         let counter = |&number: &usize| Counter {
             name: NAMES[number].to_owned(),
-            unit: if NAMES[number].starts_with("bytes") { "bytes" } else { "messages" },
+            unit: unit(NAMES[number]),
             source: counter_source::MESSAGES,
             ..Counter::default()
         };
-        Plan { counters: wanted.iter().map(counter).collect(), ..Plan::default() }
+        let counters = numbers.iter().map(counter).collect();
+        let _ = PLANNED.set(numbers);
+        Plan { counters, ..Plan::default() }
     }
 
-    fn start(entries: &[Option<Entry<CounterEntry>>]) {
+    fn start(&self, started: Started) {
+        debug_assert_eq!(started.column, 0, "they are taken by column");
         for (total, unlisted) in TOTALS.iter().zip(&UNLISTED) {
             total.store((&raw const *unlisted).cast_mut(), Ordering::Relaxed);
         }
-        for (&number, entry) in PLANNED.get().into_iter().flatten().zip(entries) {
+        for (&number, &entry) in planned().iter().zip(started.entries) {
+            thread::attend_to(attention::COUNTERS);
+            if number == TIME {
+                other_mpi::start(entry);
+                continue;
+            }
             if let Some(entry) = entry {
                 TOTALS[number].store((&raw const *entry.total()).cast_mut(), Ordering::Relaxed);
             }
-        }
-        COUNTING.store(!entries.is_empty(), Ordering::Release);
-    }
-
-    fn open() -> MessageCounters {
-        MessageCounters
-    }
-
-    fn words(&self) -> usize {
-        0
-    }
-
-    fn before(&self, _: At, _: &mut [u64]) {}
-
-    fn after(&self, _: At, _: &mut [u64]) {}
-
-    fn values(&self, _: &[u64], _: &[u64], _: &mut [u64]) -> usize {
-        0
-    }
-
-    fn take(values: &mut [u64]) {
-        for (value, &number) in values.iter_mut().zip(PLANNED.get().into_iter().flatten()) {
-            *value = take(number);
+            COUNTING.store(true, Ordering::Release);
         }
     }
+}
+
+/// Takes what has come together, and gives it to `store` by column. Also where a call is not kept: then nothing looks at
+/// the values.
+pub fn take(mut store: impl FnMut(usize, u64)) {
+    for (column, &number) in planned().iter().enumerate() {
+        store(column, if number == TIME { take_time() } else { take_count(number) });
+    }
+}
+
+/// What this thread has spent in calls that are not recorded since it was taken last, ns.
+fn take_time() -> u64 {
+    thread::current().map_or(0, |thread| other_mpi::nanoseconds(thread.take_other_mpi()))
 }
 
 fn total(counter: usize) -> &'static AtomicU64 {
@@ -121,7 +138,7 @@ fn total(counter: usize) -> &'static AtomicU64 {
 }
 
 /// What has come together since it was taken last.
-fn take(counter: usize) -> u64 {
+fn take_count(counter: usize) -> u64 {
     let now = total(counter).load(Ordering::Relaxed);
     // Most are 0 most of the time, and reading costs a tenth of exchanging.
     if TAKEN[counter].load(Ordering::Relaxed) == now {

@@ -7,9 +7,6 @@
 pub mod counter_reader;
 pub mod message_counters;
 pub mod mpi_t;
-#[cfg(test)]
-mod null;
-pub mod p2p_time;
 pub mod per_call;
 pub mod perf;
 pub mod source;

@@ -1,10 +1,8 @@
-//! What a source of counters is.
+//! A kind of counters, and what one thread has open of it.
 //!
-//! A source is one file with a type that is a [`Source`], and one line in the list at the end of `sources.rs`;
-//! `null.rs` is the template (docs/developers/guide.md). Everything else goes by the list: names and columns, the
-//! entries in the table of counters, the readings around a call, the values.
-
-use std::fmt::Debug;
+//! A kind is one file with a type that is a [`Kind`], and one line in the list in `sources.rs`
+//! (docs/developers/guide.md). Everything else goes by the list: names and columns, the entries in the table of
+//! counters, the readings around a call, the values.
 
 use mpitrace_format::layout::{
     CounterEntry, INNER_COUNTERS, LIVE_COLUMNS, LIVE_REQUEST_COLUMNS, MAX_COLUMNS, TRUE_COLUMNS,
@@ -12,37 +10,26 @@ use mpitrace_format::layout::{
 
 use crate::record::entry::Entry;
 use crate::record::thread::ThreadRef;
+use crate::record::trace_buffer::TraceBuffer;
 
-/// Columns for the counters of all sources together: beside those of all records, of requests, of code inside the
+/// Columns for the counters of all kinds together: beside those of all records, of requests, of code inside the
 /// stack, and the true ticks under a simulated clock.
 pub const MOST: usize =
     MAX_COLUMNS - LIVE_COLUMNS.len() - LIVE_REQUEST_COLUMNS.len() - INNER_COUNTERS - TRUE_COLUMNS.len();
 
-/// When a value is known.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum When {
-    /// Before the call: it is what has come together since the one before ([`Source::take`]).
-    AtStart,
-    /// It comes out of a reading before the call and one after it.
-    Around,
-    /// As above, into the columns of code inside the stack, which get memory when they are needed. One source can do
-    /// so.
-    AroundOnDemand,
-}
-
-/// Whether a name is one of a source's counters.
-#[derive(Debug)]
-pub enum Named {
-    /// It is, and counts as asked for.
-    Mine,
-    /// It may be another source's.
-    NotMine,
-    /// It is none of any source's: why.
-    Wrong(String),
+/// The names that the user asked for. Each kind takes its own out of `events`, the last one all that are left.
+#[derive(Default)]
+pub struct Wanted {
+    /// `MPITRACE_EVENTS`.
+    pub events: Vec<String>,
+    /// `MPITRACE_PVARS`: names and patterns.
+    pub pvars: Vec<String>,
+    /// MPI_COMM_WORLD can be used.
+    pub has_world: bool,
 }
 
 /// A counter as the trace's table of counters has it.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Counter {
     pub name: String,
     pub unit: &'static str,
@@ -54,18 +41,47 @@ pub struct Counter {
     pub reason: String,
 }
 
-/// What of that which was asked for can be had here.
+/// The counters of a kind that can be had here, of those that were asked for.
 #[derive(Debug, Default)]
 pub struct Plan {
     /// A column each.
     pub counters: Vec<Counter>,
-    /// What was asked for and is not there.
+    /// Counters that were asked for and cannot be had.
     pub left_out: Vec<Counter>,
-    /// What is to be said, a sentence each.
+    /// Messages for the user, a sentence each.
     pub notes: Vec<String>,
 }
 
-/// The moment of a reading.
+/// The columns of a kind, when the run begins.
+pub struct Started<'a> {
+    pub buffer: &'static TraceBuffer,
+    /// The first column.
+    pub column: usize,
+    /// The entries of the planned counters; `None` where the table is full.
+    pub entries: &'a [Option<Entry<CounterEntry>>],
+}
+
+/// A kind of counters.
+pub trait Kind: Sync {
+    /// Takes its names out of `wanted`, and finds out which of them can be had, at Init, in at most `room` columns.
+    fn plan(&self, wanted: &mut Wanted, room: usize) -> Plan;
+
+    /// The run begins.
+    fn start(&self, started: Started);
+
+    /// Opens its counters for the calling thread; `None`: there are none that are read around a call. It may allocate,
+    /// lock and open files.
+    fn open(&self) -> Option<Box<dyn Source>> {
+        None
+    }
+
+    /// A message for the user at the end of the run.
+    fn finish(&self) -> Option<&'static str> {
+        None
+    }
+}
+
+/// The call around which counters are read.
 #[derive(Clone, Copy)]
 pub struct At {
     pub thread: ThreadRef,
@@ -73,47 +89,26 @@ pub struct At {
     pub communicator: usize,
 }
 
-/// A source of counters, as one thread has it open.
-pub trait Source: Sized {
-    /// What was asked for.
-    type Wanted: Clone + Debug + Default;
-    /// When values are known.
-    const WHEN: When;
-
-    /// Adds what a name in `MPITRACE_EVENTS` stands for.
-    fn want(wanted: &mut Self::Wanted, name: &str) -> Named;
-
-    /// Finds out what of it can be had, at Init, in at most `room` columns.
-    fn plan(wanted: &Self::Wanted, room: usize) -> Plan;
-
-    /// The run begins, with these entries for the planned counters (none where the table is full).
-    fn start(entries: &[Option<Entry<CounterEntry>>]) {
-        let _ = entries;
-    }
-
-    /// Opens it for the calling thread.
-    fn open() -> Self;
-
-    /// How many words a reading takes.
+/// The counters of a kind that one thread has open. No function but `words` may allocate, take a lock or call MPI, but
+/// for the reading of an MPI_T variable.
+pub trait Source {
+    /// The words that a reading takes.
     fn words(&self) -> usize;
 
-    /// Reads before the call. On its way: no lock, no allocation.
+    /// Reads before the call.
     fn before(&self, at: At, reading: &mut [u64]);
 
     /// Reads after the call.
-    fn after(&self, at: At, reading: &mut [u64]);
+    fn after(&self, at: At, reading: &mut [u64]) {
+        self.before(at, reading);
+    }
 
-    /// The values of the call between two readings, one for each planned counter; how many were stored.
+    /// The values of the call between two readings, one for each column, `NO_VALUE` where there is none; returns how
+    /// many were stored.
     fn values(&self, before: &[u64], after: &[u64], values: &mut [u64]) -> usize;
+}
 
-    /// With [`When::AtStart`]: takes what has come together. Also where a call is not kept: then nobody looks at the
-    /// values.
-    fn take(values: &mut [u64]) {
-        let _ = values;
-    }
-
-    /// The run ends: what there is to say.
-    fn finish() -> Option<&'static str> {
-        None
-    }
+/// The reason of a counter for which no column is left.
+pub fn no_column(name: &str) -> String {
+    format!("{name}: no column is left for it; ask for fewer counters at once")
 }

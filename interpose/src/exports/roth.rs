@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicI32, AtomicI64, AtomicU64, Ordering};
 
 use crate::base::log;
-use crate::counters::user_counters::names;
+use crate::counters::user_counters as names;
 use crate::exports::user_counters;
 use crate::record::{thread, ticks};
 use crate::recorder::named_regions;

@@ -5,7 +5,7 @@ use std::ffi::{CStr, c_char, c_int};
 use mpitrace_format::layout::{INNER_COUNTERS, OPERATION_MASK, counter_column, name_of};
 
 use crate::base::mode;
-use crate::counters::user_counters::names;
+use crate::counters::user_counters as names;
 use crate::job::output;
 use crate::job::run::RUN;
 use crate::record::thread::{self, ThreadRef, attention};

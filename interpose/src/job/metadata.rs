@@ -79,7 +79,7 @@ pub fn all(settings: &Settings, first: bool, has_world: bool) -> Metadata {
     add("network", network(&version));
     add("thread_level", thread_level());
     // Not with sessions alone: see mpi_t::planning.
-    add("collective_algorithms", if has_world { control::algorithms(!settings.variables.is_empty()) } else { None });
+    add("collective_algorithms", if has_world { control::algorithms(!settings.pvars.is_empty()) } else { None });
     add("launcher", launcher());
     add("synchronisation", None);
     add("cache_control", None);

@@ -9,9 +9,6 @@ use mpitrace_format::layout::full;
 use mpitrace_format::ticks::Groups;
 use mpitrace_synchronise::{Method, Synchronisation};
 
-use crate::counters::per_call;
-use crate::counters::source::Counter;
-use crate::counters::sources::Wanted;
 use crate::record::watch::means;
 
 /// `MPITRACE_OUTPUT` as it was given, with its `%` signs: bytes, since the name of a file need not be UTF-8.
@@ -56,14 +53,12 @@ pub struct Settings {
     pub resync_seconds: f64,
     /// `MPITRACE_TEST_CLOCK`.
     pub test_clock: Groups,
-    /// `MPITRACE_EVENTS`.
-    pub counters: Wanted,
-    /// Names in `MPITRACE_EVENTS` that stand for no counter.
-    pub wrong_counters: Vec<Counter>,
+    /// `MPITRACE_EVENTS`: names.
+    pub events: Vec<String>,
     /// `MPITRACE_CALLSITE`.
     pub call_site: bool,
     /// `MPITRACE_PVARS`: names and patterns.
-    pub variables: Vec<String>,
+    pub pvars: Vec<String>,
     /// `MPITRACE_INTERRUPTIONS`: one of [`means`].
     pub interruptions: u8,
     /// `MPITRACE_STUCK`: a rank that is inside one call for so long says so; `None`: never.
@@ -103,10 +98,9 @@ impl Settings {
             synchronisation: Synchronisation::of(Method::Joint),
             resync_seconds: AUTOMATIC_RESYNC,
             test_clock: Groups::default(),
-            counters: Wanted::default(),
-            wrong_counters: Vec::new(),
+            events: Vec::new(),
             call_site: false,
-            variables: Vec::new(),
+            pvars: Vec::new(),
             interruptions: means::ANY,
             stuck: None,
             run: 0,
@@ -125,16 +119,11 @@ impl Settings {
                     continue;
                 }
                 "MPITRACE_EVENTS" => {
-                    let (chosen, wrong) = per_call::choose(&list(&value));
-                    settings.counters = chosen;
-                    settings
-                        .warnings
-                        .extend(wrong.iter().map(|left_out| format!("MPITRACE_EVENTS: {}", left_out.reason)));
-                    settings.wrong_counters = wrong;
+                    settings.events = list(&value);
                     continue;
                 }
                 "MPITRACE_PVARS" => {
-                    settings.variables = list(&value);
+                    settings.pvars = list(&value);
                     continue;
                 }
                 "MPITRACE_CLOCKSYNC" => match Synchronisation::parse(&value) {

@@ -13,8 +13,8 @@ use mpitrace_format::recover;
 
 use crate::base::allocator::{self, Held};
 use crate::base::{first_on_node, log, mode, preloaded, system};
-use crate::counters::source::MOST;
-use crate::counters::{message_counters, mpi_t, per_call, user_counters};
+use crate::counters::source::Wanted;
+use crate::counters::{message_counters, sources};
 use crate::identity::registry;
 use crate::job::run::{RUN, Run, World};
 use crate::job::settings::Settings;
@@ -121,14 +121,15 @@ pub fn begin(prepared: Prepared, who: &Identity, world: OnceLock<World>) -> Opti
     let (rank, world_size, abi) = (who.rank, who.world_size, abi::get().family);
     let header = RankHeader { job: who.job, rank, world_size, abi, ..prepared.header };
     let name = trace_buffer::segment_name(who.job_key);
-    let mut wanted = run.settings.counters.clone();
-    wanted.variables = mpi_t::Wanted { patterns: run.settings.variables.clone(), has_world: run.world.get().is_some() };
-    let planned = wanted.plan(MOST);
+    let planned = sources::plan(Wanted {
+        events: run.settings.events.clone(),
+        pvars: run.settings.pvars.clone(),
+        has_world: run.world.get().is_some(),
+    });
     if who.speaks {
-        planned.notes().into_iter().for_each(log::line);
+        planned.notes().for_each(log::line);
     }
-    let planned_columns = planned.columns();
-    let columns = columns(planned_columns);
+    let columns = columns(planned.columns());
     let Some(live) = TraceBuffer::create(&run.settings.segment_folders(), &name, header, &columns) else {
         log::warn_on_node("memory", "no memory for the records; this rank is not traced");
         return None;
@@ -144,10 +145,8 @@ pub fn begin(prepared: Prepared, who: &Identity, world: OnceLock<World>) -> Opti
     }
     run.live.set(live).ok()?;
     registry::start(live, registry::World { rank, size: world_size });
-    per_call::start(live, &planned, &run.settings.wrong_counters);
-    let hz = ticks::roughly_hz();
-    watch::set_hz(hz);
-    user_counters::start(live, planned_columns, 1e9 / hz);
+    planned.start(live);
+    watch::set_hz(ticks::roughly_hz());
     let recorded = metadata::all(&run.settings, rank == 0, run.world.get().is_some());
     let reference = live.add_string(&mpitrace_format::metadata::encode(&recorded));
     live.set_metadata(reference);

@@ -15,18 +15,17 @@ mod planning;
 mod transport;
 
 use std::sync::OnceLock;
-use std::sync::atomic::Ordering;
 
-use mpitrace_format::layout::{NO_VALUE, counter_flags, counter_source};
+use mpitrace_format::layout::{counter_flags, counter_source};
 
 use bound::Bound;
-use interface::Handle;
-use planning::{Planned, Reads};
+use planning::Planned;
 
 use crate::base::log;
-use crate::counters::source::{At, Counter, Named, Plan, Source, When};
+use crate::counters::source::{At, Counter, Kind, Plan, Source, Started, Wanted};
 use crate::identity::registry::{self, Follower};
 use crate::mpi::abi;
+use crate::record::thread::{self, attention};
 
 /// A value of a performance variable that is read.
 struct Variable {
@@ -42,33 +41,16 @@ struct Variable {
 
 static PLANNED: OnceLock<Planned> = OnceLock::new();
 
-/// What was asked for.
-#[derive(Clone, Debug, Default)]
-pub struct Wanted {
-    /// Names and patterns of `MPITRACE_PVARS`.
-    pub patterns: Vec<String>,
-    /// Whether MPI_COMM_WORLD can be used.
-    pub has_world: bool,
-}
+/// The kind: handles are the process', so that threads have nothing of their own.
+pub struct Pvars;
 
-/// The source: handles are the process', so that threads have nothing of their own.
-pub struct Variables;
-
-impl Source for Variables {
-    type Wanted = Wanted;
-    const WHEN: When = When::Around;
-
-    /// They have a variable of their own, `MPITRACE_PVARS`.
-    fn want(_: &mut Wanted, _: &str) -> Named {
-        Named::NotMine
-    }
-
-    fn plan(wanted: &Wanted, room: usize) -> Plan {
-        if wanted.patterns.is_empty() {
+impl Kind for Pvars {
+    fn plan(&self, wanted: &mut Wanted, room: usize) -> Plan {
+        if wanted.pvars.is_empty() {
             return Plan::default();
         }
         let world = wanted.has_world.then(|| abi::get().comm_world);
-        let planned = PLANNED.get_or_init(|| planning::plan(&wanted.patterns, room, world));
+        let planned = PLANNED.get_or_init(|| planning::plan(&wanted.pvars, room, world));
         if planned.plan.as_ref().is_some_and(|plan| !plan.bound.is_empty()) {
             registry::follow(Follower { met: meet, lost });
         }
@@ -89,26 +71,29 @@ impl Source for Variables {
         Plan { counters: counters.collect(), left_out: left_out.collect(), notes: notes(planned) }
     }
 
-    fn open() -> Variables {
-        Variables
+    fn start(&self, started: Started) {
+        if !started.entries.is_empty() {
+            thread::attend_to(attention::SAMPLED);
+        }
     }
 
+    fn open(&self) -> Option<Box<dyn Source>> {
+        Some(Box::new(session()?))
+    }
+}
+
+/// The same for all threads.
+impl Source for &'static planning::Plan {
     fn words(&self) -> usize {
-        session().map_or(0, |session| session.words)
+        self.words
     }
 
-    /// Those of communicators are not read where that has not been met.
     fn before(&self, at: At, reading: &mut [u64]) {
-        read_into(at.communicator, reading);
-    }
-
-    fn after(&self, at: At, reading: &mut [u64]) {
-        read_into(at.communicator, reading);
+        self.read_into(at.communicator, reading);
     }
 
     fn values(&self, before: &[u64], after: &[u64], values: &mut [u64]) -> usize {
-        difference(before, after, values);
-        values.len()
+        self.difference(before, after, values)
     }
 }
 
@@ -140,55 +125,6 @@ fn notes(planned: &Planned) -> Vec<String> {
 
 fn session() -> Option<&'static planning::Plan> {
     PLANNED.get()?.plan.as_ref()
-}
-
-/// Reads them all for a call on this communicator. Those of communicators are not read where that has not been met.
-fn read_into(communicator: usize, reading: &mut [u64]) {
-    let Some(plan) = session() else { return };
-    let bound = if plan.bound.is_empty() { None } else { bound::find(communicator) };
-    for reader in &plan.readers {
-        let (handle, count) = match &reader.source {
-            Reads::Own { handle, count, .. } => (handle.load(Ordering::Relaxed), *count),
-            Reads::Communicator(number) => {
-                bound.and_then(|bound| bound.get(*number)).map_or((0, 0), |bound| (bound.handle, bound.count))
-            }
-        };
-        let [read, elements @ ..] = &mut reading[reader.offset..] else { continue };
-        let well = handle != 0 && plan.session.read(Handle { handle, count }, elements);
-        *read = if well { count as u64 } else { 0 };
-    }
-}
-
-/// The values of a call out of the readings before and after it.
-fn difference(before: &[u64], after: &[u64], values: &mut [u64]) {
-    let Some(plan) = session() else { return };
-    let mut values = values.iter_mut();
-    for reader in &plan.readers {
-        let ([read_before, before @ ..], [read_after, after @ ..]) =
-            (&before[reader.offset..], &after[reader.offset..])
-        else {
-            return;
-        };
-        let read = match reader.rule.is_level() {
-            true => *read_after as usize,
-            false => (*read_before).min(*read_after) as usize,
-        };
-        let value = |element| if element < read { reader.rule.value(before, after, element) } else { NO_VALUE };
-        if reader.summed {
-            // One element without a value leaves the sum without one.
-            let sum = (0..read.max(1)).map(value).reduce(|sum, value| match (sum, value) {
-                (NO_VALUE, _) | (_, NO_VALUE) => NO_VALUE,
-                _ => sum.wrapping_add(value),
-            });
-            if let Some(place) = values.next() {
-                *place = sum.unwrap_or(NO_VALUE);
-            }
-        } else {
-            for (element, place) in values.by_ref().take(reader.columns).enumerate() {
-                *place = value(element);
-            }
-        }
-    }
 }
 
 /// A communicator is in use: binds the variables of communicators to it, once. To be called under the registry's lock.

@@ -2,9 +2,12 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use mpitrace_format::layout::NO_VALUE;
+
 use crate::counters::mpi_t::interface::{self, Handle, Object, Performance, Session};
 use crate::counters::mpi_t::kinds::{Class, Number, Rule};
-use crate::counters::mpi_t::{Variable, choice, openmpi, transport};
+use crate::counters::mpi_t::{Variable, bound, choice, openmpi, transport};
+use crate::counters::source::no_column;
 
 /// Elements of an array that get a column each; of a longer one the sum is kept.
 pub const MOST_ELEMENTS: usize = 16;
@@ -126,7 +129,7 @@ impl Plan {
             return Err(": of a transport that is not in use".to_owned());
         }
         if left == 0 {
-            return Err(": no column is left for it; ask for fewer counters at once".to_owned());
+            return Err(no_column(""));
         }
         let allocated = self.session.allocate(variable.index, object).ok_or(": MPI_T gives no handle for it")?;
         let Handle { handle, count } = allocated;
@@ -186,6 +189,43 @@ impl Plan {
                 None => (0, 0),
             }
         })
+    }
+
+    /// Reads them all for a call on this communicator. Those of communicators are not read where that has not been met.
+    pub fn read_into(&self, communicator: usize, reading: &mut [u64]) {
+        let bound = if self.bound.is_empty() { None } else { bound::find(communicator) };
+        for reader in &self.readers {
+            let (handle, count) = match &reader.source {
+                Reads::Own { handle, count, .. } => (handle.load(Ordering::Relaxed), *count),
+                Reads::Communicator(number) => {
+                    bound.and_then(|bound| bound.get(*number)).map_or((0, 0), |bound| (bound.handle, bound.count))
+                }
+            };
+            let [read, elements @ ..] = &mut reading[reader.offset..] else { continue };
+            let well = handle != 0 && self.session.read(Handle { handle, count }, elements);
+            *read = if well { count as u64 } else { 0 };
+        }
+    }
+
+    /// The values of a call out of the readings before and after it; how many there are.
+    pub fn difference(&self, before: &[u64], after: &[u64], values: &mut [u64]) -> usize {
+        let mut stored = 0;
+        for reader in &self.readers {
+            let [read_before, before @ ..] = &before[reader.offset..] else { break };
+            let [read_after, after @ ..] = &after[reader.offset..] else { break };
+            let read = if reader.rule.is_level() { *read_after } else { *read_before.min(read_after) } as usize;
+            let value = |element| if element < read { reader.rule.value(before, after, element) } else { NO_VALUE };
+            // One element without a value leaves the sum without one.
+            let add = |sum: u64, value| if value == NO_VALUE { None } else { Some(sum.wrapping_add(value)) };
+            for element in 0..reader.columns {
+                values[stored] = match reader.summed {
+                    true => (0..read.max(1)).map(value).try_fold(0, add).unwrap_or(NO_VALUE),
+                    false => value(element),
+                };
+                stored += 1;
+            }
+        }
+        stored
     }
 
     /// Gives back what is bound to MPI_COMM_WORLD.

@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 
 use crate::base::event_page::{self, Instructions, Page, capability};
 use crate::counters::perf::instructions::Processor;
-use crate::counters::perf::{Counters, Event, Note, Quality, parse};
+use crate::counters::perf::names::parse;
+use crate::counters::perf::{Counters, Event, Note, Quality};
 
 /// One test at a time: what a process has open is looked at.
 fn alone() -> MutexGuard<'static, ()> {

@@ -27,14 +27,11 @@ mod arithmetic_tests;
 #[cfg(test)]
 mod machine_tests;
 
-pub use event::Event;
 pub use events::Events;
-pub use opening::Note;
 
-use group::Quality;
-use names::parse;
-
-use group::Group;
+use event::Event;
+use group::{Group, Quality};
+use opening::Note;
 
 /// The counters of a thread: one group of hardware events and one of software events. In one group of both, a hardware
 /// event for which there is no counter would silence the software events too.

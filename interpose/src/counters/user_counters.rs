@@ -1,0 +1,123 @@
+//! Counters, timers and regions of code inside the stack: the application, the MPI library, a transport below it
+//! (`include/mpitrace.h`, `include/roth_tracing.h`).
+//!
+//! Adding is a store to the thread's own sums, which only ever grow; the recorder takes the difference over each call
+//! and region. Names come with the first use, before MPI_Init too.
+
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use mpitrace_format::layout::{CounterEntry, INNER_COUNTERS, counter_source};
+
+use crate::base::log;
+use crate::counters::source::{At, Kind, Plan, Source, Started, Wanted};
+use crate::identity::registry;
+use crate::record::ticks;
+use crate::record::trace_buffer::TraceBuffer;
+
+/// A counter or a timer of code inside the stack.
+#[derive(Clone, PartialEq, Eq)]
+struct Named {
+    name: String,
+    unit: String,
+    timer: bool,
+}
+
+struct Names {
+    slots: Vec<Named>,
+    /// The trace buffer, and the column of slot 0: once the run has begun.
+    live: Option<(&'static TraceBuffer, usize)>,
+}
+
+static NAMES: Mutex<Names> = Mutex::new(Names { slots: Vec::new(), live: None });
+
+/// How many slots of the threads' sums have a name, and which of them are timers, a bit each.
+static SLOTS: AtomicU32 = AtomicU32::new(0);
+static TIMERS: AtomicU32 = AtomicU32::new(0);
+/// ns per tick, as the bits of a float.
+static PERIOD: AtomicU64 = AtomicU64::new(0);
+
+fn lock() -> MutexGuard<'static, Names> {
+    NAMES.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The slot of a counter, or a timer, of this name; `None`, and one line, where there is no room for another.
+pub fn slot(name: &str, unit: &str, timer: bool) -> Option<usize> {
+    let mut names = lock();
+    if let Some(slot) = names.slots.iter().position(|named| named.name == name && named.timer == timer) {
+        return Some(slot);
+    }
+    let slot = names.slots.len();
+    if slot == INNER_COUNTERS {
+        drop(names);
+        log::warn(&format!("no room for the counter {name}: {INNER_COUNTERS} user counters are in use already"));
+        return None;
+    }
+    names.slots.push(Named { name: name.to_owned(), unit: unit.to_owned(), timer });
+    names.enter(slot);
+    if timer {
+        TIMERS.fetch_or(1 << slot, Ordering::Relaxed);
+    }
+    SLOTS.store(slot as u32 + 1, Ordering::Release);
+    Some(slot)
+}
+
+/// The column of a slot; `None` before the run has begun.
+pub fn column(slot: usize) -> Option<usize> {
+    let names = lock();
+    names.live.filter(|_| slot < names.slots.len()).map(|(_, column)| column + slot)
+}
+
+impl Names {
+    fn enter(&self, slot: usize) {
+        let Some((live, column)) = self.live else { return };
+        let Some(mut registry) = registry::lock() else { return };
+        let named = &self.slots[slot];
+        let (name, unit) = (registry.string(&named.name), registry.string(&named.unit));
+        let source = if named.timer { counter_source::TIMER } else { counter_source::INNER };
+        let column = (column + slot + 1) as u32;
+        live.add_counter(CounterEntry { name, unit, source, column, ..CounterEntry::default() });
+    }
+}
+
+/// The kind: the sums are kept with the thread. Nothing is planned, and the columns get memory on demand.
+pub struct UserCounters;
+
+impl Kind for UserCounters {
+    fn plan(&self, _: &mut Wanted, _: usize) -> Plan {
+        Plan::default()
+    }
+
+    /// What has a name already is entered in the table.
+    fn start(&self, started: Started) {
+        PERIOD.store((1e9 / ticks::roughly_hz()).to_bits(), Ordering::Relaxed);
+        let mut names = lock();
+        names.live = Some((started.buffer, started.column));
+        (0..names.slots.len()).for_each(|slot| names.enter(slot));
+    }
+
+    fn open(&self) -> Option<Box<dyn Source>> {
+        Some(Box::new(UserCounters))
+    }
+}
+
+impl Source for UserCounters {
+    fn words(&self) -> usize {
+        INNER_COUNTERS
+    }
+
+    fn before(&self, at: At, reading: &mut [u64]) {
+        let slots = SLOTS.load(Ordering::Relaxed) as usize;
+        reading.iter_mut().take(slots).enumerate().for_each(|(slot, sum)| *sum = at.thread.sum(slot));
+    }
+
+    fn values(&self, before: &[u64], after: &[u64], values: &mut [u64]) -> usize {
+        let slots = SLOTS.load(Ordering::Relaxed) as usize;
+        let (timers, period) = (TIMERS.load(Ordering::Relaxed), f64::from_bits(PERIOD.load(Ordering::Relaxed)));
+        for (slot, value) in values.iter_mut().take(slots).enumerate() {
+            let added = after[slot].wrapping_sub(before[slot]);
+            *value = if timers & 1 << slot != 0 { (added as f64 * period).round() as u64 } else { added };
+        }
+        slots
+    }
+}
