@@ -13,7 +13,7 @@
 # `<!-- run in the repository -->` runs in the repository.
 #
 # Links: each relative link leads to a file, and its part after # to a heading there; each page of docs/ is in
-# docs/SUMMARY.md; each key of a citation is in docs/references.md. Where mdbook is on the path, the site is built.
+# docs/SUMMARY.md; each key of a citation is in docs/developers/references.md. Where mdbook is on the path, the site is built.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 repository=$PWD
@@ -63,8 +63,8 @@ while read -r page; do
     esac
 done < <(pages)
 while read -r key; do
-    if ! grep -qF "* [$key] " docs/references.md; then
-        echo "[$key] is not in docs/references.md"
+    if ! grep -qF "* [$key] " docs/developers/references.md; then
+        echo "[$key] is not in docs/developers/references.md"
         failed=1
     fi
 done < <(grep -rhoP --include='*.rs' --include='*.h' --include='*.md' '\[\K[A-Z][A-Za-z]+(19|20)\d\d(?=[],])' \

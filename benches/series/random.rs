@@ -1,5 +1,5 @@
 //! Random numbers of the distributions and processes that the series are made of. All have their sources in
-//! docs/references.md or are textbook definitions.
+//! docs/developers/references.md or are textbook definitions.
 
 use fastrand::Rng;
 
