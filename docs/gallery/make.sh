@@ -1,5 +1,5 @@
 #!/bin/bash
-# Makes the pictures of docs/fingerprint.md anew, from runs on this machine:
+# Makes the pictures of docs/fingerprint.md from runs on this machine:
 #
 #   cargo build --release --workspace && docs/gallery/make.sh
 #
@@ -25,7 +25,7 @@ cp "$work/pictures/0-MPI_Allreduce-1000B-fingerprint.png" fingerprint.png
 cp "$work/pictures/0-MPI_Allreduce-1000B-counter-messages-sent.png" counter.png
 mpitrace report "$work/a.mpitrace" --method robust --operation 0 >terminal.txt
 if command -v chromium >/dev/null; then
-    # The browser writes its picture where it stands.
+    # The browser writes its picture into the working directory.
     (cd "$work" && chromium --headless --no-sandbox --disable-gpu --hide-scrollbars --window-size=1280,2300 \
         --virtual-time-budget=3000 --screenshot=page.png "file://$work/fingerprint.html") >"$work/log" 2>&1
     cp "$work/page.png" page.png
