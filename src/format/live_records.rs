@@ -87,29 +87,33 @@ pub fn rows(
     let above = live.iter().find(|column| name_of(&column.name) == ABOVE && is_in_use(column));
     let above = above.map(&load);
     let [duration, position, repetition, operation] = [1, 2, 3, 4].map(|index| load(&live[index]));
-    let (enter, duration, position, repetition) = (load(&live[0])?, duration?, position?, repetition?);
+    // Each is turned into the part's in its place: the durations into the exits.
+    let (exit, position, repetition) = (duration?, position?, repetition?);
     let operation: Vec<u32> = operation?.into_iter().map(|value| value as u32).collect();
-    let mut rows = Rows { enter, operation, ..Rows::default() };
-    for record in 0..rows.enter.len() {
-        let counted = tables.counted(rows.operation[record] & OPERATION_MASK)?;
-        rows.exit.push(match duration[record] as u32 {
+    let mut rows = Rows { enter: load(&live[0])?, exit, position, repetition, operation, others: Vec::new() };
+    let above = match above {
+        Some(above) => above?,
+        None => Vec::new(),
+    };
+    let mut counts = Counts::new(tables);
+    let calls = rows.enter.iter().zip(&rows.operation);
+    let numbers = rows.exit.iter_mut().zip(&mut rows.position).zip(&mut rows.repetition);
+    for (record, ((enter, operation), ((exit, position), repetition))) in calls.zip(numbers).enumerate() {
+        let counted = counts.find(operation & OPERATION_MASK)?;
+        *exit = match *exit as u32 {
             NOT_RETURNED => 0,
             // A call of which the entry found no room has no exit that is known.
             LONG => tables.exit(live_record(entry.draw, (first + record as u64) as u32)).unwrap_or(0),
-            stored => rows.enter[record].wrapping_add(u64::from(stored - DURATION_FROM)),
-        });
-        let number = number_before(counted.calls, repetition[record] as u32);
-        rows.repetition.push(number);
-        let above = match &above {
-            Some(above) => above.as_ref()?[record],
-            None => 0,
+            stored => enter.wrapping_add(u64::from(stored - DURATION_FROM)),
         };
-        rows.position.push(match (counted.positions_from, counted.on_communicator) {
-            (0, _) if above != 0 => above << 32 | position[record],
-            (0, Some(calls)) => number_before(calls, position[record] as u32),
-            (0, None) => position[record],
-            (from, _) => (u64::from(from) << 32) + (number & ((1 << 40) - 1)),
-        });
+        *repetition = number_before(counted.calls, *repetition as u32);
+        let above = above.get(record).copied().unwrap_or(0);
+        *position = match (counted.positions_from, counted.on_communicator) {
+            (0, _) if above != 0 => above << 32 | *position,
+            (0, Some(calls)) => number_before(calls, *position as u32),
+            (0, None) => *position,
+            (from, _) => (u64::from(from) << 32) + (*repetition & ((1 << 40) - 1)),
+        };
     }
     for (index, column) in live.iter().enumerate().skip(LIVE_COLUMNS.len()).filter(|(_, column)| is_in_use(column)) {
         if let Some(number) = number_in_part(header, index) {
@@ -124,6 +128,33 @@ pub fn rows(
         }
     }
     Some(rows)
+}
+
+/// The counts of the operations that were asked for last: a loop calls few of them.
+struct Counts<'t, T> {
+    tables: &'t T,
+    /// By the lowest bits of their numbers.
+    known: [Option<(u32, Counted)>; 16],
+}
+
+impl<'t, T: LiveTables> Counts<'t, T> {
+    fn new(tables: &'t T) -> Self {
+        Counts { tables, known: [None; 16] }
+    }
+
+    /// Those of an operation; `None`: there is no such operation.
+    #[inline(always)]
+    fn find(&mut self, operation: u32) -> Option<Counted> {
+        let place = operation as usize % self.known.len();
+        match self.known[place] {
+            Some((known, counted)) if known == operation => Some(counted),
+            _ => {
+                let counted = self.tables.counted(operation)?;
+                self.known[place] = Some((operation, counted));
+                Some(counted)
+            }
+        }
+    }
 }
 
 /// The exits of calls that returned when their records were in a block already, by the number of the record in it.

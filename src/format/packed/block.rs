@@ -77,6 +77,12 @@ impl Numbering {
         Numbering { communicators, operations }
     }
 
+    /// Adds operations on these communicators.
+    pub fn extend(&mut self, communicators: impl Iterator<Item = u32>) {
+        self.communicators.extend(communicators);
+        self.operations.extend(self.operations.len() as u32..self.communicators.len() as u32);
+    }
+
     /// Operations.
     pub fn len(&self) -> usize {
         self.operations.len()
@@ -117,7 +123,10 @@ impl Rows {
     /// The block of these records. Every operation is one of `numbering`.
     pub fn pack(&self, numbering: &Numbering, draw: u64, thread: u32) -> Vec<u8> {
         let columns = self.others.iter().fold(ALWAYS, |columns, (number, _)| columns | 1 << number);
-        let mut bytes = vec![0; HEADER + columns.count_ones() as usize * size_of::<u32>()];
+        let start = HEADER + columns.count_ones() as usize * size_of::<u32>();
+        // What most blocks take.
+        let mut bytes = Vec::with_capacity(start + self.enter.len() * 2 * (1 + self.others.len()));
+        bytes.resize(start, 0);
         let mut place = HEADER;
         let mut end_column = |bytes: &mut Vec<u8>, start: usize| {
             let length = (bytes.len() - start) as u32;
@@ -355,8 +364,10 @@ const MARKS: [u32; 3] = [DISTURBED, INTERRUPTED, INTERRUPTED_BEFORE];
 fn put_operations(bytes: &mut Vec<u8>, operations: &[u32]) {
     let plain: Vec<u32> = operations.iter().map(|operation| operation & OPERATION_MASK).collect();
     number::put(bytes, plain.iter().copied().max().unwrap_or(0).into());
+    let marks = operations.iter().fold(0, |marks, operation| marks | operation);
     for mark in MARKS {
-        let marked: Vec<usize> = (0..plain.len()).filter(|&index| operations[index] & mark != 0).collect();
+        let some = if marks & mark == 0 { &[] } else { operations };
+        let marked: Vec<usize> = (0..some.len()).filter(|&index| operations[index] & mark != 0).collect();
         number::put(bytes, marked.len() as u64);
         let mut last = 0;
         for index in marked {

@@ -16,6 +16,8 @@ use super::number;
 
 /// Sequence numbers from this on are not those of a communicator.
 const APART: u64 = 1 << 63;
+/// From this on counting may come there within a block.
+const NEARLY_APART: u64 = APART - (1 << 32);
 
 /// What a call's number follows from.
 #[derive(Debug)]
@@ -40,13 +42,19 @@ impl<'c> Counts<'c> {
     pub fn put(&mut self, bytes: &mut Vec<u8>, numbers: &[u64], operations: &[u32]) {
         let mut exceptions = Vec::new();
         let mut last = 0;
-        for (index, (&value, operation)) in numbers.iter().zip(operations).enumerate() {
-            let expected = self.expected(*operation);
+        for (index, (&value, &operation)) in numbers.iter().zip(operations).enumerate() {
+            let expected = if self.some_apart || value >= NEARLY_APART {
+                let expected = self.expected(operation);
+                self.count(operation, value);
+                expected
+            } else {
+                let next = &mut self.next[self.counter_of[(operation & OPERATION_MASK) as usize] as usize];
+                std::mem::replace(next, value + 1)
+            };
             if value != expected {
                 exceptions.push((index - last, value.wrapping_sub(expected) as i64));
                 last = index;
             }
-            self.count(*operation, value);
         }
         self.reset(operations);
         number::put(bytes, exceptions.len() as u64);
@@ -130,7 +138,7 @@ impl<'c> Counts<'c> {
     fn count(&mut self, operation: u32, value: u64) {
         let (counter, apart) = self.places(operation);
         self.next[if value >= APART { apart } else { counter }] = value.wrapping_add(1);
-        self.some_apart |= value >= APART - (1 << 32);
+        self.some_apart |= value >= NEARLY_APART;
     }
 
     /// So that a block does not depend on the one before.

@@ -17,8 +17,6 @@ use super::number;
 
 /// Values of a frame; the last one may have fewer.
 const FRAME: usize = 128;
-/// A frame's base is one of its lowest values: the one with this many below it.
-const BELOW: [usize; 6] = [0, 1, 2, 4, 8, 16];
 /// A value is read by one load of 8 bytes, in which it may begin at any of the first 8 bits: wider ones need two.
 const ONE_LOAD: u32 = 56;
 
@@ -44,29 +42,37 @@ pub(super) fn take(bytes: &mut &[u8], count: usize, values: &mut Vec<u64>) -> Op
 }
 
 fn put_frame(bytes: &mut Vec<u8>, frame: &[u64]) {
-    let (base, width) = choose(frame);
-    let exceptions = frame.iter().filter(|&&value| !fits(value, base, width)).count();
-    bytes.extend([width as u8, exceptions as u8]);
-    number::put_signed(bytes, base);
-    let (mut word, mut filled) = (0u128, 0);
-    for &value in frame {
-        let packed = if fits(value, base, width) { value.wrapping_sub(base as u64) } else { 0 };
-        word |= u128::from(packed) << filled;
-        filled += width;
-        while filled >= 8 {
-            bytes.push(word as u8);
-            word >>= 8;
-            filled -= 8;
-        }
-    }
-    if filled > 0 {
-        bytes.push(word as u8);
-    }
+    let Shape { base, width, .. } = Shape::choose(frame);
+    let start = bytes.len();
+    bytes.extend([width as u8, 0]);
+    number::put_signed(bytes, base as i64);
+    let mut exceptions = [0; FRAME];
+    let mut count = 0;
+    let mut packed = [0; FRAME * 8];
+    let (mut word, mut filled, mut end) = (0, 0, 0);
+    let outside = outside(width);
     for (index, &value) in frame.iter().enumerate() {
-        if !fits(value, base, width) {
-            bytes.push(index as u8);
-            number::put_signed(bytes, value.wrapping_sub(base as u64) as i64);
+        let mut above = value.wrapping_sub(base);
+        if above & outside != 0 {
+            exceptions[count] = index as u8;
+            count += 1;
+            above = 0;
         }
+        word |= above << filled;
+        filled += width;
+        if filled >= u64::BITS {
+            packed[end..end + 8].copy_from_slice(&word.to_le_bytes());
+            end += 8;
+            filled -= u64::BITS;
+            word = if filled == 0 { 0 } else { above >> (width - filled) };
+        }
+    }
+    bytes.extend_from_slice(&packed[..end]);
+    bytes.extend_from_slice(&word.to_le_bytes()[..filled.div_ceil(8) as usize]);
+    bytes[start + 1] = count as u8;
+    for &index in &exceptions[..count] {
+        bytes.push(index);
+        number::put_signed(bytes, frame[usize::from(index)].wrapping_sub(base) as i64);
     }
 }
 
@@ -114,40 +120,119 @@ fn unpack_wide(packed: &[u8], width: u32, base: u64, length: usize, values: &mut
     }));
 }
 
-fn fits(value: u64, base: i64, width: u32) -> bool {
-    let above = value.wrapping_sub(base as u64);
-    value as i64 >= base && (width == 64 || above >> width == 0)
+/// The bits that a value that is packed in so many does not have.
+fn outside(width: u32) -> u64 {
+    u64::MAX.checked_shl(width).unwrap_or(0)
 }
 
-/// The base and the width that take the fewest bytes, among some bases.
-fn choose(frame: &[u64]) -> (i64, u32) {
-    let mut sorted = [0i64; FRAME];
-    let sorted = &mut sorted[..frame.len()];
-    sorted.iter_mut().zip(frame).for_each(|(place, &value)| *place = value as i64);
-    sorted.sort_unstable();
-    let mut best = (u32::MAX, (0, 64));
-    // Bits for all exceptions from an index on.
-    let mut behind = [0; FRAME + 1];
-    for below in BELOW.into_iter().filter(|&below| below < sorted.len()) {
-        let base = sorted[below];
-        let bits = |value: i64| 8 + 8 * number::signed_length(value.wrapping_sub(base));
-        let before: u32 = sorted[..below].iter().map(|&value| bits(value)).sum();
-        behind[sorted.len()] = 0;
-        for index in (below..sorted.len()).rev() {
-            behind[index] = behind[index + 1] + bits(sorted[index]);
-        }
-        for width in 0..=64 {
-            let outside = sorted.partition_point(|&value| value < base || fits(value as u64, base, width));
-            let cost = frame.len() as u32 * width + before + behind[outside] + 8 * number::signed_length(base);
-            if cost < best.0 {
-                best = (cost, (base, width));
-            }
-            if outside == sorted.len() {
+/// The base and the width of a frame.
+#[derive(Clone, Copy, Debug)]
+struct Shape {
+    base: u64,
+    width: u32,
+    /// Bits of the packed values and of the exceptions, at most.
+    bits: u32,
+}
+
+/// Cells into which the values in the width are counted, to find a part of it in which nearly all lie.
+const CELLS: u32 = 64;
+
+impl Shape {
+    /// One that takes few bytes: the width is the best one above the lowest value. Then the base is raised as long as
+    /// nearly all values lie in a half (a quarter, ...) of what the width holds.
+    fn choose(frame: &[u64]) -> Shape {
+        let lowest = frame.iter().map(|&value| value as i64).min().unwrap_or(0) as u64;
+        let mut best = Shape::above(frame, lowest);
+        while let Some(base) = best.raised(frame) {
+            let raised = Shape::above(frame, base);
+            if raised.bits >= best.bits {
                 break;
             }
+            best = raised;
         }
+        best
     }
-    best.1
+
+    /// The best width above a base.
+    fn above(frame: &[u64], base: u64) -> Shape {
+        // How many values have a distance of so many bits, and what those below the base take as exceptions.
+        let mut of_length = [0u8; u64::BITS as usize + 1];
+        let (mut below, mut all) = (0, 0);
+        for &value in frame {
+            let above = value.wrapping_sub(base);
+            if (above as i64) < 0 {
+                below += exception_bits(above as i64);
+            } else {
+                // One bit more spares the question whether it is 0.
+                of_length[(above << 1 | 1).ilog2() as usize] += 1;
+                all |= above;
+            }
+        }
+        let count = frame.len() as u32;
+        let widest = u64::BITS - all.leading_zeros();
+        let mut best = Shape { base, width: widest, bits: count * widest + below };
+        if below > count * (u64::BITS - widest) {
+            // All fit: what is below is far above, modulo 2^64.
+            best = Shape { base, width: u64::BITS, bits: count * u64::BITS };
+        }
+        let mut outside = below;
+        for width in (0..widest).rev() {
+            // The most that a distance of one bit more takes.
+            outside += u32::from(of_length[width as usize + 1]) * exception_bits(i64::MAX >> (62 - width));
+            if outside >= best.bits {
+                break;
+            }
+            let bits = count * width + outside;
+            if bits < best.bits {
+                best = Shape { base, width, bits };
+            }
+        }
+        best
+    }
+
+    /// A higher base, the lowest of the values above some cells, above which a smaller width seems to be better.
+    fn raised(&self, frame: &[u64]) -> Option<u64> {
+        let in_cells = self.width.min(CELLS.ilog2());
+        let (shift, outside) = (self.width - in_cells, outside(self.width));
+        let mut cells = [0u8; CELLS as usize];
+        let mut inside = 0;
+        for &value in frame {
+            let above = value.wrapping_sub(self.base);
+            if above & outside == 0 {
+                cells[(above >> shift) as usize % CELLS as usize] += 1;
+                inside += 1;
+            }
+        }
+        // How many values lie below each cell: no more than a frame has.
+        let mut below = [0u8; CELLS as usize + 1];
+        for (cell, calls) in cells.iter().enumerate() {
+            below[cell + 1] = below[cell] + calls;
+        }
+        let exception = exception_bits(i64::MAX >> (63 - self.width.min(63)));
+        let mut best = (0, 0, 0);
+        for narrower in 1..=in_cells {
+            let window = 1 << (in_cells - narrower);
+            let windows = below[window..=1 << in_cells].iter().zip(&below);
+            let held = windows.map(|(end, start)| end - start).max().unwrap_or(0);
+            let gain = (frame.len() as u32 * narrower).saturating_sub((inside - u32::from(held)) * exception);
+            if gain > best.0 {
+                best = (gain, window, held);
+            }
+        }
+        let (gain, window, held) = best;
+        let first = below[window..].iter().zip(&below).position(|(end, start)| end - start == held)?;
+        if gain == 0 || first == 0 {
+            return None;
+        }
+        let distances = frame.iter().map(|value| value.wrapping_sub(self.base));
+        let lowest = distances.filter(|&above| above >= (first as u64) << shift && above & outside == 0).min()?;
+        Some(self.base.wrapping_add(lowest))
+    }
+}
+
+/// Bits of an exception that is so far above the base.
+fn exception_bits(above: i64) -> u32 {
+    8 + 8 * number::signed_length(above)
 }
 
 #[cfg(test)]

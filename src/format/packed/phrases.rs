@@ -14,14 +14,15 @@ use super::number;
 
 /// A copy takes as many bytes as this many literals.
 const SHORTEST: usize = 4;
-/// Bits of the hash table of the places of a block's operations.
-const TABLE_BITS: u32 = 14;
-/// A place that is not set.
-const NONE: u32 = u32::MAX;
+/// A place that is not set: no block is so long.
+const NONE: u16 = u16::MAX;
 
 /// Appends the phrases of these operations.
 pub(super) fn put(bytes: &mut Vec<u8>, operations: &[u32]) {
-    let mut table = vec![NONE; 1 << TABLE_BITS];
+    // By hash the last place of the operations of a block: two for each of them.
+    let bits = (2 * operations.len()).next_power_of_two().ilog2();
+    let mut table = vec![NONE; 1 << bits];
+    let place = |operations: &[u32]| Some((hash(operations)? >> (64 - bits)) as usize);
     let (mut literals, mut at, mut distance) = (0, 0, 0);
     let mut phrase = |literals: &[u32], length: usize, distance: usize| {
         number::put(bytes, literals.len() as u64);
@@ -32,8 +33,10 @@ pub(super) fn put(bytes: &mut Vec<u8>, operations: &[u32]) {
         }
     };
     while at < operations.len() {
-        let place = place(&operations[at..]);
-        let seen = place.map(|place| table[place]).filter(|&seen| seen != NONE).map(|seen| at - seen as usize);
+        let seen = place(&operations[at..])
+            .map(|place| table[place])
+            .filter(|&seen| seen != NONE)
+            .map(|seen| at - seen as usize);
         // After an exception in a loop it goes on as before.
         let before = Some(distance).filter(|&distance| distance > 0 && distance <= at);
         let length = |distance: usize| length(operations, at, distance);
@@ -49,8 +52,8 @@ pub(super) fn put(bytes: &mut Vec<u8>, operations: &[u32]) {
         };
         // Of a long copy the first and the last places are enough to find its like.
         for index in (at..end).take(64).chain((at..end).rev().take(64)) {
-            if let Some(place) = self::place(&operations[index..]) {
-                table[place] = index as u32;
+            if let Some(place) = place(&operations[index..]) {
+                table[place] = index as u16;
             }
         }
         at = end;
@@ -96,13 +99,11 @@ fn copy(operations: &mut Vec<u32>, distance: usize, length: usize) {
     }
 }
 
-/// Where the place of the operations that begin here is kept.
-fn place(operations: &[u32]) -> Option<usize> {
+/// The hash of the operations that begin here.
+fn hash(operations: &[u32]) -> Option<u64> {
     let first = operations.first_chunk::<SHORTEST>()?;
     // Odd constants of Knuth's multiplicative method.
-    let hash =
-        first.iter().fold(0u64, |hash, &operation| (hash ^ u64::from(operation)).wrapping_mul(0x9e37_79b9_7f4a_7c15));
-    Some((hash >> (64 - TABLE_BITS)) as usize)
+    Some(first.iter().fold(0u64, |hash, &operation| (hash ^ u64::from(operation)).wrapping_mul(0x9e37_79b9_7f4a_7c15)))
 }
 
 /// How many operations from `at` on are those of `distance` before.

@@ -26,26 +26,29 @@ use super::{frames, number};
 
 /// Appends the entries and the exits of a block with at least one call.
 pub(super) fn put(entries: &mut Vec<u8>, exits: &mut Vec<u8>, enter: &[u64], exit: &[u64]) {
-    let ends = enter.iter().zip(exit).map(|(&enter, &exit)| if exit == 0 { enter } else { exit });
-    let durations: Vec<u64> = ends.clone().zip(enter).map(|(end, enter)| end.wrapping_sub(*enter)).collect();
-    let gaps: Vec<u64> = ends.zip(&enter[1..]).map(|(end, enter)| enter.wrapping_sub(end)).collect();
+    let end = |enter: u64, exit: u64| if exit == 0 { enter } else { exit };
+    let calls = enter.iter().zip(exit);
+    let mut durations: Vec<u64> = calls.clone().map(|(&enter, &exit)| end(enter, exit).wrapping_sub(enter)).collect();
+    let mut gaps: Vec<u64> =
+        calls.zip(&enter[1..]).map(|((&enter, &exit), next)| next.wrapping_sub(end(enter, exit))).collect();
 
-    let open: Vec<usize> = (0..exit.len()).filter(|&index| exit[index] == 0).collect();
-    let step = step(&durations);
-    number::put(exits, step);
+    let open: Vec<usize> = match exit.contains(&0) {
+        true => (0..exit.len()).filter(|&index| exit[index] == 0).collect(),
+        false => Vec::new(),
+    };
+    number::put(exits, in_steps(&mut durations));
     number::put(exits, open.len() as u64);
     let mut last = 0;
     for index in open {
         number::put(exits, (index - last) as u64);
         last = index;
     }
-    frames::put(exits, &in_steps(durations, step));
+    frames::put(exits, &durations);
 
-    let step = self::step(&gaps);
-    number::put(entries, step);
+    number::put(entries, in_steps(&mut gaps));
     number::put(entries, enter[0]);
     number::put(entries, enter[0] - enter.iter().copied().fold(enter[0], u64::min));
-    frames::put(entries, &in_steps(gaps, step));
+    frames::put(entries, &gaps);
 }
 
 /// How long the calls of a block took.
@@ -115,25 +118,66 @@ fn take_steps(bytes: &mut &[u8], count: usize, step: u64) -> Option<Vec<u64>> {
     Some(values)
 }
 
-/// The largest number that divides all values as signed ones; at least 1.
-fn step(values: &[u64]) -> u64 {
-    let mut step = 0;
-    for &value in values {
-        let mut rest = (value as i64).unsigned_abs();
-        while rest != 0 {
-            (step, rest) = (rest, step % rest);
-        }
-        if step == 1 {
-            break;
+/// Divides all values, signed ones, by the largest number that divides them; returns that.
+fn in_steps(values: &mut [u64]) -> u64 {
+    let Some(&first) = values.iter().find(|value| **value != 0) else { return 1 };
+    let mut step = Divisor::new((first as i64).unsigned_abs());
+    for &value in &*values {
+        let value = (value as i64).unsigned_abs();
+        if !step.divides(value) {
+            step = Divisor::new(common_divisor(step.value, value));
+            if step.value == 1 {
+                break;
+            }
         }
     }
     // 2^63, of the lowest value alone, has no opposite.
-    if step == 0 || step > i64::MAX as u64 { 1 } else { step }
+    if step.value == 1 || step.value > i64::MAX as u64 {
+        return 1;
+    }
+    values.iter_mut().for_each(|value| *value = step.quotient(*value as i64));
+    step.value
 }
 
-fn in_steps(mut values: Vec<u64>, step: u64) -> Vec<u64> {
-    values.iter_mut().for_each(|value| *value = (*value as i64 / step as i64) as u64);
-    values
+fn common_divisor(mut one: u64, mut other: u64) -> u64 {
+    while other != 0 {
+        (one, other) = (other, one % other);
+    }
+    one
+}
+
+/// Divides by multiplication with an inverse modulo 2^64. [Warren2013, 10-16, 10-17]
+struct Divisor {
+    value: u64,
+    /// Of its bits those below the lowest one that is set.
+    twos: u32,
+    /// The number that makes 1 of what is left of it without them.
+    inverse: u64,
+    /// The largest quotient of an unsigned number.
+    most: u64,
+}
+
+impl Divisor {
+    /// By a number that is not 0.
+    fn new(value: u64) -> Divisor {
+        let twos = value.trailing_zeros();
+        let odd = value >> twos;
+        // Right in the lowest 3 bits, and by Newton's method in twice as many each time.
+        let mut inverse = odd;
+        for _ in 0..5 {
+            inverse = inverse.wrapping_mul(2u64.wrapping_sub(odd.wrapping_mul(inverse)));
+        }
+        Divisor { value, twos, inverse, most: u64::MAX / value }
+    }
+
+    fn divides(&self, number: u64) -> bool {
+        number.wrapping_mul(self.inverse).rotate_right(self.twos) <= self.most
+    }
+
+    /// The quotient of a number that it divides.
+    fn quotient(&self, number: i64) -> u64 {
+        ((number >> self.twos) as u64).wrapping_mul(self.inverse)
+    }
 }
 
 #[cfg(test)]
