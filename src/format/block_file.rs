@@ -71,7 +71,7 @@ pub struct BlockReader<'f> {
 
 impl<'f> BlockReader<'f> {
     /// Bytes that are read at once.
-    const STEP: usize = 1 << 20;
+    const STEP: usize = 1 << 18;
 
     /// The blocks of a file of the process of which this is known.
     ///

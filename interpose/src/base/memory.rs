@@ -47,7 +47,7 @@ impl Mapping {
             .map(|base| Mapping { base, length })
     }
 
-    /// Puts private memory in the place of a range of whole pages, that has had none so far.
+    /// Puts private memory in the place of a range of whole pages, of which nothing is needed any more.
     pub fn replace(&self, offset: u64, length: u64) -> bool {
         let kind = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED;
         map(self.range(offset, length), length, OPEN, kind, -1).is_some()
@@ -134,8 +134,8 @@ impl Drop for Mapping {
 
 fn map(place: *mut u8, length: u64, access: libc::c_int, kind: libc::c_int, file: libc::c_int) -> Option<NonNull<u8>> {
     let kind = kind | libc::MAP_NORESERVE;
-    // SAFETY: a place is given with MAP_FIXED only, and then lies within a mapping of our own, in a range that has no
-    // memory yet, so nothing is lost; everywhere else the kernel chooses one that is free.
+    // SAFETY: a place is given with MAP_FIXED only, and then lies within a mapping of our own, in a range of which nothing
+    // is needed, so nothing is lost; everywhere else the kernel chooses one that is free.
     let base = unsafe { libc::mmap(place.cast(), length as usize, access, kind, file, 0) };
     if base == libc::MAP_FAILED { None } else { NonNull::new(base.cast()) }
 }
@@ -168,6 +168,13 @@ impl NodeFile {
         match self.current() {
             Some(_) => leaves_room(&self.path, &self.file, length) && allocate(&self.file, offset, length),
             None => false,
+        }
+    }
+
+    /// Gives the memory of a range of whole pages back, where its folder can do that.
+    pub fn release(&mut self, offset: u64, length: u64) {
+        if let Some(file) = self.current() {
+            system::release(file, offset, length);
         }
     }
 

@@ -214,6 +214,13 @@ pub fn allocate(file: &File, offset: u64, length: u64) -> bool {
     })
 }
 
+/// Gives the memory of a range of a file of the node back: it holds zeros then. Some file systems keep it.
+pub fn release(file: &File, offset: u64, length: u64) {
+    let mode = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
+    // SAFETY: the descriptor stays open as long as the file is borrowed; the call touches no memory of ours.
+    let _ = unsafe { libc::fallocate(file.as_raw_fd(), mode, offset as libc::off_t, length as libc::off_t) };
+}
+
 /// Writes memory to a place of a file. The kernel reads it: memory that is not there is an error, and what other threads
 /// store meanwhile is written as it was before or after.
 pub fn write_from(file: &File, memory: *const u8, length: usize, offset: u64) -> io::Result<()> {

@@ -67,6 +67,7 @@ fn write() -> Option<()> {
     // No rank can be asked for rank 0's number: the launcher's stands for it.
     let process = if run.world_size > 1 { launcher::process() } else { run.process };
     let path = output_name::path_of(&run.settings, &run.folder, process);
+    run.live.get().inspect(|live| live.pack_all());
     let Some(_held) = output::memory_for(run) else {
         let error = io::Error::from_raw_os_error(libc::ENOMEM);
         output::say_result(run, true, Written::failed(run, path, Some((run.rank, error))), "");

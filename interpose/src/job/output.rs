@@ -25,6 +25,7 @@ use crate::job::writers::{Lost, Writers, WrittenPart};
 /// Writes this rank's part, together with the other ranks of the world. Where that fails on any rank there is no file,
 /// the segments stay, and one line says why. Where not all ranks come any more, each writes a file of its own.
 pub fn write(run: &Run, world: &World) {
+    run.live.get().inspect(|live| live.pack_all());
     let held = memory_for(run);
     let content = held.as_ref().and_then(|_| all_of(run));
     let path = path_of(&run.settings, &run.folder, run.process);

@@ -85,6 +85,18 @@ impl TraceBuffer {
         }
     }
 
+    /// Gives the memory of a chunk back, whose records count no more. A thread that stores there nevertheless does so in
+    /// private memory.
+    pub(super) fn give_back(&self, state: &mut State, chunk: u64) {
+        let header = &self.layout.header;
+        let start = header.records_offset + chunk * header.chunk_bytes;
+        if self.memory.replace(start, header.chunk_bytes)
+            && let Some(file) = &mut state.file
+        {
+            file.release(start, header.chunk_bytes);
+        }
+    }
+
     /// Where the columns of a chunk lie that are used with a flag: offset and bytes.
     fn place_of(&self, chunk: u64, flag: u32) -> (u64, u64) {
         let header = &self.layout.header;

@@ -13,7 +13,9 @@ use std::path::PathBuf;
 
 use mpitrace_format::block_file::BlockFileHeader;
 use mpitrace_format::layout::*;
+use mpitrace_format::packed::Numbering;
 
+use crate::base::allocator::Held;
 use crate::base::memory::NodeFile;
 use crate::base::system;
 
@@ -24,6 +26,10 @@ pub struct Spill {
     pub(super) process: u32,
     /// Those that were made: the last one is written to.
     files: Vec<BlockFile>,
+    /// Of the operations that are known.
+    pub(super) numbering: Numbering,
+    /// Memory that is set aside for packing, bytes.
+    held: Option<(Held, u64)>,
 }
 
 /// Where a block file may lie.
@@ -92,7 +98,22 @@ impl BlockFile {
 impl Spill {
     /// With these names, of which one is taken when it is needed.
     pub fn new(wanted: Vec<Place>) -> Spill {
-        Spill { wanted, process: std::process::id(), files: Vec::new() }
+        Spill { wanted, process: std::process::id(), files: Vec::new(), numbering: Numbering::default(), held: None }
+    }
+
+    /// Whether the file that is written to, or will be, lies in memory.
+    pub(super) fn is_in_memory(&self) -> bool {
+        let last = self.files.len().saturating_sub(1);
+        self.wanted.get(last).is_some_and(|place| place.is_in_memory)
+    }
+
+    /// Sets so much memory aside for packing, where it is less so far. False: there is none.
+    pub(super) fn holds(&mut self, bytes: u64) -> bool {
+        if self.held.as_ref().is_none_or(|(_, held)| *held < bytes) {
+            self.held = None;
+            self.held = Held::bytes(bytes).map(|held| (held, bytes));
+        }
+        self.held.is_some()
     }
 
     /// The files as they can be read, with their names.

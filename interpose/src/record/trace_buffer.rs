@@ -220,7 +220,8 @@ impl TraceBuffer {
         let tables = (0..CHUNKS).map(|table| {
             self.tables[table].used().min(self.layout.regions[table].capacity) * ENTRY_SIZES[table] as u64
         });
-        let records = self.tables[CHUNKS].used() * header.chunk_records;
+        let drawn = (0..self.tables[CHUNKS].used()).filter(|&chunk| self.chunk(chunk as u32).draw() != 0).count();
+        let records = drawn as u64 * header.chunk_records;
         let columns = u64::from(header.rank.columns) - LIVE_REQUEST_COLUMNS.len() as u64 - INNER_COUNTERS as u64;
         (8 << 20) + 8 * tables.sum::<u64>() + records * 9 * columns
     }
@@ -284,7 +285,7 @@ impl TraceBuffer {
         if !first_time {
             took_long |= if self.is_ring() {
                 self.count_records(&mut state, columns, entry.draw(), header.chunk_records as usize)
-            } else if self.spill_chunk(&mut state, start, entry) {
+            } else if self.spill_chunk(&mut state, index) {
                 true
             } else {
                 self.full.store(true, Ordering::Relaxed);

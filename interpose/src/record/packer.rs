@@ -1,0 +1,232 @@
+//! Packs the records of a chunk into a block, which goes to a block file: while the program runs, where the chunk is
+//! needed for new records, and at its end, where its memory is given back.
+
+use std::io;
+
+use mpitrace_format::layout::*;
+use mpitrace_format::live_records::{self, Counted, LiveTables, RankClock};
+use mpitrace_format::packed::Numbering;
+
+use crate::base::log;
+use crate::record::layout::{CHUNKS, OPERATIONS, range_of};
+use crate::record::publication;
+use crate::record::trace_buffer::{State, TraceBuffer};
+
+/// Bytes of records that are packed on the heap at the end: no block file is made for them.
+const FEW: u64 = 1 << 20;
+
+impl TraceBuffer {
+    /// Writes the records of a full chunk to a block file. False: that cannot be done, and never will be again.
+    pub(super) fn spill_chunk(&self, state: &mut State, chunk: u64) -> bool {
+        match self.write_chunk(state, chunk, self.layout.header.chunk_records as usize) {
+            Ok(()) => return true,
+            Err(None) => {}
+            Err(Some(error)) => log::warn_on_node(
+                "spill",
+                &format!(
+                    "cannot write blocks to the segment folder or to that of the trace: {error}; \
+                     further calls are counted and not kept"
+                ),
+            ),
+        }
+        false
+    }
+
+    /// Writes the records that are in memory to the block file in the segment's folder, and gives the memory of each
+    /// chunk back when its block counts. To be called when nothing is recorded any more. The records stay where they are
+    /// if they are few, or if the file takes no more.
+    ///
+    /// A block is not put in the place of its chunk: a kill would leave neither. `ring` keeps its chunks, of which the
+    /// first records are left out.
+    pub fn pack_all(&self) {
+        let mut state = self.lock();
+        let (header, used) = (&self.layout.header, self.tables[CHUNKS].used());
+        let are_few = used * range_of(header, 0).1 <= FEW;
+        if are_few || self.is_ring() || !state.spill.as_ref().is_some_and(|spill| spill.is_in_memory()) {
+            return;
+        }
+        let chunk = |index: u64| {
+            let entry = self.chunk(index as u32);
+            (entry.thread(), entry.draw(), index)
+        };
+        let mut chunks: Vec<(u32, u64, u64)> = (0..used).map(chunk).filter(|(_, draw, _)| *draw != 0).collect();
+        chunks.sort_unstable();
+        for (_, _, index) in chunks {
+            let start = header.records_offset + index * header.chunk_bytes;
+            let enter: Vec<u64> = self.memory.load(start + header.columns[0].offset, header.chunk_records as usize);
+            let records = enter.partition_point(|&tick| tick != 0);
+            if records > 0 && self.write_chunk(&mut state, index, records).is_err() {
+                return;
+            }
+            publication::withdraw(self.chunk(index as u32).draw_word());
+            self.give_back(&mut state, index);
+        }
+    }
+
+    /// Writes the first records of a chunk, at least one, to a block file.
+    ///
+    /// # Errors
+    /// No file takes it; `None`: there is no memory to pack it in, or this process is to write none.
+    fn write_chunk(&self, state: &mut State, chunk: u64, records: usize) -> Result<(), Option<io::Error>> {
+        // A child that has no handlers of fork (made by `clone`) is not known to be one otherwise.
+        if state.spill.as_ref().is_some_and(|spill| spill.process != std::process::id()) {
+            state.spill = None;
+        }
+        let spill = state.spill.as_mut().ok_or(None)?;
+        let (header, operations) = (&self.layout.header, self.tables[OPERATIONS].used());
+        // Copies of the columns, and what each of them is packed as.
+        let takes = (1 << 18) + 128 * header.chunk_records * u64::from(header.rank.columns) + 16 * operations;
+        if !spill.holds(takes.next_power_of_two()) {
+            return Err(None);
+        }
+        // The communicator of an operation stays.
+        let known = spill.numbering.len() as u32;
+        spill.numbering.extend((known..operations as u32).map(|number| self.operation(number).communicator()));
+        // The rank and the process are known before anything is recorded, and stay.
+        let rank = self.header.rank();
+        let block = self.packed(chunk, records, &rank, &spill.numbering).ok_or(io::ErrorKind::InvalidData);
+        let written = block.map_err(io::Error::from).and_then(|block| spill.add(&block, &rank));
+        // A kill from here on finds them. What was written stays part of the trace whatever fails later.
+        self.header.set_blocks(written.map_err(Some)?);
+        Ok(())
+    }
+
+    /// The block of the first records of a chunk.
+    fn packed(&self, chunk: u64, records: usize, rank: &RankHeader, numbering: &Numbering) -> Option<Vec<u8>> {
+        let header = &self.layout.header;
+        let (start, entry) = (header.records_offset + chunk * header.chunk_bytes, self.chunk(chunk as u32));
+        let entry = ChunkEntry { draw: entry.draw(), thread: entry.thread(), flags: entry.flags() };
+        let load = |column: &ColumnEntry| {
+            let place = start + column.offset;
+            Some(match column.element_size {
+                4 => self.memory.load::<u32>(place, records).into_iter().map(u64::from).collect(),
+                _ => self.memory.load::<u64>(place, records),
+            })
+        };
+        let clock = match rank.pretended {
+            0 => None,
+            text => Some(RankClock::new(rank, &self.text(text))?),
+        };
+        let rows = live_records::rows(header, &entry, 0, load, self, clock.as_ref())?;
+        Some(rows.pack(numbering, entry.draw, entry.thread))
+    }
+}
+
+impl LiveTables for TraceBuffer {
+    fn counted(&self, operation: u32) -> Option<Counted> {
+        let entry = self.operation(operation);
+        let communicator = self.communicator(entry.communicator());
+        let is_counted = communicator.flags() & communicator_flags::FOLDED == 0;
+        Some(Counted {
+            calls: entry.calls(),
+            positions_from: entry.positions_from(),
+            on_communicator: is_counted.then(|| communicator.calls()),
+        })
+    }
+
+    fn exit(&self, record: u64) -> Option<u64> {
+        self.exit_of(record)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::File;
+    use std::io::Read;
+    use std::os::unix::fs::MetadataExt;
+    use std::path::{Path, PathBuf};
+
+    use bytemuck::Zeroable;
+    use mpitrace_format::packed::Block;
+    use mpitrace_format::segment;
+
+    use super::*;
+    use crate::record::chunk::Place;
+
+    /// A buffer in one of these folders, of a world of one rank with one operation.
+    fn buffer(folders: &[PathBuf], capacity: u64) -> &'static TraceBuffer {
+        let column = |name: &str, element_size, on_demand| ColumnEntry {
+            name: name_bytes(name),
+            element_size,
+            on_demand,
+            offset: 0,
+        };
+        let common = LIVE_COLUMNS.iter().map(|&(name, size)| column(name, size, 0));
+        let requests = LIVE_REQUEST_COLUMNS.iter().map(|&(name, size)| column(name, size, chunk_flags::EXTENDED));
+        let inner = (0..INNER_COUNTERS).map(|slot| column(&counter_column(slot), 8, chunk_flags::INNER));
+        let columns: Vec<ColumnEntry> = common.chain(requests).chain(inner).collect();
+        let rank = RankHeader { capacity, world_size: 1, ..RankHeader::zeroed() };
+        let buffer = TraceBuffer::create(folders, "packer", rank, &columns).unwrap();
+        buffer.add_thread(ThreadEntry::default()).unwrap();
+        buffer.add_communicator(CommunicatorEntry { calls: capacity, ..Zeroable::zeroed() }).unwrap();
+        buffer.add_operation(OperationEntry { calls: capacity, ..Zeroable::zeroed() }).unwrap();
+        buffer
+    }
+
+    /// Draws a chunk, and fills its first records with calls of 50 ticks: the number of the first call is `first`.
+    fn fill(buffer: &'static TraceBuffer, first: usize, records: usize) {
+        let chunk = buffer.draw(0, None).unwrap();
+        for record in 0..records {
+            // SAFETY: this thread has drawn the chunk, and the record lies in it.
+            let place = unsafe { Place::new(chunk.columns, record) };
+            let call = (first + record) as u64;
+            place.describe(call, call, 0);
+            place.set_enter(1000 + 100 * call);
+            assert!(place.set_exit(place.enter(), place.enter() + 50).is_none());
+        }
+    }
+
+    #[test]
+    fn a_block_has_the_columns_that_the_chunk_has_in_use_and_no_others() {
+        let buffer = buffer(&[], 1 << 12);
+        fill(buffer, 0, 15);
+        let numbering = Numbering::new(vec![0]);
+        let bytes = buffer.packed(0, 15, &buffer.rank(), &numbering).unwrap();
+        let block = Block::parse(&bytes, &numbering).unwrap();
+        assert_eq!(block.header.columns, (1 << COLUMNS.len()) - 1, "none of a simulated clock");
+        let rows = block.rows().unwrap();
+        assert_eq!(rows.position, (0..15).collect::<Vec<_>>());
+        assert!(rows.enter.iter().zip(&rows.exit).all(|(enter, exit)| exit - enter == 50));
+    }
+
+    /// How many records another process finds after a kill.
+    fn found(folder: &Path) -> u64 {
+        let path = folder.join("packer");
+        let mut words = vec![0u64; std::fs::metadata(&path).unwrap().len() as usize / 8];
+        let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut words);
+        File::open(&path).unwrap().read_exact(bytes).unwrap();
+        let files = segment::block_files(&path, bytes).unwrap().into_iter();
+        let files = files.map(|path| (path.clone(), File::open(path).unwrap())).collect();
+        segment::read_with(&path, bytes, false, files).unwrap().records()
+    }
+
+    /// A kill after any step of the end leaves all records: in their chunk, in a block, and once only where they are in
+    /// both.
+    #[test]
+    fn all_records_are_found_at_each_step_and_chunks_give_their_memory_back() {
+        const CHUNKS: usize = 50;
+        let folder = std::env::temp_dir().join(format!("mpitrace-packer-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let buffer = buffer(std::slice::from_ref(&folder), 1 << 16);
+        buffer.spill_to(true, folder.join("beside"));
+        let records = buffer.layout.header.chunk_records as usize;
+        (0..CHUNKS).for_each(|chunk| fill(buffer, chunk * records, records));
+        fill(buffer, CHUNKS * records, 3);
+        let all = (CHUNKS * records + 3) as u64;
+        let blocks = || std::fs::metadata(folder.join("packer")).unwrap().blocks();
+        let before = blocks();
+        assert_eq!(found(&folder), all);
+        buffer.write_chunk(&mut buffer.lock(), 0, records).unwrap();
+        assert_eq!(found(&folder), all, "the block of a chunk that counts still");
+        publication::withdraw(buffer.chunk(0).draw_word());
+        assert_eq!(found(&folder), all);
+        buffer.give_back(&mut buffer.lock(), 0);
+        assert_eq!(found(&folder), all);
+        buffer.pack_all();
+        assert_eq!(found(&folder), all);
+        assert_eq!(buffer.whole_content().unwrap().records(), all);
+        assert!(before - blocks() >= (CHUNKS * records * 24 / 512) as u64, "{} of {before} blocks", blocks());
+        buffer.remove();
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+}
