@@ -97,24 +97,18 @@ pub fn start(
     let clock = LocalClock { simulated: simulated.map(|clock| (clock, epoch, hz)) };
     let leads = domain.leader() == ranks.rank;
     let one_domain = world.all(domain.has_all(ranks.world_size))?;
+    // This domain's number.
+    let mut number = 0;
     let (world, leaders) = if one_domain {
         (world, None)
     } else {
         let comm = ranks.comm.get().copied().or_else(|| Comm::world().duplicate())?;
         let _ = ranks.comm.set(comm);
+        let leading = numbering::leading_ranks(comm, ranks.rank, ranks.world_size, leads)?;
+        number = leading.binary_search(&domain.leader()).ok()? as u32;
         let in_turn = how.method.goes_in_turn();
-        let leaders = Leaders::find(comm, ranks.rank, ranks.world_size, leads, in_turn, clock)?;
+        let leaders = leads.then(|| Leaders::new(comm, leading, number, in_turn, clock));
         (Collectives::Messages(comm), leaders)
-    };
-    let progress = || world.progress();
-    let number = match (domain.page(), &leaders) {
-        (_, None) if one_domain => 0,
-        (Some(page), None) => page.wait_for_leader(meeting::LONG, &progress)?,
-        (page, leaders) => {
-            let number = leaders.as_ref().map_or(0, Leaders::number);
-            page.inspect(|page| page.set_leader(number));
-            number
-        }
     };
     let text = match simulated {
         Some(_) => registry::lock()?.string(text),
@@ -145,6 +139,7 @@ pub fn start(
     };
     clocks.synchronise_first();
     if let Some(page) = clocks.domain.page().filter(|_| !one_domain) {
+        let progress = || world.progress();
         // The others wait until their leader's map is there.
         if leads {
             page.set_ready(clocks.how.method.number());

@@ -73,8 +73,8 @@ impl DomainPage {
     }
 
     fn registration(&self) -> Registration<'_> {
-        let [registered, fitting, lowest, leader, ready, ..] = self.page.line(line::REGISTRATION);
-        Registration { registered, fitting, lowest, leader, ready }
+        let [registered, fitting, lowest, ready, ..] = self.page.line(line::REGISTRATION);
+        Registration { registered, fitting, lowest, ready }
     }
 
     /// Registers this rank: its number among those that have the page.
@@ -99,18 +99,6 @@ impl DomainPage {
         let registration = self.registration();
         let lowest = u32::MAX - registration.lowest.load(Ordering::Acquire) as u32;
         (registration.fitting.load(Ordering::Acquire) as u32, lowest)
-    }
-
-    /// The leader's number among the leaders: set by the leader.
-    pub fn set_leader(&self, number: u32) {
-        self.registration().leader.store(u64::from(number) + 1, Ordering::Release);
-    }
-
-    /// The same, on the other ranks, which wait for it, but not without an end.
-    pub fn wait_for_leader(&self, patience: Duration, meanwhile: &dyn Fn()) -> Option<u32> {
-        let leader = self.registration().leader;
-        wait_while(|| leader.load(Ordering::Acquire) == 0, patience, meanwhile);
-        leader.load(Ordering::Acquire).checked_sub(1).map(|number| number as u32)
     }
 
     /// The leader has done what it has to do in Init, by the method of this number.
@@ -179,8 +167,6 @@ struct Registration<'p> {
     fitting: &'p AtomicU64,
     /// u32::MAX less the lowest world rank of them.
     lowest: &'p AtomicU64,
-    /// 1 more than the leader's number.
-    leader: &'p AtomicU64,
     /// 1 more than the number of the leader's method, once it has done what it has to do in Init.
     ready: &'p AtomicU64,
 }

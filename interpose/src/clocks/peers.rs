@@ -9,7 +9,6 @@ use mpitrace_synchronise::Peers;
 
 use super::local::LocalClock;
 use super::meeting::{LONG, Messages};
-use super::numbering::{Numbered, Ranks};
 use crate::base::pause::Pause;
 use crate::mpi::Comm;
 use crate::record::ticks;
@@ -17,9 +16,6 @@ use crate::record::ticks;
 /// The tags of the messages of a method in Init, and in Finalize.
 const OF_INIT: usize = 1;
 const OF_FINALIZE: usize = 2;
-/// The tags of the messages by which all ranks count the leaders, and the leaders find each other.
-const OF_COUNTING: usize = 3;
-const OF_FINDING: usize = 0;
 /// The tag of the last message to each neighbour.
 const OF_END: usize = 4;
 /// The tags of what comes while the program runs: some for each meeting, one for each of its steps. So a message that no
@@ -31,73 +27,14 @@ const WORDS: usize = 128;
 /// How long a leader looks for a message without a sleep. In an exchange the answer comes sooner, unless the other leader
 /// has no processor, or is kept busy: then the exchange is of no use, and the sleep gives the other one a processor.
 const EAGER: Duration = Duration::from_micros(300);
-/// The same for a message which no other is measured by.
-const EAGER_FOR_ONE: Duration = Duration::from_micros(50);
-
-/// Messages between ranks of the world, on the tracer's own communicator.
-#[derive(Clone, Copy)]
-struct Channel {
-    comm: Comm,
-    tag: usize,
-}
-
-impl Channel {
-    /// Sends words, without waiting for the other.
-    fn post(self, to: u32, words: &[u64]) {
-        words.chunks(WORDS).for_each(|words| self.comm.send(words, to as usize, self.tag));
-    }
-
-    /// Receives as many words, unless they do not come in time: then the receive is cancelled, and the words are not
-    /// touched any more. Sleeps between looks when it has waited for so long.
-    fn take(self, from: u32, words: &mut [u64], patience: Duration, eager: Duration) -> bool {
-        let came = words.chunks_mut(WORDS).all(|words| self.take_one(from, words, patience, Pause::after(eager)));
-        UNRECEIVED.fetch_or(!came, Ordering::Relaxed);
-        came
-    }
-
-    fn take_one(self, from: u32, words: &mut [u64], patience: Duration, mut pause: Pause) -> bool {
-        let Some(mut receive) = self.comm.receive(words.len(), from as usize, self.tag) else { return false };
-        loop {
-            match receive.arrived() {
-                Some(None) if pause.pause() < patience => {}
-                Some(Some(received)) => {
-                    words.copy_from_slice(&received);
-                    return true;
-                }
-                _ => return false,
-            }
-        }
-    }
-
-    /// Receives all messages from a rank, of any tag, up to and with one that has no words. False: that has not come.
-    fn take_up_to_end(self, from: u32) -> bool {
-        let take_one = || {
-            let (mut receive, mut pause) = (self.comm.receive_any(WORDS, from as usize)?, Pause::default());
-            loop {
-                match receive.arrived()? {
-                    None if pause.pause() < LONG => {}
-                    arrived => return arrived,
-                }
-            }
-        };
-        std::iter::from_fn(take_one).any(|words| words.is_empty())
-    }
-}
-
-impl Ranks for Channel {
-    fn send(&mut self, to: u32, words: &[u64]) {
-        self.post(to, words);
-    }
-
-    fn receive(&mut self, from: u32, words: &mut [u64]) -> bool {
-        self.take(from, words, LONG, EAGER_FOR_ONE)
-    }
-}
 
 /// The leaders, as one of them has messages with the others.
 pub struct Leaders {
     comm: Comm,
-    numbered: Numbered,
+    /// Their world ranks, in their order.
+    ranks: Vec<u32>,
+    /// This one's number.
+    number: u32,
     /// The first leader has messages with all others.
     in_turn: bool,
     /// This leader's clock.
@@ -125,31 +62,14 @@ pub fn has_unreceived() -> bool {
 }
 
 impl Leaders {
-    /// All ranks of the world come here; the answer is empty on those that lead no domain. `in_turn`: the first leader
-    /// will have messages with all others.
-    #[allow(clippy::option_option, reason = "the outer one is a failure, the inner one an answer")]
-    pub fn find(
-        world: Comm,
-        rank: u32,
-        world_size: u32,
-        leads: bool,
-        in_turn: bool,
-        clock: LocalClock,
-    ) -> Option<Option<Leaders>> {
-        let [mut counting, mut finding] = [OF_COUNTING, OF_FINDING].map(|tag| Channel { comm: world, tag });
-        let numbered = Numbered::among(&mut counting, &mut finding, rank, world_size, leads)?;
-        let Some(mut numbered) = numbered else { return Some(None) };
-        if in_turn {
-            numbered.gather(&mut finding, rank).then_some(())?;
-        }
-        Some(Some(Leaders { in_turn, ..Leaders::new(world, numbered, clock) }))
-    }
-
-    fn new(comm: Comm, numbered: Numbered, clock: LocalClock) -> Leaders {
+    /// The leader with this number, of those with these world ranks. `in_turn`: the first leader will have messages with
+    /// all others.
+    pub fn new(comm: Comm, ranks: Vec<u32>, number: u32, in_turn: bool, clock: LocalClock) -> Leaders {
         Leaders {
             comm,
-            numbered,
-            in_turn: false,
+            ranks,
+            number,
+            in_turn,
             clock,
             started: Instant::now(),
             limit: Duration::ZERO,
@@ -163,12 +83,12 @@ impl Leaders {
 
     /// How many there are.
     pub fn count(&self) -> usize {
-        self.numbered.count as usize
+        self.ranks.len()
     }
 
     /// This one's number.
     pub fn number(&self) -> u32 {
-        self.numbered.number
+        self.number
     }
 
     /// Runs what the leaders do together, in a synchronisation of this kind, within a time: `None` where a message did not
@@ -204,7 +124,7 @@ impl Leaders {
     /// with each other afterwards. Messages between two ranks keep their order: so what lies before the last one has come
     /// with it.
     pub fn receive_the_rest(&mut self) {
-        let (number, count) = (self.numbered.number, self.numbered.count);
+        let (number, count) = (self.number, self.ranks.len() as u32);
         let near = (0..count.next_power_of_two().trailing_zeros()).map(|bit| number ^ 1 << bit);
         let with_first = match (self.in_turn, number) {
             (false, _) => 0..0,
@@ -212,29 +132,41 @@ impl Leaders {
             (true, _) => 0..1,
         };
         let others: BTreeSet<u32> = near.chain(with_first).filter(|other| *other < count).collect();
-        let ranks: Vec<u32> = others.into_iter().filter_map(|other| self.numbered.rank_of(other as usize)).collect();
-        ranks.iter().for_each(|rank| self.comm.send(&[], *rank as usize, OF_END));
-        let channel = Channel { comm: self.comm, tag: OF_END };
-        if ranks.iter().all(|rank| channel.take_up_to_end(*rank)) {
+        others.iter().for_each(|other| self.comm.send(&[], self.ranks[*other as usize] as usize, OF_END));
+        if others.iter().all(|other| self.take_up_to_end(*other as usize)) {
             UNRECEIVED.store(false, Ordering::Relaxed);
         }
     }
 
+    /// Sends words to the leader of a number, without waiting for it.
     fn post(&self, to: usize, words: &[u64], tag: usize) {
-        if let Some(to) = self.numbered.rank_of(to) {
-            Channel { comm: self.comm, tag }.post(to, words);
-        }
+        words.chunks(WORDS).for_each(|words| self.comm.send(words, self.ranks[to] as usize, tag));
     }
 
+    /// Receives as many words from the leader of a number, unless they do not come in time: then the receive is cancelled,
+    /// and the words are not touched any more.
     fn take(&self, from: usize, words: &mut [u64], tag: usize, patience: Duration) -> bool {
-        let channel = Channel { comm: self.comm, tag };
-        self.numbered.rank_of(from).is_some_and(|from| channel.take(from, words, patience, EAGER))
+        let came = words.chunks_mut(WORDS).all(|words| {
+            let (receive, mut pause) =
+                (self.comm.receive(words.len(), self.ranks[from] as usize, tag), Pause::after(EAGER));
+            let received = receive.and_then(|mut receive| receive.wait(patience, &mut pause));
+            received.inspect(|received| words.copy_from_slice(received)).is_some()
+        });
+        UNRECEIVED.fetch_or(!came, Ordering::Relaxed);
+        came
+    }
+
+    /// Receives all messages from the leader of a number, of any tag, up to and with one that has no words. False: that
+    /// has not come.
+    fn take_up_to_end(&self, from: usize) -> bool {
+        let take_one = || self.comm.receive_any(WORDS, self.ranks[from] as usize)?.wait(LONG, &mut Pause::default());
+        std::iter::from_fn(take_one).any(|words| words.is_empty())
     }
 }
 
 impl Peers for Leaders {
     fn rank(&self) -> usize {
-        self.numbered.number as usize
+        self.number as usize
     }
 
     fn size(&self) -> usize {
@@ -270,7 +202,7 @@ impl Peers for Leaders {
 
 impl Messages for Leaders {
     fn rank(&self) -> usize {
-        self.numbered.number as usize
+        self.number as usize
     }
 
     fn size(&self) -> usize {

@@ -82,6 +82,19 @@ impl Comm {
         reduced.last_chunk().copied()
     }
 
+    /// The sum of all ranks' integers in each place. All ranks come here with as many.
+    pub fn sum(self, mut integers: Vec<i64>) -> Option<Vec<i64>> {
+        let (abi, count) = (abi::get(), integers.len());
+        integers.resize(2 * count, 0);
+        let mut reduced = completed(integers, |place, request| {
+            let result = place + count * size_of::<i64>();
+            // SAFETY: int MPI_Iallreduce(const void *, void *, int, MPI_Datatype, MPI_Op, MPI_Comm, MPI_Request *); so
+            // many 64-bit integers lie in both places.
+            unsafe { iallreduce(place, result, count, abi.int64, abi.sum, self.0, request) }
+        })?;
+        Some(reduced.split_off(count))
+    }
+
     /// The sum of the integers of the ranks before this one; what the first rank gets is not defined.
     pub fn sum_before(self, here: i64) -> Option<i64> {
         let abi = abi::get();

@@ -21,7 +21,7 @@ static FAILED: AtomicBool = AtomicBool::new(false);
 impl Collectives {
     /// By messages, unless some have failed before. Where they fail, the others are to know: they would wait for this
     /// rank in what follows.
-    fn messages<R>(comm: Comm, work: impl FnOnce() -> Option<R>) -> Option<R> {
+    pub fn by_messages<R>(comm: Comm, work: impl FnOnce() -> Option<R>) -> Option<R> {
         let done = if FAILED.load(Ordering::Relaxed) { None } else { work() };
         if done.is_none() && !FAILED.swap(true, Ordering::Relaxed) {
             comm.revoke();
@@ -33,7 +33,7 @@ impl Collectives {
     pub fn least<const N: usize>(self, here: &[i64; N]) -> Option<[i64; N]> {
         match self {
             Collectives::Memory(meeting) => meeting.least(here),
-            Collectives::Messages(comm) => Collectives::messages(comm, || comm.least(here)),
+            Collectives::Messages(comm) => Collectives::by_messages(comm, || comm.least(here)),
         }
     }
 
@@ -47,7 +47,7 @@ impl Collectives {
         match self {
             Collectives::Memory(meeting) => meeting.sum_before(here),
             Collectives::Messages(comm) => {
-                Collectives::messages(comm, || comm.sum_before(here as i64)).map(|sum| sum as u64)
+                Collectives::by_messages(comm, || comm.sum_before(here as i64)).map(|sum| sum as u64)
             }
         }
     }
@@ -56,7 +56,7 @@ impl Collectives {
     pub fn broadcast(self, bytes: &mut [u8]) -> Option<()> {
         match self {
             Collectives::Memory(meeting) => meeting.broadcast(bytes),
-            Collectives::Messages(comm) => Collectives::messages(comm, || comm.broadcast(bytes).then_some(())),
+            Collectives::Messages(comm) => Collectives::by_messages(comm, || comm.broadcast(bytes).then_some(())),
         }
     }
 
@@ -65,7 +65,7 @@ impl Collectives {
     pub fn gather<const N: usize>(self, words: &[u64; N], ranks: usize) -> Option<Vec<[u64; N]>> {
         match self {
             Collectives::Memory(meeting) => meeting.gather(words),
-            Collectives::Messages(comm) => Collectives::messages(comm, || comm.gather(words, ranks)),
+            Collectives::Messages(comm) => Collectives::by_messages(comm, || comm.gather(words, ranks)),
         }
     }
 

@@ -1,8 +1,10 @@
 //! Communicators, as far as the tracer itself calls MPI functions on them.
 
 use std::ffi::c_int;
+use std::time::Duration;
 
 use super::*;
+use crate::base::pause::Pause;
 
 /// A communicator: the program's, or one of the tracer's own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -183,7 +185,7 @@ impl Receive {
     /// The message, if it is there: once. `None`: it has failed. The library may still write to the words then, since the
     /// error need not be of this receive: they are never given back.
     #[allow(clippy::option_option, reason = "the outer one is a failure, the inner one an answer")]
-    pub fn arrived(&mut self) -> Option<Option<Vec<u64>>> {
+    fn arrived(&mut self) -> Option<Option<Vec<u64>>> {
         let request = (&raw mut self.request).expose_provenance();
         let status = self.status.as_mut().map(|status| status.as_mut_ptr().expose_provenance());
         let place = status.unwrap_or(abi::get().status_ignore);
@@ -199,6 +201,16 @@ impl Receive {
             None => {
                 std::mem::forget(std::mem::take(&mut self.words));
                 None
+            }
+        }
+    }
+
+    /// The message, when it is there. `None`: it has failed, or does not come in time.
+    pub fn wait(&mut self, patience: Duration, pause: &mut Pause) -> Option<Vec<u64>> {
+        loop {
+            match self.arrived()? {
+                None if pause.pause() < patience => {}
+                arrived => return arrived,
             }
         }
     }
