@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     fn settings(output: &str) -> Settings {
-        Settings { output: Some(Pattern::of(output.into())), ..Settings::read() }
+        Settings { output: Some(Pattern::new(output.into())), ..Settings::read() }
     }
 
     #[test]
@@ -111,7 +111,7 @@ mod tests {
         assert_eq!(path_of(&settings("a%%b-%p-%x%"), Path::new("/x"), 7), Path::new("/x/a%b-7-%x%"));
         assert_eq!(path_of(&settings("é%é%p"), Path::new("/x"), 7), Path::new("/x/é%é7"));
         let odd =
-            Settings { output: Some(Pattern::of(OsString::from_vec(b"%\xff%p\xfe".to_vec()))), ..Settings::read() };
+            Settings { output: Some(Pattern::new(OsString::from_vec(b"%\xff%p\xfe".to_vec()))), ..Settings::read() };
         assert_eq!(path_of(&odd, Path::new("/x"), 7).as_os_str().as_bytes(), b"/x/%\xff7\xfe");
     }
 

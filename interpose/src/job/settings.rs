@@ -17,7 +17,7 @@ pub struct Pattern(Vec<u8>);
 
 impl Pattern {
     /// The pattern of a variable's value.
-    pub fn of(value: OsString) -> Pattern {
+    pub fn new(value: OsString) -> Pattern {
         Pattern(value.into_vec())
     }
 
@@ -84,10 +84,10 @@ impl Settings {
             let name = name.to_string_lossy().into_owned();
             name.starts_with("MPITRACE_").then_some((name, value))
         });
-        Settings::of(variables)
+        Settings::from_variables(variables)
     }
 
-    fn of(variables: impl Iterator<Item = (String, OsString)>) -> Settings {
+    fn from_variables(variables: impl Iterator<Item = (String, OsString)>) -> Settings {
         let mut settings = Settings {
             disabled: false,
             output: None,
@@ -109,81 +109,50 @@ impl Settings {
         };
         for (name, given) in variables.filter(|(_, value)| !value.is_empty()) {
             let value = given.to_string_lossy().into_owned();
+            let (text, is_set) = (value.trim(), [("0", false), ("1", true)]);
             let expected = match name.as_str() {
-                "MPITRACE_OUTPUT" => {
-                    settings.output = Some(Pattern::of(given));
-                    continue;
-                }
-                "MPITRACE_SEGMENT_DIR" => {
-                    settings.segment_folder = Some(PathBuf::from(given));
-                    continue;
-                }
-                "MPITRACE_EVENTS" => {
-                    settings.events = list(&value);
-                    continue;
-                }
-                "MPITRACE_PVARS" => {
-                    settings.pvars = list(&value);
-                    continue;
-                }
+                "MPITRACE_OUTPUT" => set(&mut settings.output, Some(Some(Pattern::new(given))), ""),
+                "MPITRACE_SEGMENT_DIR" => set(&mut settings.segment_folder, Some(Some(PathBuf::from(given))), ""),
+                "MPITRACE_EVENTS" => set(&mut settings.events, Some(list(&value)), ""),
+                "MPITRACE_PVARS" => set(&mut settings.pvars, Some(list(&value)), ""),
                 "MPITRACE_CLOCKSYNC" => match Synchronisation::parse(&value) {
-                    Ok(parsed) => {
-                        settings.synchronisation = parsed;
-                        None
-                    }
+                    Ok(parsed) => set(&mut settings.synchronisation, Some(parsed), ""),
                     Err(expected) => Some(expected),
                 },
-                "MPITRACE_RESYNC" => match (value.trim(), value.trim().parse::<f64>()) {
-                    ("auto", _) => None,
-                    (_, Ok(seconds)) if seconds >= 0.0 && seconds.is_finite() => {
-                        settings.resync_seconds = seconds;
-                        None
-                    }
-                    _ => Some("a number of seconds, 0 or auto"),
-                },
+                "MPITRACE_RESYNC" => {
+                    let seconds = if text == "auto" { Some(AUTOMATIC_RESYNC) } else { text.parse().ok() };
+                    let seconds = seconds.filter(|seconds| *seconds >= 0.0 && seconds.is_finite());
+                    set(&mut settings.resync_seconds, seconds, "a number of seconds, 0 or auto")
+                }
                 "MPITRACE_STUCK" => {
-                    match value.trim().parse().ok().and_then(|given| Duration::try_from_secs_f64(given).ok()) {
-                        Some(limit) => {
-                            settings.stuck = Some(limit).filter(|limit| !limit.is_zero());
-                            None
-                        }
-                        None => Some("a number of seconds, or 0"),
-                    }
+                    let limit = text.parse().ok().and_then(|given| Duration::try_from_secs_f64(given).ok());
+                    let limit = limit.map(|limit| Some(limit).filter(|limit| !limit.is_zero()));
+                    set(&mut settings.stuck, limit, "a number of seconds, or 0")
                 }
-                "MPITRACE_RUN" => {
-                    settings.run = value.trim().parse().unwrap_or(0);
-                    continue;
-                }
-                "MPITRACE_TEST_CLOCK" => match Groups::parse(&value) {
-                    Some(groups) => {
-                        settings.test_clock = groups;
-                        None
-                    }
-                    None => Some("a list such as 1:offset_ns=1.5e9,ppm=37;2-3:offset_ns=-2e9,step_ns=40000@30"),
-                },
-                "MPITRACE_DISABLE" => choose(&value, &[("0", false), ("1", true)], &mut settings.disabled, "0 or 1"),
-                "MPITRACE_JOINT" => choose(&value, &[("0", false), ("1", true)], &mut settings.joint, "0 or 1"),
-                "MPITRACE_CALLSITE" => choose(&value, &[("0", false), ("1", true)], &mut settings.call_site, "0 or 1"),
-                "MPITRACE_INTERRUPTIONS" => choose(
-                    &value,
-                    &[("0", means::OFF), ("1", means::ANY), ("page", means::PAGE), ("rseq", means::SEQUENCE)],
-                    &mut settings.interruptions,
-                    "0, 1, page or rseq",
+                "MPITRACE_RUN" => set(&mut settings.run, Some(text.parse().unwrap_or(0)), ""),
+                "MPITRACE_TEST_CLOCK" => set(
+                    &mut settings.test_clock,
+                    Groups::parse(&value),
+                    "a list such as 1:offset_ns=1.5e9,ppm=37;2-3:offset_ns=-2e9,step_ns=40000@30",
                 ),
-                "MPITRACE_FULL" => choose(&value, &full::NAMES, &mut settings.full, "spill or ring"),
-                "MPITRACE_VERBOSE" => {
-                    choose(&value, &[("0", 0), ("1", 1), ("2", 2)], &mut settings.verbose, "0, 1 or 2")
+                "MPITRACE_DISABLE" => set(&mut settings.disabled, chosen(text, &is_set), "0 or 1"),
+                "MPITRACE_JOINT" => set(&mut settings.joint, chosen(text, &is_set), "0 or 1"),
+                "MPITRACE_CALLSITE" => set(&mut settings.call_site, chosen(text, &is_set), "0 or 1"),
+                "MPITRACE_INTERRUPTIONS" => {
+                    let all = [("0", means::OFF), ("1", means::ANY), ("page", means::PAGE), ("rseq", means::SEQUENCE)];
+                    set(&mut settings.interruptions, chosen(text, &all), "0, 1, page or rseq")
                 }
-                "MPITRACE_CAPACITY" => match value.trim().parse() {
-                    Ok(records) if (1..=MOST_RECORDS).contains(&records) => {
-                        settings.capacity = records;
-                        None
-                    }
-                    _ => Some("a number of records from 1 to 4294967294"),
-                },
+                "MPITRACE_FULL" => set(&mut settings.full, chosen(text, &full::NAMES), "spill or ring"),
+                "MPITRACE_VERBOSE" => {
+                    set(&mut settings.verbose, chosen(text, &[("0", 0), ("1", 1), ("2", 2)]), "0, 1 or 2")
+                }
+                "MPITRACE_CAPACITY" => {
+                    let records = text.parse().ok().filter(|records| (1..=MOST_RECORDS).contains(records));
+                    set(&mut settings.capacity, records, "a number of records from 1 to 4294967294")
+                }
                 unknown => {
                     settings.warnings.push(format!("{unknown} is not a setting of mpitrace; it is ignored"));
-                    continue;
+                    None
                 }
             };
             if let Some(expected) = expected {
@@ -206,11 +175,16 @@ fn list(text: &str) -> Vec<String> {
     text.split(',').map(|name| name.trim().to_owned()).filter(|name| !name.is_empty()).collect()
 }
 
-/// Takes the value that the text stands for; what was expected, if it stands for none.
-fn choose<T: Copy>(text: &str, choices: &[(&str, T)], value: &mut T, expected: &'static str) -> Option<&'static str> {
-    match choices.iter().find(|(name, _)| *name == text.trim()) {
-        Some((_, choice)) => {
-            *value = *choice;
+/// The value of the choice with this name.
+fn chosen<T: Copy>(text: &str, choices: &[(&str, T)]) -> Option<T> {
+    choices.iter().find(|(name, _)| *name == text).map(|(_, choice)| *choice)
+}
+
+/// Sets a value where one could be read; else `expected`, as the warning says it.
+fn set<T>(place: &mut T, value: Option<T>, expected: &'static str) -> Option<&'static str> {
+    match value {
+        Some(value) => {
+            *place = value;
             None
         }
         None => Some(expected),
@@ -222,7 +196,7 @@ mod tests {
     use super::*;
 
     fn settings(variables: &[(&str, &str)]) -> Settings {
-        Settings::of(variables.iter().map(|(name, value)| (name.to_string(), value.into())))
+        Settings::from_variables(variables.iter().map(|(name, value)| (name.to_string(), value.into())))
     }
 
     #[test]
