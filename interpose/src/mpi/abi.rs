@@ -4,6 +4,7 @@
 //! here.
 
 use std::ffi::c_int;
+use std::ops::Deref;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -13,44 +14,34 @@ use mpitrace_platform::abi::{self, Constants, Handle};
 use crate::base::{program, symbol};
 use crate::mpi::{self, Comm};
 
-/// What this library must know of the MPI library in the process.
+/// What this library must know of the MPI library in the process: the constants of its interface, and the handles that
+/// have an address of this process in it.
 #[derive(Debug)]
 pub struct Abi {
     /// One of [`family`].
     pub family: u32,
-    /// Selects the bits of a handle that count: an int handle's upper half is undefined in a register.
-    pub handle_mask: usize,
-    /// Bytes of a handle in memory.
-    pub handle_size: usize,
+    constants: Constants,
     pub comm_world: usize,
     pub comm_self: usize,
     pub comm_null: usize,
-    /// `MPI_IN_PLACE` as an address.
-    pub in_place: usize,
-    pub root: i32,
-    pub proc_null: i32,
-    pub any_tag: i32,
     pub byte: usize,
     pub int64: usize,
     pub min: usize,
     pub sum: usize,
     pub errors_return: usize,
-    pub comm_type_shared: i32,
     pub info_null: usize,
     pub request_null: usize,
     /// Open MPI's request for all that is complete at its start; 0 in other families.
     empty_request: usize,
-    /// MPI_STATUS_IGNORE and MPI_STATUSES_IGNORE as addresses.
-    pub status_ignore: usize,
-    /// Bytes of a status.
-    pub status_size: usize,
-    /// Where MPI_SOURCE lies in a status.
-    pub status_source: usize,
-    /// MPI_CART, MPI_GRAPH, MPI_DIST_GRAPH.
-    pub topologies: [i32; 3],
-    pub err_count: c_int,
-    /// The last of the error classes, counted from 1, that say that an argument is wrong.
-    last_argument_class: c_int,
+}
+
+impl Deref for Abi {
+    type Target = Constants;
+
+    #[inline(always)]
+    fn deref(&self) -> &Constants {
+        &self.constants
+    }
 }
 
 static ABI: OnceLock<Abi> = OnceLock::new();
@@ -80,55 +71,34 @@ impl Abi {
         // Asked first: Open MPI 6 has a library of the standard interface on top of its own, whose objects are then in
         // the process too. The libraries' own interfaces have the function as well, and answer -1.
         if mpi::abi_version().is_some_and(|major| major >= 1) {
-            return Abi::standard();
+            return Abi::new(family::STANDARD, &abi::STANDARD);
         }
-        if symbol::data(c"ompi_mpi_comm_world").is_null() { Abi::mpich() } else { Abi::openmpi() }
-    }
-
-    fn openmpi() -> Abi {
-        Abi::of(family::OPENMPI, &abi::OPENMPI)
-    }
-
-    fn mpich() -> Abi {
-        Abi::of(family::MPICH, &abi::MPICH)
-    }
-
-    fn standard() -> Abi {
-        Abi::of(family::STANDARD, &abi::STANDARD)
+        match symbol::data(c"ompi_mpi_comm_world").is_null() {
+            true => Abi::new(family::MPICH, &abi::MPICH),
+            false => Abi::new(family::OPENMPI, &abi::OPENMPI),
+        }
     }
 
     /// The constants of a family, with the addresses of this process' library.
-    fn of(family: u32, constants: &Constants) -> Abi {
+    fn new(family: u32, constants: &Constants) -> Abi {
         let value = |handle: Handle| handle.value(|name| symbol::data(name).addr());
         Abi {
             family,
-            handle_mask: constants.handle_mask,
-            handle_size: constants.handle_size,
             comm_world: value(constants.comm_world),
             comm_self: value(constants.comm_self),
             comm_null: value(constants.comm_null),
-            in_place: constants.in_place,
-            root: constants.root,
-            proc_null: constants.proc_null,
-            any_tag: constants.any_tag,
             byte: value(constants.byte),
             int64: value(constants.int64),
             min: value(constants.min),
             sum: value(constants.sum),
             errors_return: value(constants.errors_return),
-            comm_type_shared: constants.comm_type_shared,
             info_null: value(constants.info_null),
             request_null: value(constants.request_null),
             empty_request: match family {
                 family::OPENMPI => symbol::data(c"ompi_request_empty").addr(),
                 _ => 0,
             },
-            status_ignore: constants.status_ignore,
-            status_size: constants.status_size,
-            status_source: constants.status_source,
-            topologies: constants.topologies,
-            err_count: constants.err_count,
-            last_argument_class: constants.last_argument_class,
+            constants: *constants,
         }
     }
 
@@ -256,7 +226,9 @@ mod tests {
 
     #[test]
     fn no_operator_at_all_has_a_name_too() {
-        for (abi, null, max) in [(Abi::mpich(), 0x1800_0000, 0x5800_0001), (Abi::standard(), 0x20, 0x23)] {
+        let mpich = Abi::new(family::MPICH, &abi::MPICH);
+        let standard = Abi::new(family::STANDARD, &abi::STANDARD);
+        for (abi, null, max) in [(mpich, 0x1800_0000, 0x5800_0001), (standard, 0x20, 0x23)] {
             assert_eq!(abi.reduction_name(null).as_deref(), Some("MPI_OP_NULL"));
             assert_eq!(abi.reduction_name(max).as_deref(), Some("MPI_MAX"));
             assert_eq!(abi.reduction_name(0x1234), None);

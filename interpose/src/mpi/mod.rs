@@ -25,6 +25,7 @@ pub use comm::Comm;
 macro_rules! functions {
     ($($(#[$doc:meta])* fn $name:ident = $symbol:literal ( $($argument:ident),* );)*) => { $(
         $(#[$doc])*
+        #[doc = concat!("`", $symbol, "`.")]
         ///
         /// False where the library lacks the function or reports an error.
         ///
@@ -46,95 +47,50 @@ macro_rules! functions {
 pub(crate) use functions;
 
 functions! {
-    /// The version of the standard's binary interface.
     fn abi_get_version = "PMPI_Abi_get_version"(major, minor);
-    /// The rank in a communicator.
     fn comm_rank = "PMPI_Comm_rank"(comm, rank);
-    /// The size of a communicator's (local) group.
     fn comm_size = "PMPI_Comm_size"(comm, size);
-    /// The size of an intercommunicator's remote group.
     fn comm_remote_size = "PMPI_Comm_remote_size"(comm, size);
-    /// Whether it is an intercommunicator.
     fn comm_test_inter = "PMPI_Comm_test_inter"(comm, flag);
-    /// The (local) group.
     fn comm_group = "PMPI_Comm_group"(comm, group);
-    /// The remote group.
     fn comm_remote_group = "PMPI_Comm_remote_group"(comm, group);
-    /// The group of a window.
     fn win_get_group = "PMPI_Win_get_group"(win, group);
-    /// The group of a file.
     fn file_get_group = "PMPI_File_get_group"(fh, group);
-    /// The ranks of a process set.
     fn group_from_session_pset = "PMPI_Group_from_session_pset"(session, name, group);
-    /// This process' rank in a group.
     fn group_rank = "PMPI_Group_rank"(group, rank);
-    /// The size of a group.
     fn group_size = "PMPI_Group_size"(group, size);
-    /// The kind of topology.
     fn topo_test = "PMPI_Topo_test"(comm, kind);
-    /// The dimensions of a Cartesian topology.
     fn cartdim_get = "PMPI_Cartdim_get"(comm, dimensions);
-    /// The neighbours of a rank in a graph.
     fn graph_neighbors_count = "PMPI_Graph_neighbors_count"(comm, rank, neighbors);
-    /// The neighbours in a distributed graph.
     fn dist_graph_neighbors_count = "PMPI_Dist_graph_neighbors_count"(comm, sources, destinations, weighted);
-    /// Begins to duplicate.
     fn comm_idup = "PMPI_Comm_idup"(comm, new, request);
-    /// Sends.
     fn send = "PMPI_Send"(buffer, count, datatype, dest, tag, comm);
-    /// Whether a message is there.
     fn iprobe = "PMPI_Iprobe"(source, tag, comm, flag, status);
-    /// Begins to receive.
     fn irecv = "PMPI_Irecv"(buffer, count, datatype, source, tag, comm, request);
-    /// Starts a barrier.
     fn ibarrier = "PMPI_Ibarrier"(comm, request);
-    /// Whether a request is complete.
     fn test = "PMPI_Test"(request, flag, status);
-    /// Cancels a request.
     fn cancel = "PMPI_Cancel"(request);
-    /// Waits for a request.
     fn wait = "PMPI_Wait"(request, status);
-    /// The class of an error code.
     fn error_class = "PMPI_Error_class"(code, class);
-    /// Splits by what ranks share.
     fn comm_split_type = "PMPI_Comm_split_type"(comm, kind, key, info, new);
-    /// Frees.
     fn comm_free = "PMPI_Comm_free"(comm);
-    /// Sets what happens on an error.
     fn comm_set_errhandler = "PMPI_Comm_set_errhandler"(comm, handler);
-    /// Lets what is and will be called on a communicator fail on all its ranks.
     fn comm_revoke = "PMPIX_Comm_revoke"(comm);
-    /// Raises an error on a communicator.
     fn comm_call_errhandler = "PMPI_Comm_call_errhandler"(comm, code);
-    /// Translates ranks between groups.
     fn group_translate_ranks = "PMPI_Group_translate_ranks"(group, n, ranks, other, others);
-    /// The group of some ranges of another's ranks.
     fn group_range_incl = "PMPI_Group_range_incl"(group, n, ranges, new);
-    /// Frees a group.
     fn group_free = "PMPI_Group_free"(group);
-    /// The bytes of a data type's elements.
     fn type_size = "PMPI_Type_size"(datatype, size);
-    /// The bytes of a data type's elements, also beyond what an int holds.
     fn type_size_x = "PMPI_Type_size_x"(datatype, size);
-    /// Elements in the message of a status.
     fn get_count = "PMPI_Get_count"(status, datatype, count);
-    /// Elements in the message of a status, also beyond what an int holds.
     fn get_elements_x = "PMPI_Get_elements_x"(status, datatype, count);
-    /// Whether a status is of a call that was cancelled.
     fn test_cancelled = "PMPI_Test_cancelled"(status, flag);
-    /// The name of a data type.
     fn type_get_name = "PMPI_Type_get_name"(datatype, name, length);
-    /// What the library calls itself.
     fn get_library_version = "PMPI_Get_library_version"(text, length);
-    /// The thread level in force.
     fn query_thread = "PMPI_Query_thread"(level);
-    /// Begins a broadcast.
     fn ibcast = "PMPI_Ibcast"(buffer, count, datatype, root, comm, request);
-    /// Begins a reduction to all.
     fn iallreduce = "PMPI_Iallreduce"(send, receive, count, datatype, op, comm, request);
-    /// Begins a gather at one rank.
     fn igather = "PMPI_Igather"(send, send_count, send_type, receive, receive_count, receive_type, root, comm, request);
-    /// Begins an exclusive prefix reduction.
     fn iexscan = "PMPI_Iexscan"(send, receive, count, datatype, op, comm, request);
 }
 
