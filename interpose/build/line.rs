@@ -26,6 +26,13 @@ pub struct Line {
     pub observer: Call,
 }
 
+impl Line {
+    /// Whether calls of the function are recorded.
+    pub fn is_recorded(&self) -> bool {
+        ["collective", "blocking", "nonblocking"].contains(&self.kind.as_str())
+    }
+}
+
 /// A function with its arguments.
 #[derive(Default)]
 pub struct Call {

@@ -21,7 +21,7 @@ struct Form<'l> {
 pub fn of_line(line: &Line) -> String {
     let name = &line.name;
     let own = |body: Body<'_>| wrappers(&Form { line, name: name.clone(), arguments: line.arguments.clone(), body });
-    let by_function = || call(&line.rule, "", "forward");
+    let by_function = || call(&line.rule, "", "&forward");
     match line.kind.as_str() {
         "collective" => collective(line),
         "blocking" | "nonblocking" => single(line),
@@ -87,7 +87,7 @@ fn single(line: &Line) -> String {
         let form = if form == "Blocking" { "blocking" } else { "starting" };
         Box::new(move |width, narrowed| recorded(line, &function, form, width, narrowed))
     } else {
-        Box::new(move |width, _| observed(line, &function, width))
+        Box::new(move |width, narrowed| observed(line, &function, width, narrowed))
     };
     code += &wrappers(&Form { line, name: line.name.clone(), arguments: line.arguments.clone(), body });
     code
@@ -95,7 +95,7 @@ fn single(line: &Line) -> String {
 
 /// Both names of a form, in both widths with `+c`.
 fn wrappers(form: &Form<'_>) -> String {
-    let mut code = String::new();
+    let mut code = if form.line.large { narrowed(form) } else { String::new() };
     for prefix in ["MPI_", "PMPI_"] {
         let plain = format!("{prefix}{}", form.name);
         let lacking = if form.line.other.path.is_empty() {
@@ -105,7 +105,7 @@ fn wrappers(form: &Form<'_>) -> String {
         };
         code += &wrapper(form, &plain, "Int", &lacking);
         if form.line.large {
-            code += &wrapper(form, &format!("{plain}_c"), "Large", &narrowed(form, &plain));
+            code += &wrapper(form, &format!("{plain}_c"), "Large", &narrowing(form, &plain));
         }
     }
     code
@@ -158,25 +158,48 @@ fn forward(form: &Form<'_>, pointer: &str, arguments: &[String], first: &str) ->
     )
 }
 
-/// The plain function in place of one with large counts: the arguments are narrowed.
-fn narrowed(form: &Form<'_>, plain: &str) -> String {
+/// The plain function in place of one with large counts, called with narrowed arguments: a function of its own behind
+/// both names, and the call of it.
+fn narrowed(form: &Form<'_>) -> String {
     let (names, into) = (form.arguments.join(", "), &form.line.into);
     let first = match into.is_empty() {
         true => format!("let [{names}] = arguments;"),
         false => format!("let replaced = {into}; let [{names}] = arguments; let _ = {into}; let {into} = replaced;"),
     };
     let quoted: Vec<String> = form.arguments.iter().map(|name| format!("\"{name}\"")).collect();
+    let site = form.line.is_recorded().then(|| "site: Number".to_owned());
+    let words = site.into_iter().chain(form.arguments.iter().map(|name| format!("{name}: usize")));
+    format!(
+        "#[cold]
+#[inline(never)]
+fn {}_narrowed(plain: *mut c_void, {}) -> c_int {{
+    let (names, given) = ([{}], [{names}]);
+    let (mut arguments, mut arrays) = (given, large_count::Narrowed::default());
+    if !arrays.narrow(\"MPI_{}\", &names, &mut arguments) {{ return large_count::refuse(&names, &given) }}
+    {}
+    {}
+}}
+
+",
+        form.name,
+        words.collect::<Vec<String>>().join(", "),
+        quoted.join(", "),
+        form.name,
+        forward(form, "plain", &form.arguments, &first),
+        (form.body)("Large", true),
+    )
+}
+
+/// Calls what [`narrowed`] has written.
+fn narrowing(form: &Form<'_>, plain: &str) -> String {
+    let (located, site) = if form.line.is_recorded() { (located("_", false), "site, ") } else { (String::new(), "") };
     format!(
         "static PLAIN: Symbol = Symbol::new(\"{plain}\\0\");
         let Some(plain) = PLAIN.get() else {{ return missing(\"{plain}\") }};
-        let (names, given) = ([{}], [{names}]);
-        let (mut arguments, mut arrays) = (given, large_count::Narrowed::default());
-        if !arrays.narrow(\"{plain}\", &names, &mut arguments) {{ return large_count::refuse(&names, &given) }}
-        {}
-        return {{ {} }};",
-        quoted.join(", "),
-        forward(form, "plain", &form.arguments, &first),
-        (form.body)("Large", true),
+        {located}
+        return {}_narrowed(plain, {site}{});",
+        form.name,
+        form.arguments.join(", "),
     )
 }
 
@@ -187,8 +210,10 @@ fn another(form: &Form<'_>, prefix: &str) -> String {
         "static OTHER: Symbol = Symbol::new(\"{prefix}{path}\\0\");
         let Some(other) = OTHER.get() else {{ return missing(\"{prefix}{}\") }};
         {}
+        {}
         return {{ {} }};",
         form.name,
+        located("_", false),
         forward(form, "other", arguments, ""),
         (form.body)("Int", true),
     )
@@ -204,7 +229,7 @@ fn message(line: &Line, function: &str, width: &str) -> String {
         ["file", file] => format!("on_file(&{function}, thread, {file})"),
         ["at", address] => format!("on(&{function}, thread, abi::get().read({address})).freeing()"),
         ["window", "at", address] => format!("on_window(&{function}, thread, abi::get().read({address})).freeing()"),
-        ["file", "at", address] => format!("on_file(&{function}, thread, files::at({address})).freeing()"),
+        ["file", "at", address] => format!("on_file(&{function}, thread, files::read({address})).freeing()"),
         _ => panic!("a call on {on:?}"),
     };
     let root = if line.root.is_empty() { String::new() } else { format!(".root({})", line.root) };
@@ -219,7 +244,9 @@ fn recorded(line: &Line, function: &str, form: &str, width: &str, narrowed: bool
     let record = match (form, narrowed) {
         ("blocking", false) => "recorder::collective(plain, message, forward)".to_owned(),
         // The arrays live until the call has returned.
-        ("blocking", true) => "let _arrays = arrays;\n    recorder::collective(false, message, forward)".to_owned(),
+        ("blocking", true) => {
+            "let _arrays = arrays;\n    recorder::collective_aside(thread::frame(), message, forward)".to_owned()
+        }
         ("starting", _) => format!("outstanding::start(&message, &forward, {arrays}, request)"),
         _ => {
             let prepare = format!("outstanding::prepare(&message, &forward, {arrays}, {}, request)", line.on[0]);
@@ -227,25 +254,27 @@ fn recorded(line: &Line, function: &str, form: &str, width: &str, narrowed: bool
         }
     };
     let plain = if form == "blocking" && !narrowed { "plain" } else { "_" };
-    format!(
-        "static DISTANCE: Distance = Distance::unknown();
-    let ({plain}, site) = site(&DISTANCE);
-    {}
-    {record}",
-        message(line, function, width)
-    )
+    format!("{}\n    {}\n    {record}", located(plain, narrowed), message(line, function, width))
+}
+
+/// Whether the call is `plain`, and its `site`; a narrowed call has been given that.
+fn located(plain: &str, narrowed: bool) -> String {
+    match narrowed {
+        true => String::new(),
+        false => format!("static DISTANCE: Distance = Distance::unknown(); let ({plain}, site) = site(&DISTANCE);"),
+    }
 }
 
 /// Hands a call to a function of ours, with what describes it and with what forwards it.
-fn observed(line: &Line, function: &str, width: &str) -> String {
+fn observed(line: &Line, function: &str, width: &str, narrowed: bool) -> String {
     format!(
         "if !mode::is_on() {{ return forward(); }}
-    static DISTANCE: Distance = Distance::unknown();
-    let (_, site) = site(&DISTANCE);
+    {}
     {}
     {}",
+        located("_", narrowed),
         message(line, function, width),
-        unhidden(line, &call(&line.observer, "", "message, forward"))
+        unhidden(line, &call(&line.observer, "", "&message, &forward"))
     )
 }
 
@@ -261,7 +290,7 @@ fn unhidden(line: &Line, body: &str) -> String {
     let taken = if into.is_empty() { String::new() } else { format!("{into}: usize") };
     format!(
         "let hidden = Hidden::default();
-    let forward = |{taken}| hidden.outcome(move || forward({into}));
+    let forward = |{taken}| hidden.outcome(&|| forward({into}));
     let outcome = {body};
     hidden.result(outcome)"
     )
@@ -279,7 +308,7 @@ fn activity(line: &Line, what: &str) -> String {
 fn around(line: &Line, what: &str, otherwise: &str) -> String {
     format!(
         "let (here, activity) = (thread::frame(), {});
-    activity.around(here, move || forward({}), move || activity.during(here, move || {{ {otherwise} }}))",
+    activity.around(here, move || forward({}), move || {{ {otherwise} }})",
         activity(line, what),
         line.into,
     )
@@ -287,7 +316,7 @@ fn around(line: &Line, what: &str, otherwise: &str) -> String {
 
 /// A call for requests: handed to a function of ours while any are known.
 fn of_requests(line: &Line, any: &str) -> String {
-    let ours = unhidden(line, &call(&line.rule, "", "forward"));
+    let ours = unhidden(line, &call(&line.rule, "", "&forward"));
     let body = format!(
         "if {any} && !thread::is_nested(thread::frame()) {{ {ours} }} else {{
         // MPICH's collective file access goes on in here, by collectives of its own.
@@ -303,7 +332,7 @@ fn counted(line: &Line, width: &str) -> String {
     let one_sided = ["put", "got", "fetched", "fetched_one", "swapped"];
     let function = line.rule.path.rsplit("::").next().unwrap_or_default();
     let what = if one_sided.contains(&function) { "OTHER_MPI" } else { "POINT_TO_POINT" };
-    let ours = unhidden(line, &call(&line.rule, &format!("::<{width}>"), "forward"));
+    let ours = unhidden(line, &call(&line.rule, &format!("::<{width}>"), "&forward"));
     let otherwise = format!(
         "if message_counters::counting() && !thread::is_nested(here) {{ {ours} }} else {{
         thread::during(move || forward({}))

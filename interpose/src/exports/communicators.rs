@@ -1,4 +1,4 @@
-//! Calls that make, name and free communicators.
+//! Calls that make, name and free communicators, and what they share with those of windows and files.
 
 use std::cell::Cell;
 use std::ffi::c_int;
@@ -15,226 +15,31 @@ use crate::record::thread::{self, ThreadRef};
 use crate::recorder;
 use crate::recorder::requests::outstanding;
 
-/// A function that all ranks of `comm` call, and that gives them, or some of them, a new communicator.
-pub fn created(
-    message: impl Fn(ThreadRef) -> Call,
-    forward: impl FnOnce() -> c_int,
-    comm: usize,
-    newcomm: usize,
-) -> c_int {
-    child(message, forward, comm, newcomm, |parent, handle| match parent.is_all_here() {
-        true => group_here(handle),
-        false => Some(group_and_members(handle)?.0),
-    })
-}
+/// Describes a call.
+pub type Message<'a> = &'a dyn Fn(ThreadRef) -> Call;
+/// Forwards it.
+pub type Forward<'a> = &'a dyn Fn() -> c_int;
+/// How a communicator came to be that its members alone have made: the kind of the call, the parent's key and a tag.
+type Recipe = (u64, [u64; 2], u64);
 
-/// `MPI_Comm_dup`: the group is the parent's.
-pub fn duplicated(
-    message: impl Fn(ThreadRef) -> Call,
-    forward: impl FnOnce() -> c_int,
-    comm: usize,
-    newcomm: usize,
-) -> c_int {
-    child(message, forward, comm, newcomm, |parent, _| Some(parent.group()))
-}
-
-/// `MPI_Comm_idup`. Nothing is asked about the new one, since its handle may not be used before the request is complete;
-/// but every library has stored it by now.
-pub fn duplicated_later(
-    message: impl Fn(ThreadRef) -> Call,
-    forward: impl FnOnce() -> c_int,
-    comm: usize,
-    newcomm: usize,
-    request: usize,
+/// Forwards and records a call that makes something that calls are on: `made` gives its handle, and `add` makes that
+/// known, after a call that has returned well.
+///
+/// Inside another call, of the library or of a callback of the program, not all ranks need make it: it is not counted
+/// among what was made of its parent, and what is known of its handle is not true of it.
+pub fn making(
+    message: Message<'_>,
+    forward: Forward<'_>,
+    made: &dyn Fn() -> Option<usize>,
+    add: &dyn Fn() -> Option<&'static Communicator>,
 ) -> c_int {
     if thread::is_nested(thread::frame()) {
-        return within(forward, newcomm);
+        return making_within(forward, made);
     }
-    let forward = Cell::new(Some(forward));
-    let once = || forward.take().map_or(0, |forward| forward());
-    let result = outstanding::start(&message, &once, Narrowed::default(), request);
-    add_child(result, comm, newcomm, |parent, _| Some(parent.group()));
-    result
+    recorder::managed(false, message, forward, &|result| if result == 0 { thread::catch_panic(add) } else { None })
 }
 
-/// `MPI_Comm_spawn`: the remote group is another world.
-pub fn spawned(
-    message: impl Fn(ThreadRef) -> Call,
-    forward: impl FnOnce() -> c_int,
-    comm: usize,
-    newcomm: usize,
-) -> c_int {
-    child(message, forward, comm, newcomm, |parent, handle| {
-        let remote = Comm::of_handle(handle).remote_size()?;
-        Some(Group { remote, destinations: 0, ..parent.group() })
-    })
-}
-
-/// A function that all ranks of `comm` call. `group` finds the ranks of what it gives.
-fn child(
-    message: impl Fn(ThreadRef) -> Call,
-    forward: impl FnOnce() -> c_int,
-    comm: usize,
-    newcomm: usize,
-    group: impl FnOnce(&Communicator, usize) -> Option<Group>,
-) -> c_int {
-    if thread::is_nested(thread::frame()) {
-        return within(forward, newcomm);
-    }
-    recorder::managed(false, message, forward, |result| {
-        add_child(result, comm, newcomm, group);
-        None
-    })
-}
-
-fn add_child(result: c_int, comm: usize, newcomm: usize, group: impl FnOnce(&Communicator, usize) -> Option<Group>) {
-    if result != 0 {
-        return;
-    }
-    thread::catch_panic(|| {
-        let parent = identified(abi::get().handle(comm))?;
-        // Counted also for ranks that get none.
-        let nth = parent.next_child();
-        let handle = new_handle(newcomm)?;
-        let group = group(parent, handle)?;
-        let [low, high] = parent.key();
-        let key = mix(&[3, low, high, nth, group.leader]);
-        add(&mut *registry::lock()?, handle, key, &group, 0)
-    });
-}
-
-/// `MPI_Comm_create_group`: only the group's ranks call it.
-pub fn created_by_group(
-    message: impl Fn(ThreadRef) -> Call,
-    forward: impl FnOnce() -> c_int,
-    comm: usize,
-    tag: usize,
-    newcomm: usize,
-) -> c_int {
-    let parent = || Some(identified(abi::get().handle(comm))?.key());
-    created_by_members(message, forward, newcomm, || Some((4, parent()?, tag as u32 as u64)))
-}
-
-/// `MPI_Intercomm_create`: both groups call it, each with a communicator of its own.
-pub fn connected(
-    message: impl Fn(ThreadRef) -> Call,
-    forward: impl FnOnce() -> c_int,
-    tag: usize,
-    newcomm: usize,
-) -> c_int {
-    created_by_members(message, forward, newcomm, || Some((5, [0; 2], tag as u32 as u64)))
-}
-
-/// `MPI_Comm_create_from_group` and `MPI_Intercomm_create_from_groups`, which have no parent and a text for a tag.
-pub fn created_from_groups(
-    message: impl Fn(ThreadRef) -> Call,
-    forward: impl FnOnce() -> c_int,
-    text: usize,
-    newcomm: usize,
-) -> c_int {
-    created_by_members(message, forward, newcomm, || {
-        let words: Vec<u64> = program::text(text).iter().map(|&byte| byte.into()).collect();
-        Some((9, [0; 2], mix(&words)[0]))
-    })
-}
-
-/// What only the members call. `recipe` gives how it came to be: a number for the kind of call, the parent's key and a
-/// tag.
-fn created_by_members(
-    message: impl Fn(ThreadRef) -> Call,
-    forward: impl FnOnce() -> c_int,
-    newcomm: usize,
-    recipe: impl FnOnce() -> Option<(u64, [u64; 2], u64)>,
-) -> c_int {
-    if thread::is_nested(thread::frame()) {
-        return within(forward, newcomm);
-    }
-    recorder::managed(false, message, forward, |result| {
-        if result != 0 {
-            return None;
-        }
-        thread::catch_panic(|| {
-            let (kind, parent, tag) = recipe()?;
-            let handle = new_handle(newcomm)?;
-            let (group, [low, high]) = group_and_members(handle)?;
-            let mut registry = registry::lock()?;
-            let key = registry.next_key(mix(&[kind, parent[0], parent[1], tag, low, high]));
-            add(&mut registry, handle, key, &group, 0)
-        })
-    })
-}
-
-/// `MPI_Comm_accept` and `MPI_Comm_connect`: the other side may be of this world or not.
-pub fn met(message: impl Fn(ThreadRef) -> Call, forward: impl FnOnce() -> c_int, newcomm: usize) -> c_int {
-    if thread::is_nested(thread::frame()) {
-        return within(forward, newcomm);
-    }
-    recorder::managed(false, message, forward, |result| {
-        add_from_outside(result, newcomm, met_by);
-        None
-    })
-}
-
-/// `MPI_Comm_join`, which two processes call that have a socket.
-pub fn joined(forward: impl FnOnce() -> c_int, newcomm: usize) -> c_int {
-    from_outside(forward, newcomm, met_by)
-}
-
-fn met_by(handle: usize) -> Option<(Group, [u64; 2])> {
-    let (group, [low, high]) = group_and_members(handle)?;
-    Some((group, mix(&[6, low, high])))
-}
-
-/// `MPI_Comm_get_parent`: the local group is MPI_COMM_WORLD's, the remote one is of another world.
-pub fn spawned_by(forward: impl FnOnce() -> c_int, newcomm: usize) -> c_int {
-    from_outside(forward, newcomm, |handle| {
-        let comm = Comm::of_handle(handle);
-        let (rank, size) = (comm.rank()?, comm.size()?);
-        let group = Group { rank, size, remote: comm.remote_size()?, here: size, destinations: 0, leader: 0 };
-        Some((group, mix(&[10])))
-    })
-}
-
-/// A communicator with ranks of another job or world, which a call that is not recorded gives.
-fn from_outside(
-    forward: impl FnOnce() -> c_int,
-    newcomm: usize,
-    identify: impl FnOnce(usize) -> Option<(Group, [u64; 2])>,
-) -> c_int {
-    if thread::is_nested(thread::frame()) {
-        return within(forward, newcomm);
-    }
-    let result = thread::guarded(forward);
-    add_from_outside(result, newcomm, identify);
-    result
-}
-
-/// A communicator with ranks of another job or world, which a call has given perhaps not for the first time.
-/// `identify` finds its ranks and how it came to be.
-fn add_from_outside(result: c_int, newcomm: usize, identify: impl FnOnce(usize) -> Option<(Group, [u64; 2])>) {
-    if result != 0 {
-        return;
-    }
-    thread::catch_panic(|| {
-        let handle = new_handle(newcomm)?;
-        if registry::communicator(handle).is_some() {
-            return None;
-        }
-        let (group, recipe) = identify(handle)?;
-        let mut registry = registry::lock()?;
-        let key = registry.next_key(recipe);
-        add(&mut registry, handle, key, &group, 0)
-    });
-}
-
-/// A communicator that is made inside a call, by the library or by a callback of the program. Not all ranks need do so:
-/// it is not counted among what was made of its parent, and what is known of its handle is not true of it.
-fn within(forward: impl FnOnce() -> c_int, newcomm: usize) -> c_int {
-    within_another(forward, || new_handle(newcomm))
-}
-
-/// The same of anything that calls are on; `made` gives its handle.
-pub fn within_another(forward: impl FnOnce() -> c_int, made: impl FnOnce() -> Option<usize>) -> c_int {
+fn making_within(forward: Forward<'_>, made: &dyn Fn() -> Option<usize>) -> c_int {
     let result = forward();
     if result == 0 {
         thread::catch_panic(|| {
@@ -250,34 +55,182 @@ pub fn within_another(forward: impl FnOnce() -> c_int, made: impl FnOnce() -> Op
     result
 }
 
+/// A function that all ranks of `comm` call, and that gives them, or some of them, a new communicator.
+pub fn created(message: Message<'_>, forward: Forward<'_>, comm: usize, newcomm: usize) -> c_int {
+    making(message, forward, &|| new_handle(newcomm), &|| {
+        add_child(comm, newcomm, |parent, handle| match parent.is_all_here() {
+            true => group_here(handle),
+            false => Some(group_and_members(handle)?.0),
+        })
+    })
+}
+
+/// `MPI_Comm_dup`: the group is the parent's.
+pub fn duplicated(message: Message<'_>, forward: Forward<'_>, comm: usize, newcomm: usize) -> c_int {
+    making(message, forward, &|| new_handle(newcomm), &|| add_child(comm, newcomm, |parent, _| Some(parent.group())))
+}
+
+/// `MPI_Comm_idup`. Nothing is asked about the new one, since its handle may not be used before the request is complete;
+/// but every library has stored it by now.
+pub fn duplicated_later(
+    message: Message<'_>,
+    forward: Forward<'_>,
+    comm: usize,
+    newcomm: usize,
+    request: usize,
+) -> c_int {
+    if thread::is_nested(thread::frame()) {
+        return making_within(forward, &|| new_handle(newcomm));
+    }
+    let result = outstanding::start(message, forward, Narrowed::default(), request);
+    if result == 0 {
+        thread::catch_panic(|| add_child(comm, newcomm, |parent, _| Some(parent.group())));
+    }
+    result
+}
+
+/// `MPI_Comm_spawn`: the remote group is another world.
+pub fn spawned(message: Message<'_>, forward: Forward<'_>, comm: usize, newcomm: usize) -> c_int {
+    making(message, forward, &|| new_handle(newcomm), &|| {
+        add_child(comm, newcomm, |parent, handle| {
+            let remote = Comm::of_handle(handle).remote_size()?;
+            Some(Group { remote, destinations: 0, ..parent.group() })
+        })
+    })
+}
+
+/// What a call has given that all ranks of `comm` make. `group` finds the ranks of it.
+fn add_child(
+    comm: usize,
+    newcomm: usize,
+    group: impl FnOnce(&Communicator, usize) -> Option<Group>,
+) -> Option<&'static Communicator> {
+    let parent = identified(abi::get().handle(comm))?;
+    // Counted also for ranks that get none.
+    let nth = parent.next_child();
+    let handle = new_handle(newcomm)?;
+    let group = group(parent, handle)?;
+    let [low, high] = parent.key();
+    let key = mix(&[3, low, high, nth, group.leader]);
+    add(&mut *registry::lock()?, handle, key, &group, 0)
+}
+
+/// `MPI_Comm_create_group`: only the group's ranks call it.
+pub fn created_by_group(message: Message<'_>, forward: Forward<'_>, comm: usize, tag: usize, newcomm: usize) -> c_int {
+    created_by_members(message, forward, newcomm, &|| {
+        Some((4, identified(abi::get().handle(comm))?.key(), tag as u32 as u64))
+    })
+}
+
+/// `MPI_Intercomm_create`: both groups call it, each with a communicator of its own.
+pub fn connected(message: Message<'_>, forward: Forward<'_>, tag: usize, newcomm: usize) -> c_int {
+    created_by_members(message, forward, newcomm, &|| Some((5, [0; 2], tag as u32 as u64)))
+}
+
+/// `MPI_Comm_create_from_group` and `MPI_Intercomm_create_from_groups`, which have no parent and a text for a tag.
+pub fn created_from_groups(message: Message<'_>, forward: Forward<'_>, text: usize, newcomm: usize) -> c_int {
+    created_by_members(message, forward, newcomm, &|| {
+        let words: Vec<u64> = program::text(text).iter().map(|&byte| byte.into()).collect();
+        Some((9, [0; 2], mix(&words)[0]))
+    })
+}
+
+/// A call that only the members make.
+fn created_by_members(
+    message: Message<'_>,
+    forward: Forward<'_>,
+    newcomm: usize,
+    recipe: &dyn Fn() -> Option<Recipe>,
+) -> c_int {
+    making(message, forward, &|| new_handle(newcomm), &|| {
+        let (kind, parent, tag) = recipe()?;
+        let handle = new_handle(newcomm)?;
+        let (group, [low, high]) = group_and_members(handle)?;
+        let mut registry = registry::lock()?;
+        let key = registry.next_key(mix(&[kind, parent[0], parent[1], tag, low, high]));
+        add(&mut registry, handle, key, &group, 0)
+    })
+}
+
+/// `MPI_Comm_accept` and `MPI_Comm_connect`: the other side may be of this world or not.
+pub fn met(message: Message<'_>, forward: Forward<'_>, newcomm: usize) -> c_int {
+    making(message, forward, &|| new_handle(newcomm), &|| add_from_outside(newcomm, met_by))
+}
+
+/// `MPI_Comm_join`, which two processes call that have a socket.
+pub fn joined(forward: Forward<'_>, newcomm: usize) -> c_int {
+    from_outside(forward, newcomm, met_by)
+}
+
+fn met_by(handle: usize) -> Option<(Group, [u64; 2])> {
+    let (group, [low, high]) = group_and_members(handle)?;
+    Some((group, mix(&[6, low, high])))
+}
+
+/// `MPI_Comm_get_parent`: the local group is MPI_COMM_WORLD's, the remote one is of another world.
+pub fn spawned_by(forward: Forward<'_>, newcomm: usize) -> c_int {
+    from_outside(forward, newcomm, |handle| {
+        let comm = Comm::of_handle(handle);
+        let (rank, size) = (comm.rank()?, comm.size()?);
+        let group = Group { rank, size, remote: comm.remote_size()?, here: size, destinations: 0, leader: 0 };
+        Some((group, mix(&[10])))
+    })
+}
+
+/// A communicator with ranks of another job or world, which a call that is not recorded gives.
+fn from_outside(forward: Forward<'_>, newcomm: usize, identify: fn(usize) -> Option<(Group, [u64; 2])>) -> c_int {
+    if thread::is_nested(thread::frame()) {
+        return making_within(forward, &|| new_handle(newcomm));
+    }
+    let result = thread::guarded(forward);
+    if result == 0 {
+        thread::catch_panic(|| add_from_outside(newcomm, identify));
+    }
+    result
+}
+
+/// A communicator with ranks of another job or world, which a call has given perhaps not for the first time.
+/// `identify` finds its ranks and how it came to be.
+fn add_from_outside(newcomm: usize, identify: fn(usize) -> Option<(Group, [u64; 2])>) -> Option<&'static Communicator> {
+    let handle = new_handle(newcomm)?;
+    if registry::communicator(handle).is_some() {
+        return None;
+    }
+    let (group, recipe) = identify(handle)?;
+    let mut registry = registry::lock()?;
+    let key = registry.next_key(recipe);
+    add(&mut registry, handle, key, &group, 0)
+}
+
 /// `MPI_Comm_free` and `MPI_Comm_disconnect`.
-pub fn freed(message: impl Fn(ThreadRef) -> Call, forward: impl FnOnce() -> c_int, comm: usize) -> c_int {
+pub fn freed(message: Message<'_>, forward: Forward<'_>, comm: usize) -> c_int {
     let handle = abi::get().read(comm);
     // A variable's handle must not outlive what it is bound to.
+    forget_variables(handle);
+    freeing(message, forward, handle)
+}
+
+fn forget_variables(handle: usize) {
     thread::catch_panic(|| {
         mpi_t::forget(handle);
         Some(())
     });
-    freed_handle(message, forward, handle)
 }
 
 /// A call that frees what it is on: the handle may come back as another one.
-pub fn freed_handle(message: impl Fn(ThreadRef) -> Call, forward: impl FnOnce() -> c_int, handle: usize) -> c_int {
+pub fn freeing(message: Message<'_>, forward: Forward<'_>, handle: usize) -> c_int {
     let removed = Cell::new(None);
     // Before the call: behind it the handle may be another thread's new one. But after its operation was looked up.
     let forward = || {
         // Reading them at the entry has bound variables to it.
-        thread::catch_panic(|| {
-            mpi_t::forget(handle);
-            Some(())
-        });
+        forget_variables(handle);
         removed.set(registry::lock().and_then(|mut registry| {
             call_cache::outdate(handle);
             registry.communicators.remove(&handle)
         }));
         forward()
     };
-    recorder::managed(true, message, forward, |result| {
+    recorder::managed(true, message, &forward, &|result| {
         let known = removed.take()?;
         let mut registry = registry::lock()?;
         match result {
@@ -289,12 +242,17 @@ pub fn freed_handle(message: impl Fn(ThreadRef) -> Call, forward: impl FnOnce() 
 }
 
 /// `MPI_Comm_set_name`.
-pub fn named(forward: impl FnOnce() -> c_int, comm: usize, name: usize) -> c_int {
+pub fn named(forward: Forward<'_>, comm: usize, name: usize) -> c_int {
+    naming(forward, abi::get().handle(comm), name)
+}
+
+/// A call that names what has this handle.
+pub fn naming(forward: Forward<'_>, handle: usize, name: usize) -> c_int {
     let result = thread::guarded(forward);
     if result == 0 && name != 0 {
         thread::catch_panic(|| {
             let mut registry = registry::lock()?;
-            let known = *registry.communicators.get(&abi::get().handle(comm))?;
+            let known = *registry.communicators.get(&handle)?;
             // Beyond the bound on names it has none.
             let reference = registry.given_name(&String::from_utf8_lossy(&program::text(name))).unwrap_or(0);
             known.entry().set_name(reference);

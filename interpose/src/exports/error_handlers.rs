@@ -21,7 +21,7 @@ const STUBS: usize = 16;
 static FUNCTIONS: [AtomicUsize; STUBS] = [const { AtomicUsize::new(0) }; STUBS];
 
 /// `MPI_Comm_create_errhandler` and its like.
-pub fn create(forward: impl FnOnce(usize) -> c_int, function: usize) -> c_int {
+pub fn create(forward: &dyn Fn(usize) -> c_int, function: usize) -> c_int {
     forward(stub_of(function).unwrap_or(function))
 }
 
@@ -31,7 +31,7 @@ pub struct Hidden(Cell<bool>);
 
 impl Hidden {
     /// Forwards: what came of the call, an error code or 0.
-    pub fn outcome(&self, forward: impl FnOnce() -> c_int) -> c_int {
+    pub fn outcome(&self, forward: &dyn Fn() -> c_int) -> c_int {
         let Some(thread) = thread::current() else { return forward() };
         // The call may be one that an error handler makes: what is known of the call outside stays.
         let outside = thread.take_error();
@@ -58,7 +58,7 @@ fn stub_of(function: usize) -> Option<usize> {
     Some(base + place * stubs::BYTES)
 }
 
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod stubs {
     use mpitrace_format::layout::{ThreadEntry, activity};
 
@@ -77,80 +77,75 @@ mod stubs {
         Some(mpitrace_error_handlers as *const () as usize)
     }
 
-    macro_rules! stubs {
-        ($($number:literal)*) => {
-            // Only r10 and r11 change, which hold nothing where a function begins. The thread's word is reached as in
-            // record/tls.rs; a thread that has made no call has none. The second argument of every handler is the
-            // address of the error code.
-            core::arch::global_asm!(
-                ".pushsection .text.mpitrace_error_handlers,\"ax\",@progbits",
-                ".p2align 4",
-                ".hidden mpitrace_error_handlers",
-                ".globl mpitrace_error_handlers",
-                "mpitrace_error_handlers:",
-                $(
-                    ".p2align 4",
-                    "endbr64",
-                    concat!("mov r10d, ", stringify!($number)),
-                    "jmp 2f",
-                )*
-                ".p2align 4",
-                "2:",
-                "mov r11, qword ptr fs:[0]",
-                "add r11, qword ptr [rip + mpitrace_thread@GOTTPOFF]",
-                "mov r11, qword ptr [r11]",
-                "test r11, r11",
-                "je 3f",
-                "push rax",
-                "mov eax, dword ptr [rsi]",
-                "mov dword ptr [r11 + {error}], eax",
-                "pop rax",
-                "or byte ptr [r11 + {attention}], {handled}",
-                "mov r11, qword ptr [r11 + {entry}]",
-                "or dword ptr [r11 + {activity}], {handler}",
-                "3:",
-                "lea r11, [rip + {functions}]",
-                "jmp qword ptr [r11 + 8 * r10]",
-                ".popsection",
-                entry = const PLACE_OF_ENTRY,
-                error = const PLACE_OF_ERROR,
-                attention = const PLACE_OF_ATTENTION,
-                handled = const attention::HANDLED,
-                activity = const std::mem::offset_of!(ThreadEntry, activity),
-                handler = const activity::ERROR_HANDLER,
-                functions = sym FUNCTIONS,
-            );
+    /// A stub. It may be jumped to where the processor checks that (`hint #34` is `bti c`).
+    #[cfg(target_arch = "x86_64")]
+    macro_rules! stub {
+        ($number:literal) => {
+            concat!("endbr64\nmov r10d, ", stringify!($number), "\njmp 2f")
+        };
+    }
+    #[cfg(target_arch = "aarch64")]
+    macro_rules! stub {
+        ($number:literal) => {
+            concat!("hint #34\nmov w16, #", stringify!($number), "\nb 2f")
         };
     }
 
-    stubs!(0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15);
-}
-
-#[cfg(target_arch = "aarch64")]
-mod stubs {
-    use mpitrace_format::layout::{ThreadEntry, activity};
-
-    use super::FUNCTIONS;
-    use crate::record::thread::{PLACE_OF_ATTENTION, PLACE_OF_ENTRY, PLACE_OF_ERROR, attention};
-
-    /// Bytes of a stub.
-    pub const BYTES: usize = 16;
-
-    unsafe extern "C" {
-        fn mpitrace_error_handlers();
+    /// What all stubs go on with. The thread's word is reached as in record/tls.rs; a thread that has made no call has
+    /// none. The second argument of every handler is the address of the error code.
+    ///
+    /// Only r10 and r11 change, which hold nothing where a function begins.
+    #[cfg(target_arch = "x86_64")]
+    macro_rules! rest {
+        () => {
+            "mov r11, qword ptr fs:[0]
+            add r11, qword ptr [rip + mpitrace_thread@GOTTPOFF]
+            mov r11, qword ptr [r11]
+            test r11, r11
+            je 3f
+            push rax
+            mov eax, dword ptr [rsi]
+            mov dword ptr [r11 + {error}], eax
+            pop rax
+            or byte ptr [r11 + {attention}], {handled}
+            mov r11, qword ptr [r11 + {entry}]
+            or dword ptr [r11 + {activity}], {handler}
+            3:
+            lea r11, [rip + {functions}]
+            jmp qword ptr [r11 + 8 * r10]"
+        };
     }
-
-    /// Where the first one lies.
-    pub fn base() -> Option<usize> {
-        Some(mpitrace_error_handlers as *const () as usize)
+    /// The same; only x9 to x11, x16 and x17 change.
+    #[cfg(target_arch = "aarch64")]
+    macro_rules! rest {
+        () => {
+            "mrs x17, tpidr_el0
+            adrp x9, :gottprel:mpitrace_thread
+            ldr x9, [x9, :gottprel_lo12:mpitrace_thread]
+            ldr x9, [x17, x9]
+            cbz x9, 3f
+            ldr w10, [x1]
+            mov w11, #{error}
+            str w10, [x9, x11]
+            mov w11, #{attention}
+            ldrb w10, [x9, x11]
+            orr w10, w10, #{handled}
+            strb w10, [x9, x11]
+            mov w11, #{entry}
+            ldr x9, [x9, x11]
+            ldr w10, [x9, #{activity}]
+            orr w10, w10, #{handler}
+            str w10, [x9, #{activity}]
+            3:
+            adrp x11, {functions}
+            add x11, x11, :lo12:{functions}
+            ldr x16, [x11, x16, lsl #3]
+            br x16"
+        };
     }
 
     macro_rules! stubs {
         ($($number:literal)*) => {
-            // Only x9 to x11, x16 and x17 change, which hold nothing where a function begins. The thread's word is
-            // reached as in record/tls.rs; a thread that has made no call has none. The second argument of every handler
-            // is the address of the error code. `hint #34` is `bti c`: the stub may be jumped to where the processor
-            // checks that.
             core::arch::global_asm!(
                 ".pushsection .text.mpitrace_error_handlers,\"ax\",@progbits",
                 ".p2align 4",
@@ -158,36 +153,10 @@ mod stubs {
                 ".globl mpitrace_error_handlers",
                 ".type mpitrace_error_handlers, @function",
                 "mpitrace_error_handlers:",
-                $(
-                    ".p2align 4",
-                    "hint #34",
-                    concat!("mov w16, #", stringify!($number)),
-                    "b 2f",
-                )*
+                $(".p2align 4", stub!($number),)*
                 ".p2align 4",
                 "2:",
-                "mrs x17, tpidr_el0",
-                "adrp x9, :gottprel:mpitrace_thread",
-                "ldr x9, [x9, :gottprel_lo12:mpitrace_thread]",
-                "ldr x9, [x17, x9]",
-                "cbz x9, 3f",
-                "ldr w10, [x1]",
-                "mov w11, #{error}",
-                "str w10, [x9, x11]",
-                "mov w11, #{attention}",
-                "ldrb w10, [x9, x11]",
-                "orr w10, w10, #{handled}",
-                "strb w10, [x9, x11]",
-                "mov w11, #{entry}",
-                "ldr x9, [x9, x11]",
-                "ldr w10, [x9, #{activity}]",
-                "orr w10, w10, #{handler}",
-                "str w10, [x9, #{activity}]",
-                "3:",
-                "adrp x11, {functions}",
-                "add x11, x11, :lo12:{functions}",
-                "ldr x16, [x11, x16, lsl #3]",
-                "br x16",
+                rest!(),
                 ".popsection",
                 entry = const PLACE_OF_ENTRY,
                 error = const PLACE_OF_ERROR,
@@ -261,14 +230,14 @@ mod tests {
         };
         for returned in [0, 9] {
             let hidden = Hidden::default();
-            let outcome = hidden.outcome(failing(9, returned));
+            let outcome = hidden.outcome(&failing(9, returned));
             assert_eq!((outcome, hidden.result(outcome)), (9, returned));
         }
         // A call that the handler makes, well, on its way.
         let hidden = Hidden::default();
-        let outcome = hidden.outcome(|| {
+        let outcome = hidden.outcome(&|| {
             failing(7, 0)();
-            assert_eq!(Hidden::default().outcome(|| 0), 0);
+            assert_eq!(Hidden::default().outcome(&|| 0), 0);
             0
         });
         assert_eq!((outcome, hidden.result(outcome)), (7, 0));

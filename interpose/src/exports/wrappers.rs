@@ -11,7 +11,7 @@ use crate::record::thread;
 #[allow(unused_braces, clippy::complexity, clippy::style, reason = "written by a program")]
 mod generated {
     use super::{missing, site};
-    use std::ffi::c_int;
+    use std::ffi::{c_int, c_void};
 
     use mpitrace_format::layout::activity;
     use mpitrace_functions::{Function, form, forms};
@@ -26,7 +26,7 @@ mod generated {
     use crate::identity::message_size::Message;
     use crate::job::{lifecycle, sessions};
     use crate::mpi::{abi, large_count};
-    use crate::record::call_site::Distance;
+    use crate::record::call_site::{Distance, Number};
     use crate::record::thread;
     use crate::recorder::activity::Activity;
     use crate::recorder::requests::{completion, outstanding};

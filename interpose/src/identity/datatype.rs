@@ -20,7 +20,7 @@ fn ask(registry: &mut Registry, handle: usize, predefined: bool) -> Option<Datat
 }
 
 /// `MPI_Type_commit`: from here on the type may be used in a call, so its size is looked up now.
-pub fn commit(forward: impl FnOnce() -> c_int, datatype: usize) -> c_int {
+pub fn commit(forward: &dyn Fn() -> c_int, datatype: usize) -> c_int {
     let result = thread::guarded(forward);
     if result == 0 {
         remember(datatype);
@@ -29,7 +29,7 @@ pub fn commit(forward: impl FnOnce() -> c_int, datatype: usize) -> c_int {
 }
 
 /// `MPI_Type_dup`: the copy of a committed type is committed.
-pub fn dup(forward: impl FnOnce() -> c_int, datatype: usize, newtype: usize) -> c_int {
+pub fn dup(forward: &dyn Fn() -> c_int, datatype: usize, newtype: usize) -> c_int {
     let result = thread::guarded(forward);
     if result == 0 {
         let original = abi::get().handle(datatype);
@@ -42,7 +42,7 @@ pub fn dup(forward: impl FnOnce() -> c_int, datatype: usize, newtype: usize) -> 
 }
 
 /// `MPI_Type_free`: the handle may come back as another type.
-pub fn free(forward: impl FnOnce() -> c_int, datatype: usize) -> c_int {
+pub fn free(forward: &dyn Fn() -> c_int, datatype: usize) -> c_int {
     let handle = abi::get().read(datatype);
     // Before the call: behind it the handle may be another thread's new data type.
     let known = registry::lock().and_then(|mut registry| {

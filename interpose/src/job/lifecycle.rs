@@ -23,7 +23,7 @@ use crate::record::thread;
 use crate::record::trace_buffer::TraceBuffer;
 
 /// `MPI_Init` and `MPI_Init_thread`.
-pub fn init(forward: impl FnOnce() -> c_int) -> c_int {
+pub fn init(forward: &dyn Fn() -> c_int) -> c_int {
     static ENTERED: AtomicBool = AtomicBool::new(false);
     if ENTERED.swap(true, Ordering::AcqRel) {
         // A second Init is the library's to refuse, unless it was closed and opened again.
@@ -223,7 +223,7 @@ fn join(run: &Run, world: World, job: [u8; 16]) {
 /// Where the ranks meet without messages they do so behind the library's own, in which they wait for each other anyway:
 /// a rank that waited before it would let the library make no progress, which messages of the program may need that are
 /// under way.
-pub fn finalize(forward: impl FnOnce() -> c_int) -> c_int {
+pub fn finalize(forward: &dyn Fn() -> c_int) -> c_int {
     let ending = run::own().and_then(|run| Some((run, run.world.get()?)));
     let ending = ending.filter(|_| world::leave());
     let meeting = ending.and_then(|(_, world)| match world.together() {
@@ -300,7 +300,7 @@ fn finish(run: &Run, world: &World) {
 }
 
 /// `MPI_Abort`: the records lie safe already; the other ranks may be dead before they know.
-pub fn abort(forward: impl FnOnce() -> c_int) -> c_int {
+pub fn abort(forward: &dyn Fn() -> c_int) -> c_int {
     if mode::is_on()
         && let Some(run) = run::own()
         && let Some(live) = run.live.get()
@@ -320,7 +320,7 @@ pub fn abort(forward: impl FnOnce() -> c_int) -> c_int {
 }
 
 /// `MPI_Pcontrol`: 0 pauses recording on this rank, 1 resumes it.
-pub fn pcontrol(forward: impl FnOnce() -> c_int, level: usize) -> c_int {
+pub fn pcontrol(forward: &dyn Fn() -> c_int, level: usize) -> c_int {
     match level as c_int {
         0 => mode::pause(true),
         1 => mode::pause(false),

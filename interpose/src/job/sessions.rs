@@ -20,7 +20,7 @@ use crate::mpi::{Group, abi};
 use crate::record::thread;
 
 /// `MPI_Session_init`.
-pub fn init(forward: impl FnOnce() -> c_int, session: usize) -> c_int {
+pub fn init(forward: &dyn Fn() -> c_int, session: usize) -> c_int {
     symbol::keep();
     let result = thread::guarded(forward);
     if result == 0 {
@@ -61,7 +61,7 @@ fn opened(handle: usize) -> Option<()> {
 }
 
 /// `MPI_Session_finalize`.
-pub fn finalize(forward: impl FnOnce() -> c_int, session: usize) -> c_int {
+pub fn finalize(forward: &dyn Fn() -> c_int, session: usize) -> c_int {
     let handle = abi::get().read(session);
     thread::catch_panic(|| {
         let mut sessions = world::sessions();

@@ -4,6 +4,7 @@
 //! It is always on, so that a job that hangs can be looked at. On the way of a call lie a few loads and two stores, no
 //! stamp. A call that is left by `longjmp` leaves its word there until the next call of the thread.
 
+use std::ffi::c_int;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use mpitrace_format::layout::{ThreadEntry, activity};
@@ -30,11 +31,10 @@ impl Activity {
         Activity { word: AtomicU32::new(0), quick: AtomicU32::new(0), what, name }
     }
 
-    /// Runs `forward`, the function, from a wrapper that stands at `here`; or `otherwise`, which does so by
-    /// [`Activity::during`], where there is more to do. What these are made of stays in registers but for the second
-    /// way.
+    /// Runs `forward`, the function, from a wrapper that stands at `here`; or `otherwise`, which does so too, where there
+    /// is more to do. What these are made of stays in registers but for the second way.
     #[inline(always)]
-    pub fn around<R>(&self, here: usize, forward: impl FnOnce() -> R, otherwise: impl FnOnce() -> R) -> R {
+    pub fn around(&self, here: usize, forward: impl Fn() -> c_int, otherwise: impl Fn() -> c_int) -> c_int {
         let word = self.quick.load(Ordering::Relaxed);
         if word != 0
             && let Some(thread) = thread::current()
@@ -43,13 +43,25 @@ impl Activity {
             let _within = Within::enter(thread, word);
             return forward();
         }
-        aside(otherwise)
+        self.aside(here, otherwise)
+    }
+
+    /// Off the way of most calls: what `call` is made of is copied here.
+    #[cold]
+    #[inline(never)]
+    fn aside(&self, here: usize, call: impl Fn() -> c_int) -> c_int {
+        self.with_more_to_do(here, &call)
+    }
+
+    #[inline(never)]
+    fn with_more_to_do(&self, here: usize, call: &dyn Fn() -> c_int) -> c_int {
+        self.during(here, call)
     }
 
     /// Runs `call`, the function, from a wrapper that stands at `here`. A call from inside another one is none of the
     /// program's, and leaves the word as it is.
     #[inline(always)]
-    pub fn during<R>(&self, here: usize, call: impl FnOnce() -> R) -> R {
+    pub fn during(&self, here: usize, call: impl Fn() -> c_int) -> c_int {
         let word = self.word.load(Ordering::Relaxed);
         let _within = match thread::current() {
             Some(thread) if word != 0 && here >= thread.guard() => Some(Within::enter(thread, word)),
@@ -78,13 +90,6 @@ impl Activity {
         }
         Some(Within::enter(thread, word))
     }
-}
-
-/// Off the way of most calls.
-#[cold]
-#[inline(never)]
-fn aside<R>(work: impl FnOnce() -> R) -> R {
-    work()
 }
 
 /// A thread is in a call until this is dropped, also where a C++ exception passes through.

@@ -1,6 +1,5 @@
 //! Calls that make or free what other calls are on.
 
-use std::cell::Cell;
 use std::ffi::c_int;
 
 use crate::counters::per_call;
@@ -13,26 +12,12 @@ use crate::record::ticks;
 use crate::recorder::afterwards::{afterwards, made_nothing, synchronise};
 use crate::recorder::{NO_COMMUNICATOR, begin, uncaught};
 
-/// Forwards and records a blocking call of the program's own. `frees`: it frees what it is on. `then` gets its result after the second time stamp, with
-/// or without a record, and gives the communicator that the call has made, where there is one: a call on
-/// [`handle::of_new`] is on that.
-pub fn managed<M, F, T>(frees: bool, message: M, forward: F, then: T) -> c_int
-where
-    M: Fn(ThreadRef) -> Call,
-    F: FnOnce() -> c_int,
-    T: FnOnce(c_int) -> Option<&'static Communicator>,
-{
-    let (forward, then) = (Cell::new(Some(forward)), Cell::new(Some(then)));
-    let forward = || forward.take().map_or(0, |forward| forward());
-    let finish = |result| then.take().and_then(|then| then(result));
-    managed_once(frees, thread::frame(), &message, &forward, &finish)
-}
-
-/// The same, compiled once for all. `forward` and `finish` are called once at most.
+/// Forwards and records a blocking call of the program's own. `frees`: it frees what it is on. `finish` gets its result
+/// after the second time stamp, with or without a record, and gives the communicator that the call has made, where there
+/// is one: a call on [`handle::of_new`] is on that. `forward` and `finish` are called once.
 #[inline(never)]
-fn managed_once(
+pub fn managed(
     frees: bool,
-    here: usize,
     message: &dyn Fn(ThreadRef) -> Call,
     forward: &dyn Fn() -> c_int,
     finish: &dyn Fn(c_int) -> Option<&'static Communicator>,
@@ -73,7 +58,7 @@ fn managed_once(
         }
         result
     };
-    begin(here, true, message, forward, unrecorded, recorded)
+    begin(thread::frame(), true, message, forward, unrecorded, recorded)
 }
 
 /// Whether a call on this handle is on the communicator that it makes.

@@ -30,7 +30,7 @@ fn count_to<W: Width>(kind: usize, elements: usize, datatype: usize, to: usize) 
 }
 
 /// A send, blocking or not.
-pub fn sent<W: Width>(forward: impl FnOnce() -> c_int, elements: usize, datatype: usize, dest: usize) -> c_int {
+pub fn sent<W: Width>(forward: &dyn Fn() -> c_int, elements: usize, datatype: usize, dest: usize) -> c_int {
     let result = thread::guarded(forward);
     if result == 0 {
         count_to::<W>(SENT, elements, datatype, dest);
@@ -39,7 +39,7 @@ pub fn sent<W: Width>(forward: impl FnOnce() -> c_int, elements: usize, datatype
 }
 
 /// A receive that returns with the message.
-pub fn received<W: Width>(forward: impl FnOnce(usize) -> c_int, status: usize) -> c_int {
+pub fn received<W: Width>(forward: &dyn Fn(usize) -> c_int, status: usize) -> c_int {
     let Some(statuses) = Statuses::of(status, 1, true) else { return thread::guarded(|| forward(status)) };
     let result = thread::guarded(|| forward(statuses.address()));
     if result == 0 {
@@ -49,7 +49,7 @@ pub fn received<W: Width>(forward: impl FnOnce(usize) -> c_int, status: usize) -
 }
 
 /// A receive that goes on.
-pub fn receiving<W: Width>(forward: impl FnOnce() -> c_int, request: usize) -> c_int {
+pub fn receiving<W: Width>(forward: &dyn Fn() -> c_int, request: usize) -> c_int {
     let result = thread::guarded(forward);
     if result == 0 {
         p2p_requests::follow(request, false);
@@ -59,7 +59,7 @@ pub fn receiving<W: Width>(forward: impl FnOnce() -> c_int, request: usize) -> c
 
 /// A send and a receive in one.
 pub fn exchanged<W: Width>(
-    forward: impl FnOnce(usize) -> c_int,
+    forward: &dyn Fn(usize) -> c_int,
     elements: usize,
     datatype: usize,
     dest: usize,
@@ -74,7 +74,7 @@ pub fn exchanged<W: Width>(
 
 /// A send and a receive in one that go on.
 pub fn exchanging<W: Width>(
-    forward: impl FnOnce() -> c_int,
+    forward: &dyn Fn() -> c_int,
     elements: usize,
     datatype: usize,
     dest: usize,
@@ -89,7 +89,7 @@ pub fn exchanging<W: Width>(
 
 /// A persistent send: it counts at each start.
 pub fn preparing_send<W: Width>(
-    forward: impl FnOnce() -> c_int,
+    forward: &dyn Fn() -> c_int,
     elements: usize,
     datatype: usize,
     dest: usize,
@@ -106,7 +106,7 @@ pub fn preparing_send<W: Width>(
 
 /// A partitioned send: one message of all its partitions. Its count is an MPI_Count.
 pub fn preparing_partitions<W: Width>(
-    forward: impl FnOnce() -> c_int,
+    forward: &dyn Fn() -> c_int,
     partitions: usize,
     elements: usize,
     datatype: usize,
@@ -118,7 +118,7 @@ pub fn preparing_partitions<W: Width>(
 }
 
 /// A persistent receive, partitioned or not: it counts whenever it is complete.
-pub fn preparing_receive<W: Width>(forward: impl FnOnce() -> c_int, request: usize) -> c_int {
+pub fn preparing_receive<W: Width>(forward: &dyn Fn() -> c_int, request: usize) -> c_int {
     let result = thread::guarded(forward);
     if result == 0 {
         p2p_requests::follow(request, true);
@@ -127,7 +127,7 @@ pub fn preparing_receive<W: Width>(forward: impl FnOnce() -> c_int, request: usi
 }
 
 /// Data written to another rank's window, or combined with what is there.
-pub fn put<W: Width>(forward: impl FnOnce() -> c_int, elements: usize, datatype: usize, target: usize) -> c_int {
+pub fn put<W: Width>(forward: &dyn Fn() -> c_int, elements: usize, datatype: usize, target: usize) -> c_int {
     let result = thread::guarded(forward);
     if result == 0 {
         count_to::<W>(PUT, elements, datatype, target);
@@ -136,7 +136,7 @@ pub fn put<W: Width>(forward: impl FnOnce() -> c_int, elements: usize, datatype:
 }
 
 /// Data read from another rank's window.
-pub fn got<W: Width>(forward: impl FnOnce() -> c_int, elements: usize, datatype: usize, target: usize) -> c_int {
+pub fn got<W: Width>(forward: &dyn Fn() -> c_int, elements: usize, datatype: usize, target: usize) -> c_int {
     let result = thread::guarded(forward);
     if result == 0 {
         count_to::<W>(GOT, elements, datatype, target);
@@ -147,7 +147,7 @@ pub fn got<W: Width>(forward: impl FnOnce() -> c_int, elements: usize, datatype:
 /// Data read from another rank's window and combined there with what is sent, unless by MPI_NO_OP.
 #[allow(clippy::too_many_arguments, reason = "those of MPI_Get_accumulate that count")]
 pub fn fetched<W: Width>(
-    forward: impl FnOnce() -> c_int,
+    forward: &dyn Fn() -> c_int,
     sent: usize,
     sent_type: usize,
     got_elements: usize,
@@ -164,12 +164,12 @@ pub fn fetched<W: Width>(
 }
 
 /// `MPI_Fetch_and_op`: one element there and back.
-pub fn fetched_one<W: Width>(forward: impl FnOnce() -> c_int, datatype: usize, target: usize, op: usize) -> c_int {
+pub fn fetched_one<W: Width>(forward: &dyn Fn() -> c_int, datatype: usize, target: usize, op: usize) -> c_int {
     fetched::<W>(forward, 1, datatype, 1, datatype, target, op)
 }
 
 /// `MPI_Compare_and_swap`: one element there and back.
-pub fn swapped<W: Width>(forward: impl FnOnce() -> c_int, datatype: usize, target: usize) -> c_int {
+pub fn swapped<W: Width>(forward: &dyn Fn() -> c_int, datatype: usize, target: usize) -> c_int {
     let result = got::<W>(forward, 1, datatype, target);
     if result == 0 {
         count_to::<W>(PUT, 1, datatype, target);

@@ -1,5 +1,7 @@
 //! Calls that the program has made and those that are nested in them: only the former are recorded.
 
+use std::ffi::c_int;
+
 use crate::base::processor::frame;
 use crate::base::{errno, log, mode};
 use crate::record::thread::other_mpi;
@@ -10,18 +12,19 @@ use crate::record::ticks;
 /// Runs `call`, one of the program's that is not recorded, as one that the MPI library may nest other MPI calls in: they
 /// are only forwarded. Its time counts where that was asked for ([`other_mpi`]).
 #[inline(always)]
-pub fn guarded<R>(call: impl FnOnce() -> R) -> R {
-    if other_mpi::on() { guarded_and_counted(call) } else { guarded_unseen(call) }
+pub fn guarded(call: impl Fn() -> c_int) -> c_int {
+    if other_mpi::on() { guarded_and_counted(&call) } else { guarded_unseen(call) }
 }
 
 /// Runs a call that is not recorded; its time counts where that was asked for.
 #[inline(always)]
-pub fn during<R>(call: impl FnOnce() -> R) -> R {
-    if other_mpi::on() { guarded(call) } else { call() }
+pub fn during(call: impl Fn() -> c_int) -> c_int {
+    if other_mpi::on() { guarded_and_counted(&call) } else { call() }
 }
 
 #[cold]
-fn guarded_and_counted<R>(call: impl FnOnce() -> R) -> R {
+#[inline(never)]
+fn guarded_and_counted(call: &dyn Fn() -> c_int) -> c_int {
     if is_nested(frame()) || !mode::is_on() {
         return call();
     }
@@ -76,7 +79,7 @@ impl Drop for Guard {
 }
 
 /// Forwards, guarded; the result, how many ticks that took, and the tick at its end.
-pub fn timed(forward: impl FnOnce() -> std::ffi::c_int) -> (std::ffi::c_int, u64, u64) {
+pub fn timed(forward: impl Fn() -> c_int) -> (c_int, u64, u64) {
     let before = ticks::now();
     let result = guarded(forward);
     let after = ticks::now();

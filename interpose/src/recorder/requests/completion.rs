@@ -23,199 +23,164 @@ pub fn any_outstanding() -> bool {
     outstanding::any_outstanding() || p2p_requests::any_outstanding()
 }
 
+/// Forwards a call, given the address of its statuses.
+type Forward<'a> = &'a dyn Fn(usize) -> c_int;
+
 /// `MPI_Wait`.
-pub fn wait(forward: impl FnOnce(usize) -> c_int, request: usize, status: usize) -> c_int {
+pub fn wait(forward: Forward<'_>, request: usize, status: usize) -> c_int {
     wait_all(forward, 1, request, status)
 }
 
 /// `MPI_Waitall`.
-pub fn wait_all(forward: impl FnOnce(usize) -> c_int, count: usize, requests: usize, statuses: usize) -> c_int {
-    let array = Array { count, requests, statuses, of_all: true };
-    array.complete(forward, Followed::begin_wait, Followed::waited, || Completed::All)
+pub fn wait_all(forward: Forward<'_>, count: usize, requests: usize, statuses: usize) -> c_int {
+    Array { count, requests, statuses }.complete(forward, Means::WaitForAll, None, Completed::All)
 }
 
 /// `MPI_Waitany`.
-pub fn wait_any(
-    forward: impl FnOnce(usize) -> c_int,
-    count: usize,
-    requests: usize,
-    index: usize,
-    status: usize,
-) -> c_int {
-    let array = Array { count, requests, statuses: status, of_all: false };
-    array.complete(forward, Followed::begin_wait_for_any, Followed::waited, || Completed::One { index })
+pub fn wait_any(forward: Forward<'_>, count: usize, requests: usize, index: usize, status: usize) -> c_int {
+    let array = Array { count, requests, statuses: status };
+    array.complete(forward, Means::WaitForAny, None, Completed::One { index })
 }
 
 /// `MPI_Waitsome`.
 pub fn wait_some(
-    forward: impl FnOnce(usize) -> c_int,
+    forward: Forward<'_>,
     count: usize,
     requests: usize,
     outcount: usize,
     indices: usize,
     statuses: usize,
 ) -> c_int {
-    let array = Array { count, requests, statuses, of_all: true };
-    array.complete(forward, Followed::begin_wait_for_any, Followed::waited, || Completed::Some { outcount, indices })
+    let array = Array { count, requests, statuses };
+    array.complete(forward, Means::WaitForAny, None, Completed::Some { outcount, indices })
 }
 
 /// `MPI_Test`.
-pub fn test(forward: impl FnOnce(usize) -> c_int, request: usize, flag: usize, status: usize) -> c_int {
+pub fn test(forward: Forward<'_>, request: usize, flag: usize, status: usize) -> c_int {
     test_all(forward, 1, request, flag, status)
 }
 
 /// `MPI_Testall`.
-pub fn test_all(
-    forward: impl FnOnce(usize) -> c_int,
-    count: usize,
-    requests: usize,
-    flag: usize,
-    statuses: usize,
-) -> c_int {
-    let array = Array { count, requests, statuses, of_all: true };
-    array.complete(forward, |_| (), Followed::tested, || Completed::All.if_flag(flag))
+pub fn test_all(forward: Forward<'_>, count: usize, requests: usize, flag: usize, statuses: usize) -> c_int {
+    Array { count, requests, statuses }.complete(forward, Means::Test, Some(flag), Completed::All)
 }
 
 /// `MPI_Testany`.
 pub fn test_any(
-    forward: impl FnOnce(usize) -> c_int,
+    forward: Forward<'_>,
     count: usize,
     requests: usize,
     index: usize,
     flag: usize,
     status: usize,
 ) -> c_int {
-    let array = Array { count, requests, statuses: status, of_all: false };
-    array.complete(forward, |_| (), Followed::tested, || Completed::One { index }.if_flag(flag))
+    let array = Array { count, requests, statuses: status };
+    array.complete(forward, Means::Test, Some(flag), Completed::One { index })
 }
 
 /// `MPI_Testsome`.
 pub fn test_some(
-    forward: impl FnOnce(usize) -> c_int,
+    forward: Forward<'_>,
     count: usize,
     requests: usize,
     outcount: usize,
     indices: usize,
     statuses: usize,
 ) -> c_int {
-    let array = Array { count, requests, statuses, of_all: true };
-    array.complete(forward, |_| (), Followed::tested, || Completed::Some { outcount, indices })
+    let array = Array { count, requests, statuses };
+    array.complete(forward, Means::Test, None, Completed::Some { outcount, indices })
 }
 
-/// `MPI_Request_get_status`: tells that a request, which is passed by value, is complete, and leaves it there.
-pub fn get_status(forward: impl FnOnce(usize) -> c_int, request: usize, flag: usize, status: usize) -> c_int {
-    let followed = Followed::of_handles(std::iter::once(abi::get().handle(request)));
-    look(followed, forward, 1, status, || Completed::All.if_flag(flag))
+/// `MPI_Request_get_status`: states that a request, which is passed by value, is complete, and leaves it there.
+pub fn get_status(forward: Forward<'_>, request: usize, flag: usize, status: usize) -> c_int {
+    get_status_all(forward, 1, (&raw const request).expose_provenance(), flag, status)
 }
 
 /// `MPI_Request_get_status_all`.
-pub fn get_status_all(
-    forward: impl FnOnce(usize) -> c_int,
-    count: usize,
-    requests: usize,
-    flag: usize,
-    statuses: usize,
-) -> c_int {
-    let followed = Followed::of(count, requests);
-    look(followed, forward, count, statuses, || Completed::All.if_flag(flag))
+pub fn get_status_all(forward: Forward<'_>, count: usize, requests: usize, flag: usize, statuses: usize) -> c_int {
+    Array { count, requests, statuses }.complete(forward, Means::Look, Some(flag), Completed::All)
 }
 
 /// `MPI_Request_get_status_any`.
 pub fn get_status_any(
-    forward: impl FnOnce(usize) -> c_int,
+    forward: Forward<'_>,
     count: usize,
     requests: usize,
     index: usize,
     flag: usize,
     status: usize,
 ) -> c_int {
-    look(Followed::of(count, requests), forward, 1, status, || Completed::One { index }.if_flag(flag))
+    let array = Array { count, requests, statuses: status };
+    array.complete(forward, Means::Look, Some(flag), Completed::One { index })
 }
 
 /// `MPI_Request_get_status_some`.
 pub fn get_status_some(
-    forward: impl FnOnce(usize) -> c_int,
+    forward: Forward<'_>,
     count: usize,
     requests: usize,
     outcount: usize,
     indices: usize,
     statuses: usize,
 ) -> c_int {
-    look(Followed::of(count, requests), forward, count, statuses, || Completed::Some { outcount, indices })
+    let array = Array { count, requests, statuses };
+    array.complete(forward, Means::Look, None, Completed::Some { outcount, indices })
 }
 
-/// Forwards a call that tells which requests are complete, and leaves them as they are.
-fn look(
-    mut followed: Followed,
-    forward: impl FnOnce(usize) -> c_int,
-    count: usize,
-    statuses: usize,
-    completed: impl FnOnce() -> Completed,
-) -> c_int {
-    let statuses = followed.statuses(statuses, int(count));
-    let (result, spent, tick) = thread::timed(|| forward(statuses.address()));
-    followed.tested(spent);
-    if result == 0 {
-        completed().places(followed.count, |place, status| {
-            if let Some(request) = at(&mut followed.collectives, place) {
-                request.complete(tick);
-            }
-            if let Some(request) = at(&mut followed.receives, place) {
-                request.seen(statuses.at(status));
-            }
-        });
-    }
-    result
+/// How a call finds requests complete.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Means {
+    /// It returns when all of them are.
+    WaitForAll,
+    /// It returns when one of them is.
+    WaitForAny,
+    /// It returns at once.
+    Test,
+    /// It returns at once, and leaves the requests as they are.
+    Look,
 }
 
 /// The arguments of a call that may find requests complete.
 struct Array {
     count: usize,
     requests: usize,
+    /// One for each request, or the one of the request that is found complete.
     statuses: usize,
-    /// Whether there is a status for each request, or one for the one that is found complete.
-    of_all: bool,
 }
 
 impl Array {
-    /// Forwards, after `begin`; `spent` gets the ticks that it took, and `completed` tells after a call that has
-    /// returned well which of the requests are complete.
-    fn complete(
-        &self,
-        forward: impl FnOnce(usize) -> c_int,
-        begin: impl FnOnce(&Followed),
-        spent: impl FnOnce(&Followed, u64),
-        completed: impl FnOnce() -> Completed,
-    ) -> c_int {
-        let mut followed = Followed::of(self.count, self.requests);
-        let count = if self.of_all { int(self.count) } else { 1 };
-        let statuses = followed.statuses(self.statuses, count);
-        begin(&followed);
-        let (result, ticks, tick) = thread::timed(|| forward(statuses.address()));
-        spent(&followed, ticks);
+    /// Forwards. After a call that has returned well, and has set the flag at this address if it has one, `completed` are
+    /// complete.
+    fn complete(&self, forward: Forward<'_>, means: Means, flag: Option<usize>, completed: Completed) -> c_int {
+        let mut followed = Followed::new(self.count, self.requests);
+        let of_one = matches!(completed, Completed::One { .. });
+        let statuses = followed.statuses(self.statuses, if of_one { 1 } else { int(self.count) });
+        // Of several requests it is not known for which one a call waits that returns when one of them is complete.
+        if means == Means::WaitForAll || means == Means::WaitForAny && followed.count == 1 {
+            followed.started().for_each(outstanding::Request::begin_wait);
+        }
+        let (result, spent, tick) = thread::timed(|| forward(statuses.address()));
+        followed.started().for_each(|request| match means {
+            Means::WaitForAll | Means::WaitForAny => request.add_wait(spent),
+            Means::Test | Means::Look => request.add_test(spent),
+        });
         if followed.is_empty() {
             return result;
         }
-        if result == 0 {
-            completed().places(followed.count, |place, status| {
-                if let Some(request) = take_at(&mut followed.collectives, place) {
+        if result == 0 && flag.is_none_or(|flag| program::int(flag) != 0) {
+            let count = followed.count;
+            completed.places(count, |place, status| followed.complete(place, statuses.at(status), tick, means));
+        } else if result != 0 && means != Means::Look {
+            // Some may be complete all the same (MPI_ERR_IN_STATUS): those whose handle is gone.
+            let abi = abi::get();
+            let is_gone = |place: &usize| abi.read(self.requests + place * abi.handle_size) == abi.request_null;
+            for place in (0..followed.count).filter(is_gone) {
+                if let Some(request) = find(&mut followed.collectives, place).and_then(Option::take) {
                     request.complete(tick);
                 }
-                if let Some(request) = take_at(&mut followed.receives, place) {
-                    // A persistent one stays.
-                    put_at(&mut followed.receives, place, request.finish(statuses.at(status)));
-                }
-            });
-        } else {
-            // Some may be complete all the same (MPI_ERR_IN_STATUS): those whose handle is gone.
-            for place in 0..followed.count {
-                let abi = abi::get();
-                if abi.read(self.requests + place * abi.handle_size) == abi.request_null {
-                    if let Some(request) = take_at(&mut followed.collectives, place) {
-                        request.complete(tick);
-                    }
-                    // How large its message was is not known.
-                    let _ = take_at(&mut followed.receives, place);
+                // How large its message was is not known.
+                if let Some(receive) = find(&mut followed.receives, place) {
+                    *receive = None;
                 }
             }
         }
@@ -230,23 +195,16 @@ fn int(register: usize) -> usize {
 
 /// Which requests of an array a call has found complete. Addresses are of ints that the call has stored.
 enum Completed {
-    None,
     All,
     One { index: usize },
     Some { outcount: usize, indices: usize },
 }
 
 impl Completed {
-    /// None where the flag is not set.
-    fn if_flag(self, flag: usize) -> Completed {
-        if program::int(flag) != 0 { self } else { Completed::None }
-    }
-
     /// Calls `found` for each of them with its place among the requests and the place of its status.
     fn places(self, count: usize, mut found: impl FnMut(usize, usize)) {
         let place = |index: c_int| usize::try_from(index).ok();
         match self {
-            Completed::None => {}
             Completed::All => (0..count).for_each(|place| found(place, place)),
             Completed::One { index } => {
                 if let Some(place) = place(program::int(index)) {
@@ -277,17 +235,13 @@ struct Followed {
 }
 
 impl Followed {
-    fn of(count: usize, requests: usize) -> Followed {
+    fn new(count: usize, requests: usize) -> Followed {
         let count = if requests == 0 { 0 } else { int(count) };
         let abi = abi::get();
-        Followed::of_handles((0..count).map(|place| abi.read(requests + place * abi.handle_size)))
-    }
-
-    fn of_handles(handles: impl ExactSizeIterator<Item = usize> + Clone) -> Followed {
-        let places = || handles.clone().enumerate();
+        let places = || (0..count).map(|place| (place, abi.read(requests + place * abi.handle_size)));
         let counting = message_counters::counting();
         Followed {
-            count: handles.len(),
+            count,
             collectives: outstanding::take_known(places()),
             receives: if counting { p2p_requests::take_active(places()) } else { Few::new() },
         }
@@ -305,25 +259,25 @@ impl Followed {
         self.collectives.is_empty() && self.receives.is_empty()
     }
 
-    /// A Wait begins that does not return before all of them are complete.
-    fn begin_wait(&self) {
-        self.collectives.iter().filter_map(|taken| taken.request.as_ref()).for_each(outstanding::Request::begin_wait);
+    fn started(&self) -> impl Iterator<Item = &outstanding::Request> {
+        self.collectives.iter().filter_map(|taken| taken.request.as_ref())
     }
 
-    /// A Wait begins that returns when one of them is complete: of several requests it is not known for which it waits.
-    fn begin_wait_for_any(&self) {
-        if self.count == 1 {
-            self.begin_wait();
+    /// The request at this place was found complete at this tick, with the status at this address.
+    fn complete(&mut self, place: usize, status: usize, tick: u64, means: Means) {
+        if let Some(collective) = find(&mut self.collectives, place) {
+            collective.iter().for_each(|request| request.complete(tick));
+            if means != Means::Look {
+                *collective = None;
+            }
         }
-    }
-
-    /// The program waited for all of them that long.
-    fn waited(&self, spent: u64) {
-        self.collectives.iter().filter_map(|taken| taken.request.as_ref()).for_each(|request| request.add_wait(spent));
-    }
-
-    fn tested(&self, spent: u64) {
-        self.collectives.iter().filter_map(|taken| taken.request.as_ref()).for_each(|request| request.add_test(spent));
+        if let Some(receive) = find(&mut self.receives, place) {
+            match means {
+                Means::Look => receive.iter_mut().for_each(|request| request.seen(status)),
+                // A persistent one stays.
+                _ => *receive = receive.take().and_then(|request| request.finish(status)),
+            }
+        }
     }
 }
 
@@ -335,17 +289,7 @@ impl Drop for Followed {
     }
 }
 
-/// The request at this place of the array. Places are in order.
-fn at<R>(taken: &mut Few<ClaimedRequest<R>>, place: usize) -> Option<&mut R> {
-    taken.find_by_key(place, |taken| taken.place)?.request.as_mut()
-}
-
-fn take_at<R>(taken: &mut Few<ClaimedRequest<R>>, place: usize) -> Option<R> {
-    taken.find_by_key(place, |taken| taken.place)?.request.take()
-}
-
-fn put_at<R>(taken: &mut Few<ClaimedRequest<R>>, place: usize, request: Option<R>) {
-    if let Some(taken) = taken.find_by_key(place, |taken| taken.place) {
-        taken.request = request;
-    }
+/// The place of the request at this place of the array. Places are in order.
+fn find<R>(taken: &mut Few<ClaimedRequest<R>>, place: usize) -> Option<&mut Option<R>> {
+    taken.find_by_key(place, |taken| taken.place).map(|taken| &mut taken.request)
 }

@@ -87,12 +87,12 @@ pub fn prepare(
 }
 
 /// `MPI_Start`.
-pub fn start_prepared(forward: impl FnOnce() -> c_int, request: usize) -> c_int {
+pub fn start_prepared(forward: &dyn Fn() -> c_int, request: usize) -> c_int {
     start_all_prepared(forward, 1, request)
 }
 
 /// `MPI_Startall`.
-pub fn start_all_prepared(forward: impl FnOnce() -> c_int, count: usize, requests: usize) -> c_int {
+pub fn start_all_prepared(forward: &dyn Fn() -> c_int, count: usize, requests: usize) -> c_int {
     let abi = abi::get();
     let count = if requests == 0 { 0 } else { (count as c_int).max(0) as usize };
     let handles = (0..count).map(|index| abi.read(requests + index * abi.handle_size));
@@ -229,7 +229,7 @@ impl Request {
 }
 
 /// `MPI_Request_free`: when the call is complete nobody will see.
-pub fn free(forward: impl FnOnce() -> c_int, request: usize) -> c_int {
+pub fn free(forward: &dyn Fn() -> c_int, request: usize) -> c_int {
     let freed = abi::get().read(request);
     // Before the call: behind it the handle may be another thread's new request.
     let prepared = with_prepared(|known| known.remove(&freed));
