@@ -27,7 +27,7 @@ pub struct Line {
 }
 
 impl Line {
-    /// Whether calls of the function are recorded.
+    /// True if calls of the function are recorded.
     pub fn is_recorded(&self) -> bool {
         ["collective", "blocking", "nonblocking"].contains(&self.kind.as_str())
     }

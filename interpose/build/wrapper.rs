@@ -25,16 +25,16 @@ pub fn of_line(line: &Line) -> String {
     match line.kind.as_str() {
         "collective" => collective(line),
         "blocking" | "nonblocking" => single(line),
-        "guarded" => own(Box::new(|_, _| within(line, "OTHER_MPI", "thread::guarded(forward)"))),
+        "guarded" => own(Box::new(|_, _| in_activity(line, "OTHER_MPI", "thread::guarded(forward)"))),
         "observed" => own(Box::new(move |_, _| {
-            let seen = within(line, "OTHER_MPI", &by_function());
+            let seen = in_activity(line, "OTHER_MPI", &by_function());
             format!("if !mode::is_on() {{ return forward(); }}\n{}", unhidden(line, &seen))
         })),
         "completing" => own(Box::new(move |_, _| of_requests(line, "completion::any_outstanding()"))),
         "freeing" => own(Box::new(move |_, _| of_requests(line, "outstanding::any_known()"))),
         "starting" => own(Box::new(move |_, _| of_requests(line, "outstanding::any_prepared()"))),
         "counted" => own(Box::new(move |width, _| counted(line, width))),
-        "forwarded" => own(Box::new(|_, _| around(line, "POINT_TO_POINT", "thread::during(forward)"))),
+        "forwarded" => own(Box::new(|_, _| in_quick_activity(line, "POINT_TO_POINT", "thread::forwarded(forward)"))),
         "handling" | "lifecycle" => own(Box::new(move |_, _| by_function())),
         kind => panic!("a line of the kind {kind}"),
     }
@@ -223,11 +223,11 @@ fn another(form: &Form<'_>, prefix: &str) -> String {
 fn message(line: &Line, function: &str, width: &str) -> String {
     let on: Vec<&str> = line.on.iter().map(String::as_str).collect();
     let place = match on[..] {
-        [comm] => format!("on(&{function}, thread, {comm})"),
+        [comm] => format!("on_communicator(&{function}, thread, {comm})"),
         ["new", _] => format!("on_new(&{function}, thread)"),
         ["window", window] => format!("on_window(&{function}, thread, {window})"),
         ["file", file] => format!("on_file(&{function}, thread, {file})"),
-        ["at", address] => format!("on(&{function}, thread, abi::get().read({address})).freeing()"),
+        ["at", address] => format!("on_communicator(&{function}, thread, abi::get().read({address})).freeing()"),
         ["window", "at", address] => format!("on_window(&{function}, thread, abi::get().read({address})).freeing()"),
         ["file", "at", address] => format!("on_file(&{function}, thread, files::read({address})).freeing()"),
         _ => panic!("a call on {on:?}"),
@@ -235,7 +235,7 @@ fn message(line: &Line, function: &str, width: &str) -> String {
     let root = if line.root.is_empty() { String::new() } else { format!(".root({})", line.root) };
     let reduction = if line.reduction.is_empty() { String::new() } else { format!(".reduction({})", line.reduction) };
     let size = format!("{}({})", line.rule.path, line.rule.arguments.join(", "));
-    format!("let message = move |thread| Message::<{width}>::{place}.at(site){root}{reduction}.{size};")
+    format!("let message = move |thread| Message::<{width}>::{place}.called_at(site){root}{reduction}.{size};")
 }
 
 /// Records a call; `narrowed`: with narrowed arrays, beside whose making the plain way would save nothing.
@@ -257,7 +257,7 @@ fn recorded(line: &Line, function: &str, form: &str, width: &str, narrowed: bool
     format!("{}\n    {}\n    {record}", located(plain, narrowed), message(line, function, width))
 }
 
-/// Whether the call is `plain`, and its `site`; a narrowed call has been given that.
+/// Finds if the call is `plain`, and its `site`; a narrowed call has been given that.
 fn located(plain: &str, narrowed: bool) -> String {
     match narrowed {
         true => String::new(),
@@ -297,18 +297,18 @@ fn unhidden(line: &Line, body: &str) -> String {
 }
 
 /// Runs `body` while the thread is seen to be in the function.
-fn within(line: &Line, what: &str, body: &str) -> String {
-    format!("{{ let activity = {}; activity.during(thread::frame(), || {{ {body} }}) }}", activity(line, what))
+fn in_activity(line: &Line, what: &str, body: &str) -> String {
+    format!("{{ let activity = {}; activity.run(thread::frame(), || {{ {body} }}) }}", activity(line, what))
 }
 
 fn activity(line: &Line, what: &str) -> String {
     format!("{{ static ACTIVITY: Activity = Activity::new(activity::{what}, \"MPI_{}\"); &ACTIVITY }}", line.name)
 }
 
-fn around(line: &Line, what: &str, otherwise: &str) -> String {
+fn in_quick_activity(line: &Line, what: &str, otherwise: &str) -> String {
     format!(
         "let (here, activity) = (thread::frame(), {});
-    activity.around(here, move || forward({}), move || {{ {otherwise} }})",
+    activity.run_or(here, move || forward({}), move || {{ {otherwise} }})",
         activity(line, what),
         line.into,
     )
@@ -324,7 +324,7 @@ fn of_requests(line: &Line, any: &str) -> String {
     }}",
         line.into
     );
-    within(line, "POINT_TO_POINT", &body)
+    in_activity(line, "POINT_TO_POINT", &body)
 }
 
 /// A message: counted where that is asked for.
@@ -335,9 +335,9 @@ fn counted(line: &Line, width: &str) -> String {
     let ours = unhidden(line, &call(&line.rule, &format!("::<{width}>"), "&forward"));
     let otherwise = format!(
         "if message_counters::counting() && !thread::is_nested(here) {{ {ours} }} else {{
-        thread::during(move || forward({}))
+        thread::forwarded(move || forward({}))
     }}",
         line.into
     );
-    around(line, what, &otherwise)
+    in_quick_activity(line, what, &otherwise)
 }

@@ -61,7 +61,12 @@ fn through(case: &Case, file_system: &str) {
     // On a busy machine a rank may be late for a synchronisation of the clocks, which is said in a line of its own.
     let said: Vec<String> = traced.lines_with("traced into").into_iter().map(str::to_owned).collect();
     assert_eq!(said.len(), 2, "one line of each run\n{}", traced.stderr);
-    assert_eq!(traced.lines_with("mpitrace: ").len(), 2 + traced.lines_with("were abandoned").len(), "{}", traced.stderr);
+    assert_eq!(
+        traced.lines_with("mpitrace: ").len(),
+        2 + traced.lines_with("were abandoned").len(),
+        "{}",
+        traced.stderr
+    );
     // The first trace was removed on another node: this one may still see it, and then takes the next number.
     let left: Vec<_> = fs::read_dir(shared(case)).expect("the folder").flatten().map(|entry| entry.path()).collect();
     assert_eq!(left.len(), 1, "{left:?}\n{}", traced.stderr);

@@ -228,7 +228,7 @@ impl Drop for Held {
 mod tests {
     use super::*;
 
-    fn of(bytes: usize) -> Layout {
+    fn layout(bytes: usize) -> Layout {
         Layout::from_size_align(bytes, 8).unwrap()
     }
 
@@ -239,16 +239,16 @@ mod tests {
         let mut reserve = Reserve { areas: [const { Area::NONE }; AREAS], free: [null_mut(); SIZES] };
         reserve.areas[0] = area;
         let sizes = [1, 64, 65, 1000, 8, 2000];
-        let places: Vec<usize> = sizes.iter().map(|&bytes| reserve.take(of(bytes)).addr()).collect();
+        let places: Vec<usize> = sizes.iter().map(|&bytes| reserve.take(layout(bytes)).addr()).collect();
         for ((place, bytes), next) in places.iter().zip(sizes).zip(&places[1..]) {
             assert!(place + bytes <= *next && place % 8 == 0, "{places:x?}");
         }
-        assert!(reserve.take(of(5000)).is_null(), "there is no room for it");
+        assert!(reserve.take(layout(5000)).is_null(), "there is no room for it");
         assert!(reserve.take(Layout::from_size_align(1, 128).unwrap()).is_null());
         let [first, last] = [0, 5].map(|index| memory.as_mut_ptr().cast::<u8>().with_addr(places[index]));
-        assert!(reserve.give_back(first, of(1)) && reserve.give_back(last, of(2000)));
-        assert!(!reserve.give_back((&raw mut memory).cast(), of(1)), "that is not its own");
-        assert_eq!([reserve.take(of(1500)), reserve.take(of(64))], [last, first]);
+        assert!(reserve.give_back(first, layout(1)) && reserve.give_back(last, layout(2000)));
+        assert!(!reserve.give_back((&raw mut memory).cast(), layout(1)), "that is not its own");
+        assert_eq!([reserve.take(layout(1500)), reserve.take(layout(64))], [last, first]);
     }
 
     #[test]
@@ -256,9 +256,9 @@ mod tests {
         let mut memory = vec![0u64; MOST / 4];
         let mut reserve = Reserve { areas: [const { Area::NONE }; AREAS], free: [null_mut(); SIZES] };
         reserve.areas[0] = Area { start: memory.as_mut_ptr().cast(), bytes: 2 * MOST, used: 0 };
-        assert!(reserve.take(of(MOST + 1)).is_null(), "the library's own is for small ones");
+        assert!(reserve.take(layout(MOST + 1)).is_null(), "the library's own is for small ones");
         reserve.areas[1] = Area { start: memory.as_mut_ptr().cast(), bytes: 2 * MOST, used: 0 };
-        assert!(!reserve.take(of(MOST + 1)).is_null());
+        assert!(!reserve.take(layout(MOST + 1)).is_null());
 
         let held = [1 << 20, 1 << 30].map(|bytes| Held::bytes(bytes).unwrap());
         assert_ne!(held[0].0, held[1].0);

@@ -1,4 +1,4 @@
-//! What the batch system says of the job, by the variables that its documentation names.
+//! Facts of the batch system about the job, by the variables that its documentation names.
 //!
 //! These are facts to be written down: no decision that ranks must take alike depends on them, since a variable can be
 //! there on one node and missing on another.
@@ -61,7 +61,7 @@ const SYSTEMS: [System; 6] = [
     System { name: "Grid Engine", job: "JOB_ID", others: &[(Factor::ArrayIndex, "SGE_TASK_ID")] },
 ];
 
-/// What the batch system says; `None` where there is none, or where it does not say it.
+/// A fact of the batch system; `None` where there is none, or where it does not say it.
 pub fn value(factor: Factor) -> Option<String> {
     value_in(factor, |name| std::env::var(name).ok().filter(|value| !value.is_empty()))
 }
@@ -106,25 +106,25 @@ fn nodes_in(file: &str) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn of(factor: Factor, variables: &[(&str, &str)]) -> Option<String> {
+    fn value_of(factor: Factor, variables: &[(&str, &str)]) -> Option<String> {
         value_in(factor, |name| variables.iter().find(|(known, _)| *known == name).map(|(_, value)| value.to_string()))
     }
 
     #[test]
     fn a_task_of_a_job_array_has_its_index() {
         let slurm = [("SLURM_JOB_ID", "17"), ("SLURM_ARRAY_TASK_ID", "3"), ("SLURM_JOB_NODELIST", "n[1-3]")];
-        assert_eq!(of(Factor::System, &slurm).as_deref(), Some("Slurm"));
-        assert_eq!(of(Factor::Job, &slurm).as_deref(), Some("17"));
-        assert_eq!(of(Factor::ArrayIndex, &slurm).as_deref(), Some("3"));
-        assert_eq!(of(Factor::Nodes, &slurm).as_deref(), Some("n[1-3]"));
-        assert_eq!(of(Factor::Step, &slurm), None);
+        assert_eq!(value_of(Factor::System, &slurm).as_deref(), Some("Slurm"));
+        assert_eq!(value_of(Factor::Job, &slurm).as_deref(), Some("17"));
+        assert_eq!(value_of(Factor::ArrayIndex, &slurm).as_deref(), Some("3"));
+        assert_eq!(value_of(Factor::Nodes, &slurm).as_deref(), Some("n[1-3]"));
+        assert_eq!(value_of(Factor::Step, &slurm), None);
     }
 
     #[test]
     fn a_value_that_says_nothing_is_none() {
-        assert_eq!(of(Factor::ArrayIndex, &[("JOB_ID", "5"), ("SGE_TASK_ID", "undefined")]), None);
-        assert_eq!(of(Factor::ArrayIndex, &[("LSB_JOBID", "5"), ("LSB_JOBINDEX", "0")]), None);
-        assert_eq!(of(Factor::ArrayIndex, &[("SGE_TASK_ID", "4")]), None, "no job");
+        assert_eq!(value_of(Factor::ArrayIndex, &[("JOB_ID", "5"), ("SGE_TASK_ID", "undefined")]), None);
+        assert_eq!(value_of(Factor::ArrayIndex, &[("LSB_JOBID", "5"), ("LSB_JOBINDEX", "0")]), None);
+        assert_eq!(value_of(Factor::ArrayIndex, &[("SGE_TASK_ID", "4")]), None, "no job");
     }
 
     #[test]
@@ -133,7 +133,7 @@ mod tests {
         std::fs::write(&file, "a\na\nb\n").unwrap();
         let path = file.to_str().unwrap().to_owned();
         let variables = [("PBS_JOBID", "9.server"), ("PBS_NODEFILE", path.as_str())];
-        assert_eq!(of(Factor::Nodes, &variables).as_deref(), Some("a,b"));
+        assert_eq!(value_of(Factor::Nodes, &variables).as_deref(), Some("a,b"));
         std::fs::remove_file(file).unwrap();
     }
 }

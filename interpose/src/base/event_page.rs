@@ -16,7 +16,7 @@ pub struct Page {
     pub lock: AtomicU32,
     /// Number of the counter and 1; 0: the event is on none.
     pub index: AtomicU32,
-    /// What to add to the counter; the count itself where the event is on none.
+    /// The number to add to the counter; the count itself where the event is on none.
     pub offset: AtomicI64,
     /// ns.
     pub time_enabled: AtomicU64,
@@ -56,7 +56,7 @@ pub mod capability {
 /// even a second try is rare.
 const TRIES: usize = 100;
 
-/// What reads counters and the clock.
+/// Reads counters and the clock.
 pub trait Instructions {
     /// The counter of this number, whatever it counts; `None`: there is no instruction for it.
     fn counter(&self, number: u32) -> Option<u64>;
@@ -64,7 +64,7 @@ pub trait Instructions {
     fn ticks(&self) -> u64;
 }
 
-/// What a page tells.
+/// The values that a page gives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PageReading {
     /// Since the event was opened, not scaled.

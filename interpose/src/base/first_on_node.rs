@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::base::system;
 
-/// What the launcher's name of the job gives; 0: this process is a job of its own.
+/// A hash of the launcher's name of the job; 0: this process is a job of its own.
 static JOB: AtomicU64 = AtomicU64::new(0);
 
 /// Sets which processes are of one job.
@@ -16,7 +16,7 @@ pub fn set_job(key: u64) {
     JOB.store(key, Ordering::Relaxed);
 }
 
-/// Whether this is the first process of its job on this node to call this for this subject. A socket whose name shows
+/// True if this is the first process of its job on this node to call this for this subject. A socket whose name shows
 /// it lasts as long as the process, and is visible on this node only.
 pub fn is_first(subject: &str) -> bool {
     let key = match JOB.load(Ordering::Relaxed) {

@@ -58,7 +58,7 @@ pub fn warn_on_node(subject: &str, text: &str) {
     }
 }
 
-/// Whether the launcher says that this is the first rank of its node, or says nothing.
+/// True if the launcher says that this is the first rank of its node, or says nothing.
 pub fn is_first_on_node() -> bool {
     let local = ["OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID"]
         .iter()

@@ -118,7 +118,7 @@ impl Mapping {
     /// All bytes.
     ///
     /// # Safety
-    /// What is read of them has memory, and nobody stores there meanwhile.
+    /// The bytes that are read have memory, and no other code stores there meanwhile.
     pub unsafe fn bytes(&self) -> &[u8] {
         // SAFETY: the mapping has this length; the rest is the caller's promise.
         unsafe { std::slice::from_raw_parts(self.base.as_ptr(), self.length as usize) }
@@ -156,9 +156,7 @@ impl NodeFile {
 
     /// Makes a file, which must not exist.
     pub fn create(path: &Path) -> io::Result<NodeFile> {
-        let mut options = OpenOptions::new();
-        options.read(true).write(true).create_new(true).mode(0o600).custom_flags(libc::O_NOFOLLOW);
-        let file = system::out_of_the_way(options.open(path)?);
+        let file = system::out_of_the_way(private_options().create_new(true).open(path)?);
         let identity = identity(&file).ok_or(io::ErrorKind::NotFound)?;
         Ok(NodeFile { path: path.to_owned(), file, identity })
     }
@@ -187,7 +185,7 @@ impl NodeFile {
     pub fn current(&mut self) -> Option<&File> {
         // A program that closes all descriptors closes this one too, and its next file may get the same number.
         if identity(&self.file) != Some(self.identity) {
-            let opened = OpenOptions::new().read(true).write(true).custom_flags(libc::O_NOFOLLOW).open(&self.path);
+            let opened = private_options().open(&self.path);
             let file = opened.ok().filter(|file| identity(file) == Some(self.identity))?;
             let file = system::out_of_the_way(file);
             // The mark of a living process went with the descriptor.
@@ -199,7 +197,7 @@ impl NodeFile {
     }
 }
 
-/// Whether the folder of a file has room for so many bytes. The folder that MPI libraries make their shared memory in
+/// True if the folder of a file has room for so many bytes. The folder that MPI libraries make their shared memory in
 /// keeps enough room for them: some of them touch it without having taken memory for it, and SIGBUS ends the program
 /// where there is none.
 fn leaves_room(path: &Path, file: &File, length: u64) -> bool {
@@ -211,15 +209,27 @@ fn leaves_room(path: &Path, file: &File, length: u64) -> bool {
 /// Bytes of the folder that stay free for others; an eighth of it if that is more.
 const LEFT_TO_OTHERS: u64 = 16 << 20;
 
+/// Opens a file to be read and written, which no other user may open where it is made; not through a link.
+pub fn private_options() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).mode(0o600).custom_flags(libc::O_NOFOLLOW);
+    options
+}
+
+/// The bytes of a file that is this user's. The names of files that ranks share can be guessed, and a page of another
+/// user's file may vanish, which would end the program with SIGBUS.
+pub fn length_of_own(file: &File) -> Option<u64> {
+    let found = file.metadata().ok()?;
+    (found.uid() == system::user() && found.is_file()).then_some(found.len())
+}
+
 fn identity(file: &File) -> Option<(u64, u64)> {
     file.metadata().ok().map(|known| (known.dev(), known.ino()))
 }
 
 /// Makes and maps a file, with memory for its first page, where its folder has room for `least` bytes.
 pub fn map_file(path: &Path, length: u64, least: u64) -> Option<(Mapping, NodeFile)> {
-    let mut options = OpenOptions::new();
-    options.read(true).write(true).create_new(true).mode(0o600).custom_flags(libc::O_NOFOLLOW);
-    let file = system::out_of_the_way(options.open(path).ok()?);
+    let file = system::out_of_the_way(private_options().create_new(true).open(path).ok()?);
     let mapping = if leaves_room(path, &file, least) && allocate(&file, 0, PAGE) {
         Mapping::of_file(&file, length)
     } else {
@@ -255,7 +265,7 @@ pub type Line = [AtomicU64; 8];
 
 impl SharedPages {
     /// The first pages of a file, so many bytes that have memory.
-    pub fn of(file: &File, length: u64) -> Option<SharedPages> {
+    pub fn of_file(file: &File, length: u64) -> Option<SharedPages> {
         Mapping::of_file(file, length).filter(|mapping| mapping.open(0, length)).map(SharedPages)
     }
 

@@ -1,4 +1,4 @@
-//! Whether calls are recorded.
+//! The mode of recording.
 
 use std::sync::atomic::{AtomicU8, Ordering};
 
@@ -23,7 +23,7 @@ pub fn get() -> u8 {
     MODE.load(Ordering::Relaxed)
 }
 
-/// Whether it is [`PLAIN`].
+/// True if it is [`PLAIN`].
 #[inline(always)]
 pub fn is_plain() -> bool {
     get() == PLAIN
@@ -47,7 +47,7 @@ pub fn pause(paused: bool) {
     let _ = MODE.compare_exchange(from, to, Ordering::AcqRel, Ordering::Relaxed);
 }
 
-/// Whether calls are counted.
+/// True if calls are counted.
 #[inline(always)]
 pub fn is_on() -> bool {
     get() != OFF

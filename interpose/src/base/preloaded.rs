@@ -17,7 +17,7 @@ pub extern "C" fn mpitrace_version() -> *const c_char {
     VERSION.as_ptr()
 }
 
-/// Whether a copy of this library that comes earlier in the search order does the tracing: this one only forwards then.
+/// True if a copy of this library that comes earlier in the search order does the tracing: this one only forwards then.
 pub fn another_traces() -> bool {
     let first = symbol::data(c"mpitrace_version");
     !first.is_null() && symbol::object_of(first.addr()) != own_object()

@@ -1,4 +1,4 @@
-//! What the kernel states of a process of this node.
+//! The kernel's facts of a process of this node.
 
 use crate::base::system;
 

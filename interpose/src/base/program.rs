@@ -1,4 +1,4 @@
-//! What the program's arguments lead to in its memory: handles, counts, statuses and texts.
+//! The program's memory behind its arguments: handles, counts, statuses and texts.
 //!
 //! The addresses are those that the program has passed to an MPI function. The MPI standard says what lies there, and
 //! the library reads or has just written the same bytes: nothing here is looked at that the library would not look at.
@@ -11,7 +11,7 @@ use bytemuck::AnyBitPattern;
 
 /// The `index`-th element of an array that the call may read, or has written.
 #[inline(always)]
-pub fn at<T: AnyBitPattern>(array: usize, index: usize) -> T {
+pub fn element<T: AnyBitPattern>(array: usize, index: usize) -> T {
     // SAFETY: the argument is an array of more elements than `index`, of a type for which all bits are a value (see
     // above).
     unsafe { std::ptr::with_exposed_provenance::<T>(array).add(index).read() }
@@ -20,7 +20,7 @@ pub fn at<T: AnyBitPattern>(array: usize, index: usize) -> T {
 /// The int that the call has stored at an address.
 #[inline(always)]
 pub fn int(place: usize) -> c_int {
-    at(place, 0)
+    element(place, 0)
 }
 
 /// A text that the call has accepted.

@@ -55,7 +55,7 @@ fn without_sigpipe(work: impl FnOnce() -> io::Result<()>) {
     unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &raw const before, std::ptr::null_mut()) };
 }
 
-/// Whether a SIGPIPE is pending, for this thread or for the process.
+/// True if a SIGPIPE is pending, for this thread or for the process.
 fn is_pending() -> bool {
     let mut pending = no_signals();
     // SAFETY: the set outlives the calls.

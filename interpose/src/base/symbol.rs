@@ -10,12 +10,12 @@ use crate::base::errno;
 /// Each exported name is forwarded to the next definition of the same name: so another tool that exports only `MPI_X`
 /// keeps seeing its calls, above us or below.
 ///
-/// What was found is kept while MPI is in use only: before and after that a program may close the library, as one that
+/// An address is kept while MPI is in use only: before and after that a program may close the library, as one that
 /// brings it along with a plugin does, and open it again at another address.
 pub struct Symbol {
     name: &'static CStr,
     address: AtomicPtr<c_void>,
-    /// Whether it is in the list that begins with [`KEPT`], where it then stays.
+    /// True if it is in the list that begins with [`KEPT`], where it then stays.
     listed: AtomicBool,
     next: AtomicPtr<Symbol>,
 }
@@ -23,7 +23,7 @@ pub struct Symbol {
 /// The symbols that have kept an address.
 static KEPT: AtomicPtr<Symbol> = AtomicPtr::new(std::ptr::null_mut());
 
-/// Whether MPI is in use.
+/// True if MPI is in use.
 static IN_USE: AtomicBool = AtomicBool::new(false);
 
 /// MPI is in use: symbols are cached from here on.
@@ -143,7 +143,7 @@ pub fn pointer_in(name: &CStr) -> Option<usize> {
     (!place.is_null()).then(|| unsafe { place.read() })
 }
 
-/// What the loader knows of an address.
+/// The loader's information on an address.
 fn information(address: usize) -> Option<libc::Dl_info> {
     // SAFETY: a Dl_info is made of pointers, which may be null.
     let mut info: libc::Dl_info = unsafe { std::mem::zeroed() };
@@ -153,7 +153,7 @@ fn information(address: usize) -> Option<libc::Dl_info> {
 }
 
 /// The name of the symbol that starts exactly at this address, and the file that it is in.
-pub fn at(address: usize) -> Option<(&'static CStr, &'static CStr)> {
+pub fn starting_at(address: usize) -> Option<(&'static CStr, &'static CStr)> {
     let info = information(address)?;
     if info.dli_sname.is_null() || info.dli_saddr.addr() != address {
         return None;
@@ -188,7 +188,7 @@ fn for_each_library(visit: &mut dyn FnMut(&CStr) -> bool) {
 pub struct Object {
     /// Its file; empty for the program itself.
     pub path: CString,
-    /// What is added to its addresses.
+    /// The number that is added to its addresses.
     pub base: usize,
 }
 
@@ -255,7 +255,7 @@ pub fn object_of(address: usize) -> Option<usize> {
     information(address).map(|info| info.dli_fbase.addr())
 }
 
-/// Whether this loaded object itself defines the symbol, and not one that it depends on.
+/// True if this loaded object itself defines the symbol, and not one that it depends on.
 pub fn defines(path: &CStr, name: &CStr) -> bool {
     loaded_objects().into_iter().find(|object| object.path.as_c_str() == path).is_some_and(|o| defines_in(&o, name))
 }

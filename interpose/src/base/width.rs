@@ -4,12 +4,12 @@ use crate::base::program;
 
 /// How counts are passed.
 pub trait Width {
-    /// Whether counts are MPI_Count.
+    /// True if counts are MPI_Count.
     const LARGE: bool;
     /// A count in a register.
     fn count(register: usize) -> i64;
     /// The `index`-th count of an array in the program's memory.
-    fn at(array: usize, index: usize) -> i64;
+    fn element(array: usize, index: usize) -> i64;
 }
 
 /// `int`.
@@ -25,8 +25,8 @@ impl Width for Int {
         i64::from(register as i32)
     }
     #[inline(always)]
-    fn at(array: usize, index: usize) -> i64 {
-        i64::from(program::at::<i32>(array, index))
+    fn element(array: usize, index: usize) -> i64 {
+        i64::from(program::element::<i32>(array, index))
     }
 }
 
@@ -37,7 +37,7 @@ impl Width for Large {
         register as i64
     }
     #[inline(always)]
-    fn at(array: usize, index: usize) -> i64 {
-        program::at(array, index)
+    fn element(array: usize, index: usize) -> i64 {
+        program::element(array, index)
     }
 }

@@ -11,7 +11,7 @@ use super::placement::Placement;
 use crate::base::memory::Line;
 use crate::record::ticks;
 
-/// What a test has shown, ticks.
+/// The result of a test, ticks.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Test {
     /// This rank's clock and that of the rank with number 0 differ by no more.
@@ -138,7 +138,7 @@ fn handed(turn: &AtomicU64, tick: &AtomicU64, expected: u64, patience: Duration)
     Some((now, tick.load(Ordering::Relaxed)))
 }
 
-/// What the exchanges of a pair have shown so far, ticks.
+/// The result of the exchanges of a pair so far, ticks.
 struct Seen {
     quickest: u64,
     step: u64,
@@ -190,7 +190,7 @@ fn wait_for(turn: &AtomicU64, expected: u64, patience: Duration, meanwhile: Opti
 mod tests {
     use super::*;
 
-    /// What each rank finds, where one of them (if any) never answers.
+    /// The results of the ranks, where one of them (if any) never answers.
     fn found(size: u32, silent: Option<u32>) -> Vec<Option<(u64, u64)>> {
         let line = Line::default();
         std::thread::scope(|scope| {

@@ -9,7 +9,7 @@ use crate::mpi::collectives::Collectives;
 use crate::record::communicator::mix;
 use crate::record::trace_buffer::TraceBuffer;
 
-/// What ranks have in common that may share a clock.
+/// A key that ranks have in common that may share a clock.
 #[derive(Clone, Copy, Debug)]
 pub struct Key {
     /// The same on them, and on no others.
@@ -20,7 +20,7 @@ pub struct Key {
 
 impl Key {
     /// This rank's; `group` tells simulated clocks apart.
-    pub fn of(live: &TraceBuffer, rank: u32, group: u32) -> Key {
+    pub fn new(live: &TraceBuffer, rank: u32, group: u32) -> Key {
         let header = live.rank();
         let place = live.folder().and_then(|folder| folder.metadata().ok()).map(|known| (known.dev(), known.ino()));
         let alone = place.is_none() || header.boot_id == [0; 16];
@@ -40,7 +40,7 @@ pub struct Domain {
     tested: Test,
 }
 
-/// What they have in common.
+/// Shared by the ranks of a domain.
 struct Shared {
     page: &'static DomainPage,
     /// This rank's number among them, and how many they are.
@@ -94,7 +94,7 @@ impl Domain {
         self.shared.as_ref().map(|shared| shared.page)
     }
 
-    /// Whether it has all of this many ranks: this is then known on each of them.
+    /// True if it has all of this many ranks: this is then known on each of them.
     pub fn has_all(&self, world_size: u32) -> bool {
         self.shared.as_ref().is_some_and(|shared| shared.ranks == world_size)
     }
@@ -104,7 +104,7 @@ impl Domain {
         self.leader
     }
 
-    /// What the test has shown: the most that clocks can differ, and the largest step back, ticks.
+    /// The result of the test: the most that clocks can differ, and the largest step back, ticks.
     pub fn tested(&self) -> (u64, u64) {
         (self.tested.bound, self.tested.step)
     }

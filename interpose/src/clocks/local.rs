@@ -10,7 +10,7 @@ pub struct LocalClock {
 }
 
 impl LocalClock {
-    /// What it shows at a reading of the tick counter.
+    /// The time that it shows at a reading of the tick counter.
     pub fn shown(&self, reading: u64) -> u64 {
         match &self.simulated {
             Some((clock, epoch, hz)) => clock.local(reading, *epoch, *hz),

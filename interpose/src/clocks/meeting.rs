@@ -24,7 +24,7 @@ const PATIENCE: Duration = Duration::from_millis(150);
 /// At least so long a message is looked for.
 const LOOK: Duration = Duration::from_millis(1);
 
-/// What a meeting needs of the other leaders.
+/// Messages with the other leaders.
 pub trait Messages {
     /// This leader's number.
     fn rank(&self) -> usize;

@@ -42,7 +42,7 @@ use page::DomainPage;
 use peers::Leaders;
 use schedule::Schedule;
 
-/// What this rank has to do with the clocks.
+/// This rank's part in the clocks.
 struct Clocks {
     buffer: &'static TraceBuffer,
     /// All ranks.
@@ -92,7 +92,7 @@ pub fn start(
 ) -> Option<()> {
     let Parameters { how, resync_seconds, epoch, hz } = *agreed;
     let (group, text) = ranks.test_clock;
-    let domain = Domain::find(world, buffer, ranks.rank, Key::of(buffer, ranks.rank, group), token)?;
+    let domain = Domain::find(world, buffer, ranks.rank, Key::new(buffer, ranks.rank, group), token)?;
     let simulated = SimulatedClock::parse(text).filter(|_| group > 0);
     let clock = LocalClock { simulated: simulated.map(|clock| (clock, epoch, hz)) };
     let leads = domain.leader() == ranks.rank;

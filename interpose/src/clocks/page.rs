@@ -2,8 +2,7 @@
 //! and on which they find out together how many they are, whose number is which, and that all have done their part.
 //! No message is needed for it, and ranks that wait sleep.
 
-use std::fs::{File, OpenOptions};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -12,14 +11,14 @@ use mpitrace_format::layout::PAGE;
 use mpitrace_platform::node_files;
 
 use super::comparison::{self, Test};
-use crate::base::memory::{Line, SharedPages, allocate};
+use crate::base::memory::{Line, SharedPages, allocate, length_of_own, private_options};
 use crate::base::pause::Pause;
 use crate::base::system;
 
 /// How long a rank waits for the one that makes the page to have given it memory.
 const PATIENCE_FOR_MEMORY: Duration = Duration::from_secs(20);
 
-/// What the ranks agreed on.
+/// The outcomes that ranks agree on.
 const ALL_CAME: u64 = 1;
 const GIVEN_UP: u64 = 2;
 
@@ -49,17 +48,15 @@ impl DomainPage {
     /// Opens the page with this number of the run, or makes it. `None`: it can be neither made nor opened.
     pub fn open(folder: &Path, number: u64) -> Option<DomainPage> {
         let path = folder.join(format!("{}{number:016x}{}", node_files::prefix(system::user()), node_files::CLOCK));
-        let mut options = OpenOptions::new();
-        options.read(true).write(true).mode(0o600).custom_flags(libc::O_NOFOLLOW);
-        let file = match options.clone().create_new(true).open(&path) {
+        let file = match private_options().create_new(true).open(&path) {
             // A page without memory behind it would end the program with SIGBUS where the folder is full.
             Ok(file) => Some(file).filter(|file| allocate(file, 0, PAGE)).or_else(|| {
                 let _ = std::fs::remove_file(&path);
                 None
             }),
-            Err(_) => options.open(&path).ok().filter(is_whole),
+            Err(_) => private_options().open(&path).ok().filter(is_whole),
         };
-        SharedPages::of(&file?, PAGE).map(|page| DomainPage { page, path })
+        SharedPages::of_file(&file?, PAGE).map(|page| DomainPage { page, path })
     }
 
     /// Removes the name of the file: all ranks that could open it have done so.
@@ -187,15 +184,13 @@ fn wait_while(condition: impl Fn() -> bool, patience: Duration, meanwhile: &dyn 
     }
 }
 
-/// Whether a file that another rank makes is this user's, and has its memory. The name can be guessed, and a page of
-/// another user's file may vanish, which would end the program with SIGBUS.
+/// Waits until a file that another rank makes has its memory. False: it is another user's, or has none in time.
 fn is_whole(file: &File) -> bool {
     let started = Instant::now();
     loop {
-        match file.metadata() {
-            Ok(found) if found.uid() != system::user() || !found.is_file() => return false,
-            Ok(found) if found.len() >= PAGE => return true,
-            Ok(_) if started.elapsed() < PATIENCE_FOR_MEMORY => std::thread::sleep(Duration::from_micros(200)),
+        match length_of_own(file) {
+            Some(length) if length >= PAGE => return true,
+            Some(_) if started.elapsed() < PATIENCE_FOR_MEMORY => std::thread::sleep(Duration::from_micros(200)),
             _ => return false,
         }
     }

@@ -1,10 +1,10 @@
-//! What rank 0 prescribes for the synchronisation of the clocks, as it goes to the other ranks.
+//! Rank 0's parameters of the synchronisation of the clocks, as it goes to the other ranks.
 
 use mpitrace_synchronise::{Method, Synchronisation};
 
 use crate::record::ticks;
 
-/// What holds on all ranks.
+/// Parameters that hold on all ranks.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Parameters {
     pub how: Synchronisation,

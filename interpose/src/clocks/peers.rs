@@ -105,7 +105,7 @@ impl Leaders {
         (!self.lost).then_some(result)
     }
 
-    /// Whether what was done together last took all of its time.
+    /// True if what was done together last took all of its time.
     pub fn was_late(&self) -> bool {
         self.late
     }

@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     /// Runs on a thread of its own that may run on these alone.
-    fn on(processors: &Processors, test: impl FnOnce() + Send) {
+    fn with_processors(processors: &Processors, test: impl FnOnce() + Send) {
         std::thread::scope(|scope| {
             scope.spawn(|| {
                 assert!(processors.allow());
@@ -63,7 +63,7 @@ mod tests {
     #[test]
     fn a_rank_leaves_the_processor_of_the_other_and_is_allowed_back() {
         let all = Processors::allowed().unwrap();
-        on(&all, || {
+        with_processors(&all, || {
             for other in all.numbers() {
                 let mut placement = Placement::default();
                 // On the other's processor to begin with.
@@ -78,7 +78,7 @@ mod tests {
     fn a_rank_that_may_run_on_one_processor_or_is_alone_on_its_own_stays() {
         let all = Processors::allowed().unwrap();
         let one = all.numbers().last().unwrap();
-        on(&Processors::only(one), || {
+        with_processors(&Processors::only(one), || {
             let mut placement = Placement::default();
             assert_eq!(placement.leave(Some(one)), one);
             assert_eq!(placement.leave(None), one);

@@ -29,7 +29,7 @@ static LIVE: OnceLock<Live> = OnceLock::new();
 
 /// Takes a line of a page that the domain shares, or one of this rank's own, with the reference's own map on it.
 pub fn start(line: Option<&'static Line>) {
-    let _ = LIVE.set(Live::of(line.unwrap_or_else(|| own())));
+    let _ = LIVE.set(Live::new(line.unwrap_or_else(|| own())));
 }
 
 /// A line of this rank's own.
@@ -50,7 +50,7 @@ pub fn get() -> Option<AffineMap> {
 }
 
 impl Live {
-    fn of([published, a, b, c, d, e, f, _]: &'static Line) -> Live {
+    fn new([published, a, b, c, d, e, f, _]: &'static Line) -> Live {
         Live { published, maps: [[a, b, c], [d, e, f]] }
     }
 
@@ -87,7 +87,7 @@ mod tests {
     use super::*;
 
     fn live() -> Live {
-        Live::of(own())
+        Live::new(own())
     }
 
     fn map(number: u64) -> AffineMap {

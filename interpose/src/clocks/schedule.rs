@@ -5,16 +5,16 @@ use std::time::Duration;
 
 use crate::record::ticks;
 
-/// What the leaders agree on.
+/// The leaders' agreement.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Plan {
     /// How many calls on MPI_COMM_WORLD are to be made until they meet again.
     pub next: u64,
-    /// Whether they synchronise now.
+    /// True if they synchronise now.
     pub now: bool,
 }
 
-/// What is known of the pace of the calls.
+/// The pace of the calls, and the synchronisations so far.
 pub struct Schedule {
     /// Ticks between two synchronisations; 0: none.
     interval: u64,
@@ -66,7 +66,7 @@ impl Schedule {
         (self.interval > 0).then_some(FIRST)
     }
 
-    /// What this leader would do, after so many calls.
+    /// This leader's own plan, after so many calls.
     pub fn plan(&mut self, calls: u64) -> Plan {
         let now = ticks::now();
         let plan = self.plan_at(calls, now);
@@ -118,7 +118,7 @@ impl Schedule {
         self.left().clamp(AT_THE_END, AT_ONCE)
     }
 
-    /// What is left of the part of the run.
+    /// The time that is left of the part of the run.
     fn left(&self) -> Duration {
         let part = ticks::now().wrapping_sub(self.began) / PART_OF_RUN;
         Duration::from_secs_f64(part.saturating_sub(self.spent) as f64 / self.hz)

@@ -48,7 +48,7 @@ impl Clocks {
                 }
                 let Synchronisation { max_ppm, wander_ppb, .. } = how;
                 how = Synchronisation { max_ppm, wander_ppb, ..Synchronisation::of(Method::Joint) };
-                found = leaders.together(sync_kind::INIT, AT_ONCE, |leaders| Found::of(leaders, &how, None));
+                found = leaders.together(sync_kind::INIT, AT_ONCE, |leaders| Found::probe(leaders, &how, None));
             }
         }
         drop(leaders);
@@ -78,7 +78,7 @@ impl Clocks {
 
     /// Runs the method.
     fn probe(&self, leaders: &mut Leaders, repetitions: Option<&Repetitions>) -> Found {
-        Found::of(leaders, &self.how, repetitions)
+        Found::probe(leaders, &self.how, repetitions)
     }
 
     /// Keeps what a synchronisation has found.
@@ -128,7 +128,7 @@ impl Clocks {
     }
 }
 
-/// What one leader has of a synchronisation.
+/// A leader's result of a synchronisation.
 struct Found {
     /// Of the leader's clock, ticks.
     begin: u64,
@@ -139,7 +139,7 @@ struct Found {
 }
 
 impl Found {
-    fn of(leaders: &mut Leaders, how: &Synchronisation, repetitions: Option<&Repetitions>) -> Found {
+    fn probe(leaders: &mut Leaders, how: &Synchronisation, repetitions: Option<&Repetitions>) -> Found {
         let begin = leaders.clock.shown(ticks::now());
         let found = mpitrace_synchronise::synchronise(leaders, how, repetitions);
         let end = leaders.clock.shown(ticks::now());

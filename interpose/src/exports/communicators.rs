@@ -99,7 +99,7 @@ pub fn spawned(message: Message<'_>, forward: Forward<'_>, comm: usize, newcomm:
     })
 }
 
-/// What a call has given that all ranks of `comm` make. `group` finds the ranks of it.
+/// Adds the communicator of a call that all ranks of `comm` make. `group` finds the ranks of it.
 fn add_child(
     comm: usize,
     newcomm: usize,

@@ -91,8 +91,8 @@ mod stubs {
         };
     }
 
-    /// What all stubs go on with. The thread's word is reached as in record/tls.rs; a thread that has made no call has
-    /// none. The second argument of every handler is the address of the error code.
+    /// The code that all stubs go on with. The thread's word is reached as in record/tls.rs; a thread that has made no
+    /// call has none. The second argument of every handler is the address of the error code.
     ///
     /// Only r10 and r11 change, which hold nothing where a function begins.
     #[cfg(target_arch = "x86_64")]

@@ -12,7 +12,7 @@ use crate::record::communicator::mix;
 
 /// The handle that lies there, as wide as an address in every library; 0 for a null pointer.
 pub fn read(fh: usize) -> usize {
-    if fh == 0 { 0 } else { program::at(fh, 0) }
+    if fh == 0 { 0 } else { program::element(fh, 0) }
 }
 
 /// `MPI_File_open`. The name is the file's, as the program gives it.

@@ -39,7 +39,7 @@ mod generated {
     include!(concat!(env!("OUT_DIR"), "/invented.rs"));
 }
 
-/// Whether calls are recorded in the plain way; and from where in the program this wrapper was called, where that is
+/// States if calls are recorded in the plain way, and from where in the program this wrapper was called, where that is
 /// asked for: then they are not.
 #[inline(always)]
 fn site(distance: &'static Distance) -> (bool, Number) {

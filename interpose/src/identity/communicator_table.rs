@@ -154,13 +154,13 @@ pub fn group_and_members(handle: usize) -> Option<(Group, [u64; 2])> {
         (Kind::New, _) => return None,
     };
     let (rank, size, inter) = (comm.rank()?, comm.size()?, comm.is_inter()?);
-    let Members { leader, here, hash } = Members::of(&comm.group()?, size)?;
+    let Members { leader, here, hash } = Members::find(&comm.group()?, size)?;
     if !inter {
         let destinations = comm.neighbours().1;
         return Some((Group { rank, size, remote: 0, here, destinations, leader }, [0, hash]));
     }
     let remote = comm.remote_size()?;
-    let others = Members::of(&comm.remote_group()?, remote)?;
+    let others = Members::find(&comm.remote_group()?, remote)?;
     let leader = leader.min(others.leader);
     let group = Group { rank, size, remote, here: here + others.here, destinations: 0, leader };
     Some((group, [hash.min(others.hash), hash.max(others.hash)]))
@@ -169,6 +169,6 @@ pub fn group_and_members(handle: usize) -> Option<(Group, [u64; 2])> {
 /// The same of a window or a file, whose group MPI gives.
 fn group_alone(group: &mpi::Group) -> Option<(Group, [u64; 2])> {
     let (rank, size) = (group.rank()?, group.size()?);
-    let Members { leader, here, hash } = Members::of(group, size)?;
+    let Members { leader, here, hash } = Members::find(group, size)?;
     Some((Group { rank, size, remote: 0, here, destinations: 0, leader }, [0, hash]))
 }

@@ -15,7 +15,7 @@ pub fn of_new(thread: u32) -> usize {
     KINDS | thread as usize
 }
 
-/// What a handle is of.
+/// The kind of a handle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     Communicator,
@@ -37,7 +37,7 @@ pub fn of_file(handle: usize) -> usize {
     handle ^ FILE
 }
 
-/// What a handle is of, and the handle as the library knows it.
+/// The kind of a handle, and the handle as the library knows it.
 pub fn kind(handle: usize) -> (Kind, usize) {
     let kind = match handle & KINDS {
         0 => Kind::Communicator,

@@ -29,7 +29,7 @@ pub struct Members {
 
 impl Members {
     /// Asks MPI about each of a group's ranks.
-    pub fn of(group: &mpi::Group, size: u32) -> Option<Members> {
+    pub fn find(group: &mpi::Group, size: u32) -> Option<Members> {
         let world_size = registry::world()?.size;
         let ranks = world::with_group(|world| world_ranks(group, size, world, world_size))?;
         let words: Vec<u64> = ranks.into_iter().map(world_rank).collect();
@@ -48,7 +48,7 @@ fn world_rank(translated: c_int) -> u64 {
     u64::try_from(translated).unwrap_or(u64::MAX)
 }
 
-/// What the search needs of groups.
+/// The functions of groups that the search needs.
 trait Ranks: Sized {
     /// The ranks in `other` of some of this group's ranks, negative for those that are not in it.
     fn translate(&self, ranks: Range<u32>, other: &Self) -> Option<Vec<c_int>>;
@@ -68,7 +68,7 @@ impl Ranks for mpi::Group {
 /// The world ranks of all `size` ranks of a group, negative for those of other worlds.
 fn world_ranks<G: Ranks>(group: &G, size: u32, world: &G, world_size: u32) -> Option<Vec<c_int>> {
     let mut search = Search { group, world, world_size, found: vec![-1; size as usize] };
-    search.within(0..size, world, 0..world_size)?;
+    search.find_within(0..size, world, 0..world_size)?;
     Some(search.found)
 }
 
@@ -83,7 +83,7 @@ struct Search<'g, G> {
 impl<G: Ranks> Search<'_, G> {
     /// Looks for these ranks of the group in `part`, which holds the ranks `place` of the world, and for those that are
     /// not there in the whole world.
-    fn within(&mut self, ranks: Range<u32>, part: &G, place: Range<u32>) -> Option<()> {
+    fn find_within(&mut self, ranks: Range<u32>, part: &G, place: Range<u32>) -> Option<()> {
         let (count, width) = (ranks.end - ranks.start, place.end - place.start);
         if count == 0 {
             return Some(());
@@ -97,7 +97,7 @@ impl<G: Ranks> Search<'_, G> {
             if at >= 0 {
                 self.found[rank as usize] = place.start as c_int + at;
             } else if at_once && width < self.world_size {
-                self.anywhere(rank..rank + 1)?;
+                self.find_anywhere(rank..rank + 1)?;
             } else {
                 all = false;
             }
@@ -106,27 +106,27 @@ impl<G: Ranks> Search<'_, G> {
             _ if at_once => Some(()),
             Some(&at) if all => {
                 let at = at as u32;
-                self.beside(ranks.start..middle, part, 0..at, place.start)?;
-                self.beside(middle + 1..ranks.end, part, at + 1..width, place.start)
+                self.find_beside(ranks.start..middle, part, 0..at, place.start)?;
+                self.find_beside(middle + 1..ranks.end, part, at + 1..width, place.start)
             }
             // Not in the order of the world, or of another one.
-            _ => self.anywhere(ranks),
+            _ => self.find_anywhere(ranks),
         }
     }
 
     /// Looks for these ranks in a part of a part that begins at this rank of the world.
-    fn beside(&mut self, ranks: Range<u32>, part: &G, of_part: Range<u32>, start: u32) -> Option<()> {
+    fn find_beside(&mut self, ranks: Range<u32>, part: &G, of_part: Range<u32>, start: u32) -> Option<()> {
         if ranks.is_empty() {
             return Some(());
         }
         if ranks.len() > of_part.len() {
-            return self.anywhere(ranks);
+            return self.find_anywhere(ranks);
         }
         let narrower = part.range(of_part.clone())?;
-        self.within(ranks, &narrower, start + of_part.start..start + of_part.end)
+        self.find_within(ranks, &narrower, start + of_part.start..start + of_part.end)
     }
 
-    fn anywhere(&mut self, ranks: Range<u32>) -> Option<()> {
+    fn find_anywhere(&mut self, ranks: Range<u32>) -> Option<()> {
         let translated = self.group.translate(ranks.clone(), self.world)?;
         self.found[ranks.start as usize..ranks.end as usize].copy_from_slice(&translated);
         Some(())

@@ -27,7 +27,7 @@ pub struct Message<W> {
     root: i32,
     reduction: usize,
     site: call_site::Number,
-    /// Whether MPI may be asked about the handles after the call.
+    /// True if MPI may be asked about the handles after the call.
     asks: bool,
     width: PhantomData<W>,
 }
@@ -35,7 +35,7 @@ pub struct Message<W> {
 impl<W: Width> Message<W> {
     /// A call of `function` on a communicator.
     #[inline(always)]
-    pub fn on(function: &'static Function, thread: ThreadRef, communicator: usize) -> Self {
+    pub fn on_communicator(function: &'static Function, thread: ThreadRef, communicator: usize) -> Self {
         let mask = abi::handle_mask();
         let communicator = communicator & mask;
         Message {
@@ -54,20 +54,24 @@ impl<W: Width> Message<W> {
     /// A call on a window.
     #[inline(always)]
     pub fn on_window(function: &'static Function, thread: ThreadRef, window: usize) -> Self {
-        let message = Message::on(function, thread, window);
+        let message = Message::on_communicator(function, thread, window);
         Message { communicator: handle::of_window(message.communicator), ..message }
     }
 
     /// A call on a file, whose handle is as wide as an address in every library.
     #[inline(always)]
     pub fn on_file(function: &'static Function, thread: ThreadRef, file: usize) -> Self {
-        Message { communicator: handle::of_file(file), ..Message::on(function, thread, 0) }
+        Message { communicator: handle::of_file(file), ..Message::on_communicator(function, thread, 0) }
     }
 
     /// A call on a communicator that only it makes.
     #[inline(always)]
     pub fn on_new(function: &'static Function, thread: ThreadRef) -> Self {
-        Message { communicator: handle::of_new(thread.index()), asks: false, ..Message::on(function, thread, 0) }
+        Message {
+            communicator: handle::of_new(thread.index()),
+            asks: false,
+            ..Message::on_communicator(function, thread, 0)
+        }
     }
 
     /// The call frees what it is on.
@@ -78,7 +82,7 @@ impl<W: Width> Message<W> {
 
     /// Made at this place of the program.
     #[inline(always)]
-    pub fn at(self, site: call_site::Number) -> Self {
+    pub fn called_at(self, site: call_site::Number) -> Self {
         Message { site, ..self }
     }
 
@@ -142,7 +146,7 @@ impl<W: Width> Message<W> {
         self.gathered(recvcount, recvtype, sendcount, sendtype)
     }
 
-    /// What this rank sends to the root; what it gets, where it only gets.
+    /// The data that this rank sends to the root; that it gets, where it only gets.
     #[inline(always)]
     pub fn gathered_by_rank(
         self,
@@ -157,7 +161,7 @@ impl<W: Width> Message<W> {
             // The root's own block lies in place already.
             (Some(Role::Root), Some(known)) if sendbuf == abi::get().in_place && recvcounts != 0 => {
                 // Significant at the root, one count for each rank.
-                let own = W::at(recvcounts, known.rank() as usize);
+                let own = W::element(recvcounts, known.rank() as usize);
                 self.elements(own, recvtype)
             }
             (Some(Role::Root | Role::Other), _) => self.elements(W::count(sendcount), sendtype),
@@ -166,7 +170,7 @@ impl<W: Width> Message<W> {
         }
     }
 
-    /// What the root sends to all; what another rank gets.
+    /// The data that the root sends to all; that another rank gets.
     #[inline(always)]
     pub fn scattered_by_rank(self, sendcounts: usize, sendtype: usize, recvcount: usize, recvtype: usize) -> Call {
         match (self.role(), self.known()) {
@@ -177,7 +181,7 @@ impl<W: Width> Message<W> {
         }
     }
 
-    /// What this rank contributes for all to have.
+    /// This rank's contribution, which all get.
     #[inline(always)]
     pub fn contributed(
         self,
@@ -193,7 +197,7 @@ impl<W: Width> Message<W> {
         match self.known() {
             Some(known) if recvcounts != 0 => {
                 // The array has one count for each rank.
-                let own = W::at(recvcounts, known.rank() as usize);
+                let own = W::element(recvcounts, known.rank() as usize);
                 self.elements(own, recvtype)
             }
             Some(_) => self.nothing(),
@@ -201,7 +205,7 @@ impl<W: Width> Message<W> {
         }
     }
 
-    /// What this rank sends to all its peers.
+    /// The data that this rank sends to all its peers.
     #[inline(always)]
     pub fn exchanged(
         self,
@@ -237,7 +241,7 @@ impl<W: Width> Message<W> {
         }
     }
 
-    /// What this rank sends to its neighbours in a topology.
+    /// The data that this rank sends to its neighbours in a topology.
     #[inline(always)]
     pub fn sent_to_neighbours(self, sendcounts: usize, sendtype: usize) -> Call {
         match self.known() {
@@ -296,7 +300,7 @@ impl<W: Width> Message<W> {
             return self.nothing();
         }
         // The array has one count for each peer and is significant on this rank.
-        let sum = (0..peers).fold(0i64, |sum, peer| sum.wrapping_add(W::at(counts, peer)));
+        let sum = (0..peers).fold(0i64, |sum, peer| sum.wrapping_add(W::element(counts, peer)));
         self.elements(sum, datatype)
     }
 
@@ -309,7 +313,7 @@ impl<W: Width> Message<W> {
         let mut hash = 0u64;
         for peer in 0..peers {
             // Both arrays have one element for each peer and are significant on this rank.
-            let (count, datatype) = (W::at(counts, peer), abi.read(datatypes + peer * abi.handle_size) as u64);
+            let (count, datatype) = (W::element(counts, peer), abi.read(datatypes + peer * abi.handle_size) as u64);
             // splitmix64's multipliers: neighbouring values end far apart.
             hash = (hash ^ count as u64).wrapping_mul(0xbf58_476d_1ce4_e5b9);
             hash = (hash ^ hash >> 29 ^ datatype).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -332,14 +336,14 @@ impl<W: Width> Message<W> {
         Call { key, known: true, asks: self.asks, by_peer: None }
     }
 
-    /// What cannot be told before the communicator is known.
+    /// A call whose size is unknown before the communicator is.
     #[inline(always)]
     fn unknown(self) -> Call {
         Call { known: false, ..self.nothing() }
     }
 }
 
-/// What a rank is in a rooted call.
+/// The role of a rank in a rooted call.
 enum Role {
     Root,
     Other,

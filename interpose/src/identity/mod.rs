@@ -1,4 +1,4 @@
-//! What makes two calls the same operation: function, communicator, message size, data type, root, reduction and place
+//! Operations: two calls belong to one by function, communicator, message size, data type, root, reduction and place
 //! in the program.
 //!
 //! In a recorded call the answer comes from the thread's cache, without a lock. What is not in there is looked up once:

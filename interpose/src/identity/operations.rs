@@ -140,7 +140,8 @@ impl Registry {
         let mut name = None;
         for peer in 0..by_peer.peers {
             // They are arguments of a call that has not returned to the program yet.
-            let count = if by_peer.large { Large::at(by_peer.counts, peer) } else { Int::at(by_peer.counts, peer) };
+            let count =
+                if by_peer.large { Large::element(by_peer.counts, peer) } else { Int::element(by_peer.counts, peer) };
             let handle = abi.read(by_peer.datatypes + peer * abi.handle_size);
             if count == 0 {
                 // Then the type may be a null handle.
@@ -179,7 +180,7 @@ impl Registry {
         }
     }
 
-    /// What makes the operation of a call with this size.
+    /// The description of the operation of a call with this size.
     pub fn describe(&mut self, known: &Communicator, call: &Call, (bytes, datatype): (u64, u32)) -> Description {
         let abi = abi::get();
         Description {

@@ -1,4 +1,4 @@
-//! What this rank knows of operations, communicators and data types, behind one lock.
+//! This rank's knowledge of operations, communicators and data types, behind one lock.
 
 use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasherDefault, Hasher};
@@ -25,7 +25,7 @@ pub fn insert<T>(table: &mut FastMap<usize, T>, handle: usize, meaning: T) -> Op
     table.insert(handle, meaning)
 }
 
-/// What this rank knows. Behind one lock, which a call takes only when its operation is not in its thread's cache.
+/// This rank's tables. Behind one lock, which a call takes only when its operation is not in its thread's cache.
 pub struct Registry {
     pub live: &'static TraceBuffer,
     pub communicators: FastMap<usize, &'static Communicator>,
@@ -61,7 +61,7 @@ pub struct Bounds {
     pub(super) given: u64,
 }
 
-/// What makes an operation on this rank.
+/// The parts that make an operation on this rank.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Description {
     pub function: Declared,
@@ -73,7 +73,7 @@ pub struct Description {
     pub site: call_site::Number,
 }
 
-/// What is known of a data type.
+/// A data type.
 #[derive(Clone, Copy)]
 pub struct Datatype {
     /// Bytes of an element.
@@ -99,7 +99,7 @@ pub fn world() -> Option<World> {
     WORLD.get().copied()
 }
 
-/// What is kept elsewhere for communicators, by their handles.
+/// Follows communicators elsewhere, by their handles.
 pub struct Follower {
     /// A communicator is in use. Called under the registry's lock.
     pub met: fn(usize),

@@ -1,4 +1,4 @@
-//! What all ranks of a program find out together in MPI_Init: in one reduction, whose size does not depend on the number
+//! The agreement of all ranks of a program in MPI_Init: in one reduction, whose size does not depend on the number
 //! of ranks.
 
 use crate::clocks::Parameters;
@@ -8,22 +8,22 @@ use crate::mpi::collectives::Collectives;
 use crate::record::communicator::mix;
 use crate::record::trace_buffer::TraceBuffer;
 
-/// What holds for all ranks.
+/// Values that hold for all ranks.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Agreement {
     /// The run's token, rank 0's.
     pub token: [u8; 16],
     /// Rank 0's parameters of the clocks.
     pub clocks: Parameters,
-    /// Whether all ranks have the same pattern for the name of the trace.
+    /// True if all ranks have the same pattern for the name of the trace.
     pub same_output: bool,
-    /// Whether each rank has memory for its records.
+    /// True if each rank has memory for its records.
     pub all_record: bool,
 }
 
-/// What rank 0 says for all: the token and the parameters.
+/// Words of rank 0 for all: the token and the parameters.
 const OF_RANK_0: usize = 2 + Parameters::WORDS;
-/// What each rank says of itself.
+/// Words of each rank about itself.
 const OF_EACH: usize = 3;
 
 impl Agreement {
@@ -39,7 +39,7 @@ impl Agreement {
         Agreement::of_least(&world.least(&here.said_by(run.rank, mix(&pattern)[0] as i64))?)
     }
 
-    /// What a rank says, so that the least of all ranks' words says it all: rank 0's words beside the largest there are,
+    /// The words of a rank. The least of all ranks' words says it all: rank 0's words beside the largest there are,
     /// and a number beside its complement, whose least is the complement of the most.
     fn said_by(&self, rank: u32, pattern: i64) -> [i64; OF_RANK_0 + OF_EACH] {
         let mut words = [i64::MAX; OF_RANK_0 + OF_EACH];
@@ -82,7 +82,7 @@ mod tests {
         Agreement { token: [0xf0 + rank as u8; 16], clocks, same_output: true, all_record: true }
     }
 
-    /// What the reduction over these ranks gives, each with a pattern.
+    /// The result of the reduction over these ranks, each with a pattern.
     fn agreed(ranks: &[(Agreement, i64)]) -> Option<Agreement> {
         let said = |(rank, (said, pattern)): (u32, &(Agreement, i64))| said.said_by(rank, *pattern);
         let least = |a: [i64; 13], b: [i64; 13]| std::array::from_fn(|place| a[place].min(b[place]));

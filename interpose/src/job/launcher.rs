@@ -1,11 +1,11 @@
-//! What the launcher says of the job: a name that all its ranks share, and whether it spans several nodes.
+//! The launcher's facts of the job: a name that all its ranks share, and whether it spans several nodes.
 //!
 //! Nothing here is trusted for a decision that ranks must take alike: a variable can be there on one node and missing
 //! on another. The name only finds the files of the same job; a hint only saves a wait.
 
 use crate::base::process::Process;
 
-/// What the launcher says of the job.
+/// The launcher's facts of the job.
 pub struct Job {
     /// A hash of the job's name and of this version of the tracer.
     pub key: u64,
@@ -13,7 +13,7 @@ pub struct Job {
     pub nodes: Nodes,
 }
 
-/// What the launcher says of the nodes of a job.
+/// The launcher's word on the nodes of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Nodes {
     /// All ranks are on this one.
@@ -24,7 +24,7 @@ pub enum Nodes {
     Unknown,
 }
 
-/// What is asked of the process' surroundings, so that tests can pretend others.
+/// The process' surroundings, so that tests can pretend others.
 struct Surroundings<'s> {
     variable: &'s dyn Fn(&str) -> Option<String>,
     /// The name and the command line of the nearest launcher's process above this one, the words ended by zero bytes.
@@ -86,7 +86,7 @@ impl Surroundings<'_> {
             .or_else(of_hydra)
     }
 
-    /// What the launcher says of the nodes of the job.
+    /// The launcher's word on the nodes of the job.
     fn nodes(&self) -> Nodes {
         let number = |name: &str| self.variable(name)?.parse::<u32>().ok();
         let first = |names: &[&str]| names.iter().find_map(|name| number(name));
@@ -163,7 +163,7 @@ mod tests {
     }
 
     /// Name and nodes of the job under a launcher of this name that sets these variables.
-    fn of(launcher: &str, variables: &[(&str, &str)]) -> (Option<String>, Nodes) {
+    fn named(launcher: &str, variables: &[(&str, &str)]) -> (Option<String>, Nodes) {
         let variable =
             |name: &str| variables.iter().find(|(known, _)| *known == name).map(|(_, value)| value.to_string());
         let here = Surroundings { variable: &variable, launcher: (launcher.to_owned(), Vec::new()) };
@@ -174,28 +174,29 @@ mod tests {
     #[test]
     fn each_launcher_s_variables_name_the_job() {
         let flux = [("FLUX_JOB_ID", "f2Xy"), ("FLUX_JOB_SIZE", "8"), ("FLUX_JOB_NNODES", "2"), ("FLUX_TASK_RANK", "3")];
-        assert_eq!(of("flux-shell", &flux), (Some("f2Xy".to_owned()), Nodes::Several));
+        assert_eq!(named("flux-shell", &flux), (Some("f2Xy".to_owned()), Nodes::Several));
         let pals = [("PBS_JOBID", "9.pbs"), ("PALS_APID", "4f-1"), ("PALS_LOCAL_SIZE", "4"), ("PALS_SIZE", "4")];
-        assert_eq!(of("palsd", &pals), (Some("4f-1".to_owned()), Nodes::One));
+        assert_eq!(named("palsd", &pals), (Some("4f-1".to_owned()), Nodes::One));
         let lsf = [("LSB_JOBID", "5"), ("PMIX_NAMESPACE", "jsm-1"), ("OMPI_COMM_WORLD_SIZE", "8")];
-        assert_eq!(of("jsmd", &lsf), (Some("jsm-1".to_owned()), Nodes::Unknown));
+        assert_eq!(named("jsmd", &lsf), (Some("jsm-1".to_owned()), Nodes::Unknown));
         let srun = [("SLURM_JOB_ID", "7"), ("SLURM_STEP_ID", "2"), ("SLURM_RESTART_COUNT", "1")];
-        assert_eq!(of("slurmstepd", &srun), (Some("7.2.1".to_owned()), Nodes::Unknown));
+        assert_eq!(named("slurmstepd", &srun), (Some("7.2.1".to_owned()), Nodes::Unknown));
     }
 
     /// A second job of one allocation, and one that was started again, have other names.
     #[test]
     fn no_two_jobs_have_one_name() {
         let step = |step, restart| {
-            of("slurmstepd", &[("SLURM_JOB_ID", "7"), ("SLURM_STEP_ID", step), ("SLURM_RESTART_COUNT", restart)]).0
+            named("slurmstepd", &[("SLURM_JOB_ID", "7"), ("SLURM_STEP_ID", step), ("SLURM_RESTART_COUNT", restart)]).0
         };
         assert_ne!(step("0", "0"), step("1", "0"));
         assert_ne!(step("0", "0"), step("0", "1"));
         let by_pmix =
-            |restart| of("slurmstepd", &[("PMIX_NAMESPACE", "slurm.pmix.7.0"), ("SLURM_RESTART_COUNT", restart)]).0;
+            |restart| named("slurmstepd", &[("PMIX_NAMESPACE", "slurm.pmix.7.0"), ("SLURM_RESTART_COUNT", restart)]).0;
         assert_ne!(by_pmix("0"), by_pmix("1"));
         let hydra = |uuid, group| {
-            of("hydra_pmi_proxy", &[("I_MPI_HYDRA_UUID", uuid), ("HYDRA_BSTRAP_PGID", group), ("SLURM_JOB_ID", "7")]).0
+            named("hydra_pmi_proxy", &[("I_MPI_HYDRA_UUID", uuid), ("HYDRA_BSTRAP_PGID", group), ("SLURM_JOB_ID", "7")])
+                .0
         };
         assert_ne!(hydra("a", "0"), hydra("b", "0"));
         assert_ne!(hydra("a", "0"), hydra("a", "1"), "a world that was spawned");
@@ -204,6 +205,6 @@ mod tests {
     #[test]
     fn a_node_that_is_reached_by_ssh_has_the_job_s_name_too() {
         let namespace = ("PMIX_NAMESPACE", "prterun-head-4711@1");
-        assert_eq!(of("prterun", &[namespace, ("SLURM_RESTART_COUNT", "2")]).0, of("prted", &[namespace]).0);
+        assert_eq!(named("prterun", &[namespace, ("SLURM_RESTART_COUNT", "2")]).0, named("prted", &[namespace]).0);
     }
 }

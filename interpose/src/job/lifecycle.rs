@@ -130,7 +130,7 @@ fn start(prepared: Prepared, mut traced_ranks: TracedRanks, starting: Option<Sta
     Some(())
 }
 
-/// What is said where all ranks are traced and the library makes no communicator for the tracer.
+/// The line where all ranks are traced and the library makes no communicator for the tracer.
 const WITHOUT_COMMUNICATOR: &str = "the MPI library does not duplicate MPI_COMM_WORLD; each rank writes a file of its own, without synchronised clocks";
 
 /// Says that the ranks of this node, which are all traced, do not all come to the memory that they share.
@@ -179,7 +179,7 @@ fn agree(
     clocks::start(&ranks, live, together, agreed.token, &agreed.clocks)
 }
 
-/// What is said of a program of which some ranks are not traced.
+/// The line about a program of which some ranks are not traced.
 fn partly_traced(found: &Found, world_size: u32) -> String {
     let ranks = found.ranks;
     let why = match &found.folder {
@@ -199,7 +199,7 @@ fn partly_traced(found: &Found, world_size: u32) -> String {
     )
 }
 
-/// What rank 0 says of ranks that differ.
+/// Rank 0's lines about ranks that differ.
 fn say_differing(run: &Run, agreed: &Agreement) {
     if !agreed.all_record {
         log::line("a rank has no memory for its records: the clocks are not synchronised");

@@ -116,7 +116,7 @@ fn read(path: &str) -> String {
     fs::read_to_string(path).map(|text| text.trim_end().to_owned()).unwrap_or_default()
 }
 
-/// What follows the first of these beginnings that a line has.
+/// The rest behind the first of these beginnings that a line has.
 fn line_of(text: &str, beginnings: &[&str]) -> Option<String> {
     beginnings.iter().find_map(|beginning| {
         text.lines().find_map(|line| line.trim_start().strip_prefix(beginning)).map(|rest| rest.trim().to_owned())
@@ -138,7 +138,7 @@ fn command() -> Option<String> {
 
 fn library_file() -> Option<String> {
     static INIT: Symbol = Symbol::new("PMPI_Init\0");
-    let (_, file) = symbol::at(INIT.get()?.addr())?;
+    let (_, file) = symbol::starting_at(INIT.get()?.addr())?;
     Some(file.to_string_lossy().into_owned())
 }
 

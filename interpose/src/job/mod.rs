@@ -1,4 +1,4 @@
-//! What happens once in a process: start and end of the tracing, settings, the rank's place in the job, writing the
+//! Happens once in a process: start and end of the tracing, settings, the rank's place in the job, writing the
 //! trace, messages to the user.
 //!
 //! Nothing in here runs on the way of a recorded call. It may allocate, lock, read files and call MPI, collectively

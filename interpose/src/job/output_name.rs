@@ -60,7 +60,7 @@ pub fn block_file(settings: &Settings, folder: &Path, rank: u32) -> PathBuf {
     path.into()
 }
 
-/// What a `%` sign is replaced by; `None`: it is none.
+/// The replacement of a `%` sign; `None`: it is none.
 fn value_of(sign: char, process: u32) -> Option<String> {
     let factor = |factor| batch::value(factor).unwrap_or_else(|| "0".to_owned());
     Some(match sign {

@@ -1,4 +1,4 @@
-//! What lasts as long as the tracing.
+//! The state that lasts as long as the tracing.
 
 use std::path::PathBuf;
 use std::sync::OnceLock;
@@ -19,14 +19,14 @@ pub fn own() -> Option<&'static Run> {
     RUN.get().filter(|run| run.process == std::process::id())
 }
 
-/// What lasts as long as the tracing.
+/// The state that lasts as long as the tracing.
 pub struct Run {
     pub settings: Settings,
     /// Empty where there was no memory for it: then this rank only takes part at Finalize.
     pub live: OnceLock<&'static TraceBuffer>,
     pub rank: u32,
     pub world_size: u32,
-    /// What `MPI_Init` has added; a program may also live on sessions alone.
+    /// The part that `MPI_Init` has added; a program may also live on sessions alone.
     pub world: OnceLock<World>,
     /// Where a relative output path starts: the working directory when MPI was initialised.
     pub folder: PathBuf,
@@ -47,7 +47,7 @@ impl Run {
     }
 }
 
-/// What the ranks of MPI_COMM_WORLD know together.
+/// The common state of the ranks of MPI_COMM_WORLD.
 pub struct World {
     /// The run's token, once it is agreed on.
     pub token: OnceLock<[u8; 16]>,
@@ -61,7 +61,7 @@ pub struct World {
 }
 
 impl World {
-    /// What the ranks do together; `None`: none may be asked.
+    /// The functions that the ranks call together; `None`: none may be asked.
     pub fn together(&self) -> Option<Collectives> {
         let by_messages = self.comm.get().copied().map(Collectives::Messages);
         by_messages.or(self.meeting.map(Collectives::Memory))

@@ -32,7 +32,7 @@ impl Pattern {
     }
 }
 
-/// What the user asked for.
+/// The user's settings.
 #[derive(Debug)]
 pub struct Settings {
     /// `MPITRACE_DISABLE`.
@@ -67,7 +67,7 @@ pub struct Settings {
     pub run: u32,
     /// `MPITRACE_VERBOSE`.
     pub verbose: u8,
-    /// What rank 0 warns of, a line each.
+    /// Rank 0's warnings, a line each.
     pub warnings: Vec<String>,
 }
 

@@ -39,18 +39,18 @@ pub fn settle(link: &Path, answer: &str, owner: Option<u32>) -> Option<(String, 
     }
 }
 
-/// What a link says. A link of another user than `owner`, if one is given, is none.
+/// The text of a link. A link of another user than `owner`, if one is given, is none.
 pub fn read(link: &Path, owner: Option<u32>) -> Option<String> {
     let answer = std::fs::read_link(link).ok()?;
     is_owned(link, owner).then(|| answer.to_string_lossy().into_owned())
 }
 
-/// Whether a link has this owner, where one is given.
+/// True if a link has this owner, where one is given.
 fn is_owned(link: &Path, owner: Option<u32>) -> bool {
     owner.is_none() || link.symlink_metadata().ok().map(|found| found.uid()) == owner
 }
 
-/// Whether the folder of a link has it, found without its name: a network file system would remember that there is
+/// True if the folder of a link has it, found without its name: a network file system would remember that there is
 /// none.
 pub fn is_listed(link: &Path) -> bool {
     let folder = link.parent().and_then(|folder| std::fs::read_dir(folder).ok());

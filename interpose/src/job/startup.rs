@@ -23,7 +23,7 @@ use crate::mpi::{self, abi};
 use crate::record::trace_buffer::{self, TraceBuffer};
 use crate::record::{call_site, quota, thread, ticks, watch};
 
-/// What is found out before the library initialises MPI.
+/// The facts that are found before the library initialises MPI.
 pub struct Prepared {
     pub settings: Settings,
     pub folder: PathBuf,
@@ -65,7 +65,7 @@ pub struct Identity {
     pub job_key: u64,
     /// The run's token.
     pub job: [u8; 16],
-    /// Whether this rank says what concerns all ranks.
+    /// True if this rank says what concerns all ranks.
     pub speaks: bool,
 }
 

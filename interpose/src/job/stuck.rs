@@ -192,7 +192,7 @@ impl Observer {
     }
 }
 
-/// Whether a thread is in the call in which it was.
+/// True if a thread is in the call in which it was.
 fn is_same(before: &InProgress, now: &InProgress) -> bool {
     match (before.call, now.call) {
         (Call::Other { .. }, Call::Other { same }) => same && before.function == now.function,

@@ -14,7 +14,7 @@ use mpitrace_platform::abi::{self, Constants, Handle};
 use crate::base::{program, symbol};
 use crate::mpi::{self, Comm};
 
-/// What this library must know of the MPI library in the process: the constants of its interface, and the handles that
+/// The interface of the MPI library in the process: the constants of its interface, and the handles that
 /// have an address of this process in it.
 #[derive(Debug)]
 pub struct Abi {
@@ -102,7 +102,7 @@ impl Abi {
         }
     }
 
-    /// Whether an error code says that the library has refused an argument (MPI_ERR_BUFFER to MPI_ERR_ARG): such a call
+    /// True if an error code says that the library has refused an argument (MPI_ERR_BUFFER to MPI_ERR_ARG): such a call
     /// has been matched with none on another rank. After any other error it may have been.
     pub fn is_argument_error(&self, code: c_int) -> bool {
         let class = mpi::class_of_error(code);
@@ -120,8 +120,8 @@ impl Abi {
     pub fn read(&self, place: usize) -> usize {
         match (place, self.handle_size) {
             (0, _) => 0,
-            (_, 4) => program::at::<u32>(place, 0) as usize,
-            _ => program::at(place, 0),
+            (_, 4) => program::element::<u32>(place, 0) as usize,
+            _ => program::element(place, 0),
         }
     }
 
@@ -132,47 +132,31 @@ impl Abi {
 
     /// The name of a predefined reduction operator; `None` for one that the program made.
     pub fn reduction_name(&self, handle: usize) -> Option<String> {
-        /// In the order of MPICH's numbers, from 0x58000001.
-        const MPICH: [&str; 14] = [
-            "MPI_MAX",
-            "MPI_MIN",
-            "MPI_SUM",
-            "MPI_PROD",
-            "MPI_LAND",
-            "MPI_BAND",
-            "MPI_LOR",
-            "MPI_BOR",
-            "MPI_LXOR",
-            "MPI_BXOR",
-            "MPI_MINLOC",
-            "MPI_MAXLOC",
-            "MPI_REPLACE",
-            "MPI_NO_OP",
+        /// The numbers of MPICH and of the standard (MPI 5.0, appendix A).
+        const NUMBERS: [(usize, usize, &str); 15] = [
+            (0x1800_0000, 0x20, "MPI_OP_NULL"),
+            (0x5800_0001, 0x23, "MPI_MAX"),
+            (0x5800_0002, 0x22, "MPI_MIN"),
+            (0x5800_0003, 0x21, "MPI_SUM"),
+            (0x5800_0004, 0x24, "MPI_PROD"),
+            (0x5800_0005, 0x30, "MPI_LAND"),
+            (0x5800_0006, 0x28, "MPI_BAND"),
+            (0x5800_0007, 0x31, "MPI_LOR"),
+            (0x5800_0008, 0x29, "MPI_BOR"),
+            (0x5800_0009, 0x32, "MPI_LXOR"),
+            (0x5800_000a, 0x2a, "MPI_BXOR"),
+            (0x5800_000b, 0x38, "MPI_MINLOC"),
+            (0x5800_000c, 0x39, "MPI_MAXLOC"),
+            (0x5800_000d, 0x3c, "MPI_REPLACE"),
+            (0x5800_000e, 0x3d, "MPI_NO_OP"),
         ];
-        /// The numbers of the standard (MPI 5.0, appendix A).
-        const STANDARD: [(usize, &str); 15] = [
-            (0x20, "MPI_OP_NULL"),
-            (0x21, "MPI_SUM"),
-            (0x22, "MPI_MIN"),
-            (0x23, "MPI_MAX"),
-            (0x24, "MPI_PROD"),
-            (0x28, "MPI_BAND"),
-            (0x29, "MPI_BOR"),
-            (0x2a, "MPI_BXOR"),
-            (0x30, "MPI_LAND"),
-            (0x31, "MPI_LOR"),
-            (0x32, "MPI_LXOR"),
-            (0x38, "MPI_MINLOC"),
-            (0x39, "MPI_MAXLOC"),
-            (0x3c, "MPI_REPLACE"),
-            (0x3d, "MPI_NO_OP"),
-        ];
+        let by_number = |number: &dyn Fn(usize, usize) -> usize| {
+            let known = NUMBERS.iter().find(|(mpich, standard, _)| number(*mpich, *standard) == handle);
+            known.map(|(.., name)| (*name).to_owned())
+        };
         match self.family {
-            family::MPICH if handle == 0x1800_0000 => Some("MPI_OP_NULL".to_owned()),
-            family::MPICH => {
-                handle.checked_sub(0x5800_0001).and_then(|index| MPICH.get(index)).map(|name| (*name).to_owned())
-            }
-            family::STANDARD => STANDARD.iter().find(|(value, _)| *value == handle).map(|(_, name)| (*name).to_owned()),
+            family::MPICH => by_number(&|mpich, _| mpich),
+            family::STANDARD => by_number(&|_, standard| standard),
             _ => openmpi_symbol(handle, "ompi_mpi_op_").map(|name| match name {
                 "null" => "MPI_OP_NULL".to_owned(),
                 name => format!("MPI_{}", name.to_ascii_uppercase()),
@@ -180,7 +164,7 @@ impl Abi {
         }
     }
 
-    /// Whether this request, as a starting call has stored it, stands for any call that is complete already: these
+    /// True if this request, as a starting call has stored it, stands for any call that is complete already: these
     /// share one.
     pub fn is_complete_request(&self, handle: usize) -> bool {
         match self.family {
@@ -202,7 +186,7 @@ impl Abi {
         }
     }
 
-    /// Whether this is a data type that the library came with.
+    /// True if this is a data type that the library came with.
     pub fn is_predefined_type(&self, handle: usize) -> bool {
         match self.family {
             // Built-in handles carry 0x4c; the pairs of a value and an index (MPI_FLOAT_INT, ...) are the first five of
@@ -214,9 +198,9 @@ impl Abi {
     }
 }
 
-/// What follows `prefix` in the name of the object behind one of Open MPI's predefined handles.
+/// The rest behind `prefix` of the name of the object behind one of Open MPI's predefined handles.
 fn openmpi_symbol(handle: usize, prefix: &str) -> Option<&'static str> {
-    let (name, _) = symbol::at(handle)?;
+    let (name, _) = symbol::starting_at(handle)?;
     name.to_str().ok()?.strip_prefix(prefix)
 }
 

@@ -1,4 +1,4 @@
-//! What all ranks of a run do together: in shared memory where all are on one node, else by messages.
+//! Functions that all ranks of a run call together: in shared memory where all are on one node, else by messages.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -37,7 +37,7 @@ impl Collectives {
         }
     }
 
-    /// Whether it is so on all ranks.
+    /// True if it is so on all ranks.
     pub fn all(self, here: bool) -> Option<bool> {
         self.least(&[here.into()]).map(|[least]| least == 1)
     }

@@ -41,7 +41,7 @@ impl Comm {
         u32::try_from(self.ask(comm_remote_size)?).ok()
     }
 
-    /// Whether it is an intercommunicator.
+    /// True if it is an intercommunicator.
     pub fn is_inter(self) -> Option<bool> {
         Some(self.ask(comm_test_inter)? != 0)
     }

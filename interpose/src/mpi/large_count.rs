@@ -14,7 +14,7 @@ use crate::mpi::{Comm, abi};
 pub struct Narrowed(Vec<Vec<c_int>>);
 
 impl Narrowed {
-    /// Whether there is nothing to be kept.
+    /// True if there is nothing to be kept.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -68,7 +68,7 @@ impl Narrowed {
     }
 }
 
-/// What a call returns whose count does not fit: the error goes the way of all errors on its communicator.
+/// The result of a call whose count does not fit: the error goes the way of all errors on its communicator.
 pub fn refuse(names: &[&str], arguments: &[usize]) -> c_int {
     let error = abi::get().err_count;
     if let Some(index) = names.iter().position(|name| *name == "comm") {
@@ -113,7 +113,7 @@ fn narrow_array(array: usize, length: usize) -> Option<Vec<c_int>> {
     let mut narrow = Vec::new();
     narrow.try_reserve_exact(length).ok()?;
     for index in 0..length {
-        narrow.push(program::at::<i64>(array, index).try_into().ok()?);
+        narrow.push(program::element::<i64>(array, index).try_into().ok()?);
     }
     Some(narrow)
 }

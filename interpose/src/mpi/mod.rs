@@ -246,7 +246,7 @@ pub fn abi_version() -> Option<c_int> {
     int(|major| unsafe { abi_get_version(major, minor) })
 }
 
-/// What the library calls itself, the first line of it.
+/// The library's own description, the first line of it.
 pub fn library_version() -> Option<String> {
     // MPI_MAX_LIBRARY_VERSION_STRING is 8192 at most (MPICH and the standard ABI).
     let mut text = vec![0u8; 16384];

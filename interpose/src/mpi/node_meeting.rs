@@ -5,8 +5,7 @@
 //! looks whether the others live. All ranks act alike in what follows a round: the first one that knows how it went
 //! states it, once, in a word that all read.
 
-use std::fs::{File, OpenOptions};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt, symlink};
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
@@ -14,7 +13,7 @@ use std::time::Duration;
 use mpitrace_format::layout::{PAGE, round_up};
 use mpitrace_platform::node_files;
 
-use crate::base::memory::{Line, SharedPages, allocate};
+use crate::base::memory::{Line, SharedPages, allocate, length_of_own, private_options};
 use crate::base::pause::Pause;
 use crate::base::process::Process;
 use crate::base::system;
@@ -84,7 +83,7 @@ impl NodeMeeting {
     /// Makes the file of a run with this number and so many ranks. False: there is no memory for it.
     pub fn create(folder: &Path, number: u64, ranks: u32) -> bool {
         let path = path(folder, number);
-        let made = options().create_new(true).open(&path);
+        let made = private_options().create_new(true).open(&path);
         made.is_ok_and(|file| allocate(&file, 0, length(ranks))) || {
             let _ = std::fs::remove_file(path);
             false
@@ -99,8 +98,9 @@ impl NodeMeeting {
     /// Opens it. `None`: it cannot be opened, which the other ranks see.
     pub fn open(folder: &Path, number: u64, rank: u32, ranks: u32) -> Option<NodeMeeting> {
         let path = path(folder, number);
-        let file = options().open(&path).ok().filter(|file| is_whole(file, ranks));
-        let Some(pages) = file.and_then(|file| SharedPages::of(&file, length(ranks))) else {
+        let file = private_options().open(&path).ok();
+        let file = file.filter(|file| length_of_own(file).is_some_and(|found| found >= length(ranks)));
+        let Some(pages) = file.and_then(|file| SharedPages::of_file(&file, length(ranks))) else {
             let _ = symlink("refused", refusal(&path));
             return None;
         };
@@ -225,7 +225,7 @@ impl NodeMeeting {
         }
     }
 
-    /// Whether a rank for which the others have waited so long may still come.
+    /// True if a rank for which the others have waited so long may still come.
     fn may_come(&self, rank: u32, waited: Duration) -> bool {
         let [process, _, _, at_files, ..] = self.of_rank(rank);
         let stage = self.stage.load(Ordering::Relaxed);
@@ -281,19 +281,6 @@ fn refusal(path: &Path) -> PathBuf {
     name.into()
 }
 
-fn options() -> OpenOptions {
-    let mut options = OpenOptions::new();
-    options.read(true).write(true).mode(0o600).custom_flags(libc::O_NOFOLLOW);
-    options
-}
-
-/// Whether a file is this user's, and has its memory: a page of another user's file may vanish, which would end the
-/// program with SIGBUS.
-fn is_whole(file: &File, ranks: u32) -> bool {
-    let owned = |found: &std::fs::Metadata| found.uid() == system::user() && found.is_file();
-    file.metadata().is_ok_and(|found| owned(&found) && found.len() >= length(ranks))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -315,7 +302,7 @@ mod tests {
         }
     }
 
-    /// What each of so many ranks finds.
+    /// The results of so many ranks.
     fn met<R: Send>(name: &str, ranks: u32, work: impl Fn(u32, &NodeMeeting) -> R + Sync) -> Vec<R> {
         let folder = Folder::new(name);
         let number = ticks::now();

@@ -13,7 +13,7 @@ pub struct Statuses {
 impl Statuses {
     /// The `count` statuses that the program passes at `given`; private ones if it wants none and they are `wanted`.
     /// `None`: there is no memory for those.
-    pub fn of(given: usize, count: usize, wanted: bool) -> Option<Statuses> {
+    pub fn for_call(given: usize, count: usize, wanted: bool) -> Option<Statuses> {
         let abi = abi::get();
         if !wanted || given != abi.status_ignore {
             return Some(Statuses::given(given));
@@ -30,13 +30,13 @@ impl Statuses {
         Statuses { address: given, _private: Vec::new() }
     }
 
-    /// What the call is given.
+    /// The address that the call is given.
     pub fn address(&self) -> usize {
         self.address
     }
 
     /// The address of the `index`-th one.
-    pub fn at(&self, index: usize) -> usize {
+    pub fn address_of(&self, index: usize) -> usize {
         self.address + index * abi::get().status_size
     }
 }

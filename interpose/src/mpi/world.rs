@@ -19,7 +19,7 @@ pub fn sessions() -> MutexGuard<'static, Vec<Session>> {
     OPEN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Whether the program has a session open.
+/// True if the program has a session open.
 pub fn any_session() -> bool {
     !sessions().is_empty()
 }

@@ -16,7 +16,7 @@ use crate::record::thread::{self, ThreadRef, other_mpi};
 
 /// A function of MPI and what a thread is doing in it.
 pub struct Activity {
-    /// What is stored: an [`activity`] and the reference of the name; 0 until a thread has called the function.
+    /// The stored word: an [`activity`] and the reference of the name; 0 until a thread has called the function.
     word: AtomicU32,
     /// The same; 0 where there is more to do around a call than to store it.
     quick: AtomicU32,
@@ -34,7 +34,7 @@ impl Activity {
     /// Runs `forward`, the function, from a wrapper that stands at `here`; or `otherwise`, which does so too, where there
     /// is more to do. What these are made of stays in registers but for the second way.
     #[inline(always)]
-    pub fn around(&self, here: usize, forward: impl Fn() -> c_int, otherwise: impl Fn() -> c_int) -> c_int {
+    pub fn run_or(&self, here: usize, forward: impl Fn() -> c_int, otherwise: impl Fn() -> c_int) -> c_int {
         let word = self.quick.load(Ordering::Relaxed);
         if word != 0
             && let Some(thread) = thread::current()
@@ -55,13 +55,13 @@ impl Activity {
 
     #[inline(never)]
     fn with_more_to_do(&self, here: usize, call: &dyn Fn() -> c_int) -> c_int {
-        self.during(here, call)
+        self.run(here, call)
     }
 
     /// Runs `call`, the function, from a wrapper that stands at `here`. A call from inside another one is none of the
     /// program's, and leaves the word as it is.
     #[inline(always)]
-    pub fn during(&self, here: usize, call: impl Fn() -> c_int) -> c_int {
+    pub fn run(&self, here: usize, call: impl Fn() -> c_int) -> c_int {
         let word = self.word.load(Ordering::Relaxed);
         let _within = match thread::current() {
             Some(thread) if word != 0 && here >= thread.guard() => Some(Within::enter(thread, word)),
@@ -84,7 +84,7 @@ impl Activity {
             word = activity::in_function(self.what, name.unwrap_or(0));
             self.word.store(word, Ordering::Relaxed);
             // Whether messages or their time are counted does not change after the beginning.
-            if !message_counters::counting() && !other_mpi::on() {
+            if !message_counters::counting() && !other_mpi::is_counted() {
                 self.quick.store(word, Ordering::Relaxed);
             }
         }

@@ -1,4 +1,4 @@
-//! What is not on the way of most calls: calls that are not kept, that fail, that need more than two time stamps.
+//! Calls that are not on the way of most: calls that are not kept, that fail, that need more than two time stamps.
 
 use std::ffi::c_int;
 
@@ -45,7 +45,7 @@ pub fn end_untracked(thread: ThreadRef, known: Option<&'static Communicator>, bl
     }
 }
 
-/// What a record needs beside the usual.
+/// Further work for a record, before its call.
 #[cold]
 #[inline(never)]
 pub fn attend(thread: ThreadRef, record: Record, communicator: usize) {
@@ -66,7 +66,7 @@ pub fn attend(thread: ThreadRef, record: Record, communicator: usize) {
     }
 }
 
-/// What there is to do after a recorded call: its counters are read; what came of it, an error code or 0.
+/// The further work after a recorded call: its counters are read. Returns the outcome, an error code or 0.
 #[cold]
 #[inline(never)]
 pub fn after(thread: ThreadRef, record: Record, communicator: usize, result: c_int) -> c_int {
@@ -92,7 +92,7 @@ impl Drop for LeftByException<'_> {
     }
 }
 
-/// What is left to do after a call that failed, or whose operation could not be told before. The thread's last record
+/// The rest after a call that failed, or whose operation was not known before. The thread's last record
 /// is the call's.
 #[cold]
 #[inline(never)]
@@ -179,23 +179,6 @@ fn refused(thread: ThreadRef, found: &Found) {
 fn uncount(found: &Found) {
     found.communicator.set_calls(found.communicator.calls() - 1);
     found.operation.set_calls(found.operation.calls() - 1);
-}
-
-/// Forwards a call of a thread that is in no other one; it is counted and not kept, since recording is paused. It has no
-/// time stamps, which are most of what a call costs.
-#[inline(always)]
-pub fn paused(thread: ThreadRef, found: &Found, forward: impl FnOnce() -> c_int) -> c_int {
-    let within = Within::enter(thread, activity::in_function(activity::OTHER_MPI, found.operation.function()));
-    let result = thread::guarded_on(thread, forward);
-    drop(within);
-    match thread.outcome(result) {
-        0 => {
-            let entry = thread.entry();
-            entry.set_paused(entry.paused() + 1);
-        }
-        error => failed(thread, found, error),
-    }
-    result
 }
 
 #[cold]

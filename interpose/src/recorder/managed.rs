@@ -61,7 +61,7 @@ pub fn managed(
     begin(thread::frame(), true, message, forward, unrecorded, recorded)
 }
 
-/// Whether a call on this handle is on the communicator that it makes.
+/// True if a call on this handle is on the communicator that it makes.
 fn is_on_new(handle: usize) -> bool {
     handle::kind(handle).0 == Kind::New
 }

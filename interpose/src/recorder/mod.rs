@@ -1,4 +1,4 @@
-//! What happens at each call: two time stamps and a few stores.
+//! The recording of each call: two time stamps and a few stores.
 
 pub mod activity;
 mod afterwards;
@@ -109,16 +109,8 @@ where
         if thread::frame() < thread.guard() {
             return forward();
         }
-    } else if !plain {
-        match mode::get() {
-            mode::OFF => return forward(),
-            mode::PAUSED => {
-                if let Some(result) = paused_again(message, &forward) {
-                    return result;
-                }
-            }
-            _ => {}
-        }
+    } else if !plain && !mode::is_on() {
+        return forward();
     }
     collective_aside(thread::frame(), message, forward)
 }
@@ -171,25 +163,6 @@ fn collective_again(
         take_back(thread, found, result);
     }
     result
-}
-
-/// Forwards a blocking collective while recording is paused, and counts it, where it is like the one before and there is
-/// nothing else to do; else `None`, and nothing has happened.
-#[inline(always)]
-fn paused_again(message: impl Fn(ThreadRef) -> Call, forward: &impl Fn() -> c_int) -> Option<c_int> {
-    let thread = thread::current()?;
-    if thread.guard() != 0 || thread.attention() & (attention::COUNTERS | attention::HANDLED) != 0 {
-        return None;
-    }
-    let call = message(thread);
-    let found = call.known.then(|| thread.cached_again(&call.key)).flatten()?;
-    let position = found.communicator.calls();
-    if position + 1 >= found.communicator.sync_at() {
-        return None;
-    }
-    found.communicator.set_calls(position + 1);
-    found.operation.set_calls(found.operation.calls() + 1);
-    Some(afterwards::paused(thread, found, forward))
 }
 
 /// Stands where the communicator's handle is not at hand: no variable is bound to it.

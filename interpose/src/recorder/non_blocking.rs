@@ -140,7 +140,7 @@ pub struct Started {
     kept: Option<Kept>,
     /// The call as it is counted where it is not kept.
     unkept: Unkept,
-    /// Whether it was found complete.
+    /// True if it was found complete.
     complete: Cell<bool>,
 }
 

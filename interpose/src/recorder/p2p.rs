@@ -40,7 +40,7 @@ pub fn sent<W: Width>(forward: &dyn Fn() -> c_int, elements: usize, datatype: us
 
 /// A receive that returns with the message.
 pub fn received<W: Width>(forward: &dyn Fn(usize) -> c_int, status: usize) -> c_int {
-    let Some(statuses) = Statuses::of(status, 1, true) else { return thread::guarded(|| forward(status)) };
+    let Some(statuses) = Statuses::for_call(status, 1, true) else { return thread::guarded(|| forward(status)) };
     let result = thread::guarded(|| forward(statuses.address()));
     if result == 0 {
         count_received(status::bytes_of(statuses.address()));

@@ -60,7 +60,7 @@ pub struct Region {
 struct Kept {
     place: Place,
     record: Record,
-    /// What the counters stood at; `None`: there were none yet.
+    /// The counters at the beginning; `None`: there were none yet.
     reading: Option<Reading>,
     /// The chunk's number.
     number: u32,

@@ -22,7 +22,7 @@ fn is_of(rest: &str, component: &str) -> bool {
 /// The component of the matching transport that is in use: Open MPI's `ompi_mtl` points to its module, `ompi_mtl_psm2`
 /// for one.
 fn selected() -> Option<String> {
-    let (name, _) = symbol::at(symbol::pointer_in(c"ompi_mtl")?)?;
+    let (name, _) = symbol::starting_at(symbol::pointer_in(c"ompi_mtl")?)?;
     name.to_str().ok()?.strip_prefix("ompi_mtl_").map(str::to_owned)
 }
 

@@ -1,5 +1,6 @@
-//! What a thread keeps, and how its calls nest.
+//! The state of a thread, and how its calls nest.
 
+mod kept;
 mod nesting;
 pub mod other_mpi;
 mod pool;
@@ -9,7 +10,7 @@ mod sums;
 mod tls;
 
 pub use crate::base::processor::frame;
-pub use nesting::{catch_panic, during, guarded, guarded_on, guarded_unseen, is_nested, is_passing, timed};
+pub use nesting::{catch_panic, forwarded, guarded, guarded_unseen, is_nested, is_passing, timed};
 pub use pool::{create, current_or_new, start};
 pub use state::{
     PLACE_OF_ATTENTION, PLACE_OF_ENTRY, PLACE_OF_ERROR, Record, ThreadRef, at_end, attend_to, attention, current,

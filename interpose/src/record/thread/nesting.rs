@@ -13,13 +13,13 @@ use crate::record::ticks;
 /// are only forwarded. Its time counts where that was asked for ([`other_mpi`]).
 #[inline(always)]
 pub fn guarded(call: impl Fn() -> c_int) -> c_int {
-    if other_mpi::on() { guarded_and_counted(&call) } else { guarded_unseen(call) }
+    if other_mpi::is_counted() { guarded_and_counted(&call) } else { guarded_unseen(call) }
 }
 
 /// Runs a call that is not recorded; its time counts where that was asked for.
 #[inline(always)]
-pub fn during(call: impl Fn() -> c_int) -> c_int {
-    if other_mpi::on() { guarded_and_counted(&call) } else { call() }
+pub fn forwarded(call: impl Fn() -> c_int) -> c_int {
+    if other_mpi::is_counted() { guarded_and_counted(&call) } else { call() }
 }
 
 #[cold]
@@ -28,7 +28,7 @@ fn guarded_and_counted(call: &dyn Fn() -> c_int) -> c_int {
     if is_nested(frame()) || !mode::is_on() {
         return call();
     }
-    let _counted = current().or_else(create).map(other_mpi::Counted::on);
+    let _counted = current().or_else(create).map(other_mpi::Counted::start);
     guarded_unseen(call)
 }
 
@@ -46,14 +46,7 @@ pub fn guarded_unseen<R>(call: impl FnOnce() -> R) -> R {
     call()
 }
 
-/// The same on a thread that is in no MPI call.
-#[inline(always)]
-pub fn guarded_on<R>(thread: ThreadRef, call: impl FnOnce() -> R) -> R {
-    let _guard = Guard::hold(thread, frame());
-    call()
-}
-
-/// Whether this thread is inside an MPI call that the program made, seen from a wrapper that stands at `here`.
+/// True if this thread is inside an MPI call that the program made, seen from a wrapper that stands at `here`.
 #[inline(always)]
 pub fn is_nested(here: usize) -> bool {
     current().is_some_and(|thread| here < thread.guard())
@@ -86,7 +79,7 @@ pub fn timed(forward: impl Fn() -> c_int) -> (c_int, u64, u64) {
     (result, after.wrapping_sub(before), after)
 }
 
-/// Whether a call made from the frame at `here` is none of the program's own, or comes when nothing is traced.
+/// True if a call made from the frame at `here` is none of the program's own, or comes when nothing is traced.
 #[inline(always)]
 pub fn is_passing(here: usize) -> bool {
     !mode::is_on() || is_nested(here)

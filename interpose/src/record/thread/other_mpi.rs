@@ -24,9 +24,9 @@ pub fn start(entry: Option<Entry<CounterEntry>>) {
     ON.store(true, Ordering::Release);
 }
 
-/// Whether the time is counted.
+/// True if the time is counted.
 #[inline(always)]
-pub fn on() -> bool {
+pub fn is_counted() -> bool {
     ON.load(Ordering::Relaxed)
 }
 
@@ -38,7 +38,7 @@ pub struct Counted {
 
 impl Counted {
     /// From now on.
-    pub fn on(thread: ThreadRef) -> Counted {
+    pub fn start(thread: ThreadRef) -> Counted {
         Counted { thread, since: ticks::now() }
     }
 }

@@ -1,4 +1,4 @@
-//! What a thread stores of a call: which one it is, when it was entered and left, and whether it was interrupted.
+//! A thread's records of calls: which call it is, when it was entered and left, and whether it was interrupted.
 
 use mpitrace_format::layout::{
     DURATION_FROM, INTERRUPTED, INTERRUPTED_BEFORE, InterruptionEntry, LONG_FROM, interruption_flags,

@@ -1,4 +1,4 @@
-//! What a thread keeps: where its next record goes, and whether it is inside an MPI call already.
+//! The state of a thread: where its next record goes, and whether it is inside an MPI call already.
 
 use std::alloc::Layout;
 use std::any::Any;
@@ -10,9 +10,8 @@ use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use mpitrace_format::layout::{DISTURBED, ThreadEntry, chunk_flags};
 
 use crate::base::errno;
-use crate::record::call_cache::{Cache, Found, Key, Lasts};
+use crate::record::call_cache::{Cache, Found};
 use crate::record::chunk::{Columns, Place};
-use crate::record::communicator::Communicator;
 use crate::record::drawn::Drawn;
 use crate::record::entry::Entry;
 use crate::record::thread::sums::Sums;
@@ -34,29 +33,29 @@ pub(super) struct Thread {
     end: usize,
     /// The columns of the chunk.
     pub(super) columns: Columns,
-    /// What the operating system does to the thread.
+    /// The thread's interruptions by the operating system.
     pub(super) watch: Watch,
     /// The chunk's number; `None` before the first.
     chunk: Option<u32>,
     /// Which of the columns that not every record uses have memory in the chunk: `chunk_flags`.
     extended: u32,
-    /// What a record needs beside the usual, bits of [`attention`].
+    /// Further work for a record, bits of [`attention`].
     attention: u8,
     /// The error code that an error handler of the program was called with last.
     error: c_int,
-    /// What reads the counters around a call, for [`ThreadRef::with_reader`]; `None` before they are needed.
-    reader: Option<Box<dyn Any>>,
+    /// The reader of the counters around a call, for [`ThreadRef::with_reader`]; `None` before they are needed.
+    pub(super) reader: Option<Box<dyn Any>>,
     /// Ticks in calls that are not recorded, since they were taken last.
     other_mpi: u64,
-    /// What code inside the stack has added on this thread.
-    sums: Sums,
+    /// Sums of the user counters on this thread.
+    pub(super) sums: Sums,
     /// Where chunks are drawn from; `None`: this thread's calls cannot be kept.
     buffer: Option<&'static TraceBuffer>,
     /// The operation that was last looked for in vain in `cache`.
-    found_anew: Option<Found>,
+    pub(super) found_anew: Option<Found>,
     /// Operations that this thread called lately.
-    cache: Cache,
-    /// What is counted for the thread in the trace buffer.
+    pub(super) cache: Cache,
+    /// The thread's entry in the trace buffer.
     entry: Entry<ThreadEntry>,
     /// Index of `entry`.
     index: u32,
@@ -70,7 +69,7 @@ pub fn at_end(work: fn()) {
     let _ = AT_END.set(work);
 }
 
-/// What records of all threads need.
+/// Further work for the records of all threads.
 static ATTENTION: AtomicU8 = AtomicU8::new(0);
 
 /// From now on the records of threads that make their first call need this too.
@@ -92,9 +91,9 @@ pub mod attention {
     pub const INTERRUPTED: u8 = 16;
     /// An error handler of the program was called, in this call or before it.
     pub const HANDLED: u8 = 32;
-    /// What there is to count after a call.
+    /// Counters to be read after a call.
     pub const COUNTED: u8 = SAMPLED | INNER;
-    /// What there is to do after a call.
+    /// All further work after a call.
     pub const AFTER: u8 = COUNTED | HANDLED;
 }
 
@@ -203,13 +202,13 @@ impl ThreadRef {
         chunk set_chunk: Option<u32>;
         /// Which of the columns that not every record uses have memory in the chunk.
         extended set_extended: u32;
-        /// What a record needs beside the usual, bits of [`attention`].
+        /// Further work for a record, bits of [`attention`].
         attention set_attention: u8;
         /// The error code that an error handler of the program was called with last.
         error set_error: c_int;
         /// Where chunks are drawn from.
         buffer set_buffer: Option<&'static TraceBuffer>;
-        /// What is counted for the thread.
+        /// The thread's entry.
         entry set_entry: Entry<ThreadEntry>;
         /// The thread's number.
         index set_index: u32;
@@ -223,8 +222,8 @@ impl ThreadRef {
         self.set_attention(self.attention() | attention);
     }
 
-    /// What came of a call that has returned: its result, or, where that is 0, the error code that an error handler of
-    /// the program was called with in it ([`crate::exports::error_handlers`]).
+    /// The outcome of a call that has returned: its result, or, where that is 0, the error code that an error handler
+    /// of the program was called with in it ([`crate::exports::error_handlers`]).
     #[inline(always)]
     pub fn outcome(self, result: c_int) -> c_int {
         if self.attention() & attention::HANDLED == 0 { result } else { self.outcome_with_handler(result) }
@@ -252,7 +251,7 @@ impl ThreadRef {
         }
     }
 
-    /// Whether the next record needs a new chunk.
+    /// True if the next record needs a new chunk.
     #[inline(always)]
     pub fn is_full(self) -> bool {
         self.next() == self.end()
@@ -270,7 +269,7 @@ impl ThreadRef {
         Record(self.next() - 1)
     }
 
-    /// Whether it is the last record of the chunk that the thread fills.
+    /// True if it is the last record of the chunk that the thread fills.
     pub fn is_last(self, record: Record) -> bool {
         self.next() == record.0 + 1
     }
@@ -347,104 +346,6 @@ impl ThreadRef {
     pub fn place_of_request(self, record: Record) -> Place {
         let extended = self.extend_at(record, chunk_flags::EXTENDED);
         self.place(record).with_requests(extended)
-    }
-
-    /// The operation of a key that this thread has called lately; good until it makes another call.
-    #[inline(always)]
-    pub fn cached<'c>(self, key: &Key) -> Option<&'c Found> {
-        // SAFETY: this thread's own state; the cache changes only when another call's operation is kept, and the
-        // recorder copies what it is given before that.
-        unsafe { (*self.0.as_ptr()).cache.find(key) }
-    }
-
-    /// The operation of a key, where it is the one that followed this thread's last operation the time before; good until
-    /// it makes another call.
-    #[inline(always)]
-    pub fn cached_again<'c>(self, key: &Key) -> Option<&'c Found> {
-        // SAFETY: as in `cached`.
-        unsafe { (*self.0.as_ptr()).cache.find_again(key) }
-    }
-
-    /// Keeps the operation of a key that was found in this generation of the handles.
-    pub fn keep(self, key: &Key, found: Found, lasts: Lasts, generation: u64) {
-        // SAFETY: this thread's own state, of which nothing is borrowed: what `cached` gave was copied.
-        unsafe { (*self.0.as_ptr()).cache.keep(key, found, lasts, generation) };
-    }
-
-    /// Keeps an operation until the next one is looked up.
-    pub fn keep_anew<'c>(self, found: Option<Found>) -> Option<&'c Found> {
-        // SAFETY: this thread's own state; what was given here before was copied by the recorder.
-        unsafe {
-            (*self.0.as_ptr()).found_anew = found;
-            (*self.0.as_ptr()).found_anew.as_ref()
-        }
-    }
-
-    /// The communicator behind a handle, where this thread has kept it lately.
-    #[inline(always)]
-    pub fn communicator(self, handle: usize) -> Option<&'static Communicator> {
-        // SAFETY: this thread's own state; what comes out does not borrow from it.
-        unsafe { (*self.0.as_ptr()).cache.communicator(handle) }
-    }
-
-    /// Keeps the communicator that was found behind a handle in this generation of the handles.
-    pub fn keep_communicator(self, handle: usize, known: &'static Communicator, generation: u64) {
-        // SAFETY: this thread's own state, of which nothing is borrowed.
-        unsafe { (*self.0.as_ptr()).cache.keep_communicator(handle, known, generation) };
-    }
-
-    /// Adds ticks in a call that is not recorded.
-    pub fn add_other_mpi(self, ticks: u64) {
-        self.set_other_mpi(self.other_mpi().wrapping_add(ticks));
-    }
-
-    /// What was added since this was asked last.
-    pub fn take_other_mpi(self) -> u64 {
-        let ticks = self.other_mpi();
-        self.set_other_mpi(0);
-        ticks
-    }
-
-    /// What code inside the stack has added on this thread to a slot.
-    #[inline(always)]
-    pub fn sum(self, slot: usize) -> u64 {
-        // SAFETY: this thread's own state; the word is copied.
-        unsafe { (*self.0.as_ptr()).sums.sum[slot] }
-    }
-
-    /// Adds to a slot.
-    #[inline(always)]
-    pub fn add(self, slot: usize, value: u64) {
-        // SAFETY: this thread's own state; code inside the stack runs on it and holds no reference to its sums.
-        let sum = unsafe { &mut (*self.0.as_ptr()).sums.sum[slot] };
-        *sum = sum.wrapping_add(value);
-    }
-
-    /// When the timer of a slot was started, ticks (0: it is not running); it is set to `next`.
-    #[inline(always)]
-    pub fn replace_started(self, slot: usize, next: u64) -> u64 {
-        // SAFETY: this thread's own state; code inside the stack runs on it and holds no reference to its sums.
-        std::mem::replace(unsafe { &mut (*self.0.as_ptr()).sums.started[slot] }, next)
-    }
-
-    /// Whether the counters of this thread are open.
-    #[inline(always)]
-    pub fn has_reader(self) -> bool {
-        // SAFETY: this thread's own state.
-        unsafe { (&raw const (*self.0.as_ptr()).reader).as_ref().is_some_and(Option::is_some) }
-    }
-
-    /// What reads the counters of this thread, of one type in the whole library; opened where it is not yet.
-    ///
-    /// # Panics
-    /// Where it was opened as another type.
-    #[inline(always)]
-    pub fn with_reader<T: Any, R>(self, open: fn() -> Box<T>, work: impl FnOnce(&mut T) -> R) -> R {
-        // SAFETY: this thread's own state. What `work` does may run code inside the stack that counts, which touches
-        // the sums and `attention`, and never the reader.
-        let reader = unsafe { &mut (*self.0.as_ptr()).reader };
-        let reader = reader.get_or_insert_with(|| errno::kept(open));
-        work(reader.downcast_mut().expect("one type reads the counters"))
     }
 
     /// In a child that was forked off: what is counted for the thread goes to no entry of the trace buffer any more,

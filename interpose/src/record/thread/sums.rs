@@ -1,8 +1,8 @@
-//! What code inside the stack has added on a thread.
+//! Sums of the user counters on a thread.
 
 use mpitrace_format::layout::INNER_COUNTERS;
 
-/// What code inside the stack has added on a thread since that began.
+/// Sums of the user counters on a thread since it began.
 pub struct Sums {
     /// By slot; those of timers in ticks.
     pub sum: [u64; INNER_COUNTERS],

@@ -12,7 +12,7 @@ pub use place::get;
 /// Takes the state of a thread that ends.
 pub type Ended = fn(*mut c_void);
 
-/// What [`set`] was given, the same for all threads.
+/// The function that [`set`] was given, the same for all threads.
 static ENDED: OnceLock<Ended> = OnceLock::new();
 
 /// Keeps this thread's state, for which `ended` is called when the thread ends.

@@ -1,4 +1,4 @@
-//! What completes requests: the Wait and Test calls, and those that only ask.
+//! Calls that complete requests: the Wait and Test calls, and those that only ask.
 //!
 //! The requests of an array are looked at before the call, which sets the handles of completed ones to
 //! MPI_REQUEST_NULL.
@@ -17,7 +17,7 @@ use crate::recorder::requests::{outstanding, p2p_requests};
 /// MPI_UNDEFINED, the same in all three interfaces.
 const UNDEFINED: c_int = -32766;
 
-/// Whether any Wait or Test may be for a request that is followed.
+/// True if any Wait or Test may be for a request that is followed.
 #[inline(always)]
 pub fn any_outstanding() -> bool {
     outstanding::any_outstanding() || p2p_requests::any_outstanding()
@@ -169,7 +169,7 @@ impl Array {
         }
         if result == 0 && flag.is_none_or(|flag| program::int(flag) != 0) {
             let count = followed.count;
-            completed.places(count, |place, status| followed.complete(place, statuses.at(status), tick, means));
+            completed.places(count, |place, status| followed.complete(place, statuses.address_of(status), tick, means));
         } else if result != 0 && means != Means::Look {
             // Some may be complete all the same (MPI_ERR_IN_STATUS): those whose handle is gone.
             let abi = abi::get();
@@ -215,7 +215,7 @@ impl Completed {
                 let completed = program::int(outcount);
                 let completed = if completed == UNDEFINED { 0 } else { completed.max(0) as usize };
                 for status in 0..completed {
-                    if let Some(place) = place(program::at(indices, status)) {
+                    if let Some(place) = place(program::element(indices, status)) {
                         found(place, status);
                     }
                 }
@@ -249,7 +249,7 @@ impl Followed {
 
     /// The statuses that the call is given. Where there is no memory for them, the receives are not followed any more.
     fn statuses(&mut self, given: usize, count: usize) -> Statuses {
-        Statuses::of(given, count, !self.receives.is_empty()).unwrap_or_else(|| {
+        Statuses::for_call(given, count, !self.receives.is_empty()).unwrap_or_else(|| {
             self.receives.take_all().for_each(drop);
             Statuses::given(given)
         })
@@ -282,7 +282,7 @@ impl Followed {
 }
 
 impl Drop for Followed {
-    /// What is not complete goes back.
+    /// Requests that are not complete go back.
     fn drop(&mut self) {
         outstanding::put_back(&mut self.collectives);
         p2p_requests::put_back(&mut self.receives);

@@ -7,7 +7,7 @@ const FEW: usize = 4;
 pub struct Few<T> {
     /// Filled from the front.
     first: [Option<T>; FEW],
-    /// What comes when those are taken.
+    /// Elements behind those.
     rest: Vec<T>,
 }
 
@@ -25,12 +25,12 @@ impl<T> Few<T> {
         }
     }
 
-    /// Whether there is room for another element, for which memory is taken.
+    /// True if there is room for another element, for which memory is taken.
     pub fn has_room(&mut self) -> bool {
         self.first.last().is_some_and(Option::is_none) || self.rest.try_reserve(1).is_ok()
     }
 
-    /// Whether there is no element.
+    /// True if there is no element.
     pub fn is_empty(&self) -> bool {
         self.first[0].is_none()
     }

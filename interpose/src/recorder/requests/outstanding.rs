@@ -33,7 +33,7 @@ static REQUESTS: Mutex<Option<FastMap<usize, Request>>> = Mutex::new(None);
 pub struct Request {
     /// `None` for a call that is not recorded, whose arrays must live on all the same.
     started: Option<Started>,
-    /// What stands in for the program's arrays.
+    /// Narrowed copies of the program's arrays.
     _arrays: Narrowed,
 }
 
@@ -42,7 +42,7 @@ struct Prepared {
     /// `None` where it is not recorded.
     operation: Option<(Found, u64)>,
     starts: u64,
-    /// What stands in for the program's arrays.
+    /// Narrowed copies of the program's arrays.
     _arrays: Narrowed,
 }
 
@@ -51,7 +51,7 @@ fn persistent_position(nth: u64, starts: u64) -> u64 {
     1 << 63 | nth << 40 | starts
 }
 
-/// Whether there are persistent requests that could be started.
+/// True if there are persistent requests that could be started.
 #[inline(always)]
 pub fn any_prepared() -> bool {
     any_persistent() || p2p_requests::any_outstanding()
@@ -145,13 +145,13 @@ fn with_prepared<R>(work: impl FnOnce(&mut FastMap<usize, Prepared>) -> R) -> R 
     result
 }
 
-/// Whether any request is under way that is followed. A persistent one is from its start until it is complete.
+/// True if any request is under way that is followed. A persistent one is from its start until it is complete.
 #[inline(always)]
 pub fn any_outstanding() -> bool {
     OUTSTANDING.load(Ordering::Relaxed) != 0
 }
 
-/// Whether there is any request that is known, under way or not.
+/// True if there is any request that is known, under way or not.
 #[inline(always)]
 pub fn any_known() -> bool {
     any_outstanding() || any_prepared()

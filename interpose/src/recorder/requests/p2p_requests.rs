@@ -21,7 +21,7 @@ pub enum Request {
 static REQUESTS: Mutex<Option<FastMap<usize, Request>>> = Mutex::new(None);
 static FOLLOWED: AtomicUsize = AtomicUsize::new(0);
 
-/// Whether any request is followed.
+/// True if any request is followed.
 #[inline(always)]
 pub fn any_outstanding() -> bool {
     FOLLOWED.load(Ordering::Relaxed) != 0
