@@ -11,7 +11,7 @@ pub struct Wish {
     pub confidence: f64,
 }
 
-/// What a number of values gives.
+/// The result of a number of values.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Enough {
     /// The interval as it is, half its width against the value; `None` where there are too few values for one.

@@ -9,7 +9,7 @@ use mpitrace::statistics::{Interval, Sample, median, moments, tukey_fences};
 
 use crate::enough::mean_interval;
 
-/// What is made of the times.
+/// The number that is made of the times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scheme {
     /// MPIBlib on local clocks: the mean over the repetitions of the longest time on any rank, with its 95 % interval.
@@ -39,14 +39,14 @@ pub enum Measurement {
     Ms2,
 }
 
-/// What is taken out of a sample beforehand.
+/// The values that are taken out of a sample beforehand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Removal {
     /// Nothing.
     None,
-    /// What lies outside of Q1 - 1.5 IQR and Q3 + 1.5 IQR (Hunold & Carpen-Amarie 2016, 3.5).
+    /// Values outside of Q1 - 1.5 IQR and Q3 + 1.5 IQR (Hunold & Carpen-Amarie 2016, 3.5).
     Tukey,
-    /// What lies above twice the 99th percentile (MPIBench; Hunold & Carpen-Amarie 2016, 2).
+    /// Values above twice the 99th percentile (MPIBench; Hunold & Carpen-Amarie 2016, 2).
     MpiBench,
 }
 
@@ -104,7 +104,7 @@ impl Removal {
         limits.unwrap_or([f64::NEG_INFINITY, f64::INFINITY])
     }
 
-    /// What stays of the values, in their order, and how many go. What is not finite always goes.
+    /// The values that stay, in their order, and how many go. Values that are not finite always go.
     pub fn apply(self, values: &[f64]) -> (Vec<f64>, usize) {
         let [lower, upper] = self.limits(values);
         let stays = |value: &f64| value.is_finite() && (lower..=upper).contains(value);

@@ -39,7 +39,7 @@ impl Default for Rule {
     }
 }
 
-/// What the rule says.
+/// The decision of the rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Decision {
     /// More repetitions are needed.
@@ -50,14 +50,14 @@ pub enum Decision {
     Maximum,
 }
 
-/// What is known of the repetitions that a look was at.
+/// The repetitions at a look.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Answer {
-    /// What the rule says.
+    /// The decision of the rule.
     pub decision: Decision,
     /// How many repetitions the answer is made of.
     pub looked_at: usize,
-    /// What the operation does over time; `None` before the first look.
+    /// The behaviour of the operation over time; `None` before the first look.
     pub class: Option<Class>,
     /// The repetition at which the warm-up has ended; `None` where none was found.
     pub warmup_end: Option<u64>,
@@ -95,7 +95,7 @@ impl Answer {
         error: None,
     };
 
-    /// Whether the warm-up is over: the operation has come to one level, and the last repetitions are at it. `None`: so
+    /// True if the warm-up is over. The operation has come to one level, and the last repetitions are at it. `None`: so
     /// few repetitions, or so much correlation between them, do not show it.
     pub fn warmup_is_over(&self) -> Option<bool> {
         match self.class? {
@@ -137,7 +137,7 @@ impl Rule {
         self.looks().take_while(|&look| look <= repetitions).last()
     }
 
-    /// What the rule says of a look at the repetitions with these numbers, ascending, and their run times in ns. The
+    /// The decision at a look at the repetitions with these numbers, ascending, and their run times in ns. The
     /// look is at `look` repetitions, of which some may be missing.
     ///
     /// An interval that is narrow by chance would stop a measurement too soon \[Chow1965]: it must be as
@@ -154,7 +154,7 @@ impl Rule {
         Answer { decision: if enough { Decision::Enough } else { decision }, ..answer }
     }
 
-    /// What is known of these repetitions, without a decision.
+    /// These repetitions at a look, without a decision.
     fn known(&self, repetition: &[u64], run_time_ns: &[f64]) -> Answer {
         let Ok(found) = Robust::default().categorize(repetition, run_time_ns) else { return Answer::NONE };
         let steady = found.categories.category.iter().zip(run_time_ns).filter(|(category, _)| category.is_steady());
@@ -179,7 +179,7 @@ impl Rule {
         }
     }
 
-    /// What the rule says of these run times in ns, of the repetitions from 0 on, at the last look that they allow.
+    /// The decision on these run times in ns, of the repetitions from 0 on, at the last look that they allow.
     pub fn judge_all(&self, run_time_ns: &[f64]) -> Answer {
         let Some(look) = self.look(run_time_ns.len() as u64) else { return Answer::NONE };
         let seen = &run_time_ns[..look as usize];

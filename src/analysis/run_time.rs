@@ -36,7 +36,7 @@ impl RunTime {
     /// All definitions, in the order in which help lists them.
     pub const ALL: [RunTime; 3] = [RunTime::Local, RunTime::Global, RunTime::Last];
 
-    /// What it measures, in one line of help.
+    /// Its definition, in one line of help.
     pub fn help(self) -> &'static str {
         match self {
             RunTime::Local => "The longest time on any rank",
@@ -52,7 +52,7 @@ names!(RunTime {
     Last => "last",
 });
 
-/// What counts of the ranks' times in a repetition.
+/// The times of a rank in a repetition.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Spans {
     first_enter: f64,

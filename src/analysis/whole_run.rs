@@ -76,12 +76,12 @@ fn quantiles<S: Serializer>(distribution: &[(f64, u64)], serializer: S) -> Resul
     serializer.collect_seq(QUANTILES.iter().filter_map(|&p| Some(Quantile { p, value_ns: quantile(distribution, p)? })))
 }
 
-/// What calls are grouped by, of different ranks.
+/// The key by which calls of different ranks are grouped.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Group {
     /// The number of an operation.
     Operation(usize),
-    /// What an operation is of which no call was kept.
+    /// An operation of which no call was kept.
     Unkept { function: String, communicator: usize, bytes: u64, root: i32, is_region: bool, texts: [Option<String>; 3] },
 }
 

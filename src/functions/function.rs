@@ -1,4 +1,4 @@
-//! What is known of a recorded function.
+//! The description of a recorded function.
 
 /// A recorded function: a form of a collective.
 #[derive(Clone, Copy, Debug)]
@@ -11,7 +11,7 @@ pub struct Function {
     pub blocking: &'static str,
     /// Which ranks wait for which.
     pub pattern: Pattern,
-    /// What the message size of a call counts.
+    /// The meaning of a call's message size.
     pub size: Size,
     /// The parameter that is the root, where it has one.
     pub root: Option<&'static str>,
@@ -57,7 +57,7 @@ pub enum Pattern {
     None,
 }
 
-/// What the message size of a call counts: the rules of `interpose/src/identity/message_size.rs`, by what can be
+/// The meaning of a call's message size: the rules of `interpose/src/identity/message_size.rs`, by what can be
 /// concluded from their result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Size {
@@ -65,9 +65,9 @@ pub enum Size {
     Nothing,
     /// The same on each rank: all data, or the block of one peer. (Over a neighbourhood, ranks may differ.)
     Block,
-    /// What this rank brings in, which differs between ranks.
+    /// The data that this rank brings in, which differ between ranks.
     Contributed,
-    /// What this rank gets, which differs between ranks; on the root all that it sends.
+    /// The data that this rank gets, which differ between ranks; on the root all that it sends.
     Received,
     /// A sum over peers: with which of them a rank exchanges data cannot be told.
     Sum,
@@ -88,7 +88,7 @@ impl Function {
         reprompi: None,
     };
 
-    /// Whether it is a barrier that blocks: no data, and no rank leaves before all have entered.
+    /// True if it is a barrier that blocks. It has no data, and no rank leaves before all have entered.
     #[must_use]
     pub fn is_blocking_barrier(&self) -> bool {
         self.form == Form::Blocking && self.pattern == Pattern::AllToAll && self.size == Size::Nothing
@@ -106,7 +106,7 @@ impl Form {
         }
     }
 
-    /// Whether a call only starts or prepares the operation, and a request stands for it until it is complete.
+    /// True if a call only starts or prepares the operation, and a request stands for it until it is complete.
     #[must_use]
     pub fn has_request(self) -> bool {
         self != Form::Blocking

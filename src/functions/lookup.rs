@@ -24,7 +24,7 @@ impl Function {
         TABLE.iter().chain(added).copied().flatten()
     }
 
-    /// What is known of a function, by its plain C name.
+    /// The description of a function, by its plain C name.
     #[must_use]
     pub fn named(name: &str) -> Option<&'static Function> {
         Function::all().find(|function| function.name == name)

@@ -121,7 +121,7 @@ impl Sequence {
     }
 }
 
-/// What glibc has registered with the kernel for this thread.
+/// The restartable sequence that glibc has registered with the kernel for this thread.
 #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 fn registered_area() -> Option<*mut u8> {
     let symbol = |name: &std::ffi::CStr| {
@@ -220,7 +220,7 @@ fn descriptor() -> usize {
     1
 }
 
-/// Whether the kernel changes the word when this thread sleeps for a moment.
+/// True if the kernel changes the word when this thread sleeps for a moment.
 pub fn sees_sleep(word: &AtomicU32) -> bool {
     let before = word.load(Ordering::Relaxed);
     std::thread::sleep(std::time::Duration::from_nanos(1));

@@ -4,7 +4,7 @@
 pub const ANY_PREFIX: &str = "mpitrace-";
 /// How the name of a live segment ends.
 pub const SEGMENT: &str = ".segment";
-/// What the name of a segment is followed by in that of the file with its blocks.
+/// The end that the name of a segment gets in that of the file with its blocks.
 pub const BLOCKS: &str = ".blocks";
 /// How the name of a rank's marker ends, by which it is counted in MPI_Init.
 pub const PRESENT: &str = ".present";

@@ -3,7 +3,7 @@
 /// Flags of the processor without which its time stamp counter is not one clock, and `rdtscp` not there.
 pub const FLAGS: [&str; 3] = ["constant_tsc", "nonstop_tsc", "rdtscp"];
 
-/// Whether the counter can be trusted: the processor has all [`FLAGS`], and the kernel has kept it.
+/// True if the counter can be trusted. The processor has all [`FLAGS`], and the kernel has kept it.
 ///
 /// The kernel has tested the TSC against other clocks and across processors, and takes one that it found unstable off
 /// its list.

@@ -17,12 +17,12 @@ use mpitrace_format::{file, strings};
 /// Records of a block, as the preloaded library has them.
 const BLOCK: usize = 1024;
 
-/// What one rank records. Its clock ticks once a nanosecond.
+/// The records of one rank. Its clock ticks once a nanosecond.
 #[derive(Debug)]
 pub struct SyntheticRank {
-    /// What is known of the rank.
+    /// The header of the rank.
     pub header: RankHeader,
-    /// What the rank could see of the experiment.
+    /// The metadata of the rank.
     pub metadata: Metadata,
     strings: Vec<u8>,
     communicators: Vec<CommunicatorEntry>,
@@ -40,7 +40,7 @@ pub struct SyntheticRank {
     histograms: Vec<HistogramEntry>,
 }
 
-/// What the request of a non-blocking call costs, ticks.
+/// The cost of the request of a non-blocking call, ticks.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SyntheticRequest {
     /// In the call that starts it.
@@ -224,7 +224,7 @@ impl SyntheticRank {
         self.interruptions.insert(place, InterruptionEntry { thread, ..entry });
     }
 
-    /// What is known of the thread that made the calls last.
+    /// The entry of the thread that made the calls last.
     pub fn last_thread(&mut self) -> Option<&mut ThreadEntry> {
         self.threads.last_mut()
     }
@@ -322,7 +322,7 @@ impl SyntheticRank {
         reference as u32
     }
 
-    /// What the rank would write.
+    /// The content that the rank would write.
     pub fn content<'a>(&'a self, metadata: &'a [u8]) -> Content<'a> {
         let mut others = Vec::new();
         let mut names = COLUMNS.to_vec();

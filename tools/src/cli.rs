@@ -1,4 +1,4 @@
-//! What can be typed. The options of a command are declared beside it.
+//! The command line: its commands. The options of a command are declared beside it.
 
 use std::process::ExitCode;
 
@@ -26,7 +26,7 @@ use crate::output::Output;
 )]
 // `B` are the commands of the laboratory, which is built on this library.
 pub struct Cli<B: Benchmark> {
-    /// What to do.
+    /// The command.
     #[command(subcommand)]
     pub command: Command<B>,
 }

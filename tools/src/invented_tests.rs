@@ -35,7 +35,7 @@ fn write_trace(path: &Path) {
     synthetic::write(path, &ranks).unwrap();
 }
 
-/// What the companion writes to standard output.
+/// The standard output of the companion.
 fn mpitrace(folder: &Path, arguments: &[&str]) -> String {
     let path = folder.join("stdout");
     let mut output = Output::file(File::create(&path).unwrap());

@@ -1,4 +1,4 @@
-//! Whether an analysis fits into the memory that there is.
+//! A check that an analysis fits into memory.
 
 use std::fs;
 use std::path::Path;

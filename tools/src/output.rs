@@ -21,9 +21,9 @@ pub enum Style {
 pub enum Attribute {
     /// Titles.
     Bold,
-    /// What is out of the ordinary.
+    /// Out of the ordinary.
     Yellow,
-    /// What is wrong.
+    /// Wrong.
     Red,
     /// A first repetition.
     Magenta,
@@ -83,7 +83,7 @@ impl Write for Output {
     }
 }
 
-/// Whether writing failed since the reader has gone.
+/// True if writing failed since the reader has gone.
 pub fn is_broken_pipe(error: &anyhow::Error) -> bool {
     error.chain().any(|cause| {
         let kind = match cause.downcast_ref::<io::Error>() {

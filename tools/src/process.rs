@@ -5,12 +5,12 @@ use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 
-/// What a shell returns for a command that does not exist, and for one that cannot be executed.
+/// The exit codes of a shell for a command that does not exist, and for one that cannot be executed.
 const NOT_FOUND: u8 = 127;
 const NOT_EXECUTABLE: u8 = 126;
 /// The exit codes of a command that could not be started: it will not be found the next time either.
 pub const NOT_STARTED: [u8; 2] = [NOT_EXECUTABLE, NOT_FOUND];
-/// What a shell adds to the number of the signal that ended a command.
+/// The number that a shell adds to that of the signal that ended a command.
 const SIGNAL: i32 = 128;
 
 /// The signals that ask a job to end, or that jobs give a meaning of their own.
@@ -22,10 +22,10 @@ const ENDING: [libc::c_int; 4] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, lib
 
 /// The job's process, for the signal handler; 0 while there is none.
 static JOB: AtomicI32 = AtomicI32::new(0);
-/// Whether a signal has come that ends jobs.
+/// True if a signal has come that ends jobs.
 static ENDED: AtomicBool = AtomicBool::new(false);
 
-/// Whether this process was asked to end: no other job is to be started then.
+/// True if this process was asked to end. No other job is to be started then.
 pub fn is_to_end() -> bool {
     ENDED.load(Ordering::Relaxed)
 }

@@ -96,7 +96,7 @@ pub fn shortened(text: &str, longest: usize) -> Cow<'_, str> {
     }
 }
 
-/// What is known beside, in brackets behind a blank.
+/// A known value in brackets, behind a blank.
 pub fn in_brackets(known: Option<&impl ToString>) -> String {
     known.map(|known| format!(" ({})", printable(&known.to_string()))).unwrap_or_default()
 }

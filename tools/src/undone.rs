@@ -1,4 +1,4 @@
-//! What a program that ended by itself has left undone, as text.
+//! Calls left out and requests not completed by a program that ended by itself, as text.
 
 use mpitrace::operations::{CalledAlone, NotCalled, NotCompleted, Undone};
 

@@ -2,7 +2,7 @@
 
 use clap::error::{Error, ErrorKind};
 
-/// What the parser found wrong, in one line; `None`: nothing is wrong, help or the version is asked for.
+/// The error that the parser found, in one line; `None`: there is none, help or the version is asked for.
 pub fn wrong(error: &Error) -> Option<String> {
     match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => return None,

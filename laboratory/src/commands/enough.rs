@@ -82,7 +82,7 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
     Ok(exit_code(&source))
 }
 
-/// What the wish takes.
+/// The repetitions that the wish takes.
 #[derive(Debug, Serialize)]
 struct EnoughFacts {
     #[serde(flatten)]
@@ -110,7 +110,7 @@ struct Stopping {
     maximum: u64,
     /// Repetitions that it makes; `None`: more than there are.
     repetitions: Option<u64>,
-    /// Whether they are enough; else it stops since there may be no more.
+    /// True if they are enough. Else it stops since there may be no more.
     enough: bool,
     /// Repetitions that the last answer is based on.
     looked_at: usize,
@@ -155,9 +155,9 @@ impl Stopping {
 
 #[derive(Clone, Copy, Debug, Serialize)]
 struct Needed {
-    /// What there is.
+    /// The half width there is.
     half_width: Option<f64>,
-    /// What it takes.
+    /// The repetitions that it takes.
     repetitions: Option<u64>,
 }
 
@@ -274,7 +274,7 @@ fn medians(arguments: &Arguments, own: &Description, others: &[Source]) -> Resul
     Ok(medians)
 }
 
-/// Whether two operations of different runs are the same thing.
+/// True if two operations of different runs are the same thing.
 fn same(own: &Description, other: &Description) -> bool {
     (&own.function, &own.communicator, own.bytes, own.root, own.ranks)
         == (&other.function, &other.communicator, other.bytes, other.root, other.ranks)

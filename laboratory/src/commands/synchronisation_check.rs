@@ -210,7 +210,7 @@ fn sentences(check: &SynchronisationCheck, description: &Description) -> Vec<Str
     sentences
 }
 
-/// What the command line asks for, where something else was seen.
+/// The synchronisation that the command line asks for, where something else was seen.
 fn asked(check: &SynchronisationCheck) -> Option<String> {
     let asked = check.asked_for.filter(|asked| *asked != check.synchronisation)?;
     let barriers = [Synchronisation::DoubleBarrier, Synchronisation::Barriers];

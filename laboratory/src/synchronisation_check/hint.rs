@@ -1,4 +1,4 @@
-//! What a benchmark was asked to do, by its command line.
+//! The command line of a benchmark: the synchronisation that it asks for.
 
 use super::Synchronisation;
 

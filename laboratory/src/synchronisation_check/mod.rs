@@ -41,16 +41,16 @@ pub enum Synchronisation {
     RoundTime,
 }
 
-/// What can be said of how an operation was measured.
+/// The way in which an operation was measured.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SynchronisationCheck {
     /// How its ranks were synchronised, for most repetitions.
     pub synchronisation: Synchronisation,
     /// The share of the repetitions, but the first, for which that is so.
     pub share: f64,
-    /// What the benchmark was asked for, where its command line says so.
+    /// The synchronisation that the benchmark was asked for, where its command line says so.
     pub asked_for: Option<Synchronisation>,
-    /// Whether messages between the repetitions were counted.
+    /// True if messages between the repetitions were counted.
     pub messages_counted: bool,
     /// How far apart the ranks entered.
     pub start: Option<Spread>,
@@ -164,7 +164,7 @@ fn dissemination(observed: &Observed) -> f64 {
     if rounds == 0 { 0.0 } else { later.filter(is_one).count() as f64 / count }
 }
 
-/// Whether messages go to all ranks between the barrier and the repetition, as those do that bring the time at which to
+/// True if messages go to all ranks between the barrier and the repetition, as those do that bring the time at which to
 /// start; `None` where messages were not counted. The barrier's own are counted with the barrier.
 fn has_start_messages(observed: &Observed) -> Option<bool> {
     let [_, received] = observed.messages.as_ref()?;
@@ -174,7 +174,7 @@ fn has_start_messages(observed: &Observed) -> Option<bool> {
     Some(received.len() > 1 && 2 * later.filter(brings).count() > count)
 }
 
-/// Whether the ranks wait, after the barrier, for one and the same time: then when they enter does not depend on when
+/// True if the ranks wait, after the barrier, for one and the same time. Then when they enter does not depend on when
 /// they have left it. What a rank has in every repetition, as an error of its clock, is left out.
 fn agrees_on_a_time(observed: &Observed) -> bool {
     let ranks = observed.enter_ns.len();

@@ -1,4 +1,4 @@
-//! What a trace holds of a benchmark's repetitions, and of what its ranks called just before each.
+//! A benchmark's repetitions in a trace, and the ranks' calls just before each.
 
 use mpitrace_format::layout::OPERATION_MASK;
 use mpitrace_functions::Function;

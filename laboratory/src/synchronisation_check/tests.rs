@@ -9,7 +9,7 @@ use mpitrace_testing::synthetic::{self, SyntheticRank};
 
 const RANKS: u32 = 4;
 
-/// What the ranks do before a repetition that they may enter at `free[rank]`: the barriers' entries and exits, and when
+/// The ranks' actions before a repetition that they may enter at `free[rank]`: the barriers' entries and exits, and when
 /// they enter.
 type Step<'s> = dyn FnMut(u64, &[u64]) -> (Vec<Vec<(u64, u64)>>, Vec<u64>) + 's;
 

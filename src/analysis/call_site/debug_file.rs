@@ -8,14 +8,14 @@ use object::{Object, ObjectSegment, ReadCache};
 
 use super::Unresolved;
 
-/// What tells a module from other builds of it.
+/// The marks by which a module is distinguished from other builds of it.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Identity {
     /// The build id, hexadecimal.
     build_id: Option<String>,
     /// The name of the file with its debug data (.gnu_debuglink).
     link: Option<String>,
-    /// Whether it has DWARF itself.
+    /// True if it has DWARF itself.
     has_lines: bool,
 }
 

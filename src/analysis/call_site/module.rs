@@ -12,7 +12,7 @@ use super::{Frame, Site, Unresolved, debug_file, name};
 /// The debug data of a module, or why there are none.
 pub struct Module(Result<Vec<Data>, Unresolved>);
 
-/// What one file has.
+/// The data of one file.
 struct Data {
     path: PathBuf,
     code: Vec<Range<u64>>,
@@ -71,7 +71,7 @@ impl Module {
 type Place = (Option<String>, Option<String>, Option<u32>);
 
 impl Data {
-    /// What DWARF knows of the address, the innermost first; not empty.
+    /// The frames of the address by DWARF, the innermost first; not empty.
     fn frames(&self, address: u64) -> Option<Vec<Place>> {
         let mut read = self.lines.find_frames(address).ok()?;
         let mut frames = Vec::new();
@@ -87,7 +87,7 @@ impl Data {
         (!frames.is_empty()).then_some(frames)
     }
 
-    /// What the symbol table knows of it.
+    /// Its name in the symbol table.
     fn symbol(&self, address: u64) -> Option<String> {
         let symbols = self.symbols.get_or_init(|| Symbols::read(&self.path));
         symbols.at(address).map(|raw| name::readable(raw, None))

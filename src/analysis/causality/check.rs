@@ -14,7 +14,7 @@ struct Member<'a> {
     clock: &'a RankClock,
     /// Where its record stands among those of a repetition.
     place: usize,
-    /// Whether its entry, and its exit, can count under the rule.
+    /// True if its entry, and its exit, can count under the rule.
     roles: (bool, bool),
 }
 
@@ -137,7 +137,7 @@ impl<'a> Check<'a> {
     }
 }
 
-/// What a rank passed to the call of a record.
+/// The arguments of a rank in the call of a record.
 fn called(part: &Part, record: u32) -> &OperationEntry {
     &part.operations()[(part.operation_of(record as usize) & OPERATION_MASK) as usize]
 }

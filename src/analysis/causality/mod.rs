@@ -1,4 +1,4 @@
-//! Whether the global times of the calls keep the order that collectives imply.
+//! A check that the global times of the calls keep the order that collectives imply.
 //!
 //! Who leaves a collective holds what others have brought into it, so they have entered before: no clock is needed to
 //! know that. An exit that lies before such an entry shows that the global time of one of the two ranks is wrong. The
@@ -34,7 +34,7 @@ use crate::clock::Clock;
 use crate::operations::Operations;
 use crate::reader::Trace;
 
-/// What the order of entries and exits has shown, over all complete repetitions.
+/// The order of entries and exits, over all complete repetitions.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Causality {
     /// Exits that were compared with the latest entry that they depend on: one for each repetition and rank.

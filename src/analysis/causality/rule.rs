@@ -1,4 +1,4 @@
-//! What a function implies of the order of entries and exits, from what the table of functions says of it.
+//! The order of entries and exits that a function implies, by the table of functions.
 
 use mpitrace_functions::{Function, Pattern, Size};
 
@@ -11,7 +11,7 @@ pub(super) enum Order {
     LowerBeforeHigher,
 }
 
-/// What a function implies.
+/// The order that a function implies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Rule {
     pub order: Order,

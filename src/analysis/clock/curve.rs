@@ -2,7 +2,7 @@
 
 use mpitrace_format::ticks::AffineMap;
 
-/// What is known of an offset at one moment: `reference - local - base`, ticks.
+/// An offset at one moment: `reference - local - base`, ticks.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Knot {
     /// Ticks of the local clock, scaled.
@@ -17,7 +17,7 @@ pub struct Knot {
     pub with_next: [f64; 4],
     /// How far the offset may be off all along, because of what no measurement can show, ticks.
     pub lasting: f64,
-    /// What the offset must lie between, if the stated limits of the clocks hold.
+    /// The bounds of the offset, if the stated limits of the clocks hold.
     pub hard: (f64, f64),
     /// A step of this size lies between this knot and the next; 0: none.
     pub step: f64,
@@ -34,7 +34,7 @@ pub struct Variance {
     pub rate: f64,
 }
 
-/// What the error between knots and beyond them follows from.
+/// The values from which the error between knots and beyond them follows.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Limits {
     /// How fast the rate of a clock walks at random: variance of the rate per tick.
@@ -53,7 +53,7 @@ pub struct Curve {
     base: i64,
     knots: Vec<Knot>,
     limits: Limits,
-    /// Whether the knots carry errors.
+    /// True if the knots carry errors.
     pub states_error: bool,
 }
 
@@ -66,7 +66,7 @@ pub struct At {
     pub variance: f64,
     /// How far it may be off beside that, ticks.
     pub lasting: f64,
-    /// What it must lie between.
+    /// Its bounds.
     pub hard: (f64, f64),
 }
 

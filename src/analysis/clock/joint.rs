@@ -117,7 +117,7 @@ struct Solved {
     contradiction: (f64, f64),
 }
 
-/// What an edge says of `x[from] - x[to]` at the epochs of both sides, ticks.
+/// The bounds by an edge of `x[from] - x[to]` at the epochs of both sides, ticks.
 struct Bounds {
     from: usize,
     to: usize,
@@ -312,7 +312,7 @@ impl Problem<'_> {
         self.bounds(sync, rates).map(|bounds| bounds.upper - bounds.lower).fold(0.0, f64::max)
     }
 
-    /// What each clock's offset must lie between: bounds on all offsets out of bounds on differences, by relaxation
+    /// The bounds of each clock's offset: bounds on all offsets out of bounds on differences, by relaxation
     /// (Bellman-Ford).
     fn constraints(&self, sync: usize, rates: &[f64], slack: f64) -> Vec<(f64, f64)> {
         let mut hard = vec![(f64::NEG_INFINITY, f64::INFINITY); self.leaders.len()];

@@ -49,7 +49,7 @@ fn renumbered<'p>(probes: &'p [ProbeEntry], numbers: &[u32]) -> Cow<'p, [ProbeEn
     probes.iter().filter_map(|probe| Some(ProbeEntry { peer: place(probe.peer)?, ..*probe })).collect()
 }
 
-/// Whether there is a way by probes of the first synchronisation from each leader to the first one.
+/// True if there is a way by probes of the first synchronisation from each leader to the first one.
 fn are_related(leaders: &[Leader<'_>]) -> bool {
     let mut reached = vec![false; leaders.len()];
     reached[0] = true;

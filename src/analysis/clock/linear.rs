@@ -7,7 +7,7 @@ use mpitrace_format::ticks::AffineMap;
 use super::Leader;
 use super::curve::Curve;
 
-/// What a line goes through.
+/// The points of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Line {
     /// The offset at the first synchronisation, with the rate of the reference.

@@ -7,7 +7,7 @@ pub struct Edge {
     pub from: usize,
     /// Another.
     pub to: usize,
-    /// What was measured.
+    /// The measured difference.
     pub difference: f64,
     /// One over its variance.
     pub weight: f64,

@@ -16,11 +16,11 @@ pub struct Truth {
     pub rms_ns: f64,
     /// The share of them within the stated 95 % interval; `None` where none is stated.
     pub coverage_95: Option<f64>,
-    /// Whether all of them lay within the stated hard bounds; `None` where none are stated.
+    /// True if all of them lay within the stated hard bounds; `None` where none are stated.
     pub hard_bounds_held: Option<bool>,
 }
 
-/// What a part's clock shows at a true tick.
+/// A part's clock at a true tick.
 fn local_clock(part: &Part) -> impl Fn(u64) -> u64 + use<> {
     let info = part.info();
     let clock = part.text(info.pretended).filter(|_| info.pretended != 0).and_then(|text| SimulatedClock::parse(&text));

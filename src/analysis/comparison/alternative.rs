@@ -1,4 +1,4 @@
-//! What a test holds against "no difference".
+//! The alternative of a test to "no difference".
 
 use crate::names::names;
 

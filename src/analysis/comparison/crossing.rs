@@ -34,7 +34,7 @@ pub fn crossing(a: &[Run], b: &[Run]) -> Option<Crossing> {
 }
 
 impl Crossing {
-    /// Whether the medians and the 95th percentiles differ in opposite directions, the intervals of both being
+    /// True if the medians and the 95th percentiles differ in opposite directions, the intervals of both being
     /// disjoint. `None` where an interval does not exist (the 95th percentile of a run has one from 72 repetitions on),
     /// and where a side has one run only: how often a slow mode occurs differs from run to run, so that two equal sides
     /// of one run each would cross in nearly every second case.

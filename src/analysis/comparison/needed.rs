@@ -15,7 +15,7 @@ pub fn runs_needed(test: Test, alternative: Alternative, operations: usize) -> u
     }
 }
 
-/// Whether the test can reach 0.05 with this many runs of A and B for one of `operations` operations.
+/// True if the test can reach 0.05 with this many runs of A and B for one of `operations` operations.
 pub fn enough_runs(test: Test, alternative: Alternative, a: usize, b: usize, operations: usize) -> bool {
     match test {
         Test::Welch => a.min(b) > 1,

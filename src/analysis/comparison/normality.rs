@@ -5,7 +5,7 @@ use statrs::distribution::ContinuousCDF;
 
 use super::{mean, normal, sorted};
 
-/// What the test of Shapiro and Wilk found.
+/// The result of the test of Shapiro and Wilk.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct ShapiroWilk {
     /// 1 for values that lie as those of a normal distribution do; less for others.

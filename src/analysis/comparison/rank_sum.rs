@@ -11,14 +11,14 @@ use super::Alternative;
 /// approximation is good to three digits from there on.
 const EXACT: usize = 49;
 
-/// What the test found.
+/// The result of the test.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RankSum {
     /// U of A: the pairs of a run of A and one of B in which A took longer, ties counting half.
     pub u: f64,
     /// The probability of such a U, or of one that fits the alternative even better, where there is no difference.
     pub p: f64,
-    /// Whether the distribution of U was counted out. Not with ties, nor beyond 49 runs: then it is taken as normal,
+    /// True if the distribution of U was counted out. Not with ties, nor beyond 49 runs: then it is taken as normal,
     /// its variance corrected for ties, and U for being a whole number; p is no smaller than it could be without ties.
     pub exact: bool,
 }

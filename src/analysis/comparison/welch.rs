@@ -5,7 +5,7 @@ use statrs::distribution::{ContinuousCDF, StudentsT};
 use super::{Alternative, CONFIDENCE, mean, variance};
 use crate::statistics::student_quantile;
 
-/// What the test found.
+/// The result of the test.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Welch {
     /// (mean of A - mean of B) / its standard error.

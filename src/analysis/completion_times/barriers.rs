@@ -23,11 +23,11 @@ pub struct Bounds {
     pub upper_ns: f64,
     /// max t2 - min t1 by global time.
     pub global_ns: f64,
-    /// Whether it lies between them.
+    /// The relation of the global time to them.
     pub verdict: Verdict,
 }
 
-/// What the bounds say of global time.
+/// The relation of global time to its bounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// It lies between them.
@@ -58,7 +58,7 @@ struct Enclosed<'a> {
 /// Repetitions whose bounds are found together, rank by rank.
 const TOGETHER: usize = 1 << 14;
 
-/// What is known of a repetition's bounds after some ranks: the lower and the upper one, and the times of global time, ns,
+/// A repetition's bounds after some ranks: the lower and the upper one, and the times of global time, ns,
 /// each with its clock and tick.
 #[derive(Clone)]
 struct Known<'a> {

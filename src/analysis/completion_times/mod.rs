@@ -1,4 +1,4 @@
-//! What a repetition took, out of when each rank entered and left it: the three completion times, who came and went
+//! The times of a repetition, out of when each rank entered and left it: the three completion times, who came and went
 //! last, and what barriers around it tell without any global clock.
 //!
 //! With s_r and e_r the global times at which rank r entered and left (Hunold & Carpen-Amarie 2016, 3.2; Lastovetsky et
@@ -43,11 +43,11 @@ pub struct CompletionTimes {
     longest: Vec<f64>,
     who_last_in: Vec<u32>,
     who_last_out: Vec<u32>,
-    /// Whether on some rank e_r - s_r is not what its own clock measured: a step of a clock lies between them.
+    /// True if on some rank e_r - s_r is not the duration by its own clock. A step of a clock lies between them.
     split: Vec<bool>,
 }
 
-/// Whether T_last <= T_loc <= T_glob holds, as it must wherever the times of each rank fit its own clock.
+/// The check that T_last <= T_loc <= T_glob holds, as it must wherever the times of each rank fit its own clock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Ordering {
     /// Repetitions for which it was checked.
@@ -106,7 +106,7 @@ impl CompletionTimes {
         self.longest.len()
     }
 
-    /// Whether there are none.
+    /// True if there are none.
     pub fn is_empty(&self) -> bool {
         self.longest.is_empty()
     }

@@ -1,4 +1,4 @@
-//! What a non-blocking operation costs its caller (Hoefler et al. 2010: the time spent in the start, the tests and the
+//! The cost of a non-blocking operation for its caller (Hoefler et al. 2010: the time spent in the start, the tests and the
 //! wait), and how much of it was hidden.
 
 /// The overheads of an operation's repetitions, the largest of all ranks; ns. Ranks are added one by one.
@@ -18,11 +18,11 @@ pub struct Overheads {
     pub work_ns: Vec<f64>,
     /// The tests.
     pub tests: Vec<f64>,
-    /// What the program computed between two calls that could progress the operation: t_work / (tests + 1).
+    /// The computation between two calls that could progress the operation: t_work / (tests + 1).
     pub interval_ns: Vec<f64>,
 }
 
-/// What is known of one rank's requests, for each repetition.
+/// One rank's requests, for each repetition.
 #[derive(Clone, Copy, Debug)]
 pub struct Requests<'v> {
     /// t_init, ns.

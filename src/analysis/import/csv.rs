@@ -61,7 +61,7 @@ fn of_reading(path: &Path, begin: u64, error: ::csv::Error) -> ForeignError {
     }
 }
 
-/// What a line says.
+/// The content of a line.
 enum Row<'r> {
     Titles,
     Value { repetition: u64, rank: u32, metric: &'r str, value: f64 },

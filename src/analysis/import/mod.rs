@@ -20,7 +20,7 @@ pub enum ForeignError {
     Io {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         reason: std::io::Error,
     },
     /// The file as a whole is not what it should be.
@@ -28,7 +28,7 @@ pub enum ForeignError {
     Unusable {
         /// The file.
         path: PathBuf,
-        /// What is wrong, in words that complete "the file ...".
+        /// The defect, in words that complete "the file ...".
         what: String,
     },
     /// A line is not what it should be.
@@ -38,7 +38,7 @@ pub enum ForeignError {
         path: PathBuf,
         /// The line, from 1.
         line: u64,
-        /// What is wrong with it.
+        /// Its defect.
         what: String,
     },
 }
@@ -66,11 +66,11 @@ pub struct Measured {
     pub run_time_ns: Vec<f64>,
     /// The times of each rank, in the order of the ranks; empty where the file has run times only.
     pub members: Vec<Member>,
-    /// What else was counted.
+    /// The counters.
     pub counters: Vec<Counter>,
     /// Repetitions between the first and the last that are not there on every rank.
     pub incomplete: u64,
-    /// What is to be said about the file: lines that were skipped, repetitions that were left out.
+    /// Notes on the file: lines that were skipped, repetitions that were left out.
     pub notes: Vec<String>,
 }
 

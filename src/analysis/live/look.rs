@@ -26,7 +26,7 @@ pub struct Job {
     pub segments: Vec<Segment>,
     /// The processes that are in `MPI_Init` and have no rank yet.
     pub starting: Vec<u32>,
-    /// Whether one of its processes lives on this node.
+    /// True if one of its processes lives on this node.
     pub lives: bool,
 }
 
@@ -39,13 +39,13 @@ pub struct Look {
     pub operations: Operations,
     /// Their clock.
     pub clock: Clock,
-    /// What is known of the process of each part.
+    /// The process of each part, as it was seen.
     pub seen: Vec<Seen>,
     /// The processes that are in `MPI_Init` and have no rank yet.
     pub starting: Vec<u32>,
     /// Segments that cannot be read, and why.
     pub unreadable: Vec<String>,
-    /// Whether there are earlier calls of some rank that were not looked at.
+    /// True if there are earlier calls of some rank that were not looked at.
     pub is_partial: bool,
 }
 

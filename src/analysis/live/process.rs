@@ -1,4 +1,4 @@
-//! What the kernel says of a process: /proc, read without stopping it.
+//! A process as the kernel shows it in /proc, read without stopping it.
 
 use std::fs;
 use std::path::Path;
@@ -37,7 +37,7 @@ impl Process {
         (!has_ended).then_some(Process { pid, threads })
     }
 
-    /// Whether a process of this number has the file mapped: one that has closed its segment, and so lost the lock that
+    /// True if a process of this number has the file mapped. One that has closed its segment, and so lost the lock that
     /// marks it as of a living process, has it mapped still.
     pub fn has_mapped(pid: u32, file: &Path) -> bool {
         let Some(name) = file.file_name().and_then(|name| name.to_str()) else { return false };
@@ -45,12 +45,12 @@ impl Process {
         String::from_utf8_lossy(&maps).lines().any(|line| line.ends_with(name))
     }
 
-    /// Whether it was stopped.
+    /// True if it was stopped.
     pub fn is_stopped(&self) -> bool {
         !self.threads.is_empty() && self.threads.iter().all(|thread| matches!(thread.state, 'T' | 't'))
     }
 
-    /// Whether all of its threads wait for the system.
+    /// True if all of its threads wait for the system.
     pub fn sleeps(&self) -> bool {
         !self.threads.is_empty() && self.threads.iter().all(|thread| matches!(thread.state, 'S' | 'D'))
     }

@@ -14,7 +14,7 @@ use super::snapshot::{RankNow, Snapshot, State, Wait};
 /// Why a job does not go on.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stuck {
-    /// What kind of cause.
+    /// The kind of the cause.
     pub kind: Kind,
     /// World ranks that are the cause, ascending: of a mismatch those that call something else than most ranks.
     pub ranks: Vec<u32>,
@@ -83,7 +83,7 @@ fn with_deaths(snapshot: &Snapshot, found: Option<Stuck>) -> Option<Stuck> {
     Some(Stuck { kind: Kind::DeadRank, ranks: died, communicator, sequence, seconds: f64::INFINITY })
 }
 
-/// Whether a rank is where it makes no collective call any more.
+/// True if a rank is where it makes no collective call any more.
 fn never_comes(rank: &RankNow) -> bool {
     matches!(rank.state, State::Finalize | State::Abort | State::Ended)
 }
@@ -125,13 +125,13 @@ impl<'s> Graph<'s> {
         self.missing.get(&rank).into_iter().flatten().flat_map(|(_, missing)| missing.iter().copied())
     }
 
-    /// Whether a rank that others wait for waits itself, for ranks that may come. One in Finalize does not come.
+    /// True if a rank that others wait for waits itself, for ranks that may come. One in Finalize does not come.
     fn goes_on_waiting(&self, rank: u32) -> bool {
         self.ranks.get(&rank).is_some_and(|now| now.state != State::Finalize)
             && (self.waits_for(rank).next().is_some() || self.waits_for_unknown(rank))
     }
 
-    /// Whether it waits on a communicator of which not all members are known: those may be in the call still that makes
+    /// True if it waits on a communicator of which not all members are known. Those may be in the call still that makes
     /// it.
     fn waits_for_unknown(&self, rank: u32) -> bool {
         let mut waits = self.missing.get(&rank).into_iter().flatten();

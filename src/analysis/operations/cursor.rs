@@ -13,7 +13,7 @@ use crate::reader::Part;
 /// The operation of a rank that made no call.
 pub(super) const ABSENT: u32 = u32::MAX;
 
-/// What is known of the records of a block, or of all.
+/// The records of a block, or of all.
 struct Piece {
     range: Range<usize>,
     position: Vec<u64>,
@@ -56,7 +56,7 @@ impl Piece {
 pub(super) struct Cursor<'a> {
     part: &'a Part,
     calls: &'a Calls,
-    /// Whether the repetitions are looked at.
+    /// True if the repetitions are looked at.
     counts: bool,
     piece: Option<Piece>,
     /// In place of `calls` and of their positions: records and positions by number.

@@ -43,15 +43,15 @@ pub(super) struct Matching<'a> {
     communicator: &'a Communicator,
     pub(super) found: Vec<Found>,
     by_key: HashMap<OperationKey, usize>,
-    /// What the members called at one position -> index into `found`.
+    /// The members' calls at one sequence number -> index into `found`.
     by_tuple: HashMap<Box<[u32]>, usize>,
     /// For each member, for each of its operations: the operations of `found` that it is a share of.
     shares: Vec<HashMap<u32, BTreeSet<usize>>>,
-    /// What members called at one position -> what differs, and the members of each group of equal calls.
+    /// The members' calls at one sequence number -> the difference, and the members of each group of equal calls.
     groups: HashMap<Box<[u32]>, Option<Groups>>,
 }
 
-/// What the calls on one communicator are.
+/// The calls on one communicator.
 struct Matched {
     operations: Vec<(FirstCall, Operation)>,
     mismatches: Vec<Mismatch>,
@@ -183,7 +183,7 @@ impl<'a> Matching<'a> {
         Matched { operations: found.into_iter().map(finish).collect(), mismatches, mismatched }
     }
 
-    /// Whether the calls of a tuple may not belong together, and if so the members of each group of equal calls.
+    /// The members of each group of equal calls, where the calls of a tuple may not belong together.
     pub(super) fn groups(&mut self, tuple: &[u32]) -> &Option<Groups> {
         if !self.groups.contains_key(tuple) {
             let groups = mismatch::groups(self.trace, self.communicator, tuple);

@@ -1,4 +1,4 @@
-//! Whether calls at one position of a communicator may belong together, by the rules of MPI.
+//! The rules of MPI for calls at one sequence number of a communicator: may they belong together?
 //!
 //! MPI 4.1, section 6.2.2 (type matching: amounts are equal) and the arguments that each function wants to be identical
 //! on all ranks: root and reduction operator. Amounts are compared where one rank's call says what all others have to
@@ -34,13 +34,13 @@ pub struct Mismatch {
     pub communicator: String,
     /// The position of the calls on the communicator.
     pub sequence: u64,
-    /// What differs.
+    /// The kind of the difference.
     pub kind: MismatchKind,
-    /// What the ranks called, those that called the same together; by their lowest rank.
+    /// The ranks' calls, those that called the same together; by their lowest rank.
     pub calls: Vec<MismatchedCall>,
 }
 
-/// What differs first: a function has to be the same before its arguments can be compared.
+/// The first difference: a function has to be the same before its arguments can be compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum MismatchKind {
     /// Another function.
@@ -63,7 +63,7 @@ names!(MismatchKind {
     Datatype => "datatype",
 });
 
-/// What some ranks called at a mismatch.
+/// The call of some ranks at a mismatch.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct MismatchedCall {
     /// World ranks, ascending.
@@ -84,7 +84,7 @@ pub struct MismatchedCall {
     pub call_site: Option<CallSite>,
 }
 
-/// What has to agree. Not compared: `None`.
+/// The arguments that have to agree. Not compared: `None`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Signature {
     function: String,
@@ -110,7 +110,7 @@ impl Signature {
         }
     }
 
-    /// What differs from the other one; a value that is not known differs from none.
+    /// The difference from the other one; a value that is not known differs from none.
     fn differs(&self, other: &Signature) -> Option<MismatchKind> {
         fn differ<T: PartialEq>(one: &Option<T>, other: &Option<T>) -> bool {
             matches!((one, other), (Some(one), Some(other)) if one != other)
@@ -130,7 +130,7 @@ impl Signature {
     }
 }
 
-/// Whether all ranks of a communicator have to pass the same type signature to a function, as far as they pass data: not
+/// True if all ranks of a communicator have to pass the same type signature to a function, as far as they pass data. Not
 /// where ranks exchange data with each other that differs from pair to pair, and not where each has data of its own, in
 /// files and windows.
 fn types_agree(function: &Function, flags: u32) -> bool {
@@ -146,7 +146,7 @@ fn basic_of(part: &Part, entry: &OperationEntry) -> Option<Basic> {
     types::basic(&part.text(name)?)
 }
 
-/// What differs in the calls of a tuple, and the members of each group of equal calls.
+/// The difference in the calls of a tuple, and the members of each group of equal calls.
 pub(super) type Groups = (MismatchKind, Vec<Vec<usize>>);
 
 /// The groups of the calls of a tuple that may not belong together. `None`: they may.

@@ -67,7 +67,7 @@ impl Operations {
     }
 }
 
-/// What makes calls comparable: all that the ranks agreed on in a call.
+/// The values by which calls are compared: all that the ranks agreed on in a call.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct OperationKey {
     /// The plain C name.
@@ -134,7 +134,7 @@ impl Serialize for CallSite {
 /// An operation and where its repetitions are recorded.
 #[derive(Debug)]
 pub struct Operation {
-    /// What it is.
+    /// Its key.
     pub key: OperationKey,
     /// Indices of the parts whose ranks take part, in the order of their ranks.
     pub parts: Vec<usize>,
@@ -162,12 +162,12 @@ impl Operations {
 }
 
 impl OperationKey {
-    /// Whether a call of it only starts it, and a request stands for it until it is complete.
+    /// True if a call of it only starts it, and a request stands for it until it is complete.
     pub fn has_request(&self) -> bool {
         Form::of(&self.function).has_request()
     }
 
-    /// Whether it is a barrier that blocks; one that is started and completed apart encloses nothing.
+    /// True if it is a barrier that blocks. One that is started and completed apart encloses nothing.
     pub fn is_blocking_barrier(&self) -> bool {
         Function::named(&self.function).is_some_and(Function::is_blocking_barrier)
     }
@@ -179,7 +179,7 @@ impl Operation {
         self.rows.row(row)
     }
 
-    /// Whether every rank finished and kept the `row`-th repetition.
+    /// True if every rank finished and kept the `row`-th repetition.
     pub fn is_complete(&self, row: usize) -> bool {
         self.complete.is_complete(row)
     }

@@ -208,7 +208,7 @@ impl Numbers {
         self.length
     }
 
-    /// Whether there is none.
+    /// True if there is none.
     pub fn is_empty(&self) -> bool {
         self.length == 0
     }

@@ -80,7 +80,7 @@ struct Member<'a> {
     clock: &'a RankClock,
 }
 
-/// What one rank recorded of a block of repetitions.
+/// One rank's records of a block of repetitions.
 #[derive(Default)]
 struct Block {
     records: Vec<u32>,

@@ -16,7 +16,7 @@ const LEAST_TOGETHER: usize = 32;
 /// In place of an operation: the calls of this tuple may not belong together.
 const MISMATCHED: usize = usize::MAX;
 
-/// What a stretch of positions holds.
+/// The content of a range of sequence numbers.
 pub(super) struct Stretch<'a> {
     pub matching: Matching<'a>,
     /// For each operation found: the repetitions that all members kept.
@@ -192,7 +192,7 @@ impl<'a> Stretch<'a> {
     }
 }
 
-/// Whether two lists of operations, with other bits beside [`OPERATION_MASK`], begin with the same ones.
+/// True if two lists of operations, with other bits beside [`OPERATION_MASK`], begin with the same ones.
 fn are_alike(one: &[u32], other: &[u32]) -> bool {
     // Without an end before the last: so it takes several at a time.
     one.iter().zip(other).fold(0, |differ, (one, other)| differ | ((one ^ other) & OPERATION_MASK)) == 0

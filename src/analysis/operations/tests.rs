@@ -1,4 +1,4 @@
-//! What the matching of calls makes of traces that programs leave.
+//! The matching of calls in traces that programs leave.
 
 use std::path::PathBuf;
 

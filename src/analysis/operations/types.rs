@@ -23,7 +23,7 @@ enum Kind {
 }
 
 impl Basic {
-    /// Whether the two are known to be different types.
+    /// True if the two are known to be different types.
     pub fn differs(self, other: Basic) -> bool {
         self.kind != other.kind || self.bytes.zip(other.bytes).is_some_and(|(one, other)| one != other)
     }

@@ -1,4 +1,4 @@
-//! What a program that ended by itself has left undone: collective calls that not all ranks made, and requests that were
+//! Defects of a program that ended by itself: collective calls that not all ranks made, and requests that were
 //! never found complete.
 //!
 //! Each rank counts its calls on each communicator, kept or not, so that the counts of its members agree at the end. They
@@ -35,7 +35,7 @@ pub struct NotCalled {
     pub sequence: u64,
     /// The world ranks that did not make it, ascending.
     pub ranks: Vec<u32>,
-    /// What the others called there, those that called the same together; by their lowest rank.
+    /// The others' calls there, those that called the same together; by their lowest rank.
     pub calls: Vec<CalledAlone>,
 }
 
@@ -75,7 +75,7 @@ impl Undone {
 }
 
 impl Operations {
-    /// What the program of this trace has left undone; nothing where it did not end by itself.
+    /// The calls left out and the requests not completed; nothing where the program did not end by itself.
     pub fn undone(&self, trace: &Trace) -> Undone {
         if !has_ended_well(trace) {
             return Undone::default();
@@ -108,7 +108,7 @@ impl Operations {
     }
 }
 
-/// Whether all ranks came to `MPI_Finalize`, behind which no call follows.
+/// True if all ranks came to `MPI_Finalize`, behind which no call follows.
 fn has_ended_well(trace: &Trace) -> bool {
     let has_session = |part: &Part| {
         // The communicators of sessions come from these.

@@ -1,4 +1,4 @@
-//! What a picture of a distribution is drawn from.
+//! The values of which a picture of a distribution is drawn.
 
 use super::Sample;
 

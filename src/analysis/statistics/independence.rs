@@ -1,4 +1,4 @@
-//! Whether the values of a series depend on each other, by tests.
+//! Tests of dependence between the values of a series.
 
 use mpitrace_series::parallel;
 use serde::Serialize;
@@ -37,7 +37,7 @@ const VALUES_A_LAG: usize = 5;
 /// ones go beyond it a little more often.
 const DENIED: f64 = 0.03;
 
-/// Whether the values depend on each other, as far as the test of Ljung and Box over 10 lags at most sees: fewer than
+/// True if the values depend on each other, as far as the test of Ljung and Box over 10 lags at most sees. Fewer than
 /// 5 % of series of independent values are said to. `sample` is the same, sorted.
 ///
 /// Values beyond the quantiles at 5 and 95 % are taken for these (Winsorised), so that a few huge ones do not decide.
@@ -59,7 +59,7 @@ const LONG: usize = 72;
 /// The p-value from which on dependence is said to last as long as the series.
 const LASTING: f64 = 0.02;
 
-/// Whether values that depend on each other ([`are_dependent`]) do so over the whole series, as far as can be seen: the
+/// True if values that depend on each other ([`are_dependent`]) do so over the whole series, as far as can be seen. The
 /// longest waves hold more of the variance than shorter ones do. Such a series may have long memory, and its intervals
 /// hold less often than they say; or it is too short. `sample` is the same, sorted.
 pub fn dependence_lasts(values: &[f64], sample: &Sample) -> bool {

@@ -1,4 +1,4 @@
-//! Whether events come in step: outliers that a timer or a daemon makes.
+//! The period of events: outliers that a timer or a daemon makes.
 
 use super::median;
 

@@ -48,7 +48,7 @@ impl Sample {
         self.sorted.len()
     }
 
-    /// Whether there are none.
+    /// True if there are none.
     pub fn is_empty(&self) -> bool {
         self.sorted.is_empty()
     }

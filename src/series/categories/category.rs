@@ -1,6 +1,6 @@
-//! What a repetition can be.
+//! The categories of repetitions.
 
-/// What a repetition is (seed thesis of Roth, section 4.5).
+/// The category of a repetition (seed thesis of Roth, section 4.5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Category {
     /// The first call of its operation.

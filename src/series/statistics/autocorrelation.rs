@@ -10,7 +10,7 @@ use crate::parallel;
 pub struct Dependence {
     /// How many independent values would give a mean as exact: n / (1 + 2 sum r_k).
     pub effective: f64,
-    /// Whether the correlation died out within the series; if not, `effective` is too high.
+    /// True if the correlation died out within the series. If not, `effective` is too high.
     pub settled: bool,
     /// How many values the correlation lasts: the mean lag, weighted by the correlation at each, from 1 on. phi^k lasts
     /// 1 / (1 - phi) values, whatever noise lies over it.

@@ -76,7 +76,7 @@ impl<'v> Intervals<'v> {
         std::array::from_fn(|index| self.has_interval(p[index]).then(|| self.woodruff(p[index], &below[index]))?)
     }
 
-    /// Whether enough independent values lie on either side.
+    /// True if enough independent values lie on either side.
     fn has_interval(&self, p: f64) -> bool {
         self.effective * p.min(1.0 - p) >= FEWEST_BEYOND && self.effective >= FEWEST
     }

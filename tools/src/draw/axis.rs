@@ -1,6 +1,6 @@
 //! From values to places, with ticks at round numbers.
 
-/// What an axis counts.
+/// The unit of an axis.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Kind {
     /// ns, labelled in the unit that suits the range.
@@ -71,7 +71,7 @@ impl Axis {
         }
     }
 
-    /// Whether a value lies within the range.
+    /// True if the value lies within the range.
     pub fn has(&self, value: f64) -> bool {
         value >= self.from && value <= self.to
     }
@@ -86,7 +86,7 @@ impl Axis {
         self.places
     }
 
-    /// Whether the places are even in the logarithm of the values.
+    /// True if the places are even in the logarithm of the values.
     pub fn is_logarithmic(&self) -> bool {
         self.logarithmic
     }

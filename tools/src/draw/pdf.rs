@@ -103,7 +103,7 @@ fn content(scene: &Scene) -> Result<String> {
     Ok(text)
 }
 
-/// What follows is seen within the area alone.
+/// Restricts the following items to the area.
 fn clip(area: Area) -> String {
     format!("{:.2} {:.2} {:.2} {:.2} re W n\n", area.left, area.top, area.width, area.height)
 }

@@ -58,7 +58,7 @@ pub enum Item {
         text: String,
         colour: Colour,
         upright: bool,
-        /// Whether it is the label of a tick.
+        /// True if the label of a tick.
         is_tick: bool,
     },
 }

@@ -13,7 +13,7 @@ pub struct Look {
     pub style: Style,
     /// Columns.
     pub width: usize,
-    /// Whether the terminal has characters of dots.
+    /// True if the terminal has characters of dots.
     pub dots: bool,
 }
 

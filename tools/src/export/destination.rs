@@ -1,6 +1,6 @@
 //! Where an export goes: standard output, a file or a folder, and never half of it under the final name.
 //!
-//! What is written lies beside the destination as `OUT.part` and gets its name when it is whole and safe on the disk.
+//! Output lies beside the destination as `OUT.part` and gets its name when it is whole and safe on the disk.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, IsTerminal, Write};
@@ -14,7 +14,7 @@ use flate2::write::GzEncoder;
 use crate::output::Output;
 use crate::report::file::create;
 
-/// What a format writes to.
+/// The output of a format.
 pub type Sink<'a> = dyn Write + Send + 'a;
 
 /// A destination.
@@ -33,7 +33,7 @@ enum Place {
     Folder(PathBuf),
 }
 
-/// What a stream consists of.
+/// The content of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(not(feature = "columns"), allow(dead_code, reason = "only columns are compressed within"))]
 pub enum Content {
@@ -69,12 +69,12 @@ impl<'o> Destination<'o> {
         Ok(Destination { place, stdout })
     }
 
-    /// Whether it is a folder.
+    /// True if it is a folder.
     pub fn is_folder(&self) -> bool {
         matches!(self.place, Place::Folder(_))
     }
 
-    /// Whether it is a pipe, or anything else that cannot be found again by a name of its own.
+    /// True if it is a pipe, or anything else that cannot be found again by a name of its own.
     #[cfg(feature = "columns")]
     pub fn is_pipe(&self) -> bool {
         matches!(self.place, Place::Stdout | Place::Device(_))

@@ -33,7 +33,7 @@ pub struct Row<'a> {
     pub error_ns: Option<f64>,
     #[serde(flatten)]
     pub request: Option<RequestTimes>,
-    /// Whether the tracer itself may have delayed the call.
+    /// True if the tracer itself may have delayed the call.
     pub perturbed: bool,
     /// See [`Calls::accounts`].
     #[serde(flatten)]
@@ -44,7 +44,7 @@ pub struct Row<'a> {
     pub place: Place,
 }
 
-/// What a non-blocking call cost beside its own time (Hoefler et al.: overhead = init + sum of test + wait).
+/// The cost of a non-blocking call beside its own time (Hoefler et al.: overhead = init + sum of test + wait).
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct RequestTimes {
     pub init_ns: f64,
@@ -53,7 +53,7 @@ pub struct RequestTimes {
     pub tests: u32,
 }
 
-/// What the counters of the trace had for a call.
+/// The values of the trace's counters for a call.
 #[derive(Clone, Copy, Debug)]
 pub struct Counters<'a> {
     names: &'a [String],

@@ -35,7 +35,7 @@ const NAMES: [&str; 14] = [
     "srun",
 ];
 
-/// What the answers of each flavour to `--version` contain. gforker knows no such option and answers with its usage.
+/// The answers of each flavour to `--version`. gforker knows no such option and answers with its usage.
 const ANSWERS: [(&str, Flavour); 7] = [
     ("Open MPI", Flavour::OpenMpi),
     ("OpenRTE", Flavour::OpenMpi),

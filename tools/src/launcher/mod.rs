@@ -15,16 +15,16 @@ use std::ffi::{OsStr, OsString};
 /// The variable that names the libraries to preload.
 const PRELOAD: &str = "LD_PRELOAD";
 
-/// What the ranks must have in their environment.
+/// The environment that the ranks need.
 #[derive(Clone, Debug)]
 pub struct Tracer {
     /// The file libmpitrace.so.
     pub library: OsString,
-    /// What is preloaded already.
+    /// The libraries preloaded already.
     pub preloaded: Option<OsString>,
     /// The tracer's settings: names and values.
     pub variables: Vec<(OsString, OsString)>,
-    /// What srun exports where it is not told: the value of SLURM_EXPORT_ENV.
+    /// The value of SLURM_EXPORT_ENV, which srun exports where it is not told otherwise.
     pub slurm_export: Option<OsString>,
 }
 

@@ -8,7 +8,7 @@ use super::{Flavour, PRELOAD, Tracer, slurm};
 /// Prepares a command line in which the word at `launcher.0` is a launcher of the flavour `launcher.1`. Without one the
 /// variables go into the environment of the program itself, and from there to whatever it starts on this host.
 ///
-/// What the user sets by the launcher's own options stays as it is, but for a library to preload: the tracer goes
+/// Settings of the user by the launcher's own options stay as they are, but for a library to preload: the tracer goes
 /// before it.
 pub fn job(command: &[OsString], launcher: Option<(usize, Flavour)>, tracer: &Tracer) -> Job {
     match launcher {

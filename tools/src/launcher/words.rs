@@ -3,14 +3,14 @@
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 
-/// What is to be started.
+/// A command to be started.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Job {
     /// The program and its arguments.
     pub command: Vec<OsString>,
-    /// What is set in the environment of the program itself.
+    /// Variables set in the environment of the program itself.
     pub environment: Vec<(OsString, OsString)>,
-    /// What the user should know.
+    /// A note for the user.
     pub note: Option<String>,
 }
 

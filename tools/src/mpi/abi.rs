@@ -20,7 +20,7 @@ pub enum Family {
     Standard,
 }
 
-/// What is passed to MPI_Allreduce.
+/// The handles that are passed to MPI_Allreduce.
 #[derive(Clone, Copy, Debug)]
 pub struct Handles {
     pub comm_self: usize,

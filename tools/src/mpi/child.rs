@@ -27,7 +27,7 @@ pub struct Ending<T> {
     pub answer: Option<T>,
     /// Why it did not end as it should, in one line.
     pub failure: Option<String>,
-    /// What it wrote to standard error.
+    /// Its standard error.
     pub stderr: String,
 }
 

@@ -26,7 +26,7 @@ impl Library {
     /// Loads it, its symbols visible to all: its own components need them.
     ///
     /// # Errors
-    /// What the loader says.
+    /// The message of the loader.
     pub fn open(path: &Path) -> Result<Library, String> {
         let path = CString::new(path.as_os_str().as_bytes()).map_err(|_| "a path with a zero byte".to_owned())?;
         // SAFETY: loads a library whose constructors run; this process is there for nothing else.
@@ -86,7 +86,7 @@ impl Library {
         Some(unsafe { CStr::from_ptr(info.dli_sname) }.to_string_lossy().into_owned())
     }
 
-    /// What the library calls itself. May be asked before MPI_Init.
+    /// The library's own name and version. May be asked before MPI_Init.
     pub fn version(&self) -> Option<String> {
         // SAFETY: this is the function's type.
         let get: GetLibraryVersion = unsafe { self.function(c"MPI_Get_library_version") }?;

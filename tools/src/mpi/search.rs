@@ -16,7 +16,7 @@ use serde::Serialize;
 pub struct Installed {
     /// Its file, under the name that programs ask for (`libmpi.so.40`).
     pub path: PathBuf,
-    /// What led there.
+    /// The programs and settings that led there.
     pub found_by: Vec<String>,
 }
 
@@ -132,7 +132,7 @@ pub fn cached_namesakes(own: Option<&Path>) -> Vec<PathBuf> {
     paths
 }
 
-/// What `ldconfig -p` prints: the loader's cache.
+/// The output of `ldconfig -p`: the loader's cache.
 fn cache() -> String {
     ["ldconfig", "/sbin/ldconfig", "/usr/sbin/ldconfig"]
         .iter()

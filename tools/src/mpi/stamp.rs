@@ -6,7 +6,7 @@ use std::time::Instant;
 use mpitrace_platform::tsc;
 use serde::Serialize;
 
-/// What the tracer reads.
+/// The clock that the tracer reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Source {
@@ -18,7 +18,7 @@ pub enum Source {
     MonotonicRaw,
 }
 
-/// What the tracer reads on this machine.
+/// The clock that the tracer reads on this machine.
 pub fn source() -> Source {
     if cfg!(target_arch = "aarch64") {
         return Source::Cntvct;
@@ -26,7 +26,7 @@ pub fn source() -> Source {
     if tsc::is_trusted() { Source::Tsc } else { Source::MonotonicRaw }
 }
 
-/// What two time stamps take, ns: the mean of so many pairs, with nothing between them.
+/// The time of two stamps, ns: the mean of so many pairs, with nothing between them.
 pub fn pair_ns(source: Source, pairs: u32) -> f64 {
     match source {
         #[cfg(target_arch = "x86_64")]

@@ -1,4 +1,4 @@
-//! Whether calls of a library are traced here, tried with a process of one rank, and what that costs.
+//! A trial with a process of one rank: are calls of a library traced here, and at what cost.
 
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
@@ -20,7 +20,7 @@ pub struct Setup<'s> {
     pub tracer: Option<&'s OsStr>,
     /// The MPI library.
     pub library: &'s Path,
-    /// What the process is started with; empty: nothing.
+    /// The command that starts the process; empty: none.
     pub launcher: &'s [OsString],
     /// The value of MPITRACE_EVENTS.
     pub events: Option<&'s str>,
@@ -28,14 +28,14 @@ pub struct Setup<'s> {
     pub request: Request,
 }
 
-/// What a trial came to.
+/// The result of a trial.
 #[derive(Debug)]
 pub struct Trial {
     /// The times, or why there are none.
     pub times: Result<Tried, String>,
     /// The counters in the trace.
     pub counters: Vec<String>,
-    /// What the tracer said, but for its lines on the trace and on what earlier jobs have left.
+    /// The tracer's lines, but for those on the trace and on leftovers of earlier jobs.
     pub said: Vec<String>,
 }
 

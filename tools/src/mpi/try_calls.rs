@@ -32,16 +32,16 @@ impl Request {
     }
 }
 
-/// What came of it: medians over the turns.
+/// The results: medians over the turns.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Tried {
-    /// Whether a preloaded library takes the calls.
+    /// True if a preloaded library takes the calls.
     pub intercepted: bool,
     /// Two time stamps, ns.
     pub timestamp_pair_ns: f64,
     /// A call of the library itself, ns.
     pub untraced_call_ns: f64,
-    /// What a traced call takes beyond that, ns.
+    /// The time that a traced call takes beyond that, ns.
     pub traced_call_ns: f64,
     /// The latter in pairs of time stamps.
     pub ratio: f64,

@@ -31,7 +31,7 @@ pub struct Input {
     /// The trace; several files where one run left several. With --from the files of another tool, each by itself
     #[arg(value_name = "FILE", required = true)]
     pub files: Vec<PathBuf>,
-    /// What the files are.
+    /// The kind of the files.
     #[command(flatten)]
     pub from: FromOption,
     /// Only the repetitions with these numbers, of each operation: from A up to B, B itself left out. Without A from the
@@ -61,7 +61,7 @@ pub fn canonical(file: &Path) -> PathBuf {
     file.canonicalize().unwrap_or_else(|_| file.to_owned())
 }
 
-/// What the files are: traces, or run times that another tool wrote.
+/// The kind of the files: traces, or run times that another tool wrote.
 #[derive(Clone, Copy, Debug, Args)]
 pub struct FromOption {
     /// The files are not traces: csv (iteration id, MPI rank, metric name, value; runtime in ns), or ReproMPI's raw
@@ -70,7 +70,7 @@ pub struct FromOption {
     pub format: Option<Format>,
 }
 
-/// What other tools write.
+/// The formats of other tools.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Format {
     /// The four columns of Roth's thesis.

@@ -1,4 +1,4 @@
-//! What pictures look like.
+//! The look of pictures.
 
 use clap::Args;
 
@@ -27,7 +27,7 @@ fn size(text: &str) -> Result<(f64, f64), String> {
 }
 
 impl PictureOption {
-    /// What was asked for, of a picture that has this size otherwise, in units of which 96 are an inch.
+    /// The format of a picture whose usual size is this, in units of which 96 are an inch.
     pub fn format_or(&self, size: (f64, f64)) -> Format {
         let units = |mm: f64| mm / 25.4 * 96.0;
         let size = self.size.map_or(size, |(width, height)| (units(width), units(height)));

@@ -15,7 +15,7 @@ pub struct RuleOption {
 /// The rule that reduces a run to its good repetitions: more rules than those of the categories.
 #[derive(Clone, Copy, Debug, Args)]
 pub struct ReductionOption {
-    /// What is left out of a run
+    /// The rule by which repetitions are left out of a run
     #[arg(long = "method", value_name = "METHOD", default_value = usual(), value_parser = parser(Rule::all()))]
     pub rule: Rule,
 }

@@ -31,7 +31,7 @@ pub(super) enum Times<'s> {
 }
 
 impl Ranks<'_> {
-    /// Whether it is known when the ranks entered and left, in one time for all of them.
+    /// True if it is known when the ranks entered and left, in one time for all of them.
     pub fn have_stamps(&self) -> bool {
         match &self.times {
             Times::Traced { .. } => true,
@@ -78,14 +78,14 @@ impl Ranks<'_> {
     }
 }
 
-/// What a column of values is.
+/// The kind of a column of values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// A number of something.
     Counter,
     /// A time.
     Timer,
-    /// What the request of a non-blocking call cost: ns, and for `tests` a number.
+    /// A cost of the request of a non-blocking call: ns, and for `tests` a number.
     Request,
 }
 
@@ -94,9 +94,9 @@ pub enum Kind {
 pub struct Counter<'s> {
     /// Its name.
     pub name: String,
-    /// What it is.
+    /// Its kind.
     pub kind: Kind,
-    /// What it counts in; empty where nothing tells.
+    /// Its unit; empty where nothing tells.
     pub unit: String,
     pub(super) values: Values<'s>,
 }

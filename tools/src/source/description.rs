@@ -1,4 +1,4 @@
-//! What an operation is.
+//! The description of an operation.
 
 use mpitrace::operations::{Operation, Operations};
 use serde::Serialize;

@@ -1,4 +1,4 @@
-//! What a trace has of one operation on each rank, and how a column is made of it: on all processors, where the records
+//! One operation of a trace on each rank, and its columns: they are made on all processors, where the records
 //! lie.
 
 use std::ops::Range;
@@ -36,7 +36,7 @@ impl<'s> Rows<'s> {
     }
 }
 
-/// What times one rank has.
+/// The times of one rank.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct MemberTimes<'s> {
     /// Its index among the ranks.

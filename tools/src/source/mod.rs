@@ -109,7 +109,7 @@ impl Source {
         (0..self.operations.len()).filter(move |number| operation.is_none_or(|wanted| wanted == *number))
     }
 
-    /// Whether there is such an operation, and whether there are such run times: to be asked before anything is
+    /// Checks that there is such an operation and that there are such run times: to be asked before anything is
     /// written.
     ///
     /// # Errors
@@ -157,7 +157,7 @@ impl Source {
         memory::warn(sizes, need);
     }
 
-    /// Whether every repetition that was begun is there on every rank.
+    /// True if every repetition that was begun is there on every rank.
     pub fn complete(&self) -> bool {
         match &self.data {
             Data::Traced(traced) => traced.trace.complete,
@@ -165,7 +165,7 @@ impl Source {
         }
     }
 
-    /// What is to be said about an operation: lines that were skipped, repetitions that were left out.
+    /// Notes on an operation: lines that were skipped, repetitions that were left out.
     pub fn notes(&self, operation: usize) -> &[String] {
         match &self.data {
             Data::Traced(_) => &[],
@@ -195,7 +195,7 @@ impl Source {
         }
     }
 
-    /// What was counted in these repetitions. For non-blocking operations also what their requests cost.
+    /// The counters in these repetitions. For non-blocking operations also the costs of their requests.
     pub fn counters(&self, operation: usize) -> Vec<Counter<'_>> {
         match &self.data {
             Data::Traced(traced) => traced.counters(operation),

@@ -1,4 +1,4 @@
-//! What the requests of a non-blocking operation cost, and how much of its run time is the program's own computation.
+//! The costs of the requests of a non-blocking operation, and the share of its run time that the program computed.
 
 use mpitrace::completion_times::{Overheads, Requests};
 use mpitrace_functions::blocking_name;
@@ -11,7 +11,7 @@ pub fn own_work_text(share: f64) -> Option<String> {
 }
 
 impl Source {
-    /// What the requests of an operation cost, for each repetition; `None` where it blocks or nothing is known of them.
+    /// The costs of an operation's requests, for each repetition; `None` where it blocks or nothing is known of them.
     pub fn overheads(&self, operation: usize) -> Option<Overheads> {
         blocking_name(&self.operations()[operation].function)?;
         let counters = self.counters(operation);

@@ -19,7 +19,7 @@ use super::members::{MemberColumn, MemberTimes, Rows};
 /// A trace, matched and with its clocks.
 #[derive(Debug)]
 pub struct Traced {
-    /// What was recorded.
+    /// The records.
     pub trace: Trace,
     /// Its operations.
     pub operations: Operations,
@@ -114,7 +114,7 @@ impl Traced {
     }
 }
 
-/// What the requests of a non-blocking operation cost (Hoefler et al. 2010, 2: overhead = init + sum of test + wait).
+/// The costs of the requests of a non-blocking operation (Hoefler et al. 2010, 2: overhead = init + sum of test + wait).
 fn requests<'s>(rows: &Arc<Rows<'s>>, parts: &[(&'s Part, &'s RankClock)]) -> Vec<Counter<'s>> {
     let times = |part: &'s Part, clock: &'s RankClock, index: usize| {
         let column = part.request_columns()?[index];

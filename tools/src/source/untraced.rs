@@ -12,7 +12,7 @@ use super::columns::{Counter, Kind, Ranks, RunTimes, Times, Values};
 use super::description::Description;
 use crate::options::Format;
 
-/// What the files hold.
+/// The content of the files.
 #[derive(Debug)]
 pub(super) struct Untraced {
     operations: Vec<Measured>,
@@ -43,7 +43,7 @@ impl Untraced {
         self.ranks(number).have_stamps()
     }
 
-    /// What is to be said about the files, each once.
+    /// Notes on the files, each once.
     pub(super) fn notes(&self) -> impl Iterator<Item = String> {
         let mut seen: Vec<(&PathBuf, &str)> = Vec::new();
         for measured in &self.operations {

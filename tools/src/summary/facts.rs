@@ -1,4 +1,4 @@
-//! What the summary says, by the keys of its JSON.
+//! The content of the summary, by the keys of its JSON.
 
 use mpitrace::account::{Account, Kind, Loss, Parts};
 use mpitrace::categories::Rule;
@@ -23,7 +23,7 @@ const LISTED: usize = 50;
 #[derive(Clone, Debug, Serialize)]
 pub struct Summary {
     pub ranks: u32,
-    /// Whether every rank finished and kept all calls.
+    /// True if every rank finished and kept all calls.
     pub complete: bool,
     /// Ranks whose end is not known: their time is that up to the last that is known of them.
     pub unknown_ends: usize,
@@ -38,7 +38,7 @@ pub struct Summary {
     pub collectives_s: f64,
     #[serde(flatten)]
     pub parts: Parts,
-    /// Whether the ranks' clocks are synchronised; waiting is not known where they are not.
+    /// True if the ranks' clocks are synchronised. Waiting is not known where they are not.
     pub synchronised: bool,
     /// The length below which waits are not known, since the clocks are not: they count as communication. `null`: the
     /// errors of the clocks are not known.
@@ -51,7 +51,7 @@ pub struct Summary {
     pub mismatches: Vec<Mismatch>,
     /// How many mismatches there are.
     pub mismatched: u64,
-    /// What a program that ended by itself has left undone.
+    /// Calls left out and requests not completed by a program that ended by itself.
     #[serde(flatten)]
     pub undone: Undone,
     /// Operations of which not all calls were kept, with those that were not. The times above are of kept calls, but for
@@ -150,7 +150,7 @@ impl Summary {
     }
 }
 
-/// Whether times of different ranks can be held against each other: one clock, or clocks that a method has synchronised.
+/// True if times of different ranks can be compared. There is one clock, or a method has synchronised the clocks.
 fn is_synchronised(clock: &Clock) -> bool {
     clock.domains.len() < 2 || clock.method != Method::None
 }

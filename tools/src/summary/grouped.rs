@@ -15,7 +15,7 @@ use crate::text;
 
 const NS: f64 = 1e9;
 
-/// What a row of the table is of.
+/// The subject of a row of the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum By {
     /// One operation.

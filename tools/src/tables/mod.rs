@@ -36,7 +36,7 @@ pub struct Opened {
     name: String,
 }
 
-/// What a rule finds in a series of numbers.
+/// The result of a rule for a series of numbers.
 #[derive(Debug, Serialize)]
 struct OfNumbers {
     method: &'static str,
@@ -55,7 +55,7 @@ impl Opened {
         Ok(Opened { source: Source::read(files, None)?, name })
     }
 
-    /// What `info --json` prints.
+    /// The output of `info --json`.
     ///
     /// # Errors
     /// None that is known: the facts are made to be serialized.
@@ -64,7 +64,7 @@ impl Opened {
         output::json_text("info", &info::facts::Facts::of(trace, operations, clock))
     }
 
-    /// What `summary --json` prints.
+    /// The output of `summary --json`.
     ///
     /// # Errors
     /// As of [`Opened::info`].
@@ -73,7 +73,7 @@ impl Opened {
         output::json_text("summary", &Summary::of(trace, operations, clock, &self.name))
     }
 
-    /// What `clock --json` prints.
+    /// The output of `clock --json`.
     ///
     /// # Errors
     /// As of [`Opened::info`].
@@ -82,7 +82,7 @@ impl Opened {
         output::json_text("clock", &clock::facts::Facts::of(trace, clock, operations))
     }
 
-    /// What `categorize --json` prints of one operation.
+    /// The output of `categorize --json` for one operation.
     ///
     /// # Errors
     /// No such operation, rule or run time; a run time that is not finite, where the rule needs all of them.

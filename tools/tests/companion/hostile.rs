@@ -22,7 +22,7 @@ mod seeds;
 /// Of each seed so many mutations.
 const TRIALS: u32 = 24;
 
-/// What reads a trace. `OUT` is a file that may be written.
+/// The commands that read a trace. `OUT` is a file that may be written.
 const COMMANDS: [&[&str]; 12] = [
     &["info"],
     &["info", "--json"],

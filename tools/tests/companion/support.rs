@@ -7,7 +7,7 @@ use mpitrace_format::layout::state;
 use mpitrace_testing::synthetic::{self, SyntheticRank};
 use serde_json::Value;
 
-/// What a run of the companion came to.
+/// The result of a run of the companion.
 pub struct Ran {
     pub code: i32,
     pub stdout: String,

@@ -10,7 +10,7 @@ use super::titles::{Row, Size};
 use crate::import::series::{self, Series};
 use crate::import::{Measured, Member, Stamps};
 
-/// What was measured, in the order in which it first comes.
+/// The measurements, in the order in which they first come.
 #[derive(Debug, Default)]
 pub(super) struct Jobs {
     jobs: Vec<Job>,
@@ -121,7 +121,7 @@ impl Job {
         measured
     }
 
-    /// What the operation is, as far as the settings tell.
+    /// Describes the operation, as far as the settings tell.
     fn describe(&self, settings: &Settings, measured: &mut Measured) {
         let function = measured_function(&self.test);
         let barrier = function.is_some_and(|function| function.size == Bytes::Nothing);

@@ -12,7 +12,7 @@ use super::{ForeignError, Measured};
 use job::Jobs;
 use titles::{Row, Titles};
 
-/// What stands in lines `#@name=value` before the titles.
+/// The settings in lines `#@name=value` before the titles.
 #[derive(Debug, Default)]
 struct Settings {
     datatype: Option<String>,
@@ -102,7 +102,7 @@ mod tests {
         })
     }
 
-    /// What `print_common_settings` prints.
+    /// The output of `print_common_settings`.
     const SETTINGS: &str = "#Command-Line Arguments: ./bin/mpibenchmark --nrep=3\n#MPI calls:\n#\tMPI_Allreduce\n\
         #@operation=MPI_BOR\n#@datatype=MPI_INT\n#@datatype_extent_bytes=4\n#@datatype_size_bytes=4\n#@root_proc=0\n\
         #@nprocs=2\n#@clocksync=None\n#@procsync=MPI_Barrier\n#@runtime_type=max\n";

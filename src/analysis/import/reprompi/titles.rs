@@ -36,7 +36,7 @@ const TITLES: [(&str, Field); 13] = [
     ("gl_tend_sec", Field::GlobalEnd),
 ];
 
-/// Whether a line has the titles of rows, or of a summary.
+/// True if a line has the titles of rows, or of a summary.
 pub(super) fn are_titles(line: &str) -> bool {
     let has = |title| line.split_ascii_whitespace().any(|word| word == title);
     has("total_nrep") || has("nrep") && ["runtime_sec", "loc_tstart_sec", "loc_tend_sec"].into_iter().any(has)
@@ -90,7 +90,7 @@ fn name_of(field: Field) -> &'static str {
     TITLES.iter().find(|(_, known)| *known == field).map_or("", |(name, _)| name)
 }
 
-/// What one row says. Times in seconds, as they are printed.
+/// The content of one row. Times in seconds, as they are printed.
 #[derive(Debug)]
 pub(super) struct Row<'l> {
     pub(super) test: &'l str,
@@ -98,7 +98,7 @@ pub(super) struct Row<'l> {
     pub(super) repetition: u64,
     /// The rank, where the row is of one.
     pub(super) process: Option<u32>,
-    /// Whether the repetition kept to its window.
+    /// True if the repetition kept to its window.
     pub(super) valid: bool,
     /// How long it took.
     pub(super) seconds: f64,

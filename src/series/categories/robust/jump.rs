@@ -1,4 +1,4 @@
-//! Whether a change of the level is more than what the same noise does elsewhere.
+//! The significance of a change of the level: is it more than the same noise does elsewhere?
 //!
 //! The means of `a` values before a place and of `b` behind it differ: by noise alone at all other places, by noise and
 //! the change at this one. How much they differ elsewhere is the scale, so that no model of the noise is needed: a
@@ -62,7 +62,7 @@ pub struct Change {
     pub behind: usize,
     /// Level before minus level behind.
     pub fall: f64,
-    /// Whether the level before is that of the beginning.
+    /// True if the level before is that of the beginning.
     pub first: bool,
 }
 

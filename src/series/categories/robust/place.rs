@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::statistics::median_of;
 
-/// What a repetition costs at most, in squared sigma: one outlier moves no change.
+/// The highest cost of a repetition, in squared sigma: one outlier moves no change.
 const LARGEST_COST: f64 = 9.0;
 
 /// The level of each segment: its median.

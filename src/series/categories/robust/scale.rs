@@ -30,7 +30,7 @@ pub fn tick(tick_ns: f64, run_time_ns: &[f64], median_ns: f64) -> f64 {
     -(-(tick_ns / fast).min(0.5)).ln_1p()
 }
 
-/// What run times are multiples of, where they are not all above 0.
+/// The unit of run times, where they are not all above 0.
 fn unit(run_time_ns: &[f64], median_ns: f64) -> f64 {
     if median_ns != 0.0 {
         return median_ns.abs();

@@ -13,11 +13,11 @@ const TESTED: usize = 6;
 const PAIRS: usize = 2;
 /// Fewer values at the end are no level; a beginning is followed by at least so many.
 const SETTLED: usize = 8;
-/// What begins later than at the start lasts at least so long.
+/// The least length of a level that begins later than at the start.
 const LASTS: usize = 20;
 /// Of the early ones as many.
 const EARLY: usize = 64;
-/// What comes and goes sooner is a burst.
+/// A level that comes and goes sooner is a burst.
 const PAIR: usize = 50;
 /// A level holds this share of its repetitions at least.
 const USUAL: f64 = 0.55;
@@ -37,7 +37,7 @@ const BESIDE: usize = 30;
 const SCATTERED: f64 = 0.08;
 /// So many values show their correlations; fewer are taken to be autoregressive where that is worse.
 const KNOWN: usize = 200;
-/// What so short a series does must be stronger.
+/// The factor by which changes of so short a series must be stronger.
 const UNDECIDED: f64 = 1.5;
 
 /// A series, or blocks of it.
@@ -48,11 +48,11 @@ pub struct Series<'a> {
     pub tick: f64,
     /// The smallest standard deviation that can be known.
     pub least: f64,
-    /// Whether the first value is that of the beginning.
+    /// True if the first value is that of the beginning.
     pub from_the_start: bool,
 }
 
-/// What a series does.
+/// The levels of a series.
 #[derive(Clone, Debug, Default)]
 pub struct Selected {
     /// The places at which the level changes.
@@ -66,7 +66,7 @@ pub struct Selected {
 }
 
 impl Selected {
-    /// Whether the values are correlated over so long that they show no level.
+    /// True if the values are correlated over so long that they show no level.
     pub fn undecided(&self) -> bool {
         (self.usual as f64) < CORRELATION_TIMES * self.correlation_time
     }
@@ -228,7 +228,7 @@ struct Around {
 }
 
 impl Around {
-    /// Whether a level comes and goes so soon that it is a burst.
+    /// True if a level comes and goes so soon that it is a burst.
     fn is_burst(&self) -> bool {
         let short = |index: usize| self.places[index + 1] - self.places[index] <= PAIR;
         let between = |index: usize| {
@@ -238,7 +238,7 @@ impl Around {
         (0..self.places.len().saturating_sub(1)).any(|index| short(index) && between(index))
     }
 
-    /// Whether the values next behind this place are often quicker than any other: they scatter more, as do those before
+    /// True if the values next behind this place are often quicker than any other. They scatter more, as do those before
     /// it. `before`: how many these are.
     fn scatters_behind(&self, at: usize, before: usize) -> bool {
         let reach = before.max(BESIDE);

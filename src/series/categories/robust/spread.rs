@@ -7,7 +7,7 @@ use crate::statistics::sort;
 const FALSE_SHARE: f64 = 0.03;
 /// Nothing nearer than so many standard deviations is an outlier.
 const NEAREST: f64 = 3.0;
-/// What so large a share does is a mode.
+/// The share from which slow values are a mode.
 const MODE: f64 = 0.15;
 /// A spread is that of so many modes at most.
 const MODES: usize = 3;
@@ -20,7 +20,7 @@ pub struct Spread {
     /// Standard deviation, from the middle downwards and upwards: noise is skewed.
     pub below: f64,
     pub above: f64,
-    /// What lies below this or above the next is an outlier.
+    /// Values below this or above the next are outliers.
     pub low: f64,
     pub high: f64,
 }
@@ -42,13 +42,13 @@ impl Spread {
         of_sorted(residuals, Limits { least: least.max(tick / 12.0_f64.sqrt()), tick, nearest }, MODES)
     }
 
-    /// Whether a residual is one of the usual ones.
+    /// True if a residual is one of the usual ones.
     pub fn holds(&self, residual: f64) -> bool {
         residual >= self.low && residual <= self.high
     }
 }
 
-/// What bounds a spread.
+/// The bounds of a spread.
 #[derive(Clone, Copy)]
 struct Limits {
     /// The smallest standard deviation.
@@ -132,7 +132,7 @@ pub fn fence(count: usize, z: impl Fn(usize) -> f64, distant: impl Fn(f64) -> f6
     Fence { at: single.unwrap_or(f64::INFINITY), count: 0 }
 }
 
-/// What is so many estimated standard deviations from the mean, by so many degrees of freedom, in those of a normal
+/// The place so many estimated standard deviations from the mean, by so many degrees of freedom, in those of a normal
 /// distribution with the same tail (Wallace, Bounds on normal approximations to Student's, 1959).
 pub fn deviations(t: f64, degrees: f64) -> f64 {
     let correction = (8.0 * degrees + 1.0) / (8.0 * degrees + 3.0);

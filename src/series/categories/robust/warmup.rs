@@ -1,4 +1,4 @@
-//! Whether a slow beginning is a warm-up: something that only the beginning does.
+//! The test of a slow beginning: a warm-up is something that only the beginning does.
 
 /// So many slow repetitions in a row make a burst more than the length of the beginning does.
 const LIKE: f64 = 0.8;
@@ -18,7 +18,7 @@ pub fn end(changes: &[usize], levels: &[f64], latest: usize, smallest: f64) -> O
     (0..changes.len()).rev().find(|&index| changes[index] >= 2 && changes[index] <= latest && slower(index))
 }
 
-/// Whether what comes later is like the beginning, up to `end`, so often that it may begin so by chance. `excess`: of a
+/// True if later values are like the beginning, up to `end`, so often that it may begin so by chance. `excess`: of a
 /// repetition over its level. `fall`: of the level at `end`.
 pub fn is_burst(length: usize, end: usize, fall: f64, excess: impl Fn(usize) -> f64) -> bool {
     let mut alike = 0_usize;

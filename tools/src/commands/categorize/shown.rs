@@ -36,7 +36,7 @@ pub struct Categorized<'a> {
 const CHANGES_SHOWN: usize = 4;
 
 impl<'a> Categorized<'a> {
-    /// What is shown of an operation.
+    /// The row of an operation.
     pub fn new(
         operation: &'a Description,
         rule: &Rule,
@@ -68,7 +68,7 @@ impl<'a> Categorized<'a> {
         self.own_work.and_then(own_work_text)
     }
 
-    /// What is to be said beside the table: `operation 3: ...`.
+    /// A note beside the table: `operation 3: ...`.
     pub fn note(&self) -> Option<String> {
         self.not_one_level.map(|not_one_level| format!("operation {}: {not_one_level}", self.operation.operation))
     }

@@ -18,7 +18,7 @@ struct Class {
     most: f64,
 }
 
-/// What of a float's bits is left for the class.
+/// The bits of a float that make the class, after this shift.
 const CLASS_SHIFT: u32 = 52 - 12;
 
 impl Errors {

@@ -1,4 +1,4 @@
-//! What `clock` tells, as the keys of its JSON.
+//! The results of `clock`, as the keys of its JSON.
 
 use mpitrace::causality::{Causality, Violation};
 use mpitrace::clock::{Clock, Truth};
@@ -27,7 +27,7 @@ pub struct Facts {
     /// How long the synchronisations took, all together.
     pub sync_ns: f64,
     pub synchronisations: usize,
-    /// What the hard bounds stand on; `None` where the method states none.
+    /// The limits of the hard bounds; `None` where the method states none.
     pub max_ppm: Option<f32>,
     pub wander_ppb: Option<f32>,
     pub error_ns: ErrorFacts,
@@ -75,7 +75,7 @@ impl Facts {
         }
     }
 
-    /// Whether the global time can be relied on within its errors.
+    /// True if the global time can be relied on within its errors.
     pub fn is_good(&self) -> bool {
         self.causality.violated == 0 && self.steps.is_empty()
     }

@@ -1,4 +1,4 @@
-//! What was recorded of the runs and differs between the sides: what may be the reason of a difference.
+//! Recorded differences between the sides, which may be the reason of a difference.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,7 +14,7 @@ pub struct Factor {
     pub b: Option<String>,
 }
 
-/// What is recorded of one run, by name.
+/// The metadata of one run, by name.
 pub type Recorded = BTreeMap<String, String>;
 
 /// Facts that are another one in each run, or by chance, and say nothing of a side.
@@ -34,7 +34,7 @@ const OF_A_RUN: [&str; 10] = [
 /// The value of what could not be found out.
 const UNKNOWN: &str = "unknown";
 
-/// What is recorded of a run: of its first rank, and the hosts of all.
+/// The metadata of a run: of its first rank, and the hosts of all.
 pub fn recorded(trace: &Trace) -> Recorded {
     let of_part = |part: &mpitrace::reader::Part| part.metadata();
     let mut recorded: Recorded = trace.parts.first().map(of_part).unwrap_or_default().into_iter().collect();
@@ -47,7 +47,7 @@ pub fn recorded(trace: &Trace) -> Recorded {
     recorded
 }
 
-/// What differs between the runs of A and those of B.
+/// The differences between the runs of A and those of B.
 pub fn between(a: &[Recorded], b: &[Recorded]) -> Vec<Factor> {
     // Runs that were not traced have recorded nothing.
     if [a, b].iter().any(|runs| runs.iter().all(Recorded::is_empty)) {

@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::source::Description;
 
-/// What makes operations of different runs the same. Numbers do not: two libraries may call other operations in
+/// The properties by which operations of different runs are the same. Numbers are not: two libraries may call others in
 /// between.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Identity {
@@ -27,7 +27,7 @@ impl Identity {
         format!("{}/{bytes}/{}/{}", self.function, self.ranks, or(self.root.map(|root| root.to_string()), "-"))
     }
 
-    /// What the key leaves open.
+    /// The properties that the key leaves out.
     fn rest(&self) -> impl fmt::Display {
         let words = [Some(&self.communicator), self.datatype.as_ref(), self.reduction.as_ref()];
         let mut words: Vec<String> = words.into_iter().flatten().cloned().collect();
@@ -44,7 +44,7 @@ impl fmt::Display for Identity {
     }
 }
 
-/// What the operations of a run are, in their order.
+/// The identities of the operations of a run, in their order.
 pub fn all(operations: &[Description]) -> Vec<Identity> {
     let mut identities: Vec<Identity> = Vec::new();
     for description in operations {
@@ -112,7 +112,7 @@ fn one_sided(side: &str, only: &[&Identity]) -> Option<String> {
 }
 
 impl Paired {
-    /// What is to be said of the pairs: operations of one side, and those that agree in part.
+    /// Notes on the pairs: operations of one side, and those that agree in part.
     pub fn notes(&self) -> Vec<String> {
         self.notes.clone()
     }

@@ -82,7 +82,7 @@ impl Opened {
         Ok(Opened(source))
     }
 
-    /// What is to be known beside the numbers.
+    /// Notes beside the numbers.
     pub fn notes(&self, time: RunTime, file: &Path) -> Vec<String> {
         let file = file.display();
         let mut notes = Vec::new();
@@ -105,12 +105,12 @@ impl Opened {
         notes
     }
 
-    /// What is recorded of it; nothing, if it was not traced.
+    /// Its metadata; nothing, if it was not traced.
     pub fn recorded(&self) -> Recorded {
         self.0.traced().map(|traced| factors::recorded(&traced.trace)).unwrap_or_default()
     }
 
-    /// What its operations are.
+    /// The identities of its operations.
     pub fn identities(&self) -> Vec<Identity> {
         identity::all(self.0.operations())
     }

@@ -1,4 +1,4 @@
-//! What a comparison came to, in one sentence for each operation.
+//! A comparison in one sentence for each operation.
 
 use mpitrace::comparison::Verdict;
 

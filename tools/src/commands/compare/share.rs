@@ -5,7 +5,7 @@ const TIMES: f64 = 2.0;
 /// Below this ratio a percentage would be rounded to -100 %, which no run time can be.
 const LEAST: f64 = 0.01;
 
-/// Whether this share is read as a ratio, whichever side takes longer.
+/// True if this share is read as a ratio, whichever side takes longer.
 pub fn is_in_times(share: f64) -> bool {
     let ratio = 1.0 + share;
     ratio >= TIMES || ratio <= 1.0 / TIMES

@@ -9,7 +9,7 @@ use crate::{reason, text};
 /// A group without a cause for this share of its extra time has a sentence that says so.
 const MOSTLY: f64 = 0.5;
 
-/// What has no cause.
+/// Losses without a cause.
 pub fn unexplained(causes: &Causes) -> Vec<String> {
     let is_large = |group: &&GroupTime| group.extra_ns > 0.0 && group.unexplained_ns >= MOSTLY * group.extra_ns;
     causes.groups.iter().filter(is_large).map(without_cause).collect()

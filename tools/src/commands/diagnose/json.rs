@@ -17,7 +17,7 @@ pub struct Operation<'d> {
     warmup_end: Option<u64>,
     /// `None` where the good repetitions are one level.
     not_one_level: Option<NotOneLevel>,
-    /// What was left out or skipped.
+    /// Notes: repetitions left out, lines skipped.
     notes: &'d [String],
     sentences: Vec<String>,
     /// The most time first.

@@ -16,7 +16,7 @@ fn group(group: &Group) -> String {
     }
 }
 
-/// What the group is compared with.
+/// The repetitions with which the group is compared.
 fn others(group: &Group) -> String {
     match group.kind {
         Kind::Warmup | Kind::Outlier => "the good ones".to_owned(),
@@ -129,7 +129,7 @@ fn share(separated: &Separated) -> String {
     }
 }
 
-/// Whether it is a share of the extra time that means something: beyond, what the metric holds passed while other ranks
+/// True if it is a share of the extra time that has a meaning. Beyond, the metric's time passed while other ranks
 /// were at something else.
 fn is_share(share: &f64) -> bool {
     (0.05..1.5).contains(share)
@@ -150,7 +150,7 @@ fn how_often(metric: &Metric, separated: &Separated, group: &Group) -> String {
     }
 }
 
-/// What the system does, in plain words.
+/// The event of the system, in plain words.
 fn happens(metric: &Metric) -> &'static str {
     let name = &metric.name;
     if name.contains("migration") {

@@ -1,4 +1,4 @@
-//! What the clock of this machine is good for.
+//! The clock of this machine, and its quality.
 
 use std::collections::BTreeMap;
 
@@ -10,13 +10,13 @@ use crate::mpi::stamp::{self, Source};
 /// The clock.
 #[derive(Debug, Serialize)]
 pub struct Clock {
-    /// What the tracer reads.
+    /// The clock that the tracer reads.
     pub source: Source,
     /// The flags of the processor that make its time stamp counter one clock; empty where the processor is no x86.
     pub flags: BTreeMap<&'static str, bool>,
-    /// What the kernel itself reads.
+    /// The clock source of the kernel.
     pub clocksource: Option<String>,
-    /// What it offers; a time stamp counter that it found unstable is not among them.
+    /// The sources that it offers; a time stamp counter that it found unstable is not among them.
     pub available: Vec<String>,
     /// The same on all ranks that can have one clock.
     pub boot_id: Option<String>,

@@ -10,7 +10,7 @@ pub struct Counters {
     pub events: Vec<Event>,
     /// /proc/sys/kernel/perf_event_paranoid.
     pub perf_event_paranoid: Option<i64>,
-    /// What would help those that are forbidden.
+    /// The setting that allows those that are forbidden.
     pub hint: Option<String>,
 }
 
@@ -19,9 +19,9 @@ pub struct Counters {
 pub struct Event {
     /// As perf names it.
     pub name: &'static str,
-    /// Whether it counts.
+    /// True if it counts.
     pub works: bool,
-    /// Whether it counts what the kernel does for the program too.
+    /// True if it also counts the kernel's work for the program.
     pub kernel: bool,
     /// Why it does not work.
     pub error: Option<String>,

@@ -1,4 +1,4 @@
-//! Whether the tracer can detect interruptions of calls on this machine.
+//! The detection of interruptions of calls on this machine.
 
 use mpitrace_platform::interruptions::{EventPage, Sequence, sees_sleep};
 use serde::Serialize;
@@ -6,11 +6,11 @@ use serde::Serialize;
 /// The two methods; the first is used if both work.
 #[derive(Debug, Serialize)]
 pub struct Interruptions {
-    /// Whether the kernel updates the page of a perf event at a context switch.
+    /// True if the kernel updates the page of a perf event at a context switch.
     pub page: bool,
     /// Why it does not.
     pub page_error: Option<String>,
-    /// Whether the kernel clears a restartable sequence at a context switch.
+    /// True if the kernel clears a restartable sequence at a context switch.
     pub rseq: bool,
 }
 

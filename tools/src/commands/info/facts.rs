@@ -1,4 +1,4 @@
-//! What `info` tells, as the keys of its JSON.
+//! The results of `info`, as the keys of its JSON.
 
 use std::collections::BTreeMap;
 
@@ -58,7 +58,7 @@ pub struct Facts {
     pub mismatches: Vec<Mismatch>,
     /// How many there are.
     pub mismatched: u64,
-    /// What a program that ended by itself has left undone.
+    /// Calls left out and requests not completed by a program that ended by itself.
     #[serde(flatten)]
     pub undone: Undone,
     pub unfinished: Vec<Unfinished>,

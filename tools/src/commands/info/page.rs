@@ -97,7 +97,7 @@ pub fn lines(facts: &Facts) -> Vec<(&'static str, String)> {
     lines
 }
 
-/// What was counted from MPI_Init on, of each rank as long as there are few; a line for each counter that is not 0.
+/// Totals since MPI_Init, of each rank as long as there are few; a line for each counter that is not 0.
 fn totals(facts: &Facts) -> Vec<String> {
     let line = |(name, of_all): (&String, &TotalFacts)| {
         let shown = |number: u64| match of_all.unit.as_str() {
@@ -172,7 +172,7 @@ fn ranks(facts: &Facts) -> String {
     line
 }
 
-/// What the batch system said of the job.
+/// The batch system's data on the job.
 fn job(factors: &Known) -> Option<String> {
     let mut text = format!("{} {}", factors.get("batch_system")?, factors.get("job")?);
     let parts = [
@@ -309,7 +309,7 @@ fn operations(facts: &Facts) -> Table<'_> {
     table
 }
 
-/// What is missing, and which ranks wait for which.
+/// Missing ranks and calls, and the ranks that wait for others.
 pub fn problems(facts: &Facts) -> Vec<String> {
     let mut lines: Vec<String> = facts.problems.iter().take(LISTED).cloned().collect();
     if !facts.missing_hosts.is_empty() {

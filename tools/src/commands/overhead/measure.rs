@@ -17,12 +17,12 @@ const PROCESSES: usize = 5;
 /// change.
 const REQUEST: Request = Request { turns: 300, calls: 500 };
 
-/// What tracing costs. The first three keys, and `with_counters`, are what others rely on.
+/// The costs of tracing. The first three keys, and `with_counters`, are those that others rely on.
 #[derive(Debug, Serialize)]
 pub struct Costs {
     /// Two bare time stamps, ns.
     pub timestamp_pair_ns: f64,
-    /// What a traced call takes beyond the same call untraced, ns.
+    /// The time that a traced call takes beyond the same call untraced, ns.
     pub traced_call_ns: f64,
     /// The latter in pairs of time stamps.
     pub ratio: f64,
@@ -40,14 +40,14 @@ pub struct Costs {
     pub machine: Machine,
 }
 
-/// What tracing with counters costs.
+/// The costs of tracing with counters.
 #[derive(Debug, Serialize)]
 pub struct WithCounters {
     /// The counters that were read.
     pub counters: Vec<String>,
     /// Two bare time stamps in these processes, ns.
     pub timestamp_pair_ns: f64,
-    /// What a traced call takes beyond the same call untraced, ns.
+    /// The time that a traced call takes beyond the same call untraced, ns.
     pub traced_call_ns: f64,
     /// The latter in pairs of time stamps.
     pub ratio: f64,

@@ -40,7 +40,7 @@ pub struct Arguments {
     /// As JSON
     #[arg(long)]
     json: bool,
-    /// What starts the process, for one rank: srun -n 1
+    /// The command that starts the process, for one rank: srun -n 1
     #[arg(value_name = "LAUNCHER", last = true)]
     launcher: Vec<OsString>,
 }

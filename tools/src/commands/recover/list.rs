@@ -32,7 +32,7 @@ struct Left {
     /// When MPI_Init was entered, and when the file was last written to, s since 1970.
     began: u64,
     written: i64,
-    /// Whether its process still runs.
+    /// True if its process still runs.
     lives: bool,
     /// Why it cannot be read.
     problem: Option<String>,

@@ -101,7 +101,7 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// What ended jobs left behind. A launcher that is killed may end before its ranks, so ranks that still run get some
+/// The leftovers of ended jobs. A launcher that is killed may end before its ranks, so ranks that still run get some
 /// time, if there is nothing else to recover.
 fn of_ended_jobs(folders: &[PathBuf], owner: Option<u32>) -> Result<Vec<Leftover>> {
     let began = Instant::now();

@@ -1,4 +1,4 @@
-//! What is run when: several jobs, several times each, in turn or shuffled.
+//! The order of runs: several jobs, several times each, in turn or shuffled.
 
 use std::ffi::{OsStr, OsString};
 use std::hash::{BuildHasher, RandomState};
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, ensure};
 
-/// What stands between the commands of two jobs.
+/// The word between the commands of two jobs.
 const AND: &str = "--and";
 /// Jobs are named by letters.
 const MOST_JOBS: usize = 26;

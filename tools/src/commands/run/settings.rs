@@ -16,13 +16,13 @@ struct Setting {
     help: &'static str,
 }
 
-/// What an option takes.
+/// The value of an option.
 enum Value {
     /// Any text; the name in help.
     Text(&'static str),
     /// One of these.
     OneOf(&'static str, &'static [&'static str]),
-    /// What the function accepts; its error says what is expected.
+    /// Text that the function accepts; its error says what is expected.
     Checked(&'static str, fn(&str) -> Result<String, String>),
 }
 
@@ -72,7 +72,7 @@ impl Setting {
         }
     }
 
-    /// What the variable is set to, where the option is given.
+    /// The value for the variable, where the option is given.
     fn value(&self, matches: &ArgMatches) -> Option<OsString> {
         matches.get_raw(self.variable)?.next().map(OsStr::to_owned)
     }
@@ -83,7 +83,7 @@ impl Setting {
 pub struct Settings(Vec<(&'static str, OsString)>);
 
 impl Settings {
-    /// What the option of a variable says, where it is given.
+    /// The value of a variable's option, where it is given.
     pub fn get(&self, variable: &str) -> Option<&OsStr> {
         self.0.iter().find(|(name, _)| *name == variable).map(|(_, value)| value.as_os_str())
     }

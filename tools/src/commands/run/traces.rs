@@ -47,7 +47,7 @@ impl Traces {
     }
 }
 
-/// Whether a file's name is that of the output: a pattern matches any text, and before the ending may stand what the
+/// True if a file's name is that of the output. A pattern matches any text, and before the ending may stand what the
 /// tracer puts there, a number, a node or a rank.
 fn matches(name: &str, file: &OsStr) -> bool {
     let file = file.to_string_lossy();
@@ -68,7 +68,7 @@ fn matches(name: &str, file: &OsStr) -> bool {
     rest.is_empty() || rest.starts_with('.')
 }
 
-/// What lies between the patterns of a name; `%%` is a percent sign.
+/// The texts between the patterns of a name; `%%` is a percent sign.
 fn pieces(stem: &str) -> Vec<String> {
     let mut pieces = vec![String::new()];
     let mut characters = stem.chars();

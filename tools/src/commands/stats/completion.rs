@@ -20,7 +20,7 @@ pub struct Completion {
     pub last_in: Option<Most>,
     /// The one that left last most often.
     pub last_out: Option<Most>,
-    /// Whether T_last <= T_loc <= T_glob.
+    /// The check that T_last <= T_loc <= T_glob.
     pub ordering: OrderingFacts,
     /// Bounds by barriers before and behind the operation, which need no global clock.
     pub barriers: Option<BarrierFacts>,
@@ -54,7 +54,7 @@ pub struct BarrierFacts {
     pub contradicted_with_errors: usize,
 }
 
-/// What the entries and exits of all ranks show, with no more columns than are needed later.
+/// The entries and exits of all ranks, with no more columns than are needed later.
 #[derive(Debug, Default)]
 pub struct CompletionSummary {
     /// The first entry of each repetition that counts, ns of global time.
@@ -107,7 +107,7 @@ impl CompletionSummary {
     }
 }
 
-/// What some repetitions show.
+/// The result of some repetitions.
 struct Look {
     last_in: Vec<usize>,
     last_out: Vec<usize>,

@@ -1,4 +1,4 @@
-//! What was counted, in each category.
+//! The values of counters in each category.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! What a non-blocking operation costs its caller, how much of it was hidden, and how it progressed.
+//! The cost of a non-blocking operation for its caller, its overlap and its progress.
 
 use anyhow::Result;
 use mpitrace::completion_times::{overlap, overlap_of_osu, progress};
@@ -26,7 +26,7 @@ pub struct NonBlocking {
     pub overlap: Option<f64>,
     /// max(0, 1 - overhead / blocking), as the OSU micro-benchmarks count it.
     pub overlap_osu: Option<f64>,
-    /// What the program computed between start and completion.
+    /// The program's own computation between start and completion.
     pub work_ns: Option<f64>,
     pub tests: Option<f64>,
     /// Work / (tests + 1).

@@ -22,7 +22,7 @@ pub struct Selection<'s> {
     pub kept: Vec<bool>,
     /// The run times of those that count, in order; all finite, ns.
     pub run_time_ns: Vec<f64>,
-    /// What does not.
+    /// Those that do not.
     pub left_out: LeftOut,
 }
 

@@ -88,14 +88,14 @@ fn named(job: &Job) -> String {
     }
 }
 
-/// Whether these words name the job on any of its nodes.
+/// True if these words name the job on any of its nodes.
 pub fn is_named(job: &Job, wanted: &str) -> bool {
     job.key == wanted
         || wanted.len() >= 4 && job.key.starts_with(wanted)
         || job.metadata("job").is_some_and(|number| number == wanted)
 }
 
-/// Whether these words name the job on this node.
+/// True if these words name the job on this node.
 pub fn fits(job: &Job, wanted: &str) -> bool {
     is_named(job, wanted) || wanted.parse().is_ok_and(|pid: u32| ancestors(job).contains(&pid))
 }

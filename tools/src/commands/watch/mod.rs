@@ -57,7 +57,7 @@ pub struct Arguments {
     /// The nodes of the job, as n[1-3],m5; those that the batch system gave to the job without
     #[arg(long)]
     nodes: Option<String>,
-    /// What starts a program on one of the job's nodes, with %n for its name: 'mpirun -np 1 --host %n',
+    /// The command that starts a program on one of the job's nodes, with %n for its name: 'mpirun -np 1 --host %n',
     /// 'mpiexec -n 1 -hosts %n'; under Slurm srun without
     #[arg(long, value_name = "WORDS")]
     by: Option<String>,
@@ -79,7 +79,7 @@ struct Facts {
     stuck: Option<StuckFacts>,
 }
 
-/// What is known of a job after a look.
+/// A job after a look.
 struct Seen {
     job: String,
     /// The size of MPI_COMM_WORLD; `None`: no rank has left `MPI_Init`.
@@ -225,7 +225,7 @@ impl Watcher {
         Ok(Some(Seen { job: self.key.clone(), world_size, look, snapshot, stuck }))
     }
 
-    /// Whether there would be a verdict if what has not been seen to move had not moved for long.
+    /// True if there would be a verdict if all ranks without a movement had not moved for long.
     fn may_be_stuck(&self, snapshot: &Snapshot) -> bool {
         let mut still = snapshot.clone();
         for rank in &mut still.ranks {

@@ -1,4 +1,4 @@
-//! What a node contributes to a look at a job of several nodes: the last records of its ranks, and their processes.
+//! One node's share of a look at a job of several nodes: the last records of its ranks, and their processes.
 //!
 //! On each other node runs this program, started by the job's launcher, and writes a frame to standard output after
 //! each look: a line of JSON that says how long the copies are, and the copies.
@@ -45,7 +45,7 @@ struct Head {
     ranks: Vec<RankHead>,
 }
 
-/// What comes with the copy of a rank's segment.
+/// The line of a rank, before the copy of its segment.
 #[derive(Debug, Deserialize, Serialize)]
 struct RankHead {
     bytes: u64,
@@ -54,7 +54,7 @@ struct RankHead {
     process: Option<Process>,
 }
 
-/// What a node contributes.
+/// One node's share of a look.
 #[derive(Debug, Default)]
 pub struct Frame {
     pub world_size: Option<u32>,
@@ -92,7 +92,7 @@ impl Frame {
         Frame { world_size: job.world_size(), starting: job.starting.clone(), unreadable, copies }
     }
 
-    /// Whether a process of the job is known to live.
+    /// True if a process of the job is known to live.
     pub fn lives(&self) -> bool {
         !self.starting.is_empty() || self.copies.iter().any(|copy| matches!(copy.seen, Seen::Lives(_)))
     }
@@ -123,7 +123,7 @@ impl Frame {
     /// The next frame of a node. `None`: there are no more.
     ///
     /// # Errors
-    /// What comes is no frame.
+    /// The input is no frame.
     pub fn read(input: &mut impl BufRead, node: &str) -> Result<Option<Frame>> {
         let mut line = String::new();
         if input.read_line(&mut line)? == 0 {

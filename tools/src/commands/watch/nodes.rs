@@ -12,7 +12,7 @@ use mpitrace::live::Job;
 use super::node::Frame;
 use crate::commands::info::nodes::expand;
 
-/// What stands for the name of a node in the words of --by.
+/// The sign for the name of a node in the words of --by.
 const NODE: &str = "%n";
 
 /// The programs on the other nodes.
@@ -119,7 +119,7 @@ impl Nodes {
         Ok(nodes)
     }
 
-    /// Whether some of the programs have not ended.
+    /// True if some of the programs have not ended.
     pub fn may_send(&mut self) -> bool {
         self.children.iter_mut().any(|child| matches!(child.try_wait(), Ok(None)))
     }
@@ -129,7 +129,7 @@ impl Nodes {
         self.frames.lock().unwrap_or_else(PoisonError::into_inner).len()
     }
 
-    /// What the nodes have sent since this was asked last: a node's last look is kept until there is another.
+    /// Adds the last look of each node: it is kept until there is another.
     pub fn add_to(&self, frame: &mut Frame) {
         let frames = self.frames.lock().unwrap_or_else(PoisonError::into_inner);
         for other in frames.values() {

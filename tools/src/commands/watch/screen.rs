@@ -243,7 +243,7 @@ fn slowest(seen: &Seen) -> Table<'static> {
     table
 }
 
-/// What the calls that were looked at have waited so far.
+/// The waiting so far in the calls that were looked at.
 fn account(seen: &Seen) -> String {
     let look = &seen.look;
     let sum = Account::of(&look.trace, &look.clock, &look.operations, Rule::default()).sum();

@@ -45,7 +45,7 @@ pub struct Events<'a> {
     last: u64,
 }
 
-/// What the end of a collective tells.
+/// The data of the end of a collective.
 #[derive(Clone, Copy, Debug)]
 pub struct End {
     pub collective: Collective,
@@ -55,7 +55,7 @@ pub struct End {
     pub received: u64,
 }
 
-/// What is known of the call that an ENTER begins: references of attributes, and their values.
+/// The attributes of the call that an ENTER begins: their references and values.
 pub struct About {
     pub numbers: [(u32, u64); 2],
     pub text: Option<(u32, u32)>,

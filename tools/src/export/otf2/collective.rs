@@ -1,4 +1,4 @@
-//! What OTF2 calls the collectives, and how many bytes a rank sends and receives in each.
+//! OTF2's names of the collectives, and how many bytes a rank sends and receives in each.
 
 use mpitrace_functions::{Function, Pattern, Size};
 

@@ -1,4 +1,4 @@
-//! What the events refer to: regions, communicators, counters, locations, and the texts that name them.
+//! The definitions that events refer to: regions, communicators, counters, locations, and the texts that name them.
 
 use std::collections::{BTreeMap, HashMap};
 use std::ffi::CString;

@@ -57,14 +57,14 @@ struct Context<'c> {
 /// A thread of a rank.
 struct Thread<'a> {
     events: Events<'a>,
-    /// What is still to come, by its time; at one time what was begun last comes first, as it lies within the others.
+    /// The events still to come, by time; at one time the one begun last comes first, as it lies within the others.
     pending: BTreeMap<(u64, Reverse<u64>), Pending>,
     /// How many there have been.
     begun: u64,
     last: u64,
 }
 
-/// What ends later.
+/// An event that ends later.
 enum Pending {
     /// A call, or a region of the program around other calls.
     Call { region: u32, end: Option<End>, counters: Vec<(u32, u64)> },
@@ -104,7 +104,7 @@ impl<'a> Thread<'a> {
         Ok(())
     }
 
-    /// What has no time does not come.
+    /// Without a time it does not come.
     fn later(&mut self, time: Option<u64>, pending: Pending) {
         self.begun += 1;
         if let Some(time) = time {

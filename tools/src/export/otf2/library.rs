@@ -14,7 +14,7 @@ const NAMES: [&CStr; 4] =
 
 /// An object of the library.
 pub type Handle = *mut c_void;
-/// What a function of it returns: 0 is success.
+/// The result of a function: 0 is success.
 pub type Code = i32;
 
 /// Which functions are called before and after a buffer is written.
@@ -24,7 +24,7 @@ pub struct FlushCallbacks {
     pub after: Option<unsafe extern "C" fn(*mut c_void, u8, u64) -> u64>,
 }
 
-/// What the library calls instead of printing an error. The last argument is a `va_list`, a pointer on the machines
+/// The function that the library calls instead of printing an error. The last argument is a `va_list`, a pointer on the machines
 /// that we run on, and not looked at.
 type OnError =
     unsafe extern "C" fn(*mut c_void, *const c_char, u64, *const c_char, Code, *const c_char, *mut c_void) -> Code;

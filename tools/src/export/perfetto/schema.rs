@@ -28,14 +28,14 @@ pub const INCREMENTAL_STATE_CLEARED: u32 = 1;
 /// [`TracePacket::sequence_flags`]: the packet refers to what was interned.
 pub const NEEDS_INCREMENTAL_STATE: u32 = 2;
 
-/// What several clocks showed at one time.
+/// The values of several clocks at one time.
 #[derive(Clone, PartialEq, Message)]
 pub struct ClockSnapshot {
     #[prost(message, repeated, tag = "1")]
     pub clocks: Vec<Clock>,
 }
 
-/// What one of them showed.
+/// The value of one clock.
 #[derive(Clone, PartialEq, Message)]
 pub struct Clock {
     #[prost(uint32, optional, tag = "1")]
