@@ -10,7 +10,7 @@ mod part;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]
-mod untrusted;
+mod untrusted_tests;
 mod values;
 
 use std::collections::HashMap;

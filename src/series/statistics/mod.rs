@@ -6,7 +6,7 @@ mod long_run;
 mod moments;
 mod order;
 #[cfg(test)]
-mod reference;
+mod reference_tests;
 mod select;
 mod sort;
 mod student;

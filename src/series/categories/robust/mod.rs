@@ -10,7 +10,7 @@ mod levels;
 mod memory;
 mod place;
 #[cfg(test)]
-mod reference;
+mod reference_tests;
 mod scale;
 mod selection;
 mod spread;
@@ -48,12 +48,12 @@ impl Default for Robust {
     }
 }
 
-/// What the robust rule finds.
+/// The result of the robust rule.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RobustCategories {
     /// The category of each repetition.
     pub categories: Categories,
-    /// What the operation does over time.
+    /// The behaviour of the operation over time.
     pub class: Class,
     /// The numbers of the repetitions at which the level changes, the end of a warm-up among them.
     pub change_points: Vec<u64>,
