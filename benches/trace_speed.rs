@@ -25,7 +25,7 @@ use mpitrace::reader::Trace;
 use mpitrace::run_time::RunTime;
 use mpitrace::statistics::{
     Intervals, Outliers, Sample, are_dependent, autocorrelation, dependence, dependence_lasts, dependence_of_quantile,
-    ljung_box, median, modes, mser5, period,
+    ljung_box, median, modes, period,
 };
 use mpitrace_format::TraceError;
 use mpitrace_testing::Random;
@@ -179,7 +179,7 @@ fn numbers(values: &[f64]) -> impl Sized {
         (sample.median_absolute_deviation(), sample.box_plot(), sample.step()),
         (Outliers::count(&sample), period(&slow, 2.0)),
         (ljung_box(&autocorrelation(values, 10), values.len()), dependent),
-        (dependent && dependence_lasts(values, &sample), modes(values, &sample), mser5(values)),
+        (dependent && dependence_lasts(values, &sample), modes(values, &sample)),
     )
 }
 

@@ -7,8 +7,8 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use mpitrace::statistics::{
-    Intervals, Outliers, Sample, are_dependent, autocorrelation, chow, dependence, dependence_lasts,
-    dependence_of_quantile, ljung_box, modes, mser5, period,
+    Intervals, Outliers, Sample, are_dependent, autocorrelation, dependence, dependence_lasts, dependence_of_quantile,
+    ljung_box, modes, period,
 };
 use mpitrace_testing::Random;
 
@@ -46,8 +46,6 @@ pub fn print(count: usize) {
         ("effective sample size, median", Box::new(|| keep(dependence_of_quantile(&values, median)))),
         ("dependent", Box::new(|| keep(are_dependent(&values, &sample) && dependence_lasts(&values, &sample)))),
         ("modes", Box::new(|| keep(modes(&values, &sample)))),
-        ("MSER-5", Box::new(|| keep(mser5(&values)))),
-        ("Chow", Box::new(|| keep(chow(&values, count / 10)))),
         (
             "period of the outliers",
             Box::new(|| {

@@ -41,8 +41,8 @@ macro_rules! form {
             name: concat!("MPI_", stringify!($name)),
             form: $crate::Form::$form,
             blocking: concat!("MPI_", stringify!($blocking)),
-            pattern: $crate::pattern!($pattern),
-            size: $crate::size!($rule),
+            pattern: $crate::words::pattern::$pattern,
+            size: $crate::words::size::$rule,
             root: $crate::word!($($root)?),
             reduction: None,
             communicator: $crate::place!($comm),
@@ -76,8 +76,8 @@ macro_rules! forms {
             name: concat!("MPI_", stringify!($name)),
             form: $crate::Form::Blocking,
             blocking: concat!("MPI_", stringify!($name)),
-            pattern: $crate::pattern!($pattern),
-            size: $crate::size!($rule),
+            pattern: $crate::words::pattern::$pattern,
+            size: $crate::words::size::$rule,
             root: $crate::word!($($root)?),
             reduction: $crate::word!($($reduction)?),
             communicator: $crate::place!($comm),
@@ -109,87 +109,5 @@ macro_rules! word {
     };
     ($word:ident) => {
         Some(stringify!($word))
-    };
-}
-
-/// The pattern that a line names.
-#[doc(hidden)]
-#[macro_export]
-macro_rules! pattern {
-    (all_to_all) => {
-        $crate::Pattern::AllToAll
-    };
-    (one_to_all) => {
-        $crate::Pattern::OneToAll
-    };
-    (all_to_one) => {
-        $crate::Pattern::AllToOne
-    };
-    (prefix) => {
-        $crate::Pattern::Prefix
-    };
-    (exclusive_prefix) => {
-        $crate::Pattern::ExclusivePrefix
-    };
-    (neighbourhood) => {
-        $crate::Pattern::Neighbourhood
-    };
-    (usually_all_to_all) => {
-        $crate::Pattern::UsuallyAllToAll
-    };
-    (none) => {
-        $crate::Pattern::None
-    };
-}
-
-/// What the rule that a line names counts. A new rule is a method in `interpose/src/identity/message_size.rs` and a
-/// line here.
-#[doc(hidden)]
-#[macro_export]
-macro_rules! size {
-    (nothing) => {
-        $crate::Size::Nothing
-    };
-    (uniform) => {
-        $crate::Size::Block
-    };
-    (gathered) => {
-        $crate::Size::Block
-    };
-    (scattered) => {
-        $crate::Size::Block
-    };
-    (gathered_by_rank) => {
-        $crate::Size::Contributed
-    };
-    (contributed) => {
-        $crate::Size::Contributed
-    };
-    (scattered_by_rank) => {
-        $crate::Size::Received
-    };
-    (exchanged) => {
-        $crate::Size::Sum
-    };
-    (exchanged_by_type) => {
-        $crate::Size::Sum
-    };
-    (summed) => {
-        $crate::Size::Sum
-    };
-    (sent_to_neighbours) => {
-        $crate::Size::Sum
-    };
-    (sent_to_neighbours_by_type) => {
-        $crate::Size::Sum
-    };
-    (own) => {
-        $crate::Size::Contributed
-    };
-    (own_in_bytes) => {
-        $crate::Size::Contributed
-    };
-    (in_bytes) => {
-        $crate::Size::Block
     };
 }

@@ -38,6 +38,8 @@
 mod declare;
 mod function;
 mod lookup;
+#[doc(hidden)]
+pub mod words;
 
 pub use function::{Form, Function, Pattern, Size};
 pub use lookup::{add, blocking_name};

@@ -9,16 +9,14 @@ pub struct FirstValues {
     pub class: c_int,
     /// MPI_T_BIND_NO_OBJECT.
     pub bind: c_int,
-    /// MPI_T_SCOPE_CONSTANT.
-    pub scope: c_int,
 }
 
 /// Open MPI's.
-pub const OPENMPI: FirstValues = FirstValues { class: 0, bind: 0, scope: 0 };
+pub const OPENMPI: FirstValues = FirstValues { class: 0, bind: 0 };
 /// MPICH's.
-pub const MPICH: FirstValues = FirstValues { class: 240, bind: 9700, scope: 60438 };
+pub const MPICH: FirstValues = FirstValues { class: 240, bind: 9700 };
 /// The standard's.
-pub const STANDARD: FirstValues = FirstValues { class: 1, bind: 1, scope: 1 };
+pub const STANDARD: FirstValues = FirstValues { class: 1, bind: 1 };
 
 /// A data type that a variable can have (MPI 5.0, section 15.3.5).
 #[derive(Clone, Copy, Debug)]
@@ -31,7 +29,7 @@ pub struct Type {
     pub mpich: usize,
     /// The standard's handle (appendix A).
     pub standard: usize,
-    /// What its values are.
+    /// The form of its values.
     pub value: Value,
 }
 

@@ -47,30 +47,6 @@ def interval(values, p):
     return None if any(numpy.isnan(ends)) else ends
 
 
-def chow(values, at):
-    """Chow's F for one straight line against two, and its p."""
-    def residuals(part):
-        x = numpy.arange(len(part))
-        fit = stats.linregress(x, part)
-        return float(numpy.sum((part - fit.intercept - fit.slope * x) ** 2))
-
-    together = residuals(values)
-    apart = residuals(values[:at]) + residuals(values[at:])
-    f = ((together - apart) / 2) / (apart / (len(values) - 4))
-    return {"at": at, "statistic": f, "p": float(stats.f.sf(f, 2, len(values) - 4))}
-
-
-def mser5(values):
-    """White's definition, spelled out."""
-    means = values[: len(values) // 5 * 5].reshape(-1, 5).mean(axis=1)
-    m = len(means)
-    if m < 2:
-        return None
-    errors = [float(numpy.sum((means[d:] - means[d:].mean()) ** 2)) / (m - d) ** 2 for d in range(m - 1)]
-    best = int(numpy.argmin(errors))
-    return 5 * best if best <= m // 2 else None
-
-
 def mean_needed(values, half_width):
     """The least n whose interval by Student's t is narrow enough, for the deviation of these values."""
     ratio = float(numpy.std(values, ddof=1) / abs(numpy.mean(values)))
@@ -105,8 +81,6 @@ def described(name, values):
             "statistic": float(box["lb_stat"].iloc[0]),
             "p": float(box["lb_pvalue"].iloc[0]),
         },
-        "chow": chow(values, n // 5) if n >= 20 else None,
-        "mser5": mser5(values),
         "mean_needed": mean_needed(values, 0.02),
         "freedman_diaconis": float(2 * stats.iqr(values) / n ** (1 / 3)),
     }

@@ -167,18 +167,15 @@ fn reprompi(case: &Case) {
     for expected in trace.categorize(&[]) {
         let operation = expected.operation.to_string();
         let about = &info.operations[expected.operation as usize];
-        for options in [&[][..], &["--run-times"]] {
-            let path = case.folder.join(format!("{operation}.txt"));
-            let options = [&["--operation", &operation][..], options].concat();
-            let found = read(case, "reprompi.py", &[export(&trace, "reprompi", &path, &options)]);
-            assert_eq!(found["settings"]["nprocs"], about.ranks.to_string());
-            let job = &found["jobs"][format!("{} {}", about.function, about.bytes)];
-            assert_eq!(job.as_object().map(|job| job.len()), Some(expected.run_time_ns.len()));
-            for (repetition, run_time) in expected.run_time_ns.iter().enumerate() {
-                let seconds = job[repetition.to_string()].as_f64().expect("a time");
-                // Ten digits behind the point, twice.
-                assert!((seconds * 1e9 - run_time).abs() < 0.2, "{seconds} s for {run_time} ns");
-            }
+        let path = case.folder.join(format!("{operation}.txt"));
+        let found = read(case, "reprompi.py", &[export(&trace, "reprompi", &path, &["--operation", &operation])]);
+        assert_eq!(found["settings"]["nprocs"], about.ranks.to_string());
+        let job = &found["jobs"][format!("{} {}", about.function, about.bytes)];
+        assert_eq!(job.as_object().map(|job| job.len()), Some(expected.run_time_ns.len()));
+        for (repetition, run_time) in expected.run_time_ns.iter().enumerate() {
+            let seconds = job[repetition.to_string()].as_f64().expect("a time");
+            // Ten digits behind the point, twice.
+            assert!((seconds * 1e9 - run_time).abs() < 0.2, "{seconds} s for {run_time} ns");
         }
     }
 }

@@ -10,7 +10,6 @@ use std::path::{Path, PathBuf};
 
 pub const TESTS: &[Test] = &[
     Test::new("is_a_page_whose_plots_are_there_and_respond", page).on(On::Any).needs("chromium"),
-    Test::new("of_two_runs_lies_over_each_other", compared).on(On::Any).needs("chromium").second_tier(),
     Test::new("is_drawn_in_a_terminal_and_as_pictures", drawn).on(On::Only(&["ompi4", "mpich4"])),
 ];
 
@@ -249,27 +248,6 @@ fn switches(browser: &mut Browser) {
     let at = place(browser, outlier, None);
     browser.click(at);
     assert!(number(browser, ink) > 20.0, "and back");
-}
-
-fn compared(case: &Case) {
-    let (a, b) = (run(case), run(case));
-    let file = case.folder.join("compared.html");
-    let arguments = ["--compare".as_ref(), a.path.as_os_str(), b.path.as_os_str(), "-o".as_ref(), file.as_os_str()];
-    assert_eq!(report(&arguments), "");
-    let mut browser = Browser::start(&case.folder.join("browser"));
-    browser.open(&file);
-    let drawn = plots(&mut browser);
-    let names: Vec<&str> = drawn.iter().map(|(name, _)| name.as_str()).collect();
-    assert_eq!(names, ["run-time", "density", "ecdf", "ecdf-good"]);
-    assert!(drawn.iter().all(|(_, marks)| *marks == 2), "a layer for either side: {drawn:?}");
-    browser.screenshot(&case.folder.join("compared.png"));
-    assert_eq!(browser.errors(), Vec::<String>::new());
-
-    let json: Value = serde_json::from_str(&report(&[&arguments[..3], &["--json".as_ref()]].concat())).expect("JSON");
-    let distance = &json["pairs"][0]["distances"][0];
-    assert!(distance["wasserstein_ns"].as_f64() >= Some(0.0), "{distance}");
-    let terminal = report(&arguments[..3]);
-    assert!(terminal.contains("MPI_Allreduce/1000/2/-, local run time"), "{terminal}");
 }
 
 fn drawn(case: &Case) {

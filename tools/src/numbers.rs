@@ -51,7 +51,7 @@ pub fn ends(interval: IntervalNs) -> String {
     format!("{} to {}", text::time(interval.lower_ns), text::time(interval.upper_ns))
 }
 
-/// Outliers, dependence, and where the series settles: titles and texts.
+/// Outliers and dependence: titles and texts.
 pub fn facts(summary: &Summary) -> Vec<(&'static str, String)> {
     let mut facts = Vec::new();
     if let Some(found) = summary.outliers {
@@ -91,13 +91,6 @@ pub fn facts(summary: &Summary) -> Vec<(&'static str, String)> {
     if let (Some(mean), Some(median)) = (summary.effective_repetitions, summary.effective_repetitions_median) {
         let text = format!("effective sample size {mean:.0} for the mean, {median:.0} for the median");
         facts.push(("dependence", text));
-    }
-    if let Some(cut) = summary.mser5 {
-        facts.push(("start", format!("MSER-5 cuts off the first {cut}")));
-    }
-    if let Some(chow) = summary.chow {
-        let (at, statistic, p) = (chow.at, chow.statistic, probability(chow.p));
-        facts.push(("start", format!("Chow at {at}: F = {statistic:.1}, {p}")));
     }
     facts
 }

@@ -1,7 +1,7 @@
 //! Where the ranks of a job are and why it does not go on: as JSON and as sentences, of running jobs and of traces.
 
 use mpitrace::live::snapshot::{RankNow, Snapshot, State};
-use mpitrace::live::{Kind, Stuck};
+use mpitrace::live::{Kind, ProcessEnd, Stuck};
 use serde::Serialize;
 
 use crate::text;
@@ -13,7 +13,7 @@ const NS: f64 = 1e9;
 pub struct WhereFacts {
     /// The world rank; null: in `MPI_Init`, where it is not known yet.
     pub rank: Option<u32>,
-    /// What it does.
+    /// Its state.
     pub state: State,
     /// The MPI function that it is in.
     pub function: Option<String>,
@@ -72,7 +72,7 @@ impl WhereFacts {
             communicator: wait.and_then(|wait| snapshot.name(wait.communicator)).map(str::to_owned),
             sequence: wait.and_then(|wait| wait.sequence),
             since_s: rank.since_s,
-            ended: rank.ended.clone(),
+            ended: rank.ended.map(|end| end.to_string()),
         }
     }
 }
@@ -139,18 +139,19 @@ pub fn deaths(snapshot: &Snapshot) -> Option<String> {
     let died = snapshot.ranks.iter().filter(|rank| rank.has_died());
     let grouped = grouped(died, |rank| {
         let place = place(snapshot, rank);
-        (place.trim_end_matches(POINT_TO_POINT).to_owned(), rank.ended.clone().unwrap_or_default())
+        (place.trim_end_matches(POINT_TO_POINT).to_owned(), rank.ended)
     });
-    let text = |((place, ended), group): &((String, String), Vec<&RankNow>)| {
+    let text = |((place, ended), group): &((String, Option<ProcessEnd>), Vec<&RankNow>)| {
         let ranks: Vec<u32> = group.iter().map(|rank| rank.rank).collect();
         let named = text::named_ranks(&ranks);
         let (was, they) = if ranks.len() == 1 { ("was", "it") } else { ("were", "they") };
-        let how = match ended.starts_with("signal") {
-            true => format!("died of {ended}"),
-            false => format!("ended with {ended}, without MPI_Finalize"),
+        let end = ended.map(|end| end.to_string()).unwrap_or_default();
+        let how = match ended {
+            Some(ProcessEnd::Signal(_)) => format!("died of {end}"),
+            _ => format!("ended with {end}, without MPI_Finalize"),
         };
         match (snapshot.was_ended_by_library(group[0]), group[0].state) {
-            (true, _) => format!("the MPI library ended the job {place} on {named}, {ended}"),
+            (true, _) => format!("the MPI library ended the job {place} on {named}, {end}"),
             (_, State::Computing | State::OffProcessor) => {
                 format!("{named} {was} computing (not in MPI) when {they} {how}")
             }
@@ -207,7 +208,7 @@ fn at_places(snapshot: &Snapshot, ranks: &[u32]) -> Vec<(String, Vec<u32>)> {
     groups.map(|(place, group)| (place, group.iter().map(|rank| rank.rank).collect())).collect()
 }
 
-/// What stands behind the name of such a call.
+/// The end of the text for such a call.
 const POINT_TO_POINT: &str = " (point-to-point)";
 
 /// Where a rank is, in words without a time.
@@ -250,23 +251,14 @@ mod tests {
 
     fn rank(number: u32, state: State, function: &str) -> RankNow {
         RankNow {
-            rank: number,
-            state,
             function: Some(function.to_owned()).filter(|function| !function.is_empty()),
-            call_site: None,
             in_point_to_point: state == State::OtherMpi,
-            in_error_handler: false,
-            has_threads: false,
-            waits: Vec::new(),
-            since_s: None,
-            unmoved_s: f64::INFINITY,
-            uses_processor: None,
-            ended: None,
+            ..RankNow::new(number, state)
         }
     }
 
     fn ended(how: &str, rank: RankNow) -> RankNow {
-        RankNow { ended: Some(how.to_owned()), ..rank }
+        RankNow { ended: Some(how.parse().unwrap()), ..rank }
     }
 
     fn snapshot(ranks: Vec<RankNow>) -> Snapshot {

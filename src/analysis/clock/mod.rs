@@ -10,7 +10,7 @@ mod joint;
 mod leaders;
 mod linear;
 #[cfg(test)]
-mod one_way_delay;
+mod one_way_delay_tests;
 mod smoother;
 mod solve;
 mod steps;
@@ -67,7 +67,7 @@ pub struct NotInTheTrace {
     possible: String,
 }
 
-/// What a domain's leader knows.
+/// The probes of a domain's leader.
 #[derive(Clone, Copy, Debug)]
 pub struct Leader<'a> {
     /// Nominal ticks per second.
@@ -259,7 +259,7 @@ impl RankClock {
         Some((TWO_SIDED_95 * at.variance.sqrt() + at.lasting) * self.period_ns + domain)
     }
 
-    /// What the global time must lie between if the stated limits of the clocks hold, ns from its estimate.
+    /// The bounds of the global time if the stated limits of the clocks hold, ns from its estimate.
     pub fn hard_bounds_ns(&self, tick: u64) -> Option<(f64, f64)> {
         let domain = self.domain_error_ns.filter(|_| self.curve.states_error)?;
         let at = self.curve.at(tick);

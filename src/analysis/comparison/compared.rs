@@ -1,7 +1,7 @@
 //! One operation on two sides: the averages of the runs, tested, and what comes of it.
 
 use super::effect::logarithms;
-use super::{Alternative, Average, Crossing, Effect, Relative, Run, SIGNIFICANCE};
+use super::{Alternative, Crossing, Effect, Relative, Run, SIGNIFICANCE};
 use super::{crossing, hodges_lehmann, holm, mean, rank_sum, relative, superiority, welch};
 use crate::names::names;
 
@@ -27,10 +27,8 @@ names!(Test {
 pub struct Settings {
     /// The test.
     pub test: Test,
-    /// What it holds against "no difference".
+    /// The alternative to "no difference".
     pub alternative: Alternative,
-    /// What stands for a run.
-    pub average: Average,
 }
 
 /// Which side is faster.
@@ -53,13 +51,13 @@ names!(Verdict {
     None => "none",
 });
 
-/// What a comparison of two sides came to.
+/// The comparison of two sides.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Comparison {
     settings: Settings,
     /// The averages of the runs of A and B, ns.
     pub averages_ns: [Vec<f64>; 2],
-    /// What the test gave. `None` where both sides have one run; with Welch's test where one has, or where neither
+    /// The p-value of the test. `None` where both sides have one run; with Welch's test where one has, or where neither
     /// scatters at all.
     pub p_raw: Option<f64>,
     /// The same after [`correct`]: Holm's correction for all operations that were compared.
@@ -78,7 +76,7 @@ pub struct Comparison {
 
 /// Compares the runs of an operation on two sides. `None` where a side has none.
 pub fn compare(a: &[Run], b: &[Run], settings: Settings) -> Option<Comparison> {
-    let averages_ns = [a, b].map(|runs| runs.iter().map(|run| run.average_ns(settings.average)).collect::<Vec<_>>());
+    let averages_ns = [a, b].map(|runs| runs.iter().map(|run| run.median_ns).collect::<Vec<_>>());
     let [of_a, of_b] = &averages_ns;
     let crossing = crossing(a, b)?;
     // Of one run against one there is nothing to know.

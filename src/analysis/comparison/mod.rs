@@ -9,7 +9,6 @@ mod alternative;
 mod compared;
 mod crossing;
 mod detectable;
-pub mod drift;
 mod effect;
 mod holm;
 mod needed;
@@ -18,7 +17,6 @@ mod quantile;
 mod rank_sum;
 #[cfg(test)]
 mod reference_tests;
-mod reproducibility;
 mod run;
 #[cfg(test)]
 mod verdict_tests;
@@ -34,14 +32,11 @@ pub use needed::{enough_runs, runs_needed};
 pub use normality::{ShapiroWilk, q_q, shapiro_wilk};
 pub use quantile::{Quantile, over_runs, quantile};
 pub use rank_sum::{RankSum, rank_sum};
-pub use reproducibility::{Reproducibility, reproducibility};
-pub use run::{Average, Run};
+pub use run::Run;
 pub use welch::{Welch, welch};
 
-use crate::statistics::moments;
+use crate::statistics::{CONFIDENCE, moments};
 
-/// The level of every interval.
-pub const CONFIDENCE: f64 = 0.95;
 /// The level at which a test decides.
 pub const SIGNIFICANCE: f64 = 0.05;
 

@@ -1,24 +1,8 @@
-//! What one run of an operation comes to.
+//! One run of an operation, reduced to a few numbers.
 
 use super::mean;
 use super::quantile::{Quantile, of_sample};
-use crate::names::names;
 use crate::statistics::{Sample, median};
-
-/// Which average stands for a run.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Average {
-    /// The median.
-    #[default]
-    Median,
-    /// The mean.
-    Mean,
-}
-
-names!(Average {
-    Median => "median",
-    Mean => "mean",
-});
 
 /// The averages and quantiles of one run, ns.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -43,13 +27,5 @@ impl Run {
             settled_median: of_sample(&settled, 0.5)?,
             settled_p95: of_sample(&settled, 0.95)?,
         })
-    }
-
-    /// What the tests take for this run, ns.
-    pub fn average_ns(&self, average: Average) -> f64 {
-        match average {
-            Average::Median => self.median_ns,
-            Average::Mean => self.mean_ns,
-        }
     }
 }

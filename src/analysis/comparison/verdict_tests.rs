@@ -1,6 +1,5 @@
-//! What comparisons come to on run times whose truth is known.
+//! Comparisons of run times whose truth is known.
 
-use super::drift::drift;
 use super::*;
 use mpitrace_testing::Random;
 
@@ -114,9 +113,7 @@ fn a_difference_of_a_tenth_is_found_in_either_direction() {
     let mut random = Random::new(7);
     let [slow, fast] = [110.0, 100.0].map(|middle| scattering(8, middle, &mut random));
     for test in [Test::Wilcoxon, Test::Welch] {
-        let of = |a: &[Run], b: &[Run], alternative| {
-            compared(a, b, Settings { test, alternative, average: Average::Mean }).verdict()
-        };
+        let of = |a: &[Run], b: &[Run], alternative| compared(a, b, Settings { test, alternative }).verdict();
         use Alternative::{Greater, Less, TwoSided};
         assert_eq!([TwoSided, Less, Greater].map(|way| of(&fast, &slow, way)), [Verdict::A, Verdict::A, Verdict::None]);
         assert_eq!([TwoSided, Less, Greater].map(|way| of(&slow, &fast, way)), [Verdict::B, Verdict::None, Verdict::B]);
@@ -243,36 +240,4 @@ fn stars_and_holm_go_together() {
     // 2 in C(8, 4) = 70, twice.
     assert_eq!((two[0].p_raw, two[0].p), (Some(2.0 / 70.0), Some(4.0 / 70.0)));
     assert_eq!(two[0].verdict(), Verdict::None);
-}
-
-#[test]
-fn drift_is_seen_in_one_run_and_over_many() {
-    let mut random = Random::new(9);
-    let mut series = |slope: f64| -> (Vec<u64>, Vec<f64>) {
-        (100..1100).map(|k| (k, 100.0 + random.uniform() + slope * k as f64)).unzip()
-    };
-    let one = drift(&[series(0.01)], 10);
-    assert_eq!(one.bins.len(), 10);
-    let range = |bin: usize| (one.bins[bin].first_repetition, one.bins[bin].last_repetition);
-    assert_eq!((range(0), range(9)), ((100, 199), (1000, 1099)));
-    assert!(one.bins.iter().all(|bin| bin.count == 100 && bin.mean.unwrap().interval_ns.is_some()));
-    assert_eq!(one.drifts, Some(true));
-    assert!((one.change.unwrap() - 9.0 / 102.0).abs() < 0.005, "{:?}", one.change);
-    assert_eq!(drift(&[series(0.0)], 10).drifts, Some(false));
-
-    let six: Vec<_> = (0..6).map(|_| series(0.01)).collect();
-    assert_eq!(drift(&six, 4).drifts, Some(true));
-    assert_eq!(drift(&six[..5], 4).drifts, None);
-    assert_eq!(drift(&six, 4).bins[1].count, 1500);
-}
-
-#[test]
-fn bins_without_repetitions_are_shown_empty_and_more_bins_than_repetitions_are_not_made() {
-    let gap = (vec![0, 1, 2, 9], vec![1.0, 1.0, 1.0, 2.0]);
-    let found = drift(&[gap], 3);
-    assert_eq!(found.bins.iter().map(|bin| bin.count).collect::<Vec<_>>(), [3, 0, 1]);
-    assert_eq!((found.bins[1].mean, found.bins[1].median), (None, None));
-    assert_eq!((found.change, found.drifts), (Some(1.0), None));
-    assert_eq!(drift(&[(vec![5], vec![1.0])], 100).bins.len(), 1);
-    assert_eq!(drift(&[], 100).bins, []);
 }

@@ -10,6 +10,7 @@ pub mod place;
 #[cfg(test)]
 mod place_tests;
 pub mod process;
+mod process_end;
 pub mod snapshot;
 pub mod verdict;
 #[cfg(test)]
@@ -17,5 +18,6 @@ mod verdict_tests;
 
 pub use look::{Job, Look, jobs, with_records};
 pub use movement::Movement;
+pub use process_end::ProcessEnd;
 pub use snapshot::{Snapshot, State};
 pub use verdict::{Kind, Stuck, verdict};

@@ -1,4 +1,4 @@
-//! What has moved between looks at a job.
+//! Movements between looks at a job.
 //!
 //! A stamp says since when a rank is in a recorded call. For how long it has been in another call of MPI, or outside of
 //! all, only looks can say: a rank that looks the same, its counts of calls included, has not moved in between.
@@ -11,7 +11,7 @@ use super::look::Look;
 use super::place::Seen;
 use super::snapshot::{RankNow, Snapshot, State};
 
-/// What is known of the ranks from earlier looks.
+/// The ranks at earlier looks.
 #[derive(Debug, Default)]
 pub struct Movement {
     ranks: HashMap<u32, Known>,
@@ -99,12 +99,12 @@ impl Movement {
                 State::Finalize | State::Ended => State::Ended,
                 _ => State::Dead,
             };
-            snapshot.ranks.push(RankNow { state: known.state, ..RankNow::gone(rank) });
+            snapshot.ranks.push(RankNow::new(rank, known.state));
         }
         snapshot.ranks.sort_by_key(|rank| rank.rank);
     }
 
-    /// Whether a rank was seen to move since the first look.
+    /// True if a rank was seen to move since the first look.
     pub fn has_moved(&self, rank: u32) -> bool {
         self.ranks.get(&rank).is_some_and(|known| known.has_moved)
     }

@@ -13,7 +13,7 @@ use crate::clock::Clock;
 use crate::operations::{CallSite, Operations};
 use crate::reader::{Part, Trace};
 
-/// What is known of the process of a rank.
+/// The process of a rank, as it was seen.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Seen {
     /// Nothing: a trace.
@@ -52,7 +52,7 @@ pub fn snapshot(trace: &Trace, operations: &Operations, clock: &Clock, seen: &[S
             now.call_site = record.and_then(|record| doing.call_site(record)).map(|site| site.to_string());
         }
         if !is_live {
-            now.ended = metadata::get(&part.metadata(), metadata::ENDED).map(str::to_owned);
+            now.ended = metadata::get(&part.metadata(), metadata::ENDED).and_then(|end| end.parse().ok());
         }
         now
     });
@@ -70,7 +70,7 @@ pub fn snapshot(trace: &Trace, operations: &Operations, clock: &Clock, seen: &[S
     }
 }
 
-/// What the threads of a rank do.
+/// The calls of the threads of a rank.
 struct Doing<'p> {
     part: &'p Part,
     /// Records of calls that a rank waits in: blocking calls that have not returned, each the last one of its thread.
@@ -224,22 +224,18 @@ fn rank_now(
     }
     let since_s = since.and_then(since_s).filter(|seconds| *seconds >= 0.0);
     RankNow {
-        rank: part.rank(),
-        state,
         function,
-        call_site: None,
         in_point_to_point: kind == activity::POINT_TO_POINT && earliest.is_none(),
         in_error_handler: kind == activity::ERROR_HANDLER,
         has_threads: part.threads().len() > 1,
         waits,
         since_s,
         unmoved_s: since_s.unwrap_or(f64::INFINITY),
-        uses_processor: None,
-        ended: None,
+        ..RankNow::new(part.rank(), state)
     }
 }
 
-/// Whether it is `MPI_Wait` or one of its variants.
+/// True if it is `MPI_Wait` or one of its variants.
 fn is_wait(function: &str) -> bool {
     function.starts_with("MPI_Wait")
 }

@@ -1,5 +1,6 @@
 //! Where the ranks of a job are at one moment, as plain data.
 
+use super::ProcessEnd;
 use crate::names::names;
 
 /// Where the ranks of a job are, and which of them have come to which call.
@@ -22,7 +23,7 @@ pub struct Snapshot {
 pub struct RankNow {
     /// In MPI_COMM_WORLD.
     pub rank: u32,
-    /// What it does.
+    /// Its state.
     pub state: State,
     /// The MPI function that it is in, its plain C name; `None`: in none, or it is not known.
     pub function: Option<String>,
@@ -42,10 +43,10 @@ pub struct RankNow {
     pub since_s: Option<f64>,
     /// For so long it is known not to have moved: to have begun or ended no MPI call, s.
     pub unmoved_s: f64,
-    /// Whether it was on a processor, or ready for one, at each look since it has not moved; `None`: not known.
+    /// True if it was on a processor, or ready for one, at each look since it has not moved; `None`: not known.
     pub uses_processor: Option<bool>,
-    /// How its process ended, as `mpitrace run` saw it (`exit code 4`, `signal 11 (SIGSEGV)`); `None`: not known.
-    pub ended: Option<String>,
+    /// The end of its process, as `mpitrace run` saw it; `None`: not known.
+    pub ended: Option<ProcessEnd>,
 }
 
 /// A collective call that a rank waits in, or for whose request it waits.
@@ -81,7 +82,7 @@ pub struct MismatchNow {
     pub groups: Vec<Vec<u32>>,
 }
 
-/// What a rank does.
+/// The state of a rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum State {
     /// Not in MPI, and on a processor or ready for one (or it is not known whether).
@@ -123,18 +124,18 @@ names!(State {
 });
 
 impl State {
-    /// Whether the rank can go on by itself.
+    /// True if the rank can go on by itself.
     pub fn is_alive(self) -> bool {
         !matches!(self, State::Dead | State::Stopped | State::Ended)
     }
 }
 
 impl RankNow {
-    /// A rank of which nothing is left.
-    pub(super) fn gone(rank: u32) -> RankNow {
+    /// A rank of which no more is known than its state.
+    pub fn new(rank: u32, state: State) -> RankNow {
         RankNow {
             rank,
-            state: State::Ended,
+            state,
             function: None,
             call_site: None,
             in_point_to_point: false,
@@ -148,17 +149,10 @@ impl RankNow {
         }
     }
 
-    /// Whether its process ended by itself before `MPI_Finalize` was through: not by a signal that ends jobs.
+    /// True if its process ended by itself before `MPI_Finalize` was through, not by a signal that ends jobs.
     pub fn has_died(&self) -> bool {
         let is_over = matches!(self.state, State::Ended | State::Abort);
-        !is_over && self.end().is_some_and(|(is_signal, number)| !is_signal || !SENT.contains(&number))
-    }
-
-    /// How its process ended: whether by a signal, and the signal's number or the exit code.
-    fn end(&self) -> Option<(bool, u32)> {
-        let ended = self.ended.as_deref()?;
-        let number = ended.split_whitespace().find_map(|word| word.parse().ok())?;
-        Some((ended.starts_with("signal"), number))
+        !is_over && self.ended.is_some_and(|end| !end.is_sent())
     }
 
     fn is_in_mpi(&self) -> bool {
@@ -167,32 +161,29 @@ impl RankNow {
     }
 }
 
-/// The signals by which launchers, batch systems and users end the processes of a job: SIGHUP, SIGINT, SIGKILL, SIGTERM.
-const SENT: [u32; 4] = [1, 2, SIGKILL, 15];
-const SIGKILL: u32 = 9;
 /// Exit codes from this one on are not a job's own: those of `timeout` and of shells, and 128 + a signal.
 const NOT_OWN: u32 = 124;
 
 impl Snapshot {
-    /// Whether the MPI library ended this rank: it has died inside a call of MPI, by an exit code or, where the launcher's
+    /// True if the MPI library ended this rank. It has died inside a call of MPI, by an exit code or, where the launcher's
     /// exit code is not that of its signal, on its way out after the launcher was told.
     pub fn was_ended_by_library(&self, rank: &RankNow) -> bool {
-        let is_code = rank.end().is_some_and(|(is_signal, _)| !is_signal);
+        let is_code = matches!(rank.ended, Some(ProcessEnd::Code(_)));
         rank.has_died() && rank.is_in_mpi() && (is_code || self.has_own_exit_code())
     }
 
     /// The exit code with which the launcher ended the job though no rank had died: it killed all of them. MPICH's does so
     /// when the MPI library of a rank aborts. The ranks that were in MPI then.
     pub fn ended_by_launcher(&self) -> Option<(u32, Vec<u32>)> {
-        let was_killed = |rank: &RankNow| rank.end() == Some((true, SIGKILL));
+        let was_killed = |rank: &RankNow| rank.ended == Some(ProcessEnd::Signal(libc::SIGKILL));
         let in_mpi: Vec<u32> = self.ranks.iter().filter(|rank| rank.is_in_mpi()).map(|rank| rank.rank).collect();
         let is_so = self.has_own_exit_code() && self.ranks.iter().all(was_killed) && !in_mpi.is_empty();
         is_so.then_some((self.exit_code?, in_mpi))
     }
 
-    /// Whether the launcher's exit code follows from no rank's end. MPICH's makes one number of all: it ors them.
+    /// True if the launcher's exit code follows from no rank's end. MPICH's makes one number of all: it ors them.
     fn has_own_exit_code(&self) -> bool {
-        let ends: Option<Vec<u32>> = self.ranks.iter().map(|rank| Some(rank.end()?.1)).collect();
+        let ends: Option<Vec<u32>> = self.ranks.iter().map(|rank| Some(rank.ended?.number() as u32)).collect();
         let was_aborted = self.ranks.iter().any(|rank| rank.state == State::Abort);
         match (self.exit_code, ends) {
             (Some(code @ 1..NOT_OWN), Some(ends)) if !was_aborted && !self.has_unseen() => {
@@ -202,7 +193,7 @@ impl Snapshot {
         }
     }
 
-    /// Whether there are ranks of which nothing is known, as on nodes that were not looked at.
+    /// True if there are ranks of which nothing is known, as on nodes that were not looked at.
     pub fn has_unseen(&self) -> bool {
         self.ranks.len() < self.world_size as usize
     }
@@ -227,7 +218,7 @@ impl Snapshot {
         }
     }
 
-    /// Whether not all ranks that take part in a call are known.
+    /// True if not all ranks that take part in a call are known.
     pub fn has_unknown_members(&self, wait: Wait) -> bool {
         let communicator = wait.communicator.and_then(|index| self.communicators.get(index));
         communicator.is_some_and(|communicator| communicator.members.len() < communicator.size as usize)

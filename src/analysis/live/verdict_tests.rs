@@ -9,20 +9,7 @@ const OTHER: usize = 1;
 
 /// A rank that has not moved for 20 s.
 fn rank(rank: u32, state: State) -> RankNow {
-    RankNow {
-        rank,
-        state,
-        function: None,
-        call_site: None,
-        in_point_to_point: false,
-        in_error_handler: false,
-        has_threads: false,
-        waits: Vec::new(),
-        since_s: Some(20.0),
-        unmoved_s: 20.0,
-        uses_processor: None,
-        ended: None,
-    }
+    RankNow { since_s: Some(20.0), unmoved_s: 20.0, ..RankNow::new(rank, state) }
 }
 
 fn inside(number: u32, communicator: usize, sequence: u64) -> RankNow {
@@ -218,7 +205,7 @@ fn of_a_trace_there_is_no_time() {
 
 #[test]
 fn a_rank_that_died_is_the_cause_and_not_one_that_was_killed_after_it() {
-    let ended = |how: &str, rank: RankNow| RankNow { ended: Some(how.to_owned()), ..rank };
+    let ended = |how: &str, rank: RankNow| RankNow { ended: Some(how.parse().unwrap()), ..rank };
     let with = |one: RankNow, three: RankNow| {
         let mut snapshot = without_3(three);
         snapshot.ranks[1] = one;
@@ -257,8 +244,7 @@ fn a_rank_that_died_is_the_cause_and_not_one_that_was_killed_after_it() {
 #[test]
 fn a_job_that_the_launcher_ended_did_not_wait() {
     let of = |exit_code: Option<u32>, ends: [&str; 2]| {
-        let ended =
-            |how: &str, rank: RankNow| RankNow { ended: Some(how.to_owned()).filter(|how| !how.is_empty()), ..rank };
+        let ended = |how: &str, rank: RankNow| RankNow { ended: how.parse().ok(), ..rank };
         let ranks = vec![ended(ends[0], in_receive(0)), ended(ends[1], in_receive(1))];
         Snapshot { exit_code, ..job(ranks, &[8; 2], &[0; 2]) }
     };

@@ -11,10 +11,12 @@ mod modes;
 mod outliers;
 mod periodicity;
 #[cfg(test)]
-mod reference;
+mod reference_tests;
 mod sample;
-mod start;
 mod summary;
+
+/// The level of every interval.
+pub const CONFIDENCE: f64 = 0.95;
 
 pub use mpitrace_series::statistics::{
     Dependence, Interval, Intervals, Moments, autocorrelation, block_means, cosine_powers, dependence,
@@ -29,6 +31,5 @@ pub use {
     outliers::{Above, Outliers, tukey_fences},
     periodicity::{Period, period},
     sample::{BoxPlot, Sample},
-    start::{Chow, chow, mser5},
     summary::{Description, IntervalNs, OutlierPeriod, Quantile, Series, Summary},
 };

@@ -4,8 +4,8 @@
 use serde::Serialize;
 
 use super::{
-    BoxPlot, Chow, Interval, Intervals, LjungBox, Mode, Outliers, Sample, are_dependent, autocorrelation, chow,
-    dependence, dependence_lasts, dependence_of_quantile, ljung_box, median, modes, mser5, period,
+    BoxPlot, CONFIDENCE, Interval, Intervals, LjungBox, Mode, Outliers, Sample, are_dependent, autocorrelation,
+    dependence, dependence_lasts, dependence_of_quantile, ljung_box, median, modes, period,
 };
 
 /// Autocorrelations that are listed, of a long series, and that are tested together.
@@ -73,18 +73,14 @@ pub struct Summary {
     pub effective_repetitions: Option<f64>,
     /// For the median.
     pub effective_repetitions_median: Option<f64>,
-    /// Whether the test of Ljung and Box rejects that they are independent.
+    /// True if the test of Ljung and Box rejects that they are independent.
     pub dependent: bool,
-    /// Whether the correlation died out within the series: if not, they are fewer still.
+    /// True if the correlation died out within the series. If not, they are fewer still.
     pub settled: Option<bool>,
     /// Of the first autocorrelations, at most 10.
     pub ljung_box: Option<LjungBox>,
     /// Their places are numbers of repetitions.
     pub modes: Vec<Mode>,
-    /// How many repetitions MSER-5 cuts off at the start.
-    pub mser5: Option<usize>,
-    /// At the end of the warm-up; its place is the number of a repetition.
-    pub chow: Option<Chow>,
 }
 
 /// Ends of an interval, ns.
@@ -150,13 +146,12 @@ impl Description {
 }
 
 impl Summary {
-    /// Of a series, `sample` being the same sorted. `warmup_end` is where the rule of the categories saw the end of the
-    /// warm-up; `confidence` is that of all intervals.
-    pub fn new(series: Series<'_>, sample: &Sample, warmup_end: Option<u64>, confidence: f64) -> Summary {
+    /// Of a series, `sample` being the same sorted.
+    pub fn new(series: Series<'_>, sample: &Sample) -> Summary {
         let (values, repetition) = (series.run_time_ns, series.repetition);
         let of_mean = dependence(values);
         let of_median = sample.median().and_then(|median| dependence_of_quantile(values, median));
-        let intervals = Intervals::knowing(values, sample.sorted(), confidence, [of_mean, of_median]);
+        let intervals = Intervals::knowing(values, sample.sorted(), CONFIDENCE, [of_mean, of_median]);
         let of_quantiles = intervals.quantiles(QUANTILES);
         let of_the_median = QUANTILES.iter().zip(of_quantiles).find_map(|(p, found)| found.filter(|_| *p == 0.5));
         let quantile = |(p, interval): (f64, Option<Interval>)| {
@@ -166,7 +161,6 @@ impl Summary {
         let autocorrelation = autocorrelation(values, LAGS.min(values.len() / 4));
         // Of a short series the last ones are noise.
         let tested = autocorrelation.len().min(values.len() / 5).min(TESTED_LAGS);
-        let cut = warmup_end.map(|end| repetition.partition_point(|&number| number < end));
         Summary {
             description: Description::new(sample, [intervals.mean(), of_the_median]),
             quantiles: QUANTILES.into_iter().zip(of_quantiles).filter_map(quantile).collect(),
@@ -181,8 +175,6 @@ impl Summary {
             ljung_box: ljung_box(&autocorrelation[..tested], values.len()),
             autocorrelation,
             modes: modes(values, sample).into_iter().map(|mode| mode.numbered(repetition)).collect(),
-            mser5: mser5(values),
-            chow: cut.and_then(|at| chow(values, at)).map(|found| Chow { at: repetition[found.at] as usize, ..found }),
         }
     }
 
@@ -236,13 +228,12 @@ mod tests {
         let enter_ns: Vec<f64> = (0..4000).map(|i| 1e6 * f64::from(i)).collect();
         let sample = Sample::new(&run_time_ns);
         let series = Series { repetition: &repetition, run_time_ns: &run_time_ns, enter_ns: Some(&enter_ns) };
-        let found = Summary::new(series, &sample, Some(3000), 0.95);
+        let found = Summary::new(series, &sample);
         let starts: Vec<usize> = found.modes.iter().map(|mode| mode.first).collect();
         assert_eq!(starts, [1000, 3000, 1049, 3049]);
-        assert_eq!(found.chow.map(|chow| chow.at), Some(3000));
         let period_ns = found.outlier_period.and_then(|found| found.period_ns).unwrap();
         assert!((period_ns / 50e6 - 1.0).abs() < 0.01, "{period_ns}");
-        let numbers = Summary::new(Series { enter_ns: None, ..series }, &sample, None, 0.95);
+        let numbers = Summary::new(Series { enter_ns: None, ..series }, &sample);
         let period = numbers.outlier_period.unwrap();
         assert_eq!((period.period_repetitions.map(f64::round), period.period_ns), (Some(50.0), None));
     }
@@ -251,10 +242,10 @@ mod tests {
     fn few_values_have_numbers_without_intervals_and_none_have_none() {
         let values = [3.0, 1.0];
         let series = Series { repetition: &[0, 1], run_time_ns: &values, enter_ns: None };
-        let found = Summary::new(series, &Sample::new(&values), None, 0.95);
+        let found = Summary::new(series, &Sample::new(&values));
         let median = found.quantiles.iter().find(|quantile| quantile.p == 0.5).unwrap();
         assert_eq!((median.value_ns, median.interval.is_none()), (2.0, true));
         let none = Series { repetition: &[], run_time_ns: &[], enter_ns: None };
-        assert!(Summary::new(none, &Sample::default(), None, 0.95).quantiles.is_empty());
+        assert!(Summary::new(none, &Sample::default()).quantiles.is_empty());
     }
 }

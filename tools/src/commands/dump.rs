@@ -1,6 +1,7 @@
 //! `mpitrace dump`: the calls, one a row.
 
-use std::io::{self, Write};
+use std::borrow::Cow;
+use std::io::Write;
 use std::process::ExitCode;
 
 use anyhow::{Result, ensure};
@@ -8,7 +9,8 @@ use clap::Args;
 use mpitrace::account::CallAccount;
 use mpitrace::reader::Part;
 
-use crate::export::rows::{Calls, RequestTimes, Row, Selection};
+use crate::export::cells::COLUMNS;
+use crate::export::rows::{Calls, Selection};
 use crate::options::TraceInput;
 use crate::output::{JsonRows, Output, Style};
 use crate::source::Traced;
@@ -72,16 +74,20 @@ struct Listing<'c> {
 
 impl Listing<'_> {
     fn write_csv(&self, output: &mut dyn Write) -> Result<()> {
-        write!(
-            output,
-            "rank,thread,operation,repetition,function,communicator,bytes,root,enter_ns,exit_ns,error_ns,perturbed,\
-             waiting_ns,interrupted_ns,interruptions,cpu,init_ns,test_ns,wait_ns,tests"
-        )?;
-        self.calls.counter_names.iter().try_for_each(|name| write!(output, ",{}", csv_field(name)))?;
-        writeln!(output)?;
+        let names = COLUMNS.iter().map(|column| column.0.into());
+        let names: Vec<Cow<str>> = names.chain(self.calls.counter_names.iter().map(|name| csv_field(name))).collect();
+        writeln!(output, "{}", names.join(","))?;
         let counters = self.calls.counter_names.len();
         let accounts = self.calls.accounts();
-        self.calls.each(self.selection, |row| Ok(write_csv_row(&accounts.with(row), counters, output)?))
+        self.calls.each(self.selection, |row| {
+            let row = accounts.with(row);
+            for (number, column) in COLUMNS.iter().enumerate() {
+                output.write_all(if number > 0 { b"," } else { b"" })?;
+                column.1.write_csv(&row, output)?;
+            }
+            (0..counters).try_for_each(|index| write!(output, ",{}", text::optional(row.counters.get(index))))?;
+            Ok(writeln!(output)?)
+        })
     }
 
     fn write_table(&self, output: &mut dyn Write, style: Style) -> Result<()> {
@@ -156,25 +162,4 @@ impl Listing<'_> {
         let operations = self.calls.operations;
         &operations.communicators[operations.operations[number].key.communicator].name
     }
-}
-
-/// Counters are the last columns: so many.
-fn write_csv_row(row: &Row, counters: usize, output: &mut dyn Write) -> io::Result<()> {
-    write!(output, "{},{},{},{},", row.rank, row.thread, row.operation, row.repetition)?;
-    write!(output, "{},{},", csv_field(row.function), csv_field(row.communicator))?;
-    write!(output, "{},{},", text::optional(row.bytes), text::optional(row.root))?;
-    write!(output, "{},{},", row.enter_ns, text::optional(row.exit_ns))?;
-    write!(output, "{},{},", text::optional(row.error_ns), row.perturbed)?;
-    if let Some(CallAccount { waiting_ns, interrupted_ns, interruptions, cpu, .. }) = row.account {
-        write!(output, "{},{},", text::optional(waiting_ns), text::optional(interrupted_ns))?;
-        write!(output, "{},{},", text::optional(interruptions), text::optional(cpu))?;
-    }
-    match &row.request {
-        Some(RequestTimes { init_ns, test_ns, wait_ns, tests }) => {
-            write!(output, "{init_ns},{test_ns},{wait_ns},{tests}")?;
-        }
-        None => write!(output, ",,,")?,
-    }
-    (0..counters).try_for_each(|index| write!(output, ",{}", text::optional(row.counters.get(index))))?;
-    writeln!(output)
 }

@@ -33,14 +33,11 @@ pub struct Arguments {
     /// Only the calls of this operation
     #[arg(long, value_name = "N")]
     operation: Option<usize>,
-    /// Of reprompi: the run time of each repetition, as without ReproMPI's option -v
-    #[arg(long)]
-    run_times: bool,
 }
 
 /// Writes them.
 pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
-    let exporter = arguments.format.exporter(arguments.run_times)?;
+    let exporter = arguments.format.exporter()?;
     let traced = Traced::open(&arguments.input.files)?;
     let calls = Calls::of(&traced).with_rule(arguments.rule.rule);
     super::check_operation(arguments.operation, calls.operations.operations.len())?;

@@ -96,9 +96,6 @@ pub fn key(scene: &mut Scene, layer: &Layer, (x, y): (f64, f64)) {
         Mark::Rules { dash, .. } => {
             scene.line((x, y), (x + 14.0, y), Stroke { colour, width: 1.1, dash: Some(*dash) });
         }
-        Mark::Errors(_) => {
-            scene.path(error_bar(middle, y - 5.0, y + 5.0), None, Some(Stroke::solid(colour, 1.0)), None);
-        }
         Mark::Bars(_) | Mark::Band(_) | Mark::BoxPlot { .. } | Mark::Image(_) => {
             swatch(scene, colour, (x, y));
         }
@@ -171,13 +168,6 @@ impl Frame {
                 at.iter().for_each(|&x| data.push_str(&format!("M{:.1} {bottom:.1}L{0:.1} {top:.1}", self.x.place(x))));
                 stroke = Some(Stroke { colour, width: 1.1, dash: Some(*dash) });
             }
-            Mark::Errors(errors) => {
-                let bar = |&(x, low, high): &(f64, f64, f64)| {
-                    error_bar(self.x.place(x), self.y.place(low), self.y.place(high))
-                };
-                data = errors.iter().map(bar).collect();
-                stroke = Some(Stroke::solid(colour, 1.0));
-            }
             Mark::BoxPlot { row, values } => {
                 data = self.box_plot(*row, values);
                 stroke = Some(Stroke::solid(colour, 1.4));
@@ -242,12 +232,6 @@ fn polyline(places: impl Iterator<Item = (f64, f64)>) -> String {
         data.push_str(&format!("{}{x:.1} {y:.1}", if index == 0 { 'M' } else { 'L' }));
     }
     data
-}
-
-/// The path of an error bar with caps, in places.
-fn error_bar(x: f64, low: f64, high: f64) -> String {
-    let left = x - 2.5;
-    format!("M{x:.1} {low:.1}L{x:.1} {high:.1}M{left:.1} {low:.1}h5M{left:.1} {high:.1}h5")
 }
 
 impl Shape {

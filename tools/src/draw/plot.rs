@@ -5,7 +5,7 @@ use super::axis::Kind;
 use super::scene::Colour;
 use crate::output::Attribute;
 
-/// What spans more than this ratio is drawn over its logarithm.
+/// A range of more than this ratio is drawn over its logarithm.
 pub const FAR: f64 = 10.0;
 
 /// Of Okabe and Ito's palette, which the colour-blind can distinguish: purple, orange, vermilion, blue.
@@ -43,7 +43,7 @@ pub struct Range {
 /// Marks of one meaning.
 #[derive(Clone, Debug)]
 pub struct Layer {
-    /// What the marks show, such as a category.
+    /// The meaning of the marks, such as a category.
     pub name: String,
     /// The text in the legend; `None`: not in the legend.
     pub legend: Option<String>,
@@ -51,7 +51,7 @@ pub struct Layer {
     pub mark: Mark,
 }
 
-/// What is drawn with: a colour, and what is in its place where there are only letters.
+/// A colour, and its place holder where there are only letters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ink {
     pub colour: Colour,
@@ -85,8 +85,6 @@ pub enum Mark {
         at: Vec<f64>,
         dash: (f64, f64),
     },
-    /// Upright bars with caps: x, low, high.
-    Errors(Vec<(f64, f64, f64)>),
     /// Least, lower whisker, quartiles, upper whisker and greatest value, on this row.
     BoxPlot {
         row: usize,
@@ -156,7 +154,7 @@ impl Mark {
         match self {
             Mark::Points { points, .. } | Mark::Line { points, .. } => points.is_empty(),
             Mark::Bars(bars) => bars.is_empty(),
-            Mark::Band(points) | Mark::Errors(points) => points.is_empty(),
+            Mark::Band(points) => points.is_empty(),
             Mark::Rules { at, .. } => at.is_empty(),
             Mark::BoxPlot { .. } | Mark::Image(_) => false,
         }

@@ -2,6 +2,7 @@
 
 #[cfg(feature = "columns")]
 mod arrow;
+pub mod cells;
 #[cfg(feature = "arrow")]
 pub mod columns;
 mod csv;
@@ -18,7 +19,7 @@ mod stamps;
 #[cfg(feature = "columns")]
 mod table;
 
-use anyhow::{Result, bail, ensure};
+use anyhow::{Result, bail};
 use clap::ValueEnum;
 
 use destination::Destination;
@@ -56,18 +57,17 @@ pub enum Format {
 }
 
 impl Format {
-    /// The exporter for it. `run_times`: of ReproMPI, the run time of each repetition, not the times of each rank.
+    /// The exporter for it.
     ///
     /// # Errors
-    /// An option of another format; a format that this program was built without.
-    pub fn exporter(self, run_times: bool) -> Result<Box<dyn Exporter>> {
-        ensure!(self == Format::Reprompi || !run_times, "--run-times is for --format reprompi");
+    /// A format that this program was built without.
+    pub fn exporter(self) -> Result<Box<dyn Exporter>> {
         Ok(match self {
             Format::Csv => Box::new(csv::Csv),
             Format::Json => Box::new(json::Json),
             Format::Perfetto => Box::new(perfetto::Perfetto),
             Format::Otf2 => Box::new(otf2::Otf2),
-            Format::Reprompi => Box::new(reprompi::Reprompi { run_times }),
+            Format::Reprompi => Box::new(reprompi::Reprompi),
             #[cfg(feature = "columns")]
             Format::Parquet => Box::new(table::Whole(parquet::Parquet)),
             #[cfg(feature = "columns")]

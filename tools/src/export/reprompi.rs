@@ -1,5 +1,5 @@
 //! ReproMPI's raw output (hunsa/reprompi, src/reprompi_bench/output_management): settings as `#@key=value`, a line of
-//! titles, and a row for each process and repetition, as under its option `-v`, or for each repetition, as without.
+//! titles, and a row for each process and repetition, as under its option `-v`.
 //!
 //! Message sizes are in bytes, under the title that ReproMPI gives them when it is built with
 //! `OPTION_PRINT_MSIZES_BYTES`: a trace knows no counts. What the rows do not tell apart needs a file each.
@@ -8,7 +8,6 @@ use std::collections::HashMap;
 
 use anyhow::{Result, bail};
 use mpitrace::operations::Operation;
-use mpitrace::run_time::RunTime;
 use mpitrace_functions::{Form, Function};
 
 use super::Exporter;
@@ -16,10 +15,7 @@ use super::destination::{Content, Destination, Sink};
 use super::rows::{Calls, Row};
 
 /// The rows of a benchmark that never ran.
-pub struct Reprompi {
-    /// A row for each repetition.
-    pub run_times: bool,
-}
+pub struct Reprompi;
 
 impl Exporter for Reprompi {
     fn export(&self, calls: &Calls, operation: Option<usize>, destination: &mut Destination) -> Result<()> {
@@ -27,11 +23,11 @@ impl Exporter for Reprompi {
         let wanted: Vec<usize> = all.filter(|number| operation.is_none_or(|wanted| wanted == *number)).collect();
         if !destination.is_folder() {
             check_distinct(calls, &wanted)?;
-            return destination.stream(Content::Text, |sink| self.write(calls, &wanted, sink));
+            return destination.stream(Content::Text, |sink| write(calls, &wanted, sink));
         }
         for &number in &wanted {
             let name = format!("operation-{number}.txt");
-            destination.member(&name, Content::Text, |sink| self.write(calls, &[number], sink))?;
+            destination.member(&name, Content::Text, |sink| write(calls, &[number], sink))?;
         }
         Ok(())
     }
@@ -57,37 +53,24 @@ fn check_distinct(calls: &Calls, numbers: &[usize]) -> Result<()> {
     Ok(())
 }
 
-impl Reprompi {
-    fn write(&self, calls: &Calls, numbers: &[usize], sink: &mut Sink) -> Result<()> {
-        write_head(calls, numbers, sink)?;
-        if self.run_times {
-            writeln!(sink, "{:>50} {:>10} {:>12} {:>14} ", "test", "nrep", "msize_bytes", "runtime_sec")?;
-        } else {
-            write!(sink, "process {:>50} {:>10} {:>12} ", "test", "nrep", "msize_bytes")?;
-            let times = ["loc_tstart_sec", "loc_tend_sec", "gl_tstart_sec", "gl_tend_sec"];
-            times.iter().try_for_each(|title| write!(sink, "{title:>14} "))?;
-            writeln!(sink)?;
-        }
-        for &number in numbers {
-            super::tell_incomplete(calls, number);
-            let operation = &calls.operations.operations[number];
-            let what = format!("{:>50}", test(&operation.key.function));
-            let bytes = operation.key.bytes.unwrap_or(0);
-            if self.run_times {
-                let (repetition, run_time_ns) = operation.run_times(calls.trace, calls.clock, RunTime::Local);
-                for (repetition, run_time) in repetition.iter().zip(run_time_ns) {
-                    writeln!(sink, "{what} {repetition:>10} {bytes:>12} {:>14.10}", run_time * 1e-9)?;
-                }
-                continue;
-            }
-            let rows: Vec<usize> = operation.complete_rows().collect();
-            calls.of_operation(number, &rows, |row| Ok(write_times(calls, &row, &what, bytes, sink)?))?;
-        }
-        Ok(())
+fn write(calls: &Calls, numbers: &[usize], sink: &mut Sink) -> Result<()> {
+    write_head(calls, numbers, sink)?;
+    write!(sink, "process {:>50} {:>10} {:>12} ", "test", "nrep", "msize_bytes")?;
+    let times = ["loc_tstart_sec", "loc_tend_sec", "gl_tstart_sec", "gl_tend_sec"];
+    times.iter().try_for_each(|title| write!(sink, "{title:>14} "))?;
+    writeln!(sink)?;
+    for &number in numbers {
+        super::tell_incomplete(calls, number);
+        let operation = &calls.operations.operations[number];
+        let what = format!("{:>50}", test(&operation.key.function));
+        let bytes = operation.key.bytes.unwrap_or(0);
+        let rows: Vec<usize> = operation.complete_rows().collect();
+        calls.of_operation(number, &rows, |row| Ok(write_times(calls, &row, &what, bytes, sink)?))?;
     }
+    Ok(())
 }
 
-/// What ReproMPI calls a function; one that it does not measure stands under its own name.
+/// ReproMPI's name of a function; one that it does not measure stands under its own name.
 fn test(function: &str) -> &str {
     let known = Function::named(function).filter(|function| function.form == Form::Blocking);
     known.and_then(|function| function.reprompi).unwrap_or(function)

@@ -11,9 +11,9 @@ use serde::{Deserialize, Serialize};
 use super::abi::Family;
 use super::child::{Ending, PROBE, child};
 use super::library::{Finalize, Init, Library};
-use super::variables::{Control, Performance, ToolInterface};
+use super::variables::{Performance, ToolInterface};
 
-/// What a library says of itself.
+/// The answer of a library.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct About {
     /// Why it cannot be loaded, or is of no use then.
@@ -22,14 +22,12 @@ pub struct About {
     pub abi: Option<Family>,
     /// Its name and version.
     pub version: Option<String>,
-    /// Whether a process by itself, without a launcher, came through MPI_Init.
+    /// True if a process by itself, without a launcher, came through MPI_Init.
     pub runs_alone: bool,
-    /// Whether MPI_T can be initialised.
+    /// True if MPI_T can be initialised.
     pub tool_interface: bool,
     /// Its performance variables: after MPI_Init where that works, else before.
     pub performance: Vec<Performance>,
-    /// Its control variables.
-    pub control: Vec<Control>,
 }
 
 impl About {
@@ -101,7 +99,7 @@ pub fn ask(path: &Path, initialise: bool, answer: &Path) -> Result<()> {
     }
     if let Some(tools) = ToolInterface::start(&library, family) {
         about.tool_interface = true;
-        (about.performance, about.control) = (tools.performance(), tools.control());
+        about.performance = tools.performance();
         write(&about)?;
     }
     if let Some(finalize) = finalize.filter(|_| about.runs_alone) {

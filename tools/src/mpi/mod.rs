@@ -17,4 +17,4 @@ pub use ask::{about, ask};
 pub use search::{Installed, cached_namesakes, search};
 pub use trial::Setup;
 pub use try_calls::{Request, Tried, try_calls};
-pub use variables::{Control, Performance};
+pub use variables::Performance;

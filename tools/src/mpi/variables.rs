@@ -1,7 +1,7 @@
-//! What a library offers through the tool information interface (MPI 5.0, chapter 15.3): its variables with all that is
-//! said of them.
+//! The variables that a library has in the tool information interface (MPI 5.0, chapter 15.3): its performance
+//! variables with all that is said of them.
 
-use std::ffi::{c_char, c_int, c_void};
+use std::ffi::{c_char, c_int};
 
 use serde::{Deserialize, Serialize};
 
@@ -15,50 +15,16 @@ pub struct Performance {
     pub name: String,
     /// `counter`, `timer`, `level`, ...
     pub class: String,
-    /// What a handle for it is bound to: `none`, `communicator`, ...
+    /// The object that a handle for it is bound to: `none`, `communicator`, ...
     pub binding: String,
     /// The type of its values.
     pub datatype: String,
-    /// Whether it runs all the time, and cannot be started and stopped.
+    /// True if it runs all the time, and cannot be started and stopped.
     pub continuous: bool,
-    /// Whether it cannot be set back.
+    /// True if it cannot be set back.
     pub readonly: bool,
-    /// What the library says of it.
+    /// The library's description.
     pub description: String,
-}
-
-/// A control variable.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Control {
-    /// Its name.
-    pub name: String,
-    /// What a handle for it is bound to.
-    pub binding: String,
-    /// The type of its values.
-    pub datatype: String,
-    /// Which ranks must set it alike: `local`, `all`, ...; `constant` and `readonly`: it cannot be set.
-    pub scope: String,
-    /// Its value, where it is a number or a text and bound to nothing.
-    pub value: Option<String>,
-    /// What the library says of it.
-    pub description: String,
-}
-
-impl Control {
-    /// Whether it is one of those by which an algorithm for collectives is chosen, in any library.
-    pub fn chooses_algorithm(&self) -> bool {
-        let name = self.name.to_ascii_lowercase();
-        // Open MPI's coll_tuned_allreduce_algorithm, MPICH's MPIR_CVAR_ALLREDUCE_INTRA_ALGORITHM; of other things than
-        // collectives there are algorithms too (MPIR_CVAR_NODEMAP_ALGORITHM).
-        let collective = name.starts_with("coll_") || name.contains("_intra_") || name.contains("_inter_");
-        // Files and switches that choose for all of them.
-        const OTHERS: [&str; 3] = ["dynamic_rules", "selection_tuning", "tuning_json"];
-        // Intel's MPIR_CVAR_USE_ALLREDUCE stands behind I_MPI_ADJUST_ALLREDUCE, and only its description says so.
-        const INTEL: [&str; 2] = ["I_MPI_ADJUST", "Control selection of MPI_"];
-        collective && name.contains("algorithm")
-            || OTHERS.iter().any(|part| name.contains(part))
-            || INTEL.iter().any(|part| self.description.contains(part))
-    }
 }
 
 /// In the standard's order, as are the following.
@@ -89,8 +55,6 @@ const BINDINGS: [&str; 12] = [
     "info",
     "session",
 ];
-/// Which processes must set a variable alike.
-const SCOPES: [&str; 7] = ["constant", "readonly", "local", "group", "group, equal", "all", "all, equal"];
 
 type InitThread = unsafe extern "C" fn(c_int, *mut c_int) -> c_int;
 type GetNumber = unsafe extern "C" fn(*mut c_int) -> c_int;
@@ -109,21 +73,6 @@ type PerformanceInfo = unsafe extern "C" fn(
     *mut c_int,
     *mut c_int,
 ) -> c_int;
-type ControlInfo = unsafe extern "C" fn(
-    c_int,
-    *mut c_char,
-    *mut c_int,
-    *mut c_int,
-    *mut usize,
-    *mut usize,
-    *mut c_char,
-    *mut c_int,
-    *mut c_int,
-    *mut c_int,
-) -> c_int;
-type HandleAlloc = unsafe extern "C" fn(c_int, *mut c_void, *mut usize, *mut c_int) -> c_int;
-type Read = unsafe extern "C" fn(usize, *mut c_void) -> c_int;
-type HandleFree = unsafe extern "C" fn(*mut usize) -> c_int;
 
 /// Longer names and descriptions are cut by the library.
 const LONGEST: usize = 1 << 14;
@@ -164,7 +113,7 @@ impl<'l> ToolInterface<'l> {
 
     fn number(&self, function: &std::ffi::CStr) -> c_int {
         let mut number = 0;
-        // SAFETY: both functions of this kind have this type.
+        // SAFETY: this is the function's type.
         let get: Option<GetNumber> = unsafe { self.library.function(function) };
         // SAFETY: the number outlives the call.
         let result = get.map(|get| unsafe { get(&raw mut number) });
@@ -213,87 +162,6 @@ impl<'l> ToolInterface<'l> {
             })
         };
         (0..self.number(c"MPI_T_pvar_get_num")).filter_map(of).collect()
-    }
-
-    /// The control variables there are at this time.
-    pub fn control(&self) -> Vec<Control> {
-        // SAFETY: this is the function's type.
-        let Some(info) = (unsafe { self.library.function::<ControlInfo>(c"MPI_T_cvar_get_info") }) else {
-            return Vec::new();
-        };
-        let first = self.family.first_values();
-        let of = |index: c_int| {
-            let mut texts = Texts::new();
-            let (mut verbosity, mut bind, mut scope) = (0, 0, 0);
-            let (mut datatype, mut enumeration) = (0, 0);
-            // SAFETY: as above.
-            let result = unsafe {
-                info(
-                    index,
-                    texts.name.as_mut_ptr().cast(),
-                    &raw mut texts.name_length,
-                    &raw mut verbosity,
-                    &raw mut datatype,
-                    &raw mut enumeration,
-                    texts.description.as_mut_ptr().cast(),
-                    &raw mut texts.description_length,
-                    &raw mut bind,
-                    &raw mut scope,
-                )
-            };
-            let datatype = self.family.type_name(self.library, datatype);
-            (result == 0).then(|| Control {
-                name: text_of(&texts.name),
-                binding: named(&BINDINGS, bind - first.bind),
-                value: (bind == first.bind).then(|| self.value(index, &datatype)).flatten(),
-                datatype,
-                scope: named(&SCOPES, scope - first.scope),
-                description: text_of(&texts.description),
-            })
-        };
-        (0..self.number(c"MPI_T_cvar_get_num")).filter_map(of).collect()
-    }
-
-    /// The value of a control variable that is bound to nothing.
-    fn value(&self, index: c_int, datatype: &str) -> Option<String> {
-        // SAFETY: these are the functions' types.
-        let (alloc, read, free): (HandleAlloc, Read, HandleFree) = unsafe {
-            (
-                self.library.function(c"MPI_T_cvar_handle_alloc")?,
-                self.library.function(c"MPI_T_cvar_read")?,
-                self.library.function(c"MPI_T_cvar_handle_free")?,
-            )
-        };
-        let (mut handle, mut count) = (0, 0);
-        // SAFETY: a handle is an address in every family, and the object of a variable that is bound to nothing is
-        // ignored.
-        if unsafe { alloc(index, std::ptr::null_mut(), &raw mut handle, &raw mut count) } != 0 {
-            return None;
-        }
-        // No type is wider than 8 bytes.
-        let mut bytes = vec![0u8; 8 * usize::try_from(count).unwrap_or(0).max(1) + 8];
-        // SAFETY: the buffer has room for all elements.
-        let result = unsafe { read(handle, bytes.as_mut_ptr().cast()) };
-        // SAFETY: the handle is not used again.
-        unsafe { free(&raw mut handle) };
-        if result != 0 {
-            return None;
-        }
-        let word = <[u8; 8]>::try_from(&bytes[..8]).ok()?;
-        let int = <[u8; 4]>::try_from(&bytes[..4]).ok()?;
-        match datatype {
-            "MPI_CHAR" => Some(text_of(&bytes)),
-            _ if count != 1 => None,
-            "MPI_INT" | "MPI_INT32_T" => Some(i32::from_ne_bytes(int).to_string()),
-            "MPI_C_BOOL" => Some(bytes[0].to_string()),
-            "MPI_UNSIGNED" | "MPI_UINT32_T" => Some(u32::from_ne_bytes(int).to_string()),
-            "MPI_UNSIGNED_LONG" | "MPI_UNSIGNED_LONG_LONG" | "MPI_UINT64_T" => {
-                Some(u64::from_ne_bytes(word).to_string())
-            }
-            "MPI_COUNT" => Some(i64::from_ne_bytes(word).to_string()),
-            "MPI_DOUBLE" => Some(f64::from_ne_bytes(word).to_string()),
-            _ => None,
-        }
     }
 }
 

@@ -14,26 +14,11 @@ use super::timed;
 use crate::account;
 use crate::source::{self, Source};
 
-/// A fingerprint, and all that it was made of.
-#[derive(Debug)]
-pub struct Made {
-    pub fingerprint: Fingerprint,
-    run_times: Vec<Vec<f64>>,
-    categories: Vec<Vec<Category>>,
-}
-
-impl Made {
-    /// All run times by the definition with this index, and their categories.
-    pub fn of_time(&self, index: usize) -> (&[f64], &[Category]) {
-        (&self.run_times[index], &self.categories[index])
-    }
-}
-
 /// Makes the fingerprint of an operation.
 ///
 /// # Errors
 /// A run time that the rule of the categories cannot do with.
-pub fn fingerprint(measured: Measured<'_>, rule: Rule, detail: &Detail) -> Result<Made> {
+pub fn fingerprint(measured: Measured<'_>, rule: Rule, detail: &Detail) -> Result<Fingerprint> {
     let of_time = |(time, x): &(RunTime, Vec<f64>)| {
         let enter_ns = (!measured.enter_ns.is_empty()).then_some(measured.enter_ns.as_slice());
         timed::make(rule, detail, *time, Series { repetition: &measured.repetition, run_time_ns: x, enter_ns })
@@ -45,15 +30,14 @@ pub fn fingerprint(measured: Measured<'_>, rule: Rule, detail: &Detail) -> Resul
     let chosen = thin::choose(&run_times, &categories[0], detail.points);
     let points = points(&measured, &run_times, &categories, chosen);
     let account = words(measured.source, measured.subject.operation.operation, rule, &categories[0], measured.own_work);
-    let fingerprint = Fingerprint {
+    Ok(Fingerprint {
         subject: measured.subject,
         times,
         points,
         heat: measured.heat,
         clock_error: measured.clock_error,
         account,
-    };
-    Ok(Made { fingerprint, run_times: measured.times.into_iter().map(|(_, x)| x).collect(), categories })
+    })
 }
 
 fn points(measured: &Measured<'_>, run_times: &[&[f64]], categories: &[Vec<Category>], chosen: thin::Chosen) -> Points {

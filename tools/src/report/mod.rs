@@ -4,10 +4,8 @@
 //! a [`page`], as static [`pictures`] or in the [`terminal`]. Each of them only draws: every number comes out of
 //! [`make`].
 
-pub mod comparison;
 mod cumulative_median;
 pub mod detail;
-pub mod distance;
 pub mod file;
 pub mod fingerprint;
 pub mod histogram;

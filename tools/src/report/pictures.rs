@@ -5,7 +5,6 @@ use std::path::Path;
 use anyhow::{Context, Result, ensure};
 use mpitrace::run_time::RunTime;
 
-use super::comparison::Comparison;
 use super::file;
 use super::fingerprint::{Fingerprint, Report};
 use super::plots::{self, View, file_name};
@@ -73,20 +72,6 @@ fn alone(plot: &Plot, format: &Format, name: String, above: String) -> Scene {
     scene.text((8.0, 16.0), Anchor::Start, 11.0, FAINT, title);
     picture::draw(plot, &mut scene, Area { left: 0.0, top, width, height: height - top });
     scene
-}
-
-/// Writes a sheet for each operation of two runs.
-///
-/// # Errors
-/// A file cannot be written.
-pub fn write_comparison(comparison: &Comparison, time: RunTime, folder: &Path) -> Result<()> {
-    make_folder(folder)?;
-    for (number, pair) in comparison.pairs.iter().enumerate() {
-        let Some(distance) = pair.distance_by(time) else { continue };
-        let name = format!("{number}-{}-compared", file_name(&pair.operation_key));
-        write_all(folder, &name, &sheet::of_pair(comparison, pair, distance))?;
-    }
-    Ok(())
 }
 
 fn make_folder(folder: &Path) -> Result<()> {

@@ -3,7 +3,6 @@
 
 use mpitrace::categories::Category;
 
-use super::comparison::{Comparison, Distance, Pair};
 use super::fingerprint::Report;
 use super::histogram::place;
 use super::plots::{self, View};
@@ -48,23 +47,6 @@ pub fn of_operation(report: &Report, view: View) -> Scene {
         }
     }
     for (number, plot) in plots.iter().enumerate() {
-        picture::draw(plot, &mut scene, half(head, number / 2, number % 2));
-    }
-    scene
-}
-
-/// The sheet of an operation of two runs.
-pub fn of_pair(comparison: &Comparison, pair: &Pair, distance: &Distance) -> Scene {
-    let title = format!("{}: {} and {}", pair.operation_key, comparison.names[0], comparison.names[1]);
-    let head = 96.0;
-    let mut scene = Scene::new(WIDTH, head + 2.0 * ROW + 10.0, title.clone());
-    scene.text((MARGIN, 26.0), Anchor::Start, 16.0, INK, title);
-    let shown = format!("{} run time, categories by {}", distance.time.name(), comparison.method);
-    let lines = [distance.words.join("; "), distance.to_text(), shown];
-    for (row, line) in lines.into_iter().enumerate() {
-        scene.text((MARGIN, 48.0 + 16.0 * row as f64), Anchor::Start, 11.0, if row < 2 { INK } else { FAINT }, line);
-    }
-    for (number, (_, plot)) in plots::overlays(pair, distance).iter().enumerate() {
         picture::draw(plot, &mut scene, half(head, number / 2, number % 2));
     }
     scene

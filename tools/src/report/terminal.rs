@@ -5,7 +5,6 @@ use std::io::{self, Write};
 use mpitrace::categories::Category;
 use mpitrace::run_time::RunTime;
 
-use super::comparison::Comparison;
 use super::fingerprint::Report;
 use super::histogram::place;
 use super::plots::{self, View, ink};
@@ -40,24 +39,6 @@ pub fn write(report: &Report, time: RunTime, look: Look, output: &mut dyn Write)
         writeln!(output, "\n{note}")?;
     }
     Ok(())
-}
-
-/// Draws the distribution functions of two runs over each other.
-///
-/// # Errors
-/// The output cannot be written.
-pub fn write_comparison(comparison: &Comparison, time: RunTime, look: Look, output: &mut dyn Write) -> io::Result<()> {
-    writeln!(output, "A {}, B {}", text::printable(&comparison.names[0]), text::printable(&comparison.names[1]))?;
-    for pair in &comparison.pairs {
-        let Some(distance) = pair.distance_by(time) else { continue };
-        let title = format!("{}, {} run time, {}", pair.operation_key, distance.time.name(), comparison.method);
-        writeln!(output, "\n{}", title_of(&title, look))?;
-        writeln!(output, "{}\n{}", distance.words.join("\n"), distance.to_text())?;
-        for (_, plot) in plots::overlays(pair, distance).iter().filter(|(name, _)| *name == "ecdf-good") {
-            draw(plot, look).into_iter().try_for_each(|line| writeln!(output, "{line}"))?;
-        }
-    }
-    comparison.notes.iter().try_for_each(|note| writeln!(output, "\n{note}"))
 }
 
 fn title_of(text: &str, look: Look) -> String {

@@ -10,8 +10,6 @@ use super::fingerprint::{Cut, Ecdf, Metrics, NamedBox, Timed};
 use super::histogram::Histogram;
 use mpitrace::categories::NotOneLevel;
 
-/// Of every interval.
-const CONFIDENCE: f64 = 0.95;
 /// The window of the running mean and median: k in figure 4.8 of Roth's thesis.
 const WINDOW: usize = 21;
 
@@ -42,7 +40,6 @@ fn categorize(rule: Rule, series: &Series) -> Result<(Categories, Option<NotOneL
 pub fn make(rule: Rule, detail: &Detail, time: RunTime, series: Series) -> Result<(Timed, Vec<Category>), NotFinite> {
     let Series { repetition, run_time_ns, .. } = series;
     let (Categories { category, .. }, not_one_level, cuts) = categorize(rule, &series)?;
-    let warmup_end = cuts.first().and_then(|cut| cut.warmup_end);
     let of_category = |wanted: Category| Columns::new(&series, |row| category[row] == wanted);
     // A series is as large as all else together: it is copied only where some of it does not count.
     let is_finite = run_time_ns.iter().all(|x| x.is_finite());
@@ -50,8 +47,8 @@ pub fn make(rule: Rule, detail: &Detail, time: RunTime, series: Series) -> Resul
     let all = finite.as_ref().map_or(series, Columns::series);
     let good = of_category(Category::Good);
     let samples = [all.run_time_ns, &good.run_time_ns].map(Sample::new);
-    let [of_all, of_good] = [(all, &samples[0]), (good.series(), &samples[1])]
-        .map(|(series, sample)| Summary::new(series, sample, warmup_end, CONFIDENCE));
+    let [of_all, of_good] =
+        [(all, &samples[0]), (good.series(), &samples[1])].map(|(series, sample)| Summary::new(series, sample));
     let mut boxes: Vec<_> = NamedBox::new("all", &samples[0]).into_iter().collect();
     let mut counts = [0; 4];
     for (count, wanted) in counts.iter_mut().zip(Category::ALL) {

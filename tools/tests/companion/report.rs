@@ -36,38 +36,6 @@ fn a_pipe_gets_plots_in_letters_of_80_columns() {
 }
 
 #[test]
-fn a_comparison_tells_how_far_two_runs_are_apart() {
-    let folder = Folder::new();
-    let a = folder.trace(&plain());
-    let b = folder.path("b.mpitrace");
-    std::fs::rename(&a, &b).unwrap();
-    let a = folder.trace(&slower());
-    let ran = report(&["--compare", &a, &b]);
-    assert_eq!((ran.code, ran.stderr.as_str()), (0, ""));
-    assert_golden("compared.txt", &ran.stdout);
-    let json = report(&["--compare", &a, &b, "--json"]).json();
-    let distance = &json["pairs"][0]["distances"][0];
-    // The 39 good ones of 2000 ns against 60 of 4000 ns, of which the first does not count.
-    assert_eq!(distance["wasserstein_ns"], 2000.0);
-    assert_eq!((&distance["kolmogorov_smirnov"], &distance["relative"]), (&Value::from(1.0), &Value::from(0.5)));
-    assert!(json["notes"][0].as_str().unwrap().starts_with("only B has MPI_Bcast/4/1/0"), "{}", json["notes"]);
-}
-
-/// The Allreduces of [`plain`], all of them 4000 ns long.
-fn slower() -> [SyntheticRank; 2] {
-    [0, 1].map(|number| {
-        let mut rank = SyntheticRank::new(number, 2);
-        let allreduce = rank.operation("MPI_Allreduce", 0, 8);
-        rank.describe(allreduce, None, "MPI_DOUBLE", Some("MPI_SUM"));
-        for i in 0..60 {
-            let enter = 1_000_000 + 2_000_000 * i;
-            rank.call(allreduce, enter + 100 * u64::from(number), enter + 4000);
-        }
-        rank
-    })
-}
-
-#[test]
 fn a_page_has_the_numbers_the_plots_and_the_values_behind_them() {
     let folder = Folder::new();
     let trace = folder.trace(&plain());
@@ -238,7 +206,6 @@ fn what_cannot_be_shown_or_written_is_told_in_a_line() {
         (vec![&trace, "-o", &pictures, "--size", "84"], "wanted are width and height in mm, 40 to 1000, as in 84x55"),
         (vec![&trace, "-o", &pictures, "--size", "5x5"], "wanted are width and height in mm"),
         (vec![&trace, "--plot", "box"], "--output <OUT>"),
-        (vec!["--compare", &trace], "2 values required"),
         (vec![], "<FILE>"),
     ] {
         assert_refused(&report(&arguments), why);

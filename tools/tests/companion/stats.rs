@@ -214,7 +214,7 @@ fn run_times_of_another_tool_have_the_same_numbers_where_they_can() {
 fn what_cannot_be_done_is_one_line_and_exit_2() {
     let folder = Folder::new();
     let trace = folder.trace(&plain());
-    for wrong in [&["--operation", "7"][..], &["--confidence", "1"]] {
+    for wrong in [&["--operation", "7"][..], &["--category", "slow"]] {
         let ran = mpitrace(&[&["stats", &trace], wrong].concat());
         assert_eq!((ran.code, ran.stdout.as_str()), (2, ""), "{wrong:?}");
         assert_eq!(ran.stderr.lines().count(), 1, "{wrong:?}: {}", ran.stderr);

@@ -4,19 +4,15 @@ mod domain;
 mod errors;
 pub mod facts;
 mod page;
-mod picture;
-mod samples;
 
-use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::Result;
 use clap::Args;
 use mpitrace::clock::Clock;
 use mpitrace::operations::Operations;
 use mpitrace_synchronise::Method;
 
-use crate::draw::svg;
 use crate::options::TraceInput;
 use crate::output::{self, Output};
 
@@ -31,9 +27,6 @@ pub struct Arguments {
     input: TraceInput,
     #[arg(long, value_name = "METHOD", value_parser = method, help = method_help())]
     method: Option<Method>,
-    /// Also draw the offset of each clock over the run, with its errors
-    #[arg(long, value_name = "OUT.svg")]
-    picture: Option<PathBuf>,
     /// As JSON
     #[arg(long)]
     json: bool,
@@ -49,17 +42,12 @@ fn method(name: &str) -> Result<Method, String> {
 
 /// Shows it.
 pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
-    let picture = arguments.picture.as_deref();
-    if let Some(path) = picture {
-        ensure!(path.extension().is_some_and(|ending| ending == "svg"), "{}: does not end in .svg", path.display());
-    }
     let trace = arguments.input.open()?;
     let clock = match arguments.method {
         Some(method) => Clock::estimated_by(&trace, method)?,
         None => Clock::of(&trace),
     };
     let facts = facts::Facts::of(&trace, &clock, &Operations::of(&trace));
-    picture.map_or(Ok(()), |path| write(path, &svg::text(&picture::scene(&trace, &clock), "axes")))?;
     super::warn_if_incomplete(&trace);
     if arguments.json {
         output::json(output, "clock", &facts)?;
@@ -68,8 +56,4 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
         page::write(&facts, output, style)?;
     }
     Ok(if facts.is_good() { ExitCode::SUCCESS } else { ExitCode::from(super::FINDING) })
-}
-
-fn write(path: &Path, text: &str) -> Result<()> {
-    std::fs::write(path, text).with_context(|| path.display().to_string())
 }

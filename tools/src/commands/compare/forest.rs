@@ -33,7 +33,7 @@ pub struct Row {
     name: String,
     effect: f64,
     pub interval: Option<[f64; 2]>,
-    /// Whether the test has found a difference.
+    /// True if the test has found a difference.
     found: bool,
 }
 
@@ -50,7 +50,7 @@ pub fn rows(compared: &[Compared]) -> Vec<Row> {
     compared.iter().filter_map(row).collect()
 }
 
-/// What is shown, as logarithms of the ratio: all effects and 0, and the intervals as far as they go.
+/// The range shown, as logarithms of the ratio: all effects and 0, and the intervals as far as they go.
 fn range(rows: &[Row]) -> (f64, f64) {
     let largest = rows.iter().map(|row| row.effect.ln_1p().abs()).fold(LEAST_SHOWN / SHOWN, f64::max);
     let ends = rows.iter().flat_map(|row| row.interval.unwrap_or([row.effect; 2])).map(f64::ln_1p);
@@ -82,14 +82,9 @@ impl Written {
     }
 }
 
-/// The size of the plot of so many rows, where none was asked for.
-pub fn usual_size(rows: &[Row]) -> (f64, f64) {
-    (Format::default().size.0, TOP + ROW * rows.len() as f64 + BOTTOM)
-}
-
 /// Draws the rows into a file.
-pub fn write(rows: &[Row], format: &Format, path: &Path, written: Written) -> Result<()> {
-    let scene = draw(rows, format);
+pub fn write(rows: &[Row], path: &Path, written: Written) -> Result<()> {
+    let scene = draw(rows);
     file::whole(path, |file| match written {
         Written::Svg => Ok(file.write_all(svg::text(&scene, "axes").as_bytes())?),
         Written::Png => png::write(&scene, file),
@@ -97,10 +92,10 @@ pub fn write(rows: &[Row], format: &Format, path: &Path, written: Written) -> Re
     })
 }
 
-fn draw(rows: &[Row], format: &Format) -> Scene {
-    let (width, height) = format.size;
-    let title = format.title.clone().unwrap_or_else(|| "B against A, with intervals of 95 %".to_owned());
-    let mut scene = Scene::new(width, height, title.clone());
+fn draw(rows: &[Row]) -> Scene {
+    let (width, height) = (Format::default().size.0, TOP + ROW * rows.len() as f64 + BOTTOM);
+    let title = "B against A, with intervals of 95 %";
+    let mut scene = Scene::new(width, height, title.to_owned());
     scene.text((8.0, 16.0), Anchor::Start, 12.5, INK, title);
     // Where the names would leave less than half for the plot they go beyond the edge.
     let letters = rows.iter().map(|row| row.name.chars().count()).max().unwrap_or(0);
@@ -228,9 +223,8 @@ mod tests {
     #[test]
     fn a_picture_has_each_operation_and_marks_those_that_differ() {
         let rows = [row("MPI_Bcast/8/2/0", 0.2, Some([0.1, 0.3]), true), row("MPI_Barrier/0/2/-", 0.0, None, false)];
-        let format = Format { size: usual_size(&rows), title: Some("A <title>".to_owned()) };
-        let text = svg::text(&draw(&rows, &format), "axes");
-        for wanted in ["MPI_Bcast/8/2/0", "MPI_Barrier/0/2/-", "A &lt;title&gt;", "time of B / time of A"] {
+        let text = svg::text(&draw(&rows), "axes");
+        for wanted in ["MPI_Bcast/8/2/0", "MPI_Barrier/0/2/-", "with intervals of 95 %", "time of B / time of A"] {
             assert!(text.contains(wanted), "{wanted}: {text}");
         }
         assert_eq!(text.matches(&format!("fill=\"{}\"", "#0072b2")).count(), 1, "one is found: {text}");

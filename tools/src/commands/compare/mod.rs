@@ -17,11 +17,11 @@ use std::process::ExitCode;
 use anyhow::{Result, bail, ensure};
 use clap::Args;
 use mpitrace::categories::Rule;
-use mpitrace::comparison::{Alternative, Average, Settings, Test, Verdict};
+use mpitrace::comparison::{Alternative, Settings, Test, Verdict};
 use mpitrace::run_time::RunTime;
 
 use super::FINDING;
-use crate::options::{Format, FromOption, PictureOption, ReductionOption, TimeOption, named};
+use crate::options::{Format, FromOption, ReductionOption, TimeOption, named};
 use crate::output::{self, Output};
 use crate::progress::Progress;
 use side::Side;
@@ -41,57 +41,42 @@ pub struct Arguments {
     /// The runs of B
     #[arg(long, value_name = "FILE", required = true, num_args = 1..)]
     b: Vec<PathBuf>,
-    /// What is tested; less: A's run times are less than B's
+    /// The alternative of the test; less: A's run times are less than B's
     #[arg(long, default_value = Alternative::default().name(), value_parser = named::<Alternative>())]
     alternative: Alternative,
     /// The test: on the means of the logarithms of the runs' numbers (welch), or on their ranks (wilcoxon), which takes
     /// more runs
     #[arg(long, default_value = Test::default().name(), value_parser = named::<Test>())]
     test: Test,
-    /// What stands for a run
-    #[arg(long, default_value = Average::default().name(), value_parser = named::<Average>())]
-    statistic: Average,
     #[command(flatten)]
     rule: ReductionOption,
     #[command(flatten)]
     time: TimeOption,
     #[command(flatten)]
     from: FromOption,
-    /// Also the run time over so many bins of the repetitions: does it drift?
-    #[arg(long, value_name = "BINS", value_parser = clap::value_parser!(u32).range(2..))]
-    drift: Option<u32>,
-    /// The runs of each side, in the order given, are so many trials: also how well a trial's mean comes out again
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..))]
-    trials: Option<u32>,
     /// Also a forest plot, of each operation's effect with its interval: FILE.svg, .png or .pdf
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
-    #[command(flatten)]
-    picture: PictureOption,
     /// As JSON
     #[arg(long)]
     json: bool,
 }
 
-/// What is asked for.
+/// The options of a comparison.
 struct Question {
     settings: Settings,
     rule: Rule,
     time: RunTime,
     from: Option<Format>,
-    drift: Option<usize>,
-    trials: Option<usize>,
 }
 
 impl Arguments {
     fn question(&self) -> Question {
         Question {
-            settings: Settings { test: self.test, alternative: self.alternative, average: self.statistic },
+            settings: Settings { test: self.test, alternative: self.alternative },
             rule: self.rule.rule,
             time: self.time.time,
             from: self.from.format,
-            drift: self.drift.map(|bins| bins as usize),
-            trials: self.trials.map(|trials| trials as usize),
         }
     }
 }
@@ -104,16 +89,8 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
         Some(path) => Some((path, forest::Written::by_name(path)?)),
         None => None,
     };
-    let files = [("a", &arguments.a), ("b", &arguments.b)]
-        .map(|(name, files)| Ok((name, runs::group(name, files, question.from)?)));
-    let [a, b]: [Result<_>; 2] = files;
-    let ((name_a, runs_a), (name_b, runs_b)) = (a?, b?);
-    if let Some(trials) = question.trials {
-        for (name, runs) in [(name_a, &runs_a), (name_b, &runs_b)] {
-            let count = runs.len();
-            ensure!(count % trials == 0, "--{name}: {count} runs cannot be shared out evenly among {trials} trials");
-        }
-    }
+    let runs_a = runs::group("a", &arguments.a, question.from)?;
+    let runs_b = runs::group("b", &arguments.b, question.from)?;
     let progress = Progress::new((runs_a.len() + runs_b.len()) as u64);
     let a = Side::read(&runs_a, &question, &progress)?;
     let b = Side::read(&runs_b, &question, &progress)?;
@@ -139,12 +116,12 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
     let rows = forest::rows(&compared);
     if let Some((path, written)) = forest {
         ensure!(!rows.is_empty(), "{}: no operation has an effect to show", path.display());
-        forest::write(&rows, &arguments.picture.format_or(forest::usual_size(&rows)), path, written)?;
+        forest::write(&rows, path, written)?;
     }
     if arguments.json {
         output::json_rows(output, "compare", compared.iter().map(|compared| Ok(compared.json(&question, &factors))))?;
     } else {
-        page::write(&compared, &rows, &question, &factors, output)?;
+        page::write(&compared, &rows, &factors, output)?;
     }
     let slower = compared.iter().any(|compared| compared.verdict() == Verdict::A);
     Ok(if slower { ExitCode::from(FINDING) } else { ExitCode::SUCCESS })

@@ -3,15 +3,14 @@
 use std::io::Write;
 
 use anyhow::Result;
-use mpitrace::comparison::drift::{Bin, Drift};
-use mpitrace::comparison::{Average, Quantile, Verdict, stars};
+use mpitrace::comparison::{Quantile, Verdict, stars};
 
 use super::factors::Factor;
 use super::forest::{self, Row};
 use super::reduce::LeftOut;
 use super::result::{Compared, OfSide};
-use super::share::{percent, signed};
-use super::{Question, sentence};
+use super::sentence;
+use super::share::signed;
 use crate::draw::terminal::Look;
 use crate::output::{Attribute, Output, Style};
 use crate::table::{Table, number, text};
@@ -20,16 +19,8 @@ use crate::text;
 const SIDES: [&str; 2] = ["A", "B"];
 
 /// Writes it.
-pub fn write(
-    compared: &[Compared],
-    rows: &[Row],
-    question: &Question,
-    factors: &[Factor],
-    output: &mut Output,
-) -> Result<()> {
+pub fn write(compared: &[Compared], rows: &[Row], factors: &[Factor], output: &mut Output) -> Result<()> {
     let style = output.style;
-    let average = question.settings.average.name();
-    let averages = SIDES.map(|side| format!("{average} {side}"));
     let mut table = Table::new(&[
         text("operation"),
         text("communicator").optional(),
@@ -39,8 +30,8 @@ pub fn write(
         number("runs B"),
         number("left out A"),
         number("left out B"),
-        number(&averages[0]),
-        number(&averages[1]),
+        number("median A"),
+        number("median B"),
         number("B against A"),
         text("95 %"),
         number("p"),
@@ -48,7 +39,7 @@ pub fn write(
         text("verdict"),
     ]);
     for one in compared {
-        table.row(cells(one, compared, question, style));
+        table.row(cells(one, compared, style));
     }
     table.write(output, style)?;
     writeln!(output)?;
@@ -61,16 +52,10 @@ pub fn write(
     for crossing in compared.iter().filter(|compared| compared.verdict() == Verdict::Crossing) {
         write_crossing(crossing, output)?;
     }
-    if question.trials.is_some() {
-        write_reproducibility(compared, output, style)?;
-    }
-    if question.drift.is_some() {
-        write_drift(compared, output, style)?;
-    }
     Ok(())
 }
 
-fn cells(one: &Compared, all: &[Compared], question: &Question, style: Style) -> Vec<String> {
+fn cells(one: &Compared, all: &[Compared], style: Style) -> Vec<String> {
     let key = one.identity.key();
     // What the key leaves open is shown where two operations share it.
     let ambiguous = all.iter().filter(|other| other.identity.key() == key).count() > 1;
@@ -79,10 +64,7 @@ fn cells(one: &Compared, all: &[Compared], question: &Question, style: Style) ->
         _ => String::new(),
     };
     let of = |side: usize| &one.sides[side];
-    let average = |side: usize| match question.settings.average {
-        Average::Median => text::time(of(side).median_ns),
-        Average::Mean => text::time(of(side).mean_ns),
-    };
+    let median = |side: usize| text::time(of(side).median_ns);
     let runs = |side: usize| of(side).operation.runs.len().to_string();
     let left_out = |side: usize| of(side).operation.left_out.total().to_string();
     let verdict = match one.verdict() {
@@ -100,8 +82,8 @@ fn cells(one: &Compared, all: &[Compared], question: &Question, style: Style) ->
         runs(1),
         left_out(0),
         left_out(1),
-        average(0),
-        average(1),
+        median(0),
+        median(1),
         one.effect().map(signed).unwrap_or_default(),
         one.effect_interval().map(|[low, high]| format!("{} to {}", signed(low), signed(high))).unwrap_or_default(),
         one.comparison.p.map(probability).unwrap_or_default(),
@@ -158,7 +140,7 @@ fn write_forest(rows: &[Row], output: &mut Output) -> Result<()> {
     Ok(())
 }
 
-/// What was recorded and differs between the sides.
+/// Recorded differences between the sides.
 fn write_factors(factors: &[Factor], output: &mut Output) -> Result<()> {
     if factors.is_empty() {
         return Ok(());
@@ -186,71 +168,4 @@ fn write_crossing(compared: &Compared, output: &mut Output) -> Result<()> {
         writeln!(output, "  {name}: A {}, B {}: {faster} is faster", shown(a), shown(b))?;
     }
     Ok(())
-}
-
-fn write_reproducibility(compared: &[Compared], output: &mut Output, style: Style) -> Result<()> {
-    let mut table = Table::new(&[text("operation"), text("side"), number("largest difference"), text("trials")]);
-    for compared in compared {
-        for (side, name) in compared.sides.iter().zip(SIDES) {
-            let (largest, trials) = match &side.reproducibility {
-                Some(found) => {
-                    let trials: Vec<String> = found.normalised.iter().map(|trial| format!("{trial:.4}")).collect();
-                    (percent(found.largest_difference), trials.join(" "))
-                }
-                None => (String::new(), "a trial has no run".to_owned()),
-            };
-            table.row(vec![text::printable(&compared.identity.key()).into_owned(), name.to_owned(), largest, trials]);
-        }
-    }
-    writeln!(output, "\nThe mean of each trial over the smallest:")?;
-    Ok(table.write(output, style)?)
-}
-
-fn write_drift(compared: &[Compared], output: &mut Output, style: Style) -> Result<()> {
-    for compared in compared {
-        for (side, name) in compared.sides.iter().zip(SIDES) {
-            let Some(drift) = &side.drift else {
-                continue;
-            };
-            writeln!(output, "\n{}, {name}: {}", text::printable(&compared.identity.key()), drifting(drift))?;
-            let interval_of = [number("repetitions"), number("good"), number("mean"), text("95 %"), number("median")];
-            let mut table = Table::new(&[&interval_of[..], &[text("95 %")]].concat());
-            drift.bins.iter().for_each(|bin| table.row(bin_cells(bin)));
-            table.write(output, style)?;
-        }
-    }
-    Ok(())
-}
-
-fn drifting(drift: &Drift) -> String {
-    let change = drift.change.map_or("no drift is visible".to_owned(), |change| {
-        format!("{} from the first bin to the last", percent(change))
-    });
-    match drift.drifts {
-        Some(true) => format!("{change}, intervals apart"),
-        Some(false) => format!("{change}, within the intervals"),
-        None => change,
-    }
-}
-
-fn bin_cells(bin: &Bin) -> Vec<String> {
-    let value =
-        |quantile: &Option<Quantile>| quantile.map(|quantile| text::time(quantile.value_ns)).unwrap_or_default();
-    let interval = |quantile: &Option<Quantile>| {
-        let interval = quantile.and_then(|quantile| quantile.interval_ns);
-        interval.map(|[low, high]| format!("{} to {}", text::time(low), text::time(high))).unwrap_or_default()
-    };
-    let numbers = format!("{}-{}", bin.first_repetition, bin.last_repetition);
-    let (mean, median) = (&bin.mean, &bin.median);
-    vec![numbers, bin.count.to_string(), value(mean), interval(mean), value(median), interval(median)]
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn probabilities_are_as_long_as_they_must_be() {
-        assert_eq!([0.03, 0.00057, 1.2e-7, 1.0].map(probability), ["0.0300", "0.00057", "1.2e-7", "1.0000"]);
-    }
 }

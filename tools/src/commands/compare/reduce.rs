@@ -34,22 +34,20 @@ impl AddAssign for LeftOut {
     }
 }
 
-/// What one run of an operation comes to.
+/// One run of an operation, reduced.
 pub struct Reduced {
     /// `None` where no repetition is good.
     pub run: Option<Run>,
     /// Repetitions that stand for it.
     pub good: u64,
     pub left_out: LeftOut,
-    /// The numbers and the run times (ns) of the good repetitions, where they are wanted.
-    pub series: Option<(Vec<u64>, Vec<f64>)>,
 }
 
 /// Reduces the repetitions of an operation in one run.
 ///
 /// # Errors
 /// A run time that is no finite number.
-pub fn reduce(measured: &Measured, rule: Rule, keep_series: bool) -> Result<Reduced> {
+pub fn reduce(measured: &Measured, rule: Rule) -> Result<Reduced> {
     let Measured { times, incomplete } = measured;
     let (repetition, run_time_ns) = (&*times.repetition, &*times.run_time_ns);
     if let Some(row) = run_time_ns.iter().position(|run_time| !run_time.is_finite()) {
@@ -63,56 +61,11 @@ pub fn reduce(measured: &Measured, rule: Rule, keep_series: bool) -> Result<Redu
         outlier: count(Category::Outlier),
         incomplete: *incomplete,
     };
-    let rows = || category.iter().zip(repetition.iter().zip(run_time_ns));
-    let settled = rows().filter(|(category, _)| matches!(category, Category::Good | Category::Outlier));
-    let settled: Vec<f64> = settled.map(|(_, (_, &run_time))| run_time).collect();
-    let good = rows().filter(|(category, _)| **category == Category::Good);
-    let (numbers, good): (Vec<u64>, Vec<f64>) = good.map(|(_, (&number, &run_time))| (number, run_time)).unzip();
-    let run = Run::of(&good, &settled);
-    Ok(Reduced { run, good: good.len() as u64, left_out, series: keep_series.then_some((numbers, good)) })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::source::RunTimes;
-
-    fn rule(name: &str) -> Rule {
-        Rule::named(name).unwrap()
-    }
-
-    fn measured(run_time_ns: Vec<f64>) -> Measured<'static> {
-        let repetition = (0..run_time_ns.len() as u64).collect();
-        Measured { times: RunTimes { repetition, run_time_ns }, incomplete: 2 }
-    }
-
-    #[test]
-    fn each_rule_leaves_out_what_it_names() {
-        let mut x: Vec<f64> = (0..100).map(|i| 100.0 + f64::from(i % 10)).collect();
-        x[..20].fill(150.0);
-        (x[50], x[60]) = (300.0, 10.0);
-        let of = |name| reduce(&measured(x.clone()), rule(name), true).unwrap();
-        let roth = of("roth");
-        assert_eq!(roth.left_out, LeftOut { first: 1, warmup: 19, outlier: 1, incomplete: 2 });
-        assert_eq!((roth.good, roth.series.unwrap().0[0]), (79, 20));
-        let robust = of("robust");
-        assert_eq!(robust.left_out, LeftOut { first: 1, warmup: 19, outlier: 1, incomplete: 2 });
-        let tukey = of("tukey");
-        assert_eq!((tukey.left_out, tukey.good), (LeftOut { outlier: 22, incomplete: 2, ..LeftOut::default() }, 78));
-        assert_eq!((of("none").good, of("none").left_out.total()), (100, 2));
-    }
-
-    #[test]
-    fn nothing_and_nothing_good_make_no_run() {
-        assert!(reduce(&measured(vec![]), rule("tukey"), false).unwrap().run.is_none());
-        assert!(reduce(&measured(vec![5.0]), rule("roth"), false).unwrap().run.is_none());
-    }
-
-    #[test]
-    fn what_is_no_number_is_refused_by_its_repetition() {
-        for wrong in [f64::NAN, f64::INFINITY] {
-            let error = reduce(&measured(vec![1.0, wrong]), rule("roth"), false).err().unwrap();
-            assert!(error.to_string().contains("repetition 1"), "{error}");
-        }
-    }
+    let of = |wanted: fn(Category) -> bool| -> Vec<f64> {
+        let rows = category.iter().zip(run_time_ns).filter(|(category, _)| wanted(**category));
+        rows.map(|(_, &run_time)| run_time).collect()
+    };
+    let good = of(|category| category == Category::Good);
+    let settled = of(|category| matches!(category, Category::Good | Category::Outlier));
+    Ok(Reduced { run: Run::of(&good, &settled), good: good.len() as u64, left_out })
 }

@@ -1,9 +1,7 @@
-//! What the comparison of one operation came to, and its JSON.
+//! The comparison of one operation, and its JSON.
 
-use mpitrace::comparison::drift::{Drift, drift};
 use mpitrace::comparison::{
-    self, Average, Comparison, Quantile, Reproducibility, Test, Verdict, detectable, enough_runs, q_q, reproducibility,
-    runs_needed, shapiro_wilk, stars,
+    self, Comparison, Quantile, Test, Verdict, detectable, enough_runs, q_q, runs_needed, shapiro_wilk, stars,
 };
 use serde_json::{Value, json};
 
@@ -20,20 +18,18 @@ pub struct Compared<'s> {
     pub sides: [OfSide<'s>; 2],
     /// The fewest runs on each side with which the test could reach 0.05 for so many operations.
     pub runs_needed: usize,
-    /// Whether those that there are can.
+    /// True if the runs there are can reach it.
     pub enough: bool,
     /// The smallest relative difference that would probably have been found; `None`: with these runs none can be.
     pub detectable: Option<f64>,
 }
 
-/// What is told of one side.
+/// The result of one side.
 pub struct OfSide<'s> {
     pub operation: &'s OfOperation,
     /// Over the runs, the median of their medians and the mean of their means, ns.
     pub median_ns: f64,
     pub mean_ns: f64,
-    pub drift: Option<Drift>,
-    pub reproducibility: Option<Reproducibility>,
 }
 
 /// Compares each pair and corrects for their number. A pair of which a side has no run is left out: the sides' notes
@@ -44,7 +40,7 @@ pub fn compare<'s>(pairs: &[(usize, usize)], a: &'s Side, b: &'s Side, question:
         .filter_map(|&(of_a, of_b)| {
             let (of_a, of_b) = (&a.operations[of_a], &b.operations[of_b]);
             let comparison = comparison::compare(&of_a.runs, &of_b.runs, question.settings)?;
-            let sides = [OfSide::new(of_a, a.runs(), question), OfSide::new(of_b, b.runs(), question)];
+            let sides = [OfSide::new(of_a), OfSide::new(of_b)];
             Some(Compared {
                 identity: &of_a.identity,
                 comparison,
@@ -72,7 +68,7 @@ pub fn compare<'s>(pairs: &[(usize, usize)], a: &'s Side, b: &'s Side, question:
 /// How many operations are named in a note.
 const NAMED: usize = 8;
 
-/// What is to be said beside the numbers.
+/// Notes beside the numbers.
 pub fn notes(compared: &[Compared], question: &Question) -> Vec<String> {
     let mut notes = Vec::new();
     let alone = |compared: &Compared| compared.sides.iter().any(|side| side.operation.runs.len() < 2);
@@ -113,30 +109,20 @@ pub fn notes(compared: &[Compared], question: &Question) -> Vec<String> {
 }
 
 impl<'s> OfSide<'s> {
-    fn new(operation: &'s OfOperation, runs: usize, question: &Question) -> Self {
-        let of = |average: Average| -> Vec<f64> { operation.runs.iter().map(|run| run.average_ns(average)).collect() };
-        let medians = comparison::quantile(&of(Average::Median), 0.5);
-        let means = of(Average::Mean);
+    fn new(operation: &'s OfOperation) -> Self {
+        let medians: Vec<f64> = operation.runs.iter().map(|run| run.median_ns).collect();
+        let means: f64 = operation.runs.iter().map(|run| run.mean_ns).sum();
         OfSide {
             operation,
-            median_ns: medians.map_or(f64::NAN, |median| median.value_ns),
-            mean_ns: means.iter().sum::<f64>() / means.len() as f64,
-            drift: question.drift.map(|bins| drift(&operation.series, bins)),
-            reproducibility: question.trials.and_then(|trials| {
-                let averages = of(question.settings.average);
-                let mut by_trial = vec![Vec::new(); trials];
-                for (number, average) in operation.number.iter().zip(averages) {
-                    by_trial[number * trials / runs].push(average);
-                }
-                reproducibility(&by_trial.iter().map(Vec::as_slice).collect::<Vec<_>>())
-            }),
+            median_ns: comparison::quantile(&medians, 0.5).map_or(f64::NAN, |median| median.value_ns),
+            mean_ns: means / medians.len() as f64,
         }
     }
 
     fn json(&self, averages_ns: &[f64], crossing: [Quantile; 2]) -> Value {
         let OfOperation { runs, good, left_out, runs_without, .. } = self.operation;
         let [median, p95] = crossing;
-        let mut value = json!({
+        json!({
             "runs": runs.len(),
             "runs_without": runs_without,
             "median_ns": self.median_ns,
@@ -148,14 +134,7 @@ impl<'s> OfSide<'s> {
             "settled_p95": p95,
             "normality": shapiro_wilk(averages_ns),
             "q_q": q_q(averages_ns),
-        });
-        if let Some(drift) = &self.drift {
-            value["drift"] = json!(drift);
-        }
-        if let Some(found) = &self.reproducibility {
-            value["reproducibility"] = json!(found);
-        }
-        value
+        })
     }
 }
 
@@ -188,7 +167,6 @@ impl Compared<'_> {
             "ranks": ranks,
             "method": question.rule.name(),
             "time": question.time,
-            "statistic": question.settings.average,
             "test": question.settings.test,
             "alternative": question.settings.alternative,
             "a": side(0),

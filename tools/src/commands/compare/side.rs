@@ -29,17 +29,13 @@ pub struct Side {
 /// An operation in the runs of a side.
 pub struct OfOperation {
     pub identity: Identity,
-    /// What each run comes to that has good repetitions.
+    /// The runs that have good repetitions, reduced.
     pub runs: Vec<Run>,
-    /// The number of each of these runs, in the order given.
-    pub number: Vec<usize>,
     /// Repetitions that stand for them.
     pub good: u64,
     pub left_out: LeftOut,
     /// Runs without a good repetition, and those that do not have it at all.
     pub runs_without: usize,
-    /// The good repetitions of each run, where they are wanted: their numbers and run times, ns.
-    pub series: Vec<(Vec<u64>, Vec<f64>)>,
 }
 
 impl Side {
@@ -50,8 +46,8 @@ impl Side {
     pub fn read(runs: &[Files], question: &Question, progress: &Progress) -> Result<Side> {
         let mut side = Side { runs: runs.len(), ..Side::default() };
         let mut places: HashMap<Identity, usize> = HashMap::new();
-        for (number, files) in runs.iter().enumerate() {
-            side.read_one(number, files, question, &mut places)?;
+        for files in runs {
+            side.read_one(files, question, &mut places)?;
             progress.step();
         }
         for operation in &mut side.operations {
@@ -60,19 +56,13 @@ impl Side {
         Ok(side)
     }
 
-    fn read_one(
-        &mut self,
-        number: usize,
-        files: &Files,
-        question: &Question,
-        places: &mut HashMap<Identity, usize>,
-    ) -> Result<()> {
+    fn read_one(&mut self, files: &Files, question: &Question, places: &mut HashMap<Identity, usize>) -> Result<()> {
         let opened = Opened::open(files, question.from, question.time)?;
         self.recorded.push(opened.recorded());
         self.notes.extend(opened.notes(question.time, &files[0]));
         for (operation, identity) in opened.identities().into_iter().enumerate() {
             let measured = opened.measured(operation, question.time)?;
-            let reduced = reduce(&measured, question.rule, question.drift.is_some())
+            let reduced = reduce(&measured, question.rule)
                 .with_context(|| format!("{}: operation {operation}", files[0].display()))?;
             let place = *places.entry(identity.clone()).or_insert(self.operations.len());
             if place == self.operations.len() {
@@ -81,11 +71,7 @@ impl Side {
             let found = &mut self.operations[place];
             found.good += reduced.good;
             found.left_out += reduced.left_out;
-            if let Some(run) = reduced.run {
-                found.runs.push(run);
-                found.number.push(number);
-                found.series.extend(reduced.series);
-            }
+            found.runs.extend(reduced.run);
         }
         Ok(())
     }
@@ -101,17 +87,12 @@ impl Side {
         (!keys.is_empty()).then(|| format!("{}{more}", keys.join(", ")))
     }
 
-    /// How many runs it has.
-    pub fn runs(&self) -> usize {
-        self.runs
-    }
-
-    /// What is recorded of each of its runs.
+    /// The metadata of each of its runs.
     pub fn recorded(&self) -> &[Recorded] {
         &self.recorded
     }
 
-    /// What is to be known of its runs.
+    /// Notes on its runs.
     pub fn notes(&self, name: &str) -> Vec<String> {
         let mut notes = self.notes.clone();
         let without: Vec<&OfOperation> =
@@ -129,14 +110,6 @@ impl Side {
 
 impl OfOperation {
     fn new(identity: Identity) -> Self {
-        OfOperation {
-            identity,
-            runs: Vec::new(),
-            number: Vec::new(),
-            good: 0,
-            left_out: LeftOut::default(),
-            runs_without: 0,
-            series: Vec::new(),
-        }
+        OfOperation { identity, runs: Vec::new(), good: 0, left_out: LeftOut::default(), runs_without: 0 }
     }
 }

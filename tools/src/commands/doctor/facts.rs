@@ -1,4 +1,4 @@
-//! What `doctor` finds.
+//! The results of `doctor`.
 
 use std::ffi::{CString, OsStr};
 use std::os::unix::ffi::OsStrExt;
@@ -10,12 +10,12 @@ use serde::Serialize;
 use super::clock::Clock;
 use super::counters::Counters;
 use super::interruptions::Interruptions;
-use crate::mpi::{self, Control, Family, Installed, Performance, Request, Setup};
+use crate::mpi::{self, Family, Installed, Performance, Request, Setup};
 
 /// All of it.
 #[derive(Debug, Serialize)]
 pub struct Facts {
-    /// Whether tracing works: false where it is known not to.
+    /// False where tracing is known not to work.
     pub works: bool,
     /// Why it does not.
     pub reason: Option<String>,
@@ -27,7 +27,7 @@ pub struct Facts {
     pub clock: Clock,
     /// The kernel's counters.
     pub counters: Counters,
-    /// Whether interruptions of calls are seen.
+    /// The detection of interruptions of calls.
     pub interruptions: Interruptions,
     /// Where the trace buffers lie.
     pub memory: Option<Memory>,
@@ -43,22 +43,18 @@ pub struct Mpi {
     /// Its file, and what led there.
     #[serde(flatten)]
     pub installed: Installed,
-    /// What it calls itself.
+    /// Its own name and version.
     pub library: String,
     /// Its family.
     pub abi: Option<Family>,
-    /// Whether calls of it are traced; null where a process by itself cannot use it, traced or not.
+    /// True if its calls are traced; null where a process by itself cannot use it, traced or not.
     pub traced: Option<bool>,
-    /// What is wrong with it, or with tracing it.
+    /// The problem with it, or with tracing it.
     pub problem: Option<String>,
-    /// Whether MPI_T can be initialised.
+    /// True if MPI_T can be initialised.
     pub tool_interface: bool,
     /// Its performance variables.
     pub performance_variables: Vec<Performance>,
-    /// How many control variables it has.
-    pub control_variables: usize,
-    /// Those by which algorithms of collectives are chosen.
-    pub algorithm_variables: Vec<Control>,
 }
 
 /// A folder in memory.
@@ -68,7 +64,7 @@ pub struct Memory {
     pub folder: PathBuf,
     /// Its size, bytes.
     pub bytes: u64,
-    /// What is free of it, bytes.
+    /// Free bytes.
     pub free_bytes: u64,
 }
 
@@ -138,15 +134,12 @@ impl Mpi {
                 },
             }
         }
-        let algorithms = about.control.iter().filter(|variable| variable.chooses_algorithm());
         Ok(Mpi {
             library: about.name(),
             abi: about.abi,
             traced,
             problem,
             tool_interface: about.tool_interface,
-            algorithm_variables: algorithms.cloned().collect(),
-            control_variables: about.control.len(),
             performance_variables: about.performance,
             installed,
         })

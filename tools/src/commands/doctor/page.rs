@@ -62,11 +62,7 @@ fn library(mpi: &Mpi) -> Vec<String> {
     lines.extend(mpi.problem.as_ref().map(|problem| format!("  {problem}")));
     if mpi.tool_interface {
         let performance = text::count(mpi.performance_variables.len() as u64, "performance variable");
-        let control = text::count(mpi.control_variables as u64, "control variable");
-        lines.push(format!(
-            "  MPI_T: {performance}, {control}, {} of which choose algorithms of collectives",
-            mpi.algorithm_variables.len()
-        ));
+        lines.push(format!("  MPI_T: {performance}"));
     }
     lines
 }

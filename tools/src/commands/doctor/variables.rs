@@ -6,22 +6,21 @@ use std::path::PathBuf;
 use anyhow::{Result, ensure};
 use serde::Serialize;
 
-use crate::mpi::{self, Control, Installed, Performance};
+use crate::mpi::{self, Installed, Performance};
 use crate::output::{Attribute, Style};
 use crate::table::{Table, text};
 use crate::text;
 
-/// What one library offers.
+/// The variables of one library.
 #[derive(Debug, Serialize)]
 pub struct List {
     /// The library.
     path: PathBuf,
-    /// What it calls itself.
+    /// Its own name and version.
     library: String,
     /// Why there may be more than this, or nothing.
     problem: Option<String>,
     performance: Vec<Performance>,
-    control: Vec<Control>,
 }
 
 /// Characters of a value and of a description that a table shows.
@@ -37,19 +36,17 @@ pub fn lists(libraries: &[Installed], pattern: &str) -> Result<Vec<List>> {
         let ending = mpi::about(&installed.path)?;
         let mut about = ending.answer.unwrap_or_default();
         about.performance.retain(|variable| matches(pattern, &variable.name));
-        about.control.retain(|variable| matches(pattern, &variable.name));
         Ok(List {
             path: installed.path.clone(),
             library: about.name(),
             problem: about.not_loaded.or(ending.failure),
             performance: about.performance,
-            control: about.control,
         })
     };
     libraries.iter().map(of).collect()
 }
 
-/// Writes two tables for each library.
+/// Writes a table for each library.
 pub fn write(lists: &[List], output: &mut dyn Write, style: Style) -> io::Result<()> {
     for (index, list) in lists.iter().enumerate() {
         if index > 0 {
@@ -60,13 +57,9 @@ pub fn write(lists: &[List], output: &mut dyn Write, style: Style) -> io::Result
         if let Some(problem) = &list.problem {
             writeln!(output, "{}", style.paint(Attribute::Yellow, &text::printable(problem)))?;
         }
-        let counts = [("performance variable", list.performance.len()), ("control variable", list.control.len())];
-        writeln!(output, "{}", counts.map(|(noun, number)| text::count(number as u64, noun)).join(", "))?;
+        writeln!(output, "{}", text::count(list.performance.len() as u64, "performance variable"))?;
         if !list.performance.is_empty() {
             performance(&list.performance).write(output, style)?;
-        }
-        if !list.control.is_empty() {
-            control(&list.control).write(output, style)?;
         }
     }
     Ok(())
@@ -89,20 +82,6 @@ fn performance(variables: &[Performance]) -> Table<'static> {
     table
 }
 
-fn control(variables: &[Control]) -> Table<'static> {
-    let mut table = Table::new(&["control variable", "value", "scope", "type", "description"].map(text));
-    for variable in variables {
-        table.row(vec![
-            variable.name.clone(),
-            shown(variable.value.as_deref().unwrap_or("")),
-            variable.scope.clone(),
-            variable.datatype.clone(),
-            shown(&variable.description),
-        ]);
-    }
-    table
-}
-
 /// One line of what the library says; --json has all of it.
 fn shown(text: &str) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -112,7 +91,7 @@ fn shown(text: &str) -> String {
     }
 }
 
-/// Whether a name contains the pattern, or is it where that has a `*`, which stands for any characters. Case makes no
+/// True if the name contains the pattern, or matches it where that has a `*`, which stands for any characters. Case makes no
 /// difference.
 fn matches(pattern: &str, name: &str) -> bool {
     let (pattern, name) = (pattern.to_ascii_lowercase(), name.to_ascii_lowercase());

@@ -1,8 +1,6 @@
 //! `mpitrace report`: the fingerprint of each operation.
 
-mod one;
-mod two;
-
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -11,11 +9,17 @@ use clap::Args;
 use mpitrace::account::Account;
 use mpitrace::categories::Rule;
 
-use super::info;
+use super::{exit_code, info};
+use crate::draw::terminal::Look;
+use crate::memory;
 use crate::options::{Input, PictureOption, RuleOption, TimeOption};
-use crate::output::Output;
-use crate::report::fingerprint::Run;
-use crate::report::tracer;
+use crate::output::{self, Output};
+use crate::progress::{self, Progress};
+use crate::report::detail::{Detail, SHOWN};
+use crate::report::fingerprint::{Fingerprint, Overview, Report, Run};
+use crate::report::measured::Measured;
+use crate::report::timeline::Timeline;
+use crate::report::{file, make, page, pictures, terminal, tracer};
 use crate::source::Source;
 use crate::summary::Summary;
 
@@ -25,22 +29,17 @@ use crate::summary::Summary;
 /// plot, distribution function, run time per repetition, late ranks, and the counters, each by category. --method
 /// chooses the rule of the colours; the end of the warm-up is shown by both rules.
 #[derive(Debug, Args)]
-// With --compare the files come there.
-#[command(mut_arg("files", |files| files.required(false).required_unless_present("compare")))]
 pub struct Arguments {
     #[command(flatten)]
     input: Input,
-    /// Lay two runs over each other
-    #[arg(long, num_args = 2, value_names = ["A", "B"], conflicts_with = "files")]
-    compare: Option<Vec<PathBuf>>,
     /// OUT.html: one page that needs nothing else; otherwise a folder for pictures, as SVG, PNG and PDF
     #[arg(short, long, value_name = "OUT")]
     output: Option<PathBuf>,
     /// Only this operation
-    #[arg(long, value_name = "N", conflicts_with = "compare")]
+    #[arg(long, value_name = "N")]
     operation: Option<usize>,
     /// Of the pictures this kind alone, such as histogram
-    #[arg(long, value_name = "NAME", requires = "output", conflicts_with = "compare")]
+    #[arg(long, value_name = "NAME", requires = "output")]
     plot: Option<String>,
     #[command(flatten)]
     picture: PictureOption,
@@ -65,17 +64,106 @@ enum Place<'a> {
 /// Shows them.
 pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
     let time = arguments.time.time;
-    if let Some(option) = arguments.picture.given().filter(|_| arguments.compare.is_some()) {
-        bail!("{option} is for the pictures of one run, not for --compare");
-    }
     let place = place(arguments)?;
-    match arguments.compare.as_deref() {
-        Some([a, b]) => two::run(arguments, [a, b], time, place, output),
-        _ => one::run(arguments, time, place, output),
+    let source = progress::during("reading", || Source::open(&arguments.input))?;
+    source.check(arguments.operation, time)?;
+    source.warn(time);
+    source.warn_of_memory(arguments.operation, memory::PAGE);
+    let report = report(&source, arguments)?;
+    match place {
+        Place::Page(path) => {
+            file::whole(path, |file| page::write(&report, file))?;
+        }
+        Place::Folder(folder) => {
+            let only = arguments.plot.as_deref();
+            pictures::write(
+                &report,
+                time,
+                folder,
+                only,
+                &arguments.picture.format_or(pictures::Format::default().size),
+            )?;
+        }
+        Place::Terminal => {
+            let look = Look::of_output(output.style);
+            terminal::write(&report, time, look, output)?;
+        }
+        Place::Nowhere => {}
+    }
+    if arguments.json {
+        output::json(output, "report", &report)?;
+    }
+    Ok(exit_code(&source))
+}
+
+fn report(source: &Source, arguments: &Arguments) -> Result<Report> {
+    let time = arguments.time.time;
+    let wanted: Vec<usize> = source.wanted(arguments.operation).collect();
+    let counters = wanted.iter().map(|&number| source.counters(number).len()).max().unwrap_or(0);
+    let detail = Detail::new(wanted.len().min(SHOWN), counters);
+    let mut fingerprints = Vec::new();
+    let mut overview = Vec::new();
+    let mut notes = Vec::new();
+    let progress = Progress::new(wanted.len() as u64);
+    for number in wanted {
+        let rule = arguments.rule.rule;
+        let fingerprint = make::fingerprint(Measured::new(source, number, detail.cells)?, rule, &detail)?;
+        progress.step();
+        overview.push(make::overview(&fingerprint, time));
+        fingerprints.push(fingerprint);
+        let of_operation = source.notes(number).iter().map(|note| format!("operation {number}: {note}"));
+        notes.extend(of_operation);
+    }
+    if let Some(Range { start, end }) = arguments.input.repetitions {
+        let to = if end == u64::MAX { String::new() } else { end.to_string() };
+        notes.push(format!("of each operation only the repetitions {start}..{to} are looked at"));
+    }
+    notes.extend(keep_longest(&mut fingerprints, &mut overview));
+    let mut run = run_facts(source);
+    run.timeline = source.traced().and_then(Timeline::new);
+    Ok(Report {
+        name: names(&arguments.input.files),
+        generator: format!("mpitrace {}", env!("CARGO_PKG_VERSION")),
+        complete: source.complete(),
+        time: time.name(),
+        method: arguments.rule.rule.name(),
+        run,
+        overview,
+        fingerprints,
+        notes,
+    })
+}
+
+/// The names of the files, for people.
+fn names(files: &[PathBuf]) -> String {
+    let first = files.first().map(|file| name(file)).unwrap_or_default();
+    match files.len() {
+        0 | 1 => first,
+        several => format!("{first} and {} more", several - 1),
     }
 }
 
-/// Whether something can be written there is asked before anything is computed.
+/// Of more operations than are shown keeps those that took longest in all; says so.
+fn keep_longest(fingerprints: &mut Vec<Fingerprint>, overview: &mut [Overview]) -> Option<String> {
+    let operations = overview.len();
+    if operations <= SHOWN {
+        return None;
+    }
+    let took = |row: &Overview| row.median_ns.unwrap_or(0.0) * row.operation.repetitions as f64;
+    let mut order: Vec<usize> = (0..operations).collect();
+    order.sort_by(|&a, &b| took(&overview[b]).total_cmp(&took(&overview[a])));
+    for &place in &order[SHOWN..] {
+        overview[place].shown = false;
+    }
+    let mut shown = overview.iter().map(|row| row.shown);
+    fingerprints.retain(|_| shown.next().unwrap_or(false));
+    Some(format!(
+        "{SHOWN} of {operations} operations are shown, those with the most time (median times repetitions); \
+         --operation shows any other"
+    ))
+}
+
+/// The destination. It is checked before anything is computed.
 fn place(arguments: &Arguments) -> Result<Place<'_>> {
     let Some(path) = arguments.output.as_deref() else {
         return Ok(if arguments.json { Place::Nowhere } else { Place::Terminal });
@@ -101,11 +189,7 @@ fn place(arguments: &Arguments) -> Result<Place<'_>> {
     Ok(Place::Folder(path))
 }
 
-fn generator() -> String {
-    format!("mpitrace {}", env!("CARGO_PKG_VERSION"))
-}
-
-/// What the operations of a run have in common.
+/// The facts that the operations of a run have in common.
 fn run_facts(source: &Source) -> Run {
     let Some(traced) = source.traced() else { return Run::default() };
     let facts = info::facts::Facts::of(&traced.trace, &traced.operations, &traced.clock);
@@ -122,7 +206,7 @@ fn run_facts(source: &Source) -> Run {
     }
 }
 
-/// What people call a file.
+/// The name of a file, for people.
 fn name(file: &Path) -> String {
     file.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! What `run` does after a job that has left records behind: it recovers them at once, and says which rank ended first,
+//! The end of a job that has left records behind: `run` recovers them at once, and says which rank ended first,
 //! how, and where the others were.
 
 use std::ffi::OsString;
@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use mpitrace::clock::Clock;
+use mpitrace::live::ProcessEnd;
 use mpitrace::operations::Operations;
 use mpitrace::reader::Trace;
 use mpitrace_format::layout::{NO_RANK, state};
@@ -14,7 +15,7 @@ use mpitrace_format::metadata::{self, Metadata};
 use mpitrace_format::recover::{self, Leftover, Recovered};
 
 use super::afterwards::name;
-use super::observer::{End, How, Observed};
+use super::observer::{End, Observed};
 use super::traces;
 use crate::commands::info::{facts::Facts, page};
 use crate::mismatches;
@@ -65,7 +66,7 @@ pub fn recover(run: u32, folders: &[PathBuf], output: Option<&Path>, observed: &
         let end = observed.ends.iter().find(|end| end.segment == segment.path);
         if let Some(how) = end.and_then(|end| end.how) {
             let of_job = (metadata::EXIT_CODE.to_owned(), code.to_string());
-            segment.added = vec![(metadata::ENDED.to_owned(), how.text()), of_job];
+            segment.added = vec![(metadata::ENDED.to_owned(), how.to_string()), of_job];
         }
     }
     let mut endings = Vec::new();
@@ -98,7 +99,7 @@ impl Ending {
         &self.recovered.path
     }
 
-    /// Whether the ranks that have left records were all in MPI_Finalize.
+    /// True if the ranks that have left records were all in MPI_Finalize.
     pub fn is_in_finalize(&self) -> bool {
         self.dead.iter().all(|dead| dead.state == state::FINALIZING)
     }
@@ -160,14 +161,15 @@ impl Ending {
         if together > 1 {
             let mut ranks: Vec<u32> = ends[..together].iter().map(|(dead, _)| dead.rank).collect();
             ranks.sort_unstable();
-            let mut how: Vec<String> = ends[..together].iter().filter_map(|(_, end)| Some(end.how?.text())).collect();
+            let mut how: Vec<String> =
+                ends[..together].iter().filter_map(|(_, end)| Some(end.how?.to_string())).collect();
             how.sort();
             how.dedup();
             let how = if how.is_empty() { String::new() } else { format!(", {}", how.join(" and ")) };
             let named = text::named_ranks(&ranks);
             return Some(format!("{named} ended first{here}{how}; which of them was earlier was not seen"));
         }
-        let how = first.how.map(|how| format!(", {}", how.text())).unwrap_or_default();
+        let how = first.how.map(|how| format!(", {}", how.to_string())).unwrap_or_default();
         let before = ends.get(1).filter(|(_, next)| next.at > first.at).map(|(_, next)| {
             let earlier = next.at.duration_since(first.at);
             format!("; the next rank ended {} later", text::time(earlier.as_nanos() as f64))
@@ -180,13 +182,13 @@ impl Ending {
 fn by_itself(ends: &[(&Dead, &End)]) -> Option<String> {
     let own = ends.iter().position(|(_, end)| end.how.is_some_and(|how| !how.is_sent()))?;
     let ((dead, end), (killed, before)) =
-        (ends[own], ends.first().filter(|(_, end)| end.how.is_some_and(How::is_sent))?);
+        (ends[own], ends.first().filter(|(_, end)| end.how.is_some_and(ProcessEnd::is_sent))?);
     let earlier = end.at.duration_since(before.at);
     let earlier = match earlier.is_zero() {
         true => String::new(),
         false => format!(" {} before it", text::time(earlier.as_nanos() as f64)),
     };
-    let [how, killed_how] = [end.how, before.how].map(|how| how.map(How::text).unwrap_or_default());
+    let [how, killed_how] = [end.how, before.how].map(|how| how.map(|end| end.to_string()).unwrap_or_default());
     Some(format!("rank {} ended by itself, {how}; rank {} was killed{earlier}, {killed_how}", dead.rank, killed.rank))
 }
 
@@ -280,12 +282,12 @@ mod tests {
             how,
         };
         let observed = |ends| Observed { began: true, ends };
-        let ends = || vec![end("other", 0, None), end("b", 1, Some(How::Signal(9))), end("a", 251, None)];
+        let ends = || vec![end("other", 0, None), end("b", 1, Some(ProcessEnd::Signal(9))), end("a", 251, None)];
         let said = ending(2, state::RUNNING).first(&observed(ends()));
         assert_eq!(said.unwrap(), "rank 1 ended first, signal 9 (SIGKILL); the next rank ended 250.0 ms later");
         // Seen at one moment: a busy machine may have kept the observer from its processor.
         let together = |[one, other]: [c_int; 2]| {
-            let ends = vec![end("a", 1, Some(How::Signal(one))), end("b", 1, Some(How::Signal(other)))];
+            let ends = vec![end("a", 1, Some(ProcessEnd::Signal(one))), end("b", 1, Some(ProcessEnd::Signal(other)))];
             ending(2, state::RUNNING).first(&observed(ends)).unwrap()
         };
         assert_eq!(
@@ -297,18 +299,18 @@ mod tests {
             "rank 1 ended by itself, signal 11 (SIGSEGV); rank 0 was killed, signal 9 (SIGKILL)"
         );
         // The launcher has killed the others before the one that aborts the job has ended.
-        let aborts = vec![end("a", 1, Some(How::Signal(9))), end("b", 5, Some(How::Code(15)))];
+        let aborts = vec![end("a", 1, Some(ProcessEnd::Signal(9))), end("b", 5, Some(ProcessEnd::Code(15)))];
         let said = ending(2, state::RUNNING).first(&observed(aborts)).unwrap();
         assert_eq!(
             said,
             "rank 1 ended by itself, exit code 15; rank 0 was killed 4.000 ms before it, signal 9 (SIGKILL)"
         );
         // The launcher kills the others after the rank has ended.
-        let ends = vec![end("b", 1, Some(How::Code(15))), end("a", 5, Some(How::Signal(9)))];
+        let ends = vec![end("b", 1, Some(ProcessEnd::Code(15))), end("a", 5, Some(ProcessEnd::Signal(9)))];
         let said = ending(2, state::RUNNING).first(&observed(ends)).unwrap();
         assert_eq!(said, "rank 1 ended first, exit code 15; the next rank ended 4.000 ms later");
         // Seen at one moment, in the order in which their segments were closed.
-        let placed = |segment: &str, place| End { place: Some(place), ..end(segment, 1, Some(How::Signal(9))) };
+        let placed = |segment: &str, place| End { place: Some(place), ..end(segment, 1, Some(ProcessEnd::Signal(9))) };
         let said = ending(2, state::RUNNING).first(&observed(vec![placed("b", 4), placed("a", 5)]));
         assert_eq!(said.unwrap(), "rank 1 ended first, signal 9 (SIGKILL)");
         let said = ending(3, state::ABORTED).first(&observed(vec![end("b", 0, None)]));

@@ -5,7 +5,6 @@ mod ending;
 mod failed_end;
 mod observer;
 mod plan;
-mod progress;
 mod series;
 mod settings;
 mod traces;
@@ -127,7 +126,7 @@ fn run_once(job: &Job, arguments: &Arguments, library: &OsStr, output: Option<&P
     Ok(code)
 }
 
-/// What is said where no rank was traced.
+/// The line where no rank was traced.
 const UNTRACED: &str = "there is no trace: no rank entered MPI_Init with the tracer (not an MPI program, a statically \
     linked one, or ranks started by another launcher; `mpitrace doctor` shows what works here)";
 
@@ -138,7 +137,7 @@ fn fresh_number() -> u32 {
 }
 
 impl Arguments {
-    /// Whether there may be more than one run.
+    /// True if there may be more than one run.
     fn is_series(&self, commands: &[Vec<OsString>]) -> bool {
         self.runs.is_some() || commands.len() > 1
     }

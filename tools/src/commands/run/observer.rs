@@ -16,19 +16,20 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use mpitrace::live::ProcessEnd;
 use mpitrace_format::live::{Holder, Segment};
 use mpitrace_platform::node_files;
 
 /// A segment has its header and its lock some us after its name: it is looked at again after this time, so often.
 const SOON: Duration = Duration::from_millis(20);
 const LOOKS: u32 = 25;
-/// What inotify is asked for.
+/// The events that inotify reports.
 const MADE: u32 = libc::IN_CREATE;
 const CLOSED: u32 = libc::IN_CLOSE_WRITE;
 /// Ranks may end a little later than their launcher.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// What was seen of a job's ranks on this node.
+/// The ends of a job's ranks on this node, as they were seen.
 #[derive(Debug, Default)]
 pub struct Observed {
     /// A rank has entered `MPI_Init`.
@@ -46,17 +47,8 @@ pub struct End {
     pub at: Instant,
     /// Its place among all segments that were closed; `None`: not seen, as when a child still has the segment open.
     pub place: Option<u32>,
-    /// How; `None`: not known.
-    pub how: Option<How>,
-}
-
-/// How a process has ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum How {
-    /// By `exit` with this code.
-    Code(c_int),
-    /// By this signal.
-    Signal(c_int),
+    /// Its exit code or signal; `None`: not known.
+    pub how: Option<ProcessEnd>,
 }
 
 /// Observes in a thread of its own.
@@ -82,7 +74,7 @@ impl Observer {
         Observer { thread, stop, wake }
     }
 
-    /// What was seen. The job has ended: what is left of it has a little time to end too.
+    /// The result. The job has ended: its last processes have a little time to end too.
     pub fn finish(mut self) -> Observed {
         self.stop.store(true, Ordering::Release);
         drop(self.wake.take());
@@ -90,7 +82,7 @@ impl Observer {
     }
 }
 
-/// What the thread has.
+/// The state of the thread.
 struct Loop {
     run: u32,
     uid: u32,
@@ -105,7 +97,7 @@ struct Loop {
     unknown: Vec<(PathBuf, u32)>,
     /// The processes that run.
     running: Vec<Running>,
-    /// How many segments were closed.
+    /// Segments that were closed.
     closed: u32,
     observed: Observed,
 }
@@ -183,7 +175,7 @@ impl Loop {
 
     /// Takes the names of the segments that were made and closed, as seen at this moment.
     fn take_files(&mut self, at: Instant) {
-        /// What stands before a name: the folder's number, three words, the last of them the length of the name.
+        /// The bytes before a name: the folder's number, three words, the last of them the length of the name.
         const BEFORE: usize = 16;
         let mut bytes = [0; 16384];
         while let Ok(length @ 1..) = self.files.read(&mut bytes) {
@@ -239,13 +231,13 @@ impl Loop {
 }
 
 impl Running {
-    /// How the process has ended. The kernel tells it since Linux 6.15; before, /proc does as long as the launcher has
+    /// The end of the process. The kernel has it since Linux 6.15; before, /proc does as long as the launcher has
     /// not asked for it.
-    fn how(&self) -> Option<How> {
+    fn how(&self) -> Option<ProcessEnd> {
         let status = status_of(&self.process).or_else(|| status_in_proc(self.pid))?;
         Some(match status & 0x7f {
-            0 => How::Code(status >> 8 & 0xff),
-            signal => How::Signal(signal),
+            0 => ProcessEnd::Code(status >> 8 & 0xff),
+            signal => ProcessEnd::Signal(signal),
         })
     }
 }
@@ -296,40 +288,6 @@ fn status_in_proc(pid: u32) -> Option<c_int> {
     (fields.first() == Some(&"Z")).then(|| fields.get(49)?.parse().ok()).flatten()
 }
 
-impl How {
-    /// Whether it is one of the signals by which launchers, batch systems and users end processes.
-    pub fn is_sent(self) -> bool {
-        matches!(self, How::Signal(libc::SIGHUP | libc::SIGINT | libc::SIGKILL | libc::SIGTERM))
-    }
-
-    /// `exit code 4`, `signal 9 (SIGKILL)`.
-    pub fn text(self) -> String {
-        const NAMES: [(c_int, &str); 14] = [
-            (libc::SIGHUP, "SIGHUP"),
-            (libc::SIGINT, "SIGINT"),
-            (libc::SIGQUIT, "SIGQUIT"),
-            (libc::SIGILL, "SIGILL"),
-            (libc::SIGABRT, "SIGABRT"),
-            (libc::SIGBUS, "SIGBUS"),
-            (libc::SIGFPE, "SIGFPE"),
-            (libc::SIGKILL, "SIGKILL"),
-            (libc::SIGSEGV, "SIGSEGV"),
-            (libc::SIGPIPE, "SIGPIPE"),
-            (libc::SIGALRM, "SIGALRM"),
-            (libc::SIGTERM, "SIGTERM"),
-            (libc::SIGXCPU, "SIGXCPU"),
-            (libc::SIGXFSZ, "SIGXFSZ"),
-        ];
-        match self {
-            How::Code(code) => format!("exit code {code}"),
-            How::Signal(signal) => match NAMES.iter().find(|(number, _)| *number == signal) {
-                Some((_, name)) => format!("signal {signal} ({name})"),
-                None => format!("signal {signal}"),
-            },
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -337,7 +295,7 @@ mod tests {
 
     #[test]
     fn the_end_of_a_process_is_seen_with_its_status() {
-        for (script, expected) in [("exit 3", How::Code(3)), ("kill -9 $$", How::Signal(9))] {
+        for (script, expected) in [("exit 3", ProcessEnd::Code(3)), ("kill -9 $$", ProcessEnd::Signal(9))] {
             let mut child = Command::new("sh").args(["-c", script]).spawn().unwrap();
             let process = open_process(child.id()).unwrap();
             let running = Running { segment: PathBuf::new(), pid: child.id(), process, closed: None };
@@ -358,12 +316,5 @@ mod tests {
         std::fs::write(folder.path().join("mpitrace-0-note.segment"), "a note").unwrap();
         let observed = observer.finish();
         assert!(!observed.began && observed.ends.is_empty());
-    }
-
-    #[test]
-    fn signals_have_their_names() {
-        assert_eq!(How::Signal(9).text(), "signal 9 (SIGKILL)");
-        assert_eq!(How::Signal(64).text(), "signal 64");
-        assert_eq!(How::Code(4).text(), "exit code 4");
     }
 }

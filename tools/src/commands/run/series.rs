@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, bail};
 
 use super::plan::{Planned, labelled, letter, plan};
-use super::progress::Progress;
 use super::{Arguments, Job};
 use crate::process::{self, NOT_STARTED};
 use crate::text::count;
@@ -13,7 +12,7 @@ use crate::text::count;
 /// The name of the traces where none is given.
 const NAME: &str = "mpitrace.mpitrace";
 
-/// What became of a run.
+/// A run that was made.
 struct Done {
     label: String,
     trace: PathBuf,
@@ -37,19 +36,18 @@ pub fn run(
     if let Some(there) = traces.iter().find(|trace| trace.exists()) {
         bail!("{}: already exists; move it away, or choose another name (-o)", there.display());
     }
-    let mut progress = Progress::new(plan.len());
     let mut done: Vec<Done> = Vec::new();
-    for (Planned { job, label }, trace) in plan.iter().zip(traces) {
+    for (number, (Planned { job, label }, trace)) in (1..).zip(plan.iter().zip(traces)) {
         if process::is_to_end() {
             break;
         }
-        let code = progress.during(label, || run_one(&jobs[*job], Some(&trace)))?;
+        eprintln!("mpitrace: run {number} of {}: {label}", plan.len());
+        let code = run_one(&jobs[*job], Some(&trace))?;
         done.push(Done { label: label.clone(), trace, code });
         if NOT_STARTED.contains(&code) {
             break;
         }
     }
-    progress.end();
     tell(&done, plan.len(), &name, jobs.len());
     Ok(done.iter().map(|done| done.code).find(|&code| code != 0).unwrap_or(0))
 }

@@ -1,4 +1,4 @@
-//! What can be asked of `stats`.
+//! The options of `stats`.
 
 use clap::Args;
 
@@ -7,8 +7,8 @@ use crate::options::{Input, RuleOption, TimeOption};
 
 /// The statistics of the run times of each operation
 ///
-/// Quantiles with intervals that hold for any distribution, spread, modes, dependence of the repetitions on each other,
-/// where the series settles, and completion times. All repetitions count that every rank finished and kept, unless
+/// Quantiles with intervals that hold for any distribution, spread, modes, dependence of the repetitions on each other
+/// and completion times. All repetitions count that every rank finished and kept, unless
 /// --category leaves some out; what is left out is counted. With --operation all of it on a page, else a row for each
 /// operation; --json has everything for each.
 #[derive(Debug, Args)]
@@ -28,17 +28,7 @@ pub struct Arguments {
     /// The numbers of each rank as well
     #[arg(long)]
     pub per_rank: bool,
-    /// The confidence of the intervals
-    #[arg(long, value_name = "SHARE", default_value_t = 0.95, value_parser = share)]
-    pub confidence: f64,
     /// As JSON
     #[arg(long)]
     pub json: bool,
-}
-
-fn share(text: &str) -> Result<f64, String> {
-    match text.parse::<f64>() {
-        Ok(value) if value > 0.0 && value < 1.0 => Ok(value),
-        _ => Err("not a number between 0 and 1".into()),
-    }
 }

@@ -20,7 +20,7 @@ use crate::text;
 use mpitrace::categories::NotOneLevel;
 use mpitrace::whole_run::AllCalls;
 
-/// What [`Progress`] counts for an operation.
+/// The steps of [`Progress`] for an operation.
 pub const STEPS: u64 = 6;
 
 /// Steps of this share of the median and more are told of.
@@ -42,7 +42,7 @@ pub struct Facts {
     pub used: usize,
     /// Complete repetitions that it is not of.
     pub left_out: LeftOut,
-    /// What is to be known beside the numbers.
+    /// Notes beside the numbers.
     pub notes: Vec<String>,
     #[serde(flatten)]
     pub summary: Summary,
@@ -77,10 +77,9 @@ impl Facts {
         let repetition = selection.only(repetition);
         let values = &selection.run_time_ns;
         let warmup_end = selection.categories.warmup_end;
-        let confidence = arguments.confidence;
         let enter_ns = summary.as_ref().map(|summary| summary.begin_ns.as_slice());
         let series = statistics::Series { repetition: &repetition, run_time_ns: values, enter_ns };
-        let of_series = Summary::new(series, &sample, warmup_end, confidence);
+        let of_series = Summary::new(series, &sample);
         progress.step();
         let facts = Facts {
             time: time.name(),
@@ -98,7 +97,7 @@ impl Facts {
             non_blocking: non_blocking::of(source, number, &selection)?,
             counters: counters::of(source, number, &selection),
             all_calls: source.all_calls().iter().find(|all| all.operation == Some(number)).cloned(),
-            per_rank: arguments.per_rank.then(|| ranks::of(&of_ranks, summary.as_ref(), &selection, confidence)),
+            per_rank: arguments.per_rank.then(|| ranks::of(&of_ranks, summary.as_ref(), &selection)),
             operation,
         };
         progress.step();

@@ -158,9 +158,6 @@ fn series(facts: &Facts, output: &mut dyn Write) -> io::Result<()> {
         writeln!(output, "{:<12} {line}", if title == before { "" } else { title })?;
         before = title;
     }
-    if facts.summary.mser5.is_none() && facts.used >= 10 {
-        writeln!(output, "start        MSER-5 finds no place to cut in the first half")?;
-    }
     Ok(())
 }
 

@@ -1,6 +1,6 @@
 //! The numbers of each rank.
 
-use mpitrace::statistics::{Description, Intervals, Sample};
+use mpitrace::statistics::{CONFIDENCE, Description, Intervals, Sample};
 use serde::Serialize;
 
 use super::completion::CompletionSummary;
@@ -21,17 +21,12 @@ pub struct RankFacts {
 }
 
 /// Of each rank.
-pub fn of(
-    ranks: &Ranks<'_>,
-    summary: Option<&CompletionSummary>,
-    selection: &Selection<'_>,
-    confidence: f64,
-) -> Vec<RankFacts> {
+pub fn of(ranks: &Ranks<'_>, summary: Option<&CompletionSummary>, selection: &Selection<'_>) -> Vec<RankFacts> {
     let count = ranks.numbers.len();
     let of_rank = |index: usize| {
         let values = selection.only(ranks.duration_ns(index));
         let sample = Sample::new(&values);
-        let intervals = Intervals::of(&values, sample.sorted(), confidence);
+        let intervals = Intervals::of(&values, sample.sorted(), CONFIDENCE);
         RankFacts {
             rank: ranks.numbers[index],
             repetitions: sample.len(),

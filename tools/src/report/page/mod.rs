@@ -3,13 +3,11 @@
 
 mod figure;
 mod operation;
-mod pair;
 
 use std::io::Write;
 
 use anyhow::Result;
 
-use super::comparison::Comparison;
 use super::fingerprint::{Overview, Report, Run};
 use super::histogram::place;
 use super::plots;
@@ -50,28 +48,6 @@ pub fn write(report: &Report, output: &mut dyn Write) -> Result<()> {
     }
     body.push_str(&format!("<footer>{}</footer>", run_facts(&report.run)));
     document(&format!("Fingerprints of {}", report.name), &body, output)
-}
-
-/// Writes the page of two runs over each other.
-///
-/// # Errors
-/// The output cannot be written.
-pub fn write_comparison(comparison: &Comparison, output: &mut dyn Write) -> Result<()> {
-    let mut figures = Figures::default();
-    let mut body = header(&comparison.generator, comparison.method, comparison.complete, &comparison.notes);
-    let sides = || ["A", "B"].into_iter().zip(&comparison.names).zip(&comparison.runs);
-    for ((side, name), run) in sides().filter(|(_, run)| !run.summary.is_empty()) {
-        body.push_str(&format!("<h3>{side}: {}</h3>{}", escaped(name), summary(run)));
-    }
-    body.push_str(&pair::overview(comparison));
-    for (number, pair) in comparison.pairs.iter().enumerate() {
-        body.push_str(&pair::section(comparison, pair, number, &mut figures));
-    }
-    for ((side, name), run) in sides() {
-        let facts = run_facts(run);
-        body.push_str(&format!("<details><summary>{side}: {}</summary>{facts}</details>", escaped(name)));
-    }
-    document(&format!("{} beside {}", comparison.names[0], comparison.names[1]), &body, output)
 }
 
 fn document(title: &str, body: &str, output: &mut dyn Write) -> Result<()> {

@@ -47,19 +47,13 @@ fn bars(view: View, title: &str, histogram: &Histogram) -> Plot {
 /// The empirical distribution function of all repetitions and of the good ones.
 pub fn ecdf(view: View) -> Plot {
     let timed = view.timed();
-    let lines = [(&timed.ecdf, "all", ALL, None), (&timed.ecdf_good, "good", ink(Category::Good), DASHED)];
-    functions("Distribution function", &lines)
-}
-
-/// A distribution function with its name, ink and dash.
-pub type Line<'l> = (&'l Ecdf, &'l str, Ink, Option<(f64, f64)>);
-
-/// Distribution functions over each other.
-pub fn functions(title: &str, lines: &[Line]) -> Plot {
+    let lines: [(&Ecdf, &str, Ink, _); 2] =
+        [(&timed.ecdf, "all", ALL, None), (&timed.ecdf_good, "good", ink(Category::Good), DASHED)];
+    let title = "Distribution function";
     let all = lines.iter().flat_map(|(ecdf, ..)| ecdf.at_ns.iter().copied());
     let Some(x) = Range::of_times("run time", all, FAR) else { return Plot::empty(title) };
     let mut plot = Plot::new(title, x, Range::new("share that takes no longer", (0.0, 1.02), Kind::Share));
-    for &(ecdf, name, ink, dash) in lines {
+    for (ecdf, name, ink, dash) in lines {
         let before = std::iter::once(&0.0).chain(&ecdf.share);
         let steps = ecdf.at_ns.iter().zip(before).zip(&ecdf.share);
         let points = steps.flat_map(|((&x, &from), &to)| [(x, from), (x, to)]).collect();

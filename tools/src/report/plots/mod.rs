@@ -2,11 +2,9 @@
 
 mod counters;
 mod distribution;
-mod overlay;
 mod ranks;
 mod run_times;
 
-pub use overlay::{overlays, sides};
 pub use ranks::{detail, timeline};
 
 use mpitrace::categories::Category;
@@ -23,11 +21,6 @@ const ORDER: [Category; 4] = [Category::Good, Category::Warmup, Category::Outlie
 
 /// Of all repetitions together.
 const ALL: Ink = Ink { colour: GREY, letter: '#', attribute: None };
-/// Of the two runs of a comparison.
-const SIDES: [Ink; 2] = [
-    Ink { colour: PALETTE[3], letter: 'a', attribute: Some(Attribute::Cyan) },
-    Ink { colour: PALETTE[2], letter: 'b', attribute: Some(Attribute::Red) },
-];
 const BLACK: Ink = Ink::of_colour(scene::INK);
 const DASHED: Option<(f64, f64)> = Some((6.0, 3.0));
 
