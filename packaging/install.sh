@@ -12,6 +12,7 @@
 #   include/                          the C API; Fortran's sources: share/mpitrace/fortran
 #   share/pkgconfig, share/cmake      for programs that use the C API
 #   share/man, share/bash-completion, share/zsh, share/fish
+#   share/mpitrace/mpitrace.schema.json   the JSON output of the companion (JSON Schema, draft 7)
 #   share/mpitrace/modulefiles        tcl/ for Environment Modules, lua/ for Lmod
 #   share/doc/mpitrace                licences, changes
 set -eu
@@ -69,6 +70,7 @@ file 644 include/mpitrace.h include/mpitrace.h
 file 644 include/roth_tracing.h include/roth_tracing.h
 file 644 include/mpitrace.f90 share/mpitrace/fortran/mpitrace.f90
 file 644 include/mpitrace_fortran.c share/mpitrace/fortran/mpitrace_fortran.c
+file 644 packaging/mpitrace.schema.json share/mpitrace/mpitrace.schema.json
 
 if [ -n "$prefix" ]; then
     template packaging/mpitrace.pc share/pkgconfig/mpitrace.pc

@@ -57,6 +57,7 @@ mod report;
 mod requests;
 mod runs;
 mod scale;
+mod schemas;
 mod sessions;
 mod settings;
 mod spill;
@@ -133,6 +134,7 @@ fn main() {
         ("whereabouts", whereabouts::TESTS),
         ("damage", damage::TESTS),
         ("export", export::TESTS),
+        ("schemas", schemas::TESTS),
         ("benchmarks", benchmarks::TESTS),
         ("analysis", analysis::TESTS),
         ("causes", causes::TESTS),

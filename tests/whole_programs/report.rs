@@ -3,7 +3,6 @@
 use crate::support::browser::Browser;
 use crate::support::companion::mpitrace;
 use crate::support::{Case, On, Test, Trace};
-use serde_json::Value;
 use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};

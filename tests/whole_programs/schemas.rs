@@ -1,0 +1,110 @@
+//! The JSON output of each command, validated against packaging/mpitrace.schema.json.
+
+use crate::support::binaries::{TARGET, companion};
+use crate::support::process;
+use crate::support::{Case, On, Test, Trace, litter, root};
+use serde_json::Value;
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+const PYTHON: &str = "mpi/readers/bin/python";
+const SCHEMA: &str = "packaging/mpitrace.schema.json";
+
+pub const TESTS: &[Test] =
+    &[Test::new("hold_for_the_output_of_each_command", each_command).on(On::Only(&["ompi4", "mpich4"])).needs(PYTHON)];
+
+/// The outputs so far, each in a file.
+struct Outputs<'c> {
+    case: &'c Case<'c>,
+    files: Vec<PathBuf>,
+    forms: BTreeSet<String>,
+}
+
+impl Outputs<'_> {
+    /// Runs a command, which looks for jobs of this test alone, and keeps its output.
+    #[track_caller]
+    fn keep(&mut self, words: &[&str]) -> Value {
+        let number = self.files.len();
+        let segments = &self.case.segments.0;
+        let mut command = Command::new(companion());
+        command.args(words).arg("--json").env("MPITRACE_SEGMENT_DIR", segments).env("TMPDIR", segments);
+        command.env_remove("LD_PRELOAD").current_dir(&self.case.folder);
+        command.envs(self.case.mpi.environment.iter().map(|(name, value)| (name, value)));
+        let folder = self.case.folder.join(format!("companion{number}"));
+        let finished = process::run(command, &folder, Duration::from_secs(120));
+        assert!(finished.code < 2, "{words:?}: {}", finished.stderr);
+        let file = self.case.folder.join(format!("{number}.json"));
+        fs::write(&file, &finished.stdout).expect("a file");
+        self.files.push(file);
+        let value: Value = serde_json::from_str(&finished.stdout).unwrap_or_else(|error| panic!("{words:?}: {error}"));
+        self.forms.insert(value["schema"].as_str().expect("a schema").to_owned());
+        value
+    }
+
+    /// All commands that read a trace.
+    fn keep_all(&mut self, trace: &Trace) {
+        let path = trace.path.to_str().expect("a plain path");
+        for command in ["info", "dump", "summary", "categorize", "diagnose", "clock", "report"] {
+            self.keep(&[command, path]);
+        }
+        self.keep(&["stats", "--per-rank", path]);
+        self.keep(&["summary", "--by", "rank", path]);
+        self.keep(&["compare", "--a", path, "--b", path]);
+    }
+}
+
+fn each_command(case: &Case) {
+    let mut outputs = Outputs { case, files: Vec::new(), forms: BTreeSet::new() };
+    let requests = case.launch(3, "requests.c").trace().set("MPITRACE_CALLSITE", "1").run().trace;
+    let counted = case.launch(2, "messages.c").trace().set("MPITRACE_EVENTS", "messages,page-faults").run().trace;
+    let ring =
+        case.launch(2, "repeat.c").trace().set("MPITRACE_CAPACITY", "64").set("MPITRACE_FULL", "ring").run().trace;
+    [&requests, &counted, &ring].into_iter().for_each(|trace| outputs.keep_all(trace));
+
+    let info = outputs.keep(&["info", ring.path.to_str().expect("a plain path")]);
+    let library = info["factors"]["library_file"].as_str().expect("the library's file").to_owned();
+    outputs.keep(&["doctor", "--mpi", &library]);
+    outputs.keep(&["doctor", "--mpi", &library, "--variables"]);
+    outputs.keep(&["overhead", "--mpi", &library]);
+
+    hangs(&mut outputs);
+
+    let mut command = Command::new(TARGET.join(PYTHON));
+    command.arg(root().join("tests/readers/schema.py")).arg(root().join(SCHEMA)).args(&outputs.files);
+    let finished = process::run(command, &case.folder.join("reader"), Duration::from_secs(120));
+    assert_eq!((finished.code, finished.stderr.as_str()), (0, ""));
+    assert_eq!(finished.stdout, outputs.files.len().to_string());
+    let schema: Value = serde_json::from_slice(&fs::read(root().join(SCHEMA)).expect("the schema")).expect("JSON");
+    let forms: BTreeSet<String> =
+        serde_json::from_value(schema["properties"]["schema"]["enum"].clone()).expect("forms");
+    assert_eq!(outputs.forms, forms, "each form of the schema");
+}
+
+/// A job that hangs, as `watch` shows it, and what `recover` makes of it.
+fn hangs(outputs: &mut Outputs) {
+    let case = outputs.case;
+    let running = case.launch(3, "broken.c").arg("missing").trace().start();
+    let started = Instant::now();
+    let listed = loop {
+        let listed = outputs.keep(&["watch", "--list"])["rows"][0].clone();
+        if listed["ranks"] == 3 && listed["processes"].as_array().is_some_and(|processes| processes.len() == 3) {
+            break listed;
+        }
+        assert!(started.elapsed() < Duration::from_secs(60), "{listed}\n{}", running.stderr());
+        sleep(Duration::from_millis(200));
+    };
+    outputs.keep(&["watch", listed["job"].as_str().expect("a key"), "--once", "--stuck", "1"]);
+    let processes: Vec<u32> = serde_json::from_value(listed["processes"].clone()).expect("numbers");
+    processes.iter().for_each(|&process| process::signal(process, libc::SIGKILL));
+    drop(running);
+    litter::sweep();
+    let folder = case.segments.0.to_str().expect("a plain path").to_owned();
+    let trace = Trace::at(case.folder.join("recovered.mpitrace"));
+    outputs.keep(&["recover", "--list", &folder]);
+    outputs.keep(&["recover", &folder, "-o", trace.path.to_str().expect("a plain path")]);
+    outputs.keep_all(&trace);
+}
