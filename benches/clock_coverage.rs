@@ -66,7 +66,7 @@ fn draw(run: u32, program: &Program) -> Option<Draw> {
         std::fs::copy(&path, Path::new(&folder).join(format!("{run}.mpitrace"))).expect("the folder TRACES");
     }
     let trace = Trace::open(&[&path]).expect("a trace");
-    let clock = Clock::of(&trace);
+    let clock = Clock::new(&trace);
     let part = trace.parts.iter().position(|part| part.info().pretended != 0)?;
     let records = trace.parts[part].records();
     let middle = records / 2;

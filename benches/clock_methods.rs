@@ -37,12 +37,12 @@ fn main() {
 
 fn row(method: &str, seconds: f64, path: &Path) {
     let trace = Trace::open(&[path]).expect("a trace");
-    let clock = Clock::of(&trace);
+    let clock = Clock::new(&trace);
     let second = |from: f64| {
         let truth = Truth::between(&trace, &clock, from * 1e9, (from + 1.0) * 1e9);
         truth.map_or_else(|| "-".to_owned(), |truth| format!("{:.0} / {:.0}", truth.max_ns, truth.rms_ns))
     };
-    let whole = Truth::of(&trace, &clock).expect("a simulated clock");
+    let whole = Truth::new(&trace, &clock).expect("a simulated clock");
     println!(
         "| {method} | {:.2} | {} | {} | {} | {} | {:.0} / {:.0} | {} | {} |",
         clock.sync_ns / 1e6,

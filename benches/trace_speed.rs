@@ -53,12 +53,12 @@ fn main() -> Result<(), Box<dyn Error>> {
     rows.measure("opened: every checksum and index", Some(both), || Trace::open(&[&path]));
     rows.measure("info: opened, matched, clocks", Some(both), || {
         let trace = Trace::open(&[&path])?;
-        Ok::<_, Box<dyn Error>>((Operations::of(&trace), Clock::of(&trace)))
+        Ok::<_, Box<dyn Error>>((Operations::new(&trace), Clock::new(&trace)))
     });
     let trace = Trace::open(&[&path])?;
-    rows.measure("matched: operations and repetitions", Some(both), || Operations::of(&trace));
-    rows.measure("the clocks", Some(both), || Clock::of(&trace));
-    let (operations, clock) = (Operations::of(&trace), Clock::of(&trace));
+    rows.measure("matched: operations and repetitions", Some(both), || Operations::new(&trace));
+    rows.measure("the clocks", Some(both), || Clock::new(&trace));
+    let (operations, clock) = (Operations::new(&trace), Clock::new(&trace));
     rows.measure("one pass: the run times of all operations", Some(both), || {
         let of = |operation: &Operation| operation.run_time_values(&trace, &clock, RunTime::Local);
         operations.operations.iter().map(|operation| of(operation).len()).sum::<usize>()
@@ -117,7 +117,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 fn info(rows: &mut Rows, name: &'static str, against: Option<f64>, path: &Path) {
     rows.measure(name, against, || {
         let trace = Trace::open(&[path])?;
-        Ok::<_, TraceError>((Operations::of(&trace), Clock::of(&trace)))
+        Ok::<_, TraceError>((Operations::new(&trace), Clock::new(&trace)))
     });
 }
 

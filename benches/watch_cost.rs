@@ -149,7 +149,7 @@ fn children_s() -> f64 {
 /// time, ns.
 fn calls(trace: &Path) -> Vec<(u64, f64)> {
     let trace = Trace::open(&[trace]).expect("a trace that can be read");
-    let (part, clock) = (&trace.parts[0], Clock::of(&trace));
+    let (part, clock) = (&trace.parts[0], Clock::new(&trace));
     let mut counts = vec![0; part.operations().len()];
     let operation = |record: usize| (part.operation_of(record) & OPERATION_MASK) as usize;
     (0..part.records()).for_each(|record| counts[operation(record)] += 1);

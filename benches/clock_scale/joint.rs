@@ -117,7 +117,7 @@ fn between(settings: &Settings, clocks: &[NodeClock], errors: &[f64], variances:
         for (later, found) in LATER.iter().zip(found) {
             for quarter in 0..4 {
                 let at = interval * (number(*later) as f64 + f64::from(quarter) / 4.0);
-                found.take(curve.at((at * 1e9) as u64).offset + clock.ahead(at));
+                found.take(curve.offset_at((at * 1e9) as u64).offset + clock.ahead(at));
             }
         }
     };

@@ -15,7 +15,7 @@ fn runs(random: &mut Random, count: usize, level: f64, between: f64, skewed: boo
         let noise = if skewed { (random.gamma(2.0) - 2.0) / 2.0_f64.sqrt() } else { random.normal() };
         let level = level * (between * noise).exp();
         let times = each(100, || level * (0.05 * random.normal()).exp());
-        Run::of(&times, &times)
+        Run::new(&times, &times)
     };
     (0..count).filter_map(|_| run(random)).collect()
 }

@@ -21,7 +21,7 @@ pub fn print(families: &[Family], lengths: &[usize], draws: usize) {
                 let mut random = Random::new(1_000_000 * (number as u64 + 1) + 1000 * n as u64 + seed);
                 let values = (family.make)(&mut random, n);
                 let sample = Sample::new(&values);
-                let intervals = Intervals::of(&values, sample.sorted(), 0.95);
+                let intervals = Intervals::new(&values, sample.sorted(), 0.95);
                 let found = [
                     intervals.quantile(QUANTILES[0]),
                     intervals.quantile(QUANTILES[1]),

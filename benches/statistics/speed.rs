@@ -33,7 +33,7 @@ pub fn print(count: usize) {
         (
             "intervals of dependent values",
             Box::new(|| {
-                let intervals = Intervals::of(&values, sample.sorted(), 0.95);
+                let intervals = Intervals::new(&values, sample.sorted(), 0.95);
                 black_box(intervals.mean());
                 black_box(intervals.quantiles([0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99]));
             }),

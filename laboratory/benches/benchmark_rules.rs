@@ -192,7 +192,7 @@ impl Benchmark {
             return Err(format!("{command:?}\n{text}{}", String::from_utf8_lossy(&output.stderr)).into());
         }
         let trace = Trace::open(&[trace])?;
-        let (operations, clock) = (Operations::of(&trace), Clock::of(&trace));
+        let (operations, clock) = (Operations::new(&trace), Clock::new(&trace));
         let of_size = |&bytes: &u64| -> Result<(u64, Row), Box<dyn Error>> {
             let printed = text.lines().filter_map(self.line).find(|(size, _)| *size == bytes);
             let (_, printed) = printed.ok_or_else(|| format!("no line of {bytes} bytes:\n{text}"))?;
@@ -230,7 +230,7 @@ impl Benchmark {
         let good = found.categories.category.iter().zip(&longest).filter(|(category, _)| **category == Category::Good);
         let good: Vec<f64> = good.map(|(_, &x)| x).collect();
         let sample = Sample::new(&good);
-        let interval = Intervals::of(&good, sample.sorted(), 0.95).quantile(0.5);
+        let interval = Intervals::new(&good, sample.sorted(), 0.95).quantile(0.5);
         let removed = |rule: Removal| rule.apply(&longest).1;
         let middle = median(&mut longest.clone()).unwrap_or(f64::NAN);
         let count = |category| found.categories.count(category);

@@ -35,7 +35,7 @@ impl Metrics {
     ///
     /// # Errors
     /// Where `window` is not odd.
-    pub fn of(run_time_ns: &[f64], window: usize) -> Result<Metrics, EvenWindow> {
+    pub fn new(run_time_ns: &[f64], window: usize) -> Result<Metrics, EvenWindow> {
         if window.is_multiple_of(2) {
             return Err(EvenWindow { window });
         }
@@ -200,7 +200,7 @@ mod tests {
     fn every_metric_is_what_its_equation_says() {
         for (length, k) in [(100, 21), (5, 21), (1, 21), (100, 1), (22, 3)] {
             let x = series(length);
-            let metrics = Metrics::of(&x, k).unwrap();
+            let metrics = Metrics::new(&x, k).unwrap();
             for j in 0..length {
                 let mut until: Vec<f64> = x[..=j].to_vec();
                 let close = |a: f64, b: f64| (a - b).abs() <= 1e-12 * b.abs();
@@ -217,7 +217,7 @@ mod tests {
     #[test]
     fn an_outlier_that_has_passed_leaves_no_trace_in_the_running_mean() {
         let x = series(200);
-        let metrics = Metrics::of(&x, 21).unwrap();
+        let metrics = Metrics::new(&x, 21).unwrap();
         let exact: f64 = window(&x, 150, 21).iter().sum::<f64>() / 21.0;
         assert_eq!(metrics.running_mean[150], exact);
     }
@@ -230,10 +230,10 @@ mod tests {
 
     #[test]
     fn no_repetitions_and_windows_without_a_middle() {
-        let none = Metrics::of(&[], 21).unwrap();
+        let none = Metrics::new(&[], 21).unwrap();
         assert!(none.cumulative_mean.is_empty() && none.running_mean.is_empty() && none.running_median.is_empty());
         for window in [0, 2, 20] {
-            assert_eq!(Metrics::of(&[1.0], window), Err(EvenWindow { window }));
+            assert_eq!(Metrics::new(&[1.0], window), Err(EvenWindow { window }));
         }
     }
 

@@ -162,7 +162,7 @@ impl Rule {
         let mut sorted = steady.clone();
         sorted.sort_unstable_by(f64::total_cmp);
         let median_ns = quantile(&sorted, 0.5);
-        let interval = Intervals::of(&steady, &sorted, self.confidence).quantile(0.5);
+        let interval = Intervals::new(&steady, &sorted, self.confidence).quantile(0.5);
         let tick = step(&sorted);
         let error = interval.zip(median_ns).map(|(interval, median)| {
             let width = (interval.upper - interval.lower).max(tick);

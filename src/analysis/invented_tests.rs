@@ -36,12 +36,12 @@ fn one_line_of_the_table_is_enough_for_the_analysis() {
     mpitrace_functions::add(INVENTED);
     let folder = tempfile::tempdir().unwrap();
     let trace = trace(folder.path());
-    let operations = Operations::of(&trace);
+    let operations = Operations::new(&trace);
     let forms: Vec<(&str, bool)> =
         operations.operations.iter().map(|one| (one.key.function.as_str(), one.key.has_request())).collect();
     assert_eq!(forms, [("MPI_Inform", false), ("MPI_Whisper", true), ("MPI_Inform_init", true)]);
     // The two others seem to leave before the root has entered.
-    let found = Causality::of(&trace, &Clock::of(&trace), &operations);
+    let found = Causality::new(&trace, &Clock::new(&trace), &operations);
     assert_eq!((found.checked, found.violated_raw), (3 * 2, 3 * 2));
     assert_eq!(found.worst.map(|worst| worst.entered), Some(2));
 

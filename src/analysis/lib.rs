@@ -29,7 +29,7 @@
 //! # });
 //! # synthetic::write(&path, &ranks)?;
 //! let trace = Trace::open(&[path])?;
-//! let (operations, clock) = (Operations::of(&trace), Clock::of(&trace));
+//! let (operations, clock) = (Operations::new(&trace), Clock::new(&trace));
 //! for operation in &operations.operations {
 //!     let (repetition, run_time_ns) = operation.run_times(&trace, &clock, RunTime::Local);
 //!     let found = Rule::default().apply(&repetition, &run_time_ns)?.categories;
@@ -49,7 +49,7 @@
 //! let side = |scale: f64| -> Vec<Run> {
 //!     let run_time_ns = |run: u32, k: u32| scale * (1000.0 + f64::from(run % 3) + f64::from(k % 7));
 //!     let runs = (0..10).map(|run| (0..100).map(|k| run_time_ns(run, k)).collect::<Vec<f64>>());
-//!     runs.filter_map(|ns| Run::of(&ns, &ns)).collect()
+//!     runs.filter_map(|ns| Run::new(&ns, &ns)).collect()
 //! };
 //! let comparison = compare(&side(1.0), &side(1.2), Settings::default()).ok_or("a side has no run")?;
 //! assert_eq!(comparison.verdict(), Verdict::A);

@@ -27,7 +27,7 @@ pub enum RunTime {
 
 impl RunTime {
     /// The run time of a repetition whose ranks were in it for these times, ns. Not a number for no ranks.
-    pub fn of(self, spans: impl Iterator<Item = Span>) -> f64 {
+    pub fn value(self, spans: impl Iterator<Item = Span>) -> f64 {
         let mut all = Spans::default();
         spans.for_each(|span| all.add(span));
         all.run_time(self)
@@ -98,8 +98,8 @@ mod tests {
             exit_ns,
             duration_ns: exit_ns - enter_ns,
         });
-        let of = |run_time: RunTime| run_time.of(spans.into_iter());
+        let of = |run_time: RunTime| run_time.value(spans.into_iter());
         assert_eq!([of(RunTime::Local), of(RunTime::Global), of(RunTime::Last)], [50.0, 50.0, 20.0]);
-        assert!(RunTime::Local.of(std::iter::empty()).is_nan());
+        assert!(RunTime::Local.value(std::iter::empty()).is_nan());
     }
 }

@@ -86,7 +86,7 @@ enum Group {
 }
 
 /// The operations of which some rank did not keep all calls: first those with a number, in order.
-pub fn of(trace: &Trace, operations: &Operations, clock: &Clock) -> Vec<AllCalls> {
+pub fn all_calls(trace: &Trace, operations: &Operations, clock: &Clock) -> Vec<AllCalls> {
     let not_kept = |part: &Part| part.operations().iter().map(|entry| entry.calls).sum::<u64>() > part.records() as u64;
     if !trace.parts.iter().any(not_kept) {
         return Vec::new();
@@ -320,7 +320,7 @@ mod tests {
         let path = folder.path().join("a.mpitrace");
         synthetic::write(&path, &ranks(calls, kept)).unwrap();
         let trace = Trace::open(&[path]).unwrap();
-        of(&trace, &Operations::of(&trace), &Clock::of(&trace))
+        super::all_calls(&trace, &Operations::new(&trace), &Clock::new(&trace))
     }
 
     /// Run times between 10 and some 10^9 ticks, in no order.

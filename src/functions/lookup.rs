@@ -34,7 +34,7 @@ impl Function {
 impl Form {
     /// The form of a function, by its plain C name.
     #[must_use]
-    pub fn of(name: &str) -> Form {
+    pub fn of_name(name: &str) -> Form {
         match (Function::named(name), name.strip_prefix("MPI_")) {
             (Some(function), _) => function.form,
             (None, Some(unknown)) if unknown.ends_with("_init") => Form::Persistent,
@@ -52,7 +52,7 @@ pub fn blocking_name(name: &str) -> Option<String> {
         return function.form.has_request().then(|| function.blocking.to_owned());
     }
     let unknown = name.strip_prefix("MPI_")?;
-    match Form::of(name) {
+    match Form::of_name(name) {
         Form::Blocking => None,
         Form::Persistent => unknown.strip_suffix("_init").map(|blocking| format!("MPI_{blocking}")),
         Form::NonBlocking => {
@@ -82,10 +82,10 @@ mod tests {
     #[test]
     fn of_an_unknown_function_only_the_form_is_known() {
         assert!(Function::named("MPI_Ialltogether").is_none());
-        assert_eq!(Form::of("MPI_Ialltogether"), Form::NonBlocking);
-        assert_eq!(Form::of("MPI_Alltogether_init"), Form::Persistent);
-        assert_eq!(Form::of("MPI_Alltogether"), Form::Blocking);
-        assert_eq!(Form::of("Iterate"), Form::Blocking, "a region of the program");
+        assert_eq!(Form::of_name("MPI_Ialltogether"), Form::NonBlocking);
+        assert_eq!(Form::of_name("MPI_Alltogether_init"), Form::Persistent);
+        assert_eq!(Form::of_name("MPI_Alltogether"), Form::Blocking);
+        assert_eq!(Form::of_name("Iterate"), Form::Blocking, "a region of the program");
         assert_eq!(blocking_name("MPI_Ialltogether").as_deref(), Some("MPI_Alltogether"));
         assert_eq!(blocking_name("MPI_Alltogether_init").as_deref(), Some("MPI_Alltogether"));
     }

@@ -50,21 +50,21 @@ pub enum Value {
     Double,
 }
 
-const fn of(name: &'static str, openmpi: &'static CStr, mpich: usize, standard: usize, value: Value) -> Type {
+const fn data_type(name: &'static str, openmpi: &'static CStr, mpich: usize, standard: usize, value: Value) -> Type {
     Type { name, openmpi, mpich, standard, value }
 }
 
 /// All of them.
 pub const TYPES: [Type; 11] = [
-    of("MPI_CHAR", c"ompi_mpi_char", 0x4c00_0101, 0x243, Value::Text),
-    of("MPI_INT", c"ompi_mpi_int", 0x4c00_0405, 0x209, Value::Signed32),
-    of("MPI_UNSIGNED", c"ompi_mpi_unsigned", 0x4c00_0406, 0x20d, Value::Unsigned32),
-    of("MPI_UNSIGNED_LONG", c"ompi_mpi_unsigned_long", 0x4c00_0808, 0x20e, Value::Unsigned64),
-    of("MPI_UNSIGNED_LONG_LONG", c"ompi_mpi_unsigned_long_long", 0x4c00_0819, 0x20f, Value::Unsigned64),
-    of("MPI_COUNT", c"ompi_mpi_count", 0x4c00_0845, 0x202, Value::Signed64),
-    of("MPI_DOUBLE", c"ompi_mpi_double", 0x4c00_080b, 0x214, Value::Double),
-    of("MPI_INT32_T", c"ompi_mpi_int32_t", 0x4c00_0439, 0x250, Value::Signed32),
-    of("MPI_UINT32_T", c"ompi_mpi_uint32_t", 0x4c00_043d, 0x251, Value::Unsigned32),
-    of("MPI_INT64_T", c"ompi_mpi_int64_t", 0x4c00_083a, 0x258, Value::Signed64),
-    of("MPI_UINT64_T", c"ompi_mpi_uint64_t", 0x4c00_083e, 0x259, Value::Unsigned64),
+    data_type("MPI_CHAR", c"ompi_mpi_char", 0x4c00_0101, 0x243, Value::Text),
+    data_type("MPI_INT", c"ompi_mpi_int", 0x4c00_0405, 0x209, Value::Signed32),
+    data_type("MPI_UNSIGNED", c"ompi_mpi_unsigned", 0x4c00_0406, 0x20d, Value::Unsigned32),
+    data_type("MPI_UNSIGNED_LONG", c"ompi_mpi_unsigned_long", 0x4c00_0808, 0x20e, Value::Unsigned64),
+    data_type("MPI_UNSIGNED_LONG_LONG", c"ompi_mpi_unsigned_long_long", 0x4c00_0819, 0x20f, Value::Unsigned64),
+    data_type("MPI_COUNT", c"ompi_mpi_count", 0x4c00_0845, 0x202, Value::Signed64),
+    data_type("MPI_DOUBLE", c"ompi_mpi_double", 0x4c00_080b, 0x214, Value::Double),
+    data_type("MPI_INT32_T", c"ompi_mpi_int32_t", 0x4c00_0439, 0x250, Value::Signed32),
+    data_type("MPI_UINT32_T", c"ompi_mpi_uint32_t", 0x4c00_043d, 0x251, Value::Unsigned32),
+    data_type("MPI_INT64_T", c"ompi_mpi_int64_t", 0x4c00_083a, 0x258, Value::Signed64),
+    data_type("MPI_UINT64_T", c"ompi_mpi_uint64_t", 0x4c00_083e, 0x259, Value::Unsigned64),
 ];

@@ -6,7 +6,7 @@ use crate::table::{Table, number, text};
 use crate::text;
 
 /// The run time at a quantile, where it is known.
-fn at(counted: &Counted, p: f64) -> String {
+fn quantile(counted: &Counted, p: f64) -> String {
     counted.quantile_ns(p).map(text::time).unwrap_or_default()
 }
 
@@ -18,9 +18,9 @@ pub fn line(all: &AllCalls) -> String {
         Some(median) => format!(
             "; of single calls: median {}, p95 {}, p99 {}, max {}, within 1 %",
             text::time(median),
-            at(&all.all, 0.95),
-            at(&all.all, 0.99),
-            at(&all.all, 1.0)
+            quantile(&all.all, 0.95),
+            quantile(&all.all, 0.99),
+            quantile(&all.all, 1.0)
         ),
     };
     format!("{} of {}, {kept} kept{quantiles}", text::time(sum_ns), text::count(calls, "call"))
@@ -50,10 +50,10 @@ pub fn table(found: &[AllCalls]) -> Table<'static> {
             one.all.calls.to_string(),
             one.all.kept.to_string(),
             text::time(one.all.sum_ns),
-            at(&one.all, 0.5),
-            at(&one.all, 0.95),
-            at(&one.all, 0.99),
-            at(&one.all, 1.0),
+            quantile(&one.all, 0.5),
+            quantile(&one.all, 0.95),
+            quantile(&one.all, 0.99),
+            quantile(&one.all, 1.0),
         ]);
     }
     table

@@ -81,7 +81,7 @@ fn one_line_of_the_table_is_enough_for_the_companion() {
     assert!(timeline.windows(11).any(|name| name == b"MPI_Whisper"));
 
     // OTF2 needs its library; what it is handed does not.
-    let kind = Otf2Collective::of;
+    let kind = Otf2Collective::new;
     assert!(kind("MPI_Scatter").is_some());
     assert_eq!([kind("MPI_Whisper"), kind("MPI_Inform_init")], [kind("MPI_Scatter"); 2]);
 

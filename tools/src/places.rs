@@ -50,7 +50,7 @@ pub struct StuckFacts {
 
 impl WhereFacts {
     /// Of all ranks of a snapshot.
-    pub fn of(snapshot: &Snapshot) -> Vec<WhereFacts> {
+    pub fn all(snapshot: &Snapshot) -> Vec<WhereFacts> {
         snapshot.ranks.iter().map(|rank| WhereFacts::of_rank(snapshot, rank)).collect()
     }
 
@@ -79,7 +79,7 @@ impl WhereFacts {
 
 impl StuckFacts {
     /// Of a verdict on a snapshot.
-    pub fn of(snapshot: &Snapshot, stuck: &Stuck) -> StuckFacts {
+    pub fn new(snapshot: &Snapshot, stuck: &Stuck) -> StuckFacts {
         StuckFacts {
             kind: stuck.kind,
             ranks: stuck.ranks.clone(),
@@ -314,12 +314,12 @@ mod tests {
         let waiting = snapshot(vec![waiting]);
         let expected = "in MPI_Wait for MPI_Ibarrier (call 3 of MPI_COMM_WORLD)";
         assert_eq!(place(&waiting, &waiting.ranks[0]), expected);
-        assert_eq!(WhereFacts::of(&waiting)[0].waits_for, Some("MPI_Ibarrier"));
+        assert_eq!(WhereFacts::all(&waiting)[0].waits_for, Some("MPI_Ibarrier"));
     }
 
     #[test]
     fn a_death_is_told_by_what_the_rank_did() {
-        let died = |of: Vec<RankNow>| (deaths(&snapshot(of.clone())).unwrap(), WhereFacts::of(&snapshot(of))[0].state);
+        let died = |of: Vec<RankNow>| (deaths(&snapshot(of.clone())).unwrap(), WhereFacts::all(&snapshot(of))[0].state);
         let killed = || ended("signal 9 (SIGKILL)", rank(1, State::OtherMpi, "MPI_Recv"));
         let cases = [
             (

@@ -130,7 +130,9 @@ impl Observer {
         let mut calls = self.live.in_progress();
         // A request that is outstanding is no call that a thread is in; nor is a region of the program.
         calls.retain(|found| match found.call {
-            Call::Recorded { .. } => found.function.starts_with("MPI_") && Form::of(&found.function) == Form::Blocking,
+            Call::Recorded { .. } => {
+                found.function.starts_with("MPI_") && Form::of_name(&found.function) == Form::Blocking
+            }
             Call::Other { .. } => true,
         });
         calls

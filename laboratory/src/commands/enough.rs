@@ -73,7 +73,7 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
     source.check(arguments.operation, time)?;
     let others = open_others(arguments)?;
     source.warn(time);
-    let each = source.wanted(arguments.operation).map(|number| EnoughFacts::of(arguments, &source, &others, number));
+    let each = source.wanted(arguments.operation).map(|number| EnoughFacts::new(arguments, &source, &others, number));
     if arguments.json {
         output::json_rows(output, "benchmark-enough", each)?;
     } else {
@@ -123,7 +123,7 @@ struct Stopping {
 
 impl Stopping {
     /// By the rule, over all complete repetitions of the operation.
-    fn of(arguments: &Arguments, source: &Source, number: usize) -> Result<Option<Stopping>> {
+    fn new(arguments: &Arguments, source: &Source, number: usize) -> Result<Option<Stopping>> {
         let Some(rule) = arguments.stopping else { return Ok(None) };
         let rule = Rule { error: arguments.half_width, confidence: arguments.confidence, ..rule };
         let run_times = source.run_times(number, arguments.time.time)?.run_time_ns;
@@ -170,7 +170,7 @@ struct Runs {
 }
 
 impl EnoughFacts {
-    fn of(arguments: &Arguments, source: &Source, others: &[Source], number: usize) -> Result<EnoughFacts> {
+    fn new(arguments: &Arguments, source: &Source, others: &[Source], number: usize) -> Result<EnoughFacts> {
         let operation = source.operations()[number].clone();
         let selection = selected(arguments, source, number)?;
         let values = &selection.run_time_ns;
@@ -201,7 +201,7 @@ impl EnoughFacts {
                 let found = enough::runs(&median_ns, wish);
                 Runs { median_ns, half_width: found.half_width, runs: found.needed }
             }),
-            stopping: Stopping::of(arguments, source, number)?,
+            stopping: Stopping::new(arguments, source, number)?,
             operation,
         })
     }

@@ -118,7 +118,7 @@ impl Row {
 }
 
 fn write(run_times: &RunTimes<'_>, rule: &Rule, window: usize, format: Format, output: &mut Output) -> Result<()> {
-    let metrics = Metrics::of(&run_times.run_time_ns, window)?;
+    let metrics = Metrics::new(&run_times.run_time_ns, window)?;
     let found = rule.apply(&run_times.repetition, &run_times.run_time_ns)?;
     if run_times.repetition.first().is_some_and(|&first| first > 0) {
         eprintln!(

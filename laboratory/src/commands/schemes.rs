@@ -190,7 +190,7 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
     let time = if scheme == SchemeName::Ps4 { RunTime::Global } else { RunTime::Local };
     source.check(arguments.operation, time)?;
     source.warn(time);
-    let each = source.wanted(arguments.operation).map(|number| Applied::of(arguments, source, scheme, number));
+    let each = source.wanted(arguments.operation).map(|number| Applied::new(arguments, source, scheme, number));
     if arguments.json {
         output::json_rows(output, "benchmark-scheme", each)?;
     } else {
@@ -201,7 +201,7 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
 }
 
 impl Applied {
-    fn of(arguments: &Arguments, source: &Source, name_of: SchemeName, number: usize) -> Result<Applied> {
+    fn new(arguments: &Arguments, source: &Source, name_of: SchemeName, number: usize) -> Result<Applied> {
         let scheme = Scheme::from(name_of);
         let selection = Selection::new(source, number, RunTime::Local, arguments.rule.rule, arguments.category)?;
         let measurement = arguments.measurement.map_or(scheme.measurement(), Measurement::from);

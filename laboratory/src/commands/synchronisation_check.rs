@@ -40,7 +40,7 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
     };
     source.check(arguments.operation, RunTime::Global)?;
     source.warn(RunTime::Global);
-    let each = source.wanted(arguments.operation).map(|number| Checked::of(&source, traced, number));
+    let each = source.wanted(arguments.operation).map(|number| Checked::new(&source, traced, number));
     if arguments.json {
         output::json_rows(output, "benchmark-synchronisation", each.map(Ok))?;
     } else {
@@ -95,10 +95,10 @@ struct WindowFacts {
 }
 
 impl<'s> Checked<'s> {
-    fn of(source: &'s Source, traced: &Traced, number: usize) -> Self {
-        let observed = Observed::of(&traced.trace, &traced.operations, &traced.clock, number);
+    fn new(source: &'s Source, traced: &Traced, number: usize) -> Self {
+        let observed = Observed::new(&traced.trace, &traced.operations, &traced.clock, number);
         let description = &source.operations()[number];
-        Checked { description, synchronisation_check: check(&observed).map(|check| Facts::of(check, description)) }
+        Checked { description, synchronisation_check: check(&observed).map(|check| Facts::new(check, description)) }
     }
 
     fn write(&self, output: &mut Output) -> Result<()> {
@@ -116,17 +116,17 @@ impl<'s> Checked<'s> {
 }
 
 impl Facts {
-    fn of(check: SynchronisationCheck, description: &Description) -> Self {
+    fn new(check: SynchronisationCheck, description: &Description) -> Self {
         Facts {
             sentences: sentences(&check, description),
             synchronisation: name(check.synchronisation),
             asked_for: check.asked_for.map(name),
             share: check.share,
-            start: check.start.map(Widths::of),
-            exit: check.exit.map(Widths::of),
-            barrier_exit: check.barrier_exit.map(Widths::of),
+            start: check.start.map(Widths::new),
+            exit: check.exit.map(Widths::new),
+            barrier_exit: check.barrier_exit.map(Widths::new),
             wait_ns: check.wait_ns,
-            window: check.window.map(WindowFacts::of),
+            window: check.window.map(WindowFacts::new),
             apart: check.apart,
             error_ns: check.error_ns,
             start_ns: check.start_ns,
@@ -135,13 +135,13 @@ impl Facts {
 }
 
 impl Widths {
-    fn of(spread: Spread) -> Self {
+    fn new(spread: Spread) -> Self {
         Widths { median_ns: spread.median_ns, p95_ns: spread.p95_ns, max_ns: spread.max_ns }
     }
 }
 
 impl WindowFacts {
-    fn of(window: Window) -> Self {
+    fn new(window: Window) -> Self {
         let Window { width_ns, deviation_ns, expired, passed, unseen } = window;
         WindowFacts { width_ns, deviation_ns, expired, passed, unseen }
     }

@@ -28,7 +28,7 @@ const CLOSE: f64 = 0.01;
 
 impl Grid {
     /// Finds the grid of repetitions `number` that begin at `start_ns` and end at `end_ns`, if they have one.
-    pub(super) fn of(number: &[u64], start_ns: &[f64], end_ns: &[f64]) -> Option<Grid> {
+    pub(super) fn new(number: &[u64], start_ns: &[f64], end_ns: &[f64]) -> Option<Grid> {
         if number.len() < LEAST {
             return None;
         }
@@ -101,16 +101,16 @@ mod tests {
                     begin.max(free)
                 };
                 let (number, start, end) = series(seed, n, window);
-                let grid = Grid::of(&number, &start, &end).unwrap_or_else(|| panic!("seed {seed}, {n}"));
+                let grid = Grid::new(&number, &start, &end).unwrap_or_else(|| panic!("seed {seed}, {n}"));
                 assert!((grid.width_ns / 1e5 - 1.0).abs() < 1e-3, "{}", grid.width_ns);
                 assert!(grid.deviation_ns < 50.0, "{}", grid.deviation_ns);
                 // One repetition after the other; and with a pause of 80 us that varies by 1 %.
                 let (number, start, end) = series(seed, n, |_, _, free| free + 100.0);
-                assert_eq!(Grid::of(&number, &start, &end), None, "seed {seed}, {n}");
+                assert_eq!(Grid::new(&number, &start, &end), None, "seed {seed}, {n}");
                 if n >= 300 {
                     let (number, start, end) =
                         series(seed, n, |random, _, free| free + 80_000.0 * (1.0 + 0.01 * random.normal()));
-                    assert_eq!(Grid::of(&number, &start, &end), None, "seed {seed}, {n}");
+                    assert_eq!(Grid::new(&number, &start, &end), None, "seed {seed}, {n}");
                 }
             }
         }

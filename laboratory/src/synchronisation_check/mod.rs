@@ -103,7 +103,7 @@ pub fn check(observed: &Observed) -> Option<SynchronisationCheck> {
     let (barriers, share) = usual_barriers(observed);
     let first: Vec<f64> = enter.iter().map(|ends| ends[0]).collect();
     let last: Vec<f64> = exit.iter().map(|ends| ends[1]).collect();
-    let grid = if barriers == 0 { Grid::of(&observed.repetition, &first, &last) } else { None };
+    let grid = if barriers == 0 { Grid::new(&observed.repetition, &first, &last) } else { None };
     let dissemination = dissemination(observed);
     let asked_for = observed.asked_for;
     // What was asked for decides between two that may look the same, and nothing else.
@@ -130,12 +130,12 @@ pub fn check(observed: &Observed) -> Option<SynchronisationCheck> {
         share,
         asked_for,
         messages_counted: observed.messages.is_some(),
-        start: Spread::of(&start_ns),
-        exit: Spread::of(&widths(&observed.exit_ns)),
+        start: Spread::new(&start_ns),
+        exit: Spread::new(&widths(&observed.exit_ns)),
         // The first repetition often has a barrier of the set-up before it.
-        barrier_exit: Spread::of(&widths(&observed.barrier_exit_ns)).filter(|_| barriers > 0),
+        barrier_exit: Spread::new(&widths(&observed.barrier_exit_ns)).filter(|_| barriers > 0),
         wait_ns: wait(observed).filter(|_| barriers > 0),
-        window: grid.map(|grid| Window::of(&grid, observed, &exit)),
+        window: grid.map(|grid| Window::new(&grid, observed, &exit)),
         apart: if checks { apart(observed, &start_ns) } else { Vec::new() },
         start_ns,
         error_ns: observed.error_ns,
@@ -228,7 +228,7 @@ fn apart(observed: &Observed, start_ns: &[f64]) -> Vec<u64> {
 }
 
 impl Window {
-    fn of(grid: &Grid, observed: &Observed, exit: &[[f64; 2]]) -> Window {
+    fn new(grid: &Grid, observed: &Observed, exit: &[[f64; 2]]) -> Window {
         let limit = (LATE * grid.deviation_ns).max(LOOK_NS + observed.error_ns.unwrap_or(0.0));
         let mut window = Window {
             width_ns: grid.width_ns,

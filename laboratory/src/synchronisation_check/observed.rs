@@ -39,7 +39,7 @@ const MESSAGES: [&str; 2] = ["messages-sent", "messages-received"];
 
 impl Observed {
     /// Reads an operation's repetitions.
-    pub fn of(trace: &Trace, operations: &Operations, clock: &Clock, number: usize) -> Observed {
+    pub fn new(trace: &Trace, operations: &Operations, clock: &Clock, number: usize) -> Observed {
         let operation = &operations.operations[number];
         let rows: Vec<usize> = operation.complete_rows().collect();
         let mut observed = Observed {
@@ -57,7 +57,7 @@ impl Observed {
             observed.enter_ns.push(times().map(|(enter, _)| clock.nanoseconds(enter)).collect());
             observed.exit_ns.push(times().map(|(_, exit)| clock.nanoseconds(exit)).collect());
             errors.extend(times().filter_map(|(enter, _)| clock.error_ns(enter)));
-            let before = Before::of(part, operation, &records);
+            let before = Before::new(part, operation, &records);
             let exit =
                 |record: &Option<usize>| record.map_or(f64::NAN, |record| clock.nanoseconds(part.times_of(record).1));
             observed.barrier_exit_ns.push(before.last.iter().map(exit).collect());
@@ -99,7 +99,7 @@ struct Before {
 const MOST: u32 = 8;
 
 impl Before {
-    fn of(part: &Part, operation: &Operation, records: &[usize]) -> Before {
+    fn new(part: &Part, operation: &Operation, records: &[usize]) -> Before {
         let is_barrier: Vec<bool> = part
             .operations()
             .iter()

@@ -36,8 +36,8 @@ fn benchmark(name: &str, step: &mut Step<'_>) -> SynchronisationCheck {
     synthetic::write(&path, &ranks).unwrap();
     let trace = Trace::open(&[&path]).unwrap();
     std::fs::remove_file(&path).unwrap();
-    let (operations, clock) = (Operations::of(&trace), Clock::of(&trace));
-    check(&Observed::of(&trace, &operations, &clock, 0)).unwrap()
+    let (operations, clock) = (Operations::new(&trace), Clock::new(&trace));
+    check(&Observed::new(&trace, &operations, &clock, 0)).unwrap()
 }
 
 /// A barrier that the ranks leave up to 3 us apart.

@@ -29,8 +29,8 @@ fn account(name: &str, ranks: &[SyntheticRank]) -> Account {
     synthetic::write(&path, ranks).unwrap();
     let trace = Trace::open(&[&path]).unwrap();
     std::fs::remove_file(&path).unwrap();
-    let operations = Operations::of(&trace);
-    Account::of(&trace, &Clock::of(&trace), &operations, Rule::default())
+    let operations = Operations::new(&trace);
+    Account::of(&trace, &Clock::new(&trace), &operations, Rule::default())
 }
 
 /// Ten calls of a function with the root 1, which the ranks enter and leave at these times after each thousandth ns.
@@ -242,7 +242,7 @@ fn each_call_has_its_account() {
     synthetic::write(&path, &ranks).unwrap();
     let trace = Trace::open(&[&path]).unwrap();
     std::fs::remove_file(&path).unwrap();
-    let (operations, clock) = (Operations::of(&trace), Clock::of(&trace));
+    let (operations, clock) = (Operations::new(&trace), Clock::new(&trace));
     let accounts = CallAccounts::of(&trace, &clock, &operations);
     let reduce = |part, record, row| accounts.of_call(0, row, part, record);
     let account = |waiting: f64, waited_for, interrupted: [f64; 2], interruptions, cpu| CallAccount {
@@ -278,7 +278,7 @@ fn the_categories_of_very_many_repetitions_are_found_stretch_by_stretch() {
     let path = folder.path().join("trace");
     synthetic::write(&path, &ranks).unwrap();
     let trace = Trace::open(&[&path]).unwrap();
-    let (operations, clock) = (Operations::of(&trace), Clock::of(&trace));
+    let (operations, clock) = (Operations::new(&trace), Clock::new(&trace));
     let operation = &operations.operations[0];
     let of = |at_once| categories(&trace, &clock, operation, &operation.complete(), Rule::default(), at_once).unwrap();
     let expected: Vec<Category> = (0..1000)

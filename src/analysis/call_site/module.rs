@@ -90,6 +90,6 @@ impl Data {
     /// Its name in the symbol table.
     fn symbol(&self, address: u64) -> Option<String> {
         let symbols = self.symbols.get_or_init(|| Symbols::read(&self.path));
-        symbols.at(address).map(|raw| name::readable(raw, None))
+        symbols.name_at(address).map(|raw| name::readable(raw, None))
     }
 }

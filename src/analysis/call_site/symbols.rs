@@ -33,7 +33,7 @@ impl Symbols {
     }
 
     /// The name of the function that this address is in.
-    pub fn at(&self, address: u64) -> Option<&str> {
+    pub fn name_at(&self, address: u64) -> Option<&str> {
         let behind = self.0.partition_point(|(start, _, _)| *start <= address);
         // Of several names for one address the first: they differ in nothing but the name.
         let (start, _, _) = self.0[..behind].last()?;

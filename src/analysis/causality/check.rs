@@ -34,8 +34,8 @@ pub(super) struct Check<'a> {
 }
 
 impl<'a> Check<'a> {
-    pub fn of(trace: &'a Trace, clock: &'a Clock, number: usize, operation: &'a Operation) -> Option<Check<'a>> {
-        let rule = Rule::of(&operation.key.function).filter(|_| operation.parts.len() > 1)?;
+    pub fn new(trace: &'a Trace, clock: &'a Clock, number: usize, operation: &'a Operation) -> Option<Check<'a>> {
+        let rule = Rule::of_function(&operation.key.function).filter(|_| operation.parts.len() > 1)?;
         let records = operation.records(operation.complete_rows().next()?);
         let mut ranked = Vec::with_capacity(operation.parts.len());
         for (place, (&index, record)) in operation.parts.iter().zip(records.iter()).enumerate() {

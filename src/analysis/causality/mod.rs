@@ -68,10 +68,10 @@ pub struct Violation {
 
 impl Causality {
     /// Checks every complete repetition.
-    pub fn of(trace: &Trace, clock: &Clock, operations: &Operations) -> Causality {
+    pub fn new(trace: &Trace, clock: &Clock, operations: &Operations) -> Causality {
         let mut found = Causality::default();
         for (number, operation) in operations.operations.iter().enumerate() {
-            if let Some(mut check) = Check::of(trace, clock, number, operation) {
+            if let Some(mut check) = Check::new(trace, clock, number, operation) {
                 operation.complete_rows().for_each(|row| check.row(row, &mut found));
             }
         }

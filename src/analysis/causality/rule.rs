@@ -24,7 +24,7 @@ pub(super) struct Rule {
 impl Rule {
     /// The rule of a function, by its plain C name; `None`: it implies nothing that could be checked, or it is not in
     /// the table.
-    pub fn of(function: &str) -> Option<Rule> {
+    pub fn of_function(function: &str) -> Option<Rule> {
         let function = Function::named(function)?;
         let order = match function.pattern {
             Pattern::AllToAll => Order::AllBeforeAll,

@@ -10,7 +10,7 @@ fn causality(name: &str, ranks: &[SyntheticRank]) -> Causality {
     synthetic::write(&path, ranks).unwrap();
     let trace = Trace::open(&[&path]).unwrap();
     std::fs::remove_file(&path).unwrap();
-    Causality::of(&trace, &Clock::of(&trace), &Operations::of(&trace))
+    Causality::new(&trace, &Clock::new(&trace), &Operations::new(&trace))
 }
 
 fn world(size: u32) -> Vec<SyntheticRank> {

@@ -89,7 +89,7 @@ fn causes_with(name: &str, ranks: &[SyntheticRank], counted: &[Counted]) -> Caus
     synthetic::write(&path, ranks).unwrap();
     let trace = Trace::open(&[&path]).unwrap();
     std::fs::remove_file(&path).unwrap();
-    let (operations, clock) = (Operations::of(&trace), Clock::of(&trace));
+    let (operations, clock) = (Operations::new(&trace), Clock::new(&trace));
     let operation = &operations.operations[0];
     let (number, run_time_ns) = operation.run_times(&trace, &clock, RunTime::Local);
     let found = Rule::default().apply(&number, &run_time_ns).unwrap().categories;

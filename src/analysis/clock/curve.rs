@@ -112,7 +112,7 @@ impl Curve {
     }
 
     /// The offset with its errors.
-    pub fn at(&self, local: u64) -> At {
+    pub fn offset_at(&self, local: u64) -> At {
         match self.span(self.scale.apply(local)) {
             None => At { offset: 0.0, variance: 0.0, lasting: 0.0, hard: (0.0, 0.0) },
             Some(span) => At {
@@ -291,7 +291,7 @@ mod tests {
     #[test]
     fn hard_bounds_are_wider_the_further_a_knot_is() {
         let width = |local| {
-            let (lower, upper) = curve().at(local).hard;
+            let (lower, upper) = curve().offset_at(local).hard;
             upper - lower
         };
         assert_eq!(width(1000), 4.0);

@@ -87,9 +87,9 @@ const TWO_SIDED_95: f64 = 1.959_964;
 
 impl Clock {
     /// Finds the clocks. Time 0 is the earliest entry of a call in the domain of the lowest rank.
-    pub fn of(trace: &Trace) -> Clock {
+    pub fn new(trace: &Trace) -> Clock {
         let method = trace.parts.first().and_then(|part| Method::numbered(part.info().clock_method));
-        Clock::by(trace, method.unwrap_or(Method::None))
+        Clock::solved_by(trace, method.unwrap_or(Method::None))
     }
 
     /// The same by another method than the run's, out of the same probes.
@@ -102,13 +102,13 @@ impl Clock {
         let run = run.unwrap_or(Method::None);
         let probed = matches!(run, Method::Joint | Method::Linear);
         if method == run || method == Method::None || probed && method.is_from_probes() {
-            return Ok(Clock::by(trace, method));
+            return Ok(Clock::solved_by(trace, method));
         }
         let possible = if probed { Method::names_from_probes() } else { format!("{} or none", run.name()) };
         Err(NotInTheTrace { method: method.name(), run: run.name(), possible })
     }
 
-    fn by(trace: &Trace, method: Method) -> Clock {
+    fn solved_by(trace: &Trace, method: Method) -> Clock {
         let members = domains(trace);
         let parts = |domain: &[usize]| domain.iter().map(|&index| &trace.parts[index]).collect::<Vec<_>>();
         let method = if members.len() > 1 { method } else { Method::None };
@@ -255,14 +255,14 @@ impl RankClock {
     /// Within a domain it is what the test of its clocks has left open. What is a bound is added, not averaged.
     pub fn error_ns(&self, tick: u64) -> Option<f64> {
         let domain = self.domain_error_ns.filter(|_| self.curve.states_error)?;
-        let at = self.curve.at(tick);
+        let at = self.curve.offset_at(tick);
         Some((TWO_SIDED_95 * at.variance.sqrt() + at.lasting) * self.period_ns + domain)
     }
 
     /// The bounds of the global time if the stated limits of the clocks hold, ns from its estimate.
     pub fn hard_bounds_ns(&self, tick: u64) -> Option<(f64, f64)> {
         let domain = self.domain_error_ns.filter(|_| self.curve.states_error)?;
-        let at = self.curve.at(tick);
+        let at = self.curve.offset_at(tick);
         Some(((at.hard.0 - at.offset) * self.period_ns - domain, (at.hard.1 - at.offset) * self.period_ns + domain))
     }
 

@@ -48,7 +48,7 @@ fn probes(delay: u64) -> Vec<ProbeEntry> {
 fn error(curve: &Curve) -> (f64, (f64, f64)) {
     let middle = BEGIN + 2 * BETWEEN + BETWEEN / 3;
     let local = shown(middle);
-    let at = curve.at(local);
+    let at = curve.offset_at(local);
     (curve.since(middle, local), (at.hard.0 - at.offset, at.hard.1 - at.offset))
 }
 
@@ -87,7 +87,7 @@ fn the_stated_interval_holds_it_where_no_way_takes_longer_than_stated() {
     for delay in [0, 60, 230, 450] {
         let [joint, _] = curves(delay);
         let (off, bounds) = error(&joint);
-        let at = joint.at(shown(BEGIN + 2 * BETWEEN + BETWEEN / 3));
+        let at = joint.offset_at(shown(BEGIN + 2 * BETWEEN + BETWEEN / 3));
         let stated = TWO_SIDED_95 * at.variance.sqrt() + at.lasting;
         assert!(off.abs() <= stated, "{delay}: {off} not within {stated}");
         assert!(stated < (bounds.1 - bounds.0) / 4.0, "{delay}: {stated} is hardly narrower than {bounds:?}");

@@ -31,7 +31,7 @@ fn local_clock(part: &Part) -> impl Fn(u64) -> u64 + use<> {
 impl Truth {
     /// Compares the global time of every entry and exit with what the reference clock showed at the same true tick.
     /// `None` where no rank had a simulated clock.
-    pub fn of(trace: &Trace, clock: &Clock) -> Option<Truth> {
+    pub fn new(trace: &Trace, clock: &Clock) -> Option<Truth> {
         Truth::between(trace, clock, f64::NEG_INFINITY, f64::INFINITY)
     }
 

@@ -19,7 +19,7 @@ pub struct Run {
 
 impl Run {
     /// Of the run times of the good repetitions, and of the good ones and the outliers. `None` where none is good.
-    pub fn of(good_ns: &[f64], settled_ns: &[f64]) -> Option<Run> {
+    pub fn new(good_ns: &[f64], settled_ns: &[f64]) -> Option<Run> {
         let settled = Sample::new(settled_ns);
         Some(Run {
             median_ns: median(&mut good_ns.to_vec())?,

@@ -19,7 +19,7 @@ fn drawn(points: &[(f64, f64)], repetitions: usize, random: &mut Random) -> Vec<
 fn run(run_times: &[f64]) -> Run {
     let median = crate::statistics::median(&mut run_times.to_vec()).unwrap();
     let good: Vec<f64> = run_times.iter().copied().filter(|&x| x < 2.0 * median).collect();
-    Run::of(&good, run_times).unwrap()
+    Run::new(&good, run_times).unwrap()
 }
 
 fn compared(a: &[Run], b: &[Run], settings: Settings) -> Comparison {
@@ -148,7 +148,7 @@ fn equal_run_times_promise_no_more_than_their_number_can() {
     assert_eq!(rank_sum(&[1.0; 3], &[2.0; 3], Alternative::Less).unwrap().p, 0.05);
     assert_eq!(rank_sum(&[7.0; 3], &[7.0; 5], Alternative::TwoSided).unwrap().p, 1.0);
     assert_eq!(welch(&[1.0; 3], &[2.0; 3], Alternative::TwoSided), None);
-    let zero = Run::of(&[0.0; 5], &[0.0; 5]).unwrap();
+    let zero = Run::new(&[0.0; 5], &[0.0; 5]).unwrap();
     assert_eq!(compared(&[zero; 2], &[zero; 2], Settings::default()).relative, None);
 }
 
@@ -211,7 +211,7 @@ fn disturbed_runs_make_no_interval_of_welch_s_test_reach_below_no_time_at_all() 
 
 #[test]
 fn run_times_of_zero_and_less_are_compared_without_a_ratio() {
-    let run = |x: f64| Run::of(&[x; 100], &[x; 100]).unwrap();
+    let run = |x: f64| Run::new(&[x; 100], &[x; 100]).unwrap();
     let [a, b] = [[-1.0, 2.0, 4.0], [20.0, 21.0, 22.0]].map(|side| side.map(run));
     let found = compared(&a, &b, Settings::default());
     assert_eq!((found.relative, found.verdict()), (None, Verdict::A));

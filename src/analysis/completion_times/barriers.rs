@@ -71,7 +71,7 @@ struct Known<'a> {
 impl<'a> Barriers<'a> {
     /// The barriers of the communicator of the `number`-th operation; `None` where it has none, and for barriers
     /// themselves.
-    pub fn of(trace: &'a Trace, clock: &'a Clock, operations: &'a Operations, number: usize) -> Option<Self> {
+    pub fn new(trace: &'a Trace, clock: &'a Clock, operations: &'a Operations, number: usize) -> Option<Self> {
         let operation = &operations.operations[number];
         if operation.key.is_blocking_barrier() {
             return None;
@@ -92,8 +92,8 @@ impl<'a> Barriers<'a> {
         let mut until = 0;
         let mut enclosed = self.operation.complete_rows().enumerate().filter_map(move |(place, row)| {
             let position = position(self.trace, self.operation, row);
-            let before = self.at(position.checked_sub(1)?, &mut until)?;
-            let behind = self.at(position.checked_add(1)?, &mut until)?;
+            let before = self.barrier_at(position.checked_sub(1)?, &mut until)?;
+            let behind = self.barrier_at(position.checked_add(1)?, &mut until)?;
             Some(Enclosed { place, before, behind })
         });
         let some = move || {
@@ -106,7 +106,7 @@ impl<'a> Barriers<'a> {
 
     /// The barrier at a position. `until`: how many barriers lie at the position that was asked for last, or before it. In
     /// the order of the repetitions it is most often the same number for the next position, or one more.
-    fn at(&self, position: u64, until: &mut usize) -> Option<(&'a Operation, usize)> {
+    fn barrier_at(&self, position: u64, until: &mut usize) -> Option<(&'a Operation, usize)> {
         let is_behind = |index: usize| self.barriers.get(index).is_none_or(|&(other, ..)| other > position);
         let fits = |count: usize| is_behind(count) && count.checked_sub(1).is_none_or(|last| !is_behind(last));
         let near = [*until, *until + 1].into_iter().find(|&count| fits(count));
@@ -207,32 +207,32 @@ mod tests {
         write(&path, &ranks).unwrap();
         let trace = Trace::open(&[&path]).unwrap();
         std::fs::remove_file(path).unwrap();
-        let (clock, operations) = (Clock::of(&trace), Operations::of(&trace));
+        let (clock, operations) = (Clock::new(&trace), Operations::new(&trace));
         (trace, clock, operations)
     }
 
     #[test]
     fn what_lies_between_two_barriers_has_bounds_on_any_clock() {
         let (trace, clock, operations) = benchmark("bounds", 0, true);
-        let found: Vec<Bounds> = Barriers::of(&trace, &clock, &operations, 0).unwrap().bounds().map(|b| b.1).collect();
+        let found: Vec<Bounds> = Barriers::new(&trace, &clock, &operations, 0).unwrap().bounds().map(|b| b.1).collect();
         assert_eq!(found.len(), 5);
         // t1 = 100 on both; t2 = 10000 and 10040: the work is what is between, not only the call.
         let first = found[0];
         assert_eq!((first.lower_ns, first.global_ns, first.upper_ns), (9940.0, 9940.0, 10_060.0));
         assert!(found.iter().all(|bounds| bounds.verdict == Verdict::Held));
-        assert!(Barriers::of(&trace, &clock, &operations, 1).is_none());
+        assert!(Barriers::new(&trace, &clock, &operations, 1).is_none());
     }
 
     #[test]
     fn a_clock_that_is_wrong_is_found_out() {
         let (trace, clock, operations) = benchmark("wrong", 5000, true);
-        let barriers = Barriers::of(&trace, &clock, &operations, 0).unwrap();
+        let barriers = Barriers::new(&trace, &clock, &operations, 0).unwrap();
         assert_eq!(barriers.bounds().filter(|(_, bounds)| bounds.verdict == Verdict::Contradicted).count(), 5);
     }
 
     #[test]
     fn without_barriers_there_are_no_bounds() {
         let (trace, clock, operations) = benchmark("none", 0, false);
-        assert!(Barriers::of(&trace, &clock, &operations, 0).is_none());
+        assert!(Barriers::new(&trace, &clock, &operations, 0).is_none());
     }
 }

@@ -36,7 +36,7 @@ pub fn read(path: &Path) -> Result<Measured, ForeignError> {
             Err(error) => return Err(of_reading(path, begin, error)),
         }
         rows += 1;
-        let outcome = Row::of(&record).and_then(|row| match row {
+        let outcome = Row::new(&record).and_then(|row| match row {
             Row::Titles if rows == 1 => Ok(()),
             Row::Titles => Err("the iteration id is not a whole number from 0 on".to_owned()),
             Row::Value { repetition, rank, metric, value } => metrics.push(repetition, rank, metric, value),
@@ -68,7 +68,7 @@ enum Row<'r> {
 }
 
 impl<'r> Row<'r> {
-    fn of(record: &'r ByteRecord) -> Result<Row<'r>, String> {
+    fn new(record: &'r ByteRecord) -> Result<Row<'r>, String> {
         let columns = record.len();
         let fields: [&[u8]; 4] = match columns {
             4 => std::array::from_fn(|index| &record[index]),
@@ -149,13 +149,13 @@ impl Metrics {
         let mut notes = Vec::new();
         let member = |(&rank, times): (&u32, &&Series<f64>)| Member {
             rank,
-            duration_ns: common.of(times, f64::NAN),
+            duration_ns: common.column(times, f64::NAN),
             stamps: None,
         };
         let members: Vec<Member> = ranks.iter().zip(&times).map(member).collect();
         let mut counters = Vec::new();
         for (name, text) in self.names.iter().enumerate().filter(|&(name, _)| name != run_time) {
-            let values = ranks.iter().map(|&rank| of(name, rank).map(|series| common.of(series, f64::NAN)));
+            let values = ranks.iter().map(|&rank| of(name, rank).map(|series| common.column(series, f64::NAN)));
             let values: Vec<Option<Vec<f64>>> = values.collect();
             let missing = values.iter().flatten().flatten().filter(|value| value.is_nan()).count();
             let without = values.iter().filter(|values| values.is_none()).count();

@@ -61,7 +61,7 @@ pub(super) fn common<T>(series: &[&Series<T>]) -> Common {
 
 impl Common {
     /// The values of a series for these repetitions; where it has none, `missing`.
-    pub(super) fn of<T: Copy>(&self, series: &Series<T>, missing: T) -> Vec<T> {
+    pub(super) fn column<T: Copy>(&self, series: &Series<T>, missing: T) -> Vec<T> {
         if series.repetition == self.repetition {
             return series.value.clone();
         }
@@ -91,8 +91,8 @@ mod tests {
         let (a, b, c) = (series(&[0, 1, 2, 4, 5]), series(&[0, 2, 3, 4]), series(&[0, 1, 2, 3, 4, 5, 6]));
         let found = common(&[&a, &b, &c]);
         assert_eq!((found.repetition.as_slice(), found.incomplete), ([0, 2, 4].as_slice(), 4));
-        assert_eq!(found.of(&c, f64::NAN), [0.0, 2.0, 4.0]);
-        let sparse = found.of(&series(&[2, 3]), -1.0);
+        assert_eq!(found.column(&c, f64::NAN), [0.0, 2.0, 4.0]);
+        let sparse = found.column(&series(&[2, 3]), -1.0);
         assert_eq!(sparse, [-1.0, 2.0, -1.0]);
         assert_eq!(common::<f64>(&[]).incomplete, 0);
         assert_eq!(common(&[&a, &series(&[])]).incomplete, 6);

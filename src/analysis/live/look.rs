@@ -175,7 +175,7 @@ impl Look {
     ///
     /// # Errors
     /// There is no memory for them.
-    pub fn of(copies: &[Copy], starting: Vec<u32>, mut unreadable: Vec<String>) -> Result<Look, TraceError> {
+    pub fn new(copies: &[Copy], starting: Vec<u32>, mut unreadable: Vec<String>) -> Result<Look, TraceError> {
         let (mut contents, mut seen) = (Vec::new(), HashMap::new());
         for copy in copies {
             match copy.copied.content() {
@@ -195,8 +195,8 @@ impl Look {
         } else {
             Trace::open(&[format!("/proc/self/fd/{}", file.as_raw_fd())])?
         };
-        let operations = Operations::of(&trace);
-        let clock = Clock::of(&trace);
+        let operations = Operations::new(&trace);
+        let clock = Clock::new(&trace);
         let seen = trace.parts.iter().map(|part| seen[&part.rank()].clone()).collect();
         let is_partial = copies.iter().any(|copy| copy.copied.left_out > 0);
         Ok(Look { trace, operations, clock, seen, starting, unreadable, is_partial })

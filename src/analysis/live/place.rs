@@ -41,7 +41,7 @@ pub fn snapshot(trace: &Trace, operations: &Operations, clock: &Clock, seen: &[S
     }
     let is_live = !seen.is_empty();
     let ranks = trace.parts.iter().enumerate().map(|(index, part)| {
-        let doing = Doing::of(part);
+        let doing = Doing::new(part);
         let seen = seen.get(index).unwrap_or(&Seen::Nothing);
         let mut now = rank_now(part, &doing, seen, &|entry| numbers.get(&(index, entry)).copied(), &|tick| {
             is_live.then(|| clock.of_part(index).duration_ns(tick, part.info().last_anchor.tick) / 1e9)
@@ -84,7 +84,7 @@ struct Doing<'p> {
 }
 
 impl<'p> Doing<'p> {
-    fn of(part: &'p Part) -> Doing<'p> {
+    fn new(part: &'p Part) -> Doing<'p> {
         // The last record of each thread.
         let mut last_of_thread: HashMap<u32, usize> = HashMap::new();
         let mut end = 0;
@@ -101,7 +101,7 @@ impl<'p> Doing<'p> {
             doing.last = enter.iter().chain(&exit).copied().chain(doing.last).max();
             for open in block.open() {
                 let record = block.range.start + open;
-                if Form::of(&doing.function(record)).has_request() {
+                if Form::of_name(&doing.function(record)).has_request() {
                     doing.waited_for.extend(Some(record).filter(|&record| part.is_waited_for(record)));
                 } else if last_of_thread.contains(&record) {
                     doing.inside.push(record);

@@ -18,7 +18,7 @@ fn of(name: &str, ranks: &[SyntheticRank]) -> Snapshot {
     synthetic::write(&path, ranks).unwrap();
     let trace = Trace::open(&[&path]).unwrap();
     std::fs::remove_file(&path).unwrap();
-    snapshot(&trace, &Operations::of(&trace), &Clock::of(&trace), &[])
+    snapshot(&trace, &Operations::new(&trace), &Clock::new(&trace), &[])
 }
 
 /// Rank 0 has started an Ibarrier on another communicator and is in `function`, with this mark at its request; rank 1 is

@@ -58,7 +58,7 @@ names!(Kind {
 /// Why the job does not go on, if some of its ranks have waited for `stuck_s` seconds for ranks that will not come or
 /// have not moved for so long either.
 pub fn verdict(snapshot: &Snapshot, stuck_s: f64) -> Option<Stuck> {
-    let graph = Graph::of(snapshot, stuck_s);
+    let graph = Graph::new(snapshot, stuck_s);
     let mut waiting: Vec<u32> = graph.waiting().collect();
     waiting.sort_by(|one, other| graph.unmoved(*other).total_cmp(&graph.unmoved(*one)));
     let found = waiting.into_iter().find_map(|rank| graph.cause_of(rank)).or_else(|| graph.cause_without_collectives());
@@ -98,7 +98,7 @@ struct Graph<'s> {
 }
 
 impl<'s> Graph<'s> {
-    fn of(snapshot: &'s Snapshot, stuck_s: f64) -> Graph<'s> {
+    fn new(snapshot: &'s Snapshot, stuck_s: f64) -> Graph<'s> {
         let ranks: BTreeMap<u32, &RankNow> = snapshot.ranks.iter().map(|rank| (rank.rank, rank)).collect();
         let missing = snapshot.ranks.iter().filter(|rank| rank.state.is_alive()).map(|rank| {
             let waits = rank.waits.iter().map(|&wait| (wait, snapshot.missing(rank.rank, wait)));

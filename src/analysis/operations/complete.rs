@@ -50,7 +50,7 @@ pub(super) enum SomeRows<'r> {
 }
 
 impl CompleteRows {
-    pub(super) fn of(complete: &Completeness, rows: Range<usize>) -> CompleteRows {
+    pub(super) fn new(complete: &Completeness, rows: Range<usize>) -> CompleteRows {
         let (first, count) = (rows.start, complete.count(&rows));
         // Records are numbered by 32 bits, and no repetition is without one.
         let listed = (count < rows.len()).then(|| complete.rows(rows).map(|row| row as u32).collect());

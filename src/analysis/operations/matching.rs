@@ -19,7 +19,7 @@ use crate::reader::{Part, Trace};
 
 pub(super) fn operations(trace: &Trace) -> Operations {
     let (mut communicators, numbers) = communicators::number(trace);
-    let own: Vec<ByCommunicator> = trace.parts.iter().map(ByCommunicator::of).collect();
+    let own: Vec<ByCommunicator> = trace.parts.iter().map(ByCommunicator::new).collect();
     let (mut operations, mut mismatches) = (Vec::new(), Vec::new());
     for together in calls::shares(trace, &numbers, communicators.len()) {
         let calls = calls::by_communicator(trace, &numbers, &together);
@@ -82,7 +82,7 @@ pub(super) struct Whole {
 }
 
 impl Whole {
-    pub(super) fn of(members: usize) -> Whole {
+    pub(super) fn new(members: usize) -> Whole {
         Whole { rows: Rows::new(members), ..Whole::default() }
     }
 }
@@ -95,7 +95,7 @@ struct ByCommunicator {
 }
 
 impl ByCommunicator {
-    fn of(part: &Part) -> ByCommunicator {
+    fn new(part: &Part) -> ByCommunicator {
         let mut starts = vec![0; part.communicators().len() + 1];
         part.operations().iter().for_each(|entry| starts[entry.communicator as usize + 1] += 1);
         for communicator in 1..starts.len() {
@@ -106,7 +106,7 @@ impl ByCommunicator {
         ByCommunicator { starts, operations }
     }
 
-    fn on(&self, communicator: usize) -> &[u32] {
+    fn records_on(&self, communicator: usize) -> &[u32] {
         &self.operations[self.starts[communicator]..self.starts[communicator + 1]]
     }
 }
@@ -125,7 +125,7 @@ impl<'a> Matching<'a> {
     }
 
     fn run(mut self, calls: &[Calls], own: &[ByCommunicator]) -> Matched {
-        let stretch = |cursors| Stretch::of(Matching::new(self.trace, self.communicator), cursors);
+        let stretch = |cursors| Stretch::new(Matching::new(self.trace, self.communicator), cursors);
         let stretches = match self.communicator.folded {
             true => {
                 let mut functions = HashMap::new();
@@ -165,7 +165,7 @@ impl<'a> Matching<'a> {
                 mismatched += 1;
                 first = first.or(Some(gap));
                 if mismatches.len() < DESCRIBED {
-                    mismatches.push(Mismatch::of(self.trace, self.communicator, gap, tuple, (kind, &groups)));
+                    mismatches.push(Mismatch::at_place(self.trace, self.communicator, gap, tuple, (kind, &groups)));
                 }
                 // Each group is a repetition that the others have not come to.
                 for group in groups {
@@ -268,7 +268,7 @@ impl<'a> Matching<'a> {
     fn add_operations_without_records(&mut self, own: &[ByCommunicator]) {
         for member in 0..self.communicator.members.len() {
             let (part, local_communicator) = self.communicator.members[member];
-            for &local in own[part].on(local_communicator) {
+            for &local in own[part].records_on(local_communicator) {
                 let called = self.trace.parts[part].operations()[local as usize].calls > 0;
                 if called && !self.shares[member].contains_key(&local) {
                     let mut tuple = vec![ABSENT; self.communicator.members.len()];

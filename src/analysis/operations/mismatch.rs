@@ -95,7 +95,7 @@ struct Signature {
 }
 
 impl Signature {
-    fn of(part: &Part, entry: &OperationEntry, flags: u32) -> Signature {
+    fn new(part: &Part, entry: &OperationEntry, flags: u32) -> Signature {
         let is_intercommunicator = flags & communicator_flags::INTER != 0;
         let name = part.text(entry.function).unwrap_or_default();
         let function = Function::named(&name);
@@ -162,7 +162,7 @@ pub(super) fn groups(trace: &Trace, communicator: &Communicator, tuple: &[u32]) 
         let part = &trace.parts[index];
         let flags = part.communicators()[local].flags;
         let entry = part.operations()[operation as usize];
-        let signature = Signature::of(part, &entry, flags);
+        let signature = Signature::new(part, &entry, flags);
         of_signature.entry(signature).or_default().push(member);
     }
     let signatures: Vec<&Signature> = of_signature.keys().collect();
@@ -176,7 +176,7 @@ pub(super) fn groups(trace: &Trace, communicator: &Communicator, tuple: &[u32]) 
 
 impl Mismatch {
     /// Describes the calls of a tuple that [`groups`] has found not to belong together.
-    pub(super) fn of(
+    pub(super) fn at_place(
         trace: &Trace,
         communicator: &Communicator,
         sequence: u64,

@@ -156,7 +156,7 @@ pub struct Operation {
 
 impl Operations {
     /// Matches the calls of a trace.
-    pub fn of(trace: &Trace) -> Operations {
+    pub fn new(trace: &Trace) -> Operations {
         matching::operations(trace)
     }
 }
@@ -164,7 +164,7 @@ impl Operations {
 impl OperationKey {
     /// True if a call of it only starts it, and a request stands for it until it is complete.
     pub fn has_request(&self) -> bool {
-        Form::of(&self.function).has_request()
+        Form::of_name(&self.function).has_request()
     }
 
     /// True if it is a barrier that blocks. One that is started and completed apart encloses nothing.
@@ -201,7 +201,7 @@ impl Operation {
 
     /// The same, by their place among them.
     pub fn complete(&self) -> CompleteRows {
-        CompleteRows::of(&self.complete, self.looked_at.clone())
+        CompleteRows::new(&self.complete, self.looked_at.clone())
     }
 
     /// How many repetitions every rank finished and kept.

@@ -175,7 +175,7 @@ mod tests {
         write(&path, &ranks()).unwrap();
         let traces = [(); 2].map(|()| Trace::open(&[&path]).unwrap());
         traces[1].spend_budget();
-        let (operations, clock) = (Operations::of(&traces[0]), Clock::of(&traces[0]));
+        let (operations, clock) = (Operations::new(&traces[0]), Clock::new(&traces[0]));
         assert_eq!(operations.operations.len(), 3);
         for operation in &operations.operations {
             assert!(operation.repetitions() < operation.repetition.len(), "some are not complete");
@@ -184,7 +184,7 @@ mod tests {
                     .complete_rows()
                     .map(|row| {
                         let records = operation.records(row);
-                        run_time.of(operation.parts.iter().enumerate().map(|(member, &part)| {
+                        run_time.value(operation.parts.iter().enumerate().map(|(member, &part)| {
                             let (part, clock) = (&traces[0].parts[part], clock.of_part(part));
                             let record = records.get(member) as usize;
                             let (enter, exit) = part.times_of(record);
@@ -209,11 +209,11 @@ mod tests {
         let path = folder.path().join("trace");
         write(&path, &ranks()).unwrap();
         let trace = Trace::open(&[&path]).unwrap();
-        let clock = Clock::of(&trace);
-        let all = Operations::of(&trace);
+        let clock = Clock::new(&trace);
+        let all = Operations::new(&trace);
         let last = all.operations.iter().filter_map(|operation| operation.repetition.last()).max().unwrap();
         for wanted in [0..u64::MAX, 0..1, 100..9000, last - 5..last + 1, last + 1..u64::MAX] {
-            let mut limited = Operations::of(&trace);
+            let mut limited = Operations::new(&trace);
             for (operation, whole) in limited.operations.iter_mut().zip(&all.operations) {
                 operation.limit_to(&wanted);
                 let (numbers, times) = whole.run_times(&trace, &clock, RunTime::Local);

@@ -35,7 +35,7 @@ pub(super) struct Stretch<'a> {
 }
 
 impl<'a> Stretch<'a> {
-    pub fn of(matching: Matching<'a>, mut cursors: Vec<Cursor<'a>>) -> Self {
+    pub fn new(matching: Matching<'a>, mut cursors: Vec<Cursor<'a>>) -> Self {
         let mut stretch = Stretch {
             matching,
             whole: Vec::new(),
@@ -182,7 +182,7 @@ impl<'a> Stretch<'a> {
             None => self.matching.of_tuple(tuple, position),
         };
         let members = self.members;
-        self.whole.resize_with(self.matching.found.len(), || Whole::of(members));
+        self.whole.resize_with(self.matching.found.len(), || Whole::new(members));
         self.offsets.resize(self.matching.found.len(), Vec::new());
         if self.last.len() <= first {
             self.last.resize(first + 1, Default::default());
@@ -266,7 +266,7 @@ mod tests {
             let (ranks, expected) = program(own_in_thousand);
             write(&path, &ranks).unwrap();
             let trace = Trace::open(&[&path]).unwrap();
-            let found = Operations::of(&trace);
+            let found = Operations::new(&trace);
             assert!(found.mismatches.is_empty());
             let shared = found.operations.iter().filter(|operation| operation.key.function == "MPI_Allreduce");
             let found: BTreeMap<(u64, u64), Repetitions> = shared

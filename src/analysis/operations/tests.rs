@@ -18,7 +18,7 @@ fn opened(name: &str, ranks: &[SyntheticRank]) -> (Trace, Operations) {
     synthetic::write(&path, ranks).unwrap();
     let trace = Trace::open(&[&path]).unwrap();
     std::fs::remove_file(&path).unwrap();
-    let operations = Operations::of(&trace);
+    let operations = Operations::new(&trace);
     (trace, operations)
 }
 
@@ -370,7 +370,7 @@ fn run_times_of_many_repetitions_are_those_of_their_calls() {
         }
     }
     let (trace, found) = opened("many", &ranks);
-    let clock = Clock::of(&trace);
+    let clock = Clock::new(&trace);
     let expected = |time: RunTime| -> (Vec<u64>, Vec<f64>) {
         let early = if time == RunTime::Last { 10 } else { 0 };
         (0..LONG).filter(|i| i % 7 != 3).map(|i| (i, (99 - early + i % 50) as f64)).unzip()

@@ -13,7 +13,7 @@ fn undone(name: &str, ranks: &[SyntheticRank]) -> (Vec<NotCalled>, Vec<NotComple
     synthetic::write(&path, ranks).unwrap();
     let trace = Trace::open(&[&path]).unwrap();
     std::fs::remove_file(&path).unwrap();
-    let Undone { not_called, not_completed } = Operations::of(&trace).undone(&trace);
+    let Undone { not_called, not_completed } = Operations::new(&trace).undone(&trace);
     (not_called, not_completed)
 }
 

@@ -32,7 +32,7 @@ pub struct Unfinished {
 struct Open(Vec<Vec<usize>>);
 
 impl Open {
-    fn of(trace: &Trace) -> Open {
+    fn new(trace: &Trace) -> Open {
         let of_part = |part: &Part| {
             part.blocks().flat_map(|block| block.open().into_iter().map(move |at| block.range.start + at)).collect()
         };
@@ -51,7 +51,7 @@ impl Operations {
         if !self.operations.iter().any(is_incomplete) {
             return Vec::new();
         }
-        let open = Open::of(trace);
+        let open = Open::new(trace);
         let numbered = self.operations.iter().enumerate().filter(|(_, operation)| is_incomplete(operation));
         numbered.flat_map(|(number, operation)| self.of_operation(trace, &open, number, operation)).collect()
     }

@@ -246,7 +246,7 @@ fn a_forged_block_ends_no_reader() {
         std::fs::write(&scratch.0, &bytes).unwrap();
         if let Ok(trace) = Trace::open(&[&scratch.0]) {
             read += usize::from(trace.problems.is_empty());
-            let (operations, clock) = (Operations::of(&trace), Clock::of(&trace));
+            let (operations, clock) = (Operations::new(&trace), Clock::new(&trace));
             for operation in &operations.operations {
                 operation.run_times(&trace, &clock, RunTime::Global);
             }

@@ -34,7 +34,7 @@ const MANY_BEYOND: f64 = 20.0;
 impl<'v> Intervals<'v> {
     /// Of finite values in the order in which they were measured; `sorted` holds the same, ascending. `confidence` is
     /// 0.95 for intervals that hold what they are of in 95 of 100 series.
-    pub fn of(values: &'v [f64], sorted: &'v [f64], confidence: f64) -> Self {
+    pub fn new(values: &'v [f64], sorted: &'v [f64], confidence: f64) -> Self {
         let of_median = quantile(sorted, 0.5).and_then(|median| dependence_of_quantile(values, median));
         Intervals::knowing(values, sorted, confidence, [dependence(values), of_median])
     }
@@ -164,7 +164,7 @@ mod tests {
             for seed in 0..300 {
                 let values = autoregressive(n, phi, seed);
                 let sample = sorted(&values);
-                let intervals = Intervals::of(&values, &sample, 0.95);
+                let intervals = Intervals::new(&values, &sample, 0.95);
                 let holds = |found: Option<Interval>, truth: f64| {
                     usize::from(found.is_some_and(|found| found.lower <= truth && truth <= found.upper))
                 };
@@ -186,7 +186,7 @@ mod tests {
         for n in [3, 100, 5000, 200_000] {
             let values = autoregressive(n, 0.7, 3);
             let sample = sorted(&values);
-            let intervals = Intervals::of(&values, &sample, 0.95);
+            let intervals = Intervals::new(&values, &sample, 0.95);
             let all = [0.01, 0.25, 0.5, 0.99];
             assert_eq!(intervals.quantiles(all), all.map(|p| intervals.quantile(p)), "{n}");
         }
@@ -208,7 +208,7 @@ mod tests {
     fn a_few_huge_values_put_no_mean_below_0() {
         let mut values = vec![100.0; 60];
         (values[7], values[31]) = (40_000.0, 90_000.0);
-        let found = Intervals::of(&values, &sorted(&values), 0.95).mean().unwrap();
+        let found = Intervals::new(&values, &sorted(&values), 0.95).mean().unwrap();
         let mean = moments(&values).unwrap().mean;
         assert!(0.0 < found.lower && found.lower < mean && mean < found.upper, "{found:?}");
     }
@@ -217,7 +217,7 @@ mod tests {
     fn too_little_has_no_interval() {
         let of = |values: &[f64]| {
             let sample = sorted(values);
-            let intervals = Intervals::of(values, &sample, 0.95);
+            let intervals = Intervals::new(values, &sample, 0.95);
             (intervals.mean(), intervals.quantile(0.5), intervals.quantile(0.99))
         };
         assert_eq!(of(&[]), (None, None, None));

@@ -34,7 +34,7 @@ pub fn order_statistics<const N: usize>(values: &[f64], places: [usize; N]) -> [
         // The ends are the limits of all values, so that none lies outside.
         let low = if from == 0 { i64::MIN } else { some[from] };
         let high = if to == some.len() - 1 { i64::MAX } else { some[to] };
-        let found = Between::of(values, low, high);
+        let found = Between::new(values, low, high);
         if let Some(found) = found.order_statistics(places, low, high) {
             return found;
         }
@@ -53,7 +53,7 @@ struct Between {
 }
 
 impl Between {
-    fn of(values: &[f64], low: i64, high: i64) -> Between {
+    fn new(values: &[f64], low: i64, high: i64) -> Between {
         let of_piece = |values: &[f64]| {
             let mut found = Between::default();
             for &value in values {

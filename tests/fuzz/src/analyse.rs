@@ -19,12 +19,12 @@ const STAMPS: usize = 16;
 pub fn trace(trace: &Trace) {
     trace.parts.iter().for_each(part);
     let _ = (trace.records(), trace.dropped());
-    let operations = Operations::of(trace);
+    let operations = Operations::new(trace);
     operations.unfinished(trace);
     for operation in operations.operations.iter().take(OPERATIONS) {
         records(trace, operation);
     }
-    let clock = Clock::of(trace);
+    let clock = Clock::new(trace);
     of_clock(trace, &operations, &clock);
     for (number, operation) in operations.operations.iter().enumerate().take(OPERATIONS) {
         operation.run_times(trace, &clock, RunTime::Global);
@@ -33,7 +33,7 @@ pub fn trace(trace: &Trace) {
             let (repetition, run_time_ns) = operation.run_times(trace, &clock, time);
             categories(&repetition, &run_time_ns);
         }
-        if let Some(barriers) = Barriers::of(trace, &clock, &operations, number) {
+        if let Some(barriers) = Barriers::new(trace, &clock, &operations, number) {
             barriers.bounds().for_each(drop);
         }
     }
@@ -106,8 +106,8 @@ fn of_clock(trace: &Trace, operations: &Operations, clock: &Clock) {
             let _ = (of_part.nanoseconds(tick), of_part.error_ns(tick), of_part.hard_bounds_ns(tick));
         }
     }
-    Causality::of(trace, clock, operations);
-    Truth::of(trace, clock);
+    Causality::new(trace, clock, operations);
+    Truth::new(trace, clock);
 }
 
 /// Every rule takes them, or says that they are not finite.

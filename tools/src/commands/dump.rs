@@ -47,7 +47,7 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
         let known: Vec<u32> = trace.parts.iter().map(Part::rank).collect();
         ensure!(known.contains(&rank), "no rank {rank}: this trace has ranks {}", text::ranks(&known));
     }
-    let calls = Calls::of(&traced);
+    let calls = Calls::new(&traced);
     super::check_operation(arguments.operation, calls.operations.operations.len())?;
     super::warn_if_incomplete(trace);
     let selection = Selection { operation: arguments.operation, rank: arguments.rank, limit: arguments.limit };
@@ -126,7 +126,7 @@ impl Listing<'_> {
         let mut rows = Rows::begin(&columns, output, style)?;
         let accounts = calls.accounts();
         calls.each(self.selection, |row| {
-            let CallAccount { waiting_ns, interrupted_ns, interruptions, cpu, .. } = accounts.of(&row);
+            let CallAccount { waiting_ns, interrupted_ns, interruptions, cpu, .. } = accounts.account(&row);
             let tenths = |time: Option<f64>| time.map(|time| format!("{time:.1}")).unwrap_or_default();
             let exit = row.exit_ns.map(|exit| format!("{exit:.1}"));
             let took = row.exit_ns.map(|exit| format!("{:.1}", exit - row.enter_ns));

@@ -39,7 +39,7 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
     let exporter = arguments.format.exporter()?;
     let traced = Traced::open(&arguments.input.files)?;
-    let calls = Calls::of(&traced).with_rule(arguments.rule.rule);
+    let calls = Calls::new(&traced).with_rule(arguments.rule.rule);
     super::check_operation(arguments.operation, calls.operations.operations.len())?;
     let mut destination = Destination::new(&arguments.output, output, &arguments.input.files)?;
     super::warn_if_incomplete(&traced.trace);

@@ -48,7 +48,7 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
 fn table(arguments: &Arguments, by: By, output: &mut Output) -> Result<ExitCode> {
     let (trace, groups) = progress::during("reading", || {
         let trace = arguments.input.open()?;
-        let (operations, clock) = (Operations::of(&trace), Clock::of(&trace));
+        let (operations, clock) = (Operations::new(&trace), Clock::new(&trace));
         let account = Account::of(&trace, &clock, &operations, Rule::default());
         anyhow::Ok((trace, grouped::groups(&account, &operations, by, arguments.sort)))
     })?;
@@ -65,9 +65,9 @@ fn table(arguments: &Arguments, by: By, output: &mut Output) -> Result<ExitCode>
 fn summary(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
     let (complete, summary) = progress::during("reading", || {
         let trace = arguments.input.open()?;
-        let (operations, clock) = (Operations::of(&trace), Clock::of(&trace));
+        let (operations, clock) = (Operations::new(&trace), Clock::new(&trace));
         let name = arguments.input.files.iter().map(|file| file.display().to_string()).collect::<Vec<_>>().join(" ");
-        anyhow::Ok((trace.complete, Summary::of(&trace, &operations, &clock, &name)))
+        anyhow::Ok((trace.complete, Summary::new(&trace, &operations, &clock, &name)))
     })?;
     if arguments.json {
         output::json(output, "summary", &summary)?;

@@ -43,10 +43,10 @@ impl<'c> Batches<'c> {
     ///
     /// # Errors
     /// Run times that the rule of the categories cannot sort.
-    pub fn of(calls: &'c Calls) -> Result<Batches<'c>> {
+    pub fn new(calls: &'c Calls) -> Result<Batches<'c>> {
         Ok(Batches {
             calls,
-            labels: Labels::of(calls)?,
+            labels: Labels::new(calls)?,
             accounts: calls.accounts(),
             schema: Arc::new(Schema::new(fields(&calls.counter_names))),
             words: COLUMNS.iter().map(|column| Words::of_column(column, calls.operations)).collect(),

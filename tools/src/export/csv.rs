@@ -39,7 +39,7 @@ fn write(calls: &Calls, number: usize, sink: &mut Sink) -> Result<()> {
         if let Some(duration) = calls.duration_ns(row.place) {
             writeln!(sink, "{iteration},{rank},runtime,{duration}")?;
         }
-        let account = accounts.of(&row);
+        let account = accounts.account(&row);
         let known = |name: &str, value: Option<f64>| value.map(|value| (name.to_owned(), value));
         let account = [
             known("waiting_ns", account.waiting_ns),

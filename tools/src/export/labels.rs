@@ -15,7 +15,7 @@ impl Labels {
     ///
     /// # Errors
     /// A run time that is not finite, where the rule needs all of them.
-    pub fn of(calls: &Calls) -> Result<Labels> {
+    pub fn new(calls: &Calls) -> Result<Labels> {
         let of_operation = |(number, operation): (usize, &Operation)| {
             let (repetition, run_time_ns) = operation.run_times(calls.trace, calls.clock, RunTime::Local);
             let found = calls.rule.apply(&repetition, &run_time_ns).with_context(|| format!("operation {number}"))?;

@@ -113,7 +113,7 @@ const STEP: u64 = 4096;
 
 impl<'t> Calls<'t> {
     /// Those of a trace.
-    pub fn of(traced: &'t Traced) -> Calls<'t> {
+    pub fn new(traced: &'t Traced) -> Calls<'t> {
         let Traced { trace, operations, clock, .. } = traced;
         let values: Vec<Vec<(String, Column)>> =
             trace.parts.iter().map(|part| part.counter_columns().collect()).collect();
@@ -203,7 +203,7 @@ impl<'t> Calls<'t> {
     ) -> Result<()> {
         let operation = &self.operations.operations[number];
         for (member, &part) in operation.parts.iter().enumerate() {
-            let threads = Threads::of(self.parts[part].part);
+            let threads = Threads::new(self.parts[part].part);
             for &row in rows {
                 let record = operation.records(row).get(member);
                 if record != NO_RECORD {
@@ -298,14 +298,14 @@ pub struct Accounts<'c>(CallAccounts<'c>);
 
 impl Accounts<'_> {
     /// That of a call.
-    pub fn of(&self, row: &Row) -> CallAccount {
+    pub fn account(&self, row: &Row) -> CallAccount {
         let Place { part, record, row: of_operation } = row.place;
         self.0.of_call(row.operation as usize, of_operation, part, record as u32)
     }
 
     /// The call with its account.
     pub fn with<'r>(&self, row: Row<'r>) -> Row<'r> {
-        Row { account: Some(self.of(&row)), ..row }
+        Row { account: Some(self.account(&row)), ..row }
     }
 }
 
@@ -339,7 +339,7 @@ impl Serialize for Counters<'_> {
 struct Threads(Vec<(usize, u32)>);
 
 impl Threads {
-    fn of(part: &Part) -> Threads {
+    fn new(part: &Part) -> Threads {
         let mut end = 0;
         let run = |run: &mpitrace_format::layout::RunEntry| {
             end += run.count as usize;

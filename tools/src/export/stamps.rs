@@ -14,7 +14,7 @@ pub struct Stamps {
 
 impl Stamps {
     /// Looks for the earliest entry and the last exit.
-    pub fn of(calls: &Calls) -> Stamps {
+    pub fn new(calls: &Calls) -> Stamps {
         let (mut earliest, mut last) = (0.0f64, 0.0f64);
         for (index, part) in calls.trace.parts.iter().enumerate() {
             let clock = calls.clock.of_part(index);
@@ -34,7 +34,7 @@ impl Stamps {
     }
 
     /// The stamp of a global time.
-    pub fn at(&self, global_ns: f64) -> u64 {
+    pub fn stamp(&self, global_ns: f64) -> u64 {
         (global_ns + self.shift).round().max(0.0) as u64
     }
 

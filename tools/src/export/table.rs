@@ -23,7 +23,7 @@ impl<T: Table> Exporter for Whole<T> {
     fn export(&self, calls: &Calls, operation: Option<usize>, destination: &mut Destination) -> Result<()> {
         // As Arrow's documentation names them: `.arrow` a file, `.arrows` a stream.
         let stream = destination.is_pipe() || destination.path().extension().is_some_and(|ending| ending == "arrows");
-        let batches = Batches::of(calls)?;
+        let batches = Batches::new(calls)?;
         destination.stream(Content::Compressed, |sink| self.0.write(&batches, operation, stream, sink))
     }
 }

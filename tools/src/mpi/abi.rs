@@ -30,7 +30,7 @@ pub struct Handles {
 
 impl Family {
     /// That of a loaded library, told apart as the tracer does.
-    pub fn of(library: &Library) -> Family {
+    pub fn new(library: &Library) -> Family {
         // Asked first: Open MPI 6 has a library of the standard interface on top of its own.
         let (mut major, mut minor): (c_int, c_int) = (-1, -1);
         // SAFETY: int MPI_Abi_get_version(int *, int *), which may be called at any time.

@@ -84,7 +84,7 @@ pub fn ask(path: &Path, initialise: bool, answer: &Path) -> Result<()> {
             return write(&about);
         }
     };
-    let family = Family::of(&library);
+    let family = Family::new(&library);
     about.abi = Some(family);
     write(&about)?;
     about.version = library.version();

@@ -67,7 +67,7 @@ pub fn try_calls(path: &Path, request: Request, answer: &Path) -> Result<()> {
     };
     // SAFETY: MPI_Init may be given two null pointers.
     ensure!(unsafe { init(std::ptr::null_mut(), std::ptr::null_mut()) } == 0, "MPI_Init failed");
-    let handles = Family::of(&library).handles(&library).context("the library lacks MPI_COMM_SELF")?;
+    let handles = Family::new(&library).handles(&library).context("the library lacks MPI_COMM_SELF")?;
     let intercepted = traced as usize != untraced as usize;
     let tried = measure(request, handles, traced, untraced)?;
     fs::write(answer, serde_json::to_vec(&Tried { intercepted, ..tried })?)?;

@@ -20,7 +20,7 @@ pub(super) struct Rows<'s> {
 }
 
 impl<'s> Rows<'s> {
-    pub(super) fn of(operation: &'s Operation) -> Rows<'s> {
+    pub(super) fn new(operation: &'s Operation) -> Rows<'s> {
         Rows { operation, complete: operation.complete() }
     }
 

@@ -214,7 +214,7 @@ impl Source {
     /// The operations of which not all calls were kept, with those that were not.
     pub fn all_calls(&self) -> &[AllCalls] {
         self.all_calls.get_or_init(|| match &self.data {
-            Data::Traced(traced) => whole_run::of(&traced.trace, &traced.operations, &traced.clock),
+            Data::Traced(traced) => whole_run::all_calls(&traced.trace, &traced.operations, &traced.clock),
             Data::Untraced(_) => Vec::new(),
         })
     }

@@ -33,7 +33,7 @@ impl Traced {
     /// Opens the trace.
     pub fn open(files: &[PathBuf]) -> Result<Traced> {
         let trace = Trace::open(files)?;
-        let (operations, clock) = (Operations::of(&trace), Clock::of(&trace));
+        let (operations, clock) = (Operations::new(&trace), Clock::new(&trace));
         Ok(Traced { trace, operations, clock, accounts: Mutex::default() })
     }
 
@@ -75,13 +75,13 @@ impl Traced {
     }
 
     pub(super) fn ranks(&self, number: usize) -> Ranks<'_> {
-        let rows = Arc::new(Rows::of(self.operation(number)));
+        let rows = Arc::new(Rows::new(self.operation(number)));
         let numbers = self.parts(number).map(|(part, _)| part.rank()).collect();
         Ranks { numbers, times: Times::Traced { rows, members: self.members(number) } }
     }
 
     pub(super) fn counters(&self, number: usize) -> Vec<Counter<'_>> {
-        let rows = Arc::new(Rows::of(self.operation(number)));
+        let rows = Arc::new(Rows::new(self.operation(number)));
         let parts: Vec<(&Part, &RankClock)> = self.parts(number).collect();
         let mut counters: Vec<Counter<'_>> = Vec::new();
         for (index, (part, _)) in parts.iter().enumerate() {
@@ -110,7 +110,7 @@ impl Traced {
     pub(super) fn perturbed(&self, number: usize) -> Vec<bool> {
         let parts: Vec<&Part> = self.parts(number).map(|(part, _)| part).collect();
         let is_perturbed = |(part, record): (&&Part, u32)| part.operation_of(record as usize) & DISTURBED != 0;
-        Rows::of(self.operation(number)).map(|records| parts.iter().zip(records.iter()).any(is_perturbed))
+        Rows::new(self.operation(number)).map(|records| parts.iter().zip(records.iter()).any(is_perturbed))
     }
 }
 

@@ -101,7 +101,7 @@ impl Untraced {
                         })
                     })
                 };
-                (0..measured.repetition.len()).map(|row| time.of(span(row))).collect()
+                (0..measured.repetition.len()).map(|row| time.value(span(row))).collect()
             }
         };
         RunTimes { repetition: Cow::Borrowed(&measured.repetition), run_time_ns }

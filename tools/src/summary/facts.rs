@@ -94,7 +94,7 @@ pub struct LossFacts {
 
 impl Summary {
     /// The summary of a trace; `name` is how a command line names it.
-    pub fn of(trace: &Trace, operations: &Operations, clock: &Clock, name: &str) -> Summary {
+    pub fn new(trace: &Trace, operations: &Operations, clock: &Clock, name: &str) -> Summary {
         Summary::of_account(&Account::of(trace, clock, operations, Rule::default()), trace, operations, clock, name)
     }
 
@@ -103,9 +103,9 @@ impl Summary {
         let sum = account.sum();
         let rank_ns = account.rank_ns();
         let facts = |losses: Vec<Loss>| -> Vec<LossFacts> {
-            losses.into_iter().take(LISTED).map(|loss| LossFacts::of(loss, operations, rank_ns)).collect()
+            losses.into_iter().take(LISTED).map(|loss| LossFacts::new(loss, operations, rank_ns)).collect()
         };
-        let mut all_calls = whole_run::of(trace, operations, clock);
+        let mut all_calls = whole_run::all_calls(trace, operations, clock);
         all_calls.retain(|all| !all.is_region);
         let (losses, shown) = (facts(account.losses()), facts(account.losses_in_turns()));
         let longest = account.ranks.iter().map(|rank| rank.wall_ns).fold(0.0, f64::max);
@@ -115,7 +115,7 @@ impl Summary {
             unknown_ends: account.ranks.iter().filter(|rank| !rank.end_is_known).count(),
             seconds: longest / NS,
             rank_seconds: rank_ns / NS,
-            collectives_share: Share::of(account),
+            collectives_share: Share::new(account),
             collectives_s: sum.run_time / NS,
             parts: sum,
             synchronised: is_synchronised(clock),
@@ -134,7 +134,7 @@ impl Summary {
         };
         let has_counters = trace.parts.iter().any(|part| part.counter_columns().next().is_some());
         let evidence = Evidence { account, causes: &causes, has_counters };
-        let Verdict { sentence, next } = Verdict::of(&summary, &evidence, name);
+        let Verdict { sentence, next } = Verdict::new(&summary, &evidence, name);
         (summary.verdict, summary.next) = (sentence, next);
         summary
     }
@@ -156,7 +156,7 @@ fn is_synchronised(clock: &Clock) -> bool {
 }
 
 impl Share {
-    fn of(account: &Account) -> Share {
+    fn new(account: &Account) -> Share {
         let shares = account.ranks.iter().filter(|rank| rank.wall_ns > 0.0);
         let mut shares: Vec<f64> = shares.map(|rank| rank.collectives_ns / rank.wall_ns).collect();
         shares.sort_by(f64::total_cmp);
@@ -169,7 +169,7 @@ impl Share {
 }
 
 impl LossFacts {
-    fn of(loss: Loss, operations: &Operations, rank_ns: f64) -> LossFacts {
+    fn new(loss: Loss, operations: &Operations, rank_ns: f64) -> LossFacts {
         let key = &operations.operations[loss.operation].key;
         LossFacts {
             on_processor: loss.because.filter(|_| loss.kind == Kind::LateRank).map(|because| !because.is_off()),

@@ -32,7 +32,7 @@ pub(super) struct Evidence<'e> {
 }
 
 impl Verdict {
-    pub fn of(summary: &Summary, evidence: &Evidence, name: &str) -> Verdict {
+    pub fn new(summary: &Summary, evidence: &Evidence, name: &str) -> Verdict {
         let command = |line: String| Some(format!("mpitrace {line}"));
         if summary.mismatched > 0 {
             let sentence = "Calls are mismatched: correct the program first.".to_owned();
@@ -46,7 +46,7 @@ impl Verdict {
             let sentence = "No collective call was completed by all of its ranks.".to_owned();
             return Verdict { sentence, next: command(format!("info {name}")) };
         }
-        let Some(largest) = Largest::of(evidence.account) else {
+        let Some(largest) = Largest::new(evidence.account) else {
             return without_loss(summary, name);
         };
         let sentence = match largest.kind {
@@ -69,7 +69,7 @@ struct Largest {
 
 impl Largest {
     /// `None`: nothing is worth a word.
-    fn of(account: &Account) -> Option<Largest> {
+    fn new(account: &Account) -> Option<Largest> {
         let losses = account.losses();
         let of_kind = |kind: Kind| {
             let mut by_operation: BTreeMap<usize, f64> = BTreeMap::new();

@@ -61,7 +61,7 @@ impl Opened {
     /// None that is known: the facts are made to be serialized.
     pub fn info(&self) -> Result<String> {
         let Traced { trace, operations, clock, .. } = self.traced()?;
-        output::json_text("info", &info::facts::Facts::of(trace, operations, clock))
+        output::json_text("info", &info::facts::Facts::new(trace, operations, clock))
     }
 
     /// The output of `summary --json`.
@@ -70,7 +70,7 @@ impl Opened {
     /// As of [`Opened::info`].
     pub fn summary(&self) -> Result<String> {
         let Traced { trace, operations, clock, .. } = self.traced()?;
-        output::json_text("summary", &Summary::of(trace, operations, clock, &self.name))
+        output::json_text("summary", &Summary::new(trace, operations, clock, &self.name))
     }
 
     /// The output of `clock --json`.
@@ -79,7 +79,7 @@ impl Opened {
     /// As of [`Opened::info`].
     pub fn clock(&self) -> Result<String> {
         let Traced { trace, operations, clock, .. } = self.traced()?;
-        output::json_text("clock", &clock::facts::Facts::of(trace, clock, operations))
+        output::json_text("clock", &clock::facts::Facts::new(trace, clock, operations))
     }
 
     /// The output of `categorize --json` for one operation.

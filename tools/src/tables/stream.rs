@@ -42,8 +42,8 @@ fn make(
     ready: &SyncSender<Result<SchemaRef>>,
     sender: &SyncSender<Result<RecordBatch>>,
 ) {
-    let calls = opened.traced().map(|traced| Calls::of(traced).with_rule(rule));
-    let batches = match calls.as_ref().map_err(|error| anyhow!("{error:#}")).and_then(|calls| Batches::of(calls)) {
+    let calls = opened.traced().map(|traced| Calls::new(traced).with_rule(rule));
+    let batches = match calls.as_ref().map_err(|error| anyhow!("{error:#}")).and_then(|calls| Batches::new(calls)) {
         Ok(batches) => batches,
         Err(error) => return drop(ready.send(Err(error))),
     };

@@ -84,7 +84,7 @@ impl Job {
             }
             measured.ranks = processes.max(measured.ranks);
         }
-        let columns: Vec<Vec<Sample>> = series.iter().map(|series| common.of(series, NONE)).collect();
+        let columns: Vec<Vec<Sample>> = series.iter().map(|series| common.column(series, NONE)).collect();
         let rows = common.repetition.len();
         let kept: Vec<usize> = (0..rows).filter(|&row| columns.iter().all(|column| column[row].valid)).collect();
         if kept.len() < rows {

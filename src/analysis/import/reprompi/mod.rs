@@ -43,11 +43,11 @@ pub fn read(path: &Path) -> Result<Vec<Measured>, ForeignError> {
         } else if titles::are_titles(line) {
             match titles {
                 Some(_) => Err("a second run begins here: each run needs a file of its own".to_owned()),
-                None => Titles::of(line).map(|found| titles = Some(found)),
+                None => Titles::new(line).map(|found| titles = Some(found)),
             }
         } else {
             match &titles {
-                Some(titles) => Row::of(titles, line).and_then(|row| jobs.push(&row)),
+                Some(titles) => Row::new(titles, line).and_then(|row| jobs.push(&row)),
                 // A launcher's or a library's talk.
                 None => {
                     skipped += 1;

@@ -49,7 +49,7 @@ pub(super) struct Titles {
 }
 
 impl Titles {
-    pub(super) fn of(line: &str) -> Result<Titles, String> {
+    pub(super) fn new(line: &str) -> Result<Titles, String> {
         let mut fields: Vec<Field> = Vec::new();
         for title in line.split_ascii_whitespace() {
             if title == "total_nrep" {
@@ -118,7 +118,7 @@ pub(super) enum Size {
 }
 
 impl<'l> Row<'l> {
-    pub(super) fn of(titles: &Titles, line: &'l str) -> Result<Row<'l>, String> {
+    pub(super) fn new(titles: &Titles, line: &'l str) -> Result<Row<'l>, String> {
         let columns = line.split_ascii_whitespace().count();
         if columns != titles.fields.len() {
             return Err(format!("there are {columns} columns, the titles are {}", titles.fields.len()));

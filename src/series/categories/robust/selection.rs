@@ -188,7 +188,7 @@ impl Series<'_> {
             levels.push(level);
             from = to;
         }
-        let spread = Spread::of(&mut residuals.clone(), self.least, self.tick);
+        let spread = Spread::new(&mut residuals.clone(), self.least, self.tick);
         let mut starts = vec![0];
         let mut usual = Vec::with_capacity(values.len());
         let mut first = values.len();

@@ -32,7 +32,7 @@ impl Spread {
     /// The outliers are the largest set in which the expected share of false ones is 3 %, by the procedure of Benjamini
     /// and Hochberg (1995), with the tail of Student's distribution, since the spread is estimated. They are left
     /// out and the spread is estimated again, until no more are found.
-    pub fn of(residuals: &mut [f64], least: f64, tick: f64) -> Spread {
+    pub fn new(residuals: &mut [f64], least: f64, tick: f64) -> Spread {
         Spread::beyond(residuals, least, tick, NEAREST)
     }
 
@@ -158,7 +158,7 @@ mod tests {
     fn outliers_do_not_widen_the_spread_of_the_others() {
         let mut values = normal(1000);
         (0..100).for_each(|i| values[10 * i] = 6.0 + f64::from(u32::try_from(i).unwrap()) / 10.0);
-        let spread = Spread::of(&mut values.clone(), 1e-3, 0.0);
+        let spread = Spread::new(&mut values.clone(), 1e-3, 0.0);
         assert!((0.9..1.15).contains(&spread.above), "{spread:?}");
         assert!((2.8..6.0).contains(&spread.high), "{spread:?}");
         assert!(values.iter().filter(|&&value| value > spread.high).count().abs_diff(100) <= 3);
@@ -168,7 +168,7 @@ mod tests {
     #[test]
     fn one_of_few_must_be_farther_out_to_be_an_outlier() {
         let far_out = |count: usize| {
-            let spread = Spread::of(&mut normal(count), 1e-3, 0.0);
+            let spread = Spread::new(&mut normal(count), 1e-3, 0.0);
             spread.high / spread.above
         };
         assert!(far_out(1000) < 5.0 && far_out(20) > far_out(1000) + 0.2, "{} {}", far_out(1000), far_out(20));
@@ -179,7 +179,7 @@ mod tests {
         let mut values: Vec<f64> = normal(1000);
         values.iter_mut().step_by(5).for_each(|value| *value += 20.0);
         values[3] = 60.0;
-        let spread = Spread::of(&mut values, 1e-3, 0.0);
+        let spread = Spread::new(&mut values, 1e-3, 0.0);
         assert!(spread.holds(21.0) && !spread.holds(60.0), "{spread:?}");
     }
 
@@ -187,14 +187,14 @@ mod tests {
     fn the_neighbouring_tick_is_no_outlier() {
         let mut values: Vec<f64> =
             (0..1000).map(|i| [0.0, 20.0, -20.0][usize::from(i % 20 == 0) + usize::from(i % 40 == 0)]).collect();
-        let spread = Spread::of(&mut values, 1e-3, 20.0);
+        let spread = Spread::new(&mut values, 1e-3, 20.0);
         assert!(spread.holds(20.0) && spread.holds(-20.0) && !spread.holds(80.0), "{spread:?}");
     }
 
     #[test]
     fn nothing_and_one_value_have_the_least_spread() {
-        assert_eq!(Spread::of(&mut [], 0.5, 0.0).above, 0.5);
-        assert_eq!(Spread::of(&mut [3.0], 0.5, 0.0).above, 0.5);
+        assert_eq!(Spread::new(&mut [], 0.5, 0.0).above, 0.5);
+        assert_eq!(Spread::new(&mut [3.0], 0.5, 0.0).above, 0.5);
     }
 
     #[test]

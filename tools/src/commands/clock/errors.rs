@@ -39,7 +39,7 @@ impl Errors {
         self.settle();
         let most = self.classes.last_key_value()?.1.most;
         let count: u64 = self.classes.values().map(|class| class.count).sum();
-        Some((most, (self.at((count - 1) / 2) + self.at(count / 2)) / 2.0))
+        Some((most, (self.with_below((count - 1) / 2) + self.with_below(count / 2)) / 2.0))
     }
 
     fn settle(&mut self) {
@@ -49,7 +49,7 @@ impl Errors {
     }
 
     /// The error with this many below it.
-    fn at(&self, mut below: u64) -> f64 {
+    fn with_below(&self, mut below: u64) -> f64 {
         for class in self.classes.values() {
             if below < class.count {
                 return class.least + (class.most - class.least) / 2.0;

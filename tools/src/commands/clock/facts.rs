@@ -48,8 +48,8 @@ pub struct ErrorFacts {
 
 impl Facts {
     /// Collects them.
-    pub fn of(trace: &Trace, clock: &Clock, operations: &Operations) -> Facts {
-        let causality = Causality::of(trace, clock, operations);
+    pub fn new(trace: &Trace, clock: &Clock, operations: &Operations) -> Facts {
+        let causality = Causality::new(trace, clock, operations);
         let domains = domain::all(trace, clock);
         let reference = domains.first();
         // A method that states no bounds has no use for the limits that bounds stand on.
@@ -67,10 +67,10 @@ impl Facts {
             synchronisations: reference.map_or(0, |domain| domain.part.syncs().len()),
             max_ppm: limit(|info| info.max_ppm),
             wander_ppb: limit(|info| info.wander_ppb),
-            error_ns: ErrorFacts::of(trace, clock),
+            error_ns: ErrorFacts::new(trace, clock),
             worst_violation: causality.worst.clone(),
             causality,
-            truth: Truth::of(trace, clock),
+            truth: Truth::new(trace, clock),
             steps: domains.iter().flat_map(Domain::steps).collect(),
         }
     }
@@ -82,7 +82,7 @@ impl Facts {
 }
 
 impl ErrorFacts {
-    fn of(trace: &Trace, clock: &Clock) -> ErrorFacts {
+    fn new(trace: &Trace, clock: &Clock) -> ErrorFacts {
         if clock.curves.iter().any(|curve| !curve.states_error) {
             return ErrorFacts::default();
         }

@@ -45,9 +45,9 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
     let trace = arguments.input.open()?;
     let clock = match arguments.method {
         Some(method) => Clock::estimated_by(&trace, method)?,
-        None => Clock::of(&trace),
+        None => Clock::new(&trace),
     };
-    let facts = facts::Facts::of(&trace, &clock, &Operations::of(&trace));
+    let facts = facts::Facts::new(&trace, &clock, &Operations::new(&trace));
     super::warn_if_incomplete(&trace);
     if arguments.json {
         output::json(output, "clock", &facts)?;

@@ -120,7 +120,9 @@ fn left_out<'c>(name: &str, sides: impl Iterator<Item = &'c OfSide<'c>>) -> Stri
 fn write_sentences(compared: &[Compared], output: &mut Output) -> Result<()> {
     let sentences: Vec<(String, String)> = compared
         .iter()
-        .filter_map(|compared| Some((text::printable(&compared.identity.key()).into_owned(), sentence::of(compared)?)))
+        .filter_map(|compared| {
+            Some((text::printable(&compared.identity.key()).into_owned(), sentence::of_comparison(compared)?))
+        })
         .collect();
     if !sentences.is_empty() {
         writeln!(output)?;

@@ -67,5 +67,5 @@ pub fn reduce(measured: &Measured, rule: Rule) -> Result<Reduced> {
     };
     let good = of(|category| category == Category::Good);
     let settled = of(|category| matches!(category, Category::Good | Category::Outlier));
-    Ok(Reduced { run: Run::of(&good, &settled), good: good.len() as u64, left_out })
+    Ok(Reduced { run: Run::new(&good, &settled), good: good.len() as u64, left_out })
 }

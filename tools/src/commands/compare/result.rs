@@ -183,7 +183,7 @@ impl Compared<'_> {
             "runs_needed": self.runs_needed,
             "verdict": self.verdict(),
             "detectable": self.detectable,
-            "sentence": sentence::of(self),
+            "sentence": sentence::of_comparison(self),
             "factors": factors,
         })
     }

@@ -6,7 +6,7 @@ use super::result::Compared;
 use super::share::{is_in_times, range_of_percent, range_of_times, size, times};
 
 /// The sentence. `None`: the runs are not enough for any.
-pub fn of(compared: &Compared) -> Option<String> {
+pub fn of_comparison(compared: &Compared) -> Option<String> {
     compared.comparison.p?;
     let interval = compared.effect_interval();
     Some(match (compared.verdict(), compared.effect()) {

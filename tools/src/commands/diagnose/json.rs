@@ -27,7 +27,7 @@ pub struct Operation<'d> {
 }
 
 impl<'d> Operation<'d> {
-    pub fn of(diagnosed: &'d Diagnosed<'_>) -> Self {
+    pub fn new(diagnosed: &'d Diagnosed<'_>) -> Self {
         Operation {
             description: diagnosed.description,
             method: diagnosed.rule.name(),

@@ -101,7 +101,7 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
         let mut list = JsonRows::new(output, "diagnose")?;
         each.try_for_each(|diagnosed: Result<Diagnosed>| {
             let diagnosed = diagnosed?;
-            progress.aside(|| list.push(&json::Operation::of(&diagnosed)))
+            progress.aside(|| list.push(&json::Operation::new(&diagnosed)))
         })?;
         list.end()?;
     } else {

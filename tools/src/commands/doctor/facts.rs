@@ -77,7 +77,7 @@ impl Facts {
     /// # Errors
     /// No temporary folder.
     pub fn find(tracer: Result<&OsStr, String>, libraries: Vec<Installed>) -> Result<Facts> {
-        let mpi = libraries.into_iter().map(|installed| Mpi::of(installed, tracer.as_ref().ok().copied()));
+        let mpi = libraries.into_iter().map(|installed| Mpi::new(installed, tracer.as_ref().ok().copied()));
         let mpi: Vec<Mpi> = mpi.collect::<Result<_>>()?;
         let failed = mpi.iter().find(|mpi| mpi.traced == Some(false));
         let reason = match (&tracer, failed) {
@@ -113,7 +113,7 @@ impl Facts {
 }
 
 impl Mpi {
-    fn of(installed: Installed, tracer: Option<&OsStr>) -> Result<Mpi> {
+    fn new(installed: Installed, tracer: Option<&OsStr>) -> Result<Mpi> {
         let ending = mpi::about(&installed.path)?;
         let about = ending.answer.unwrap_or_default();
         let mut problem = about.not_loaded.clone().or(ending.failure);

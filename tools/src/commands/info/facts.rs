@@ -147,7 +147,7 @@ impl From<&CallSite> for SiteFacts {
 
 impl Facts {
     /// Collects them. What differs between ranks is that of the lowest.
-    pub fn of(trace: &Trace, operations: &Operations, clock: &Clock) -> Facts {
+    pub fn new(trace: &Trace, operations: &Operations, clock: &Clock) -> Facts {
         let first = trace.parts.first();
         let factors = first.map(|part| part.metadata()).unwrap_or_default();
         let unfinished = operations.unfinished(trace);
@@ -176,22 +176,22 @@ impl Facts {
             counters_limited: limited(trace),
             counter_totals: totals(trace),
             counters_scaled: scaled(trace),
-            clock: ClockFacts::of(trace, clock),
-            interruptions: Interruptions::of(trace),
+            clock: ClockFacts::new(trace, clock),
+            interruptions: Interruptions::new(trace),
             hosts: by_rank(trace, "host"),
             affinity: by_rank(trace, "affinity"),
-            settings: first.map_or(Settings::DEFAULT, |part| Settings::of(part.info())),
+            settings: first.map_or(Settings::DEFAULT, |part| Settings::new(part.info())),
             factors: factors.into_iter().collect(),
             operations: operation_facts(operations),
-            all_calls: whole_run::of(trace, operations, clock),
+            all_calls: whole_run::all_calls(trace, operations, clock),
             undone: operations.undone(trace),
             mismatched: operations.mismatched(),
-            places: WhereFacts::of(&snapshot),
+            places: WhereFacts::all(&snapshot),
             verdict: stuck.as_ref().and_then(|stuck| verdict(&snapshot, stuck, &operations.mismatches)),
             deaths: places::deaths(&snapshot),
             ended_by_launcher: snapshot.ended_by_launcher().is_some(),
             mismatches: operations.mismatches.clone(),
-            stuck: stuck.map(|stuck| StuckFacts::of(&snapshot, &stuck)),
+            stuck: stuck.map(|stuck| StuckFacts::new(&snapshot, &stuck)),
             outside: outside(trace, &unfinished),
             unfinished,
         }
@@ -211,13 +211,13 @@ impl Settings {
     /// Where nothing is set.
     pub const DEFAULT: Settings = Settings { capacity: 1 << 20, full: "spill" };
 
-    fn of(info: &RankHeader) -> Settings {
+    fn new(info: &RankHeader) -> Settings {
         Settings { capacity: info.capacity, full: full::name(info.ring) }
     }
 }
 
 impl ClockFacts {
-    fn of(trace: &Trace, clock: &Clock) -> ClockFacts {
+    fn new(trace: &Trace, clock: &Clock) -> ClockFacts {
         let info = trace.parts.first().map(|part| part.info());
         let source = info.and_then(|info| match info.clock_source {
             clock_source::TSC => Some("tsc"),

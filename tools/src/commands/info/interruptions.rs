@@ -29,7 +29,7 @@ pub struct Interruptions {
 
 impl Interruptions {
     /// Those of a trace.
-    pub fn of(trace: &Trace) -> Interruptions {
+    pub fn new(trace: &Trace) -> Interruptions {
         let mut found = Interruptions {
             by: BTreeMap::new(),
             calls: 0,

@@ -32,7 +32,7 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
     let (trace, facts) = progress::during("reading", || {
         let trace = arguments.input.open()?;
-        let facts = facts::Facts::of(&trace, &Operations::of(&trace), &Clock::of(&trace));
+        let facts = facts::Facts::new(&trace, &Operations::new(&trace), &Clock::new(&trace));
         anyhow::Ok((trace, facts))
     })?;
     if arguments.json {

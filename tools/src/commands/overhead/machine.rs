@@ -65,11 +65,11 @@ impl Times {
         let own = [libc::RUSAGE_SELF, libc::RUSAGE_CHILDREN].into_iter().map(seconds).sum::<Option<f64>>()?;
         // SAFETY: sysconf has no preconditions.
         let units = unsafe { libc::sysconf(libc::_SC_CLK_TCK) } as f64;
-        Times::of(&fs::read_to_string("/proc/stat").ok()?, own * units)
+        Times::new(&fs::read_to_string("/proc/stat").ok()?, own * units)
     }
 
     /// From the first line of /proc/stat: user, nice, system, idle, iowait, irq, softirq, steal (proc(5)).
-    fn of(stat: &str, own: f64) -> Option<Times> {
+    fn new(stat: &str, own: f64) -> Option<Times> {
         let words = stat.lines().next()?.strip_prefix("cpu ")?.split_whitespace();
         let times: Vec<f64> = words.map_while(|word| word.parse().ok()).take(8).collect();
         let [user, nice, system, idle, waiting, interrupts, soft, stolen] = times[..] else { return None };
@@ -116,13 +116,13 @@ mod tests {
 
     #[test]
     fn shares_are_those_of_the_time_between() {
-        let before = Times::of("cpu  100 0 50 800 40 5 5 0 7 0\ncpu0 1 2", 10.0).unwrap();
-        let after = Times::of("cpu  160 10 70 890 40 5 5 20 7 0\n", 70.0).unwrap();
+        let before = Times::new("cpu  100 0 50 800 40 5 5 0 7 0\ncpu0 1 2", 10.0).unwrap();
+        let after = Times::new("cpu  160 10 70 890 40 5 5 20 7 0\n", 70.0).unwrap();
         let spent = after.since(before);
         assert_eq!(spent, Times { all: 200.0, busy: 90.0, stolen: 20.0, own: 60.0 });
         assert_eq!((spent.others_share(), spent.stolen_share()), (Some(0.15), Some(0.1)));
         assert_eq!(before.since(before).others_share(), None);
-        assert_eq!(Times::of("intr 1 2 3", 0.0), None);
+        assert_eq!(Times::new("intr 1 2 3", 0.0), None);
     }
 
     #[test]

@@ -44,7 +44,7 @@ struct Left {
 /// Standard output cannot be written to.
 pub fn write(jobs: &[Vec<Leftover>], as_json: bool, output: &mut Output) -> Result<()> {
     let left: Vec<Left> =
-        jobs.iter().enumerate().flat_map(|(job, files)| files.iter().map(move |file| Left::of(job, file))).collect();
+        jobs.iter().enumerate().flat_map(|(job, files)| files.iter().map(move |file| Left::new(job, file))).collect();
     if as_json {
         return output::json_rows(output, "recover-list", left.iter().map(Ok));
     }
@@ -92,7 +92,7 @@ fn ago(time: u64) -> String {
 }
 
 impl Left {
-    fn of(job: usize, leftover: &Leftover) -> Left {
+    fn new(job: usize, leftover: &Leftover) -> Left {
         // Of a process that runs no more than the header can be read in this way.
         let content = (!leftover.lives).then(|| leftover.content());
         let recorded = content

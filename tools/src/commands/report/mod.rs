@@ -192,7 +192,7 @@ fn place(arguments: &Arguments) -> Result<Place<'_>> {
 /// The facts that the operations of a run have in common.
 fn run_facts(source: &Source) -> Run {
     let Some(traced) = source.traced() else { return Run::default() };
-    let facts = info::facts::Facts::of(&traced.trace, &traced.operations, &traced.clock);
+    let facts = info::facts::Facts::new(&traced.trace, &traced.operations, &traced.clock);
     let lines = info::page::lines(&facts).into_iter().map(|(title, line)| (title.to_owned(), line));
     let accounts = (0..traced.operations.operations.len()).map(|number| traced.account(number, Rule::default(), None));
     let account = Account::of_operations(&traced.trace, &traced.clock, accounts.collect());

@@ -24,7 +24,7 @@ pub fn summarize(traces: &[PathBuf]) {
         eprintln!("mpitrace: `mpitrace summary {name}` shows where the time went");
         return;
     }
-    let summary = Summary::of(&trace, &Operations::of(&trace), &Clock::of(&trace), &name);
+    let summary = Summary::new(&trace, &Operations::new(&trace), &Clock::new(&trace), &name);
     let _ = summary.write(&mut io::stderr().lock(), Style::Plain);
 }
 

@@ -72,7 +72,7 @@ pub fn recover(run: u32, folders: &[PathBuf], output: Option<&Path>, observed: &
     let mut endings = Vec::new();
     for job in recover::by_job(left) {
         let path = resolved(output.unwrap_or(Path::new(traces::DEFAULT)), &job);
-        let dead = job.iter().filter(|left| left.rank.rank != NO_RANK).map(Dead::of).collect();
+        let dead = job.iter().filter(|left| left.rank.rank != NO_RANK).map(Dead::new).collect();
         match recover::recover_job(&job, &path) {
             Ok(Some(recovered)) => endings.push(Ending { recovered, dead }),
             Ok(None) => eprintln!("mpitrace: the job ended in MPI_Init on this node: there is nothing to recover"),
@@ -88,7 +88,7 @@ fn folder_of(left: &[Leftover]) -> String {
 }
 
 impl Dead {
-    fn of(left: &Leftover) -> Dead {
+    fn new(left: &Leftover) -> Dead {
         Dead { rank: left.rank.rank, segment: left.path.clone(), state: left.rank.state }
     }
 }
@@ -124,7 +124,7 @@ impl Ending {
     /// Says where the ranks were, and which ended first.
     pub fn say_where(&self, observed: &Observed) {
         if let Ok(trace) = Trace::open(&[self.path()]) {
-            let facts = Facts::of(&trace, &Operations::of(&trace), &Clock::of(&trace));
+            let facts = Facts::new(&trace, &Operations::new(&trace), &Clock::new(&trace));
             let mut lines = mismatches::lines(&facts.mismatches, facts.mismatched);
             lines.extend(page::problems(&facts));
             lines.iter().take(LISTED).for_each(|line| eprintln!("mpitrace: {line}"));

@@ -78,7 +78,7 @@ const TOGETHER: usize = 1 << 14;
 
 impl CompletionSummary {
     /// `None` without time stamps.
-    pub fn of(ranks: &Ranks<'_>, selection: &Selection<'_>) -> Option<CompletionSummary> {
+    pub fn new(ranks: &Ranks<'_>, selection: &Selection<'_>) -> Option<CompletionSummary> {
         if !ranks.have_stamps() {
             return None;
         }
@@ -154,7 +154,7 @@ fn how_often<'w>(ranks: usize, who: impl Iterator<Item = (&'w u32, &'w bool)>) -
 
 impl Completion {
     /// Of the repetitions that count.
-    pub fn of(
+    pub fn new(
         source: &Source,
         number: usize,
         ranks: &Ranks<'_>,
@@ -185,7 +185,7 @@ fn most(ranks: &Ranks<'_>, counts: &[usize], selection: &Selection<'_>) -> Optio
 
 fn barriers(source: &Source, number: usize, selection: &Selection<'_>) -> Option<BarrierFacts> {
     let traced = source.traced()?;
-    let barriers = Barriers::of(&traced.trace, &traced.clock, &traced.operations, number)?;
+    let barriers = Barriers::new(&traced.trace, &traced.clock, &traced.operations, number)?;
     let (mut lower, mut global, mut upper) = (Vec::new(), Vec::new(), Vec::new());
     let (mut contradicted, mut contradicted_with_errors) = (0, 0);
     for (_, bounds) in barriers.bounds().filter(|(place, _)| selection.kept[*place]) {

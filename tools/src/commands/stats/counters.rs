@@ -21,7 +21,7 @@ pub struct Values {
 
 /// For each counter its values in each category. All complete repetitions are in here, also those of other categories
 /// than the one asked for: that is what one compares.
-pub fn of(
+pub fn by_name(
     source: &Source,
     number: usize,
     selection: &Selection<'_>,

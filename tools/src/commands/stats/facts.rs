@@ -61,7 +61,7 @@ pub struct Facts {
 
 impl Facts {
     /// Of the `number`-th operation.
-    pub fn of(arguments: &Arguments, source: &Source, number: usize, progress: &Progress) -> Result<Facts> {
+    pub fn new(arguments: &Arguments, source: &Source, number: usize, progress: &Progress) -> Result<Facts> {
         let operation = source.operations()[number].clone();
         // First, and for itself: it needs columns of its own as large as all that follows.
         let account = account::of_operation(source, number, arguments.rule.rule, None);
@@ -69,7 +69,7 @@ impl Facts {
         let mut selection = Selection::new(source, number, time, rule, arguments.category)?;
         progress.step();
         let of_ranks = source.ranks(number);
-        let summary = CompletionSummary::of(&of_ranks, &selection);
+        let summary = CompletionSummary::new(&of_ranks, &selection);
         progress.step();
         let sample = Sample::new(&selection.run_time_ns);
         progress.step();
@@ -93,11 +93,11 @@ impl Facts {
             notes: Vec::new(),
             summary: of_series,
             account,
-            completion: summary.as_ref().map(|summary| Completion::of(source, number, &of_ranks, summary, &selection)),
-            non_blocking: non_blocking::of(source, number, &selection)?,
-            counters: counters::of(source, number, &selection),
+            completion: summary.as_ref().map(|summary| Completion::new(source, number, &of_ranks, summary, &selection)),
+            non_blocking: non_blocking::costs(source, number, &selection)?,
+            counters: counters::by_name(source, number, &selection),
             all_calls: source.all_calls().iter().find(|all| all.operation == Some(number)).cloned(),
-            per_rank: arguments.per_rank.then(|| ranks::of(&of_ranks, summary.as_ref(), &selection)),
+            per_rank: arguments.per_rank.then(|| ranks::each(&of_ranks, summary.as_ref(), &selection)),
             operation,
         };
         progress.step();

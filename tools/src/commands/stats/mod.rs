@@ -31,7 +31,7 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
     let numbers: Vec<usize> = source.wanted(arguments.operation).collect();
     let steps = numbers.len() as u64 * facts::STEPS;
     let progress = if arguments.json { Progress::beside_output(steps) } else { Progress::new(steps) };
-    let each = numbers.iter().map(|&number| Facts::of(arguments, &source, number, &progress));
+    let each = numbers.iter().map(|&number| Facts::new(arguments, &source, number, &progress));
     if arguments.json {
         output::json_rows(output, "stats", each)?;
     } else {

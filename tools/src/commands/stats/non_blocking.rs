@@ -49,7 +49,7 @@ pub struct Progress {
 }
 
 /// The overheads of the `number`-th operation; `None` where it is blocking or nothing is known of its requests.
-pub fn of(source: &Source, number: usize, selection: &Selection<'_>) -> Result<Option<NonBlocking>> {
+pub fn costs(source: &Source, number: usize, selection: &Selection<'_>) -> Result<Option<NonBlocking>> {
     let Some(overheads) = source.overheads(number) else { return Ok(None) };
     let only = |column: &[f64]| selection.only(column.to_vec());
     let middle = |column: &[f64]| median(&mut only(column)).filter(|value| value.is_finite());

@@ -21,12 +21,12 @@ pub struct RankFacts {
 }
 
 /// Of each rank.
-pub fn of(ranks: &Ranks<'_>, summary: Option<&CompletionSummary>, selection: &Selection<'_>) -> Vec<RankFacts> {
+pub fn each(ranks: &Ranks<'_>, summary: Option<&CompletionSummary>, selection: &Selection<'_>) -> Vec<RankFacts> {
     let count = ranks.numbers.len();
     let of_rank = |index: usize| {
         let values = selection.only(ranks.duration_ns(index));
         let sample = Sample::new(&values);
-        let intervals = Intervals::of(&values, sample.sorted(), CONFIDENCE);
+        let intervals = Intervals::new(&values, sample.sorted(), CONFIDENCE);
         RankFacts {
             rank: ranks.numbers[index],
             repetitions: sample.len(),

@@ -27,7 +27,7 @@ struct Listed {
 
 /// Shows the jobs.
 pub fn list(jobs: &[Job], as_json: bool, output: &mut Output) -> Result<()> {
-    let listed: Vec<Listed> = jobs.iter().map(Listed::of).collect();
+    let listed: Vec<Listed> = jobs.iter().map(Listed::new).collect();
     if as_json {
         return output::json_rows(output, "watch-list", listed.iter().map(Ok));
     }
@@ -119,7 +119,7 @@ fn parent(pid: u32) -> Option<u32> {
 }
 
 impl Listed {
-    fn of(job: &Job) -> Listed {
+    fn new(job: &Job) -> Listed {
         Listed {
             job: job.key.clone(),
             ranks: job.world_size(),

@@ -168,7 +168,7 @@ fn again_and_again(watcher: &mut Watcher, arguments: &Arguments, output: &mut Ou
 
 fn show(seen: &Seen, watcher: &Watcher, arguments: &Arguments, output: &mut Output) -> Result<()> {
     if arguments.json {
-        return output::json(output, "watch", &Facts::of(seen));
+        return output::json(output, "watch", &Facts::new(seen));
     }
     let style = output.style;
     Ok(screen::write(seen, &watcher.movement, output, style)?)
@@ -183,7 +183,7 @@ impl Watcher {
         let job = jobs.iter().find(|job| job.key == key);
         let ranks = job.map_or(RANKS_ELSEWHERE, |job| job.world_size().unwrap_or(1).max(1));
         let records = (RECORDS / u64::from(ranks)).max(FEWEST_RECORDS);
-        let nodes = match Way::of(job, &key, arguments.nodes.as_deref(), arguments.by.as_deref())? {
+        let nodes = match Way::new(job, &key, arguments.nodes.as_deref(), arguments.by.as_deref())? {
             None if job.is_none() => {
                 bail!(
                     "{key}: no such job runs on this node; --by says how a program is started on the nodes of --nodes"
@@ -209,7 +209,7 @@ impl Watcher {
         // SAFETY: getuid has no preconditions and cannot fail.
         let jobs = live::with_records(&self.folders, unsafe { libc::getuid() });
         let mut frame = match jobs.iter().find(|job| job.key == self.key) {
-            Some(job) => Frame::of(job, self.records),
+            Some(job) => Frame::new(job, self.records),
             None if self.nodes.seen() > 0 => Frame::default(),
             None => return Ok(None),
         };
@@ -218,7 +218,7 @@ impl Watcher {
             return Ok(None);
         }
         let Frame { world_size, starting, unreadable, copies } = frame;
-        let look = Look::of(&copies, starting, unreadable)?;
+        let look = Look::new(&copies, starting, unreadable)?;
         let mut snapshot = look.snapshot();
         self.movement.add(&look, self.seconds(), &mut snapshot);
         let stuck = live::verdict(&snapshot, self.stuck_s);
@@ -239,8 +239,8 @@ impl Watcher {
 }
 
 impl Facts {
-    fn of(seen: &Seen) -> Facts {
-        let mut places = WhereFacts::of(&seen.snapshot);
+    fn new(seen: &Seen) -> Facts {
+        let mut places = WhereFacts::all(&seen.snapshot);
         let init = WhereFacts {
             rank: None,
             state: State::Init,
@@ -258,7 +258,7 @@ impl Facts {
             ranks: seen.world_size,
             places,
             mismatches: seen.look.operations.mismatches.clone(),
-            stuck: seen.stuck.as_ref().map(|stuck| StuckFacts::of(&seen.snapshot, stuck)),
+            stuck: seen.stuck.as_ref().map(|stuck| StuckFacts::new(&seen.snapshot, stuck)),
         }
     }
 }

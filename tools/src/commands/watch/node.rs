@@ -75,7 +75,7 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
         match jobs.into_iter().find(|job| choice::is_named(job, &arguments.job)) {
             Some(job) => {
                 was_there = true;
-                Frame::of(&job, arguments.records).write(output)?;
+                Frame::new(&job, arguments.records).write(output)?;
                 output.flush()?;
             }
             None if was_there || began.elapsed() > PATIENCE => return Ok(ExitCode::SUCCESS),
@@ -87,7 +87,7 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
 
 impl Frame {
     /// Of the ranks on this node.
-    pub fn of(job: &Job, records: u64) -> Frame {
+    pub fn new(job: &Job, records: u64) -> Frame {
         let (copies, unreadable) = job.copies(records);
         Frame { world_size: job.world_size(), starting: job.starting.clone(), unreadable, copies }
     }

@@ -39,7 +39,7 @@ impl Way {
     ///
     /// # Errors
     /// Options that cannot be followed.
-    pub fn of(job: Option<&Job>, wanted: &str, nodes: Option<&str>, launcher: Option<&str>) -> Result<Option<Way>> {
+    pub fn new(job: Option<&Job>, wanted: &str, nodes: Option<&str>, launcher: Option<&str>) -> Result<Option<Way>> {
         let here = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
         let elsewhere = job.filter(|job| job.world_size().is_some_and(|ranks| ranks as usize > job.segments.len()));
         let known = nodes.map(str::to_owned).or_else(|| elsewhere?.metadata("job_nodes"));

@@ -62,7 +62,7 @@ const KINDS: [&str; 17] = [
 impl Collective {
     /// That of an MPI function, in any of its forms. `None` for a region of the program, for a function that the table
     /// lacks, and where the table names no kind of OTF2.
-    pub fn of(function: &str) -> Option<Collective> {
+    pub fn new(function: &str) -> Option<Collective> {
         let function = Function::named(function)?;
         let number = KINDS.iter().position(|kind| Some(*kind) == function.otf2)?;
         let role = match (function.pattern, function.size) {
@@ -109,16 +109,16 @@ mod tests {
     #[test]
     fn all_forms_of_a_collective_are_the_same() {
         for function in ["MPI_Allreduce", "MPI_Iallreduce", "MPI_Allreduce_init"] {
-            assert_eq!(Collective::of(function).map(|found| found.number), Some(11), "{function}");
+            assert_eq!(Collective::new(function).map(|found| found.number), Some(11), "{function}");
         }
-        assert_eq!(Collective::of("MPI_Ineighbor_alltoallw").map(|found| found.number), Some(10));
-        assert_eq!(Collective::of("allreduce"), None, "a region of that name");
+        assert_eq!(Collective::new("MPI_Ineighbor_alltoallw").map(|found| found.number), Some(10));
+        assert_eq!(Collective::new("allreduce"), None, "a region of that name");
     }
 
     #[test]
     fn every_kind_that_the_table_names_is_one_of_otf2() {
         for function in Function::all().filter(|function| function.otf2.is_some()) {
-            assert!(Collective::of(function.name).is_some(), "{}: {:?}", function.name, function.otf2);
+            assert!(Collective::new(function.name).is_some(), "{}: {:?}", function.name, function.otf2);
         }
     }
 
@@ -148,13 +148,13 @@ mod tests {
         ];
         for (name, (number, role, sizes)) in expected {
             let function = format!("MPI_I{name}");
-            assert_eq!(Collective::of(&function), Some(Collective { number, role, sizes }), "{function}");
+            assert_eq!(Collective::new(&function), Some(Collective { number, role, sizes }), "{function}");
         }
     }
 
     #[test]
     fn the_root_sends_to_all_and_the_others_receive() {
-        let of = |function| Collective::of(function).unwrap();
+        let of = |function| Collective::new(function).unwrap();
         let bcast = of("MPI_Bcast");
         assert_eq!([true, false].map(|is_root| bcast.sizes(8, 4, 1, is_root)), [(32, 8), (0, 8)]);
         assert_eq!(of("MPI_Scan").sizes(8, 4, 1, false), (24, 16));

@@ -71,7 +71,7 @@ pub fn location(rank: u32, thread: u32) -> u64 {
 
 impl Definitions {
     /// Collects them.
-    pub fn of(calls: &Calls) -> Definitions {
+    pub fn new(calls: &Calls) -> Definitions {
         let mut texts = Texts::default();
         texts.reference("");
         let mut functions: Vec<(u32, Option<Collective>)> = Vec::new();
@@ -81,7 +81,7 @@ impl Definitions {
             let known = functions.iter().position(|&(other, _)| other == name);
             let region = known.unwrap_or(functions.len());
             if known.is_none() {
-                functions.push((name, Collective::of(&operation.key.function)));
+                functions.push((name, Collective::new(&operation.key.function)));
             }
             regions.push((region as u32, functions[region].1));
         }
@@ -296,7 +296,7 @@ fn clock(calls: &Calls, stamps: &Stamps, location: u64) -> Vec<(u64, f64)> {
     let mut ticks: Vec<u64> = (0..STATEMENTS).map(at).collect();
     ticks.sort_unstable();
     ticks.dedup();
-    let stated = |tick| Some((stamps.at(clock.nanoseconds(tick)), clock.error_ns(tick)? / TWO_SIDED_95));
+    let stated = |tick| Some((stamps.stamp(clock.nanoseconds(tick)), clock.error_ns(tick)? / TWO_SIDED_95));
     ticks.into_iter().filter_map(stated).collect()
 }
 

@@ -82,8 +82,8 @@ impl<'a> Thread<'a> {
 
     fn call(&mut self, context: &Context, row: &Row) -> Result<()> {
         let (region, _) = context.definitions.regions[row.operation as usize];
-        let enter = context.stamps.at(row.enter_ns);
-        let exit = row.exit_ns.map(|exit| context.stamps.at(exit));
+        let enter = context.stamps.stamp(row.enter_ns);
+        let exit = row.exit_ns.map(|exit| context.stamps.stamp(exit));
         let end = context.end(row);
         self.end_until(enter)?;
         self.last = self.last.max(enter);
@@ -91,7 +91,7 @@ impl<'a> Thread<'a> {
         if let (Some(times), Some(end)) = (row.request, end) {
             let request = self.begun;
             self.events.request(enter, request)?;
-            self.later(Some(context.stamps.at(row.enter_ns + times.init_ns)), Pending::Start { region });
+            self.later(Some(context.stamps.stamp(row.enter_ns + times.init_ns)), Pending::Start { region });
             self.later(exit, Pending::Request { request, end });
             return Ok(());
         }

@@ -29,9 +29,9 @@ pub struct Otf2;
 impl Exporter for Otf2 {
     fn export(&self, calls: &Calls, operation: Option<usize>, destination: &mut Destination) -> Result<()> {
         let library = Library::load()?;
-        let labels = Labels::of(calls)?;
-        let stamps = Stamps::of(calls);
-        let definitions = Definitions::of(calls);
+        let labels = Labels::new(calls)?;
+        let stamps = Stamps::new(calls);
+        let definitions = Definitions::new(calls);
         let path = destination.path();
         destination.folder(|folder| {
             let write = || {

@@ -28,8 +28,8 @@ pub struct Perfetto;
 
 impl Exporter for Perfetto {
     fn export(&self, calls: &Calls, operation: Option<usize>, destination: &mut Destination) -> Result<()> {
-        let labels = Labels::of(calls)?;
-        let stamps = Stamps::of(calls);
+        let labels = Labels::new(calls)?;
+        let stamps = Stamps::new(calls);
         let accounts = calls.accounts();
         destination.stream(Content::Binary, |sink| {
             let mut packets = Packets { sink, buffer: Vec::new() };
@@ -121,8 +121,8 @@ impl Packets<'_> {
     }
 
     fn call(&mut self, calls: &Calls, row: &Row, labels: &Labels, stamps: &Stamps, tracks: &mut Tracks) -> Result<()> {
-        let enter = stamps.at(row.enter_ns);
-        let exit = row.exit_ns.map(|exit| stamps.at(exit).max(enter));
+        let enter = stamps.stamp(row.enter_ns);
+        let exit = row.exit_ns.map(|exit| stamps.stamp(exit).max(enter));
         let (uuid, new) = match row.request {
             None => tracks.thread(row.thread),
             // An open one keeps its lane.
