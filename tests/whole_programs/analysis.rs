@@ -14,7 +14,7 @@ pub const TESTS: &[Test] = &[
     Test::new("tells_how_a_benchmark_synchronises_its_ranks", synchronised).on(FAMILIES).second_tier(),
 ];
 
-/// What the companion says of a trace.
+/// The companion's diagnosis of a trace.
 #[track_caller]
 fn told(outcome: &Outcome, words: &[&str]) -> Value {
     assert_eq!(outcome.code, 0, "{}", outcome.stderr);
@@ -25,7 +25,7 @@ fn told(outcome: &Outcome, words: &[&str]) -> Value {
     companion::json(&finished)
 }
 
-/// What it says of the Allreduce.
+/// The causes of the Allreduce.
 #[track_caller]
 fn of_allreduce(told: &Value) -> &Value {
     let operations = told.as_array().expect("a list of operations");
@@ -59,7 +59,7 @@ fn late(case: &Case) {
     }
 }
 
-/// What the ranks lost is lost to rank 1: 20 sleeps of 150 ms. A third of that is left also where the other rank is
+/// The ranks' loss is due to rank 1: 20 sleeps of 150 ms. A third of that is left also where the other rank is
 /// kept from its processor meanwhile.
 #[track_caller]
 fn lost_to_rank_1(outcome: &Outcome) {
@@ -97,7 +97,7 @@ fn mismatch(case: &Case) {
     }
 }
 
-/// What calls and messages there were tells how the ranks are synchronised, but for a time that they wait for: on a
+/// The calls and messages show how the ranks are synchronised, but for a time that they wait for: on a
 /// busy machine that cannot be told from none. With `MPITRACE_IDLE=1`, where nothing else runs, it must be, too; in
 /// simulated time the tests of the check prove it.
 fn synchronised(case: &Case) {

@@ -4,7 +4,7 @@ use crate::support::{Case, On, Test, build, library};
 use std::collections::BTreeMap;
 use std::fs;
 
-/// What the packages are built for.
+/// The library that the packages are built for.
 const DEBIAN: On = On::Only(&["ompi4"]);
 
 pub const TESTS: &[Test] = &[
@@ -12,7 +12,7 @@ pub const TESTS: &[Test] = &[
     Test::new("cp2k_computes_the_same", cp2k).on(DEBIAN).needs("cp2k.psmp").second_tier(),
 ];
 
-/// What LAMMPS prints, without the lines that hold times.
+/// The output of LAMMPS, without the lines that hold times.
 fn without_times(output: &str) -> Vec<&str> {
     let timed = ["Loop time", "Performance:", "CPU", "Total wall time", " | "];
     output.lines().filter(|line| !timed.iter().any(|word| line.contains(word))).collect()
@@ -70,7 +70,7 @@ fn cp2k(case: &Case) {
     assert!(info.complete && info.dropped == 0 && info.records > 2000, "{} records", info.records);
 }
 
-/// What CP2K prints before its table of times, without what is the process's; of the lines of its iterations without
+/// The output of CP2K before its table of times, without values of the process; of the lines of its iterations without
 /// the time, the fourth column.
 fn computed(output: &str) -> Vec<String> {
     let of_process = ["STARTED AT", "PROCESS ID", "MEMORY|", "memory usage"];

@@ -16,7 +16,7 @@ pub const TESTS: &[Test] = &[
 const KEPT: u64 = 2048;
 const BEFORE_ENTRY: u64 = 64;
 
-/// What a million such communicators may add is 1 MiB beside arrays and histograms: the bound is reached after some thousand.
+/// A million such communicators may add 1 MiB beside arrays and histograms: the bound is reached after some thousand.
 fn memory(case: &Case) {
     let grown = |outcome: &Outcome| -> i64 {
         let lines = outcome.lines_with("grown ");

@@ -65,7 +65,7 @@ broken! {
     ("half_of_the_ranks", HALF, First::None),
 }
 
-/// What is to be said of a program.
+/// A program, and the verdicts on it.
 pub struct Broken {
     pub which: &'static str,
     ranks: u32,
@@ -74,7 +74,7 @@ pub struct Broken {
     pub dead: Verdict,
 }
 
-/// What is to be said of it while it runs.
+/// The verdict on it while it runs.
 pub enum Expected {
     Verdict(Verdict),
     /// The job may die of it at once, which is the library's affair.
@@ -141,7 +141,7 @@ pub struct Look {
     pub stuck: Option<Stuck>,
 }
 
-/// What `info` says of a trace beside that.
+/// The other keys of `info` on a trace.
 #[derive(Deserialize, Debug)]
 pub struct Info {
     #[serde(rename = "where")]
@@ -233,7 +233,7 @@ fn is_found(case: &Case, program: &Broken) {
     assert_dead(program, &info);
 }
 
-/// What `info` has to say of the trace of a program that was killed.
+/// The verdict of `info` on the trace of a program that was killed.
 #[track_caller]
 pub fn assert_dead(program: &Broken, info: &Info) {
     let found = (!info.places.is_empty()).then_some(()).and(info.stuck.as_ref());

@@ -12,7 +12,7 @@ pub const TESTS: &[Test] = &[
     Test::new("full_arrays_count_requests_until_they_are_complete", requests).on(PERSISTENT),
 ];
 
-/// What is known of all 1000 calls on each rank, `kept` of them in the trace: by `info`, `stats` and `summary`.
+/// The numbers of all 1000 calls on each rank, `kept` of them in the trace: by `info`, `stats` and `summary`.
 #[track_caller]
 fn assert_all_counted(trace: &Trace, kept: u64) {
     let info = trace.info();
@@ -62,7 +62,7 @@ fn paused(case: &Case) {
     assert!(info.all_calls.iter().all(|all| all.timed == 0), "{:?}", info.all_calls);
 }
 
-/// What the histograms hold lies in the trace buffer: a kill loses none of it.
+/// The histograms lie in the trace buffer: a kill loses none of their content.
 fn killed(case: &Case) {
     const CALLS: u64 = 20_000;
     let launch = case.launch(2, "fills.c").arg(CALLS.to_string()).arg("0").arg("death").arg("0");

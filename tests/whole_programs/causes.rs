@@ -40,7 +40,7 @@ fn three_processors() -> Result<(), String> {
     (processors > 2).then_some(()).ok_or_else(|| format!("{processors} processors, and it takes three"))
 }
 
-/// What happens, and what has to be named.
+/// An event, and the cause that has to be named.
 struct Scenario {
     /// The program's argument.
     what: &'static str,
@@ -48,7 +48,7 @@ struct Scenario {
     name: &'static str,
     /// Kind and rank of the first cause, or of the first two in any order; none: nothing in particular.
     expected: &'static [(&'static str, Option<u32>)],
-    /// Whether the time of the causes can be held against the program's own.
+    /// True if the time of the causes can be held against the program's own.
     timed: bool,
 }
 
@@ -81,14 +81,14 @@ const SCENARIOS: [Scenario; 11] = [
 /// Tries outside of a soak, and how many of them have to be right: 7 of 10, 95 of 100.
 const TRIES: usize = 10;
 const RIGHT: usize = 7;
-/// What else happened has cost at most this share of what was asked for, or the try does not count.
+/// Other events have cost at most this share of the wanted one, or the try does not count.
 const ELSE: f64 = 0.33;
 /// So many tries for each one that has to count.
 const MOST: usize = 3;
 /// The program's stamps lie outside of the tracer's, and two clocks are read: ns for each repetition.
 const STAMPS: f64 = 5_000.0;
 
-/// What a rank knows of one repetition, as tests/programs/causes.c writes it.
+/// A rank's own numbers of one repetition, as tests/programs/causes.c writes them.
 #[derive(Clone, Copy)]
 struct Known {
     enter: f64,
@@ -100,7 +100,7 @@ struct Known {
     held_up: f64,
 }
 
-/// What both ranks know.
+/// The numbers of both ranks.
 struct Witness {
     ranks: [Vec<Known>; 2],
 }
@@ -268,7 +268,7 @@ impl Witness {
         all[all.len() / 2]
     }
 
-    /// Whether what else happened to the ranks has cost as much as what was asked for.
+    /// True if other events have cost the ranks as much as the wanted one.
     fn is_busy(&self, scenario: &Scenario) -> bool {
         let held_up = |rank: usize| self.ranks[rank].iter().map(|known| known.held_up).sum::<f64>();
         let was = |known: &Known| known.held_up > 100_000.0;
@@ -303,7 +303,7 @@ impl Witness {
         other > ELSE * asked
     }
 
-    /// Whether the ranks' own readings agree that this happened.
+    /// True if the ranks' own readings agree that this happened.
     fn confirms(&self, cause: &Named) -> bool {
         let slack = STAMPS * self.ranks[0].len() as f64;
         let least = |ns: f64| ns + slack >= 0.5 * cause.ns;

@@ -38,7 +38,7 @@ fn cluster_with(case: &Case, mount: &str, limit: Option<u64>) -> Vec<OsString> {
     variables
 }
 
-/// What the nodes share in that way. The cluster's own files lie beside it.
+/// The folder that the nodes share in that way. The cluster's own files lie beside it.
 fn shared(case: &Case) -> PathBuf {
     let folder = case.folder.join("shared");
     fs::create_dir_all(&folder).expect("a folder");

@@ -48,7 +48,7 @@ fn kill_on(case: &Case, folder: &Path, variables: &[OsString], how: &str, launch
     (run_on(case, &cluster, &before, launch), Trace::at(trace))
 }
 
-/// What all ranks but those of the dead nodes had recorded: 50 calls that returned, and the one that they were in.
+/// The records of all ranks but those of the dead nodes: 50 calls that returned, and the one that they were in.
 #[track_caller]
 fn assert_recovered(case: &Case, outcome: &Outcome, trace: &Trace, ranks: &[u64]) {
     let said = format!("{}{}", outcome.stdout, outcome.stderr);

@@ -111,7 +111,7 @@ fn assert_one_line(traced: &Outcome) {
     assert_eq!(lines.count(), 1, "{}", traced.stderr);
 }
 
-/// What all ranks together ask of the shared folder, by kind.
+/// The requests of all ranks together to the shared folder, by kind.
 fn asked(case: &Case, layout: Layout) -> BTreeMap<String, u64> {
     let Layout { nodes, by_node } = layout;
     let shared = case.folder.join(format!("shared{nodes}x{by_node}"));

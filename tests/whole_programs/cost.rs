@@ -1,4 +1,4 @@
-//! What a recorded call costs, counted and not timed: instructions do not depend on what else runs on the machine.
+//! The cost of a recorded call, counted and not timed: instructions do not depend on what else runs on the machine.
 
 use crate::support::{Case, On, Test};
 use std::process::Command;

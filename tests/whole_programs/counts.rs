@@ -10,7 +10,7 @@ pub const TESTS: &[Test] = &[
     Test::new("times_of_a_rank_follow_one_another", times),
 ];
 
-/// What counts.c calls on a communicator.
+/// The calls of counts.c on a communicator.
 pub fn calls(communicator: &'static str, ranks: u64, root: i64) -> [Want; 3] {
     [
         want("MPI_Allreduce", communicator, ranks).of(64, "MPI_DOUBLE").by("MPI_SUM").times(20),

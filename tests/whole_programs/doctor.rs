@@ -163,7 +163,7 @@ fn overhead_of_nothing(case: &Case) {
     }
 }
 
-/// What a killed job has left is in one of the folders in which the tracer looks.
+/// Leftovers of a killed job lie in one of the folders in which the tracer looks.
 fn overhead_beside_left_overs(case: &Case) {
     let folder = case.folder.join("temporary");
     fs::create_dir(&folder).expect("a folder");

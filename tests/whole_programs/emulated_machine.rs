@@ -1,4 +1,4 @@
-//! What depends on settings of a whole machine, which tests change in the emulated machine of tests/machine/ only: which
+//! Settings of a whole machine, which tests change in the emulated machine of tests/machine/ only: which
 //! users may use the PMU, and how. That machine's PMU counts instructions and cycles, and nothing else.
 
 use crate::processor_counters::{MOCK, SLACK, TURNS, assert_exact, excess, on_mock, run};

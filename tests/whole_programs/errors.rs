@@ -20,7 +20,7 @@ fn same_classes(case: &Case) {
     assert_eq!((good.repetitions, good.ranks), (5, 2), "{good:?}");
 }
 
-/// What a library does not report but crashes or hangs over.
+/// The errors that a library does not report but crashes or hangs over.
 fn fatal(name: &str) -> Vec<&'static str> {
     let mut fatal = Vec::new();
     if name.starts_with("ompi") {

@@ -51,7 +51,7 @@ fn export(trace: &Trace, format: &str, output: &Path, options: &[&str]) -> PathB
     output.to_owned()
 }
 
-/// What a file of tests/readers makes of it.
+/// The result of a file of tests/readers.
 #[track_caller]
 fn read<A: AsRef<OsStr>>(case: &Case, reader: &str, arguments: &[A]) -> Value {
     let mut command = Command::new(TARGET.join(PYTHON));
@@ -220,7 +220,7 @@ fn perfetto(case: &Case) {
     }
 }
 
-/// What otf2-print prints of an archive: without a word on stderr.
+/// The output of otf2-print for an archive: without a word on stderr.
 #[track_caller]
 fn printed(case: &Case, options: &[&str], archive: &Path) -> String {
     let mut command = Command::new("otf2-print");

@@ -1,4 +1,4 @@
-//! What the library calls on its own behalf is not the program's.
+//! Calls that the library makes on its own behalf are not the program's.
 
 use crate::support::want::WORLD;
 use crate::support::{Case, Test, want};

@@ -1,4 +1,4 @@
-//! What the operating system does to a rank, against what the program knows of it.
+//! Interruptions of a rank by the operating system, against the program's own numbers.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ pub const TESTS: &[Test] = &[
     Test::new("a_call_of_seconds_has_its_exit", long).second_tier(),
 ];
 
-/// What rank 1 knows: context switches, ns off the processor, moves.
+/// The numbers of rank 1: context switches, ns off the processor, moves.
 struct Witness {
     switches: u64,
     off_ns: f64,

@@ -1,4 +1,4 @@
-//! What a system refuses: room for files, memory, descriptors, perf events. The program's results and exit code stay,
+//! Refusals of a system: room for files, memory, descriptors, perf events. The program's results and exit code stay,
 //! and one line of one rank says what is lost and why.
 //!
 //! Folders that are missing, full or read-only are so in a mount namespace that the test makes for the job.
@@ -250,7 +250,7 @@ fn tiny_segments(case: &Case) {
     }
 }
 
-/// What was recorded before the folder was full can be recovered, and the rest is counted.
+/// Records made before the folder was full can be recovered, and the rest is counted.
 fn half_way_and_killed(case: &Case) {
     let folder = case.folder.join("small");
     fs::create_dir(&folder).expect("a folder");
@@ -275,7 +275,7 @@ fn half_way_and_killed(case: &Case) {
     assert!(made.contains(&(info.records + info.dropped)), "{} and {}", info.records, info.dropped);
 }
 
-/// What was written and what is in memory stays in the trace, and all that follows is counted.
+/// Records written and in memory stay in the trace, and all that follows is counted.
 fn full_spill(case: &Case) {
     let folder = case.folder.join("small");
     fs::create_dir(&folder).expect("a folder");

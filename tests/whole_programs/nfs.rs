@@ -54,7 +54,7 @@ fn names(folder: &Path) -> Vec<OsString> {
     fs::read_dir(folder).expect("a folder").flatten().map(|entry| entry.file_name()).collect()
 }
 
-/// What a command prints on a machine.
+/// The output of a command on a machine.
 fn on(machine: &str, command: &[OsString]) -> String {
     let told = Command::new("ssh").arg(machine).args(command).output().expect("ssh starts");
     assert!(told.status.success(), "{command:?} on {machine}: {}", String::from_utf8_lossy(&told.stderr));

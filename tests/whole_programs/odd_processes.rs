@@ -40,7 +40,7 @@ fn replaced(case: &Case) {
     traced.trace.info().assert_is(&[want("MPI_Barrier", WORLD, 2).times(5)]);
 }
 
-/// What a process that nothing waits for has written in the end.
+/// The final output of a process that nothing waits for.
 fn written(path: &Path) -> String {
     let started = Instant::now();
     while !path.exists() {

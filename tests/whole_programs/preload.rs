@@ -66,9 +66,9 @@ fn one_rank(case: &Case, rank: u32) {
     mixed.same_as(&plain);
 }
 
-/// What a launcher sets on a rank that is alone on its node.
+/// The variables that a launcher sets on a rank that is alone on its node.
 const ALONE_ON_ITS_NODE: [(&str, &str); 2] = [("OMPI_COMM_WORLD_LOCAL_SIZE", "1"), ("MPI_LOCALNRANKS", "1")];
-/// What the ranks of a Slurm step have.
+/// The variables of the ranks of a Slurm step.
 const STEP: [(&str, &str); 2] = [("SLURM_JOB_ID", "4711"), ("SLURM_STEP_ID", "0")];
 
 /// Hydra and Slurm hand their environment to all ranks: that all are traced does not follow from it.
@@ -195,7 +195,7 @@ fn library_of_another_name(case: &Case) {
     traced.trace.info().assert_is(&[want("MPI_Allreduce", WORLD, 2).of(4, "MPI_INT").by("MPI_SUM").times(5)]);
 }
 
-/// What the program closes may have been the tracer's; what it opens then is not.
+/// A descriptor that the program closes may have been the tracer's; one that it opens then is not.
 fn closed_files(case: &Case) {
     let plain = case.launch(2, "closes_files.c").run();
     let traced = case.launch(2, "closes_files.c").trace().run();

@@ -1,4 +1,4 @@
-//! What a process has of its own beside its results: its standard error, errno, signals, and the stack that exceptions
+//! The state of a process beside its results: its standard error, errno, signals, and the stack that exceptions
 //! and long jumps unwind. A traced call leaves all of it as the library does.
 
 use crate::support::want::WORLD;

@@ -18,7 +18,7 @@ const ONE: &[&str] = &["mpich5-abi"];
 
 /// Turns of the loop for each element, on the mock.
 pub const TURNS: u64 = 1_000;
-/// What may be counted beside the loop.
+/// The instructions that may be counted beside the loop.
 pub const SLACK: u64 = 100;
 /// Instructions of a turn, in tests/programs/turns.c.
 const OF_A_TURN: u64 = 2;
@@ -26,7 +26,7 @@ const OF_A_TURN: u64 = 2;
 const FEW: u64 = 8;
 const MANY: u64 = 88;
 
-/// Whether this machine counts instructions.
+/// True if this machine counts instructions.
 pub fn has_pmu() -> Result<(), String> {
     let (kind, number) = perf::generic("instructions").expect("the commonest event");
     let flags = flag::DISABLED | flag::EXCLUDE_KERNEL | flag::EXCLUDE_HYPERVISOR;
@@ -95,7 +95,7 @@ fn migrates(case: &Case) {
     assert_exact(&run(launch), "instructions:u");
 }
 
-/// What a call does beside the operator varies with the moment at which the other rank comes: by the least of a thousand
+/// The work of a call beside the operator varies with the moment at which the other rank comes: by the least of a thousand
 /// it is the same for either size.
 fn one_percent(case: &Case) {
     const TURNS: u64 = 10_000;

@@ -34,7 +34,7 @@ const fn test(name: &'static str, run: fn(&Case)) -> Test {
     Test::new(name, run).second_tier()
 }
 
-/// What ends the job.
+/// The signal or call that ends the job.
 struct Fault {
     /// Its name in the table.
     name: &'static str,

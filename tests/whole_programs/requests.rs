@@ -132,7 +132,7 @@ fn persistent(case: &Case) {
 const REPETITIONS: u64 = 100;
 const WORK_NS: f64 = 2e6;
 
-/// What `stats` says of work, tests and their interval follows from the calls that `dump` shows.
+/// The work, the tests and their interval in `stats` follow from the calls that `dump` shows.
 fn progress(case: &Case) {
     let trace = case.traced(2, "progress.c");
     let started = trace.info().only("MPI_Iallreduce").operation.to_string();

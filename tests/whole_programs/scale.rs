@@ -1,4 +1,4 @@
-//! What the tracer asks of MPI, of memory and of the file system in a world of 10^5 ranks: one rank of them, on an MPI
+//! The requests of the tracer to MPI, memory and the file system in a world of 10^5 ranks: one rank of them, on an MPI
 //! library that simulates the others (tests/programs/mock_ranks.c), and counts.
 
 use crate::support::{Case, On, Outcome, Test, build};
@@ -19,7 +19,7 @@ const MANY: u32 = 100_000;
 /// Bytes that do not count as growth: less than one for each of `MANY` ranks.
 const SLACK: u64 = 1 << 16;
 
-/// What was counted in each phase of tests/programs/rank_scale.c: by phase, by what.
+/// The counts in each phase of tests/programs/rank_scale.c: by phase, by kind.
 struct Counts(BTreeMap<String, BTreeMap<String, u64>>);
 
 impl Counts {

@@ -49,7 +49,7 @@ fn given() -> Result<(), String> {
 /// As often a program whose results differ is run once more, each way.
 const ATTEMPTS: usize = 4;
 
-/// What a run is compared by: launchers mix the lines of several ranks.
+/// The part of a run that is compared: launchers mix the lines of several ranks.
 type Seen = (i32, Vec<String>);
 
 /// A line of a list of tests: `allred 4 arg=-count=10`.

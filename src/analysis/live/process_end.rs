@@ -35,7 +35,7 @@ const SIGNALS: [(i32, &str); 14] = [
 ];
 
 impl ProcessEnd {
-    /// Whether it is one of the signals by which launchers, batch systems and users end the processes of a job.
+    /// True if it is one of the signals by which launchers, batch systems and users end the processes of a job.
     pub fn is_sent(self) -> bool {
         matches!(self, ProcessEnd::Signal(libc::SIGHUP | libc::SIGINT | libc::SIGKILL | libc::SIGTERM))
     }

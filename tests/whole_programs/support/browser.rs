@@ -82,7 +82,7 @@ impl Browser {
         }
     }
 
-    /// What went wrong in the page so far: exceptions, and what the browser logs as an error.
+    /// The errors in the page so far: exceptions, and lines that the browser logs as errors.
     pub fn errors(&mut self) -> Vec<String> {
         // Whatever has happened before this answer has been told before it.
         self.evaluate("0");

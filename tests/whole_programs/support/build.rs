@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// What sources include.
+/// The headers that sources include.
 const INCLUDED: [&str; 9] = [
     "report.h",
     "checksum.h",

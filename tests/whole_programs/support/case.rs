@@ -12,7 +12,7 @@ use std::time::Duration;
 /// No launch of a test takes longer, unless the test says so; most take less than two seconds.
 const LIMIT: Duration = Duration::from_secs(120);
 
-/// What launchers say that now and then fail by themselves, before they start a rank; they are tried again. The first:
+/// The lines of launchers that now and then fail by themselves, before they start a rank; they are tried again. The first:
 /// PMIx looks through the network's interfaces while the machine changes them (lfortran issue 8610 has the same).
 const LAUNCHER_FAILED: [&str; 1] = ["The PMIx server's listener thread failed to start"];
 /// So often.
@@ -27,7 +27,7 @@ pub struct Case<'m> {
     launches: AtomicU32,
 }
 
-/// What a launch gave.
+/// The result of a launch.
 pub struct Outcome {
     pub code: i32,
     pub stdout: String,
@@ -144,7 +144,7 @@ pub struct Launch<'c> {
     variables: Vec<OsString>,
     preload: Vec<PathBuf>,
     only: Option<u32>,
-    /// What one rank alone has in its environment.
+    /// The environment of one rank alone.
     of_rank: Vec<(u32, OsString)>,
     traced: bool,
     limit: Duration,
@@ -197,7 +197,7 @@ impl Launch<'_> {
         self
     }
 
-    /// What a rank executes, and where its trace goes.
+    /// The command of a rank, and where its trace goes.
     fn rank(&self, trace: &Path, preloaded: bool) -> Vec<OsString> {
         let mut words: Vec<OsString> = vec!["env".into()];
         let set_by_test = |name: &str| {

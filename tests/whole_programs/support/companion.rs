@@ -46,7 +46,7 @@ pub fn json(finished: &Finished) -> Value {
     keys.remove("rows").unwrap_or(value)
 }
 
-/// What the contract says of a command that could not do its work: exit code 2, nothing on stdout, one line on stderr.
+/// The contract of a command that could not do its work: exit code 2, nothing on stdout, one line on stderr.
 #[track_caller]
 pub fn assert_refused(finished: &Finished, what: &str) {
     let Finished { code, stdout, stderr } = finished;

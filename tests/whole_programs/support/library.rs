@@ -17,7 +17,7 @@ pub struct Mpi {
     pub fortran: Option<Compiler>,
     /// The launcher with the options that it needs here.
     pub launcher: Vec<OsString>,
-    /// What the launcher has to find in its environment.
+    /// The variables that the launcher needs.
     pub environment: Vec<(&'static str, OsString)>,
     /// Python with an mpi4py for this library, after the variables that the ranks need.
     pub python: Option<Vec<OsString>>,
@@ -127,7 +127,7 @@ fn debian_mpich(name: &'static str, version: u32) -> Result<Mpi, String> {
     })
 }
 
-/// Whether a library's compiler says, asked by this option, that it is of this major version.
+/// True if a library's compiler says, asked by this option, that it is of this major version.
 fn is_version(compiler: &Path, option: &str, called: &str, version: u32) -> Result<(), String> {
     let asked = process::Command::new(compiler).arg(option).output();
     let said = asked.map_err(|error| format!("{}: {error}", compiler.display()))?;

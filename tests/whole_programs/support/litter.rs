@@ -11,7 +11,7 @@ use std::time::{Duration, SystemTime};
 const NAMES: [&str; 6] =
     ["mpich_shm_", "mpich_shar_tmp", "Intel_MPI_", "vader_segment.", "sm_segment.", "ucx_shm_posix_"];
 
-/// What is younger stays: another test's job may be about to map it, and on a busy machine that takes a while.
+/// A younger file stays: another test's job may be about to map it, and on a busy machine that takes a while.
 const YOUNG: Duration = Duration::from_secs(2);
 
 /// Since when there may be litter of these tests.

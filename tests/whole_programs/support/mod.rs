@@ -1,4 +1,4 @@
-//! What the tests of whole programs stand on: the MPI libraries, building and launching a program, reading its trace.
+//! The base of the tests of whole programs: the MPI libraries, building and launching a program, reading its trace.
 
 pub mod binaries;
 pub mod browser;
@@ -63,7 +63,7 @@ pub struct Test {
     pub alone: bool,
     /// A program that has to be installed.
     pub needs: Option<&'static str>,
-    /// Whether this machine permits it, which no installation can help; the reason why not.
+    /// The reason why this machine does not permit it, which no installation can help.
     pub permitted: Option<fn() -> Result<(), String>>,
     pub run: fn(&Case),
 }

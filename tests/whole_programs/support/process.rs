@@ -8,7 +8,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-/// What is left of a command.
+/// The result of a command.
 pub struct Finished {
     /// The exit code, or 128 and the signal, as a shell gives it.
     pub code: i32,
@@ -55,14 +55,14 @@ impl Running {
         Self { child, folder: folder.to_owned(), started: Instant::now(), limit }
     }
 
-    /// Whether it has ended; panics if it has run for too long.
+    /// True if it has ended; panics if it has run for too long.
     pub fn has_ended(&mut self) -> bool {
         let ended = self.child.try_wait().expect("the state of a child").is_some();
         assert!(ended || self.started.elapsed() < self.limit, "not finished after {:?}\n{}", self.limit, self.stderr());
         ended
     }
 
-    /// What it has written there so far.
+    /// Its standard error so far.
     pub fn stderr(&self) -> String {
         String::from_utf8_lossy(&fs::read(self.folder.join("stderr")).unwrap_or_default()).into_owned()
     }
@@ -97,7 +97,7 @@ fn end(child: &mut Child) {
     }
 }
 
-/// Whether a process of this number runs a program whose name begins so. One that has ended and that no process has
+/// True if a process of this number runs a program whose name begins so. One that has ended and that no process has
 /// waited for does not.
 pub fn is_running(process: u32, name: &str) -> bool {
     let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();

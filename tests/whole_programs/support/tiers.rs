@@ -26,13 +26,13 @@ pub enum Tier {
     All,
 }
 
-/// Whether nothing else runs here, as `MPITRACE_IDLE=1` promises.
+/// True if nothing else runs here, as `MPITRACE_IDLE=1` promises.
 pub fn is_idle() -> bool {
     env::var_os("MPITRACE_IDLE").is_some()
 }
 
 impl Tier {
-    /// What `MPITRACE_TESTS` says. Without it, a test that is named runs wherever it can.
+    /// The tier of `MPITRACE_TESTS`. Without it, a test that is named runs wherever it can.
     pub fn chosen(arguments: &Arguments) -> Tier {
         match env::var("MPITRACE_TESTS").ok().as_deref() {
             Some("first") => Tier::First,

@@ -41,7 +41,7 @@ pub struct Info {
     pub all_calls: Vec<AllCalls>,
 }
 
-/// What a counter of messages has come to.
+/// The total of a counter of messages.
 #[derive(Deserialize, Debug)]
 pub struct Total {
     pub total: u64,
@@ -55,7 +55,7 @@ impl Total {
     }
 }
 
-/// What the ranks' time stamps are read from.
+/// The clock of the ranks' time stamps.
 #[derive(Deserialize, Debug)]
 pub struct Counter {
     pub source: Option<String>,
@@ -163,7 +163,7 @@ pub struct Counts {
     pub good: u64,
 }
 
-/// What `mpitrace clock` tells.
+/// The output of `mpitrace clock`.
 #[derive(Deserialize, Debug)]
 pub struct Synchronised {
     pub method: String,
@@ -201,7 +201,7 @@ pub struct Step {
     pub size_ns: f64,
 }
 
-/// Whether a function makes, changes or frees a communicator, a window or a file, or reads or writes one.
+/// True if a function makes, changes or frees a communicator, a window or a file, or reads or writes one.
 pub fn is_management(function: &str) -> bool {
     let pattern = Function::named(function).map(|function| function.pattern);
     matches!(pattern, Some(Pattern::UsuallyAllToAll | Pattern::None))

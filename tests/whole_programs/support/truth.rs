@@ -1,4 +1,4 @@
-//! What the ranks of tests/programs/returned.c counted themselves: the calls that had returned when they died.
+//! The own counts of the ranks of tests/programs/returned.c: the calls that had returned when they died.
 
 use super::{Trace, process};
 use std::collections::BTreeMap;
@@ -19,7 +19,7 @@ pub struct Truth {
     pub returned: [u64; FUNCTIONS.len()],
 }
 
-/// What a trace has of the calls that returned.
+/// The calls that returned, in a trace.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Compared {
     /// Calls that the program counted.
@@ -31,7 +31,7 @@ pub struct Compared {
 }
 
 impl Truth {
-    /// What this rank has counted so far; `None` before its first call.
+    /// The count of this rank so far; `None` before its first call.
     pub fn of_rank(folder: &Path, rank: u32) -> Option<Truth> {
         let bytes = fs::read(folder.join(format!("returned.{rank}"))).ok()?;
         let words: Vec<u64> = bytes.as_chunks().0.iter().map(|word| u64::from_le_bytes(*word)).collect();
@@ -40,7 +40,7 @@ impl Truth {
         (truth.process != 0).then_some(truth)
     }
 
-    /// What all ranks have counted, once each of them has made this many calls.
+    /// The counts of all ranks, once each of them has made this many calls.
     pub fn once_after(folder: &Path, ranks: u32, calls: u64, limit: Duration) -> Option<Vec<Truth>> {
         let started = Instant::now();
         while started.elapsed() < limit {
@@ -58,7 +58,7 @@ impl Truth {
         self.returned.iter().sum()
     }
 
-    /// Whether the process of that rank still runs.
+    /// True if the process of that rank still runs.
     pub fn is_alive(&self) -> bool {
         process::is_running(self.process, "returned-")
     }
