@@ -58,14 +58,6 @@ pub fn warn_on_node(subject: &str, text: &str) {
     }
 }
 
-/// True if the launcher says that this is the first rank of its node, or says nothing.
-pub fn is_first_on_node() -> bool {
-    let local = ["OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID", "SLURM_LOCALID"]
-        .iter()
-        .find_map(|name| std::env::var(name).ok()?.parse::<u32>().ok());
-    local.unwrap_or(0) == 0
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -105,12 +105,6 @@ pub fn host() -> String {
     String::from_utf8_lossy(&name[..end]).into_owned()
 }
 
-/// The time now, where the program runs, in a format of strftime.
-pub fn local_time_now(format: &CStr) -> String {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
-    local_time(now, format)
-}
-
 /// The identity of the running kernel; zeros where it does not state it.
 pub fn boot_id() -> [u8; 16] {
     let text = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
@@ -125,9 +119,9 @@ pub fn check_size(end: u64) -> std::io::Result<()> {
     }
 }
 
-/// A time in seconds since 1970, where the program runs, in a format of strftime.
-pub fn local_time(seconds: u64, format: &CStr) -> String {
-    let seconds = seconds as libc::time_t;
+/// The time now, where the program runs, in a format of strftime.
+pub fn local_time_now(format: &CStr) -> String {
+    let seconds = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs() as libc::time_t;
     // SAFETY: a tm is made of numbers and of a pointer that may be null, so that zeros are a valid one.
     let mut local: libc::tm = unsafe { std::mem::zeroed() };
     let mut text = [0u8; 64];

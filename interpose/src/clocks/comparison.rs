@@ -12,7 +12,7 @@ use crate::base::memory::Line;
 use crate::record::ticks;
 
 /// The result of a test, ticks.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Test {
     /// This rank's clock and that of the rank with number 0 differ by no more.
     pub bound: u64,
@@ -40,14 +40,9 @@ const SHORT: Duration = Duration::from_micros(20);
 
 /// Tests the clocks of this many ranks against that of rank 0 of them, on a zeroed line of a page that they share.
 /// Ranks that wait for their turn call `meanwhile` from time to time. `None`: a rank did not answer in time.
-pub fn test(line: &Line, number: u32, ranks: u32, patience: Duration, meanwhile: &dyn Fn()) -> Option<Test> {
-    let (bound, step) = run(line, number, ranks, patience, meanwhile)?;
-    Some(Test { bound, step })
-}
-
-/// The first rank with each other in turn. The bound, and the largest step back. `None` for a pair of which one rank
-/// did not answer in time; the others go on.
-fn run(line: &Line, rank: u32, size: u32, patience: Duration, meanwhile: &dyn Fn()) -> Option<(u64, u64)> {
+///
+/// The first rank does so with each other in turn. Where one of a pair does not answer in time, the others go on.
+pub fn test(line: &Line, rank: u32, size: u32, patience: Duration, meanwhile: &dyn Fn()) -> Option<Test> {
     let turn = &line[0];
     if rank != 0 {
         let first = first_turn(rank);
@@ -55,14 +50,15 @@ fn run(line: &Line, rank: u32, size: u32, patience: Duration, meanwhile: &dyn Fn
         wait_for(turn, first + 1, 2 * patience, Some(meanwhile))?;
         return run_pair(line, false, first, patience);
     }
-    let mut found = Some((0, 0));
+    let mut found = Some(Test::default());
     for other in 1..size {
         let pair = run_pair(line, true, first_turn(other), patience);
         if pair.is_none() {
             // The other sees that its turns are over.
             turn.store(first_turn(other + 1), Ordering::Release);
         }
-        found = found.zip(pair).map(|(all, pair): ((u64, u64), (u64, u64))| (all.0.max(pair.0), all.1.max(pair.1)));
+        let larger = |all: Test, pair: Test| Test { bound: all.bound.max(pair.bound), step: all.step.max(pair.step) };
+        found = found.zip(pair).map(|(all, pair)| larger(all, pair));
     }
     found
 }
@@ -73,7 +69,7 @@ fn first_turn(other: u32) -> u64 {
 }
 
 /// One pair: what the quicker exchange bounds, and the largest step back.
-fn run_pair(line: &Line, is_first: bool, base: u64, patience: Duration) -> Option<(u64, u64)> {
+fn run_pair(line: &Line, is_first: bool, base: u64, patience: Duration) -> Option<Test> {
     let [turn, tick, seen_by_first, processor, ..] = line;
     // On which of them the rank is that has had the turn, and 1 more; 0: not known yet.
     let mut placement = Placement::default();
@@ -89,7 +85,7 @@ fn run_pair(line: &Line, is_first: bool, base: u64, patience: Duration) -> Optio
     let last = base + 2 * ROUNDS + 1;
     let started = Instant::now();
     // Even turns are the first rank's to answer.
-    let mut seen = Seen { quickest: u64::MAX, step: 0 };
+    let mut seen = Test { bound: u64::MAX, step: 0 };
     for round in 0..ROUNDS {
         let turn_here = base + 2 * round + 1;
         if is_first {
@@ -123,7 +119,7 @@ fn run_pair(line: &Line, is_first: bool, base: u64, patience: Duration) -> Optio
         seen.step = seen.step.max(seen_by_first.load(Ordering::Relaxed));
         turn.fetch_max(last + 1, Ordering::AcqRel);
     }
-    Some((seen.quickest, seen.step))
+    Some(seen)
 }
 
 fn hand_over(turn: &AtomicU64, tick: &AtomicU64, next: u64) {
@@ -138,16 +134,11 @@ fn handed(turn: &AtomicU64, tick: &AtomicU64, expected: u64, patience: Duration)
     Some((now, tick.load(Ordering::Relaxed)))
 }
 
-/// The result of the exchanges of a pair so far, ticks.
-struct Seen {
-    quickest: u64,
-    step: u64,
-}
-
-impl Seen {
+impl Test {
+    /// Adds an exchange of a pair.
     fn add(&mut self, (now, earlier): (u64, u64)) {
         match now.checked_sub(earlier) {
-            Some(passed) => self.quickest = self.quickest.min(passed),
+            Some(passed) => self.bound = self.bound.min(passed),
             None => self.step = self.step.max(earlier - now),
         }
     }
@@ -191,14 +182,14 @@ mod tests {
     use super::*;
 
     /// The results of the ranks, where one of them (if any) never answers.
-    fn found(size: u32, silent: Option<u32>) -> Vec<Option<(u64, u64)>> {
+    fn found(size: u32, silent: Option<u32>) -> Vec<Option<Test>> {
         let line = Line::default();
         std::thread::scope(|scope| {
             let line = &line;
             let ranks: Vec<_> = (0..size).filter(|rank| Some(*rank) != silent).collect();
             let tested: Vec<_> = ranks
                 .into_iter()
-                .map(|rank| scope.spawn(move || run(line, rank, size, Duration::from_secs(2), &|| {})))
+                .map(|rank| scope.spawn(move || test(line, rank, size, Duration::from_secs(2), &|| {})))
                 .collect();
             tested.into_iter().map(|thread| thread.join().unwrap()).collect()
         })
@@ -207,7 +198,7 @@ mod tests {
     #[test]
     fn ranks_of_one_clock_see_no_step() {
         for (rank, found) in found(5, None).into_iter().enumerate() {
-            let (bound, step) = found.expect("a result");
+            let Test { bound, step } = found.expect("a result");
             assert!(step == 0 && bound > 0 && bound < u64::MAX, "rank {rank}: {bound} {step}");
         }
     }

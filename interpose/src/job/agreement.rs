@@ -1,6 +1,8 @@
 //! The agreement of all ranks of a program in MPI_Init: in one reduction, whose size does not depend on the number
 //! of ranks.
 
+use std::os::unix::ffi::OsStrExt;
+
 use crate::clocks::Parameters;
 use crate::job::run::Run;
 use crate::job::startup;
@@ -35,7 +37,8 @@ impl Agreement {
             same_output: true,
             all_record: live.is_some(),
         };
-        let pattern: Vec<u64> = run.settings.output.iter().flat_map(|text| text.bytes()).map(u64::from).collect();
+        let pattern: Vec<u64> =
+            run.settings.output.iter().flat_map(|text| text.as_bytes()).map(|&byte| byte.into()).collect();
         Agreement::of_least(&world.least(&here.said_by(run.rank, mix(&pattern)[0] as i64))?)
     }
 

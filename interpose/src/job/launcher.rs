@@ -4,6 +4,7 @@
 //! on another. The name only finds the files of the same job; a hint only saves a wait.
 
 use crate::base::process::Process;
+use crate::base::system;
 
 /// The launcher's facts of the job.
 pub struct Job {
@@ -121,27 +122,26 @@ fn control_port_of(command: &[u8]) -> Option<String> {
 fn launcher_above() -> String {
     let found = process();
     let started = Process::read(found).map_or(0, |found| found.started);
-    let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
-    format!("{boot}{found}.{started}")
+    format!("{:x?} {found}.{started}", system::boot_id())
+}
+
+/// The nearest process above this one whose name begins with one of these.
+pub fn process_above(names: &[&str]) -> Option<u32> {
+    let mut process = std::os::unix::process::parent_id();
+    while process > 1 {
+        let found = Process::read(process)?;
+        if names.iter().any(|name| found.name.starts_with(name)) {
+            return Some(process);
+        }
+        process = found.parent;
+    }
+    None
 }
 
 /// The nearest process above this one that is a launcher's proxy on this node, else the parent.
 pub fn process() -> u32 {
-    let parent = std::os::unix::process::parent_id();
-    let mut process = parent;
-    while process > 1 {
-        let Some(Process { name, parent: above, .. }) = Process::read(process) else {
-            break;
-        };
-        if ["hydra_", "pmi_proxy", "orted", "prted", "slurmstepd", "mpirun", "mpiexec", "palsd"]
-            .iter()
-            .any(|launcher| name.starts_with(launcher))
-        {
-            break;
-        }
-        process = above;
-    }
-    if process > 1 { process } else { parent }
+    process_above(&["hydra_", "pmi_proxy", "orted", "prted", "slurmstepd", "mpirun", "mpiexec", "palsd"])
+        .unwrap_or_else(std::os::unix::process::parent_id)
 }
 
 /// The name of the nearest launcher's process, empty where it cannot be read.

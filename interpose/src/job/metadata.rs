@@ -8,8 +8,9 @@ use mpitrace_format::metadata::{Metadata, UNKNOWN};
 
 use crate::base::batch::{self, Factor};
 use crate::base::symbol::{self, Symbol};
-use crate::base::{log, system};
+use crate::base::{first_on_node, system};
 use crate::counters::mpi_t::control;
+use crate::job::launcher::process_above;
 use crate::job::settings::Settings;
 use crate::mpi::{self, abi};
 
@@ -50,9 +51,9 @@ pub fn all(settings: &Settings, first: bool, has_world: bool) -> Metadata {
     };
     add("host", Some(system::host()));
     add("affinity", affinity());
-    add("command", command());
+    add("command", command_of("self"));
     // One rank of each node has these, so that they survive the death of a node.
-    if first || log::is_first_on_node() {
+    if first || first_on_node::is_first("metadata") {
         for (name, factor) in [
             ("batch_system", Factor::System),
             ("job", Factor::Job),
@@ -128,8 +129,9 @@ fn affinity() -> Option<String> {
     line_of(&read("/proc/self/status"), &["Cpus_allowed_list:"])
 }
 
-fn command() -> Option<String> {
-    let line = fs::read("/proc/self/cmdline").ok()?;
+/// The command line of a process, `self` or a number.
+fn command_of(process: &str) -> Option<String> {
+    let line = fs::read(format!("/proc/{process}/cmdline")).ok()?;
     let words: Vec<_> = line.split(|&byte| byte == 0).map(String::from_utf8_lossy).collect();
     let text = words.join(" ");
     // A command line of megabytes is not a factor.
@@ -181,26 +183,8 @@ fn network(version: &str) -> Option<String> {
 
 /// The first process above this one that starts MPI programs, with its arguments.
 fn launcher() -> Option<String> {
-    let mut process = std::os::unix::process::parent_id();
-    let mut found = None;
-    for _ in 0..8 {
-        let line = fs::read(format!("/proc/{process}/cmdline")).ok()?;
-        let words: Vec<_> = line.split(|&byte| byte == 0).map(String::from_utf8_lossy).collect();
-        let file = words.first()?.rsplit('/').next().unwrap_or_default().to_owned();
-        if ["mpirun", "mpiexec", "orterun", "prterun", "srun", "prun", "aprun", "jsrun"]
-            .iter()
-            .any(|name| file.starts_with(name))
-        {
-            found = Some(words.join(" ").trim_end().chars().take(4096).collect());
-            break;
-        }
-        let status = read(&format!("/proc/{process}/status"));
-        process = line_of(&status, &["PPid:"])?.parse().ok()?;
-        if process <= 1 {
-            break;
-        }
-    }
-    found
+    let names = ["mpirun", "mpiexec", "orterun", "prterun", "srun", "prun", "aprun", "jsrun"];
+    command_of(&process_above(&names)?.to_string())
 }
 
 fn turbo() -> Option<String> {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use crate::base::batch::{self, Factor};
 use crate::base::{log, system};
-use crate::job::settings::{Pattern, Settings};
+use crate::job::settings::Settings;
 
 /// `MPITRACE_OUTPUT` with its `%` signs replaced, absolute; `process` is put for `%p`.
 pub fn path_of(settings: &Settings, folder: &Path, process: u32) -> PathBuf {
@@ -85,7 +85,7 @@ pub fn meeting_folder(settings: &Settings, folder: &Path) -> PathBuf {
 }
 
 fn pattern(settings: &Settings) -> &[u8] {
-    settings.output.as_ref().map_or(b"mpitrace-%j.mpitrace", Pattern::as_slice)
+    settings.output.as_ref().map_or(b"mpitrace-%j.mpitrace", |pattern| pattern.as_bytes())
 }
 
 /// `a.mpitrace` -> `a.NAME.mpitrace`.
@@ -103,15 +103,14 @@ mod tests {
     use super::*;
 
     fn settings(output: &str) -> Settings {
-        Settings { output: Some(Pattern::new(output.into())), ..Settings::read() }
+        Settings { output: Some(output.into()), ..Settings::read() }
     }
 
     #[test]
     fn the_signs_of_an_output_name_are_replaced() {
         assert_eq!(path_of(&settings("a%%b-%p-%x%"), Path::new("/x"), 7), Path::new("/x/a%b-7-%x%"));
         assert_eq!(path_of(&settings("é%é%p"), Path::new("/x"), 7), Path::new("/x/é%é7"));
-        let odd =
-            Settings { output: Some(Pattern::new(OsString::from_vec(b"%\xff%p\xfe".to_vec()))), ..Settings::read() };
+        let odd = Settings { output: Some(OsString::from_vec(b"%\xff%p\xfe".to_vec())), ..Settings::read() };
         assert_eq!(path_of(&odd, Path::new("/x"), 7).as_os_str().as_bytes(), b"/x/%\xff7\xfe");
     }
 

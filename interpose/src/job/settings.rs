@@ -1,7 +1,6 @@
 //! The `MPITRACE_` variables of the environment.
 
 use std::ffi::OsString;
-use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -11,34 +10,13 @@ use mpitrace_synchronise::{Method, Synchronisation};
 
 use crate::record::watch::means;
 
-/// `MPITRACE_OUTPUT` as it was given, with its `%` signs: bytes, since the name of a file need not be UTF-8.
-#[derive(Clone, Debug)]
-pub struct Pattern(Vec<u8>);
-
-impl Pattern {
-    /// The pattern of a variable's value.
-    pub fn new(value: OsString) -> Pattern {
-        Pattern(value.into_vec())
-    }
-
-    /// Its bytes.
-    pub fn as_slice(&self) -> &[u8] {
-        &self.0
-    }
-
-    /// Its bytes, one by one.
-    pub fn bytes(&self) -> impl Iterator<Item = u8> {
-        self.0.iter().copied()
-    }
-}
-
 /// The user's settings.
 #[derive(Debug)]
 pub struct Settings {
     /// `MPITRACE_DISABLE`.
     pub disabled: bool,
-    /// `MPITRACE_OUTPUT` as it was given, with its `%` signs.
-    pub output: Option<Pattern>,
+    /// `MPITRACE_OUTPUT` as it was given, with its `%` signs; the name of a file need not be UTF-8.
+    pub output: Option<OsString>,
     /// `MPITRACE_CAPACITY`.
     pub capacity: u64,
     /// `MPITRACE_FULL`: one of [`full`].
@@ -111,7 +89,7 @@ impl Settings {
             let value = given.to_string_lossy().into_owned();
             let (text, is_set) = (value.trim(), [("0", false), ("1", true)]);
             let expected = match name.as_str() {
-                "MPITRACE_OUTPUT" => set(&mut settings.output, Some(Some(Pattern::new(given))), ""),
+                "MPITRACE_OUTPUT" => set(&mut settings.output, Some(Some(given)), ""),
                 "MPITRACE_SEGMENT_DIR" => set(&mut settings.segment_folder, Some(Some(PathBuf::from(given))), ""),
                 "MPITRACE_EVENTS" => set(&mut settings.events, Some(list(&value)), ""),
                 "MPITRACE_PVARS" => set(&mut settings.pvars, Some(list(&value)), ""),

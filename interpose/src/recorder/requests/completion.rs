@@ -10,6 +10,7 @@ use crate::counters::message_counters;
 use crate::mpi::abi;
 use crate::mpi::status::Statuses;
 use crate::record::thread;
+use crate::recorder::Started;
 use crate::recorder::requests::claimed_request::ClaimedRequest;
 use crate::recorder::requests::few::Few;
 use crate::recorder::requests::{outstanding, p2p_requests};
@@ -157,12 +158,12 @@ impl Array {
         let statuses = followed.statuses(self.statuses, if of_one { 1 } else { int(self.count) });
         // Of several requests it is not known for which one a call waits that returns when one of them is complete.
         if means == Means::WaitForAll || means == Means::WaitForAny && followed.count == 1 {
-            followed.started().for_each(outstanding::Request::begin_wait);
+            followed.started().for_each(Started::begin_wait);
         }
         let (result, spent, tick) = thread::timed(|| forward(statuses.address()));
-        followed.started().for_each(|request| match means {
-            Means::WaitForAll | Means::WaitForAny => request.add_wait(spent),
-            Means::Test | Means::Look => request.add_test(spent),
+        followed.started().for_each(|call| match means {
+            Means::WaitForAll | Means::WaitForAny => call.add_wait(spent),
+            Means::Test | Means::Look => call.add_test(spent),
         });
         if followed.is_empty() {
             return result;
@@ -176,7 +177,7 @@ impl Array {
             let is_gone = |place: &usize| abi.read(self.requests + place * abi.handle_size) == abi.request_null;
             for place in (0..followed.count).filter(is_gone) {
                 if let Some(request) = find(&mut followed.collectives, place).and_then(Option::take) {
-                    request.complete(tick);
+                    request.started().inspect(|call| call.complete(tick));
                 }
                 // How large its message was is not known.
                 if let Some(receive) = find(&mut followed.receives, place) {
@@ -259,14 +260,14 @@ impl Followed {
         self.collectives.is_empty() && self.receives.is_empty()
     }
 
-    fn started(&self) -> impl Iterator<Item = &outstanding::Request> {
-        self.collectives.iter().filter_map(|taken| taken.request.as_ref())
+    fn started(&self) -> impl Iterator<Item = &Started> {
+        self.collectives.iter().filter_map(|taken| taken.request.as_ref()?.started())
     }
 
     /// The request at this place was found complete at this tick, with the status at this address.
     fn complete(&mut self, place: usize, status: usize, tick: u64, means: Means) {
         if let Some(collective) = find(&mut self.collectives, place) {
-            collective.iter().for_each(|request| request.complete(tick));
+            collective.iter().filter_map(outstanding::Request::started).for_each(|call| call.complete(tick));
             if means != Means::Look {
                 *collective = None;
             }

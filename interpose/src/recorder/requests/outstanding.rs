@@ -193,32 +193,9 @@ fn follow_handle(handle: usize, new: Request) {
 }
 
 impl Request {
-    /// It was found complete at this tick.
-    pub fn complete(&self, tick: u64) {
-        if let Some(started) = &self.started {
-            started.complete(tick);
-        }
-    }
-
-    /// The program is in a Wait that does not return before it is complete.
-    pub fn begin_wait(&self) {
-        if let Some(started) = &self.started {
-            started.begin_wait();
-        }
-    }
-
-    /// The program waited for it that long, ticks.
-    pub fn add_wait(&self, spent: u64) {
-        if let Some(started) = &self.started {
-            started.add_wait(spent);
-        }
-    }
-
-    /// The program tested it, which took that long, ticks.
-    pub fn add_test(&self, spent: u64) {
-        if let Some(started) = &self.started {
-            started.add_test(spent);
-        }
+    /// The call, where it is recorded.
+    pub fn started(&self) -> Option<&Started> {
+        self.started.as_ref()
     }
 
     fn complete_at_start(&self) {
