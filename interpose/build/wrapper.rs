@@ -1,7 +1,7 @@
 //! The exported functions of a line of the table, as the text of Rust functions.
 //!
-//! Every argument is a machine word, which is passed on as it came: in its register or on the stack. C++ exceptions that
-//! an error handler throws pass through (`C-unwind`).
+//! Every argument is a machine word, which is passed on as it came: in its register or on the stack. C++ exceptions
+//! that an error handler throws pass through (`C-unwind`).
 
 use crate::line::{Call, Line};
 

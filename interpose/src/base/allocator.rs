@@ -93,14 +93,14 @@ fn end_recording() {
     mode::stop();
 }
 
-/// Bytes of the reserve. What is in progress in a thread takes some 10 KiB, packing a chunk more (it has a reserve of its
-/// own).
+/// Bytes of the reserve. What is in progress in a thread takes some 10 KiB, packing a chunk more (it has a reserve of
+/// its own).
 const RESERVE: usize = 1 << 20;
 /// No larger block comes from it: what wants that much asks whether there is memory, or holds a reserve of its own.
 const MOST: usize = 1 << 17;
 /// Blocks are powers of two, from this one on: all are aligned to it.
 const LEAST: usize = 64;
-/// So many powers: more than an address can tell.
+/// So many powers: more than an address has bits for.
 const SIZES: usize = 58;
 /// Reserves at once: that of the library, and those that are held.
 const AREAS: usize = 64;
@@ -187,16 +187,16 @@ impl Reserve {
     }
 }
 
-/// A further reserve, for work that takes memory in proportion to what was recorded. It goes with this, unless some of it
-/// was needed.
+/// A further reserve, for work that takes memory in proportion to what was recorded. It goes with this, unless some of
+/// it was needed.
 pub struct Held(NonNull<u8>);
 
 // SAFETY: it is the address of memory that no thread has to itself.
 unsafe impl Send for Held {}
 
 impl Held {
-    /// Sets so many bytes (not 0) aside, which take no memory before they are needed. `None`: that cannot be done, or memory is
-    /// exhausted already.
+    /// Sets so many bytes (not 0) aside, which take no memory before they are needed. `None`: that cannot be done, or
+    /// memory is exhausted already.
     pub fn bytes(bytes: u64) -> Option<Held> {
         let bytes = usize::try_from(bytes).ok()?;
         let mut reserve = reserve();

@@ -5,7 +5,7 @@
 
 use std::sync::atomic::{AtomicI64, AtomicU16, AtomicU32, AtomicU64, Ordering, fence};
 
-/// The part of the page that tells how to read the counter.
+/// The part of the page from which the counter is read.
 #[repr(C)]
 #[derive(Debug, Default)]
 pub struct Page {

@@ -99,8 +99,8 @@ impl Mapping {
         unsafe { self.range(offset, bytes.len() as u64).copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
     }
 
-    /// Writes a range that has memory to the same place of a file. What other threads store there meanwhile is written as
-    /// it was before or after.
+    /// Writes a range that has memory to the same place of a file. What other threads store there meanwhile is written
+    /// as it was before or after.
     pub fn write_to(&self, file: &File, offset: u64, length: u64) -> io::Result<()> {
         system::write_from(file, self.range(offset, length).cast_const(), length as usize, offset)
     }
@@ -109,8 +109,8 @@ impl Mapping {
     pub fn load<T: Pod>(&self, offset: u64, count: usize) -> Vec<T> {
         let mut values = vec![T::zeroed(); count];
         let bytes = size_of_val(&*values);
-        // SAFETY: the range lies within the mapping, which no slice of safe code overlaps; for the values all bits are a
-        // value.
+        // SAFETY: the range lies within the mapping, which no slice of safe code overlaps; for the values all bits are
+        // a value.
         unsafe { self.range(offset, bytes as u64).copy_to_nonoverlapping(values.as_mut_ptr().cast(), bytes) };
         values
     }
@@ -134,8 +134,8 @@ impl Drop for Mapping {
 
 fn map(place: *mut u8, length: u64, access: libc::c_int, kind: libc::c_int, file: libc::c_int) -> Option<NonNull<u8>> {
     let kind = kind | libc::MAP_NORESERVE;
-    // SAFETY: a place is given with MAP_FIXED only, and then lies within a mapping of our own, in a range of which nothing
-    // is needed, so nothing is lost; everywhere else the kernel chooses one that is free.
+    // SAFETY: a place is given with MAP_FIXED only, and then lies within a mapping of our own, in a range of which
+    // nothing is needed, so nothing is lost; everywhere else the kernel chooses one that is free.
     let base = unsafe { libc::mmap(place.cast(), length as usize, access, kind, file, 0) };
     if base == libc::MAP_FAILED { None } else { NonNull::new(base.cast()) }
 }

@@ -4,16 +4,16 @@ use std::time::{Duration, Instant};
 
 /// After this many polls a clock is read and the processor is yielded.
 const LOOKS: u32 = 16;
-/// Between two looks it sleeps for this part of the time that it has waited so far: what it waits for is seen late by no
-/// more than that.
+/// Between two looks it sleeps for this part of the time that it has waited so far: what it waits for is seen late by
+/// no more than that.
 const PART: u32 = 64;
 /// The shortest and the longest sleep.
 const SHORTEST: Duration = Duration::from_micros(20);
 const LONGEST: Duration = Duration::from_millis(1);
 
 /// A wait that leaves the processor to others. A rank that looks without a pause keeps the ranks from running that it
-/// waits for, where there are more ranks than processors: a reduction over six ranks on two processors takes 10 to 60 ms
-/// then, and 1 to 6 ms with these pauses.
+/// waits for, where there are more ranks than processors: a reduction over six ranks on two processors takes 10 to 60
+/// ms then, and 1 to 6 ms with these pauses.
 #[derive(Debug)]
 pub struct Pause {
     eager: Duration,

@@ -20,7 +20,7 @@ pub fn ticks_in_order() -> u64 {
     ticks
 }
 
-/// Where no counter is known, the system's clock stands for it.
+/// Where no counter is known, the system's clock is used.
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 pub fn ticks_in_order() -> u64 {
     crate::base::system::nanoseconds(libc::CLOCK_MONOTONIC_RAW)

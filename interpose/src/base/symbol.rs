@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 
 use crate::base::errno;
 
-/// An MPI function as somebody below us defines it.
+/// An MPI function as a library below this one defines it.
 ///
 /// Each exported name is forwarded to the next definition of the same name: so another tool that exports only `MPI_X`
 /// keeps seeing its calls, above us or below.

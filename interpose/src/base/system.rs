@@ -215,8 +215,8 @@ pub fn release(file: &File, offset: u64, length: u64) {
     let _ = unsafe { libc::fallocate(file.as_raw_fd(), mode, offset as libc::off_t, length as libc::off_t) };
 }
 
-/// Writes memory to a place of a file. The kernel reads it: memory that is not there is an error, and what other threads
-/// store meanwhile is written as it was before or after.
+/// Writes memory to a place of a file. The kernel reads it: memory that is not there is an error, and what other
+/// threads store meanwhile is written as it was before or after.
 pub fn write_from(file: &File, memory: *const u8, length: usize, offset: u64) -> io::Result<()> {
     let mut written = 0;
     while written < length {
@@ -234,8 +234,8 @@ pub fn write_from(file: &File, memory: *const u8, length: usize, offset: u64) ->
     Ok(())
 }
 
-/// Does something while this thread takes no signals; what comes meanwhile is delivered behind it. A thread that is made
-/// meanwhile takes none for ever.
+/// Does something while this thread takes no signals; what comes meanwhile is delivered behind it. A thread that is
+/// made meanwhile takes none for ever.
 pub fn without_signals<T>(work: impl FnOnce() -> T) -> T {
     // SAFETY: a signal set is made of integers.
     let (mut all, mut before): (libc::sigset_t, libc::sigset_t) = unsafe { std::mem::zeroed() };
@@ -329,8 +329,8 @@ pub fn in_children(work: extern "C" fn()) {
 }
 
 /// Has the kernel make room for descriptors with high numbers. In a process with threads it waits for all processors
-/// before it uses the larger table (about 10 ms on two of them), and MPI libraries start threads in MPI_Init: so this is
-/// done before.
+/// before it uses the larger table (about 10 ms on two of them), and MPI libraries start threads in MPI_Init: so this
+/// is done before.
 pub fn make_room_for_descriptors() {
     if let Ok(file) = File::open("/dev/null") {
         drop(out_of_the_way(file));
@@ -361,7 +361,7 @@ pub mod descriptor {
         unsafe { libc::close(event) };
     }
 
-    /// Starts an event, or a group by its leader, anew.
+    /// Starts an event, or a group by its leader, again.
     pub fn restart(event: c_int) {
         for request in [DISABLE, ENABLE] {
             // SAFETY: both requests take a number and no address.

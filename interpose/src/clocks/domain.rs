@@ -19,7 +19,7 @@ pub struct Key {
 }
 
 impl Key {
-    /// This rank's; `group` tells simulated clocks apart.
+    /// This rank's; `group` differs between simulated clocks.
     pub fn new(live: &TraceBuffer, rank: u32, group: u32) -> Key {
         let header = live.rank();
         let place = live.folder().and_then(|folder| folder.metadata().ok()).map(|known| (known.dev(), known.ino()));

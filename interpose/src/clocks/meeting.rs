@@ -2,9 +2,9 @@
 //!
 //! They come here after the same call of MPI_COMM_WORLD, as each counts them. A leader may be late, or never come: its
 //! rank was switched off, has left a call by longjmp, or computes. So a meeting begins with a step in which no leader
-//! waits without an end: word that a leader has come goes up a binomial tree, and a parent waits a while for its children;
-//! the answer goes down to all children, whether they have come or not. A leader that comes too late finds the answer
-//! there, and one that has waited too long for it goes on.
+//! waits without an end: word that a leader has come goes up a binomial tree, and a parent waits a while for its
+//! children; the answer goes down to all children, whether they have come or not. A leader that comes too late finds
+//! the answer there, and one that has waited too long for it goes on.
 //!
 //! So what the first leader has heard may be of a leader that has gone on since. Therefore those that are told that all
 //! have come say once more that they are there, and wait for the answer to that: the first leader is there now. Either
@@ -14,8 +14,8 @@ use std::time::{Duration, Instant};
 
 use super::schedule::Plan;
 
-/// How long a leader waits for a message of another that is known to be there: longer than any leader is kept busy by the
-/// others, and still not without an end.
+/// How long a leader waits for a message of another that is known to be there: longer than any leader is kept busy by
+/// the others, and still not without an end.
 pub const LONG: Duration = Duration::from_secs(60);
 
 /// So long the first leader waits for all others; a parent further down for the same part of it as its tree is of the

@@ -1,7 +1,7 @@
 //! The clocks of the ranks: which ranks read one and the same, and how the others are probed.
 //!
 //! Ranks that share a clock are tested against each other, never synchronised: that would only add error. One leader
-//! for each clock takes part in the rest, which is the method's affair (`mpitrace_synchronise`).
+//! for each clock takes part in the method (`mpitrace_synchronise`).
 //!
 //! May call MPI and allocate: in Init, collectively too, in Finalize, and after a call with which a synchronisation is
 //! due, only where all ranks are traced. On the way of other calls there is one comparison.

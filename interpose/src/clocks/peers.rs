@@ -18,14 +18,15 @@ const OF_INIT: usize = 1;
 const OF_FINALIZE: usize = 2;
 /// The tag of the last message to each neighbour.
 const OF_END: usize = 4;
-/// The tags of what comes while the program runs: some for each meeting, one for each of its steps. So a message that no
-/// leader has received is never taken for one of a later meeting or step.
+/// The tags of what comes while the program runs: some for each meeting, one for each of its steps. So a message that
+/// no leader has received is never taken for one of a later meeting or step.
 const RUNNING: std::ops::Range<usize> = 8..32768;
 const STEPS: usize = 4;
 /// A message has at most so many words: libraries buffer 1 KiB, so that the sender does not wait for the receiver.
 const WORDS: usize = 128;
-/// How long a leader looks for a message without a sleep. In an exchange the answer comes sooner, unless the other leader
-/// has no processor, or is kept busy: then the exchange is of no use, and the sleep gives the other one a processor.
+/// How long a leader looks for a message without a sleep. In an exchange the answer comes sooner, unless the other
+/// leader has no processor, or is kept busy: then the exchange is of no use, and the sleep gives the other one a
+/// processor.
 const EAGER: Duration = Duration::from_micros(300);
 
 /// The leaders, as one of them has messages with the others.
@@ -62,8 +63,8 @@ pub fn has_unreceived() -> bool {
 }
 
 impl Leaders {
-    /// The leader with this number, of those with these world ranks. `in_turn`: the first leader will have messages with
-    /// all others.
+    /// The leader with this number, of those with these world ranks. `in_turn`: the first leader will have messages
+    /// with all others.
     pub fn new(comm: Comm, ranks: Vec<u32>, number: u32, in_turn: bool, clock: LocalClock) -> Leaders {
         Leaders {
             comm,
@@ -91,8 +92,8 @@ impl Leaders {
         self.number
     }
 
-    /// Runs what the leaders do together, in a synchronisation of this kind, within a time: `None` where a message did not
-    /// come.
+    /// Runs what the leaders do together, in a synchronisation of this kind, within a time: `None` where a message did
+    /// not come.
     pub fn together<R>(&mut self, kind: u32, limit: Duration, work: impl FnOnce(&mut Leaders) -> R) -> Option<R> {
         self.tag = match kind {
             sync_kind::INIT => OF_INIT,
@@ -121,8 +122,8 @@ impl Leaders {
     }
 
     /// Receives what others have sent and this leader has not waited for. All leaders come here, and have no messages
-    /// with each other afterwards. Messages between two ranks keep their order: so what lies before the last one has come
-    /// with it.
+    /// with each other afterwards. Messages between two ranks keep their order: so what lies before the last one has
+    /// come with it.
     pub fn receive_the_rest(&mut self) {
         let (number, count) = (self.number, self.ranks.len() as u32);
         let near = (0..count.next_power_of_two().trailing_zeros()).map(|bit| number ^ 1 << bit);
@@ -143,8 +144,8 @@ impl Leaders {
         words.chunks(WORDS).for_each(|words| self.comm.send(words, self.ranks[to] as usize, tag));
     }
 
-    /// Receives as many words from the leader of a number, unless they do not come in time: then the receive is cancelled,
-    /// and the words are not touched any more.
+    /// Receives as many words from the leader of a number, unless they do not come in time: then the receive is
+    /// cancelled, and the words are not touched any more.
     fn take(&self, from: usize, words: &mut [u64], tag: usize, patience: Duration) -> bool {
         let came = words.chunks_mut(WORDS).all(|words| {
             let (receive, mut pause) =

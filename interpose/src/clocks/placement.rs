@@ -1,8 +1,8 @@
 //! Two ranks that compare their clocks are put on two processors for the time of the comparison.
 //!
 //! A launcher that does not bind ranks, such as MPICH's, often has two of them start on one processor. There they hand
-//! over by yielding and sleeping, 30 us each time, so that the scheduler never moves one away, and their clocks could be
-//! said to differ by as much: between two processors a handover takes 0.1 us.
+//! over by yielding and sleeping, 30 us each time, so that the scheduler never moves one away, and their clocks could
+//! be said to differ by as much: between two processors a handover takes 0.1 us.
 
 use mpitrace_format::layout::NO_PROCESSOR;
 
@@ -16,8 +16,8 @@ pub struct Placement {
 }
 
 impl Placement {
-    /// Leaves the processor that the other rank is on, where this rank is on it too and may run elsewhere: the processor
-    /// that this rank is on now. Only for the rank that has the turn: the other stays where it is meanwhile.
+    /// Leaves the processor that the other rank is on, where this rank is on it too and may run elsewhere: the
+    /// processor that this rank is on now. Only for the rank that has the turn: the other stays where it is meanwhile.
     pub fn leave(&mut self, other: Option<u32>) -> u32 {
         let own = system::processor();
         if own == NO_PROCESSOR || other != Some(own) {

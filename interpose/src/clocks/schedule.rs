@@ -88,7 +88,8 @@ impl Schedule {
         Plan { next: calls + ahead, now: sync }
     }
 
-    /// After how many calls the leaders meet next when not all of them come after so many: after as many again. So a leader that never comes costs the program the logarithm of its calls in waits.
+    /// After how many calls the leaders meet next when not all of them come after so many: after as many again. So a
+    /// leader that never comes costs the program the logarithm of its calls in waits.
     pub fn without_some(&self, calls: u64) -> u64 {
         calls + calls.max(FIRST)
     }

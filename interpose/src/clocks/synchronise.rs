@@ -31,8 +31,8 @@ impl Clocks {
         self.widths.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Synchronises with the other leaders, which all call this in Init. A method that was named and does not end in its
-    /// time gives way to the joint one, on all leaders.
+    /// Synchronises with the other leaders, which all call this in Init. A method that was named and does not end in
+    /// its time gives way to the joint one, on all leaders.
     pub(super) fn synchronise_first(&mut self) {
         let Some(mut leaders) = self.lock_leaders() else { return };
         let since = ticks::now();

@@ -1,4 +1,4 @@
-//! The part of the C API that tells the time (`include/mpitrace.h`).
+//! The part of the C API for the time (`include/mpitrace.h`).
 
 use super::{CLOCKS, Clocks, published_map};
 use crate::record::ticks;

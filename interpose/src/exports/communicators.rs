@@ -70,8 +70,8 @@ pub fn duplicated(message: Message<'_>, forward: Forward<'_>, comm: usize, newco
     making(message, forward, &|| new_handle(newcomm), &|| add_child(comm, newcomm, |parent, _| Some(parent.group())))
 }
 
-/// `MPI_Comm_idup`. Nothing is asked about the new one, since its handle may not be used before the request is complete;
-/// but every library has stored it by now.
+/// `MPI_Comm_idup`. Nothing is asked about the new one, since its handle may not be used before the request is
+/// complete; but every library has stored it by now.
 pub fn duplicated_later(
     message: Message<'_>,
     forward: Forward<'_>,

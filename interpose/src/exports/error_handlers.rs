@@ -1,9 +1,9 @@
 //! Error handlers of the program: while one runs, its thread is seen to be in it, and the call is known to have failed.
 //!
-//! MPI is given a stub in place of the program's function. The stub changes a word of the thread's entry, keeps the error
-//! code in the thread's state, and jumps to the function: all arguments, also those that only the library knows of, stay
-//! where they are, and the stub is in no backtrace and in no exception's way. Where all stubs are taken, MPI is given the
-//! function itself.
+//! MPI is given a stub in place of the program's function. The stub changes a word of the thread's entry, keeps the
+//! error code in the thread's state, and jumps to the function: all arguments, also those that only the library knows
+//! of, stay where they are, and the stub is in no backtrace and in no exception's way. Where all stubs are taken, MPI
+//! is given the function itself.
 //!
 //! The result of a call does not always show that it failed: MPICH 5 returns MPI_SUCCESS where an error handler of the
 //! program has returned. The output arguments of such a call hold what they held before.

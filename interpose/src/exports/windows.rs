@@ -1,7 +1,7 @@
 //! Windows: the calls on each have sequence numbers of their own, as those on a communicator have.
 //!
-//! MPI does not want calls on a window and on the communicator that it was made of in one order, but those on one handle
-//! it does. The ranks are those of that communicator, so MPI is asked for nothing.
+//! MPI does not want calls on a window and on the communicator that it was made of in one order, but those on one
+//! handle it does. The ranks are those of that communicator, so MPI is asked for nothing.
 
 use std::ffi::c_int;
 

@@ -49,8 +49,8 @@ fn site(distance: &'static Distance) -> (bool, Number) {
     (plain, if asked { call_site::number(here, distance) } else { 0 })
 }
 
-/// The result of a function that the MPI library at hand does not have. Any result but 0 is an error; this one is what
-/// mpi4py stands for "the library lacks it" with, and turns into the exception that it raises without the tracer.
+/// The result of a function that the MPI library at hand does not have. Any result but 0 is an error; this one is
+/// mpi4py's own for a function that the library lacks: it raises the exception that it raises without the tracer.
 const LACKING: c_int = 0xaaaa_aaaa_u32 as c_int;
 
 /// Called in place of a function that the MPI library at hand does not have: it returns an error.

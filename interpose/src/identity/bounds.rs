@@ -31,9 +31,9 @@ const CALLS: u64 = 64;
 /// As many freed communicators are left alone before what held them is used again: a thread that still looks at one was
 /// overtaken by that many.
 const SPARE: usize = 256;
-/// As many operations are told apart on a rank.
+/// As many operations are distinguished on a rank.
 const OPERATIONS: u64 = 1 << 17;
-/// As many ways in which members have made communicators are told apart.
+/// As many ways in which members have made communicators are distinguished.
 const RECIPES: usize = 1 << 15;
 /// Bytes of the names of communicators and regions that are stored.
 const GIVEN: u64 = 1 << 20;

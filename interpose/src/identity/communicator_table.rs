@@ -1,7 +1,7 @@
 //! Communicators: which one a handle means, and an identity that all its ranks derive alike without a message.
 //!
 //! A communicator's key is a hash of how it came to be: its parent's key, how many were made from that parent before,
-//! and the world rank of its first member (which tells the parts of a split from each other). Making a communicator is
+//! and the world rank of its first member (which differs between the parts of a split). Making a communicator is
 //! collective and ordered by MPI's own rules, so every member computes the same key. Where only some ranks of the
 //! parent take part (`MPI_Comm_create_group`, `MPI_Intercomm_create`) the key is made of the members themselves and of
 //! how often these have made one in this way.

@@ -21,13 +21,13 @@ pub fn find<'c>(thread: ThreadRef, call: &Call) -> Option<&'c Found> {
     {
         return Some(found);
     }
-    find_anew(thread, call)
+    find_uncached(thread, call)
 }
 
 #[cold]
 #[inline(never)]
-fn find_anew<'c>(thread: ThreadRef, call: &Call) -> Option<&'c Found> {
-    thread.keep_anew(thread::catch_panic(|| find_slowly(thread, call)))
+fn find_uncached<'c>(thread: ThreadRef, call: &Call) -> Option<&'c Found> {
+    thread.keep_last(thread::catch_panic(|| find_slowly(thread, call)))
 }
 
 /// The operation of a call that its thread's cache does not hold. `None`: the tables are full.

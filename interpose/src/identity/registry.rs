@@ -15,8 +15,8 @@ use crate::record::trace_buffer::TraceBuffer;
 /// A hash map that costs a multiplication a word: its keys come from the program, not from an enemy.
 pub type FastMap<K, V> = HashMap<K, V, BuildHasherDefault<Mix>>;
 
-/// Puts what a handle means into a table: what it meant before. Where the table has no memory for it, it stays for ever:
-/// MPI may still use what a request holds.
+/// Puts what a handle means into a table: what it meant before. Where the table has no memory for it, it stays for
+/// ever: MPI may still use what a request holds.
 pub fn insert<T>(table: &mut FastMap<usize, T>, handle: usize, meaning: T) -> Option<T> {
     if table.try_reserve(1).is_err() {
         std::mem::forget(meaning);

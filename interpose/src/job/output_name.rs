@@ -31,16 +31,16 @@ pub fn path_of(settings: &Settings, folder: &Path, process: u32) -> PathBuf {
     folder.join(OsString::from_vec(path))
 }
 
-/// Makes the folder of a file, and those that it lies in, where they are not there; but not the working directory, which
-/// the program may have removed.
+/// Makes the folder of a file, and those that it lies in, where they are not there; but not the working directory,
+/// which the program may have removed.
 pub fn make_folder_of(path: &Path, working: &Path) -> io::Result<()> {
     let folder = path.parent().unwrap_or(path);
     let removed = || folder.starts_with(working) && !working.is_dir();
     if folder.is_dir() || removed() { Ok(()) } else { std::fs::create_dir_all(folder) }
 }
 
-/// Makes the folder of the trace when the run begins, and says so where that fails: at the end it is too late for another
-/// one.
+/// Makes the folder of the trace when the run begins, and says so where that fails: at the end it is too late for
+/// another one.
 pub fn make_folder(settings: &Settings, folder: &Path) {
     let path = path_of(settings, folder, std::process::id());
     if let Err(error) = make_folder_of(&path, folder) {

@@ -51,7 +51,7 @@ impl Run {
 pub struct World {
     /// The run's token, once it is agreed on.
     pub token: OnceLock<[u8; 16]>,
-    /// Holds, where not all ranks are traced, what tells the others so.
+    /// Holds, where not all ranks are traced, the files by which the others know.
     pub traced_ranks: TracedRanks,
     /// Where all ranks meet that are on one node.
     pub meeting: Option<&'static NodeMeeting>,

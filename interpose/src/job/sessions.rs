@@ -1,7 +1,7 @@
 //! `MPI_Session_init` and `MPI_Session_finalize`: MPI without MPI_COMM_WORLD, as often as a program likes.
 //!
-//! A session is a rank's own affair: no other rank need open one, and none may be waited for. So nothing here asks
-//! another rank. Who this rank is, the process set `mpi://WORLD` tells; the trace is written when the process ends
+//! A session is of one rank: no other rank need open one, and none may be waited for. So nothing here asks another
+//! rank. The process set `mpi://WORLD` gives this rank's number; the trace is written when the process ends
 //! ([`crate::job::exit_writer`]), since a session may be opened after the last one was closed.
 
 use std::ffi::c_int;

@@ -58,7 +58,7 @@ pub fn prepare() -> Option<Prepared> {
 /// In a larger world what is asked of MPI about all its ranks may take more than the library's own reserve has.
 const MANY_RANKS: u32 = 2048;
 
-/// Who this is, as the way into MPI has told.
+/// This rank, as the way into MPI has it.
 pub struct Identity {
     pub rank: u32,
     pub world_size: u32,
@@ -236,7 +236,7 @@ fn say_other_folder(settings: &Settings, folder: Option<&Path>) {
 
 fn say_leftovers(settings: &Settings) {
     let uid = system::user();
-    // Where this run's own records would be left; who names a folder is told of that one.
+    // Where this run's own records would be left; where the user names a folder, of that one.
     let folders = match &settings.segment_folder {
         Some(folder) => vec![folder.clone()],
         None => settings.segment_folders(),

@@ -1,8 +1,8 @@
 //! `MPITRACE_STUCK`: a rank that is inside one call for long says so, once a minute at most, and copies its buffers to
 //! the folder of the trace, so that they outlive the node.
 //!
-//! A thread of the tracer's own looks now and then, and sleeps in between. On the way of a call there is nothing for it.
-//! It takes no signals, and a child that the program forks off does not have it.
+//! A thread of the tracer's own looks now and then, and sleeps in between. On the way of a call there is nothing for
+//! it. It takes no signals, and a child that the program forks off does not have it.
 
 use std::collections::HashMap;
 use std::ffi::c_void;
@@ -67,8 +67,8 @@ extern "C" fn observe(observer: *mut c_void) -> *mut c_void {
     std::ptr::null_mut()
 }
 
-/// Ends the thread: no call waits for other ranks any more. Not to be called in a child that was forked off, which has no
-/// such thread.
+/// Ends the thread: no call waits for other ranks any more. Not to be called in a child that was forked off, which has
+/// no such thread.
 pub fn stop() {
     let asleep = ASLEEP.lock().unwrap_or_else(PoisonError::into_inner);
     STOPPED.store(true, Ordering::Release);

@@ -91,7 +91,7 @@ pub struct TracedRanks {
 impl TracedRanks {
     /// Leaves this process' marker in the first of the folders that takes one, before `MPI_Init` is entered.
     pub fn announce(job: Job, folders: &[PathBuf]) -> TracedRanks {
-        // Containers may share a folder and have equal process numbers: the time tells them apart.
+        // Containers may share a folder and have equal process numbers: the time differs.
         let kernel = kernel();
         let name = format!("{kernel:016x}-{}-{}-{:x}", system::host(), std::process::id(), ticks::now());
         let settlements = Vec::new();
@@ -269,8 +269,8 @@ impl TracedRanks {
                 break (self.some(), sum);
             }
             std::thread::sleep(pause);
-            // A network file system may show an old listing of a folder for half a minute. A change by this rank makes it
-            // read the folder again.
+            // A network file system may show an old listing of a folder for half a minute. A change by this rank makes
+            // it read the folder again.
             pause = (2 * pause).min(Duration::from_millis(100));
             let look = watched.join(format!("{}.look", self.name));
             let _ = system::create_private(&look).and_then(|_| std::fs::remove_file(&look));
@@ -291,9 +291,9 @@ impl TracedRanks {
 
     /// Settles the answer of the job, which is what it is, and whether this rank has made it.
     ///
-    /// Another user may be able to write to the folder of the trace, and make the answer first. Whose it is shows beside
-    /// the owner of a file that this rank has made in such a folder, whatever number the file system has for that: a
-    /// network file system may have another one than this process.
+    /// Another user may be able to write to the folder of the trace, and make the answer first. Whose it is shows
+    /// beside the owner of a file that this rank has made in such a folder, whatever number the file system has for
+    /// that: a network file system may have another one than this process.
     fn settle_beyond(&self, link: &Path, answer: &str, owner: Option<u32>) -> (String, bool) {
         let owner = owner.or_else(|| {
             let made = link.with_file_name(format!("{}.look", self.name));
@@ -347,8 +347,8 @@ fn kernel() -> u64 {
     if boot == [0; 2] || processes == 0 { 0 } else { mix(&[boot[0], boot[1], processes])[0] }
 }
 
-/// The ranks that the files in a folder stand for: each node has one `NAME.COUNT`, or several, of which the largest
-/// counts.
+/// The sum of the ranks that the files in a folder state: each node has one `NAME.COUNT`, or several, of which the
+/// largest counts.
 fn sum_of(folder: &Path) -> u32 {
     let mut nodes = std::collections::HashMap::new();
     for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {

@@ -1,4 +1,4 @@
-//! The three binary interfaces of MPI libraries, told apart at run time, so that one library serves them all.
+//! The three binary interfaces of MPI libraries, distinguished at run time, so that one library serves them all.
 //!
 //! No `mpi.h` is used: a handle is a machine word that is passed on as it came. What must be known beyond that stands
 //! here.
@@ -115,8 +115,8 @@ impl Abi {
         register & self.handle_mask
     }
 
-    /// The handle that lies at `place`, where the program has passed that to an MPI function; 0, which no handle is, for a
-    /// null pointer.
+    /// The handle that lies at `place`, where the program has passed that to an MPI function; 0, which no handle is,
+    /// for a null pointer.
     pub fn read(&self, place: usize) -> usize {
         match (place, self.handle_size) {
             (0, _) => 0,
@@ -164,8 +164,8 @@ impl Abi {
         }
     }
 
-    /// True if this request, as a starting call has stored it, stands for any call that is complete already: these
-    /// share one.
+    /// True if this request, as a starting call has stored it, is the one that all calls share which are complete
+    /// already.
     pub fn is_complete_request(&self, handle: usize) -> bool {
         match self.family {
             family::OPENMPI => handle == self.request_null || handle == self.empty_request,

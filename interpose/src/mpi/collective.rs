@@ -35,7 +35,8 @@ impl Comm {
     /// returns errors.
     pub fn duplicate(self) -> Option<Comm> {
         // Zeroed, so that a 4-byte handle reads back as its value (little-endian).
-        // SAFETY: int MPI_Comm_idup(MPI_Comm, MPI_Comm *, MPI_Request *); the handle lives until the request is complete.
+        // SAFETY: int MPI_Comm_idup(MPI_Comm, MPI_Comm *, MPI_Request *); the handle lives until the request is
+        // complete.
         let new = completed(vec![0usize], |place, request| unsafe { comm_idup(self.0, place, request) })?;
         let new = abi::get().handle(new[0]);
         // SAFETY: int MPI_Comm_set_errhandler(MPI_Comm, MPI_Errhandler), on a communicator made just now.
@@ -47,8 +48,8 @@ impl Comm {
     pub fn broadcast<T: Pod>(self, values: &mut [T]) -> bool {
         let (bytes, byte) = (size_of_val(values), abi::get().byte);
         let sent = completed(values.to_vec(), |place, request| {
-            // SAFETY: int MPI_Ibcast(void *, int, MPI_Datatype, int, MPI_Comm, MPI_Request *); so many bytes lie there, of
-            // a type that may have any.
+            // SAFETY: int MPI_Ibcast(void *, int, MPI_Datatype, int, MPI_Comm, MPI_Request *); so many bytes lie there,
+            // of a type that may have any.
             unsafe { ibcast(place, bytes, byte, 0, self.0, request) }
         });
         sent.inspect(|sent| values.copy_from_slice(sent)).is_some()
@@ -100,8 +101,8 @@ impl Comm {
         let abi = abi::get();
         let reduced = completed(vec![here, 0], |place, request| {
             let result = place + size_of_val(&here);
-            // SAFETY: int MPI_Iexscan(const void *, void *, int, MPI_Datatype, MPI_Op, MPI_Comm, MPI_Request *); a 64-bit
-            // integer lies in both places.
+            // SAFETY: int MPI_Iexscan(const void *, void *, int, MPI_Datatype, MPI_Op, MPI_Comm, MPI_Request *); a
+            // 64-bit integer lies in both places.
             unsafe { iexscan(place, result, 1, abi.int64, abi.sum, self.0, request) }
         });
         reduced.map(|reduced| reduced[1])

@@ -131,8 +131,8 @@ impl Comm {
         unsafe { comm_call_errhandler(self.0, code as usize) };
     }
 
-    /// Sends words. Up to 1 KiB are buffered by the libraries at their usual settings: then the call returns also if the
-    /// other never receives them.
+    /// Sends words. Up to 1 KiB are buffered by the libraries at their usual settings: then the call returns also if
+    /// the other never receives them.
     pub fn send(self, words: &[u64], to: usize, tag: usize) {
         let (place, bytes) = (words.as_ptr().expose_provenance(), size_of_val(words));
         // SAFETY: int MPI_Send(const void *, int, MPI_Datatype, int, int, MPI_Comm); the words live until the call
@@ -140,8 +140,8 @@ impl Comm {
         unsafe { send(place, bytes, abi::get().byte, to, tag, self.0) };
     }
 
-    /// Lets the library work on its messages, as any call does that looks for one. For ranks that wait for something else:
-    /// what they have sent may still be on its way out.
+    /// Lets the library work on its messages, as any call does that looks for one. For ranks that wait for something
+    /// else: what they have sent may still be on its way out.
     pub fn progress(self) {
         let ignore = abi::get().status_ignore;
         // SAFETY: int MPI_Iprobe(int, int, MPI_Comm, int *, MPI_Status *). Whether there is a message does not matter.
@@ -159,8 +159,8 @@ impl Comm {
         Some(Receive { request, under_way: true, words, status: None })
     }
 
-    /// Starts to receive the next message of any tag, of up to this many words: it arrives with as many as it has. `None`:
-    /// it has failed.
+    /// Starts to receive the next message of any tag, of up to this many words: it arrives with as many as it has.
+    /// `None`: it has failed.
     pub fn receive_any(self, words: usize, from: usize) -> Option<Receive> {
         let mut receive = self.receive(words, from, abi::get().any_tag as usize)?;
         receive.status = Some([0; STATUS_WORDS]);
@@ -182,8 +182,8 @@ pub struct Receive {
 }
 
 impl Receive {
-    /// The message, if it is there: once. `None`: it has failed. The library may still write to the words then, since the
-    /// error need not be of this receive: they are never given back.
+    /// The message, if it is there: once. `None`: it has failed. The library may still write to the words then, since
+    /// the error need not be of this receive: they are never given back.
     #[allow(clippy::option_option, reason = "the outer one is a failure, the inner one an answer")]
     fn arrived(&mut self) -> Option<Option<Vec<u64>>> {
         let request = (&raw mut self.request).expose_provenance();

@@ -20,8 +20,8 @@ impl Narrowed {
     }
 
     /// Turns the arguments of `MPI_X_c` into those of `MPI_X` (`plain`), by the names that the standard gives them.
-    /// False: a count or displacement does not fit into an int, or there is no memory. `arguments` are those of a call of the function whose
-    /// parameters have these names.
+    /// False: a count or displacement does not fit into an int, or there is no memory. `arguments` are those of a call
+    /// of the function whose parameters have these names.
     pub fn narrow(&mut self, plain: &str, names: &[&str], arguments: &mut [usize]) -> bool {
         let argument = |name: &str| names.iter().position(|other| *other == name).map(|index| arguments[index]);
         let abi = abi::get();

@@ -3,8 +3,8 @@
 //! collective that the thread has called lately needs none of them.
 //!
 //! The functions in here can be called from safe code: they pass addresses of their own only, which outlive the call,
-//! and handles as the program or the library has given them, by [`Comm`] and [`Group`]. What a handle stands for is the
-//! library's to judge, as it is where the program passes it.
+//! and handles as the program or the library has given them, by [`Comm`] and [`Group`]. The library checks a handle as
+//! it does where the program passes it.
 
 use std::ffi::{CStr, c_int};
 use std::ops::Range;
@@ -127,7 +127,7 @@ fn count(function: impl FnOnce(usize) -> bool) -> Option<u64> {
 pub struct Group(usize);
 
 impl Group {
-    /// The ranks of the world, as a session of the program tells them.
+    /// The ranks of the world, as a session of the program has them.
     pub fn of_session(session: usize) -> Option<Group> {
         const WORLD: &CStr = c"mpi://WORLD";
         let name = WORLD.as_ptr().expose_provenance();

@@ -35,8 +35,8 @@ const BETWEEN_LOOKS: Duration = Duration::from_millis(100);
 const HELPS_AFTER: Duration = Duration::from_millis(500);
 /// How long the others wait in MPI_Init for a rank that has not opened the file, of which they do not know the process.
 const PATIENCE_FOR_A_STRANGER: Duration = Duration::from_secs(60);
-/// How long they wait in MPI_Finalize, once all have come, for one that lives and does not go on: for one that sleeps or
-/// was stopped, and for one that is ready to run or in input or output.
+/// How long they wait in MPI_Finalize, once all have come, for one that lives and does not go on: for one that sleeps
+/// or was stopped, and for one that is ready to run or in input or output.
 const PATIENCE: Duration = Duration::from_secs(5);
 const PATIENCE_FOR_A_BUSY_ONE: Duration = Duration::from_secs(60);
 
@@ -175,8 +175,8 @@ impl NodeMeeting {
         Some(())
     }
 
-    /// States these words, waits until all ranks have come, and returns theirs in the order of the ranks. `None`: a rank
-    /// has ended or does not come.
+    /// States these words, waits until all ranks have come, and returns theirs in the order of the ranks. `None`: a
+    /// rank has ended or does not come.
     fn round(&self, words: &[u64]) -> Option<impl Iterator<Item = [u64; WORDS]> + use<'_>> {
         let round = self.rounds.fetch_add(1, Ordering::Relaxed) + 1;
         for (place, word) in self.words_of(self.rank, round).zip(words) {

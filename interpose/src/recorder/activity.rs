@@ -31,8 +31,8 @@ impl Activity {
         Activity { word: AtomicU32::new(0), quick: AtomicU32::new(0), what, name }
     }
 
-    /// Runs `forward`, the function, from a wrapper that stands at `here`; or `otherwise`, which does so too, where there
-    /// is more to do. What these are made of stays in registers but for the second way.
+    /// Runs `forward`, the function, from a wrapper that stands at `here`; or `otherwise`, which does so too, where
+    /// there is more to do. What these are made of stays in registers but for the second way.
     #[inline(always)]
     pub fn run_or(&self, here: usize, forward: impl Fn() -> c_int, otherwise: impl Fn() -> c_int) -> c_int {
         let word = self.quick.load(Ordering::Relaxed);

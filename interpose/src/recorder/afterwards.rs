@@ -136,8 +136,8 @@ fn withdraw(thread: ThreadRef) {
     thread.go_back_to(record);
 }
 
-/// The clocks are synchronised after this call of a communicator. The next one of this thread counts as disturbed by it,
-/// and so do its regions in progress.
+/// The clocks are synchronised after this call of a communicator. The next one of this thread counts as perturbed by
+/// it, and so do its regions in progress.
 #[cold]
 #[inline(never)]
 pub fn synchronise(thread: ThreadRef, communicator: Entry<CommunicatorEntry>) {

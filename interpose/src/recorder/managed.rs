@@ -13,8 +13,8 @@ use crate::recorder::afterwards::{afterwards, made_nothing, synchronise};
 use crate::recorder::{NO_COMMUNICATOR, begin, uncaught};
 
 /// Forwards and records a blocking call of the program's own. `frees`: it frees what it is on. `finish` gets its result
-/// after the second time stamp, with or without a record, and gives the communicator that the call has made, where there
-/// is one: a call on [`handle::of_new`] is on that. `forward` and `finish` are called once.
+/// after the second time stamp, with or without a record, and gives the communicator that the call has made, where
+/// there is one: a call on [`handle::of_new`] is on that. `forward` and `finish` are called once.
 #[inline(never)]
 pub fn managed(
     frees: bool,

@@ -84,8 +84,8 @@ fn begin<F: FnOnce() -> c_int, R>(
 /// [`mode::is_plain`].
 ///
 /// Most calls are like the one before: recorded in a chunk that has room, of the operation that the thread called last,
-/// with nothing else to do. These have a way of their own, on which all stays in registers. What `message` and `forward`
-/// were made of is copied for the other way only where that is taken.
+/// with nothing else to do. These have a way of their own, on which all stays in registers. What `message` and
+/// `forward` were made of is copied for the other way only where that is taken.
 #[inline(always)]
 pub fn collective<M, F>(plain: bool, message: M, forward: F) -> c_int
 where
@@ -168,8 +168,8 @@ fn collective_again(
 /// Stands where the communicator's handle is not at hand: no variable is bound to it.
 const NO_COMMUNICATOR: usize = 0;
 
-/// Forwards a blocking collective of any kind, from a wrapper that stands at `here`. One that differs from those that are
-/// like the one before in nothing but its operation, which the thread called lately, is recorded as they are.
+/// Forwards a blocking collective of any kind, from a wrapper that stands at `here`. One that differs from those that
+/// are like the one before in nothing but its operation, which the thread called lately, is recorded as they are.
 #[inline(never)]
 fn collective_of_any_kind(here: usize, message: &dyn Fn(ThreadRef) -> Call, forward: &dyn Fn() -> c_int) -> c_int {
     if mode::is_plain()

@@ -30,8 +30,8 @@ static REGIONS: Mutex<Vec<Named>> = Mutex::new(Vec::new());
 type Open = Vec<(usize, Option<Region>)>;
 
 thread_local! {
-    /// The regions in progress on this thread, by number. It has no destructor: glibc ends the process where it has no memory
-    /// to register one.
+    /// The regions in progress on this thread, by number. It has no destructor: glibc ends the process where it has no
+    /// memory to register one.
     static OPEN: RefCell<ManuallyDrop<Open>> =
         const { RefCell::new(ManuallyDrop::new(Vec::new())) };
 }
@@ -125,7 +125,7 @@ pub fn end(number: usize) {
     }
 }
 
-/// The tracer has delayed the program: those in progress on this thread count as disturbed by it.
+/// The tracer has delayed the program: those in progress on this thread count as perturbed by it.
 pub fn disturb() {
     with_open(|open| open.iter().filter_map(|(_, region)| region.as_ref()).for_each(Region::disturb));
 }

@@ -54,8 +54,9 @@ pub fn starting(
     begin(here, false, message, forward, unrecorded, recorded)
 }
 
-/// Counts a start of a persistent collective and begins its record, where it is kept; `None` where nothing is. The call that starts
-/// it comes next, then [`Begun::started`] or [`Begun::take_back`]. MPI lets no two threads start the same request.
+/// Counts a start of a persistent collective and begins its record, where it is kept; `None` where nothing is. The call
+/// that starts it comes next, then [`Begun::started`] or [`Begun::take_back`]. MPI lets no two threads start the same
+/// request.
 pub fn prepared(found: &Found, position: u64) -> Option<Begun> {
     let mode = mode::get();
     if mode == mode::OFF {

@@ -14,8 +14,8 @@ use crate::record::histograms::Unkept;
 use crate::record::thread::{self, Record, ThreadRef};
 use crate::record::ticks;
 
-/// Begins a repetition of a region, which the caller has counted, with its record where it is kept; `None` where nothing
-/// is.
+/// Begins a repetition of a region, which the caller has counted, with its record where it is kept; `None` where
+/// nothing is.
 pub fn begin_region(found: &Found, repetition: u64) -> Option<Region> {
     let mode = mode::get();
     if mode == mode::OFF {

@@ -16,8 +16,8 @@ impl ThreadRef {
         unsafe { (*self.0.as_ptr()).cache.find(key) }
     }
 
-    /// The operation of a key, where it is the one that followed this thread's last operation the time before; good until
-    /// it makes another call.
+    /// The operation of a key, where it is the one that followed this thread's last operation the time before; good
+    /// until it makes another call.
     #[inline(always)]
     pub fn cached_again<'c>(self, key: &Key) -> Option<&'c Found> {
         // SAFETY: as in `cached`.
@@ -31,11 +31,11 @@ impl ThreadRef {
     }
 
     /// Keeps an operation until the next one is looked up.
-    pub fn keep_anew<'c>(self, found: Option<Found>) -> Option<&'c Found> {
+    pub fn keep_last<'c>(self, found: Option<Found>) -> Option<&'c Found> {
         // SAFETY: this thread's own state; what was given here before was copied by the recorder.
         unsafe {
-            (*self.0.as_ptr()).found_anew = found;
-            (*self.0.as_ptr()).found_anew.as_ref()
+            (*self.0.as_ptr()).found_last = found;
+            (*self.0.as_ptr()).found_last.as_ref()
         }
     }
 

@@ -9,8 +9,8 @@ use crate::record::thread::pool::create;
 use crate::record::thread::state::{ThreadRef, current};
 use crate::record::ticks;
 
-/// Runs `call`, one of the program's that is not recorded, as one that the MPI library may nest other MPI calls in: they
-/// are only forwarded. Its time counts where that was asked for ([`other_mpi`]).
+/// Runs `call`, one of the program's that is not recorded, as one that the MPI library may nest other MPI calls in:
+/// they are only forwarded. Its time counts where that was asked for ([`other_mpi`]).
 #[inline(always)]
 pub fn guarded(call: impl Fn() -> c_int) -> c_int {
     if other_mpi::is_counted() { guarded_and_counted(&call) } else { guarded_unseen(call) }

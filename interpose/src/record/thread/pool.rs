@@ -32,8 +32,8 @@ pub fn start(buffer: &'static TraceBuffer) {
     }
 }
 
-/// The state for a thread that makes its first call: that of one that has ended, else a new one. `None`: there is no memory
-/// for it.
+/// The state for a thread that makes its first call: that of one that has ended, else a new one. `None`: there is no
+/// memory for it.
 fn adopt() -> Option<Box<Thread>> {
     let tid = system::thread();
     let mut threads = threads();

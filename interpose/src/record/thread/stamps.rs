@@ -8,13 +8,14 @@ use crate::record::thread::state::{Record, ThreadRef};
 use crate::record::ticks;
 use crate::record::watch::Watch;
 
-/// All blocks below are sound since a [`ThreadRef`] is the calling thread's own state, and a [`Record`] lies in the chunk
-/// that it fills; no reference to a field outlives the method that made it.
+/// All blocks below are sound since a [`ThreadRef`] is the calling thread's own state, and a [`Record`] lies in the
+/// chunk that it fills; no reference to a field outlives the method that made it.
 impl ThreadRef {
     /// Stores what call a record is of.
     #[inline(always)]
     pub fn describe(self, record: Record, position: u64, repetition: u64, operation: u32) {
-        // SAFETY: as said above. Each column's address is read where it is used, which costs less than copying them all.
+        // SAFETY: as said above. Each column's address is read where it is used, which costs less than copying them
+        // all.
         unsafe {
             let thread = self.0.as_ptr();
             (*thread).columns.position.add(record.0).write(position as u32);

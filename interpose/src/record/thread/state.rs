@@ -51,8 +51,8 @@ pub(super) struct Thread {
     pub(super) sums: Sums,
     /// Where chunks are drawn from; `None`: this thread's calls cannot be kept.
     buffer: Option<&'static TraceBuffer>,
-    /// The operation that was last looked for in vain in `cache`.
-    pub(super) found_anew: Option<Found>,
+    /// The operation that was found last, where `cache` did not hold it.
+    pub(super) found_last: Option<Found>,
     /// Operations that this thread called lately.
     pub(super) cache: Cache,
     /// The thread's entry in the trace buffer.
@@ -113,7 +113,8 @@ macro_rules! fill {
 }
 
 impl Thread {
-    /// A new state, made in its place: some threads have less stack than it is large. `None`: there is no memory for it.
+    /// A new state, made in its place: some threads have less stack than it is large. `None`: there is no memory for
+    /// it.
     pub(super) fn new(
         buffer: Option<&'static TraceBuffer>,
         entry: Entry<ThreadEntry>,
@@ -142,7 +143,7 @@ impl Thread {
                 other_mpi: 0,
                 sums: Sums::ZERO,
                 buffer: buffer,
-                found_anew: None,
+                found_last: None,
                 entry: entry,
                 index: index,
             );
@@ -302,7 +303,7 @@ impl ThreadRef {
         }
     }
 
-    /// Takes the next chunk where this one is full: the flags of the next record, which is disturbed where that took
+    /// Takes the next chunk where this one is full: the flags of the next record, which is perturbed where that took
     /// long. `None`: the arrays are full.
     #[inline(always)]
     pub fn make_room(self) -> Option<u32> {
@@ -324,7 +325,7 @@ impl ThreadRef {
     }
 
     /// Gives the columns that are used with this one of the `chunk_flags` memory in the chunk, where they have none
-    /// yet; the record at which that took long is disturbed by it. False: there is none.
+    /// yet; the record at which that took long is perturbed by it. False: there is none.
     #[inline(always)]
     pub fn extend_at(self, record: Record, flag: u32) -> bool {
         if self.extended() & flag == 0 {
@@ -352,12 +353,12 @@ impl ThreadRef {
     /// which the child shares. Nothing is allocated, since the program may have an allocator of its own.
     pub fn leave_entry(self) {
         static NOWHERE: [AtomicU64; size_of::<ThreadEntry>() / 8] = [const { AtomicU64::new(0) }; _];
-        // SAFETY: the static is as large as an entry, is aligned, lasts, may change, and nothing reads it. The child has
-        // one thread.
+        // SAFETY: the static is as large as an entry, is aligned, lasts, may change, and nothing reads it. The child
+        // has one thread.
         self.set_entry(unsafe { Entry::at(NOWHERE.as_ptr().cast::<ThreadEntry>().cast_mut()) });
     }
 
-    /// The thread has ended. Its counters count nobody else.
+    /// The thread has ended. Its counters count no other thread.
     pub(super) fn give_up(self) {
         self.set_guard(0);
         if let Some(end) = AT_END.get() {

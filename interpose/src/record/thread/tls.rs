@@ -24,8 +24,8 @@ pub fn set(state: *mut c_void, ended: Ended) {
     unsafe { libc::pthread_setspecific(key, state) };
 }
 
-/// The key whose destructor gives a thread's state back when the thread ends. `None`: the program has used up all keys, and
-/// the state of a thread that ends is not used again.
+/// The key whose destructor gives a thread's state back when the thread ends. `None`: the program has used up all keys,
+/// and the state of a thread that ends is not used again.
 fn exit_key() -> Option<libc::pthread_key_t> {
     const UNMADE: u32 = u32::MAX;
     static KEY: AtomicU32 = AtomicU32::new(UNMADE);
@@ -47,7 +47,7 @@ fn exit_key() -> Option<libc::pthread_key_t> {
     match KEY.compare_exchange(UNMADE, key, Ordering::AcqRel, Ordering::Acquire) {
         Ok(_) => Some(key),
         Err(other) => {
-            // SAFETY: nobody has used the key that lost the race.
+            // SAFETY: no thread has used the key that lost the race.
             unsafe { libc::pthread_key_delete(key) };
             Some(other)
         }

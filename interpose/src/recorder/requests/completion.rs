@@ -150,8 +150,8 @@ struct Array {
 }
 
 impl Array {
-    /// Forwards. After a call that has returned well, and has set the flag at this address if it has one, `completed` are
-    /// complete.
+    /// Forwards. After a call that has returned well, and has set the flag at this address if it has one, `completed`
+    /// are complete.
     fn complete(&self, forward: Forward<'_>, means: Means, flag: Option<usize>, completed: Completed) -> c_int {
         let mut followed = Followed::new(self.count, self.requests);
         let of_one = matches!(completed, Completed::One { .. });

@@ -205,7 +205,7 @@ impl Request {
     }
 }
 
-/// `MPI_Request_free`: when the call is complete nobody will see.
+/// `MPI_Request_free`: it is not seen when the call is complete.
 pub fn free(forward: &dyn Fn() -> c_int, request: usize) -> c_int {
     let freed = abi::get().read(request);
     // Before the call: behind it the handle may be another thread's new request.
