@@ -169,7 +169,7 @@ impl Ending {
             let named = text::named_ranks(&ranks);
             return Some(format!("{named} ended first{here}{how}; which of them was earlier was not seen"));
         }
-        let how = first.how.map(|how| format!(", {}", how.to_string())).unwrap_or_default();
+        let how = first.how.map(|how| format!(", {how}")).unwrap_or_default();
         let before = ends.get(1).filter(|(_, next)| next.at > first.at).map(|(_, next)| {
             let earlier = next.at.duration_since(first.at);
             format!("; the next rank ended {} later", text::time(earlier.as_nanos() as f64))
