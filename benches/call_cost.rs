@@ -1,4 +1,4 @@
-//! What a traced call costs: `cargo bench --bench call_cost`.
+//! The cost of a traced call: `cargo bench --bench call_cost`.
 //!
 //! For each MPI compiler on the path, one process runs the same loop untraced, traced, paused, with full arrays,
 //! disabled, under ring, under spill, with messages counted, with three events of the kernel read around each call,
@@ -68,7 +68,7 @@ fn main() {
     let _ = std::fs::remove_dir_all(&scratch);
 }
 
-/// What is run, and where its traces go. The prototype lies beside the program.
+/// The programs that are run, and where their traces go. The prototype lies beside the program.
 struct Subjects<'a> {
     program: PathBuf,
     library: &'a Path,
@@ -97,7 +97,7 @@ fn prototype(scratch: &Path) -> PathBuf {
     scratch.join("prototype.so")
 }
 
-/// What the program measures, ns.
+/// The program's own measurement, ns.
 #[derive(Clone, Copy)]
 struct Times {
     call: f64,

@@ -1,4 +1,4 @@
-//! What traced calls of several kinds cost, in times a wrapper written by hand: `cargo bench --bench call_kinds`.
+//! The cost of traced calls of several kinds, in times a wrapper written by hand: `cargo bench --bench call_kinds`.
 //!
 //! For each MPI compiler on the path the same program runs untraced, traced, traced without a look at interruptions,
 //! and under the wrapper (benches/prototype.c), in turn. A row has what each adds to the untraced run of the same turn,
@@ -68,7 +68,7 @@ fn measure(compiler: &str, scratch: &Path, turns: usize) {
     }
 }
 
-/// Whether the wrapper does anything in calls of this row.
+/// True if the wrapper does anything in calls of this row.
 fn prototype_counts(row: usize) -> bool {
     row + 1 < ROWS.len()
 }

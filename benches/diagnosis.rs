@@ -1,4 +1,4 @@
-//! What is wanted of the diagnosis, and what it reaches, on runs whose causes are known:
+//! The aims of the diagnosis, and its results, on runs whose causes are known:
 //! `cargo bench --bench diagnosis -- [--tuning] [--draws N]`.
 
 #[path = "truth/mod.rs"]

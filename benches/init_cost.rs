@@ -1,4 +1,4 @@
-//! What the tracer adds to MPI_Init of a small job on several nodes: `cargo bench --bench init_cost`.
+//! The time that the tracer adds to MPI_Init of a small job on several nodes: `cargo bench --bench init_cost`.
 //!
 //! A job of two ranks on each of three virtual nodes (tests/cluster/cluster.sh), started by `srun`: without the tracer,
 //! without synchronisation, and with it, in turn, `RUNS` (15) times. A run's time is that of the rank that took longest;

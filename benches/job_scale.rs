@@ -1,4 +1,4 @@
-//! What the companion takes to analyse the trace of a job of many ranks: `cargo bench --bench job_scale`.
+//! The cost of analysing the trace of a job of many ranks: `cargo bench --bench job_scale`.
 //!
 //! Writes two traces into a temporary folder, a file for each rank: a loop of two operations on the world, and
 //! six operations on the world and on the row and the column of each rank in a square, in turns that follow no rule.
@@ -103,7 +103,7 @@ fn rank(job: Job, number: u32, side: u32, calls: u64) -> SyntheticRank {
     rank
 }
 
-/// What a command takes: s, and kB.
+/// The cost of a command: s, and kB.
 fn measured(command: &str, files: &[PathBuf]) -> Result<(f64, u64)> {
     let begun = Instant::now();
     let mut child = Command::new(binaries::companion());

@@ -1,4 +1,4 @@
-//! What the tracer costs a rank of a world of up to 10^5 ranks: `cargo bench --bench rank_scale`.
+//! The cost of the tracer for a rank of a world of up to 10^5 ranks: `cargo bench --bench rank_scale`.
 //!
 //! One rank, rank 0, on an MPI library that simulates the others (tests/programs/mock_ranks.c): its group functions
 //! take the time that Open MPI's take, its messages and collectives none. So what is measured is the tracer's own time,
@@ -31,7 +31,7 @@ const ROWS: [(&str, &str, f64); 8] = [
     ("finalize", "MPI_Finalize", 1.0),
 ];
 
-/// What a phase took: us, bytes asked for, KiB that came to the process.
+/// The cost of a phase: us, bytes asked for, KiB that came to the process.
 type Phase = [f64; 3];
 
 fn main() {
@@ -70,7 +70,7 @@ fn main() {
     let _ = std::fs::remove_dir_all(&scratch);
 }
 
-/// What the tracer adds in each phase, in a world of so many ranks.
+/// The tracer's addition in each phase, in a world of so many ranks.
 fn measure(programs: &(PathBuf, PathBuf), scratch: &Path, ranks: u32) -> HashMap<String, Phase> {
     let mut turns: HashMap<String, Vec<Phase>> = HashMap::new();
     for _ in 0..TURNS {
@@ -88,7 +88,7 @@ fn measure(programs: &(PathBuf, PathBuf), scratch: &Path, ranks: u32) -> HashMap
     turns.into_iter().map(|(phase, turns)| (phase, std::array::from_fn(|index| median(&turns, index)))).collect()
 }
 
-/// What each phase took.
+/// The cost of each phase.
 fn run(
     (program, mock): &(PathBuf, PathBuf),
     scratch: &Path,

@@ -26,14 +26,14 @@ fn number(name: &str, default: u64) -> u64 {
 /// More calls than this are not kept in memory.
 const MOST_IN_MEMORY: u64 = 10_000_000;
 
-/// What is run in turn: its name, capacity and what is kept, and what came of it.
+/// A case that is run in turn: its name, capacity and mode, and its results.
 struct Case<'s> {
     name: &'static str,
     capacity: Option<&'s str>,
     runs: Vec<Run>,
 }
 
-/// What a run prints, and its trace.
+/// The output of a run, and its trace.
 struct Run {
     call_ns: f64,
     resident_kib: f64,

@@ -1,4 +1,4 @@
-//! What the companion's work costs on a large trace, against the least that it can cost:
+//! The cost of the companion's work on a large trace, against the least that it can be:
 //! `cargo bench --bench trace_speed`.
 //!
 //! Writes a trace of two ranks and three operations, one of which has half of all calls, into a temporary folder (`TMPDIR`
@@ -191,7 +191,7 @@ struct Rows {
 struct Row {
     name: &'static str,
     seconds: f64,
-    /// What it is held against.
+    /// The value that it is held against.
     against: Option<f64>,
     peak: u64,
     of_files: u64,

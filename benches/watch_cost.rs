@@ -1,4 +1,4 @@
-//! What `mpitrace watch` does to the job that it looks at: `cargo bench --bench watch_cost`.
+//! The effect of `mpitrace watch` on the job that it looks at: `cargo bench --bench watch_cost`.
 //!
 //! Two ranks compute and call MPI_Allreduce in turn. The time of the job is cut into rounds (`ROUNDS`, 10) of three
 //! windows of `SECONDS` (4), in changing order: in two of them nothing looks at the job, in the third `mpitrace watch`
@@ -24,7 +24,7 @@ use mpitrace_format::layout::OPERATION_MASK;
 const WINDOWS: [bool; 3] = [false, false, true];
 /// Before the first window, s.
 const BEFORE_S: u64 = 2;
-/// What is shown of the run times of a window; the last is their mean.
+/// The quantiles shown of the run times of a window; the last is their mean.
 const SHOWN: [(&str, f64); 6] =
     [("median", 0.5), ("95 %", 0.95), ("99 %", 0.99), ("99.9 %", 0.999), ("99.99 %", 0.9999), ("mean", f64::NAN)];
 

@@ -1,4 +1,4 @@
-//! What is known of many errors, and of a method.
+//! The summary of many errors, and of a method.
 
 /// Of many errors.
 #[derive(Clone, Copy, Default)]
@@ -32,7 +32,7 @@ impl Errors {
     }
 }
 
-/// What a method came to.
+/// The result of a method.
 pub struct Outcome {
     pub sync_s: f64,
     pub after: Errors,

@@ -17,7 +17,7 @@ struct Fitted {
 }
 
 impl Fitted {
-    /// What the node takes for global time is ahead by this.
+    /// The lead of the node's global time.
     fn error(&self, clock: &NodeClock, at: f64) -> f64 {
         self.error + self.rate * (at - self.at) + clock.ahead(at) - clock.ahead(self.at)
     }

@@ -46,7 +46,7 @@ const NODES: &str = "32 1024 32768 1048576";
 const METHODS: &str = "hca3 hca3,fit_points=100,exchanges=10 joint joint,exchanges=10";
 /// Exchanges before the first that counts, as the methods do them.
 const WARM_UP: u32 = 5;
-/// What the reading of a clock adds to the error of an edge, as the joint method assumes.
+/// The part that the reading of a clock adds to the error of an edge, as the joint method assumes.
 const READING_NS: f64 = 1.0;
 /// When the errors are looked at, s after the synchronisation.
 const LATER: [f64; 2] = [20.0, 60.0];

@@ -73,7 +73,7 @@ impl Delays {
     }
 }
 
-/// What the offset between two nodes is off by.
+/// The error of the offset between two nodes.
 #[derive(Clone, Copy, PartialEq)]
 pub enum EdgeError {
     /// Normal, with this standard deviation, ns.
@@ -93,7 +93,7 @@ impl EdgeError {
         }
     }
 
-    /// What the joint method would take for its variance.
+    /// Its variance as the joint method would take it.
     pub fn variance(self, delays: &Delays, exchanges: f64) -> f64 {
         match self {
             EdgeError::Normal(deviation) => deviation * deviation,

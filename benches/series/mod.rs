@@ -12,7 +12,7 @@ use fastrand::Rng;
 /// The level at which all series settle, ns: that of the thesis' example.
 pub const LEVEL_NS: f64 = 26_000.0;
 
-/// What repetitions take, in multiples of their level, and which of them are outliers.
+/// The run times of repetitions, in multiples of their level, and which of them are outliers.
 #[derive(Clone, Debug, Default)]
 pub struct Noise {
     /// One for each repetition.

@@ -1,4 +1,4 @@
-//! What the benchmarks of the clocks share: a program of two ranks, launched with a simulated clock, on one node or on
+//! The common part of the benchmarks of the clocks: a program of two ranks, launched with a simulated clock, on one node or on
 //! two.
 
 #[allow(dead_code, reason = "the companion is of no interest here")]

@@ -11,7 +11,7 @@ use super::binaries;
 /// The folder of the benchmark that has started this one on the cluster.
 const FOLDER: &str = "MPITRACE_BENCH_FOLDER";
 
-/// Whether each rank is to have a node of its own.
+/// True if each rank is to have a node of its own.
 pub fn wanted() -> bool {
     match std::env::var("NODES").as_deref() {
         Err(_) | Ok("1") => false,
@@ -40,7 +40,7 @@ pub fn run_on_cluster(folder: &Path) -> ! {
     }
 }
 
-/// What a launcher needs to start a rank on each node by `at`.
+/// The words that a launcher needs to start a rank on each node by `at`.
 pub fn words(launcher: &str, folder: &Path) -> Vec<String> {
     let at = folder.join("cluster/bin/at").display().to_string();
     let version = Command::new(launcher).arg("--version").output().expect("the launcher states its version");

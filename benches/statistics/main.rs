@@ -1,4 +1,4 @@
-//! What is wanted of the statistics, what they reach, and what they cost:
+//! The aims of the statistics, their results and their cost:
 //! `cargo bench --bench statistics -- [coverage|modes|comparison|speed [RUN TIMES]] [--tuning] [--draws N]`.
 //!
 //! Without a name all of them. Every series comes from a seed; beside each figure is what is wanted.

@@ -1,4 +1,4 @@
-//! What the statistics of one series cost, against sorting it once.
+//! The cost of the statistics of one series, against sorting it once.
 //!
 //! Sorting and all statistics take turns in one run; the ratios are of the fastest of each. The goal for all of them
 //! together is three times one sort.

@@ -1,4 +1,4 @@
-//! What benchmarks say of their run times, by their own rules, beside what the trace of the same run says:
+//! Benchmarks' own numbers of their run times, beside those of the trace of the same run:
 //! `cargo bench --bench benchmark_rules`.
 //!
 //! The Intel MPI Benchmarks come with tests/mpi/install.sh. `OSU` names osu_allreduce of the OSU Micro-Benchmarks,
@@ -27,7 +27,7 @@ const REPETITIONS: usize = 1000;
 /// A benchmark that can be run here.
 struct Benchmark {
     name: &'static str,
-    /// What its number is, in words, and how it comes out of the times of the ranks.
+    /// The meaning of its number, and how it comes out of the times of the ranks.
     rule: &'static str,
     number: fn(&[Vec<f64>]) -> f64,
     command: fn(&Path) -> Command,
@@ -36,7 +36,7 @@ struct Benchmark {
     line: fn(&str) -> Option<(u64, f64)>,
 }
 
-/// What one run says of one size.
+/// The numbers of one run for one size.
 struct Row {
     /// us, as printed.
     printed: f64,

@@ -1,4 +1,4 @@
-//! What the commands do with a trace, or with run times of another tool.
+//! The work of the commands on a trace, or with run times of another tool.
 
 use mpitrace::categories::Rule;
 use mpitrace::causality::Causality;
@@ -74,7 +74,7 @@ fn part(part: &Part) {
     names.for_each(|name| drop(part.text(name)));
 }
 
-/// What is read of a single record is what its block holds.
+/// A single record is read as its block holds it.
 fn single_records(part: &Part) {
     for block in part.blocks() {
         let ([enter, exit], (operation, position)) = (block.times(), block.calls());

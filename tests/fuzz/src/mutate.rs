@@ -51,7 +51,7 @@ fn within(place: &mut [u8], other: Other) {
     place[..size].copy_from_slice(&changed[..size]);
 }
 
-/// What lies at one place, to another.
+/// Copies the bytes at one place to another.
 fn copy(bytes: &mut [u8], from: Range<usize>, to: &Range<usize>) {
     let length = from.len().min(to.len());
     bytes.copy_within(from.start..from.start + length, to.start);

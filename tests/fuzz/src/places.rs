@@ -57,7 +57,7 @@ pub fn of_segment(bytes: &[u8]) -> Vec<Range<usize>> {
     within(places, bytes.len())
 }
 
-/// What of each lies within so many bytes.
+/// The part of each within so many bytes.
 fn within(places: Vec<Range<usize>>, length: usize) -> Vec<Range<usize>> {
     let cut = |place: Range<usize>| place.start.min(length)..place.end.min(length);
     places.into_iter().map(cut).filter(|place| !place.is_empty()).collect()

@@ -1,4 +1,4 @@
-//! What ReproMPI prints, compressed or not.
+//! The output of ReproMPI, compressed or not.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

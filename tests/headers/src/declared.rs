@@ -22,7 +22,7 @@ pub struct Line {
     pub started: Option<String>,
     /// The parameters under the names that the table gives them, which say what each one is.
     pub parameters: Vec<String>,
-    /// Whether there is a variant with large counts, `_c`.
+    /// True if there is a variant with large counts, `_c`.
     pub large: bool,
 }
 
@@ -35,7 +35,7 @@ pub struct Function {
     pub line: String,
     /// The form that it is of a collective; [`Form::Blocking`] for all that has one form.
     pub form: Form,
-    /// Whether it takes large counts.
+    /// True if it takes large counts.
     pub large: bool,
     /// Its parameters, with those that the form adds.
     pub parameters: Vec<String>,
@@ -67,13 +67,13 @@ pub fn parse(text: &str) -> Vec<Line> {
 }
 
 impl Line {
-    /// Whether it is a collective, so that the forms follow from the line.
+    /// True if it is a collective, so that the forms follow from the line.
     #[must_use]
     pub fn is_collective(&self) -> bool {
         self.kind == COLLECTIVE
     }
 
-    /// Whether it is recorded and has one form.
+    /// True if it is recorded and has one form.
     #[must_use]
     pub fn is_single(&self) -> bool {
         SINGLE.contains(&self.kind.as_str())

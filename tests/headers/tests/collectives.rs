@@ -8,7 +8,7 @@ use crate::header::Header;
 
 /// Every function that is one of the standard's collectives, in the header of a library that has all of MPI-5.0.
 ///
-/// What a header declares in three forms, `MPI_X`, `MPI_IX` and `MPI_X_init`, is a collective or sends or receives a
+/// A function that a header declares in three forms, `MPI_X`, `MPI_IX` and `MPI_X_init`, is a collective or sends or receives a
 /// message. The latter name the other end.
 pub fn of_the_standard(header: &Header) -> BTreeSet<String> {
     let names: BTreeSet<&str> = header.functions.keys().map(String::as_str).collect();

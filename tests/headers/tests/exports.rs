@@ -6,7 +6,7 @@ use std::path::Path;
 
 use object::{Object, ObjectSymbol};
 
-/// What a program or mpi4py asks before it decides what else to call: the library at hand answers.
+/// The functions that a program or mpi4py calls before it decides what else to call: the library at hand answers.
 pub const NEVER: [&str; 2] = ["MPI_Get_version", "MPI_Abi_get_version"];
 
 /// Our own functions, which programs may look up.
@@ -22,12 +22,12 @@ pub fn of(library: &Path) -> BTreeSet<String> {
     symbols.map(|symbol| symbol.name().expect("a name").to_owned()).collect()
 }
 
-/// Whether a name is one of MPI's.
+/// True if a name is one of MPI's.
 pub fn is_of_mpi(name: &str) -> bool {
     name.starts_with("MPI_") || name.starts_with("PMPI_")
 }
 
-/// Whether a name is one that the library may export beside those of MPI.
+/// True if a name is one that the library may export beside those of MPI.
 pub fn is_own(name: &str) -> bool {
     OWN.iter().any(|prefix| name.starts_with(prefix))
 }

@@ -27,7 +27,7 @@ pub struct Parameter {
     pub name: String,
     /// The type in the spelling of C, an array as a pointer.
     pub kind: String,
-    /// Whether it is handed over as an integer of a machine word at most, or as an address.
+    /// True if it is handed over as an integer of a machine word at most, or as an address.
     pub is_word: bool,
 }
 

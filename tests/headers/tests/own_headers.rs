@@ -10,15 +10,15 @@ pub const STANDARDS: [(&str, &str); 5] = [("c99", "c"), ("c11", "c"), ("c17", "c
 /// The compilers of C and of C++.
 pub const COMPILERS: [[&str; 2]; 2] = [["gcc", "g++"], ["clang", "clang++"]];
 
-/// Whether the compiler is on this machine.
+/// True if the compiler is on this machine.
 pub fn is_here(compiler: &str) -> bool {
     Command::new(compiler).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status().is_ok()
 }
 
-/// What the compiler says of the headers under this standard, a warning or more; `Ok` where it says nothing.
+/// The messages of the compiler on the headers under this standard, a warning or more; `Ok` where it says nothing.
 ///
 /// # Errors
-/// What the compiler says.
+/// The messages of the compiler.
 pub fn read(compiler: &str, standard: &str, language: &str) -> Result<(), String> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../include");
     // Each header is included twice, once behind the other one.

@@ -1,6 +1,6 @@
 //! Names with a `*` for any part.
 
-/// Whether a name is of this form.
+/// True if a name is of this form.
 pub fn matches(pattern: &str, name: &str) -> bool {
     match pattern.split_once('*') {
         None => pattern == name,

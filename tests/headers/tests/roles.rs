@@ -1,4 +1,4 @@
-//! What a parameter's name in the table says of its type.
+//! The types that parameters' names in the table stand for.
 //!
 //! The library passes every argument on as a machine word, so its compiler checks none of them. It takes them by their
 //! names though: a `count` that is an address, or a `request` that is no address, is a wrong trace or a crash. So each

@@ -8,7 +8,7 @@ use crate::roles;
 /// Functions that take more than they declare: the table names as many words more as registers hold.
 const VARIADIC: [&str; 1] = ["MPI_Pcontrol"];
 
-/// What this header says otherwise than the table, a line each. A library may be older than a function.
+/// The differences of this header from the table, a line each. A library may be older than a function.
 pub fn differences(header: &Header, lines: &[Line]) -> Vec<String> {
     let mut differences = Vec::new();
     for function in lines.iter().flat_map(Line::functions) {
@@ -63,7 +63,7 @@ fn complaints(function: &Function, declaration: &Declaration) -> Vec<String> {
     complaints
 }
 
-/// Whether a header's name for a parameter is the table's, but for what the standard puts before the name of an array.
+/// True if a header's name for a parameter is the table's, but for what the standard puts before the name of an array.
 fn is_called(header: &str, table: &str) -> bool {
     let plain = |name: &str| name.strip_prefix("array_of_").unwrap_or(name).to_owned();
     plain(header) == plain(table)

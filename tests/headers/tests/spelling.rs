@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use syn::{PointerMutability, Type, TypePath};
 
-/// What each name of a type stands for.
+/// The meaning of each name of a type.
 pub type Aliases = HashMap<String, Type>;
 
 /// `*const MPI_Datatype` is `const MPI_Datatype *`.
@@ -31,7 +31,7 @@ pub fn in_c(kind: &Type) -> String {
     }
 }
 
-/// Whether an argument of this type is an address or an integer of a machine word at most.
+/// True if an argument of this type is an address or an integer of a machine word at most.
 pub fn is_word(kind: &Type, aliases: &Aliases) -> bool {
     match kind {
         Type::Ptr(_) => true,

@@ -19,7 +19,7 @@ pub struct Protocol {
     pub read: fn(&AtomicU64) -> u64,
     /// [`publication::is_unchanged`].
     pub is_unchanged: fn(&AtomicU64, u64) -> bool,
-    /// Whether a thread that completes a request keeps others from drawing the chunk.
+    /// True if a thread that completes a request keeps others from drawing the chunk.
     pub keeps_from_drawing: bool,
 }
 
@@ -50,7 +50,7 @@ struct Record {
     operation: AtomicU64,
 }
 
-/// What a reader has copied of a record.
+/// A reader's copy of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Copied {
     /// The draw of the chunk.

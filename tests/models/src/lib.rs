@@ -12,7 +12,7 @@ pub mod chunk;
 #[path = "../../../interpose/src/record/publication.rs"]
 pub mod publication;
 
-/// What [`publication`] is made of.
+/// The atomics of [`publication`].
 mod atomics {
     pub use loom::sync::atomic::{AtomicU64, Ordering, fence};
 }
