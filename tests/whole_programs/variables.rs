@@ -104,7 +104,7 @@ fn left_out(case: &Case) {
     let info = outcome.trace.info();
     assert_eq!(info.counters, ["mock_calls"]);
     let reasons = [
-        ("mock_of_type", "a data type"),
+        ("mock_of_type", "no communicator"),
         ("mock_unreadable", "cannot be read"),
         ("mock_unstartable", "cannot be started"),
         ("mock_generic", "class"),

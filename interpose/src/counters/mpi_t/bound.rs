@@ -3,25 +3,17 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
+use crate::counters::mpi_t::interface::Handle;
 use crate::record::published::Published;
 
-/// A variable bound to one communicator.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Bound {
-    /// MPI_T's handle; 0: it could not be had for this communicator.
-    pub handle: usize,
-    /// Elements.
-    pub count: usize,
-}
-
 /// Of one communicator, for each variable in the order of the plan. Never freed, as another thread may be looking.
-pub type Handles = &'static [Bound];
+pub type Handles = &'static [Handle];
 
 /// Where the handles of a communicator may stand: the first of them is what its handle is mixed to.
 struct Slot {
     /// 0: none.
     communicator: AtomicUsize,
-    handles: Published<Vec<Bound>>,
+    handles: Published<Vec<Handle>>,
 }
 
 /// Communicators at the same time, about half of it: programs have tens, libraries below them hundreds.
@@ -52,7 +44,7 @@ pub fn find(communicator: usize) -> Option<Handles> {
 }
 
 /// Keeps the handles of a communicator. False: there is no room.
-pub fn keep(communicator: usize, handles: Vec<Bound>) -> bool {
+pub fn keep(communicator: usize, handles: Vec<Handle>) -> bool {
     let _changing = CHANGING.lock().unwrap_or_else(PoisonError::into_inner);
     let free = |slot: &&Slot| slot.communicator.load(Ordering::Relaxed) == 0;
     let Some(slot) = slots(communicator).iter().find(free) else { return false };
@@ -76,7 +68,7 @@ mod tests {
 
     #[test]
     fn each_communicator_has_its_handles_until_it_is_forgotten() {
-        let handles = |handle| vec![Bound { handle, count: 1 }, Bound { handle: 0, count: 0 }];
+        let handles = |handle| vec![Handle { handle, count: 1 }, Handle { handle: 0, count: 0 }];
         let communicators: Vec<usize> = (0..300).map(|number| 0x8400_0000 + number).collect();
         for &communicator in &communicators {
             assert!(keep(communicator, handles(communicator * 2)));

@@ -1,4 +1,4 @@
-//! Which of the library's variables the names and patterns of `MPITRACE_PVARS` mean.
+//! From the names and patterns of `MPITRACE_PVARS` to variables of the library.
 
 use crate::base::suggest::distance;
 use crate::counters::mpi_t::interface::Performance;
@@ -9,7 +9,7 @@ pub fn names(offered: &[Performance]) -> Vec<String> {
     let name = |variable: &Performance| {
         let shared = offered.iter().filter(|other| other.name == variable.name).count() > 1;
         match variable.class.filter(|_| shared) {
-            Some(class) => format!("{} ({})", variable.name, class.name()),
+            Some(class) => format!("{} ({})", variable.name, class.name),
             None => variable.name.clone(),
         }
     };
@@ -17,7 +17,7 @@ pub fn names(offered: &[Performance]) -> Vec<String> {
 }
 
 /// The places of the variables that are meant, each once, in the order of the patterns; and for each pattern that means
-/// none a sentence.
+/// none what follows it in the sentence that says so.
 pub fn choose(patterns: &[String], offered: &[Performance], names: &[String]) -> (Vec<usize>, Vec<(String, String)>) {
     let (mut chosen, mut unknown) = (Vec::new(), Vec::new());
     for pattern in patterns {
@@ -32,26 +32,22 @@ pub fn choose(patterns: &[String], offered: &[Performance], names: &[String]) ->
         }
         // The same pattern may come twice.
         if !any && chosen.len() == before {
-            unknown.push((pattern.clone(), none(pattern, names)));
+            unknown.push((pattern.clone(), nearest(pattern, names)));
         }
     }
     (chosen, unknown)
 }
 
-fn none(pattern: &str, names: &[String]) -> String {
-    let lower = pattern.to_ascii_lowercase();
+fn nearest(pattern: &str, names: &[String]) -> String {
+    let (lower, count) = (pattern.to_ascii_lowercase(), names.len());
     match names.iter().min_by_key(|name| distance(&lower, &name.to_ascii_lowercase())) {
-        None => format!("{pattern} is not available: this MPI library has no MPI_T pvars"),
-        Some(_) if pattern.contains('*') => {
-            format!("{pattern} matches none of the {} MPI_T pvars of this MPI library", names.len())
-        }
-        Some(nearest) => {
-            format!("{pattern} is not an MPI_T pvar of this MPI library; the nearest of {} is {nearest}", names.len())
-        }
+        None => " is not available: this MPI library has no MPI_T pvars".to_owned(),
+        Some(_) if pattern.contains('*') => format!(" matches none of the {count} MPI_T pvars of this MPI library"),
+        Some(name) => format!(" is not an MPI_T pvar of this MPI library; the nearest of {count} is {name}"),
     }
 }
 
-/// Whether a name is what a pattern says, in which each `*` stands for any text.
+/// A name is what a pattern says, in which each `*` stands for any text.
 fn matches(pattern: &str, name: &str) -> bool {
     let Some((start, rest)) = pattern.split_once('*') else { return pattern == name };
     let Some(mut left) = name.strip_prefix(start) else { return false };
@@ -68,15 +64,17 @@ fn matches(pattern: &str, name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::counters::mpi_t::interface::Object;
-    use crate::counters::mpi_t::kinds::{Class, Number};
+    use mpitrace_platform::mpi_t::Value;
 
-    fn offered(names: &[(&str, Class)]) -> Vec<Performance> {
-        let variable = |(index, (name, class)): (usize, &(&str, Class))| Performance {
+    use crate::counters::mpi_t::interface::Object;
+    use crate::counters::mpi_t::kinds::{CLASSES, COUNTER, Class};
+
+    fn offered(names: &[(&str, &'static Class)]) -> Vec<Performance> {
+        let variable = |(index, (name, class)): (usize, &(&str, &'static Class))| Performance {
             index,
             name: (*name).to_owned(),
-            class: Some(*class),
-            number: Some(Number::Double),
+            class: Some(class),
+            value: Value::Double,
             object: Object::Process,
             continuous: true,
         };
@@ -104,7 +102,7 @@ mod tests {
 
     #[test]
     fn a_name_of_two_classes_is_two_variables_with_names_of_their_own() {
-        let offered = offered(&[("idle", Class::Timer), ("idle", Class::Counter), ("sent", Class::Counter)]);
+        let offered = offered(&[("idle", &CLASSES[8]), ("idle", COUNTER), ("sent", COUNTER)]);
         let names = names(&offered);
         assert_eq!(names, ["idle (timer)", "idle (counter)", "sent"]);
         let choose = |patterns: &[&str]| {
@@ -115,9 +113,9 @@ mod tests {
         assert_eq!(choose(&["sent", "idle (counter)", "*"]).0, [2, 1, 0]);
         let (chosen, unknown) = choose(&["sents", "x*", "sent", "sent"]);
         assert_eq!(chosen, [2]);
-        let texts: Vec<&str> = unknown.iter().map(|(_, text)| text.as_str()).collect();
+        let texts: Vec<String> = unknown.iter().map(|(name, why)| format!("{name}{why}")).collect();
         assert!(
-            matches!(texts[..], [a, b] if a.contains("nearest of 3 is sent") && b.contains("x* matches none")),
+            matches!(&texts[..], [a, b] if a.contains("nearest of 3 is sent") && b.contains("x* matches none")),
             "{texts:?}"
         );
     }

@@ -1,7 +1,8 @@
 //! The control variables that choose a collective's algorithm.
 
+use mpitrace_platform::mpi_t::Value;
+
 use crate::counters::mpi_t::interface::{self, Control};
-use crate::counters::mpi_t::kinds::Number;
 use crate::mpi;
 
 /// The control variables that choose algorithms, as `name=value`, without those that are 0 or an empty text: that
@@ -30,47 +31,34 @@ fn loads_everything(library: &str) -> bool {
     version.split('.').next().and_then(|major| major.parse::<u32>().ok()).is_some_and(|major| major < 5)
 }
 
-/// Whether a control variable of this name chooses algorithms.
+/// The names of variables that choose algorithms: each begins and ends so.
+const CHOOSING: [(&str, &[&str]); 3] = [
+    ("MPIR_CVAR_", &["_INTRA_ALGORITHM", "_INTER_ALGORITHM", "_COMPOSITION", "_JSON_FILE"]),
+    ("I_MPI_ADJUST_", &[""]),
+    ("coll_", &["_algorithm", "_use_dynamic_rules", "_dynamic_rules_filename", "_use_dynamic_file_rules"]),
+];
+
+/// A control variable of this name chooses algorithms.
 fn chooses(name: &str) -> bool {
-    if let Some(of_mpich) = name.strip_prefix("MPIR_CVAR_") {
-        return ["_INTRA_ALGORITHM", "_INTER_ALGORITHM", "_COMPOSITION", "_JSON_FILE"]
-            .iter()
-            .any(|end| of_mpich.ends_with(end));
-    }
-    if name.starts_with("I_MPI_ADJUST_") {
-        return true;
-    }
-    let rules = ["_use_dynamic_rules", "_dynamic_rules_filename", "_use_dynamic_file_rules"];
-    name.starts_with("coll_") && (name.ends_with("_algorithm") || rules.iter().any(|end| name.ends_with(end)))
+    CHOOSING.iter().any(|(start, ends)| name.starts_with(start) && ends.iter().any(|end| name.ends_with(end)))
 }
 
 /// The variable with its value, where that is neither 0 nor empty.
 fn chosen(variable: &Control) -> Option<String> {
-    if !variable.of_process {
-        return None;
-    }
-    let value = read(variable)?;
-    (!value.is_empty()).then(|| format!("{}={value}", variable.name))
-}
-
-fn read(variable: &Control) -> Option<String> {
     let words = variable.read()?;
-    let number = match variable.number {
+    let number = match variable.value {
         // Open MPI's truth values: one character, whose enumeration has the names.
-        None if words.len() == 1 => i64::from(words[0] as u8),
-        None => {
-            let bytes: &[u8] = bytemuck::cast_slice(&words);
-            let end = bytes.iter().position(|&byte| byte == 0).unwrap_or(bytes.len());
-            return Some(String::from_utf8_lossy(&bytes[..end]).into_owned());
+        Value::Text if words.len() == 1 => i64::from(words[0] as u8),
+        Value::Text => {
+            let text = interface::until_zero(bytemuck::cast_slice(&words));
+            return (!text.is_empty()).then(|| format!("{}={text}", variable.name));
         }
-        Some(Number::Double) => return Some(f64::from_bits(words[0]).to_string()),
-        Some(Number::Signed32 | Number::Unsigned32) => i64::from(words[0] as u32 as i32),
-        Some(Number::Signed64 | Number::Unsigned64) => words[0] as i64,
+        Value::Double => return Some(format!("{}={}", variable.name, f64::from_bits(words[0]))),
+        Value::Signed32 | Value::Unsigned32 => i64::from(words[0] as u32 as i32),
+        Value::Signed64 | Value::Unsigned64 => words[0] as i64,
     };
-    match number {
-        0 => Some(String::new()),
-        number => Some(variable.label(number).unwrap_or_else(|| number.to_string())),
-    }
+    let name = || variable.label(number).unwrap_or_else(|| number.to_string());
+    (number != 0).then(|| format!("{}={}", variable.name, name()))
 }
 
 #[cfg(test)]

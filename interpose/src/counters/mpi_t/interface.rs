@@ -9,7 +9,7 @@ use mpitrace_format::layout::abi as family;
 use mpitrace_platform::mpi_t::{self, FirstValues, TYPES, Type, Value};
 
 use crate::base::symbol::{self, Symbol};
-use crate::counters::mpi_t::kinds::{Class, Number};
+use crate::counters::mpi_t::kinds::{CLASSES, Class};
 use crate::mpi::{self, abi, functions};
 
 functions! {
@@ -66,8 +66,9 @@ pub struct Session {
 }
 
 /// A performance variable that is bound to an object, or to nothing.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Handle {
+    /// MPI_T's; 0: there is none.
     pub handle: usize,
     /// Elements, of 8 bytes at most.
     pub count: usize,
@@ -155,58 +156,28 @@ pub fn end() {
 pub enum Object {
     Process,
     Communicator,
-    /// Another kind of MPI object, by its name in a sentence.
-    Other(&'static str),
+    /// Another kind of MPI object, which a call does not state.
+    Other,
 }
 
-impl Object {
-    /// Of MPI_T_BIND_NO_OBJECT and what follows it, in all three interfaces in this order.
-    fn of(bind: c_int) -> Object {
-        const OTHERS: [&str; 10] = [
-            "a data type",
-            "an error handler",
-            "a file",
-            "a group",
-            "a reduction operator",
-            "a request",
-            "a window",
-            "a message",
-            "an info object",
-            "a session",
-        ];
-        match bind - first_values().bind {
-            0 => Object::Process,
-            1 => Object::Communicator,
-            other => Object::Other(
-                usize::try_from(other - 2).ok().and_then(|index| OTHERS.get(index)).unwrap_or(&"another object"),
-            ),
-        }
+/// The object of MPI_T_BIND_NO_OBJECT and what follows it, in all three interfaces in this order.
+fn object(bind: c_int) -> Object {
+    match bind - first_values().bind {
+        0 => Object::Process,
+        1 => Object::Communicator,
+        _ => Object::Other,
     }
 }
 
-/// Of MPI_T_PVAR_CLASS_STATE and what follows it, in all three interfaces in this order.
-fn class_of(number: c_int) -> Option<Class> {
-    Class::ALL.get(usize::try_from(number - first_values().class).ok()?).copied()
-}
-
-/// The types that variables may have (MPI 5.0, section 15.3.5), but for text.
-fn number_of(datatype: usize) -> Option<Number> {
-    let same = |kind: &&Type| {
-        datatype
-            == match abi::get().family {
-                family::OPENMPI => symbol::data(kind.openmpi).addr(),
-                family::STANDARD => kind.standard,
-                _ => kind.mpich,
-            }
+/// The type of values behind a handle; bytes are text in any type that variables may not have.
+fn value_of(datatype: usize) -> Value {
+    let datatype = abi::get().handle(datatype);
+    let same = |kind: &&Type| match abi::get().family {
+        family::OPENMPI => datatype == symbol::data(kind.openmpi).addr(),
+        family::STANDARD => datatype == kind.standard,
+        _ => datatype == kind.mpich,
     };
-    match TYPES.iter().find(same)?.value {
-        Value::Text => None,
-        Value::Signed32 => Some(Number::Signed32),
-        Value::Unsigned32 => Some(Number::Unsigned32),
-        Value::Signed64 => Some(Number::Signed64),
-        Value::Unsigned64 => Some(Number::Unsigned64),
-        Value::Double => Some(Number::Double),
-    }
+    TYPES.iter().find(same).map_or(Value::Text, |kind| kind.value)
 }
 
 /// Where the enumerations of the library in the process begin.
@@ -218,15 +189,44 @@ fn first_values() -> FirstValues {
     }
 }
 
-/// What the library says of a performance variable.
+/// The places that the library fills with the description of a variable.
+struct Description {
+    name: Text,
+    text: Text,
+    numbers: [c_int; 6],
+    /// Type and enumeration.
+    handles: [usize; 2],
+}
+
+impl Description {
+    fn new() -> Description {
+        Description { name: Text::new(), text: Text::new(), numbers: [0; 6], handles: [0; 2] }
+    }
+
+    /// The addresses of name and text, each with that of its length.
+    fn texts(&mut self) -> [usize; 4] {
+        [self.name.place(), self.name.length(), self.text.place(), self.text.length()]
+    }
+
+    /// The addresses of the numbers.
+    fn numbers<const N: usize>(&mut self) -> [usize; N] {
+        std::array::from_fn(|index| (&raw mut self.numbers[index]).expose_provenance())
+    }
+
+    /// The addresses of type and enumeration.
+    fn handles(&mut self) -> [usize; 2] {
+        std::array::from_fn(|index| (&raw mut self.handles[index]).expose_provenance())
+    }
+}
+
+/// A performance variable as the library describes it.
 #[derive(Clone, Debug)]
 pub struct Performance {
     pub index: usize,
     pub name: String,
     /// `None`: one of the library's own, whose values mean nothing to others.
-    pub class: Option<Class>,
-    /// `None`: it is not a number.
-    pub number: Option<Number>,
+    pub class: Option<&'static Class>,
+    pub value: Value,
     pub object: Object,
     /// It counts all the time, and need not be started.
     pub continuous: bool,
@@ -240,38 +240,36 @@ pub fn performance_variables() -> Vec<Performance> {
 }
 
 fn performance_variable(index: usize) -> Option<Performance> {
-    let mut name = Text::new();
-    let mut text = Text::new();
-    let mut numbers = [0 as c_int; 6];
-    let [verbosity, class, bind, read_only, continuous, atomic] =
-        std::array::from_fn(|index| (&raw mut numbers[index]).expose_provenance());
-    let (mut datatype, mut enumeration) = (0usize, 0usize);
-    let [kind, items] = [&raw mut datatype, &raw mut enumeration].map(|place| place.expose_provenance());
+    let mut found = Description::new();
+    let [name, name_length, text, text_length] = found.texts();
+    let [verbosity, class, bind, read_only, continuous, atomic] = found.numbers();
+    let [datatype, enumeration] = found.handles();
     // SAFETY: the texts are as long as they say; all places outlive the call.
     let known = unsafe {
         pvar_get_info(
             index,
-            name.place(),
-            name.length(),
+            name,
+            name_length,
             verbosity,
             class,
-            kind,
-            items,
-            text.place(),
-            text.length(),
+            datatype,
+            enumeration,
+            text,
+            text_length,
             bind,
             read_only,
             continuous,
             atomic,
         )
     };
-    let [_, class, bind, _, continuous, _] = numbers;
+    let [_, class, bind, _, continuous, _] = found.numbers;
     known.then(|| Performance {
         index,
-        name: name.get(),
-        class: class_of(class),
-        number: number_of(abi::get().handle(datatype)),
-        object: Object::of(bind),
+        name: found.name.get(),
+        // All three interfaces have the standard's order.
+        class: usize::try_from(class - first_values().class).ok().and_then(|class| CLASSES.get(class)),
+        value: value_of(found.handles[0]),
+        object: object(bind),
         continuous: continuous != 0,
     })
 }
@@ -280,43 +278,28 @@ fn performance_variable(index: usize) -> Option<Performance> {
 pub struct Control {
     pub index: usize,
     pub name: String,
-    /// How its value is read; `None`: a text.
-    pub number: Option<Number>,
+    /// How its value is read.
+    pub value: Value,
     /// The handle of its enumeration; 0: it has none.
     enumeration: usize,
-    /// Whether it belongs to the process as a whole.
-    pub of_process: bool,
 }
 
-/// The control variables whose name is wanted.
+/// The control variables of the process as a whole whose name is wanted.
 pub fn control_variables(wanted: impl Fn(&str) -> bool) -> Vec<Control> {
     // SAFETY: int MPI_T_cvar_get_num(int *).
     let count = mpi::int(|count| unsafe { cvar_get_num(count) }).unwrap_or(0).max(0) as usize;
     let variable = |index| {
-        let (mut name, mut text) = (Text::new(), Text::new());
-        let mut numbers = [0 as c_int; 3];
-        let [verbosity, bind, scope] = std::array::from_fn(|index| (&raw mut numbers[index]).expose_provenance());
-        let (mut datatype, mut enumeration) = (0usize, 0usize);
-        let [kind, items] = [&raw mut datatype, &raw mut enumeration].map(|place| place.expose_provenance());
+        let mut found = Description::new();
+        let [name, name_length, text, text_length] = found.texts();
+        let [verbosity, bind, scope] = found.numbers();
+        let [datatype, enumeration] = found.handles();
         // SAFETY: the texts are as long as they say; all places outlive the call.
         let known = unsafe {
-            cvar_get_info(
-                index,
-                name.place(),
-                name.length(),
-                verbosity,
-                kind,
-                items,
-                text.place(),
-                text.length(),
-                bind,
-                scope,
-            )
+            cvar_get_info(index, name, name_length, verbosity, datatype, enumeration, text, text_length, bind, scope)
         };
-        let name = known.then(|| name.get()).filter(|name| wanted(name))?;
-        let number = number_of(abi::get().handle(datatype));
-        let of_process = Object::of(numbers[1]) == Object::Process;
-        Some(Control { index, name, number, enumeration, of_process })
+        let (name, [datatype, enumeration]) = (found.name.get(), found.handles);
+        let is_meant = known && wanted(&name) && object(found.numbers[1]) == Object::Process;
+        is_meant.then(|| Control { index, name, value: value_of(datatype), enumeration })
     };
     (0..count).filter_map(variable).collect()
 }
@@ -381,7 +364,12 @@ impl Text {
 
     /// What was filled in.
     fn get(&self) -> String {
-        let end = self.bytes.iter().position(|&byte| byte == 0).unwrap_or(self.bytes.len());
-        String::from_utf8_lossy(&self.bytes[..end]).into_owned()
+        until_zero(&self.bytes)
     }
+}
+
+/// The text up to the first zero.
+pub fn until_zero(bytes: &[u8]) -> String {
+    let end = bytes.iter().position(|&byte| byte == 0).unwrap_or(bytes.len());
+    String::from_utf8_lossy(&bytes[..end]).into_owned()
 }

@@ -2,130 +2,135 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use mpitrace_format::layout::NO_VALUE;
+use mpitrace_format::layout::{NO_VALUE, counter_flags, counter_source};
 
 use crate::counters::mpi_t::interface::{self, Handle, Object, Performance, Session};
-use crate::counters::mpi_t::kinds::{Class, Number, Rule};
-use crate::counters::mpi_t::{Variable, bound, choice, openmpi, transport};
-use crate::counters::source::no_column;
+use crate::counters::mpi_t::kinds::{self, COUNTER, Rule, SIZE};
+use crate::counters::mpi_t::{bound, choice, openmpi};
+use crate::counters::source::{Counter, Plan, no_column};
 
 /// Elements of an array that get a column each; of a longer one the sum is kept.
-pub const MOST_ELEMENTS: usize = 16;
+const MOST_ELEMENTS: usize = 16;
 
-/// What is read around each call.
-pub struct Plan {
+/// The variables that are read around each call.
+pub struct Readers {
     pub session: Session,
-    pub readers: Vec<Reader>,
-    /// The variables that have a handle for each communicator: their index in the library, and whether they count all
-    /// the time.
-    pub bound: Vec<(usize, bool)>,
-    /// Elements that a reading has room for, for each of these.
-    pub rooms: Vec<usize>,
+    readers: Vec<Reader>,
+    /// The variables that have a handle for each communicator.
+    bound: Vec<Bound>,
     /// Words of a reading.
     pub words: usize,
 }
 
 /// Reads one variable.
-pub struct Reader {
-    pub rule: Rule,
-    pub source: Reads,
+struct Reader {
+    rule: Rule,
+    source: Reads,
     /// Where it lies in a reading, in words: the number of elements that were read (0: it could not be), then these.
-    pub offset: usize,
-    /// Columns.
-    pub columns: usize,
-    /// Whether there is one column, for the sum of all elements.
-    pub summed: bool,
+    offset: usize,
+    columns: usize,
+    /// There is one column, for the sum of all elements.
+    summed: bool,
 }
 
-/// Whose handle a variable is read by.
-pub enum Reads {
+/// The handle that a variable is read by.
+enum Reads {
     /// One of its own; 0: it is gone. Its elements.
     Own { handle: AtomicUsize, count: usize, of_world: bool },
-    /// One for each communicator: the number among [`Plan::bound`].
+    /// One for each communicator: the number among [`Readers::bound`].
     Communicator(usize),
 }
 
-/// A variable that was asked for and is not read.
-pub struct LeftOut {
-    /// As it was asked for, or as the library names it.
-    pub name: String,
-    /// What follows its name, and the same text for all of a kind.
-    pub why: String,
-}
-
-impl LeftOut {
-    /// The whole sentence.
-    pub fn reason(&self) -> String {
-        format!("{}{}", self.name, self.why)
-    }
-}
-
-/// What came of it.
-#[derive(Default)]
-pub struct Planned {
-    pub plan: Option<Plan>,
-    pub variables: Vec<Variable>,
-    pub left_out: Vec<LeftOut>,
+/// A variable that is bound to each communicator.
+struct Bound {
+    index: usize,
+    /// It counts all the time.
+    continuous: bool,
+    /// Elements that a reading has room for.
+    room: usize,
 }
 
 /// Binds and starts the variables that the patterns mean, for at most `room` columns. `world` is MPI_COMM_WORLD, where
 /// there is one. A program that reaches MPI by sessions alone gets none: MPI_T keeps parts of the library open that a
 /// session opens and closes. Open MPI 5.0.11, which cannot open a second session in any case, fails in another way
 /// then.
-pub fn plan(patterns: &[String], room: usize, world: Option<usize>) -> Planned {
-    let mut planned = Planned::default();
-    let none = |why: &str| Planned {
-        left_out: patterns.iter().map(|name| LeftOut { name: name.clone(), why: why.to_owned() }).collect(),
-        ..Planned::default()
-    };
-    let Some(world) = world else {
-        return none(": not with sessions alone, as MPI_T keeps parts of the library open that a session closes");
-    };
-    if !interface::begin() || !Session::is_offered() {
-        return none(": this MPI library has no tools interface (MPI_T)");
-    }
-    let Some(session) = Session::open() else {
-        return none(": MPI_T gives no session to read it in");
-    };
-    let offered = interface::performance_variables();
-    if offered.is_empty() {
-        return none(": this MPI library has no MPI_T pvars");
-    }
-    let names = choice::names(&offered);
-    let (chosen, unknown) = choice::choose(patterns, &offered, &names);
-    planned.left_out.extend(
-        unknown
-            .into_iter()
-            .map(|(name, text)| LeftOut { why: text.strip_prefix(&name).unwrap_or(&text).to_owned(), name }),
-    );
-    let mut plan = Plan { session, readers: Vec::new(), bound: Vec::new(), rooms: Vec::new(), words: 0 };
-    let mut left = room;
-    for place in chosen {
-        match plan.add(&offered[place], &names[place], left, world) {
-            Ok(columns) => {
-                left -= columns.len();
-                planned.variables.extend(columns);
+pub fn plan(patterns: &[String], room: usize, world: Option<usize>) -> (Plan, Option<Readers>) {
+    let mut plan = Plan::default();
+    let mut readers = None;
+    match open(world) {
+        Ok((world, session, offered)) => {
+            let names = choice::names(&offered);
+            let (chosen, unknown) = choice::choose(patterns, &offered, &names);
+            plan.left_out.extend(unknown.into_iter().map(|(name, why)| left_out(&name, &why)));
+            let mut made = Readers { session, readers: Vec::new(), bound: Vec::new(), words: 0 };
+            for place in chosen {
+                let left = room - plan.counters.len();
+                match made.add(&offered[place], &names[place], left, world) {
+                    Ok(columns) => plan.counters.extend(columns),
+                    Err(why) => plan.left_out.push(left_out(&names[place], &why)),
+                }
             }
-            Err(why) => planned.left_out.push(LeftOut { name: names[place].clone(), why }),
+            readers = Some(made).filter(|made| !made.readers.is_empty());
         }
+        Err(why) => plan.left_out.extend(patterns.iter().map(|name| left_out(name, why))),
     }
-    planned.plan = (!plan.readers.is_empty()).then_some(plan);
-    planned
+    plan.notes = notes(&plan);
+    (plan, readers)
 }
 
-impl Plan {
-    /// Adds a variable: what its columns hold, or why it cannot be had.
-    fn add(&mut self, variable: &Performance, name: &str, left: usize, world: usize) -> Result<Vec<Variable>, String> {
-        let (class, number) = kind(variable)?;
+/// The library's variables, and a session to read them in; else why there is none.
+fn open(world: Option<usize>) -> Result<(usize, Session, Vec<Performance>), &'static str> {
+    let world =
+        world.ok_or(": not with sessions alone, as MPI_T keeps parts of the library open that a session closes")?;
+    if !interface::begin() || !Session::is_offered() {
+        return Err(": this MPI library has no tools interface (MPI_T)");
+    }
+    let session = Session::open().ok_or(": MPI_T gives no session to read it in")?;
+    let offered = interface::performance_variables();
+    if offered.is_empty() {
+        return Err(": this MPI library has no MPI_T pvars");
+    }
+    Ok((world, session, offered))
+}
+
+fn left_out(name: &str, why: &str) -> Counter {
+    let reason = format!("{name}{why}");
+    Counter { name: name.to_owned(), source: counter_source::VARIABLE, reason, ..Counter::default() }
+}
+
+/// Messages for the user, a sentence each: one for all variables that are left out for the same reason.
+fn notes(plan: &Plan) -> Vec<String> {
+    /// A pattern may mean hundreds.
+    const MOST_NAMES: usize = 8;
+    let mut groups: Vec<(&str, Vec<&str>)> = Vec::new();
+    for Counter { name, reason, .. } in &plan.left_out {
+        let why = &reason[name.len()..];
+        match groups.iter_mut().find(|(known, _)| *known == why) {
+            Some((_, names)) => names.push(name),
+            None => groups.push((why, vec![name])),
+        }
+    }
+    let left_out = groups.into_iter().map(|(why, names)| match names.len().saturating_sub(MOST_NAMES) {
+        0 => format!("MPITRACE_PVARS: {}{why}", names.join(", ")),
+        more => format!("MPITRACE_PVARS: {} and {more} more{why}", names[..MOST_NAMES].join(", ")),
+    });
+    let sums = plan.counters.iter().filter(|counter| !counter.reason.is_empty());
+    left_out.chain(sums.map(|counter| format!("MPITRACE_PVARS: {}", counter.reason))).collect()
+}
+
+impl Readers {
+    /// Adds a variable: its columns, or why it cannot be had.
+    fn add(&mut self, variable: &Performance, name: &str, left: usize, world: usize) -> Result<Vec<Counter>, String> {
+        let class = variable.class.ok_or(": its class is not in the standard")?;
         let for_each_peer = openmpi::counts_for_each_peer(&variable.name);
-        let only_grows = class == Class::Size && openmpi::only_grows(&variable.name);
-        let rule = Rule::of(if only_grows { Class::Counter } else { class }, number);
+        let class = if class == SIZE && openmpi::only_grows(&variable.name) { COUNTER } else { class };
+        let rule = Rule::new(class, variable.value).ok_or(": its values are not numbers")?;
         let object = match variable.object {
             Object::Process => None,
             Object::Communicator => Some(world),
-            Object::Other(what) => return Err(format!(": bound to {what}, and a call does not state which")),
+            Object::Other => return Err(": bound to an object that is no communicator".to_owned()),
         };
-        if !transport::is_in_use(&variable.name) {
+        if !openmpi::is_in_use(&variable.name) {
             return Err(": of a transport that is not in use".to_owned());
         }
         if left == 0 {
@@ -133,77 +138,70 @@ impl Plan {
         }
         let allocated = self.session.allocate(variable.index, object).ok_or(": MPI_T gives no handle for it")?;
         let Handle { handle, count } = allocated;
-        let give_up = |why: &str| {
-            self.session.free(handle);
-            Err(why.to_owned())
+        let refused = match count {
+            0 => Some(": it has no elements"),
+            _ if !variable.continuous && !self.session.start(handle) => Some(": it cannot be started"),
+            _ if !self.session.read(allocated, &mut vec![0; count]) => Some(": it cannot be read"),
+            _ => None,
         };
-        if count == 0 {
-            return give_up(": it has no elements");
+        if let Some(why) = refused {
+            self.session.free(handle);
+            return Err(why.to_owned());
         }
-        if !variable.continuous && !self.session.start(handle) {
-            return give_up(": it cannot be started");
-        }
-        let mut words = vec![0u64; count];
-        if !self.session.read(allocated, &mut words) {
-            return give_up(": it cannot be read");
-        }
-        let summed = count > MOST_ELEMENTS || count > left;
-        let columns = if summed { 1 } else { count };
-        let offset = self.words;
-        self.words += 1 + (count * number.size()).div_ceil(8);
         let source = match object {
             Some(_) if !for_each_peer => {
                 // That of MPI_COMM_WORLD is made again when that is met.
                 self.session.free(handle);
-                self.bound.push((variable.index, variable.continuous));
-                self.rooms.push(count);
+                self.bound.push(Bound { index: variable.index, continuous: variable.continuous, room: count });
                 Reads::Communicator(self.bound.len() - 1)
             }
             _ => Reads::Own { handle: AtomicUsize::new(handle), count, of_world: for_each_peer },
         };
-        self.readers.push(Reader { rule, source, offset, columns, summed });
-        let note = match summed {
-            true => format!("{name}: the sum of its {count} elements is kept"),
-            false => String::new(),
-        };
-        let column = |element: usize| Variable {
+        let summed = count > MOST_ELEMENTS || count > left;
+        let columns = if summed { 1 } else { count };
+        self.readers.push(Reader { rule, source, offset: self.words, columns, summed });
+        self.words += 1 + kinds::words(variable.value, count);
+        let column = |element: usize| Counter {
             name: if count == 1 || summed { name.to_owned() } else { format!("{name}[{element}]") },
-            unit: rule.unit,
-            level: rule.is_level(),
-            note: note.clone(),
+            unit: rule.unit(),
+            source: counter_source::VARIABLE,
+            flags: if rule.is_level() { counter_flags::LEVEL } else { 0 },
+            reason: if summed { format!("{name}: the sum of its {count} elements is kept") } else { String::new() },
         };
         Ok((0..columns).map(column).collect())
     }
 
-    /// Binds all variables of communicators to this one: for each its handle, 0 where there is none, and its elements.
-    pub fn bind(&self, communicator: usize) -> impl Iterator<Item = (usize, usize)> {
-        self.bound.iter().zip(&self.rooms).map(move |(&(index, continuous), &room)| {
-            match self.session.allocate(index, Some(communicator)) {
-                Some(Handle { handle, count }) if count <= room && (continuous || self.session.start(handle)) => {
-                    (handle, count)
-                }
-                Some(Handle { handle, .. }) => {
-                    self.session.free(handle);
-                    (0, 0)
-                }
-                None => (0, 0),
+    /// There are variables that are bound to each communicator.
+    pub fn are_bound(&self) -> bool {
+        !self.bound.is_empty()
+    }
+
+    /// Binds all variables of communicators to this one.
+    pub fn bind(&self, communicator: usize) -> Vec<Handle> {
+        let bind = |variable: &Bound| {
+            let allocated = self.session.allocate(variable.index, Some(communicator))?;
+            if allocated.count <= variable.room && (variable.continuous || self.session.start(allocated.handle)) {
+                return Some(allocated);
             }
-        })
+            self.session.free(allocated.handle);
+            None
+        };
+        self.bound.iter().map(|variable| bind(variable).unwrap_or(Handle { handle: 0, count: 0 })).collect()
     }
 
     /// Reads them all for a call on this communicator. Those of communicators are not read where that has not been met.
     pub fn read_into(&self, communicator: usize, reading: &mut [u64]) {
         let bound = if self.bound.is_empty() { None } else { bound::find(communicator) };
         for reader in &self.readers {
-            let (handle, count) = match &reader.source {
-                Reads::Own { handle, count, .. } => (handle.load(Ordering::Relaxed), *count),
+            let bound = match &reader.source {
+                Reads::Own { handle, count, .. } => Handle { handle: handle.load(Ordering::Relaxed), count: *count },
                 Reads::Communicator(number) => {
-                    bound.and_then(|bound| bound.get(*number)).map_or((0, 0), |bound| (bound.handle, bound.count))
+                    bound.and_then(|bound| bound.get(*number).copied()).unwrap_or(Handle { handle: 0, count: 0 })
                 }
             };
             let [read, elements @ ..] = &mut reading[reader.offset..] else { continue };
-            let well = handle != 0 && self.session.read(Handle { handle, count }, elements);
-            *read = if well { count as u64 } else { 0 };
+            let well = bound.handle != 0 && self.session.read(bound, elements);
+            *read = if well { bound.count as u64 } else { 0 };
         }
     }
 
@@ -218,9 +216,10 @@ impl Plan {
             // One element without a value leaves the sum without one.
             let add = |sum: u64, value| if value == NO_VALUE { None } else { Some(sum.wrapping_add(value)) };
             for element in 0..reader.columns {
-                values[stored] = match reader.summed {
-                    true => (0..read.max(1)).map(value).try_fold(0, add).unwrap_or(NO_VALUE),
-                    false => value(element),
+                values[stored] = if reader.summed {
+                    (0..read.max(1)).map(value).try_fold(0, add).unwrap_or(NO_VALUE)
+                } else {
+                    value(element)
                 };
                 stored += 1;
             }
@@ -236,11 +235,4 @@ impl Plan {
             }
         }
     }
-}
-
-/// What values can be made of.
-fn kind(variable: &Performance) -> Result<(Class, Number), String> {
-    let class = variable.class.ok_or(": its class is not in the standard")?;
-    let number = variable.number.ok_or(": its values are not numbers")?;
-    Ok((class, number))
 }
