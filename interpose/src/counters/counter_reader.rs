@@ -1,4 +1,4 @@
-//! What the counters of a thread stood at before a call, and what they have come to after it.
+//! Readings of a thread's counters before a call and after it, and the values of the call.
 //!
 //! The time stamps lie between the two readings, so that reading is outside of what is timed.
 
@@ -10,7 +10,7 @@ use crate::counters::source::{At, MOST, Source};
 use crate::counters::sources;
 use crate::record::chunk::Place;
 
-/// What all counters of a thread stood at at one moment.
+/// All counters of a thread at one moment.
 pub type Reading = Box<[u64]>;
 
 /// Reads the counters of one thread.

@@ -44,7 +44,7 @@ pub const PUT: usize = 4;
 /// Read from another rank's window.
 pub const GOT: usize = 6;
 
-/// Whether messages are counted.
+/// Messages are counted.
 #[inline(always)]
 pub fn counting() -> bool {
     COUNTING.load(Ordering::Relaxed)
@@ -127,7 +127,7 @@ pub fn take(mut store: impl FnMut(usize, u64)) {
     }
 }
 
-/// What this thread has spent in calls that are not recorded since it was taken last, ns.
+/// The time in calls that are not recorded since it was taken last on this thread, ns.
 fn take_time() -> u64 {
     thread::current().map_or(0, |thread| other_mpi::nanoseconds(thread.take_other_mpi()))
 }
@@ -137,7 +137,7 @@ fn total(counter: usize) -> &'static AtomicU64 {
     unsafe { &*TOTALS[counter].load(Ordering::Relaxed) }
 }
 
-/// What has come together since it was taken last.
+/// The count since it was taken last.
 fn take_count(counter: usize) -> u64 {
     let now = total(counter).load(Ordering::Relaxed);
     // Most are 0 most of the time, and reading costs a tenth of exchanging.

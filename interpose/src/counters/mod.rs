@@ -1,4 +1,4 @@
-//! What is read around each call beside the time: counters of the processor and the kernel, MPI_T variables, messages,
+//! Values that are read around each call beside the time: counters of the processor and the kernel, MPI_T variables, messages,
 //! and what code inside the stack counts.
 //!
 //! A reading is on the way of a call: no lock, no allocation, no MPI call but the reading of an MPI_T variable. Opening

@@ -74,7 +74,7 @@ fn enter(buffer: &TraceBuffer, counter: &Counter, column: usize) -> Option<Entry
 /// The first column of each kind.
 static COLUMNS: OnceLock<[usize; KINDS.len()]> = OnceLock::new();
 
-/// What is read around a call, opened for the calling thread, each with its first column.
+/// The counters that are read around a call, opened for the calling thread, each kind with its first column.
 pub fn open() -> Vec<(Box<dyn Source>, usize)> {
     let columns = COLUMNS.get().into_iter().flatten();
     KINDS.iter().zip(columns).filter_map(|(kind, &column)| Some((kind.open()?, column))).collect()

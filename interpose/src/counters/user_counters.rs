@@ -88,7 +88,7 @@ impl Kind for UserCounters {
         Plan::default()
     }
 
-    /// What has a name already is entered in the table.
+    /// Enters those that have a name already in the table.
     fn start(&self, started: Started) {
         PERIOD.store((1e9 / ticks::roughly_hz()).to_bits(), Ordering::Relaxed);
         let mut names = lock();

@@ -19,7 +19,7 @@ functions! {
     fn finalize = "MPI_T_finalize"();
     /// How many performance variables there are; their indices go up to that, with gaps.
     fn pvar_get_num = "MPI_T_pvar_get_num"(count);
-    /// What a performance variable is.
+    /// Describes a performance variable.
     fn pvar_get_info = "MPI_T_pvar_get_info"(
         index, name, name_length, verbosity, class, datatype, enumeration, text, text_length, bind, read_only, continuous, atomic
     );
@@ -33,7 +33,7 @@ functions! {
     fn pvar_start = "MPI_T_pvar_start"(session, handle);
     /// How many control variables there are.
     fn cvar_get_num = "MPI_T_cvar_get_num"(count);
-    /// What a control variable is.
+    /// Describes a control variable.
     fn cvar_get_info = "MPI_T_cvar_get_info"(
         index, name, name_length, verbosity, datatype, enumeration, text, text_length, bind, scope
     );
@@ -75,7 +75,7 @@ pub struct Handle {
 }
 
 impl Session {
-    /// Whether the library can read variables.
+    /// The library can read variables.
     pub fn is_offered() -> bool {
         read_function().is_some()
     }
@@ -151,7 +151,7 @@ pub fn end() {
     }
 }
 
-/// What a variable belongs to.
+/// The object that a variable belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Object {
     Process,
@@ -322,7 +322,7 @@ impl Control {
         read.then_some(words)
     }
 
-    /// What its enumeration calls a value; `None` where it has none.
+    /// The name of a value in its enumeration; `None` where it has none.
     pub fn label(&self, value: i64) -> Option<String> {
         let enumeration = Some(self.enumeration).filter(|&enumeration| enumeration != 0)?;
         let mut name = Text::new();
@@ -362,7 +362,7 @@ impl Text {
         (&raw mut self.length).expose_provenance()
     }
 
-    /// What was filled in.
+    /// The text that was filled in.
     fn get(&self) -> String {
         until_zero(&self.bytes)
     }

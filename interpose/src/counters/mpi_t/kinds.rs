@@ -1,4 +1,4 @@
-//! What a performance variable's words mean, and the value of a call that comes out of them.
+//! The meaning of a performance variable's words, and the value of a call that comes out of them.
 //!
 //! A column holds whole numbers of 64 bits. What is no such number in the library becomes one in a unit that keeps its
 //! digits.
@@ -60,8 +60,8 @@ impl Rule {
         (value != Value::Text).then_some(Rule { value, class })
     }
 
-    /// What a value counts in. Times of type double are seconds (MPI 5.0, section 15.3.7), others in whatever the
-    /// library likes.
+    /// The unit of a value. Times of type double are seconds (MPI 5.0, section 15.3.7), others in a unit of the
+    /// library's own.
     pub fn unit(&self) -> &'static str {
         if self.class == TIMER && self.value != Value::Double { "ticks" } else { self.class.unit }
     }

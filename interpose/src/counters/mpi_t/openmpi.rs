@@ -33,7 +33,7 @@ pub fn is_in_use(name: &str) -> bool {
     }
 }
 
-/// What follows `mtl_` in a name begins with this component.
+/// The rest of a name behind `mtl_` begins with this component.
 fn is_of(rest: &str, component: &str) -> bool {
     rest.strip_prefix(component).is_some_and(|rest| rest.starts_with('_'))
 }

@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use crate::base::event_page::{PageReading, capability};
 use crate::base::event_page_tests::Machine;
 
-/// What happens to the event between two readings. Numbers are brought into their range by the model.
+/// A change of the event between two readings. Numbers are brought into their range by the model.
 #[derive(Clone, Copy, Debug)]
 enum Step {
     /// The event happens so often, if it is on a counter.
@@ -113,7 +113,7 @@ proptest! {
         prop_assert_eq!(machine.read(), Some(expected));
     }
 
-    /// Whatever the register's upper bits hold.
+    /// The register's upper bits may hold anything.
     #[test]
     fn a_clock_with_few_bits_goes_on_where_it_wraps(
         bits in 32..=62u32, last in 0..1u64 << 63, since: u64, above: u64, mult in 1..1000u32, shift in 0..=10u16,

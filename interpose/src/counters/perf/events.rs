@@ -19,7 +19,7 @@ static PLANNED: OnceLock<Vec<Event>> = OnceLock::new();
 /// The entries of those of the processor, for what becomes known of them at the end.
 static OF_PROCESSOR: Mutex<Vec<Entry<CounterEntry>>> = Mutex::new(Vec::new());
 
-/// Whether values were scaled up, and whether events did not run in some call, since the run began.
+/// Since the run began values were scaled up; events did not run in some call.
 static SCALED: AtomicBool = AtomicBool::new(false);
 static SILENT: AtomicBool = AtomicBool::new(false);
 

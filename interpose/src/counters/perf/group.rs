@@ -5,17 +5,32 @@ use std::cell::Cell;
 use std::ffi::c_int;
 
 use crate::base::event_mapping::Mapping;
-use crate::base::event_page;
+use crate::base::event_page::{self, Instructions};
+use crate::base::processor;
 use crate::base::system::descriptor;
 use crate::counters::perf::event::Event;
-use crate::counters::perf::instructions::Processor;
 use crate::counters::perf::opening::{self, Column, Note};
 use crate::counters::perf::system::{self, Kernel};
+
+/// The processor that the thread runs on.
+pub struct Processor;
+
+impl Instructions for Processor {
+    #[inline(always)]
+    fn counter(&self, number: u32) -> Option<u64> {
+        processor::performance_counter(number)
+    }
+
+    #[inline(always)]
+    fn ticks(&self) -> u64 {
+        processor::ticks()
+    }
+}
 
 /// Words of a reading before the counts: time enabled and time running, ns.
 const TIMES: usize = 2;
 
-/// What stands for a reading that could not be made: the program has closed our descriptors.
+/// The first word of a reading that could not be made: the program has closed our descriptors.
 const UNREADABLE: u64 = u64::MAX;
 
 /// How much the values of one reading to the next can be trusted; the worse the greater.
@@ -75,7 +90,7 @@ impl Group {
         self.columns.iter().map(|column| column.event)
     }
 
-    /// Whether it is read without a system call.
+    /// It is read without a system call.
     #[cfg(test)]
     pub fn is_read_by_pages(&self) -> bool {
         !self.pages.is_empty()
@@ -104,7 +119,7 @@ impl Group {
         }
     }
 
-    /// Whether the descriptor with this place is still that of our event.
+    /// The descriptor with this place is still that of our event.
     fn is_ours(&self, place: usize) -> bool {
         self.ids[place].is_some() && descriptor::id(self.descriptors[place]) == self.ids[place]
     }
@@ -153,7 +168,7 @@ impl Group {
         }
     }
 
-    /// Whether every event has a page, and its count lies between those that the kernel tells before and after. Where
+    /// Every event has a page, and its count lies between those that the kernel tells before and after. Where
     /// it does not (user space must not read counters, or a virtual machine has them wrong), pages are no use.
     fn pages_agree(&self) -> bool {
         let mut readings = [const { [0u64; TIMES + system::MOST] }; 3];

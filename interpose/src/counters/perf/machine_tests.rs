@@ -7,7 +7,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::base::event_page::{self, Instructions, Page, capability};
-use crate::counters::perf::instructions::Processor;
+use crate::counters::perf::group::Processor;
 use crate::counters::perf::names::parse;
 use crate::counters::perf::{Counters, Event, Note, Quality};
 
@@ -21,7 +21,7 @@ fn events(names: &[&str]) -> Vec<Event> {
     names.iter().map(|name| parse(name).expect(name)).collect()
 }
 
-/// What the events come to while `work` runs; `None`, and why: one of them cannot be counted here.
+/// The counts of the events while `work` runs; `None`, and why: one of them cannot be counted here.
 fn counted(names: &[&str], work: impl FnOnce()) -> Option<Vec<u64>> {
     let (counters, notes) = Counters::open(&events(names));
     if counters.counted().count() < names.len() {
@@ -267,7 +267,7 @@ fn turns(count: u64) {
     };
 }
 
-/// Whether the machine's settings let user space read the processor's counters.
+/// The machine's settings let user space read the processor's counters.
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 fn user_space_may_read() -> bool {
     let path = if cfg!(target_arch = "aarch64") {
@@ -396,7 +396,7 @@ impl Instructions for Clock {
     }
 }
 
-/// What a reading costs beside the least that could be had: prints the ratios.
+/// Prints the cost of a reading beside the least possible one, as ratios.
 #[test]
 #[ignore = "measures, and asserts nothing; with --release and --nocapture"]
 fn cost() {

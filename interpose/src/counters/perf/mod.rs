@@ -1,7 +1,7 @@
 //! perf_event: counters of the processor and of the kernel for the calling thread.
 //!
 //! ```text
-//! names (presets) -> event -> opening (system, reasons) -> group (mapping, page, instructions) -> Counters
+//! names (presets) -> event -> opening (system, reasons) -> group (mapping, page) -> Counters
 //! ```
 //!
 //! The interface is [`parse`] and [`Counters`]. Once, at Init: `parse` each name, [`Counters::open`] on each thread
@@ -15,7 +15,6 @@
 mod event;
 mod events;
 mod group;
-mod instructions;
 mod names;
 mod opening;
 mod presets;
@@ -64,7 +63,7 @@ impl Counters {
         (Counters { hardware, software }, notes)
     }
 
-    /// Whether nothing is counted.
+    /// Nothing is counted.
     #[cfg(test)]
     pub fn is_empty(&self) -> bool {
         self.words() == 0

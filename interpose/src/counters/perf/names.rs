@@ -5,7 +5,7 @@
 use mpitrace_platform::perf::{self, RAW, SOFTWARE};
 
 use crate::base::suggest::distance;
-use crate::counters::perf::event::{Encoding, Event, Formula};
+use crate::counters::perf::event::{Encoding, Event};
 use crate::counters::perf::presets::{self, PRESETS, Preset};
 
 /// The longest raw code: config is 64 bits wide.
@@ -18,11 +18,11 @@ const MOST_DIGITS: usize = 16;
 pub fn parse(text: &str) -> Result<Event, String> {
     let (name, modifiers) = text.split_once(':').map_or((text, None), |(name, modifiers)| (name, Some(modifiers)));
     let domain = modifiers.map(|modifiers| domain(text, modifiers)).transpose()?;
-    let formula = match preset(name) {
-        Some(preset) => of_preset(text, preset, domain.unwrap_or((true, false)), presets::is_intel())?,
-        None => Formula::Count(of_name(name, domain.unwrap_or((true, true))).ok_or_else(|| unknown(name))?),
+    let (first, second) = match preset(name) {
+        Some(preset) => preset_counts(text, preset, domain.unwrap_or((true, false)), presets::is_intel())?,
+        None => (encoding(name, domain.unwrap_or((true, true)))?, None),
     };
-    let event = Event { name: text.to_owned(), unit: unit(&formula), formula };
+    let event = Event { name: text.to_owned(), unit: unit(first), first, second };
     if event.encodings().any(|encoding| !encoding.kernel && encoding.is_of_kernel_only()) {
         return Err(format!("{text} would always be 0: it happens in the kernel; write {name}"));
     }
@@ -35,15 +35,15 @@ pub fn known() -> impl Iterator<Item = String> {
     perf::generic_names().chain(presets)
 }
 
-fn unit(formula: &Formula) -> &'static str {
-    match formula {
+fn unit(first: Encoding) -> &'static str {
+    match first {
         // The two clocks.
-        Formula::Count(Encoding { kind: SOFTWARE, config: 0 | 1, .. }) => "ns",
+        Encoding { kind: SOFTWARE, config: 0 | 1, .. } => "ns",
         _ => "events",
     }
 }
 
-/// Whether the program and whether the kernel is counted.
+/// The program is counted, and the kernel is.
 fn domain(text: &str, modifiers: &str) -> Result<(bool, bool), String> {
     if modifiers.is_empty() || modifiers.chars().any(|modifier| !matches!(modifier, 'u' | 'k')) {
         return Err(format!(
@@ -57,22 +57,29 @@ fn preset(name: &str) -> Option<Preset> {
     PRESETS.iter().find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, preset)| *preset)
 }
 
-fn of_preset(text: &str, preset: Preset, domain: (bool, bool), intel: bool) -> Result<Formula, String> {
-    let of = |name: &str| of_name(name, domain).ok_or_else(|| unknown(name));
+/// The counts of a preset: the first, and a second with whether it is taken off.
+fn preset_counts(
+    text: &str,
+    preset: Preset,
+    domain: (bool, bool),
+    intel: bool,
+) -> Result<(Encoding, Option<(Encoding, bool)>), String> {
+    let count = |name: &str| encoding(name, domain);
     Ok(match preset {
-        Preset::Is(name) => Formula::Count(of(name)?),
-        Preset::LastLevel(on_intel, elsewhere) => Formula::Count(of(if intel { on_intel } else { elsewhere })?),
-        Preset::Sum(first, second) => Formula::Sum(of(first)?, of(second)?),
-        Preset::Difference(first, second) => Formula::Difference(of(first)?, of(second)?),
+        Preset::Is(name) => (count(name)?, None),
+        Preset::LastLevel(on_intel, elsewhere) => (count(if intel { on_intel } else { elsewhere })?, None),
+        Preset::Sum(first, second) => (count(first)?, Some((count(second)?, false))),
+        Preset::Difference(first, second) => (count(first)?, Some((count(second)?, true))),
         Preset::Raw(codes) => {
             return Err(format!("{text}: no generic event counts this; give the processor's own code: {codes}"));
         }
     })
 }
 
-fn of_name(name: &str, (user, kernel): (bool, bool)) -> Option<Encoding> {
-    let (kind, config) = perf::generic(name).or_else(|| Some((RAW, raw(name)?)))?;
-    Some(Encoding { kind, config, user, kernel })
+fn encoding(name: &str, (user, kernel): (bool, bool)) -> Result<Encoding, String> {
+    let generic_or_raw = perf::generic(name).or_else(|| Some((RAW, raw(name)?)));
+    let (kind, config) = generic_or_raw.ok_or_else(|| unknown(name))?;
+    Ok(Encoding { kind, config, user, kernel })
 }
 
 /// `r` and hexadecimal digits.
@@ -98,10 +105,9 @@ mod tests {
     use super::*;
 
     fn count(text: &str) -> (u32, u64, bool, bool) {
-        match parse(text).expect(text).formula {
-            Formula::Count(Encoding { kind, config, user, kernel }) => (kind, config, user, kernel),
-            other => panic!("{text}: {other:?}"),
-        }
+        let Event { first: Encoding { kind, config, user, kernel }, second, .. } = parse(text).expect(text);
+        assert_eq!(second, None, "{text}");
+        (kind, config, user, kernel)
     }
 
     #[test]
@@ -142,14 +148,17 @@ mod tests {
         }
         assert_eq!(count("PAPI_TOT_INS:uk"), count("instructions"));
         let branches = |config| Encoding { kind: HARDWARE, config, user: true, kernel: false };
-        assert_eq!(parse("PAPI_BR_PRC").unwrap().formula, Formula::Difference(branches(4), branches(5)));
+        let correct = parse("PAPI_BR_PRC").unwrap();
+        assert_eq!((correct.first, correct.second), (branches(4), Some((branches(5), true))));
     }
 
     #[test]
     fn the_third_level_is_never_another_one() {
         let preset = preset("PAPI_L3_TCM").unwrap();
-        let on = |intel| of_preset("PAPI_L3_TCM", preset, (true, true), intel).unwrap();
-        assert_eq!([on(true), on(false)], ["cache-misses", "LLC-load-misses"].map(|name| parse(name).unwrap().formula));
+        let [intel, elsewhere] =
+            [true, false].map(|intel| preset_counts("PAPI_L3_TCM", preset, (true, true), intel).unwrap());
+        let count = |name| (parse(name).unwrap().first, None);
+        assert_eq!((intel, elsewhere), (count("cache-misses"), count("LLC-load-misses")));
     }
 
     #[test]

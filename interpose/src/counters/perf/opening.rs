@@ -2,16 +2,16 @@
 
 use std::ffi::c_int;
 
-use crate::counters::perf::event::{Encoding, Event, Formula};
+use crate::counters::perf::event::{Encoding, Event};
 use crate::counters::perf::reasons;
 use crate::counters::perf::system::{MOST, System, attributes};
 
-/// What is to be said of an event.
+/// A message for the user about an event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Note {
     /// Which one of the list.
     pub event: usize,
-    /// Whether it is not counted at all.
+    /// It is not counted at all.
     pub left_out: bool,
     /// One sentence that names it and what would help.
     pub text: String,
@@ -35,7 +35,6 @@ pub struct Opened {
     pub descriptors: Vec<c_int>,
     /// The values.
     pub columns: Vec<Column>,
-    /// What is to be said.
     pub notes: Vec<Note>,
 }
 
@@ -104,13 +103,11 @@ fn open_event(system: &impl System, members: &mut Vec<Member>, place: usize, eve
         members.push(open_member(system, members, &event.name, encoding)?);
         Ok(members.len() - 1)
     };
-    let (first, second) = match event.formula {
-        Formula::Count(first) => (first, None),
-        Formula::Sum(first, second) => (first, Some((second, false))),
-        Formula::Difference(first, second) => (first, Some((second, true))),
+    let first = number_of(event.first)?;
+    let second = match event.second {
+        Some((second, is_taken_off)) => Some((number_of(second)?, is_taken_off)),
+        None => None,
     };
-    let first = number_of(first)?;
-    let second = second.map(|(second, taken_off)| Ok::<_, String>((number_of(second)?, taken_off))).transpose()?;
     Ok(Column { event: place, first, second })
 }
 

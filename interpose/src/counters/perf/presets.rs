@@ -21,7 +21,7 @@ pub enum Preset {
 
 use Preset::{Difference, Is, LastLevel, Raw, Sum};
 
-/// The names of the presets, and what they are.
+/// The presets by name.
 ///
 /// `branch-misses` and `branch-instructions` count all branches, also those that PAPI's "conditional" leaves out. The
 /// raw codes: Intel's L2_RQSTS (event 24H) from Skylake on, AMD's L2_CACHE_REQ_STAT (PMCx064) of the Zen family,
@@ -58,7 +58,7 @@ pub const PRESETS: [(&str, Preset); 29] = [
     ("PAPI_BR_CN", Raw("r1c4 on Intel Skylake, r11c4 since Ice Lake")),
 ];
 
-/// Whether the processor is one of Intel's.
+/// The processor is one of Intel's.
 pub fn is_intel() -> bool {
     #[cfg(target_arch = "x86_64")]
     {

@@ -6,58 +6,56 @@ use mpitrace_platform::perf::SOFTWARE;
 
 use crate::counters::perf::event::Encoding;
 
-/// What `kernel.perf_event_paranoid` must not exceed for those without rights to count the kernel, and the program.
+/// The largest `kernel.perf_event_paranoid` at which a process without rights may count the kernel, and the program.
 const KERNEL_ALLOWED: i32 = 1;
 const USER_ALLOWED: i32 = 2;
 
 /// Why the kernel refused the event with this error.
 pub fn refusal(name: &str, encoding: Encoding, error: c_int, paranoid: Option<i32>) -> String {
-    match error {
-        libc::EACCES | libc::EPERM => not_allowed(name, encoding, paranoid),
+    let why = match error {
+        libc::EACCES | libc::EPERM => not_allowed(encoding, paranoid),
         libc::ENOENT | libc::ENODEV | libc::EOPNOTSUPP | libc::ENXIO if encoding.kind == SOFTWARE => {
-            format!("{name} is left out: this kernel has no such event")
+            "this kernel has no such event".to_owned()
         }
-        libc::ENOENT | libc::ENODEV | libc::EOPNOTSUPP | libc::ENXIO => format!(
-            "{name} is left out: this machine has no such counter; a virtual machine needs a virtual PMU, which its host \
-             turns on (KVM: -cpu host,pmu=on)"
-        ),
-        libc::EINVAL | libc::ENOSPC => format!(
-            "{name} is left out: the processor cannot count it (error {error} of perf_event_open); `perf list` shows what it can"
-        ),
-        libc::EMFILE => {
-            format!("{name} is left out: the process has as many open files as it may have; raise ulimit -n")
+        libc::ENOENT | libc::ENODEV | libc::EOPNOTSUPP | libc::ENXIO => "this machine has no such counter; a virtual \
+             machine needs a virtual PMU, which its host turns on (KVM: -cpu host,pmu=on)"
+            .to_owned(),
+        libc::EINVAL | libc::ENOSPC => {
+            format!("the processor cannot count it (error {error} of perf_event_open); `perf list` shows what it can")
         }
-        libc::ENFILE => {
-            format!("{name} is left out: the system has as many open files as it may have; raise fs.file-max")
-        }
-        libc::ENOSYS => format!(
-            "{name} is left out: there is no perf_event_open here; the kernel lacks CONFIG_PERF_EVENTS, or the container's \
+        libc::EMFILE => "the process has as many open files as it may have; raise ulimit -n".to_owned(),
+        libc::ENFILE => "the system has as many open files as it may have; raise fs.file-max".to_owned(),
+        libc::ENOSYS => "there is no perf_event_open here; the kernel lacks CONFIG_PERF_EVENTS, or the container's \
              seccomp profile hides it"
-        ),
-        libc::EBUSY => format!("{name} is left out: another user holds the counters for itself alone"),
-        error => format!("{name} is left out: perf_event_open failed: {}", std::io::Error::from_raw_os_error(error)),
-    }
+            .to_owned(),
+        libc::EBUSY => "another user holds the counters for itself alone".to_owned(),
+        error => format!("perf_event_open failed: {}", std::io::Error::from_raw_os_error(error)),
+    };
+    left_out(name, &why)
 }
 
-fn not_allowed(name: &str, encoding: Encoding, paranoid: Option<i32>) -> String {
+fn left_out(name: &str, why: &str) -> String {
+    format!("{name} is left out: {why}")
+}
+
+fn not_allowed(encoding: Encoding, paranoid: Option<i32>) -> String {
     let needs_kernel = encoding.is_of_kernel_only() || encoding.kernel && !encoding.user;
     let most = if needs_kernel { KERNEL_ALLOWED } else { USER_ALLOWED };
     match paranoid {
         Some(level) if level > most => {
             let why = if needs_kernel { " since it happens in the kernel" } else { "" };
             format!(
-                "{name} is left out: kernel.perf_event_paranoid is {level} here and must be {most} or less{why} \
+                "kernel.perf_event_paranoid is {level} here and must be {most} or less{why} \
                  (sysctl kernel.perf_event_paranoid={most}), or the process needs CAP_PERFMON"
             )
         }
         Some(level) => format!(
-            "{name} is left out: kernel.perf_event_paranoid is {level} and allows it, but a container's seccomp profile or a \
-             security module forbids perf_event_open (docker, podman: --cap-add PERFMON)"
+            "kernel.perf_event_paranoid is {level} and allows it, but a container's seccomp profile or a security \
+             module forbids perf_event_open (docker, podman: --cap-add PERFMON)"
         ),
-        None => format!(
-            "{name} is left out: perf_event_open is forbidden, and kernel.perf_event_paranoid cannot be read; a container's \
-             seccomp profile does that (docker, podman: --cap-add PERFMON)"
-        ),
+        None => "perf_event_open is forbidden, and kernel.perf_event_paranoid cannot be read; a container's seccomp \
+             profile does that (docker, podman: --cap-add PERFMON)"
+            .to_owned(),
     }
 }
 

@@ -29,7 +29,7 @@ pub fn attributes(encoding: Encoding, leads: bool, config1: u64) -> Attributes {
     Attributes { read_format: READ_FORMAT, flags, config1, ..Attributes::new(encoding.kind, encoding.config) }
 }
 
-/// What a group's `read` tells.
+/// The result of reading a group.
 #[derive(Clone, Copy, Debug)]
 pub struct Reading {
     /// How long the group was to count, ns.
@@ -48,7 +48,7 @@ pub trait System {
     fn close(&self, event: c_int);
     /// Starts the group anew, so that the kernel looks for counters for it.
     fn start(&self, leader: c_int);
-    /// Whether the group came to count within a few of the kernel's turns.
+    /// The group came to count within a few of the kernel's turns.
     fn runs(&self, leader: c_int) -> bool;
     /// The values of `config1` by which the processor lets user space read the counter of this event, best first.
     fn user_access(&self, encoding: Encoding) -> &'static [u64];
