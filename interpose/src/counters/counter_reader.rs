@@ -2,32 +2,27 @@
 //!
 //! The time stamps lie between the two readings, so that reading is outside of what is timed.
 
-use std::ops::Range;
-
 use mpitrace_format::layout::INNER_COUNTERS;
 
 use crate::counters::source::{At, MOST, Source};
 use crate::counters::sources;
 use crate::record::chunk::Place;
 
-/// All counters of a thread at one moment.
-pub type Reading = Box<[u64]>;
+/// All counters of a thread at one moment: the words of each kind.
+pub type Reading = Vec<Box<[u64]>>;
 
 /// Reads the counters of one thread.
 pub struct CounterReader {
-    sources: Vec<Opened>,
-    before: Reading,
-    after: Reading,
+    /// The last are the user counters, which are read as soon as the thread has used one: before that they are 0.
+    kinds: Vec<Opened>,
     values: Box<[u64]>,
-    /// Columns that every chunk has memory for.
-    planned: usize,
 }
 
 /// The counters of one kind.
 struct Opened {
     source: Box<dyn Source>,
-    /// Its words in a reading.
-    words: Range<usize>,
+    before: Box<[u64]>,
+    after: Box<[u64]>,
     /// Its first column.
     column: usize,
 }
@@ -36,60 +31,60 @@ impl CounterReader {
     /// Opens the counters for the calling thread, which alone may use them.
     #[cold]
     pub fn open() -> Box<CounterReader> {
-        let mut words = 0;
-        let opened = |(source, column): (Box<dyn Source>, usize)| {
-            let first = words;
-            words += source.words();
-            Opened { source, words: first..words, column }
-        };
-        let sources = sources::open().into_iter().map(opened).collect();
         let room = |words: usize| vec![0; words].into_boxed_slice();
-        Box::new(CounterReader {
-            sources,
-            before: room(words),
-            after: room(words),
-            values: room(MOST.max(INNER_COUNTERS)),
-            planned: sources::planned_columns(),
-        })
+        let opened = |(source, column): (Box<dyn Source>, usize)| {
+            let words = source.words();
+            Opened { source, before: room(words), after: room(words), column }
+        };
+        let kinds = sources::open().into_iter().map(opened).collect();
+        Box::new(CounterReader { kinds, values: room(MOST.max(INNER_COUNTERS)) })
     }
 
     /// Room for a reading, of zeros.
     pub fn reading(&self) -> Reading {
-        vec![0; self.before.len()].into()
+        self.kinds.iter().map(|kind| vec![0; kind.before.len()].into()).collect()
+    }
+
+    /// How many kinds are read, with the user counters if `inner`.
+    #[inline(always)]
+    fn read(&self, inner: bool) -> usize {
+        self.kinds.len() - usize::from(!inner)
     }
 
     /// Before the call in progress.
-    pub fn begin(&mut self, at: At) {
-        read_before(&self.sources, at, &mut self.before);
+    #[inline(always)]
+    pub fn begin(&mut self, at: At, inner: bool) {
+        let read = self.read(inner);
+        for kind in self.kinds[..read].iter_mut().rev() {
+            kind.source.before(at, &mut kind.before);
+        }
     }
 
     /// Before something else, a region for one.
-    pub fn begin_into(&self, at: At, reading: &mut Reading) {
-        read_before(&self.sources, at, reading);
+    pub fn begin_into(&self, at: At, inner: bool, reading: &mut Reading) {
+        let kinds = self.kinds.iter().zip(reading).take(self.read(inner));
+        kinds.rev().for_each(|(kind, before)| kind.source.before(at, before));
     }
 
     /// After the call that [`CounterReader::begin`] came before, or what another reading (`since`) did: its values into
     /// the record; with `inner` those of user counters too, whose columns have memory.
+    #[inline(always)]
     pub fn end(&mut self, at: At, since: Option<&Reading>, place: &Place, inner: bool) {
-        for Opened { source, words, .. } in &self.sources {
-            source.after(at, &mut self.after[words.clone()]);
+        let read = self.read(inner);
+        for kind in &mut self.kinds[..read] {
+            kind.source.after(at, &mut kind.after);
         }
-        let before = since.unwrap_or(&self.before);
-        for Opened { source, words, column } in &self.sources {
-            let stored = source.values(&before[words.clone()], &self.after[words.clone()], &mut self.values);
-            for (column, &value) in (*column..).zip(&self.values[..stored]) {
-                match column.checked_sub(self.planned) {
-                    None => place.set_counter(column, value),
-                    Some(slot) if inner => place.set_inner(slot, value),
-                    Some(_) => {}
+        for (number, kind) in self.kinds[..read].iter().enumerate() {
+            let before = since.map_or(&kind.before, |since| &since[number]);
+            let stored = kind.source.values(before, &kind.after, &mut self.values);
+            let is_planned = number + 1 < self.kinds.len();
+            for (index, &value) in self.values[..stored].iter().enumerate() {
+                if is_planned {
+                    place.set_counter(kind.column + index, value);
+                } else {
+                    place.set_inner(index, value);
                 }
             }
         }
-    }
-}
-
-fn read_before(sources: &[Opened], at: At, reading: &mut Reading) {
-    for Opened { source, words, .. } in sources.iter().rev() {
-        source.before(at, &mut reading[words.clone()]);
     }
 }

@@ -20,13 +20,14 @@ pub fn before(place: &Place) {
 
 /// Reads what is read around the call that is about to begin, the last thing before its time stamp.
 pub fn begin(thread: ThreadRef, record: Record, communicator: usize) {
-    if thread.attention() & attention::INNER != 0 {
+    let inner = thread.attention() & attention::INNER != 0;
+    if inner {
         thread.extend_at(record, chunk_flags::INNER);
     }
     if !thread.has_reader() {
         thread.place(record).disturb();
     }
-    thread.with_reader(CounterReader::open, |reader| reader.begin(At { thread, communicator }));
+    thread.with_reader(CounterReader::open, |reader| reader.begin(At { thread, communicator }, inner));
 }
 
 /// Reads them again, the first thing after the call's second time stamp, and stores the values. Where nothing was read
@@ -51,7 +52,8 @@ pub fn begin_region(thread: ThreadRef, place: &Place) -> Option<Reading> {
     }
     thread.with_reader(CounterReader::open, |reader| {
         let mut reading = reader.reading();
-        reader.begin_into(At { thread, communicator: 0 }, &mut reading);
+        let inner = thread.attention() & attention::INNER != 0;
+        reader.begin_into(At { thread, communicator: 0 }, inner, &mut reading);
         Some(reading)
     })
 }

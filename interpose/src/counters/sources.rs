@@ -74,15 +74,11 @@ fn enter(buffer: &TraceBuffer, counter: &Counter, column: usize) -> Option<Entry
 /// The first column of each kind.
 static COLUMNS: OnceLock<[usize; KINDS.len()]> = OnceLock::new();
 
-/// The counters that are read around a call, opened for the calling thread, each kind with its first column.
+/// The counters that are read around a call, opened for the calling thread, each kind with its first column. The last are
+/// the user counters.
 pub fn open() -> Vec<(Box<dyn Source>, usize)> {
     let columns = COLUMNS.get().into_iter().flatten();
     KINDS.iter().zip(columns).filter_map(|(kind, &column)| Some((kind.open()?, column))).collect()
-}
-
-/// How many columns every chunk has memory for; those of user counters follow.
-pub fn planned_columns() -> usize {
-    COLUMNS.get().map_or(0, |columns| columns[KINDS.len() - 1])
 }
 
 /// Messages for the user at the end of the run.

@@ -47,13 +47,13 @@ pub enum Quality {
 /// An open group. It belongs to the thread that opened it.
 pub struct Group {
     /// Empty where nothing could be opened.
-    descriptors: Vec<c_int>,
+    pub(super) descriptors: Vec<c_int>,
     /// The kernel's number of each event.
     ids: Vec<Option<u64>>,
     /// The leader's descriptor was found to be the program's: it is not touched again.
     lost: Cell<bool>,
     /// One for each descriptor, or none at all.
-    pages: Vec<Mapping>,
+    pub(super) pages: Vec<Mapping>,
     columns: Vec<Column>,
 }
 
@@ -88,19 +88,6 @@ impl Group {
     /// The events that it counts, as places in the list.
     pub fn events(&self) -> impl Iterator<Item = usize> {
         self.columns.iter().map(|column| column.event)
-    }
-
-    /// It is read without a system call.
-    #[cfg(test)]
-    pub fn is_read_by_pages(&self) -> bool {
-        !self.pages.is_empty()
-    }
-
-    /// The number of the processor's counter that the leader is on; `None`: it is on none, or there is no page.
-    #[cfg(test)]
-    pub fn counter_of_leader(&self) -> Option<u32> {
-        let index = self.pages.first()?.page().index.load(std::sync::atomic::Ordering::Relaxed);
-        index.checked_sub(1)
     }
 
     /// Looks whether the descriptor that is read is still this group's, with a system call; not where pages are read.
@@ -221,13 +208,6 @@ impl Group {
             () if running == 0 => Quality::Silent,
             () => Quality::Scaled,
         }
-    }
-
-    /// How long it was to count and how long it counted since it was opened, ns; `None` where nothing is open.
-    #[cfg(test)]
-    pub fn times(&self) -> Option<(u64, u64)> {
-        let reading = system::read(*self.descriptors.first()?)?;
-        Some((reading.enabled, reading.running))
     }
 }
 

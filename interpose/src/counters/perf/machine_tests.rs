@@ -7,9 +7,57 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::base::event_page::{self, Instructions, Page, capability};
-use crate::counters::perf::group::Processor;
+use crate::counters::perf::group::{Group, Processor};
 use crate::counters::perf::names::parse;
+use crate::counters::perf::system;
 use crate::counters::perf::{Counters, Event, Note, Quality};
+
+/// How long the hardware group was to count and how long it did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Times {
+    /// ns.
+    enabled_ns: u64,
+    /// ns; 0: its values mean nothing. Less than `enabled_ns`: others shared the counters, and values are scaled.
+    running_ns: u64,
+}
+
+impl Counters {
+    /// Nothing is counted.
+    fn is_empty(&self) -> bool {
+        self.words() == 0
+    }
+
+    /// How many system calls a reading after a call takes, unless the hardware group shares its counters with others and the
+    /// processor's clock is not the kernel's: then one more.
+    fn system_calls(&self) -> usize {
+        let hardware = self.hardware.words() != 0 && !self.hardware.is_read_by_pages();
+        usize::from(hardware) + usize::from(self.software.words() != 0)
+    }
+
+    /// How long the hardware events were to count and did, with a system call; `None` where there are none.
+    fn hardware_times(&self) -> Option<Times> {
+        self.hardware.times().map(|(enabled_ns, running_ns)| Times { enabled_ns, running_ns })
+    }
+}
+
+impl Group {
+    /// It is read without a system call.
+    fn is_read_by_pages(&self) -> bool {
+        !self.pages.is_empty()
+    }
+
+    /// The number of the processor's counter that the leader is on; `None`: it is on none, or there is no page.
+    fn counter_of_leader(&self) -> Option<u32> {
+        let index = self.pages.first()?.page().index.load(Ordering::Relaxed);
+        index.checked_sub(1)
+    }
+
+    /// How long it was to count and how long it counted since it was opened, ns; `None` where nothing is open.
+    fn times(&self) -> Option<(u64, u64)> {
+        let reading = system::read(*self.descriptors.first()?)?;
+        Some((reading.enabled, reading.running))
+    }
+}
 
 /// One test at a time: what a process has open is looked at.
 fn alone() -> MutexGuard<'static, ()> {

@@ -39,16 +39,6 @@ pub struct Counters {
     software: Group,
 }
 
-/// How long the hardware group was to count and how long it did.
-#[cfg(test)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Times {
-    /// ns.
-    pub enabled_ns: u64,
-    /// ns; 0: its values mean nothing. Less than `enabled_ns`: others shared the counters, and values are scaled.
-    pub running_ns: u64,
-}
-
 impl Counters {
     /// Opens the events for the calling thread and starts them. What cannot be opened is left out, with a note that
     /// names it, the reason and the setting that would help.
@@ -63,12 +53,6 @@ impl Counters {
         (Counters { hardware, software }, notes)
     }
 
-    /// Nothing is counted.
-    #[cfg(test)]
-    pub fn is_empty(&self) -> bool {
-        self.words() == 0
-    }
-
     /// The events that are counted, as places in the list.
     pub fn counted(&self) -> impl Iterator<Item = usize> {
         self.hardware.events().chain(self.software.events())
@@ -77,14 +61,6 @@ impl Counters {
     /// How many words a reading takes.
     pub fn words(&self) -> usize {
         self.hardware.words() + self.software.words()
-    }
-
-    /// How many system calls a reading after a call takes, unless the hardware group shares its counters with others and the
-    /// processor's clock is not the kernel's: then one more.
-    #[cfg(test)]
-    pub fn system_calls(&self) -> usize {
-        let hardware = self.hardware.words() != 0 && !self.hardware.is_read_by_pages();
-        usize::from(hardware) + usize::from(self.software.words() != 0)
     }
 
     /// Reads all counters before a call into `reading`, which has [`Counters::words`] words; else it is left as it is.
@@ -128,11 +104,5 @@ impl Counters {
         };
         let software = self.software.difference(before.1, after.1, values);
         self.hardware.difference(before.0, after.0, values).max(software)
-    }
-
-    /// How long the hardware events were to count and did, with a system call; `None` where there are none.
-    #[cfg(test)]
-    pub fn hardware_times(&self) -> Option<Times> {
-        self.hardware.times().map(|(enabled_ns, running_ns)| Times { enabled_ns, running_ns })
     }
 }
