@@ -11,8 +11,8 @@ use crate::mpi::abi;
 use crate::mpi::status::Statuses;
 use crate::record::thread;
 use crate::recorder::Started;
-use crate::recorder::requests::claimed_request::ClaimedRequest;
 use crate::recorder::requests::few::Few;
+use crate::recorder::requests::request_table::ClaimedRequest;
 use crate::recorder::requests::{outstanding, p2p_requests};
 
 /// MPI_UNDEFINED, the same in all three interfaces.

@@ -5,8 +5,8 @@
 //! but the one that the program has called, unless messages are counted: then it asks for the size of what was
 //! received.
 
-pub mod claimed_request;
 pub mod completion;
 pub mod few;
 pub mod outstanding;
 pub mod p2p_requests;
+pub mod request_table;

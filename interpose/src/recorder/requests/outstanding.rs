@@ -10,24 +10,19 @@
 //! position of its own.
 
 use std::ffi::c_int;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::identity::operations;
-use crate::identity::registry::{FastMap, insert};
 use crate::mpi::abi;
 use crate::mpi::large_count::Narrowed;
 use crate::record::call_cache::{Call, Found};
 use crate::record::thread::{self, ThreadRef};
-use crate::recorder::requests::claimed_request::ClaimedRequest;
 use crate::recorder::requests::few::Few;
 use crate::recorder::requests::p2p_requests;
+use crate::recorder::requests::request_table::{ClaimedRequest, RequestTable};
 use crate::recorder::{self, Started};
 
-static OUTSTANDING: AtomicUsize = AtomicUsize::new(0);
-static PREPARED_COUNT: AtomicUsize = AtomicUsize::new(0);
-static PREPARED: Mutex<Option<FastMap<usize, Prepared>>> = Mutex::new(None);
-static REQUESTS: Mutex<Option<FastMap<usize, Request>>> = Mutex::new(None);
+static REQUESTS: RequestTable<Request> = RequestTable::new();
+static PREPARED: RequestTable<Prepared> = RequestTable::new();
 
 /// A request that is followed.
 pub struct Request {
@@ -54,12 +49,7 @@ fn persistent_position(nth: u64, starts: u64) -> u64 {
 /// True if there are persistent requests that could be started.
 #[inline(always)]
 pub fn any_prepared() -> bool {
-    any_persistent() || p2p_requests::any_outstanding()
-}
-
-#[inline(always)]
-fn any_persistent() -> bool {
-    PREPARED_COUNT.load(Ordering::Relaxed) != 0
+    PREPARED.has_any() || p2p_requests::any_outstanding()
 }
 
 /// Forwards what makes a persistent collective, and remembers it.
@@ -81,7 +71,7 @@ pub fn prepare(
             thread::catch_panic(|| operations::prepare(abi::get().handle(comm), &|| message(thread)))
         });
         let prepared = Prepared { operation: operation.flatten(), starts: 0, _arrays: arrays };
-        with_prepared(|known| insert(known, handle, prepared));
+        PREPARED.insert(handle, prepared);
     }
     result
 }
@@ -97,7 +87,7 @@ pub fn start_all_prepared(forward: &dyn Fn() -> c_int, count: usize, requests: u
     let count = if requests == 0 { 0 } else { (count as c_int).max(0) as usize };
     let handles = (0..count).map(|index| abi.read(requests + index * abi.handle_size));
     let mut starts: Few<(usize, Found, u64)> = Few::new();
-    with_prepared(|known| {
+    PREPARED.with_requests(|known| {
         for handle in handles.clone() {
             if let Some(prepared) = known.get_mut(&handle)
                 && let Some((found, nth)) = prepared.operation
@@ -126,7 +116,7 @@ pub fn start_all_prepared(forward: &dyn Fn() -> c_int, count: usize, requests: u
         }
     } else {
         begun.take_all().rev().for_each(|(_, record)| record.take_back());
-        with_prepared(|known| {
+        PREPARED.with_requests(|known| {
             for (handle, ..) in starts.iter() {
                 if let Some(prepared) = known.get_mut(handle) {
                     prepared.starts -= 1;
@@ -137,18 +127,10 @@ pub fn start_all_prepared(forward: &dyn Fn() -> c_int, count: usize, requests: u
     result
 }
 
-fn with_prepared<R>(work: impl FnOnce(&mut FastMap<usize, Prepared>) -> R) -> R {
-    let mut guard = PREPARED.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-    let prepared = guard.get_or_insert_default();
-    let result = work(prepared);
-    PREPARED_COUNT.store(prepared.len(), Ordering::Relaxed);
-    result
-}
-
 /// True if any request is under way that is followed. A persistent one is from its start until it is complete.
 #[inline(always)]
 pub fn any_outstanding() -> bool {
-    OUTSTANDING.load(Ordering::Relaxed) != 0
+    REQUESTS.has_any()
 }
 
 /// True if there is any request that is known, under way or not.
@@ -182,11 +164,11 @@ fn follow(request: usize, new: Request) {
 }
 
 fn follow_handle(handle: usize, new: Request) {
-    let replaced = with_requests(|requests| insert(requests, handle, new));
+    let replaced = REQUESTS.insert(handle, new);
     // Two at once behind one handle: it is one that the library shares among calls that were complete at their start.
     if let Some(earlier) = replaced {
         earlier.complete_at_start();
-        if let Some(new) = take(handle) {
+        if let Some(new) = REQUESTS.take(handle) {
             new.complete_at_start();
         }
     }
@@ -209,16 +191,16 @@ impl Request {
 pub fn free(forward: &dyn Fn() -> c_int, request: usize) -> c_int {
     let freed = abi::get().read(request);
     // Before the call: behind it the handle may be another thread's new request.
-    let prepared = with_prepared(|known| known.remove(&freed));
-    let under_way = take(freed);
+    let prepared = PREPARED.take(freed);
+    let under_way = REQUESTS.take(freed);
     let receive = p2p_requests::take(freed);
     let result = thread::guarded(forward);
     if result == 0 {
         // The library may still read the arrays that stand in for the program's.
         std::mem::forget((prepared, under_way));
     } else {
-        with_prepared(|known| prepared.and_then(|prepared| insert(known, freed, prepared)));
-        with_requests(|known| under_way.and_then(|request| insert(known, freed, request)));
+        prepared.and_then(|prepared| PREPARED.insert(freed, prepared));
+        under_way.and_then(|request| REQUESTS.insert(freed, request));
         p2p_requests::restore(freed, receive);
     }
     result
@@ -226,36 +208,10 @@ pub fn free(forward: &dyn Fn() -> c_int, request: usize) -> c_int {
 
 /// Those of the requests that are followed, in order, taken out of the table.
 pub fn take_known(places: impl Iterator<Item = (usize, usize)>) -> Few<ClaimedRequest<Request>> {
-    with_requests(|known| {
-        let mut taken = Few::new();
-        for (place, handle) in places {
-            if known.contains_key(&handle) && taken.has_room() {
-                taken.push(ClaimedRequest { place, handle, request: known.remove(&handle) });
-            }
-        }
-        taken
-    })
+    REQUESTS.claim(places, |_| true)
 }
 
 /// Those that are still there go back.
 pub fn put_back(taken: &mut Few<ClaimedRequest<Request>>) {
-    if !taken.is_empty() {
-        with_requests(|known| {
-            for taken in taken.take_all() {
-                taken.request.and_then(|request| insert(known, taken.handle, request));
-            }
-        });
-    }
-}
-
-fn take(handle: usize) -> Option<Request> {
-    with_requests(|requests| requests.remove(&handle))
-}
-
-fn with_requests<R>(work: impl FnOnce(&mut FastMap<usize, Request>) -> R) -> R {
-    let mut requests = REQUESTS.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-    let requests = requests.get_or_insert_default();
-    let result = work(requests);
-    OUTSTANDING.store(requests.len(), Ordering::Relaxed);
-    result
+    REQUESTS.put_back(taken);
 }

@@ -1,14 +1,10 @@
 //! Point-to-point requests, followed only where messages are counted: how large a message is that was received is known
 //! when its request is complete.
 
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
-
 use crate::counters::message_counters;
-use crate::identity::registry::{self, FastMap};
 use crate::mpi::{abi, status};
-use crate::recorder::requests::claimed_request::ClaimedRequest;
 use crate::recorder::requests::few::Few;
+use crate::recorder::requests::request_table::{ClaimedRequest, RequestTable};
 
 /// A request that is followed.
 pub enum Request {
@@ -18,13 +14,12 @@ pub enum Request {
     Send { bytes: u64 },
 }
 
-static REQUESTS: Mutex<Option<FastMap<usize, Request>>> = Mutex::new(None);
-static FOLLOWED: AtomicUsize = AtomicUsize::new(0);
+static REQUESTS: RequestTable<Request> = RequestTable::new();
 
 /// True if any request is followed.
 #[inline(always)]
 pub fn any_outstanding() -> bool {
-    FOLLOWED.load(Ordering::Relaxed) != 0
+    REQUESTS.has_any()
 }
 
 /// Follows a receive that was started, or made to be started again and again, with the request at this address.
@@ -41,40 +36,23 @@ fn insert(request: usize, new: Request) {
     let Some(handle) = abi::get().made(request) else { return };
     // One handle for all that is complete at its start: those are from MPI_PROC_NULL.
     if !abi::get().is_complete_request(handle) {
-        with_requests(|requests| registry::insert(requests, handle, new));
+        REQUESTS.insert(handle, new);
     }
 }
 
 /// Those of the requests that are receives under way, in order, taken out of the table.
 pub fn take_active(places: impl Iterator<Item = (usize, usize)>) -> Few<ClaimedRequest<Request>> {
-    if !any_outstanding() {
-        return Few::new();
-    }
-    with_requests(|requests| {
-        let mut taken = Few::new();
-        for (place, handle) in places {
-            if matches!(requests.get(&handle), Some(Request::Receive { .. })) && taken.has_room() {
-                taken.push(ClaimedRequest { place, handle, request: requests.remove(&handle) });
-            }
-        }
-        taken
-    })
+    REQUESTS.claim(places, |request| matches!(request, Request::Receive { .. }))
 }
 
 /// Those that are still there go back, and persistent ones in any case.
 pub fn put_back(taken: &mut Few<ClaimedRequest<Request>>) {
-    if !taken.is_empty() {
-        with_requests(|requests| {
-            for taken in taken.take_all() {
-                taken.request.and_then(|request| registry::insert(requests, taken.handle, request));
-            }
-        });
-    }
+    REQUESTS.put_back(taken);
 }
 
 /// The program has started these persistent requests.
 pub fn start(handles: impl Iterator<Item = usize>) {
-    with_requests(|requests| {
+    REQUESTS.with_requests(|requests| {
         for handle in handles {
             match requests.get_mut(&handle) {
                 Some(Request::Receive { active, .. }) => *active = true,
@@ -104,20 +82,10 @@ impl Request {
 
 /// Takes a request out of the table.
 pub fn take(handle: usize) -> Option<Request> {
-    if any_outstanding() { with_requests(|requests| requests.remove(&handle)) } else { None }
+    REQUESTS.take(handle)
 }
 
 /// Puts one back that [`take`] has taken out.
 pub fn restore(handle: usize, request: Option<Request>) {
-    if let Some(request) = request {
-        with_requests(|requests| registry::insert(requests, handle, request));
-    }
-}
-
-fn with_requests<R>(work: impl FnOnce(&mut FastMap<usize, Request>) -> R) -> R {
-    let mut requests = REQUESTS.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-    let requests = requests.get_or_insert_default();
-    let result = work(requests);
-    FOLLOWED.store(requests.len(), Ordering::Relaxed);
-    result
+    request.and_then(|request| REQUESTS.insert(handle, request));
 }
