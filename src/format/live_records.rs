@@ -221,10 +221,9 @@ mod tests {
 
     fn header() -> SegmentHeader {
         let mut header = SegmentHeader::zeroed();
-        let columns = LIVE_COLUMNS.iter().map(|column| (column, 0));
-        let columns = columns.chain(LIVE_REQUEST_COLUMNS.iter().map(|column| (column, chunk_flags::EXTENDED)));
-        for (entry, (&(name, element_size), on_demand)) in header.columns.iter_mut().zip(columns) {
-            *entry = ColumnEntry { name: name_bytes(name), element_size, on_demand, offset: 0 };
+        let columns = live_columns(0).into_iter().filter(|column| column.on_demand != chunk_flags::INNER);
+        for (entry, column) in header.columns.iter_mut().zip(columns) {
+            *entry = column;
             header.rank.columns += 1;
         }
         header

@@ -5,10 +5,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::AtomicBool;
 
 use bytemuck::Zeroable;
-use mpitrace_format::layout::{
-    ColumnEntry, INNER_COUNTERS, LIVE_COLUMNS, LIVE_REQUEST_COLUMNS, NO_RANK, RankHeader, chunk_flags, counter_column,
-    full, name_bytes, state,
-};
+use mpitrace_format::layout::{NO_RANK, RankHeader, full, live_columns, state};
 use mpitrace_format::recover;
 
 use crate::base::allocator::{self, Held};
@@ -129,7 +126,7 @@ pub fn begin(prepared: Prepared, who: &Identity, world: OnceLock<World>) -> Opti
     if who.speaks {
         planned.notes().for_each(log::line);
     }
-    let columns = columns(planned.columns());
+    let columns = live_columns(planned.columns());
     let Some(live) = TraceBuffer::create(&run.settings.segment_folders(), &name, header, &columns) else {
         log::warn_on_node("memory", "no memory for the records; this rank is not traced");
         return None;
@@ -196,22 +193,6 @@ fn stop_in_children() {
         }
     }
     system::in_children(in_child);
-}
-
-/// The columns of a chunk: those that every record has, the counters, what only non-blocking calls use, and the
-/// counters of code inside the stack, whose number is not known beforehand.
-fn columns(counters: usize) -> Vec<ColumnEntry> {
-    let column = |name: &str, element_size, on_demand| ColumnEntry {
-        name: name_bytes(name),
-        element_size,
-        on_demand,
-        offset: 0,
-    };
-    let common = LIVE_COLUMNS.iter().map(|&(name, size)| column(name, size, 0));
-    let before_all = (0..counters).map(|index| column(&counter_column(index), 8, 0));
-    let requests = LIVE_REQUEST_COLUMNS.iter().map(|&(name, size)| column(name, size, chunk_flags::EXTENDED));
-    let inner = (0..INNER_COUNTERS).map(|slot| column(&counter_column(counters + slot), 8, chunk_flags::INNER));
-    common.chain(before_all).chain(requests).chain(inner).collect()
 }
 
 /// Says so where the live records do not lie where they should: of the ranks of a node, the first that meets it.

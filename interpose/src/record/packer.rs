@@ -145,18 +145,8 @@ mod tests {
 
     /// A buffer in one of these folders, of a world of one rank with one operation.
     fn buffer(folders: &[PathBuf], capacity: u64) -> &'static TraceBuffer {
-        let column = |name: &str, element_size, on_demand| ColumnEntry {
-            name: name_bytes(name),
-            element_size,
-            on_demand,
-            offset: 0,
-        };
-        let common = LIVE_COLUMNS.iter().map(|&(name, size)| column(name, size, 0));
-        let requests = LIVE_REQUEST_COLUMNS.iter().map(|&(name, size)| column(name, size, chunk_flags::EXTENDED));
-        let inner = (0..INNER_COUNTERS).map(|slot| column(&counter_column(slot), 8, chunk_flags::INNER));
-        let columns: Vec<ColumnEntry> = common.chain(requests).chain(inner).collect();
         let rank = RankHeader { capacity, world_size: 1, ..RankHeader::zeroed() };
-        let buffer = TraceBuffer::create(folders, "packer", rank, &columns).unwrap();
+        let buffer = TraceBuffer::create(folders, "packer", rank, &live_columns(0)).unwrap();
         buffer.add_thread(ThreadEntry::default()).unwrap();
         buffer.add_communicator(CommunicatorEntry { calls: capacity, ..Zeroable::zeroed() }).unwrap();
         buffer.add_operation(OperationEntry { calls: capacity, ..Zeroable::zeroed() }).unwrap();

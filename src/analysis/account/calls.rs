@@ -4,8 +4,6 @@ use std::cell::OnceCell;
 
 use mpitrace_format::layout::*;
 
-use serde::Serialize;
-
 use super::member::Member;
 use super::operation;
 use super::parts::{OffProcessor, Parts};
@@ -16,18 +14,16 @@ use crate::operations::{Operation, Operations};
 use crate::reader::{Part, Trace};
 
 /// The account of one call on one rank. `None`: not known.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct CallAccount {
     /// Waiting for a rank that had not entered the call yet, ns. Known in complete repetitions, of functions of which it
     /// is known which ranks wait for which.
     pub waiting_ns: Option<f64>,
-    /// The world rank that was waited for; `None`: there was no waiting, or it is not known. Rows of JSON do not have it.
-    #[serde(skip)]
+    /// The world rank that was waited for; `None`: there was no waiting, or it is not known.
     pub waited_for: Option<u32>,
     /// Off the processor in the call, beside the waiting: the least that it can have been, ns.
     pub interrupted_ns: Option<f64>,
-    /// The most that it can have been, ns. Rows of JSON do not have it.
-    #[serde(skip)]
+    /// The most that it can have been, ns.
     pub interrupted_most_ns: Option<f64>,
     /// How often the thread was interrupted in the call.
     pub interruptions: Option<u64>,

@@ -1,5 +1,7 @@
 //! The columns of the records.
 
+use super::{ColumnEntry, chunk_flags, name_bytes};
+
 /// Set in the operation column for a record whose call the tracer itself may have delayed.
 pub const DISTURBED: u32 = 1 << 31;
 /// Set in the operation column for a call in which the thread was interrupted: there was a context switch.
@@ -36,6 +38,22 @@ pub const WAITED_FOR: u64 = 1 << 63;
 pub const LIVE_REQUEST_COLUMNS: [(&str, u32); 5] = [("init", 8), ("test", 8), ("wait", 8), ("tests", 4), (ABOVE, 4)];
 /// The last of them, which no part has.
 pub const ABOVE: &str = "above";
+
+/// The columns of a chunk of a live segment, their places left open: those that every record has, so many counters, those
+/// of requests, and the counters of code inside the stack, whose number is not known beforehand.
+pub fn live_columns(counters: usize) -> Vec<ColumnEntry> {
+    let column = |name: &str, element_size, on_demand| ColumnEntry {
+        name: name_bytes(name),
+        element_size,
+        on_demand,
+        offset: 0,
+    };
+    let common = LIVE_COLUMNS.iter().map(|&(name, size)| column(name, size, 0));
+    let before_all = (0..counters).map(|index| column(&counter_column(index), 8, 0));
+    let requests = LIVE_REQUEST_COLUMNS.iter().map(|&(name, size)| column(name, size, chunk_flags::EXTENDED));
+    let inner = (0..INNER_COUNTERS).map(|slot| column(&counter_column(counters + slot), 8, chunk_flags::INNER));
+    common.chain(before_all).chain(requests).chain(inner).collect()
+}
 
 /// The name of the column of the `index`-th counter: [`super::CounterEntry`] has the counter's own.
 pub fn counter_column(index: usize) -> String {

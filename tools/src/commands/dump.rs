@@ -1,16 +1,14 @@
 //! `mpitrace dump`: the calls, one a row.
 
-use std::borrow::Cow;
-use std::io::Write;
+use std::io::{self, Write};
 use std::process::ExitCode;
 
 use anyhow::{Result, ensure};
 use clap::Args;
-use mpitrace::account::CallAccount;
 use mpitrace::reader::Part;
 
-use crate::export::cells::COLUMNS;
-use crate::export::rows::{Calls, Selection};
+use crate::export::call_columns::{self, CallColumn, Kind, Value};
+use crate::export::rows::{Calls, Row, Selection};
 use crate::options::TraceInput;
 use crate::output::{JsonRows, Output, Style};
 use crate::source::Traced;
@@ -74,92 +72,55 @@ struct Listing<'c> {
 
 impl Listing<'_> {
     fn write_csv(&self, output: &mut dyn Write) -> Result<()> {
-        let names = COLUMNS.iter().map(|column| column.0.into());
-        let names: Vec<Cow<str>> = names.chain(self.calls.counter_names.iter().map(|name| csv_field(name))).collect();
-        writeln!(output, "{}", names.join(","))?;
+        let names: Vec<&str> = call_columns::data_columns().map(|column| column.name).collect();
+        write!(output, "{}", names.join(","))?;
+        self.calls.counter_names.iter().try_for_each(|name| write!(output, ",{}", csv_field(name)))?;
+        writeln!(output)?;
         let counters = self.calls.counter_names.len();
         let accounts = self.calls.accounts();
-        self.calls.each(self.selection, |row| {
-            let row = accounts.with(row);
-            for (number, column) in COLUMNS.iter().enumerate() {
-                output.write_all(if number > 0 { b"," } else { b"" })?;
-                column.1.write_csv(&row, output)?;
-            }
-            (0..counters).try_for_each(|index| write!(output, ",{}", text::optional(row.counters.get(index))))?;
-            Ok(writeln!(output)?)
-        })
+        self.calls.each(self.selection, |row| Ok(write_csv_row(&accounts.with(row), counters, output)?))
     }
 
     fn write_table(&self, output: &mut dyn Write, style: Style) -> Result<()> {
         let calls = self.calls;
-        let operations = &calls.operations.operations;
-        let digits = |value: u64| value.to_string().len();
-        let widest =
-            |text: fn(&Self, usize) -> usize| (0..operations.len()).map(|number| text(self, number)).max().unwrap_or(0);
-        // 15 digits before the point: eleven days.
-        let time = 16;
-        let mut columns = vec![
-            (number("rank"), digits(calls.trace.world_size.into())),
-            (number("thread"), 0),
-            (number("operation"), 0),
-            (
-                number("repetition"),
-                widest(|listing, number| {
-                    let last = listing.calls.operations.operations[number].repetition.last();
-                    last.map_or(0, |last| last.to_string().len())
-                }),
-            ),
-            (text("function"), widest(|listing, number| listing.function(number).chars().count())),
-            (text("communicator"), widest(|listing, number| listing.communicator(number).chars().count())),
-            (number("bytes"), 8),
-            (number("root"), 0),
-            (number("enter_ns"), time),
-            (number("exit_ns"), time),
-            (number("took_ns"), 12),
-            (text("perturbed"), 0),
-            (number("waiting_ns"), 12),
-            (number("interrupted_ns"), 0),
-            (number("interruptions"), 0),
-            (number("cpu"), 0),
-        ];
+        let shown: Vec<&CallColumn> = call_columns::all_columns().filter(|column| column.width.is_some()).collect();
+        let title = |column: &&CallColumn| {
+            let width = column.width.map_or(0, |width| width(calls));
+            match column.kind {
+                Kind::OfOperation(_) | Kind::Flag => (text(column.name), width),
+                _ => (number(column.name), width),
+            }
+        };
+        let mut columns: Vec<_> = shown.iter().map(title).collect();
         columns.extend(calls.counter_names.iter().map(|name| (number(name), 8)));
         let mut rows = Rows::begin(&columns, output, style)?;
         let accounts = calls.accounts();
         calls.each(self.selection, |row| {
-            let CallAccount { waiting_ns, interrupted_ns, interruptions, cpu, .. } = accounts.account(&row);
-            let tenths = |time: Option<f64>| time.map(|time| format!("{time:.1}")).unwrap_or_default();
-            let exit = row.exit_ns.map(|exit| format!("{exit:.1}"));
-            let took = row.exit_ns.map(|exit| format!("{:.1}", exit - row.enter_ns));
-            let mut cells = vec![
-                row.rank.to_string(),
-                row.thread.to_string(),
-                row.operation.to_string(),
-                row.repetition.to_string(),
-                text::printable(row.function).to_string(),
-                text::printable(row.communicator).to_string(),
-                text::optional(row.bytes),
-                text::optional(row.root),
-                format!("{:.1}", row.enter_ns),
-                exit.unwrap_or_else(|| "not returned".to_owned()),
-                took.unwrap_or_default(),
-                if row.perturbed { "yes" } else { "" }.to_owned(),
-                tenths(waiting_ns),
-                tenths(interrupted_ns),
-                text::optional(interruptions),
-                text::optional(cpu),
-            ];
+            let row = accounts.with(row);
+            let cell = |column: &&CallColumn| match (column.value)(&row) {
+                Value::Unknown => column.unknown.to_owned(),
+                Value::Real(value) => format!("{value:.1}"),
+                Value::Flag(value) => if value { "yes" } else { "" }.to_owned(),
+                Value::Text(value) => text::printable(value).to_string(),
+                value => value.to_string(),
+            };
+            let mut cells: Vec<String> = shown.iter().map(cell).collect();
             cells.extend((0..calls.counter_names.len()).map(|index| text::optional(row.counters.get(index))));
             rows.row(output, &cells.iter().map(String::as_str).collect::<Vec<_>>())?;
             Ok(())
         })
     }
+}
 
-    fn function(&self, number: usize) -> &str {
-        &self.calls.operations.operations[number].key.function
+/// Counters are the last columns: so many.
+fn write_csv_row(row: &Row, counters: usize, output: &mut dyn Write) -> io::Result<()> {
+    for (index, column) in call_columns::data_columns().enumerate() {
+        let separator = if index == 0 { "" } else { "," };
+        match (column.value)(row) {
+            Value::Text(value) => write!(output, "{separator}{}", csv_field(value))?,
+            value => write!(output, "{separator}{value}")?,
+        }
     }
-
-    fn communicator(&self, number: usize) -> &str {
-        let operations = self.calls.operations;
-        &operations.communicators[operations.operations[number].key.communicator].name
-    }
+    (0..counters).try_for_each(|index| write!(output, ",{}", text::optional(row.counters.get(index))))?;
+    writeln!(output)
 }

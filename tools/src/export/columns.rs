@@ -3,17 +3,13 @@
 use std::sync::Arc;
 
 use anyhow::Result;
-use arrow_array::builder::{
-    ArrayBuilder, BooleanBuilder, Float64Builder, Int32Builder, UInt32Builder, UInt64Builder, make_builder,
-};
-use arrow_array::cast::AsArray;
-use arrow_array::types::Int32Type;
+use arrow_array::builder::{BooleanBuilder, Float64Builder, Int32Builder, UInt32Builder, UInt64Builder};
 use arrow_array::{ArrayRef, DictionaryArray, RecordBatch, StringArray};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use mpitrace::categories::Category;
-use mpitrace::operations::{Operation, Operations};
+use mpitrace::operations::Operations;
 
-use super::cells::{COLUMNS, Column, Value};
+use super::call_columns::{self, CallColumn, Kind, Value};
 use super::labels::Labels;
 use super::rows::{Accounts, Calls, Row, Selection};
 
@@ -27,8 +23,6 @@ pub struct Batches<'c> {
     accounts: Accounts<'c>,
     /// Of every batch.
     pub schema: SchemaRef,
-    /// Of columns of words.
-    words: Vec<Option<Words>>,
     categories: Arc<StringArray>,
 }
 
@@ -49,7 +43,6 @@ impl<'c> Batches<'c> {
             labels: Labels::new(calls)?,
             accounts: calls.accounts(),
             schema: Arc::new(Schema::new(fields(&calls.counter_names))),
-            words: COLUMNS.iter().map(|column| Words::of_column(column, calls.operations)).collect(),
             categories: Arc::new(Category::ALL.iter().map(|category| Some(category.name())).collect()),
         })
     }
@@ -59,9 +52,9 @@ impl<'c> Batches<'c> {
     /// # Errors
     /// Those of `visit`.
     pub fn each(&self, operation: Option<usize>, mut visit: impl FnMut(&RecordBatch) -> Result<()>) -> Result<()> {
-        let mut chunk = Chunk::new(&self.calls.counter_names);
+        let mut chunk = Chunk::new(self.calls);
         let push = |row: Row| {
-            chunk.push(&self.accounts.with(row), self);
+            chunk.push(row, self);
             if chunk.rows == BATCH {
                 visit(&chunk.finish(self)?)?;
             }
@@ -76,122 +69,139 @@ impl<'c> Batches<'c> {
 }
 
 impl Words {
-    fn of_column(column: &Column, operations: &Operations) -> Option<Words> {
-        let word = |operation: &Operation| match column {
-            Column("function", _) => operation.key.function.clone(),
-            _ => operations.communicators[operation.key.communicator].name.clone(),
-        };
-        let mut known: Vec<String> = Vec::new();
-        let index = |word: String| {
-            let found = known.iter().position(|other| *other == word);
+    /// The texts of the operations.
+    fn new<'t>(texts: impl Iterator<Item = &'t str>) -> Words {
+        let mut known: Vec<&str> = Vec::new();
+        let index = |text| {
+            let found = known.iter().position(|other| *other == text);
             found.unwrap_or_else(|| {
-                known.push(word);
+                known.push(text);
                 known.len() - 1
             }) as i32
         };
-        let is_words = matches!(column.1, Value::Word(_));
-        let of_operation = is_words.then(|| operations.operations.iter().map(word).map(index).collect())?;
-        Some(Words { words: Arc::new(StringArray::from(known)), of_operation })
+        let of_operation = texts.map(index).collect();
+        Words { words: Arc::new(StringArray::from(known)), of_operation }
     }
 }
 
 fn fields(counters: &[String]) -> Vec<Field> {
-    let field = |column: &Column| {
-        let (data_type, nullable) = data_type(column.1);
-        Field::new(column.0, data_type, nullable)
+    let texts = || DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8));
+    let field = |column: &CallColumn| {
+        let kind = match column.kind {
+            Kind::U32 => DataType::UInt32,
+            Kind::U64 => DataType::UInt64,
+            Kind::I32 => DataType::Int32,
+            Kind::Real => DataType::Float64,
+            Kind::Flag => DataType::Boolean,
+            Kind::OfOperation(_) => texts(),
+        };
+        Field::new(column.name, kind, !column.is_always_known)
     };
-    let mut fields: Vec<Field> = COLUMNS.iter().map(field).collect();
+    let mut fields: Vec<Field> = call_columns::data_columns().map(field).collect();
     fields.extend(counters.iter().map(|name| Field::new(name, DataType::UInt64, true)));
-    fields.push(Field::new("category", words_type(), true));
+    fields.push(Field::new("category", texts(), true));
     fields
 }
 
-/// The type of a column, and whether it may have nulls.
-fn data_type(value: Value) -> (DataType, bool) {
-    match value {
-        Value::Word(_) => (words_type(), false),
-        Value::Bool(_) => (DataType::Boolean, false),
-        Value::U32(_) => (DataType::UInt32, false),
-        Value::U64(_) => (DataType::UInt64, false),
-        Value::F64(_) => (DataType::Float64, false),
-        Value::MaybeU32(_) => (DataType::UInt32, true),
-        Value::MaybeU64(_) => (DataType::UInt64, true),
-        Value::MaybeI32(_) => (DataType::Int32, true),
-        Value::MaybeF64(_) => (DataType::Float64, true),
-    }
+/// The values of a column in a batch.
+enum Builder {
+    U32(UInt32Builder),
+    U64(UInt64Builder),
+    I32(Int32Builder),
+    Real(Float64Builder),
+    Flag(BooleanBuilder),
+    /// Operations, and their words.
+    Words(Int32Builder, Words),
 }
 
-fn words_type() -> DataType {
-    DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8))
+impl Builder {
+    fn new(kind: Kind, operations: &Operations) -> Builder {
+        match kind {
+            Kind::U32 => Builder::U32(UInt32Builder::new()),
+            Kind::U64 => Builder::U64(UInt64Builder::new()),
+            Kind::I32 => Builder::I32(Int32Builder::new()),
+            Kind::Real => Builder::Real(Float64Builder::new()),
+            Kind::Flag => Builder::Flag(BooleanBuilder::new()),
+            Kind::OfOperation(text) => {
+                let texts = (0..operations.operations.len()).map(|number| text(operations, number));
+                Builder::Words(Int32Builder::new(), Words::new(texts))
+            }
+        }
+    }
+
+    /// Appends the value of a call of an operation.
+    fn append(&mut self, value: Value, operation: u32) {
+        match (self, value) {
+            (Builder::U32(builder), Value::Number(value)) => builder.append_value(value as u32),
+            (Builder::U64(builder), Value::Number(value)) => builder.append_value(value),
+            (Builder::I32(builder), Value::Signed(value)) => builder.append_value(value),
+            (Builder::Real(builder), Value::Real(value)) => builder.append_value(value),
+            (Builder::Flag(builder), Value::Flag(value)) => builder.append_value(value),
+            (Builder::Words(builder, words), Value::Text(_)) => {
+                builder.append_value(words.of_operation[operation as usize]);
+            }
+            (Builder::U32(builder), _) => builder.append_null(),
+            (Builder::U64(builder), _) => builder.append_null(),
+            (Builder::I32(builder), _) => builder.append_null(),
+            (Builder::Real(builder), _) => builder.append_null(),
+            (Builder::Flag(builder), _) => builder.append_null(),
+            (Builder::Words(builder, _), _) => builder.append_null(),
+        }
+    }
+
+    fn finish(&mut self) -> Result<ArrayRef> {
+        Ok(match self {
+            Builder::U32(builder) => Arc::new(builder.finish()),
+            Builder::U64(builder) => Arc::new(builder.finish()),
+            Builder::I32(builder) => Arc::new(builder.finish()),
+            Builder::Real(builder) => Arc::new(builder.finish()),
+            Builder::Flag(builder) => Arc::new(builder.finish()),
+            Builder::Words(builder, words) => {
+                Arc::new(DictionaryArray::try_new(builder.finish(), words.words.clone())?)
+            }
+        })
+    }
 }
 
 /// A batch in the making.
 struct Chunk {
     rows: usize,
-    /// Of columns of words the indices.
-    columns: Vec<Box<dyn ArrayBuilder>>,
+    columns: Vec<(&'static CallColumn, Builder)>,
     counters: Vec<UInt64Builder>,
     category: Int32Builder,
 }
 
 impl Chunk {
-    fn new(counters: &[String]) -> Chunk {
-        let builder = |value| match value {
-            Value::Word(_) => make_builder(&DataType::Int32, BATCH),
-            value => make_builder(&data_type(value).0, BATCH),
-        };
+    fn new(calls: &Calls) -> Chunk {
+        let builder = |column: &'static CallColumn| (column, Builder::new(column.kind, calls.operations));
         Chunk {
             rows: 0,
-            columns: COLUMNS.iter().map(|column| builder(column.1)).collect(),
-            counters: counters.iter().map(|_| UInt64Builder::new()).collect(),
+            columns: call_columns::data_columns().map(builder).collect(),
+            counters: calls.counter_names.iter().map(|_| UInt64Builder::new()).collect(),
             category: Int32Builder::new(),
         }
     }
 
-    fn push(&mut self, row: &Row, batches: &Batches) {
+    fn push(&mut self, row: Row, batches: &Batches) {
+        let row = batches.accounts.with(row);
+        let category = |category: Category| Category::ALL.iter().position(|other| *other == category);
         self.rows += 1;
-        let operation = row.operation as usize;
-        for (builder, (column, words)) in self.columns.iter_mut().zip(COLUMNS.iter().zip(&batches.words)) {
-            match column.1 {
-                Value::Word(_) => {
-                    typed::<Int32Builder>(builder).append_option(words.as_ref().map(|w| w.of_operation[operation]))
-                }
-                Value::Bool(value) => typed::<BooleanBuilder>(builder).append_value(value(row)),
-                Value::U32(value) => typed::<UInt32Builder>(builder).append_value(value(row)),
-                Value::U64(value) => typed::<UInt64Builder>(builder).append_value(value(row)),
-                Value::F64(value) => typed::<Float64Builder>(builder).append_value(value(row)),
-                Value::MaybeU32(value) => typed::<UInt32Builder>(builder).append_option(value(row)),
-                Value::MaybeU64(value) => typed::<UInt64Builder>(builder).append_option(value(row)),
-                Value::MaybeI32(value) => typed::<Int32Builder>(builder).append_option(value(row)),
-                Value::MaybeF64(value) => typed::<Float64Builder>(builder).append_option(value(row)),
-            }
+        for (column, builder) in &mut self.columns {
+            builder.append((column.value)(&row), row.operation);
         }
         for (index, counter) in self.counters.iter_mut().enumerate() {
             counter.append_option(row.counters.get(index));
         }
-        let category = |category: Category| Category::ALL.iter().position(|other| *other == category);
-        self.category.append_option(batches.labels.of_row(row).and_then(category).map(|index| index as i32));
+        let index = batches.labels.of_row(&row).and_then(category);
+        self.category.append_option(index.map(|index| index as i32));
     }
 
     fn finish(&mut self, batches: &Batches) -> Result<RecordBatch> {
         self.rows = 0;
-        let finished = self.columns.iter_mut().map(|builder| builder.finish()).zip(&batches.words);
-        let finished = finished.map(|(values, words)| match words {
-            Some(words) => {
-                Ok(Arc::new(DictionaryArray::try_new(values.as_primitive::<Int32Type>().clone(), words.words.clone())?)
-                    as _)
-            }
-            None => Ok(values),
-        });
-        let mut columns = finished.collect::<Result<Vec<ArrayRef>>>()?;
+        let columns = self.columns.iter_mut().map(|(_, builder)| builder.finish());
+        let mut columns = columns.collect::<Result<Vec<ArrayRef>>>()?;
         columns.extend(self.counters.iter_mut().map(|counter| Arc::new(counter.finish()) as ArrayRef));
-        let categories = DictionaryArray::try_new(self.category.finish(), batches.categories.clone())?;
-        columns.push(Arc::new(categories));
+        columns.push(Arc::new(DictionaryArray::try_new(self.category.finish(), batches.categories.clone())?));
         Ok(RecordBatch::try_new(batches.schema.clone(), columns)?)
     }
-}
-
-/// A builder as that of the type that its column has.
-fn typed<B: ArrayBuilder>(builder: &mut Box<dyn ArrayBuilder>) -> &mut B {
-    builder.as_any_mut().downcast_mut().expect("the builder of the column's type")
 }

@@ -7,6 +7,7 @@
 use anyhow::Result;
 
 use super::Exporter;
+use super::call_columns::{self, Value};
 use super::destination::{Content, Destination, Sink};
 use super::rows::Calls;
 use crate::text::csv_field;
@@ -39,16 +40,12 @@ fn write(calls: &Calls, number: usize, sink: &mut Sink) -> Result<()> {
         if let Some(duration) = calls.duration_ns(row.place) {
             writeln!(sink, "{iteration},{rank},runtime,{duration}")?;
         }
-        let account = accounts.account(&row);
-        let known = |name: &str, value: Option<f64>| value.map(|value| (name.to_owned(), value));
-        let account = [
-            known("waiting_ns", account.waiting_ns),
-            known("interrupted_ns", account.interrupted_ns),
-            known("interruptions", account.interruptions.map(|times| times as f64)),
-            known("cpu", account.cpu.map(f64::from)),
-        ];
-        for (name, value) in account.into_iter().flatten() {
-            writeln!(sink, "{iteration},{rank},{name},{value}")?;
+        let row = accounts.with(row);
+        for column in call_columns::data_columns().filter(|column| column.is_metric) {
+            match (column.value)(&row) {
+                Value::Unknown => {}
+                value => writeln!(sink, "{iteration},{rank},{},{value}", column.name)?,
+            }
         }
         for (name, value) in row.counters.iter().filter_map(|(name, value)| Some((name, value?))) {
             writeln!(sink, "{iteration},{rank},{},{value}", csv_field(name))?;

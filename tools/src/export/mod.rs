@@ -2,7 +2,7 @@
 
 #[cfg(feature = "columns")]
 mod arrow;
-pub mod cells;
+pub mod call_columns;
 #[cfg(feature = "arrow")]
 pub mod columns;
 mod csv;

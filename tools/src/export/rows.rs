@@ -15,7 +15,7 @@ use serde::{Serialize, Serializer};
 use crate::source::Traced;
 
 /// One call on one rank.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug)]
 pub struct Row<'a> {
     pub rank: u32,
     pub thread: u32,
@@ -31,21 +31,18 @@ pub struct Row<'a> {
     pub exit_ns: Option<f64>,
     /// Of the entry, the half width of its 95 % interval.
     pub error_ns: Option<f64>,
-    #[serde(flatten)]
     pub request: Option<RequestTimes>,
     /// True if the tracer itself may have delayed the call.
     pub perturbed: bool,
     /// See [`Calls::accounts`].
-    #[serde(flatten)]
     pub account: Option<CallAccount>,
     pub counters: Counters<'a>,
     /// Where the trace has it.
-    #[serde(skip)]
     pub place: Place,
 }
 
 /// The cost of a non-blocking call beside its own time (Hoefler et al.: overhead = init + sum of test + wait).
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug)]
 pub struct RequestTimes {
     pub init_ns: f64,
     pub test_ns: f64,

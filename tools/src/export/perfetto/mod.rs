@@ -13,6 +13,7 @@ use prost::Message;
 use prost::encoding::{WireType, encode_key, encode_varint};
 
 use super::Exporter;
+use super::call_columns::{self, CallColumn, Value};
 use super::destination::{Content, Destination, Sink};
 use super::labels::Labels;
 use super::rows::{Calls, Row, Selection};
@@ -49,30 +50,6 @@ impl Exporter for Perfetto {
 /// Everything is one sequence: its texts are interned once.
 const SEQUENCE: u32 = 1;
 
-/// The numbers of the interned names beside an event.
-const OPERATION: u64 = 1;
-const REPETITION: u64 = 2;
-const COMMUNICATOR: u64 = 3;
-const BYTES: u64 = 4;
-const ERROR_NS: u64 = 5;
-const PERTURBED: u64 = 6;
-const WAITING_NS: u64 = 7;
-const INTERRUPTED_NS: u64 = 8;
-const INTERRUPTIONS: u64 = 9;
-const CPU: u64 = 10;
-const BESIDE: [&str; 10] = [
-    "operation",
-    "repetition",
-    "communicator",
-    "bytes",
-    "error_ns",
-    "perturbed",
-    "waiting_ns",
-    "interrupted_ns",
-    "interruptions",
-    "cpu",
-];
-
 /// Of a call whose repetition is not complete.
 const INCOMPLETE: &str = "incomplete";
 
@@ -104,7 +81,7 @@ impl Packets<'_> {
         let interned_data = InternedData {
             event_categories: interned(categories),
             event_names: interned(operations.operations.iter().map(|operation| operation.key.function.as_str())),
-            debug_annotation_names: interned(BESIDE.into_iter()),
+            debug_annotation_names: interned(shown_beside().map(|column| column.name)),
             debug_annotation_string_values: interned(operations.communicators.iter().map(|known| known.name.as_str())),
         };
         let sequence_flags = Some(INCREMENTAL_STATE_CLEARED | NEEDS_INCREMENTAL_STATE);
@@ -162,25 +139,23 @@ impl Packets<'_> {
     }
 }
 
+fn shown_beside() -> impl Iterator<Item = &'static CallColumn> {
+    call_columns::data_columns().filter(|column| column.is_beside)
+}
+
+/// The values beside a call, by the numbers of the interned names. The only text is that of its communicator.
 fn beside(row: &Row, communicator: usize) -> Vec<DebugAnnotation> {
-    let named = |name: u64| DebugAnnotation { name_iid: Some(name), ..DebugAnnotation::default() };
-    let number = |name: u64, value: u64| DebugAnnotation { uint_value: Some(value), ..named(name) };
-    let mut beside = vec![
-        number(OPERATION, row.operation.into()),
-        number(REPETITION, row.repetition),
-        DebugAnnotation { string_value_iid: Some(communicator as u64 + 1), ..named(COMMUNICATOR) },
-    ];
-    beside.extend(row.bytes.map(|bytes| number(BYTES, bytes)));
-    let real = |name: u64, value: f64| DebugAnnotation { double_value: Some(value), ..named(name) };
-    beside.extend(row.error_ns.map(|error| real(ERROR_NS, error)));
-    beside.extend(row.perturbed.then(|| DebugAnnotation { bool_value: Some(true), ..named(PERTURBED) }));
-    if let Some(account) = row.account {
-        beside.extend(account.waiting_ns.map(|waiting| real(WAITING_NS, waiting)));
-        beside.extend(account.interrupted_ns.map(|off| real(INTERRUPTED_NS, off)));
-        beside.extend(account.interruptions.map(|times| number(INTERRUPTIONS, times)));
-        beside.extend(account.cpu.map(|cpu| number(CPU, cpu.into())));
-    }
-    beside
+    let value = |(name, column): (u64, &CallColumn)| {
+        let named = DebugAnnotation { name_iid: Some(name), ..DebugAnnotation::default() };
+        Some(match (column.value)(row) {
+            Value::Unknown | Value::Signed(_) | Value::Flag(false) => return None,
+            Value::Number(value) => DebugAnnotation { uint_value: Some(value), ..named },
+            Value::Real(value) => DebugAnnotation { double_value: Some(value), ..named },
+            Value::Flag(true) => DebugAnnotation { bool_value: Some(true), ..named },
+            Value::Text(_) => DebugAnnotation { string_value_iid: Some(communicator as u64 + 1), ..named },
+        })
+    };
+    (1..).zip(shown_beside()).filter_map(value).collect()
 }
 
 fn packet() -> TracePacket {

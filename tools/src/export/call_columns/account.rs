@@ -1,0 +1,18 @@
+//! The time of a call that was waiting, or spent off the processor.
+
+use super::{CallColumn, Kind};
+
+pub const COLUMNS: &[CallColumn] = &[
+    CallColumn::new("waiting_ns", Kind::Real, |row| row.account.and_then(|account| account.waiting_ns).into())
+        .as_metric()
+        .beside()
+        .in_table(|_| 12),
+    CallColumn::new("interrupted_ns", Kind::Real, |row| row.account.and_then(|account| account.interrupted_ns).into())
+        .as_metric()
+        .beside()
+        .in_table(|_| 0),
+    CallColumn::new("interruptions", Kind::U64, |row| row.account.and_then(|account| account.interruptions).into())
+        .as_metric()
+        .beside()
+        .in_table(|_| 0),
+];

@@ -1,0 +1,9 @@
+//! The processor on which a call returned.
+
+use super::{CallColumn, Kind};
+
+pub const COLUMNS: &[CallColumn] =
+    &[CallColumn::new("cpu", Kind::U32, |row| row.account.and_then(|account| account.cpu).into())
+        .as_metric()
+        .beside()
+        .in_table(|_| 0)];
