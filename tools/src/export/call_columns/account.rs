@@ -4,15 +4,15 @@ use super::{CallColumn, Kind};
 
 pub const COLUMNS: &[CallColumn] = &[
     CallColumn::new("waiting_ns", Kind::Real, |row| row.account.and_then(|account| account.waiting_ns).into())
-        .as_metric()
+        .in_long_csv()
         .beside()
         .in_table(|_| 12),
     CallColumn::new("interrupted_ns", Kind::Real, |row| row.account.and_then(|account| account.interrupted_ns).into())
-        .as_metric()
+        .in_long_csv()
         .beside()
         .in_table(|_| 0),
     CallColumn::new("interruptions", Kind::U64, |row| row.account.and_then(|account| account.interruptions).into())
-        .as_metric()
+        .in_long_csv()
         .beside()
         .in_table(|_| 0),
 ];

@@ -70,7 +70,7 @@ impl CallColumn {
         CallColumn { is_of_request: true, ..self }
     }
 
-    const fn as_metric(self) -> CallColumn {
+    const fn in_long_csv(self) -> CallColumn {
         CallColumn { is_metric: true, ..self }
     }
 

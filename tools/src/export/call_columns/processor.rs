@@ -4,6 +4,6 @@ use super::{CallColumn, Kind};
 
 pub const COLUMNS: &[CallColumn] =
     &[CallColumn::new("cpu", Kind::U32, |row| row.account.and_then(|account| account.cpu).into())
-        .as_metric()
+        .in_long_csv()
         .beside()
         .in_table(|_| 0)];
