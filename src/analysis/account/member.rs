@@ -5,7 +5,7 @@ use mpitrace_format::layout::*;
 use super::off::Off;
 use super::parts::OffProcessor;
 use crate::clock::RankClock;
-use crate::reader::{Column, Part};
+use crate::reader::{Column, Cursor, Part};
 
 /// The counter of time in calls that are not recorded.
 const OTHER_MPI: &str = "p2p-time";
@@ -30,6 +30,24 @@ pub(crate) struct Member<'a> {
     has_regions: bool,
     /// No difference between its times and another rank's is known better, ns.
     pub error_ns: f64,
+}
+
+/// Reads what one member recorded, call after call. Each thread has its own.
+pub(super) struct Records<'a> {
+    times: Cursor<'a>,
+    operations: Cursor<'a>,
+}
+
+impl Records<'_> {
+    /// Ticks at the entry and at the exit.
+    pub fn times(&mut self, record: u32) -> (u64, u64) {
+        self.times.times(record as usize)
+    }
+
+    /// The operation with its flags.
+    pub fn operation(&mut self, record: u32) -> u32 {
+        self.operations.value(record as usize) as u32
+    }
 }
 
 /// Whether a thread was moved to another processor.
@@ -64,17 +82,27 @@ impl<'a> Member<'a> {
         Member { index, place, part, clock, requests, other_mpi, watched, has_regions, error_ns: error(part, clock) }
     }
 
-    /// True: the record is of a region of the program.
-    fn is_region(&self, record: u32) -> bool {
-        self.has_regions && {
-            let operation = self.part.operation_of(record as usize) & OPERATION_MASK;
-            self.part.operations()[operation as usize].is_region()
-        }
+    /// Has no block at hand yet.
+    pub(super) fn read(&self) -> Records<'a> {
+        Records { times: self.part.times_cursor(), operations: self.part.operation_cursor() }
+    }
+
+    fn operation_of(&self, record: u32) -> u32 {
+        self.part.operation_of(record as usize)
+    }
+
+    /// True: a record with this operation is of a region of the program.
+    fn is_region(&self, operation: u32) -> bool {
+        self.has_regions && self.part.operations()[(operation & OPERATION_MASK) as usize].is_region()
     }
 
     pub fn call(&self, record: u32) -> Call {
+        self.call_with(record, self.part.times_of(record as usize))
+    }
+
+    /// The same, where its ticks are known.
+    pub fn call_with(&self, record: u32, (enter, exit): (u64, u64)) -> Call {
         let record = record as usize;
-        let (enter, exit) = self.part.times_of(record);
         let began = self.clock.nanoseconds(enter);
         let took = self.clock.duration_ns(enter, exit);
         let request = self.requests.map(|columns| columns.map(|column| column.get(record)));
@@ -90,10 +118,13 @@ impl<'a> Member<'a> {
 
     /// What is known of the time off the processor in a call.
     pub fn off_processor(&self, record: u32) -> OffProcessor {
-        match self.thread_is_watched(record) {
-            true if self.part.operation_of(record as usize) & INTERRUPTED == 0 => {
-                OffProcessor::Known(Off::default(), 0.0)
-            }
+        self.off_processor_with(record, self.operation_of(record))
+    }
+
+    /// The same, where its operation is known.
+    pub fn off_processor_with(&self, record: u32, operation: u32) -> OffProcessor {
+        match self.thread_is_watched(record, operation) {
+            true if operation & INTERRUPTED == 0 => OffProcessor::Known(Off::default(), 0.0),
             true => self.off(record, 0).map_or(OffProcessor::Unknown, |(off, error)| OffProcessor::Known(off, error)),
             false => OffProcessor::Unknown,
         }
@@ -101,10 +132,11 @@ impl<'a> Member<'a> {
 
     /// How often the thread was interrupted in a call; `None`: not known.
     pub fn interruptions(&self, record: u32) -> Option<u64> {
-        if !self.thread_is_watched(record) {
+        let operation = self.operation_of(record);
+        if !self.thread_is_watched(record, operation) {
             return None;
         }
-        if self.part.operation_of(record as usize) & INTERRUPTED == 0 {
+        if operation & INTERRUPTED == 0 {
             return Some(0);
         }
         let entries = self.part.interruptions_of(record).iter();
@@ -113,26 +145,18 @@ impl<'a> Member<'a> {
         Some(inside.map(|entry| u64::from(entry.switches.max(1))).sum()).filter(|&sum: &u64| sum > 0)
     }
 
-    /// Time off the processor in a call, ns; `None`: not known.
-    pub fn off_in(&self, record: u32) -> Option<Off> {
-        match self.off_processor(record) {
-            OffProcessor::Known(off, _) => Some(off),
-            OffProcessor::Unknown => None,
-        }
-    }
-
     /// The thread's kept call before this one; a region of the program is no call.
     pub fn previous(&self, record: u32) -> Option<u32> {
         let run = self.watched.partition_point(|&(behind, _)| behind <= u64::from(record));
         let first = run.checked_sub(1).map_or(0, |before| self.watched[before].0 as u32);
-        (first..record).rev().find(|&record| !self.is_region(record))
+        (first..record).rev().find(|&record| !self.has_regions || !self.is_region(self.operation_of(record)))
     }
 
     /// Global time at which the thread left its kept call before this one, ns. `None`: there is none, or it was not
     /// complete yet when the thread entered this one.
-    pub fn previous_exit(&self, record: u32) -> Option<f64> {
-        let (_, exit) = self.part.times_of(self.previous(record)? as usize);
-        (exit > 0 && exit <= self.part.times_of(record as usize).0).then(|| self.clock.nanoseconds(exit))
+    pub(super) fn previous_exit(&self, record: u32, records: &mut Records) -> Option<f64> {
+        let (_, exit) = records.times(self.previous(record)?);
+        (exit > 0 && exit <= records.times(record).0).then(|| self.clock.nanoseconds(exit))
     }
 
     /// Whether the thread was on another processor after an interruption in a call, or between the kept call before and
@@ -155,9 +179,9 @@ impl<'a> Member<'a> {
     }
 
     /// Time off the processor between the thread's kept call before and this one, ns; `None`: not known.
-    pub fn off_before(&self, record: u32) -> Option<Off> {
-        let watched = self.thread_is_watched(record);
-        match self.part.operation_of(record as usize) & INTERRUPTED_BEFORE {
+    pub(super) fn off_before(&self, record: u32, operation: u32) -> Option<Off> {
+        let watched = self.thread_is_watched(record, operation);
+        match operation & INTERRUPTED_BEFORE {
             0 => watched.then(Off::default),
             _ => self.off(record, interruption_flags::BETWEEN).map(|(off, _)| off),
         }
@@ -168,11 +192,6 @@ impl<'a> Member<'a> {
     pub fn other_mpi_before(&self, record: u32) -> Option<f64> {
         let value = self.other_mpi?.get(record as usize);
         (value != NO_VALUE).then_some(value as f64)
-    }
-
-    /// Whether the tracer may have delayed the call.
-    pub fn is_disturbed(&self, record: u32) -> bool {
-        self.part.operation_of(record as usize) & DISTURBED != 0
     }
 
     fn off(&self, record: u32, between: u32) -> Option<(Off, f64)> {
@@ -190,8 +209,8 @@ impl<'a> Member<'a> {
     }
 
     /// True: interruptions of this call are known. Of regions they are not.
-    fn thread_is_watched(&self, record: u32) -> bool {
-        if self.is_region(record) {
+    fn thread_is_watched(&self, record: u32, operation: u32) -> bool {
+        if self.is_region(operation) {
             return false;
         }
         match &self.watched[..] {

@@ -121,15 +121,10 @@ impl OperationAccount {
                 continue;
             }
             step.look(rows.get(place));
-            let records = walk.records(rows.get(place));
             let mut beyond = 0.0;
-            for (at, (member, parts)) in walk.members.iter().zip(&step.parts).enumerate() {
+            for (at, parts) in step.parts.iter().enumerate() {
                 let more = f64::from((parts.communication as f32 - usual[at]).max(0.0));
-                if is_disturbed && member.is_disturbed(records.get(member.place)) {
-                    self.ranks[at].1.perturb(more)
-                } else {
-                    beyond += more
-                }
+                if is_disturbed && step.is_disturbed(at) { self.ranks[at].1.perturb(more) } else { beyond += more }
             }
             let excess = match category {
                 Category::First | Category::Warmup => &mut self.warmup,
@@ -174,14 +169,13 @@ impl Piece {
                 usual += 1;
                 (usual - 1) % apart == 0
             };
-            let records = walk.records(row);
             let mut is_disturbed = false;
-            for (at, (member, &parts)) in members.iter().zip(&step.parts).enumerate() {
+            for (at, &parts) in step.parts.iter().enumerate() {
                 if looked_at {
                     piece.usual[at].push(parts.communication as f32);
                 }
                 piece.parts[at] += parts;
-                is_disturbed |= member.is_disturbed(records.get(member.place));
+                is_disturbed |= step.is_disturbed(at);
             }
             if is_disturbed {
                 piece.disturbed.push(place as u32);

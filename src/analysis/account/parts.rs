@@ -42,6 +42,16 @@ pub enum OffProcessor {
     Unknown,
 }
 
+impl OffProcessor {
+    /// The time, where it is known.
+    pub fn known(self) -> Option<Off> {
+        match self {
+            OffProcessor::Known(off, _) => Some(off),
+            OffProcessor::Unknown => None,
+        }
+    }
+}
+
 impl Parts {
     /// The parts of one call. `waiting` of the `run_time` is no more than that; what the tracer has delayed comes out of
     /// `communication` later ([`Parts::perturb`]).
@@ -57,7 +67,7 @@ impl Parts {
         };
         let interrupted = least.min(run_time - waits);
         Parts {
-            interrupted_by: reasons.to(interrupted),
+            interrupted_by: if interrupted > 0.0 { reasons.to(interrupted) } else { Off::default() },
             interrupted_most: most.max(interrupted),
             untimed,
             ..Parts::split(run_time, waiting, interrupted)

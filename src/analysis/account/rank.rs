@@ -41,50 +41,85 @@ fn not_kept(part: &Part) -> u64 {
 
 /// Ticks at which at least one thread was in a kept collective call, or in a call that started, tested or waited for one.
 fn in_collectives(part: &Part) -> u64 {
-    let has_regions = part.operations().iter().any(OperationEntry::is_region);
-    let is_region = |record: usize| {
-        has_regions && part.operations()[(part.operation_of(record) & OPERATION_MASK) as usize].is_region()
-    };
-    let requests = part.request_columns().map(|[init, _, wait, _]| [init, wait]);
-    let of_call = |(record, (enter, exit)): (usize, (u64, u64))| {
-        let request = requests.map(|columns| columns.map(|column| column.get(record))).filter(|[init, _]| *init > 0);
-        match request {
-            // Where its tests lie is not known; they are short.
-            Some([init, wait]) => [(enter, enter + init), (exit.saturating_sub(wait), exit)],
-            None => [(enter, exit), (exit, exit)],
-        }
-    };
-    let calls = || part.all_times().enumerate().filter(|(record, _)| !is_region(*record));
-    let spans = || calls().flat_map(of_call).filter(|(begin, end)| begin < end);
-    union(spans()).unwrap_or_else(|| {
-        let mut sorted: Vec<(u64, u64)> = spans().collect();
-        sorted.sort_unstable();
-        union(sorted.into_iter()).unwrap_or(0)
-    })
+    let mut union = Union::default();
+    if for_each_span(part, |begin, end| union.add(begin, end)) {
+        return union.sum;
+    }
+    let mut spans = Vec::new();
+    for_each_span(part, |begin, end| {
+        spans.push((begin, end));
+        true
+    });
+    spans.sort_unstable();
+    let mut union = Union::default();
+    spans.into_iter().for_each(|(begin, end)| {
+        union.add(begin, end);
+    });
+    union.sum
 }
 
-/// The length of the union of spans; `None`: their beginnings are not in order.
-fn union(spans: impl Iterator<Item = (u64, u64)>) -> Option<u64> {
-    let (mut sum, mut last, mut until) = (0u64, 0, 0);
-    for (begin, end) in spans {
-        if begin < last {
-            return None;
+/// The ticks from which to which a rank was in its calls, until one is refused: then false.
+fn for_each_span(part: &Part, mut add: impl FnMut(u64, u64) -> bool) -> bool {
+    let has_regions = part.operations().iter().any(OperationEntry::is_region);
+    let is_region = |operation: u32| part.operations()[(operation & OPERATION_MASK) as usize].is_region();
+    let requests = part.request_columns().map(|[init, _, wait, _]| [init, wait]);
+    for block in part.blocks() {
+        let [enter, exit] = block.times();
+        let operations = if has_regions { block.operation() } else { Vec::new() };
+        for (place, (enter, exit)) in enter.into_iter().zip(exit).enumerate() {
+            if operations.get(place).is_some_and(|&operation| is_region(operation)) {
+                continue;
+            }
+            let record = block.range.start + place;
+            let request =
+                requests.map(|columns| columns.map(|column| column.get(record))).filter(|[init, _]| *init > 0);
+            let spans = match request {
+                // Where its tests lie is not known; they are short.
+                Some([init, wait]) => [(enter, enter + init), (exit.saturating_sub(wait), exit)],
+                None => [(enter, exit), (exit, exit)],
+            };
+            if !spans.into_iter().all(|(begin, end)| begin >= end || add(begin, end)) {
+                return false;
+            }
         }
-        last = begin;
-        sum += end.saturating_sub(begin.max(until));
-        until = until.max(end);
     }
-    Some(sum)
+    true
+}
+
+/// The length of the union of spans.
+#[derive(Default)]
+struct Union {
+    sum: u64,
+    last: u64,
+    until: u64,
+}
+
+impl Union {
+    /// False: it begins before the one before it, and was not added.
+    fn add(&mut self, begin: u64, end: u64) -> bool {
+        if begin < self.last {
+            return false;
+        }
+        self.last = begin;
+        self.sum += end.saturating_sub(begin.max(self.until));
+        self.until = self.until.max(end);
+        true
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::union;
+    use super::Union;
+
+    fn union(spans: &[(u64, u64)]) -> Option<u64> {
+        let mut union = Union::default();
+        spans.iter().all(|&(begin, end)| union.add(begin, end)).then_some(union.sum)
+    }
 
     #[test]
     fn what_overlaps_counts_once() {
-        assert_eq!(union([(0, 10), (5, 12), (6, 7), (20, 21)].into_iter()), Some(13));
-        assert_eq!(union([(5, 10), (0, 3)].into_iter()), None);
-        assert_eq!(union(std::iter::empty()), Some(0));
+        assert_eq!(union(&[(0, 10), (5, 12), (6, 7), (20, 21)]), Some(13));
+        assert_eq!(union(&[(5, 10), (0, 3)]), None);
+        assert_eq!(union(&[]), Some(0));
     }
 }

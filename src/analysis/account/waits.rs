@@ -61,19 +61,24 @@ impl Order {
     pub fn awaited(self, entries: &[f64], awaited: &mut Vec<(usize, f64)>) {
         awaited.clear();
         let itself = |member: usize| (member, entries[member]);
-        let last_of = |members: &mut dyn Iterator<Item = usize>| {
-            members.max_by(|&one, &other| entries[one].total_cmp(&entries[other])).map(itself)
+        // The last of equal ones.
+        let last_but = |but: usize| {
+            let mut last = None;
+            for (member, &entry) in entries.iter().enumerate().filter(|(member, _)| *member != but) {
+                if last.is_none_or(|(_, latest)| entry >= latest) {
+                    last = Some((member, entry));
+                }
+            }
+            last
         };
         match self {
             Order::All | Order::MostlyAll => {
-                let last = last_of(&mut (0..entries.len()));
-                awaited.extend((0..entries.len()).map(|member| last.unwrap_or(itself(member))));
+                awaited.extend(last_but(usize::MAX).into_iter().flat_map(|last| entries.iter().map(move |_| last)));
             }
             Order::Root(root) => awaited.extend((0..entries.len()).map(|_| itself(root))),
             Order::AtRoot(root) => {
-                let last = last_of(&mut (0..entries.len()).filter(|&member| member != root));
                 awaited.extend((0..entries.len()).map(itself));
-                awaited[root] = last.unwrap_or(itself(root));
+                awaited[root] = last_but(root).unwrap_or(itself(root));
             }
             Order::Lower => {
                 let mut last: Option<(usize, f64)> = None;

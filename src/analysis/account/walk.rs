@@ -1,12 +1,14 @@
 //! The repetitions of an operation, one after the other: what each rank waited in it, for which rank, and why that one
 //! was late.
 
+use mpitrace_format::layout::DISTURBED;
 use mpitrace_synchronise::Method;
 
 use super::late::{Late, Wait};
-use super::member::{Call, Member};
+use super::member::{Call, Member, Records};
+use super::off::Off;
 use super::operation::members;
-use super::parts::Parts;
+use super::parts::{OffProcessor, Parts};
 use super::waits::Order;
 use crate::clock::Clock;
 use crate::operations::{Operation, Row};
@@ -31,10 +33,15 @@ const LEAST_LOOKED_AT: usize = 1 << 12;
 /// One repetition.
 pub(crate) struct Step<'w, 'a> {
     walk: &'w Walk<'a>,
+    /// Of each member.
+    read: Vec<Records<'a>>,
+    /// The record of each member, and its operation with its flags.
+    records: Vec<(u32, u32)>,
     calls: Vec<Call>,
     entries: Vec<f64>,
     awaited: Vec<(usize, f64)>,
     waits: Vec<Wait>,
+    off: Vec<OffProcessor>,
     /// The parts of each member's call.
     pub parts: Vec<Parts>,
     /// The members that others waited for, and how long.
@@ -60,6 +67,9 @@ impl<'a> Walk<'a> {
     pub fn step(&self) -> Step<'_, 'a> {
         Step {
             walk: self,
+            read: self.members.iter().map(Member::read).collect(),
+            records: Vec::new(),
+            off: Vec::new(),
             calls: Vec::new(),
             entries: Vec::new(),
             awaited: Vec::new(),
@@ -94,53 +104,81 @@ pub(super) fn is_comparable(clock: &Clock) -> bool {
 impl Step<'_, '_> {
     /// Looks at a complete repetition.
     pub fn look(&mut self, row: usize) {
-        let members = &self.walk.members;
-        let records = self.walk.records(row);
+        let Walk { members, order, .. } = self.walk;
+        let row = self.walk.records(row);
+        self.records.clear();
         self.calls.clear();
-        self.calls.extend(members.iter().map(|member| member.call(records.get(member.place))));
         self.entries.clear();
-        self.entries.extend(self.calls.iter().map(|call| call.enter));
+        self.off.clear();
+        for (member, read) in members.iter().zip(&mut self.read) {
+            let record = row.get(member.place);
+            let operation = read.operation(record);
+            let call = member.call_with(record, read.times(record));
+            self.records.push((record, operation));
+            self.entries.push(call.enter);
+            self.calls.push(call);
+            self.off.push(member.off_processor_with(record, operation));
+        }
         self.awaited.clear();
-        self.walk.order.iter().for_each(|order| order.awaited(&self.entries, &mut self.awaited));
+        order.iter().for_each(|order| order.awaited(&self.entries, &mut self.awaited));
         self.waits.clear();
         self.parts.clear();
-        for (at, (member, call)) in members.iter().zip(&self.calls).enumerate() {
-            let waiting = self.awaited.get(at).map(|&(other, entry)| {
-                let error = member.error_ns + members[other].error_ns;
-                let wait = self.walk.order.map_or(0.0, |order| order.wait(call, entry, error));
-                if other != at && wait > 0.0 { (other, wait) } else { (at, 0.0) }
+        for (at, call) in self.calls.iter().enumerate() {
+            let waiting = self.awaited.get(at).zip(*order).map(|(&(other, entry), order)| {
+                let error = members[at].error_ns + members[other].error_ns;
+                let wait = if other == at { 0.0 } else { order.wait(call, entry, error) };
+                (other, wait.max(0.0))
             });
-            let off = member.off_processor(records.get(member.place));
-            self.parts.push(Parts::of_call(call.run_time, waiting.map(|(_, wait)| wait), off));
-            let wait = |(late, ns)| Wait { late, ns, left_later_ns: left_later(&members[late], member, &records) };
-            self.waits.extend(waiting.filter(|(_, wait)| *wait > 0.0).map(wait));
+            self.parts.push(Parts::of_call(call.run_time, waiting.map(|(_, wait)| wait), self.off[at]));
+            if let Some((late, ns)) = waiting.filter(|(_, wait)| *wait > 0.0) {
+                let left_later_ns = left_later(members, [late, at], &self.records, &mut self.read);
+                self.waits.push(Wait { late, ns, left_later_ns });
+            }
         }
         self.waits.sort_unstable_by_key(|wait| wait.late);
         self.late.clear();
         for waits in self.waits.chunk_by(|one, next| one.late == next.late) {
             let late = &members[waits[0].late];
-            let record = records.get(late.place);
-            let other_mpi = excess_of_other_mpi(members, waits[0].late, |member| records.get(member.place));
-            let off_in_previous = late.previous(record).and_then(|previous| late.off_in(previous));
-            self.late.push((waits[0].late, Late::of(late.off_before(record), other_mpi, off_in_previous, waits)));
+            let (record, operation) = self.records[waits[0].late];
+            let other_mpi = excess_of_other_mpi(members, waits[0].late, &self.records);
+            let off_in_previous = late.previous(record).and_then(|previous| {
+                let operation = self.read[waits[0].late].operation(previous);
+                late.off_processor_with(previous, operation).known()
+            });
+            let off_before = late.off_before(record, operation);
+            self.late.push((waits[0].late, Late::of(off_before, other_mpi, off_in_previous, waits)));
         }
+    }
+
+    /// The record of a member.
+    pub fn record(&self, member: usize) -> u32 {
+        self.records[member].0
+    }
+
+    /// Whether the tracer may have delayed a member's call.
+    pub fn is_disturbed(&self, member: usize) -> bool {
+        self.records[member].1 & DISTURBED != 0
+    }
+
+    /// Time off the processor in a member's call, ns; `None`: not known.
+    pub fn off_in(&self, member: usize) -> Option<Off> {
+        self.off[member].known()
     }
 }
 
 /// By how much a rank left its recorded call before this one later than another rank left its own, ns; 0 where this is
 /// not above the error of the two clocks.
-fn left_later(late: &Member, other: &Member, records: &Row) -> f64 {
-    let exit = |member: &Member| member.previous_exit(records.get(member.place));
+fn left_later(members: &[Member], [late, other]: [usize; 2], records: &[(u32, u32)], read: &mut [Records]) -> f64 {
+    let mut exit = |at: usize| members[at].previous_exit(records[at].0, &mut read[at]);
     let later = exit(late).zip(exit(other)).map_or(0.0, |(late, other)| late - other);
-    if later > late.error_ns + other.error_ns { later } else { 0.0 }
+    if later > members[late].error_ns + members[other].error_ns { later } else { 0.0 }
 }
 
 /// By how much a member was longer than the others, in the median, in other MPI calls before a call, ns; `None` where that
 /// is not counted on all.
-fn excess_of_other_mpi(members: &[Member], late: usize, record: impl Fn(&Member) -> u32) -> Option<f64> {
-    let own = members[late].other_mpi_before(record(&members[late]))?;
-    let others = members.iter().enumerate().filter(|(at, _)| *at != late);
-    let mut others: Vec<f64> =
-        others.map(|(_, member)| member.other_mpi_before(record(member))).collect::<Option<_>>()?;
+fn excess_of_other_mpi(members: &[Member], late: usize, records: &[(u32, u32)]) -> Option<f64> {
+    let before = |at: usize| members[at].other_mpi_before(records[at].0);
+    let own = before(late)?;
+    let mut others: Vec<f64> = (0..members.len()).filter(|&at| at != late).map(before).collect::<Option<_>>()?;
     Some((own - median(&mut others)?).max(0.0))
 }

@@ -116,14 +116,12 @@ impl Evidence {
         row: usize,
         lost: impl Fn((usize, Late)) -> (usize, Late),
     ) {
-        let records = walk.records(row);
         for (member, parts) in step.parts.iter().enumerate() {
             let (least, most) = (parts.interrupted, parts.interrupted_most);
-            let of = &walk.members[member];
-            let known = of.off_in(records.get(of.place)).is_some();
-            if least > 0.0 && known {
+            if least > 0.0 && step.off_in(member).is_some() {
                 let off = parts.interrupted_by;
-                let key = Key { kind: moved(of.migrated(records.get(of.place)).inside, &off), member };
+                let migrated = walk.members[member].migrated(step.record(member));
+                let key = Key { kind: moved(migrated.inside, &off), member };
                 self.add(row, key, Tally { ns: least, most_ns: most, off, ..Tally::default() });
             }
         }
@@ -131,7 +129,7 @@ impl Evidence {
             let (member, late) = lost(late);
             if late.interrupted_ns > 0.0 {
                 let of = &walk.members[member];
-                let record = records.get(of.place);
+                let record = step.record(member);
                 let in_previous = of.previous(record).is_some_and(|previous| of.migrated(previous).inside);
                 let off = late.interrupted_by;
                 let key = Key { kind: moved(of.migrated(record).before || in_previous, &off), member };
@@ -258,9 +256,7 @@ impl OfGroup {
 
     /// The communication beyond what is usual.
     fn communication(&mut self, walk: &Walk, step: &Step, row: usize, beyond: &mut [f64]) {
-        let records = walk.records(row);
-        let disturbed = |member: usize| walk.members[member].is_disturbed(records.get(walk.members[member].place));
-        for member in (0..beyond.len()).filter(|&member| disturbed(member)) {
+        for member in (0..beyond.len()).filter(|&member| step.is_disturbed(member)) {
             let own = std::mem::take(&mut beyond[member]);
             if own > 0.0 {
                 let key = Key { kind: Kind::Perturbed, member };
@@ -269,11 +265,11 @@ impl OfGroup {
             }
         }
         // The one that was off its processor longest holds the others up.
-        let off =
-            |member: usize| walk.members[member].off_in(records.get(walk.members[member].place)).unwrap_or_default();
-        let longest = (0..beyond.len()).map(|member| (member, off(member))).filter(|(_, off)| off.sum() > 0.0);
+        let longest = (0..beyond.len())
+            .map(|member| (member, step.off_in(member).unwrap_or_default()))
+            .filter(|(_, off)| off.sum() > 0.0);
         if let Some((member, off)) = longest.max_by(|one, other| one.1.sum().total_cmp(&other.1.sum())) {
-            let moved = moved(walk.members[member].migrated(records.get(walk.members[member].place)).inside, &off);
+            let moved = moved(walk.members[member].migrated(step.record(member)).inside, &off);
             self.held_up(walk, row, beyond, (Key { kind: moved, member }, off.sum()), off);
         }
         for (member, parts) in step.parts.iter().enumerate() {

@@ -18,6 +18,8 @@ pub const NOTICEABLE: f64 = 0.1;
 pub struct Diagnosis {
     /// The groups of repetitions.
     pub groups: Vec<Group>,
+    /// How many repetitions the metrics were looked at in: all, or those of [`Examination::rows`].
+    pub looked_at: usize,
     /// Every metric that was tried.
     pub metrics: Vec<Examined>,
     /// What tells the groups from the others, in the order in which it is to be named.
@@ -55,7 +57,8 @@ impl Examination<'_> {
             // They are as long as the series, and nothing needs them any more.
             examined.contrasted = Vec::new();
         }
-        Diagnosis { groups: self.groups, findings: found.into_iter().flatten().collect(), metrics }
+        let findings = found.into_iter().flatten().collect();
+        Diagnosis { looked_at: self.run_time_ns.len(), groups: self.groups, findings, metrics }
     }
 
     /// The p-values after correction for all metrics and groups.
@@ -80,7 +83,7 @@ impl Examination<'_> {
     /// group, each differs in a part of it only. So often until nothing is found (a greedy cover).
     fn cover(&self, metrics: &mut [Examined], group: usize) {
         let Some(contrast) = &self.contrasts[group] else { return };
-        let of_group = &self.groups[group];
+        let of_group = &self.looked_at[group];
         let candidates = |metrics: &[Examined]| -> Vec<usize> {
             let may_be = |examined: &Examined| {
                 examined.contrasted[group].as_ref().is_some_and(|found| found.z.abs() >= PROMISING)
@@ -94,7 +97,7 @@ impl Examination<'_> {
             if named.is_empty() {
                 return;
             }
-            let mut marked = vec![false; self.run_time_ns().len()];
+            let mut marked = vec![false; self.run_time_ns.len()];
             for &index in &named {
                 mark(&metrics[index], group, of_group, &mut marked);
             }
@@ -119,7 +122,7 @@ impl Examination<'_> {
 
     /// What share of the extra time each cause of a group has.
     fn share(&self, metrics: &mut [Examined], group: usize, findings: &[Finding]) {
-        let of_group = &self.groups[group];
+        let of_group = &self.looked_at[group];
         let causes: Vec<usize> = findings.iter().map(|finding| finding.metric).collect();
         let effects: Vec<Vec<f64>> =
             causes.iter().filter_map(|&metric| effect(&metrics[metric], group, of_group)).collect();
@@ -128,7 +131,7 @@ impl Examination<'_> {
         }
         let members = of_group.rows.iter().zip(&of_group.member).filter(|(_, member)| **member);
         let extra_ns: Vec<f64> =
-            members.map(|(&row, _)| self.run_time_ns()[row as usize] - of_group.median_others_ns).collect();
+            members.map(|(&row, _)| self.run_time_ns[row as usize] - of_group.median_others_ns).collect();
         for (&metric, share) in causes.iter().zip(shares(&effects, &extra_ns)) {
             if let Some(separated) = &mut metrics[metric].separations[group] {
                 separated.explained.get_or_insert(share);

@@ -7,7 +7,7 @@
 
 use statrs::distribution::{ContinuousCDF, Normal};
 
-use super::whiten::{Model, normal_scores, without_trend};
+use super::whiten::{Model, without_trend};
 use crate::statistics::median;
 
 /// Shifts that are tried, ...
@@ -65,13 +65,13 @@ impl Contrast {
         Contrast { weights, part, shifts }
     }
 
-    /// Holds a metric against it. `None` where the metric is constant, or there are too few repetitions.
-    pub(super) fn of(&self, values: &[f64]) -> Option<Contrasted> {
-        if self.shifts.iter().flatten().count() < FEWEST {
+    /// Holds the scores of a metric against it. `None` where the metric is constant, or there are too few repetitions.
+    pub(super) fn of(&self, scores: &[f64]) -> Option<Contrasted> {
+        let is_constant = scores.iter().all(|score| *score == 0.0);
+        if is_constant || self.shifts.iter().flatten().count() < FEWEST {
             return None;
         }
-        let scores = normal_scores(values);
-        let mut flat = scores.clone();
+        let mut flat = scores.to_vec();
         without_trend(&mut flat);
         let model = Model::of(&self.without_means(&flat));
         let new = model.innovations(&flat);

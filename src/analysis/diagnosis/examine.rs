@@ -1,9 +1,13 @@
 //! One metric against the groups of slow repetitions.
 
+use std::borrow::Cow;
+
 use super::contrast::{Contrast, Contrasted};
 use super::groups::{Group, Repetitions, groups};
 use super::metric::Metric;
+use super::sample;
 use super::separation::{Separation, separation};
+use super::whiten::normal_scores;
 
 /// How a metric differs between the groups.
 #[derive(Clone, Debug, PartialEq)]
@@ -33,8 +37,13 @@ pub struct Separated {
 /// An operation's repetitions, ready to hold metrics against.
 #[derive(Debug)]
 pub struct Examination<'r> {
-    repetitions: Repetitions<'r>,
     pub(super) groups: Vec<Group>,
+    /// The rows of the repetitions in which metrics are looked at; `None`: all.
+    rows: Option<Vec<u32>>,
+    /// The run times of these, ns.
+    pub(super) run_time_ns: Cow<'r, [f64]>,
+    /// The groups among these.
+    pub(super) looked_at: Vec<Group>,
     /// One for each group; `None` where it has too few repetitions.
     pub(super) contrasts: Vec<Option<Contrast>>,
 }
@@ -43,22 +52,23 @@ pub struct Examination<'r> {
 pub(super) const FEWEST_MEMBERS: usize = 3;
 
 impl<'r> Examination<'r> {
-    /// The run times, ns.
-    pub(super) fn run_time_ns(&self) -> &'r [f64] {
-        self.repetitions.run_time_ns
-    }
-
     /// Sorts the repetitions into groups.
     pub fn new(repetitions: Repetitions<'r>) -> Self {
-        let count = repetitions.run_time_ns.len();
-        assert!(count == repetitions.category.len(), "columns of one length");
+        let Repetitions { run_time_ns, category } = repetitions;
+        assert!(run_time_ns.len() == category.len(), "columns of one length");
         let groups = groups(&repetitions);
+        let rows = sample::rows(run_time_ns.len(), &groups);
+        let run_time_ns: Cow<[f64]> = match &rows {
+            None => run_time_ns.into(),
+            Some(rows) => rows.iter().map(|&row| run_time_ns[row as usize]).collect(),
+        };
+        let looked_at = sample::restricted(&groups, rows.as_deref());
         let of_group = |group: &Group| {
             let enough = group.count >= FEWEST_MEMBERS;
-            enough.then(|| Contrast::of_group(count, &group.rows, &group.member))
+            enough.then(|| Contrast::of_group(run_time_ns.len(), &group.rows, &group.member))
         };
-        let contrasts = groups.iter().map(of_group).collect();
-        Examination { repetitions, groups, contrasts }
+        let contrasts = looked_at.iter().map(of_group).collect();
+        Examination { groups, rows, run_time_ns, looked_at, contrasts }
     }
 
     /// The groups of repetitions that are told apart.
@@ -66,13 +76,20 @@ impl<'r> Examination<'r> {
         &self.groups
     }
 
-    /// Holds a metric, a value for each repetition (not a number: none), against the groups.
+    /// The places of the repetitions in which metrics are looked at, ascending; `None`: all. Of more than 65536 these are
+    /// a sample: as many of each group, and of those that the group is compared with, from all along the series.
+    pub fn rows(&self) -> Option<&[u32]> {
+        self.rows.as_deref()
+    }
+
+    /// Holds a metric, a value for each of these repetitions (not a number: none), against the groups.
     pub fn examine(&self, metric: Metric, values: &[f64]) -> Examined {
-        assert_eq!(values.len(), self.repetitions.run_time_ns.len(), "a value for each repetition");
+        assert_eq!(values.len(), self.run_time_ns.len(), "a value for each repetition that is looked at");
+        let scores = normal_scores(values);
         Examined {
             metric,
-            separations: self.groups.iter().map(|group| separated(group, values)).collect(),
-            contrasted: self.contrasts.iter().map(|contrast| contrast.as_ref()?.of(values)).collect(),
+            separations: self.looked_at.iter().map(|group| separated(group, values)).collect(),
+            contrasted: self.contrasts.iter().map(|contrast| contrast.as_ref()?.of(&scores)).collect(),
         }
     }
 }

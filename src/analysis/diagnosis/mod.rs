@@ -15,6 +15,7 @@ mod examine;
 mod groups;
 mod metric;
 mod ranks;
+mod sample;
 mod separation;
 mod shares;
 mod significance;

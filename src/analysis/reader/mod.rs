@@ -24,6 +24,7 @@ use values::Budget;
 
 pub use blocks::Records;
 pub use part::Part;
+pub(crate) use values::Cursor;
 pub use values::{Column, Request};
 
 /// A run's trace: the parts of its ranks.

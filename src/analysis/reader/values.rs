@@ -1,6 +1,7 @@
 //! Values of single records. A block that was decoded for one is kept for the others: all of them up to a bound for the
 //! trace, beyond it those of each part that were asked for last. So records are best asked for in about their order.
 
+use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -34,10 +35,10 @@ impl Budget {
 type Values = Vec<u64>;
 
 /// The blocks of one column, each decoded when it is first asked for.
-type ColumnBlocks = Box<[OnceLock<Values>]>;
+type ColumnBlocks = Box<[OnceLock<Arc<Values>>]>;
 
 /// A decoded block with the number of its column and its own.
-type HeldBlock = (u32, usize, Values);
+type HeldBlock = (u32, usize, Arc<Values>);
 
 /// The decoded blocks of a part. Of the times entries are followed by exits.
 #[derive(Debug)]
@@ -181,43 +182,102 @@ impl Part {
         self.in_block(number, record, |values, place| values[place])
     }
 
+    /// Reads the entry and the exit of calls, one after the other.
+    pub(crate) fn times_cursor(&self) -> Cursor<'_> {
+        Cursor { part: self, number: column::ENTER, range: 0..0, values: Arc::default() }
+    }
+
+    /// Reads [`Part::operation_of`] of calls, one after the other.
+    pub(crate) fn operation_cursor(&self) -> Cursor<'_> {
+        Cursor { part: self, number: column::OPERATION, range: 0..0, values: Arc::default() }
+    }
+
     /// Reads in the decoded values of the block with this record, which has this place among them. Both times are
     /// decoded together, as [`column::ENTER`].
     #[inline]
     fn in_block<R>(&self, number: u32, record: usize, read: impl FnOnce(&[u64], usize) -> R) -> R {
-        let column = match number {
-            ..column::OTHERS => number as usize,
-            _ => self.columns.iter().position(|column| column.1 == number).unwrap_or(0),
-        };
-        let block = self.block_number(record);
+        let (column, block) = (self.place_of_column(number), self.block_number(record));
         let place = record - self.places[block].first;
         match self.decoded.kept[column].get().and_then(|blocks| blocks[block].get()) {
             Some(values) => read(values, place),
-            None => self.in_new_block(column, number, block, |values| read(values, place)),
+            None => read(&self.new_block(column, number, block), place),
         }
     }
 
-    /// The same of one that is not kept yet.
+    #[inline]
+    fn place_of_column(&self, number: u32) -> usize {
+        match number {
+            ..column::OTHERS => number as usize,
+            _ => self.columns.iter().position(|column| column.1 == number).unwrap_or(0),
+        }
+    }
+
+    /// The decoded values of a block that is not kept yet.
     #[cold]
-    fn in_new_block<R>(&self, column: usize, number: u32, block: usize, read: impl FnOnce(&[u64]) -> R) -> R {
+    fn new_block(&self, column: usize, number: u32, block: usize) -> Arc<Values> {
         let Decoded { kept, budget, held } = &self.decoded;
         let decode = || {
-            self.block(block).map_or_else(Vec::new, |records| match number {
+            Arc::new(self.block(block).map_or_else(Vec::new, |records| match number {
                 column::ENTER => records.times().concat(),
                 number => records.column(number),
-            })
+            }))
         };
         let width = if number == column::ENTER { 16 } else { 8 };
         if budget.take(width * self.block_range(block).len() as u64) {
             let blocks = kept[column].get_or_init(|| (0..self.places.len()).map(|_| OnceLock::new()).collect());
-            return read(blocks[block].get_or_init(decode));
+            return blocks[block].get_or_init(decode).clone();
         }
-        let held = held.get_or_init(|| (0..HELD).map(|_| Mutex::new((0, usize::MAX, Vec::new()))).collect());
+        let empty = || Mutex::new((0, usize::MAX, Arc::default()));
+        let held = held.get_or_init(|| (0..HELD).map(|_| empty()).collect());
         let mut held = held[(block + 7 * column) % HELD].lock().unwrap_or_else(PoisonError::into_inner);
         if (held.0, held.1) != (number, block) {
             *held = (number, block, decode());
         }
-        read(&held.2)
+        held.2.clone()
+    }
+}
+
+/// Reads values of one column, record after record: the block of the last one is at hand. Each thread has its own.
+#[derive(Clone, Debug)]
+pub(crate) struct Cursor<'p> {
+    part: &'p Part,
+    number: u32,
+    /// The records of the block at hand.
+    range: Range<usize>,
+    values: Arc<Values>,
+}
+
+impl Cursor<'_> {
+    /// The value of a record that is there.
+    #[inline]
+    pub(crate) fn value(&mut self, record: usize) -> u64 {
+        let place = self.place(record);
+        self.values[place]
+    }
+
+    /// Of the cursor of times: ticks at the entry and at the exit of a call.
+    #[inline]
+    pub(crate) fn times(&mut self, record: usize) -> (u64, u64) {
+        let place = self.place(record);
+        (self.values[place], self.values[self.range.len() + place])
+    }
+
+    /// The place of the record in the block at hand.
+    #[inline]
+    fn place(&mut self, record: usize) -> usize {
+        if !self.range.contains(&record) {
+            self.load(record);
+        }
+        record - self.range.start
+    }
+
+    #[cold]
+    fn load(&mut self, record: usize) {
+        let Cursor { part, number, .. } = *self;
+        let (column, block) = (part.place_of_column(number), part.block_number(record));
+        self.range = part.block_range(block);
+        let kept = part.decoded.kept[column].get().and_then(|blocks| blocks[block].get());
+        self.values = kept.cloned().unwrap_or_else(|| part.new_block(column, number, block));
     }
 }
 

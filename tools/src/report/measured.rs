@@ -38,16 +38,10 @@ pub struct Measured<'a> {
 impl<'a> Measured<'a> {
     /// Of the operation with this number, with heat maps of at most so many rows and columns.
     pub fn new(source: &'a Source, number: usize, cells: (usize, usize)) -> Result<Measured<'a>> {
-        let local = source.run_times(number, RunTime::Local)?;
-        let repetition = local.repetition.into_owned();
-        let mut times = vec![(RunTime::Local, local.run_time_ns)];
         let ranks = source.ranks(number);
-        if ranks.have_stamps() {
-            for time in [RunTime::Global, RunTime::Last] {
-                times.push((time, source.run_times(number, time)?.run_time_ns));
-            }
-        }
-        let mut heat = HeatMaker::new(&ranks.numbers, &repetition, cells);
+        let times = if ranks.have_stamps() { &RunTime::ALL[..] } else { &[RunTime::Local] };
+        let measured = Measured::of_times(source, number, &ranks, times)?;
+        let mut heat = HeatMaker::new(&ranks.numbers, &measured.repetition, cells);
         let slowest = greatest(ranks.numbers.len(), |index| {
             let took = ranks.duration_ns(index);
             heat.add(index, &took, |heat| &mut heat.run_time_ns);
@@ -55,18 +49,47 @@ impl<'a> Measured<'a> {
         });
         let (last_in, enter_ns) = arrivals(&ranks, &mut heat);
         Ok(Measured {
-            subject: subject(source, number, &ranks.numbers),
-            source,
-            repetition,
-            times,
             enter_ns,
             slowest,
             last_in,
             heat: heat.finish(ranks.have_stamps()),
             clock_error: source.traced().and_then(|traced| clock_error(traced, number)),
-            own_work: source.own_work(number).and_then(own_work_text),
             counters: source.counters(number),
             ranks: ranks.numbers,
+            ..measured
+        })
+    }
+
+    /// What a terminal has room for: run times by this definition, and the local ones, which the account goes by.
+    pub fn for_terminal(source: &'a Source, number: usize, time: RunTime) -> Result<Measured<'a>> {
+        let times = if time == RunTime::Local { vec![time] } else { vec![RunTime::Local, time] };
+        Measured::of_times(source, number, &source.ranks(number), &times)
+    }
+
+    /// With run times by these definitions, the local one first, and nothing of single ranks.
+    fn of_times(source: &'a Source, number: usize, ranks: &Ranks, times: &[RunTime]) -> Result<Measured<'a>> {
+        let mut repetition = Vec::new();
+        let mut found = Vec::new();
+        for &time in times {
+            let of_time = source.run_times(number, time)?;
+            if found.is_empty() {
+                repetition = of_time.repetition.into_owned();
+            }
+            found.push((time, of_time.run_time_ns));
+        }
+        Ok(Measured {
+            subject: subject(source, number, &ranks.numbers),
+            source,
+            repetition,
+            times: found,
+            enter_ns: Vec::new(),
+            ranks: Vec::new(),
+            slowest: Vec::new(),
+            last_in: Vec::new(),
+            heat: None,
+            clock_error: None,
+            own_work: source.own_work(number).and_then(own_work_text),
+            counters: Vec::new(),
         })
     }
 }

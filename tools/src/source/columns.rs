@@ -110,9 +110,19 @@ pub(super) enum Values<'s> {
 impl Counter<'_> {
     /// The values on the `index`-th rank, not a number where there is none; `None`: the rank has none at all.
     pub fn values(&self, index: usize) -> Option<Vec<f64>> {
+        self.values_in(index, None)
+    }
+
+    /// The same in the repetitions at these places; `None` in their place: all.
+    pub fn values_in(&self, index: usize, places: Option<&[u32]>) -> Option<Vec<f64>> {
         match &self.values {
-            Values::Traced { rows, members } => members[index].as_ref().map(|column| column.values(rows, index)),
-            Values::Untraced(members) => members[index].clone(),
+            Values::Traced { rows, members } => {
+                members[index].as_ref().map(|column| column.values(rows, index, places))
+            }
+            Values::Untraced(members) => members[index].as_ref().map(|all| match places {
+                None => all.clone(),
+                Some(places) => places.iter().map(|&place| all[place as usize]).collect(),
+            }),
         }
     }
 }

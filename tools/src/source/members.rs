@@ -29,10 +29,12 @@ impl<'s> Rows<'s> {
         self.operation.records(self.complete.get(index))
     }
 
-    /// A value for each of them, in order.
-    pub(super) fn map<T: Send>(&self, value: impl Fn(Row) -> T + Sync) -> Vec<T> {
-        let indices = (0..self.complete.len()).into_par_iter().with_min_len(ROWS_AT_ONCE);
-        indices.map(|index| value(self.records(index))).collect()
+    /// A value for each of them, or for those at these places, in order.
+    pub(super) fn map<T: Send>(&self, places: Option<&[u32]>, value: impl Fn(Row) -> T + Sync) -> Vec<T> {
+        let count = places.map_or(self.complete.len(), <[u32]>::len);
+        let place = |index: usize| places.map_or(index, |places| places[index] as usize);
+        let indices = (0..count).into_par_iter().with_min_len(ROWS_AT_ONCE);
+        indices.map(|index| value(self.records(place(index)))).collect()
     }
 }
 
@@ -95,15 +97,15 @@ pub(super) enum MemberColumn<'s> {
 }
 
 impl MemberColumn<'_> {
-    /// The values of the `index`-th rank.
-    pub(super) fn values(&self, rows: &Rows<'_>, index: usize) -> Vec<f64> {
+    /// The values of the `index`-th rank, in all repetitions or in those at these places.
+    pub(super) fn values(&self, rows: &Rows<'_>, index: usize, places: Option<&[u32]>) -> Vec<f64> {
         let at = |records: Row| records.get(index) as usize;
         match *self {
-            MemberColumn::Numbers(column) => rows.map(|records| match column.get(at(records)) {
+            MemberColumn::Numbers(column) => rows.map(places, |records| match column.get(at(records)) {
                 NO_VALUE => f64::NAN,
                 value => value as f64,
             }),
-            MemberColumn::Ticks(column, clock) => rows.map(|records| clock.ticks_ns(column.get(at(records)))),
+            MemberColumn::Ticks(column, clock) => rows.map(places, |records| clock.ticks_ns(column.get(at(records)))),
         }
     }
 }

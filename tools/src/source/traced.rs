@@ -110,7 +110,7 @@ impl Traced {
     pub(super) fn perturbed(&self, number: usize) -> Vec<bool> {
         let parts: Vec<&Part> = self.parts(number).map(|(part, _)| part).collect();
         let is_perturbed = |(part, record): (&&Part, u32)| part.operation_of(record as usize) & DISTURBED != 0;
-        Rows::new(self.operation(number)).map(|records| parts.iter().zip(records.iter()).any(is_perturbed))
+        Rows::new(self.operation(number)).map(None, |records| parts.iter().zip(records.iter()).any(is_perturbed))
     }
 }
 

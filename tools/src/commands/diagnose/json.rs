@@ -20,6 +20,8 @@ pub struct Operation<'d> {
     /// Notes: repetitions left out, lines skipped.
     notes: &'d [String],
     sentences: Vec<String>,
+    /// In how many of the repetitions counters and timers were looked at; `None` where there are none.
+    sampled_repetitions: Option<usize>,
     /// The most time first.
     causes: &'d [Cause],
     /// The time of the groups that causes are of.
@@ -35,6 +37,7 @@ impl<'d> Operation<'d> {
             warmup_end: diagnosed.categories.warmup_end,
             not_one_level: diagnosed.not_one_level,
             notes: diagnosed.notes,
+            sampled_repetitions: words::looked_at(diagnosed),
             sentences: words::sentences(diagnosed),
             causes: &diagnosed.causes.causes,
             times: &diagnosed.causes.groups,

@@ -22,11 +22,12 @@ fn of_counter(ranks: &Ranks<'_>, counter: &Counter<'_>, examination: &Examinatio
     };
     let metric =
         |rank: Option<u32>| Metric { name: counter.name.clone(), quantity, unit: counter.unit.to_string(), rank };
-    let of_rank = |index: usize| Some(examination.examine(metric(Some(ranks.numbers[index])), &counter.values(index)?));
+    let values = |index: usize| counter.values_in(index, examination.rows());
+    let of_rank = |index: usize| Some(examination.examine(metric(Some(ranks.numbers[index])), &values(index)?));
     let mut examined: Vec<Examined> = (0..ranks.numbers.len()).into_par_iter().filter_map(of_rank).collect();
     if ranks.numbers.len() > 1 {
         // Where a rank has no value the sum has none.
-        let sum = (0..ranks.numbers.len()).filter_map(|index| counter.values(index)).reduce(|mut sum, values| {
+        let sum = (0..ranks.numbers.len()).filter_map(values).reduce(|mut sum, values| {
             sum.iter_mut().zip(values).for_each(|(sum, value)| *sum += value);
             sum
         });

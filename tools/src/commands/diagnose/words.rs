@@ -72,7 +72,21 @@ pub fn sentences(diagnosed: &Diagnosed<'_>) -> Vec<String> {
             .push("there is no warm-up, no outlier and one mode: nothing to compare with the good ones".to_owned()),
         None => {}
     }
+    sentences.extend(sample(diagnosed));
     sentences
+}
+
+/// In how many repetitions counters and timers were looked at; `None` where there are none.
+pub fn looked_at(diagnosed: &Diagnosed<'_>) -> Option<usize> {
+    let Diagnosis { metrics, looked_at, .. } = &diagnosed.diagnosis;
+    (!metrics.is_empty()).then_some(*looked_at)
+}
+
+/// States a sample as such.
+fn sample(diagnosed: &Diagnosed<'_>) -> Option<String> {
+    let all = diagnosed.description.repetitions;
+    let looked_at = looked_at(diagnosed).filter(|&looked_at| looked_at < all)?;
+    Some(format!("counters and timers were looked at in {looked_at} of the {all} repetitions, a sample of each group"))
 }
 
 fn repetitions(group: &Group) -> causes::Repetitions {

@@ -69,7 +69,7 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
     source.check(arguments.operation, time)?;
     source.warn(time);
     source.warn_of_memory(arguments.operation, memory::PAGE);
-    let report = report(&source, arguments)?;
+    let report = report(&source, arguments, matches!(place, Place::Terminal))?;
     match place {
         Place::Page(path) => {
             file::whole(path, |file| page::write(&report, file))?;
@@ -96,7 +96,7 @@ pub fn run(arguments: &Arguments, output: &mut Output) -> Result<ExitCode> {
     Ok(exit_code(&source))
 }
 
-fn report(source: &Source, arguments: &Arguments) -> Result<Report> {
+fn report(source: &Source, arguments: &Arguments, for_terminal: bool) -> Result<Report> {
     let time = arguments.time.time;
     let wanted: Vec<usize> = source.wanted(arguments.operation).collect();
     let counters = wanted.iter().map(|&number| source.counters(number).len()).max().unwrap_or(0);
@@ -107,7 +107,12 @@ fn report(source: &Source, arguments: &Arguments) -> Result<Report> {
     let progress = Progress::new(wanted.len() as u64);
     for number in wanted {
         let rule = arguments.rule.rule;
-        let fingerprint = make::fingerprint(Measured::new(source, number, detail.cells)?, rule, &detail)?;
+        let measured = if for_terminal {
+            Measured::for_terminal(source, number, time)?
+        } else {
+            Measured::new(source, number, detail.cells)?
+        };
+        let fingerprint = make::fingerprint(measured, rule, &detail)?;
         progress.step();
         overview.push(make::overview(&fingerprint, time));
         fingerprints.push(fingerprint);
@@ -119,8 +124,11 @@ fn report(source: &Source, arguments: &Arguments) -> Result<Report> {
         notes.push(format!("of each operation only the repetitions {start}..{to} are looked at"));
     }
     notes.extend(keep_longest(&mut fingerprints, &mut overview));
-    let mut run = run_facts(source);
-    run.timeline = source.traced().and_then(Timeline::new);
+    let run = if for_terminal {
+        only_summary(source)
+    } else {
+        Run { timeline: source.traced().and_then(Timeline::new), ..run_facts(source) }
+    };
     Ok(Report {
         name: names(&arguments.input.files),
         generator: format!("mpitrace {}", env!("CARGO_PKG_VERSION")),
@@ -194,16 +202,21 @@ fn run_facts(source: &Source) -> Run {
     let Some(traced) = source.traced() else { return Run::default() };
     let facts = info::facts::Facts::new(&traced.trace, &traced.operations, &traced.clock);
     let lines = info::page::lines(&facts).into_iter().map(|(title, line)| (title.to_owned(), line));
-    let accounts = (0..traced.operations.operations.len()).map(|number| traced.account(number, Rule::default(), None));
-    let account = Account::of_operations(&traced.trace, &traced.clock, accounts.collect());
-    let summary = Summary::of_account(&account, &traced.trace, &traced.operations, &traced.clock, "FILE").lines();
     Run {
-        summary,
-        timeline: None,
         facts: lines.collect(),
         tracer: tracer::facts(&traced.trace, &traced.clock),
         factors: facts.factors,
+        ..only_summary(source)
     }
+}
+
+/// The part of it that a terminal has room for.
+fn only_summary(source: &Source) -> Run {
+    let Some(traced) = source.traced() else { return Run::default() };
+    let accounts = (0..traced.operations.operations.len()).map(|number| traced.account(number, Rule::default(), None));
+    let account = Account::of_operations(&traced.trace, &traced.clock, accounts.collect());
+    let summary = Summary::of_account(&account, &traced.trace, &traced.operations, &traced.clock, "FILE").lines();
+    Run { summary, ..Run::default() }
 }
 
 /// The name of a file, for people.
