@@ -4,13 +4,13 @@ use std::cell::OnceCell;
 
 use mpitrace_format::layout::*;
 
-use super::member::Member;
+use super::member::{Call, Member};
 use super::operation;
 use super::parts::{OffProcessor, Parts};
 use super::waits::Order;
-use super::walk::is_comparable;
+use super::walk::{Walk, is_comparable};
 use crate::clock::Clock;
-use crate::operations::{Operation, Operations};
+use crate::operations::{NO_RECORD, Operation, Operations};
 use crate::reader::{Part, Trace};
 
 /// The account of one call on one rank. `None`: not known.
@@ -29,6 +29,54 @@ pub struct CallAccount {
     pub interruptions: Option<u64>,
     /// The processor on which the call returned.
     pub cpu: Option<u32>,
+}
+
+/// What a rank did in a call that returned, ns; of these the times of day are global.
+#[derive(Clone, Copy, Debug)]
+pub struct Spent {
+    /// Index of the rank's part.
+    pub part: usize,
+    /// When it entered.
+    pub enter_ns: f64,
+    /// What the start of a call with a request took; 0 of a blocking one.
+    pub init_ns: f64,
+    /// From when on it could do nothing but wait, ...
+    pub waits_from_ns: f64,
+    /// ... and for how long it was in the call from there.
+    pub may_wait_ns: f64,
+    /// Waiting for another rank; 0 where it is not known.
+    pub waiting_ns: f64,
+    /// The least time off its processor beside that; 0 where it is not known.
+    pub interrupted_ns: f64,
+}
+
+/// Goes through the calls of an operation that returned, of the repetitions that are looked at.
+pub fn for_each_call(trace: &Trace, clock: &Clock, operation: &Operation, mut each: impl FnMut(Spent)) {
+    let walk = Walk::over(trace, clock, operation);
+    let mut step = walk.as_ref().map(Walk::step);
+    let member =
+        |(place, &index): (usize, &usize)| Member::new(index, place, &trace.parts[index], clock.of_part(index));
+    let members: Vec<Member> = operation.parts.iter().enumerate().map(member).collect();
+    let mut add = |part: usize, call: Call, parts: &Parts| {
+        let Call { enter: enter_ns, init: init_ns, waits_from: waits_from_ns, may_wait: may_wait_ns, .. } = call;
+        let (waiting_ns, interrupted_ns) = (parts.waiting, parts.interrupted);
+        each(Spent { part, enter_ns, init_ns, waits_from_ns, may_wait_ns, waiting_ns, interrupted_ns });
+    };
+    for row in operation.looked_at() {
+        if let Some((walk, step)) = walk.as_ref().zip(step.as_mut()).filter(|_| operation.is_complete(row)) {
+            step.look(row);
+            let calls = walk.members.iter().zip(&step.parts).enumerate();
+            calls.for_each(|(at, (member, parts))| add(member.index, step.call(at), parts));
+            continue;
+        }
+        for (member, record) in members.iter().zip(operation.records(row).iter()) {
+            // It is not known which rank the others waited for.
+            if record != NO_RECORD && trace.parts[member.index].times_of(record as usize).1 != 0 {
+                let call = member.call(record);
+                add(member.index, call, &Parts::of_call(call.run_time, None, member.off_processor(record)));
+            }
+        }
+    }
 }
 
 /// The accounts of the calls of a trace, found as they are asked for.

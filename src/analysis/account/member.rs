@@ -64,6 +64,8 @@ pub(crate) struct Migrated {
 pub(crate) struct Call {
     /// Global time of the entry.
     pub enter: f64,
+    /// Of a call with a request: what its start took; else 0.
+    pub init: f64,
     /// Global time from which on the rank could do nothing but wait: the entry of a blocking call, of another one the
     /// beginning of what was spent in waits, before its completion.
     pub waits_from: f64,
@@ -109,10 +111,11 @@ impl<'a> Member<'a> {
         match request {
             Some([init, test, wait]) if init > 0 => {
                 let wait = self.clock.ticks_ns(wait).min(took);
-                let run_time = self.clock.ticks_ns(init) + self.clock.ticks_ns(test) + wait;
-                Call { enter: began, waits_from: began + took - wait, may_wait: wait, run_time }
+                let init = self.clock.ticks_ns(init);
+                let run_time = init + self.clock.ticks_ns(test) + wait;
+                Call { enter: began, init, waits_from: began + took - wait, may_wait: wait, run_time }
             }
-            _ => Call { enter: began, waits_from: began, may_wait: took, run_time: took },
+            _ => Call { enter: began, init: 0.0, waits_from: began, may_wait: took, run_time: took },
         }
     }
 

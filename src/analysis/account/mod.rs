@@ -18,7 +18,7 @@ mod tests;
 pub(crate) mod waits;
 pub(crate) mod walk;
 
-pub use calls::{CallAccount, CallAccounts};
+pub use calls::{CallAccount, CallAccounts, Spent, for_each_call};
 pub use late::Late;
 pub use losses::{ALONE, Because, Kind, Loss, alone};
 pub use off::Off;

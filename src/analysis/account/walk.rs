@@ -155,6 +155,11 @@ impl Step<'_, '_> {
         self.records[member].0
     }
 
+    /// A member's call.
+    pub fn call(&self, member: usize) -> Call {
+        self.calls[member]
+    }
+
     /// Whether the tracer may have delayed a member's call.
     pub fn is_disturbed(&self, member: usize) -> bool {
         self.records[member].1 & DISTURBED != 0

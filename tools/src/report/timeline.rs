@@ -1,10 +1,10 @@
 //! What each rank did when: computing, waiting, communicating, off its processor; over the whole run, and call by call
 //! around some repetitions.
 
-use mpitrace::account::CallAccounts;
+use mpitrace::account::{Spent, for_each_call};
 use mpitrace::clock::RankClock;
-use mpitrace::operations::{NO_RECORD, Operation};
-use mpitrace::reader::{Part, Request};
+use mpitrace::operations::Operation;
+use mpitrace::reader::Part;
 use mpitrace::run_time::RunTime;
 use mpitrace_format::layout::interruption_flags;
 use serde::Serialize;
@@ -77,26 +77,9 @@ impl Timeline {
             cells: vec![[0.0; 3]; numbers.len().min(ROWS) * COLUMNS],
             details: details(traced, &numbers),
         };
-        let accounts = CallAccounts::of(trace, clock, operations);
-        for (number, operation) in operations.operations.iter().enumerate() {
-            // A region is a label over what else is shown.
-            let rows = if operation.key.is_region { 0..0 } else { operation.looked_at() };
-            for row in rows {
-                for (&index, record) in operation.parts.iter().zip(operation.records(row).iter()) {
-                    let part = &trace.parts[index];
-                    if record == NO_RECORD || part.times_of(record as usize).1 == 0 {
-                        continue;
-                    }
-                    let account = accounts.of_call(number, row, index, record);
-                    maker.call(
-                        index,
-                        part,
-                        clock.of_part(index),
-                        record,
-                        [account.waiting_ns.unwrap_or(0.0), account.interrupted_ns.unwrap_or(0.0)],
-                    );
-                }
-            }
+        // A region is a label over what else is shown.
+        for operation in operations.operations.iter().filter(|operation| !operation.key.is_region) {
+            for_each_call(trace, clock, operation, |spent| maker.call(&spent));
         }
         for (index, part) in trace.parts.iter().enumerate() {
             maker.off_between(index, part, clock.of_part(index));
@@ -115,22 +98,13 @@ struct Maker {
 }
 
 impl Maker {
-    /// A call: it waits first, and when in the rest of it the rank was off its processor is not known.
-    fn call(&mut self, index: usize, part: &Part, clock: &RankClock, record: u32, [waiting, off]: [f64; 2]) {
-        let (enter, exit) = part.times_of(record as usize);
-        let (begin, took) = (clock.nanoseconds(enter), clock.duration_ns(enter, exit));
-        let request = part.request_of(record as usize);
-        // Between its start and the call that completes it a request is not the rank's business.
-        let (begin, took) = match request.filter(|request| request.init > 0) {
-            Some(Request { init, wait, .. }) => {
-                self.span(index, begin, clock.ticks_ns(init), Doing::Communicating);
-                let wait = clock.ticks_ns(wait).min(took);
-                (begin + took - wait, wait)
-            }
-            None => (begin, took),
-        };
-        let waiting = waiting.clamp(0.0, took);
-        let off = off.clamp(0.0, took - waiting);
+    /// A call: it waits first, and when in the rest of it the rank was off its processor is not known. Between its start
+    /// and the call that completes it a request is not the rank's business.
+    fn call(&mut self, spent: &Spent) {
+        let Spent { part: index, waits_from_ns: begin, may_wait_ns: took, .. } = *spent;
+        self.span(index, spent.enter_ns, spent.init_ns, Doing::Communicating);
+        let waiting = spent.waiting_ns.clamp(0.0, took);
+        let off = spent.interrupted_ns.clamp(0.0, took - waiting);
         self.span(index, begin, waiting, Doing::Waiting);
         self.span(index, begin + waiting, off, Doing::Off);
         self.span(index, begin + waiting + off, took - waiting - off, Doing::Communicating);
@@ -225,13 +199,10 @@ fn details(traced: &Traced, numbers: &[u32]) -> Vec<(Vec<Option<usize>>, Detail)
     for (_, number) in all {
         let operation = &operations.operations[number];
         let (rows, times) = (operation.complete(), times(operation));
-        let mut order: Vec<u32> = (0..times.len() as u32).collect();
-        let compare =
-            |one: &u32, other: &u32| times[*one as usize].total_cmp(&times[*other as usize]).then(one.cmp(other));
-        let slowest = order.iter().copied().max_by(compare);
-        let median = (times.len() > 1).then(|| *order.select_nth_unstable_by(times.len() / 2, compare).1);
-        let slowest = slowest.map(|place| (place as usize, "the slowest repetition"));
-        let median = median.map(|place| (place as usize, "a repetition of median run time"));
+        let slowest = (0..times.len()).max_by(|&one, &other| times[one].total_cmp(&times[other]));
+        let median = place_of_median(&times).filter(|_| times.len() > 1);
+        let slowest = slowest.map(|place| (place, "the slowest repetition"));
+        let median = median.map(|place| (place, "a repetition of median run time"));
         for (place, which) in slowest.into_iter().chain(median) {
             let (from, to) = window(traced, operation, rows.get(place));
             let repetition = operation.repetition.get(rows.get(place));
@@ -253,6 +224,18 @@ fn details(traced: &Traced, numbers: &[u32]) -> Vec<(Vec<Option<usize>>, Detail)
         }
     }
     details
+}
+
+/// The place of the value that has half of the others before it, equal ones in their order.
+fn place_of_median(values: &[f64]) -> Option<usize> {
+    let half = values.len() / 2;
+    let mut sorted = values.to_vec();
+    if values.is_empty() {
+        return None;
+    }
+    let median = *sorted.select_nth_unstable_by(half, f64::total_cmp).1;
+    let before = values.iter().filter(|value| value.total_cmp(&median).is_lt()).count();
+    (0..values.len()).filter(|&place| values[place].total_cmp(&median).is_eq()).nth(half - before)
 }
 
 /// From the first entry to the last exit of a complete repetition, ns.
