@@ -104,6 +104,39 @@ fn the_cache_misses_of_the_thesis_are_named_first() {
 }
 
 #[test]
+fn of_a_long_series_a_sample_names_the_cause_of_rare_repetitions_and_no_drift() {
+    // 40 slow repetitions in 200 000, in 30 of which a counter is higher; another counter remembers 50 repetitions.
+    const COUNT: usize = 200_000;
+    for seed in 0..5 {
+        let mut random = Random::new(seed);
+        let mut times: Vec<f64> = (0..COUNT).map(|_| 1000.0 * (0.01 * random.normal()).exp()).collect();
+        let mut counted: Vec<f64> = (0..COUNT).map(|_| (100.0 * (0.2 * random.normal()).exp()).round()).collect();
+        for slow in 0..40 {
+            let row = 100 + slow * (COUNT / 41);
+            times[row] *= 5.0;
+            counted[row] *= if slow % 4 == 0 { 1.0 } else { 4.0 };
+        }
+        let drift = drifting(&mut random, 0.98, COUNT);
+        let categories = Roth::default().categorize(&(0..COUNT as u64).collect::<Vec<u64>>(), &times);
+        let repetitions = Repetitions { run_time_ns: &times, category: &categories.category };
+        let examination = Examination::new(repetitions);
+        let rows = examination.rows().expect("a sample").to_vec();
+        let at_rows = |values: &[f64]| -> Vec<f64> { rows.iter().map(|&row| values[row as usize]).collect() };
+        let examined = [("drift", drift), ("cause", counted)]
+            .map(|(name, values)| examination.examine(metric(name, Quantity::Counter, None), &at_rows(&values)));
+        let found = examination.conclude(examined.into());
+        assert_eq!(found.looked_at, rows.len());
+        let named: Vec<(usize, Kind)> =
+            found.findings.iter().map(|finding| (finding.metric, found.groups[finding.group].kind)).collect();
+        assert_eq!(named, [(1, Kind::Outlier)], "seed {seed}: {:?}", found.groups.len());
+        let outliers = &found.groups[found.findings[0].group];
+        let explained = found.metrics[1].separations[found.findings[0].group].and_then(|found| found.explained);
+        assert!((40..60).contains(&outliers.count), "{}", outliers.count);
+        assert!(explained.is_some_and(|share| (0.5..0.95).contains(&share)), "{explained:?}");
+    }
+}
+
+#[test]
 fn what_only_drifts_is_not_taken_for_a_cause() {
     // A warm-up of 60 and 20 outliers that nothing explains, and five counters that remember 50 repetitions.
     let trials = 400;
