@@ -22,7 +22,9 @@ fn own_bit(rank: u32, world_size: u32, is_set: bool) -> Vec<i64> {
 
 fn ranks_of_bits(bits: &[i64]) -> Vec<u32> {
     let is_set = |rank: &u32| bits[(rank / i64::BITS) as usize] >> (rank % i64::BITS) & 1 == 1;
-    (0..bits.len() as u32 * i64::BITS).filter(is_set).collect()
+    let mut ranks = Vec::with_capacity(bits.iter().map(|word| word.count_ones() as usize).sum());
+    ranks.extend((0..bits.len() as u32 * i64::BITS).filter(is_set));
+    ranks
 }
 
 #[cfg(test)]
