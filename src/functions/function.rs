@@ -1,6 +1,6 @@
 //! The description of a recorded function.
 
-/// A recorded function: a form of a collective.
+/// A recorded function, in one of its forms.
 #[derive(Clone, Copy, Debug)]
 pub struct Function {
     /// The plain C name, also for the variant with large counts.
