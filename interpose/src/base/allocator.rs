@@ -198,6 +198,15 @@ impl Held {
     /// Sets so many bytes (not 0) aside, which take no memory before they are needed. `None`: that cannot be done, or
     /// memory is exhausted already.
     pub fn bytes(bytes: u64) -> Option<Held> {
+        Self::of_area(bytes, end_recording)
+    }
+
+    /// As [`Held::bytes`], for what can be left out: a failure changes nothing.
+    pub fn bytes_if_any(bytes: u64) -> Option<Held> {
+        Self::of_area(bytes, || ())
+    }
+
+    fn of_area(bytes: u64, refused: impl FnOnce()) -> Option<Held> {
         let bytes = usize::try_from(bytes).ok()?;
         let mut reserve = reserve();
         let area = reserve.areas.iter_mut().find(|area| area.bytes == 0).filter(|_| !is_exhausted())?;
@@ -205,7 +214,7 @@ impl Held {
         // SAFETY: a new mapping, which changes no other.
         let start = unsafe { libc::mmap(null_mut(), bytes, access, kind, -1, 0) };
         if start == libc::MAP_FAILED {
-            end_recording();
+            refused();
             return None;
         }
         *area = Area { start: start.cast(), bytes, used: 0 };

@@ -138,10 +138,19 @@ pub fn process_above(names: &[&str]) -> Option<u32> {
     None
 }
 
-/// The nearest process above this one that is a launcher's proxy on this node, else the parent.
+/// The nearest process above this one that is a launcher's proxy on this node, or that cannot be read (another user's,
+/// where /proc is mounted with hidepid); else the parent.
 pub fn process() -> u32 {
-    process_above(&["hydra_", "pmi_proxy", "orted", "prted", "slurmstepd", "mpirun", "mpiexec", "palsd"])
-        .unwrap_or_else(std::os::unix::process::parent_id)
+    let launchers = ["hydra_", "pmi_proxy", "orted", "prted", "slurmstepd", "mpirun", "mpiexec", "palsd"];
+    let parent = std::os::unix::process::parent_id();
+    let mut process = parent;
+    while process > 1 {
+        match Process::read(process) {
+            Some(found) if !launchers.iter().any(|launcher| found.name.starts_with(launcher)) => process = found.parent,
+            _ => return process,
+        }
+    }
+    parent
 }
 
 /// The name of the nearest launcher's process, empty where it cannot be read.

@@ -53,7 +53,8 @@ pub fn all(settings: &Settings, first: bool, has_world: bool) -> Metadata {
     add("affinity", affinity());
     add("command", command_of("self"));
     // One rank of each node has these, so that they survive the death of a node.
-    if first || first_on_node::is_first("metadata") {
+    let first_here = first_on_node::is_first("metadata");
+    if first || first_here {
         for (name, factor) in [
             ("batch_system", Factor::System),
             ("job", Factor::Job),

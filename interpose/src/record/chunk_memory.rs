@@ -88,12 +88,15 @@ impl TraceBuffer {
     /// Gives the memory of a chunk back, whose records count no more. A thread that stores there nevertheless does so in
     /// private memory.
     pub(super) fn give_back(&self, state: &mut State, chunk: u64) {
-        let header = &self.layout.header;
-        let start = header.records_offset + chunk * header.chunk_bytes;
-        if self.memory.replace(start, header.chunk_bytes)
-            && let Some(file) = &mut state.file
-        {
-            file.release(start, header.chunk_bytes);
+        // Private memory counts against the program's limits: only what the chunk has used is replaced.
+        let used = state.extended[chunk as usize] | state.ahead[chunk as usize];
+        for flag in [0, chunk_flags::EXTENDED, chunk_flags::INNER].into_iter().filter(|flag| used & flag == *flag) {
+            let (start, length) = self.place_of(chunk, flag);
+            if self.memory.replace(start, length)
+                && let Some(file) = &mut state.file
+            {
+                file.release(start, length);
+            }
         }
     }
 

@@ -2,6 +2,7 @@
 //! needed for new records, and at its end, where its memory is given back.
 
 use std::io;
+use std::sync::atomic::Ordering;
 
 use mpitrace_format::layout::*;
 use mpitrace_format::live_records::{self, Counted, LiveTables, RankClock};
@@ -10,6 +11,7 @@ use mpitrace_format::packed::Numbering;
 use crate::base::log;
 use crate::record::layout::{CHUNKS, OPERATIONS, range_of};
 use crate::record::publication;
+use crate::record::spill::{Spill, When};
 use crate::record::trace_buffer::{State, TraceBuffer};
 
 /// Bytes of records that are packed on the heap at the end: no block file is made for them.
@@ -18,7 +20,7 @@ const FEW: u64 = 1 << 20;
 impl TraceBuffer {
     /// Writes the records of a full chunk to a block file. False: that cannot be done, and never will be again.
     pub(super) fn spill_chunk(&self, state: &mut State, chunk: u64) -> bool {
-        match self.write_chunk(state, chunk, self.layout.header.chunk_records as usize) {
+        match self.write_chunk(state, chunk, self.layout.header.chunk_records as usize, When::Running) {
             Ok(()) => return true,
             Err(None) => {}
             Err(Some(error)) => log::warn_on_node(
@@ -45,21 +47,35 @@ impl TraceBuffer {
         if are_few || self.is_ring() || !state.spill.as_ref().is_some_and(|spill| spill.is_in_memory()) {
             return;
         }
+        // A thread that began a call before must find no chunk that was packed.
+        self.full.store(true, Ordering::Relaxed);
+        let mut chunks: Vec<(u32, u64, u64)> = Vec::new();
+        // A number that grows with the arrays: beyond what the reserve can give.
+        if chunks.try_reserve_exact(used as usize).is_err() {
+            return;
+        }
         let chunk = |index: u64| {
             let entry = self.chunk(index as u32);
             (entry.thread(), entry.draw(), index)
         };
-        let mut chunks: Vec<(u32, u64, u64)> = (0..used).map(chunk).filter(|(_, draw, _)| *draw != 0).collect();
+        chunks.extend((0..used).map(chunk).filter(|(_, draw, _)| *draw != 0));
         chunks.sort_unstable();
-        for (_, _, index) in chunks {
+        self.pack_chunks(&mut state, &chunks);
+        state.spill.iter_mut().for_each(Spill::give_memory_back);
+    }
+
+    /// Packs chunks in this order, up to the first that no block takes.
+    fn pack_chunks(&self, state: &mut State, chunks: &[(u32, u64, u64)]) {
+        let header = &self.layout.header;
+        for &(_, _, index) in chunks {
             let start = header.records_offset + index * header.chunk_bytes;
             let enter: Vec<u64> = self.memory.load(start + header.columns[0].offset, header.chunk_records as usize);
             let records = enter.partition_point(|&tick| tick != 0);
-            if records > 0 && self.write_chunk(&mut state, index, records).is_err() {
+            if records > 0 && self.write_chunk(state, index, records, When::AtTheEnd).is_err() {
                 return;
             }
             publication::withdraw(self.chunk(index as u32).draw_word());
-            self.give_back(&mut state, index);
+            self.give_back(state, index);
         }
     }
 
@@ -67,7 +83,7 @@ impl TraceBuffer {
     ///
     /// # Errors
     /// No file takes it; `None`: there is no memory to pack it in, or this process is to write none.
-    fn write_chunk(&self, state: &mut State, chunk: u64, records: usize) -> Result<(), Option<io::Error>> {
+    fn write_chunk(&self, state: &mut State, chunk: u64, records: usize, when: When) -> Result<(), Option<io::Error>> {
         // A child that has no handlers of fork (made by `clone`) is not known to be one otherwise.
         if state.spill.as_ref().is_some_and(|spill| spill.process != std::process::id()) {
             state.spill = None;
@@ -76,7 +92,7 @@ impl TraceBuffer {
         let (header, operations) = (&self.layout.header, self.tables[OPERATIONS].used());
         // Copies of the columns, and what each of them is packed as.
         let takes = (1 << 18) + 128 * header.chunk_records * u64::from(header.rank.columns) + 16 * operations;
-        if !spill.holds(takes.next_power_of_two()) {
+        if !spill.holds(takes.next_power_of_two(), when) {
             return Err(None);
         }
         // The communicator of an operation stays.
@@ -85,7 +101,7 @@ impl TraceBuffer {
         // The rank and the process are known before anything is recorded, and stay.
         let rank = self.header.rank();
         let block = self.packed(chunk, records, &rank, &spill.numbering).ok_or(io::ErrorKind::InvalidData);
-        let written = block.map_err(io::Error::from).and_then(|block| spill.add(&block, &rank));
+        let written = block.map_err(io::Error::from).and_then(|block| spill.add(&block, &rank, when));
         // A kill from here on finds them. What was written stays part of the trace whatever fails later.
         self.header.set_blocks(written.map_err(Some)?);
         Ok(())
@@ -206,7 +222,7 @@ mod tests {
         let blocks = || std::fs::metadata(folder.join("packer")).unwrap().blocks();
         let before = blocks();
         assert_eq!(found(&folder), all);
-        buffer.write_chunk(&mut buffer.lock(), 0, records).unwrap();
+        buffer.write_chunk(&mut buffer.lock(), 0, records, When::AtTheEnd).unwrap();
         assert_eq!(found(&folder), all, "the block of a chunk that counts still");
         publication::withdraw(buffer.chunk(0).draw_word());
         assert_eq!(found(&folder), all);

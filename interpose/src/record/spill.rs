@@ -15,7 +15,7 @@ use mpitrace_format::block_file::BlockFileHeader;
 use mpitrace_format::layout::*;
 use mpitrace_format::packed::Numbering;
 
-use crate::base::allocator::Held;
+use crate::base::allocator::{Held, is_exhausted};
 use crate::base::memory::NodeFile;
 use crate::base::system;
 
@@ -30,6 +30,15 @@ pub struct Spill {
     pub(super) numbering: Numbering,
     /// Memory that is set aside for packing, bytes.
     held: Option<(Held, u64)>,
+}
+
+/// When a block is written.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum When {
+    /// The chunk is needed for new records: without a block they are lost.
+    Running,
+    /// Nothing is recorded any more: the records are as safe where they are, so memory alone takes the block.
+    AtTheEnd,
 }
 
 /// Where a block file may lie.
@@ -107,13 +116,23 @@ impl Spill {
         self.wanted.get(last).is_some_and(|place| place.is_in_memory)
     }
 
-    /// Sets so much memory aside for packing, where it is less so far. False: there is none.
-    pub(super) fn holds(&mut self, bytes: u64) -> bool {
+    /// Sets so much memory aside for packing, where it is less so far. False: there is none, or it serves allocations
+    /// that have failed.
+    pub(super) fn holds(&mut self, bytes: u64, when: When) -> bool {
         if self.held.as_ref().is_none_or(|(_, held)| *held < bytes) {
             self.held = None;
-            self.held = Held::bytes(bytes).map(|held| (held, bytes));
+            let held = match when {
+                When::Running => Held::bytes(bytes),
+                When::AtTheEnd => Held::bytes_if_any(bytes),
+            };
+            self.held = held.map(|held| (held, bytes));
         }
-        self.held.is_some()
+        self.held.is_some() && !is_exhausted()
+    }
+
+    /// Gives back what is set aside for packing.
+    pub(super) fn give_memory_back(&mut self) {
+        self.held = None;
     }
 
     /// The files as they can be read, with their names.
@@ -131,12 +150,15 @@ impl Spill {
     }
 
     /// Writes a block behind the others, to the next file where this one takes no more. The references of the files.
-    pub(super) fn add(&mut self, block: &[u8], rank: &RankHeader) -> io::Result<[u32; BLOCK_FILES]> {
+    pub(super) fn add(&mut self, block: &[u8], rank: &RankHeader, when: When) -> io::Result<[u32; BLOCK_FILES]> {
         let mut result = match self.files.last_mut() {
             Some(file) => file.write(block),
             None => Err(io::ErrorKind::NotFound.into()),
         };
         while let (Err(_), Some(place)) = (&result, self.wanted.get(self.files.len())) {
+            if when == When::AtTheEnd && !place.is_in_memory {
+                break;
+            }
             match BlockFile::create(place, rank, block) {
                 Ok(made) => {
                     self.files.push(made);
@@ -153,5 +175,27 @@ impl Spill {
         let made = self.wanted.iter().take(self.files.len());
         references.iter_mut().zip(made).for_each(|(reference, place)| *reference = place.reference);
         Ok(references)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bytemuck::Zeroable;
+
+    use super::*;
+
+    #[test]
+    fn at_the_end_no_block_goes_to_the_folder_of_the_trace() {
+        let folder = std::env::temp_dir().join(format!("mpitrace-spill-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let place = |name: &str, is_in_memory| Place { path: folder.join(name), reference: 1, is_in_memory };
+        let mut spill = Spill::new(vec![place("missing/of.blocks", true), place("beside.blocks", false)]);
+        let mut is_beside_after = |when| {
+            let written = spill.add(&[0; 8], &RankHeader::zeroed(), when).is_ok();
+            (written, folder.join("beside.blocks").exists())
+        };
+        assert_eq!(is_beside_after(When::AtTheEnd), (false, false));
+        assert_eq!(is_beside_after(When::Running), (true, true));
+        std::fs::remove_dir_all(&folder).unwrap();
     }
 }

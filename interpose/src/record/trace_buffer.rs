@@ -38,7 +38,7 @@ pub struct TraceBuffer {
     pub(super) tables: [Entry<Region>; REGIONS],
     state: Mutex<State>,
     /// Nothing more can be drawn: looked at before the lock is taken.
-    full: AtomicBool,
+    pub(super) full: AtomicBool,
 }
 
 #[derive(Default)]
@@ -262,6 +262,10 @@ impl TraceBuffer {
             return None;
         }
         let mut state = self.lock();
+        // Another thread may have met the end, or MPI_Finalize packed all chunks, while this one waited.
+        if self.full.load(Ordering::Relaxed) {
+            return None;
+        }
         let header = &self.layout.header;
         if let Some(filled) = filled {
             state.filled.push(Reverse((self.chunk(filled).draw(), filled)));
