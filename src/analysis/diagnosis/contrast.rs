@@ -25,6 +25,8 @@ pub(super) struct Contrast {
     weights: Vec<f64>,
     /// Which repetitions share a mean: those of the group, those that they are compared with, and the others.
     part: Vec<u8>,
+    /// Repetitions in a row.
+    stretch: usize,
     /// `None` for a shift that leaves the weights alike.
     shifts: Vec<Option<u32>>,
 }
@@ -43,8 +45,9 @@ pub(super) struct Contrasted {
 }
 
 impl Contrast {
-    /// Of the repetitions `rows` of all `count`, those where `member` is true against the others.
-    pub(super) fn of_group(count: usize, rows: &[u32], member: &[bool]) -> Contrast {
+    /// Of the repetitions `rows` of all `count`, those where `member` is true against the others. So many follow one
+    /// another, then the next stretch begins.
+    pub(super) fn of_group(count: usize, stretch: usize, rows: &[u32], member: &[bool]) -> Contrast {
         let members = member.iter().filter(|member| **member).count() as f64;
         let others = member.len() as f64 - members;
         let (mut weights, mut part) = (vec![0.0; count], vec![0; count]);
@@ -52,17 +55,17 @@ impl Contrast {
             weights[row as usize] = if member { 1.0 / members } else { -1.0 / others };
             part[row as usize] = if member { 1 } else { 2 };
         }
-        Contrast::new(weights, part)
+        Contrast::new(weights, part, stretch)
     }
 
-    fn new(weights: Vec<f64>, part: Vec<u8>) -> Contrast {
+    fn new(weights: Vec<f64>, part: Vec<u8>, stretch: usize) -> Contrast {
         let n = weights.len();
         let tried = SHIFTS.min(PRODUCTS / n.max(1)).min(n.saturating_sub(1)).max(FEWEST.min(n.saturating_sub(1)));
         let own: f64 = weights.iter().map(|weight| weight * weight).sum();
         let shifts = (1..=tried).map(|number| (number * n / (tried + 1)).max(1) as u32);
         let differs = |shift: &u32| product(&weights, &weights, *shift as usize).abs() < ALIKE * own;
         let shifts = shifts.map(|shift| Some(shift).filter(differs)).collect();
-        Contrast { weights, part, shifts }
+        Contrast { weights, part, stretch, shifts }
     }
 
     /// Holds the scores of a metric against it. `None` where the metric is constant, or there are too few repetitions.
@@ -73,7 +76,7 @@ impl Contrast {
         }
         let mut flat = scores.to_vec();
         without_trend(&mut flat);
-        let model = Model::of(&self.without_means(&flat));
+        let model = Model::of(&self.without_means(&flat), self.stretch);
         let new = model.innovations(&flat);
         let products = model.transposed(&new);
         // Of the innovations about the means of the parts: an effect is no noise.

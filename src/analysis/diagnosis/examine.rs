@@ -57,15 +57,16 @@ impl<'r> Examination<'r> {
         let Repetitions { run_time_ns, category } = repetitions;
         assert!(run_time_ns.len() == category.len(), "columns of one length");
         let groups = groups(&repetitions);
-        let rows = sample::rows(run_time_ns.len(), &groups);
+        let rows = sample::rows(run_time_ns.len());
         let run_time_ns: Cow<[f64]> = match &rows {
             None => run_time_ns.into(),
             Some(rows) => rows.iter().map(|&row| run_time_ns[row as usize]).collect(),
         };
         let looked_at = sample::restricted(&groups, rows.as_deref());
+        let stretch = rows.as_ref().map_or(run_time_ns.len(), |_| sample::LENGTH);
         let of_group = |group: &Group| {
-            let enough = group.count >= FEWEST_MEMBERS;
-            enough.then(|| Contrast::of_group(run_time_ns.len(), &group.rows, &group.member))
+            let enough = group.count >= FEWEST_MEMBERS && group.others > 0;
+            enough.then(|| Contrast::of_group(run_time_ns.len(), stretch, &group.rows, &group.member))
         };
         let contrasts = looked_at.iter().map(of_group).collect();
         Examination { groups, rows, run_time_ns, looked_at, contrasts }
@@ -76,8 +77,8 @@ impl<'r> Examination<'r> {
         &self.groups
     }
 
-    /// The places of the repetitions in which metrics are looked at, ascending; `None`: all. Of more than 65536 these are
-    /// a sample: as many of each group, and of those that the group is compared with, from all along the series.
+    /// The places of the repetitions in which metrics are looked at, ascending; `None`: all. Of more than 131072 these are
+    /// a sample: stretches of repetitions in a row, from all along the series.
     pub fn rows(&self) -> Option<&[u32]> {
         self.rows.as_deref()
     }

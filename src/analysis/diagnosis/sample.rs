@@ -1,31 +1,33 @@
-//! The repetitions that metrics are held against groups in: all, or of a long series a sample of each group.
+//! The repetitions that metrics are held against groups in: all, or of a long series stretches from all along it.
 //!
 //! A fit to n values costs some thousand operations for each of them, while what it states gains nothing from more than
 //! some ten thousand: a difference of [`super::NOTICEABLE`] is some ten standard errors among the values of the sample.
+//!
+//! A stretch has all of its repetitions: so the members of each group and those that they are compared with keep their
+//! shares, their distances and with them the dependence that the model of a metric is fitted to.
 
 use super::groups::Group;
 
 /// So many repetitions at most.
-pub(super) const MOST: usize = 1 << 16;
+pub(super) const MOST: usize = STRETCHES * LENGTH;
+const STRETCHES: usize = 64;
+/// Repetitions in a row.
+pub(super) const LENGTH: usize = 2048;
 
-/// The rows of all groups' members and of those that they are compared with, ascending: all of the `count`, or at most
-/// [`MOST`], as many for each of the two sides of each group. A side that has no more than its share is whole. `None`: all
-/// repetitions.
-pub(super) fn rows(count: usize, groups: &[Group]) -> Option<Vec<u32>> {
+/// The rows of the sample of so many repetitions, ascending. The first stretch begins with the first of them, where a
+/// warm-up lies. `None`: all repetitions.
+pub(super) fn rows(count: usize) -> Option<Vec<u32>> {
     if count <= MOST {
         return None;
     }
-    let share = MOST / (2 * groups.len()).max(1);
-    let mut rows = Vec::with_capacity(MOST);
-    for group in groups {
-        for (is_member, count) in [(true, group.count), (false, group.others)] {
-            let side = group.rows.iter().zip(&group.member).filter(|(_, member)| **member == is_member);
-            rows.extend(evenly(side.map(|(&row, _)| row), count, share));
-        }
-    }
-    rows.sort_unstable();
-    rows.dedup();
-    Some(rows)
+    let part = count as f64 / STRETCHES as f64;
+    let stretch = |number: usize| {
+        // The fractional parts of multiples of the golden ratio lie evenly between 0 and 1: places without a period.
+        let place = (number as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) as f64 / 2f64.powi(64);
+        let start = (number as f64 * part + place * (part - LENGTH as f64)) as u32;
+        start..start + LENGTH as u32
+    };
+    Some((0..STRETCHES).flat_map(stretch).collect())
 }
 
 /// The same groups, with their rows as places among these.
@@ -41,27 +43,10 @@ pub(super) fn restricted(groups: &[Group], rows: Option<&[u32]>) -> Vec<Group> {
                 member.push(is_member);
             }
         }
-        Group { rows, member, ..*group }
+        let count = member.iter().filter(|is_member| **is_member).count();
+        Group { count, others: member.len() - count, rows, member, ..*group }
     };
     groups.iter().map(restrict).collect()
-}
-
-/// At most `share` of `count` values: one of each stretch, at places in the stretches that repeat with no period.
-fn evenly(values: impl Iterator<Item = u32>, count: usize, share: usize) -> impl Iterator<Item = u32> {
-    let stretch = (count as f64 / share as f64).max(1.0);
-    let mut number = 0u64;
-    let mut next = 0;
-    values.enumerate().filter_map(move |(index, value)| {
-        if index != next {
-            return None;
-        }
-        number += 1;
-        // The fractional parts of multiples of the golden ratio lie evenly between 0 and 1.
-        let part = number.wrapping_mul(0x9e37_79b9_7f4a_7c15) as f64 / 2f64.powi(64);
-        let place = if stretch > 1.0 { (number as f64 + part) * stretch } else { number as f64 };
-        next = (place as usize).max(index + 1);
-        Some(value)
-    })
 }
 
 #[cfg(test)]
@@ -69,15 +54,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_share_is_taken_from_all_along_and_with_no_period() {
-        let found: Vec<u32> = evenly(0..1_000_000, 1_000_000, 1000).collect();
-        assert!((990..=1000).contains(&found.len()), "{}", found.len());
-        assert!(found.windows(2).all(|pair| pair[0] < pair[1]) && *found.last().unwrap() > 998_000);
-        for period in [2, 10, 50, 1000] {
-            let first_half = found.iter().filter(|&&row| row % period < period / 2).count();
-            assert!((450..550).contains(&first_half), "{first_half} at {period}");
+    fn stretches_lie_all_along_and_with_no_period() {
+        assert_eq!(rows(MOST), None);
+        for count in [MOST + 1, 200_000, 10_000_000] {
+            let found = rows(count).unwrap();
+            assert_eq!((found.len(), found[0]), (MOST, 0));
+            assert!(found.windows(2).all(|pair| pair[0] < pair[1]), "of {count}");
+            let last = *found.last().unwrap() as usize;
+            assert!(last < count && last > count - count / STRETCHES, "{last} of {count}");
         }
-        assert!(evenly(0..1000, 1000, 1000).eq(0..1000));
-        assert!(evenly(0..3, 3, 1000).eq(0..3));
+        let found = rows(10_000_000).unwrap();
+        for period in [10_000, 50_000, 1_000_000] {
+            let first_half = found.iter().filter(|&&row| row % period < period / 2).count() as f64 / MOST as f64;
+            assert!((0.35..0.65).contains(&first_half), "{first_half} at {period}");
+        }
     }
 }

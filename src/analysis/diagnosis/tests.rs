@@ -117,15 +117,8 @@ fn of_a_long_series_a_sample_names_the_cause_of_rare_repetitions_and_no_drift() 
             counted[row] *= if slow % 4 == 0 { 1.0 } else { 4.0 };
         }
         let drift = drifting(&mut random, 0.98, COUNT);
-        let categories = Roth::default().categorize(&(0..COUNT as u64).collect::<Vec<u64>>(), &times);
-        let repetitions = Repetitions { run_time_ns: &times, category: &categories.category };
-        let examination = Examination::new(repetitions);
-        let rows = examination.rows().expect("a sample").to_vec();
-        let at_rows = |values: &[f64]| -> Vec<f64> { rows.iter().map(|&row| values[row as usize]).collect() };
-        let examined = [("drift", drift), ("cause", counted)]
-            .map(|(name, values)| examination.examine(metric(name, Quantity::Counter, None), &at_rows(&values)));
-        let found = examination.conclude(examined.into());
-        assert_eq!(found.looked_at, rows.len());
+        let found = diagnosis_of_a_sample(&times, &[drift, counted]);
+        assert!(found.looked_at < COUNT / 2 + COUNT / 4);
         let named: Vec<(usize, Kind)> =
             found.findings.iter().map(|finding| (finding.metric, found.groups[finding.group].kind)).collect();
         assert_eq!(named, [(1, Kind::Outlier)], "seed {seed}: {:?}", found.groups.len());
@@ -133,6 +126,43 @@ fn of_a_long_series_a_sample_names_the_cause_of_rare_repetitions_and_no_drift() 
         let explained = found.metrics[1].separations[found.findings[0].group].and_then(|found| found.explained);
         assert!((40..60).contains(&outliers.count), "{}", outliers.count);
         assert!(explained.is_some_and(|share| (0.5..0.95).contains(&share)), "{explained:?}");
+    }
+}
+
+/// Metrics of a series that is so long that a sample of it is looked at.
+fn diagnosis_of_a_sample(times: &[f64], metrics: &[Vec<f64>]) -> Diagnosis {
+    let categories = Roth::default().categorize(&(0..times.len() as u64).collect::<Vec<u64>>(), times);
+    let examination = Examination::new(Repetitions { run_time_ns: times, category: &categories.category });
+    let rows = examination.rows().expect("a sample").to_vec();
+    let examine = |values: &Vec<f64>| {
+        let at_rows: Vec<f64> = rows.iter().map(|&row| values[row as usize]).collect();
+        examination.examine(metric("m", Quantity::Counter, None), &at_rows)
+    };
+    let examined = metrics.iter().map(examine).collect();
+    examination.conclude(examined)
+}
+
+#[test]
+fn of_a_long_series_no_drift_is_named_for_a_warm_up_and_no_mode_for_outliers() {
+    const COUNT: usize = 200_000;
+    for seed in 0..3 {
+        let mut random = Random::new(seed);
+        let slow_at_first = |k: usize| if k < 3000 { 500.0 } else { 0.0 };
+        let times: Vec<f64> = (0..COUNT).map(|k| 1000.0 + slow_at_first(k) + 10.0 * random.normal()).collect();
+        let drifts: Vec<Vec<f64>> = (0..4).map(|_| drifting(&mut random, 0.998, COUNT)).collect();
+        let found = diagnosis_of_a_sample(&times, &drifts);
+        assert!(found.groups.iter().any(|group| group.kind == Kind::Warmup), "seed {seed}");
+        assert_eq!(found.findings.len(), 0, "seed {seed}");
+        // Of two modes the counter knows, of outliers in both of them it does not.
+        let fast: Vec<bool> = (0..COUNT).map(|_| random.uniform() < 0.12).collect();
+        let time = |k: usize, noise: f64| if fast[k] { 1000.0 } else { 1100.0 } + 8.0 * noise;
+        let outlier = |k: usize| if k % 500 == 250 { 4000.0 } else { 0.0 };
+        let times: Vec<f64> = (0..COUNT).map(|k| time(k, random.normal()) + outlier(k)).collect();
+        let counted: Vec<f64> =
+            (0..COUNT).map(|k| if fast[k] { 50.0 } else { 100.0 } + (3.0 * random.normal()).round()).collect();
+        let found = diagnosis_of_a_sample(&times, &[counted]);
+        let outliers = found.groups.iter().position(|group| group.kind == Kind::Outlier).expect("outliers");
+        assert!(found.findings.iter().all(|finding| finding.group != outliers), "seed {seed}");
     }
 }
 

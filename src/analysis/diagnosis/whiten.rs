@@ -41,12 +41,16 @@ pub(super) fn without_trend(values: &mut [f64]) {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Model {
     coefficients: Vec<f64>,
+    /// Values in a row, after which the next ones come from elsewhere in the series.
+    stretch: usize,
 }
 
 impl Model {
-    /// Fits it to values around 0.
-    pub(super) fn of(values: &[f64]) -> Model {
+    /// Fits it to values around 0: stretches of so many in a row, one behind the other.
+    pub(super) fn of(values: &[f64], stretch: usize) -> Model {
         let n = values.len();
+        let stretch = stretch.clamp(1, n.max(1));
+        let follows = |t: &usize, order: usize| t % stretch >= order;
         let most = MOST.min(n / VALUES_EACH);
         let mut power = values.iter().map(|value| value * value).sum::<f64>() / n as f64;
         let (mut forward, mut backward) = (values.to_vec(), values.to_vec());
@@ -54,7 +58,7 @@ impl Model {
         let mut best = (n as f64 * power.ln(), Vec::new());
         for order in 1..=most {
             let (mut product, mut squares) = (0.0, 0.0);
-            for t in order..n {
+            for t in (order..n).filter(|t| follows(t, order)) {
                 product += forward[t] * backward[t - 1];
                 squares += forward[t] * forward[t] + backward[t - 1] * backward[t - 1];
             }
@@ -62,7 +66,7 @@ impl Model {
                 break;
             }
             let reflection = 2.0 * product / squares;
-            for t in (order..n).rev() {
+            for t in (order..n).rev().filter(|t| follows(t, order)) {
                 let (ahead, behind) = (forward[t], backward[t - 1]);
                 forward[t] = ahead - reflection * behind;
                 backward[t] = behind - reflection * ahead;
@@ -78,17 +82,17 @@ impl Model {
                 best = (criterion, coefficients.clone());
             }
         }
-        Model { coefficients: best.1 }
+        Model { coefficients: best.1, stretch }
     }
 
-    /// What is new in each value; 0 in the first ones, of which not all values before are known.
+    /// What is new in each value; 0 in the first ones of a stretch, of which not all values before are known.
     pub(super) fn innovations(&self, values: &[f64]) -> Vec<f64> {
         let order = self.coefficients.len();
         let new = |t: usize| {
             let before: f64 = self.coefficients.iter().enumerate().map(|(lag, c)| c * values[t - 1 - lag]).sum();
             values[t] - before
         };
-        (0..values.len()).map(|t| if t < order { 0.0 } else { new(t) }).collect()
+        (0..values.len()).map(|t| if t % self.stretch.max(1) < order { 0.0 } else { new(t) }).collect()
     }
 
     /// The transposed of [`Model::innovations`]: sum c_t x~_t of whitened series is the sum of c_t and these.
@@ -116,19 +120,19 @@ mod tests {
         for t in 2..20_000 {
             values.push(0.6 * values[t - 1] + 0.3 * values[t - 2] + random.normal());
         }
-        let model = Model::of(&values);
+        let model = Model::of(&values, values.len());
         assert!((model.coefficients[0] - 0.6).abs() < 0.03 && (model.coefficients[1] - 0.3).abs() < 0.03, "{model:?}");
         let new = model.innovations(&values);
         let variance = new.iter().map(|e| e * e).sum::<f64>() / new.len() as f64;
         assert!((variance - 1.0).abs() < 0.05, "{variance}");
-        assert_eq!(Model::of(&[0.0; 50]), Model::default());
-        assert_eq!(Model::of(&[]), Model::default());
+        assert!(Model::of(&[0.0; 50], 50).coefficients.is_empty());
+        assert!(Model::of(&[], 0).coefficients.is_empty());
     }
 
     #[test]
     fn the_transposed_filter_gives_the_same_product() {
         let mut random = Random::new(2);
-        let model = Model { coefficients: vec![0.5, -0.2, 0.1] };
+        let model = Model { coefficients: vec![0.5, -0.2, 0.1], stretch: 25 };
         let [x, c] = [0, 1].map(|_| (0..50).map(|_| random.normal()).collect::<Vec<f64>>());
         let product = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
         let new = model.innovations(&x);

@@ -76,17 +76,19 @@ pub fn sentences(diagnosed: &Diagnosed<'_>) -> Vec<String> {
     sentences
 }
 
-/// In how many repetitions counters and timers were looked at; `None` where there are none.
+/// In how many repetitions counters and timers were looked at; `None` where there are none, or no group.
 pub fn looked_at(diagnosed: &Diagnosed<'_>) -> Option<usize> {
-    let Diagnosis { metrics, looked_at, .. } = &diagnosed.diagnosis;
-    (!metrics.is_empty()).then_some(*looked_at)
+    let Diagnosis { metrics, groups, looked_at, .. } = &diagnosed.diagnosis;
+    (!metrics.is_empty() && !groups.is_empty()).then_some(*looked_at)
 }
 
 /// States a sample as such.
 fn sample(diagnosed: &Diagnosed<'_>) -> Option<String> {
     let all = diagnosed.description.repetitions;
     let looked_at = looked_at(diagnosed).filter(|&looked_at| looked_at < all)?;
-    Some(format!("counters and timers were looked at in {looked_at} of the {all} repetitions, a sample of each group"))
+    Some(format!(
+        "counters and timers were looked at in {looked_at} of the {all} repetitions, in stretches from all along"
+    ))
 }
 
 fn repetitions(group: &Group) -> causes::Repetitions {
