@@ -222,7 +222,13 @@ fn no_difference(case: &Case) {
             if argument.is_empty() { launch } else { launch.arg(argument) }
         };
         let plain = launch().run();
-        let outcome = launch().trace().set("MPITRACE_PVARS", "*").run();
+        let traced = || launch().trace().set("MPITRACE_PVARS", "*").run();
+        let mut outcome = traced();
+        // MPICH 5 by itself may abort so where a session is opened again: in 1 of 150 runs without the tracer.
+        if argument == "alone" && outcome.stderr.contains("truncated; 8 bytes received") {
+            case.segments.empty();
+            outcome = traced();
+        }
         // With sessions each rank prints for itself.
         let lines = |outcome: &Outcome| {
             let mut lines: Vec<String> = outcome.stdout.lines().map(str::to_owned).collect();
