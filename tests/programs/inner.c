@@ -32,6 +32,7 @@ static void touch(void)
     munmap(memory, PAGES * page);
 }
 
+/* By another clock of the kernel than a counter of task-clock, which may read some us less. */
 static void spin(double seconds)
 {
     struct timespec now;
@@ -60,7 +61,7 @@ int main(int argc, char **argv)
         mpitrace_region_begin(region);
         if (k % 4 == 1) usleep(5000);
         if (k % 4 == 2) touch();
-        if (k % 4 == 3) spin(0.005);
+        if (k % 4 == 3) spin(0.0051);
         mpitrace_add(steps, (uint64_t)k);
         MPI_Allreduce(in, out, 4, MPI_DOUBLE, op, MPI_COMM_WORLD);
         mpitrace_add(again, 1);

@@ -110,7 +110,7 @@ impl Spill {
         Spill { wanted, process: std::process::id(), files: Vec::new(), numbering: Numbering::default(), held: None }
     }
 
-    /// Whether the file that is written to, or will be, lies in memory.
+    /// True if the file that is written to, or will be, lies in memory.
     pub(super) fn is_in_memory(&self) -> bool {
         let last = self.files.len().saturating_sub(1);
         self.wanted.get(last).is_some_and(|place| place.is_in_memory)

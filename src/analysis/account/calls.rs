@@ -31,14 +31,14 @@ pub struct CallAccount {
     pub cpu: Option<u32>,
 }
 
-/// What a rank did in a call that returned, ns; of these the times of day are global.
+/// Times of a rank in a call that returned, ns; times of day are global.
 #[derive(Clone, Copy, Debug)]
 pub struct Spent {
     /// Index of the rank's part.
     pub part: usize,
     /// When it entered.
     pub enter_ns: f64,
-    /// What the start of a call with a request took; 0 of a blocking one.
+    /// Time of the start of a call with a request; 0 of a blocking one.
     pub init_ns: f64,
     /// From when on it could do nothing but wait, ...
     pub waits_from_ns: f64,

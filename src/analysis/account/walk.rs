@@ -160,7 +160,7 @@ impl Step<'_, '_> {
         self.calls[member]
     }
 
-    /// Whether the tracer may have delayed a member's call.
+    /// True if the tracer may have delayed a member's call.
     pub fn is_disturbed(&self, member: usize) -> bool {
         self.records[member].1 & DISTURBED != 0
     }

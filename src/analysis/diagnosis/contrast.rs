@@ -69,14 +69,14 @@ impl Contrast {
     }
 
     /// Holds the scores of a metric against it. `None` where the metric is constant, or there are too few repetitions.
-    pub(super) fn of(&self, scores: &[f64]) -> Option<Contrasted> {
+    pub(super) fn contrasted(&self, scores: &[f64]) -> Option<Contrasted> {
         let is_constant = scores.iter().all(|score| *score == 0.0);
         if is_constant || self.shifts.iter().flatten().count() < FEWEST {
             return None;
         }
         let mut flat = scores.to_vec();
         without_trend(&mut flat);
-        let model = Model::of(&self.without_means(&flat), self.stretch);
+        let model = Model::fitted(&self.without_means(&flat), self.stretch);
         let new = model.innovations(&flat);
         let products = model.transposed(&new);
         // Of the innovations about the means of the parts: an effect is no noise.

@@ -90,7 +90,7 @@ impl<'r> Examination<'r> {
         Examined {
             metric,
             separations: self.looked_at.iter().map(|group| separated(group, values)).collect(),
-            contrasted: self.contrasts.iter().map(|contrast| contrast.as_ref()?.of(&scores)).collect(),
+            contrasted: self.contrasts.iter().map(|contrast| contrast.as_ref()?.contrasted(&scores)).collect(),
         }
     }
 }

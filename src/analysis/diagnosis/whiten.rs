@@ -47,7 +47,7 @@ pub(super) struct Model {
 
 impl Model {
     /// Fits it to values around 0: stretches of so many in a row, one behind the other.
-    pub(super) fn of(values: &[f64], stretch: usize) -> Model {
+    pub(super) fn fitted(values: &[f64], stretch: usize) -> Model {
         let n = values.len();
         let stretch = stretch.clamp(1, n.max(1));
         let follows = |t: &usize, order: usize| t % stretch >= order;
@@ -85,7 +85,7 @@ impl Model {
         Model { coefficients: best.1, stretch }
     }
 
-    /// What is new in each value; 0 in the first ones of a stretch, of which not all values before are known.
+    /// The new part of each value; 0 in the first ones of a stretch, of which not all values before are known.
     pub(super) fn innovations(&self, values: &[f64]) -> Vec<f64> {
         let order = self.coefficients.len();
         let new = |t: usize| {
@@ -120,13 +120,13 @@ mod tests {
         for t in 2..20_000 {
             values.push(0.6 * values[t - 1] + 0.3 * values[t - 2] + random.normal());
         }
-        let model = Model::of(&values, values.len());
+        let model = Model::fitted(&values, values.len());
         assert!((model.coefficients[0] - 0.6).abs() < 0.03 && (model.coefficients[1] - 0.3).abs() < 0.03, "{model:?}");
         let new = model.innovations(&values);
         let variance = new.iter().map(|e| e * e).sum::<f64>() / new.len() as f64;
         assert!((variance - 1.0).abs() < 0.05, "{variance}");
-        assert!(Model::of(&[0.0; 50], 50).coefficients.is_empty());
-        assert!(Model::of(&[], 0).coefficients.is_empty());
+        assert!(Model::fitted(&[0.0; 50], 50).coefficients.is_empty());
+        assert!(Model::fitted(&[], 0).coefficients.is_empty());
     }
 
     #[test]

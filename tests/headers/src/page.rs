@@ -69,7 +69,7 @@ fn facts_of_collective(line: &Line) -> String {
     format!("{} | {} | {}", function.pattern.name(), name(function.root), name(function.reduction))
 }
 
-/// What has the same facts is one row, in the order of the first ones.
+/// Functions with the same facts are one row, in the order of the first ones.
 fn rows(lines: impl Iterator<Item = (String, String)>) -> String {
     let mut rows: Vec<(String, Vec<String>)> = Vec::new();
     for (facts, name) in lines {
