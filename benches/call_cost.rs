@@ -1,7 +1,7 @@
 //! The cost of a traced call: `cargo bench --bench call_cost`.
 //!
-//! For each MPI compiler on the path, one process runs the same loop untraced, traced, paused, with full arrays,
-//! disabled, under ring, under spill, with messages counted, with three events of the kernel read around each call,
+//! For each MPI compiler on the path, one process runs the same loop untraced, traced, paused, disabled,
+//! under ring, under spill, with messages counted, with three events of the kernel read around each call,
 //! with call sites, with counters inside the stack, and with every performance variable that the library has, in turn;
 //! what a row adds is the median of the differences to the untraced run of the same turn, and stands beside two bare
 //! time stamps of the same process. The prototype is a wrapper written by hand, which does the least that a tracer can
@@ -20,11 +20,10 @@ const TURNS: usize = 7;
 /// Name, argument of the program, environment.
 type Case = (&'static str, Option<&'static str>, &'static [(&'static str, &'static str)]);
 
-const CASES: [Case; 15] = [
+const CASES: [Case; 14] = [
     ("untraced", None, &[]),
     ("traced", None, &[]),
     ("paused", Some("paused"), &[]),
-    ("full", None, &[("MPITRACE_CAPACITY", "1000")]),
     ("disabled", None, &[("MPITRACE_DISABLE", "1")]),
     ("counting", None, &[("MPITRACE_EVENTS", "messages")]),
     ("events", None, &[("MPITRACE_EVENTS", "task-clock,context-switches,page-faults")]),
@@ -37,9 +36,6 @@ const CASES: [Case; 15] = [
     ("ring, 65536", None, &[("MPITRACE_CAPACITY", "65536"), ("MPITRACE_FULL", "ring")]),
     ("spill", None, &[("MPITRACE_CAPACITY", "65536"), ("MPITRACE_FULL", "spill")]),
 ];
-
-/// Full arrays that keep the last records, in [`CASES`].
-const RING: usize = 12;
 
 /// The case of the wrapper written by hand.
 const PROTOTYPE: &str = "prototype";
@@ -138,12 +134,16 @@ fn measure(compiler: &str, subjects: &Subjects) {
             added(|times| times.messages[1])
         );
     }
-    let cost =
-        |case: usize| median(runs[case].iter().zip(&runs[0]).map(|(with, without)| with.call - without.call).collect());
+    let case = |name: &str| CASES.iter().position(|case| case.0 == name).expect("a name of a case");
+    let runs_of = |name: &str| &runs[case(name)];
+    let against = |name: &str, other: &str| {
+        median(runs_of(name).iter().zip(runs_of(other)).map(|(one, other)| one.call - other.call).collect())
+    };
+    let cost = |name: &str| against(name, "untraced");
     println!(
         "  traced, in times the prototype {:.2}; without a look at interruptions {:.2}",
-        cost(1) / cost(11),
-        cost(10) / cost(11)
+        cost("traced") / cost(PROTOTYPE),
+        cost("unwatched") / cost(PROTOTYPE)
     );
     let times_of_send = runs[1].iter().zip(&runs[0]).map(|(with, without)| with.messages[0] / without.messages[0]);
     let times_of_message = runs[1].iter().zip(&runs[0]).map(|(with, without)| with.messages[1] / without.messages[1]);
@@ -152,29 +152,27 @@ fn measure(compiler: &str, subjects: &Subjects) {
         median(times_of_send.collect()),
         median(times_of_message.collect())
     );
-    let ring = median(runs[RING].iter().zip(&runs[1]).map(|(ring, stop)| ring.call / stop.call).collect());
-    println!("  a call with the last records kept (ring), in times one with the first (stop) {ring:.3}");
     println!(
-        "  in times the traced call: counted in a histogram, arrays full {:.2}, paused {:.2}; chunks counted and drawn again \
-         under ring {:.2}, written under spill {:.2}",
-        cost(3) / cost(1),
-        cost(2) / cost(1),
-        cost(13) / cost(1),
-        cost(14) / cost(1)
+        "  in times the traced call: paused {:.2}; with full arrays, under ring {:.2}, with chunks drawn again {:.2}, \
+         written under spill {:.2}",
+        cost("paused") / cost("traced"),
+        cost("ring") / cost("traced"),
+        cost("ring, 65536") / cost("traced"),
+        cost("spill") / cost("traced")
     );
     fill(subjects);
-    let of = |case: usize, what: fn(&Times) -> f64| median(runs[case].iter().map(what).collect());
-    let events = median(runs[6].iter().zip(&runs[1]).map(|(with, traced)| with.call - traced.call).collect());
-    let reading = of(6, |times| times.reading);
+    let typical = |name: &str, what: fn(&Times) -> f64| median(runs_of(name).iter().map(what).collect());
+    let events = against("events", "traced");
+    let reading = typical("events", |times| times.reading);
     println!(
         "  three events of the kernel add {events:.1} to the traced call, {:.2} of two bare readings ({reading:.1})",
         events / reading / 2.0
     );
     println!(
         "  inside the stack: adding to a counter {:.1}, a timer {:.1}, a region {:.1}",
-        of(8, |times| times.inner[0]),
-        of(8, |times| times.inner[1]),
-        of(8, |times| times.inner[2])
+        typical("inner", |times| times.inner[0]),
+        typical("inner", |times| times.inner[1]),
+        typical("inner", |times| times.inner[2])
     );
 }
 

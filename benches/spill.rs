@@ -1,9 +1,9 @@
 //! Runs without end: `cargo bench --bench spill`.
 //!
-//! Two ranks make `CALLS` (10^6) calls each, untraced, traced with arrays for all of them, and with arrays for 2^16, so
-//! that most are written out while they run, in turn, `TURNS` (3) times. What is shown of each are medians: ns per
-//! call of the loop, resident memory of rank 0 behind the loop and the most up to its end, and bytes per call in the
-//! trace. With more than 10^7 calls (`CALLS=100000000`) the arrays for all of them are left out. `MPICC` and `MPIRUN`
+//! Two ranks make twice `CALLS` (10^6) calls each, untraced, traced with arrays for all of them, and with arrays for
+//! 2^16, so that most are written out while they run, in turn, `TURNS` (3) times. What is shown of each are medians: ns
+//! per call of the first loop, resident memory of rank 0 behind it and the most up to its end, seconds of MPI_Finalize,
+//! pauses above 5 us in the second loop, and bytes per call in the trace. With more than 10^7 calls (`CALLS=100000000`) the arrays for all of them are left out. `MPICC` and `MPIRUN`
 //! name compiler and launcher, with its options, `FOLDER` where the traces go.
 
 #[allow(dead_code, reason = "the companion is of no interest here")]
@@ -38,6 +38,9 @@ struct Run {
     call_ns: f64,
     resident_kib: f64,
     most_kib: f64,
+    finalize_s: f64,
+    /// Their number, median and 99th percentile, us.
+    pauses: [f64; 3],
     bytes_per_call: f64,
 }
 
@@ -52,7 +55,7 @@ fn main() {
     let mut compile = Command::new(&compiler);
     compile.arg("-O2").arg("-o").arg(&program).arg(root.join("benches/spill.c"));
     assert!(compile.status().is_ok_and(|status| status.success()), "{compiler} does not compile an MPI program here");
-    let capacity = calls.to_string();
+    let capacity = (2 * calls).to_string();
     let cases: [(&str, Option<&str>); 3] =
         [("untraced", None), ("in memory", Some(&capacity)), ("written", Some("65536"))];
     let cases = cases.into_iter().filter(|(name, _)| *name != "in memory" || calls <= MOST_IN_MEMORY);
@@ -68,11 +71,16 @@ fn main() {
             mpitrace::statistics::median(&mut runs.iter().map(what).collect::<Vec<f64>>()).unwrap_or(f64::NAN)
         };
         println!(
-            "  {name:9} {:6.1} ns a call, {:6.1} MiB resident, {:6.1} at most, {:5.2} bytes a call in the trace",
+            "  {name:9} {:6.1} ns a call, {:6.1} MiB resident, {:6.1} at most, {:5.2} bytes a call in the trace, \
+             MPI_Finalize {:5.3} s, {:.0} pauses: {:.1} us, p99 {:.1} us",
             of(|run| run.call_ns),
             of(|run| run.resident_kib) / 1024.0,
             of(|run| run.most_kib) / 1024.0,
-            of(|run| run.bytes_per_call)
+            of(|run| run.bytes_per_call),
+            of(|run| run.finalize_s),
+            of(|run| run.pauses[0]),
+            of(|run| run.pauses[1]),
+            of(|run| run.pauses[2]),
         );
     }
     let _ = std::fs::remove_dir_all(&scratch);
@@ -91,16 +99,17 @@ fn run(program: &Path, calls: u64, capacity: Option<&str>, trace: &Path) -> Run 
     let output = command.arg(program).arg(calls.to_string()).output().expect("the launcher starts");
     let text = String::from_utf8_lossy(&output.stdout);
     let numbers: Vec<f64> = text.split_whitespace().filter_map(|word| word.parse().ok()).collect();
-    let [seconds, resident_kib, most_kib] = numbers[..] else {
+    let [seconds, resident_kib, most_kib, finalize_s, count, median_us, p99_us] = numbers[..] else {
         panic!("{text}{}", String::from_utf8_lossy(&output.stderr));
     };
     let mut bytes_per_call = 0.0;
     if capacity.is_some() {
         let bytes = std::fs::metadata(trace).expect("a trace").len();
         let found = Trace::open(&[trace]).expect("a trace that can be read");
-        assert!(found.complete && found.records() >= 2 * calls, "{} records", found.records());
+        assert!(found.complete && found.records() >= 4 * calls, "{} records", found.records());
         bytes_per_call = bytes as f64 / found.records() as f64;
         std::fs::remove_file(trace).expect("the trace can be removed");
     }
-    Run { call_ns: seconds / calls as f64 * 1e9, resident_kib, most_kib, bytes_per_call }
+    let pauses = [count, median_us, p99_us];
+    Run { call_ns: seconds / calls as f64 * 1e9, resident_kib, most_kib, finalize_s, pauses, bytes_per_call }
 }
