@@ -73,6 +73,7 @@ pub mod large_pages;
 pub mod live;
 pub mod names;
 pub mod operations;
+pub mod partners;
 pub mod reader;
 pub mod run_time;
 pub mod statistics;

@@ -172,7 +172,7 @@ pub fn spawned_by(forward: Forward<'_>, newcomm: usize) -> c_int {
     from_outside(forward, newcomm, |handle| {
         let comm = Comm::of_handle(handle);
         let (rank, size) = (comm.rank()?, comm.size()?);
-        let group = Group { rank, size, remote: comm.remote_size()?, here: size, destinations: 0, leader: 0 };
+        let group = Group { rank, size, remote: comm.remote_size()?, here: size, ..Group::default() };
         Some((group, mix(&[10])))
     })
 }

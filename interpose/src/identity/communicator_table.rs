@@ -23,7 +23,7 @@ use crate::record::communicator::{Communicator, Group, mix};
 pub fn start(rank: u32, size: u32) -> Option<()> {
     let abi = abi::get();
     let mut registry = registry::lock()?;
-    let group = Group { rank, size, remote: 0, here: size, destinations: 0, leader: 0 };
+    let group = Group { rank, size, here: size, ..Group::default() };
     add(&mut registry, abi.comm_world, mix(&[1]), &group, flags::WORLD)?;
     let alone = Group { rank: 0, size: 1, here: 1, leader: rank.into(), ..group };
     add(&mut registry, abi.comm_self, mix(&[2, rank.into()]), &alone, flags::SELF)?;
@@ -40,13 +40,12 @@ pub fn end_of_world() {
 
 /// A communicator for a handle whose creation was not seen, before MPI may be asked about it.
 pub fn provisional(registry: &mut Registry, handle: usize) -> Option<&'static Communicator> {
-    let group = Group { rank: 0, size: 0, remote: 0, here: 0, destinations: 0, leader: 0 };
     let of_kind = match handle::kind(handle).0 {
         Kind::Communicator | Kind::New => 0,
         Kind::Window => flags::WINDOW,
         Kind::File => flags::FILE,
     };
-    let known = add(registry, handle, [0; 2], &group, of_kind)?;
+    let known = add(registry, handle, [0; 2], &Group::default(), of_kind)?;
     known.set_unidentified();
     known.entry().set_flags(known.entry().flags() & !flags::IDENTIFIED);
     Some(known)
@@ -59,7 +58,7 @@ fn identify(registry: &mut Registry, handle: usize, known: &Communicator, group:
     entry.set_key(key);
     entry.set_size(group.here);
     entry.set_rank(group.rank);
-    entry.set_flags(entry.flags() | flags::IDENTIFIED | if group.remote > 0 { flags::INTER } else { 0 });
+    entry.set_flags(entry.flags() | flags::IDENTIFIED | group.flags());
     known.identify(key, group);
     call_cache::outdate(handle);
 }
@@ -77,12 +76,11 @@ pub fn add(
 
 /// The entry of a communicator, window or file with these ranks.
 pub fn entry(key: [u64; 2], group: &Group, of_kind: u32) -> CommunicatorEntry {
-    let inter = if group.remote > 0 { flags::INTER } else { 0 };
     CommunicatorEntry {
         key,
         size: group.here,
         rank: group.rank,
-        flags: flags::IDENTIFIED | inter | of_kind,
+        flags: flags::IDENTIFIED | group.flags() | of_kind,
         sync_at: u64::MAX,
         ..CommunicatorEntry::default()
     }
@@ -136,12 +134,13 @@ pub fn group_here(handle: usize) -> Option<Group> {
     // The first rank need not ask for its number.
     let leader = if rank == 0 { registry::world()?.rank.into() } else { members::leader(&comm.group()?)? };
     if !inter {
-        return Some(Group { rank, size, remote: 0, here: size, destinations: comm.neighbours().1, leader });
+        return Some(Group { rank, size, here: size, destinations: comm.neighbours().1, leader, ..Group::default() });
     }
     let remote = comm.remote_size()?;
     // The same on both sides.
-    let leader = leader.min(members::leader(&comm.remote_group()?)?);
-    Some(Group { rank, size, remote, here: size + remote, destinations: 0, leader })
+    let other = members::leader(&comm.remote_group()?)?;
+    let (is_first, leader) = (leader < other, leader.min(other));
+    Some(Group { rank, size, remote, here: size + remote, leader, is_first, ..Group::default() })
 }
 
 /// The ranks of a communicator that MPI has just returned, or on which a call has returned well, and a hash of each
@@ -157,12 +156,12 @@ pub fn group_and_members(handle: usize) -> Option<(Group, [u64; 2])> {
     let Members { leader, here, hash } = Members::find(&comm.group()?, size)?;
     if !inter {
         let destinations = comm.neighbours().1;
-        return Some((Group { rank, size, remote: 0, here, destinations, leader }, [0, hash]));
+        return Some((Group { rank, size, here, destinations, leader, ..Group::default() }, [0, hash]));
     }
     let remote = comm.remote_size()?;
     let others = Members::find(&comm.remote_group()?, remote)?;
-    let leader = leader.min(others.leader);
-    let group = Group { rank, size, remote, here: here + others.here, destinations: 0, leader };
+    let (is_first, leader) = (leader < others.leader, leader.min(others.leader));
+    let group = Group { rank, size, remote, here: here + others.here, leader, is_first, ..Group::default() };
     Some((group, [hash.min(others.hash), hash.max(others.hash)]))
 }
 
@@ -170,5 +169,5 @@ pub fn group_and_members(handle: usize) -> Option<(Group, [u64; 2])> {
 fn group_alone(group: &mpi::Group) -> Option<(Group, [u64; 2])> {
     let (rank, size) = (group.rank()?, group.size()?);
     let Members { leader, here, hash } = Members::find(group, size)?;
-    Some((Group { rank, size, remote: 0, here, destinations: 0, leader }, [0, hash]))
+    Some((Group { rank, size, here, leader, ..Group::default() }, [0, hash]))
 }

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
-use mpitrace_format::layout::CommunicatorEntry;
+use mpitrace_format::layout::{CommunicatorEntry, communicator_flags};
 
 use crate::record::entry::Entry;
 
@@ -23,6 +23,7 @@ pub struct Communicator {
     destinations: AtomicU32,
     here: AtomicU32,
     leader: AtomicU64,
+    is_first: AtomicBool,
     key: [AtomicU64; 2],
     predefined: AtomicBool,
     identified: AtomicBool,
@@ -35,7 +36,7 @@ pub struct Communicator {
 }
 
 /// What is known of a communicator's ranks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Group {
     /// This rank's rank in its (local) group.
     pub rank: u32,
@@ -49,6 +50,19 @@ pub struct Group {
     pub destinations: u32,
     /// World rank of the first member, the lower one of both groups; u64::MAX: of another world.
     pub leader: u64,
+    /// Of an intercommunicator: the local group is the one of that member.
+    pub is_first: bool,
+}
+
+impl Group {
+    /// What [`CommunicatorEntry::flags`] say of it.
+    pub fn flags(&self) -> u32 {
+        match (self.remote, self.is_first) {
+            (0, _) => 0,
+            (_, false) => communicator_flags::INTER,
+            (_, true) => communicator_flags::INTER | communicator_flags::FIRST,
+        }
+    }
 }
 
 impl Communicator {
@@ -66,6 +80,7 @@ impl Communicator {
             destinations: AtomicU32::new(0),
             here: AtomicU32::new(0),
             leader: AtomicU64::new(0),
+            is_first: AtomicBool::new(false),
             key: [AtomicU64::new(0), AtomicU64::new(0)],
             predefined: AtomicBool::new(false),
             identified: AtomicBool::new(false),
@@ -92,6 +107,7 @@ impl Communicator {
         self.destinations.store(group.destinations, Ordering::Relaxed);
         self.here.store(group.here, Ordering::Relaxed);
         self.leader.store(group.leader, Ordering::Relaxed);
+        self.is_first.store(group.is_first, Ordering::Relaxed);
         self.key[0].store(key[0], Ordering::Relaxed);
         self.key[1].store(key[1], Ordering::Relaxed);
         self.identified.store(true, Ordering::Release);
@@ -170,6 +186,7 @@ impl Communicator {
             here: self.here.load(Ordering::Relaxed),
             destinations: self.destinations.load(Ordering::Relaxed),
             leader: self.leader.load(Ordering::Relaxed),
+            is_first: self.is_first.load(Ordering::Relaxed),
         }
     }
 

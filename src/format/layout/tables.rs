@@ -55,6 +55,8 @@ pub mod communicator_flags {
     pub const WINDOW: u32 = 32;
     /// No communicator, but an open file: the calls on it.
     pub const FILE: u32 = 64;
+    /// Of an intercommunicator: this rank is in the group whose first rank has the lower rank of the world.
+    pub const FIRST: u32 = 128;
 }
 
 /// One operation as one rank sees it.
@@ -132,7 +134,8 @@ pub mod activity {
     const KINDS: u32 = 3;
     /// The area of strings has 64 MiB.
     const NAMES: u32 = (1 << 26) - 1 - KINDS;
-    const COUNTS: u32 = !(KINDS | NAMES | SEEN);
+    /// Counts the calls.
+    pub const COUNTS: u32 = !(KINDS | NAMES | SEEN);
 
     /// Set in the word by an observer within the process: where it is still set at its next look, the thread is in the
     /// same call.

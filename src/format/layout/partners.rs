@@ -1,0 +1,109 @@
+//! With whom a rank waits in calls that are not recorded, and to whom it sends.
+
+use bytemuck::{Pod, Zeroable};
+
+/// Values of [`PartnerEntry::partner`], of [`AwaitedMessage::partner`] and of the column [`super::P2P_PARTNER`].
+pub mod partner {
+    /// Nobody: MPI_PROC_NULL, or a request that was complete when it was made.
+    pub const NONE: u64 = 0;
+    /// Not known.
+    pub const UNKNOWN: u64 = 1;
+    /// More than one, and it is not known for which of them a call waited.
+    pub const SEVERAL: u64 = 2;
+    /// Of a table: all for which it has no entry.
+    pub const OTHERS: u64 = 3;
+
+    /// The rank with this number in a communicator with this index among the rank's; of an intercommunicator in its
+    /// remote group.
+    pub const fn known(communicator: u32, rank: u32) -> u64 {
+        (communicator as u64 + 1) << 32 | rank as u64
+    }
+
+    /// Any rank of a communicator: MPI_ANY_SOURCE. In a call that a thread is in only.
+    pub const fn any(communicator: u32) -> u64 {
+        known(communicator, u32::MAX)
+    }
+
+    /// The index of the communicator and the rank in it; `None`: not one rank.
+    pub const fn place(partner: u64) -> Option<(u32, u32)> {
+        match (partner >> 32, partner as u32) {
+            (0, _) | (_, u32::MAX) => None,
+            (communicator, rank) => Some((communicator as u32 - 1, rank)),
+        }
+    }
+
+    /// The index of the communicator of [`any`]; `None`: another value.
+    pub const fn any_source(partner: u64) -> Option<u32> {
+        match (partner >> 32, partner as u32) {
+            (1.., u32::MAX) => Some((partner >> 32) as u32 - 1),
+            _ => None,
+        }
+    }
+}
+
+/// The time that a rank has spent in calls that can wait with one partner, and what it has sent to it. What it has
+/// received is in the partner's own entry.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
+pub struct PartnerEntry {
+    /// See [`partner`].
+    pub partner: u64,
+    /// Ticks in point-to-point calls that can wait.
+    pub ticks: u64,
+    /// Such calls.
+    pub calls: u64,
+    /// Messages sent.
+    pub messages: u64,
+    /// Bytes of these.
+    pub bytes: u64,
+    /// 0: of the thread with index 0, 1: of all others.
+    pub threads: u64,
+}
+
+/// Partners of their own that a table of partners holds, beside those that are not one rank.
+pub const MOST_PARTNERS: usize = 256;
+
+/// A message that a thread waits for in the call that it is in.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
+pub struct AwaitedMessage {
+    /// See [`partner`].
+    pub partner: u64,
+    /// As the program passed it: MPI_ANY_TAG is negative.
+    pub tag: i32,
+    /// Bits of [`awaited`].
+    pub flags: u32,
+}
+
+/// Bits of [`AwaitedMessage::flags`].
+pub mod awaited {
+    /// A message to this rank.
+    pub const RECEIVE: u32 = 1;
+    /// A message of this rank.
+    pub const SEND: u32 = 2;
+    /// More messages follow in the list.
+    pub const MORE: u32 = 4;
+    /// There are more than the list holds.
+    pub const CUT: u32 = 8;
+    /// The count of calls that [`super::super::activity`] has in its word: the entry is of that call.
+    pub const CALL: u32 = super::super::activity::COUNTS;
+}
+
+/// How many messages are listed of a call that waits for several.
+pub const MOST_AWAITED: usize = 5;
+
+#[cfg(test)]
+mod tests {
+    use super::partner::*;
+
+    #[test]
+    fn a_partner_is_a_rank_of_a_communicator_or_none() {
+        for pair in [(0, 0), (0, 7), (u32::MAX - 1, u32::MAX - 1)] {
+            assert_eq!((place(known(pair.0, pair.1)), any_source(known(pair.0, pair.1))), (Some(pair), None));
+        }
+        for other in [NONE, UNKNOWN, SEVERAL, OTHERS, u32::MAX.into()] {
+            assert_eq!((place(other), any_source(other)), (None, None));
+        }
+        assert_eq!((place(any(3)), any_source(any(3))), (None, Some(3)));
+    }
+}
